@@ -8,7 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// TestNoGrafanaAgentIsAMistake has inputs without a GrafanaAgent at a first run, and after a single one.
+// TestNoGrafanaAgentIsAMistake has inputs without a GrafanaAgent at a first pass, and after a single one.
 func TestNoGrafanaAgentIsAMistake(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -42,7 +42,7 @@ func TestAPathWithoutAManifestDeletesNothing(t *testing.T) {
 	l.pipeline.Spec.Sources[0].Paths = []string{"in", "more"}
 	l.input(map[string]string{agentA: agent("a"), "in/a/web.yaml": monitor("a", "web", "http"), "more/README.md": "Monitors go here.\n"})
 	if report := l.pass(); !slices.Equal(codes(report, diag.Error), []string{"empty-input"}) {
-		t.Errorf("at a first run: %v", report.Diags)
+		t.Errorf("at a first pass: %v", report.Diags)
 	}
 	l.input(map[string]string{"more/db.yaml": monitor("a", "db", "http")})
 	l.pass()

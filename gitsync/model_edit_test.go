@@ -177,7 +177,7 @@ func newHistory(seed uint64) []edit {
 	}
 	out := []edit{{op: "stage", n: a.rand.IntN(4)}}
 	if a.rand.IntN(8) == 0 {
-		out = append(out, edit{op: "orphan"}) // a first run
+		out = append(out, edit{op: "orphan"}) // a first pass
 	}
 	passes := 1 + min(a.rand.IntN(modelPasses), a.rand.IntN(modelPasses)) // short ones find most, and cost least
 	for pass := range passes {

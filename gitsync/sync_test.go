@@ -365,7 +365,7 @@ func TestInputForcePushed(t *testing.T) {
 }
 
 // TestMissingPath is a path that the pipeline names and the source does not have: nothing
-// counts as deleted, and a first run writes nothing.
+// counts as deleted, and a first pass writes nothing.
 func TestMissingPath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -374,7 +374,7 @@ func TestMissingPath(t *testing.T) {
 	r.pipeline.Spec.Sources[0].Paths = []string{"inn"}
 	report := r.pass()
 	if diff := cmp.Diff([]string{"source-path-missing"}, codes(report, diag.Error)); diff != "" || report.Commit != "" {
-		t.Errorf("first run: commit %q, errors %s", report.Commit, diff)
+		t.Errorf("first pass: commit %q, errors %s", report.Commit, diff)
 	}
 	r.pipeline.Spec.Sources[0].Paths = good
 	r.pass()

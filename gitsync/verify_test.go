@@ -158,7 +158,7 @@ func TestUnsignedCommit(t *testing.T) {
 	head := r.commit("one", twoTeams())
 	_, err := r.syncer().Pass(context.Background())
 	if err == nil || !strings.Contains(err.Error(), head) || !strings.Contains(err.Error(), "git commit -S") {
-		t.Fatalf("at a first run: %v", err)
+		t.Fatalf("at a first pass: %v", err)
 	}
 	base := r.signed(sshSigner(t, file), map[string]string{"in/a/web.yaml": monitor("a", "web", "signed")})
 	if ok, report := r.accepts(base, keys); !ok || report.Commit == "" {

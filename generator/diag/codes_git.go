@@ -51,18 +51,18 @@ func sourceCodes() []CodeInfo {
 			Code:    SourceUnreachable,
 			Summary: "A source repository could not be reached.",
 			Help: "The pass uses the commit of that source that the output branch was last rendered from, so nothing is deleted. " +
-				"At a first run there is no such commit, and the pass stops. Check the URL, the network and the credentials.",
+				"At a first pass there is no such commit, and the pass stops. Check the URL, the network and the credentials.",
 		},
 		{
 			Code:    CommitUnsigned,
 			Summary: "An input commit has no signature, and the source accepts signed commits only.",
-			Help: "It is not rendered. The pass uses the commit of that source that was rendered last; at a first run there is none, and the pass stops. " +
+			Help: "It is not rendered. The pass uses the commit of that source that was rendered last; at a first pass there is none, and the pass stops. " +
 				"Sign the commit (`git commit -S`), or put a signed one on top of it: only the commit that a ref points to is checked.",
 		},
 		{
 			Code:    CommitUntrusted,
 			Summary: "An input commit is signed by a key that the source does not accept.",
-			Help: "It is not rendered. The pass uses the commit of that source that was rendered last; at a first run there is none, and the pass stops. " +
+			Help: "It is not rendered. The pass uses the commit of that source that was rendered last; at a first pass there is none, and the pass stops. " +
 				"If you trust the key that is named, add it to `sources[].verify`. A forge signs the merges that it makes with a key of its own.",
 		},
 		{

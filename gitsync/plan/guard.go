@@ -76,7 +76,7 @@ func (p *Plan) guard(f *Findings) error {
 func (p *Plan) refuseEmpty(f *Findings) {
 	isLeft := func(u Unit) bool { return u.action != remove && !passthrough.IsUnit(u.Name) }
 	isNew := p.Branch.Inventory == nil || len(p.Units) > 0
-	// An agent may be in what cannot be read: a first run with errors writes nothing for them alone.
+	// An agent may be in what cannot be read: a first pass with errors writes nothing for them alone.
 	isExplained := f.Refused != nil || len(p.Objects.Missing) > 0 || p.Branch.Inventory == nil && p.Objects.Diags.HasErrors()
 	if !isNew || isExplained || slices.ContainsFunc(p.Units, isLeft) || p.Pipeline.Spec.Limits.AllowEmpty || p.AllowsDeletions(p.Objects.Commits) {
 		return

@@ -20,7 +20,7 @@ const (
 	ApplicationSetKind = "ApplicationSet"
 )
 
-// Application is an Application, as far as it decides what is applied.
+// Application has the fields of an Application that decide what is applied.
 type Application struct {
 	Metadata Metadata        `json:"metadata"`
 	Spec     ApplicationSpec `json:"spec"`
@@ -76,7 +76,7 @@ type Source struct {
 	Kustomize      *KustomizeSource `json:"kustomize"`
 	Directory      *DirectorySource `json:"directory"`
 	Plugin         *struct{}        `json:"plugin"`
-	// Field is where the source stands, such as spec.sources[1].
+	// Field is the source's path in the Application, such as spec.sources[1].
 	Field string `json:"-"`
 }
 
@@ -142,12 +142,12 @@ type DirectorySource struct {
 	Jsonnet map[string]any `json:"jsonnet"`
 }
 
-// problem is why an Application or ApplicationSet gives nothing. It quotes no value that can be secret.
+// problem is why an Application or ApplicationSet cannot be built. It quotes no value that can be secret.
 func problem(field, hint, format string, args ...any) error {
 	return &roots.Problem{Code: diag.BuildFailed, Field: field, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// refused is a problem of what agentry does not do.
+// refused is a problem about something that agentry does not support.
 func refused(field, hint, format string, args ...any) error {
 	return &roots.Problem{Code: diag.BuildRefused, Field: field, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
@@ -183,7 +183,7 @@ func ParseApplication(object map[string]any) (*Application, error) {
 	return &out, nil
 }
 
-// check refuses what is not built.
+// check refuses what agentry does not build.
 func (s *Source) check() error {
 	kinds := 0
 	for _, is := range []bool{s.Helm != nil, s.Kustomize != nil, s.Directory != nil} {
@@ -212,7 +212,7 @@ func (s *Source) check() error {
 
 func (s *Source) isOCI() bool { return strings.HasPrefix(s.RepoURL, "oci://") }
 
-// IsReference reports whether a source gives no objects, and only files that others refer to.
+// IsReference reports whether a source has no objects of its own, only files that other sources refer to.
 func (s *Source) IsReference() bool { return s.Ref != "" && s.Path == "" && s.Chart == "" }
 
 // convert reads the fields of a value that was decoded from YAML.

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// MaxApplications limits what one ApplicationSet gives, and the sets of parameters of each generator.
+	// MaxApplications limits the Applications of one ApplicationSet, and the sets of parameters of each generator.
 	MaxApplications = 10_000
 	// maxBytes limits the parameters and the texts of one ApplicationSet, all steps taken together.
 	maxBytes = 128 << 20
@@ -39,7 +39,7 @@ type setSpec struct {
 	TemplatePatch     string           `json:"templatePatch"`
 }
 
-// run is the making of one ApplicationSet's Applications.
+// run makes the Applications of one ApplicationSet.
 type run struct {
 	*Generator
 	ctx   context.Context
@@ -47,7 +47,7 @@ type run struct {
 	bytes int
 }
 
-// Applications returns the Applications that an ApplicationSet gives, as objects. An error is a [*roots.Problem] or about reading
+// Applications returns the Applications of an ApplicationSet, as objects. An error is a [*roots.Problem] or about reading
 // files.
 func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map[string]any, error) {
 	var of struct {
@@ -86,7 +86,7 @@ func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map
 	return out, nil
 }
 
-// applications returns what one generator gives.
+// applications returns the Applications of one generator.
 func (r *run) applications(field string, raw map[string]any) ([]map[string]any, error) {
 	generated, err := r.generate(field, raw, nil, 0)
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 	clusterType = "cluster"
 )
 
-// Cluster is one that Argo CD knows: what its Secret says of it besides credentials, which are not read.
+// Cluster is one that Argo CD knows: the fields of its Secret but for credentials, which are not read.
 type Cluster struct {
 	Name, Server, Project string
 	Labels, Annotations   map[string]string
@@ -23,7 +23,7 @@ type Cluster struct {
 	Encrypted bool
 }
 
-// clusterKind is the kind of what is kept of a cluster's Secret: a value of our own, which holds no credential.
+// clusterKind is the kind that a cluster's Secret becomes in agentry: a value without credentials.
 const clusterKind = "Cluster"
 
 // IsCluster reports whether an object is the Secret of a cluster.
@@ -70,7 +70,7 @@ func value(secret map[string]any, key string) (text string, ok bool) {
 	return text, ok && !strings.HasPrefix(text, encrypted)
 }
 
-// withoutCredentials is what is kept of the Secret of a cluster.
+// withoutCredentials returns what agentry keeps of the Secret of a cluster.
 func withoutCredentials(secret map[string]any) map[string]any {
 	out := map[string]any{"apiVersion": APIVersion, "kind": clusterKind, "metadata": secret["metadata"]}
 	kept := map[string]any{}
@@ -85,7 +85,7 @@ func withoutCredentials(secret map[string]any) map[string]any {
 	return out
 }
 
-// params are what a generator gives for the cluster.
+// params returns the set of parameters of a generator for the cluster.
 func (c Cluster) params(goTemplate bool) map[string]any {
 	out := map[string]any{"name": c.Name, "nameNormalized": helm.Normalize(c.Name), "server": c.Server, "project": c.Project}
 	metadata := map[string]any{}

@@ -6,7 +6,7 @@ import (
 	"maps"
 )
 
-// combination are the generators that another one combines.
+// combination has the generators that another one combines.
 type combination struct {
 	Generators []map[string]any `json:"generators"`
 	MergeKeys  []string         `json:"mergeKeys"`
@@ -18,7 +18,7 @@ func (r *run) child(field string, c combination, i int, params map[string]any, n
 	return made.sets, err
 }
 
-// matrix gives each pair of sets. The second generator can be made with what the first one gives.
+// matrix returns each pair of sets. Parameters of the first generator can be in templates of the second one.
 func (r *run) matrix(field string, raw map[string]any, nesting int) ([]map[string]any, error) {
 	var spec combination
 	if err := convert(raw, field, &spec); err != nil {
@@ -68,7 +68,7 @@ func unitedTexts(field string, a, b map[string]any) (map[string]any, error) {
 	return out, nil
 }
 
-// merged gives the sets of the first generator, changed by those of others that have the same values for the merge keys.
+// merged returns the sets of the first generator. Sets of the others change those with the same values for the merge keys.
 func (r *run) merged(field string, raw map[string]any, nesting int) ([]map[string]any, error) {
 	var spec combination
 	if err := convert(raw, field, &spec); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
 
-// skipMarker is what a file says that Argo CD does not read.
+// skipMarker is the text of files that Argo CD is told not to read.
 const skipMarker = "+argocd:skip-file-rendering"
 
 // directory reads the manifests of a folder as they are.

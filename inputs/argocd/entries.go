@@ -17,8 +17,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Entries is the maker of a path that is named: of its files it gives the custom resources of Argo CD and the Secrets of
-// clusters. What else lies there is applied only if an Application says so. Kustomizations and charts are not looked into.
+// Entries builds a path that a pipeline names: it returns the custom resources of Argo CD and the Secrets of clusters in its
+// files. Other objects there are applied only if an Application says so. Kustomizations and charts are not opened.
 type Entries struct{ Path string }
 
 var _ roots.Maker = Entries{}
@@ -129,7 +129,7 @@ func (o FollowedKinds) Make(ctx context.Context, t *tree.Tree, _ roots.Root, opt
 	return entriesOf(docs), err
 }
 
-// mentions reports whether one of the files that were read is about custom resources of Argo CD.
+// mentions reports whether one of the files that were read names Argo CD's API.
 func mentions(t *tree.Tree) bool {
 	for _, text := range t.Texts() {
 		if bytes.Contains(text, []byte(APIVersion)) {

@@ -92,7 +92,7 @@ func (r *run) replace(field string, jobs []job) ([]any, error) {
 	return out, nil
 }
 
-// isTemplate matches what is a template without goTemplate. A dot does not match the end of a line.
+// isTemplate matches templates of ApplicationSets without goTemplate. A dot does not match the end of a line.
 var isTemplate = regexp.MustCompile(`\{\{.*\}\}`)
 
 // substitute replaces names of parameters that are texts. Others stay as they are. It returns false if a brace does not
@@ -155,7 +155,7 @@ func rewrite(value any, at string, text func(at, text string) (string, error)) (
 	return value, nil
 }
 
-// take counts what was made of an ApplicationSet.
+// take counts the bytes that were made for an ApplicationSet.
 func (r *run) take(bytes int, field string) error {
 	if r.bytes += bytes; r.bytes > maxBytes {
 		return problem(field, "split the ApplicationSet", "generators and templates give more than %d MiB", maxBytes>>20)

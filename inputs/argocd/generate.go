@@ -12,13 +12,13 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// generated are the sets of parameters that a generator gives, and its own specification.
+// generated are the sets of parameters of a generator, and its specification.
 type generated struct {
 	sets []map[string]any
 	spec map[string]any
 }
 
-// maxNesting is how deep generators that combine others may stand in each other.
+// maxNesting limits how deep generators that combine others may be nested.
 const maxNesting = 2
 
 // generate returns the sets of parameters of one entry of generators. Its texts are templates for the parameters of another
@@ -108,7 +108,7 @@ func (r *run) ofKind(field, kind string, spec map[string]any, nesting int) ([]ma
 	return nil, problem(field, "use list, clusters, git, matrix or merge", "there is no such generator")
 }
 
-// list gives the sets that stand in it.
+// list returns the sets that are written in the generator.
 func (r *run) list(field string, raw map[string]any) ([]map[string]any, error) {
 	var spec struct {
 		Elements     []map[string]any `json:"elements"`
@@ -158,7 +158,7 @@ func plain(field string, element map[string]any) (map[string]any, error) {
 	return set, nil
 }
 
-// clusters gives a set for each cluster that Argo CD knows. Its own has no labels, and is left out if some are asked for.
+// clusters returns a set for each cluster that Argo CD knows. Argo CD's own cluster has no labels, so selectors leave it out.
 func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, error) {
 	var spec struct {
 		Selector Selector          `json:"selector"`
@@ -201,7 +201,7 @@ func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, erro
 	return out, nil
 }
 
-// values adds a generator's own values to its sets, by which they may be templates.
+// values adds a generator's own values to its sets. They may be templates, with the parameters of the set.
 func (r *run) values(field string, values map[string]string, sets []map[string]any) error {
 	if len(values) == 0 {
 		return nil

@@ -30,7 +30,7 @@ type gitItem struct {
 	Exclude bool   `json:"exclude"`
 }
 
-// git gives a set for each folder, or for what each file says.
+// git returns a set for each folder, or for each map in each file.
 func (r *run) git(field string, raw map[string]any) ([]map[string]any, error) {
 	var spec gitSpec
 	if err := convert(raw, field, &spec); err != nil {
@@ -56,7 +56,7 @@ func (r *run) git(field string, raw map[string]any) ([]map[string]any, error) {
 	return out, r.values(field, spec.Values, out)
 }
 
-// read makes an error of reading a tree a problem, if the tree is to blame.
+// read turns an error of reading a tree into a problem, if the tree is to blame.
 func read(field string, err error) error {
 	if errors.Is(err, tree.ErrTooMuch) || errors.Is(err, tree.ErrTooLarge) || errors.Is(err, tree.ErrOutside) || errors.Is(err, fs.ErrNotExist) {
 		return problem(field, "", "%s", err.Error())
@@ -90,7 +90,7 @@ func (r *run) folders(t repository, spec gitSpec) ([]map[string]any, error) {
 	return out, nil
 }
 
-// foldersLike finds the folders below one that match a pattern of [path.Match], step by step. Hidden ones are not looked at.
+// foldersLike finds the folders below one that match a pattern of [path.Match], step by step. Hidden ones are skipped.
 func foldersLike(t repository, dir string, steps []string, found map[string]bool) error {
 	entries, err := t.List(dir)
 	if err != nil {
@@ -240,7 +240,7 @@ func objectsOf(t repository, field, name string) ([]map[string]any, error) {
 	return many, nil
 }
 
-// putPath adds what a set says of its folder or file.
+// putPath adds the parameters for the path of a folder or file to a set.
 func (r *run) putPath(set map[string]any, prefix, dir, file string) {
 	of := map[string]string{"basename": path.Base(dir), "basenameNormalized": helm.Normalize(path.Base(dir))}
 	if file != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// made is an Application as the maker of a root.
+// made builds the root of an Application.
 type made struct {
 	Application
 	Repositories roots.Repositories
@@ -25,7 +25,7 @@ type made struct {
 
 var _ roots.Maker = made{}
 
-// build is the making of one Application.
+// build builds one Application.
 type build struct {
 	ctx   context.Context
 	app   *Application
@@ -66,7 +66,7 @@ func (m made) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.O
 	return b.last(out), nil
 }
 
-// source makes what one source gives.
+// source builds the objects of one source.
 func (b *build) source(s *Source) ([]manifest.Built, error) {
 	if s.Chart != "" || s.isOCI() {
 		return b.remoteChart(s)
@@ -105,7 +105,7 @@ const (
 	directory     = "directory"
 )
 
-// kindOf returns what a source's folder is: what the Application says, or what is in it.
+// kindOf returns the kind of a source's folder: by the Application's fields, or else by the files in it.
 func (b *build) kindOf(s *Source, folder string) (string, error) {
 	switch {
 	case s.Helm != nil:
@@ -129,7 +129,7 @@ func (b *build) kindOf(s *Source, folder string) (string, error) {
 	return chartFolder, nil
 }
 
-// overridden is a source with what the files .argocd-source.yaml and .argocd-source-NAME.yaml in its folder change.
+// overridden returns a source with the changes of .argocd-source.yaml and .argocd-source-NAME.yaml in its folder.
 func (b *build) overridden(s *Source, folder string) (*Source, error) {
 	out := *s
 	for _, name := range []string{".argocd-source.yaml", ".argocd-source-" + b.app.Metadata.Name + ".yaml"} {
@@ -154,7 +154,7 @@ func (b *build) overridden(s *Source, folder string) (*Source, error) {
 	return &out, out.check()
 }
 
-// last leaves out hooks, which Argo CD applies only for a while, and objects that a later source gives again.
+// last leaves out hooks, which Argo CD applies only for a while, and objects that a later source has too.
 func (b *build) last(docs []manifest.Built) []manifest.Built {
 	several := len(b.app.Spec.Sources)-len(b.refs) > 1
 	kept := make([]bool, len(docs))

@@ -8,7 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// flatten gives the values of nested maps and lists texts, and names with dots: a.b.0. It writes them into out.
+// flatten writes the values of nested maps and lists into out, as texts, by names with dots: a.b.0.
 func flatten(value any, name string, out map[string]string) {
 	below := func(key string) string {
 		if name == "" {
@@ -97,7 +97,7 @@ type Selector struct {
 
 func (s *Selector) isEmpty() bool { return len(s.MatchLabels)+len(s.MatchExpressions) == 0 }
 
-// check refuses what Kubernetes does.
+// check refuses selectors that Kubernetes refuses.
 func (s *Selector) check(field string) error {
 	for i, e := range s.MatchExpressions {
 		at := fmt.Sprintf("%s.matchExpressions[%d]", field, i)

@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// release is the making of a release of a source's chart.
+// release makes a release of a source's chart.
 type release struct {
 	*Source
 	of   HelmSource
@@ -23,7 +23,7 @@ type release struct {
 	refs map[string]repository // that other sources give names, with the dollar
 }
 
-// make puts together what is rendered.
+// make returns what Helm renders.
 func (r *release) make(app *Application, chart []helm.File, cluster helm.Cluster) (helm.Release, error) {
 	out := helm.Release{Name: app.Metadata.Name, Namespace: app.Spec.Destination.Namespace, Chart: chart, Cluster: cluster}
 	field := r.Field + ".helm"
@@ -82,7 +82,7 @@ func (r *release) values(field string) (map[string]any, error) {
 	return values, r.parameters(field, values)
 }
 
-// valueFiles are the files in the order in which they count. One that is named by itself is not also one of a pattern's.
+// valueFiles returns the files in the order in which they count. A file that is named by itself is left out of patterns.
 func (r *release) valueFiles(field string) ([]file, error) {
 	found := make([][]file, len(r.of.ValueFiles))
 	single := make([]bool, len(found))

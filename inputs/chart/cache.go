@@ -62,20 +62,20 @@ func (s *Store) write(name string, archive []byte) error {
 const (
 	suffix    = ".tgz"
 	temporary = "tmp_"
-	// forsaken is the age of a temporary file whose writer is gone.
+	// forsaken is the age from which on the writer of a temporary file must have ended.
 	forsaken = time.Hour
 )
 
-// file is where an archive is kept. Who cannot fetch a chart does not find it there either: the name depends on the
-// credential.
+// file returns where an archive is kept. The name depends on the credential, so that a pipeline without it does not find the
+// chart in the cache.
 func (s *Store) file(of Request, pin Pin) string {
 	const digits = 16
 	whose := strings.TrimPrefix(digestOf([]byte(strings.Join([]string{of.URL, of.Name, of.Username, of.Password}, "\n"))), algorithm)
 	return filepath.Join(s.opts.Folder, whose[:digits]+"-"+strings.TrimPrefix(pin.Digest, algorithm)+suffix)
 }
 
-// prune removes what was used least recently, until the cache is small enough, but not the file that was just written.
-// Other processes may do the same, or read a file that goes: they have it open, or fetch it again.
+// prune removes the least recently used files until the cache is small enough, but not the file that was just written. Other
+// processes may prune at the same time, or read a file that is removed: they have it open, or fetch it again.
 func (s *Store) prune(latest string) error {
 	entries, err := os.ReadDir(s.opts.Folder)
 	if err != nil {

@@ -54,7 +54,8 @@ func (s *Store) client(ctx context.Context, of Request, maxBytes int64) (*http.C
 	if err != nil {
 		return nil, err
 	}
-	// Neither the certificate nor a credential of the proxy's is for others; what a public site leads to is public.
+	// Redirects to other sites get neither the certificate nor a credential of the proxy, and those of public sites must lead to
+	// public addresses.
 	other := of.Connection
 	other.ClientCertPEM, other.ClientKeyPEM = nil, nil
 	other.PublicOnly = s.isPublic(ctx, site.Hostname())
@@ -69,7 +70,8 @@ func (s *Store) client(ctx context.Context, of Request, maxBytes int64) (*http.C
 	return &http.Client{Transport: t, Timeout: s.opts.Timeout}, nil
 }
 
-// isPublic reports whether a host may be in the internet. One that cannot be found out is: then more is refused.
+// isPublic reports whether a host is in the internet. A host without a known address counts as public, because then more is
+// refused.
 func (s *Store) isPublic(ctx context.Context, host string) bool {
 	addresses, err := s.lookup(ctx, "ip", host)
 	if err != nil || len(addresses) == 0 {

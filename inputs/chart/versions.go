@@ -25,8 +25,8 @@ const (
 	maxParallelRequests = 4
 )
 
-// Versions knows which version of each chart a pipeline uses: the one that is pinned in the output. Of a chart that is new
-// there, or due to be looked up, it is the version that the repository gives now. Versions live longer than a pass; each pass
+// Versions knows which version of each chart a pipeline uses: the one that is pinned in the output. For a chart without a pin,
+// or one that is due to be looked up, it is the version that the repository offers now. Versions live longer than a pass; each pass
 // begins with [Versions.Open]. Builds read a [View], which needs no network; only [View.Fetch] asks repositories.
 type Versions struct {
 	store *Store

@@ -102,12 +102,12 @@ func ociChart(field string, repository map[string]any) (Chart, error) {
 	return Chart{Remote: source}, nil
 }
 
-// unverified refuses what cannot be checked, rather than not to check it.
+// unverified refuses charts whose signatures the release wants checked: agentry cannot check them.
 func unverified(field string) error {
 	return problem(field+".verify", "pin the chart to a version and remove verify, if that is good enough for you", "signatures of charts cannot be verified yet")
 }
 
-// WithValuesFiles replaces a chart's values.yaml by files, of which later ones are over earlier ones.
+// WithValuesFiles replaces a chart's values.yaml by files. Values of later files override those of earlier ones.
 func WithValuesFiles(files []helm.File, c Chart, read func(name string) ([]byte, bool)) ([]helm.File, error) {
 	if len(c.ValuesFiles) == 0 {
 		return files, nil

@@ -1,8 +1,8 @@
-// Package flux reads the custom resources of Flux that say what is applied, as far as they decide it.
+// Package flux reads the custom resources of Flux that decide what is applied.
 //
-// A HelmRelease is a value: it says which chart it wants ([HelmRelease.Chart]), makes a release of the chart's files and of
-// the values that it refers to ([HelmRelease.Release]), and changes what the chart gives ([HelmRelease.PostRender]). What it
-// refers to is found by a function; nothing is fetched and rendered here. Values can be secret: no [Problem] quotes one.
+// A HelmRelease is a value: it names its chart ([HelmRelease.Chart]), makes a release of the chart's files and of the values
+// that it refers to ([HelmRelease.Release]), and changes the chart's objects ([HelmRelease.PostRender]). A function finds the
+// objects that it refers to; nothing is fetched and rendered here. Values can be secret: no [Problem] quotes one.
 package flux
 
 import (
@@ -78,7 +78,7 @@ type ValuesReference struct {
 	Literal    bool   `json:"literal"`
 }
 
-// PostRenderer changes what a chart gives.
+// PostRenderer changes the objects of a chart.
 type PostRenderer struct {
 	Kustomize *struct {
 		Patches []types.Patch `json:"patches"`

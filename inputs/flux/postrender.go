@@ -16,8 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
-// PostRender changes what a chart gave by the release's post-renderers: all of it, because a patch may be meant for an object
-// that agentry does not read.
+// PostRender applies the release's post-renderers to all objects of a chart: a patch may be meant for an object that agentry
+// does not read.
 func (r *HelmRelease) PostRender(docs []helm.Document) ([]helm.Document, error) {
 	for i, renderer := range r.Spec.PostRenderers {
 		if renderer.Kustomize == nil {

@@ -83,11 +83,11 @@ type run struct {
 	waiting []*kustomization
 	// releases are the HelmReleases, each once.
 	releases map[string]roots.Object
-	// warned are the sources whose revision was looked at.
+	// warned are the sources whose revision was checked.
 	warned map[string]bool
 }
 
-// object finds an object of all that was found so far.
+// object returns an object that was found so far.
 func (r *run) object(kind, namespace, name string) map[string]any {
 	return r.objects[kind+"/"+namespace+"/"+name]
 }
@@ -115,7 +115,7 @@ func (r *run) replace(path roots.Root, objects []roots.Object) bool {
 	return replaced
 }
 
-// add adds what a root gives.
+// add notes the objects of a root.
 func (r *run) add(objects []roots.Object) {
 	for _, o := range objects {
 		o.Namespace = namespaceOr(o.Namespace)
@@ -137,7 +137,7 @@ func (r *run) add(objects []roots.Object) {
 	}
 }
 
-// know notes a Kustomization. One that is found again must be the same.
+// know notes a Kustomization. If it is found again, it must be the same.
 func (r *run) know(k *kustomization) {
 	id := k.Namespace + "/" + k.Name
 	first := r.known[id]
@@ -154,8 +154,8 @@ func (r *run) know(k *kustomization) {
 	}
 }
 
-// next takes the Kustomizations that can be built now: those that wait for nothing or, if all do, those that wait for
-// what need not be there, or else all.
+// next takes the Kustomizations that can be built now: those that wait for no object. If all wait, it takes those that wait for
+// optional objects, or else all.
 func (r *run) next() []roots.Root {
 	slices.SortFunc(r.waiting, func(a, b *kustomization) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
@@ -204,7 +204,7 @@ func (r *run) root(k *kustomization) roots.Root {
 	return refused(k.rootBy(), p)
 }
 
-// warnings are about the revision that the source of a Kustomization wants: of the first one that has that source.
+// warnings returns what is wrong with the revision of a Kustomization's source. Only the first Kustomization of a source has them.
 func (r *run) warnings(k *kustomization, top string) []roots.Problem {
 	ref := k.spec.SourceRef
 	id := ref.Kind + "/" + cmp.Or(ref.Namespace, k.namespace()) + "/" + ref.Name
@@ -229,7 +229,7 @@ func (r *run) repository(k *kustomization) (string, error) {
 	return r.find(ref.Kind, namespace, ref.Name, "spec.sourceRef")
 }
 
-// find finds the repository that a source of Flux is.
+// find returns the folder of the repository that a source of Flux names.
 func (r *run) find(kind, namespace, name, field string) (string, error) {
 	id := kind + "/" + namespace + "/" + name
 	url := text(r.object(kind, namespace, name), "spec.url")

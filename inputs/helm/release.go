@@ -25,7 +25,7 @@ type File struct {
 	Data []byte
 }
 
-// Answer is what becomes of a release or of texts, or a failure.
+// Answer is what a release or texts are rendered to, or a failure.
 type Answer struct {
 	Documents []Document
 	Texts     []string
@@ -39,9 +39,9 @@ type Document struct {
 	APIVersion string
 	Kind       string
 	Text       string
-	// Random says that it depends on randomness or the time: another rendering gives another one.
+	// Random says that it depends on random values or the time: it differs each time that the chart is rendered.
 	Random bool
-	// Lookup says that its template asked the cluster for an object, and was told that there is none.
+	// Lookup says that its template called lookup, which finds nothing here.
 	Lookup bool
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
-// Wanted is what is built: a folder, as its kustomization and a custom resource say it.
+// Wanted is a folder to build, with the changes of a custom resource.
 type Wanted struct {
 	Folder string
 	// Generate makes a kustomization for a folder without one. Nil: there must be one.
@@ -26,7 +26,7 @@ type Wanted struct {
 	Find func(field string) (file string, line, column int)
 	// PassThrough are the kinds that are copied to the output, besides those that are read.
 	PassThrough passthrough.Kinds
-	// Tenants says which files are a tenant's. If there are tenants, each object has the files that had a say in it.
+	// Tenants says which files are a tenant's. If there are tenants, each object lists the files that it depends on.
 	Tenants manifest.Tenants
 }
 
@@ -42,7 +42,7 @@ type Change struct {
 // isEmpty reports whether nothing is changed.
 func (c Change) isEmpty() bool { return marshal(c.Kustomization) == marshal(types.Kustomization{}) }
 
-// over returns a kustomization with the changes, as Flux's kustomize-controller makes them.
+// over applies the changes to a kustomization, as Flux's kustomize-controller does.
 func (c Change) over(k types.Kustomization) types.Kustomization {
 	for to, from := range map[*string]string{&k.Namespace: c.Namespace, &k.NamePrefix: c.NamePrefix, &k.NameSuffix: c.NameSuffix} {
 		if from != "" {
@@ -72,7 +72,7 @@ func (c Change) over(k types.Kustomization) types.Kustomization {
 	return k
 }
 
-// merged returns the second map over the first one.
+// merged returns both maps in one. The second one wins.
 func merged(below, over map[string]string) map[string]string {
 	if len(over) == 0 {
 		return below

@@ -26,8 +26,8 @@ import (
 // only kustomize sees.
 const renderedAs = "@rendered-"
 
-// charts renders the charts of the kustomizations. For kustomize, what they give are files, which are resources of the
-// kustomizations in place of the charts.
+// charts renders the charts of the kustomizations. kustomize sees the results as files, which replace the charts in the lists of
+// resources.
 func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 	var first error
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
@@ -172,7 +172,8 @@ func ofChart(text string) []byte {
 	return []byte(marked)
 }
 
-// lasting leaves out Secrets and ConfigMaps that would be other ones each time, and refuses what else is read or passed through.
+// lasting leaves out Secrets and ConfigMaps with random values, which differ each time, and refuses other random objects that are
+// read or passed through.
 func (c *checker) lasting(docs []helm.Document, refuse func(helm.Document) error) ([]helm.Document, error) {
 	isRead := func(d helm.Document) bool {
 		return slices.Contains(manifest.Kinds(), d.Kind) || c.wanted.PassThrough.Has(d.APIVersion, d.Kind)

@@ -21,25 +21,25 @@ import (
 )
 
 const (
-	// maxDepth limits how many kustomizations stand on each other.
+	// maxDepth limits how deep kustomizations build on each other.
 	maxDepth = 64
 	// maxLoads limits the files and kustomizations that kustomize loads for one. It loads a base as often as it is named,
 	// also by others, so a few small files can name each other any number of times.
 	maxLoads = 20_000
 )
 
-// Refs are what a kustomization is made of.
+// Refs are the files and folders that a kustomization names.
 type Refs struct {
 	Folders     map[string]bool // with kustomizations of their own
 	Files       map[string]bool
 	IsComponent bool // it is a part of other kustomizations
 	// Covered are the folders and files of these that are read only as parts of kustomizations. A tenant's kustomization, and
-	// what it stands on, covers nothing of others: what they define in a file stays when a tenant names the file.
+	// those that it builds on, cover no files of others: naming a file must not remove the objects that others define in it.
 	Covered map[string]bool
 }
 
-// Inspect returns what the kustomization in a folder is made of, as far as that can be read: [Build] reports errors in
-// it. An error is about reading the files.
+// Inspect returns the files and folders that the kustomization in a folder names. What cannot be read is left out: [Build]
+// reports it. An error is about reading the files.
 func Inspect(t *tree.Tree, folder string, tenants manifest.Tenants) (Refs, error) {
 	c := newChecker(t)
 	c.tenants, c.wanted.Tenants = tenants, tenants
@@ -166,8 +166,8 @@ func (c *checker) tenantFolder() string {
 	return ""
 }
 
-// leadsOut reports whether a tenant's link leads to a file or folder that is not the tenant's. Objects would not show that the
-// tenant had a say in them.
+// leadsOut reports whether a tenant's link leads to a file or folder that is not the tenant's. The objects would
+// not show that the tenant chose them.
 func (c *checker) leadsOut(name, real string) bool {
 	tenant, isTenant := c.wanted.Tenants.Of(name + "/-")
 	other, isOther := c.wanted.Tenants.Of(real + "/-")
@@ -196,7 +196,7 @@ func (c *checker) open(dir string) (*file, error) {
 	return nil, failed(dir, "the folder has no kustomization", "add one, or name the files in it")
 }
 
-// unknownField is what encoding/json says about a field that kustomizations do not have.
+// unknownField matches the error of encoding/json for a field that kustomizations do not have.
 var unknownField = regexp.MustCompile(`json: unknown field "([A-Za-z0-9_-]{1,64})"`)
 
 // load reads a kustomization. Errors hold no values, which can be a Secret's.

@@ -23,13 +23,13 @@ const (
 	maxReplacements = 5_000
 	// maxLooked limits the objects that kustomize looks at for them, each as often as it does: some microseconds for each.
 	maxLooked = 1 << 20
-	// maxReplaced limits what replacements and vars may write, as far as that can be known before.
+	// maxReplaced limits the bytes that replacements and vars may write, by the bound that is computed before.
 	maxReplaced = 256 << 20
 )
 
-// growth bounds what replacements and vars write. kustomize copies a value as often as it is asked to, also what was copied
-// before: thirty replacements that double a text need more memory than any machine has. A bound is found before kustomize runs,
-// because nothing can stop it then.
+// growth bounds what replacements and vars write. kustomize copies a value as often as it is asked to, and copies can be copied
+// again: thirty replacements that each double a text need more memory than any machine has. growth computes a bound before
+// kustomize runs, because nothing can stop kustomize then.
 type growth struct {
 	*checker
 	documents []*yaml.Node
@@ -98,7 +98,7 @@ func (g *growth) read(text []byte) {
 	}
 }
 
-// longest is the length of the longest text that a kustomization itself puts into objects.
+// longest returns the length of the longest text that a kustomization itself puts into objects.
 func (f *file) longest() int64 {
 	longest := 0
 	//lint:ignore SA1019 kustomize still reads them
@@ -122,7 +122,7 @@ func (f *file) longest() int64 {
 	return int64(longest)
 }
 
-// kustomization adds what the kustomization in a folder writes, after those that it stands on.
+// kustomization adds what the kustomization in a folder writes, after those that it builds on.
 func (g *growth) kustomization(dir string) error {
 	for _, base := range g.bases[dir] {
 		if err := g.kustomization(base); err != nil {

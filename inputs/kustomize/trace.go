@@ -29,7 +29,7 @@ type origin struct {
 
 var _ manifest.Origin = (*origin)(nil)
 
-// InFile is the origin of an object that stands in a file as it is, or that a chart's template gives.
+// InFile is the origin of an object that is in a file as it is, or that a template of a chart makes.
 func InFile(open Open, file string) manifest.Origin {
 	return &origin{trace: &trace{root: file, open: open}, file: file}
 }
@@ -119,7 +119,7 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 	return o.root, 0, 0
 }
 
-// written returns the document that the object was written as: that of the same kind whose name is part of its name.
+// written returns the document from which the object was built: the one of the same kind whose name is part of its name.
 func (f field) written(text string) *yaml.Node {
 	_, kind, _ := manifest.Walk(f.document, "kind")
 	_, name, _ := manifest.Walk(f.document, "metadata.name")
@@ -184,7 +184,7 @@ func (f field) inChange(name string, read func(string) string) (file string, lin
 	return "", 0, 0
 }
 
-// inAsked returns the field of a custom resource that changed this one.
+// inAsked returns the field of a custom resource that changed the built field.
 func (f field) inAsked(c Change) string {
 	for i := len(c.Patches) - 1; i >= 0; i-- {
 		for doc := range documents([]byte(c.Patches[i].Patch)) {

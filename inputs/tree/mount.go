@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// mounted are the files of a repository, with those of others in folders of it.
+// mounted are the files of a repository, with other repositories in folders of it.
 type mounted struct {
 	Files
 	others map[string]Files // by the folder, at the top
 }
 
-// Mount returns files with others in folders at the top, which listings do not show. What is built from one of them reads
-// nothing of the rest: see [Tree.Confine].
+// Mount returns files with other repositories in folders at the top, which listings do not show. A build of one repository
+// cannot read the others: see [Tree.Confine].
 func Mount(own Files, others map[string]Files) Files {
 	if len(others) == 0 {
 		return own
@@ -21,7 +21,7 @@ func Mount(own Files, others map[string]Files) Files {
 	return mounted{own, others}
 }
 
-// mount is the folder that a name is in, "" if it is in none.
+// mount returns the mounted folder that a name is in, or "".
 func (m mounted) mount(name string) string {
 	first, _, _ := strings.Cut(path.Clean(name), "/")
 	if m.others[first] == nil {
@@ -30,7 +30,7 @@ func (m mounted) mount(name string) string {
 	return first
 }
 
-// at returns the files with a name, and the name in them.
+// at returns the repository that a name is in, and its name there.
 func (m mounted) at(name string) (Files, string) {
 	top := m.mount(name)
 	if top == "" {
@@ -69,7 +69,7 @@ func (m mounted) ReadDir(name string) ([]fs.DirEntry, error) {
 	return files.ReadDir(in)
 }
 
-// mountOf returns the folder that a name is mounted in, "" if it is in none.
+// mountOf returns the mounted folder that a name is in, or "".
 func mountOf(files Files, name string) string {
 	if m, ok := files.(mounted); ok {
 		return m.mount(name)

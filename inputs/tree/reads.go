@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Reads are what was read of a [Tree]: for each file or folder its content, or only that it is there or absent.
+// Reads are what was read from a [Tree]: the content of files and folders, or only whether they exist.
 type Reads map[string]string
 
 const (
@@ -26,7 +26,7 @@ func kindOf(isDir bool) string {
 	return aFile
 }
 
-// note notes a read. A content says more than that there is one.
+// note notes a read. It keeps a content that was noted before: that says more than that the file exists.
 func (r Reads) note(name, what string) {
 	if _, found := r[name]; !found || what != aFile && what != aFolder {
 		r[name] = what
@@ -60,11 +60,11 @@ func (r Reads) Digest() string {
 // Change is a file in which two commits differ.
 type Change struct {
 	Path string
-	// Edited means that it is a file in both, and only its content differs.
+	// Edited means that the file exists in both commits, with different content.
 	Edited bool
 }
 
-// Concern reports whether a change can change one of the reads.
+// Concern reports whether a change can affect one of the reads.
 func (r Reads) Concern(c Change) bool {
 	if c.Edited {
 		what, found := r[c.Path]
@@ -80,10 +80,10 @@ func (r Reads) Concern(c Change) bool {
 	}
 }
 
-// Changes are the files in which two commits differ. Nil has none.
+// Changes are the files that differ between two commits. Nil has none.
 type Changes struct {
 	list []Change
-	// edited are the files of which only the content differs; at are all others, and the folders that they are in.
+	// edited are the files that differ in content only; at are the others, and the folders that they are in.
 	edited, at map[string]bool
 }
 
@@ -102,7 +102,7 @@ func NewChanges(list ...Change) *Changes {
 	return out
 }
 
-// Concern reports whether one of the changes can change one of the reads. It takes as long as the shorter of the two lists.
+// Concern reports whether one of the changes can affect one of the reads. Its time grows with the shorter of the two lists.
 func (c *Changes) Concern(r Reads) bool {
 	if c == nil || len(c.list) <= len(r) {
 		return c != nil && slices.ContainsFunc(c.list, r.Concern)
@@ -115,10 +115,10 @@ func (c *Changes) Concern(r Reads) bool {
 	return false
 }
 
-// Same reports whether the same would be read of other files, whose changes are known.
+// Same reports whether other files, whose changes are known, would be read the same.
 func (r Reads) Same(files Files, changed *Changes) bool { return !changed.Concern(r) || r.Hold(files) }
 
-// Hold reports whether the same would be read of other files.
+// Hold reports whether other files would be read the same.
 func (r Reads) Hold(files Files) bool {
 	for name, what := range r {
 		if what != reread(files, name, what) {

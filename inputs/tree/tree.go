@@ -2,8 +2,8 @@
 //
 // A [Tree] belongs to one build and one goroutine. Its names are slash-separated paths from the top of the repository;
 // "." is the top. It follows symbolic links only inside of the repository, hides what .sourceignore files hide, and is
-// bounded in files and bytes. It notes exactly what was read of it ([Reads]), so that a build is repeated only if that
-// is different in another commit.
+// bounded in files and bytes. It notes exactly what a build read ([Reads]), so that the build is repeated only if that
+// differs in another commit.
 package tree
 
 import (
@@ -21,10 +21,9 @@ import (
 )
 
 const (
-	// MaxSteps limits the reads of one Tree, repeated ones too: kustomizations that name each other many times are
-	// bounded by it.
+	// MaxSteps limits the reads of one Tree, repeated ones too. It bounds kustomizations that name each other many times.
 	MaxSteps = 200_000
-	// MaxBytes limits what is read of one Tree.
+	// MaxBytes limits the bytes that are read from one Tree.
 	MaxBytes = 128 << 20
 	// maxLinks limits the symbolic links on the way to one file.
 	maxLinks = 40
@@ -62,12 +61,12 @@ type Tree struct {
 	mount      string
 }
 
-// New returns a view of files. It fails every read after the context's end.
+// New returns a view of files. Reads fail once the context has ended.
 func New(ctx context.Context, files Files) *Tree {
 	return &Tree{ctx: ctx, files: files, most: MaxSteps, reads: Reads{}, rules: sourceignore.Rules{}, seen: map[string]bool{}, texts: map[string][]byte{}}
 }
 
-// ForSearch returns a view of files for who looks for something in a whole repository, of any size, and builds nothing.
+// ForSearch returns a view of files without the limits of a build, for searches in a whole repository of any size.
 func ForSearch(ctx context.Context, files Files) *Tree {
 	t := New(ctx, files)
 	t.most = math.MaxInt

@@ -39,7 +39,7 @@ func renderFlags() []cli.Flag {
 		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of a field that its kind does not have: error, or warn to render the object without it"},
 		&cli.StringFlag{Name: "pass-through", Usage: "`KIND,...` to copy to the output as well, as in ServiceAccount,Role,RoleBinding; KIND.GROUP for other kinds than those everybody knows"},
 		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
-		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret changes that stands in their configuration"},
+		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret in their configuration changes"},
 		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent), Usage: "`MODE` of rendering: current, monitors as today's Prometheus Operator, or operator, as Grafana Agent Operator v0.44.8"},
 		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent), Usage: "`PROGRAM` that pods run: agent or alloy"},
 		&cli.StringFlag{Name: "runtime-version", Usage: "`VERSION` of Alloy, from v1.8 on: what it does not have is an error; without it v1.18.1"},

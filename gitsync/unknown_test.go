@@ -33,6 +33,29 @@ func TestATypoIsHeld(t *testing.T) {
 	}
 }
 
+// TestAMisspeltKindLosesNothing misspells the kind of a monitor, and then writes a version that it does not have.
+func TestAMisspeltKindLosesNothing(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.input(twoTeams())
+	l.pass()
+	before := l.payload("a")
+	for port, misspelt := range map[string]string{
+		"p2": strings.Replace(monitor("a", "web", "p1"), "kind: ServiceMonitor", "kind: ServiceMonitors", 1),
+		"p3": strings.Replace(monitor("a", "web", "p1"), "monitoring.coreos.com/v1", "monitoring.coreos.com/v1beta1", 1),
+	} {
+		l.input(map[string]string{"in/a/web.yaml": misspelt, "in/b/web.yaml": monitor("b", "web", port)})
+		report := l.pass()
+		sees(t, report, unitStates{"a/agent": "unchanged", "b/agent": "changed"})
+		if diff := cmp.Diff([]string{"ServiceMonitor/a/web in a/agent: version 1 since 2"}, l.held(report)); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(before, l.payload("a")); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // TestUnknownFieldsThatWereRendered has objects with unknown fields that were rendered without them, as by an agentry
 // for which they were warnings. From then on they are held: nothing is lost, and nothing else stops.
 func TestUnknownFieldsThatWereRendered(t *testing.T) {

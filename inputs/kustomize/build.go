@@ -139,7 +139,7 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	case fault.Is(err):
 		return nil, failed(root.name, "kustomize's library stops at it by a fault of its own", "run kustomize build to see more")
 	case err != nil:
-		return nil, c.explain(err, root.name)
+		return nil, c.explain(err, root, folder, view.bytes)
 	}
 	if slices.Contains(root.BuildMetadata, types.ManagedByLabelOption) {
 		err = label(built, konfig.ManagedbyLabelKey, managedBy)

@@ -75,6 +75,41 @@ func TestErrorsHoldNoValues(t *testing.T) {
 	}
 }
 
+// TestAnErrorIsAtTheEntryToBlame has kustomizations that fail by one of their entries.
+func TestAnErrorIsAtTheEntryToBlame(t *testing.T) {
+	t.Parallel()
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: y}\ndata: {a: b}\n"
+	const good = `{target: {kind: ConfigMap}, patch: '[{"op": "add", "path": "/data/c", "value": "d"}]'}`
+	for of, want := range map[string]string{
+		"resources: [a.yaml]\nkind: Kustomisation\n":  "top/kustomization.yaml:2:7: kind: is not one that kustomize knows",
+		"resources: [a.yaml]\nimages: a\n":            "top/kustomization.yaml:2:9: images: must be a list",
+		"resources: [a.yaml]\nnamePrefix: [a]\n":      "top/kustomization.yaml:2:13: namePrefix: must be a string",
+		"resources: [a.yaml, b.yaml, c.yaml]\n":       "top/kustomization.yaml:1:21: resources[1]: gives ConfigMap.v1/x.y twice",
+		"resources: [a.yaml, c.yaml]\nnamespace: z\n": "top/kustomization.yaml:2:12: namespace: two objects would have the same name in one namespace; all Namespaces would have one name, too",
+		"resources: [a.yaml]\npatches:\n- " + good + "\n- {target: {kind: ConfigMap}, patch: '[{op: add}]'}\n- " + good + "\n":  "top/kustomization.yaml:4:3: patches[1]: a patch is neither part of an object nor a list of operations",
+		"resources: [a.yaml]\npatches:\n- " + good + "\n- {target: {kind: ConfigMap}, patch: '- {op: ad, path: /a, value: 1}'}": "top/kustomization.yaml:4:3: patches[1]: a JSON patch has an operation that is not known",
+		"resources: [a.yaml]\npatches:\n- " + good + "\n- {path: p.yaml}\n- " + good + "\n":                                     "top/kustomization.yaml:4:3: patches[1]: a patch is for ConfigMap.v1/none, which is not there",
+		"resources: [a.yaml, ../base]\n":                                 "base/kustomization.yaml:2:11: patches[0]: a patch is for ConfigMap.v1/none, which is not there",
+		"resources: [a.yaml]\ncomponents: [../part]\n":                   "top/kustomization.yaml:2:14: components[0]: a patch is for ConfigMap.v1/none, which is not there",
+		"resources: [a.yaml]\nsecretGenerator: [{name: a}, {name: a}]\n": "top/kustomization.yaml:2:30: secretGenerator[1]: a generator makes an object that is there already",
+	} {
+		_, err := ours(files(map[string]string{"top/kustomization.yaml": of, "top/a.yaml": object, "top/b.yaml": object, "top/c.yaml": strings.Replace(object, "y}", "z}", 1),
+			"top/p.yaml":              strings.Replace(object, "name: x, namespace: y", "name: none", 1),
+			"base/kustomization.yaml": "resources: [d.yaml]\npatches: [{path: p.yaml}]\n", "base/d.yaml": strings.Replace(object, "name: x", "name: d", 1),
+			"base/p.yaml":             strings.Replace(object, "name: x, namespace: y", "name: none", 1),
+			"part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: p.yaml}]\n", "part/p.yaml": strings.Replace(object, "name: x, namespace: y", "name: none", 1),
+		}), "top")
+		failed, ok := errors.AsType[*kustomize.Error](err)
+		if !ok {
+			t.Errorf("%s: %v", of, err)
+			continue
+		}
+		if got := fmt.Sprintf("%s:%d:%d: %s", failed.File, failed.Line, failed.Column, failed.Message); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", of, got, want)
+		}
+	}
+}
+
 // TestBuildsAreBounded: a few small files can ask for any amount of work.
 func TestBuildsAreBounded(t *testing.T) {
 	t.Parallel()

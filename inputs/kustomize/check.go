@@ -1,10 +1,12 @@
 package kustomize
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -231,9 +233,47 @@ func load(t *tree.Tree, name string) (*file, error) {
 		if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
 			return nil, f.at(diag.BuildFailed, m[1], "unknown field", diag.DidYouMean(m[1], fieldNames()))
 		}
-		return nil, failed(name, "a field of the kustomization has a value of the wrong type", "run kustomize build to see which one")
+		return nil, f.mistyped(err)
+	}
+	if wrong := f.EnforceFields(); len(wrong) > 0 {
+		field, _, _ := strings.Cut(wrong[0], " ")
+		return nil, f.at(diag.BuildFailed, field, "is not one that kustomize knows", "write apiVersion: "+types.KustomizationVersion+" and kind: "+types.KustomizationKind+", or leave both out")
 	}
 	return f, nil
+}
+
+// mistyped returns the error about a field with a value of the wrong type.
+func (f *file) mistyped(err error) error {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok || wrong.Field == "" {
+		return failed(f.name, "a field of the kustomization has a value of the wrong type", "run kustomize build to see which one")
+	}
+	field, below, isBelow := strings.Cut(wrong.Field, ".")
+	message := "has a value of the wrong type"
+	switch word := manifest.TypeInWords(typeOf(wrong.Type)); {
+	case isBelow:
+		message = "the field " + below + " of an entry " + message
+	case word != "":
+		message = "must be " + word
+	}
+	return f.at(diag.BuildFailed, field, message, "kustomize's reference shows the fields of a kustomization")
+}
+
+// typeOf returns the JSON Schema type of what is decoded into a Go type, or "".
+func typeOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "array"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int64:
+		return "integer"
+	}
+	return ""
 }
 
 var yamlLine = regexp.MustCompile(`line ([0-9]{1,9})`)

@@ -30,22 +30,24 @@ func causes() []cause {
 		known(`unable to find patch target`, "a patch is for an object that is not there", "correct the patch's target"),
 		known(`must specify a target`, "a JSON patch has no target", "say which objects it is for"),
 		known(`unable to parse SM or JSON patch`, "a patch is neither part of an object nor a list of operations", "correct it"),
+		known(`exists; behavior must be|behavior must be merge or replace`, "a generator makes an object that is there already", "set behavior: merge or replace, or rename one of them"),
 		known(`does not exist; cannot merge or replace`, "a generator changes an object that is not there", "remove behavior from it"),
 		known(`invalid literal source`, "a literal of a generator is not key=value", "write it as key=value"),
 		known(`missing metadata\.name`, "an object has no metadata.name", "set it"),
 		known(`accumulating resources from '([^'\s]{1,200})': missing Resource metadata`, "$1 is no Kubernetes object", "remove it from the resources"),
 		known(`testing (?:path|value) \S{0,200} failed`, "the test of a JSON patch fails", "correct the patch"),
+		known(`Unexpected kind: `, "a JSON patch has an operation that is not known", "write add, remove, replace, move, copy or test"),
 		known(`operation does not apply|doc is missing (?:path|key)`, "a JSON patch does not fit the object that it is for", "correct the paths of its operations"),
 		known(`unable to find field|is missing for replacement source`, "a replacement names a field that is not there", "correct its fieldPath, or set options.create"),
 		known(`nothing selected by`, "a replacement selects no object", "correct its source"),
 		known(`multiple matches for selector`, "a replacement selects several objects", "say more about its source"),
 		known(`kustomization\.yaml is empty`, "the kustomization is empty", "list resources in it"),
-		known(`namespace transformation produces ID conflict`, "objects of several namespaces have the same name, so they cannot have one namespace", "rename one of them"),
+		known(`namespace transformation produces ID conflict`, "two objects would have the same name in one namespace; all Namespaces would have one name, too", "rename one of them, or list Namespaces in another kustomization"),
 	}
 }
 
 // explain says why kustomize refused the kustomization. The first cause is a broken file, if there is one.
-func (c *checker) explain(err error, root string) error {
+func (c *checker) explain(err error, root *file, folder string, read int) error {
 	for _, file := range slices.Sorted(maps.Keys(c.refs.Files)) {
 		text, found := c.tree.Texts()[file]
 		if !found || c.isKustomization(file) || !manifest.IsManifestPath(path.Base(file)) {
@@ -59,13 +61,25 @@ func (c *checker) explain(err error, root string) error {
 			}
 		}
 	}
+	at, field := root, ""
+	if isCheap(c.files, read) {
+		at, field = (&blame{checker: c}).find(root, folder)
+	}
 	for _, known := range causes() {
 		if m := known.pattern.FindStringSubmatchIndex(err.Error()); m != nil {
 			message := string(known.pattern.ExpandString(nil, known.message, err.Error(), m))
-			return failed(root, unknownParts.ReplaceAllString(message, ""), known.hint)
+			return at.failed(field, unknownParts.ReplaceAllString(message, ""), known.hint)
 		}
 	}
-	return failed(root, "kustomize refuses it", "run kustomize build "+path.Dir(root)+" to see why: its own words can hold values of Secrets, so they are not shown here")
+	return at.failed(field, "kustomize refuses it", "run kustomize build "+path.Dir(at.name)+" to see why: its own words can hold values of Secrets, so they are not shown here")
+}
+
+// failed returns an error about an entry of a kustomization, or about all of it.
+func (f *file) failed(field, message, hint string) error {
+	if field == "" {
+		return failed(f.name, message, hint)
+	}
+	return f.at(diag.BuildFailed, field, message, hint)
 }
 
 func (c *checker) isKustomization(file string) bool {

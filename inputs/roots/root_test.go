@@ -159,7 +159,7 @@ func TestAnErrorIsAtTheFileToBlame(t *testing.T) {
 		"a component is missing": {roots.Root{Folder: "app", Change: kustomize.Change{Kustomization: types.Kustomization{Components: []string{"../none"}}}},
 			`apps.yaml#spec.components[0]:1: error[build-failed]: components[0]: "../none" is not in the repository, or hidden by a .sourceignore`},
 		"its patch fits nothing":       {roots.Root{Folder: "app", Change: patch}, "apps.yaml#:1: error[build-failed]: a patch is for ConfigMap.v1/none, which is not there"},
-		"the folder's own patch":       {roots.Root{Folder: "broken", Change: kustomize.Change{Kustomization: types.Kustomization{NamePrefix: "p-"}}}, "broken/kustomization.yaml: error[build-failed]: a patch is for X/x, which is not there"},
+		"the folder's own patch":       {roots.Root{Folder: "broken", Change: kustomize.Change{Kustomization: types.Kustomization{NamePrefix: "p-"}}}, "broken/kustomization.yaml:2:11: error[build-failed]: patches[0]: a patch is for X/x, which is not there"},
 		"a folder without any":         {roots.Root{Folder: "plain", Generate: &kustomize.Generate{}}, "apps.yaml#:1: error[build-failed]: gives Deployment.v1.apps/app twice"},
 		"what the custom resource has": {roots.Root{Folder: "app", Problem: &roots.Problem{Code: diag.BuildRefused, Field: "spec.kubeConfig", Message: "no"}}, "apps.yaml#spec.kubeConfig:1: error[build-refused]: spec.kubeConfig: no"},
 	} {

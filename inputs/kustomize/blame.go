@@ -1,0 +1,136 @@
+package kustomize
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"sort"
+
+	"sigs.k8s.io/kustomize/api/types"
+)
+
+const (
+	// maxBlamedBytes limits the files of a build that is tried again to find out what makes it fail.
+	maxBlamedBytes = 4 << 20
+	// maxBlamedReplacements limits the replacements of such a build: they take long, and no file shows it.
+	maxBlamedReplacements = 100
+	// maxTrials limits how often it is tried.
+	maxTrials = 40
+)
+
+// isCheap reports whether a build of these kustomizations that read so many bytes can be tried often.
+func isCheap(all map[string]*file, bytes int) bool {
+	replacements := 0
+	for _, f := range all {
+		replacements += len(f.Replacements)
+	}
+	return bytes <= maxBlamedBytes && replacements <= maxBlamedReplacements
+}
+
+// blame finds what makes a build fail, as kustomize's errors seldom say it: it builds parts of it again.
+type blame struct {
+	*checker
+	trials int
+}
+
+// find returns the innermost kustomization that fails, and its entry with which it starts to fail, such as patches[1]. The entry is
+// empty if no single one is to blame.
+func (b *blame) find(root *file, folder string) (at *file, field string) {
+	for at = root; ; {
+		next, inner := b.base(at, folder)
+		if next == nil {
+			field = b.entry(at, folder)
+			if _, line, _ := at.find(field); line == 0 { // a custom resource adds it
+				field = ""
+			}
+			return at, field
+		}
+		at, folder = next, inner
+	}
+}
+
+// base returns a base of a kustomization that cannot be built either, or nil.
+func (b *blame) base(f *file, folder string) (base *file, inner string) {
+	for _, p := range slices.Concat(f.Resources, f.Bases) { //lint:ignore SA1019 kustomize still reads it
+		inner = path.Join(folder, p)
+		if base = b.files[inner]; base != nil && b.fails(base, inner, base.Kustomization) {
+			return base, inner
+		}
+	}
+	return nil, ""
+}
+
+// fails reports whether a build fails if the kustomization in a folder is another one. A build that is not tried does not fail.
+func (b *blame) fails(f *file, folder string, k types.Kustomization) bool {
+	if b.trials++; b.trials > maxTrials {
+		return false
+	}
+	changed := maps.Clone(b.changed)
+	changed[f.name] = []byte(marshal(k))
+	_, err := run(&files{tree: b.tree, checked: b.files, changed: changed}, folder, b.schemas())
+	return err != nil
+}
+
+// entry returns the first entry with which a kustomization fails, in the order in which kustomize comes to them.
+func (b *blame) entry(f *file, folder string) string {
+	parts := partsOf(&f.Kustomization)
+	tried := f.Kustomization
+	for _, p := range parts {
+		p.cut(&tried, 0)
+	}
+	for _, p := range parts {
+		last := p.count
+		if last == 0 {
+			continue
+		}
+		p.cut(&tried, last)
+		if !b.fails(f, folder, tried) {
+			continue
+		}
+		first := sort.Search(last, func(n int) bool {
+			p.cut(&tried, n+1)
+			return b.fails(f, folder, tried)
+		})
+		if p.isOne {
+			return p.field
+		}
+		return p.field + index(min(first, last-1))
+	}
+	return ""
+}
+
+// part is a field of a kustomization: a list, or a text that counts as a list of one.
+type part struct {
+	field string
+	isOne bool
+	count int
+	cut   func(k *types.Kustomization, n int) // keeps the first n entries
+}
+
+// partsOf returns the fields that can make a build fail, in the order in which kustomize comes to them.
+func partsOf(k *types.Kustomization) []part {
+	text := func(name, value string, set func(*types.Kustomization, string)) part {
+		p := part{field: name, isOne: true, cut: func(k *types.Kustomization, n int) { set(k, value[:n*len(value)]) }}
+		if value != "" {
+			p.count = 1
+		}
+		return p
+	}
+	//lint:ignore SA1019 kustomize still reads them
+	merges, operations := k.PatchesStrategicMerge, k.PatchesJson6902
+	return []part{
+		{"resources", false, len(k.Resources), func(to *types.Kustomization, n int) { to.Resources = k.Resources[:n] }},
+		{"configMapGenerator", false, len(k.ConfigMapGenerator), func(to *types.Kustomization, n int) { to.ConfigMapGenerator = k.ConfigMapGenerator[:n] }},
+		{"secretGenerator", false, len(k.SecretGenerator), func(to *types.Kustomization, n int) { to.SecretGenerator = k.SecretGenerator[:n] }},
+		{"components", false, len(k.Components), func(to *types.Kustomization, n int) { to.Components = k.Components[:n] }},
+		//lint:ignore SA1019 kustomize still reads it
+		{"patchesStrategicMerge", false, len(merges), func(to *types.Kustomization, n int) { to.PatchesStrategicMerge = merges[:n] }},
+		{"patches", false, len(k.Patches), func(to *types.Kustomization, n int) { to.Patches = k.Patches[:n] }},
+		text("namespace", k.Namespace, func(to *types.Kustomization, s string) { to.Namespace = s }),
+		//lint:ignore SA1019 kustomize still reads it
+		{"patchesJson6902", false, len(operations), func(to *types.Kustomization, n int) { to.PatchesJson6902 = operations[:n] }},
+		{"replacements", false, len(k.Replacements), func(to *types.Kustomization, n int) { to.Replacements = k.Replacements[:n] }},
+		{"transformers", false, len(k.Transformers), func(to *types.Kustomization, n int) { to.Transformers = k.Transformers[:n] }},
+		{"validators", false, len(k.Validators), func(to *types.Kustomization, n int) { to.Validators = k.Validators[:n] }},
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/grafana/river/parser"
 	"github.com/grafana/river/printer"
 
+	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy"
 	alloycheck "github.com/agentry-dev/agentry/test/prometheus/alloy"
 )
@@ -33,6 +34,40 @@ func TestAlloyTakesEveryFile(t *testing.T) {
 			}
 		}
 	})
+	if files < 500 && *alloyOnly == "" {
+		t.Errorf("only %d files were checked", files)
+	}
+}
+
+// TestOlderAlloysTakeTheirFiles renders for the oldest version: no file has a component, an argument or a block that came
+// later.
+func TestOlderAlloysTakeTheirFiles(t *testing.T) {
+	const oldest = "v1.8.0"
+	program, err := generator.RuntimeAt("alloy", oldest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, refused := 0, 0
+	eachAlloyFixture(t, func(t *testing.T, w alloyFixture) {
+		configs, _ := w.render(t, program)
+		logs, _ := w.renderLogs(t, program)
+		for unit, text := range logs {
+			configs[unit+": logs"] = text
+		}
+		for unit, text := range configs {
+			files++
+			for _, problem := range alloycheck.Check([]byte(text), oldest) {
+				t.Errorf("%s: %s for %s: %s", w.name, unit, oldest, problem)
+			}
+		}
+		newest, _ := w.render(t, alloy.Runtime())
+		for _, text := range newest {
+			refused += len(alloycheck.Check([]byte(text), oldest))
+		}
+	})
+	if refused == 0 && *alloyOnly == "" {
+		t.Error("what is rendered for the newest version has nothing that the oldest refuses")
+	}
 	if files < 500 && *alloyOnly == "" {
 		t.Errorf("only %d files were checked", files)
 	}

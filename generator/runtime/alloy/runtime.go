@@ -1,6 +1,7 @@
 package alloy
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +75,10 @@ func (in imageIn) checkPods(spec *v1alpha1.GrafanaAgentSpec) (out []diag.Finding
 	case spec.Version != "" && (spec.Image == nil || *spec.Image == ""):
 		found(diag.Warning, "spec.version", "is a version of the Grafana Agent: the pods run "+run, "remove it, or name an image of Alloy in spec.image")
 	}
+	if own := versionOf(in.of(spec)); own != "" && own != versionOf(image+":"+string(in)) {
+		one := "is Alloy " + own + ", and what is rendered is for " + string(in) + ": the pods may refuse it"
+		found(diag.Warning, "spec.image", one, "set runtimeVersion to the version of the image, or name the image "+image+":"+string(in))
+	}
 	if spec.EnableConfigReadAPI {
 		found(diag.Info, "spec.enableConfigReadAPI", "Alloy does not have it: its page shows the components", "")
 	}
@@ -89,6 +94,17 @@ func (in imageIn) of(spec *v1alpha1.GrafanaAgentSpec) string {
 		return given
 	}
 	return folder + "alloy:" + string(in)
+}
+
+// alloyTag matches images of Alloy whose tag begins with a version, as in alloy:v1.16.2-boringcrypto.
+var alloyTag = regexp.MustCompile(`/alloy:(v\d+\.\d+)\.\d+[^/]*$`)
+
+// versionOf returns the version of an image of Alloy without its patch, or "" if its name does not tell.
+func versionOf(image string) string {
+	if m := alloyTag.FindStringSubmatch("/" + image); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // podSecurity returns what the Pod Security Standard "restricted" wants, unless the GrafanaAgent says something else. Pods

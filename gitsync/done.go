@@ -21,7 +21,7 @@ type done struct {
 
 // remember keeps the outcome of the pass, unless a server of keys that did not answer may answer next time.
 func (p *pass) remember(from *start) {
-	if p.decrypter.IsIncomplete() {
+	if p.decrypter.IsIncomplete() || p.fileDecrypter.IsIncomplete() {
 		return
 	}
 	d := &done{tip: from.branch.Commit, charts: from.inputs.Charts, report: p.report}

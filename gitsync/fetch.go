@@ -36,6 +36,7 @@ func (p *pass) fetch(ctx context.Context) (*start, error) {
 		return nil, err
 	}
 	p.openCharts(s, p.useNetwork(ctx))
+	p.fileDecrypter.Retry()
 	for i, src := range p.sources.List {
 		if err := p.choose(ctx, s, src, tips[i]); err != nil {
 			return nil, err

@@ -29,6 +29,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	sameKey, sameRings := !first && reflect.DeepEqual(creds.Signing, s.creds.Signing), !first && reflect.DeepEqual(creds.Verify, s.creds.Verify)
 	if sameDecryption := !first && reflect.DeepEqual(creds.Decryption, s.creds.Decryption); !sameDecryption {
 		s.decrypter.Keys, s.creds.Decryption = creds.Decryption, creds.Decryption
+		s.fileDecrypter.Use(creds.Decryption)
 		s.memory.done = nil // new keys may decrypt more
 	}
 	newKeys, err := s.sealing.use(&s.pipeline.Spec.Secrets, s.options.SOPS, creds.Sealing)

@@ -96,13 +96,14 @@ type Syncer struct {
 	sources  source.Sources
 	remotes
 	creds         Credentials
-	sign          signature.Func  // nil: commits are not signed
-	own           *repo.Pool      // nil if Options has one
-	charts        *helm.Workers   // nil if Options has them
-	chartVersions *chart.Versions // of the charts that are fetched
-	sops          *sops.Workers   // nil if Options has them
-	decrypter     sops.Decrypter  // of what SOPS encrypted
-	sealing       sealing         // of the output
+	sign          signature.Func      // nil: commits are not signed
+	own           *repo.Pool          // nil if Options has one
+	charts        *helm.Workers       // nil if Options has them
+	chartVersions *chart.Versions     // of the charts that are fetched
+	sops          *sops.Workers       // nil if Options has them
+	decrypter     sops.Decrypter      // of what SOPS encrypted
+	fileDecrypter *sops.FileDecrypter // of what decides what is built
+	sealing       sealing             // of the output
 	batches       *publish.Batches
 	memory        memory
 	seen          plumbing.Hash // the last tip of the output branch that was as this pipeline renders it; zero: none
@@ -156,8 +157,9 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		return nil, fmt.Errorf("pipeline %s: charts.update %w", p.Metadata.Name, err)
 	}
 	charts := &chart.Renderer{Workers: s.options.Charts, Cluster: spec.Cluster, Charts: s.chartVersions.Now()}
+	s.fileDecrypter = &sops.FileDecrypter{Workers: s.options.SOPS, RendersValues: spec.Secrets.Allows(pipeline.SecretsPlaintext) || spec.Secrets.Seals()}
 	for _, src := range spec.Sources {
-		s.sources.List = append(s.sources.List, &source.Source{Source: src, Charts: charts})
+		s.sources.List = append(s.sources.List, &source.Source{Source: src, Charts: charts, Secrets: s.fileDecrypter})
 	}
 	s.sources.Mount(spec)
 	if err := s.SetCredentials(creds); err != nil {

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"path"
@@ -14,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/flux"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
+	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/inputs/tree"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
@@ -26,10 +28,10 @@ type walk struct {
 }
 
 // walk returns how the custom resources of the mode are followed; it is zero for modes without any.
-func (s Search) walk() walk {
+func (s *search) walk() walk {
 	switch s.Mode {
 	case Flux:
-		return walk{flux.Walker{Repositories: s.Repositories}.Walk, flux.Follows, (*search).pathRoot}
+		return walk{flux.Walker{Repositories: s.Repositories, Decrypt: s.decrypt}.Walk, flux.Follows, (*search).pathRoot}
 	case ArgoCD:
 		w := argocd.Walker{Repositories: s.Repositories}
 		if s.Options.Charts != nil {
@@ -38,6 +40,15 @@ func (s Search) walk() walk {
 		return walk{w.Walk, argocd.Follows, (*search).entries}
 	}
 	return walk{}
+}
+
+// decrypt decrypts a file. If that fails, the search is made again another time.
+func (s *search) decrypt(ctx context.Context, f sops.File) (sops.Decrypted, error) {
+	o, err := s.Options.Secrets.Decrypt(ctx, f)
+	if o.Reason != "" {
+		s.tree.Unsettle()
+	}
+	return o, err
 }
 
 // followed are the objects of a root that a walk follows, and what they depend on.

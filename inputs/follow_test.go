@@ -18,7 +18,10 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/flux"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
+	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
@@ -117,7 +120,7 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 		"variables of an encrypted Secret": {substituted + "-- clusters/prod/vars.yaml --\n" + config + "-- clusters/prod/secret.yaml --\n" + strings.Replace(secret, "hunter22}", "'ENC[x]'}\nsops: {}", 1),
 			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] ${CLUSTER}\n" +
 				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: Flux would replace it, and nothing does so here\n" +
-				own + "  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n"},
+				"  clusters/prod/apps.yaml:8:63: warning[encrypted-secret]: spec.postBuild.substituteFrom[1]: Secret flux-system/vars cannot be decrypted: nothing is decrypted here\n" + own + "  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n"},
 		"an object that keeps its text": {kustomization("apps", "path: ./keeps\npostBuild: {substitute: {CLUSTER: prod}}") + "-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b, annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}}\ndata: {CLUSTER: \"${x}\"}\n",
 			app + "  ConfigMap/b/a of keeps/a.yaml:1 map[]\n" + own},
 		"an object that Flux does not apply": {kustomization("apps", "path: ./keeps") + "-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b, annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}}\n", app + own},
@@ -238,3 +241,57 @@ func randomEdit(random *rand.Rand) (name, text string) {
 	}
 	return name, text
 }
+
+// TestAServerOfKeysThatIsAway: what needs it cannot be built, because the same files can give something else later.
+func TestAServerOfKeysThatIsAway(t *testing.T) {
+	t.Parallel()
+	const sealed = "apiVersion: v1\nkind: Secret\nmetadata: {name: vars, namespace: flux-system}\nstringData: {PORT: 'ENC[AES256_GCM,data:72FyAxK53RP0bh6bQqk=,iv:td7w/k6DnvJuoWi5sEEYMH+S8FhQUBDq/23p5Li03vA=,tag:AiKiTbkYIYYu1NeFMfNwcQ==,type:str]'}\n" +
+		"sops: {mac: 'ENC[x]'}\n"
+	const of = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n" +
+		"spec: {path: ./apps, sourceRef: {kind: GitRepository, name: flux-system}, postBuild: {substituteFrom: [{kind: Secret, name: vars}]}}\n"
+	const release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: flux-system}\n" +
+		"spec: {chart: {spec: {chart: shop, sourceRef: {kind: GitRepository, name: flux-system}}}, valuesFrom: [{kind: Secret, name: vars, valuesKey: PORT, targetPath: port}]}\n"
+	object := func(name, text string) roots.Object {
+		o := roots.Objects([]manifest.Built{{Text: []byte(text), Origin: inFile(name)}}, flux.Follows)
+		return o[0]
+	}
+	for uncertain, want := range map[bool][2]string{
+		true:  {"spec.postBuild.substituteFrom[0]: Secret flux-system/vars cannot be decrypted: no answer", "spec.valuesFrom[0]: Secret flux-system/vars cannot be decrypted: no answer"},
+		false: {"", ""},
+	} {
+		w := flux.Walker{Decrypt: func(context.Context, sops.File) (sops.Decrypted, error) {
+			return sops.Decrypted{Reason: "no answer", IsUncertain: uncertain}, nil
+		}}
+		given := []roots.Object{object("vars.yaml", sealed), object("apps.yaml", of), object("shop.yaml", release)}
+		found, err := w.Walk(context.Background(), []roots.Root{{Name: "in", Folder: "in", Generate: &kustomize.Generate{}}}, func(wanted ...roots.Root) ([][]roots.Object, error) {
+			out := make([][]roots.Object, len(wanted))
+			if wanted[0].Name == "in" {
+				out[0] = given
+			}
+			return out, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [2]string
+		for _, r := range found {
+			i := slices.Index([]string{"apps.yaml (Kustomization/flux-system/apps)", "shop.yaml (HelmRelease/flux-system/shop)"}, r.Name)
+			if i < 0 {
+				continue
+			}
+			if r.Problem != nil {
+				got[i] = r.Problem.Error()
+			} else if len(r.Warnings) != 1 {
+				t.Errorf("%s has the warnings %v", r.Name, r.Warnings)
+			}
+		}
+		if got != want {
+			t.Errorf("uncertain %v: %q", uncertain, got)
+		}
+	}
+}
+
+// inFile is an origin: everything is in one file.
+type inFile string
+
+func (f inFile) Find(string, string) (string, int, int) { return string(f), 1, 1 }

@@ -135,7 +135,7 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 	r := search{Search: s, ctx: ctx, tree: tree.ForSearch(ctx, s.Files),
 		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]followed{}, tenants: s.Options.Tenants}, named: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
 	find := r.search
-	if w := s.walk(); w.follow != nil {
+	if w := r.walk(); w.follow != nil {
 		find = func() error { return r.follow(w) }
 	}
 	if err := find(); err != nil {
@@ -161,6 +161,19 @@ func (l *Layout) isSame(s Search) bool {
 		}
 	}
 	return true
+}
+
+// IsSettled reports whether the search would find the same in the same files: see [tree.Reads.IsSettled].
+func (l *Layout) IsSettled() bool {
+	if l == nil {
+		return true
+	}
+	for _, r := range l.seen {
+		if !r.reads.IsSettled() {
+			return false
+		}
+	}
+	return l.reads.IsSettled()
 }
 
 // Charts are those that the search for roots fetches.

@@ -1,6 +1,7 @@
 package secretref
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -118,6 +119,12 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 		return nil, ok
 	}
 	data, ok := content(o, ref.Key)
+	if required && isEncrypted(data) {
+		s.addOnce(diag.Finding{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(),
+			Message: fmt.Sprintf("%s is needed here, and is what SOPS encrypted: nothing decrypted it", ref),
+			Hint:    "name a key for it in decryption of the pipeline; the secrets policy reference needs no value"}, "")
+		return nil, false
+	}
 	if !ok && !required && slices.Contains(filledByCluster(o), ref.Key) {
 		return nil, true
 	}
@@ -205,6 +212,12 @@ func keyHint(o *manifest.Object, key string) string {
 		return fmt.Sprintf("its keys: %s and %d more", strings.Join(keys[:maxKeys], ", "), len(keys)-maxKeys)
 	}
 	return "its keys: " + strings.Join(keys, ", ")
+}
+
+// isEncrypted reports whether a value is one that SOPS encrypted, or a whole file of SOPS, as a generator makes Secrets of.
+func isEncrypted(value []byte) bool {
+	const prefix, version = "ENC[AES256_GCM,data:", "sops"
+	return bytes.HasPrefix(value, []byte(prefix)) || bytes.Contains(value, []byte(prefix)) && bytes.Contains(value, []byte(version))
 }
 
 func content(o *manifest.Object, key string) ([]byte, bool) {

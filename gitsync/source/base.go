@@ -66,6 +66,16 @@ func (b *Base) read(pass *budget.Pass, src *Source, opts manifest.Options, old *
 	return nil
 }
 
+// isSettled reports whether the same commits give the same base.
+func (b *Base) isSettled() bool {
+	for _, f := range b.Files {
+		if !f.isSettled() {
+			return false
+		}
+	}
+	return true
+}
+
 // readBase reads the base of a source. It reads only the files that differ from the head; the other files are
 // the head's. The result is cached until one of the two moves, of this source or of one that is mounted in it. get returns
 // the commit of the base of a source, or nil if it is not available.
@@ -77,7 +87,7 @@ func (h *History) readBase(i int, get func(i int) (*object.Commit, error)) (*Bas
 	for _, n := range needed {
 		ids = append(ids, h.Bases[n], h.Commits[n].Hash) // a head decides which commits before it can be had
 	}
-	if old != nil && slices.Equal(old.ids, ids) && old.head.same(head) && old.charts == charts {
+	if old != nil && slices.Equal(old.ids, ids) && old.head.same(head) && old.charts == charts && old.isSettled() {
 		return old, nil
 	}
 	b := &Base{ids: ids, head: head, charts: charts, Differs: map[string]bool{}, Files: map[string]*File{}, objects: map[manifest.ID][]Found{}}

@@ -88,7 +88,7 @@ func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) erro
 		return err
 	}
 	again, err := s.Charts.Prepare(pass.Context(), in.charts())
-	if err != nil || in.at.same(at) && !again {
+	if err != nil || in.at.same(at) && !again && in.isSettled() {
 		return err
 	}
 	d, err := s.diff(pass, in.at, at, s.Charts, opts)

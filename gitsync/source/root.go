@@ -86,7 +86,7 @@ func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes
 	defer done()
 	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before, Changed: changed,
 		Builds:  builds,
-		Options: roots.Options{Open: d.open(at), Charts: charts, PassThrough: d.opts.PassThrough, Tenants: d.opts.Tenants}, Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References, Revisions: d.revisions()}}
+		Options: roots.Options{Open: d.open(at), Charts: charts, PassThrough: d.opts.PassThrough, Tenants: d.opts.Tenants, Secrets: d.Secrets}, Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References, Revisions: d.revisions()}}
 	for range maxRounds {
 		found, err := search.Find(d.pass.Context())
 		if err != nil {
@@ -141,7 +141,9 @@ func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 	defer done()
 	same := map[string]*File{}
 	for _, r := range d.oldLayout.All() {
-		isCurrent := func(f *File) bool { return f != nil && f.root != nil && d.before.IsCurrent(f.root.charts) }
+		isCurrent := func(f *File) bool {
+			return f != nil && f.root != nil && f.isSettled() && d.before.IsCurrent(f.root.charts)
+		}
 		if f := d.Input.Files[r.Name]; isCurrent(f) && f.root.Same(r) && f.root.reads.Same(files, d.anywhere) {
 			same[r.Name] = f
 			continue
@@ -212,6 +214,18 @@ func (d *treeDiff) build(files []*File, charts *chart.Renderer, builds *inputs.B
 	}
 	return nil
 }
+
+// isSettled reports whether the same trees give the same roots, and these the same.
+func (in *Input) isSettled() bool {
+	for _, r := range in.layout.All() {
+		if f := in.Files[r.Name]; f != nil && !f.isSettled() {
+			return false
+		}
+	}
+	return in.layout.IsSettled()
+}
+
+func (f *File) isSettled() bool { return f.root == nil || f.root.reads.IsSettled() }
 
 // addCharts adds the charts that were fetched to build a file.
 func (f *File) addCharts(uses chart.Uses) {
@@ -284,7 +298,7 @@ func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer
 	defer done()
 	open := func() (tree.Files, func(), error) { return d.open(f.root.at)() } // of the trees by then
 	built, err := inputs.Build(ctx, files, f.root.Root, inputs.Options{
-		Manifest: opts, Source: d.Label, Builds: builds, Options: roots.Options{Open: open, Charts: charts, PassThrough: opts.PassThrough, Tenants: opts.Tenants}})
+		Manifest: opts, Source: d.Label, Builds: builds, Options: roots.Options{Open: open, Charts: charts, PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: d.Secrets}})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)
 	}

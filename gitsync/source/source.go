@@ -8,6 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
 // Source is one source with what was read of it.
@@ -21,6 +22,7 @@ type Source struct {
 	References map[string]string
 	Verify     *signature.Verifier // of commits; nil accepts any
 	Charts     *chart.Renderer     // of the repository; nil refuses charts
+	Secrets    *sops.FileDecrypter // of files that decide what is built; nil leaves them as they are
 	Input      Input
 	base       *Base // nil until it is needed
 	older      olderCommits

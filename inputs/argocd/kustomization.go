@@ -15,7 +15,7 @@ import (
 func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error) {
 	field := s.Field + ".kustomize"
 	charts := b.opts.Charts
-	wanted := kustomize.Wanted{Folder: folder, PassThrough: b.opts.PassThrough, Tenants: b.opts.Tenants, Find: func(name string) (string, int, int) {
+	wanted := kustomize.Wanted{Folder: folder, PassThrough: b.opts.PassThrough, Tenants: b.opts.Tenants, Secrets: b.opts.Secrets, Find: func(name string) (string, int, int) {
 		if name == "" {
 			return b.root.RequestedBy.Find("")
 		}

@@ -91,6 +91,8 @@ type Problem struct {
 	Field  string // such as spec.chart.spec.sourceRef
 	Reason string
 	Hint   string
+
+	isEncrypted bool // it is about what cannot be decrypted
 }
 
 // Error implements error.

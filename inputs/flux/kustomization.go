@@ -37,7 +37,10 @@ type kustomizationSpec struct {
 		Labels      map[string]string `json:"labels"`
 		Annotations map[string]string `json:"annotations"`
 	} `json:"commonMetadata"`
-	PostBuild *postBuild `json:"postBuild"`
+	PostBuild  *postBuild `json:"postBuild"`
+	Decryption *struct {
+		Provider string `json:"provider"`
+	} `json:"decryption"`
 
 	// These are in v1beta2 only.
 	PatchesStrategicMerge []json.RawMessage `json:"patchesStrategicMerge"`
@@ -108,16 +111,35 @@ func (k *kustomization) rootBy() roots.Root {
 
 // refused is a root that cannot be built, by what is wrong with its custom resource.
 func refused(r roots.Root, p *Problem) roots.Root {
-	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Problem: &roots.Problem{Code: diag.BuildRefused, Field: p.Field, Message: p.Reason, Hint: p.Hint}}
+	problem := p.ofRoot()
+	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Problem: &problem}
+}
+
+// ofRoot is the problem as one of a root.
+func (p *Problem) ofRoot() roots.Problem {
+	out := roots.Problem{Code: diag.BuildRefused, Field: p.Field, Message: p.Reason, Hint: p.Hint}
+	if p.isEncrypted {
+		out.Code = diag.EncryptedSecret
+	}
+	return out
 }
 
 // variableName is what Flux demands of the names of variables.
 var variableName = regexp.MustCompile(`^[_[:alpha:]][_[:alpha:][:digit:]]*$`)
 
-// variables are those of spec.postBuild: nil if nothing is substituted.
-func (k *kustomization) variables(objects Objects) (*roots.Variables, error) {
+// checkDecryption refuses what Flux would not decrypt either.
+func (k *kustomization) checkDecryption() error {
+	if d := k.spec.Decryption; d != nil && d.Provider != "sops" {
+		return problem("spec.decryption.provider", "use sops", "%q is no provider that decrypts", d.Provider)
+	}
+	return nil
+}
+
+// variables are those of spec.postBuild: nil if nothing is substituted. What cannot be decrypted is a problem in encrypted, and
+// its variables keep their names, unless a server of keys may answer later.
+func (k *kustomization) variables(objects Objects, read *reader) (found *roots.Variables, encrypted []*Problem, err error) {
 	if k.spec.PostBuild == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	var all roots.Variables
 	for i, ref := range k.spec.PostBuild.SubstituteFrom {
@@ -125,34 +147,50 @@ func (k *kustomization) variables(objects Objects) (*roots.Variables, error) {
 		object := objects(ref.Kind, k.namespace(), ref.Name)
 		switch {
 		case ref.Kind != "ConfigMap" && ref.Kind != "Secret":
-			return nil, problem(field+".kind", "use ConfigMap or Secret", "%q holds no variables", ref.Kind)
+			return nil, nil, problem(field+".kind", "use ConfigMap or Secret", "%q holds no variables", ref.Kind)
 		case object == nil && ref.Optional:
 			continue
 		case object == nil:
-			return nil, problem(field, "add it to the inputs, or set optional: true", "%s %s/%s is not in the inputs", ref.Kind, k.namespace(), ref.Name)
+			return nil, nil, problem(field, "add it to the inputs, or set optional: true", "%s %s/%s is not in the inputs", ref.Kind, k.namespace(), ref.Name)
 		}
-		values := map[string]string{}
-		for _, part := range []string{"data", "stringData"} {
-			data, _ := object[part].(map[string]any)
-			for name := range data {
-				values[name], _ = dataOf(object, name)
-				if object["sops"] != nil {
-					values[name] = "${" + name + "}" // nobody knows it here
+		wasEncrypted, isKnown := isEncrypted(object), true
+		if wasEncrypted {
+			clear, failed := read.open(object)
+			if isKnown = clear != nil; isKnown {
+				object = clear
+			} else {
+				p := undecrypted(field, ref.Kind, k.namespace(), ref.Name, failed)
+				if encrypted = append(encrypted, p); failed.IsUncertain {
+					return nil, nil, p
 				}
 			}
 		}
-		all = all.Over(oneLine(values), ref.Kind == "Secret" && object["sops"] == nil)
+		all = all.Over(variablesOf(object, isKnown), isKnown && (ref.Kind == "Secret" || wasEncrypted))
 	}
 	all = all.Over(oneLine(k.spec.PostBuild.Substitute), false)
 	for _, name := range slices.Sorted(maps.Keys(all.Values)) {
 		if !variableName.MatchString(name) {
-			return nil, problem("spec.postBuild", "use letters, digits and _ only", "%q is no name of a variable", name)
+			return nil, nil, problem("spec.postBuild", "use letters, digits and _ only", "%q is no name of a variable", name)
 		}
 	}
 	if len(all.Values) == 0 && k.spec.PostBuild.SubstituteStrategy != "Always" {
-		return nil, nil
+		return nil, encrypted, nil
 	}
-	return &all, nil
+	return &all, encrypted, nil
+}
+
+// variablesOf are the variables in an object; one that is not known keeps its name.
+func variablesOf(object map[string]any, isKnown bool) map[string]string {
+	values := map[string]string{}
+	for _, part := range []string{"data", "stringData"} {
+		data, _ := object[part].(map[string]any)
+		for name := range data {
+			if values[name], _ = dataOf(object, name); !isKnown {
+				values[name] = "${" + name + "}"
+			}
+		}
+	}
+	return oneLine(values)
 }
 
 // oneLine takes line breaks out of values, as Flux does.

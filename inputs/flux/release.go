@@ -23,6 +23,8 @@ import (
 type Release struct {
 	// Objects are those that it refers to, by kind/namespace/name.
 	Objects map[string]map[string]any
+	// Encrypted are those of them that were encrypted.
+	Encrypted map[string]bool
 	// Top is the folder that is the top of the repository with the chart, if the chart is in one.
 	Top string
 }
@@ -40,7 +42,7 @@ func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 	if h.isSkipped() {
 		return root, false
 	}
-	m := Release{Objects: map[string]map[string]any{}}
+	m := Release{Objects: map[string]map[string]any{}, Encrypted: map[string]bool{}}
 	note := func(kind, namespace, name string) map[string]any {
 		object := r.object(kind, namespace, name)
 		if object != nil {
@@ -48,8 +50,22 @@ func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 		}
 		return object
 	}
-	for _, ref := range h.Spec.ValuesFrom {
-		note(ref.Kind, h.Metadata.Namespace, ref.Name)
+	for i, ref := range h.Spec.ValuesFrom {
+		object := note(ref.Kind, h.Metadata.Namespace, ref.Name)
+		if !isEncrypted(object) {
+			continue
+		}
+		clear, failed := r.open(object)
+		if clear != nil {
+			m.Objects[ref.id(h.Metadata.Namespace)], m.Encrypted[ref.id(h.Metadata.Namespace)] = clear, true
+			continue
+		}
+		p := undecrypted("spec.valuesFrom"+index(i), ref.Kind, h.Metadata.Namespace, ref.Name, failed)
+		if failed.IsUncertain {
+			return refused(root, p), true
+		}
+		p.Reason, p.Hint = p.Reason+"; the chart is rendered without its values", p.Hint+", or set in values what decides which monitors there are"
+		root.Warnings = append(root.Warnings, p.ofRoot())
 	}
 	wanted, err := h.Chart(note)
 	if err == nil && wanted.Remote == nil {
@@ -149,7 +165,7 @@ type secrets map[string]string
 func (m Release) secrets(h *HelmRelease, clear string) secrets {
 	out := secrets{}
 	for i, ref := range h.Spec.ValuesFrom {
-		if ref.Kind != "Secret" {
+		if ref.Kind != "Secret" && !m.Encrypted[ref.id(h.Metadata.Namespace)] {
 			continue
 		}
 		field := "spec.valuesFrom" + index(i)

@@ -56,8 +56,8 @@ func (ref ValuesReference) read(field, namespace string, objects Objects) (text 
 		return "", false, problem(field+".kind", "use ConfigMap or Secret", "%q holds no values", ref.Kind)
 	}
 	object := objects(ref.Kind, namespace, ref.Name)
-	if object["sops"] != nil {
-		return "", false, nil // nobody can read it, which is said of it itself
+	if isEncrypted(object) {
+		return "", false, nil // nobody can decrypt it: the root has a warning
 	}
 	if text, found = dataOf(object, key); found || ref.Optional {
 		return text, found, nil
@@ -66,6 +66,11 @@ func (ref ValuesReference) read(field, namespace string, objects Objects) (text 
 		return "", false, problem(field, "add it to the inputs, or set optional: true", "%s %s/%s is not in the inputs", ref.Kind, namespace, ref.Name)
 	}
 	return "", false, problem(field, "add it, or set optional: true", "%s %s/%s has no key %s", ref.Kind, namespace, ref.Name, key)
+}
+
+// id is how an object is known among those of a release.
+func (ref ValuesReference) id(namespace string) string {
+	return ref.Kind + "/" + namespace + "/" + ref.Name
 }
 
 // dataOf reads a key of a ConfigMap or Secret.

@@ -22,6 +22,8 @@ const (
 // Walker follows Kustomizations from the roots of the paths that are named.
 type Walker struct {
 	Repositories roots.Repositories
+	// Decrypt decrypts ConfigMaps and Secrets with variables and values. Nil decrypts none.
+	Decrypt Decrypt
 }
 
 var _ roots.Walk = Walker{}.Walk
@@ -34,12 +36,12 @@ func Follows(apiVersion, kind string) bool {
 
 // Walk implements [roots.Walk]. Each Kustomization is built once. One that builds a path that is named, as the one of flux
 // bootstrap does, takes the path's place.
-func (w Walker) Walk(_ context.Context, paths []roots.Root, build roots.Builder) ([]roots.Root, error) {
+func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builder) ([]roots.Root, error) {
 	given, err := build(paths...)
 	if err != nil {
 		return nil, err
 	}
-	run := &run{Walker: w, objects: map[string]map[string]any{}, known: map[string]*kustomization{}, releases: map[string]roots.Object{}, warned: map[string]bool{}}
+	run := &run{Walker: w, reader: reader{ctx: ctx, decrypt: w.Decrypt}, objects: map[string]map[string]any{}, known: map[string]*kustomization{}, releases: map[string]roots.Object{}, warned: map[string]bool{}}
 	for i, path := range paths {
 		if !run.replace(path, given[i]) {
 			run.roots = append(run.roots, path)
@@ -71,19 +73,20 @@ func (w Walker) Walk(_ context.Context, paths []roots.Root, build roots.Builder)
 		}
 	}
 	slices.SortFunc(run.roots, func(a, b roots.Root) int { return strings.Compare(a.Name, b.Name) })
-	return run.roots, nil
+	return run.roots, run.err
 }
 
 // run is one walk.
 type run struct {
 	Walker
+	reader
 	roots   []roots.Root
 	objects map[string]map[string]any // by kind/namespace/name
 	known   map[string]*kustomization // by namespace/name
 	waiting []*kustomization
 	// releases are the HelmReleases, each once.
 	releases map[string]roots.Object
-	// warned are the sources whose revision was checked.
+	// warned are the sources whose revision was checked, and the objects that cannot be decrypted.
 	warned map[string]bool
 }
 
@@ -190,10 +193,13 @@ func (r *run) next() []roots.Root {
 func (r *run) root(k *kustomization) roots.Root {
 	top, err := r.repository(k)
 	if err == nil {
-		var variables *roots.Variables
-		if variables, err = k.variables(r.object); err == nil {
+		err = k.checkDecryption()
+	}
+	if err == nil {
+		variables, encrypted, failed := k.variables(r.object, &r.reader)
+		if err = failed; err == nil {
 			root := k.root(top, variables)
-			root.Warnings = r.warnings(k, top)
+			root.Warnings = append(r.warnings(k, top), r.once(encrypted)...)
 			return root
 		}
 	}
@@ -220,6 +226,18 @@ func (r *run) warnings(k *kustomization, top string) []roots.Problem {
 		}
 	}
 	return nil
+}
+
+// once are the problems that were not there before.
+func (r *run) once(problems []*Problem) (out []roots.Problem) {
+	for _, p := range problems {
+		if !r.warned[p.Reason] {
+			r.warned[p.Reason] = true
+			p.Hint += "; until then ${NAME} of its variables stays as it is"
+			out = append(out, p.ofRoot())
+		}
+	}
+	return out
 }
 
 // repository is where the repository is mounted that a Kustomization builds from.

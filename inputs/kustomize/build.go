@@ -67,6 +67,9 @@ func (c *checker) wantedBuild(ctx context.Context, open Open, renderer *chart.Re
 	if err := c.change(w); err != nil {
 		return nil, err
 	}
+	if err := decryptFiles(ctx, c); err != nil {
+		return nil, err
+	}
 	docs, err := c.build(ctx, w.Folder, open, renderer)
 	if failed, ok := errors.AsType[*Error](err); ok && !w.Change.isEmpty() && failed.File == root.name {
 		root.Kustomization = asIs
@@ -210,7 +213,7 @@ func (c *checker) documents(built resmap.ResMap, root *file, open Open) ([]manif
 		if err != nil {
 			return nil, failed(root.name, "an object cannot be written as YAML", "run kustomize build to see more")
 		}
-		out = append(out, manifest.Built{Text: text, Origin: origin, DefaultNamespace: c.installed[origin.template], Lookup: c.lookups[origin.template], Authors: c.authors(origin)})
+		out = append(out, manifest.Built{Text: text, Origin: origin, DefaultNamespace: c.installed[origin.template], Lookup: c.lookups[origin.template], Secret: c.secrets.in(text), Authors: c.authors(origin)})
 	}
 	return out, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
 // Wanted is a folder to build, with the changes of a custom resource.
@@ -28,6 +29,8 @@ type Wanted struct {
 	PassThrough passthrough.Kinds
 	// Tenants says which files are a tenant's. If there are tenants, each object lists the files that it depends on.
 	Tenants manifest.Tenants
+	// Secrets decrypts files of Secrets. Nil leaves them as they are.
+	Secrets *sops.FileDecrypter
 }
 
 // Change is what a custom resource of Flux or Argo CD changes in the kustomization that it names.

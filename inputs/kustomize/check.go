@@ -69,12 +69,13 @@ type checker struct {
 	changed   map[string][]byte              // files that kustomize reads differently
 	installed map[string]string              // namespaces of charts, by what they render to among changed
 	lookups   map[string]string              // templates that asked the cluster, in the same way
+	secrets   secretTexts                    // what was decrypted
 	replacing map[string][]types.Replacement // those of transformers, by the folder that lists them
 }
 
 func newChecker(t *tree.Tree) *checker {
 	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}, Covered: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
-		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{}, installed: map[string]string{}, lookups: map[string]string{}, replacing: map[string][]types.Replacement{}}
+		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{}, installed: map[string]string{}, lookups: map[string]string{}, secrets: secretTexts{texts: map[string]string{}}, replacing: map[string][]types.Replacement{}}
 }
 
 // Find returns the file of the kustomization in a folder, or "" if there is none.

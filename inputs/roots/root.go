@@ -21,6 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
@@ -119,11 +120,13 @@ type Options struct {
 	PassThrough passthrough.Kinds
 	// Tenants says which files are a tenant's. If there are tenants, built documents have authors.
 	Tenants manifest.Tenants
+	// Secrets decrypts what SOPS encrypted, where it decides what is built. Nil decrypts nothing.
+	Secrets *sops.FileDecrypter
 }
 
 // Build builds a root. A [*kustomize.Error] says why it cannot be built; any other error is about reading the files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
-	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough, Tenants: opts.Tenants}
+	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: opts.Secrets}
 	if r.RequestedBy != nil {
 		if err := r.readRequest(t); err != nil {
 			return nil, err

@@ -40,7 +40,10 @@ func (v *Variables) in(docs []manifest.Built, blame func(manifest.Built, string)
 		if v.grown(text) > maxSubstituted {
 			return nil, blame(doc, "with its variables replaced, the object would be too large")
 		}
-		secret := map[string]string{}
+		secret := maps.Clone(doc.Secret)
+		if secret == nil {
+			secret = map[string]string{}
+		}
 		after, err := envsubst.Eval(text, func(name string) (string, bool) {
 			value := v.Values[name]
 			if slices.Contains(v.Secret, name) && value != "" {

@@ -13,6 +13,7 @@ const (
 	YAML   Format = "yaml"
 	JSON   Format = "json"
 	Dotenv Format = "dotenv"
+	INI    Format = "ini"
 	Binary Format = "binary"
 )
 
@@ -35,6 +36,8 @@ type Key struct {
 type Decrypted struct {
 	Data   []byte `json:"data,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// IsUncertain says that the same question can have another answer later: a server of keys was asked.
+	IsUncertain bool `json:"isUncertain,omitempty"`
 }
 
 // DecryptRequest asks a worker to decrypt files. DecryptAnswer has a result for each file, in the same order.

@@ -73,7 +73,7 @@ func (w *Workers) Decrypt(ctx context.Context, keys []Key, files []File) ([]Decr
 		return nil, err
 	}
 	if len(files) == 1 {
-		return []Decrypted{{Reason: "decrypting it " + broken.Error()}}, nil
+		return []Decrypted{{Reason: "decrypting it " + broken.Error(), IsUncertain: true}}, nil
 	}
 	half := len(files) / 2
 	first, err := w.Decrypt(ctx, keys, files[:half])

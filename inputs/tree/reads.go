@@ -19,6 +19,9 @@ const (
 	aFolder = "folder"
 )
 
+// unsettled is a name that no file has. It is noted if the same reads can give something else another time.
+const unsettled = ""
+
 func kindOf(isDir bool) string {
 	if isDir {
 		return aFolder
@@ -116,10 +119,21 @@ func (c *Changes) Concern(r Reads) bool {
 }
 
 // Same reports whether other files, whose changes are known, would be read the same.
-func (r Reads) Same(files Files, changed *Changes) bool { return !changed.Concern(r) || r.Hold(files) }
+func (r Reads) Same(files Files, changed *Changes) bool {
+	return r.IsSettled() && (!changed.Concern(r) || r.Hold(files))
+}
+
+// IsSettled reports whether the reads alone decide what becomes of them: see [Tree.Unsettle].
+func (r Reads) IsSettled() bool {
+	_, again := r[unsettled]
+	return !again
+}
 
 // Hold reports whether other files would be read the same.
 func (r Reads) Hold(files Files) bool {
+	if !r.IsSettled() {
+		return false
+	}
 	for name, what := range r {
 		if what != reread(files, name, what) {
 			return false

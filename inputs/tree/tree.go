@@ -76,6 +76,10 @@ func ForSearch(ctx context.Context, files Files) *Tree {
 // Context ends the reads.
 func (t *Tree) Context() context.Context { return t.ctx }
 
+// Unsettle notes that something else decided what becomes of the files, which can be otherwise another time: [Reads.Same] is false
+// from now on.
+func (t *Tree) Unsettle() { t.reads.note(unsettled, "unsettled") }
+
 // Reads returns what was read so far.
 func (t *Tree) Reads() Reads { return t.reads }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/tenancy"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/sops"
@@ -71,11 +72,14 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	}
 	charts, done := newCharts(cluster)
 	defer done()
+	workers := sops.NewWorkers(sops.Options{})
+	defer workers.Close()
 	read, err := folder.Read(ctx, paths, folder.Options{
 		Manifest: parsing,
 		Build:    inputs.Mode(mode),
 		Sources:  sources,
 		Charts:   charts,
+		Secrets:  &sops.FileDecrypter{Workers: workers, RendersValues: options.Secrets == secretref.Plaintext, Lenient: true},
 		Stdin:    e.Stdin,
 		Skip:     outdir.Is,
 	})
@@ -83,7 +87,7 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 		return nil, err
 	}
 	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read, build: inputs.Mode(mode), folders: parsing.Tenants.Folders, mayBeEmpty: flags.Bool("allow-empty")}
-	if err := in.decrypt(ctx); err != nil {
+	if err := in.decrypt(ctx, workers); err != nil {
 		return nil, err
 	}
 	for _, r := range read.Results {
@@ -99,9 +103,7 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 }
 
 // decrypt adds the values of encrypted objects that are rendered to the set, with the keys that the program sops would find.
-func (in *input) decrypt(ctx context.Context) error {
-	workers := sops.NewWorkers(sops.Options{})
-	defer workers.Close()
+func (in *input) decrypt(ctx context.Context, workers *sops.Workers) error {
 	decrypter := sops.Decrypter{Workers: workers}
 	set, found, err := decrypter.Decrypt(ctx, in.set, in.options.Needs(in.set))
 	if err != nil {

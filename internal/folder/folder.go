@@ -28,6 +28,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -42,6 +43,8 @@ type Options struct {
 	Sources map[string]string
 	// Charts renders the charts of kustomizations. Nil refuses them.
 	Charts *chart.Renderer
+	// Secrets decrypts what decides what is built. Nil decrypts nothing.
+	Secrets *sops.FileDecrypter
 	// Stdin is read for the path "-". Nil is an empty one.
 	Stdin io.Reader
 	// Skip, if it is not nil, reports whether a folder is not read. It gets the path of every folder

@@ -14,6 +14,7 @@ import (
 	"github.com/getsops/sops/v3/config"
 	"github.com/getsops/sops/v3/keyservice"
 	"github.com/getsops/sops/v3/stores/dotenv"
+	"github.com/getsops/sops/v3/stores/ini"
 	"github.com/getsops/sops/v3/stores/json"
 	"github.com/getsops/sops/v3/stores/yaml"
 
@@ -35,6 +36,8 @@ func storeOf(format sops.Format) store {
 		return json.NewStore(&defaults.JSON)
 	case sops.Dotenv:
 		return dotenv.NewStore(&defaults.Dotenv)
+	case sops.INI:
+		return ini.NewStore(&defaults.INI)
 	case sops.Binary:
 		return json.NewBinaryStore(&defaults.JSONBinary)
 	}
@@ -55,7 +58,7 @@ func (r *keyring) decrypt(f sops.File) sops.Decrypted {
 	recorder := &decryptRecorder{keyring: r}
 	key, err := tree.Metadata.GetDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(recorder)}, nil)
 	if err != nil {
-		return failed("%s", recorder.reason())
+		return sops.Decrypted{Reason: recorder.reason(), IsUncertain: recorder.isUncertain}
 	}
 	cipher := aes.NewCipher()
 	mac, err := tree.Decrypt(key, cipher)
@@ -83,6 +86,8 @@ type decryptRecorder struct {
 	*keyring
 	mu   sync.Mutex
 	keys []string
+	// isUncertain says that a server was asked, which may answer otherwise another time.
+	isUncertain bool
 }
 
 // Decrypt implements [keyservice.KeyServiceServer].
@@ -92,6 +97,7 @@ func (a *decryptRecorder) Decrypt(ctx context.Context, q *keyservice.DecryptRequ
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.keys = append(a.keys, keyName(q.Key)+answerOf(q.Key, err))
+		a.isUncertain = a.isUncertain || !isFile(q.Key)
 	}
 	return answer, err
 }
@@ -111,11 +117,19 @@ func (a *decryptRecorder) reason() string {
 // answerOf returns the answer of a key service, in parentheses. Errors of libraries about keys in files are not shown: they can
 // quote the key.
 func answerOf(key *keyservice.Key, err error) string {
-	switch key.KeyType.(type) {
-	case *keyservice.Key_AgeKey, *keyservice.Key_PgpKey:
+	if isFile(key) {
 		return ""
 	}
 	return " (" + shorten(masked(err.Error()), 200) + ")"
+}
+
+// isFile reports whether a key is a file, and no server's.
+func isFile(key *keyservice.Key) bool {
+	switch key.KeyType.(type) {
+	case *keyservice.Key_AgeKey, *keyservice.Key_PgpKey:
+		return true
+	}
+	return false
 }
 
 // shorten returns the beginning of a text in one line.

@@ -4,10 +4,9 @@
 // The input commits, the tip of the output branch, the pipeline and the version of agentry decide every byte of the
 // new commit, its date included. A push succeeds only if the branch is still at the tip that was read; otherwise the
 // pass is made again on the new tip. So replicas need no lock: most often the second one finds nothing to do. Under the
-// secrets policy sops random keys decide too; the second replica finds that what the first one encrypted is what it would
-// encrypt.
+// secrets policy sops random keys decide too, but the second replica keeps what the first one encrypted.
 //
-// An error spreads to nothing else: a unit with an error keeps its folder, a file that cannot be read deletes
+// An error affects nothing else: a unit with an error keeps its folder, a file that cannot be read deletes
 // nothing, and a source that cannot be reached stays at its last commit. Only files that an inventory lists are
 // changed or removed.
 //

@@ -16,7 +16,7 @@ func (g *gate) enter(ctx context.Context) (err error) {
 	return err
 }
 
-// leave lets others compute.
+// leave gives the slot for computing to another pass.
 func (g *gate) leave() {
 	if release := g.release; release != nil {
 		g.release = nil
@@ -24,7 +24,7 @@ func (g *gate) leave() {
 	}
 }
 
-// outside calls a function that waits for the network, while others compute.
+// outside calls a function that waits for the network. Meanwhile another pass has the slot for computing.
 func (g *gate) outside(ctx context.Context, f func() error) error {
 	if g.release == nil {
 		return f()

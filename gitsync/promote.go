@@ -63,7 +63,7 @@ func (p *pass) propose(ctx context.Context, from *start, c *plan.Change, out *pu
 		return nil
 	}
 	report := p.report.Proposed
-	stands, err := p.stands(c, out)
+	stands, err := p.isProposed(c, out)
 	if err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func (p *pass) propose(ctx context.Context, from *start, c *plan.Change, out *pu
 	return p.settle(c, nil)
 }
 
-// stands reports whether a change is proposed already.
-func (p *pass) stands(c *plan.Change, out *publish.Output) (bool, error) {
+// isProposed reports whether a change is proposed already.
+func (p *pass) isProposed(c *plan.Change, out *publish.Output) (bool, error) {
 	if !c.IsNeeded() {
 		return false, nil
 	}

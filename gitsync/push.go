@@ -66,7 +66,7 @@ func metadataOf(inputs *publish.Inputs, c *plan.Change, dry publish.Dry) publish
 	return m
 }
 
-// explain reports what changes, and what it means. A pass that pushes keeps nothing of it: the commit says it.
+// explain reports what changes, and what it means. A pass that pushes does not keep this report: it is in the commit's message.
 func (p *pass) explain(c *plan.Change) (err error) {
 	if err = c.Compare(); err != nil {
 		return err

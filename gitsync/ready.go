@@ -31,7 +31,7 @@ func (r *Report) Ready() metav1.Condition {
 	return c
 }
 
-// Counts are the numbers of errors, and of what is held or left out for them.
+// Counts are the numbers of errors, and of the objects and units that are held or left out because of them.
 type Counts struct{ Errors, Objects, Units int }
 
 // Counts counts what is wrong.

@@ -53,7 +53,7 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 	return out, nil
 }
 
-// rendered is the policy for the renderer: what is encrypted later is rendered in clear.
+// rendered returns the policy for the renderer: Secrets that are encrypted later are rendered in clear.
 func rendered(policy pipeline.SecretsPolicy) secretref.Policy {
 	if policy == pipeline.SecretsSOPS {
 		return secretref.Plaintext

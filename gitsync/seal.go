@@ -30,7 +30,7 @@ type sealing struct {
 	with     Sealing
 }
 
-// use replaces what is encrypted with, and reports whether it is another one: every file that was encrypted is another one then.
+// use sets the keys and recipients, and reports whether they changed. Then every encrypted file changes too.
 func (s *sealing) use(secrets *pipeline.Secrets, workers *sops.Workers, with Sealing) (changed bool, err error) {
 	switch {
 	case !secrets.Seals() || s.sealer != nil && reflect.DeepEqual(with, s.with):
@@ -80,8 +80,8 @@ func (s *sealing) seal(ctx context.Context, planned *plan.Plan, options *Options
 	return planned.Seal(ctx, with)
 }
 
-// reviewed returns units as a report may show them: under the policy sops, copies with what is encrypted in a plan. What the plan, which
-// may be nil, does not write has placeholders for values.
+// reviewed returns units as a report may show them. Under the policy sops these are copies with the encrypted files of the plan, which
+// may be nil. Files that the plan does not write have placeholders for values.
 func (s *sealing) reviewed(units []*generator.Unit, planned *plan.Plan) []*generator.Unit {
 	if s.sealer == nil {
 		return units

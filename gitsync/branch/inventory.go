@@ -50,7 +50,7 @@ type Inventory struct {
 	// Sources are the bases: the input commits that the output was rendered from. They are in MetadataFile, the one file
 	// that every commit rewrites. Version 1 had them here.
 	Sources []SourceCommit `json:"sources,omitempty"`
-	// Charts are those that were fetched for it. They, and what was written, are where the bases are.
+	// Charts are those that were fetched for it. They and Written are stored with the bases, not in the inventory.
 	Charts  []chart.Pinned `json:"-"`
 	Written `json:"-"`
 	// Root are the files that agentry owns beside this folder.

@@ -13,11 +13,11 @@ import (
 // Written is what agentry adds to MetadataFile, so that a later pass can tell its own files from those that somebody
 // changed. It does not grow with the output: one hash is for all files.
 type Written struct {
-	// Tree is the hash of the output folder without MetadataFile, which cannot hold its own. A commit without
-	// edits of others has a folder of that hash.
+	// Tree is the hash of the output folder without MetadataFile, which cannot hold its own. A commit that
+	// nobody else edited has a folder with that hash.
 	Tree string `json:"agentryTree,omitempty"`
-	// Drift has the blobs that agentry wrote to files that somebody changed in a unit which stayed as it was, by
-	// path below the output folder: there Tree is about the change.
+	// Drift has the blobs that agentry wrote to files that somebody changed later in a unit that stays as it is, by path
+	// below the output folder: Tree covers the changed files, not these.
 	Drift map[string]string `json:"agentryDrift,omitempty"`
 }
 
@@ -136,7 +136,7 @@ func (b *Branch) isDrift(f FileEntry, name string, current object.Entry) (bool, 
 	return known && blob != current.Hash, err
 }
 
-// AddDrift adds the files of the unit that somebody changed to what is left on the branch.
+// AddDrift adds the files of the unit that somebody changed to left, the changes that stay on the branch.
 func (u *Unit) AddDrift(left map[string]string) error {
 	for _, f := range u.Inventory.Files {
 		name := u.Name + "/" + f.Path
@@ -168,8 +168,8 @@ func (u *Unit) WasWritten(name string, data []byte) (bool, error) {
 	return known && blob == plumbing.ComputeHash(plumbing.BlobObject, data), err
 }
 
-// LastWritten returns a file of a unit as agentry last wrote it, even if somebody changed it since, or as it is if that
-// is unknown. For a removed file the error is [object.ErrPathNotFound]: users remove the file of a workload to have it
+// LastWritten returns a file of a unit as agentry last wrote it, even if somebody changed it since. If that version is unknown,
+// it returns the file as it is. For a removed file the error is [object.ErrPathNotFound]: users remove the file of a workload to have it
 // replaced.
 func (u *Unit) LastWritten(name string) ([]byte, error) {
 	data, err := u.Read(name)

@@ -3,8 +3,8 @@
 //
 // They are parts of the memory of the process ([New]). A [Pass] is charged for what it keeps and renders, by estimate and
 // before it is done; a pass that needs more than a quarter of the process fails, and no other one does. Passes that need
-// little run side by side, and of those that need much one at a time ([Pass.Take]). What is unpacked and parsed at one
-// moment, in all passes and fetches together, takes a sixth ([Budget.Work]).
+// little run in parallel, those that need much one after the other ([Pass.Take]). Unpacking and parsing, in all passes and
+// fetches together, may use a sixth ([Budget.Work]).
 //
 // Files, documents and values have bounds of their own, for which no budget is needed: see package manifest.
 package budget
@@ -119,7 +119,7 @@ func (p *Pass) Context() context.Context { return p.ctx }
 // Work is [Budget.Work] for the pass.
 func (p *Pass) Work(bytes int64) (done func(), err error) { return p.budget.Work(p.ctx, bytes) }
 
-// End lets others need what the pass needed.
+// End returns the memory of the pass to the budget.
 func (p *Pass) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

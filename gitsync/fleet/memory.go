@@ -18,8 +18,8 @@ type memory struct {
 	mu    sync.Mutex
 	kept  map[*instance]usage
 	total int64
-	// release gives memory that passes needed back to the system once the fleet is idle: it may
-	// be idle for days, and the runtime by itself keeps as much again as is in use.
+	// release returns memory to the system once the fleet is idle, which it may be for days: Go's runtime
+	// itself would keep twice the memory that is in use.
 	release alarm
 }
 

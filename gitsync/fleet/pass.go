@@ -56,7 +56,7 @@ func (r *run) attempt(ctx context.Context, log *slog.Logger) (report *gitsync.Re
 func (r *run) pushed() bool { return r.report != nil && r.report.Commit != "" }
 
 // enterPush notes the pushed commit as the tip of the output branch, so that the pipeline does not take
-// its own commit for a change by others.
+// its own commit for somebody else's.
 func (r *run) enterPush(rs *remotes) {
 	commit, output := plumbing.NewHash(r.report.Commit), outputRef(r.def)
 	for i, t := range r.instance.tried {

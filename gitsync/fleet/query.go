@@ -45,7 +45,7 @@ func (f *Fleet) Definitions() []*Definition {
 }
 
 // Explained returns what the last pass of a pipeline rendered, for package explain. It is nil before the first pass, after
-// the pipeline changed, and when memory was needed for others: then the next pass that is triggered brings it back. It
+// the pipeline changed, and when memory was needed for other pipelines: then the next pass that is triggered renders it again. It
 // returns false if there is no such pipeline.
 func (f *Fleet) Explained(name string) (*explain.Render, bool) {
 	f.mu.Lock()

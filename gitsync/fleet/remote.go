@@ -42,7 +42,7 @@ type remote struct {
 	err      error
 }
 
-// refs returns what is listed in a round, each ref once.
+// refs returns the refs that a round lists, without duplicates.
 func (r *remote) refs() []repo.Ref {
 	all := map[repo.Ref]bool{}
 	for _, m := range r.users {

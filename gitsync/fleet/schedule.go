@@ -11,8 +11,8 @@ const (
 	// minBackoff and maxBackoff bound the delay until a failing remote or pipeline is tried again.
 	minBackoff = time.Second
 	maxBackoff = 5 * time.Minute
-	// maxLocalBackoff is maxBackoff for what this machine lacks: a try disturbs nobody, and people wait for it after they
-	// have made room.
+	// maxLocalBackoff is maxBackoff for errors of this machine, such as a full disk: a retry disturbs no server, and people who
+	// have made room wait for it.
 	maxLocalBackoff = 15 * time.Second
 )
 
@@ -135,7 +135,7 @@ func (s slots) take(ctx context.Context) error {
 	}
 }
 
-// enter is take, with the function that gives the place back.
+// enter takes a place, and returns the function that gives it back.
 func (s slots) enter(ctx context.Context) (leave func(), err error) {
 	if err := s.take(ctx); err != nil {
 		return nil, err

@@ -16,8 +16,7 @@ type Inputs struct {
 	Set            *manifest.Set // with stand-ins
 	// Unreadable are the objects that cannot be read.
 	Unreadable map[manifest.ID]*Unreadable
-	// UnreadablePaths are files and paths that cannot be read now, and of which it is unknown what they held at
-	// the base.
+	// UnreadablePaths are files and paths that cannot be read now, and whose content at the base is unknown.
 	UnreadablePaths []branch.Place
 
 	lastGood *LastGood

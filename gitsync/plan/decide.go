@@ -119,7 +119,7 @@ func (d decider) isUnsure() bool {
 	return len(d.Objects.UnreadablePaths) > 0
 }
 
-// holdUnreadable holds a unit that was rendered from an object of which no version can be had.
+// holdUnreadable holds a unit that was rendered from an object no version of which can be read.
 func (d decider) holdUnreadable(unit *Unit) {
 	for _, text := range unit.folder.Inventory.Inputs {
 		id, ok := manifest.ParseID(text)
@@ -178,7 +178,7 @@ func (d decider) toBlame(unit string, id manifest.ID) *manifest.Object {
 }
 
 // gone decides about a unit without a rendered GrafanaAgent. It is removed, unless the GrafanaAgent cannot be
-// used, or may be in a file that cannot be read. So is one of what is passed through, if that was all of it.
+// used, or may be in a file that cannot be read. A unit of objects that are passed through is removed when the last of them is.
 func (d decider) gone(folder *branch.Unit) (Unit, error) {
 	unit := Unit{Name: folder.Name, folder: folder, action: remove, State: UnitRemoved}
 	if passthrough.IsUnit(unit.Name) {

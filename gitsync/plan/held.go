@@ -129,7 +129,7 @@ func (f *heldFinder) mayHoldAnything() bool {
 	return len(f.Objects.Unreadable) > 0 || len(f.Objects.UnreadablePaths) > 0 || len(f.LastGood.Records()) > 0
 }
 
-// add adds a held object. For an object that cannot be read that is the reason, even if its stand-in has an error
+// add adds a held object. For an object that cannot be read, the reason is that it cannot, even if its stand-in has an error
 // too.
 func (f *heldFinder) add(h held) error {
 	if u := f.Objects.Unreadable[h.Object]; u != nil {

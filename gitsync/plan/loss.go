@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
-// loss is what a commit takes away. What a removed unit was rendered from does not count, because the unit does; what was
-// passed through counts.
+// loss is what a commit removes. The objects of a removed unit do not count, because the unit does; objects that were passed
+// through count.
 type loss struct {
 	units, workloads share
 	objects          map[string]share // selected objects, by kind
@@ -110,7 +110,7 @@ func (l *loss) String() string {
 	return l.list(func(n share, what func(int) string) string { return fmt.Sprintf("-%d %s", n.gone, what(n.gone)) })
 }
 
-// shares lists what is gone of how many, such as "65 of 73 ServiceMonitors, 130 of 146 jobs".
+// shares lists the losses with the totals, such as "65 of 73 ServiceMonitors, 130 of 146 jobs".
 func (l *loss) shares() string {
 	return l.list(func(n share, what func(int) string) string {
 		return fmt.Sprintf("%d of %d %s", n.gone, n.before, what(n.before))

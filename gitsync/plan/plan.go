@@ -35,8 +35,8 @@ type Plan struct {
 	held  []*held
 }
 
-// Settled has the units whose folders are what was rendered. So the next pass compares two pointers to find that
-// nothing is to do.
+// Settled has the units whose folders equal what was rendered. The next pass compares two pointers to find that a unit did
+// not change.
 type Settled map[string]settledUnit
 
 type settledUnit struct {

@@ -84,7 +84,7 @@ func (b *Batches) Note(ctx context.Context, n Note) error {
 	return b.flush(ctx, g)
 }
 
-// Renew gives new credentials to the waiting note of a pipeline.
+// Renew replaces the credentials for the waiting note of a pipeline.
 func (b *Batches) Renew(pipeline string, pusher *repo.Pusher, r *repo.Repo) {
 	g := b.group(r)
 	b.aside(pipeline, g, func() {

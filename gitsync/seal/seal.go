@@ -20,8 +20,8 @@ const MinKeyBytes = 32
 type Sealer struct {
 	workers *sops.Workers
 	key     []byte
-	// last is what was sealed and may not have reached the branch: another attempt, or a push that is refused for hours,
-	// encrypts nothing again.
+	// last are the sealed Secrets that may not have reached the branch. A pass that is tried again, even for hours, does not
+	// encrypt them again.
 	last map[manifest.ID][]byte
 }
 
@@ -54,8 +54,8 @@ type Sealed struct {
 	State State
 }
 
-// Seal returns the sealed Secrets, in the order of what is given. In a dry run it encrypts nothing, and returns [Redact] of
-// what it would. What is wrong with one is an error, and nothing may be written.
+// Seal returns the sealed Secrets, in the same order. A dry run encrypts nothing, and returns them as [Redact] does. If one
+// Secret cannot be encrypted, Seal returns an error, and the caller must write none of them.
 func (s *Sealer) Seal(ctx context.Context, secrets []Secret, dry bool) ([]Sealed, error) {
 	out := make([]Sealed, len(secrets))
 	anew, last := map[sum][]int{}, map[manifest.ID][]byte{} // what is encrypted, by its recipients
@@ -90,7 +90,7 @@ func (s *Sealer) Seal(ctx context.Context, secrets []Secret, dry bool) ([]Sealed
 	return out, nil
 }
 
-// find looks for a known file that fits. Without one it is Fresh, or Renewed if only the recipients are others.
+// find looks for a known file that matches. Without one the state is Fresh, or Renewed if only the recipients changed.
 func (s *Sealer) find(secret Secret, known [][]byte) (out Sealed) {
 	for _, file := range known {
 		c, rest, ok := parse(file)
@@ -133,8 +133,8 @@ func (s *Sealer) encrypt(ctx context.Context, secrets []Secret, to sum, of []int
 	return nil
 }
 
-// Sum returns what may stand in clear for a checksum of secrets of an object: it tests no guess without the key, and those of
-// two objects cannot be compared.
+// Sum returns a checksum of an object's secrets that may be public: without the key nobody can test a guess with it, or compare
+// those of two objects.
 func (s *Sealer) Sum(about string, id manifest.ID, checksum string) string {
 	out := s.mac(about, []byte(id.String()), []byte(checksum))
 	return hex.EncodeToString(out[:])

@@ -186,8 +186,8 @@ func (d *treeDiff) parseRules(folder string, e object.Entry) (sourceignore.File,
 	return sourceignore.Parse(folder, text), nil
 }
 
-// keep adds what is left of a difference without hidden files, and without those of kustomizations. Of .sourceignore
-// files, only unusable ones are files, which cannot be read.
+// keep adds a difference, unless it is in hidden files or in those of kustomizations. A .sourceignore file counts only if it
+// is unusable: then it is a file that cannot be read.
 func (d *treeDiff) keep(c object.Change) {
 	if !shows(d.old, c.Path, c.Old) || d.oldLayout.Covers(c.Path) {
 		c.Old = object.Entry{}

@@ -21,7 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
-// Input is what was read of a source, kept between passes. Sums over all files are kept with it, so that their
+// Input is what was read from a source, kept between passes. Sums over all files are kept with it, so that their
 // cost depends on the change.
 type Input struct {
 	at      trees

@@ -26,7 +26,7 @@ type root struct {
 	files  []string // that it is made of, as far as that is known before
 }
 
-// Estimates of the memory of a build, measured: for any, for each byte that is read, and for what is noted of a read.
+// Estimates of the memory of a build, from measurements: for each build, for each byte that is read, and for each read.
 const (
 	bytesPerBuild = 4 << 20
 	buildFactor   = 60

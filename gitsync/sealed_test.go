@@ -436,3 +436,28 @@ func TestReplicasThatEncryptAtOnce(t *testing.T) {
 		t.Error("the password is on the branch")
 	}
 }
+
+// TestReplicasWithOtherKeys: who finds Secrets that were encrypted with another key encrypts them again, and says so. A changed
+// Secret, other recipients and the next pass give no such warning.
+func TestReplicasWithOtherKeys(t *testing.T) {
+	t.Parallel()
+	l := newSealingLab(t)
+	warned := func() bool { return slices.Contains(codes(l.fresh().pass(), diag.Warning), string(diag.OtherSealKey)) }
+	if warned() {
+		t.Error("of a new branch")
+	}
+	l.input(map[string]string{"in/a/login.yaml": clear("canary-two")})
+	l.pipeline.Spec.Secrets.SOPS.Age = append(l.pipeline.Spec.Secrets.SOPS.Age, another)
+	if warned() {
+		t.Error("of another value for other recipients")
+	}
+	own := l.sealing.Key
+	for _, key := range [][]byte{[]byte(strings.ToUpper(sealingKey)), own} { // two replicas in turn
+		if l.sealing.Key = key; !warned() {
+			t.Error("the Secrets of the other replica are not found")
+		}
+		if warned() {
+			t.Error("its own Secrets are another's")
+		}
+	}
+}

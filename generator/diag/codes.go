@@ -29,7 +29,7 @@ func Topics() []Topic {
 		{Title: "IntegrationMonitors", Codes: monitorCodes()},
 		{Title: "Pods", Codes: podCodes()},
 		{Title: "Git and the inputs", Codes: append(sourceCodes(), chartCodes()...)},
-		{Title: "Git and the output branch", Codes: outputCodes()},
+		{Title: "Git and the output branch", Codes: slices.Concat(outputCodes(), writtenSecretCodes())},
 		{Title: "The pipeline file", Codes: pipelineCodes()},
 	}
 }
@@ -60,7 +60,7 @@ func (c Code) Severities() []Severity {
 		SelectsNothing, UnknownNamespace, MissingServiceAccount, MissingPermission, SelectedTwice, RendersNothing, NotRendered, EnforcedLabel, OptionalMissing,
 		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError, NeededAtStart,
 		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, NoTenant, PodWarning, PatchMatchesNothing,
-		Drift, NoteRefused, SecretsInHistory, InlinedSecretChanged, PipelineKept, ChartUnreachable, ChartLookup, OtherRevision:
+		Drift, NoteRefused, SecretsInHistory, OtherSealKey, InlinedSecretChanged, PipelineKept, ChartUnreachable, ChartLookup, OtherRevision:
 		return []Severity{Warning}
 	case DefaultNamespace, OldIntegrationName, StopsTheOthers, UnneededPermission:
 		return []Severity{Info}

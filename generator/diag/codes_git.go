@@ -23,6 +23,7 @@ const (
 	SourceIgnoreUnusable Code = "source-ignore-unusable"
 	SecretsHeld          Code = "secrets-held"
 	SecretsInHistory     Code = "secrets-in-history"
+	OtherSealKey         Code = "other-hmac-key"
 	InlinedSecretChanged Code = "inlined-secret-changed"
 )
 
@@ -133,6 +134,24 @@ func outputCodes() []CodeInfo {
 			Help:    "Nothing is written. Move or delete the file that is named, or choose another branch or path.",
 		},
 		{
+			Code:    InlinedSecretChanged,
+			Summary: "A commit changes nothing but secrets in a configuration, which running agents ignore.",
+			Help: "An agent ignores a reload in which only secrets changed, and uses the old ones. Restart the workloads that are named " +
+				"(`kubectl rollout restart`) when the commit is applied. Or set `secrets.restartOnChange: true` in the pipeline, so that their pods are replaced " +
+				"whenever such a secret changes.",
+		},
+		{
+			Code:    NoteRefused,
+			Summary: "The server refused the git note that tells promotion tools which inputs a proposal is up to date with.",
+			Help:    "The proposal is pushed without it. Allow pushes to `refs/notes/hydrator.metadata`, or delete the ref if it cannot be extended. Ignore this if nothing reads the note.",
+		},
+	}
+}
+
+// writtenSecretCodes are about the secrets of the output branch.
+func writtenSecretCodes() []CodeInfo {
+	return []CodeInfo{
+		{
 			Code:    SecretsHeld,
 			Summary: "A unit that stays as it is holds secrets in clear, which the secrets policy no longer allows.",
 			Help:    "Nothing is written. Correct the unit's errors or unpause it, so that it is rendered again, or keep the policy `plaintext`.",
@@ -144,16 +163,10 @@ func outputCodes() []CodeInfo {
 				"Replace the secrets themselves, or write to a new repository and delete the old one.",
 		},
 		{
-			Code:    InlinedSecretChanged,
-			Summary: "A commit changes nothing but secrets in a configuration, which running agents ignore.",
-			Help: "An agent ignores a reload in which only secrets changed, and uses the old ones. Restart the workloads that are named " +
-				"(`kubectl rollout restart`) when the commit is applied. Or set `secrets.restartOnChange: true` in the pipeline, so that their pods are replaced " +
-				"whenever such a secret changes.",
-		},
-		{
-			Code:    NoteRefused,
-			Summary: "The server refused the git note that tells promotion tools which inputs a proposal is up to date with.",
-			Help:    "The proposal is pushed without it. Allow pushes to `refs/notes/hydrator.metadata`, or delete the ref if it cannot be extended. Ignore this if nothing reads the note.",
+			Code:    OtherSealKey,
+			Summary: "Encrypted Secrets of the output branch were written with another HMAC key than the pipeline has.",
+			Help: "They are encrypted again. After a change of the key it is a warning of one commit. If it comes again and again, two replicas have " +
+				"different keys and encrypt in turn: give them the same `secrets.sops.hmacKeyFile`.",
 		},
 	}
 }

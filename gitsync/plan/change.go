@@ -46,6 +46,7 @@ func (p *Plan) Edit() (*Change, error) {
 	}
 	p.refuseEmpty(&c.Findings)
 	p.warnOfHistory(&c.Findings)
+	p.warnOfOtherKey(&c.Findings)
 	return c, p.refuseOldSecrets(&c.Findings)
 }
 

@@ -150,6 +150,14 @@ func (p *Plan) warnOfHistory(f *Findings) {
 	}
 }
 
+// warnOfOtherKey warns of Secrets on the branch that were sealed with another key than this pipeline's.
+func (p *Plan) warnOfOtherKey(f *Findings) {
+	if p.otherKeys > 0 {
+		f.warn(diag.OtherSealKey, p.Branch.At(), "give all replicas the same secrets.sops.hmacKeyFile; after a change of the key this is said once",
+			"%d encrypted Secrets of branch %s were written with another HMAC key, so they are encrypted again: replicas with different keys do so in turn for ever", p.otherKeys, p.Pipeline.Spec.Output.Branch)
+	}
+}
+
 // policiesOf returns the policies under which the folder of a unit, which is loaded, was rendered.
 func policiesOf(u *Unit) pipeline.Secrets {
 	return pipeline.Secrets{Policy: u.folder.Inventory.Secrets, Rules: u.folder.Inventory.SecretRules}

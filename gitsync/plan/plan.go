@@ -33,6 +33,8 @@ type Plan struct {
 	Findings
 	Units []Unit // sorted by name
 	held  []*held
+	// otherKeys is how many Secrets of the branch were sealed with another key.
+	otherKeys int
 }
 
 // Settled has the units whose folders equal what was rendered. The next pass compares two pointers to find that a unit did

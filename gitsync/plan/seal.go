@@ -47,12 +47,16 @@ func (p *Plan) Seal(ctx context.Context, with Sealing) error {
 			secrets, files = append(secrets, seal.Secret{ID: f.Object, To: to, Clear: f.Data, Known: p.known(u, f.Path, with.Known)}), append(files, f)
 		}
 	}
+	p.otherKeys = 0
 	sealed, err := with.Sealer.Seal(ctx, secrets, with.Redact)
 	if err != nil {
 		return err
 	}
 	for i, s := range sealed {
 		files[i].Data = s.Data
+		if s.OtherKey {
+			p.otherKeys++
+		}
 	}
 	return nil
 }

@@ -13,18 +13,26 @@ import (
 )
 
 // head begins the comment of a sealed file. The number is that of the scheme: what another scheme wrote is encrypted again.
-const head = "# agentry-seal: 1 "
+const head = "# agentry-seal: 2 "
 
 // sum is a digest or a MAC.
 type sum = [sha256.Size]byte
 
-// comment is the first line of a sealed file.
-type comment struct{ recipients, mac sum }
+// fingerprint tells the keys of pipelines apart. It is too short and too random to find a key by it.
+type fingerprint = [8]byte
 
-// hexBytes is the length of a sum in the comment, and lineBytes that of the comment with its newline.
+// comment is the first line of a sealed file.
+type comment struct {
+	key             fingerprint
+	recipients, mac sum
+}
+
+// keyBytes and hexBytes are the lengths of a fingerprint and of a sum in the comment, and lineBytes that of the comment with
+// its newline.
 const (
+	keyBytes  = 2 * len(fingerprint{})
 	hexBytes  = 2 * sha256.Size
-	lineBytes = len(head) + hexBytes + 1 + hexBytes + 1
+	lineBytes = len(head) + keyBytes + 1 + hexBytes + 1 + hexBytes + 1
 )
 
 // parse splits a sealed file. ok is false for any other file.
@@ -32,9 +40,8 @@ func parse(file []byte) (c comment, rest []byte, ok bool) {
 	if len(file) < lineBytes || !bytes.HasPrefix(file, []byte(head)) || file[lineBytes-1] != '\n' {
 		return c, nil, false
 	}
-	fields := file[len(head) : lineBytes-1]
-	first, second := fields[:hexBytes], fields[hexBytes+1:]
-	if fields[hexBytes] != ' ' || !decode(&c.recipients, first) || !decode(&c.mac, second) {
+	fields := bytes.Split(file[len(head):lineBytes-1], []byte(" "))
+	if len(fields) != 3 || !decode(c.key[:], fields[0]) || !decode(c.recipients[:], fields[1]) || !decode(c.mac[:], fields[2]) {
 		return c, nil, false
 	}
 	return c, file[lineBytes:], true
@@ -47,17 +54,17 @@ func IsSealed(file []byte) bool {
 }
 
 // decode reads the only spelling that a sum has: a comment that fits cannot be written in another way.
-func decode(to *sum, text []byte) bool {
-	_, err := hex.Decode(to[:], text)
+func decode(to, text []byte) bool {
+	if len(text) != 2*len(to) {
+		return false
+	}
+	_, err := hex.Decode(to, text)
 	return err == nil && bytes.Equal(text, bytes.ToLower(text))
 }
 
 // line returns the comment with its newline.
 func (c comment) line() []byte {
-	out := append([]byte(head), hex.EncodeToString(c.recipients[:])...)
-	out = append(out, ' ')
-	out = append(out, hex.EncodeToString(c.mac[:])...)
-	return append(out, '\n')
+	return []byte(head + hex.EncodeToString(c.key[:]) + " " + hex.EncodeToString(c.recipients[:]) + " " + hex.EncodeToString(c.mac[:]) + "\n")
 }
 
 // mac returns the HMAC of parts that are about something. Each part is written with its length, so that no two lists of
@@ -73,6 +80,13 @@ func (s *Sealer) mac(about string, parts ...[]byte) (out sum) {
 		write(part)
 	}
 	h.Sum(out[:0])
+	return out
+}
+
+// fingerprint is that of the key. Who has it can test guesses of the key, which is random, as with any MAC of a known text.
+func (s *Sealer) fingerprint() (out fingerprint) {
+	sum := s.mac("key")
+	copy(out[:], sum[:])
 	return out
 }
 

@@ -52,6 +52,8 @@ const (
 type Sealed struct {
 	Data  []byte
 	State State
+	// OtherKey means that the best known file was sealed with another key, so nobody knows whether it fits.
+	OtherKey bool
 }
 
 // Seal returns the sealed Secrets, in the same order. A dry run encrypts nothing, and returns them as [Redact] does. If one
@@ -72,7 +74,7 @@ func (s *Sealer) Seal(ctx context.Context, secrets []Secret, dry bool) ([]Sealed
 			continue
 		}
 		if dry {
-			out[i] = Sealed{Redact(secret.Clear), Unwritten}
+			out[i].Data, out[i].State = Redact(secret.Clear), Unwritten
 			continue
 		}
 		to := digestOf(secret.To)
@@ -92,9 +94,13 @@ func (s *Sealer) Seal(ctx context.Context, secrets []Secret, dry bool) ([]Sealed
 
 // find looks for a known file that matches. Without one the state is Fresh, or Renewed if only the recipients changed.
 func (s *Sealer) find(secret Secret, known [][]byte) (out Sealed) {
-	for _, file := range known {
+	for i, file := range known {
 		c, rest, ok := parse(file)
 		if !ok {
+			continue
+		}
+		if c.key != s.fingerprint() {
+			out.OtherKey = out.OtherKey || i == 0
 			continue
 		}
 		mac := s.macOf(secret.ID, c.recipients, secret.Clear, rest)
@@ -102,7 +108,7 @@ func (s *Sealer) find(secret Secret, known [][]byte) (out Sealed) {
 			continue
 		}
 		if c.recipients == digestOf(secret.To) {
-			return Sealed{file, Kept}
+			return Sealed{Data: file, State: Kept}
 		}
 		out.State = Renewed
 	}
@@ -127,7 +133,7 @@ func (s *Sealer) encrypt(ctx context.Context, secrets []Secret, to sum, of []int
 		if one.Reason != "" {
 			return fmt.Errorf("encrypt %s: %s", secrets[i].ID, one.Reason)
 		}
-		c := comment{recipients: to, mac: s.macOf(secrets[i].ID, to, texts[n], one.Data)}
+		c := comment{key: s.fingerprint(), recipients: to, mac: s.macOf(secrets[i].ID, to, texts[n], one.Data)}
 		out[i].Data = slices.Concat(c.line(), one.Data)
 	}
 	return nil

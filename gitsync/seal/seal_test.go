@@ -72,7 +72,7 @@ func TestAFileStaysUnlessSomethingOfItChanges(t *testing.T) {
 	}
 	both := sops.Recipients{Age: append([]string{other}, to.Age...)}
 	c, rest, _ := parse(first.Data)
-	forged := comment{recipients: digestOf(both), mac: c.mac}
+	forged := comment{key: c.key, recipients: digestOf(both), mac: c.mac}
 	for name, c := range map[string]struct {
 		sealer     sealing
 		name, text string

@@ -96,7 +96,7 @@ func TestNoSecretGetsOutUnderSOPS(t *testing.T) {
 	}
 	each := []string{"sync --metrics-file metrics.prom", "tree", "render -o out"}
 	run(t, append(each, "sync --dry-run", "check", "render", "doctor"), world)
-	if n := strings.Count(git(t, "log", "-p", "prod"), "+# agentry-seal: 1 "); n != 4 {
+	if n := strings.Count(git(t, "log", "-p", "prod"), "+# agentry-seal: 2 "); n != 4 {
 		t.Fatalf("%d Secrets are encrypted, want 4", n)
 	}
 	for _, file := range mistakes {

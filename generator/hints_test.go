@@ -226,6 +226,7 @@ func inWords() map[string][2]string {
 		"write $${":                                          {"${broken", "$${broken"},
 		"a stage without settings is written as cri: {}":     {"- {}", "- cri: {}"},
 		"write expression: .+ instead":                       {"longerThan: 0b", "expression: .+"},
+		"set runtime: alloy in the pipeline":                 {"grafana/alloy:v1.18.1", "grafana/agent:v0.44.8"},
 		"they have the label":                                {"teir", "tier"},
 		"label names have letters, digits and _ only":        {"[a-b]", "[a_b]"},
 		"put a line with nothing but --- between":            {"kind: Namespace\nmetadata: {name: seven}\n", "kind: Namespace\nmetadata: {name: seven}\n---\n"},

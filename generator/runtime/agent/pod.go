@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -28,7 +31,20 @@ func Runtime() runtime.Runtime {
 		ConfigKey:         configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: containers, OwnMetrics: ownMetrics(),
+		CheckPods: checkPods,
 	}
+}
+
+// alloyImage matches an image of Grafana Alloy, in any registry.
+var alloyImage = regexp.MustCompile(`(^|/)alloy(:[^/]*|@[^/]*)?$`)
+
+// checkPods warns of an image of the agent's successor, which has other flags and another configuration.
+func checkPods(spec *v1alpha1.GrafanaAgentSpec) []diag.Finding {
+	if spec.Image == nil || !alloyImage.MatchString(*spec.Image) {
+		return nil
+	}
+	return []diag.Finding{{Severity: diag.Warning, Code: diag.RuntimeDiffers, Path: "spec.image",
+		Message: "is an image of Grafana Alloy, and the pods are rendered for the Grafana Agent: they would not start", Hint: "set runtime: alloy in the pipeline (or --runtime alloy), or name an image of the agent"}}
 }
 
 // ownMetrics are named in the packages static/config/instrumentation and static/metrics of the agent, and in promtail's

@@ -1,10 +1,12 @@
 package gitsync_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
 // TestAnotherRevisionThanThePipelineReadsIsAWarning: once for each source of Flux, and for each Application.
@@ -22,6 +24,18 @@ func TestAnotherRevisionThanThePipelineReadsIsAWarning(t *testing.T) {
 		l.files["in/root.yaml"] = strings.Replace(built["in/root.yaml"], "path: apps", "path: apps, targetRevision: "+revision, 1)
 		return l
 	}
+	chart := func() *lab {
+		l := flux("{branch: main}")
+		l.options.Charts = helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{chartsEnv + "=1"}})
+		t.Cleanup(l.options.Charts.Close)
+		l.files["in/charts.yaml"] = strings.NewReplacer("name: flux-system,", "name: charts,", "branch: main", "branch: next").Replace(l.files["in/source.yaml"])
+		for _, name := range []string{"one", "two"} {
+			l.files["in/"+name+".yaml"] = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: " + name + ", namespace: flux-system}\n" +
+				"spec: {chart: {spec: {chart: charts/shop, sourceRef: {kind: GitRepository, name: charts}}}}\n"
+		}
+		l.files["charts/shop/Chart.yaml"] = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
+		return l
+	}
 	for name, c := range map[string]struct {
 		lab  *lab
 		want string
@@ -29,6 +43,7 @@ func TestAnotherRevisionThanThePipelineReadsIsAWarning(t *testing.T) {
 		"Flux: the branch":         {lab: flux("{branch: main}")},
 		"Flux: another branch":     {flux("{branch: next}"), `in/flux-system/gotk-sync.yaml: warning[other-revision]: spec.sourceRef: "next" is another revision than the pipeline reads of this repository: branch main`},
 		"Flux: a tag counts more":  {flux("{branch: main, tag: v1}"), `"v1" is another`},
+		"Flux: only of charts":     {chart(), `in/one.yaml: warning[other-revision]: spec.chart.spec.sourceRef: "next" is another`},
 		"Argo CD: the branch":      {lab: argo("refs/heads/main")},
 		"Argo CD: the newest":      {lab: argo("HEAD")},
 		"Argo CD: another version": {argo("v1.2"), `in/root.yaml: warning[other-revision]: spec.source.targetRevision: "v1.2" is another revision than the pipeline reads of this repository: branch main`},

@@ -213,3 +213,9 @@ func (k *kustomization) waitsFor(objects Objects, all bool) bool {
 }
 
 func (k *kustomization) namespace() string { return namespaceOr(k.Namespace) }
+
+// source is the source that the Kustomization builds from.
+func (k *kustomization) source() ObjectRef {
+	ref := k.spec.SourceRef
+	return ObjectRef{Kind: ref.Kind, Name: ref.Name, Namespace: cmp.Or(ref.Namespace, k.namespace())}
+}

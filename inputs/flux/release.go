@@ -74,6 +74,9 @@ func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return refused(root, p), true
 	}
+	if wanted.Remote == nil {
+		root.Warnings = append(root.Warnings, r.warnings(wanted.Source, "spec.chart.spec.sourceRef", m.Top)...)
+	}
 	root.Make = m
 	return root, true
 }

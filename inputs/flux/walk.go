@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,8 +68,8 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 			break
 		}
 	}
-	for _, h := range run.releases {
-		if root, found := run.release(h); found {
+	for _, id := range slices.Sorted(maps.Keys(run.releases)) {
+		if root, found := run.release(run.releases[id]); found {
 			run.roots = append(run.roots, root)
 		}
 	}
@@ -199,7 +200,7 @@ func (r *run) root(k *kustomization) roots.Root {
 		variables, encrypted, failed := k.variables(r.object, &r.reader)
 		if err = failed; err == nil {
 			root := k.root(top, variables)
-			root.Warnings = append(r.warnings(k, top), r.once(encrypted)...)
+			root.Warnings = append(r.warnings(k.source(), "spec.sourceRef", top), r.once(encrypted)...)
 			return root
 		}
 	}
@@ -210,19 +211,19 @@ func (r *run) root(k *kustomization) roots.Root {
 	return refused(k.rootBy(), p)
 }
 
-// warnings returns what is wrong with the revision of a Kustomization's source. Only the first Kustomization of a source has them.
-func (r *run) warnings(k *kustomization, top string) []roots.Problem {
-	ref := k.spec.SourceRef
-	id := ref.Kind + "/" + cmp.Or(ref.Namespace, k.namespace()) + "/" + ref.Name
+// warnings are about the revision that a source wants, in the repository that is mounted at top: of the first field that names
+// the source.
+func (r *run) warnings(source ObjectRef, field, top string) []roots.Problem {
+	id := source.Kind + "/" + source.Namespace + "/" + source.Name
 	spec, _ := r.objects[id]["spec"].(map[string]any)
 	wanted, _ := spec["ref"].(map[string]any)
-	if ref.Kind != "GitRepository" || r.warned[id] {
+	if source.Kind != "GitRepository" || r.warned[id] {
 		return nil
 	}
 	r.warned[id] = true
-	for _, field := range []string{"commit", "name", "semver", "tag", "branch"} { // the order in which they count for Flux
-		if name, _ := wanted[field].(string); name != "" {
-			return r.Repositories.Warn(top, "spec.sourceRef", name)
+	for _, one := range []string{"commit", "name", "semver", "tag", "branch"} { // the order in which they count for Flux
+		if name, _ := wanted[one].(string); name != "" {
+			return r.Repositories.Warn(top, field, name)
 		}
 	}
 	return nil
@@ -242,9 +243,8 @@ func (r *run) once(problems []*Problem) (out []roots.Problem) {
 
 // repository is where the repository is mounted that a Kustomization builds from.
 func (r *run) repository(k *kustomization) (string, error) {
-	ref := k.spec.SourceRef
-	namespace := cmp.Or(ref.Namespace, k.namespace())
-	return r.find(ref.Kind, namespace, ref.Name, "spec.sourceRef")
+	ref := k.source()
+	return r.find(ref.Kind, ref.Namespace, ref.Name, "spec.sourceRef")
 }
 
 // find returns the folder of the repository that a source of Flux names.

@@ -1,6 +1,9 @@
 package alloyconfig
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // words returns the agent's words for blocks, by the component. Those of all components are under "".
 func words(component, block string) string {
@@ -26,11 +29,13 @@ func isList(block string) bool {
 }
 
 // fields returns the attributes and blocks of a block. Blocks that can be there several times are lists; the stages of a
-// pipeline are a list too, because their order matters.
-func fields(b *Block) map[string]any {
+// pipeline are a list too, because their order matters. Some attributes can be left out: they may be as long as all jobs.
+func fields(b *Block, without ...string) map[string]any {
 	out := make(map[string]any, len(b.Attrs)+len(b.Blocks))
 	for _, a := range b.Attrs {
-		out[a.Name] = value(a.Value)
+		if !slices.Contains(without, a.Name) {
+			out[a.Name] = value(a.Value)
+		}
 	}
 	times := map[string]int{}
 	for _, inner := range b.Blocks {

@@ -176,10 +176,9 @@ func (c *config) scrapes(b *Block) {
 	}
 	c.used[b.ID()] = true
 	instance := c.writers[receivers[0].ID()]
+	shared := fields(b, "targets", "forward_to")
 	for _, endpoint := range c.to(b, "targets") {
-		job := fields(b)
-		delete(job, "targets")
-		delete(job, "forward_to")
+		job := maps.Clone(shared)
 		if len(rules) > 0 {
 			job["metric_relabel_configs"] = rules
 		}
@@ -254,9 +253,7 @@ func (c *config) targets(job map[string]any, expr string) (exporter string) {
 
 // reads adds the job of a component that reads logs.
 func (c *config) reads(b *Block) {
-	job := fields(b)
-	delete(job, "targets")
-	delete(job, "forward_to")
+	job := fields(b, "targets", "forward_to")
 	receivers := c.to(b, "forward_to")
 	if len(receivers) > 0 && receivers[0].Name == "loki.process" {
 		job["pipeline_stages"] = fields(receivers[0])["pipeline_stages"]

@@ -1,6 +1,7 @@
 package alloyconfig_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,5 +167,22 @@ local.file "unused" { filename = ` + "`a\nb`" + ` }
 	}
 	if d := cmp.Diff(want, alloyconfig.Config(text)); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestConfigOfManyJobs: all jobs of an instance can share one component, whose list of targets is as long as there are jobs.
+func TestConfigOfManyJobs(t *testing.T) {
+	allocated := func(jobs int) float64 {
+		targets, rules := "", ""
+		for i := range jobs {
+			targets += fmt.Sprintf("discovery.relabel.j%d.output, ", i)
+			rules += fmt.Sprintf("discovery.relabel \"j%d\" {\n\trule {\n\t\ttarget_label = \"job\"\n\t\treplacement = \"j%d\"\n\t}\n}\n", i, i)
+		}
+		text := "prometheus.remote_write \"m__i\" { }\nprometheus.scrape \"m__i\" {\n\ttargets = array.concat(" + targets +
+			")\n\tforward_to = [prometheus.remote_write.m__i.receiver]\n}\n" + rules
+		return testing.AllocsPerRun(2, func() { alloyconfig.Config(text) })
+	}
+	if few, many := allocated(100), allocated(800); many > 12*few {
+		t.Errorf("100 jobs take %.0f allocations, 800 take %.0f", few, many)
 	}
 }

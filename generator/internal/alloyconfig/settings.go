@@ -1,6 +1,7 @@
 package alloyconfig
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -31,10 +32,10 @@ func settings(job map[string]any, rules []any) []any {
 		text = strings.ReplaceAll(text, "$$", "$")
 		if isParameter {
 			params, _ := job["params"].(map[string]any)
-			if params == nil {
+			if params = maps.Clone(params); params == nil { // jobs share it
 				params = map[string]any{}
-				job["params"] = params
 			}
+			job["params"] = params
 			if params[parameter] == nil {
 				params[parameter] = []any{text}
 			}

@@ -33,7 +33,10 @@ func value(expr string) any {
 		}
 		return all
 	}
-	if text, err := strconv.Unquote(expr); err == nil && strings.IndexByte("\"`", expr[0]) >= 0 {
+	if expr == "" || strings.IndexByte("\"`-.0123456789", expr[0]) < 0 {
+		return strings.ReplaceAll(expr, "\t", "")
+	}
+	if text, err := strconv.Unquote(expr); err == nil {
 		return text
 	}
 	if n, err := strconv.Atoi(expr); err == nil {

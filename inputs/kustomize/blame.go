@@ -51,7 +51,8 @@ func (b *blame) find(root *file, folder string) (at *file, field string) {
 
 // base returns a base of a kustomization that cannot be built either, or nil.
 func (b *blame) base(f *file, folder string) (base *file, inner string) {
-	for _, p := range slices.Concat(f.Resources, f.Bases) { //lint:ignore SA1019 kustomize still reads it
+	//lint:ignore SA1019 kustomize still reads them
+	for _, p := range slices.Concat(f.Resources, f.Bases) {
 		inner = path.Join(folder, p)
 		if base = b.files[inner]; base != nil && b.fails(base, inner, base.Kustomization) {
 			return base, inner

@@ -70,8 +70,8 @@ func (in *Inputs) Metadata(dry Dry) Metadata {
 	return m
 }
 
-// ReadDrySHA returns the drySha that a tree names, or "".
-func ReadDrySHA(rd *object.Reader, tree plumbing.Hash, name string) (string, error) {
+// readDrySHA returns the drySha that a tree names, or "".
+func readDrySHA(rd *object.Reader, tree plumbing.Hash, name string) (string, error) {
 	data, err := branch.ReadFile(rd, tree, name)
 	var m Metadata
 	if err != nil || json.Unmarshal(data, &m) != nil || !plumbing.IsHash(m.DrySHA) {

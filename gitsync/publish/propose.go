@@ -32,7 +32,7 @@ func (o *Output) Stands(edits map[string]object.Edit) (message string, stands bo
 	if err != nil || !slices.Equal(commit.Parents, []plumbing.Hash{o.Branch.Commit}) {
 		return "", false, err
 	}
-	dry, err := ReadDrySHA(o.Reader, commit.Tree, o.Branch.At(branch.MetadataFile))
+	dry, err := readDrySHA(o.Reader, commit.Tree, o.Branch.At(branch.MetadataFile))
 	if err != nil || dry == "" || dry == o.Tip.DrySHA {
 		return "", false, err
 	}

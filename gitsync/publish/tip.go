@@ -38,7 +38,7 @@ func TipOf(tips []repo.Tip) Tip {
 // ReadPromotion reads the lock file and the drySha, which the next proposal is compared with.
 func (t *Tip) ReadPromotion(rd *object.Reader, b *branch.Branch, pipeline string) (err error) {
 	if !b.Commit.IsZero() {
-		if t.DrySHA, err = ReadDrySHA(rd, b.Tree, b.At(branch.MetadataFile)); err != nil {
+		if t.DrySHA, err = readDrySHA(rd, b.Tree, b.At(branch.MetadataFile)); err != nil {
 			return err
 		}
 	}

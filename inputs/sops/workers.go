@@ -28,11 +28,11 @@ type (
 type Workers struct{ pool *worker.Pool }
 
 // NewWorkers returns workers; no process runs before the first file. If the options have no environment, the workers get what
-// [Environment] selects from that of this process.
+// environment selects from that of this process.
 func NewWorkers(opts Options) *Workers {
 	opts.Program = Program
 	if opts.Env == nil {
-		opts.Env = Environment(os.Environ())
+		opts.Env = environment(os.Environ())
 	}
 	return &Workers{worker.NewPool(opts)}
 }
@@ -40,9 +40,9 @@ func NewWorkers(opts Options) *Workers {
 // Close ends the idle workers at once, and the others when their work is done.
 func (w *Workers) Close() { w.pool.Close() }
 
-// Environment returns the variables of an environment that SOPS and the clients of clouds read: their own keys, where the
+// environment returns the variables of an environment that SOPS and the clients of clouds read: their own keys, where the
 // user's files are, and how the network is reached. Credentials of agentry are not among them.
-func Environment(all []string) []string {
+func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		if slices.Contains([]string{

@@ -227,8 +227,8 @@ func (p *Previewer) connect(t turn) error {
 	return nil
 }
 
-// StatusContext returns the context of the commit status of previews.
-func StatusContext(pipeline string) string { return "agentry/" + pipeline + "/preview" }
+// statusContext returns the context of the commit status of previews.
+func statusContext(pipeline string) string { return "agentry/" + pipeline + "/preview" }
 
 // marker returns the marker of the comment about a source.
 func marker(key watchKey) string {

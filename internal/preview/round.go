@@ -139,7 +139,7 @@ func (r *round) publish(ctx context.Context, pr forge.PullRequest, found result)
 		return nil
 	}
 	state, text := found.verdict()
-	return r.forge.SetStatus(ctx, found.head, forge.Status{Context: StatusContext(r.key.pipeline), State: state, Description: text, URL: pr.URL})
+	return r.forge.SetStatus(ctx, found.head, forge.Status{Context: statusContext(r.key.pipeline), State: state, Description: text, URL: pr.URL})
 }
 
 // digest identifies the text about a pull request. It ignores the commit of the base: comments are not

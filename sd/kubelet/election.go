@@ -20,13 +20,13 @@ const (
 	lockTimeout   = 5 * time.Second
 )
 
-// LeaseName is the name of the Lease. It is in the namespace of the Service, so that two installations
+// leaseName is the name of the Lease. It is in the namespace of the Service, so that two installations
 // for the same Service do not both write it.
-func LeaseName(service string) string { return "sd-aggregator-" + service }
+func leaseName(service string) string { return "sd-aggregator-" + service }
 
 func newElector(leases coordinationv1client.LeasesGetter, service cache.ObjectName, identity string, s *status, elected func(context.Context)) (*leaderelection.LeaderElector, error) {
 	lease := &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: service.Namespace, Name: LeaseName(service.Name)},
+		LeaseMeta:  metav1.ObjectMeta{Namespace: service.Namespace, Name: leaseName(service.Name)},
 		Client:     leases,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 	}

@@ -28,8 +28,8 @@ type Client struct {
 	FollowRedirects, EnableHTTP2 *bool
 }
 
-// SafeClient returns the settings of a client that names no files of the agent.
-func SafeClient(basic *monitoringv1.BasicAuth, authorization *monitoringv1.SafeAuthorization, oauth2 *monitoringv1.OAuth2, tls *monitoringv1.SafeTLSConfig) Client {
+// safeClient returns the settings of a client that names no files of the agent.
+func safeClient(basic *monitoringv1.BasicAuth, authorization *monitoringv1.SafeAuthorization, oauth2 *monitoringv1.OAuth2, tls *monitoringv1.SafeTLSConfig) Client {
 	c := Client{BasicAuth: basic, OAuth2: oauth2, TLS: fullTLS(tls)}
 	if authorization != nil {
 		c.Authorization = &monitoringv1.Authorization{SafeAuthorization: *authorization}

@@ -192,7 +192,7 @@ func (d *discovering) filters(filters promv1alpha1.Filters) {
 // client sets the HTTP client.
 func (d *discovering) client(basic *monitoringv1.BasicAuth, authorization *monitoringv1.SafeAuthorization, oauth2 *monitoringv1.OAuth2,
 	tls *monitoringv1.SafeTLSConfig, proxy monitoringv1.ProxyConfig, followRedirects, enableHTTP2 *bool) {
-	c := SafeClient(basic, authorization, oauth2, tls)
+	c := safeClient(basic, authorization, oauth2, tls)
 	c.Proxy, c.FollowRedirects, c.EnableHTTP2 = proxy, followRedirects, enableHTTP2
 	d.out.HTTPClient = d.access.client(&c)
 }

@@ -121,7 +121,7 @@ func (a Auth) userOr(fromURL string) string {
 // CacheKey returns a file name for the cache of the repository with this credential: a hash that does not
 // reveal the credential.
 func (r Remote) CacheKey() (string, error) {
-	at, err := ParseURL(r.URL)
+	at, err := parseURL(r.URL)
 	if err != nil {
 		return "", err
 	}

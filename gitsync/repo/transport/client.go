@@ -49,7 +49,7 @@ type Client struct {
 // NewClient returns a client. It sends no request. If a remote sends or accepts less than 1 KiB in a
 // stallTimeout of waiting, the error is [ErrUnreachable]; after a request it has four times as long.
 func NewClient(remote Remote, stallTimeout time.Duration) (*Client, error) {
-	at, err := ParseURL(remote.URL)
+	at, err := parseURL(remote.URL)
 	if err != nil {
 		return nil, err
 	}

@@ -25,9 +25,9 @@ type Address struct {
 
 // NormaliseURL returns a form of a remote's URL that is equal for equal repositories: ssh URLs for Git's short
 // form, file URLs for paths, scheme and host in lower case, no default port, no user name, no trailing slash
-// and, except for files, no ".git". It does not access the disk. Errors are those of [ParseURL].
+// and, except for files, no ".git". It does not access the disk. Errors are those of parseURL.
 func NormaliseURL(raw string) (string, error) {
-	a, err := ParseURL(raw)
+	a, err := parseURL(raw)
 	if err != nil {
 		return "", err
 	}
@@ -55,8 +55,8 @@ func (a Address) hostPort() string {
 	return a.host
 }
 
-// ParseURL splits a remote's URL. Errors contain no secret.
-func ParseURL(raw string) (Address, error) {
+// parseURL splits a remote's URL. Errors contain no secret.
+func parseURL(raw string) (Address, error) {
 	switch {
 	case raw == "":
 		return Address{}, errors.New("git URL is empty")

@@ -28,8 +28,8 @@ var zsh string
 //go:embed agentry.fish
 var fish string
 
-// Shells are those that there is a script for.
-func Shells() []string { return []string{"bash", "zsh", "fish"} }
+// shells are those that there is a script for.
+func shells() []string { return []string{"bash", "zsh", "fish"} }
 
 // Command returns the command that prints the scripts.
 func Command(stdout io.Writer) command.Command {

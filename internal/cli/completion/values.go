@@ -70,7 +70,7 @@ func values(l line, flag string, s Sources) []string {
 func arguments(app *cli.App, l line, s Sources) []string {
 	switch l.command.Name {
 	case "completion":
-		return Shells()
+		return shells()
 	case "crds":
 		return manifest.Kinds()
 	}

@@ -106,7 +106,7 @@ func body(r *gitsync.Report) string {
 		fmt.Fprintf(&b, "\n**%s**\n", r.Difference.Summary())
 		forge.Effects(&b, r.Difference)
 	}
-	Units(&b, r.Units, maxUnits)
+	writeUnits(&b, r.Units, maxUnits)
 	forge.Held(&b, r.Held, maxHeld)
 	if r.Difference != nil {
 		b.WriteString(forge.Objects(r.Difference, maxObjectBytes))
@@ -115,8 +115,8 @@ func body(r *gitsync.Report) string {
 	return b.String()
 }
 
-// Units writes the units that change.
-func Units(b *strings.Builder, units []gitsync.UnitReport, limit int) {
+// writeUnits writes the units that change.
+func writeUnits(b *strings.Builder, units []gitsync.UnitReport, limit int) {
 	var lines []string
 	for _, u := range units {
 		switch u.State {

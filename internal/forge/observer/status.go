@@ -15,8 +15,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 )
 
-// StatusContext returns the context of a pipeline's commit status.
-func StatusContext(pipeline string) string { return "agentry/" + pipeline }
+// statusContext returns the context of a pipeline's commit status.
+func statusContext(pipeline string) string { return "agentry/" + pipeline }
 
 // reportStatus sets the status of the input commits.
 func (o *Observer) reportStatus(out fleet.Outcome) {
@@ -37,7 +37,7 @@ func (o *Observer) reportStatus(out fleet.Outcome) {
 		if out.Report != nil {
 			pushed = out.Report.Commit
 		}
-		status := forge.Status{Context: StatusContext(name), State: state, Description: text}
+		status := forge.Status{Context: statusContext(name), State: state, Description: text}
 		o.put(target{name, i}, report{at.Commit, state, text}, sameStatus, outbox.Job{
 			Recipient: "status " + at.URL, Key: name + " " + at.Commit, What: "commit status",
 			Do: func(ctx context.Context) error { return o.setStatus(ctx, d, i, at.Commit, pushed, status) },

@@ -31,7 +31,7 @@ var badCases = map[string][]badFault{
 	"bad-additional-scrape-not-list":      {{"26:5 invalid-additional-scrape-configs", "Secret/sad/extra"}},
 	"bad-additional-scrape-yaml":          {{"25:11 invalid-additional-scrape-configs", "Secret/sad/extra"}},
 	"bad-basic-auth-half":                 {{"29:5 incomplete-basic-auth", "MetricsInstance/sad/rw"}, {"51:5 incomplete-basic-auth", "ServiceMonitor/sad/half"}},
-	"bad-cr-selector-operator":            {{"25:3 invalid-selector", "MetricsInstance/sad/bad"}},
+	"bad-cr-selector-operator":            {{"27:18 invalid-selector", "MetricsInstance/sad/bad"}},
 	"bad-duplicate-unique-integration":    {{"27:3 unique-integration", "Integration/sad/two"}},
 	"bad-durations": {{"9:13 invalid-duration", "GrafanaAgent/sad/agent"}, {"17:3 invalid-duration", "MetricsInstance/sad/m"},
 		{"27:27 invalid-field", "ServiceMonitor/sad/d"}},

@@ -26,13 +26,13 @@ type Options struct {
 	MaxFetchBytes int64
 	// MaxCloneBytes limits the pack of a clone. If it is larger, the fetch is an error. Default 2 GiB.
 	MaxCloneBytes int64
-	// MaxObjectBytes limits the files of a fetched pack in its whole history. Those that Git stores as a difference to
-	// another version may have half as many. Default 256 MiB.
+	// MaxObjectBytes limits each file in the history that is fetched. A file that Git stores as a difference to another
+	// version may have half as many bytes. Default 256 MiB.
 	MaxObjectBytes int64
-	// MaxUnpackedBytes limits what all objects of a fetched pack have together, unpacked. Default 16 GiB.
+	// MaxUnpackedBytes limits the total size of all objects of a fetched pack, unpacked. Default 16 GiB.
 	MaxUnpackedBytes int64
-	// StallTimeout limits how long a remote may take for 1 KiB. After a request, when it works before it
-	// answers, the limit is four times as long. Default 30 s.
+	// StallTimeout limits how long a remote may take for 1 KiB. While the remote works on a request, the limit is four
+	// times as long. Default 30 s.
 	StallTimeout time.Duration
 	// MaxPacks is the number of packs above which the next fetch joins the small ones. Default 100.
 	MaxPacks int

@@ -15,10 +15,10 @@ import (
 type WalkOptions struct {
 	// Prefix is the path to start at. It can be a file. A tree without it counts as empty. Reported paths include it.
 	Prefix string
-	// MaxFiles limits the reported files, and as many directories are read: a few small trees can name each other any
-	// number of times. The walk ends with limit.ErrTooLarge above it. Default 1,000,000.
+	// MaxFiles limits the reported files, and also the directories that are read: a few small trees can name each other
+	// any number of times. Above it the walk ends with limit.ErrTooLarge. Default 1,000,000.
 	MaxFiles int
-	// MaxDepth limits the depth of directories. The walk ends with limit.ErrTooLarge above it. Default 64.
+	// MaxDepth limits the depth of directories. Above it the walk ends with limit.ErrTooLarge. Default 64.
 	MaxDepth int
 }
 

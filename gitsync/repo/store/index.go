@@ -15,12 +15,12 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// Limits are those of a pack that is received. A small pack can unpack to any number of bytes, any number of times.
+// Limits bound a received pack, because even a small pack can unpack to any number of bytes.
 type Limits struct {
 	PackBytes   int64 // of the pack
-	ObjectBytes int64 // of an object; half as many of one that is a delta, or has deltas: they are unpacked into memory
+	ObjectBytes int64 // of an object; half of it for a delta, or for an object that deltas build on: both are unpacked into memory
 	AllBytes    int64 // of all objects
-	// Work waits until so many bytes of memory may be used: see budget.Budget. Nil: they may.
+	// Work waits until that many bytes of memory may be used: see budget.Budget. Nil does not wait.
 	Work func(ctx context.Context, bytes int64) (done func(), err error)
 }
 
@@ -36,22 +36,22 @@ const (
 // entry is an object of a pack that is being indexed.
 type entry struct {
 	offset int64
-	size   int64 // of the object; of a delta, that of its result
+	size   int64 // of the object; for a delta, the size of its result
 	hash   plumbing.Hash
 	crc    uint32
-	kind   plumbing.ObjectType // of a delta, that of the object that it builds on in the end
+	kind   plumbing.ObjectType // for a delta, the type of the object that the chain of deltas ends at
 	below  int32               // how many deltas build on it, directly or not; without those that name it by hash
 }
 
-// indexer indexes a pack. It unpacks each object once, and of those that deltas build on as few as possible are in memory.
-// It ends when its context does.
+// indexer indexes a pack. It unpacks each object once, and keeps as few as possible of the objects that deltas build on
+// in memory. It ends when its context does.
 type indexer struct {
 	ctx     context.Context
 	limits  Limits
 	scanner *packfile.Scanner
 	entries []entry // in the order of their offsets
 	whole   []int32 // those that are no deltas
-	// deltas are the entries that build on an entry, and named those that build on the object with a hash.
+	// deltas has the entries that build on each entry, and named those that build on the object with a hash.
 	deltas map[int32][]int32
 	named  map[plumbing.Hash][]int32
 

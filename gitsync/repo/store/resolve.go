@@ -39,8 +39,8 @@ func (x *indexer) hasDeltas(i int32) bool {
 	return len(x.deltas[i]) > 0 || len(x.named[x.entries[i].hash]) > 0
 }
 
-// resolve hashes the deltas that build on an entry with that content. The delta on which most others build comes last: the
-// content is not needed any more then, and so few are in memory at once.
+// resolve hashes the deltas that build on an entry with that content. The delta that most others build on comes last,
+// when the content is no longer needed: so few contents are in memory at once.
 func (x *indexer) resolve(i int32, content []byte, depth int) error {
 	if depth > maxChain {
 		return fmt.Errorf("%w: more than %d deltas build on each other", limit.ErrTooLarge, maxChain)

@@ -22,7 +22,7 @@ func (d *deltaStart) sizes() (base, result int64) {
 	return base, result
 }
 
-// parse returns the sizes, which are negative if they are absurd, and the bytes that hold them; 0 if they are malformed.
+// parse returns the sizes, and how many bytes hold them: 0 if they are malformed. A size above 8 EiB is negative.
 func (d *deltaStart) parse() (base, result int64, bytes int) {
 	first, n := binary.Uvarint(d.buf[:d.n])
 	if n <= 0 {

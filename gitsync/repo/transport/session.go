@@ -12,7 +12,7 @@ import (
 type Session struct {
 	service
 	Advertised Advertisement
-	// Date is the header Date of the answer with the refs: what time it is for the server. Only servers of HTTP say it.
+	// Date is the header Date of the response with the refs: the time by the server's clock. Only HTTP servers send it.
 	Date string
 
 	client *Client

@@ -7,8 +7,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 )
 
-// RenderCommand returns the command that renders the manifests in a checkout of a source, but for [Spec.NotInRenderCommand]. What
-// encrypts Secrets only the pipeline file says.
+// RenderCommand returns the command that renders the manifests in a checkout of a source, except for the fields in
+// [Spec.NotInRenderCommand]. If Secrets are encrypted, the command reads the pipeline file: no flag names the recipients.
 func (s *Spec) RenderCommand(source int) string {
 	if s.Secrets.Seals() {
 		return "agentry render -f PIPELINE -o OUT"

@@ -28,8 +28,8 @@ type Pipeline struct {
 	Metadata Metadata `json:"metadata"`
 	// Spec is the specification of the pipeline.
 	Spec Spec `json:"spec"`
-	// Places are the places of the items of spec.workloads, spec.patches and spec.images, which rendering can report about, such as
-	// spec.patches[0]. Whoever reads the file sets them.
+	// Places has the positions of the items of spec.workloads, spec.patches and spec.images by their paths, such as
+	// spec.patches[0], for diagnostics of rendering. Whoever reads the file sets them.
 	Places map[string]Place `json:"-"`
 }
 

@@ -159,7 +159,7 @@ func validateSOPS(field string, s Secrets) findings {
 	return f
 }
 
-// recipients are those of a kind.
+// recipients are all recipients of one kind.
 type recipients struct {
 	name, what string
 	list       []string

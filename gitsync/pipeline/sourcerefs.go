@@ -19,7 +19,7 @@ func (s *Spec) refersTo(name string) bool {
 	return false
 }
 
-// Mounts are the indices of the sources that custom resources of one can build from, besides it, by their names.
+// Mounts returns the other sources that custom resources of source i can build from: their indices by name.
 func (s *Spec) Mounts(i int) map[string]int {
 	out := map[string]int{}
 	if !s.Sources[i].Build.follows() {

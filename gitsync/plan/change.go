@@ -197,8 +197,8 @@ func (c *Change) collide(name string) {
 		"is on branch %s and not agentry's: nothing is written", c.plan.Pipeline.Spec.Output.Branch)
 }
 
-// findObstacles finds what is in the way of the edits: a folder where a file goes, or a file where a folder
-// goes. It is not agentry's, which writes plain files only. What should be removed and is not a file stays.
+// findObstacles finds what prevents the edits: a folder where a file goes, or a file where a folder goes. It is somebody
+// else's, because agentry writes plain files only. A removed path that is not a file stays.
 func (c *Change) findObstacles() error {
 	reported := map[string]bool{}
 	for name, edit := range c.Edits {

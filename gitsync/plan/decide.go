@@ -169,7 +169,8 @@ func (d decider) immutable(unit *Unit) (*diag.Diagnostic, error) {
 	return nil, nil
 }
 
-// toBlame returns the object that an error in an object of a unit is about: its GrafanaAgent, or what is passed through.
+// toBlame returns the object to blame for an error in an object of a unit: the GrafanaAgent, or the object that is passed
+// through.
 func (d decider) toBlame(unit string, id manifest.ID) *manifest.Object {
 	if passthrough.IsUnit(unit) {
 		return d.Objects.Set.Find(id)
@@ -197,8 +198,8 @@ func (d decider) gone(folder *branch.Unit) (Unit, error) {
 	return unit, nil
 }
 
-// holdConflicts holds units that would be written with an object that is also in a folder that stays as it is:
-// whoever applies both would refuse one. The generator finds conflicts between units that are both written.
+// holdConflicts holds units that would contain an object that is also in a folder that stays as it is: Flux and Argo CD
+// would refuse one of the two. The generator finds conflicts between units that are both written.
 func (d decider) holdConflicts() error {
 	owners := map[string]string{} // units by object
 	for i := range d.Units {

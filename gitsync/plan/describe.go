@@ -42,7 +42,7 @@ func (c *Change) Describe(metadata any) error {
 	return c.findObstacles()
 }
 
-// findDriftLeft finds what others changed in units that stay as they are.
+// findDriftLeft finds the changes by others in units that stay as they are.
 func (c *Change) findDriftLeft() error {
 	untouched, err := c.plan.Branch.IsUntouched()
 	if err != nil || untouched {

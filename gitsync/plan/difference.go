@@ -41,7 +41,7 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 				continue
 			}
 			wanted[f.Path] = true
-			p := difference.Pair{Unit: u.Name, ID: f.Object, Before: f.Data, After: f.Data} // to restore it is no change
+			p := difference.Pair{Unit: u.Name, ID: f.Object, Before: f.Data, After: f.Data} // restoring a file is no change
 			listed, _ := u.folder.Inventory.File(f.Path)
 			current, exists := u.folder.Entries[f.Path]
 			restored := exists
@@ -73,7 +73,7 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 	return out, nil
 }
 
-// redact returns a pair that shows no encrypted value. All that is known of one is that it is another.
+// redact returns a pair without encrypted values. Of these the pair says only whether they change.
 func (u *Unit) redact(p difference.Pair) difference.Pair {
 	if p.ID.Kind != "Secret" || u.sealed == nil && !seal.IsSealed(p.Before) && !seal.IsSealed(p.After) {
 		return p
@@ -87,8 +87,8 @@ func (u *Unit) redact(p difference.Pair) difference.Pair {
 	return p
 }
 
-// before returns a file of the unit as it stands on the branch, or nil. What agentry wrote before somebody changed it by
-// hand may lie deeper in the history than a new clone reaches.
+// before returns a file of the unit as it is on the branch, or nil. It does not look for the version that agentry wrote
+// before somebody changed it by hand, because that may lie deeper in the history than a new clone reaches.
 func (u *Unit) before(name string) ([]byte, error) {
 	return orNil(u.folder.Read(name))
 }

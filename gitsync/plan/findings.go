@@ -21,8 +21,8 @@ func (f *Findings) Merge(other Findings) {
 	}
 }
 
-// RefuseFor sets an error, which is among the findings, as the reason to write nothing. Of several errors it is
-// the one whose file comes first, in any order of the calls.
+// RefuseFor sets an error, which is among the findings, as the reason to write nothing. Of several errors the one whose
+// file comes first is the reason, in whatever order they are set.
 func (f *Findings) RefuseFor(d diag.Diagnostic) {
 	if f.Refused == nil || d.File < f.Refused.File {
 		f.Refused = &d

@@ -15,8 +15,8 @@ import (
 // allowTrailer in the message of an input commit lifts the deletion guard for it.
 const allowTrailer = "Agentry-Allow-Deletions"
 
-// guard refuses a commit that takes away too much. It compares what goes with what there is, in total and for each unit
-// that stays. What each unit loses is noted in the unit.
+// guard refuses a commit that deletes too much, in total or from one unit that stays. It notes in each unit what the unit
+// loses.
 func (p *Plan) guard(f *Findings) error {
 	if p.Branch.Inventory == nil {
 		return nil
@@ -72,11 +72,12 @@ func (p *Plan) guard(f *Findings) error {
 	return nil
 }
 
-// refuseEmpty refuses a commit that leaves no unit of a GrafanaAgent, or that begins with none.
+// refuseEmpty refuses a commit after which no unit of a GrafanaAgent is left, and a first commit without one.
 func (p *Plan) refuseEmpty(f *Findings) {
 	isLeft := func(u Unit) bool { return u.action != remove && !passthrough.IsUnit(u.Name) }
 	isNew := p.Branch.Inventory == nil || len(p.Units) > 0
-	// An agent may be in what cannot be read: a first pass with errors writes nothing for them alone.
+	// The GrafanaAgent may be in a file that cannot be read: the errors are reason enough for a first pass to write
+	// nothing.
 	isExplained := f.Refused != nil || len(p.Objects.Missing) > 0 || p.Branch.Inventory == nil && p.Objects.Diags.HasErrors()
 	if !isNew || isExplained || slices.ContainsFunc(p.Units, isLeft) || p.Pipeline.Spec.Limits.AllowEmpty || p.AllowsDeletions(p.Objects.Commits) {
 		return
@@ -133,7 +134,7 @@ func (p *Plan) refuseOldSecrets(f *Findings) error {
 	return nil
 }
 
-// warnOfHistory warns when the output branch stops to hold secrets in clear: its old commits hold them for ever.
+// warnOfHistory warns when the output branch no longer contains secrets in clear, because its old commits still do.
 func (p *Plan) warnOfHistory(f *Findings) {
 	now := p.Pipeline.Spec.Secrets
 	if now.Allows(pipeline.SecretsPlaintext) {

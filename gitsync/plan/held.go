@@ -35,8 +35,8 @@ type HeldObject struct {
 // held is a held object with its version.
 type held struct {
 	HeldObject
-	forAll  bool             // the stand-in is also that of units to come
-	standIn *manifest.Object // nil if the object is left out, or its version cannot be had
+	forAll  bool             // units that are new are rendered with the stand-in too
+	standIn *manifest.Object // nil if the object is left out, or its version cannot be read
 	hidden  []branch.Place   // where it may be
 	old     *hold.Record     // of the same version on the output branch; nil if it is held anew
 	origin  branch.Origin    // of the stand-in
@@ -185,7 +185,7 @@ func (f *heldFinder) addUnreadable() error {
 	return nil
 }
 
-// usersOf returns the units that are rendered with the stand-in for all units of an object.
+// usersOf returns the units that are rendered with the stand-in that an object has for all units.
 func (f *heldFinder) usersOf(id manifest.ID) (names []string) {
 	for i := range f.Units {
 		unit := &f.Units[i]

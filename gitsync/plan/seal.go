@@ -16,12 +16,14 @@ type Sealing struct {
 	To func(name string) (sops.Recipients, error)
 	// Redact encrypts nothing: Secrets that would be encrypted have placeholders for their values.
 	Redact bool
-	// Known returns another sealed version of a file that may stand in, by its path from the root of the branch; nil if there
+	// Known returns another sealed version of a file that may be kept, by its path from the root of the branch; nil if
+	// there is none.
 	// is none.
 	Known func(name string) ([]byte, error)
 }
 
-// Seal encrypts the Secrets of the units that are written. What is on the branch stays if it is the same Secret. Nothing of a unit
+// Seal encrypts the Secrets of the units that are written. A file on the branch stays if it holds the same Secret. The
+// rendered units do not change: the files of the plan are copies.
 // that was rendered changes: the files of the plan are copies.
 func (p *Plan) Seal(ctx context.Context, with Sealing) error {
 	var secrets []seal.Secret
@@ -72,7 +74,7 @@ func Redacted(files []generator.File) []generator.File {
 	return out
 }
 
-// withoutReviews returns the files of a unit without the texts beside Secrets: these show what the Secret hides.
+// withoutReviews returns the files of a unit without the texts beside Secrets, which show the content of the Secrets.
 func withoutReviews(files []generator.File) []generator.File {
 	isReview := func(f generator.File) bool { return !f.Manifest && f.Object.Kind == "Secret" }
 	return slices.DeleteFunc(slices.Clone(files), isReview)

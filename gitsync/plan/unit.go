@@ -43,7 +43,7 @@ type Unit struct {
 	Name   string
 	State  UnitState
 	Reason string // why the unit is held or left out
-	Lost   string // what a changed unit is not rendered from any more, such as "-2 ServiceMonitors, -4 jobs"
+	Lost   string // what a changed unit loses, such as "-2 ServiceMonitors, -4 jobs"
 
 	action   action
 	rendered *generator.Unit  // nil if the inputs have none
@@ -72,7 +72,7 @@ func (u *Unit) Files() int {
 	return 0
 }
 
-// isFailed reports whether an error keeps the unit as it was, or out.
+// isFailed reports whether an error holds the unit or leaves it out.
 func (u *Unit) isFailed() bool { return u.State == UnitHeld || u.State == UnitLeftOut }
 
 // hold keeps the folder as it is.
@@ -97,7 +97,7 @@ func (u *Unit) uses(id manifest.ID) bool {
 	return found
 }
 
-// titleOf says what a unit is of.
+// titleOf returns words for what a unit is rendered from.
 func titleOf(unit string) string {
 	namespace, _, _ := strings.Cut(unit, "/")
 	switch {

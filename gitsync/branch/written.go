@@ -185,7 +185,7 @@ func (u *Unit) LastWritten(name string) ([]byte, error) {
 		return data, err
 	}
 	if data, err = u.branch.reader.Blob(blob, MaxOutputBytes); errors.Is(err, object.ErrNotFound) {
-		return nil, object.ErrPathNotFound // it is older than the history that is here, or somebody made it up
+		return nil, object.ErrPathNotFound // the version is older than the fetched history, or the hash is forged
 	}
 	return data, err
 }

@@ -233,7 +233,7 @@ func (l *LastGood) atBase(id manifest.ID) (*manifest.Object, error) {
 	return last, nil
 }
 
-// with are the bases of the sources that objects of one can be built from.
+// with returns the bases of the other sources that objects of source i can be built from.
 func (l *LastGood) with(i int) []branch.SourceCommit {
 	var out []branch.SourceCommit
 	for _, n := range l.history.Mounted(i) {

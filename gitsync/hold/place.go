@@ -40,8 +40,8 @@ func (in *Inputs) unreadablePlaces(i int) []unreadablePlace {
 	return out
 }
 
-// mayHide reports whether an object that a file of the base defined may be in this place now. Any file may have
-// been renamed, but a file that could not be read at the base either is not where it went.
+// mayHide reports whether an object that a file of the base defined may be in this place now. Its file may have been
+// renamed to any place, except to a file that could not be read at the base either.
 func (p unreadablePlace) mayHide(name string, base *source.Base) bool {
 	if p.isPath {
 		return pipeline.Within(p.Path, name)

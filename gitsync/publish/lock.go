@@ -80,8 +80,9 @@ func (in *Inputs) lockFile() *LockFile {
 	return &LockFile{Version: lockVersion, Pipeline: in.Pipeline.Metadata.Name, Sources: in.SourceCommits(), Charts: in.Charts, Spec: in.renderDigest(), Agentry: in.Version}
 }
 
-// renderDigest returns the SHA-256 of the specification without the fields that never affect the rendering: when passes are
-// made, what is allowed, who is told, and how repositories are reached. A lock file has the commits of the sources besides.
+// renderDigest returns the SHA-256 of the specification without the fields that never affect the rendering: the schedule,
+// limits, notifications, and how repositories are reached. The lock file has the commits of the sources in a field of its
+// own.
 func (in *Inputs) renderDigest() string {
 	s := in.Pipeline.Spec
 	s.Compatibility = s.Mode()

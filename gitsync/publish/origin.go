@@ -24,7 +24,7 @@ type Origin struct {
 	Path           string   // output.path: pipelines that share a branch have different ones
 }
 
-// Origin returns what the inputs are.
+// Origin returns the origin of a commit that is rendered from the inputs.
 func (in *Inputs) Origin() Origin {
 	o := Origin{Version: in.Version, Config: configDigest(&in.Pipeline.Spec), Path: in.Pipeline.Spec.Output.Path}
 	for _, src := range in.Sources {
@@ -53,8 +53,8 @@ func OriginOf(message string) Origin {
 	return o
 }
 
-// Contests reports whether only another specification or version explains another output at the same path: the commits
-// of the same sources are not others.
+// Contests reports whether two commits at the same path differ in the specification or the version, and not because the
+// sources have other commits.
 func (o Origin) Contests(other Origin) bool {
 	isOlder := slices.Equal(o.Repos, other.Repos) && !slices.Equal(o.Commits, other.Commits)
 	return o.Config != "" && !o.IsElsewhere(other.Path) && (o.Config != other.Config || o.Version != other.Version) && !isOlder

@@ -41,7 +41,7 @@ type Options struct {
 	MaxPodBytes int64
 	// MaxDocumentBytes bounds the document. Default [DefaultMaxDocumentBytes].
 	MaxDocumentBytes int
-	// Limits bound what is taken of an answer. Default [merge.DefaultLimits].
+	// Limits bound the answer of a pod. Default [merge.DefaultLimits].
 	Limits merge.Limits
 	// Peers are the other replicas. Without them a process that starts knows only what pods answer.
 	Peers *Peers

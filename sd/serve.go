@@ -44,7 +44,7 @@ func (a *Aggregator) Handler(token func() string) http.Handler {
 	})
 }
 
-// viewName is what was asked for, as a label value with few values.
+// viewName returns what a request asks for, as one of the few values of a metric's label.
 func viewName(u *url.URL) string {
 	switch u.Path {
 	case Path:

@@ -1,8 +1,8 @@
 // Package discover finds the integration pods of GrafanaAgents: from the EndpointSlices of the
 // Services that agentry renders ([Slices]), or from DNS without access to the Kubernetes API ([DNS]).
 //
-// That nothing was found does not mean that nothing is there. A source says when it knows all pods for
-// the first time, and what it cannot see. Later, while it cannot ask, it keeps what it knew.
+// An empty list does not mean that there are no pods. So a source says when it knows all pods for the first time, and
+// what it cannot see. If its server does not answer later, the source keeps what it knew.
 package discover
 
 import (

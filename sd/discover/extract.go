@@ -31,7 +31,7 @@ const (
 // managedBy is the controller whose slices count. Other slices may be written by hand, for any address.
 const managedBy = "endpointslice-controller.k8s.io"
 
-// Bounds of what one slice adds. That of endpoints is Kubernetes's own.
+// Limits of one slice. Kubernetes itself has the limit of endpoints.
 const (
 	maxExpected = 10_000
 	maxIgnored  = 20

@@ -117,7 +117,7 @@ func addDrop(drops []Drop, fault *fault) []Drop {
 	return append(drops, Drop{Reason: fault.reason, Count: 1, Example: fault.text})
 }
 
-// short bounds text that may hold what a pod sent.
+// short cuts a text that may quote a pod.
 func short(text string) string {
 	const most = 160
 	if len(text) <= most {

@@ -22,8 +22,8 @@ const (
 	MaxFiles = 10_000
 )
 
-// Unpack reads the archive of a chart. The names of files are relative to the chart's folder. Links are left out: nothing
-// can follow them.
+// Unpack reads the archive of a chart. The names of files are relative to the chart's folder. It leaves out links, so
+// that nothing follows them.
 func Unpack(archive []byte) ([]helm.File, error) {
 	unzipped, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {

@@ -29,7 +29,7 @@ func (s *Store) kept(of Request, pin Pin) ([]byte, bool) {
 		return nil, false
 	}
 	now := time.Now()
-	_ = os.Chtimes(name, now, now) // at worst it goes early, and is fetched again
+	_ = os.Chtimes(name, now, now) // if this fails, the archive may be removed early, and is fetched again
 	return archive, true
 }
 
@@ -62,7 +62,7 @@ func (s *Store) write(name string, archive []byte) error {
 const (
 	suffix    = ".tgz"
 	temporary = "tmp_"
-	// forsaken is the age from which on the writer of a temporary file must have ended.
+	// forsaken is the age from which on a temporary file has no writer any more.
 	forsaken = time.Hour
 )
 

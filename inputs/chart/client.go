@@ -70,8 +70,8 @@ func (s *Store) client(ctx context.Context, of Request, maxBytes int64) (*http.C
 	return &http.Client{Transport: t, Timeout: s.opts.Timeout}, nil
 }
 
-// isPublic reports whether a host is in the internet. A host without a known address counts as public, because then more is
-// refused.
+// isPublic reports whether a host is on the internet. A host without a known address counts as public, because that
+// refuses more.
 func (s *Store) isPublic(ctx context.Context, host string) bool {
 	addresses, err := s.lookup(ctx, "ip", host)
 	if err != nil || len(addresses) == 0 {

@@ -92,7 +92,7 @@ func (r *folderReader) read(below string, depth int) error {
 	return nil
 }
 
-// info is what Helm's rules look at.
+// info describes a file to the rules of a .helmignore.
 type info struct {
 	name  string
 	isDir bool

@@ -13,7 +13,8 @@ import (
 // maxIndexBytes limits an index: the largest public ones have 30 MiB.
 const maxIndexBytes = 64 << 20
 
-// cachedIndex is an index with the time that it was read. Who reads it holds its lock: other repositories need not wait.
+// cachedIndex is an index with the time at which it was read. Its lock is held while it is read, so that other
+// repositories need not wait.
 type cachedIndex struct {
 	mu sync.Mutex
 	*index
@@ -42,7 +43,7 @@ func (s *Store) resolveHTTP(ctx context.Context, of Request, last Pin) (Pin, err
 		return pin, err
 	}
 	if e.Version == last.Version {
-		return last, nil // nothing says that it is another one
+		return last, nil // nothing says that the archive has changed
 	}
 	archive, err := s.fetchEntry(ctx, of, e)
 	if err != nil {
@@ -134,7 +135,7 @@ func readIndex(ctx context.Context, of Request, client *http.Client) (*index, er
 	return parseIndex(text)
 }
 
-// against returns an address that an index gives, which can be relative to the repository.
+// against returns the URL for an address in an index, which can be relative to the repository.
 func against(repository, address string) (string, error) {
 	base, err := url.Parse(strings.TrimSuffix(repository, "/") + "/")
 	if err != nil {

@@ -110,7 +110,7 @@ func (r *ociRepository) tag(version string) (string, error) {
 	return strings.ReplaceAll(chosen, "+", "_"), err
 }
 
-// fromTag is the version of a tag: registries know no +.
+// fromTag returns the version of a tag. Tags cannot contain +, so Helm writes _ in its place.
 func fromTag(tag string) string { return strings.ReplaceAll(tag, "_", "+") }
 
 // chartLayer returns the digest of a chart's archive. Without a layer of Helm's type it is the first one, as for Flux.

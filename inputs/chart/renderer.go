@@ -79,10 +79,10 @@ func (r *Renderer) Rendered() *Renderer {
 // Uses are the charts that a build asked for.
 type Uses map[Source]Use
 
-// Use is what it got.
+// Use is the chart that a build got.
 type Use struct {
 	Pin  Pin    // zero if the chart was not there
-	Away string // why
+	Away string // why the chart was not there
 }
 
 // Digest is a digest of the charts, in hexadecimal digits; of none, it is empty.

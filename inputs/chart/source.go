@@ -27,7 +27,7 @@ type Source struct {
 	Insecure bool `json:"insecure,omitempty"`
 }
 
-// Access is what it takes to reach a repository.
+// Access says how a repository is reached.
 type Access struct {
 	Connection         httpclient.Connection
 	Username, Password string
@@ -39,14 +39,14 @@ type Request struct {
 	Access
 }
 
-// Pin is a chart that was found: the same bytes for ever.
+// Pin is a version of a chart and the digest of its archive: the same bytes for ever.
 type Pin struct {
 	Version string `json:"version"`
 	// Digest is sha256:... of the archive.
 	Digest string `json:"digest"`
 }
 
-// Pinned is a source with the chart that was found.
+// Pinned is a source with the pin that was found for it.
 type Pinned struct {
 	Source
 	Pin Pin `json:"pin"`

@@ -108,7 +108,7 @@ func isDigest(text string) bool {
 	return found && err == nil && len(digits) == sha256.Size*2 && strings.ToLower(digits) == digits
 }
 
-// named says which chart an error is about, without its secrets.
+// named adds to an error the chart that it is about, without secrets.
 func named(of Request, err error) *Error {
 	const maxErrorBytes = 500
 	text := httpclient.Redact(err.Error(), of.Password, of.Connection.ProxyPassword)

@@ -142,12 +142,12 @@ type DirectorySource struct {
 	Jsonnet map[string]any `json:"jsonnet"`
 }
 
-// problem is why an Application or ApplicationSet cannot be built. It quotes no value that can be secret.
+// problem returns why an Application or ApplicationSet cannot be built. It quotes no value that can be secret.
 func problem(field, hint, format string, args ...any) error {
 	return &roots.Problem{Code: diag.BuildFailed, Field: field, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// refused is a problem about something that agentry does not support.
+// refused returns a problem about something that agentry does not support.
 func refused(field, hint, format string, args ...any) error {
 	return &roots.Problem{Code: diag.BuildRefused, Field: field, Message: fmt.Sprintf(format, args...), Hint: hint}
 }

@@ -15,7 +15,7 @@ import (
 const (
 	// MaxApplications limits the Applications of one ApplicationSet, and the sets of parameters of each generator.
 	MaxApplications = 10_000
-	// maxBytes limits the parameters and the texts of one ApplicationSet, all steps taken together.
+	// maxBytes limits the parameters and the texts of one ApplicationSet, summed over all steps.
 	maxBytes = 128 << 20
 )
 

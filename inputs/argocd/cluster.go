@@ -23,7 +23,7 @@ type Cluster struct {
 	Encrypted bool
 }
 
-// clusterKind is the kind that a cluster's Secret becomes in agentry: a value without credentials.
+// clusterKind is the kind of the object that stands for a cluster's Secret in agentry, without its credentials.
 const clusterKind = "Cluster"
 
 // IsCluster reports whether an object is the Secret of a cluster.
@@ -33,7 +33,7 @@ func IsCluster(object map[string]any) bool {
 	return (object["kind"] == "Secret" || object["kind"] == clusterKind) && labels[secretType] == clusterType
 }
 
-// ParseCluster reads the Secret of a cluster. It returns false if what it needs is encrypted or no text.
+// ParseCluster reads the Secret of a cluster. It returns false if a value that it needs is encrypted or is not text.
 func ParseCluster(secret map[string]any) (Cluster, bool) {
 	var of struct {
 		Metadata struct {

@@ -68,7 +68,8 @@ func unitedTexts(field string, a, b map[string]any) (map[string]any, error) {
 	return out, nil
 }
 
-// merged returns the sets of the first generator. Sets of the others change those with the same values for the merge keys.
+// merged returns the sets of the first generator. A set of another generator changes those that have its values for the
+// merge keys.
 func (r *run) merged(field string, raw map[string]any, nesting int) ([]map[string]any, error) {
 	var spec combination
 	if err := convert(raw, field, &spec); err != nil {

@@ -47,7 +47,7 @@ func (e Entries) Make(_ context.Context, t *tree.Tree, _ roots.Root, opts roots.
 	return out, nil
 }
 
-// explain makes a finding of a path that holds too much.
+// explain turns the error about a path that holds too much into a finding.
 func (e Entries) explain(err error) error {
 	if !errors.Is(err, tree.ErrTooMuch) {
 		return err

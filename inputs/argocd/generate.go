@@ -21,8 +21,8 @@ type generated struct {
 // maxNesting limits how deep generators that combine others may be nested.
 const maxNesting = 2
 
-// generate returns the sets of parameters of one entry of generators. Its texts are templates for the parameters of another
-// one that it is combined with.
+// generate returns the sets of parameters of one entry of generators. Its texts are templates, which get the parameters
+// of the generator that it is combined with.
 func (r *run) generate(field string, raw, params map[string]any, nesting int) (generated, error) {
 	kind, err := kindOf(field, raw)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// pattern compiles a pattern of Argo CD to an expression, which takes linear time. In the patterns of a directory, and of
-// files of Git as its own command reads them, an asterisk matches slashes too; in those of value files only two do. Braces
-// hold alternatives in a directory's.
+// pattern compiles a pattern of Argo CD to an expression, which takes linear time. With slashes, one asterisk and a
+// question mark match slashes too, as for the files of a directory and of a Git generator; otherwise only two asterisks
+// do, as for value files. With braces, these hold alternatives, as for a directory.
 type pattern struct {
 	slashes, braces bool
 }
@@ -57,8 +57,8 @@ func (p pattern) compile(text string) *regexp.Regexp {
 	return compiled
 }
 
-// asterisks writes the expression for the asterisks that a text begins with, and returns how many bytes they take. Two of
-// them between slashes match no folder as well.
+// asterisks writes the expression for the asterisks that a text begins with, and returns how many bytes they take. Two
+// asterisks between slashes match any folders, or none.
 func (p pattern) asterisks(text string, out *strings.Builder) int {
 	n := len(text) - len(strings.TrimLeft(text, "*"))
 	switch {

@@ -76,7 +76,7 @@ func (s *KustomizeSource) change(field string, env env) (kustomize.Change, error
 	return out, err
 }
 
-// all returns texts with their variables replaced, if they are meant to be.
+// all returns texts, with their variables replaced if replace is true.
 func (e env) all(field string, texts map[string]string, replace bool) (map[string]string, error) {
 	if !replace || len(texts) == 0 {
 		return texts, nil

@@ -36,7 +36,8 @@ type build struct {
 	refs  map[string]repository
 }
 
-// Make implements [roots.Maker]: the objects of all sources. Of those that several give, the last one counts.
+// Make implements [roots.Maker]. It returns the objects of all sources; an object of several sources is that of the last
+// one.
 func (m made) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built, error) {
 	b := &build{ctx, &m.Application, r, opts, t, m.Repositories, map[string]repository{}}
 	for _, s := range m.Spec.Sources {

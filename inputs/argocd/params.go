@@ -34,8 +34,8 @@ func flatten(value any, name string, out map[string]string) {
 	}
 }
 
-// merge puts the values of another map into one, deeply. It keeps what is there and not empty, or prefers what is not empty
-// in the other one.
+// merge merges another map into one, deeply. If both have a value that is not empty, the first one stays, or with prefer
+// the other one replaces it.
 func merge(into, other map[string]any, prefer bool) map[string]any {
 	out := maps.Clone(into)
 	for key, value := range other {

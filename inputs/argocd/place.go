@@ -53,7 +53,7 @@ type file struct {
 
 func (f file) key() string { return f.place.key + ":" + f.name }
 
-// find returns the file that a name means, or the files if it is a pattern, of which it finds none twice.
+// find returns the file that a name means or, if the name is a pattern, the files that match it, each once.
 func (r *release) find(field, name string) (files []file, isPattern bool, err error) {
 	if strings.Contains(name, "://") {
 		return nil, false, refused(field, "put a copy into the repository", "the file is on another machine")

@@ -20,7 +20,7 @@ type release struct {
 	of   HelmSource
 	env  env
 	own  place
-	refs map[string]repository // that other sources give names, with the dollar
+	refs map[string]repository // by the names that other sources have, such as $values
 }
 
 // make returns what Helm renders.
@@ -185,7 +185,7 @@ func newEnv(app *Application, s *Source) env {
 	}
 }
 
-// expand replaces variables, as Argo CD does: those that it does not know are empty. The commit is refused.
+// expand replaces variables as Argo CD does: unknown ones become empty. It refuses variables with the commit.
 func (e env) expand(field, text string) (string, error) {
 	var revision string
 	text = os.Expand(text, func(name string) string {

@@ -52,7 +52,7 @@ func hostAndPath(url string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(id, "/"), ".git")
 }
 
-// in returns the name of a file among all files. It leaves the repository through no "..".
+// in returns the name of a file among all files. No ".." in it leads out of the repository.
 func (r repository) in(name string) (string, error) {
 	if clean := path.Clean(name); clean == ".." || strings.HasPrefix(clean, "../") {
 		return "", fmt.Errorf("%s %w", name, tree.ErrOutside)

@@ -122,7 +122,7 @@ func (r *walk) follow(next []roots.Root) error {
 	return nil
 }
 
-// asked returns the root that an object asks for. The same one is no new one.
+// requested returns the root that an object asks for, and whether the walk does not have it yet.
 func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 	if IsCluster(o.Value) {
 		c, ok := ParseCluster(o.Value)
@@ -184,9 +184,9 @@ func (r *walk) is(d Destination, cluster string) bool {
 	return slices.Contains(names, cluster)
 }
 
-// oneCluster refuses Applications for several clusters, whose objects must not be mixed: none is built before somebody says
-// which is meant. Those that give Applications are not meant. Tenants' Applications for another cluster than the platform's stop
-// nobody else's.
+// oneCluster refuses Applications for several clusters, because their objects must not be mixed: a setting has to say
+// which cluster is meant. Applications that only lead to others do not count. If all Applications of the platform are for
+// one cluster, a tenant's Application for another one is refused alone.
 func (r *walk) oneCluster() {
 	var leaves, ofTenants []int
 	var clusters []string
@@ -224,7 +224,7 @@ func (r *walk) oneCluster() {
 	}
 }
 
-// with adds the cluster of a destination, if it is none of those.
+// with adds the cluster of a destination, unless the list has it.
 func (r *walk) with(clusters []string, d Destination) []string {
 	if slices.ContainsFunc(clusters, func(name string) bool { return r.is(d, name) }) {
 		return clusters
@@ -232,7 +232,7 @@ func (r *walk) with(clusters []string, d Destination) []string {
 	return append(slices.Clip(clusters), d.String())
 }
 
-// madeSet is an ApplicationSet as the maker of a root, which gives Applications.
+// madeSet builds the root of an ApplicationSet: its objects are Applications.
 type madeSet struct {
 	Set          map[string]any
 	Clusters     []Cluster

@@ -47,7 +47,7 @@ type Layout struct {
 	covered      map[string]bool     // folders with kustomizations, and files that kustomizations name
 	reads        tree.Reads          // of the search for kustomizations
 	refs         map[string]refs     // of kustomizations, by folder
-	seen         map[string]followed // what roots give that are followed, by their digests
+	seen         map[string]followed // results of the roots that are followed, by digest
 	tenants      manifest.Tenants    // of the search
 }
 
@@ -116,7 +116,7 @@ type Search struct {
 	Skip func(folder string) bool
 	// Options say how roots are built that are followed.
 	Options roots.Options
-	// Builds, if it is not nil, keeps what they gave for [Build].
+	// Builds, if it is not nil, keeps the results of these roots for [Build].
 	Builds *Builds
 	// Repositories say where the repositories are that custom resources name.
 	Repositories roots.Repositories
@@ -275,8 +275,8 @@ func infrastructure(err error) error {
 	return err
 }
 
-// choose chooses the roots: what is named, what no other kustomization stands on, and of those that only stand on each
-// other the first.
+// choose chooses the roots: the kustomizations that are named, those that no other one refers to, and the first of those
+// that only refer to each other.
 func (s *search) choose() error {
 	folders := slices.Sorted(maps.Keys(s.found))
 	stoodOn := map[string]bool{}

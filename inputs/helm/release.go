@@ -78,7 +78,7 @@ func (f *Failure) Error() string {
 // Limits bound one rendering; OutputBytes is what a chart may render to.
 type Limits = worker.Limits
 
-// InChart takes the name of the chart off a template's.
+// InChart removes the name of the chart from that of a template.
 func InChart(name string) string {
 	_, rest, ok := strings.Cut(name, "/")
 	if !ok {

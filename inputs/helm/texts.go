@@ -27,8 +27,8 @@ type Text struct {
 // Strings is a map that templates see as one of texts: a key that it lacks is an empty text.
 type Strings = frame.Strings
 
-// Execute executes templates and returns what they give, in their order. What is wrong with one is a [*Failure], as in
-// [Workers.Render]; a template that gives something else each time is one too.
+// Execute executes templates and returns what they give, in their order. A template that fails, or gives another text
+// each time, is a [*Failure], as in [Workers.Render].
 func (w *Workers) Execute(ctx context.Context, t Texts) ([]string, error) {
 	if len(t.List) == 0 {
 		return nil, nil

@@ -24,11 +24,11 @@ func NewWorkers(opts Options) *Workers {
 	return &Workers{worker.NewPool(opts)}
 }
 
-// Close ends the workers that have no work; those that have end with it.
+// Close ends the workers without work. Those with work end after it.
 func (w *Workers) Close() { w.pool.Close() }
 
-// Render renders a release. What is wrong with the chart is a [*Failure], and so is a limit that it breaks; other errors
-// are ours or ctx's.
+// Render renders a release. An error of the chart, or a limit that it exceeds, is a [*Failure]; other errors are
+// agentry's or ctx's.
 func (w *Workers) Render(ctx context.Context, r Release) ([]Document, error) {
 	if size(r) > worker.MaxQuestionBytes {
 		return nil, &Failure{Reason: fmt.Sprintf("the chart is larger than %d MiB", worker.MaxQuestionBytes>>20)}

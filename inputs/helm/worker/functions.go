@@ -13,7 +13,8 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// run is one rendering of a release: what functions answer that would answer differently each time, and who asked the cluster.
+// run is one rendering of a release. It answers the functions that would give another result each time, and notes who
+// asked the cluster.
 type run struct {
 	// seed makes the answers of one rendering differ from another's.
 	seed string
@@ -30,7 +31,7 @@ const (
 	leaveFunc = "agentryLeave"
 )
 
-// wrap makes a template say when it begins and ends. Its lines keep their numbers.
+// wrap makes a template report when it begins and ends. Its lines keep their numbers.
 func wrap(name string, text []byte) []byte {
 	return slices.Concat(fmt.Appendf(nil, "{{%s %q}}", enterFunc, name), text, []byte("{{"+leaveFunc+"}}"))
 }
@@ -104,7 +105,7 @@ func (r *run) times(original template.FuncMap) template.FuncMap {
 	}
 }
 
-// orNow is what sprig takes for a time of day: everything else is now.
+// orNow returns a value that sprig takes for a time, and the time of the run for any other value.
 func (r *run) orNow(at any) any {
 	switch at.(type) {
 	case time.Time, *time.Time, int64, int, int32:
@@ -125,7 +126,7 @@ func (r *run) pem(kind, of string) string {
 	return "-----BEGIN " + kind + "-----\n" + r.hex(of) + "\n-----END " + kind + "-----\n"
 }
 
-// maxRandom bounds what a template asks for: nobody has a password of a megabyte.
+// maxRandom bounds the random text that a template asks for: no password has a megabyte.
 const maxRandom = 1 << 20
 
 func (r *run) letters(n int) string { return strings.Repeat(r.seed, max(min(n, maxRandom), 0)) }

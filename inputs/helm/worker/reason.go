@@ -37,7 +37,7 @@ var (
 	}, "|"))
 )
 
-// chartText is all lines of a chart's own files: what a template says with them is no secret of a user's.
+// chartText has all lines of a chart's own files. A message made of them contains no secret of a user.
 type chartText struct{ lines []string }
 
 // readText takes a chart's templates, with those of its subcharts.

@@ -41,7 +41,7 @@ func render(r helm.Release, entered func(template string)) ([]helm.Document, err
 	return docs, nil
 }
 
-// twoRuns differ in all that must make no difference.
+// twoRuns returns two runs that differ in their random values and their time.
 func twoRuns(entered func(template string)) (first, second *run) {
 	return &run{seed: "a", now: time.Unix(1e9, 0), entered: entered, lookups: map[string]bool{}},
 		&run{seed: "b", now: time.Unix(1.5e9+86_399, 0), entered: entered, lookups: map[string]bool{}}
@@ -121,7 +121,7 @@ func installable(c *chart.Chart, caps *common.Capabilities) error {
 	return nil
 }
 
-// instrument makes each template say when it begins and ends.
+// instrument makes each template report when it begins and ends.
 func instrument(c *chart.Chart) {
 	for i, f := range c.Templates {
 		if !strings.HasPrefix(path.Base(f.Name), "_") {
@@ -133,7 +133,7 @@ func instrument(c *chart.Chart) {
 	}
 }
 
-// documents takes the objects out of what templates gave, without hooks and notes.
+// documents takes the objects out of rendered templates, without hooks and notes.
 func documents(rendered map[string]string) ([]helm.Document, error) {
 	for name := range rendered {
 		if strings.HasSuffix(name, "NOTES.txt") {

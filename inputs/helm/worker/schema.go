@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// validate holds values to the schemas of a chart and its subcharts. Helm's own check would load what a schema refers to from
-// files and from the network, and quote values.
+// validate checks values against the schemas of a chart and its subcharts. Helm's own check would quote values, and load
+// other schemas from files and from the network.
 func validate(c *chart.Chart, values map[string]any) error {
 	if len(c.Schema) > 0 {
 		if err := validateOne(c, values); err != nil {
@@ -48,7 +48,7 @@ func validateOne(c *chart.Chart, values map[string]any) error {
 	}
 	validator, err := compiler.Compile(at)
 	if _, remote := errors.AsType[*jsonschema.LoadURLError](err); remote {
-		return nil // A schema in pieces elsewhere: what it says cannot be known here, and it changes no output.
+		return nil // The schema needs others, which are not loaded. A schema changes no output.
 	}
 	if err != nil {
 		return failure("the schema is not a valid JSON schema")
@@ -62,7 +62,7 @@ func validateOne(c *chart.Chart, values map[string]any) error {
 	return failure("the values break the chart's schema: %s", strings.Join(slices.Compact(broken), ", "))
 }
 
-// leaves name the values that a schema refuses, and the rule of it; never the value.
+// leaves returns the names of the values that a schema refuses, each with its rule and never with the value.
 func leaves(e *jsonschema.ValidationError) []string {
 	if len(e.Causes) == 0 {
 		rule := strings.Join(e.ErrorKind.KeywordPath(), "/")

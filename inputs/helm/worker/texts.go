@@ -100,7 +100,7 @@ func slugify(args ...any) (string, error) {
 // textLine is where an error of package text/template is.
 var textLine = regexp.MustCompile(`^template: text:(\d+)`)
 
-// textFailure says why a template fails, with no more than stands in it or in Go's own words.
+// textFailure says why a template fails. It quotes only the template and messages of Go.
 func textFailure(of helm.Text, err error) *helm.Failure {
 	own := &chartText{lines: strings.Split(of.Template, "\n")}
 	out := &helm.Failure{Template: of.Name, Reason: "the template fails; the reason may quote values, and is not shown"}

@@ -1,5 +1,5 @@
-// Package frame is what agentry and the processes that render charts say to each other: values in CBOR, which unlike JSON
-// knows 1 from 1.0, as templates do.
+// Package frame is the protocol between agentry and the processes that render charts: values in CBOR, because it tells 1
+// from 1.0, as templates do, and JSON does not.
 package frame
 
 import (
@@ -15,10 +15,10 @@ const (
 	Template = 't' // from the worker: this template begins
 )
 
-// Strings is a map that keeps its type on the way.
+// Strings is a map that keeps its type in a frame.
 type Strings map[string]string
 
-// types are those that a value keeps where any type may stand.
+// types returns the types that a value keeps in a field of type any.
 func types() (cbor.TagSet, error) {
 	const ours = 53_001 // a number that nobody has registered
 	set := cbor.NewTagSet()

@@ -199,7 +199,7 @@ func (u *unit) agentChange(c agentChange) {
 	}
 }
 
-// labels returns the names of changed labels of a block. at is the index of the block in the path.
+// labels adds a consequence for each changed label of a block. at is the index of the block in the path.
 func (u *unit) labels(kind Kind, subject string, c agentChange, at int) {
 	if at+1 < len(c.Path) {
 		u.find(kind, subject, "external label "+c.Path[at+1].Field)
@@ -215,7 +215,7 @@ func (u *unit) labels(kind Kind, subject string, c agentChange, at int) {
 	}
 }
 
-// stages returns the names of changed stages of a log pipeline.
+// stages adds a consequence for each changed stage of a log pipeline. at is the index of the list in the path.
 func (u *unit) stages(c agentChange, at int) {
 	subject := c.Path[:at].subject()
 	found := false

@@ -23,8 +23,8 @@ type Pair struct {
 
 // Difference is everything that changes between two renders.
 type Difference struct {
-	// Settings are what another program says of the settings of objects: that it does not have them, or has them in another
-	// way. Whoever renders for two programs adds them.
+	// Settings are warnings that another program lacks settings of objects, or has them in another form. Whoever renders
+	// for two programs adds them.
 	Settings diag.List
 	// Consequences say what happens when the change is applied, gravest first.
 	Consequences []Consequence

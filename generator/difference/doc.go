@@ -2,8 +2,9 @@
 // relabel rule, a writer, a log pipeline, a container. It never compares lines.
 //
 // [Compare] takes manifests before and after, and returns a [Difference]: first its consequences (which pods restart,
-// which series end, who stops sending where), then every change of every object. The changes are complete: made to
-// the objects before, they give the objects after, but for encrypted values, of which it only says that they change. Equal manifests have no difference, however they are spelled.
+// which series end, who stops sending where), then every change of every object. The changes are complete: applied to the
+// objects before, they give the objects after. Of encrypted values a difference only says that they change. Equal
+// manifests have no difference, however they are spelled.
 //
 // It needs nothing but the rendered manifests, so it works on a render, a folder and an output branch. A difference contains no
 // value of a Secret: a [Hidden] only says whether the value changed.

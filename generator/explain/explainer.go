@@ -43,7 +43,7 @@ type Printed struct {
 	Configs []*model.Config
 	// Files are the files of the unit in which people can read a configuration.
 	Files []File
-	// JobNames is that of the runtime.
+	// JobNames is the function of the runtime.
 	JobNames func(runtime.Job) []string
 }
 

@@ -61,7 +61,7 @@ func shardsOf(o *manifest.Object, files []FileSize) *Shards {
 	return out
 }
 
-// shards says how many series are too many.
+// shards writes how many series the shards can take.
 func (p *printer) shards(s *Shards) {
 	if s == nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Text returns the explanation for people. Foreign text in it steers no terminal.
+// Text returns the explanation for people. Foreign text in it cannot control a terminal.
 func (e *Explanation) Text() string {
 	p := &printer{}
 	p.line(0, "%s  %s", e.Object.ID(), at(e.Object.File, e.Object.Line))
@@ -105,7 +105,7 @@ func (p *printer) step(depth int, s Step) {
 	p.line(depth+1, "looks in %s%s", s.Namespaces, namespaceText(s))
 }
 
-// chosen says what of the labels decides.
+// chosen returns the labels that a step wants, in words.
 func chosen(s Step) string {
 	if len(s.Wants) == 0 {
 		return "selects everything"
@@ -193,7 +193,7 @@ func (p *printer) selections(list []Selection) {
 	}
 }
 
-// unchosen says why a selection without a selector is none.
+// unchosen returns why a selector cannot choose anything.
 func unchosen(s Selection) string {
 	if s.Unset {
 		return s.Field.Path + " is not set"

@@ -29,7 +29,7 @@ type Settings struct {
 	Dashboard *Dashboard `json:"dashboard,omitempty"`
 }
 
-// Alerts is about the PrometheusRules.
+// Alerts are the settings of the PrometheusRules.
 type Alerts struct {
 	// Labels are those of the PrometheusRules, by which a Prometheus or a ruler selects them.
 	Labels map[string]string `json:"labels,omitempty"`
@@ -39,7 +39,7 @@ type Alerts struct {
 	Disabled []string `json:"disabled,omitempty"`
 }
 
-// Dashboard is about the ConfigMaps.
+// Dashboard are the settings of the ConfigMaps with dashboards.
 type Dashboard struct {
 	// Labels are those of the ConfigMaps, by which Grafana's sidecar finds them. Default: grafana_dashboard: "1".
 	Labels map[string]string `json:"labels,omitempty"`
@@ -68,14 +68,14 @@ type Workload struct {
 	Metrics, Logs bool
 }
 
-// StatefulSets returns what matches the pods of the shards of a GrafanaAgent.
+// StatefulSets returns a regular expression for the pods of the shards of a GrafanaAgent.
 func StatefulSets(name string) string { return regexp.QuoteMeta(name) + "(-shard-[0-9]+)?-[0-9]+" }
 
-// DaemonSet returns what matches the pods of a DaemonSet.
+// DaemonSet returns a regular expression for the pods of a DaemonSet.
 func DaemonSet(name string) string { return regexp.QuoteMeta(name) + "-[a-z0-9]{5}" }
 
-// Deployment returns what matches the pods of a Deployment. Kubernetes cuts the names of pods that would have more than 63
-// characters, before the last five.
+// Deployment returns a regular expression for the pods of a Deployment. Kubernetes cuts the names of pods that would have
+// more than 63 characters, before the last five.
 func Deployment(name string) string {
 	const kept = 46 // at least these stay, before the hash of the ReplicaSet
 	if len(name) > kept {
@@ -99,7 +99,7 @@ func (a Agent) selector(of string) string {
 	return fmt.Sprintf("namespace=%q,pod=~%s", a.Namespace, strconv.Quote(strings.Join(pods, "|")))
 }
 
-// fill replaces what stands for something else in a text. It returns false if the program has no such metric.
+// fill replaces the placeholders in a text. It returns false if the program has no such metric.
 func (a Agent) fill(text, selector string) (string, bool) {
 	ok := true
 	set := func(name, value string) {

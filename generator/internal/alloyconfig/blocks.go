@@ -35,8 +35,8 @@ func (b *Block) attr(name string) string {
 	return ""
 }
 
-// Blocks returns the blocks of a text. It is an error if the text is not in Alloy's language, or deeper than any that is
-// printed.
+// Blocks returns the blocks of a text. It is an error if the text is not in Alloy's language, or nests blocks deeper than
+// any text that agentry prints.
 func Blocks(text string) ([]*Block, error) {
 	s := scanner{text: text, line: 1}
 	top, err := s.body(0)

@@ -19,7 +19,7 @@ func words(component, block string) string {
 	return block
 }
 
-// isList reports whether a component can have several blocks of a name. Those of which it has one are fields.
+// isList reports whether a component can have several blocks of a name. Any other block is a field.
 func isList(block string) bool {
 	switch block {
 	case "rule", "write_relabel_config", "endpoint", "selectors", "filter":
@@ -29,7 +29,8 @@ func isList(block string) bool {
 }
 
 // fields returns the attributes and blocks of a block. Blocks that can be there several times are lists; the stages of a
-// pipeline are a list too, because their order matters. Some attributes can be left out: they may be as long as all jobs.
+// pipeline are a list too, because their order matters. without names attributes to leave out, because they can be as
+// long as all jobs.
 func fields(b *Block, without ...string) map[string]any {
 	out := make(map[string]any, len(b.Attrs)+len(b.Blocks))
 	for _, a := range b.Attrs {

@@ -144,7 +144,7 @@ func precedes(blocks []*Block, id string, b *Block) bool {
 	return slices.IndexFunc(blocks, func(o *Block) bool { return o.ID() == id }) < slices.Index(blocks, b)
 }
 
-// to returns the components that a component sends to, and uses them.
+// to returns the components that a component sends to, and marks them as used.
 func (c *config) to(b *Block, attr string) (out []*Block) {
 	for _, id := range references(b.attr(attr)) {
 		if next := c.byID[id]; next != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// fewDuplicates are so few objects that folders have in common by mistake.
+// fewDuplicates is how many objects folders may have in common by mistake.
 const fewDuplicates = 2
 
 // clusters are folders beside each other that define the same objects.

@@ -15,7 +15,7 @@ import (
 // completionTime limits how long somebody who has pressed the tab key waits.
 const completionTime = 3 * time.Second
 
-// completionSources returns where values come from that complete a command line. What cannot be read gives none.
+// completionSources returns the sources of values for completion. A source that cannot be read gives none.
 func completionSources(ctx context.Context, e Env) completion.Sources {
 	return completion.Sources{
 		LookupEnv: e.LookupEnv,

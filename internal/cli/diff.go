@@ -135,7 +135,7 @@ func markdown(d *difference.Difference, errs diag.List) string {
 	return text + forge.Objects(d, commentBytes-len(text))
 }
 
-// sideOptions are the options that the two sides can have different values of.
+// sideOptions are the options that can differ between the two sides.
 type sideOptions struct{ mode, program, version string }
 
 // optionsOfSides returns the options of both sides, and whether a flag has two values: then the sides can have the same paths.
@@ -160,7 +160,7 @@ func (o sideOptions) set(flags *cli.Context) error {
 	return errors.Join(flags.Set("compatibility", o.mode), flags.Set("runtime", o.program), flags.Set("runtime-version", o.version))
 }
 
-// settingsOf returns what the second program says of the settings of objects, and the first one does not.
+// settingsOf returns the findings about settings of objects that only the second program has.
 func settingsOf(before, after diag.List) (out diag.List) {
 	for _, d := range after {
 		isOfProgram := d.Code == diag.RuntimeDiffers || d.Code == diag.NotInRuntime || d.Code == diag.NeededAtStart
@@ -171,7 +171,7 @@ func settingsOf(before, after diag.List) (out diag.List) {
 	return out
 }
 
-// parseSides returns what is compared. Two options for the same paths are two things, too.
+// parseSides returns what is compared. The same paths with other options are another side.
 func parseSides(ctx context.Context, args []string, twoOptions bool) (sides [2]*side, err error) {
 	if len(args) == 2 {
 		if sides, err := newSides(ctx, args[0], args[1], nil, false); err == nil {
@@ -314,28 +314,28 @@ func (s *side) files(ctx context.Context) (paths []string, done func(), err erro
 	if s.folder, err = s.repo.Extract(ctx, s.commit); err != nil {
 		return nil, done, err
 	}
-	done = func() { _ = os.RemoveAll(s.folder) } // a leftover is in the system's folder for them
+	done = func() { _ = os.RemoveAll(s.folder) } // if this fails, the folder stays among the system's temporary ones
 	if paths, err = s.within(s.folder); err != nil {
 		done()
 		return nil, done, err
 	}
 	return slices.DeleteFunc(paths, func(p string) bool {
 		_, err := os.Stat(p)
-		return errors.Is(err, fs.ErrNotExist) // the other side has it, or is told that nothing is there
+		return errors.Is(err, fs.ErrNotExist) // render reports a commit that has none of the paths
 	}), done, nil
 }
 
 // show returns the name of a file as people know it: that in the commit.
 func (s *side) show(file string) string {
-	at, err := filepath.Abs(filepath.FromSlash(file)) // what no PATH contains is shown from the current folder
+	at, err := filepath.Abs(filepath.FromSlash(file)) // a file outside all PATHs is shown relative to the current folder
 	if rest, noRel := filepath.Rel(s.folder, at); s.folder != "" && err == nil && noRel == nil && filepath.IsLocal(rest) {
 		return s.name + ":" + filepath.ToSlash(rest)
 	}
 	return file
 }
 
-// within returns the paths in the folder that has the files of the commit. The top of an output branch is meant from
-// everywhere.
+// within returns the paths in the folder that has the files of the commit. For an output branch, the path . is its top,
+// whatever the current folder is.
 func (s *side) within(folder string) ([]string, error) {
 	if slices.Equal(s.paths, []string{"."}) && outdir.Is(folder) {
 		return []string{folder}, nil

@@ -22,8 +22,8 @@ func isOfPass(env Env, flags *cli.Context, paths []string) bool {
 	return command.IsTyped(flags, env.LookupEnv, "file") || flags.String("file") != "" && len(paths) == 0
 }
 
-// dryPass makes a pass of the pipeline that the flags name, with options that the caller sets, and pushes nothing. Without a report the command ends with
-// the error, or for a suspended pipeline without one.
+// dryPass makes a pass of the pipeline that the flags name, with options that the caller sets, and pushes nothing. If the
+// report is nil, the command ends with the error, which is nil for a suspended pipeline.
 func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string, also ...func(*pipelinefile.Pipeline, *gitsync.Options)) (*gitsync.Report, error) {
 	if len(paths) > 0 {
 		return nil, command.Usagef("leave out one of them", "a pipeline file and a PATH are given")
@@ -57,7 +57,7 @@ func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string, a
 	return report, nil
 }
 
-// renders is what commands in packages of their own need of this one.
+// renders returns what the commands in other packages need from this one.
 func (e Env) renders() command.Renders {
 	return command.Renders{
 		Stdout: e.Stdout, Stderr: e.Stderr, Flags: slices.Concat(pipelineFlags(), renderFlags()),
@@ -83,8 +83,8 @@ func (e Env) renders() command.Renders {
 	}
 }
 
-// unitsAfter returns the units as they would be on the output branch after a dry pass. What stays there as it is counts as
-// paused.
+// unitsAfter returns the units as they would be on the output branch after a dry pass. A unit that stays as it is counts
+// as paused.
 func unitsAfter(r *gitsync.Report) []*generator.Unit {
 	rendered := map[string]*generator.Unit{}
 	for _, u := range r.Rendered {

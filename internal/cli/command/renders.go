@@ -11,8 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Renders is what a command works with that prints something of what is rendered. Such a command has a package of its own
-// beside this one, and is made from this value.
+// Renders is what a command needs that prints something of a render. Such a command has a package of its own beside this
+// one.
 type Renders struct {
 	Stdout, Stderr io.Writer
 	// Flags are those that Render reads.

@@ -1,4 +1,5 @@
-// Package comment writes a text of a command into a pull request, where it is updated by the next run of the same command.
+// Package comment writes the text of a command as a comment of a pull request. The next run of the same command updates
+// it.
 package comment
 
 import (
@@ -19,7 +20,7 @@ const TokenVariable = "FORGE_TOKEN"
 type Comment struct {
 	// PullRequest is the address of its page.
 	PullRequest string
-	// About is what tells this comment from others in the same pull request, such as the paths that were compared.
+	// About tells this comment from others in the same pull request, such as the paths that were compared.
 	About []string
 	// Text is Markdown.
 	Text string

@@ -59,7 +59,7 @@ func Command(stdout io.Writer) command.Command {
 // Candidate is what may be typed, with a description, which may be empty.
 type Candidate struct{ Value, Says string }
 
-// Sources are where values come from that differ from place to place.
+// Sources return the values that differ from place to place.
 type Sources struct {
 	// Pipelines returns the names of the pipelines in a file or folder.
 	Pipelines func(file string) []string
@@ -71,8 +71,8 @@ type Sources struct {
 	LookupEnv func(string) (string, bool)
 }
 
-// Print prints what may take the place of the last word, one in each line, with its description behind a tab. What cannot be
-// found out is left out: a shell has no place for an error.
+// Print prints what may take the place of the last word, one in each line, with its description behind a tab. It leaves
+// out what it cannot find, because a shell has no place for an error.
 func Print(w io.Writer, app *cli.App, words []string, s Sources) error {
 	current := words[len(words)-1]
 	var b strings.Builder

@@ -135,7 +135,7 @@ func destination(r *gitsync.Report) (branch, before, commit string) {
 	return p.Branch, p.Before, commit
 }
 
-// Summary counts the outcomes of several pipelines, and names those that need somebody.
+// Summary counts the outcomes of several pipelines, and names those that need attention.
 //
 //	4 pipelines: 2 pushed, 1 unchanged, 1 failed
 //	  failed: gone

@@ -24,7 +24,7 @@ type World struct {
 	ReadFile func(name string) ([]byte, error)
 	// LookupEnv is os.LookupEnv.
 	LookupEnv func(string) (string, bool)
-	// CacheDir returns the folder of the cache, of which the flag says the name.
+	// CacheDir returns the folder of the cache that the flag names.
 	CacheDir func(name string) (string, error)
 	// Progress prints a text on a terminal until done is called.
 	Progress func(text string) (done func())

@@ -30,8 +30,8 @@ type Sources struct {
 	Flags []cli.Flag
 	// IsPipeline reports whether the flags ask for what a pass of a pipeline would render.
 	IsPipeline func(flags *cli.Context) bool
-	// Render renders PATHs, those of a revision if it is not empty, or a pipeline. A second error is that of the inputs:
-	// what is rendered without them can be explained.
+	// Render renders PATHs, those of a revision if it is not empty, or a pipeline. The error inputs is about the inputs:
+	// what is rendered in spite of it can be explained.
 	Render func(ctx context.Context, flags *cli.Context, revision string, paths []string) (r *explain.Render, inputs, err error)
 	// Ask asks a running service at a path of its API; pipeline is the one that the flags name, or the only one.
 	Ask func(ctx context.Context, flags *cli.Context, path func(pipeline string) string, into any) error
@@ -185,7 +185,7 @@ func (s Sources) print(found explain.List, format string) error {
 	return err
 }
 
-// writeYAML writes a value as YAML, whose texts steer no terminal.
+// writeYAML writes a value as YAML. Its texts cannot control a terminal.
 func writeYAML(w io.Writer, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -203,7 +203,7 @@ func writeYAML(w io.Writer, value any) error {
 	return err
 }
 
-// harmless returns a value of JSON with harmless texts.
+// harmless returns a value of JSON whose texts cannot control a terminal.
 func harmless(value any) any {
 	switch v := value.(type) {
 	case string:

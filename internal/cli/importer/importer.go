@@ -1,4 +1,5 @@
-// Package importer is the command agentry import: from what kubectl prints of a running installation to a folder of inputs.
+// Package importer is the command agentry import: it turns what kubectl prints of a running installation into a folder of
+// inputs.
 package importer
 
 import (
@@ -113,7 +114,7 @@ func (s Streams) read(file string) ([]byte, error) {
 	return text, err
 }
 
-// write writes the files. Names come from a cluster, where Kubernetes keeps slashes out of them; an export may be anything.
+// write writes the files. Kubernetes keeps slashes out of names, but an export can hold anything.
 func write(folder string, files []installation.File) error {
 	if folder == "" {
 		return nil

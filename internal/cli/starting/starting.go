@@ -1,5 +1,5 @@
-// Package starting is the command agentry init: it finds out what is wanted, from flags, from the Git repository at hand and from
-// who sits at the terminal, writes the files of package starter, and says what to do next.
+// Package starting is the command agentry init: it finds out what is wanted, from flags, from the current Git repository
+// and by questions on the terminal, writes the files of package starter, and says what to do next.
 package starting
 
 import (
@@ -83,7 +83,7 @@ func (s Streams) run(ctx context.Context, flags *cli.Context, folder string) err
 	if err != nil {
 		return err
 	}
-	// Its own rules say what is wrong with a branch or a URL.
+	// Parse reports a wrong branch or URL.
 	if _, found := pipelinefile.Parse(options.Pipeline(), files[0].Data); found.HasErrors() {
 		return command.Usagef(found[0].Hint, "%s", found[0].Message)
 	}

@@ -43,7 +43,7 @@ type Options struct {
 	Explained *explained.Store
 	// Pass asks for a pass of a pipeline, and returns the token that its status repeats.
 	Pass func(pipeline string) (token string)
-	// MayAct reports whether who sent a request may ask for passes.
+	// MayAct reports whether the sender of a request may ask for passes.
 	MayAct  func(*http.Request) bool
 	Version string
 	Log     *slog.Logger
@@ -120,7 +120,7 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, status int, name
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "same-origin") // else forms say that they come from nowhere, and are refused
+	h.Set("Referrer-Policy", "same-origin") // otherwise browsers send forms with the origin null, and they are refused
 	h.Set("Cache-Control", "private, no-cache")
 	sum := sha256.Sum256(out.Bytes())
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`

@@ -12,5 +12,5 @@
 // and the Content-Security-Policy forbids all but what this package serves. Everything that a repository or a pipeline
 // says is text: html/template writes it.
 //
-// Who may see pages, and who may act, is for the caller to decide.
+// The caller decides who may see pages, and who may act.
 package console

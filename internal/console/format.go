@@ -32,8 +32,8 @@ type commitLink struct{ Commit, Page string }
 // placeLink is a text, and the page that it is about if that is known.
 type placeLink struct{ Text, Page string }
 
-// Ago returns how long ago a time was, or how long it is until then. It says no more than what changes once a minute:
-// a page in which nothing else changes stays the same.
+// Ago returns how long ago a time was, or how long it is until then. The text changes at most once a minute, so that a
+// page in which nothing else changes stays the same.
 func (f frame) Ago(t *metav1.Time) string {
 	if t.IsZero() {
 		return "never"

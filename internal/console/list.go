@@ -64,7 +64,7 @@ func (q query) link() string {
 	return "/?" + v.Encode()
 }
 
-// orders are those in which pipelines can stand; "" is the first: what needs somebody comes first.
+// orders returns the orders of the list by name. The first, "", begins with pipelines that need attention.
 func orders() map[string]func(a, b row) int {
 	name := func(a, b row) int { return cmp.Compare(a.Name, b.Name) }
 	findings := func(a, b row) int {
@@ -98,7 +98,7 @@ type list struct {
 	Pages    int
 }
 
-// choice is a link that shows less.
+// choice is a link that shows fewer pipelines.
 type choice struct {
 	state
 	Count  int

@@ -18,7 +18,7 @@ type state struct {
 	Class     string // of the style
 }
 
-// states are all states, those that need somebody first.
+// states are all states, those that need attention first.
 func states() []state {
 	return []state{
 		{"stalled", "Stalled", "bad"}, {"failing", "Not ready", "bad"}, {"waiting", "Waiting", "warn"},

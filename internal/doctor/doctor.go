@@ -47,7 +47,7 @@ type examiner struct {
 	charts *helm.Workers
 	asked  []*answer
 	clocks map[string]Result // by host
-	// rendersCharts is what came of the check of the program, which all pipelines share.
+	// rendersCharts is the result of checking the program that renders charts, which all pipelines share.
 	rendersCharts *Result
 }
 

@@ -22,7 +22,8 @@ import (
 const (
 	// maxClockOffset is how far clocks may be apart.
 	maxClockOffset = 30 * time.Second
-	// leastCacheBytes is how much room passes need to work at all, and enoughCacheBytes how much lasts.
+	// leastCacheBytes is the room that passes need to work at all. With less than enoughCacheBytes, large repositories
+	// may fill the disk.
 	leastCacheBytes  = 100 << 20
 	enoughCacheBytes = 1 << 30
 )

@@ -90,7 +90,7 @@ func readRemedy(err error, at string) string {
 	return pipeline.Remedy(err)
 }
 
-// output checks that the output can be pushed to, as far as a server says it before a push.
+// output checks that the output can be pushed to, as far as a server says so before a push.
 func (e *examiner) output(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinefile.Named) []Result {
 	const at = "spec.output"
 	auth := at + ".auth"
@@ -126,7 +126,7 @@ func branch(refs *repo.Refs, name string) Result {
 	return ok(checkOutput, name, "is not there yet: a pass makes it")
 }
 
-// notes says whether notes can be written. A server that lets in who pushes does not say of which refs, before one is pushed.
+// notes says whether notes can be written. If there is no ref of notes yet, only a push shows that.
 func notes(refs *repo.Refs) Result {
 	if tip := refs.Tip(publish.NotesRef); tip.Exists() {
 		return ok(checkNotes, publish.NotesRef, fmt.Sprintf("is at %.7s, and the repository accepts a push", tip.Commit))

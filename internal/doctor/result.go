@@ -5,7 +5,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// State is what came of a check.
+// State is the outcome of a check.
 type State string
 
 // The states of a check.
@@ -38,9 +38,9 @@ const (
 type Result struct {
 	// Pipeline is its name; empty for what concerns a file or the machine.
 	Pipeline string `json:"pipeline,omitempty"`
-	// Check is what was checked, in one word that does not change.
+	// Check is the name of the check, which does not change.
 	Check string `json:"check"`
-	// Subject is what it was checked of: a file, a field of the pipeline, a host or a folder.
+	// Subject is what was checked: a file, a field of the pipeline, a host or a folder.
 	Subject string `json:"subject,omitempty"`
 	State   State  `json:"state"`
 	Message string `json:"message"`

@@ -16,7 +16,7 @@ import (
 const (
 	// enoughSecretBytes is the length from which on a webhook's secret cannot be guessed: 128 bits.
 	enoughSecretBytes = 16
-	// expiresSoon is how long before its end a token is warned about.
+	// expiresSoon is how long before a token expires it is warned about.
 	expiresSoon = 14 * 24 * time.Hour
 )
 

@@ -20,8 +20,8 @@ type body struct {
 
 func newBodies(most int) *bodies { return &bodies{most: most} }
 
-// begin adds a body. If there are too many, another one is given up: the oldest of the client that has most of them. Who sends
-// slowly therefore keeps nobody else out, even if all come from the address of one proxy.
+// begin adds a body. If there are too many, it gives up the oldest one of the client with the most bodies. So slow
+// senders keep nobody else out, even if all have the address of one proxy.
 func (b *bodies) begin(client string, giveUp func()) (done func()) {
 	added := &body{client, giveUp}
 	b.mu.Lock()

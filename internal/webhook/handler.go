@@ -28,8 +28,8 @@ const (
 	// given up.
 	MaxBodies = 128
 
-	// ClientPerSecond and ClientBurst bound the requests of an address, whatever they are;
-	// behind a proxy all clients have its address.
+	// ClientPerSecond and ClientBurst bound all requests of a client's address. Behind a proxy all clients have the
+	// address of the proxy.
 	ClientPerSecond = 20
 	ClientBurst     = 200
 	maxClients      = 4096
@@ -169,7 +169,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 	return h.act(r.Header, at, k, signature, digest)
 }
 
-// errOutOfTime is of a request that somebody signed who knows a secret, but not lately.
+// errOutOfTime is the error of a right signature whose time differs from now by more than [MaxClockSkew].
 var errOutOfTime = errors.New("the time that is signed is not now")
 
 // check reads the body to its end and compares the signature with all keys.
@@ -194,7 +194,7 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, limit int64, sig
 	return [sha256.Size]byte(sum.Sum(nil)), proven[0]|proven[1] == 1, nil
 }
 
-// isOutOfTime reports whether a request may be a replay of one that is forgotten by now.
+// isOutOfTime reports whether a request may repeat one that is no longer remembered.
 func (h *Handler) isOutOfTime(sent time.Time) bool {
 	return !sent.IsZero() && h.now().Sub(sent).Abs() > MaxClockSkew
 }

@@ -48,8 +48,7 @@ func (k key) begin(s kind.Signature) hash.Hash {
 	return mac
 }
 
-// matches returns 1 if a signature proves that the sender knows the secret. It takes as long
-// if not.
+// matches returns 1 if a signature proves that the sender knows the secret, otherwise 0. Both take the same time.
 func (k key) matches(s kind.Signature, sum []byte) int {
 	signed, hasToken := 0, 0
 	for _, one := range s.Sums {
@@ -62,8 +61,8 @@ func (k key) matches(s kind.Signature, sum []byte) int {
 	return subtle.ConstantTimeSelect(k.signs, signed, hasToken&subtle.ConstantTimeCompare(token[:], k.token[:]))
 }
 
-// deliveryMarks are what a delivery is recognised by when it comes again: its id and its
-// signatures, as the id is not signed and can be changed; if there is neither, its body.
+// deliveryMarks returns what identifies a delivery that comes again: its id and, because the id is not signed, its
+// signatures; without both, its body.
 func deliveryMarks(at address, k kind.Kind, id string, s kind.Signature, body [sha256.Size]byte) [][sha256.Size]byte {
 	var marks [][sha256.Size]byte
 	mark := func(what, value string) {

@@ -51,8 +51,8 @@ func parsePath(u *url.URL) (address, kind.Kind, bool) {
 	return address{typ, strings.TrimPrefix(full, "https://")}, k, true
 }
 
-// Set replaces what addresses there are. Hooks without a secret are as good as none; hooks of
-// one address are one hook with the secrets of all.
+// Set replaces all addresses. A hook without a secret is ignored. Hooks of one address become one hook with the secrets
+// of all.
 func (h *Handler) Set(hooks []Hook) {
 	table, limiters, most := map[address][]key{}, map[address]*rate.Limiter{}, 1
 	for _, hook := range hooks {

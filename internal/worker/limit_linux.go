@@ -2,8 +2,8 @@ package worker
 
 import "golang.org/x/sys/unix"
 
-// limitMemory makes the system refuse what a single allocation would take beyond the limit, before anybody could look.
-// Go's own tables and what it keeps in reserve come on top.
+// limitMemory makes the system refuse memory beyond the limit, because a single allocation can exceed it before the watch
+// looks. The reserve is for Go's own tables and spare memory.
 func limitMemory(bytes int64) {
 	const reserve = 256 << 20
 	limit := uint64(bytes + reserve)

@@ -32,7 +32,7 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Reason is why a process was of no more use.
+// Reason is why a process was given up.
 type Reason int
 
 // The reasons. A process that ends by itself most often needed more memory than the system gave it.

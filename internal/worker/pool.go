@@ -83,7 +83,7 @@ func (p *Pool) Ask(ctx context.Context, q Question) ([]byte, error) {
 	}
 }
 
-// Close ends the workers that have no work; those that have end with it.
+// Close ends the workers without work. Those with work end after it.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

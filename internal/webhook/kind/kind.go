@@ -52,7 +52,8 @@ func Names() []string {
 	return names
 }
 
-// Event is what a webhook is sent for. Headers say so, which are not signed: only who knows the secret can send a request,
+// Event is what a webhook is sent for. It is read from headers, which are not signed. This is safe: only a sender who
+// knows the secret gets this far, and the worst that a wrong event does is a fetch.
 // and the worst that a wrong event does is a fetch.
 type Event int
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// All are the known kinds. Whoever adds one adds it here, and nowhere else.
+// All are the known kinds. A new kind is added here, and nowhere else.
 func All() []Kind {
 	return []Kind{
 		{
@@ -103,5 +103,5 @@ func azureSignature(r *http.Request) Signature {
 	return Signature{Token: password}
 }
 
-// anyEvent is for sites that say in the body only what happened.
+// anyEvent is for sites that say only in the body what happened.
 func anyEvent(http.Header) Event { return PushOrPullRequest }

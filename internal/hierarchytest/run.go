@@ -104,7 +104,7 @@ func leftOut(set *manifest.Set, out *generator.Output) map[manifest.ID]bool {
 	return ids
 }
 
-// selected returns what is not as a case says.
+// selected returns how the render differs from a case.
 func (r *runner) selected(s Selected) []Problem {
 	id, _ := manifest.ParseID(s.Object)
 	switch {
@@ -135,7 +135,7 @@ func meant(name string, names []string) string {
 	return ""
 }
 
-// target returns what is not as a case says.
+// target returns how the render differs from a case.
 func (r *runner) target(t Target) ([]Problem, error) {
 	c, i, j, problem := r.find(t)
 	if problem != "" {
@@ -201,7 +201,7 @@ func (r *runner) find(t Target) (c *configuration, i *instance, j *job, problem 
 	return nil, nil, nil, "there is no job " + t.Job + meant(t.Job, names)
 }
 
-// seriesProblems returns what is not as expected of one sample.
+// seriesProblems returns how one sample differs from what a case expects.
 func seriesProblems(c *configuration, i *instance, j *job, target scraped, s Series) ([]Problem, error) {
 	sample, err := parseSeries(s.Sample)
 	if err != nil {
@@ -229,7 +229,7 @@ func seriesProblems(c *configuration, i *instance, j *job, target scraped, s Ser
 	return append(problems, found...), err
 }
 
-// sentProblems returns what is not as expected of the writers that get a series.
+// sentProblems returns how the writers that get a series differ from what a case expects.
 func sentProblems(c *configuration, i *instance, target scraped, s Series, stored labels.Labels) (problems []Problem, err error) {
 	writers := i.RemoteWrite
 	if len(writers) == 0 {

@@ -24,7 +24,8 @@ type scraped struct {
 	url    string
 }
 
-// scrape relabels a target as the shards do, and returns what the first does that keeps it, else what the last one does.
+// scrape relabels a target as the shards do. It returns the result of the first shard that keeps the target, otherwise
+// that of the last shard.
 func scrape(c *configuration, j *job, discovered map[string]string) (out scraped, err error) {
 	for _, vars := range c.shards {
 		if out, err = relabelTarget(&c.Metrics.Global, j, discovered, vars); err != nil || out.why == "" {

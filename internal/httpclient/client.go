@@ -16,7 +16,7 @@ import (
 // AnswerTimeout is how long a server may take to begin its answer.
 const AnswerTimeout = 30 * time.Second
 
-// ErrTooLarge is what reading an answer beyond [Options.MaxAnswerBytes] gives.
+// ErrTooLarge is the error of reading an answer beyond [Options.MaxAnswerBytes].
 var ErrTooLarge = errors.New("the answer is too large")
 
 // Options bound what a client does.

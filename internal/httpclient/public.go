@@ -11,18 +11,18 @@ import (
 	"syscall"
 )
 
-// ErrNotPublic is what a connection to an address gives that [Connection.PublicOnly] refuses.
+// ErrNotPublic is the error of a connection that [Connection.PublicOnly] refuses.
 var ErrNotPublic = errors.New("the address is not public, and the site that leads there is")
 
-// IsPublic reports whether an address may be in the internet: it is not this machine's, its network's, or unusable.
+// IsPublic reports whether an address may be on the internet: it is usable, and not of this machine or of its networks.
 func IsPublic(a netip.Addr) bool {
 	a = a.Unmap()
 	shared := netip.MustParsePrefix("100.64.0.0/10") // of providers: RFC 6598
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !shared.Contains(a)
 }
 
-// publicOnly makes a transport refuse addresses that are not public, after names are resolved. A proxy's own address is
-// none of them: it decides itself whom it reaches.
+// publicOnly makes a transport refuse addresses that are not public, after names are resolved. The address of a proxy is
+// exempt: the proxy itself decides which addresses it reaches.
 func publicOnly(t *http.Transport) {
 	var proxies sync.Map
 	proxy := t.Proxy

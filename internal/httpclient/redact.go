@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Redact replaces secrets in what a server says: as they are, and as headers, URLs, JSON and pages have them. A server can
-// repeat the request's Authorization header, in which a password stands behind the user in base64.
+// Redact replaces secrets in a server's text, in the spellings of headers, URLs, JSON and HTML too. A server can repeat
+// the request's Authorization header, in which a password stands behind the user in base64.
 func Redact(text string, secrets ...string) string {
 	var forms []string
 	for _, secret := range secrets {
@@ -35,8 +35,8 @@ func spellings(secret string) []string {
 	out := []string{
 		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`), html.EscapeString(secret), inHex, strings.ToUpper(inHex),
 	}
-	// What follows other bytes is written in one of three ways in base64, of which the characters at both ends also
-	// depend on the neighbours.
+	// In base64 a text has one of three forms, by the number of bytes before it. The characters at both ends also depend
+	// on the neighbouring bytes.
 	for before := range 3 {
 		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			encoded := encoding.EncodeToString([]byte(strings.Repeat("x", before) + secret))

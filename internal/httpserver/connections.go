@@ -10,12 +10,13 @@ const (
 	// MaxConnections limits the connections of a listener. One address may have a quarter of them.
 	MaxConnections = 1024
 	addressPart    = 4
-	// filesPart is the part of the process's files that the connections of a listener may be: passes need files too.
+	// filesPart limits the connections of a listener to one in filesPart of the files that the process may open, because
+	// passes need files too.
 	filesPart = 8
 )
 
-// limitedListener closes connections above its limits at once. They cost next to nothing then, and those of other addresses
-// do not wait for them.
+// limitedListener closes connections above its limits at once. So they cost next to nothing, and do not delay those of
+// other addresses.
 type limitedListener struct {
 	net.Listener
 	most, mostOfAddress int
@@ -80,7 +81,7 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// ClientOf returns what a client is known by: its address, of IPv6 the network that one customer has.
+// ClientOf returns the identity of a client: its IPv4 address, or the IPv6 network that one customer has.
 func ClientOf(remote string) string {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {

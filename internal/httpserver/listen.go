@@ -1,5 +1,5 @@
-// Package httpserver serves HTTP as all programs do: connections, header sizes and times are bounded, a panic ends its
-// request and shows no value, and requests that were begun are finished.
+// Package httpserver serves HTTP for all programs: connections, header sizes and times are bounded, a panic ends its
+// request and shows no value, and running requests are finished at the end.
 package httpserver
 
 import (

@@ -1,5 +1,5 @@
-// Package kustomizer runs kustomize's library where several parts of the process use it: it keeps its schemas, and the
-// limit for JSON patches, once for the whole process, and panics in places.
+// Package kustomizer runs kustomize's library for several parts of the process. The library has one set of schemas and
+// one limit for JSON patches in each process, and panics in places.
 package kustomizer
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
-// MaxCopiedBytes limits what the copies of a JSON patch add: they can double a value each.
+// MaxCopiedBytes limits the bytes that the copy operations of a JSON patch add, because each can double a value.
 const MaxCopiedBytes = 64 << 20
 
-// schemaLock keeps work with schemas of its own apart from all other: kustomize has one set of schemas for the whole
-// process. It parses them when it needs them, while others read them; so they are parsed before.
+// schemaLock keeps work that sets schemas apart from all other work. kustomize parses its schemas at the first use, while
+// others may read them; so they are parsed before.
 var (
 	schemaLock sync.RWMutex
 	prepared   sync.Once
 )
 
-// prepare sets what kustomize has once for the whole process.
+// prepare parses the schemas, and sets the limit for JSON patches.
 func prepare() {
 	schemaLock.Lock()
 	defer schemaLock.Unlock()

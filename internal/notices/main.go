@@ -47,7 +47,7 @@ type goPackage struct {
 	}
 }
 
-// licences returns each text with those who are under it. The standard library's is in goroot.
+// licences returns each text with the names of the modules under it. The standard library's is in goroot.
 func licences(in io.Reader, goroot string) (map[string][]string, error) {
 	texts, owners := map[string][]string{}, map[string]bool{}
 	decoder := json.NewDecoder(in)
@@ -118,7 +118,7 @@ func above(dir, root string) ([]string, error) {
 	}
 }
 
-// write prints each text once, below those who are under it.
+// write prints each text once, below the names of the modules under it.
 func write(w io.Writer, texts map[string][]string) error {
 	var b strings.Builder
 	b.WriteString("These programs contain the following software, under the licences that are printed below each list.\n")

@@ -62,7 +62,7 @@ func (r *Replica) Forward(t fleet.Trigger) error {
 	return nil
 }
 
-// addTriggers adds to the Lease as much of what waits as it has room for, and returns that.
+// addTriggers adds waiting triggers to the Lease, as far as it has room, and returns those.
 func addTriggers(lease *coordinationv1.Lease, waiting map[string]string) (added map[string]string) {
 	room := maxTriggers
 	for key := range lease.Annotations {

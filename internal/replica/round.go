@@ -19,7 +19,7 @@ const (
 	maxLeaseTime = time.Minute
 )
 
-// record is what of the Lease changes when it is taken, renewed or given up. A trigger changes none of it.
+// record is the part of the Lease that changes when it is taken, renewed or given up. A trigger changes none of it.
 type record struct {
 	holder  string
 	renewed int64         // in microseconds

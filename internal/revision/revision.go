@@ -1,5 +1,5 @@
-// Package revision reads the files of a commit of the Git repository at hand, as the program git knows it: with its
-// names of revisions, its worktrees and its alternates. It changes nothing in the repository.
+// Package revision reads the files of a commit of the current Git repository with the program git, which knows names of
+// revisions, worktrees and alternates. It changes nothing in the repository.
 package revision
 
 import (
@@ -59,8 +59,8 @@ func run(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// Extract writes the files of a commit to a new folder, without submodules. The caller removes the folder. A file
-// that is larger than a manifest may be is written as long, and without its content.
+// Extract writes the files of a commit to a new folder, without submodules. The caller removes the folder. A file above
+// the limit of manifests is written with its length, but without its content.
 func (r *Repository) Extract(ctx context.Context, commit string) (folder string, err error) {
 	entries, err := list(ctx, commit)
 	if err != nil {
@@ -108,7 +108,7 @@ func write(ctx context.Context, folder string, entries []entry) (err error) {
 		return err
 	}
 	defer root.Close() // its files are closed
-	// A reader of the folder must find that a repository begins here, and which one: as in a work tree beside another.
+	// As in a linked work tree, the file .git shows readers of the folder that a repository begins here, and which one.
 	repository, err := run(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return err

@@ -89,7 +89,7 @@ func secured(next http.Handler) http.Handler {
 // actKey is the key of the context in which a request may act.
 type actKey struct{}
 
-// mayAct reports whether who sent a request may ask for passes.
+// mayAct reports whether the sender of a request may ask for passes.
 func mayAct(r *http.Request) bool { return r.Context().Value(actKey{}) != nil }
 
 // acting refuses requests that may only read.

@@ -61,8 +61,8 @@ func (s *service) open(ctx context.Context, a Address) (out httpserver.Listener,
 	return out, err
 }
 
-// tokens reads the bearer tokens of the admin listener: one to act with, and one to read with. It returns nil for those
-// that there are not, which for the first is only allowed on loopback.
+// tokens reads the bearer tokens of the admin listener: one to act with, and one to read with. It returns nil for a token
+// that is not configured. Without the first, the listener must be on loopback.
 func (s *service) tokens() (act, read func() string, err error) {
 	if s.options.TokenFile == "" {
 		if !server.IsLoopback(s.options.AdminListen.Address) {

@@ -1,5 +1,5 @@
-// Package starter makes the files of a new repository of inputs: a pipeline file, an example hierarchy, what a cluster has to
-// have for it, a CI job, and the manifests by which Flux or Argo CD applies the result.
+// Package starter makes the files of a new repository of inputs: a pipeline file, an example hierarchy, what the cluster
+// needs for it, a CI job, and the manifests by which Flux or Argo CD applies the result.
 //
 // It is a pure function of [Options]: no files, no network. What it makes works as it is: agentry checks and renders it without a
 // finding, and a pass of the pipeline can be made once the files are pushed.

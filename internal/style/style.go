@@ -15,8 +15,8 @@ func Serve(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(sheet)
 }
 
-// Secure sets the headers of every answer beside which a page stands: a browser loads nothing but
-// the style sheet, runs nothing, sends no form, and shows the page in no frame.
+// Secure sets the headers of every answer of a server with pages: a browser loads nothing but the style sheet, runs
+// nothing, sends no form, and shows the page in no frame.
 func Secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")

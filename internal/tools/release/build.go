@@ -26,7 +26,7 @@ func clone(ctx context.Context, root string) (folder string, done func(), err er
 	if folder, err = os.MkdirTemp("", "agentry-clone-"); err != nil {
 		return "", nil, err
 	}
-	done = func() { _ = os.RemoveAll(folder) } // a leftover is in the system's folder for them
+	done = func() { _ = os.RemoveAll(folder) } // if this fails, the folder stays among the system's temporary ones
 	if _, err = output(ctx, root, nil, nil, "git", "clone", "-q", "--shared", ".", folder); err != nil {
 		done()
 		return "", nil, err

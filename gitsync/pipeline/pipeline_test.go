@@ -36,7 +36,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestOverlapsOfAFleet compares with what looking at each pair would find.
+// TestOverlapsOfAFleet compares with a comparison of each pair.
 func TestOverlapsOfAFleet(t *testing.T) {
 	const url = "https://git.example.com/out.git"
 	branches := []string{"a", "a-next", "a/b", "a-next/x", "b"}
@@ -97,7 +97,7 @@ func TestProposedBranch(t *testing.T) {
 	}
 }
 
-// TestDefaultsOfTheService holds what follows from other fields.
+// TestDefaultsOfTheService checks the defaults that depend on other fields.
 func TestDefaultsOfTheService(t *testing.T) {
 	const url = "https://git.example.com:8443/a.git"
 	source := Source{URL: url, Webhook: &Webhook{Type: "gitlab", SecretEnv: "S"}, Forge: &Forge{Type: ForgeGitLab, TokenEnv: "T"}}
@@ -156,7 +156,7 @@ func TestDefaultTwiceIsDefaultOnce(t *testing.T) {
 	}
 }
 
-// TestNotInRenderCommand holds that what only the pipeline file can say about the manifests is named.
+// TestNotInRenderCommand checks that all fields are named that change the manifests and have no flag.
 func TestNotInRenderCommand(t *testing.T) {
 	s := Spec{
 		Sources: []Source{{}, {Tenant: "shop"}}, Tenancy: &Tenancy{}, Namespaces: map[string]map[string]string{"a": {}},

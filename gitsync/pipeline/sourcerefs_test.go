@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSourceRefs: a name must be there once, and a source that is named gives nothing by itself.
+// TestSourceRefs: a name must exist once, and a source that is named has no objects by itself.
 func TestSourceRefs(t *testing.T) {
 	t.Parallel()
 	spec := func(refs map[string]string, sources ...Source) *Pipeline {

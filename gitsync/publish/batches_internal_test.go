@@ -19,7 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// newWriter is a writer to a new repository.
+// newWriter returns a writer to a new repository.
 func newWriter(t *testing.T) (*gittest.Repo, Writer) {
 	t.Helper()
 	bare := gittest.NewRepo(t)
@@ -93,14 +93,13 @@ func TestLocksGoTogether(t *testing.T) {
 	if subject := bare.Git("log", "-1", "--format=%s", InputsBranch); subject != "Inputs of p00 and 19 more" {
 		t.Errorf("subject is %q", subject)
 	}
-	// What is there already makes no commit.
+	// An equal lock file makes no commit.
 	if again, err := b.Lock(t.Context(), lockOf(wr, "p03", strings.Repeat("a", 40))); err != nil || again.String() != tip {
 		t.Errorf("%s %v", again, err)
 	}
 }
 
-// TestACancelledPassDoesNotCancelLocksOfOthers holds that the end of one pass is not the end of those that
-// wait with it.
+// TestACancelledPassDoesNotCancelLocksOfOthers: the end of one pass does not end the passes that wait with it.
 func TestACancelledPassDoesNotCancelLocksOfOthers(t *testing.T) {
 	t.Parallel()
 	bare, wr := newWriter(t)
@@ -130,8 +129,7 @@ func noteOf(wr Writer, pipeline, commit string, dry byte) Note {
 	return Note{Writer: wr, Pipeline: pipeline, Commit: plumbing.NewHash(commit), Dry: plumbing.NewHash(strings.Repeat(string(dry), 40))}
 }
 
-// TestNotesGoTogether pushes the notes of a hundred pipelines in one commit, and those that
-// are refused with the next.
+// TestNotesGoTogether pushes the notes of a hundred pipelines in one commit. Refused notes go with the next push.
 func TestNotesGoTogether(t *testing.T) {
 	t.Parallel()
 	bare, wr := newWriter(t)
@@ -184,8 +182,7 @@ func TestNotesGoTogether(t *testing.T) {
 	}
 }
 
-// TestNotesAreBounded drops notes of ours on commits that nothing leads to, once there are
-// many, and nothing else.
+// TestNotesAreBounded: once there are many notes, ours on unreachable commits are deleted, and no others.
 func TestNotesAreBounded(t *testing.T) {
 	t.Parallel()
 	bare, wr := newWriter(t)
@@ -236,8 +233,8 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 }
 
-// TestLeavingWaitsForTheRunningPush has a pipeline leave, and another get new credentials, while
-// their notes are being pushed: what these gave is in use until the push is over.
+// TestLeavingWaitsForTheRunningPush: a pipeline leaves, and another gets new credentials, while their notes are pushed.
+// Their connections and keys stay in use until the push ends.
 func TestLeavingWaitsForTheRunningPush(t *testing.T) {
 	t.Parallel()
 	for what, part := range map[string]func(*Batches, Writer){
@@ -283,7 +280,7 @@ func TestLeavingWaitsForTheRunningPush(t *testing.T) {
 	}
 }
 
-// TestLeavingCancelsASlowPush cuts a push short that a pipeline would wait for.
+// TestLeavingCancelsASlowPush: a pipeline that leaves does not wait for a slow push.
 func TestLeavingCancelsASlowPush(t *testing.T) {
 	t.Parallel()
 	bare, wr := newWriter(t)
@@ -319,8 +316,7 @@ func TestLeavingCancelsASlowPush(t *testing.T) {
 	}
 }
 
-// TestAPanicEndsAPush holds that nobody waits for a push of notes that panicked, and that its notes
-// are not lost.
+// TestAPanicEndsAPush: nobody waits for a push of notes that panicked, and its notes are not lost.
 func TestAPanicEndsAPush(t *testing.T) {
 	t.Parallel()
 	_, wr := newWriter(t)

@@ -14,8 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// TestEverySettingIsInTheDigest holds that commits tell pipelines apart that render
-// differently.
+// TestEverySettingIsInTheDigest: commits of pipelines that render differently have different digests.
 func TestEverySettingIsInTheDigest(t *testing.T) {
 	seen := map[string]string{}
 	for name, change := range map[string]func(*pipeline.Spec){
@@ -38,8 +37,8 @@ func TestEverySettingIsInTheDigest(t *testing.T) {
 	}
 }
 
-// TestWhatRendersIsInTheLock holds that a proposal is made anew for every field but those that cannot change what is
-// rendered: gitops-promoter proposes nothing while the lock file stays as it is.
+// TestWhatRendersIsInTheLock: every field makes a new proposal, except those that cannot change what is rendered.
+// gitops-promoter proposes nothing while the lock file stays the same.
 func TestWhatRendersIsInTheLock(t *testing.T) {
 	without := []string{"Suspend", "Interval", "ForEach", "Charts", "Limits", "Rollout", "Notify"}
 	digest := func(spec pipeline.Spec) string {
@@ -74,7 +73,8 @@ func TestWhatRendersIsInTheLock(t *testing.T) {
 	}
 }
 
-// set gives a field a value that is not zero, in all of its parts down to a depth: some types contain themselves.
+// set gives a field a value that is not zero, in all of its parts. It stops at a depth, because some types contain
+// themselves.
 func set(v reflect.Value, depth int) {
 	if depth == 0 {
 		return

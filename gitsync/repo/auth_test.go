@@ -31,7 +31,7 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// newCertificate makes a certificate of itself and its key, in PEM.
+// newCertificate makes a self-signed certificate and its key, in PEM.
 func newCertificate(t *testing.T, name string) (cert, key []byte) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -89,7 +89,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// tokens is a source that makes another token after each one that was refused.
+// tokens returns another token after each one that was refused.
 type tokens struct {
 	mu   sync.Mutex
 	list []string
@@ -145,8 +145,8 @@ func TestTokensThatRenew(t *testing.T) {
 	}
 }
 
-// TestSeveralHostKeys is complaint 36 of users of Flux and go-git: hosts with several keys, of
-// the same type and of several, beside other hosts, were "key mismatch".
+// TestSeveralHostKeys: users of Flux and go-git got "key mismatch" for hosts with several keys, of one type or of
+// several, listed beside other hosts.
 func TestSeveralHostKeys(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)

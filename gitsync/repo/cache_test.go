@@ -51,7 +51,7 @@ func TestManyPacksAreJoined(t *testing.T) {
 	gittest.OpenRepo(t, homes[0]).Fsck()
 }
 
-// A cache is a repository that a human can look into with git.
+// People can look into the cache with git.
 func TestTheCacheIsReadByGit(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -113,7 +113,7 @@ func TestCorruptCachesAreReplaced(t *testing.T) {
 	}
 }
 
-// Rot in the middle of a pack shows only when that object is read.
+// A damaged byte in the middle of a pack shows only when that object is read.
 func TestDamagedPacksAreReportedAndRepaired(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)

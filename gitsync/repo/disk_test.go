@@ -18,7 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// TestACacheThatIsDeletedUnderUs, wholly or in part, is made again; who reads goes on reading.
+// TestACacheThatIsDeletedUnderUs: a cache that is deleted, wholly or in part, is made again, and Readers go on.
 func TestACacheThatIsDeletedUnderUs(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(t *testing.T, dir string){
@@ -61,7 +61,7 @@ func removeAll(t *testing.T, dir string) {
 	}
 }
 
-// TestACacheThatIsDeletedDuringAFetch is made again by the same fetch.
+// TestACacheThatIsDeletedDuringAFetch: the same fetch makes the cache again.
 func TestACacheThatIsDeletedDuringAFetch(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -95,12 +95,10 @@ func filesIn(t *testing.T, dir string) []string {
 	return names
 }
 
-// fullDisk tells a process of this test that no file of it may grow over 20 kB, and what to
-// fetch where.
+// fullDisk tells a process of this test what to fetch into which folder, while no file may grow over 20 kB.
 const fullDisk = "AGENTRY_TEST_FULL_DISK"
 
-// TestAFullDisk is a clear error; what was in the cache is there still, and when there is room
-// again all goes on.
+// TestAFullDisk: the error is clear, the content of the cache stays, and the next fetch works once there is room again.
 func TestAFullDisk(t *testing.T) {
 	if dir := os.Getenv(fullDisk); dir != "" {
 		fetchOnFullDisk(t, dir, os.Getenv(fullDisk+"_URL"))

@@ -27,7 +27,7 @@ func edits(files map[string]string) map[string]object.Edit {
 	return out
 }
 
-// offline is a Writer on a repository that holds one commit with these files.
+// offline returns a Writer on a repository with one commit of these files.
 func offline(t testing.TB, g *gittest.Repo) (*object.Reader, *object.Writer, plumbing.Hash) {
 	t.Helper()
 	s := start(t, transport.Remote{URL: g.Dir})
@@ -38,7 +38,7 @@ func offline(t testing.TB, g *gittest.Repo) (*object.Reader, *object.Writer, plu
 	return s.rd, s.w, c.Tree
 }
 
-// list gives the paths of a tree of the Writer, with mode and hash.
+// list returns the paths of a tree of the Writer, with mode and hash.
 func list(t testing.TB, w *object.Writer, tree plumbing.Hash) []string {
 	t.Helper()
 	var out []string
@@ -114,7 +114,7 @@ func TestEditTree(t *testing.T) {
 	}
 }
 
-// What git makes of the same files is the oracle.
+// The oracle is the tree that git makes of the same files.
 func TestEditTreeMakesGitsTrees(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -331,7 +331,7 @@ func TestCommitsAreChecked(t *testing.T) {
 			t.Errorf("%s: was accepted", name)
 		}
 	}
-	// A signature is a header that git takes for one.
+	// git reads the signature's header as a signature.
 	good.Sign = func([]byte) (string, error) {
 		return "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n", nil
 	}

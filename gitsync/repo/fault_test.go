@@ -20,7 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// wantWithin runs f with a short deadline and fails if it outlives it by far.
+// wantWithin runs f with a short deadline, and fails if f runs much longer.
 func wantWithin(t *testing.T, f func(ctx context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)

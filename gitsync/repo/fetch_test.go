@@ -40,8 +40,8 @@ func (c *countPacks) count() int {
 	return c.packs
 }
 
-// A shallow clone that does not tell the server that it is one is not sent what
-// a revert brings back (trap T1). That would be noticed and cost a second clone.
+// A shallow clone must tell the server that it is one. Otherwise the server does not send what a revert restores, and a
+// second clone is needed.
 func TestFetchBringsBackWhatARevertRestores(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -71,7 +71,7 @@ func TestFetchFollowsForcedBranches(t *testing.T) {
 	r := open(t, transport.Remote{URL: url}, repo.Options{Depth: 4})
 	fetch(t, r, repo.Ref{})
 
-	// Back to what is here already.
+	// The branch goes back to a commit that is in the cache.
 	g.Git("update-ref", "refs/heads/main", "refs/heads/main~2")
 	packs := counter.count()
 	tip := fetch(t, r, repo.Ref{})[0]
@@ -80,7 +80,7 @@ func TestFetchFollowsForcedBranches(t *testing.T) {
 		t.Errorf("%d packs were fetched for a commit that is in the cache", got-packs)
 	}
 
-	// Back beyond the boundary, and on another way forward.
+	// The branch goes back beyond the shallow boundary, and then forward in another way.
 	g.Git("update-ref", "refs/heads/main", "refs/heads/main~10")
 	g.Commit("main", map[string]string{"b.yaml": "new"})
 	tip = fetch(t, r, repo.Ref{})[0]
@@ -128,7 +128,7 @@ func TestFetchRefusesTooLargeClones(t *testing.T) {
 	wantError(t, err, limit.ErrTooLarge, "100 bytes")
 }
 
-// Much of nothing packs well.
+// A large file of equal bytes makes a small pack.
 func TestFetchRefusesObjectsThatUnpackTooLarge(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -139,7 +139,7 @@ func TestFetchRefusesObjectsThatUnpackTooLarge(t *testing.T) {
 	_, err := r.Fetch(testContext(t), repo.Ref{})
 	wantError(t, err, limit.ErrTooLarge, "1001 bytes")
 
-	// As a delta against a file of the right size.
+	// A large file that is a delta of a file within the limit.
 	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("0123456789", 90), "b.yaml": strings.Repeat("0123456789", 150)})
 	g.Git("repack", "-adfq")
 	_, err = r.Fetch(testContext(t), repo.Ref{})
@@ -190,7 +190,7 @@ func TestFetchOfCommitsByHash(t *testing.T) {
 					tip := fetch(t, r, repo.Ref{Commit: commits[3]})[0]
 					wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": "3"})
 
-					// Into an empty cache, with the branch to look at.
+					// A fetch into an empty cache, with the branch to search.
 					r = open(t, remote, repo.Options{Depth: 2})
 					tip = fetch(t, r, repo.Ref{Commit: commits[4], Branch: "main"})[0]
 					wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": "4"})
@@ -241,7 +241,7 @@ func TestFetchOfSeveralRefsAtOnce(t *testing.T) {
 	}
 }
 
-// Four goroutines on one go-git repository read garbage (trap T6).
+// Four goroutines on one go-git repository read wrong bytes.
 func TestReadersWorkWhileFetchesGoOn(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)

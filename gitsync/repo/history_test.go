@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// TestHasCommit asks for commits that are in the cache, of which one was forced away.
+// TestHasCommit asks for commits in the cache. A forced push has removed one of them from the remote.
 func TestHasCommit(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []string{"true", "false"} {
@@ -55,7 +55,7 @@ func TestHasCommit(t *testing.T) {
 	}
 }
 
-// TestIsAncestor has a cache that holds one commit of the history.
+// TestIsAncestor begins with one commit of the history in the cache.
 func TestIsAncestor(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)

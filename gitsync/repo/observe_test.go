@@ -12,8 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// TestRequestsAreObserved follows one repository through its requests: what needs no remote is
-// none.
+// TestRequestsAreObserved follows the requests of one repository. Calls that need no remote are not observed.
 func TestRequestsAreObserved(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)

@@ -20,12 +20,10 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// These tests hold what programs like ours were found to do wrong. The comment of each test names
-// the issues in which users of those programs report it.
+// These tests check what users of similar programs report as broken. The comment of each test names their issues.
 
-// TestOnlyTheAskedBranchIsFetched: argo-cd#11198, #26428, #18831. Of a large repository only
-// the branch that is asked for comes, without all of its past; and what a fetch that broke off has
-// written is gone afterwards.
+// TestOnlyTheAskedBranchIsFetched: argo-cd#11198, #26428, #18831. Of a large repository only the requested branch is
+// fetched, without its whole history. What an interrupted fetch has written is removed.
 func TestOnlyTheAskedBranchIsFetched(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -104,7 +102,7 @@ func TestALaterProcessFetchesOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// sentBytes counts what a server says.
+// sentBytes counts the bytes that a server sends.
 type sentBytes struct{ atomic.Int64 }
 
 func (s *sentBytes) wrap(next http.Handler) http.Handler {
@@ -121,9 +119,9 @@ func (w sending) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// TestKnownHostsOfSeveralHostsMayShareAFile: fluxcd/pkg#1295, image-automation-controller#921,
-// go-git#1551. One file of known hosts for all: keys of other hosts and of other types stand
-// before ours. A key that is not there is an error, and names the host.
+// TestKnownHostsOfSeveralHostsMayShareAFile: fluxcd/pkg#1295, image-automation-controller#921, go-git#1551. One
+// known_hosts file serves all hosts, even with keys of other hosts and types before the right one. A missing key is an
+// error that names the host.
 func TestKnownHostsOfSeveralHostsMayShareAFile(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -140,8 +138,8 @@ func TestKnownHostsOfSeveralHostsMayShareAFile(t *testing.T) {
 	wantError(t, err, transport.ErrHostKey, two.Address)
 }
 
-// TestUsersOfASharedCloneAreIndependent: gitops-promoter#1495. Ten branches are fetched, read and
-// pushed at once by those who share a repository, and each has what it wrote.
+// TestUsersOfASharedCloneAreIndependent: gitops-promoter#1495. Users of one repository fetch, read and push ten branches
+// at once, and each branch gets its own content.
 func TestUsersOfASharedCloneAreIndependent(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -187,8 +185,8 @@ func TestUsersOfASharedCloneAreIndependent(t *testing.T) {
 	g.Fsck()
 }
 
-// TestServersThatRequireMultiAckAreServed: gitops-reverser#288, go-git#64, #613. A server that
-// serves nobody without multi_ack, as Azure DevOps does, serves us.
+// TestServersThatRequireMultiAckAreServed: gitops-reverser#288, go-git#64, #613. A server that requires multi_ack, as
+// Azure DevOps does, sends packs.
 func TestServersThatRequireMultiAckAreServed(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -219,7 +217,7 @@ func TestServersThatRequireMultiAckAreServed(t *testing.T) {
 	}
 }
 
-// plainText is the body of a request as it was before it was packed.
+// plainText returns the body of a request, decompressed.
 func plainText(t *testing.T, body []byte, header http.Header) []byte {
 	if header.Get("Content-Encoding") != "gzip" {
 		return body

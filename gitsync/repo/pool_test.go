@@ -114,8 +114,8 @@ func TestPoolsCountWhoHasARepository(t *testing.T) {
 	fetch(t, c, repo.Ref{})
 }
 
-// TestOneListingARound: those who come with the same beginning of a round share what the
-// remote answered, and only what is missing is fetched.
+// TestOneListingARound: callers with the same beginning of a round share one listing, and only missing objects are
+// fetched.
 func TestOneListingARound(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -159,7 +159,7 @@ func TestOneListingARound(t *testing.T) {
 	wg.Wait()
 	c.want(t, "eight at once", 1, 1)
 
-	// Objects that nobody in the round has asked for.
+	// A ref with objects that no other call of the round requested.
 	other := g.Commit("other", map[string]string{"c.yaml": "1"})
 	since = time.Now()
 	round(since, second, repo.Ref{})
@@ -189,7 +189,7 @@ func TestARoundSharesItsFailure(t *testing.T) {
 	}
 	c.want(t, "the next round", 1, 1)
 
-	// Who gives up has not asked for the others.
+	// A caller whose own context ended leaves no failed listing to the others.
 	since = time.Now()
 	gone, cancel := context.WithCancel(testContext(t))
 	cancel()
@@ -200,7 +200,7 @@ func TestARoundSharesItsFailure(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A new credential asks anew.
+	// A new credential needs a new listing.
 	c.broken.Store(true)
 	since = time.Now()
 	_, err := r.FetchSince(testContext(t), since, repo.Ref{})
@@ -214,7 +214,7 @@ func TestARoundSharesItsFailure(t *testing.T) {
 	}
 }
 
-// TestPushesOfARound: each sees what the one before has pushed, without asking for it.
+// TestPushesOfARound: each push sees what the one before has pushed, without a new listing.
 func TestPushesOfARound(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -238,7 +238,7 @@ func TestPushesOfARound(t *testing.T) {
 	}
 	c.want(t, "a fetch and three pushes", 1+3, 1)
 
-	// After a race nobody knows.
+	// After a lost race the refs are unknown.
 	theirs := g.Commit("main", map[string]string{"e.yaml": "1"})
 	tips, err := r.FetchSince(testContext(t), since, repo.Ref{})
 	if err != nil || tips[0].Commit.String() == theirs {
@@ -253,7 +253,7 @@ func TestPushesOfARound(t *testing.T) {
 	}
 }
 
-// TestPushersAfterTheRepositoryHasAnotherCredential have their own still.
+// TestPushersAfterTheRepositoryHasAnotherCredential: Pushers keep their own credentials.
 func TestPushersAfterTheRepositoryHasAnotherCredential(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -275,8 +275,8 @@ func TestPushersAfterTheRepositoryHasAnotherCredential(t *testing.T) {
 	}
 }
 
-// TestTipsComeWithTheErrorOfTheirObjects: who watches refs learns of moves although one of
-// them brings too much.
+// TestTipsComeWithTheErrorOfTheirObjects: the caller learns which refs have moved, although the objects of one are too
+// large.
 func TestTipsComeWithTheErrorOfTheirObjects(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)

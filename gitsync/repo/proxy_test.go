@@ -178,7 +178,7 @@ func TestProxiesThatCannotBe(t *testing.T) {
 	}
 }
 
-// A proxy that talks without end is left.
+// The client gives up on a proxy whose response does not end.
 func TestLongAnswersOfProxiesAreErrors(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -92,7 +92,7 @@ func TestPushLosesTheRace(t *testing.T) {
 	}
 }
 
-// The remote moves between what it advertises and what we send.
+// The remote moves between its advertisement and our push.
 func TestPushLosesTheRaceInTheServer(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -215,7 +215,7 @@ func TestPushIsAtomicInTheServer(t *testing.T) {
 	}
 }
 
-// A host that wants no notes says so for the notes only.
+// A host that refuses notes refuses only the ref of the notes.
 func TestPushTellsWhichRefIsRefused(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -310,7 +310,7 @@ func TestPushHasACredentialOfItsOwn(t *testing.T) {
 	}
 }
 
-// The answer gets lost after the server has moved the ref.
+// The response is lost after the server has moved the ref.
 func TestPushDecidesByValueWhenTheAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -334,7 +334,7 @@ func TestPushDecidesByValueWhenTheAnswerIsLost(t *testing.T) {
 	}
 }
 
-// discard is an answer that nobody gets.
+// discard takes a response that nobody reads.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }

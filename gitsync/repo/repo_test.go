@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// testTimeout ends what hangs; no test comes near it.
+// testTimeout ends a test that hangs; other tests are much faster.
 const testTimeout = 30 * time.Second
 
 func testContext(t testing.TB) context.Context {

@@ -19,13 +19,13 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// line is a TCP proxy in front of a server, with faults in what the server says.
+// line is a TCP proxy in front of a server. It can disturb what the server sends.
 type line struct {
 	address string
 	fault   atomic.Pointer[fault] // nil: none
 }
 
-// fault begins after so many bytes of a connection.
+// The fault begins after this many bytes of a connection.
 type fault struct {
 	after int
 	do    func(server io.Reader, client *net.TCPConn)
@@ -33,8 +33,7 @@ type fault struct {
 
 func silence(server io.Reader, _ *net.TCPConn) { _, _ = io.Copy(io.Discard, server) }
 
-// drip passes on one byte at a time, as slowly for the tests' limits as one a second is for
-// real ones.
+// drip passes on one byte at a time, too slowly for the stall timeout.
 func drip(server io.Reader, client *net.TCPConn) {
 	for b := make([]byte, 1); ; time.Sleep(stall / 30) {
 		if _, err := server.Read(b); err != nil {
@@ -53,8 +52,8 @@ func reset(_ io.Reader, client *net.TCPConn) {
 
 func hangUp(_ io.Reader, client *net.TCPConn) { _ = client.Close() }
 
-// stall is the Options.StallTimeout of those who meet a silent server. The patient ones have
-// the default: a busy machine is slow as well.
+// stall is the short Options.StallTimeout, for tests with a silent server. Other tests have the default, because a busy
+// machine is slow as well.
 const stall = 300 * time.Millisecond
 
 func newLine(t *testing.T, server string) *line {
@@ -120,7 +119,7 @@ func noise(t testing.TB, n int) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// behindLines gives a repository over http and ssh, each behind a line.
+// behindLines serves a repository over HTTP and SSH, each behind a line.
 func behindLines(t *testing.T, g *gittest.Repo) map[string]func() (transport.Remote, *line) {
 	t.Helper()
 	plain, _ := g.ServeHTTP(gittest.HTTPOptions{})
@@ -146,8 +145,8 @@ func behindLines(t *testing.T, g *gittest.Repo) map[string]func() (transport.Rem
 	}
 }
 
-// TestFaultsOfTheLine: each ends as unreachable without a deadline of the caller's being near,
-// and when it is over, everything is right again.
+// TestFaultsOfTheLine: with each fault a fetch ends as unreachable long before the caller's deadline. After the fault
+// everything works again.
 func TestFaultsOfTheLine(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -191,7 +190,7 @@ func TestFaultsOfTheLine(t *testing.T) {
 	}
 }
 
-// TestAServerThatThinksIsWaitedFor: after a request it has more time than for its refs.
+// TestAServerThatThinksIsWaitedFor: a server has more time for a request than for its refs.
 func TestAServerThatThinksIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second
@@ -208,7 +207,7 @@ func TestAServerThatThinksIsWaitedFor(t *testing.T) {
 	fetch(t, open(t, transport.Remote{URL: url}, repo.Options{StallTimeout: limit}), repo.Ref{})
 }
 
-// TestPushesOnAFaultyLine: what became of them is decided by the refs, or unknown.
+// TestPushesOnAFaultyLine: the refs decide whether a push succeeded; otherwise the result is unknown.
 func TestPushesOnAFaultyLine(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"http", "ssh"} {

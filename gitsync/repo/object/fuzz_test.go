@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a remote sends as a tree is read as git would write it, or refused.
+// Any bytes that a remote sends as a tree are read as git would write them, or refused.
 func FuzzDecodeTree(f *testing.F) {
 	f.Add([]byte("100644 a\x0001234567890123456789"))
 	f.Add([]byte("40000 d\x0001234567890123456789100755 x\x0001234567890123456789"))

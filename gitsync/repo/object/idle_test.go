@@ -6,7 +6,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// TestTheLastClosedReaderKeepsItsCache: the one that was closed last, which the next user gets.
+// TestTheLastClosedReaderKeepsItsCache: the next user gets the Reader that was closed last.
 func TestTheLastClosedReaderKeepsItsCache(t *testing.T) {
 	d := NewDatabase(1 << 20)
 	o := &plumbing.MemoryObject{}

@@ -89,7 +89,7 @@ func (p *packer) file(t testing.TB) *os.File {
 	return file
 }
 
-// listed are the objects of an index, as text.
+// listed returns the objects of an index, as text.
 func listed(t *testing.T, idx *idxfile.MemoryIndex) []string {
 	t.Helper()
 	entries, err := idx.Entries()
@@ -106,7 +106,7 @@ func listed(t *testing.T, idx *idxfile.MemoryIndex) []string {
 	}
 }
 
-// gits is the index that git makes of a pack.
+// gits returns the index that git makes of a pack.
 func gits(t testing.TB, pack string) *idxfile.MemoryIndex {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "git.idx")
@@ -174,7 +174,7 @@ func TestIndexOfChainsAndTrees(t *testing.T) {
 	}
 }
 
-// heavy is a small pack of a large object with many deltas.
+// heavy makes a small pack of a large object with many deltas.
 func heavy(bytesEach, deltas int) *packer {
 	p := newPacker()
 	base := p.object(plumbing.BlobObject, nil, make([]byte, bytesEach))
@@ -273,7 +273,7 @@ func TestMalformedPacks(t *testing.T) {
 	}
 }
 
-// Any bytes are a pack or are refused; what git accepts, we accept.
+// Any bytes are a valid pack or refused; what git accepts, index accepts.
 func FuzzIndex(f *testing.F) {
 	f.Add(heavy(10, 2).Bytes())
 	f.Fuzz(func(t *testing.T, raw []byte) {

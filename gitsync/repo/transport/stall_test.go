@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// paced gives so many bytes at a time, each time after a while.
+// paced returns that many bytes at a time, each time after a pause.
 type paced struct {
 	bytes int
 	every time.Duration
@@ -70,7 +70,8 @@ func TestStallTimer(t *testing.T) {
 	}
 }
 
-// TestStallTimerCountsWhatIsSent while an answer is waited for: a slow line takes its time.
+// TestStallTimerCountsWhatIsSent: bytes that are sent count as progress while a response is awaited, because a slow line
+// needs its time.
 func TestStallTimerCountsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

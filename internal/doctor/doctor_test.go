@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// check runs the doctor on a pipeline file and returns the results as lines: state check subject: message -> remedy. SITE is
-// in place of a server's address, and SHA of commits.
+// check runs the doctor on a pipeline file, and returns the results as lines: state check subject: message -> remedy.
+// SITE stands for a server's address, and SHA for a commit.
 func check(t *testing.T, text string, env map[string]string, change func(*doctor.Options), known ...string) []string {
 	t.Helper()
 	folder := t.TempDir()
@@ -74,7 +74,7 @@ func check(t *testing.T, text string, env map[string]string, change func(*doctor
 	return lines
 }
 
-// states are the lines without messages, for tests of some of the checks.
+// states returns the lines without messages, for tests of some of the checks.
 func states(lines []string, checks ...string) []string {
 	var out []string
 	for _, l := range lines {
@@ -135,7 +135,7 @@ func TestEverythingIsThere(t *testing.T) {
 	}
 }
 
-// TestNothingIsPushed: a session for a push that is ended without one leaves the refs and runs no hook.
+// TestNothingIsPushed: a session for a push that ends without one leaves the refs unchanged and runs no hook.
 func TestNothingIsPushed(t *testing.T) {
 	ssh := gittest.NewSSH(t)
 	r := gittest.NewRepo(t)
@@ -310,7 +310,7 @@ func TestTokensAndSecrets(t *testing.T) {
 	contains(one("sops", lines), "skipped sops spec.decryption: the keys cannot be read")
 }
 
-// TestRecipients encrypts for those that the pipeline names.
+// TestRecipients encrypts for the recipients that the pipeline names.
 func TestRecipients(t *testing.T) {
 	const age, pgp = "age: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]", "pgp: [0123456789ABCDEF0123456789ABCDEF01234567]"
 	home := t.TempDir()

@@ -21,7 +21,7 @@ func hierarchyOf(n int) *explain.Render {
 	return &out
 }
 
-// TestARenderReplacesAnother holds that a pass is explained as soon as it has ended, and that nothing old is kept.
+// TestARenderReplacesAnother: a pass is explained as soon as it has ended, and no older render is kept.
 func TestARenderReplacesAnother(t *testing.T) {
 	renders := map[string]*explain.Render{"a": hierarchyOf(2)}
 	s := NewStore(func(name string) (*explain.Render, bool) {

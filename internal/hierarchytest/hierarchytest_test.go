@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// run renders in.yaml and holds tests.yaml to it.
+// run renders in.yaml, and runs the tests of tests.yaml.
 func run(t *testing.T, archive *txtar.Archive, mode manifest.Compatibility) []Result {
 	t.Helper()
 	set := manifest.NewSet(manifest.Parse(manifest.File{Path: "in.yaml", Data: file(archive, "in.yaml")}, manifest.Options{Compatibility: mode}))
@@ -123,7 +123,7 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestSchema holds the schema to what Parse reads.
+// TestSchema compares the schema with what Parse reads.
 func TestSchema(t *testing.T) {
 	compiler := jsonschema.NewCompiler()
 	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(string(Schema)))

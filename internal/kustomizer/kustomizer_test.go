@@ -12,7 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
-// TestSchemasStayApart: work that sets schemas of its own is alone, and leaves none behind. The race detector watches.
+// TestSchemasStayApart: work that sets schemas runs alone, and its schemas are gone afterwards. The race detector
+// watches.
 func TestSchemasStayApart(t *testing.T) {
 	deployment := yaml.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}
 	var all sync.WaitGroup
@@ -36,7 +37,7 @@ func TestSchemasStayApart(t *testing.T) {
 	all.Wait()
 }
 
-// TestPanicsAreErrors: kustomize panics in places, and work goes on after it.
+// TestPanicsAreErrors: kustomize panics in places, and the work after it succeeds.
 func TestPanicsAreErrors(t *testing.T) {
 	for _, setsSchemas := range []bool{false, true} {
 		if err := kustomizer.Run(setsSchemas, func() error { panic("of kustomize") }); !fault.Is(err) {

@@ -105,7 +105,7 @@ func deliver(t *testing.T, secrets *pipelinefile.Secrets, outcomes ...fleet.Outc
 	return text.String(), o
 }
 
-// world makes outcomes of one pipeline.
+// world makes the outcomes of one pipeline.
 type world struct {
 	def fleet.Definition
 }
@@ -119,7 +119,7 @@ func newWorld(spec func(*pipeline.Spec)) *world {
 	return w
 }
 
-// pass is an outcome; the ready condition is reason, which is True for Succeeded.
+// pass makes an outcome whose ready condition has the reason; it is True for Succeeded.
 func (w *world) pass(reason, text string, change func(*fleet.Outcome)) fleet.Outcome {
 	status := metav1.ConditionFalse
 	if reason == meta.SucceededReason {
@@ -225,7 +225,7 @@ func TestAnEventUnderTheIdentityOfAFluxObject(t *testing.T) {
 	if !strings.HasPrefix(events[0].Message, "prod-eu: pushed ") {
 		t.Errorf("the message does not name the pipeline: %s", events[0].Message)
 	}
-	// notification-controller keeps what has the object's group, and takes that off.
+	// notification-controller keeps the metadata with the prefix of the object's group, and removes the prefix.
 	const group = "kustomize.toolkit.fluxcd.io/"
 	if got := events[0].Metadata[group+"originRevision"]; got != "main@sha1:"+input {
 		t.Errorf("metadata %v", events[0].Metadata)

@@ -105,7 +105,7 @@ func (h *hub) take() int {
 	return n
 }
 
-// manifest is what of an OCI manifest Flux looks at.
+// manifest has the parts of an OCI manifest that Flux reads.
 type manifest struct {
 	SchemaVersion int               `json:"schemaVersion"`
 	MediaType     string            `json:"mediaType"`
@@ -125,7 +125,7 @@ func digest(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// branch makes an output repository with one commit, and gives its reader.
+// branch makes an output repository with one commit, and returns its reader.
 func branch(t *testing.T, files map[string]string) (*gittest.Repo, *object.Reader, plumbing.Hash) {
 	t.Helper()
 	g := gittest.NewRepo(t)
@@ -235,7 +235,7 @@ func checkLayer(t *testing.T, layer []byte) {
 	}
 }
 
-// reread opens a cache of its own.
+// reread opens the repository with a cache of its own.
 func reread(t *testing.T, g *gittest.Repo) *object.Reader {
 	t.Helper()
 	r, err := repo.Open(t.TempDir(), transport.Remote{URL: g.Dir}, repo.Options{})
@@ -272,8 +272,8 @@ func TestTheSameCommitIsTheSameDigestAndIsSentOnce(t *testing.T) {
 	if digests[0] != digests[1] {
 		t.Errorf("digests %q", digests)
 	}
-	// It is the same tomorrow: nothing of today is in it. A new Go may pack otherwise: then
-	// artifacts get new digests once, and this one another value.
+	// The digest does not depend on the date. A new version of Go may compress differently: then artifacts get new
+	// digests once, and this value changes.
 	const known = "sha256:74aa1298248d844c424f9f49f6be95e123a9dac189eb7292a654b988d881d514"
 	if digests[0] != known {
 		t.Errorf("digest %s, want %s", digests[0], known)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNamed lists every place of a credential once, those that cannot be read with the reason.
+// TestNamed: every place of a credential is listed once. Those that cannot be read have the reason.
 func TestNamed(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "user", "robot\n")

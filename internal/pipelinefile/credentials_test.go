@@ -141,7 +141,8 @@ func TestCredentialsForDecryption(t *testing.T) {
 	}
 }
 
-// TestCredentialsForEncryption: the key, and rules beside the pipeline file. What is wrong is said at its field, without the key.
+// TestCredentialsForEncryption reads the key, and rules beside the pipeline file. An error is reported at its field,
+// without the key.
 func TestCredentialsForEncryption(t *testing.T) {
 	folder := t.TempDir()
 	const key = "hunter2-hunter2-hunter2-hunter2-hunter2"

@@ -16,8 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// TestDocumentedPipelinesAreValid parses every pipeline and every part of one in the manual and the
-// examples. Whole pipelines set their mode, so that who copies one gets no advice.
+// TestDocumentedPipelinesAreValid parses every pipeline, and every part of one, in the manual and the examples. Whole
+// pipelines set their mode, so that people who copy one get no advice.
 func TestDocumentedPipelinesAreValid(t *testing.T) {
 	root := filepath.Join("..", "..")
 	count := 0
@@ -55,8 +55,8 @@ func TestDocumentedPipelinesAreValid(t *testing.T) {
 	}
 }
 
-// completed makes a pipeline of a part of one: with what it requires, where the part does not say.
-// Other manifests it leaves as they are.
+// completed makes a pipeline of a part of one, with the required fields that the part lacks. It leaves other manifests as
+// they are.
 func completed(t *testing.T, block string) string {
 	t.Helper()
 	var part map[string]any
@@ -96,7 +96,7 @@ func yamlBlocks(page string) []string {
 	return blocks
 }
 
-// TestEveryFieldIsDocumented holds the table of docs/pipeline.md to the types.
+// TestEveryFieldIsDocumented compares the table of docs/pipeline.md with the types.
 func TestEveryFieldIsDocumented(t *testing.T) {
 	page := string(read(t, filepath.Join("..", "..", "docs", "pipeline.md")))
 	for _, path := range fieldPaths(reflect.TypeFor[pipeline.Spec](), "spec") {

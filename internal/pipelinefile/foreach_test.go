@@ -79,7 +79,7 @@ func TestExpandLeavesOutFoldersWithErrors(t *testing.T) {
 	}
 }
 
-// TestFoldersInEachOthersWay plays a folder that comes to want what another one has.
+// TestFoldersInEachOthersWay: a folder comes to have the output of another one.
 func TestFoldersInEachOthersWay(t *testing.T) {
 	deep := strings.Replace(eachCluster, "forEach: clusters/*", "forEach: clusters/*/*", 1)
 	both := []string{"clusters/ap/prod", "clusters/eu/prod", "clusters/eu/dev"}

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fuzzSecret is what every file and variable holds that a fuzzed pipeline names. No word that
-// a pipeline or a message has is a part of it.
+// fuzzSecret is the content of every file and variable that a fuzzed pipeline names. No word of a pipeline or of a
+// message is a part of it.
 const fuzzSecret = "zq8wv7jx9kfp"
 
 // FuzzParse parses files, expands those with forEach, and reads the credentials of all.
@@ -61,8 +61,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkFilled holds that a pipeline is ready for a pass, and stays what it is if it is checked
-// again.
+// checkFilled checks that a pipeline is ready for a pass, and that another check does not change it.
 func checkFilled(t *testing.T, p *Pipeline) {
 	t.Helper()
 	if p.each != nil {

@@ -26,14 +26,14 @@ func doc(name, branch string, more ...string) string {
 
 func after(name string) string { return "  rollout: {after: [" + name + "]}" }
 
-// step changes files and says what runs then, name at branch, and what is told.
+// step changes files, and has what runs afterwards as NAME at BRANCH, and what is reported.
 type step struct {
 	files map[string]string // an empty text deletes the file
 	runs  []string
 	tells []string // parts of the report; none: there is nothing to tell
 }
 
-// TestLoader plays what happens to the configuration of a running fleet.
+// TestLoader changes the configuration of a running fleet step by step.
 func TestLoader(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"files come, change and go": {
@@ -151,7 +151,7 @@ func change(t *testing.T, folder string, files map[string]string) {
 	}
 }
 
-// running describes what is to run.
+// running describes the pipelines that run.
 func running(defs []fleet.Definition) []string {
 	var out []string
 	for _, d := range defs {
@@ -222,7 +222,7 @@ func TestLoaderFollowsAConfigMap(t *testing.T) {
 	}
 }
 
-// TestUnreadableFilesAreKept takes a file's target away, beside what is no file at all.
+// TestUnreadableFilesAreKept removes the target of a link, beside entries that are no files.
 func TestUnreadableFilesAreKept(t *testing.T) {
 	folder, elsewhere := t.TempDir(), t.TempDir()
 	write(t, elsewhere, "a.yaml", doc("a", "a"))
@@ -259,8 +259,8 @@ func TestPipelinesThatStayAreTheSame(t *testing.T) {
 	}
 }
 
-// TestTemplatesRememberTheirFolders holds that an edit elsewhere in the file of a template
-// does not make a folder lose what it has.
+// TestTemplatesRememberTheirFolders: an edit elsewhere in the file of a template does not take an output from the folder
+// that has it.
 func TestTemplatesRememberTheirFolders(t *testing.T) {
 	folder := t.TempDir()
 	deep := strings.Replace(eachCluster, "forEach: clusters/*", "forEach: clusters/*/*", 1)

@@ -2,9 +2,8 @@ package pipelinefile
 
 import "testing"
 
-// TestBranchNamesAreTemplates: image-automation-controller#524, #938,
-// argocd-image-updater#1060. The branch, the path and the name of a pipeline are templates of the
-// folder that it is made for, so that each has proposals of its own.
+// TestBranchNamesAreTemplates: image-automation-controller#524, #938, argocd-image-updater#1060. The branch, the path and
+// the name of a pipeline are templates with the folder that it is made for, so that each folder has its own proposals.
 func TestBranchNamesAreTemplates(t *testing.T) {
 	made, found := one(t, `apiVersion: agentry.dev/v1alpha1
 kind: Pipeline

@@ -28,10 +28,10 @@ import (
 
 const ourModule = "github.com/agentry-dev/agentry/"
 
-// schemaFile is what editors read; its name is in examples and in what agentry init writes.
+// schemaFile is the file that editors read. Examples and what agentry init writes name it.
 var schemaFile = filepath.Join("..", "..", "docs", "pipeline.schema.json")
 
-// TestSchemaIsUpToDate holds the JSON Schema of pipeline files to the types that they are decoded into.
+// TestSchemaIsUpToDate compares the JSON Schema of pipeline files with the types that they are decoded into.
 func TestSchemaIsUpToDate(t *testing.T) {
 	m := schemaMaker{t: t, definitions: map[string]any{}, comments: map[string]map[string]string{}}
 	root := m.object(reflect.TypeFor[pipeline.Pipeline]())
@@ -56,7 +56,7 @@ func TestSchemaIsUpToDate(t *testing.T) {
 	}
 }
 
-// schemaMaker makes JSON Schemas of Go types, as the decoder reads them.
+// schemaMaker makes JSON Schemas of Go types in the form that the decoder reads.
 type schemaMaker struct {
 	t           *testing.T
 	definitions map[string]any
@@ -73,7 +73,7 @@ func kubernetes() map[string]reflect.Type {
 	}
 }
 
-// words are the values of types that have a few.
+// words returns the values of types that have only a few.
 func words() map[reflect.Type][]string {
 	text := func(values ...any) (out []string) {
 		for _, v := range values {
@@ -152,7 +152,7 @@ func (m *schemaMaker) object(t reflect.Type) map[string]any {
 	return out
 }
 
-// comment returns what the source of a type in one of our packages says about a field.
+// comment returns the comment of a field in the source of one of our packages.
 func (m *schemaMaker) comment(of reflect.Type, field string) string {
 	folder, isOurs := strings.CutPrefix(of.PkgPath(), ourModule)
 	if !isOurs {
@@ -190,8 +190,8 @@ func comments(t *testing.T, folder string) map[string]string {
 	return out
 }
 
-// TestPipelinesHaveTheSchema validates what is shown and tested; and with one field more, or with one value of another type,
-// none of it is valid.
+// TestPipelinesHaveTheSchema validates the pipelines of pages and tests. With one more field, or with one value of
+// another type, each is invalid.
 func TestPipelinesHaveTheSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile(schemaFile)
 	if err != nil {

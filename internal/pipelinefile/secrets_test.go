@@ -113,7 +113,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// wantTokens asks all forges, the output's last.
+// wantTokens asks all forges for their tokens, the output's last.
 func wantTokens(t *testing.T, s Secrets, want ...string) {
 	t.Helper()
 	for i, f := range append(s.Sources, s.Output) {
@@ -123,7 +123,7 @@ func wantTokens(t *testing.T, s Secrets, want ...string) {
 	}
 }
 
-// TestMissingSecretsAreReported takes each file away, and spoils it.
+// TestMissingSecretsAreReported removes each file, and then damages it.
 func TestMissingSecretsAreReported(t *testing.T) {
 	for name, want := range map[string]string{
 		"token": "forge.tokenFile|auth.passwordFile|auth.bearerTokenFile", "ca.pem": "caFile|auth.caFile", "hook": "secretFile", "user": "oci.usernameFile",
@@ -181,8 +181,8 @@ spec:
   output: {branch: environments/NAME}
 `
 
-// TestAppsShareTheirTokens holds that an app and installation is asked for one token, by all
-// pipelines, until its key is renewed; and that the cache stays the same then.
+// TestAppsShareTheirTokens: all pipelines share one token of an app and installation until its key is renewed, and the
+// cache stays the same then.
 func TestAppsShareTheirTokens(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "app.pem", appKey(t))
@@ -249,8 +249,7 @@ func TestAppsThatNobodyAsksForAreForgotten(t *testing.T) {
 	})
 }
 
-// TestTemplatesReadOnlyWhatFindsTheirFolders holds that files whose names depend on the folder
-// are not looked for without one.
+// TestTemplatesReadOnlyWhatFindsTheirFolders: files whose names depend on the folder are not read without a folder.
 func TestTemplatesReadOnlyWhatFindsTheirFolders(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "p.yaml", eachCluster)

@@ -18,7 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// fake is a fleet that stands still.
+// fake is a fleet whose state does not change.
 type fake struct {
 	pipelines []fleet.Status
 	remotes   []fleet.RemoteStatus
@@ -69,7 +69,7 @@ func untriedPipeline(name string) fleet.Status {
 	return fleet.Status{Name: name, Owned: true, Conditions: ready(metav1.ConditionUnknown, meta.ProgressingReason, "")}
 }
 
-// request is what is asked.
+// request describes a request to send.
 type request struct {
 	method, path, host, body string
 	header                   map[string]string

@@ -17,7 +17,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/explained"
 )
 
-// hierarchyOf returns what is rendered of a GrafanaAgent, an instance and n ServiceMonitors, the last of which is missed.
+// hierarchyOf returns a render of a GrafanaAgent, an instance and n ServiceMonitors. The instance does not select the
+// last one.
 func hierarchyOf(n int) *explain.Render {
 	var b strings.Builder
 	b.WriteString(`apiVersion: monitoring.grafana.com/v1alpha1

@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// choices are all ways of choosing.
+// choices returns all combinations of options.
 func choices() map[string]Options {
 	out := map[string]Options{}
 	for _, url := range []string{"https://git.example.com/a.git", "git@git.example.com:a.git", "file:///srv/a.git"} {
@@ -36,7 +36,7 @@ func choices() map[string]Options {
 	return out
 }
 
-// TestWhatIsMadeHasNoFinding reads everything with the code that is to read it.
+// TestWhatIsMadeHasNoFinding reads each file with the code that reads it in use.
 func TestWhatIsMadeHasNoFinding(t *testing.T) {
 	for name, o := range choices() {
 		files, err := o.Files()
@@ -81,7 +81,7 @@ func parses(t *testing.T, f File) {
 	}
 }
 
-// checkPipeline: the file says what was asked for, and is of the mode of today.
+// checkPipeline checks that the file has the chosen options, and the mode current.
 func checkPipeline(t *testing.T, o Options, f File) {
 	t.Helper()
 	fleet, found := pipelinefile.Parse(f.Path, f.Data)
@@ -102,7 +102,7 @@ func checkPipeline(t *testing.T, o Options, f File) {
 	}
 }
 
-// TestJobsRunWhatIsThere: the paths in jobs and in manifests of deployers are those of the files.
+// TestJobsRunWhatIsThere: the paths in jobs and in the manifests of deployers are those of the files.
 func TestJobsRunWhatIsThere(t *testing.T) {
 	for name, o := range choices() {
 		files, err := o.Files()

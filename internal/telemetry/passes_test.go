@@ -32,7 +32,7 @@ func pass(r *gitsync.Report, failed bool) Pass {
 	return Pass{Pipeline: "prod", Report: r, Failed: failed, Ended: time.UnixMilli(1767323045500), Took: 1500 * time.Millisecond}
 }
 
-// holding is a report of a pass that held this and that.
+// holding returns the report of a pass that holds these objects.
 func holding() *gitsync.Report {
 	return &gitsync.Report{
 		Diags: diag.List{{Severity: diag.Error}, {Severity: diag.Warning}, {Severity: diag.Warning}},
@@ -115,7 +115,7 @@ agentry_ready{pipeline="prod"} 0
 	}
 }
 
-// written is the file without the help texts.
+// written returns the file without the help texts.
 func written(t *testing.T, passes *Passes) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "agentry.prom")
@@ -135,7 +135,7 @@ func written(t *testing.T, passes *Passes) string {
 	return b.String()
 }
 
-// sorted are the lines of a text.
+// sorted returns the sorted lines of a text.
 func sorted(text string) []string {
 	return slices.Sorted(strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' }))
 }
@@ -165,7 +165,7 @@ func TestWriteFile(t *testing.T) {
 	alone(t, file)
 }
 
-// alone fails if anything lies beside a file: a collector might read it.
+// alone fails if there is another file beside a file: a collector might read it.
 func alone(t *testing.T, file string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(file))
@@ -177,7 +177,7 @@ func alone(t *testing.T, file string) {
 	}
 }
 
-// TestHelpSaysWhenToWorry holds the metrics to house style, and the manual to the metrics.
+// TestHelpSaysWhenToWorry checks the names and help texts of the metrics, and that the manual has them.
 func TestHelpSaysWhenToWorry(t *testing.T) {
 	manual, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
 	if err != nil {

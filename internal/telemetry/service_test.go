@@ -28,7 +28,7 @@ import (
 
 const shopURL = "https://git.example.com/shop"
 
-// still is a fleet that stands still.
+// still is a fleet whose state does not change.
 type still struct {
 	pipelines []fleet.Status
 	remotes   []fleet.RemoteStatus
@@ -44,13 +44,13 @@ func condition(kind string, status metav1.ConditionStatus) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: status}
 }
 
-// passed is the outcome of a pass that took two seconds.
+// passed returns the outcome of a pass that took two seconds.
 func passed(name string, report *gitsync.Report, err error) fleet.Outcome {
 	return fleet.Outcome{Definition: &fleet.Definition{}, Report: report, Err: err, Began: time.UnixMilli(1_000_000_500), Took: 2 * time.Second, After: fleet.Status{Name: name, Owned: true}}
 }
 
-// series are the values of all metrics of agentry that a pipeline or remote has a part in, or
-// that count something; of histograms the number of observations.
+// series returns the values of agentry's metrics with a pipeline or remote in their labels, and of counters. A histogram
+// has the number of its observations.
 func series(t *testing.T, s *Service) map[string]float64 {
 	t.Helper()
 	families, err := s.Registry().Gather()
@@ -139,8 +139,8 @@ func TestAnInputFromTheFutureHasNoLag(t *testing.T) {
 	wantValues(t, series(t, s), map[string]float64{"source_lag_seconds{pipeline=prod}": 0})
 }
 
-// TestFoldersAreNoOutput: what makes pipelines of folders renders nothing, and stands still while
-// its source does.
+// TestFoldersAreNoOutput: a pipeline that lists folders renders nothing, and makes no pass while its source does not
+// change.
 func TestFoldersAreNoOutput(t *testing.T) {
 	s := NewService("v1")
 	listed := passed("each", &gitsync.Report{Sources: []gitsync.SourceReport{{URL: shopURL, Ref: "branch main", Commit: id}}}, nil)
@@ -212,7 +212,7 @@ func TestStateOfTheFleet(t *testing.T) {
 	}
 }
 
-// full has a series of each metric.
+// full returns metrics with a series of each.
 func full(t *testing.T) *Service {
 	s := NewService("v1")
 	at := metav1.Now()
@@ -229,8 +229,7 @@ func full(t *testing.T) *Service {
 	return s
 }
 
-// TestServiceMetricsAreInTheManual holds the manual to the metrics, and the metrics to the
-// manual.
+// TestServiceMetricsAreInTheManual: the manual has all metrics, and no others.
 func TestServiceMetricsAreInTheManual(t *testing.T) {
 	manual, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
 	if err != nil {
@@ -272,8 +271,7 @@ func TestServiceMetricsAreInTheManual(t *testing.T) {
 	}
 }
 
-// documented are the labels of a metric in the manual, sorted; one that is not there has the
-// label "missing".
+// documented returns the sorted labels of a metric in the manual. A metric that is not there has the label "missing".
 func documented(manual, name string) []string {
 	_, rest, ok := strings.Cut(manual, "| `"+name)
 	text, _, closed := strings.Cut(rest, "`")

@@ -25,7 +25,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// site is a collector that takes traces, and refuses the first few.
+// site is a collector of traces, which refuses the first few.
 type site struct {
 	*httptest.Server
 	requests chan *http.Request
@@ -70,7 +70,7 @@ func decoded(req *http.Request) (*collector.ExportTraceServiceRequest, error) {
 	return &body, proto.Unmarshal(text, &body)
 }
 
-// setenv makes the environment of traces what it says, and nothing else.
+// setenv sets the environment variables of traces, and removes all others of them.
 func setenv(t *testing.T, env map[string]string) {
 	t.Helper()
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER", "OTEL_SDK_DISABLED", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"} {
@@ -198,8 +198,8 @@ func TestTracesNeedACollector(t *testing.T) {
 	}
 }
 
-// TestACollectorThatIsAwayShowsNoSecret: it is tried again, and what is logged names neither the
-// address's path nor the headers.
+// TestACollectorThatIsAwayShowsNoSecret: traces are sent again, and the log shows neither the path of the address nor the
+// headers.
 func TestACollectorThatIsAwayShowsNoSecret(t *testing.T) {
 	c := newSite(t)
 	c.refuse.Store(1)

@@ -29,7 +29,7 @@ const (
 	shop    = "git.example.com/platform/shop"
 )
 
-// world is a handler, with what it called.
+// world is a handler, and the calls that it made.
 type world struct {
 	*Handler
 	triggers, previews []string
@@ -57,7 +57,7 @@ func hooks(types ...string) []Hook {
 	return out
 }
 
-// delivery is a request to be.
+// delivery describes a request to send.
 type delivery struct {
 	method, path, body string
 	header             map[string]string
@@ -92,7 +92,7 @@ func basic(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// standard are the headers of GitLab's signing tokens.
+// standard returns the headers of GitLab's signing tokens.
 func standard(key, id string, at time.Time, body string) map[string]string {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	decoded, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(key, "whsec_"))
@@ -192,7 +192,7 @@ func TestEachTypeOfWebhook(t *testing.T) {
 	}
 }
 
-// TestAnswers is the table of the package's documentation, with what each answer leads to.
+// TestAnswers is the table in the package's documentation, with the effect of each answer.
 func TestAnswers(t *testing.T) {
 	push := func(body string) map[string]string {
 		return map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": sha(secret, body)}
@@ -245,8 +245,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestUnknownAddressesAreLikeWrongSecrets holds that the two get equal answers, and that as
-// many keys are compared for both.
+// TestUnknownAddressesAreLikeWrongSecrets: both get equal answers, after equally many comparisons of keys.
 func TestUnknownAddressesAreLikeWrongSecrets(t *testing.T) {
 	w := newWorld(0, Hook{"github", shop, [][]byte{[]byte("one"), []byte("two"), []byte("one")}})
 	header := map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": sha("a wrong one", "")}
@@ -262,7 +261,7 @@ func TestUnknownAddressesAreLikeWrongSecrets(t *testing.T) {
 	}
 }
 
-// TestReplays changes what is not signed, which is where a replay would hide.
+// TestReplays changes what is not signed, because a replay could do so too.
 func TestReplays(t *testing.T) {
 	w := newWorld(0, hooks("github", "gitlab", "azure")...)
 	github := func(id, body string) int {
@@ -342,8 +341,8 @@ func TestGitLabSignaturesHaveATime(t *testing.T) {
 	}
 }
 
-// TestAClockThatIsSet: what is remembered goes by a clock that nobody sets. What a signature dates is
-// compared with the time of day; the log says so, and a secret that is sent as it is needs no clock.
+// TestAClockThatIsSet: how long deliveries are remembered depends on a clock that nobody sets. The time in a signature is
+// compared with the time of day, and the log says so. A secret that is sent as it is needs no clock.
 func TestAClockThatIsSet(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for _, off := range []time.Duration{time.Hour, -time.Hour, year, -year} {
@@ -389,7 +388,7 @@ func TestAClockThatIsSet(t *testing.T) {
 	}
 }
 
-// TestAddresses holds that a path means the repository that a URL does.
+// TestAddresses: a path names the same repository as a URL.
 func TestAddresses(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://Git.Example.com/platform/shop.git":       shop,
@@ -407,8 +406,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// FuzzHandler sends all kinds of requests: only one that is signed triggers, and only the
-// repository in its path.
+// FuzzHandler sends all kinds of requests. Only a signed one triggers, and only the repository in its path.
 func FuzzHandler(f *testing.F) {
 	f.Add("POST", "/hook/github/"+shop, "X-Hub-Signature-256", sha(secret, "a"), "push", []byte("a"))
 	f.Add("POST", "/hook/gitlab/"+shop, "X-Gitlab-Token", secret, "Push Hook", []byte(nil))

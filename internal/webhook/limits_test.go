@@ -46,7 +46,7 @@ func TestRates(t *testing.T) {
 	})
 }
 
-// TestMapsAreBounded fills what strangers can fill.
+// TestMapsAreBounded fills the maps that strangers can fill.
 func TestMapsAreBounded(t *testing.T) {
 	w := newWorld(0)
 	for i := range maxClients + 10 {
@@ -89,7 +89,7 @@ func TestSlowBodies(t *testing.T) {
 	})
 }
 
-// deadlines does to a pipe what a connection does at a deadline.
+// deadlines gives a pipe the deadlines of a connection.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	expire *io.PipeWriter
@@ -105,7 +105,7 @@ type errDeadline struct{}
 func (errDeadline) Error() string        { return "i/o timeout" }
 func (errDeadline) Is(target error) bool { return target.Error() == "i/o timeout" }
 
-// TestSlowBodiesGiveWay holds more bodies open than may be: genuine requests are answered at once.
+// TestSlowBodiesGiveWay holds more bodies open than are read at once. Genuine requests are answered at once.
 func TestSlowBodiesGiveWay(t *testing.T) {
 	for name, client := range map[string]func(i int) string{
 		"of many clients":     func(i int) string { return fmt.Sprintf("10.0.%d.1:1", i) },
@@ -151,7 +151,7 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 	}
 }
 
-// TestTheClientWithMostBodiesGivesWay: the oldest of them, whoever comes.
+// TestTheClientWithMostBodiesGivesWay: its oldest body is given up, whoever sends the new one.
 func TestTheClientWithMostBodiesGivesWay(t *testing.T) {
 	var given []string
 	b := newBodies(4)
@@ -163,7 +163,7 @@ func TestTheClientWithMostBodiesGivesWay(t *testing.T) {
 	}
 }
 
-// TestTooLargeBodiesAreRefusedUnread, by what they say of themselves.
+// TestTooLargeBodiesAreRefusedUnread: the header Content-Length is enough.
 func TestTooLargeBodiesAreRefusedUnread(t *testing.T) {
 	w := newWorld(100, hooks("generic")...)
 	r := httptest.NewRequest(http.MethodPost, "http://h/hook/generic/"+shop, nil)

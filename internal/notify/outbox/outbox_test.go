@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// record is what was done, in its order.
+// record has the jobs that were done, in their order.
 type record struct {
 	mu   sync.Mutex
 	done []string
@@ -38,7 +38,7 @@ func (r *record) check(t *testing.T, want ...string) {
 	}
 }
 
-// run runs a box in a bubble, and gives what stops it.
+// run runs a box in a bubble of synctest, and returns the function that stops it.
 func run(t *testing.T, b *Box) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -152,7 +152,7 @@ func TestRetriesBackOffAndEnd(t *testing.T) {
 	})
 }
 
-// limited is an error that says when to come again.
+// limited is an error that says when to try again.
 type limited time.Duration
 
 func (limited) Error() string               { return "too many requests" }
@@ -216,7 +216,7 @@ func TestATryHasADeadline(t *testing.T) {
 	})
 }
 
-// TestAReplacedJobKeepsItsWaitingTime: a newer job in the place of another does not make it shorter.
+// TestAReplacedJobKeepsItsWaitingTime: a newer job waits from the time of the one that it replaces.
 func TestAReplacedJobKeepsItsWaitingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{})

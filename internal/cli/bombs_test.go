@@ -23,7 +23,7 @@ type bomb struct {
 	want  string             // in the message of the pipeline
 }
 
-// The memory that the chart gives, and what it makes Go's soft limit of it.
+// The chart's memory limit, and the soft limit of Go that the chart sets from it.
 const (
 	memoryLimit = 1 << 30
 	softLimit   = "GOMEMLIMIT=966367641"
@@ -98,8 +98,9 @@ func (b bomb) write(repo *gittest.Repo, branch string) {
 	repo.GitIn(blobs.String()+commit.String(), "fast-import", "--quiet")
 }
 
-// inMemory limits the memory of the service, where this machine allows that, and returns what it takes at most. That is the soft
-// limit and little more, because the collector uses what it may. The pages of the program do not count: the kernel drops them.
+// inMemory limits the memory of the service, where this machine allows that, and returns the most that it may take. That
+// is little more than the soft limit, because Go's collector uses all memory up to it. The pages of the program do not
+// count: the kernel drops them.
 func (w *served) inMemory() (peak func() int64) {
 	group := "/sys/fs/cgroup/memory/agentry-test-" + strconv.Itoa(w.cmd.Process.Pid)
 	limit, procs := filepath.Join(group, "memory.limit_in_bytes"), filepath.Join(group, "cgroup.procs")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// decrypted is what the Secrets of package sops's test data hold, in the ways in which something could write it.
+// decrypted has the values of the Secrets in package sops's test data, in each spelling that a program may write.
 var decrypted = []string{"first-password", base64.StdEncoding.EncodeToString([]byte("first-password")), base64.StdEncoding.EncodeToString([]byte("first-password\n"))}
 
 // sealedWorld puts decrypted values where they do not belong: by Flux's variables, by the values of a chart, and by a replacement
@@ -73,8 +73,8 @@ data: {of: "${password}"}
 `,
 }
 
-// TestNoDecryptedValueGetsOut: what is decrypted to build kustomizations and charts is in nothing that a command prints, renders,
-// commits or keeps under the secrets policy reference.
+// TestNoDecryptedValueGetsOut: under the secrets policy reference, no command prints, renders, commits or stores a value
+// that is decrypted to build kustomizations and charts.
 func TestNoDecryptedValueGetsOut(t *testing.T) {
 	testdata, err := filepath.Abs("../../inputs/sops/testdata")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// outside is a forge, and a receiver of events: it keeps what it is told, and repeats the request's header in errors.
+// outside is a forge, and a receiver of events. It records what it gets, and repeats the request's header in errors.
 type outside struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -98,8 +98,8 @@ stringData: {user: CANARY, password: CANARY}
 `
 
 // TestNoSecretOfAServiceGetsOut runs a service whose inputs, credentials and keys are secrets, with a pull request, a
-// server that refuses the password and a forge that refuses commit statuses: neither logs, pages, metrics and answers nor
-// comments and events have one of them, nor has the cache.
+// server that refuses the password and a forge that refuses commit statuses. No log, page, metric, answer, comment or
+// event contains a secret, and no file of the cache.
 func TestNoSecretOfAServiceGetsOut(t *testing.T) {
 	secrets := &canaries{forms: map[string]string{}}
 	root, around := t.TempDir(), newOutside(t)

@@ -59,8 +59,8 @@ func git(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestNoSecretGetsOutUnderSOPS makes each mistake with credentials in a pipeline that encrypts: nothing that a command prints, that a
-// folder of render has, or that is on the output branch has one of them, or one of the Secrets that are rendered.
+// TestNoSecretGetsOutUnderSOPS makes each mistake with credentials in a pipeline that encrypts. Neither the output of
+// commands, nor the folder of render, nor the output branch contains one of them, or a value of a rendered Secret.
 func TestNoSecretGetsOutUnderSOPS(t *testing.T) {
 	mistakes, folder := corpus(t, "manifests.txtar"), t.TempDir()
 	t.Chdir(folder)

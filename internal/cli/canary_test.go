@@ -16,12 +16,12 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// canaries are random secrets, and tell whether one of them got out.
+// canaries are random secrets. They find out whether one of them is in a text.
 type canaries struct {
 	forms map[string]string // to its secret
 }
 
-// placeholder is what becomes a secret in testdata: a text, a number, or base64 of a text.
+// placeholder matches what is replaced by a secret in testdata: a text, a number, or base64 of a text.
 var placeholder = regexp.MustCompile(`CANARY|CA/NARY|NUMBER|BASE64`)
 
 // hide replaces the placeholders in a text by new secrets.
@@ -51,8 +51,8 @@ func (c *canaries) hide(text string) string {
 	})
 }
 
-// add adds the forms of a part of a secret: as it is, which is how URLs and JSON have letters and digits too, in hex,
-// and in base64, where it begins at any of three places of a group.
+// add adds the forms of a part of a secret: plain, where URLs and JSON have the same letters and digits, in hex, and in
+// base64 for each of three offsets.
 func (c *canaries) add(secret, part string) {
 	c.forms[part] = secret
 	c.forms[hex.EncodeToString([]byte(part))] = secret
@@ -75,7 +75,7 @@ func (c *canaries) check(t *testing.T, where, text string) {
 	}
 }
 
-// The objects around a mistake, and the beginnings of those with one.
+// The objects around a mistake, and the beginnings of objects with one.
 const (
 	canaryAgent = `apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
@@ -127,8 +127,8 @@ func runCanary(t *testing.T, args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-// TestNoSecretOfManifestsGetsOut reads manifests with credentials in right and wrong places with each command and
-// format: nothing that is printed has a secret, and under the policy reference nothing that is rendered.
+// TestNoSecretOfManifestsGetsOut reads manifests with credentials in right and wrong places with each command and format.
+// Nothing printed contains a secret and, under the policy reference, nothing rendered does.
 func TestNoSecretOfManifestsGetsOut(t *testing.T) {
 	for _, file := range corpus(t, "manifests.txtar") {
 		t.Run(file.Name, func(t *testing.T) {

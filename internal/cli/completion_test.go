@@ -17,7 +17,7 @@ import (
 // takes matches how a command says which words a flag takes.
 var takes = regexp.MustCompile(`(?: use| is none of) (.*)\n$`)
 
-// TestChoicesAreThoseOfTheCommands asks each command what a flag takes, by giving it what no flag takes.
+// TestChoicesAreThoseOfTheCommands gives each command a wrong word for a flag: the error lists the right words.
 func TestChoicesAreThoseOfTheCommands(t *testing.T) {
 	found := 0
 	for _, c := range newApp(Env{LookupEnv: os.LookupEnv}).Commands {
@@ -63,7 +63,7 @@ func TestChoicesAreThoseOfTheCommands(t *testing.T) {
 	}
 }
 
-// TestPipelinesOfAServiceAreCompleted asks a service that runs, and one that does not.
+// TestPipelinesOfAServiceAreCompleted asks a running service, and a service that does not run.
 func TestPipelinesOfAServiceAreCompleted(t *testing.T) {
 	files := t.TempDir()
 	asked := "exits 0 agentry __complete trigger q\nstdout '^quickstart$'\nexits 0 agentry __complete status ''\nstdout '^quickstart$'\n" +

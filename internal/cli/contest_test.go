@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// TestTwoServicesWithDifferentFilesDoNotFight runs two services with pipelines of one name and branch, which read different
-// paths. The one that finds its output replaced says so and stops; one commit is made for each commit of the inputs.
+// TestTwoServicesWithDifferentFilesDoNotFight runs two services with pipelines of one name and branch, which read
+// different paths. The one whose output is replaced reports that and stops. Each input commit gets one output commit.
 func TestTwoServicesWithDifferentFilesDoNotFight(t *testing.T) {
 	first := &served{t: t, repo: gittest.NewRepo(t), config: t.TempDir(), cache: t.TempDir()}
 	first.repository, _ = first.repo.ServeHTTP(gittest.HTTPOptions{})

@@ -24,7 +24,7 @@ output, everything else to standard error, in colour only on a terminal and not 
 Flags may stand before or after the paths, and each has an environment variable.
 `
 
-// TestManualIsUpToDate holds docs/cli.md to what --help prints.
+// TestManualIsUpToDate compares docs/cli.md with what --help prints.
 func TestManualIsUpToDate(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(manualHead)
@@ -80,7 +80,7 @@ func TestExamplesWork(t *testing.T) {
 // serveExample is the command that examples start a service with.
 const serveExample = "agentry serve -f pipeline.yaml"
 
-// whileServed is a script that runs lines while a service of the quickstart runs.
+// whileServed is a script that runs commands while a service of the quickstart runs.
 func whileServed(lines string) string {
 	return "exec sh prepare.sh\ncd quickstart\nports\nexec " + serveExample + " &service&\nready\n" + lines + "kill -INT service\nwait service\n"
 }
@@ -96,7 +96,7 @@ git clone -q --bare quickstart monitoring.git
 sed -i.bak -e "s|https://git.example.com/platform/|file://$PWD/|" -e '/auth:/d' -e '/passwordEnv:/d' quickstart/pipeline.yaml
 `
 
-// TestEveryFlagHasAVariable holds the promise of the manual.
+// TestEveryFlagHasAVariable checks the promise of the manual.
 func TestEveryFlagHasAVariable(t *testing.T) {
 	for _, c := range newApp(Env{LookupEnv: os.LookupEnv}).Commands {
 		for _, f := range c.Flags {

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestHoldingPage plays docs/holding.md: each section with terminal sessions begins with the
-// files at the top of the page, committed and rendered once; then what is typed there is run,
-// and must print what stands there. With -update the page gets what was printed.
+// TestHoldingPage runs docs/holding.md. Each section with terminal sessions begins with the files at the top of the page,
+// committed and rendered once. Then the commands of the page run, and must print what the page shows. With -update the
+// page gets what they print.
 func TestHoldingPage(t *testing.T) {
 	for _, program := range []string{"git", "sed", "sh"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -64,7 +64,7 @@ func TestHoldingPage(t *testing.T) {
 	}
 }
 
-// terminal plays sessions in a folder of its own, which the page calls /srv.
+// terminal runs sessions in a folder of its own, which the page calls /srv.
 type terminal struct {
 	t   *testing.T
 	srv string
@@ -137,8 +137,7 @@ func (s *terminal) session(text string) string {
 	return out.String()
 }
 
-// run runs a command and returns what it prints. Each commit is a day younger than the one
-// before.
+// run runs a command and returns what it prints. Each commit is dated a day later than the one before.
 func (s *terminal) run(command, folder string) string {
 	s.t.Helper()
 	if strings.Contains(command, "git commit") {
@@ -178,8 +177,8 @@ func wantedCode(printed string) int {
 // pushed finds commits of the output branch in what sync prints.
 var pushed = regexp.MustCompile(`(pushed|/prod of \S+, at) [0-9a-f]{7}\b`)
 
-// anonymous takes out what differs from place to place: the folder, and commits of the output
-// branch, which name the version of agentry.
+// anonymous replaces what differs from machine to machine: the folder, and commits of the output branch, which name the
+// version of agentry.
 func (s *terminal) anonymous(printed string) string {
 	printed = strings.ReplaceAll(printed, s.srv, "/srv")
 	return pushed.ReplaceAllString(printed, "$1 "+"0c0ffee")

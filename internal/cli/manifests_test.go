@@ -9,8 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestDocumentedManifestsAreFine checks every example in the manual that has a GrafanaAgent:
-// nothing is wrong with it, and nothing is left unselected.
+// TestDocumentedManifestsAreFine checks every example in the manual that has a GrafanaAgent: it has no error, and every
+// object is selected.
 func TestDocumentedManifestsAreFine(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
 	if err != nil {

@@ -29,8 +29,8 @@ func manifests(t *testing.T, folder string) map[string]string {
 	return out
 }
 
-// TestRenderNeedsNoRepository: kargo-render#229. Into a folder of this machine, which is
-// no repository and does not become one, or to standard output.
+// TestRenderNeedsNoRepository: kargo-render#229. Rendering works into a folder outside of any repository, and to standard
+// output.
 func TestRenderNeedsNoRepository(t *testing.T) {
 	t.Parallel()
 	input, out := filepath.Join("..", "..", "examples", "quickstart"), t.TempDir()
@@ -55,8 +55,7 @@ func TestRenderNeedsNoRepository(t *testing.T) {
 	}
 }
 
-// TestRenderGivesWhatTheServicePushes: kargo#4904. What somebody renders on a laptop is,
-// byte for byte, what the service pushes.
+// TestRenderGivesWhatTheServicePushes: kargo#4904. A render on a laptop has the same bytes as the service pushes.
 func TestRenderGivesWhatTheServicePushes(t *testing.T) {
 	t.Parallel()
 	w := serveWorld(t)

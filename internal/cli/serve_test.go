@@ -150,7 +150,7 @@ func (w *served) line(message string) logLine {
 	return nil
 }
 
-// until asks the service until its pipelines are as wanted; the test's own time limit ends it.
+// until asks the service until its pipelines are as wanted, or until the time limit of the test.
 func (w *served) until(what string, good func(server.Pipelines) bool) server.Pipelines {
 	w.t.Helper()
 	for {
@@ -213,8 +213,8 @@ func (w *served) run(args ...string) (int, string) {
 	return command.ExitDone, string(out)
 }
 
-// rendered waits until the output branch of a pipeline holds a text in the agent's
-// configuration, and the service knows.
+// rendered waits until the agent's configuration on a pipeline's output branch contains a text, and the status of the
+// service says so.
 func (w *served) rendered(pipeline, text string) {
 	w.t.Helper()
 	w.until(pipeline+" has rendered "+text, func(p server.Pipelines) bool {
@@ -238,8 +238,7 @@ func (w *served) metric(series string) string {
 	return ""
 }
 
-// TestServe follows a service from its start to its end. Its interval is an hour: nothing
-// that happens here is a poll.
+// TestServe follows a service from its start to its end. Its interval is an hour, so that no poll interferes.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	w := serveWorld(t)
@@ -258,7 +257,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("%q webhooks are counted", got)
 	}
 
-	// Status and trigger, by a person.
+	// A person asks for the status, and triggers a pass.
 	code, text := w.run("status")
 	if code != command.ExitDone || !strings.Contains(text, "prod ") || !strings.Contains(text, "environments/prod@sha1:"+w.repo.Head("environments/prod")[:8]) {
 		t.Errorf("status: %d\n%s", code, text)
@@ -281,7 +280,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("status of a pipeline that is not there: %d\n%s", code, text)
 	}
 
-	// Something is held: exit code 1, with the place and the reason.
+	// An object is held: the exit code is 1, and the place and the reason are printed.
 	w.commit("wrong")
 	if code, text = w.run("trigger", "prod"); code != command.ExitFindings {
 		t.Errorf("trigger with an error in the input: %d\n%s", code, text)
@@ -313,7 +312,7 @@ func (w *served) stop() {
 	}
 }
 
-// TestServeTakesABurstOfWebhooks sends 50 pushes' worth at once: they are one or two rounds.
+// TestServeTakesABurstOfWebhooks sends the webhooks of 50 pushes at once. They make one or two rounds.
 func TestServeTakesABurstOfWebhooks(t *testing.T) {
 	t.Parallel()
 	w := serveWorld(t)
@@ -332,7 +331,7 @@ func TestServeTakesABurstOfWebhooks(t *testing.T) {
 	if got := w.hook(hookSecret, "49"); got != http.StatusOK {
 		t.Errorf("a replay got %d", got)
 	}
-	// The next pass that is asked for comes after all that the burst has led to.
+	// The next pass that is triggered comes after all passes of the burst.
 	if code, text := w.run("trigger", "prod"); code != command.ExitDone {
 		t.Fatalf("trigger: %d\n%s", code, text)
 	}
@@ -352,7 +351,7 @@ func TestServeReloads(t *testing.T) {
 	t.Parallel()
 	w := serveWorld(t)
 
-	// A bad file keeps what runs, and says so.
+	// A bad file does not stop what runs, and is reported.
 	w.write("prod.yaml", "kind: [")
 	bad := w.until("the bad file is told of", func(p server.Pipelines) bool { return len(p.Problems) > 0 })
 	if len(bad.Items) != 1 || !allReady(bad.Items) {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
-// hostile would clear a screen, end its line, and give commands to CI runners.
+// hostile is a text that would clear the screen, end its line, and give commands to CI runners.
 const hostile = "::error::a\x1b[2J\u009b2J\r\n::add-mask::b ##[group]c ##vso[task.x]d\u202ee\t"
 
 // fill sets every text in a value, and makes its lists and maps non-empty.
@@ -46,8 +46,8 @@ func fill(v reflect.Value, text string) {
 	}
 }
 
-// TestForeignTextSteersNothing prints everything with harmless and with hostile text: the lines are as many, and none
-// is a command to a terminal or a runner.
+// TestForeignTextSteersNothing prints everything with harmless and with hostile text: both have the same number of lines,
+// and none is a command to a terminal or a runner.
 func TestForeignTextSteersNothing(t *testing.T) {
 	for name, print := range map[string]func(w io.Writer, text string) error{
 		"pass": func(w io.Writer, text string) error {

@@ -128,7 +128,7 @@ func TestPrintReport(t *testing.T) {
 	}
 }
 
-// TestColorsAddNoText takes the colours away again.
+// TestColorsAddNoText: without its colours, the text is that of a print without colours.
 func TestColorsAddNoText(t *testing.T) {
 	report := &gitsync.Report{Pipeline: "prod", Held: []plan.HeldObject{{Object: manifest.ID{Kind: "Probe", Namespace: "a", Name: "b"}}}}
 	var plain, colored strings.Builder

@@ -23,7 +23,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/explained"
 )
 
-// fake is a fleet that stands still.
+// fake is a fleet whose state does not change.
 type fake struct {
 	pipelines []fleet.Status
 	defs      []*fleet.Definition
@@ -82,10 +82,10 @@ func good(name string) fleet.Status {
 	}
 }
 
-// hostile is what somebody may write into a name or a message.
+// hostile is a text that somebody may write into a name or a message.
 const hostile = `<script>alert("x")</script>`
 
-// troubled has all that pages show.
+// troubled returns a state with everything that pages show.
 func troubled() fleet.Status {
 	ago := metav1.NewTime(time.Now().Add(-time.Minute))
 	soon := metav1.NewTime(time.Now().Add(time.Hour))
@@ -124,7 +124,7 @@ func holds(t *testing.T, text string, want ...string) {
 
 var named = regexp.MustCompile(`<tr id="p-([^"]+)">`)
 
-// names are those of the rows, in their order.
+// names returns the names of the rows, in their order.
 func names(text string) string {
 	var out []string
 	for _, m := range named.FindAllStringSubmatch(text, -1) {
@@ -206,7 +206,7 @@ func TestThePageOfAPipeline(t *testing.T) {
 	holds(t, get(h, "/pipelines/prod").Body.String(), "1 more held objects: see the JSON.")
 }
 
-// TestAPageThatIsThereAlreadyIsNotSentAgain: browsers ask every few seconds.
+// TestAPageThatIsThereAlreadyIsNotSentAgain, because browsers ask every few seconds.
 func TestAPageThatIsThereAlreadyIsNotSentAgain(t *testing.T) {
 	f := &fake{pipelines: []fleet.Status{troubled()}}
 	h := f.handler(t)

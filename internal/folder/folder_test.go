@@ -187,7 +187,7 @@ func TestFileSize(t *testing.T) {
 	}
 }
 
-// TestUnreadable runs again as nobody where it was started by root, who can read everything.
+// TestUnreadable runs as the user nobody if root started it, because root can read everything.
 func TestUnreadable(t *testing.T) {
 	if os.Geteuid() == 0 {
 		asNobody(t)

@@ -112,7 +112,7 @@ func TestSourceIgnore(t *testing.T) {
 	}
 }
 
-// TestAPointerOfGitLFSIsNoSourceIgnore: what it meant to hide is elsewhere.
+// TestAPointerOfGitLFSIsNoSourceIgnore: a pointer to a .sourceignore does not contain its patterns.
 func TestAPointerOfGitLFSIsNoSourceIgnore(t *testing.T) {
 	write(t, "a.yaml: a")
 	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"

@@ -25,7 +25,7 @@ const (
 	testCommit = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
 )
 
-// exchange is a request that has to come, and its answer.
+// exchange is a request that must come, and its answer.
 type exchange struct {
 	method, target, request string
 	status                  int
@@ -33,7 +33,7 @@ type exchange struct {
 	body                    string
 }
 
-// conversation is a forge that has one conversation, in its order, and no other.
+// conversation is a forge that takes the requests of one conversation, in their order, and no others.
 type conversation struct {
 	t      *testing.T
 	server *httptest.Server
@@ -139,7 +139,7 @@ func sortQuery(t *testing.T, request string) string {
 	return at + "?" + values.Encode()
 }
 
-// decoded is JSON without what is null, empty or zero: that is how the clients differ.
+// decoded returns JSON without values that are null, empty or zero, because the clients differ in these.
 func decoded(t *testing.T, text string) any {
 	t.Helper()
 	if strings.TrimSpace(text) == "" {
@@ -158,7 +158,7 @@ func decoded(t *testing.T, text string) any {
 	return v
 }
 
-// forge is the client of a server.
+// forge returns the client of a server.
 func (c *conversation) forge(kind pipeline.ForgeType, repository string) Forge {
 	c.t.Helper()
 	return newForge(c.t, &Sites{}, Config{Type: kind, URL: c.server.URL, Repository: repository, Token: token})

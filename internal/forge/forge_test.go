@@ -13,7 +13,7 @@ import (
 
 const marker = "<!-- agentry:preview:prod-eu -->"
 
-// sites are where the conversations take place.
+// sites are the settings of the sites in the conversations.
 func sites() []struct {
 	kind       pipeline.ForgeType
 	repository string

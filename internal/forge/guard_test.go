@@ -34,7 +34,7 @@ func answering(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *atomic
 	return server, &asked
 }
 
-// each makes a client of each kind for a server, and asks for pull requests.
+// each makes a client of each kind for a server, and lists pull requests with it.
 func each(t *testing.T, url string, cfg Config, check func(t *testing.T, f Forge, err error)) {
 	t.Helper()
 	for _, s := range sites() {

@@ -11,9 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// TestNothingIsSentAfterTheRateLimit: gitops-promoter#746, argo-cd#17506. What a site still
-// allows is known, for a gauge; at its end nothing is sent until it allows more, by anybody who
-// shares the credential.
+// TestNothingIsSentAfterTheRateLimit: gitops-promoter#746, argo-cd#17506. A gauge shows how many requests a site still
+// allows. When none are left, nobody who shares the credential sends a request before the site allows more.
 func TestNothingIsSentAfterTheRateLimit(t *testing.T) {
 	left := 3
 	server, asked := answering(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -40,8 +39,8 @@ func TestNothingIsSentAfterTheRateLimit(t *testing.T) {
 	}
 }
 
-// TestRateLimitsDoNotDependOnTheLocalClock: the moment that a site names is one of the day. Our clock
-// may be wrong about that by a year, and may be set while it is waited for.
+// TestRateLimitsDoNotDependOnTheLocalClock: a site names a time of day. The local clock may be wrong by a year, and may
+// be set during the wait.
 func TestRateLimitsDoNotDependOnTheLocalClock(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for _, off := range []time.Duration{0, time.Hour, -time.Hour, year, -year} {

@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// TestAPIsAreReachedThroughTheProxy asks for hosts that only the proxy knows, over TLS with a CA of
-// their own, and without.
+// TestAPIsAreReachedThroughTheProxy asks hosts that only the proxy can reach, over TLS with their own CA, and without
+// TLS.
 func TestAPIsAreReachedThroughTheProxy(t *testing.T) {
 	answer := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Header.Get("Proxy-Authorization") != "" {

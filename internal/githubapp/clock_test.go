@@ -14,8 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/test/clocktest"
 )
 
-// dated answers as GitHub does, which has the right clock: it refuses a signature that is of the
-// future, or lasts too long from now on.
+// dated answers as GitHub does, whose clock is right: it refuses a signature with a time in the future, and one that
+// lasts too long.
 func dated(t *testing.T, calls *int) roundTripper {
 	return func(req *http.Request) (*http.Response, error) {
 		*calls++
@@ -44,8 +44,7 @@ func dated(t *testing.T, calls *int) roundTripper {
 	}
 }
 
-// TestAClockThatIsSet: tokens are had whatever our clock shows, and renewed when they end, not when
-// the clock says so.
+// TestAClockThatIsSet: tokens are issued whatever the local clock shows, and renewed when they really end.
 func TestAClockThatIsSet(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	_, text := newKey(t)

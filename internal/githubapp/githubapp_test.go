@@ -37,7 +37,7 @@ func newKey(t *testing.T) (*rsa.PrivateKey, []byte) {
 	return key, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 }
 
-// fakeAPI answers as the API does; answers are by "METHOD path", with a status in front.
+// fakeAPI answers as the API does. Its answers are by "METHOD path", and begin with a status.
 type fakeAPI struct {
 	answers map[string]string
 	key     *rsa.PublicKey
@@ -104,7 +104,7 @@ func (g *fakeAPI) verify(header string) error {
 	return nil
 }
 
-// start gives a source and the API that it asks.
+// start returns a source, and the API that it asks.
 func start(t *testing.T, cfg Config, answers map[string]string) (*Source, *fakeAPI) {
 	t.Helper()
 	key, text := newKey(t)
@@ -159,8 +159,7 @@ func TestAnInstallationThatIsGivenIsNotLookedFor(t *testing.T) {
 	}
 }
 
-// TestTheAPIIsReachedThroughTheProxy over TLS, at a host that only the proxy knows, with a CA of
-// its own.
+// TestTheAPIIsReachedThroughTheProxy asks over TLS, at a host that only the proxy can reach, with its own CA.
 func TestTheAPIIsReachedThroughTheProxy(t *testing.T) {
 	key, text := newKey(t)
 	g := &fakeAPI{key: &key.PublicKey, errs: make(chan error, 1), answers: map[string]string{
@@ -212,7 +211,7 @@ func TestATokenIsRenewedBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// roundTripper answers without a network, so that time can be made to pass.
+// roundTripper answers without a network, so that tests can let time pass.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

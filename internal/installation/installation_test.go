@@ -158,7 +158,7 @@ func TestReadRefusesWithoutQuoting(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreStable: the defaults of a template with defaults are these.
+// TestDefaultsAreStable: setting the defaults twice changes nothing.
 func TestDefaultsAreStable(t *testing.T) {
 	pod := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "a/b", Ports: []corev1.ContainerPort{{ContainerPort: 1}}}}}}
 	setPodDefaults(&pod)

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/forge"
 )
 
-// merge moves the base, and has the fleet make a pass of it.
+// merge moves the base, and makes the fleet render it.
 func (l *lab) merge(files map[string]string) (commit string) {
 	l.t.Helper()
 	commit = l.git.Commit("main", files)
@@ -18,7 +18,7 @@ func (l *lab) merge(files map[string]string) (commit string) {
 	return commit
 }
 
-// only is the watch of a lab.
+// only returns the only watch of a lab.
 func (l *lab) only() *watch {
 	l.t.Helper()
 	for _, w := range l.p.schedule.watches {
@@ -38,7 +38,7 @@ func TestPreviewsAreUpdatedWhenTheirBaseMoves(t *testing.T) {
 	}
 	l.take()
 
-	// What renders to the same is no news.
+	// A base that renders to the same changes no preview.
 	l.merge(map[string]string{"README.md": "words\n"})
 	l.round()
 	if statuses, calls := l.take(); len(statuses) != 0 || calls != 1 {
@@ -54,7 +54,7 @@ func TestPreviewsAreUpdatedWhenTheirBaseMoves(t *testing.T) {
 		t.Errorf("the comment is out of date:\n%s", text)
 	}
 
-	// The next one has to wait for its turn, whoever asks, and gets it.
+	// The next update has to wait for its turn, whoever triggers it, and gets it.
 	l.merge(map[string]string{"monitor.yaml": monitor("http")})
 	l.round()
 	if statuses, _ := l.take(); len(statuses) != 0 {
@@ -69,7 +69,7 @@ func TestPreviewsAreUpdatedWhenTheirBaseMoves(t *testing.T) {
 	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: 1 object changed")
 }
 
-// TestAPassOverOtherInputsStartsARound without waiting for the interval.
+// TestAPassOverOtherInputsStartsARound without the wait for the interval.
 func TestAPassOverOtherInputsStartsARound(t *testing.T) {
 	l := newLab(t, nil)
 	l.merge(map[string]string{"README.md": "start\n"})
@@ -91,7 +91,7 @@ func TestAPassOverOtherInputsStartsARound(t *testing.T) {
 	}
 }
 
-// TestPreviewsAreMadeAnewInTurns: a base with many pull requests does not take the machine.
+// TestPreviewsAreMadeAnewInTurns: a base with many pull requests does not occupy the machine.
 func TestPreviewsAreMadeAnewInTurns(t *testing.T) {
 	l := newLab(t, nil)
 	commit := l.merge(map[string]string{"README.md": "start\n"})

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestAPullRequestShowsWhatItWouldRender: argocd-diff-preview#142, kubriX#13. The pull
-// request on the inputs has one comment, which shows what its latest push would change of what is
-// rendered, as a diff.
+// TestAPullRequestShowsWhatItWouldRender: argocd-diff-preview#142, kubriX#13. A pull request on the inputs has one
+// comment, which shows as a diff what its newest push would change in the output.
 func TestAPullRequestShowsWhatItWouldRender(t *testing.T) {
 	l := newLab(t, nil)
 	l.sync()

@@ -111,7 +111,7 @@ func (h *hub) open(number int, from string, fork bool, files map[string]string) 
 	return head
 }
 
-// comment is the only comment of a pull request.
+// comment returns the only comment of a pull request.
 func (h *hub) comment(number int) string {
 	h.t.Helper()
 	h.mu.Lock()
@@ -122,7 +122,7 @@ func (h *hub) comment(number int) string {
 	return h.comments[number][0]["body"].(string)
 }
 
-// take gives the statuses since the last take, and the number of calls.
+// take returns the statuses since the last take, and the number of calls.
 func (h *hub) take() ([]string, int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -190,7 +190,7 @@ func newLab(t *testing.T, change func(*pipeline.Spec)) *lab {
 	return l
 }
 
-// pass tells the previewer of a pass.
+// pass reports a pass to the previewer.
 func (l *lab) pass(change func(*fleet.Outcome)) {
 	out := fleet.Outcome{Definition: &l.def, After: fleet.Status{Name: "prod-eu", Owned: true}}
 	if change != nil {
@@ -199,7 +199,7 @@ func (l *lab) pass(change func(*fleet.Outcome)) {
 	l.p.Passed(context.Background(), out)
 }
 
-// round makes the rounds that are due.
+// round runs the rounds that are due.
 func (l *lab) round() {
 	l.t.Helper()
 	l.p.Trigger("")
@@ -365,8 +365,7 @@ func TestPassiveReplicasMakeNoPreviews(t *testing.T) {
 	}
 }
 
-// TestNothingIsPublishedIfAnotherReplicaTakesOverDuringTheRender: what was begun as the holder ends in
-// silence.
+// TestNothingIsPublishedIfAnotherReplicaTakesOverDuringTheRender: the preview ends without a comment or a status.
 func TestNothingIsPublishedIfAnotherReplicaTakesOverDuringTheRender(t *testing.T) {
 	l := newLab(t, nil)
 	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
@@ -382,8 +381,7 @@ func TestNothingIsPublishedIfAnotherReplicaTakesOverDuringTheRender(t *testing.T
 	}
 }
 
-// TestAPanicEndsOnePreviewAndNothingElse: the next pull request is previewed, this one when it
-// is pushed to again.
+// TestAPanicEndsOnePreviewAndNothingElse: the next pull request is previewed, and this one after its next push.
 func TestAPanicEndsOnePreviewAndNothingElse(t *testing.T) {
 	l := newLab(t, nil)
 	var log bytes.Buffer

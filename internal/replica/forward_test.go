@@ -55,7 +55,7 @@ func TestATriggerReachesTheActiveReplica(t *testing.T) {
 	})
 }
 
-// TestATriggerForAReplicaThatIsDead reaches the next one, whether that got it itself or another one did.
+// TestATriggerForAReplicaThatIsDead reaches the next active replica, whichever replica got it.
 func TestATriggerForAReplicaThatIsDead(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a, b := pair(w)
@@ -76,8 +76,8 @@ func TestATriggerForAReplicaThatIsDead(t *testing.T) {
 	})
 }
 
-// TestATriggerWhileTheAPIServerIsAway waits in the replica that got it, also if that becomes active itself
-// or is already, or takes the Lease without knowing it.
+// TestATriggerWhileTheAPIServerIsAway waits in the replica that got it: in a passive one, in the active one, and in one
+// that becomes active without knowing.
 func TestATriggerWhileTheAPIServerIsAway(t *testing.T) {
 	for name, test := range map[string]struct{ before, during int }{
 		"none was active yet": {broken, broken}, "this one was active": {none, broken}, "answers to writes are lost": {lossy, lossy},
@@ -100,7 +100,7 @@ func TestATriggerWhileTheAPIServerIsAway(t *testing.T) {
 	}
 }
 
-// TestATriggerForAnActiveReplicaThatIsCutOff reaches the one that takes over.
+// TestATriggerForAnActiveReplicaThatIsCutOff reaches the replica that takes over.
 func TestATriggerForAnActiveReplicaThatIsCutOff(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a, b := pair(w)
@@ -113,7 +113,7 @@ func TestATriggerForAnActiveReplicaThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestABurstIsFewWrites: the last of a burst counts.
+// TestABurstIsFewWrites: the last trigger of a burst counts.
 func TestABurstIsFewWrites(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a, b := pair(w)
@@ -163,7 +163,7 @@ func TestTriggersWait(t *testing.T) {
 	})
 }
 
-// gotBy is the repositories of all triggers that reached an active replica.
+// gotBy returns the repositories of all triggers that reached an active replica.
 func gotBy(w *world) map[string]bool {
 	got := map[string]bool{}
 	w.mu.Lock()
@@ -177,8 +177,8 @@ func gotBy(w *world) map[string]bool {
 	return got
 }
 
-// TestTriggersFromAllSides: writes that get in each other's way lose nothing, nor does the end of the active
-// replica, or of one whose triggers wait.
+// TestTriggersFromAllSides: no trigger is lost in conflicting writes, or when the active replica, or one whose triggers
+// wait, ends.
 func TestTriggersFromAllSides(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		for i := range 5 {

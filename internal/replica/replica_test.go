@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// takeover is what the documentation promises.
+// takeover is the longest time of a takeover that the documentation promises.
 const takeover = 20 * time.Second
 
 func TestOneReplicaIsActive(t *testing.T) {
@@ -65,7 +65,7 @@ func TestARestartedReplicaWaitsForItsLease(t *testing.T) {
 	})
 }
 
-// TestAReplicaThatIsCutOff makes passes all the same, and publishes nothing. When it is back, it is passive.
+// TestAReplicaThatIsCutOff still makes passes, and publishes nothing. When it is back, it is passive.
 func TestAReplicaThatIsCutOff(t *testing.T) {
 	for name, kind := range map[string]int{"connections are refused": broken, "requests get no answer": frozen, "answers to writes are lost": lossy} {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestAReplicaThatIsCutOff(t *testing.T) {
 	}
 }
 
-// TestASuspendedReplica wakes up after a minute: the wall clock alone tells.
+// TestASuspendedReplica wakes up after a minute: only the wall clock shows that.
 func TestASuspendedReplica(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a := w.start("a", 0)
@@ -125,7 +125,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	})
 }
 
-// TestClocksThatAreSet change nothing.
+// TestClocksThatAreSet: setting the clocks changes nothing.
 func TestClocksThatAreSet(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for name, test := range map[string]struct {
@@ -159,8 +159,8 @@ func TestClocksThatAreSet(t *testing.T) {
 	}
 }
 
-// TestTheAPIServerIsAway: the active one goes on, nobody publishes, and afterwards all is as before, also for
-// replicas that start meanwhile.
+// TestTheAPIServerIsAway: the active replica goes on, nobody publishes, and afterwards everything is as before, also for
+// replicas that started meanwhile.
 func TestTheAPIServerIsAway(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a := w.start("a", 0)
@@ -218,7 +218,7 @@ func TestManualChangesOfTheLeaseAreHarmless(t *testing.T) {
 	})
 }
 
-// TestWrites: what replicas cost the API server while nothing happens.
+// TestWrites counts the requests of replicas to the API server while nothing happens.
 func TestWrites(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		for _, name := range []string{"a", "b", "c"} {
@@ -233,8 +233,8 @@ func TestWrites(t *testing.T) {
 	})
 }
 
-// TestRandomHistories lets replicas come, go, die, be cut off and come back, at random, and sets their
-// clocks. At no time may two publish, and one does within the promised time of the last trouble.
+// TestRandomHistories: at random, replicas start, end, die and are cut off, and their clocks are set. At no time may two
+// publish, and after the last fault one does within the promised time.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {

@@ -79,7 +79,7 @@ type client struct {
 
 var errBroken = errors.New("connection refused")
 
-// way is the way of a request or an answer: it takes some time, or does not end.
+// way is one direction between a replica and the API server: it takes some time, or never ends.
 func (c *client) way(ctx context.Context, answersWrite bool) error {
 	c.mu.Lock()
 	frozen, broken, delay := c.frozen, c.broken || answersWrite && c.lossy, time.Duration(c.random.IntN(int(30*time.Millisecond)))
@@ -102,8 +102,8 @@ func (c *client) way(ctx context.Context, answersWrite bool) error {
 	}
 }
 
-// ask makes a request with both ways. A request that arrives is carried out, whether its answer
-// arrives or not.
+// ask makes a request through both ways. The API server carries out a request that arrives, whether its answer arrives or
+// not.
 func (c *client) ask(ctx context.Context, name string, write bool, do func() (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
 	if name != "fleet" {
 		return nil, apierrors.NewForbidden(leaseResource(), name, errors.New("no"))
@@ -211,7 +211,7 @@ func (w *world) all() []*process {
 	return out
 }
 
-// What may be wrong with a replica's way to the API server.
+// The faults between a replica and the API server.
 const (
 	none = iota
 	broken
@@ -220,7 +220,7 @@ const (
 	kinds
 )
 
-// disturb makes one thing wrong, or nothing.
+// disturb sets one fault, or none.
 func (w *world) disturb(p *process, kind int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -234,7 +234,7 @@ func (w *world) disturb(p *process, kind int) {
 	}
 }
 
-// run lets time pass, and looks often whether two replicas may publish.
+// run lets time pass, and checks often that no two replicas may publish.
 func (w *world) run(d time.Duration) {
 	w.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -257,7 +257,7 @@ func (w *world) look() {
 	}
 }
 
-// until lets time pass until something is so, and tells how long that took.
+// until lets time pass until a condition holds, and returns how long that took.
 func (w *world) until(what string, limit time.Duration, so func() bool) time.Duration {
 	w.t.Helper()
 	began := time.Now()
@@ -295,7 +295,7 @@ func (w *world) any() bool {
 	return slices.ContainsFunc(w.all(), func(p *process) bool { return w.one(p)() })
 }
 
-// activeOne is the replica that is active.
+// activeOne returns the replica that is active.
 func (w *world) activeOne() *process {
 	w.t.Helper()
 	w.until("one is active", takeover, w.any)
@@ -326,7 +326,7 @@ func (e *engine) SetActive(active bool) {
 	e.set = append(e.set, active)
 }
 
-// Trigger notes what an active fleet acts on.
+// Trigger records the triggers that an active fleet acts on.
 func (e *engine) Trigger(t fleet.Trigger) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -16,9 +16,9 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// TestADamagedCacheIsRepaired: packs of the mirror are cut off, emptied, changed or deleted under the
-// running service. What it writes is right all the same, without a restart; with a cold memory it
-// reads the whole mirror for that, with a warm one what is new.
+// TestADamagedCacheIsRepaired: packs in the cache are cut off, emptied, changed or deleted while the service runs. Its
+// output stays right, without a restart. With an empty memory the service reads the whole cache for that, otherwise only
+// what is new.
 func TestADamagedCacheIsRepaired(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -100,11 +100,11 @@ func packs(t *testing.T, cache, what string) []string {
 // fullDisk tells a process of this test that its disk is full, and whose repositories to use.
 const fullDisk = "AGENTRY_TEST_FULL_DISK"
 
-// fullAt is the size that no file of it may have then.
+// fullAt is the size in bytes that no file may reach then.
 const fullAt = 40_000
 
-// TestAFullDisk runs a service whose files may not grow: the pipeline whose repository does not
-// fit says so, the other goes on, and when there is room, the first goes on by itself.
+// TestAFullDisk runs a service whose files may not grow. The pipeline whose repository does not fit reports that, the
+// other one goes on, and when there is room, the first one goes on by itself.
 func TestAFullDisk(t *testing.T) {
 	if dirs := os.Getenv(fullDisk); dirs != "" {
 		serveOnFullDisk(t, strings.Split(dirs, " "))

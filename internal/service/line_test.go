@@ -41,7 +41,7 @@ type fault struct {
 	says string
 }
 
-// faults are what remotes do that are not simply there.
+// faults are the faults of remotes that can be reached.
 func faults() []fault {
 	return []fault{
 		{"reset", func(_ io.Reader, client *net.TCPConn) { _ = client.SetLinger(0); _ = client.Close() }, "unreachable"},
@@ -106,7 +106,7 @@ func (l *line) carry(client *net.TCPConn) {
 	_, _ = io.Copy(client, server)
 }
 
-// breaks begins a fault, or ends it if it is nil, for new connections; the old ones end.
+// breaks begins a fault for new connections, or ends it if it is nil. It closes the connections that are open.
 func (l *line) breaks(f *fault) {
 	l.fault.Store(f)
 	l.cut()
@@ -158,9 +158,8 @@ func overSSH(t *testing.T, server *gittest.SSHServer, folder string) *remote {
 	return &remote{Repo: g, line: l, url: strings.Replace(server.URL(g), server.Address, l.address, 1), auth: auth}
 }
 
-// TestRemotesThatAreDownSilentOrSlow: whatever one remote does, the pipelines of the others go on;
-// its own say what is wrong in a way that a person understands, and catch up by themselves when it
-// is over, with nothing lost.
+// TestRemotesThatAreDownSilentOrSlow: whatever one remote does, the pipelines of the others go on. Its own pipelines
+// report the fault in words that people understand, and when it is over they catch up by themselves, with nothing lost.
 func TestRemotesThatAreDownSilentOrSlow(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

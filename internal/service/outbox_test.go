@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestFailedDeliveriesShowInMetricsOnly: a receiver of events that is down keeps no pipeline from being ready,
-// and metrics say that somebody is not told.
+// TestFailedDeliveriesShowInMetricsOnly: if a receiver of events is down, pipelines stay ready, and metrics show the
+// failed deliveries.
 func TestFailedDeliveriesShowInMetricsOnly(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestWhatOthersDoToOutputs: branches that are protected, deleted, edited by hand or rewritten, and
-// inputs whose history is rewritten, each of a pipeline of its own over one repository. The
-// pipelines are told of it by a trigger, as by a webhook or the next poll.
+// TestWhatOthersDoToOutputs: others protect, delete, edit or rewrite output branches, and rewrite the history of inputs.
+// Each case has a pipeline of its own over one repository. A trigger starts its pass, as a webhook or a poll would.
 func TestWhatOthersDoToOutputs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -20,8 +19,7 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 	w.start()
 	w.ready(r.Repo, "first", names...)
 
-	// The forge has come to protect a branch: nothing is lost, somebody is told what to do, and
-	// when it is done all goes on at the next commit.
+	// The forge protects a branch: nothing is lost, the status says what to do, and after that the next commit is pushed.
 	r.Hook("update", `case $1 in refs/heads/env/protected) echo "GH006: Protected branch update failed"; exit 1;; esac`)
 	before := r.Head("env/protected")
 	r.Commit("main", input("second"))
@@ -36,7 +34,7 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 	w.trigger("untouched") // lists the repository, where something has moved
 	w.ready(r.Repo, "third", names...)
 
-	// What somebody does to an output is put right, and nothing else of it is touched.
+	// A change of the output by somebody else is corrected, and no other file changes.
 	want := r.Files("env/untouched")
 	tip := r.Head("env/edited")
 	r.Git("update-ref", "-d", "refs/heads/env/deleted")
@@ -60,7 +58,7 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 		t.Errorf("nobody is told of the edit by hand: %+v", s.Findings)
 	}
 
-	// The history of the inputs is rewritten: what is there now counts, on top of what was.
+	// The history of the inputs is rewritten: the new inputs are rendered, on top of the old output.
 	tip = r.Head("env/untouched")
 	r.Git("update-ref", "refs/heads/main", "main~2")
 	r.Commit("main", input("rewritten"))
@@ -73,8 +71,8 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 	w.end()
 }
 
-// TestACommitThatIsRefusedSaysTheRemedy: nothing is written, and the condition alone tells a person
-// what to do; done, it goes on.
+// TestACommitThatIsRefusedSaysTheRemedy: nothing is written, and the condition alone says what to do. After that the
+// pipeline goes on.
 func TestACommitThatIsRefusedSaysTheRemedy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestErrorsAreShownAtThePipelineAndCounted: argo-cd#24755, #29512. What is wrong stands at the pipeline and
-// at the unit, with its place, and is counted for the whole fleet.
+// TestErrorsAreShownAtThePipelineAndCounted: argo-cd#24755, #29512. The status of the pipeline and of the unit has each
+// error with its place, and metrics count the errors of the whole fleet.
 func TestErrorsAreShownAtThePipelineAndCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

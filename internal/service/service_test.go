@@ -53,7 +53,7 @@ func options(t *testing.T, dir string, env map[string]string) Options {
 	}
 }
 
-// TestSystemdIsNotified plays the service manager: a socket, a signal to reload, the end.
+// TestSystemdIsNotified acts as systemd: a socket, a signal to reload, the end.
 func TestSystemdIsNotified(t *testing.T) {
 	dir := folder(t)
 	// The path of a socket must be short.
@@ -126,7 +126,7 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// TestSecretsOfWebhooksRotate changes the file of a secret, and takes it away.
+// TestSecretsOfWebhooksRotate changes the file of a secret, and then removes it.
 func TestSecretsOfWebhooksRotate(t *testing.T) {
 	dir := folder(t)
 	s, err := newService(options(t, dir, nil))

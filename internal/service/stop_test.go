@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// TestAStopInTheMidstOfAPush: the service is told to end while the remote thinks about a push. It
-// waits for the answer; where that takes too long it goes, and the next one finds out by itself
-// what became of the push.
+// TestAStopInTheMidstOfAPush: the service has to stop while the remote works on a push. It waits for the answer. If that
+// takes too long, it stops, and the next process finds out whether the push succeeded.
 func TestAStopInTheMidstOfAPush(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -79,8 +78,8 @@ func TestAStopInTheMidstOfAPush(t *testing.T) {
 	}
 }
 
-// TestClocksOfCommitters: commits are dated by whoever makes them, and clocks are wrong. Each input
-// is rendered when it comes, whatever its date, and the commit has the same date everywhere.
+// TestClocksOfCommitters: committers date their commits, and their clocks can be wrong. Each input commit is rendered
+// when it comes, whatever its date, and the output commit has the same date on every machine.
 func TestClocksOfCommitters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -106,8 +105,7 @@ func TestClocksOfCommitters(t *testing.T) {
 	w.end()
 }
 
-// TestALostCacheChangesNothing: a service that is started without the cache of the one before
-// makes nothing new.
+// TestALostCacheChangesNothing: a service that starts without the cache of the one before makes no commit.
 func TestALostCacheChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestPassesAreTraced runs a service with a collector: the pass that pushes has a span for each of
-// its stages. It is not parallel, as the environment is everybody's.
+// TestPassesAreTraced runs a service with a collector: the pass that pushes has a span for each of its stages. The test
+// is not parallel, because it changes the environment of the process.
 func TestPassesAreTraced(t *testing.T) {
 	got := make(chan *collector.ExportTraceServiceRequest, 100)
 	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {

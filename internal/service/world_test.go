@@ -20,13 +20,13 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// patience is how long something may take that must happen.
+// patience is how long a test waits for an event that must happen.
 const patience = 2 * time.Minute
 
-// glance is how often it is looked whether it has.
+// glance is how often a test checks whether it has happened.
 const glance = 20 * time.Millisecond
 
-// world is a service over real repositories, which is asked as its users ask it.
+// world is a service over real repositories, which tests ask as its users do.
 type world struct {
 	t              *testing.T
 	config, folder string // of pipeline files, and of what they point at
@@ -59,8 +59,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// pipeline writes the file of a pipeline that reads main of a repository and writes env/NAME
-// there, with one credential. Its interval is an hour: nothing is found by chance.
+// pipeline writes the file of a pipeline that reads main of a repository and writes env/NAME there, with one credential.
+// Its interval is an hour, so that no poll interferes.
 func (w *world) pipeline(name, url, auth string) {
 	w.t.Helper()
 	write(w.t, filepath.Join(w.config, name+".yaml"), fmt.Sprintf(`apiVersion: agentry.dev/v1alpha1
@@ -79,7 +79,7 @@ spec:
 `, name, url, auth))
 }
 
-// input is a GrafanaAgent whose configuration holds a word.
+// input is a GrafanaAgent whose configuration contains a word.
 func input(word string) map[string]string {
 	return map[string]string{"in/agent.yaml": fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
@@ -95,12 +95,12 @@ spec:
 `, word)}
 }
 
-// rendered tells whether the output of a pipeline holds a word.
+// rendered reports whether the output of a pipeline contains a word.
 func rendered(g *gittest.Repo, pipeline, word string) bool {
 	return g.Has("refs/heads/env/"+pipeline) && strings.Contains(g.Git("show", "env/"+pipeline+":shop/agent/agent-config.secret.yaml"), "http://mimir/"+word)
 }
 
-// start starts the service, which ends with the test at the latest.
+// start starts the service. It ends with the test, or earlier.
 func (w *world) start() {
 	w.t.Helper()
 	var ctx context.Context
@@ -205,7 +205,7 @@ func (w *world) trigger(names ...string) {
 	}
 }
 
-// until waits until something is so.
+// until waits until a condition holds.
 func (w *world) until(what string, is func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(glance) {
@@ -219,8 +219,8 @@ func (w *world) until(what string, is func() bool) {
 	}
 }
 
-// says waits until Ready of a pipeline is false, for a reason, with a message that holds these
-// texts, and returns its state.
+// says waits until Ready of a pipeline is false for a reason, with a message that contains these texts, and returns its
+// state.
 func (w *world) says(name, reason string, texts ...string) (s fleet.Status) {
 	w.t.Helper()
 	last := ""
@@ -236,7 +236,7 @@ func (w *world) says(name, reason string, texts ...string) (s fleet.Status) {
 	return s
 }
 
-// ready waits until pipelines are ready with what holds a word.
+// ready waits until pipelines are ready, and their output contains a word.
 func (w *world) ready(g *gittest.Repo, word string, names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -253,7 +253,7 @@ func (w *world) isReady(name string) bool {
 	return s.Condition("Ready").Status == "True"
 }
 
-// exists tells whether there is a file.
+// exists reports whether there is a file.
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil

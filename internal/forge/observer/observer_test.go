@@ -106,7 +106,7 @@ func (h *hub) pull(n int) json.RawMessage {
 	return text
 }
 
-// take gives the calls since the last take.
+// take returns the calls since the last take.
 func (h *hub) take() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,7 +115,7 @@ func (h *hub) take() []string {
 	return out
 }
 
-// world makes outcomes of a pipeline whose repository is at the hub.
+// world makes outcomes of a pipeline whose repository is on the hub.
 type world struct {
 	hub      *hub
 	def      fleet.Definition
@@ -139,7 +139,7 @@ func newWorld(t *testing.T, change func(*pipeline.Spec)) *world {
 	return w
 }
 
-// restart makes an observer that knows nothing yet.
+// restart makes another observer, which knows what the one before has reported.
 func (w *world) restart() {
 	access := &forge.Config{
 		Type: pipeline.ForgeGitHub, URL: w.hub.URL, Repository: "org/monitoring",
@@ -157,8 +157,8 @@ func (w *world) restart() {
 	}
 }
 
-// pass reports an outcome, waits until all is sent, and gives the calls. What was sent is known
-// after that, as a box can be run only once.
+// pass reports outcomes, waits until all calls are made, and returns them. Then it makes another observer, because one
+// can run only once.
 func (w *world) pass(t *testing.T, outcomes ...fleet.Outcome) []string {
 	t.Helper()
 	for _, out := range outcomes {
@@ -277,7 +277,7 @@ func proposes(spec *pipeline.Spec) {
 	spec.Output.Promotion = pipeline.Promotion{Mode: pipeline.PromotePullRequest, Title: "{{ .Pipeline }} to {{ (index .Sources 0).Commit | short }}"}
 }
 
-// proposal makes an outcome that proposes a commit on top of output.
+// proposal makes an outcome that proposes a commit on top of the output commit.
 func (w *world) proposal(commit string) fleet.Outcome {
 	return w.outcome(metav1.ConditionTrue, meta.SucceededReason, "", func(o *fleet.Outcome) {
 		o.Report.Units = []gitsync.UnitReport{
@@ -296,7 +296,7 @@ func (w *world) proposal(commit string) fleet.Outcome {
 	})
 }
 
-// changed is the difference of a StatefulSet.
+// changed returns the difference of a changed StatefulSet.
 func changed(before, after string) *difference.Difference {
 	return difference.Compare([]difference.Pair{{
 		Unit: "a/agent", ID: manifest.ID{Kind: "StatefulSet", Namespace: "a", Name: "agent"}, Before: []byte(before), After: []byte(after),

@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// TestEachPipelineHasAStatusOfItsOwn: notification-controller#194, #340, #1114. Two
-// clusters are rendered from one commit, one well and one not: both can be seen at the commit.
+// TestEachPipelineHasAStatusOfItsOwn: notification-controller#194, #340, #1114. One commit is rendered for two clusters,
+// with an error in one. The commit has a status for each.
 func TestEachPipelineHasAStatusOfItsOwn(t *testing.T) {
 	w := newWorld(t, nil)
 	other := w.def

@@ -166,7 +166,7 @@ func readAction(t *testing.T) action {
 	return a
 }
 
-// TestActionIsOne checks what GitHub asks of a composite action, and that no script is made of what others write.
+// TestActionIsOne checks what GitHub requires of a composite action, and that no text of others becomes part of a script.
 func TestActionIsOne(t *testing.T) {
 	a := readAction(t)
 	if a.Name == "" || a.Description == "" || a.Runs.Using != "composite" || len(a.Runs.Steps) != 2 {

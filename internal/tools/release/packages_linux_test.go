@@ -13,7 +13,7 @@ import (
 	"github.com/sassoftware/go-rpmutils"
 )
 
-// packaged are the files of a package, and what distinguishes it on a machine.
+// packaged returns the files that a package installs.
 func packaged() []string {
 	return []string{
 		"/etc/agentry/credentials", "/etc/agentry/pipelines",

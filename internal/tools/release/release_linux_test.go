@@ -17,8 +17,8 @@ import (
 
 const root = "../../.."
 
-// made is the folder with the files of a release for this machine, which all tests look at, and commit a clone of what it was
-// made from: somebody may commit while tests run.
+// made is the folder with the files of a release for this machine, which all tests read. commit is a clone of the commit
+// that it was made from, because somebody may commit while tests run.
 var made, commit string
 
 func TestMain(m *testing.M) { os.Exit(makeAndRun(m)) }
@@ -97,8 +97,8 @@ func TestChecksumsAreThoseOfAllFiles(t *testing.T) {
 // quickStart matches the commands of the README's first example that need nothing but the programs.
 var quickStart = regexp.MustCompile(`(?s)## Quick start\n\n` + "```sh\n(.*?)```")
 
-// TestProgramsNeedNothingElse unpacks the archive into an empty root file system without any network, and types what README.md
-// begins with.
+// TestProgramsNeedNothingElse unpacks the archive into an empty root file system without a network, and runs the first
+// commands of README.md.
 func TestProgramsNeedNothingElse(t *testing.T) {
 	empty := t.TempDir()
 	command(t, empty, "tar", "-xzf", filepath.Join(made, archiveName()))
@@ -136,7 +136,7 @@ func TestProgramsNeedNothingElse(t *testing.T) {
 	}
 }
 
-// alone runs agentry with a folder as its root, in namespaces of its own.
+// alone runs agentry in namespaces of its own, with a folder as its root.
 func alone(t *testing.T, folder string, args ...string) (string, error) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "/agentry", args...)
@@ -151,7 +151,7 @@ func alone(t *testing.T, folder string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestArchiveHoldsProgramsAndLicences also looks at what would differ from machine to machine.
+// TestArchiveHoldsProgramsAndLicences also checks what could differ from machine to machine.
 func TestArchiveHoldsProgramsAndLicences(t *testing.T) {
 	out := command(t, made, "tar", "--numeric-owner", "--utc", "-tvzf", archiveName())
 	var names []string

@@ -34,7 +34,7 @@ func (c *crashes) Fetch(_ context.Context, addr netip.AddrPort, into *bytes.Buff
 	return nil
 }
 
-// TestTheAlertNoticesACrashedIntegration within two intervals, by what the alert compares.
+// TestTheAlertNoticesACrashedIntegration: within two intervals, the values that the alert compares differ.
 func TestTheAlertNoticesACrashedIntegration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := merge.Owner{Namespace: "ns", Name: "ga"}

@@ -31,7 +31,7 @@ func (r *world) putAll(ready bool, addresses []string) {
 	r.api.Put(slice)
 }
 
-// document is the whole document, after a strict client read it.
+// document returns the whole document, after a strict client has read it.
 func (r *world) document(url string) string {
 	r.Helper()
 	response, body := r.do(http.MethodGet, url+Path)
@@ -41,7 +41,7 @@ func (r *world) document(url string) string {
 	return body
 }
 
-// byAddress are the pods of the report.
+// byAddress returns the pods of the report by their addresses.
 func (r *world) byAddress() map[netip.Addr]PodReport {
 	r.Helper()
 	out := map[netip.Addr]PodReport{}
@@ -53,7 +53,7 @@ func (r *world) byAddress() map[netip.Addr]PodReport {
 	return out
 }
 
-// asFaulty reports whether a pod is found to have its fault, after more polls than one.
+// asFaulty reports whether the report has a pod with its fault, after several polls.
 func asFaulty(f rig.Fault, p PodReport) bool {
 	switch {
 	case f.Failure != "":
@@ -64,8 +64,8 @@ func asFaulty(f rig.Fault, p PodReport) bool {
 	return p.State == poll.StateFailing || p.Failures == 0
 }
 
-// TestEveryFaultHarmsOnlyItsPod breaks a pod in each way. Whatever pods say or do not, the
-// document must not change by one byte: they did answer before.
+// TestEveryFaultHarmsOnlyItsPod breaks a pod in each way. The document must not change by one byte, because the pod
+// answered before.
 func TestEveryFaultHarmsOnlyItsPod(t *testing.T) {
 	r := newWorld(t)
 	faults := rig.Faults()
@@ -101,8 +101,8 @@ func TestEveryFaultHarmsOnlyItsPod(t *testing.T) {
 	r.until("all answer again", func() bool { return len(r.targets("")) == len(pods) })
 }
 
-// TestPodsThatAreFaultyFromTheStart has pods that never said anything else: what is good of it is
-// served. Once they are gone, so is all that they held.
+// TestPodsThatAreFaultyFromTheStart has pods that never gave another answer. The good part of it is served. Once the pods
+// are gone, so are their targets.
 func TestPodsThatAreFaultyFromTheStart(t *testing.T) {
 	r := newWorld(t)
 	r.untilTargets("")
@@ -123,7 +123,7 @@ func TestPodsThatAreFaultyFromTheStart(t *testing.T) {
 	r.until("descriptors are closed", func() bool { return openDescriptors(t) <= descriptors })
 }
 
-// openDescriptors is how many files and connections this process has open, the pods included.
+// openDescriptors returns how many files and connections this process has open, including those of the pods.
 func openDescriptors(t *testing.T) int {
 	t.Helper()
 	open, err := os.ReadDir("/proc/self/fd")

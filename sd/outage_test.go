@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
-// TestNoPartialDocumentIsServedAtTheStart has a client that asks all the time: it is told to wait, and then
-// all that there is.
+// TestNoPartialDocumentIsServedAtTheStart has a client that asks all the time. It is told to wait until the whole
+// document is there.
 func TestNoPartialDocumentIsServedAtTheStart(t *testing.T) {
 	const pods, hanging = 60, 6
 	r := newWorldOn(t, func(api *fakeapi.Server) { api.Hang(true) })
@@ -39,8 +39,8 @@ func TestNoPartialDocumentIsServedAtTheStart(t *testing.T) {
 	}
 }
 
-// TestTheAPIServerGoes goes on with what is known while the server is away or silent, and takes
-// up what changed when it is back, although the server forgot what it did in between.
+// TestTheAPIServerGoes: while the server is unreachable or silent, the aggregator keeps what it knows. When the server is
+// back, the aggregator finds the changes, although the server forgot its history.
 func TestTheAPIServerGoes(t *testing.T) {
 	for name, lose := range map[string]func(*fakeapi.Server, bool){"away": (*fakeapi.Server).Away, "silent": (*fakeapi.Server).Hang} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestTheAPIServerGoes(t *testing.T) {
 	}
 }
 
-// TestConsumersCostPodsNothing asks as many consumers do: pods are polled no more often.
+// TestConsumersCostPodsNothing has many consumers: pods are polled no more often.
 func TestConsumersCostPodsNothing(t *testing.T) {
 	r := newWorld(t)
 	r.putAll(true, numbered(5))
@@ -84,7 +84,7 @@ func TestConsumersCostPodsNothing(t *testing.T) {
 	}
 }
 
-// TestReplicasAreEqual whatever the order in which they heard of pods and their answers.
+// TestReplicasAreEqual: the order in which replicas learn of pods and answers makes no difference.
 func TestReplicasAreEqual(t *testing.T) {
 	r := newWorld(t)
 	r.putAll(true, numbered(30))

@@ -19,7 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
-// resolves is a name with these addresses; without any it has none.
+// resolves is a name with these addresses. Without any, the name does not exist.
 type resolves []string
 
 // LookupNetIP implements discover.Resolver.
@@ -44,7 +44,7 @@ func portOf(t *testing.T, server string) uint16 {
 	return netip.MustParseAddrPort(u.Host).Port()
 }
 
-// with starts another replica that knows these peers, and returns the first document it serves.
+// with starts another replica with these peers, and returns the first document that it serves.
 func (r *world) with(peers *Peers) string {
 	r.Helper()
 	sd, _ := r.replica(Options{Source: r.source(), Peers: peers})
@@ -57,7 +57,7 @@ func (r *world) with(peers *Peers) string {
 	return first
 }
 
-// silenced is a world with a replica that knows four pods, of which two do not answer any more.
+// silenced returns a world with a replica that knows four pods, two of which no longer answer.
 func silenced(t *testing.T) (r *world, known string) {
 	r = newWorld(t)
 	r.putAll(true, numbered(4))
@@ -87,7 +87,7 @@ func TestANewReplicaGetsAnswersOfSilentPodsFromAPeer(t *testing.T) {
 	}
 }
 
-// TestPeersThatMisbehave are passed over for the next one.
+// TestPeersThatMisbehave: the next peer is asked.
 func TestPeersThatMisbehave(t *testing.T) {
 	r, known := silenced(t)
 	target, err := url.Parse(r.sd.URL)
@@ -113,7 +113,7 @@ func TestPeersThatMisbehave(t *testing.T) {
 	}
 }
 
-// TestALyingPeer says of silent pods what they could not have said, and lies about others.
+// TestALyingPeer has a peer that says of silent pods what they could not have said, and lies about others.
 func TestALyingPeer(t *testing.T) {
 	r, known := silenced(t)
 	var lies []string
@@ -138,7 +138,7 @@ func TestALyingPeer(t *testing.T) {
 	}
 }
 
-// guarded serves what the world's replica does, to those with the token or the certificate.
+// guarded serves the document of the world's replica to requests with the token or the certificate.
 func (r *world) guarded(config *tls.Config, token string) uint16 {
 	r.Helper()
 	target, err := url.Parse(r.sd.URL)
@@ -165,8 +165,7 @@ func (r *world) guarded(config *tls.Config, token string) uint16 {
 	return netip.MustParseAddrPort(listener.Addr().String()).Port()
 }
 
-// TestPeersHaveOneGuard has replicas that ask for a certificate of an authority which is not
-// theirs, and for a token.
+// TestPeersHaveOneGuard has replicas that require a token, and a certificate of an authority that did not issue theirs.
 func TestPeersHaveOneGuard(t *testing.T) {
 	r, known := silenced(t)
 	ours, clients, theirs := newAuthority(t), newAuthority(t), newAuthority(t)

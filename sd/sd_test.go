@@ -47,7 +47,7 @@ func newWorld(t *testing.T, namespaces ...string) *world {
 	return newWorldOn(t, func(*fakeapi.Server) {}, namespaces...)
 }
 
-// newWorldOn prepares the API server before it is first asked.
+// newWorldOn prepares the API server before the first request.
 func newWorldOn(t *testing.T, prepare func(*fakeapi.Server), namespaces ...string) *world {
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() { noLeak(t, before) })
@@ -150,7 +150,7 @@ func (r *world) read(response *http.Response, body string) ([]strict.Group, erro
 	return strict.Read(response.StatusCode, response.Header, []byte(body))
 }
 
-// targets are those of the document, as agent/integration@address.
+// targets returns those of the document, as agent/integration@address.
 func (r *world) targets(query string) []string {
 	r.Helper()
 	response, body := r.do(http.MethodGet, r.sd.URL+Path+query)

@@ -11,8 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
-// TestPodsThatSpeakTLS has pods with certificates of their own, most of them bad, which all ask
-// for ours.
+// TestPodsThatSpeakTLS has pods with their own certificates, most of them bad. All pods require ours.
 func TestPodsThatSpeakTLS(t *testing.T) {
 	ours, theirs := newAuthority(t), newAuthority(t)
 	past := func(c *x509.Certificate) {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// resolver answers the same until it is told otherwise.
+// resolver gives the same answer until it is changed.
 type resolver struct {
 	mu    sync.Mutex
 	addrs []netip.Addr

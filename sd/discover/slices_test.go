@@ -11,8 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/test/sd/fakeapi"
 )
 
-// watching runs the watches of a test against a server. The function waits until what is found
-// is as wanted.
+// watching runs the watches of a test against a server. The function that it returns waits until the wanted pods are
+// found.
 func watching(t *testing.T, api *fakeapi.Server, namespaces ...string) func(what string, want func(Found) bool) Found {
 	t.Helper()
 	s, err := NewSlices(SlicesOptions{Config: api.Config(), Namespaces: namespaces, Log: slog.New(slog.DiscardHandler)})

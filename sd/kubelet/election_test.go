@@ -19,7 +19,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 )
 
-// slowly is a client whose writes of Endpoints take long, and are not to be called back.
+// slowly is a client whose writes of Endpoints take long, and cannot be cancelled.
 type slowly struct {
 	Core
 	takes  time.Duration
@@ -68,8 +68,7 @@ func TestTheLeaseIsGivenUpAfterTheLastWrite(t *testing.T) {
 	})
 }
 
-// TestALeaderThatLosesItsLeaseWritesNoMore: it may be that only the Lease cannot be renewed, and
-// all else could go on.
+// TestALeaderThatLosesItsLeaseWritesNoMore: perhaps only the Lease cannot be renewed, and other requests succeed.
 func TestALeaderThatLosesItsLeaseWritesNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, aNode("a", internal("10.0.0.2")))

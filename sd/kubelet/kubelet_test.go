@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What the operator makes, after Kubernetes's defaults.
+// The operator's objects, with Kubernetes's defaults.
 const (
 	operatorsService = `
 metadata:
@@ -151,9 +151,9 @@ func TestNodesAreFollowed(t *testing.T) {
 	})
 }
 
-// TestNodesAreListedInPages: the nodes of a large cluster do not fit in the memory of a small pod.
-// It is the latest version that is listed, also after the first time: pages of another are of that
-// one exactly, and the API server may have forgotten what happened since.
+// TestNodesAreListedInPages: the nodes of a large cluster do not fit in the memory of a small pod. Each list is of the
+// latest version: the pages of another version would be of exactly that one, and the API server may have forgotten what
+// happened since.
 func TestNodesAreListedInPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newWorld(t).start("one")

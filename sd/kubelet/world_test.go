@@ -28,8 +28,8 @@ import (
 
 var kubeletService = cache.ObjectName{Namespace: "default", Name: "kubelet"}
 
-// world is what the API server has. It refuses updates of what changed since it was read, as the
-// real one does and client-go's fake does not.
+// world is the state of the API server. It refuses updates of objects that changed since they were read, as the real one
+// does and client-go's fake does not.
 type world struct {
 	t       *testing.T
 	tracker k8stesting.ObjectTracker
@@ -66,8 +66,8 @@ type replica struct {
 	api  *fake.Clientset
 	log  *logged
 	stop func() // and wait for the end
-	// before sets what happens to this replica's requests before the API server sees them: it
-	// does not when that gives an error.
+	// before is called before the API server sees a request of this replica. If it returns an error, the API server does
+	// not see the request.
 	before func(func(k8stesting.Action) error)
 }
 
@@ -151,7 +151,7 @@ func (w *world) startWith(identity string, wrap func(Core) Core) *replica {
 	return r
 }
 
-// check stamps what is written, unless it was made of something old.
+// check gives a written object a version, unless it was made from an old one.
 func (w *world) check(a k8stesting.Action) (bool, runtime.Object, error) {
 	object := a.(k8stesting.CreateAction).GetObject()
 	accessor, err := meta.Accessor(object)
@@ -169,7 +169,7 @@ func (w *world) check(a k8stesting.Action) (bool, runtime.Object, error) {
 	return false, nil, nil
 }
 
-// written counts what a replica wrote of a resource.
+// written counts the writes of a replica to a resource.
 func (r *replica) written(resource string) int {
 	n := 0
 	for _, a := range r.api.Actions() {
@@ -180,7 +180,7 @@ func (r *replica) written(resource string) int {
 	return n
 }
 
-// after lets time pass, and what then is due be done.
+// after lets time pass, and waits until everything that is due is done.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -150,9 +150,8 @@ func TestHoldingKeepsTheKeysThatVanished(t *testing.T) {
 	}
 }
 
-// FuzzParse gives any bytes as the answer of one pod: the document is valid for the strictest
-// client (with -tags oracle, for the real ones), the pod names only itself, and another pod's
-// part stays.
+// FuzzParse gives any bytes as the answer of one pod. The document is valid for the strictest client (with -tags oracle,
+// for the real ones), the pod names only itself, and the other pod's part does not change.
 func FuzzParse(f *testing.F) {
 	for _, test := range groupTests() {
 		f.Add([]byte(`[` + test.group + `,` + good + `]`))

@@ -16,8 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/test/sd/strict"
 )
 
-// TestGoodGroupsAmongBadOnesAreServed makes pods that say something good among much that no client would take. What is
-// good is known from the making; it is served, to the last label, and nothing else.
+// TestGoodGroupsAmongBadOnesAreServed makes pods with some good groups among many that no client would accept. The good
+// groups are known, and are served with all their labels, and no others.
 func TestGoodGroupsAmongBadOnesAreServed(t *testing.T) {
 	served := 0
 	rounds := 400
@@ -45,7 +45,7 @@ func TestGoodGroupsAmongBadOnesAreServed(t *testing.T) {
 	}
 }
 
-// lines are the groups of a view, sorted.
+// lines returns the groups of a view, sorted.
 func lines(t *testing.T, v *View) []string {
 	t.Helper()
 	groups, err := strict.Parse([]byte(content(t, v)))
@@ -60,7 +60,7 @@ func lines(t *testing.T, v *View) []string {
 	return out
 }
 
-// randomPods are some pods with their answers, and the groups of each owner that should be served.
+// randomPods returns pods with their answers, and the groups of each owner that should be served.
 type randomPods struct {
 	random  *rand.Rand
 	owners  []Owner
@@ -93,7 +93,7 @@ func newRandomPods(seed uint64) *randomPods {
 	return w
 }
 
-// answer makes what a pod says, and notes what is good of it.
+// answer makes the answer of a pod, and records its good groups.
 func (w *randomPods) answer(from Source) []byte {
 	var groups, good []string
 	for range w.random.IntN(12) {

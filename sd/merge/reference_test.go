@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reference is what is made of an answer by encoding/json. It knows no limits.
+// reference returns what encoding/json makes of an answer. It has no limits.
 func reference(body []byte) (elements []json.RawMessage, err error) {
 	array := json.NewDecoder(bytes.NewReader(body))
 	if start, err := array.Token(); err != nil || start != json.Delim('[') {
@@ -36,7 +36,7 @@ func reference(body []byte) (elements []json.RawMessage, err error) {
 	return elements, nil
 }
 
-// referenceGroup reads an element by encoding/json.
+// referenceGroup reads an element with encoding/json.
 func referenceGroup(raw []byte) (targets []*string, labels map[string]*string, err error) {
 	if raw[0] != '{' {
 		return nil, nil, errors.New("not an object")
@@ -56,7 +56,7 @@ func referenceGroup(raw []byte) (targets []*string, labels map[string]*string, e
 	return group.Targets, group.Labels, nil
 }
 
-// ours is the same by this package.
+// ours returns the same as reference, made by this package.
 func ours(raw []byte) (targets []*string, labels map[string]*string, err error) {
 	var d decoded
 	if fault := d.read(raw); fault != nil {
@@ -79,7 +79,7 @@ func ours(raw []byte) (targets []*string, labels map[string]*string, err error) 
 	return targets, labels, nil
 }
 
-// depth is how deep the brackets of a body nest, whatever it is.
+// depth returns how deep the brackets of a body nest, valid or not.
 func depth(body []byte) (deepest int) {
 	now := 0
 	for _, c := range body {
@@ -94,7 +94,7 @@ func depth(body []byte) (deepest int) {
 	return deepest
 }
 
-// agree holds what is read against encoding/json.
+// agree compares this package with encoding/json for one body.
 func agree(t *testing.T, body []byte) {
 	t.Helper()
 	if depth(body) > maxDepth {
@@ -142,7 +142,7 @@ func agree(t *testing.T, body []byte) {
 	}
 }
 
-// oddities are answers that only a strict reader, or only a lenient one, takes.
+// oddities are answers that only a strict reader accepts, or only a lenient one.
 func oddities() []string {
 	out := []string{
 		`[{"targets":["a"],"targets":["b"]}]`, `[{"targets":["a","b"],"Targets":["c"]}]`, `[{"targets":["a"],"targets":null}]`, `[{"targets":[1],"targets":["a"]}]`,
@@ -192,7 +192,7 @@ func TestAnswersThatNestTooDeepAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzRead holds what is read of any bytes against encoding/json.
+// FuzzRead compares this package with encoding/json for any bytes.
 func FuzzRead(f *testing.F) {
 	for _, body := range oddities() {
 		f.Add([]byte(body))

@@ -26,7 +26,7 @@ type world struct {
 	mu    sync.Mutex
 	pods  map[int]func(ctx context.Context) (string, error)
 	asked map[int][]time.Time
-	// busy is how many are being asked, most how many there were.
+	// busy is how many polls run, and most how many ran at once.
 	busy, most int
 
 	reasons map[Reason]int
@@ -38,7 +38,7 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{pods: map[int]func(context.Context) (string, error){}, asked: map[int][]time.Time{}, reasons: map[Reason]int{}, drops: map[merge.Reason]int{}}
-	// One handler for all pollers of a world: its lock is what guards the text.
+	// All pollers of a world share one handler, because its lock guards the text.
 	w.logger = slog.New(slog.NewTextHandler(&w.log, nil))
 	return w
 }
@@ -88,14 +88,14 @@ func (w *world) set(n int, pod func(context.Context) (string, error)) {
 	w.pods[n] = pod
 }
 
-// asks is how often a pod was asked.
+// asks returns how often a pod was polled.
 func (w *world) asks(n int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.asked[n])
 }
 
-// runs answers with these integrations.
+// runs makes a pod answer with these integrations.
 func runs(n int, integrations ...string) func(context.Context) (string, error) {
 	groups := make([]string, len(integrations))
 	for i, name := range integrations {
@@ -123,7 +123,7 @@ func podN(n int) Pod {
 	return Pod{Owner: merge.Owner{Namespace: "ns", Name: "ga"}, Addr: address(n), Name: fmt.Sprint("pod-", n)}
 }
 
-// start runs a poller in the bubble of a test.
+// start runs a poller in the bubble of a test with synctest.
 func start(t *testing.T, w *world, change func(*Options)) *Poller {
 	o := Options{
 		Interval: 30 * time.Second, Timeout: 5 * time.Second, FirstTimeout: 2 * time.Second, Workers: 16, Scheme: "http",
@@ -146,7 +146,7 @@ func start(t *testing.T, w *world, change func(*Options)) *Poller {
 	return p
 }
 
-// seen lists what the document has, as pod/integration.
+// seen lists the targets of the document, as pod/integration.
 func seen(t *testing.T, p *Poller) []string {
 	t.Helper()
 	d := p.Document()

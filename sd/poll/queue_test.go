@@ -14,7 +14,7 @@ func slowly(pod func(context.Context) (string, error)) func(context.Context) (st
 	}
 }
 
-// TestPodsThatAnswerSlowlyDoNotStarveTheOthers has more of them than there are workers for.
+// TestPodsThatAnswerSlowlyDoNotStarveTheOthers has more slow pods than workers.
 func TestPodsThatAnswerSlowlyDoNotStarveTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -44,7 +44,7 @@ func TestPodsThatAnswerSlowlyDoNotStarveTheOthers(t *testing.T) {
 	})
 }
 
-// TestPodsThatBeginToHangDelayNoOthers is G9: five thousand pods, of which a tenth begins to hang.
+// TestPodsThatBeginToHangDelayNoOthers: a tenth of five thousand pods begins to hang.
 func TestPodsThatBeginToHangDelayNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all, hung, interval = 5000, 500, 10 * time.Second
@@ -73,8 +73,7 @@ func TestPodsThatBeginToHangDelayNoOthers(t *testing.T) {
 	})
 }
 
-// TestAPodThatStumblesIsSoonAskedAgain has so many pods beside it that hang, that the queue of those
-// that fail is minutes long.
+// TestAPodThatStumblesIsSoonAskedAgain: so many other pods hang that the queue of failing pods is minutes long.
 func TestAPodThatStumblesIsSoonAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

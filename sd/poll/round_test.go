@@ -53,7 +53,7 @@ func TestARoundEndsWhenEachPodThatAnswersWasPolled(t *testing.T) {
 	})
 }
 
-// fragment is what a pod that runs an integration says.
+// fragment is the answer of a pod that runs an integration.
 func fragment(t *testing.T, n int, integrations ...string) *merge.Fragment {
 	t.Helper()
 	text, _ := runs(n, integrations...)(t.Context())

@@ -34,7 +34,7 @@ metadata: {name: shop, namespace: one, labels: {team: a}}
 spec: {selector: {}, endpoints: [{port: web}]}
 `
 
-// explainer returns the explainer of what texts are rendered to.
+// explainer returns the explainer of a render of texts.
 func explainer(t testing.TB, opts generator.Options, texts ...string) *explain.Explainer {
 	t.Helper()
 	var results []manifest.Result
@@ -231,7 +231,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestEveryJobHasAPlace finds the jobs of all kinds of objects in what each runtime prints.
+// TestEveryJobHasAPlace finds the jobs of all kinds of objects in the text of each runtime.
 func TestEveryJobHasAPlace(t *testing.T) {
 	const logs = `apiVersion: monitoring.grafana.com/v1alpha1
 kind: LogsInstance
@@ -274,7 +274,7 @@ stringData: {logs: "[{job_name: by-hand, static_configs: [{targets: [localhost],
 	}
 }
 
-// TestShards: how many series shards can take follows from their memory, up to a million each.
+// TestShards: the memory of shards says how many series they can take, up to a million each.
 func TestShards(t *testing.T) {
 	for spec, want := range map[string]string{
 		"metrics: {":           "1 shard: each can take about 90000 active series for each GiB of its memory, which spec.resources does not limit",

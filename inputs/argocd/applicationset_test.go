@@ -96,7 +96,7 @@ func newGenerator(t *testing.T) *Generator {
 	return g
 }
 
-// TestGenerators: each generator with what Argo CD's documentation says that it gives.
+// TestGenerators checks each generator against Argo CD's documentation.
 func TestGenerators(t *testing.T) {
 	g := newGenerator(t)
 	for _, c := range []struct{ name, generators, template, want string }{
@@ -150,7 +150,7 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-// names returns the paths of the Applications. They get different names.
+// names returns the paths of the Applications, and gives them different names.
 func (g *Generator) names(t *testing.T, set map[string]any) ([]string, error) {
 	t.Helper()
 	spec, _ := set["spec"].(map[string]any)
@@ -298,7 +298,8 @@ func TestApplicationSetsAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzApplications makes Applications of any ApplicationSet without Go templates: it ends with them or a problem.
+// FuzzApplications makes the Applications of any ApplicationSet without Go templates. It ends with Applications or with a
+// problem.
 func FuzzApplications(f *testing.F) {
 	for _, spec := range []string{"generators: [{list: {elements: [{a: x}]}}]\ntemplate: {metadata: {name: '{{a}}'}, spec: {source: {path: x}}}",
 		"generators: [{matrix: {generators: [{git: {repoURL: 'https://git.example.com/fleet', directories: [{path: 'apps/*'}]}}, {clusters: {values: {a: '{{path}}'}}}]}, selector: {matchLabels: {name: x}}}]\ntemplatePatch: 'spec: {a: {$patch: delete}}'",

@@ -20,7 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// repository is a Git repository with all that Applications can be made of, and another one below other/.
+// repository is a Git repository with all kinds of sources of Applications, and another repository below other/.
 const sources = `
 -- plain/a.yaml --
 # a comment
@@ -138,7 +138,7 @@ func maker(t *testing.T, spec string) ([]manifest.Built, error) {
 
 const fleet = "repoURL: git@git.example.com:fleet.git"
 
-// TestApplications: what Argo CD's documentation says of sources.
+// TestApplications checks sources against Argo CD's documentation.
 func TestApplications(t *testing.T) {
 	to := func(source string) string {
 		return "destination: {namespace: shop}\nsource: {" + fleet + ", " + source + "}"
@@ -309,7 +309,8 @@ func TestAChartOfARepository(t *testing.T) {
 	}
 }
 
-// TestPatterns: those of directories and of Git's files match slashes by one asterisk, those of value files do not.
+// TestPatterns: one asterisk matches slashes in the patterns of directories and of Git's files, and not in those of value
+// files.
 func TestPatterns(t *testing.T) {
 	for _, c := range []struct {
 		pattern

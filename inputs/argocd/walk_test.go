@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// walked follows what the folder argocd gives. Of each root it returns its name, and its problem or the objects that it gives.
+// walked follows the folder argocd. Of each root it returns the name, and the problem or the objects.
 func walked(t *testing.T, repository fstest.MapFS, cluster string) []string {
 	t.Helper()
 	open := func() (tree.Files, func(), error) { return repository, func() {}, nil }
@@ -73,7 +73,7 @@ kind: PodMonitor
 metadata: {name: pay}
 `
 
-// TestWalks: layouts of repositories as people keep them, and what Argo CD would apply of them.
+// TestWalks has usual layouts of repositories, and what Argo CD would apply of them.
 func TestWalks(t *testing.T) {
 	const destination = "destination: {server: https://kubernetes.default.svc, namespace: shop}"
 	app := func(name, source string) string {
@@ -207,7 +207,7 @@ func TestClustersThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// TestAPathThatHoldsTooMuch is a finding at the path, and no failure of everything.
+// TestAPathThatHoldsTooMuch: this is a finding at the path, and no error of the whole walk.
 func TestAPathThatHoldsTooMuch(t *testing.T) {
 	repository := fstest.MapFS{}
 	for i := range 50 {
@@ -219,7 +219,7 @@ func TestAPathThatHoldsTooMuch(t *testing.T) {
 	}
 }
 
-// TestCirclesEnd: each Application gives another one.
+// TestCirclesEnd: each Application leads to another one.
 func TestCirclesEnd(t *testing.T) {
 	got := walked(t, files(`
 -- argocd/a.yaml --

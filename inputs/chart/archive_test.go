@@ -41,7 +41,7 @@ func TestArchivesThatAreRefused(t *testing.T) {
 	}
 }
 
-// bomb is an archive of a few hundred kilobytes that unpacks to more than the limit, in a number of files.
+// bomb returns an archive of a few hundred kilobytes that unpacks to more than the limit, in so many files.
 func bomb(t *testing.T, name string, files int64) []byte {
 	t.Helper()
 	var out bytes.Buffer

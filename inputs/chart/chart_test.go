@@ -33,7 +33,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// pack makes an archive; names are as they are.
+// pack makes an archive with exactly these names.
 func pack(t *testing.T, files ...helm.File) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -91,7 +91,7 @@ func text(data []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) } // the client may stop reading
 }
 
-// index offers versions of shop, with their digests unless these are empty.
+// index offers versions of the chart shop, with their digests unless these are empty.
 func (s *server) index(versions map[string]string) {
 	var out strings.Builder
 	out.WriteString("apiVersion: v1\nentries:\n  shop:\n")

@@ -30,7 +30,7 @@ func (s *server) publish(t *testing.T, versions ...string) map[string]Pin {
 	return pins
 }
 
-// used is what a build gets of a view.
+// used returns what a build gets from a view.
 func used(t *testing.T, e View, of Source) (Pin, string) {
 	t.Helper()
 	_, pin, err := e.Find(t.Context(), of)
@@ -88,7 +88,7 @@ func TestABookKeepsWhatIsPinned(t *testing.T) {
 	}
 }
 
-// TestAPinIsNotChangedInSilence: another archive under the name of a version that is pinned is not used, and said.
+// TestAPinIsNotChangedInSilence: another archive for a pinned version is not used, and a warning says so.
 func TestAPinIsNotChangedInSilence(t *testing.T) {
 	s, store := newServer(t), newStore(t)
 	pins := s.publish(t, "1.2.0")
@@ -118,7 +118,8 @@ func TestAPinIsNotChangedInSilence(t *testing.T) {
 	}
 }
 
-// TestARepositoryThatIsAway: a pinned chart goes on from the cache. It is asked again after a while, and not before.
+// TestARepositoryThatIsAway: a pinned chart is rendered from the cache. The repository is asked again after a while, and
+// not before.
 func TestARepositoryThatIsAway(t *testing.T) {
 	s := newServer(t)
 	pins := s.publish(t, "1.2.0")
@@ -205,7 +206,7 @@ func TestOnlyRepositoriesThatAreNamedCanBePrivate(t *testing.T) {
 	}
 }
 
-// TestANewVersionThatCannotBeHad: a registry names it, and gives other bytes. What is pinned goes on.
+// TestANewVersionThatCannotBeHad: a registry lists a version, and gives other bytes. The pinned one stays in use.
 func TestANewVersionThatCannotBeHad(t *testing.T) {
 	s, of := hub(t)
 	push(t, s, of, "1.2.0", shop(t, "1.2.0"))
@@ -231,7 +232,7 @@ func TestANewVersionThatCannotBeHad(t *testing.T) {
 	}
 }
 
-// TestAFaultIsOfItsChart: a panic while a chart is fetched does not end the process.
+// TestAFaultIsOfItsChart: a panic during the fetch of a chart does not end the process.
 func TestAFaultIsOfItsChart(t *testing.T) {
 	store := newStore(t)
 	store.lookup = func(context.Context, string, string) ([]netip.Addr, error) { panic("s3cret") }
@@ -243,7 +244,7 @@ func TestAFaultIsOfItsChart(t *testing.T) {
 	}
 }
 
-// TestASlowRepositoryDelaysNoOther: it alone waits for its answer.
+// TestASlowRepositoryDelaysNoOther: only its own charts wait for its answer.
 func TestASlowRepositoryDelaysNoOther(t *testing.T) {
 	slow, s := newServer(t), newServer(t)
 	slow.answers["/index.yaml"] = func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }
@@ -267,7 +268,7 @@ func TestASlowRepositoryDelaysNoOther(t *testing.T) {
 	<-waiting
 }
 
-// TestTheCacheIsBounded: what was used least recently goes first, also what a process left that is gone.
+// TestTheCacheIsBounded: the least recently used files are removed first, and so are those of a process that has died.
 func TestTheCacheIsBounded(t *testing.T) {
 	s := newServer(t)
 	store := newStore(t)
@@ -312,7 +313,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 	}
 }
 
-// TestProcessesShareACache: stores that fetch and prune at the same time disturb nobody.
+// TestProcessesShareACache: stores fetch and prune at the same time without errors.
 func TestProcessesShareACache(t *testing.T) {
 	s := newServer(t)
 	versions := []string{"1.0.0", "2.0.0", "3.0.0"}

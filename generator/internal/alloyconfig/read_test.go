@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
-// TestBlocksLosesNothing reads what is rendered for every fixture, and writes it again.
+// TestBlocksLosesNothing reads the configurations of every fixture, and writes them again.
 func TestBlocksLosesNothing(t *testing.T) {
 	texts := rendered(t)
 	if len(texts) < 8 {

@@ -16,8 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// TestHelmItselfRendersTheSame compares every object with what Helm's command line makes of the same chart. That is Helm 3,
-// which most people have, and the engine here is Helm 4's.
+// TestHelmItselfRendersTheSame compares every object with what Helm's command line renders from the same chart. That is
+// Helm 3, which most people have; the engine here is Helm 4's.
 func TestHelmItselfRendersTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the helm command, which takes a minute the first time: make race runs it")
@@ -74,7 +74,7 @@ func split(t *testing.T, text string) ([]helm.File, map[string]any) {
 	return slices.Delete(files, i, i+1), values
 }
 
-// oracle gives the documents that Helm's command line renders.
+// oracle returns the documents that Helm's command line renders.
 func oracle(t *testing.T, program, text string) []string {
 	t.Helper()
 	folder := t.TempDir()
@@ -106,7 +106,7 @@ func oracle(t *testing.T, program, text string) []string {
 	return strings.Split(string(out), "\n---\n")
 }
 
-// objects are the objects of YAML documents, by kind, namespace and name.
+// objects returns the objects of YAML documents by kind, namespace and name.
 func objects(t *testing.T, text string) map[string]any {
 	t.Helper()
 	out := map[string]any{}

@@ -18,7 +18,7 @@ func textsOf(data map[string]any, templates ...string) helm.Texts {
 	return out
 }
 
-// TestTexts: what Argo CD's documentation says of its templates.
+// TestTexts checks templates against Argo CD's documentation.
 func TestTexts(t *testing.T) {
 	data := map[string]any{
 		"path": map[string]any{"path": "apps/Shop_1", "segments": []any{"apps", "Shop_1"}}, "number": float64(1_500_000), "branch": "feature/Some_long.name of-a-branch",

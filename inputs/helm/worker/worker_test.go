@@ -19,7 +19,7 @@ func testLimits() helm.Limits {
 	return helm.Limits{Time: 3 * time.Second, MemoryBytes: 256 << 20, OutputBytes: 256 << 10}
 }
 
-// TestCheck renders the small chart of a worker that works, of one that says something else, and of one that is not there.
+// TestCheck renders the small chart with a worker that works, with one that gives another answer, and without one.
 func TestCheck(t *testing.T) {
 	if err := newTestWorkers(t).Check(t.Context()); err != nil {
 		t.Error(err)

@@ -138,7 +138,7 @@ func validateSecrets(field string, s Secrets) findings {
 func validateSOPS(field string, s Secrets) findings {
 	var f findings
 	if s.SOPS == nil {
-		f.check(!s.Seals(), field, "set age to the recipients of who applies the output, and hmacKeyFile: see docs/secrets.md", "is required by the policy sops")
+		f.check(!s.Seals(), field, "set age to the recipients of the program that applies the output, and hmacKeyFile: see docs/secrets.md", "is required by the policy sops")
 		return f
 	}
 	f.check(s.Seals(), field, "set secrets.policy: sops, or remove it", "has no effect without the policy sops")
@@ -149,7 +149,7 @@ func validateSOPS(field string, s Secrets) findings {
 			f.check(kind.form.MatchString(one), fmt.Sprintf("%s.%s[%d]", field, kind.name, i), "", "is not %s", kind.what)
 		}
 	}
-	f.check(all > 0 || s.SOPS.CreationRules != "", field, "set age to the recipients of who applies the output", "has no recipient")
+	f.check(all > 0 || s.SOPS.CreationRules != "", field, "set age to the recipients of the program that applies the output", "has no recipient")
 	f.check(all == 0 || s.SOPS.CreationRules == "", field+".creationRules", "list the recipients in one place", "excludes recipients beside it")
 	if s.SOPS.HMACKeyFile+s.SOPS.HMACKeyEnv == "" {
 		f.check(false, field, "openssl rand -hex 32 > hmac.key makes a key for hmacKeyFile: hmac.key", "has neither hmacKeyFile nor hmacKeyEnv")

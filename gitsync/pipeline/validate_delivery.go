@@ -25,7 +25,7 @@ func validateVerify(path string, a *Verify) findings {
 		{"pgpKeys", a.PGPKeysFile, a.PGPKeysEnv},
 	}))
 	f.check(a.AllowedSignersFile+a.AllowedSignersEnv+a.PGPKeysFile+a.PGPKeysEnv != "", path,
-		"set allowedSignersFile or pgpKeysFile; leave out verify to accept any commit", "names no keys, with which it would accept no commit")
+		"set allowedSignersFile or pgpKeysFile; leave out verify to accept any commit", "names no keys, so it would accept no commit")
 	return f
 }
 
@@ -94,12 +94,12 @@ func validateOCI(path string, o *OCI) findings {
 		return f
 	}
 	f.check(ociURLForm.MatchString(o.URL), path+".url", "write it like oci://registry.example.com/clusters/prod", "must be a repository of a registry, without a tag")
-	f.check(len(o.Tag) <= maxOCITag && ociTagForm.MatchString(o.Tag), path+".tag", "", "must be up to 128 letters, digits, dots, dashes and underscores, and start with none of dot and dash")
+	f.check(len(o.Tag) <= maxOCITag && ociTagForm.MatchString(o.Tag), path+".tag", "", "must be up to 128 letters, digits, dots, dashes and underscores, and must not start with a dot or a dash")
 	user := credential{"username", o.UsernameFile, o.UsernameEnv}
 	password := credential{"password", o.PasswordFile, o.PasswordEnv}
 	ca := credential{"ca", o.CAFile, o.CAEnv}
 	f.add(onePlace(path, []credential{user, password, ca}))
 	f.check((user.file+user.env == "") == (password.file+password.env == ""), path, "", "a user name needs a password, and a password a user name")
-	f.check(!o.Insecure || ca.file+ca.env == "", path, "leave out one of them", "insecure is without TLS, where CA certificates mean nothing")
+	f.check(!o.Insecure || ca.file+ca.env == "", path, "leave out one of them", "insecure connects without TLS, so CA certificates have no effect")
 	return f
 }

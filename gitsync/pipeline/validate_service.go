@@ -45,7 +45,7 @@ func validatePreviews(path string, s Source) findings {
 		return f
 	}
 	f.check(s.Forge != nil, path, "set forge beside it", "needs the forge, whose pull requests it is about")
-	f.check(s.Ref.branch() != "", path, "follow a branch by ref.branch", "needs a branch, as pull requests are for one")
+	f.check(s.Ref.branch() != "", path, "follow a branch by ref.branch", "needs a branch, because pull requests go into a branch")
 	f.check(*p.Comment || *p.Status, path, "leave it out", "neither writes a comment nor sets a status")
 	f.check(p.Interval.Duration >= MinPreviewInterval, path+".interval", "webhooks make it immediate", "must be at least %s", MinPreviewInterval)
 	return f

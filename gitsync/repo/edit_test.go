@@ -81,10 +81,10 @@ func TestEditTree(t *testing.T) {
 		"removal of a folder":                   {edits: map[string]string{"d/e": ""}, err: "edit d/e: is a directory"},
 		"a file below a file":                   {edits: map[string]string{"x/y": "1"}, err: "edit below x: is a file"},
 		"a file and a file below it":            {edits: map[string]string{"n": "1", "n/m": "1"}, err: "edit n: is a directory"},
-		"an absolute path":                      {edits: map[string]string{"/a": "1"}, err: "no file name in git"},
-		"a way out":                             {edits: map[string]string{"../a": "1"}, err: "no file name in git"},
-		"git's own folder":                      {edits: map[string]string{"d/.GIT/config": "1"}, err: "no file name in git"},
-		"a slash at the end":                    {edits: map[string]string{"d/": "1"}, err: "no file name in git"},
+		"an absolute path":                      {edits: map[string]string{"/a": "1"}, err: "not a file name that Git allows"},
+		"a way out":                             {edits: map[string]string{"../a": "1"}, err: "not a file name that Git allows"},
+		"git's own folder":                      {edits: map[string]string{"d/.GIT/config": "1"}, err: "not a file name that Git allows"},
+		"a slash at the end":                    {edits: map[string]string{"d/": "1"}, err: "not a file name that Git allows"},
 		"names between a file's and a folder's": {edits: map[string]string{"d.yaml": "1", "d-x": "1", "d0": "1"}, want: []string{"a.yaml", "d-x", "d.yaml", "d/b.yaml", "d/e/c.yaml", "d0", "x"}},
 	} {
 		t.Run(name, func(t *testing.T) {

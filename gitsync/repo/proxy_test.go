@@ -163,8 +163,8 @@ func TestProxiesThatCannotBe(t *testing.T) {
 	for proxy, want := range map[string]string{
 		"ftp://proxy":              "scheme",
 		"proxy:3128":               "scheme",
-		"http://":                  "more or less",
-		"http://proxy/path":        "more or less",
+		"http://":                  "must be scheme, host and port",
+		"http://proxy/path":        "must be scheme, host and port",
 		"http://u:s3cret@proxy":    "put them into auth",
 		"http://pro xy:s3cret@x\n": "cannot be parsed",
 	} {

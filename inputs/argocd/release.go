@@ -198,7 +198,7 @@ func (e env) expand(field, text string) (string, error) {
 		return e[name]
 	})
 	if revision != "" {
-		return "", refused(field, "use a value that is in Git", "$%s is another one in each commit", revision)
+		return "", refused(field, "use a value that is in Git", "$%s differs in each commit", revision)
 	}
 	return text, nil
 }

@@ -62,7 +62,7 @@ func (w View) pinOf(of Source) (as Request, pin Pin, away *Error) {
 	case pin == Pin{} && hasFailed:
 		away = f.err
 	case pin == Pin{}:
-		away = named(as, errors.New("no version of it was rendered before"))
+		away = named(as, errors.New("no version of the chart was rendered before"))
 	case v.store.Has(as, pin):
 	case hasFailed:
 		away = named(as, fmt.Errorf("version %s, which was rendered last, is not in the cache: %s", pin.Version, f.err.reason))

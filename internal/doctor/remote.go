@@ -71,7 +71,7 @@ func (e *examiner) sources(ctx context.Context, p *pipelinefile.Pipeline, creds 
 		case err != nil:
 			results = append(results, failed(checkSource, at, err.Error(), readRemedy(err, at)))
 		case ref.Commit != "":
-			results = append(results, ok(checkSource, at, a.refs.Remote()+" can be read; whether it has the commit, a pass finds out"))
+			results = append(results, ok(checkSource, at, a.refs.Remote()+" can be read; a pass finds out whether it has the commit"))
 		default:
 			results = append(results, ok(checkSource, at, fmt.Sprintf("%s has %s, at %.7s", a.refs.Remote(), ref, tip.Commit)))
 		}

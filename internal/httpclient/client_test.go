@@ -36,7 +36,7 @@ func TestConnectionsThatCannotWork(t *testing.T) {
 		"cannot be parsed":              {ProxyURL: "http://s3cret:\n"},
 		"contains a user name":          {ProxyURL: "http://s3cret@proxy"},
 		"is not supported":              {ProxyURL: "ftp://proxy"},
-		"more or less than scheme, hos": {ProxyURL: "http://proxy/s3cret"},
+		"must be scheme, host and port": {ProxyURL: "http://proxy/s3cret"},
 	} {
 		if _, err := new(Pool).Client(c, Options{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("got %v, want %q", err, want)

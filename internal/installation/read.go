@@ -59,7 +59,7 @@ func (in *Installation) add(o *unstructured.Unstructured) error {
 	}
 	id := manifest.ID{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 	if id.Kind == "" || id.Name == "" {
-		return errors.New("something in it is no object: it has no kind or no name")
+		return errors.New("an item is not an object: it has no kind or no name")
 	}
 	if in.objects[id] == nil {
 		in.objects[id] = o

@@ -15,7 +15,7 @@ func Load(file string) (*rest.Config, error) {
 	}
 	config, err := rest.InClusterConfig()
 	if errors.Is(err, rest.ErrNotInCluster) {
-		err = errors.New("this is no pod of a cluster: --kubeconfig FILE leads to one from outside")
+		err = errors.New("not a pod of a cluster: name a kubeconfig file with --kubeconfig")
 	}
 	return config, err
 }

@@ -103,7 +103,7 @@ func Build(rd *object.Reader, commit plumbing.Hash, dir, branch string) (*Artifa
 		annotationCreated: created.UTC().Format(time.RFC3339), annotationSource: from.RepoURL, annotationRevision: revision,
 	}).(v1.Image)
 	if !ok {
-		return nil, errors.New("annotations made something else of an image")
+		return nil, errors.New("adding annotations did not return an image")
 	}
 	return &Artifact{Image: annotated, Input: from.DrySHA, Output: commit.String()}, nil
 }

@@ -170,7 +170,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 }
 
 // errOutOfTime is the error of a right signature whose time differs from now by more than [MaxClockSkew].
-var errOutOfTime = errors.New("the time that is signed is not now")
+var errOutOfTime = errors.New("the signed time is too old or in the future")
 
 // check reads the body to its end and compares the signature with all keys.
 func (h *Handler) check(w http.ResponseWriter, r *http.Request, limit int64, signature kind.Signature, keys []key) (digest [sha256.Size]byte, genuine bool, err error) {

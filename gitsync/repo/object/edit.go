@@ -91,7 +91,7 @@ type node struct {
 func (n *node) at(name string) (*node, error) {
 	for part := range strings.SplitSeq(name, "/") {
 		if !isName(part) || strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
-			return nil, fmt.Errorf("%q is no file name in git", part)
+			return nil, fmt.Errorf("%q is not a file name that Git allows", part)
 		}
 		child := n.children[part]
 		if child == nil {

@@ -72,7 +72,7 @@ func (a Auth) validate() error {
 	}
 	switch {
 	case kinds > 1:
-		return errors.New("auth holds more than one of a password, a bearer token and a source of tokens")
+		return errors.New("auth holds more than one of a password, a bearer token and a token source")
 	case len(a.SSHPassphrase) > 0 && len(a.SSHKey) == 0:
 		return errors.New("auth holds an ssh passphrase without an ssh key")
 	}
@@ -127,7 +127,7 @@ func (r Remote) CacheKey() (string, error) {
 	}
 	a := r.Auth
 	if a.Identity == "" && a.Token != nil {
-		return "", fmt.Errorf("%s: auth holds a source of tokens and no identity", at)
+		return "", fmt.Errorf("%s: auth holds a token source and no identity", at)
 	}
 	id := struct {
 		URL  string

@@ -183,16 +183,10 @@ func (e Env) configuration(text []byte, found diag.List) error {
 
 // readFile reads a file that a flag names.
 func (e Env) readFile(name string) ([]byte, error) {
-	in := e.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
+	if name == "-" {
+		return io.ReadAll(io.LimitReader(e.Stdin, pipelinefile.MaxFileBytes+1))
 	}
-	return io.ReadAll(io.LimitReader(in, pipelinefile.MaxFileBytes+1))
+	return readPipelineFile(name)
 }
 
 func cacheDir(name string) (string, error) {

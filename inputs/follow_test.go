@@ -128,7 +128,7 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 			app + "  clusters/prod/apps.yaml:5:3: error[build-refused]: spec.sourceRef: nothing says where GitRepository/flux-system/other is\n" + own},
 		"two that differ": {kustomization("all", "path: ./more") + kustomization("apps", "path: ./none") + "-- more/a.yaml --\n" + strings.SplitAfterN(kustomization("apps", "path: ./apps"), "\n", 2)[1],
 			"clusters/prod/all.yaml (Kustomization/flux-system/all)\n" + app + "  clusters/prod/apps.yaml:6:3: error[build-failed]: spec.path: the folder none is not in the repository\n" + own +
-				"more/a.yaml (Kustomization/flux-system/apps) again\n  more/a.yaml:1:1: error[build-refused]: is there twice, and another one is at clusters/prod/apps.yaml:1\n"},
+				"more/a.yaml (Kustomization/flux-system/apps) again\n  more/a.yaml:1:1: error[build-refused]: is defined twice: the other one is at clusters/prod/apps.yaml:1\n"},
 		"a circle": {kustomization("a", "path: ./circle") + "-- circle/b.yaml --\n" + strings.SplitAfterN(kustomization("b", "path: ./clusters/prod"), "\n", 2)[1],
 			"circle/b.yaml (Kustomization/flux-system/b)\nclusters/prod/a.yaml (Kustomization/flux-system/a)\n" + own},
 		"a field of the wrong type": {kustomization("apps", "path: {}"), app + "  clusters/prod/apps.yaml:4:1: error[build-refused]: spec: a field has a value of the wrong type\n" + own},

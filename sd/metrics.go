@@ -96,10 +96,10 @@ func described() descriptions {
 		ready:    describe("ready", "Whether there is a document, 0 or 1. Worry when it stays 0: consumers find nothing new, and after a restart of theirs nothing at all."),
 		pods:     describe("pods", "Pods by state: new (not tried yet), good, empty (answered, without targets), failing (the last good answer is kept). Worry when failing stays above 0.", "state"),
 		targets:  describe("targets", "Targets in the document. Worry when it falls by much."),
-		bytes:    describe("document_bytes", "Size of the document, which each consumer reads in full. Worry near --max-document-bytes."),
+		bytes:    describe("document_bytes", "Size of the document, which each consumer reads whole. Worry near --max-document-bytes."),
 		oldest:   describe("oldest_good_answer_seconds", "Age of the oldest answer in the document. Worry above some minutes: that pod does not answer any more."),
 		watches:  describe("watches", "Watched namespaces, or names in DNS, by state: waiting, good, forbidden, failing. Worry when forbidden is not 0, or failing stays.", "state"),
-		heard:    describe("watch_last_event_seconds", "Time since the watch that was silent for longest said anything. The API server speaks about every minute. Worry above some minutes: pods that come and go are not noticed."),
+		heard:    describe("watch_last_event_seconds", "Age of the last message of the watch that has been silent longest. The API server sends one about every minute. Worry above some minutes: new and removed pods are not noticed."),
 		expected: describe("integrations_expected", "Targets that the pods of a GrafanaAgent should list, by integration.", "namespace", "grafanaagent", "integration"),
 		seen:     describe("integrations_seen", "Targets that the last good answers of the pods of a GrafanaAgent list, of the integrations that are expected. Worry when it stays below agentry_sd_integrations_expected: agents do not list integrations that crashed.", "namespace", "grafanaagent", "integration"),
 	}

@@ -106,7 +106,7 @@ func (m *memory) recall(ctx context.Context, pods []poll.Pod) []*merge.Fragment 
 		peer := netip.AddrPortFrom(addr.Unmap(), m.peers.Port)
 		fragments, err := m.ask(ctx, peer, pods)
 		if err != nil {
-			m.log.Info("peer does not help", "addr", peer, "err", err)
+			m.log.Info("a peer has no answer of these pods", "addr", peer, "err", err)
 			continue
 		}
 		m.log.Info("asked a peer for pods that do not answer", "addr", peer, "pods", len(pods), "known", known(fragments))

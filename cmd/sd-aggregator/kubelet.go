@@ -46,7 +46,7 @@ func kubeletFlags() []cli.Flag {
 	all := []cli.Flag{
 		&cli.StringFlag{Name: "service", Usage: "`NAMESPACE/NAME` of the Service and its Endpoints, as --kubelet-service of the Grafana Agent Operator"},
 		&cli.StringFlag{Name: "admin-listen", Value: ":8081", Usage: "`ADDRESS` for /healthz, /readyz and /metrics, without TLS"},
-		&cli.StringFlag{Name: "kubeconfig", Usage: "`FILE` that says how to reach the API server; without it, as a pod of the cluster"},
+		&cli.StringFlag{Name: "kubeconfig", Usage: "kubeconfig `FILE` for the API server; without it, as a pod of the cluster"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
 	}
 	for _, f := range all {

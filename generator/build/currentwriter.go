@@ -89,7 +89,7 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 		w.wrong(diag.AuthConflict, ".azureAd", "at most one of managedIdentity and oauth may be set: the agent refuses both together")
 	case m != nil && (m.ClientID == nil || *m.ClientID == ""):
 		w.wrong(diag.NeedsNewerPrometheus, ".azureAd.managedIdentity.clientId",
-			"is missing, and no Grafana Agent does without: an identity of the system came with Prometheus 3.5.0, and the agent's is 2.48.1")
+			"is missing, and every Grafana Agent needs it: the system-assigned identity came with Prometheus 3.5.0, and the agent has 2.48.1")
 	case m != nil:
 		id("managedIdentity.clientId", *m.ClientID)
 		out.ManagedIdentity = *m.ClientID

@@ -126,7 +126,7 @@ func outputCodes() []CodeInfo {
 			Code:    OutputContested,
 			Summary: "Another pipeline, or another specification of this one, writes to the same place of the same branch.",
 			Help: "Nothing is written, because the two would replace each other's output for ever. Run the pipeline in one place, or give one of them another branch or path. " +
-				"If this one was renamed, or shall take the branch over, set `output.adopt: true`.",
+				"If this one was renamed, or is to take over the branch, set `output.adopt: true`.",
 		},
 		{
 			Code:    AdoptionCollision,

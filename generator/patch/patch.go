@@ -100,7 +100,7 @@ func New(all All, at func(field string) Place) (*Changes, []*FieldError) {
 		return nil
 	})
 	if err != nil {
-		wrong = append(wrong, &FieldError{Field: "patches", Message: "kustomize's library stops at them by a fault of its own"})
+		wrong = append(wrong, &FieldError{Field: "patches", Message: "kustomize's library crashes on them"})
 	}
 	return out, wrong
 }
@@ -132,7 +132,7 @@ func (c *Changes) Apply(id manifest.ID, text []byte, check Check) Result {
 		return nil
 	})
 	if err != nil {
-		out.Diags = diag.List{c.entries[0].found(id, failure("kustomize's library stops by a fault of its own"))}
+		out.Diags = diag.List{c.entries[0].found(id, failure("kustomize's library crashes on it"))}
 	}
 	return out
 }

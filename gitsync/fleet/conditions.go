@@ -55,7 +55,7 @@ func conditions(in inputs) []condition {
 	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
 	switch {
 	case in.elsewhere:
-		return ready(unknown, ReasonElsewhere, "another replica makes the passes, or none does yet").and()
+		return ready(unknown, ReasonElsewhere, "another replica makes the passes, or no replica does yet").and()
 	case in.refused != "":
 		return ready(no, meta.FailedReason, in.refused).and(stalled(meta.FailedReason, in.refused))
 	case in.suspended:

@@ -32,7 +32,7 @@ func validateForEach(pattern string) findings {
 	_, err := path.Match(pattern, "")
 	f.check(err == nil, at, "", "is not a pattern: a bracket is not closed, or a backslash ends it")
 	f.check(!strings.Contains(pattern, "**"), at, "write one * for each level, such as clusters/*/*", "must not hold **")
-	f.check(strings.ContainsAny(pattern, "*?["), at, "write it like clusters/*, or leave out forEach", "matches one folder only")
+	f.check(strings.ContainsAny(pattern, "*?["), at, "write it like clusters/*, or leave out forEach", "matches only one folder")
 	f.check(path.Clean(pattern) == pattern && pattern != ".", at, "write it like clusters/*", "must be a clean path, relative to the repository's root")
 	f.add(validateRepositoryPath(at, pattern))
 	return f

@@ -120,7 +120,7 @@ func validateSecrets(field string, s Secrets) findings {
 		at := fmt.Sprintf("%s.rules[%d]", field, i)
 		oneOf(&f, at+".policy", r.Policy, policies)
 		patterns := slices.Concat(r.Match.Namespaces, r.Match.Names, r.Match.Types)
-		f.check(len(patterns) > 0, at+".match", "set namespaces, names or types; a policy for all Secrets is secrets.policy", "matches every Secret")
+		f.check(len(patterns) > 0, at+".match", "set namespaces, names or types; secrets.policy is the policy for all others", "matches every Secret")
 		for _, pattern := range patterns {
 			_, err := path.Match(pattern, "")
 			f.check(err == nil && pattern != "", at+".match", "use * for any text", "%q is not a pattern", pattern)

@@ -142,7 +142,7 @@ func (c *Change) findDrift(u *Unit, listed branch.FileEntry) error {
 	if _, exists := u.folder.Entries[listed.Path]; !exists {
 		how = "removed"
 	}
-	c.warn(diag.Drift, c.at(u.Name, listed.Path), driftHint, "was %s on the output branch by somebody else: it is put back", how)
+	c.warn(diag.Drift, c.at(u.Name, listed.Path), driftHint, "was %s on the output branch by somebody else: it is restored", how)
 	return nil
 }
 
@@ -157,7 +157,7 @@ func (c *Change) findHeldDrift(u *Unit) error {
 			return err
 		}
 		if drift {
-			c.warn(diag.Drift, c.at(u.Name, f.Path), "correct the unit's errors, and it is rendered anew", "was changed on the output branch by somebody else, and its unit is held: it stays as it is")
+			c.warn(diag.Drift, c.at(u.Name, f.Path), "correct the unit's errors, and it is rendered again", "was changed on the output branch by somebody else, and its unit is held: it stays as it is")
 		}
 	}
 	return nil
@@ -183,7 +183,7 @@ func (c *Change) editRoot() error {
 			return err
 		}
 		if drift {
-			c.warn(diag.Drift, name, driftHint, "was changed on the output branch by somebody else: it is put back")
+			c.warn(diag.Drift, name, driftHint, "was changed on the output branch by somebody else: it is restored")
 		}
 	}
 	c.IsPayload = true

@@ -162,7 +162,7 @@ func (d decider) immutable(unit *Unit) (*diag.Diagnostic, error) {
 			continue
 		}
 		violation := d.toBlame(unit.Name, f.Object).Diag(diag.Error, diag.ImmutableField, "spec", "%s: %s differs from what is on the output branch, and Kubernetes lets nobody change it on an existing object", f.Object, field)
-		violation.Hint = "take the change back; or delete the workload in the cluster (kubectl delete --cascade=orphan keeps its pods) and its file on the output branch"
+		violation.Hint = "revert the change; or delete the workload in the cluster (kubectl delete --cascade=orphan keeps its pods) and its file on the output branch"
 		violation.Units = []string{unit.Name}
 		return &violation, nil
 	}

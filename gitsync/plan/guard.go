@@ -128,7 +128,7 @@ func (p *Plan) refuseOldSecrets(f *Findings) error {
 		if same || !then.Allows(pipeline.SecretsPlaintext) {
 			continue
 		}
-		f.refuse(diag.SecretsHeld, p.Branch.At(u.Name), "correct its errors or unpause it, so that it is rendered anew; or take the change of secrets.policy and secrets.rules back",
+		f.refuse(diag.SecretsHeld, p.Branch.At(u.Name), "correct its errors or unpause it, so that it is rendered again; or revert the change of secrets.policy and secrets.rules",
 			"unit %s is %s and has files from before the secrets policy changed, which can hold secrets in clear: nothing is written", u.Name, u.State)
 	}
 	return nil
@@ -154,8 +154,8 @@ func (p *Plan) warnOfHistory(f *Findings) {
 // warnOfOtherKey warns of Secrets on the branch that were sealed with another key than this pipeline's.
 func (p *Plan) warnOfOtherKey(f *Findings) {
 	if p.otherKeys > 0 {
-		f.warn(diag.OtherSealKey, p.Branch.At(), "give all replicas the same secrets.sops.hmacKeyFile; after a change of the key this is said once",
-			"%d encrypted Secrets of branch %s were written with another HMAC key, so they are encrypted again: replicas with different keys do so in turn for ever", p.otherKeys, p.Pipeline.Spec.Output.Branch)
+		f.warn(diag.OtherSealKey, p.Branch.At(), "give all replicas the same secrets.sops.hmacKeyFile; after a change of the key this warning comes once",
+			"%d encrypted Secrets of branch %s were written with another HMAC key, so they are encrypted again: replicas with different keys do so after each other, for ever", p.otherKeys, p.Pipeline.Spec.Output.Branch)
 	}
 }
 
@@ -177,7 +177,7 @@ func RefuseAdoption(in Inputs, url string) (f Findings) {
 	}
 	name := in.Pipeline.Metadata.Name
 	if inv := in.Branch.Inventory; inv != nil && inv.Pipeline != name && !output.Adopt && !output.Promotion.Mode.Proposes() {
-		f.refuse(diag.OutputContested, "", "give one of the two another output.branch or output.path; or, if this one was renamed or shall take the branch over, set output.adopt: true until it has written once",
+		f.refuse(diag.OutputContested, "", "give one of the two another output.branch or output.path; or, if this pipeline was renamed or is to take over the branch, set output.adopt: true until it has written once",
 			"pipeline %s writes to branch %s of %s at %q, this one is %s: nothing is written", foreigntext.OneLine(inv.Pipeline), output.Branch, url, output.Path, name)
 	}
 	return f

@@ -118,8 +118,8 @@ type notesPush struct {
 	done      chan struct{}
 }
 
-// errBrokenOff is the result of a push of notes that panicked.
-var errBrokenOff = errors.New("the push of notes was broken off")
+// errNotesFault is the result of a push of notes that panicked.
+var errNotesFault = errors.New("the push of notes ended in a fault")
 
 // errParting ends a push of notes that a leaving pipeline cannot wait for.
 var errParting = errors.New("a pipeline ended or got new credentials meanwhile")
@@ -168,7 +168,7 @@ func (b *Batches) flush(ctx context.Context, g *batchGroup) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	err := errBrokenOff
+	err := errNotesFault
 	defer func() { b.end(g, batch, err) }() // also after a panic: others wait for done
 	err = pushNotes(ctx, batch, tips)
 	return err

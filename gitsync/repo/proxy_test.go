@@ -163,8 +163,8 @@ func TestProxiesThatCannotBe(t *testing.T) {
 	for proxy, want := range map[string]string{
 		"ftp://proxy":              "scheme",
 		"proxy:3128":               "scheme",
-		"http://":                  "must be scheme, host and port",
-		"http://proxy/path":        "must be scheme, host and port",
+		"http://":                  "needs a scheme and a host",
+		"http://proxy/path":        "needs a scheme and a host",
 		"http://u:s3cret@proxy":    "put them into auth",
 		"http://pro xy:s3cret@x\n": "cannot be parsed",
 	} {

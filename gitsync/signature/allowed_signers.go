@@ -163,7 +163,7 @@ func (s *allowedSigner) allowsCertificate(cert *ssh.Certificate, date time.Time)
 		return errors.New("has a certificate for none of the principals")
 	}
 	if err := checker.CheckCert(cert.ValidPrincipals[i], cert); err != nil {
-		return fmt.Errorf("has a certificate that is not good: %w", err)
+		return fmt.Errorf("has a bad certificate: %w", err)
 	}
 	return nil
 }

@@ -85,14 +85,14 @@ func signPGP(key *openpgp.Entity, text []byte, date time.Time) (string, error) {
 		Time: func() time.Time { return date },
 	}
 	if _, ok := key.SigningKey(date); !ok {
-		return "", fmt.Errorf("the PGP key %X has no part that may sign on %s: it is expired, revoked or for something else", key.PrimaryKey.Fingerprint, date.UTC().Format(time.DateOnly))
+		return "", fmt.Errorf("the PGP key %X has no subkey that may sign on %s: they are expired, revoked or for another use", key.PrimaryKey.Fingerprint, date.UTC().Format(time.DateOnly))
 	}
 	var b strings.Builder
 	if err := openpgp.ArmoredDetachSign(&b, key, bytes.NewReader(text), config); err != nil {
 		return "", fmt.Errorf("sign with the PGP key %X: %w", key.PrimaryKey.Fingerprint, err)
 	}
 	if _, err := checkPGP(openpgp.EntityList{key}, text, []byte(b.String()), date); err != nil {
-		return "", fmt.Errorf("the PGP key %X made a signature that is not good: %w", key.PrimaryKey.Fingerprint, err)
+		return "", fmt.Errorf("the PGP key %X made a bad signature: %w", key.PrimaryKey.Fingerprint, err)
 	}
 	return b.String(), nil
 }

@@ -151,7 +151,7 @@ func (v *Verifier) checkSSH(text, signature []byte, date time.Time) error {
 	}
 	key := ssh.FingerprintSHA256(sig.PublicKey)
 	if format := sig.Signature.Format; format == "ssh-rsa" || format == "ssh-dss" {
-		return fmt.Errorf("SSH key %s signed with a broken hash, SHA-1", key)
+		return fmt.Errorf("SSH key %s signed with SHA-1, which is broken", key)
 	}
 	if err := sshsig.Verify(bytes.NewReader(text), sig, sig.PublicKey, sig.HashAlgorithm, sshNamespace); err != nil {
 		return fmt.Errorf("SSH key %s: %w", key, err)

@@ -74,7 +74,7 @@ func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map
 			metadata, _ := app["metadata"].(map[string]any)
 			name, _ := metadata["name"].(string)
 			if names[name] {
-				return nil, problem("spec.template.metadata.name", "use a parameter in it that differs", "two Applications get the name %q", name)
+				return nil, problem("spec.template.metadata.name", "use a parameter in the name that differs", "two Applications get the name %q", name)
 			}
 			names[name] = true
 			metadata["namespace"] = of.Metadata.Namespace
@@ -126,7 +126,7 @@ func application(template, patch any) (map[string]any, error) {
 	var change map[string]any
 	text, _ := patch.(string)
 	if err := yaml.Unmarshal([]byte(text), &change); err != nil {
-		return nil, problem("spec.templatePatch", "", "what it gives is not YAML of a part of an Application")
+		return nil, problem("spec.templatePatch", "", "its result is not YAML of a part of an Application")
 	}
 	out = patched(out, change)
 	metadata, _ := out["metadata"].(map[string]any)

@@ -78,7 +78,7 @@ func (b *build) render(s *Source, files []helm.File, own place, origin func(temp
 	filtered := helm.Filter(docs, b.app.Spec.Destination.Namespace, isRead)
 	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" {
-			return nil, problem(s.Field, "set the values that the chart makes up", "chart %s: %s: the %s depends on randomness or the time", name, d.Template, d.Kind)
+			return nil, problem(s.Field, "set the values that the chart generates", "chart %s: %s: the %s depends on randomness or the time", name, d.Template, d.Kind)
 		}
 	}
 	out := make([]manifest.Built, len(filtered.Documents))

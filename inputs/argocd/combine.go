@@ -89,7 +89,7 @@ func (r *run) merged(field string, raw map[string]any, nesting int) ([]map[strin
 		for _, set := range sets {
 			key := keyOf(set, spec.MergeKeys)
 			if seen[key] {
-				return nil, problem(fmt.Sprintf("%s.generators[%d]", field, i), "use mergeKeys that differ", "two of its sets have the same values for mergeKeys")
+				return nil, problem(fmt.Sprintf("%s.generators[%d]", field, i), "use mergeKeys that differ", "two of its sets of parameters have the same values for mergeKeys")
 			}
 			seen[key] = true
 			at, found := place[key]

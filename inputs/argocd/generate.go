@@ -88,7 +88,7 @@ func kindOf(field string, raw map[string]any) (string, error) {
 func (r *run) ofKind(field, kind string, spec map[string]any, nesting int) ([]map[string]any, error) {
 	combines := kind == "matrix" || kind == "merge"
 	if combines && nesting == maxNesting {
-		return nil, problem(field, "", "matrix and merge can stand in each other only once")
+		return nil, problem(field, "", "matrix and merge can be nested only once")
 	}
 	switch kind {
 	case "list":

@@ -37,7 +37,7 @@ func (r *run) git(field string, raw map[string]any) ([]map[string]any, error) {
 		return nil, err
 	}
 	if len(spec.Directories)+len(spec.Files) == 0 {
-		return nil, problem(field, "set directories or files", "it looks for nothing")
+		return nil, problem(field, "set directories or files", "it has neither directories nor files")
 	}
 	top, err := find(r.Repositories, field+".repoURL", spec.RepoURL)
 	if err != nil {

@@ -112,7 +112,7 @@ func (r *walk) follow(next []roots.Root) error {
 		}
 		if round == maxRounds || len(r.roots)+len(more) > maxRoots {
 			for i := range more {
-				more[i].Problem = &roots.Problem{Code: diag.BuildRefused, Message: "Applications lead on from one to the next without an end", Hint: "name a path with fewer of them"}
+				more[i].Problem = &roots.Problem{Code: diag.BuildRefused, Message: "Applications lead to others without end", Hint: "name a path with fewer of them"}
 			}
 			r.roots = append(r.roots, more[:min(len(more), 1)]...)
 			return nil

@@ -104,7 +104,7 @@ func ociChart(field string, repository map[string]any) (Chart, error) {
 
 // unverified refuses charts whose signatures the release wants checked: agentry cannot check them.
 func unverified(field string) error {
-	return problem(field+".verify", "pin the chart to a version and remove verify, if that is good enough for you", "signatures of charts cannot be verified yet")
+	return problem(field+".verify", "if you can do without the signature, pin the chart to a version and remove verify", "signatures of charts cannot be verified yet")
 }
 
 // WithValuesFiles replaces a chart's values.yaml by files. Values of later files override those of earlier ones.

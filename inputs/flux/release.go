@@ -113,7 +113,7 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 	filtered := helm.Filter(docs, h.Namespace(), func(_, kind string) bool { return slices.Contains(manifest.Kinds(), kind) })
 	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" { // which may well be other ones each time
-			return nil, &roots.Problem{Code: diag.BuildFailed, Field: "spec.chart", Message: fmt.Sprintf("%s: the %s depends on randomness or the time", d.Template, d.Kind), Hint: "set the values that the chart makes up"}
+			return nil, &roots.Problem{Code: diag.BuildFailed, Field: "spec.chart", Message: fmt.Sprintf("%s: the %s depends on randomness or the time", d.Template, d.Kind), Hint: "set the values that the chart generates"}
 		}
 	}
 	secrets := m.secrets(h, string(r.RequestedBy.Text))

@@ -53,7 +53,7 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		next := run.next()
 		for i := range next {
 			if round == maxRounds || len(run.known) > MaxKustomizations {
-				next[i] = refused(next[i], &Problem{Reason: "Kustomizations lead on from one to the next without an end", Hint: "name the paths of less of them"})
+				next[i] = refused(next[i], &Problem{Reason: "Kustomizations lead to others without end", Hint: "name a path with fewer of them"})
 			}
 		}
 		given, err := build(next...)
@@ -154,7 +154,7 @@ func (r *run) know(k *kustomization) {
 		again := k.rootBy()
 		again.Name += " again"
 		file, line, _ := first.Origin.Find(string(first.Text), "")
-		r.roots = append(r.roots, refused(again, &Problem{Reason: fmt.Sprintf("is there twice, and another one is at %s:%d", file, line), Hint: "remove one of them"}))
+		r.roots = append(r.roots, refused(again, &Problem{Reason: fmt.Sprintf("is defined twice: the other one is at %s:%d", file, line), Hint: "remove one of them"}))
 	}
 }
 

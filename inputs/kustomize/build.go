@@ -140,7 +140,7 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	case view.failed != nil:
 		return nil, explain(view.failed, root.name)
 	case fault.Is(err):
-		return nil, failed(root.name, "kustomize's library stops at it by a fault of its own", "run kustomize build to see more")
+		return nil, failed(root.name, "kustomize's library crashes on it", "run kustomize build to see more")
 	case err != nil:
 		return nil, c.explain(err, root, folder, view.bytes)
 	}

@@ -80,7 +80,7 @@ func (f *file) chartHome(of types.HelmChart) string {
 // chart renders one chart.
 func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, dir, field string, of types.HelmChart) ([]helm.Document, error) {
 	if of.ReleaseName == "" {
-		return nil, f.at(diag.BuildRefused, field, "the chart has no releaseName, and Helm would make up another name each time", "set releaseName")
+		return nil, f.at(diag.BuildRefused, field, "the chart has no releaseName, and Helm would generate another name each time", "set releaseName")
 	}
 	files, err := c.chartFiles(ctx, renderer, f, dir, field, of)
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 	}
 	namespaces := c.chartNamespaces(dir, of)
 	if len(namespaces) > maxNamespaces {
-		return nil, f.at(diag.BuildRefused, field, fmt.Sprintf("kustomizations with more than %d namespaces stand on the chart", maxNamespaces), "set namespace at the chart")
+		return nil, f.at(diag.BuildRefused, field, fmt.Sprintf("kustomizations of more than %d namespaces use the chart", maxNamespaces), "set namespace at the chart")
 	}
 	var docs []helm.Document
 	for i, namespace := range namespaces {
@@ -114,7 +114,7 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 		docs = rendered
 	}
 	return c.lasting(docs, func(d helm.Document) error {
-		return f.at(diag.BuildFailed, field, fmt.Sprintf("chart %s: %s: the %s depends on randomness or the time", of.Name, d.Template, d.Kind), "set the values that the chart makes up")
+		return f.at(diag.BuildFailed, field, fmt.Sprintf("chart %s: %s: the %s depends on randomness or the time", of.Name, d.Template, d.Kind), "set the values that the chart generates")
 	})
 }
 

@@ -134,7 +134,7 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 		c.refs.IsComponent = f.Kind == types.ComponentKind
 	}
 	if len(c.stack) == maxDepth {
-		return failed(f.name, fmt.Sprintf("more than %d kustomizations stand on each other", maxDepth), "name the bases directly")
+		return failed(f.name, fmt.Sprintf("more than %d kustomizations are nested in each other", maxDepth), "name the bases directly")
 	}
 	c.stack = append(c.stack, dir)
 	defer func() { c.stack = c.stack[:len(c.stack)-1] }()

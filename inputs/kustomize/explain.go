@@ -40,7 +40,7 @@ func causes() []cause {
 		known(`operation does not apply|doc is missing (?:path|key)`, "a JSON patch does not fit the object that it is for", "correct the paths of its operations"),
 		known(`unable to find field|is missing for replacement source`, "a replacement names a field that is not there", "correct its fieldPath, or set options.create"),
 		known(`nothing selected by`, "a replacement selects no object", "correct its source"),
-		known(`multiple matches for selector`, "a replacement selects several objects", "say more about its source"),
+		known(`multiple matches for selector`, "a replacement selects several objects", "make its source more specific"),
 		known(`kustomization\.yaml is empty`, "the kustomization is empty", "list resources in it"),
 		known(`namespace transformation produces ID conflict`, "two objects would have the same name in one namespace; all Namespaces would have one name, too", "rename one of them, or list Namespaces in another kustomization"),
 	}

@@ -28,7 +28,7 @@ import (
 func renderFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "namespace", Usage: "`NAME` for objects that have no namespace; without it they are errors"},
-		&cli.StringFlag{Name: "build", Value: string(inputs.Auto), Usage: "`MODE` of reading: auto builds kustomizations, kustomize demands one in each PATH, flux follows the Kustomizations of Flux, argocd the Applications of Argo CD, plain builds nothing"},
+		&cli.StringFlag{Name: "build", Value: string(inputs.Auto), Usage: "`MODE` of reading: auto builds kustomizations, kustomize needs one in each PATH, flux follows the Kustomizations of Flux, argocd the Applications of Argo CD, plain builds nothing"},
 		&cli.StringSliceFlag{Name: "source", Usage: "`NAME=FOLDER` of another repository: of a GitRepository, an OCIRepository or a Bucket, by its name or as KIND/NAMESPACE/NAME; or of an Application, by its URL; repeatable"},
 		&cli.StringFlag{Name: "namespace-from", Usage: "`PATTERN` of paths such as namespaces/{namespace}/**, which gives objects without a namespace that of their folder"},
 		&cli.StringFlag{Name: "tenancy", Usage: "pipeline `FILE` whose spec.tenancy holds for the PATHs; run this at the top of the repository, from where its folders count"},
@@ -37,7 +37,7 @@ func renderFlags() []cli.Flag {
 		&cli.StringFlag{Name: "api-versions", Usage: "`GROUP/VERSION,...` that Helm charts see besides those of Kubernetes, monitors and agents"},
 		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
 		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of a field that its kind does not have: error, or warn to render the object without it"},
-		&cli.StringFlag{Name: "pass-through", Usage: "`KIND,...` to copy to the output as well, as in ServiceAccount,Role,RoleBinding; KIND.GROUP for other kinds than those everybody knows"},
+		&cli.StringFlag{Name: "pass-through", Usage: "`KIND,...` to copy to the output as well, as in ServiceAccount,Role,RoleBinding; KIND.GROUP for kinds that Kubernetes does not have itself"},
 		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
 		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret in their configuration changes"},
 		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent), Usage: "`MODE` of rendering: current, monitors as today's Prometheus Operator, or operator, as Grafana Agent Operator v0.44.8"},

@@ -27,7 +27,7 @@ const (
 func serveCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "serve",
-		Usage: "run pipelines for as long as it is up: poll, take webhooks, show how they are",
+		Usage: "run pipelines as a service: poll, take webhooks, show their state",
 		Description: `The pipeline file, or each .yaml and .yml file of a folder, is read again when it changes; a
 file with an error keeps what ran before. SIGHUP reads all of them and makes a pass of
 each pipeline; SIGTERM ends the passes under way and stops.
@@ -48,13 +48,13 @@ and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
 			&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that --admin-listen asks for; it may change"},
 			&cli.StringFlag{Name: "read-token-file", Usage: "`FILE` with another token, for those who may see everything and start no pass; it may change"},
 			&cli.IntFlag{Name: "workers", DefaultText: "the number of CPUs", Usage: "`NUMBER` of passes that render at once"},
-			&cli.StringFlag{Name: "memory", Value: "256Mi", Usage: "`SIZE` of what pipelines keep in memory between passes, all together"},
-			&cli.Float64Flag{Name: "interval-jitter", Value: 0.05, Usage: "`SHARE` by which intervals are longer or shorter at random"},
-			&cli.DurationFlag{Name: "shutdown-grace", Value: 20 * time.Second, Usage: "`TIME` that passes under way have at the end"},
+			&cli.StringFlag{Name: "memory", Value: "256Mi", Usage: "`SIZE` of all that pipelines keep in memory between passes"},
+			&cli.Float64Flag{Name: "interval-jitter", Value: 0.05, Usage: "`SHARE` by which intervals vary at random, such as 0.1"},
+			&cli.DurationFlag{Name: "shutdown-grace", Value: 20 * time.Second, Usage: "`TIME` that running passes get to end at SIGTERM"},
 			&cli.StringFlag{Name: "replicas-namespace", Usage: "be active only while holding a Lease in this `NAMESPACE` of a Kubernetes cluster: for replicas"},
-			&cli.StringFlag{Name: "replicas-name", Value: "agentry", Usage: "`NAME` of the Lease, which the replicas have in common"},
-			&cli.StringFlag{Name: "identity", Usage: "`NAME` of this replica, unlike all others' (default: POD_NAME, or the host's name)"},
-			&cli.StringFlag{Name: "kubeconfig", Usage: "`FILE` that leads to the cluster (default: the one that the pod runs in)"},
+			&cli.StringFlag{Name: "replicas-name", Value: "agentry", Usage: "`NAME` of the Lease that the replicas share"},
+			&cli.StringFlag{Name: "identity", Usage: "`NAME` of this replica, different from all others' (default: POD_NAME, or the host's name)"},
+			&cli.StringFlag{Name: "kubeconfig", Usage: "kubeconfig `FILE` of the cluster (default: the one that the pod runs in)"},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log on stderr: text or json"},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
 		},

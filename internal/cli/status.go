@@ -22,7 +22,7 @@ func statusCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "status",
 		Args:  "[NAME]",
-		Usage: "ask a running agentry serve how its pipelines are",
+		Usage: "print the state of the pipelines of a running agentry serve",
 		Description: `With NAME it shows what one pipeline holds, and why. The exit code is 0 if all are ready,
 1 if one is not, or something is wrong with the configuration, and 3 if the service cannot
 be reached.`,

@@ -24,7 +24,7 @@ func treeCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "tree",
 		Args:  "[PATH...]",
-		Usage: "print who selects whom, as a tree with counts",
+		Usage: "print which objects select which, as a tree with counts",
 		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
 a pass of the pipeline would render now: objects that are held show as they are rendered.
 

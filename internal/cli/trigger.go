@@ -23,7 +23,7 @@ func triggerCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "trigger",
 		Args:  "[NAME]",
-		Usage: "let a running agentry serve make a pass now",
+		Usage: "start a pass in a running agentry serve",
 		Description: `It waits until the pass has ended and shows how the pipeline is then, as agentry status does,
 with its exit code.`,
 		Example: "agentry trigger quickstart",
@@ -34,7 +34,7 @@ with its exit code.`,
 		),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			if (len(args) == 1) == flags.Bool("all") || len(args) > 1 {
-				return command.Usagef("agentry trigger quickstart", "name one pipeline, or say --all")
+				return command.Usagef("agentry trigger quickstart", "name one pipeline, or use --all")
 			}
 			return trigger(ctx, env, flags, append(args, "")[0])
 		},

@@ -69,7 +69,7 @@ func (c *console) pass(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !ok:
 	case !c.MayAct(r):
-		c.refuse(w, r, http.StatusForbidden, "you may look, and not act", "ask somebody whose token may start passes")
+		c.refuse(w, r, http.StatusForbidden, "you may read, but not start passes", "ask somebody whose token may start passes")
 	case found.Suspended:
 		c.refuse(w, r, http.StatusConflict, "the pipeline is suspended", "set spec.suspend to false")
 	default:

@@ -79,7 +79,7 @@ func condense(s *fleet.Status) (key, why string) {
 	case s.Suspended:
 		return "suspended", ""
 	case !s.Owned:
-		return "elsewhere", "another replica makes the passes, or none does yet"
+		return "elsewhere", "another replica makes the passes, or no replica does yet"
 	case stalled != nil && stalled.Status == metav1.ConditionTrue:
 		return "stalled", cmp.Or(stalled.Message, stalled.Reason)
 	case ready == nil:

@@ -78,7 +78,7 @@ func (s *Store) Search(pipeline, query string) (out explain.SearchResult, refuse
 		return out, refused
 	}
 	if len(query) > MaxQueryBytes {
-		return out, badRequest("ask for fewer words", "the query has more than %d bytes", MaxQueryBytes)
+		return out, badRequest("search for fewer words", "the query has more than %d bytes", MaxQueryBytes)
 	}
 	return k.search(query, MaxResults), nil
 }

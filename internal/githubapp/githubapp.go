@@ -86,7 +86,7 @@ func New(cfg Config) (*Source, error) {
 	}
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, errors.New("GitHub App: the URL of the API is not one of https")
+		return nil, errors.New("GitHub App: the URL of the API is not https")
 	}
 	owner, name, _ := strings.Cut(cfg.Repository, "/")
 	if cfg.InstallationID <= 0 && (owner == "" || name == "" || strings.Contains(name, "/")) {

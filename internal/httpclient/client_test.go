@@ -29,14 +29,14 @@ func TestConnectionsAreSharedByThoseThatConnectAlike(t *testing.T) {
 
 func TestConnectionsThatCannotWork(t *testing.T) {
 	for want, c := range map[string]Connection{
-		"no certificate in PEM":         {CAPEM: []byte("s3cret")},
-		"are not a pair":                {ClientCertPEM: []byte("s3cret"), ClientKeyPEM: []byte("s3cret")},
-		"needs its key":                 {ClientKeyPEM: []byte("s3cret")},
-		"needs the proxy's URL":         {ProxyPassword: "s3cret"},
-		"cannot be parsed":              {ProxyURL: "http://s3cret:\n"},
-		"contains a user name":          {ProxyURL: "http://s3cret@proxy"},
-		"is not supported":              {ProxyURL: "ftp://proxy"},
-		"must be scheme, host and port": {ProxyURL: "http://proxy/s3cret"},
+		"no certificate in PEM":     {CAPEM: []byte("s3cret")},
+		"are not a pair":            {ClientCertPEM: []byte("s3cret"), ClientKeyPEM: []byte("s3cret")},
+		"needs its key":             {ClientKeyPEM: []byte("s3cret")},
+		"needs the proxy's URL":     {ProxyPassword: "s3cret"},
+		"cannot be parsed":          {ProxyURL: "http://s3cret:\n"},
+		"contains a user name":      {ProxyURL: "http://s3cret@proxy"},
+		"is not supported":          {ProxyURL: "ftp://proxy"},
+		"needs a scheme and a host": {ProxyURL: "http://proxy/s3cret"},
 	} {
 		if _, err := new(Pool).Client(c, Options{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("got %v, want %q", err, want)

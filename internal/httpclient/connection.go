@@ -108,7 +108,7 @@ func (c Connection) Proxy() (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5":
 		return nil, fmt.Errorf("proxy URL scheme %q is not supported: use http, https or socks5", u.Scheme)
 	case u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("proxy URL must be scheme, host and port")
+		return nil, errors.New("proxy URL needs a scheme and a host, and nothing after the port")
 	}
 	u.Path = ""
 	if u.Port() == "" {

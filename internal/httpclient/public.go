@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNotPublic is the error of a connection that [Connection.PublicOnly] refuses.
-var ErrNotPublic = errors.New("a public site leads to an address that is not public")
+var ErrNotPublic = errors.New("the name of a public site has an address that is not public")
 
 // IsPublic reports whether an address may be on the internet: it is usable, and not of this machine or of its networks.
 func IsPublic(a netip.Addr) bool {

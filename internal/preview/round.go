@@ -47,7 +47,7 @@ func (r *round) previewAll(ctx context.Context, pulls []forge.PullRequest) {
 		now, err := r.preview(ctx, pr)
 		switch {
 		case fault.Is(err):
-			r.log.Error("cannot preview a pull request; its next push is tried", "number", pr.Number, "err", err)
+			r.log.Error("cannot preview a pull request; the next push to it is tried", "number", pr.Number, "err", err)
 			now = published{head: pr.Head, broken: true}
 		case err != nil:
 			r.log.Warn("cannot preview a pull request; the next round tries again", "number", pr.Number, "err", err)

@@ -96,7 +96,7 @@ func mayAct(r *http.Request) bool { return r.Context().Value(actKey{}) != nil }
 func acting(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !mayAct(r) {
-			answer(w, http.StatusForbidden, Problem{"the token may read, and not act", "use the token of --bearer-token-file"})
+			answer(w, http.StatusForbidden, Problem{"this token may read, but not start passes", "use the token of --bearer-token-file"})
 			return
 		}
 		next(w, r)

@@ -175,7 +175,7 @@ func (s *service) run(ctx context.Context, listeners []httpserver.Listener) erro
 	stopping := context.AfterFunc(ctx, func() { s.systemd.notify("STOPPING=1") })
 	defer stopping()
 	if err := s.fleet.Run(ctx); err != nil {
-		s.log.Warn("passes were cancelled; nothing is lost, the next start repeats them", "err", err)
+		s.log.Warn("passes were cancelled: the next start repeats them", "err", err)
 	}
 	cancel()
 	inputs.Wait()

@@ -17,9 +17,9 @@ func (s *Service) Outbox(kind string, stats func() outbox.Stats) {
 	}
 	s.registry.MustRegister(&outboxState{stats: stats,
 		waiting: desc("outbox_waiting", "Deliveries that wait: events, statuses, artifacts. Worry when it grows: a recipient does not answer."),
-		oldest:  desc("outbox_oldest_seconds", "For how long what waits longest has waited; 0 if nothing waits. Worry when it is more than some minutes: the log says who does not answer."),
-		ended:   desc("outbox_ended_total", "Deliveries that were made (done), refused or given up (failed), or dropped from a full queue (dropped). Worry when failed or dropped grow: they are not sent again.", "result"),
-		retries: desc("outbox_retries_total", "Tries that failed and were followed by another. Worry when they go on."),
+		oldest:  desc("outbox_oldest_seconds", "Age of the oldest delivery that waits; 0 if none waits. Worry when it is more than some minutes: the log says who does not answer."),
+		ended:   desc("outbox_ended_total", "Deliveries by result: done, failed (refused or given up), or dropped (the queue was full). Worry when failed or dropped grow: they are not sent again.", "result"),
+		retries: desc("outbox_retries_total", "Deliveries that failed and were tried again. Worry when they go on."),
 	})
 }
 

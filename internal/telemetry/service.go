@@ -49,7 +49,7 @@ func NewService(version string) *Service {
 		}, []string{"operation"}),
 		requests: counters("git_requests_total", "Requests to Git remotes: list, fetch or push, and ok or what went wrong. Worry when other results than ok and lost_race go on.", "remote", "operation", "result"),
 		conflicts: counters("push_conflicts_total",
-			"Pushes that lost a race: somebody else moved the branch first, and the pass was made again on top. Worry when it grows with each pass: two fleets write to one place.", "remote"),
+			"Pushes that lost a race: somebody else moved the branch first, and the pass was repeated on top. Worry when it grows with each pass: two fleets write to one place.", "remote"),
 		pruned:   counters("pruned_files_total", "Files that commits removed from the output. Worry when it jumps and nobody deleted anything.", "pipeline"),
 		webhooks: counters("webhook_requests_total", "Webhooks by type and result: accepted, ping, ignored, replayed, unauthorized, too_large, limited, broken. Worry when unauthorized grows for a type that you use, or accepted stays flat though people push.", "source", "result"),
 		reloads:  counters("configuration_reloads_total", "Times that the pipeline files were read again, by result: success, or failure if something in them cannot be used. Worry when failures grow: see agentry_configuration_problems.", "result"),

@@ -56,10 +56,10 @@ func describedState() stateDescriptions {
 		problems:       desc("configuration_problems", "Errors in the pipeline files; what ran before goes on. Worry when it is not 0."),
 		kept:           desc("kept_bytes", "Estimate of what pipelines keep in memory between passes, bounded by --memory. Worry when it is at the bound all the time and passes are slow."),
 		round:          desc("remote_last_round_timestamp_seconds", "When the refs of a remote were last listed. Worry when it is older than a few intervals: nobody looks at it any more.", "remote"),
-		roundTook:      desc("remote_last_round_duration_seconds", "How long that took. Worry when it comes near the interval.", "remote"),
-		remoteFailures: desc("remote_failures", "Rounds of a remote that failed since the last good one. Worry when it is not 0 for long.", "remote"),
+		roundTook:      desc("remote_last_round_duration_seconds", "How long the last list of the refs of a remote took. Worry when it comes near the interval.", "remote"),
+		remoteFailures: desc("remote_failures", "Lists of the refs of a remote that failed since the last good one. Worry when it is not 0 for long.", "remote"),
 		retry:          desc("remote_next_round_seconds", "Time until a remote is asked next; longer than the interval while it fails. Worry when it is far below 0: the service hangs.", "remote"),
-		remaining:      desc("scm_rate_limit_remaining", "Requests that the API of a site still allows in its present window. Worry when it comes near 0: comments and statuses wait.", "host"),
+		remaining:      desc("scm_rate_limit_remaining", "Requests that the API of a forge still allows until its limit is reset. Worry when it comes near 0: comments and statuses wait.", "host"),
 	}
 }
 

@@ -75,7 +75,7 @@ func (t *Traces) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceGrace)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
-		t.log.Warn("traces of the end are not sent", "err", withoutSecrets(err))
+		t.log.Warn("the last traces are not sent", "err", withoutSecrets(err))
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ type quiet struct {
 // ExportSpans implements [sdktrace.SpanExporter].
 func (q quiet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if err := q.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		q.log.Warn("traces are not sent, given up", "spans", len(spans), "err", withoutSecrets(err))
+		q.log.Warn("traces are dropped: they cannot be sent", "spans", len(spans), "err", withoutSecrets(err))
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func (d *DNS) lookup(ctx context.Context, n *dnsName, changed func()) time.Durat
 		n.enter(d.log, WatchGood, "")
 		n.heard()
 	case absent:
-		n.enter(d.log, WatchFailing, "no addresses any more; the known ones are kept")
+		n.enter(d.log, WatchFailing, "the name has no addresses any more; the known ones are kept")
 	case err != nil:
 		n.enter(d.log, WatchFailing, err.Error())
 	default:
@@ -156,7 +156,7 @@ func (n *dnsName) enter(log *slog.Logger, state WatchState, err string) {
 		return
 	}
 	if state == WatchFailing {
-		log.Warn("name lookup fails, going on with what is known", "name", n.watch.Name, "err", err)
+		log.Warn("name lookup fails; the known addresses are kept", "name", n.watch.Name, "err", err)
 	} else if was == WatchFailing {
 		log.Info("name lookup works again", "name", n.watch.Name)
 	}

@@ -221,7 +221,7 @@ func (w *sliceWatch) enter(state WatchState, err string) {
 	case state == WatchForbidden:
 		log.Error("not allowed to watch endpointslices: the pods of this namespace are not seen", "err", err)
 	case state == WatchFailing:
-		log.Warn("cannot watch endpointslices, going on with what is known", "err", err)
+		log.Warn("cannot watch endpointslices; the known pods are kept", "err", err)
 	}
 }
 

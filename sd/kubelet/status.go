@@ -71,13 +71,13 @@ func (s *status) report(p part, err error) {
 	if err == nil {
 		delete(s.failures, p)
 		if before != nil {
-			s.log.Info("it works again", "part", p)
+			s.log.Info("a part works again", "part", p)
 		}
 		return
 	}
 	s.failures[p] = err
 	if before == nil || reason(before) != reason(err) {
-		s.log.Error("it fails, and is tried again; what was written stays", "part", p, "err", err)
+		s.log.Error("a part fails and is tried again; the Service stays as it is", "part", p, "err", err)
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *status) synced(nodes []node) {
 
 func (s *status) wrote(kind string) {
 	s.writes.WithLabelValues(kind).Inc()
-	s.log.Info("written", "kind", kind)
+	s.log.Info("object written", "kind", kind)
 }
 
 // missing returns why the replica is not ready, or nil.
@@ -122,7 +122,7 @@ func (s *status) missing() error {
 	case s.leader == "":
 		return errors.Join(errors.New("nobody leads yet"), s.failures[partLease])
 	case s.leading && s.at.IsZero():
-		return errors.Join(errors.New("nothing is written yet"), s.failures[partNodes], s.failures[partService])
+		return errors.Join(errors.New("the Service is not written yet"), s.failures[partNodes], s.failures[partService])
 	}
 	return nil
 }

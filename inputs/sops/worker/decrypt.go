@@ -63,10 +63,10 @@ func (r *keyring) decrypt(f sops.File) sops.Decrypted {
 	cipher := aes.NewCipher()
 	mac, err := tree.Decrypt(key, cipher)
 	if err != nil {
-		return failed("a value was changed after it was encrypted, or stands in another place")
+		return failed("a value was changed or moved after it was encrypted")
 	}
 	if !f.IsBuilt && !hasMAC(&tree, key, mac) {
-		return failed("it was changed after it was encrypted: its MAC is of another text; edit it with sops")
+		return failed("it was changed after it was encrypted: its MAC does not match; edit it with sops")
 	}
 	text, err := store.EmitPlainFile(tree.Branches)
 	if err != nil {

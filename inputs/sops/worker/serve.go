@@ -92,7 +92,7 @@ func inTime[R any](deadline time.Time, do func() R, failed func(reason string) R
 	go func() {
 		defer func() {
 			if recover() != nil {
-				done <- failed("SOPS's library stops at it by a fault of its own")
+				done <- failed("SOPS's library crashes on it")
 			}
 		}()
 		done <- do()

@@ -47,7 +47,7 @@ check has failed. docs/doctor.md lists the checks.`,
 			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "a pipeline `FILE`, a folder of them, or - for standard input; repeatable"},
 			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the results: text or json"},
 			&cli.StringFlag{Name: "cache-dir", Usage: "check the cache in `DIR` (default: agentry in the user's cache folder)"},
-			&cli.DurationFlag{Name: "timeout", Value: doctor.DefaultTimeout, Usage: "`TIME` that each question to a server may take"},
+			&cli.DurationFlag{Name: "timeout", Value: doctor.DefaultTimeout, Usage: "`TIME` that each request to a server may take"},
 		},
 		Run: w.run,
 	}

@@ -104,7 +104,7 @@ func newQuestion(flags *cli.Context, args []string) (q question, err error) {
 		case isKind:
 			q.references = append(q.references, arg)
 		case isReference && rest != "" && !strings.HasPrefix(word, ".") && word != "":
-			return q, command.Usagef(explain.DidYouMeanKind(word), "%s is neither on the disk nor KIND/namespace/name", arg)
+			return q, command.Usagef(explain.DidYouMeanKind(word), "%s is neither a path nor KIND/namespace/name", arg)
 		default:
 			q.paths = append(q.paths, arg) // which is an error of its own
 		}
@@ -117,7 +117,7 @@ func newQuestion(flags *cli.Context, args []string) (q question, err error) {
 	if len(q.references) == 0 && q.selector == nil {
 		for _, arg := range q.paths {
 			if _, err := os.Stat(arg); err != nil && arg != "-" {
-				return q, command.Usagef("write KIND/namespace/name, such as servicemonitor/team-shop/"+path.Base(arg), "%s is neither on the disk nor KIND/namespace/name", arg)
+				return q, command.Usagef("write KIND/namespace/name, such as servicemonitor/team-shop/"+path.Base(arg), "%s is neither a path nor KIND/namespace/name", arg)
 			}
 		}
 		return q, command.Usagef("name KIND/namespace/name, such as servicemonitor/team-shop/checkout; agentry tree prints all objects", "nothing to explain is named")

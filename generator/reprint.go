@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
+
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/workload"
@@ -30,6 +33,9 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 	out := explain.Printed{Configs: config.All(), JobNames: r.opts.Runtime.JobNames}
 	objects, _, _ := r.workloads(u.Hierarchy, config)
 	for _, o := range objects {
+		if o.ID.Kind == "StatefulSet" {
+			out.ShardMemory = append(out.ShardMemory, memoryOf(o.YAML, r.opts.Runtime.Container))
+		}
 		text, path := o.YAML, objectFile(o.ID)
 		if o.Review != nil {
 			text, path = o.Review, o.ReviewFile
@@ -40,6 +46,24 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 		out.Files = append(out.Files, explain.File{Path: u.Name + "/" + path, Bytes: len(text), Jobs: r.opts.Runtime.Jobs(text)})
 	}
 	return out
+}
+
+// memoryOf returns how much memory a container of a StatefulSet may use: its limit, or else what it requests.
+func memoryOf(text []byte, container string) int64 {
+	var set appsv1.StatefulSet
+	if yaml.Unmarshal(text, &set) != nil { // it was checked when it was rendered
+		return 0
+	}
+	for _, c := range set.Spec.Template.Spec.Containers {
+		if c.Name != container {
+			continue
+		}
+		if limit := c.Resources.Limits.Memory(); !limit.IsZero() {
+			return limit.Value()
+		}
+		return c.Resources.Requests.Memory().Value()
+	}
+	return 0
 }
 
 // isConfiguration reports whether an object is a Secret with a configuration in clear.

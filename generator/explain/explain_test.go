@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fluxcd/pkg/apis/kustomize"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/patch"
 )
 
 const parents = `apiVersion: monitoring.grafana.com/v1alpha1
@@ -277,7 +279,7 @@ stringData: {logs: "[{job_name: by-hand, static_configs: [{targets: [localhost],
 // TestShards: the memory of shards says how many series they can take, up to a million each.
 func TestShards(t *testing.T) {
 	for spec, want := range map[string]string{
-		"metrics: {":           "1 shard: each can take about 90000 active series for each GiB of its memory, which spec.resources does not limit",
+		"metrics: {":           "1 shard: each can take about 90000 active series for each GiB of its memory, which nothing limits",
 		"metrics: {shards: 3,": "3 shards: each can take about 90000 active series",
 		"resources: {requests: {memory: 1Gi}, limits: {memory: 2Gi}}\n  metrics: {shards: 2,": "2 shards with 2 GiB of memory: about 363000 active series in all, which are 363000 for each of 1 job\n",
 		"resources: {requests: {memory: 512Mi}}\n  metrics: {":                                "1 shard with 0.5 GiB of memory: about 45000 active series in all",
@@ -290,6 +292,32 @@ func TestShards(t *testing.T) {
 		e, found := x.Explain(manifest.ID{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"})
 		if !found || !strings.Contains(e.Text(), want) {
 			t.Errorf("%s: want %q:\n%s", spec, want, e.Text())
+		}
+	}
+}
+
+// TestShardsHaveTheMemoryOfTheirPods: workloads and patches of the pipeline count, and the smallest shard if they differ.
+func TestShardsHaveTheMemoryOfTheirPods(t *testing.T) {
+	text, _, _ := strings.Cut(strings.Replace(with("{}", "{}"), "metrics: {", "resources: {limits: {memory: 1Gi}}\n  metrics: {shards: 2,", 1), "remoteWrite:")
+	text += "remoteWrite: [{url: \"https://x.example.com/push\"}]\n"
+	larger := patch.Settings{Resources: map[string]any{"limits": map[string]any{"memory": "4Gi"}}}
+	smaller := patch.Patch{Target: &kustomize.Selector{Kind: "StatefulSet", Name: "agent-shard-1"},
+		Patch: "- {op: replace, path: /spec/template/spec/containers/1/resources/limits/memory, value: 512Mi}"}
+	for want, all := range map[string]patch.All{
+		"2 shards with 1 GiB of memory":   {},
+		"2 shards with 4 GiB of memory":   {Workloads: []patch.Settings{larger}},
+		"2 shards with 0.5 GiB of memory": {Workloads: []patch.Settings{larger}, Patches: []patch.Patch{smaller}},
+	} {
+		changes, wrong := patch.New(all, func(string) patch.Place { return patch.Place{} })
+		if len(wrong) > 0 {
+			t.Fatal(wrong)
+		}
+		for _, r := range generator.Runtimes() {
+			x := explainer(t, generator.Options{Compatibility: manifest.Current, Runtime: r, Changes: changes}, text, monitor)
+			e, found := x.Explain(manifest.ID{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"})
+			if !found || !strings.Contains(e.Text(), want) {
+				t.Errorf("%s: want %q:\n%s", r.Name, want, e.Text())
+			}
 		}
 	}
 }

@@ -43,6 +43,8 @@ type Printed struct {
 	Configs []*model.Config
 	// Files are the files of the unit in which people can read a configuration.
 	Files []File
+	// ShardMemory is how many bytes of memory the agent of each shard may use. 0: it has no limit and no request.
+	ShardMemory []int64
 	// JobNames is the function of the runtime.
 	JobNames func(runtime.Job) []string
 }

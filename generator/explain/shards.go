@@ -2,6 +2,7 @@ package explain
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
@@ -15,7 +16,8 @@ type Shards struct {
 	Count int `json:"count"`
 	// Jobs are the scrape jobs. Each shard has all of them, and its part of their targets.
 	Jobs int `json:"jobs"`
-	// MemoryBytes is what the agent of each may use: limits.memory of spec.resources, else requests.memory. 0: neither is set.
+	// MemoryBytes is what the agent of each may use, as its pods are rendered: limits.memory, else requests.memory. 0: neither
+	// is set. If patches make shards differ, it is the least.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 	// Series is how many active series they can take together, and SeriesPerJob the same for each job on average. 0: that
 	// depends on the memory.
@@ -30,13 +32,12 @@ const (
 )
 
 // shardsOf returns what is known of the shards of a GrafanaAgent with some configurations, or nil if it has no jobs in metrics
-// pods.
-func shardsOf(o *manifest.Object, files []FileSize) *Shards {
-	if o.Kind != v1alpha1.GrafanaAgentKind {
+// pods. memory is that of each shard.
+func shardsOf(o *manifest.Object, files []FileSize, memory []int64) *Shards {
+	if o.Kind != v1alpha1.GrafanaAgentKind || len(memory) == 0 {
 		return nil
 	}
-	spec := &manifest.As[v1alpha1.GrafanaAgent](o).Spec
-	out := &Shards{Count: 1}
+	out := &Shards{Count: len(memory)}
 	for _, f := range files {
 		if strings.HasPrefix(path.Base(f.Path), o.Name+"-config.") { // those of other pods have a longer name
 			out.Jobs += f.Jobs
@@ -45,14 +46,7 @@ func shardsOf(o *manifest.Object, files []FileSize) *Shards {
 	if out.Jobs == 0 {
 		return nil
 	}
-	if n := spec.Metrics.Shards; n != nil && *n > 1 {
-		out.Count = int(*n)
-	}
-	memory := spec.Resources.Limits.Memory()
-	if memory.IsZero() {
-		memory = spec.Resources.Requests.Memory()
-	}
-	if out.MemoryBytes = memory.Value(); out.MemoryBytes <= 0 {
+	if out.MemoryBytes = slices.Min(memory); out.MemoryBytes <= 0 {
 		out.MemoryBytes = 0
 		return out
 	}
@@ -67,7 +61,7 @@ func (p *printer) shards(s *Shards) {
 		return
 	}
 	if s.Series == 0 {
-		p.line(1, "%s: each can take about %d active series for each GiB of its memory, which spec.resources does not limit",
+		p.line(1, "%s: each can take about %d active series for each GiB of its memory, which nothing limits",
 			amount(s.Count, "shard"), gib/bytesPerSeries/1000*1000)
 		return
 	}

@@ -47,6 +47,7 @@ func (x *Explainer) sizeOf(o *manifest.Object) *Size {
 	}
 	out := &Size{Counts: map[string]int{}}
 	sizes, below := map[manifest.ID]*ObjectSize{}, map[manifest.ID]bool{}
+	var memory []int64
 	for _, u := range x.inUnits[o.ID] {
 		u.print(x.inputs)
 		u.below(o, below)
@@ -56,9 +57,10 @@ func (x *Explainer) sizeOf(o *manifest.Object) *Size {
 				out.Files = append(out.Files, FileSize{f.Path, f.Bytes, len(f.Jobs)})
 				out.Bytes += f.Bytes
 			}
+			memory = append(memory, u.printed.ShardMemory...)
 		}
 	}
-	out.Shards = shardsOf(o, out.Files)
+	out.Shards = shardsOf(o, out.Files, memory)
 	for id := range below {
 		out.Counts[id.Kind]++
 	}

@@ -58,7 +58,7 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input", "no PATH is given")
 	}
 	for _, name := range paths {
-		if parsing.Tenants.IsSet() && !filepath.IsLocal(name) {
+		if parsing.Tenants.Folders != "" && parsing.Tenants.All == "" && !filepath.IsLocal(name) {
 			return nil, command.Usagef("run it at the top of the repository, from where the folders of tenants count", "--tenancy: the PATH %s is not below this folder", name)
 		}
 	}

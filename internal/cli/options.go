@@ -32,6 +32,7 @@ func renderFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "source", Usage: "`NAME=FOLDER` of another repository: of a GitRepository, an OCIRepository or a Bucket, by its name or as KIND/NAMESPACE/NAME; or of an Application, by its URL; repeatable"},
 		&cli.StringFlag{Name: "namespace-from", Usage: "`PATTERN` of paths such as namespaces/{namespace}/**, which gives objects without a namespace that of their folder"},
 		&cli.StringFlag{Name: "tenancy", Usage: "pipeline `FILE` whose spec.tenancy holds for the PATHs; run this at the top of the repository, from where its folders count"},
+		&cli.StringFlag{Name: "tenant", Usage: "`NAME` of the tenant that all PATHs belong to, as those of a source with sources[].tenant do; with --tenancy"},
 		&cli.StringFlag{Name: "cluster", Usage: "`NAME` that Argo CD has for the cluster, or its address: Applications for others are not built"},
 		&cli.StringFlag{Name: "kube-version", Value: helm.DefaultVersion, Usage: "`VERSION` of Kubernetes that Helm charts see"},
 		&cli.StringFlag{Name: "api-versions", Usage: "`GROUP/VERSION,...` that Helm charts see besides those of Kubernetes, monitors and agents"},
@@ -109,8 +110,11 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 
 // tenancyRule returns what the pipelines of a file say about tenants, or nothing if no file is named.
 func tenancyRule(flags *cli.Context) (out pipeline.Tenancy, err error) {
-	file := flags.String("tenancy")
-	if file == "" {
+	file, tenant := flags.String("tenancy"), flags.String("tenant")
+	switch {
+	case file == "" && tenant != "":
+		return out, command.Usagef("add --tenancy PIPELINE.YAML", "--tenant is given without --tenancy, which says what tenants may do")
+	case file == "":
 		return out, nil
 	}
 	text, err := readPipelineFile(file)
@@ -122,9 +126,16 @@ func tenancyRule(flags *cli.Context) (out pipeline.Tenancy, err error) {
 		return out, command.Usagef("agentry check -f "+file+" shows all that is wrong with it", "--tenancy: %s", found[0])
 	}
 	for i, p := range fleet {
-		switch t := p.Spec.Tenancy; {
-		case t == nil || t.Folders == "":
-			return out, command.Usagef("name a file that has it", "--tenancy: pipeline %s of %s has no spec.tenancy.folders", p.Metadata.Name, file)
+		t := p.Spec.Tenancy
+		if tenant != "" && !slices.ContainsFunc(p.Spec.Sources, func(s pipeline.Source) bool { return s.Tenant == tenant }) {
+			return out, command.Usagef("name the tenant as a source of the pipeline does", "--tenant: no source of pipeline %s of %s has the tenant %s", p.Metadata.Name, file, tenant)
+		}
+		if t == nil && tenant != "" {
+			t = &pipeline.Tenancy{}
+		}
+		switch {
+		case tenant == "" && (t == nil || t.Folders == ""):
+			return out, command.Usagef(checkoutHint(p), "--tenancy: pipeline %s of %s has no spec.tenancy.folders", p.Metadata.Name, file)
 		case i > 0 && !reflect.DeepEqual(out, *t):
 			return out, command.Usagef("write the pipeline with the rule that is meant to a file of its own", "--tenancy: the pipelines of %s have different tenancy", file)
 		default:
@@ -132,6 +143,16 @@ func tenancyRule(flags *cli.Context) (out pipeline.Tenancy, err error) {
 		}
 	}
 	return out, nil
+}
+
+// checkoutHint returns how to hold a checkout to a pipeline that names no folders of tenants.
+func checkoutHint(p *pipelinefile.Pipeline) string {
+	for _, s := range p.Spec.Sources {
+		if s.Tenant != "" {
+			return "if this is a checkout of " + s.URL + ", add --tenant " + s.Tenant
+		}
+	}
+	return "name a file that has it"
 }
 
 // readPipelineFile reads a file of at most the size that pipeline files may have.
@@ -185,7 +206,7 @@ func parseOptions(flags *cli.Context) (manifest.Options, error) {
 		return manifest.Options{}, err
 	}
 	return manifest.Options{
-		Tenants:     manifest.Tenants{Folders: rule.Folders},
+		Tenants:     manifest.Tenants{Folders: rule.Folders, All: flags.String("tenant")},
 		PassThrough: kinds, DefaultNamespace: namespace, NamespaceFrom: pattern, Compatibility: mode, UnknownFields: manifest.UnknownFields(unknown),
 	}, checkNamespace(namespace)
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
@@ -180,6 +182,17 @@ func TestAFleetOnTwoRemotes(t *testing.T) {
 	}
 	if listed := a.listings.Load(); listed != 1 {
 		t.Errorf("the start took %d listings", listed)
+	}
+
+	cached, known := f.Caches("p01")
+	if !known || len(cached) != 1 || !cached[0].Has(plumbing.NewHash(b.Head("env/p01"))) {
+		t.Errorf("the cache of p01: %d readers, %t", len(cached), known)
+	}
+	for _, rd := range cached {
+		rd.Close()
+	}
+	if _, known := f.Caches("nobody"); known {
+		t.Error("a pipeline that is not there has a cache")
 	}
 
 	a.listings.Store(0)

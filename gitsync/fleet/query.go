@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // Status returns the state of all pipelines, in the order of the configuration.
@@ -58,6 +59,19 @@ func (f *Fleet) Explained(name string) (*explain.Render, bool) {
 		return nil, true
 	}
 	return p.instance.explained.Load(), true
+}
+
+// Caches opens a Reader of what is cached of each repository that a pipeline uses, the output's first. It asks no remote. The
+// caller must close the Readers. There are none before the pipeline is open, and while another replica runs it. Caches
+// returns false if there is no such pipeline.
+func (f *Fleet) Caches(name string) ([]*object.Reader, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.pipelines[name]
+	if p == nil || p.removed {
+		return nil, false
+	}
+	return f.remotes.readers(p.instance), true
 }
 
 // Problems returns the problems of the configuration as a whole: those given to [Fleet.Set], and names that are

@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
@@ -91,6 +92,23 @@ func (rs *remotes) leave(inst *instance) {
 			delete(rs.all, m.remote.repo)
 		}
 	}
+}
+
+// readers opens a Reader of the cache of each remote of an instance, the one that it writes to first.
+func (rs *remotes) readers(inst *instance) (out []*object.Reader) {
+	if inst == nil {
+		return nil
+	}
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, m := range inst.members {
+		if rd := m.remote.repo.Reader(); m.remote == inst.output {
+			out = slices.Insert(out, 0, rd)
+		} else {
+			out = append(out, rd)
+		}
+	}
+	return out
 }
 
 // hasMoved reports whether the passer of an instance uses other repositories than at join. The caller

@@ -75,7 +75,22 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 
 // redact returns a pair without encrypted values. Of these the pair says only whether they change.
 func (u *Unit) redact(p difference.Pair) difference.Pair {
-	if p.ID.Kind != "Secret" || u.sealed == nil && !seal.IsSealed(p.Before) && !seal.IsSealed(p.After) {
+	if u.sealed == nil {
+		return Redact(p)
+	}
+	return redact(p)
+}
+
+// Redact returns a pair without encrypted values, as its texts say.
+func Redact(p difference.Pair) difference.Pair {
+	if !seal.IsSealed(p.Before) && !seal.IsSealed(p.After) {
+		return p
+	}
+	return redact(p)
+}
+
+func redact(p difference.Pair) difference.Pair {
+	if p.ID.Kind != "Secret" {
 		return p
 	}
 	p.IsEncrypted = !bytes.Equal(p.Before, p.After)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/browse"
 	"github.com/agentry-dev/agentry/internal/explained"
 	"github.com/agentry-dev/agentry/internal/style"
 )
@@ -41,6 +42,8 @@ type Fleet interface {
 type Options struct {
 	Fleet     Fleet
 	Explained *explained.Store
+	// Repositories are what is cached of the pipelines' repositories.
+	Repositories *browse.Store
 	// Pass asks for a pass of a pipeline, and returns the token that its status repeats.
 	Pass func(pipeline string) (token string)
 	// MayAct reports whether the sender of a request may ask for passes.
@@ -59,7 +62,7 @@ type console struct {
 // Handle adds the pages to a mux.
 func Handle(mux *http.ServeMux, o Options) error {
 	c := &console{Options: o, pages: map[string]*template.Template{}, now: time.Now}
-	for _, name := range [...]string{"list", "pipeline", "remotes", "hierarchy", "explain", "missing"} {
+	for _, name := range [...]string{"list", "pipeline", "remotes", "hierarchy", "explain", "history", "commit", "missing"} {
 		page, err := template.New("layout.html").Funcs(functions()).ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
 		if err != nil {
 			return err
@@ -72,6 +75,8 @@ func Handle(mux *http.ServeMux, o Options) error {
 	mux.HandleFunc("POST /pipelines/{name}/pass", c.pass)
 	mux.HandleFunc("GET /pipelines/{name}/hierarchy", c.serveHierarchy)
 	mux.HandleFunc("GET /pipelines/{name}/explain", c.serveExplanation)
+	mux.HandleFunc("GET /pipelines/{name}/commits", c.serveHistory)
+	mux.HandleFunc("GET /pipelines/{name}/commits/{commit}", c.serveCommit)
 	mux.HandleFunc("GET /style.css", style.Serve)
 	mux.HandleFunc("GET /console.css", serveFile(sheet, "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /console.js", serveFile(script, "text/javascript; charset=utf-8"))

@@ -20,6 +20,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/internal/browse"
 	"github.com/agentry-dev/agentry/internal/explained"
 )
 
@@ -30,6 +32,14 @@ type fake struct {
 	remotes   []fleet.RemoteStatus
 	problems  diag.List
 	renders   map[string]*explain.Render
+	caches    func(string) ([]*object.Reader, bool) // nil: there are none
+}
+
+func (f *fake) Caches(name string) ([]*object.Reader, bool) {
+	if f.caches == nil {
+		return nil, true
+	}
+	return f.caches(name)
 }
 
 func (f *fake) Status() []fleet.Status           { return f.pipelines }
@@ -49,7 +59,7 @@ func (f *fake) handler(t *testing.T) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
 	err := Handle(mux, Options{
-		Fleet: f, Version: "v1.2.3", Log: slog.New(slog.DiscardHandler), MayAct: func(*http.Request) bool { return true },
+		Fleet: f, Repositories: browse.NewStore(f, slog.New(slog.DiscardHandler)), Version: "v1.2.3", Log: slog.New(slog.DiscardHandler), MayAct: func(*http.Request) bool { return true },
 		Explained: explained.NewStore(func(name string) (*explain.Render, bool) {
 			r, ok := f.renders[name]
 			return r, ok

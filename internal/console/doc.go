@@ -4,6 +4,8 @@
 //	/pipelines/NAME                 one pipeline: its state, what was found, what is held
 //	/pipelines/NAME/hierarchy       from the GrafanaAgents down; ?q=WORDS finds objects
 //	/pipelines/NAME/explain         ?object=KIND/namespace/name: why it is rendered as it is
+//	/pipelines/NAME/commits         the last commits of the output branch
+//	/pipelines/NAME/commits/COMMIT  what one of them changes
 //	POST /pipelines/NAME/pass       asks for a pass
 //	/remotes                        the repositories, and when they were asked last
 //

@@ -20,7 +20,7 @@ import (
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"short": short, "position": position, "at": fileAndLine, "took": took, "amount": amount, "labels": labelList,
-		"class": classOf, "repository": repositoryName, "moment": moment, "segment": url.PathEscape,
+		"line": changeOf, "iso": iso, "class": classOf, "repository": repositoryName, "moment": moment, "segment": url.PathEscape,
 		"commit": func(commit, page string) commitLink { return commitLink{commit, page} },
 		"place":  func(text, page string) placeLink { return placeLink{text, page} },
 	}
@@ -38,7 +38,12 @@ func (f frame) Ago(t *metav1.Time) string {
 	if t.IsZero() {
 		return "never"
 	}
-	d := f.now.Sub(t.Time)
+	return f.Since(t.Time)
+}
+
+// Since is Ago for a time that is known.
+func (f frame) Since(t time.Time) string {
+	d := f.now.Sub(t)
 	if d < 0 {
 		return "in " + roughly(-d)
 	}
@@ -48,9 +53,9 @@ func (f frame) Ago(t *metav1.Time) string {
 	return roughly(d) + " ago"
 }
 
-// roughly returns a duration in its largest unit. console.js has the same words.
+// roughly returns a duration in its largest unit.
 func roughly(d time.Duration) string {
-	const day = 24 * time.Hour
+	const day, month, year = 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour
 	switch {
 	case d < time.Minute:
 		return "a minute"
@@ -58,12 +63,19 @@ func roughly(d time.Duration) string {
 		return fmt.Sprintf("%d min", d/time.Minute)
 	case d < 2*day:
 		return fmt.Sprintf("%d h", d/time.Hour)
+	case d < 2*month:
+		return fmt.Sprintf("%d days", d/day)
+	case d < 2*year:
+		return fmt.Sprintf("%d months", d/month)
 	}
-	return fmt.Sprintf("%d days", d/day)
+	return fmt.Sprintf("%d years", d/year)
 }
 
 // moment returns a time for programs.
-func moment(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }
+func moment(t metav1.Time) string { return iso(t.Time) }
+
+// iso returns a time as HTML has it.
+func iso(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // took returns a rounded duration.
 func took(d time.Duration) string { return d.Round(time.Millisecond).String() }

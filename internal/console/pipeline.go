@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/browse"
 )
 
 // maxHeld is how many held objects the page shows; the JSON has all.
@@ -15,6 +16,7 @@ const maxHeld = 200
 type pipelinePage struct {
 	frame
 	row
+	browse.History
 	MayAct bool
 	// Asked says that a pass was asked for from the page, and Done that it has ended.
 	Asked, Done bool
@@ -56,7 +58,7 @@ func (c *console) servePipeline(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	p := pipelinePage{frame: c.of(found.Name, "overview", ""), row: found, MayAct: c.MayAct(r)}
+	p := pipelinePage{frame: c.of(found.Name, "overview", ""), row: found, History: c.history(found), MayAct: c.MayAct(r)}
 	if token := r.URL.Query().Get("asked"); token != "" {
 		p.Asked, p.Done = true, token == found.LastHandledReconcileAt
 	}

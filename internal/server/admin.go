@@ -17,6 +17,8 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/internal/browse"
 	"github.com/agentry-dev/agentry/internal/console"
 	"github.com/agentry-dev/agentry/internal/explained"
 	"github.com/agentry-dev/agentry/internal/style"
@@ -26,6 +28,7 @@ import (
 type Fleet interface {
 	console.Fleet
 	Explained(pipeline string) (render *explain.Render, ok bool)
+	Caches(pipeline string) (readers []*object.Reader, ok bool)
 }
 
 var _ Fleet = (*fleet.Fleet)(nil)
@@ -57,7 +60,7 @@ func NewAdmin(o Options) (http.Handler, error) {
 	a := &admin{Options: o, explained: explained.NewStore(o.Fleet.Explained)}
 	guarded := http.NewServeMux()
 	err := console.Handle(guarded, console.Options{
-		Fleet: o.Fleet, Explained: a.explained, Version: o.Version, Log: o.Log,
+		Fleet: o.Fleet, Explained: a.explained, Repositories: browse.NewStore(o.Fleet, o.Log), Version: o.Version, Log: o.Log,
 		MayAct: mayAct,
 		Pass:   func(pipeline string) string { return a.ask(pipeline, "") },
 	})

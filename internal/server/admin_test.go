@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // fake is a fleet whose state does not change.
@@ -31,6 +32,11 @@ func (f *fake) Status() []fleet.Status           { return f.pipelines }
 func (f *fake) Definitions() []*fleet.Definition { return nil }
 func (f *fake) Remotes() []fleet.RemoteStatus    { return f.remotes }
 func (f *fake) Problems() diag.List              { return f.problems }
+func (f *fake) Caches(name string) ([]*object.Reader, bool) {
+	_, ok := f.Pipeline(name)
+	return nil, ok
+}
+
 func (f *fake) Explained(name string) (*explain.Render, bool) {
 	r, ok := f.renders[name]
 	return r, ok

@@ -20,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/internal/server"
 )
 
@@ -28,6 +29,15 @@ type standing struct {
 	pipelines []fleet.Status
 	remotes   []fleet.RemoteStatus
 	problems  diag.List
+	caches    func(string) ([]*object.Reader, bool) // nil: there are none
+}
+
+// Caches implements the fleet.
+func (s standing) Caches(name string) ([]*object.Reader, bool) {
+	if s.caches == nil {
+		return nil, true
+	}
+	return s.caches(name)
 }
 
 func (s standing) Status() []fleet.Status        { return s.pipelines }

@@ -1,0 +1,101 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/agentry-dev/agentry/internal/browse"
+	"github.com/agentry-dev/agentry/internal/explained"
+)
+
+// newest is how many commits the page of a pipeline shows; the page of its history has more.
+const newest = 10
+
+// history is what the page of a pipeline shows of its commits.
+func (c *console) history(of row) browse.History {
+	if of.Output == nil {
+		return browse.History{}
+	}
+	h, _ := c.Repositories.History(of.Name, newest) // what refuses it is told on the page of the history
+	return h
+}
+
+func (c *console) serveHistory(w http.ResponseWriter, r *http.Request) {
+	found, ok := c.find(w, r)
+	if !ok {
+		return
+	}
+	h, refused := c.Repositories.History(found.Name, browse.MaxCommits)
+	if refused != nil {
+		c.refuseOn(w, r, found.Name, "history", refused)
+		return
+	}
+	c.write(w, r, http.StatusOK, "history", pipelinePage{frame: c.of(found.Name, "history", found.Name+": history"), row: found, History: h})
+}
+
+// refuseOn says on a page about a pipeline why something cannot be shown.
+func (c *console) refuseOn(w http.ResponseWriter, r *http.Request, pipeline, tab string, refused *explained.Refusal) {
+	c.write(w, r, refused.Status, "missing", missing{c.of(pipeline, tab, refused.Message), refused.Message, refused.Hint})
+}
+
+// commitPage is the page of a commit of the output branch, with what it changes.
+type commitPage struct {
+	pipelinePage
+	*browse.Change
+}
+
+func (c *console) serveCommit(w http.ResponseWriter, r *http.Request) {
+	found, ok := c.find(w, r)
+	if !ok {
+		return
+	}
+	change, refused := c.Repositories.Change(found.Name, r.PathValue("commit"))
+	if refused != nil {
+		c.refuseOn(w, r, found.Name, "history", refused)
+		return
+	}
+	c.write(w, r, http.StatusOK, "commit", commitPage{pipelinePage{frame: c.of(found.Name, "history", change.Subject), row: found}, change})
+}
+
+// CommitLink returns the page of a commit of the output branch.
+func (p pipelinePage) CommitLink(id string) string {
+	return pipelineLink(p.Name) + "/commits/" + url.PathEscape(id)
+}
+
+// CommitPage returns the page of a commit of the output branch at its forge.
+func (p pipelinePage) CommitPage(id string) string { return p.links.output.Commit(id) }
+
+// InputPage returns the page of an input commit at its forge.
+func (p pipelinePage) InputPage(in browse.Input) string {
+	for i, s := range p.Sources {
+		if i < len(p.links.sources) && sameRepository(s.URL, in.URL) {
+			return p.links.sources[i].Commit(in.Commit)
+		}
+	}
+	return ""
+}
+
+// change is a line of a difference: what it is about is indented below, and Mark says what happens to it.
+type change struct {
+	Depth      int
+	Mark, Text string
+}
+
+// Class returns the class of the line.
+func (c change) Class() string {
+	return map[string]string{"+": "added", "-": "removed", "~": "changed"}[c.Mark]
+}
+
+// changeOf reads a line of package difference.
+func changeOf(line string) change {
+	text := strings.TrimLeft(line, " ")
+	out := change{Depth: min((len(line)-len(text))/2, maxDepth), Text: text}
+	if mark, rest, ok := strings.Cut(text, " "); ok && strings.Contains("+-~", mark) {
+		out.Mark, out.Text = mark, rest
+	}
+	return out
+}
+
+// maxDepth is how far lines are indented.
+const maxDepth = 6

@@ -1,0 +1,51 @@
+package console
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/test/outputs"
+)
+
+// TestTheHistoryOfAPipeline follows a commit from the page of the pipeline to what it changes.
+func TestTheHistoryOfAPipeline(t *testing.T) {
+	w := outputs.New(t)
+	w.Pass()
+	source := w.Remote.Commit("main", map[string]string{"in/agent.yaml": outputs.Input("second")})
+	w.Pass()
+	d := definition("prod")
+	d.Spec.Sources[0].URL = w.Status.Sources[0].URL
+	h := (&fake{pipelines: []fleet.Status{w.Status}, defs: []*fleet.Definition{d}, caches: w.Caches}).handler(t)
+	last, first := w.Status.Output.Commit, w.Remote.Head("out~1")
+	link := `href="/pipelines/prod/commits/` + last + `"`
+	holds(t, get(h, "/pipelines/prod").Body.String(), link, "https://github.com/org/a/commit/"+last, short(source))
+	holds(t, get(h, "/pipelines/prod/commits").Body.String(), link, `href="/pipelines/prod/commits/`+first+`"`)
+	text := get(h, "/pipelines/prod/commits/"+last).Body.String()
+	holds(t, text, "2 objects changed", "pods reload their configuration", "instance m/main", "writer http://mimir/second", "<h3 class=\"object changed\">", ": commit ")
+	if strings.Contains(text, outputs.Password) || strings.Contains(text, outputs.User) {
+		t.Error("the page has a secret")
+	}
+	if got := get(h, "/pipelines/prod/commits/"+source); got.Code != 404 || !strings.Contains(got.Body.String(), "not among the last ones") {
+		t.Errorf("a commit of another branch: %d", got.Code)
+	}
+	w.Status.Owned = false
+	h = (&fake{pipelines: []fleet.Status{w.Status}, caches: w.Caches}).handler(t)
+	if got := get(h, "/pipelines/prod/commits"); got.Code != 503 || !strings.Contains(got.Body.String(), "ask the active replica") {
+		t.Errorf("the history at another replica: %d", got.Code)
+	}
+}
+
+func TestALineOfADifference(t *testing.T) {
+	for line, want := range map[string]change{
+		"~ instance m/main":     {0, "~", "instance m/main"},
+		"    + rule: {a: b}":    {2, "+", "rule: {a: b}"},
+		"and 3 more lines":      {0, "", "and 3 more lines"},
+		"                - far": {maxDepth, "-", "far"},
+		"":                      {},
+	} {
+		if got := changeOf(line); got != want {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}

@@ -47,12 +47,13 @@ func argoLab(t *testing.T) (l *lab, built, plain map[string]string) {
 // TestApplicationsAreFollowed: what they give is rendered as plain manifests are, and held if they break.
 func TestApplicationsAreFollowed(t *testing.T) {
 	l, built, plain := argoLab(t)
-	held := func(since int) (out []string) {
-		for _, object := range []string{"GrafanaAgent/b/agent", "MetricsInstance/b/main", "ServiceMonitor/b/web"} {
-			out = append(out, fmt.Sprintf("%s in b/agent: version 1 since %d", object, since))
+	of := func(team string, since int) (out []string) {
+		for _, object := range []string{"GrafanaAgent/%[1]s/agent", "MetricsInstance/%[1]s/main", "ServiceMonitor/%[1]s/web"} {
+			out = append(out, fmt.Sprintf(object+" in %[1]s/agent: version 1 since %[2]d", team, since))
 		}
 		return out
 	}
+	held := func(since int) []string { return of("b", since) }
 	set := built["apps/set.yaml"]
 	runSteps(t, l,
 		step{like: plain},
@@ -61,6 +62,11 @@ func TestApplicationsAreFollowed(t *testing.T) {
 		step{edit: map[string]string{"teams/b/kustomization.yaml": built["teams/b/kustomization.yaml"]}, like: plain},
 		step{edit: map[string]string{"apps/set.yaml": strings.Replace(set, "git: {", "pullRequest: {", 1)}, like: plain, wrong: "build-refused", held: held(5)},
 		step{edit: map[string]string{"apps/set.yaml": set}, like: plain},
+		// The file of the ApplicationSet is no YAML, then that of the first Application.
+		step{edit: map[string]string{"apps/set.yaml": set + "  bad: [\n"}, like: plain, wrong: "invalid-yaml", held: held(7)},
+		step{edit: map[string]string{"apps/set.yaml": set}, like: plain},
+		step{edit: map[string]string{"in/root.yaml": built["in/root.yaml"] + "  bad: [\n"}, like: plain, wrong: "invalid-yaml", held: append(of("a", 9), held(9)...)},
+		step{edit: map[string]string{"in/root.yaml": built["in/root.yaml"]}, like: plain},
 		// The app of apps is broken, and gives nothing: all is held.
 		step{edit: map[string]string{"base/one/web.yaml": strings.ReplaceAll(built["base/one/web.yaml"], "http", "metrics")}, like: map[string]string{
 			"in/a/agent.yaml": plain["in/a/agent.yaml"], "in/a/web.yaml": monitor("a", "web", "metrics"), "in/b/agent.yaml": plain["in/b/agent.yaml"], "in/b/web.yaml": monitor("b", "web", "metrics")}},

@@ -104,19 +104,30 @@ func (s *search) isThere(name string) (isDir, found bool, err error) {
 	return isDir, true, nil
 }
 
-// entries returns the roots of a path in which Applications are looked for. A kustomization that a pipeline names is built as a
-// whole, for somebody applies it. Elsewhere, and in kustomizations below the path, only custom resources of Argo CD count.
+// isChart reports whether a folder is a Helm chart.
+func (s *search) isChart(dir string) (bool, error) {
+	entries, err := s.tree.List(dir)
+	return slices.Contains(entries, tree.Entry{Name: chart.FileName}), infrastructure(err)
+}
+
+// entries returns the roots of a path in which Applications are looked for. A kustomization or a chart that a pipeline names is built
+// as a whole, for somebody applies it. Elsewhere, and in kustomizations below the path, only custom resources of Argo CD count.
 func (s *search) entries(name string) ([]Root, error) {
 	isDir, found, err := s.isThere(name)
 	if err != nil || !found {
 		return nil, err
 	}
-	file := ""
+	file, isChart := "", false
 	if isDir {
-		file, err = s.kustomization(name)
+		if file, err = s.kustomization(name); err == nil && file == "" {
+			isChart, err = s.isChart(name)
+		}
 	}
-	if err != nil || file != "" {
+	switch {
+	case err != nil || file != "":
 		return []Root{{Name: file, Folder: name}}, infrastructure(err)
+	case isChart:
+		return []Root{{Name: path.Join(name, chart.FileName), Make: argocd.Chart{Path: name}}}, nil
 	}
 	out := []Root{{Name: name, Make: argocd.Entries{Path: name}}}
 	if !isDir {

@@ -34,6 +34,8 @@ type Built struct {
 	Applied bool
 	// Authors are the files that had a say in it, if that is of interest.
 	Authors []Author `json:",omitempty"`
+	// Leads means that the document led to others, so that it counts as broken if it cannot be read, whatever its kind is.
+	Leads bool `json:",omitempty"`
 }
 
 // Origin finds where the fields of a built document were written.

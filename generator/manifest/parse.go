@@ -165,7 +165,7 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	p := &parser{file: f, opts: opts}
 	line := 1
 	for _, doc := range docs {
-		p.origin, p.secret, p.by = doc.Origin, doc.Secret, doc.Authors
+		p.origin, p.secret, p.by, p.leads = doc.Origin, doc.Secret, doc.Authors, doc.Leads
 		if p.opts = opts; doc.DefaultNamespace != "" {
 			p.opts = opts.In(doc.DefaultNamespace)
 		}
@@ -235,6 +235,7 @@ type parser struct {
 	text   string   // of the file, if something in it is encrypted
 	origin Origin   // of the document at hand, if it was built
 	by     []Author // of that document
+	leads  bool     // that document leads to others
 	secret secretValues
 	result Result
 }
@@ -285,10 +286,10 @@ var (
 	})
 )
 
-// mayDefine reports whether a document that cannot be read may define an object that is read or passed through: people keep
+// mayDefine reports whether a document that cannot be read may define an object that is read, followed or passed through: people keep
 // templates, values and settings of other programs beside manifests. A text that shows nothing, or may be UTF-16, can have been anything.
 func (p *parser) mayDefine(text string) bool {
-	if strings.Contains(text, v1alpha1.Group) || strings.Contains(text, promGroup) || strings.ContainsRune(text, 0) {
+	if p.leads || strings.Contains(text, v1alpha1.Group) || strings.Contains(text, promGroup) || strings.ContainsRune(text, 0) {
 		return true
 	}
 	kinds := kindsNamed(text)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
@@ -73,9 +75,22 @@ func documents(text []byte, name string, origin manifest.Origin) []manifest.Buil
 	begin := 0
 	for _, at := range append(separator.FindAllIndex(text, -1), []int{len(text), len(text)}) {
 		if doc := text[begin:at[0]]; len(bytes.TrimSpace(doc)) > 0 {
-			out = append(out, manifest.Built{Text: doc, Origin: origin, Authors: []manifest.Author{{File: name}}})
+			out = append(out, manifest.Built{Text: doc, Origin: origin, Authors: []manifest.Author{{File: name}}, Leads: isBrokenResource(doc)})
 		}
 		begin = at[0]
 	}
 	return out
 }
+
+// isBrokenResource reports whether a document that is not valid YAML names an Application or an ApplicationSet. What it led to must not
+// count as deleted.
+func isBrokenResource(doc []byte) bool {
+	if !resourceKind.Match(doc) || !bytes.Contains(doc, []byte(APIVersion)) {
+		return false
+	}
+	var object map[string]any
+	return yaml.Unmarshal(doc, &object) != nil
+}
+
+// resourceKind finds the kind of an Application or an ApplicationSet in a text that need not be YAML.
+var resourceKind = regexp.MustCompile(`\bkind["']?[ \t]*:[ \t]*["']?Application(?:Set)?\b`)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -95,7 +96,9 @@ func entriesOf(docs []manifest.Built) []manifest.Built {
 		}
 		var object map[string]any
 		if yaml.Unmarshal(doc.Text, &object) != nil {
-			out = append(out, doc) // it is reported when it is parsed
+			if doc.Leads = isBrokenResource(doc.Text); doc.Leads {
+				out = append(out, doc) // it is reported when it is parsed
+			}
 			continue
 		}
 		apiVersion, _ := object["apiVersion"].(string)
@@ -137,4 +140,21 @@ func mentions(t *tree.Tree) bool {
 		}
 	}
 	return false
+}
+
+// Chart renders the chart in a path that a pipeline names, with the values in it: an app of apps is often a chart.
+type Chart struct{ Path string }
+
+var _ roots.Maker = Chart{}
+
+// Make implements [roots.Maker].
+func (c Chart) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built, error) {
+	app := &Application{Metadata: Metadata{Name: "apps"}, Spec: ApplicationSpec{Sources: []Source{{Path: c.Path}}, Destination: Destination{Server: InCluster, Namespace: ownNamespace}}}
+	b := &build{ctx: ctx, app: app, root: r, opts: opts, files: t}
+	docs, err := b.chart(&app.Spec.Sources[0], repository{t, "."}, c.Path)
+	if failed, ok := errors.AsType[*roots.Problem](err); ok {
+		message := strings.TrimPrefix(strings.TrimPrefix(failed.Error(), ".path"), ": ")
+		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: failed.Code, File: r.Name, Message: message, Hint: failed.Hint}}
+	}
+	return docs, err
 }

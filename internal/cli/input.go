@@ -184,20 +184,27 @@ func (in *input) summary(agents []*hierarchy.Hierarchy) string {
 // Argo CD may give little else.
 func (in *input) unfollowed() string {
 	for _, of := range [...]struct {
-		group, kind, tool string
-		mode              inputs.Mode
+		kinds [][2]string // with the groups
+		tool  string
+		mode  inputs.Mode
 	}{
-		{"kustomize.toolkit.fluxcd.io/", " Kustomization", "Flux", inputs.Flux},
-		{"argoproj.io/", " Application", "Argo CD", inputs.ArgoCD},
+		{[][2]string{{"kustomize.toolkit.fluxcd.io/", "Kustomization"}, {"helm.toolkit.fluxcd.io/", "HelmRelease"}}, "Flux", inputs.Flux},
+		{[][2]string{{"argoproj.io/", "Application"}, {"argoproj.io/", "ApplicationSet"}}, "Argo CD", inputs.ArgoCD},
 	} {
-		n := 0
-		for kind, count := range in.ignored {
-			if strings.HasPrefix(kind, of.group) && strings.HasSuffix(kind, of.kind) {
-				n += count
+		var found []string
+		for _, kind := range of.kinds {
+			n := 0
+			for ignored, count := range in.ignored {
+				if strings.HasPrefix(ignored, kind[0]) && strings.HasSuffix(ignored, " "+kind[1]) {
+					n += count
+				}
+			}
+			if n > 0 {
+				found = append(found, display.Amount(n, kind[1]))
 			}
 		}
-		if n > 0 {
-			return fmt.Sprintf(" (%s of %s not followed; --build %s does it)", display.Amount(n, of.kind[1:]), of.tool, of.mode)
+		if len(found) > 0 {
+			return fmt.Sprintf(" (%s of %s not followed; --build %s does it)", strings.Join(found, " and "), of.tool, of.mode)
 		}
 	}
 	return ""

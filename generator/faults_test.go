@@ -20,7 +20,7 @@ import (
 const faultyAgent = `apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
 metadata: {name: a, namespace: m}
-spec: {metrics: {instanceSelector: {}, remoteWrite: [{url: "https://x.example.com"}]}}
+spec: {metrics: {instanceSelector: {}, remoteWrite: [{url: "https://x.example.com/push"}]}}
 ---
 apiVersion: monitoring.grafana.com/v1alpha1
 kind: MetricsInstance

@@ -92,9 +92,9 @@ func (w *fixture) agent() (string, string) {
 	spec := fmt.Sprintf("spec:\n  paused: %t\n  storage: %s\n  metrics:\n    shards: %d\n    instanceSelector: %s\n    instanceNamespaceSelector: %s\n",
 		w.chance(8), w.pick("null", "null", "{}"), w.random.Intn(3), w.selector(), w.selector())
 	if w.chance(2) {
-		spec += "    remoteWrite: [{url: https://x.example.com, basicAuth: {username: " + w.ref() + ", password: " + w.ref() + "}}]\n"
+		spec += "    remoteWrite: [{url: https://x.example.com/push, basicAuth: {username: " + w.ref() + ", password: " + w.ref() + "}}]\n"
 	}
-	spec += "  logs: {instanceSelector: " + w.selector() + ", instanceNamespaceSelector: " + w.selector() + w.pick("", ", clients: [{url: https://a.example.com}]") + "}\n"
+	spec += "  logs: {instanceSelector: " + w.selector() + ", instanceNamespaceSelector: " + w.selector() + w.pick("", ", clients: [{url: https://a.example.com/push}]") + "}\n"
 	return w.object("monitoring.grafana.com/v1alpha1", "GrafanaAgent", w.pick("web", "web-shard-1", "s1-x"), spec)
 }
 
@@ -105,7 +105,7 @@ func (w *fixture) instance() (string, string) {
 		spec += "  additionalScrapeConfigs: {name: extra, key: jobs}\n"
 	}
 	if w.chance(3) {
-		spec += "  remoteWrite: [{url: https://y.example.com, sigv4: {accessKey: " + w.ref() + ", secretKey: " + w.ref() + "}}]\n"
+		spec += "  remoteWrite: [{url: https://y.example.com/push, sigv4: {accessKey: " + w.ref() + ", secretKey: " + w.ref() + "}}]\n"
 	}
 	return w.object("monitoring.grafana.com/v1alpha1", "MetricsInstance", w.pick("i", "j"), spec)
 }
@@ -113,7 +113,7 @@ func (w *fixture) instance() (string, string) {
 func (w *fixture) logsInstance() (string, string) {
 	spec := "spec: {podLogsSelector: " + w.selector() + ", podLogsNamespaceSelector: " + w.selector() + w.pick("", ", targetConfig: {syncPeriod: 30s}")
 	if w.chance(2) {
-		spec += ", clients: [{url: https://b.example.com, basicAuth: {username: " + w.ref() + ", password: " + w.ref() + "}}]"
+		spec += ", clients: [{url: https://b.example.com/push, basicAuth: {username: " + w.ref() + ", password: " + w.ref() + "}}]"
 	}
 	return w.object("monitoring.grafana.com/v1alpha1", "LogsInstance", w.pick("i", "j"), spec+"}")
 }

@@ -236,6 +236,8 @@ func inWords() map[string][2]string {
 		"write labels below matchLabels":                     {"lector: 1", "lector: {matchLabels: {a: b}}"},
 		"write serviceMonitorSelector: {} to select all":     {"  serviceMonitorNamespaceSelector: {}\n", "  serviceMonitorNamespaceSelector: {}\n  serviceMonitorSelector: {}\n"},
 		"write staticConfigs, or one of the fields":          {"spec: {}", "spec: {staticConfigs: [{targets: [a]}]}"},
+		"add the path that the server takes samples at":      {"mimir.example.com/\"", "mimir.example.com/push\""},
+		"add the path that the server takes lines at":        {"loki.example.com\"", "loki.example.com/push\""},
 		"write what follows the ? to params":                 {"\"/metrics?all=true\"", "/metrics, params: {all: [\"true\"]}"},
 		"write a scheme other than http to spec.prober":      {"http://blackbox.m:9115/probe", "blackbox.m:9115"},
 		"write drop: true":                                   {"by_label_name", "drop: true, by_label_name"},

@@ -57,7 +57,7 @@ func TestChecksumFollowsSecrets(t *testing.T) {
 		return []byte(`apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
 metadata: {name: a, namespace: m}
-spec: {metrics: {instanceSelector: {}, remoteWrite: [{url: "https://mimir.example.com"}]}}
+spec: {metrics: {instanceSelector: {}, remoteWrite: [{url: "https://mimir.example.com/push"}]}}
 ---
 apiVersion: monitoring.grafana.com/v1alpha1
 kind: MetricsInstance
@@ -113,7 +113,7 @@ func TestReviewersSeeNoSecret(t *testing.T) {
 	input := []byte(`apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
 metadata: {name: a, namespace: m}
-spec: {metrics: {instanceSelector: {}, remoteWrite: [{url: "https://mimir.example.com"}]}}
+spec: {metrics: {instanceSelector: {}, remoteWrite: [{url: "https://mimir.example.com/push"}]}}
 ---
 apiVersion: monitoring.grafana.com/v1alpha1
 kind: MetricsInstance

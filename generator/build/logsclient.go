@@ -22,6 +22,7 @@ func (w writer) logsClient(s *v1alpha1.LogsClientSpec) model.LogsClient {
 		Timeout: s.Timeout, ProxyURL: s.ProxyURL, ExternalLabels: w.clientLabels(s),
 	}
 	w.checkTarget(".url", s.URL)
+	w.checkPushPath(s.URL, "add the path that the server takes lines at: Loki has /loki/api/v1/push")
 	w.checkProxy(s.ProxyURL)
 	w.report.goDuration(w.in.Object(), w.path+".batchWait", s.BatchWait)
 	w.report.goDuration(w.in.Object(), w.path+".timeout", s.Timeout)

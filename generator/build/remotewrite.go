@@ -80,6 +80,7 @@ func (w writer) plain(s *v1alpha1.RemoteWriteSpec, relabel func(*v1alpha1.Relabe
 		Name:   s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, Headers: s.Headers,
 	}
 	w.checkTarget(".url", s.URL)
+	w.checkPushPath(s.URL, "add the path that the server takes samples at: Mimir has /api/v1/push, Prometheus /api/v1/write")
 	w.checkProxy(s.ProxyURL)
 	w.report.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
 	w.checkHeaders(s.Headers)
@@ -212,6 +213,18 @@ func (w writer) checkTarget(field, value string) {
 	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		w.wrong(diag.InvalidURL, field, "must be a URL that begins with http:// or https://")
 	}
+}
+
+// checkPushPath warns of a URL that ends after the host: requests go to exactly this URL, and no server that is known takes
+// samples or lines at its root.
+func (w writer) checkPushPath(value, hint string) {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" && u.Path != "/" {
+		return
+	}
+	d := w.in.Object().Diag(diag.Warning, diag.InvalidURL, w.path+".url", "has no path: requests go to the root of the server")
+	d.Hint = hint
+	w.report.add(d)
 }
 
 func (w writer) checkProxy(url string) {

@@ -50,7 +50,7 @@ func bombs() map[string]bomb {
 	}
 	agent := func(i int) string {
 		return fmt.Sprintf("---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: a, namespace: n%[1]d}\n"+
-			"spec: {metrics: {instanceSelector: {}, remoteWrite: [{url: 'https://x.example.com'}]}}\n"+
+			"spec: {metrics: {instanceSelector: {}, remoteWrite: [{url: 'https://x.example.com/push'}]}}\n"+
 			"---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: i, namespace: n%[1]d}\n"+
 			"spec: {serviceMonitorSelector: {}, serviceMonitorNamespaceSelector: {}}\n", i)
 	}

@@ -14,7 +14,7 @@ import (
 func hierarchyOf(n int) *explain.Render {
 	text := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: agent, namespace: m}\nspec: {metrics: {instanceSelector: {}}}\n"
 	for i := range n {
-		text += fmt.Sprintf("---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: i%d, namespace: m}\nspec: {remoteWrite: [{url: 'https://x.example.com'}]}\n", i)
+		text += fmt.Sprintf("---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: i%d, namespace: m}\nspec: {remoteWrite: [{url: 'https://x.example.com/push'}]}\n", i)
 	}
 	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
 	out := generator.Render(manifest.NewSet(r), generator.Options{}, nil).Explained()

@@ -29,7 +29,7 @@ spec: {metrics: {instanceSelector: {}}}
 apiVersion: monitoring.grafana.com/v1alpha1
 kind: MetricsInstance
 metadata: {name: main, namespace: m}
-spec: {serviceMonitorSelector: {matchLabels: {team: a}}, serviceMonitorNamespaceSelector: {}, remoteWrite: [{url: "https://x.example.com"}]}
+spec: {serviceMonitorSelector: {matchLabels: {team: a}}, serviceMonitorNamespaceSelector: {}, remoteWrite: [{url: "https://x.example.com/push"}]}
 `)
 	for i := range n {
 		team := "a"

@@ -25,6 +25,8 @@ type Options struct {
 	SDAggregator scrape.SDAggregator
 	// Integrations is the catalogue. Nil means the default catalogue.
 	Integrations *integration.Catalogue
+	// SubstitutesSecrets is the same field of the runtime.
+	SubstitutesSecrets bool
 	// Left are the objects of the hierarchy that are left out.
 	Left map[manifest.ID]bool
 }
@@ -74,6 +76,7 @@ func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *bui
 // build builds all configurations.
 func (b *builder) build(r *Result) {
 	b.secrets.LeaveOut(b.left)
+	b.secrets.Substitute(b.options.SubstitutesSecrets)
 	checkAgent(b.report, b.hierarchy.Agent)
 	in := b.secrets.In(b.hierarchy.Agent)
 	b.report.literalsOfContainers(in, "spec.containers", b.spec.Containers)

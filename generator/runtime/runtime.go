@@ -40,6 +40,10 @@ type Runtime struct {
 	// OwnMetrics are the metrics of the program about itself.
 	OwnMetrics OwnMetrics
 
+	// SubstitutesSecrets means that a secret in an environment variable is replaced in the text of the configuration, and not read
+	// by the program.
+	SubstitutesSecrets bool
+
 	// ListsIntegrations means that the program tells the sd-aggregator which integrations it runs.
 	ListsIntegrations bool
 

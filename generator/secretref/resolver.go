@@ -88,6 +88,8 @@ type Resolver struct {
 	diags    diag.List
 	reported map[string]bool // see [Scope.addOnce]
 	left     map[manifest.ID]bool
+	// substituted means that values of environment variables are replaced in the text of the configuration.
+	substituted bool
 }
 
 // New returns a Resolver for a GrafanaAgent.
@@ -98,6 +100,9 @@ func New(set *manifest.Set, policies Policies, agent manifest.ID) *Resolver {
 
 // LeaveOut sets which Secrets and ConfigMaps are left out because they have errors. Content treats them as absent.
 func (r *Resolver) LeaveOut(left map[manifest.ID]bool) { r.left = left }
+
+// Substitute sets whether the values of environment variables are replaced in the text of the configuration.
+func (r *Resolver) Substitute(yes bool) { r.substituted = yes }
 
 // Diags returns the problems found so far. Each is about the object that holds the reference.
 func (r *Resolver) Diags() diag.List { return r.diags }
@@ -184,6 +189,12 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.
 	if u == nil {
 		return model.Secret{}
 	}
+	if problem := unfit(u.data); s.substituted && problem != "" && !isEncrypted(u.data) {
+		s.addOnce(diag.Finding{Code: diag.SecretNotText, Path: path, Related: ref.objects(),
+			Message: fmt.Sprintf("%s becomes an environment variable, and has %s: the config reloader writes it between single quotes as it is, and the agent would refuse the whole configuration or use another value", ref, problem),
+			Hint:    "change the value; or give the Secret the policy plaintext, by a rule of secrets.rules in the pipeline"}, "")
+		return model.Secret{}
+	}
 	u.env |= s.group
 	d := s.object.Diag(diag.Warning, diag.SecretAsEnv, path, "%s becomes an environment variable: the agent has no file field for it", ref)
 	d.Hint = "it must exist before the pods start; rotating it needs a restart"
@@ -228,6 +239,30 @@ func (s Scope) inline(path string, ref Ref) model.Secret {
 		return model.Secret{}
 	}
 	return model.Secret{Value: string(u.data), Set: true}
+}
+
+// unfit returns what in a value keeps the agent from reading it as it is, where it replaces $(NAME) between the single quotes of a
+// text of YAML, in which the agent then expands ${NAME} and $$.
+func unfit(value []byte) string {
+	text := string(value)
+	switch {
+	case !utf8.ValidString(text):
+		return "bytes that are not UTF-8 text"
+	case strings.ContainsAny(text, "\n\r\u0085\u2028\u2029"):
+		return "a line break"
+	case strings.ContainsRune(text, '\''):
+		return "a single quote"
+	case strings.Contains(text, "${"), strings.Contains(text, "$$"):
+		return "a dollar sign before { or before another one"
+	case strings.ContainsFunc(text, isControl):
+		return "a control character"
+	}
+	return ""
+}
+
+// isControl reports whether YAML does not allow a character.
+func isControl(r rune) bool {
+	return r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff
 }
 
 func envName(ref Ref) string { return "AGENTRY" + ref.FileName() }

@@ -10,25 +10,25 @@ import (
 // maxExcerptBytes is the longest line that is quoted. Longer ones are minified JSON or data.
 const maxExcerptBytes = 160
 
-// excerpt returns the line of the input that the diagnostic is about. It returns no line that can hold a byte of a
+// Excerpt returns the line of the input that the diagnostic is about. It returns no line that can hold a byte of a
 // Secret or another credential: the document must be one of the kinds that agentry reads for their settings, and
 // neither the line nor a line that it can belong to may name a credential or look like one.
-func excerpt(d Diagnostic, input []byte) (string, bool) {
+func (d Diagnostic) Excerpt(input []byte) (line string, ok bool) {
 	begin, end := lineBounds(input, d.Line)
-	line := bytes.TrimSuffix(input[begin:end], []byte("\r"))
-	if len(line) == 0 && end == len(input) || len(line) > maxExcerptBytes || !utf8.Valid(line) || bytes.ContainsRune(line, '\r') {
+	raw := bytes.TrimSuffix(input[begin:end], []byte("\r"))
+	if len(raw) == 0 && end == len(input) || len(raw) > maxExcerptBytes || !utf8.Valid(raw) || bytes.ContainsRune(raw, '\r') {
 		return "", false
 	}
 	first, last := documentBounds(input, begin, end)
 	if d.Code == LiteralToken || !holdsSettings(input[first:last]) {
 		return "", false
 	}
-	for _, above := range context(input[first:begin], line) {
+	for _, above := range context(input[first:begin], raw) {
 		if credentialLine(above) {
 			return "", false
 		}
 	}
-	if text := string(line); !credentialLine(line) && !looksSecret(text) {
+	if text := string(raw); !credentialLine(raw) && !looksSecret(text) {
 		return strings.TrimRight(printable(text), " \t"), true
 	}
 	return "", false

@@ -9,7 +9,7 @@ const ours = "apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\n"
 
 // lastLine is the excerpt of the last line of a text.
 func lastLine(text string) (string, bool) {
-	return excerpt(Diagnostic{Line: strings.Count(text, "\n") + 1}, []byte(text))
+	return Diagnostic{Line: strings.Count(text, "\n") + 1}.Excerpt([]byte(text))
 }
 
 func TestLinesThatAreQuoted(t *testing.T) {
@@ -80,10 +80,10 @@ func TestNoCredentialIsQuoted(t *testing.T) {
 			t.Errorf("%s\n... is quoted: %q", lines, got)
 		}
 	}
-	if _, ok := excerpt(Diagnostic{Code: LiteralToken, Line: 3}, []byte(ours+"x: hush")); ok {
+	if _, ok := (Diagnostic{Code: LiteralToken, Line: 3}).Excerpt([]byte(ours + "x: hush")); ok {
 		t.Error("a literal token is quoted")
 	}
-	if got, ok := excerpt(Diagnostic{Line: 3}, []byte(ours+"x: hush\nitems: [{apiVersion: v1, kind: Secret}]\n")); ok {
+	if got, ok := (Diagnostic{Line: 3}).Excerpt([]byte(ours + "x: hush\nitems: [{apiVersion: v1, kind: Secret}]\n")); ok {
 		t.Errorf("a line of a document with a Secret is quoted: %q", got)
 	}
 }

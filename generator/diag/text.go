@@ -71,7 +71,7 @@ func (t Text) quote(d Diagnostic) string {
 	if t.Input == nil || d.Line == 0 {
 		return ""
 	}
-	line, ok := excerpt(d, t.Input(d.Source, d.File))
+	line, ok := d.Excerpt(t.Input(d.Source, d.File))
 	if !ok {
 		return ""
 	}

@@ -29,6 +29,9 @@ func TestTheHistoryOfAPipeline(t *testing.T) {
 	if got := get(h, "/pipelines/prod/commits/"+source); got.Code != 404 || !strings.Contains(got.Body.String(), "not among the last ones") {
 		t.Errorf("a commit of another branch: %d", got.Code)
 	}
+	w.Status.Findings.First = []fleet.Finding{{Severity: "error", Message: "odd", File: "in/agent.yaml", Line: 2, Column: 7}}
+	h = (&fake{pipelines: []fleet.Status{w.Status}, caches: w.Caches}).handler(t)
+	holds(t, get(h, "/pipelines/prod").Body.String(), "<code>kind: <b>GrafanaAgent</b></code>")
 	w.Status.Owned = false
 	h = (&fake{pipelines: []fleet.Status{w.Status}, caches: w.Caches}).handler(t)
 	if got := get(h, "/pipelines/prod/commits"); got.Code != 503 || !strings.Contains(got.Body.String(), "ask the active replica") {

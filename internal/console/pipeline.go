@@ -18,6 +18,8 @@ type pipelinePage struct {
 	row
 	browse.History
 	MayAct bool
+	// Excerpts are the lines that the findings are about.
+	Excerpts []browse.Excerpt
 	// Asked says that a pass was asked for from the page, and Done that it has ended.
 	Asked, Done bool
 }
@@ -59,6 +61,7 @@ func (c *console) servePipeline(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := pipelinePage{frame: c.of(found.Name, "overview", ""), row: found, History: c.history(found), MayAct: c.MayAct(r)}
+	p.Excerpts = c.Repositories.Excerpts(found.Name, found.Findings.First)
 	if token := r.URL.Query().Get("asked"); token != "" {
 		p.Asked, p.Done = true, token == found.LastHandledReconcileAt
 	}

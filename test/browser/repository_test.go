@@ -40,6 +40,10 @@ func written(t *testing.T) (standing, *outputs.World) {
 	w.Remote.Commit("out", map[string]string{"m/agent/<script>alert(9)</script>.txt": "by hand"})
 	w.Pass()
 	w.Status.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "rendered")}
+	found := finding("odd: " + hostile)
+	found.Source, found.File, found.Line, found.Column = "", "in/<img src=x onerror=alert(8)>.yaml", 10, 48
+	found.Object = "ServiceMonitor/team-shop/checkout"
+	w.Status.Findings = fleet.Findings{Errors: 1, First: []fleet.Finding{found}}
 	return standing{pipelines: []fleet.Status{w.Status}, caches: w.Caches}, w
 }
 
@@ -49,7 +53,7 @@ func TestThePagesOfARepository(t *testing.T) {
 	second := w.Remote.Git("rev-parse", "out~1")
 	const html = "<img src=x onerror=alert(4)><script>alert(5)</script>"
 	examine(t, chromium(t), admin(t, f, nil), map[string]subject{
-		"overview": {path: "/pipelines/prod", says: []string{"Ready", html, second[:7]}},
+		"overview": {path: "/pipelines/prod", says: []string{"Ready", html, second[:7], "drop, sourceLabels: [__name__], regex: \"<script>alert(7)</script>|</pre></main>"}},
 		"history":  {path: "/pipelines/prod/commits", says: []string{html}},
 		"commit":   {path: "/pipelines/prod/commits/" + second, says: []string{html, "objects changed", "Other series are kept", "<img src=x onerror=alert(6)>", "<redacted>"}},
 		"by hand":  {path: "/pipelines/prod/commits/" + w.Status.Output.Commit, says: []string{"no difference", "somebody else than agentry"}},

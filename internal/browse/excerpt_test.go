@@ -1,0 +1,32 @@
+package browse
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/test/outputs"
+)
+
+// TestTheLinesOfFindings: a line is shown if check would show it, and only of the commit that was rendered.
+func TestTheLinesOfFindings(t *testing.T) {
+	w := outputs.New(t)
+	w.Pass()
+	w.Remote.Commit("main", map[string]string{"in/agent.yaml": "# the newest commit is not rendered yet\n"})
+	at := func(line, column int) fleet.Finding {
+		return fleet.Finding{File: "in/agent.yaml", Line: line, Column: column}
+	}
+	elsewhere := at(2, 1)
+	elsewhere.File = "in/../../etc/passwd"
+	got := storeOf(w).Excerpts("prod", []fleet.Finding{at(2, 7), at(3, 0), at(11, 3), at(16, 3), at(99, 1), elsewhere, {}})
+	want := []Excerpt{
+		{"kind: ", "GrafanaAgent", ""},
+		{Before: "metadata: {name: agent, namespace: m}"},
+		{}, // it names a password
+		{}, // it is of a Secret
+		{}, {}, {},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}

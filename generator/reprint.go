@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"bytes"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/workload"
 )
 
 // reprint renders a unit once more, from the objects that it was rendered from, and returns its configurations.
@@ -40,7 +38,7 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 		if o.Review != nil {
 			text, path = o.Review, o.ReviewFile
 		}
-		if o.Review == nil && !isConfiguration(o, r.opts.Runtime.ConfigKey) {
+		if o.Review == nil && !o.HasText {
 			continue
 		}
 		out.Files = append(out.Files, explain.File{Path: u.Name + "/" + path, Bytes: len(text), Jobs: r.opts.Runtime.Jobs(text)})
@@ -64,11 +62,6 @@ func memoryOf(text []byte, container string) int64 {
 		return c.Resources.Requests.Memory().Value()
 	}
 	return 0
-}
-
-// isConfiguration reports whether an object is a Secret with a configuration in clear.
-func isConfiguration(o workload.Object, key string) bool {
-	return o.ID.Kind == "Secret" && bytes.Contains(o.YAML, []byte("\nstringData:\n  "+key+": "))
 }
 
 // objectFile returns the name of the file of an object.

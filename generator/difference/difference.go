@@ -67,7 +67,7 @@ func (d *Difference) IsEmpty() bool { return len(d.Objects) == 0 && d.short == n
 
 // Compare returns the difference of pairs, which may have any order.
 func Compare(pairs []Pair) *Difference {
-	pairs = slices.Clone(pairs)
+	pairs = whole(pairs)
 	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Unit, b.Unit), a.ID.Compare(b.ID)) })
 	d := &Difference{Consequences: []Consequence{}, Objects: []Object{}}
 	for len(pairs) > 0 {

@@ -39,7 +39,8 @@ func shardsOf(o *manifest.Object, files []FileSize, memory []int64) *Shards {
 	}
 	out := &Shards{Count: len(memory)}
 	for _, f := range files {
-		if strings.HasPrefix(path.Base(f.Path), o.Name+"-config.") { // those of other pods have a longer name
+		name := path.Base(f.Path) // those of other pods have a longer name before -config, and of several there are parts
+		if strings.HasPrefix(name, o.Name+"-config.") || strings.HasPrefix(name, o.Name+"-config-") {
 			out.Jobs += f.Jobs
 		}
 	}

@@ -40,20 +40,35 @@ func ReloaderVolumes(secret string) ([]corev1.Volume, []corev1.VolumeMount) {
 		}
 }
 
+// FolderVolume returns the volume and the mount for a configuration of several files, each in a Secret. The kubelet changes
+// all files at once.
+func FolderVolume(secrets []string) ([]corev1.Volume, []corev1.VolumeMount) {
+	var sources []corev1.VolumeProjection
+	for _, name := range secrets {
+		one := corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}}
+		sources = append(sources, corev1.VolumeProjection{Secret: &one})
+	}
+	return []corev1.Volume{{Name: ConfigVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}}},
+		[]corev1.VolumeMount{{Name: ConfigVolume, ReadOnly: true, MountPath: podspec.ConfigInDir}}
+}
+
 // Reloader returns the container that watches the mounted configuration, unzips it, replaces $(NAME) by environment
-// variables and makes the program reload. key is the name of the file, and port where the program listens.
+// variables and makes the program reload. key is the name of the file, and port where the program listens. A folder is only watched.
 func Reloader(p Pod, env []corev1.EnvVar, key string, port int) corev1.Container {
 	no, yes := false, true
+	args := []string{
+		"--config-file=" + podspec.ConfigInDir + "/" + key,
+		"--config-envsubst-file=" + podspec.ConfigDir + "/" + key,
+		"--watch-interval=1m",
+		"--statefulset-ordinal-from-envvar=POD_NAME",
+	}
+	if p.IsFolder {
+		args = []string{"--watched-dir=" + podspec.ConfigInDir, "--watch-interval=1m"}
+	}
 	return corev1.Container{
-		Name:  reloaderContainer,
-		Image: Image(p.Spec.ConfigReloaderImage, reloaderImage, p.Spec.ConfigReloaderVersion, defaultReloader),
-		Args: []string{
-			"--config-file=" + podspec.ConfigInDir + "/" + key,
-			"--config-envsubst-file=" + podspec.ConfigDir + "/" + key,
-			"--watch-interval=1m",
-			"--statefulset-ordinal-from-envvar=POD_NAME",
-			"--reload-url=http://127.0.0.1:" + strconv.Itoa(port) + "/-/reload",
-		},
+		Name:         reloaderContainer,
+		Image:        Image(p.Spec.ConfigReloaderImage, reloaderImage, p.Spec.ConfigReloaderVersion, defaultReloader),
+		Args:         append(args, "--reload-url=http://127.0.0.1:"+strconv.Itoa(port)+"/-/reload"),
 		Env:          env,
 		VolumeMounts: p.Mounts,
 		SecurityContext: &corev1.SecurityContext{

@@ -37,6 +37,10 @@ type Runtime struct {
 	// CompressAboveBytes is the size above which the configuration is compressed with gzip.
 	CompressAboveBytes int
 
+	// Split returns a configuration as files of a folder, of about so many bytes each, if it does not fit into one Secret. set is
+	// the name of the StatefulSet of the first shard, or "" if the pods are no shards. Nil if the program reads one file.
+	Split func(c *model.Config, set string, bytes int) ([]File, error)
+
 	// OwnMetrics are the metrics of the program about itself.
 	OwnMetrics OwnMetrics
 
@@ -79,6 +83,17 @@ type OwnMetrics struct {
 	SentEntries, DroppedEntries string
 }
 
+// File is one of the files of a configuration.
+type File struct {
+	// Part tells the files apart, and is the end of the name of the file's Secret. That of the first is empty.
+	Part string
+	// Key is the name of the file.
+	Key  string
+	Text []byte
+	// Only is the component in the file, if there is but one.
+	Only string
+}
+
 // Job identifies a scrape job.
 type Job struct {
 	// IsLogs says that the instance is one of logs. Instance and Name are the names in the model.
@@ -106,6 +121,8 @@ type Pod struct {
 	// Zone is the zone of the shard, or empty, and ShardInZone its number among the shards of the zone.
 	Zone        string
 	ShardInZone int
+	// IsFolder means that the configuration is the folder that [FolderVolume] mounts.
+	IsFolder bool
 	// PortName is the name of the port where the program listens.
 	PortName string
 	// SecretEnv are the variables that replace secrets in the configuration.

@@ -39,9 +39,13 @@ func (out *output) put(o Object, object any) {
 	out.objects = append(out.objects, o)
 }
 
-// config adds the Secret of a configuration.
-func (out *output) config(name string, c *model.Config) config {
+// config adds the Secret of a configuration, or several if one is too small. set is the name of the first StatefulSet that uses
+// it, or "".
+func (out *output) config(name, set string, c *model.Config) config {
 	o, inlined, findings := out.configSecret(name, c)
+	if o.YAML == nil {
+		return out.folder(name, set, c)
+	}
 	out.add(o, findings)
 	return config{secret: name, inlined: inlined}
 }

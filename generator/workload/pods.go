@@ -120,7 +120,7 @@ func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) 
 	in := a.volumes(p)
 	generated := a.runtime().Containers(runtime.Pod{
 		Namespace: a.Namespace, Agent: a.Name, Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards, Zone: p.zone, ShardInZone: p.inZone,
-		PortName: a.portName(), SecretEnv: a.secrets.Env(p.kind), Mounts: in.mounts,
+		IsFolder: len(p.config.others) > 0, PortName: a.portName(), SecretEnv: a.secrets.Env(p.kind), Mounts: in.mounts,
 	})
 	containers, findings := mergeContainers(generated, a.spec.Containers)
 	grace, s := a.runtime().GraceSeconds, a.spec

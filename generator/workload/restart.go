@@ -41,15 +41,20 @@ func Unpack(compressed []byte) []byte {
 	return text
 }
 
-// ConfigSecret returns the name of the Secret with the configuration of a workload's pods, or nothing.
+// ConfigSecret returns the name of the Secret with the configuration of a workload's pods, or nothing. Of several Secrets it is
+// the first.
 func ConfigSecret(manifest []byte) string {
 	var w appsv1.Deployment // StatefulSets and DaemonSets have their template at the same path
 	if yaml.Unmarshal(manifest, &w) != nil {
 		return ""
 	}
 	for _, v := range w.Spec.Template.Spec.Volumes {
-		if v.Name == runtime.ConfigVolume && v.Secret != nil {
+		switch {
+		case v.Name != runtime.ConfigVolume:
+		case v.Secret != nil:
 			return v.Secret.SecretName
+		case v.Projected != nil && len(v.Projected.Sources) > 0 && v.Projected.Sources[0].Secret != nil:
+			return v.Projected.Sources[0].Secret.Name
 		}
 	}
 	return ""

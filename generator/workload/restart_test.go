@@ -25,7 +25,7 @@ func TestConfiguration(t *testing.T) {
 			b := built(t, "agent", "")
 			b.secrets = secretref.New(nil, secretref.Policies{Default: policy}, b.ID)
 			add := func(dsn string) Object {
-				b.config("c", withDSN(dsn, padding))
+				b.config("c", "", withDSN(dsn, padding))
 				return b.objects[len(b.objects)-1]
 			}
 			one, two := add("root:hunter1@/"), add("root:hunter2@/")

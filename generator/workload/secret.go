@@ -77,11 +77,15 @@ func base64Scalar(data []byte) string {
 	return base64.StdEncoding.EncodeToString(data) + "\n"
 }
 
-// config is the Secret with a configuration, and the checksum of the secrets in its text.
-type config struct{ secret, inlined string }
+// config is the Secret with a configuration, and the checksum of the secrets in its text. A configuration that does not fit into
+// one Secret is a folder: others have the rest of its files.
+type config struct {
+	secret, inlined string
+	others          []string
+}
 
 // configSecret returns the Secret of a configuration: as text, which a reviewer can read, or compressed, with
-// the text beside it.
+// the text beside it. It returns nothing if the program takes several files instead of one that is too large.
 func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inlined string, findings []diag.Finding) {
 	r := a.runtime()
 	text := r.Print(c)
@@ -94,25 +98,36 @@ func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inli
 		}
 	}
 	if len(text) <= r.CompressAboveBytes {
-		w := a.secretHead(name, labels, len(text))
-		w.WriteString("stringData:\n  " + r.ConfigKey + ": |\n")
-		for line := range bytes.Lines(text) {
-			if len(line) > 1 {
-				w.WriteString("    ")
-			}
-			w.Write(line)
-		}
-		o.YAML = w.Bytes()
-		return o, inlined, nil
+		return a.textSecret(o, r.ConfigKey, text), inlined, nil
 	}
 	compressed := compress(text)
+	if r.Split != nil && len(compressed)+len(r.ConfigKey) > maxSecretBytes {
+		return Object{}, "", nil
+	}
 	w := a.secretHead(name, labels, base64.StdEncoding.EncodedLen(len(compressed)))
 	w.WriteString("data:\n  " + r.ConfigKey + ": ")
 	w.WriteString(base64Scalar(compressed))
 	o.YAML, o.Review, o.ReviewFile = w.Bytes(), r.PrintRedacted(c), name+"."+r.ConfigKey+".txt"
+	if r.Split != nil {
+		return o, inlined, nil
+	}
 	findings = fits(len(compressed)+len(r.ConfigKey), func() parts { return largest(c, r.Print) }, fmt.Sprintf("the configuration is %d bytes compressed", len(compressed)),
 		"let a second GrafanaAgent select some of the instances. More shards do not help: all shards read the same configuration")
 	return o, inlined, findings
+}
+
+// textSecret returns the Secret of a configuration as text.
+func (a grafanaAgent) textSecret(o Object, key string, text []byte) Object {
+	w := a.secretHead(o.ID.Name, with(managedLabels(), a.options.Labels), len(text))
+	w.WriteString("stringData:\n  " + key + ": |\n")
+	for line := range bytes.Lines(text) {
+		if len(line) > 1 {
+			w.WriteString("    ")
+		}
+		w.Write(line)
+	}
+	o.YAML, o.HasText = w.Bytes(), true
+	return o
 }
 
 // mayInline reports whether a configuration can contain secrets; the others need not be printed again to find

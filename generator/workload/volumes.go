@@ -5,6 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/podspec"
+	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -21,7 +22,9 @@ func (m *mounted) add(v corev1.Volume, mount corev1.VolumeMount) {
 // volumes returns all volumes of a pod and the mounts of its containers, in the operator's order.
 func (a grafanaAgent) volumes(p pods) mounted {
 	var m mounted
-	m.volumes, m.mounts = a.runtime().ConfigVolumes(p.config.secret)
+	if m.volumes, m.mounts = a.runtime().ConfigVolumes(p.config.secret); len(p.config.others) > 0 {
+		m.volumes, m.mounts = runtime.FolderVolume(append([]string{p.config.secret}, p.config.others...))
+	}
 	if source, ok := a.secretsSource(p.kind); ok {
 		const name = "secrets"
 		m.add(corev1.Volume{Name: name, VolumeSource: source}, corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: secretref.Dir})

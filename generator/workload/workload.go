@@ -56,6 +56,8 @@ type Object struct {
 	ReviewFile string
 	// Masked is the SHA-256 of a configuration without its secrets, if it contains any.
 	Masked string
+	// HasText means that the object holds a configuration, or a file of one, in clear.
+	HasText bool
 }
 
 // The operator's names and constants.
@@ -80,7 +82,7 @@ func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Obj
 		out.add(a.sharedSecret())
 	}
 	if config.Metrics != nil {
-		pods := a.metricsPods(out.config(a.Name+"-config", config.Metrics))
+		pods := a.metricsPods(out.config(a.Name+"-config", a.Name, config.Metrics))
 		out.addChecked(a.operatedService(), nil)
 		for shard := range pods.shards {
 			pods.shard = shard
@@ -92,7 +94,7 @@ func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Obj
 		}
 	}
 	if config.Logs != nil {
-		out.addChecked(a.daemonSet(a.logsPods(out.config(a.Name+"-logs-config", config.Logs))))
+		out.addChecked(a.daemonSet(a.logsPods(out.config(a.Name+"-logs-config", "", config.Logs))))
 	}
 	a.addIntegrations(out, config.Deployment, config.DaemonSet)
 	a.addMirrors(out)
@@ -106,11 +108,11 @@ func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Obj
 func (a grafanaAgent) addIntegrations(out *output, once, everywhere *build.Integrations) {
 	var deployment, daemonSet pods
 	if once != nil {
-		config := out.config(podspec.Name(a.Name, secretref.Deployment)+"-config", once.Config)
+		config := out.config(podspec.Name(a.Name, secretref.Deployment)+"-config", "", once.Config)
 		deployment = a.integrationsPods(secretref.Deployment, "integrations-deployment", once, config)
 	}
 	if everywhere != nil {
-		config := out.config(podspec.Name(a.Name, secretref.DaemonSet)+"-config", everywhere.Config)
+		config := out.config(podspec.Name(a.Name, secretref.DaemonSet)+"-config", "", everywhere.Config)
 		daemonSet = a.integrationsPods(secretref.DaemonSet, "integrations-daemonset", everywhere, config)
 	}
 	if a.runtime().ListsIntegrations && (once != nil || everywhere != nil) {

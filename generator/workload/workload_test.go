@@ -153,7 +153,7 @@ func TestCompression(t *testing.T) {
 		if len(text) != size {
 			t.Fatalf("the text has %d bytes, not %d", len(text), size)
 		}
-		b.config("c", config)
+		b.config("c", "", config)
 		o := b.objects[len(b.objects)-1]
 		var s struct{ StringData, Data map[string]string }
 		if err := yaml.Unmarshal(o.YAML, &s); err != nil {
@@ -178,7 +178,7 @@ func TestServerSideApply(t *testing.T) {
 		b := built(t, "agent", "")
 		noise := make([]byte, kib<<10)
 		_, _ = random.Read(noise) // never fails
-		b.config("c", &model.Config{Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": base64.StdEncoding.EncodeToString(noise)}}}})
+		b.config("c", "", &model.Config{Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": base64.StdEncoding.EncodeToString(noise)}}}})
 		text := b.objects[len(b.objects)-1].YAML
 		if marked := bytes.Contains(text, []byte("sync-options: ServerSideApply=true")); !marked && len(text) > annotations-10<<10 || marked && len(text) < annotations/2 {
 			t.Errorf("%d bytes: to be applied on the server's side: %t", len(text), marked)

@@ -12,6 +12,8 @@ type Block struct {
 	Name, Label string
 	Attrs       []Attr
 	Blocks      []*Block
+	// Text is a block of the top level as it is written.
+	Text string
 }
 
 // ID is the name with the label.
@@ -76,6 +78,7 @@ func (s *scanner) body(depth int) (*Block, error) {
 			s.at++
 			return out, nil
 		}
+		start := s.at
 		name := s.word()
 		if name == "" {
 			return nil, fmt.Errorf("%q begins neither an attribute nor a block", s.text[s.at])
@@ -92,6 +95,9 @@ func (s *scanner) body(depth int) (*Block, error) {
 		inner, err := s.block(name, depth)
 		if err != nil {
 			return nil, err
+		}
+		if depth == 0 {
+			inner.Text = s.text[start:s.at]
 		}
 		out.Blocks = append(out.Blocks, inner)
 	}

@@ -1,0 +1,57 @@
+package workload
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
+)
+
+// fileBytes is the size of a file of a folder above which it becomes two. It is well below that of a Secret, so that a component
+// can grow.
+const fileBytes = maxSecretBytes / 4 * 3
+
+// folder adds the Secrets of a configuration that is too large for one, with a file in each. Their names end in the part of the file.
+func (out *output) folder(name, set string, c *model.Config) config {
+	r := out.runtime()
+	files, err := r.Split(c, set, fileBytes)
+	if err != nil {
+		out.found([]diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: "the configuration needs several Secrets: " + err.Error(),
+			Hint: "write the value without a variable, or let a second GrafanaAgent select some of the instances"}})
+		return config{secret: name}
+	}
+	made := config{secret: name}
+	for _, f := range files {
+		secret := name
+		if f.Part != "" {
+			secret += "-" + f.Part
+			made.others = append(made.others, secret)
+		}
+		out.add(out.textSecret(Object{ID: out.secretID(secret)}, f.Key, f.Text), tooLarge(secret, &f, func() parts { return largest(c, r.Print) }))
+	}
+	return made
+}
+
+// tooLarge returns an error for a file that no Secret can hold: it cannot be divided any further.
+func tooLarge(secret string, f *runtime.File, largest func() parts) []diag.Finding {
+	size := len(f.Text) + len(f.Key)
+	if size <= maxSecretBytes {
+		return nil
+	}
+	of := largest()
+	message := fmt.Sprintf("component %s alone has %d bytes, more than the %d that a Secret can hold (%s); the largest parts are %s", f.Only, size, maxSecretBytes, secret, of)
+	return []diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: message, Related: of.objects(),
+		Hint: "shorten the lists of targets and rules of the object that the component is made of, or make several objects of it"}}
+}
+
+// FileKey returns the key of the only value of a Secret in the form that is written here, or "".
+func FileKey(manifest []byte) string {
+	_, rest, _ := bytes.Cut(manifest, []byte("\nstringData:\n  "))
+	key, _, found := bytes.Cut(rest, []byte(": |\n"))
+	if !found || bytes.ContainsAny(key, "\n ") {
+		return ""
+	}
+	return string(key)
+}

@@ -35,6 +35,9 @@ type node struct {
 	fields []*node // of a mapping, in the order of the text
 	items  []*node // of a sequence
 	plain  any     // of a scalar: nil, bool, int, uint64, float64 or string
+
+	// line is where the node begins, counted from 1 in the text of the nearest node that has one; 0 at its beginning.
+	line int
 }
 
 // decodeBelow is the size in bytes below which a text is decoded as a whole: splitting is faster for larger texts only.
@@ -86,11 +89,16 @@ func (n *node) from(y *yaml.Node, left *int) {
 		n.shape, n.plain = scalar, unreadable
 		return
 	}
+	n.line = y.Line
 	switch y.Kind {
 	case yaml.MappingNode:
 		n.shape = mapping
 		for i := 0; i+1 < len(y.Content); i += 2 {
-			n.fields = append(n.fields, n.child(y.Content[i].Value, y.Content[i+1], left))
+			f := n.child(y.Content[i].Value, y.Content[i+1], left)
+			if f.shape != scalar {
+				f.line = y.Content[i].Line
+			}
+			n.fields = append(n.fields, f)
 		}
 	case yaml.SequenceNode:
 		n.shape = sequence

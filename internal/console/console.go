@@ -62,7 +62,7 @@ type console struct {
 // Handle adds the pages to a mux.
 func Handle(mux *http.ServeMux, o Options) error {
 	c := &console{Options: o, pages: map[string]*template.Template{}, now: time.Now}
-	for _, name := range [...]string{"list", "pipeline", "remotes", "hierarchy", "explain", "history", "commit", "missing"} {
+	for _, name := range [...]string{"list", "pipeline", "remotes", "hierarchy", "explain", "history", "commit", "output", "missing"} {
 		page, err := template.New("layout.html").Funcs(functions()).ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
 		if err != nil {
 			return err
@@ -77,6 +77,7 @@ func Handle(mux *http.ServeMux, o Options) error {
 	mux.HandleFunc("GET /pipelines/{name}/explain", c.serveExplanation)
 	mux.HandleFunc("GET /pipelines/{name}/commits", c.serveHistory)
 	mux.HandleFunc("GET /pipelines/{name}/commits/{commit}", c.serveCommit)
+	mux.HandleFunc("GET /pipelines/{name}/output/{path...}", c.serveOutput)
 	mux.HandleFunc("GET /style.css", style.Serve)
 	mux.HandleFunc("GET /console.css", serveFile(sheet, "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /console.js", serveFile(script, "text/javascript; charset=utf-8"))
@@ -97,7 +98,9 @@ type frame struct {
 	// Section is the entry of the main menu, and Tab that of the pipeline, if the page is about one.
 	Section, Tab string
 	Pipeline     string
-	now          time.Time
+	// Still pages are not asked for again.
+	Still bool
+	now   time.Time
 }
 
 func (c *console) frame(title, section string) frame {

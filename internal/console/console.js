@@ -2,6 +2,7 @@
 // for what is typed as soon as somebody stops typing.
 (() => {
   'use strict';
+  if (document.body.classList.contains('still')) return;
   const every = 5000, pause = 250;
   let tag = '', busy = false, again = false;
 

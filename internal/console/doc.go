@@ -6,6 +6,7 @@
 //	/pipelines/NAME/explain         ?object=KIND/namespace/name: why it is rendered as it is
 //	/pipelines/NAME/commits         the last commits of the output branch
 //	/pipelines/NAME/commits/COMMIT  what one of them changes
+//	/pipelines/NAME/output/PATH     its units, the files of a unit, or the lines of a file: ?line=N#LN
 //	POST /pipelines/NAME/pass       asks for a pass
 //	/remotes                        the repositories, and when they were asked last
 //

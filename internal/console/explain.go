@@ -25,6 +25,9 @@ func (p explainPage) ObjectLink(o explain.Object) string {
 	return explainLink(p.Pipeline, o.ID().String())
 }
 
+// FileLink returns the page of a line of a rendered file.
+func (p explainPage) FileLink(j explain.Job) string { return outputLink(p.Pipeline, j.File, j.Line) }
+
 // With returns a miss with the page that it is on.
 func (p explainPage) With(m explain.Miss) missOnPage { return missOnPage{p, m} }
 

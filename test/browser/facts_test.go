@@ -50,7 +50,7 @@ func tags() []string {
 }
 
 func attributes() []string {
-	return strings.Fields("lang charset name content rel href class scope colspan data-label aria-label aria-labelledby id datetime type action method role for value maxlength src defer autocomplete placeholder aria-current aria-hidden aria-sort")
+	return strings.Fields("lang charset name content rel href class scope colspan data-label aria-label aria-labelledby id datetime type action method role for value maxlength src defer autocomplete placeholder aria-current aria-hidden aria-sort tabindex")
 }
 
 // complaints are what somebody would object to.

@@ -57,5 +57,8 @@ func TestThePagesOfARepository(t *testing.T) {
 		"history":  {path: "/pipelines/prod/commits", says: []string{html}},
 		"commit":   {path: "/pipelines/prod/commits/" + second, says: []string{html, "objects changed", "Other series are kept", "<img src=x onerror=alert(6)>", "<redacted>"}},
 		"by hand":  {path: "/pipelines/prod/commits/" + w.Status.Output.Commit, says: []string{"no difference", "somebody else than agentry"}},
+		"units":    {path: "/pipelines/prod/output/", says: []string{"m/agent"}},
+		"files":    {path: "/pipelines/prod/output/m/agent", says: []string{"StatefulSet/m/agent"}},
+		"file":     {path: "/pipelines/prod/output/m/agent/agent-config.secret.yaml?line=40#L40", large: true, says: []string{"<img src=x onerror=alert(6)>", "</pre></main>", "<redacted>"}},
 	})
 }

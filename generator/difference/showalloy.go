@@ -1,0 +1,71 @@
+package difference
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/internal/credential"
+)
+
+// alloyEntry matches an attribute, or the head of a block.
+var alloyEntry = regexp.MustCompile(`^"?([A-Za-z_][\w.-]*)"?\s*(=?)\s*(.*)$`)
+
+// alloy hides texts of a configuration of Alloy, whose lines begin at a line of the file. agentry writes an attribute in each line.
+func (s *shower) alloy(lines []string, first int) {
+	within, inRaw := []*node{{shape: mapping}}, false
+	for i, line := range lines {
+		at := min(first+i, len(s.lines)-1)
+		s.starts[at] = true
+		text, top := strings.TrimSpace(line), within[len(within)-1]
+		n, value := &node{name: top.name, parent: top, shape: scalar}, text
+		if entry := alloyEntry.FindStringSubmatch(text); entry != nil && !inRaw {
+			n.name, value = entry[1], entry[3]
+		}
+		if inRaw || s.hasSecret(n, value) {
+			s.hide(at, placeholder)
+		}
+		if strings.Count(line, "`")%2 == 1 {
+			inRaw = !inRaw
+		}
+		if strings.HasPrefix(text, "}") || strings.HasPrefix(text, "]") {
+			within = within[:max(len(within)-1, 1)]
+		}
+		if strings.HasSuffix(text, "{") || strings.HasSuffix(text, "[") {
+			within = append(within, &node{name: n.name, parent: top, shape: mapping})
+		}
+	}
+}
+
+// hasSecret reports whether an expression has a text that is not shown. A text that goes on in the next line is not.
+func (s *shower) hasSecret(n *node, expression string) bool {
+	if s.isSuspect(expression) || strings.Contains(expression, "`") {
+		return true
+	}
+	isLiteral := strings.HasPrefix(expression, `"`) || strings.HasPrefix(expression, "[")
+	for rest := expression; ; {
+		at := strings.IndexByte(rest, '"')
+		if at < 0 {
+			return false
+		}
+		literal, err := strconv.QuotedPrefix(rest[at:])
+		if err != nil {
+			return true
+		}
+		text, err := strconv.Unquote(literal)
+		if err != nil || isLiteral && s.shown(n, text) != text || isOfExporter(n) && credential.InSource(text) {
+			return true
+		}
+		rest = rest[at+len(literal):]
+	}
+}
+
+// isOfExporter reports whether a node is in a block that exports metrics of a program, for which it may have a password.
+func isOfExporter(n *node) bool {
+	for ; n != nil; n = n.parent {
+		if strings.HasPrefix(n.name, "prometheus.exporter") {
+			return true
+		}
+	}
+	return false
+}

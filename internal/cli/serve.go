@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/agentry-dev/agentry/internal/cli/access"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/internal/service"
@@ -35,14 +36,14 @@ each pipeline; SIGTERM ends the passes under way and stops.
 --listen takes webhooks and nothing else. --admin-listen has the page, the API, metrics
 and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
 		Example: "agentry serve -f pipeline.yaml",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`, or a folder of them"},
 			&cli.StringFlag{Name: "cache-dir", Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDRESS` for webhooks; off: none"},
 			&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` with the certificate for --listen; it may change"},
 			&cli.StringFlag{Name: "tls-key", Usage: "`FILE` with its key"},
 			&cli.StringFlag{Name: "max-webhook-size", Usage: "`SIZE` of a webhook's body, such as 4Mi (default: 1Mi, of GitHub 25Mi)"},
-			&cli.StringFlag{Name: "admin-listen", Value: defaultAdminListen, Usage: "`ADDRESS` for the page, API, metrics and health; one that is not on loopback needs --bearer-token-file"},
+			&cli.StringFlag{Name: "admin-listen", Value: defaultAdminListen, Usage: "`ADDRESS` for the page, API, metrics and health; one that is not on loopback needs --bearer-token-file or --oidc-issuer"},
 			&cli.StringFlag{Name: "admin-tls-cert", Usage: "`FILE` with the certificate for --admin-listen; it may change"},
 			&cli.StringFlag{Name: "admin-tls-key", Usage: "`FILE` with its key"},
 			&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that --admin-listen asks for; it may change"},
@@ -57,7 +58,7 @@ and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
 			&cli.StringFlag{Name: "kubeconfig", Usage: "kubeconfig `FILE` of the cluster (default: the one that the pod runs in)"},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log on stderr: text or json"},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
-		},
+		}, access.Flags()...),
 		Run: func(ctx context.Context, flags *cli.Context, _ []string) error {
 			return serve(ctx, env, flags)
 		},
@@ -122,10 +123,13 @@ func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 	if o.Path == "" {
 		return o, command.Usagef("agentry serve -f pipeline.yaml", "no pipeline file or folder is given")
 	}
+	var err error
+	if o.Login, err = access.Login(flags); err != nil {
+		return o, err
+	}
 	if err := checkServe(flags, &o); err != nil {
 		return o, err
 	}
-	var err error
 	if o.MemoryBytes, err = sizeFlag(flags, "memory"); err != nil {
 		return o, err
 	}
@@ -147,10 +151,10 @@ func checkServe(flags *cli.Context, o *service.Options) error {
 		return command.Usagef("", "--tls-cert and --tls-key need each other")
 	case (o.AdminListen.CertFile == "") != (o.AdminListen.KeyFile == ""):
 		return command.Usagef("", "--admin-tls-cert and --admin-tls-key need each other")
-	case !server.IsLoopback(o.AdminListen.Address) && o.TokenFile == "":
-		return command.Usagef("add --bearer-token-file, or listen on "+defaultAdminListen, "--admin-listen %s can be reached from elsewhere, where anybody could trigger passes and see the pipelines", o.AdminListen.Address)
-	case o.ReadTokenFile != "" && o.TokenFile == "":
-		return command.Usagef("add --bearer-token-file, or leave it out: on loopback everybody may read and act", "--read-token-file is of use with --bearer-token-file only")
+	case !server.IsLoopback(o.AdminListen.Address) && o.TokenFile == "" && o.Login.Issuer == "":
+		return command.Usagef("add --bearer-token-file or --oidc-issuer, or listen on "+defaultAdminListen, "--admin-listen %s can be reached from elsewhere, where anybody could trigger passes and see the pipelines", o.AdminListen.Address)
+	case o.ReadTokenFile != "" && o.TokenFile == "" && o.Login.Issuer == "":
+		return command.Usagef("add --bearer-token-file, or leave it out: on loopback everybody may read and act", "--read-token-file is of use with --bearer-token-file or --oidc-issuer only")
 	case o.Replicas.Namespace == "" && (o.Replicas.Identity != "" || o.Replicas.Kubeconfig != ""):
 		return command.Usagef("", "--identity and --kubeconfig are of use with --replicas-namespace only")
 	case o.Workers < 0:

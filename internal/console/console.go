@@ -45,12 +45,31 @@ type Options struct {
 	// Repositories are what is cached of the pipelines' repositories.
 	Repositories *browse.Store
 	// Pass asks for a pass of a pipeline, and returns the token that its status repeats.
-	Pass func(pipeline string) (token string)
-	// MayAct reports whether the sender of a request may ask for passes.
-	MayAct  func(*http.Request) bool
+	Pass func(r *http.Request, pipeline string) (token string)
+	// Who says who sent a request.
+	Who     func(*http.Request) Person
 	Version string
 	Log     *slog.Logger
 }
+
+// Person is who looks at a page.
+type Person struct {
+	// User is the name of somebody who has logged in, and can log out. It is empty for those who have a token.
+	User string
+	// MayAct says that they may ask for passes.
+	MayAct bool
+}
+
+// Message is a page that says one thing.
+type Message struct {
+	Status      int
+	Title, Hint string
+	// Links lead on. None: to the first page.
+	Links []Link
+}
+
+// Link leads to a page.
+type Link struct{ Text, Address string }
 
 // console serves the pages.
 type console struct {
@@ -59,13 +78,13 @@ type console struct {
 	now   func() time.Time
 }
 
-// Handle adds the pages to a mux.
-func Handle(mux *http.ServeMux, o Options) error {
+// Handle adds the pages to a mux. It returns a function that answers a request with a message.
+func Handle(mux *http.ServeMux, o Options) (say func(http.ResponseWriter, *http.Request, Message), err error) {
 	c := &console{Options: o, pages: map[string]*template.Template{}, now: time.Now}
 	for _, name := range [...]string{"list", "pipeline", "remotes", "hierarchy", "explain", "history", "commit", "output", "missing"} {
 		page, err := template.New("layout.html").Funcs(functions()).ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		c.pages[name] = page
 	}
@@ -78,10 +97,15 @@ func Handle(mux *http.ServeMux, o Options) error {
 	mux.HandleFunc("GET /pipelines/{name}/commits", c.serveHistory)
 	mux.HandleFunc("GET /pipelines/{name}/commits/{commit}", c.serveCommit)
 	mux.HandleFunc("GET /pipelines/{name}/output/{path...}", c.serveOutput)
+	Files(mux)
+	return c.say, nil
+}
+
+// Files adds what all pages load to a mux. It is the same everywhere, so everybody may have it.
+func Files(mux *http.ServeMux) {
 	mux.HandleFunc("GET /style.css", style.Serve)
 	mux.HandleFunc("GET /console.css", serveFile(sheet, "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /console.js", serveFile(script, "text/javascript; charset=utf-8"))
-	return nil
 }
 
 func serveFile(data []byte, kind string) http.HandlerFunc {
@@ -93,6 +117,7 @@ func serveFile(data []byte, kind string) http.HandlerFunc {
 
 // frame is what is around every page.
 type frame struct {
+	Person
 	Version string
 	Title   string
 	// Section is the entry of the main menu, and Tab that of the pipeline, if the page is about one.
@@ -103,13 +128,13 @@ type frame struct {
 	now   time.Time
 }
 
-func (c *console) frame(title, section string) frame {
-	return frame{Version: c.Version, Title: title, Section: section, now: c.now()}
+func (c *console) frame(r *http.Request, title, section string) frame {
+	return frame{Person: c.Who(r), Version: c.Version, Title: title, Section: section, now: c.now()}
 }
 
 // of returns the frame of a page about a pipeline.
-func (c *console) of(pipeline, tab, title string) frame {
-	f := c.frame(cmp.Or(title, pipeline), "pipelines")
+func (c *console) of(r *http.Request, pipeline, tab, title string) frame {
+	f := c.frame(r, cmp.Or(title, pipeline), "pipelines")
 	f.Pipeline, f.Tab = pipeline, tab
 	return f
 }
@@ -144,9 +169,13 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, status int, name
 // missing is the page in place of one that cannot be shown.
 type missing struct {
 	frame
-	Message, Hint string
+	Says Message
+}
+
+func (c *console) say(w http.ResponseWriter, r *http.Request, m Message) {
+	c.write(w, r, m.Status, "missing", missing{c.frame(r, m.Title, ""), m})
 }
 
 func (c *console) refuse(w http.ResponseWriter, r *http.Request, status int, message, hint string) {
-	c.write(w, r, status, "missing", missing{c.frame(message, ""), message, hint})
+	c.say(w, r, Message{Status: status, Title: message, Hint: hint})
 }

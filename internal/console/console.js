@@ -49,6 +49,7 @@
   const load = async address => {
     const answer = await fetch(address, { headers: tag ? { 'If-None-Match': tag } : {}, cache: 'no-store', credentials: 'same-origin' });
     if (answer.status === 304) return;
+    if (answer.status === 401) location.reload(); // The session is over: this leads to the login, and back.
     if (!answer.ok) throw new Error(answer.statusText);
     tag = answer.headers.get('ETag') || '';
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html');

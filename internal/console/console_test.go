@@ -58,8 +58,8 @@ func (f *fake) Pipeline(name string) (fleet.Status, bool) {
 func (f *fake) handler(t *testing.T) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
-	err := Handle(mux, Options{
-		Fleet: f, Repositories: browse.NewStore(f, slog.New(slog.DiscardHandler)), Version: "v1.2.3", Log: slog.New(slog.DiscardHandler), MayAct: func(*http.Request) bool { return true },
+	_, err := Handle(mux, Options{
+		Fleet: f, Repositories: browse.NewStore(f, slog.New(slog.DiscardHandler)), Version: "v1.2.3", Log: slog.New(slog.DiscardHandler), Who: func(*http.Request) Person { return Person{MayAct: true} },
 		Explained: explained.NewStore(func(name string) (*explain.Render, bool) {
 			r, ok := f.renders[name]
 			return r, ok

@@ -45,7 +45,7 @@ func (c *console) serveExplanation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e := found.Items[0]
-	c.write(w, r, http.StatusOK, "explain", explainPage{c.of(name, "hierarchy", e.Object.ID().String()), e})
+	c.write(w, r, http.StatusOK, "explain", explainPage{c.of(r, name, "hierarchy", e.Object.ID().String()), e})
 }
 
 // refuseOf says on a page about a pipeline why something cannot be explained.
@@ -54,7 +54,7 @@ func (c *console) refuseOf(w http.ResponseWriter, r *http.Request, pipeline stri
 		c.refuse(w, r, http.StatusNotFound, "no such pipeline", "it may have been removed from the configuration, or renamed")
 		return
 	}
-	c.write(w, r, refused.Status, "missing", missing{c.of(pipeline, "hierarchy", refused.Message), refused.Message, refused.Hint})
+	c.write(w, r, refused.Status, "missing", missing{c.of(r, pipeline, "hierarchy", refused.Message), Message{Title: refused.Message, Hint: refused.Hint}})
 }
 
 // hierarchyPage is the page of the objects that have the words of a query, or of the GrafanaAgents, from which links lead down.
@@ -80,5 +80,5 @@ func (c *console) serveHierarchy(w http.ResponseWriter, r *http.Request) {
 		c.refuseOf(w, r, name, refused)
 		return
 	}
-	c.write(w, r, http.StatusOK, "hierarchy", hierarchyPage{c.of(name, "hierarchy", name+": hierarchy"), words, hits})
+	c.write(w, r, http.StatusOK, "hierarchy", hierarchyPage{c.of(r, name, "hierarchy", name+": hierarchy"), words, hits})
 }

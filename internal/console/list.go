@@ -113,11 +113,11 @@ type group struct {
 }
 
 func (c *console) serveList(w http.ResponseWriter, r *http.Request) {
-	c.write(w, r, http.StatusOK, "list", c.newList(newQuery(r.URL.Query())))
+	c.write(w, r, http.StatusOK, "list", c.newList(r, newQuery(r.URL.Query())))
 }
 
-func (c *console) newList(q query) list {
-	p := list{frame: c.frame("Pipelines", "pipelines"), query: q, Problems: findings(c.Fleet.Problems())}
+func (c *console) newList(r *http.Request, q query) list {
+	p := list{frame: c.frame(r, "Pipelines", "pipelines"), query: q, Problems: findings(c.Fleet.Problems())}
 	all := c.rows()
 	p.Total = len(all)
 	found := slices.DeleteFunc(all, func(r row) bool {

@@ -17,7 +17,6 @@ type pipelinePage struct {
 	frame
 	row
 	browse.History
-	MayAct bool
 	// Excerpts are the lines that the findings are about.
 	Excerpts []browse.Excerpt
 	// Asked says that a pass was asked for from the page, and Done that it has ended.
@@ -60,7 +59,7 @@ func (c *console) servePipeline(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	p := pipelinePage{frame: c.of(found.Name, "overview", ""), row: found, History: c.history(found), MayAct: c.MayAct(r)}
+	p := pipelinePage{frame: c.of(r, found.Name, "overview", ""), row: found, History: c.history(found)}
 	p.Excerpts = c.Repositories.Excerpts(found.Name, found.Findings.First)
 	if token := r.URL.Query().Get("asked"); token != "" {
 		p.Asked, p.Done = true, token == found.LastHandledReconcileAt
@@ -73,12 +72,12 @@ func (c *console) pass(w http.ResponseWriter, r *http.Request) {
 	found, ok := c.find(w, r)
 	switch {
 	case !ok:
-	case !c.MayAct(r):
-		c.refuse(w, r, http.StatusForbidden, "you may read, but not start passes", "ask somebody whose token may start passes")
+	case !c.Who(r).MayAct:
+		c.refuse(w, r, http.StatusForbidden, "you may read, but not start passes", "ask somebody who may start passes")
 	case found.Suspended:
 		c.refuse(w, r, http.StatusConflict, "the pipeline is suspended", "set spec.suspend to false")
 	default:
-		http.Redirect(w, r, found.Link()+"?"+url.Values{"asked": {c.Pass(found.Name)}}.Encode(), http.StatusSeeOther)
+		http.Redirect(w, r, found.Link()+"?"+url.Values{"asked": {c.Pass(r, found.Name)}}.Encode(), http.StatusSeeOther)
 	}
 }
 
@@ -90,7 +89,7 @@ type remotesPage struct {
 }
 
 func (c *console) serveRemotes(w http.ResponseWriter, r *http.Request) {
-	p := remotesPage{frame: c.frame("Repositories", "remotes"), Remotes: c.Fleet.Remotes()}
+	p := remotesPage{frame: c.frame(r, "Repositories", "remotes"), Remotes: c.Fleet.Remotes()}
 	for _, remote := range p.Remotes {
 		if remote.Failures > 0 {
 			p.Bad++

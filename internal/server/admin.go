@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"io"
@@ -21,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/browse"
 	"github.com/agentry-dev/agentry/internal/console"
 	"github.com/agentry-dev/agentry/internal/explained"
+	"github.com/agentry-dev/agentry/internal/login"
 	"github.com/agentry-dev/agentry/internal/style"
 )
 
@@ -45,7 +45,9 @@ type Options struct {
 	Token func() string
 	// ReadToken returns the bearer token with which one may see everything and ask for nothing. Nil: there is none.
 	ReadToken func() string
-	Log       *slog.Logger
+	// Login says who may log in with a browser. Nil: nobody can.
+	Login *login.Login
+	Log   *slog.Logger
 }
 
 // admin handles requests of the admin listener.
@@ -59,10 +61,10 @@ type admin struct {
 func NewAdmin(o Options) (http.Handler, error) {
 	a := &admin{Options: o, explained: explained.NewStore(o.Fleet.Explained)}
 	guarded := http.NewServeMux()
-	err := console.Handle(guarded, console.Options{
+	say, err := console.Handle(guarded, console.Options{
 		Fleet: o.Fleet, Explained: a.explained, Repositories: browse.NewStore(o.Fleet, o.Log), Version: o.Version, Log: o.Log,
-		MayAct: mayAct,
-		Pass:   func(pipeline string) string { return a.ask(pipeline, "") },
+		Who:  who,
+		Pass: func(r *http.Request, pipeline string) string { return a.ask(r, pipeline, "") },
 	})
 	guarded.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{}))
 	guarded.HandleFunc("GET /api/v1/pipelines", a.listPipelines)
@@ -75,6 +77,7 @@ func NewAdmin(o Options) (http.Handler, error) {
 	open := http.NewServeMux()
 	open.HandleFunc("GET /healthz", a.healthz)
 	open.HandleFunc("GET /readyz", a.readyz)
+	a.letIn(open, say)
 	open.Handle("/", a.guard(http.NewCrossOriginProtection().Handler(guarded)))
 	return secured(open), err
 }
@@ -86,41 +89,6 @@ func secured(next http.Handler) http.Handler {
 		w.Header().Set("X-Frame-Options", "DENY")
 		w.Header().Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
-	})
-}
-
-// actKey is the key of the context in which a request may act.
-type actKey struct{}
-
-// mayAct reports whether the sender of a request may ask for passes.
-func mayAct(r *http.Request) bool { return r.Context().Value(actKey{}) != nil }
-
-// acting refuses requests that may only read.
-func acting(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if !mayAct(r) {
-			answer(w, http.StatusForbidden, Problem{"this token may read, but not start passes", "use the token of --bearer-token-file"})
-			return
-		}
-		next(w, r)
-	}
-}
-
-// guard accepts requests with a token. If there is no token, it accepts requests to a loopback host.
-func (a *admin) guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case a.Token == nil && !namesLoopback(r.Host):
-			http.Error(w, "ask for localhost, 127.0.0.1 or [::1]; other names need a bearer token file", http.StatusForbidden)
-		case a.Token == nil || carries(r, a.Token()):
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), actKey{}, true)))
-		case a.ReadToken != nil && carries(r, a.ReadToken()):
-			next.ServeHTTP(w, r)
-		default:
-			w.Header().Add("WWW-Authenticate", `Bearer realm="agentry"`)
-			w.Header().Add("WWW-Authenticate", `Basic realm="agentry: the token is the password"`)
-			http.Error(w, "a bearer token is required", http.StatusUnauthorized)
-		}
 	})
 }
 

@@ -93,16 +93,20 @@ func (a *admin) trigger(w http.ResponseWriter, r *http.Request, pipeline string)
 		answer(w, http.StatusBadRequest, Problem{Error: err.Error()})
 		return
 	}
-	request.RequestedAt = a.ask(pipeline, request.RequestedAt)
+	request.RequestedAt = a.ask(r, pipeline, request.RequestedAt)
 	answer(w, http.StatusAccepted, request)
 }
 
 // ask asks for a pass of a pipeline, or of all, and returns the token that the status repeats.
-func (a *admin) ask(pipeline, token string) string {
+func (a *admin) ask(r *http.Request, pipeline, token string) string {
 	if token == "" {
 		token = time.Now().UTC().Format(time.RFC3339Nano)
 	}
-	a.Log.Info("asked to reconcile", "pipeline", pipeline, "requestedAt", token)
+	log := a.Log
+	if name := who(r).User; name != "" {
+		log = log.With("user", name)
+	}
+	log.Info("asked to reconcile", "pipeline", pipeline, "requestedAt", token)
 	a.Trigger(fleet.Trigger{Pipeline: pipeline, Reason: fleet.ReasonAPI, Token: token})
 	return token
 }

@@ -2,6 +2,7 @@
 // JSON, and requests for passes.
 //
 //	GET  /, /pipelines/NAME, ...             the console, for people: see internal/console
+//	GET  /login, /login/callback, /logout    without authentication: see internal/login
 //	GET  /healthz, /readyz                   without authentication
 //	GET  /metrics                            for Prometheus
 //	GET  /api/v1/pipelines                   {"version", "items": [fleet.Status], "problems": [fleet.Finding]}
@@ -14,8 +15,8 @@
 //
 // Authorised clients can see everything; no response contains a byte of a Secret. With a token, everything
 // except health requires it, as a bearer token or, for browsers, as the password of basic authentication. A second
-// token may see everything, and ask for no pass.
-// Without a token, the listener must be on loopback, and a request must name a loopback host: a page on the
+// token may see everything, and ask for no pass. People can log in, and then have a session with the one or the other right.
+// Without a token or a login, the listener must be on loopback, and a request must name a loopback host: a page on the
 // Internet can make a browser connect to 127.0.0.1 under the page's own host name, but cannot make it send a
 // loopback host. Requests that change something must not come from another site.
 //

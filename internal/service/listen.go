@@ -19,6 +19,10 @@ type Address struct {
 
 // listen opens the admin listener, and the one for webhooks.
 func (s *service) listen(ctx context.Context) ([]httpserver.Listener, error) {
+	var err error
+	if s.login, err = s.newLogin(); err != nil {
+		return nil, err
+	}
 	token, readToken, err := s.tokens()
 	if err != nil {
 		return nil, err
@@ -29,12 +33,12 @@ func (s *service) listen(ctx context.Context) ([]httpserver.Listener, error) {
 	}
 	admin.Handler, err = server.NewAdmin(server.Options{
 		Fleet: s.fleet, Trigger: s.trigger, Version: s.options.Version,
-		Metrics: s.metrics.Registry(), Token: token, ReadToken: readToken, Log: s.log,
+		Metrics: s.metrics.Registry(), Token: token, ReadToken: readToken, Login: s.login, Log: s.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, admin.Close())
 	}
-	if token != nil && admin.TLS == nil && !server.IsLoopback(admin.Addr().String()) {
+	if (token != nil || readToken != nil) && admin.TLS == nil && !server.IsLoopback(admin.Addr().String()) {
 		s.log.Warn("the admin listener has no TLS: others in the network can read the bearer token")
 	}
 	if s.options.Listen.Address == "" {
@@ -62,26 +66,28 @@ func (s *service) open(ctx context.Context, a Address) (out httpserver.Listener,
 }
 
 // tokens reads the bearer tokens of the admin listener: one to act with, and one to read with. It returns nil for a token
-// that is not configured. Without the first, the listener must be on loopback.
+// that is not configured.
 func (s *service) tokens() (act, read func() string, err error) {
-	if s.options.TokenFile == "" {
-		if !server.IsLoopback(s.options.AdminListen.Address) {
-			return nil, nil, errors.New("an admin listener that is not on loopback needs a bearer token file")
-		}
-		return nil, nil, nil
+	if s.options.TokenFile == "" && s.login == nil && !server.IsLoopback(s.options.AdminListen.Address) {
+		return nil, nil, errors.New("an admin listener that is not on loopback needs a bearer token file or a login")
 	}
-	value, err := rotate.Token(s.options.TokenFile, s.keepFile)
-	if err != nil {
+	if act, err = s.token(s.options.TokenFile); err != nil {
 		return nil, nil, err
 	}
-	if s.options.ReadTokenFile == "" {
-		return value.Get, nil, nil
+	read, err = s.token(s.options.ReadTokenFile)
+	return act, read, err
+}
+
+// token reads the token of a file, which may change. It returns nil if there is no file.
+func (s *service) token(file string) (func() string, error) {
+	if file == "" {
+		return nil, nil
 	}
-	reader, err := rotate.Token(s.options.ReadTokenFile, s.keepFile)
+	value, err := rotate.Token(file, s.keepFile)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return value.Get, reader.Get, nil
+	return value.Get, nil
 }
 
 // keepFile logs why a changed file is not used.

@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/httpserver"
+	"github.com/agentry-dev/agentry/internal/login"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/preview"
 	"github.com/agentry-dev/agentry/internal/replica"
@@ -42,10 +43,12 @@ type Options struct {
 	// Listen is the address for webhooks; if it is empty, there are none. AdminListen is the address for everything
 	// else.
 	Listen, AdminListen Address
-	// TokenFile holds the bearer token of the admin listener. It is required unless that listener is on loopback.
+	// TokenFile holds the bearer token of the admin listener. It or Login is required unless that listener is on loopback.
 	TokenFile string
-	// ReadTokenFile holds a second one, with which one may see everything and start no pass. It needs TokenFile.
+	// ReadTokenFile holds a second one, with which one may see everything and start no pass.
 	ReadTokenFile string
+	// Login is how people log in to the console. Without an issuer they cannot.
+	Login Login
 	// Replicas elects the replica that runs the pipelines.
 	Replicas Replicas
 	// MaxWebhookBytes limits the body of a webhook; 0 is the default of its type.
@@ -73,6 +76,7 @@ type service struct {
 	options   Options
 	log       *slog.Logger
 	fleet     *fleet.Fleet
+	login     *login.Login     // nil: nobody can log in
 	replica   *replica.Replica // nil if there are no others: this one is always active
 	loader    *pipelinefile.Loader
 	hooks     *webhook.Handler
@@ -170,6 +174,9 @@ func (s *service) run(ctx context.Context, listeners []httpserver.Listener) erro
 	})
 	inputs.Go(func() { s.loader.Watch(ctx, func([]fleet.Definition, diag.List) { s.reload() }) })
 	inputs.Go(func() { s.watch(ctx) })
+	if s.login != nil {
+		inputs.Go(func() { s.login.Discover(ctx) }) // so that the log says at once what is wrong with the issuer
+	}
 	inputs.Go(func() { s.systemd.watchdog(ctx, func() { s.fleet.Remotes() }) })
 	s.started(listeners)
 	stopping := context.AfterFunc(ctx, func() { s.systemd.notify("STOPPING=1") })

@@ -107,7 +107,7 @@ func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inli
 	w := a.secretHead(name, labels, base64.StdEncoding.EncodedLen(len(compressed)))
 	w.WriteString("data:\n  " + r.ConfigKey + ": ")
 	w.WriteString(base64Scalar(compressed))
-	o.YAML, o.Review, o.ReviewFile = w.Bytes(), r.PrintRedacted(c), name+"."+r.ConfigKey+".txt"
+	o.YAML, o.Review, o.ReviewFile = w.Bytes(), r.Redact(c, text), name+"."+r.ConfigKey+".txt"
 	if r.Split != nil {
 		return o, inlined, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -26,7 +27,7 @@ func Runtime() runtime.Runtime {
 	return runtime.Runtime{
 		Name:  "agent",
 		Check: Check,
-		Print: Print, PrintRedacted: PrintRedacted, Masked: Masked, Jobs: Jobs, JobNames: JobNames,
+		Print: Print, Redact: func(c *model.Config, _ []byte) []byte { return PrintRedacted(c) }, Masked: Masked, Jobs: Jobs, JobNames: JobNames,
 		SubstitutesSecrets: true,
 		ListsIntegrations:  true,
 		ConfigKey:          configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,

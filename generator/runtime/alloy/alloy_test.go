@@ -68,6 +68,9 @@ func TestSecretsAreOnlyWhereTheyAreNeeded(t *testing.T) {
 	other := secretConfig()
 	other.Metrics.Configs[0].ScrapeConfigs[0].BasicAuth.Password.Value = "another"
 	other.Metrics.Configs[0].ScrapeConfigs[2].BasicAuth.Password.Value = "another"
+	if diff := cmp.Diff(shown, string(redact(secretConfig(), Print(secretConfig())))); diff != "" {
+		t.Errorf("with the text (-alone +with):\n%s", diff)
+	}
 	if diff := cmp.Diff(shown, string(PrintRedacted(other))); diff != "" {
 		t.Errorf("depends on a secret:\n%s", diff)
 	}

@@ -2,6 +2,7 @@ package alloy
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
@@ -12,6 +13,22 @@ func Print(c *model.Config) []byte { return print(c, false) }
 
 // PrintRedacted is Print with a placeholder for every secret value, for reviewers.
 func PrintRedacted(c *model.Config) []byte { return print(c, true) }
+
+// redact is PrintRedacted for a configuration whose text is known. The rules for targets have no secret values and are most of the text:
+// they are not printed again, but taken from it.
+func redact(c *model.Config, text []byte) []byte {
+	if c.Integrations != nil {
+		return PrintRedacted(c)
+	}
+	f := newFile(true)
+	f.withoutRules = true
+	f.logging(&c.Server)
+	f.monitoring(c)
+	if first, _, found := bytes.Cut(f.targets, []byte("{")); found {
+		f.targets = text[bytes.LastIndex(text, slices.Concat([]byte("\n"), first))+1:]
+	}
+	return f.join()
+}
 
 // file is a file in the making. Its sections are written one after the other.
 type file struct {
@@ -27,6 +44,10 @@ type file struct {
 	regexes    regexes
 
 	ruleBlocks map[*model.Relabel]syntax.Block
+	ownBlocks  map[ownRule]syntax.Block
+	timings    timings
+
+	withoutRules bool // those of targets are not wanted
 
 	discoveryIDs map[string]bool // which must differ
 
@@ -38,14 +59,23 @@ type file struct {
 // bytesPerJob is the typical size of the rules for the targets of a job, to allocate once.
 const bytesPerJob = 3000
 
+func newFile(redact bool) *file {
+	return &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, ruleBlocks: map[*model.Relabel]syntax.Block{}, ownBlocks: map[ownRule]syntax.Block{}, timings: timings{}, discoveryIDs: map[string]bool{}, exporters: map[*model.ScrapeConfig]syntax.Expr{}}
+}
+
 func print(c *model.Config, redact bool) []byte {
-	f := &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, ruleBlocks: map[*model.Relabel]syntax.Block{}, discoveryIDs: map[string]bool{}, exporters: map[*model.ScrapeConfig]syntax.Expr{}}
+	f := newFile(redact)
 	f.logging(&c.Server)
 	if c.Integrations != nil {
 		writeIntegrations(f, c)
 	} else {
 		f.monitoring(c)
 	}
+	return f.join()
+}
+
+// join returns the sections as one text.
+func (f *file) join() []byte {
 	var sections [][]byte
 	for _, s := range [...][]byte{f.settings, f.files, f.instances, f.discoveries, f.targets} {
 		if len(s) > 0 {
@@ -63,7 +93,9 @@ func (f *file) monitoring(c *model.Config) {
 		for i := range c.Metrics.Configs {
 			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)
 		}
-		f.targets = make([]byte, 0, jobs*bytesPerJob)
+		if !f.withoutRules {
+			f.targets = make([]byte, 0, jobs*bytesPerJob)
+		}
 		for i := range c.Metrics.Configs {
 			f.instance(&c.Metrics.Global, &c.Metrics.Configs[i])
 		}

@@ -56,15 +56,33 @@ func setText(b *syntax.Block, name string, v model.Text) {
 func (f *file) rules(global *model.Global, job *model.ScrapeConfig) []syntax.Block {
 	out := make([]syntax.Block, 0, len(job.Relabel)+8)
 	for _, r := range f.before(global, job) {
-		out = append(out, rule("rule", r))
+		out = append(out, f.ownBlock(job, r))
 	}
 	for _, r := range job.Relabel {
 		out = append(out, f.ruleBlock(job, r))
 	}
 	for _, r := range f.after(job) {
-		out = append(out, rule("rule", r))
+		out = append(out, f.ownBlock(job, r))
 	}
 	return out
+}
+
+// ownRule is what tells the rules apart that are added to those of jobs.
+type ownRule struct{ sources, target, regex, replacement, action string }
+
+// ownBlock returns the block of a rule that is added to those of a job. All but that for the name of the job are the same in many
+// jobs, and written once.
+func (f *file) ownBlock(job *model.ScrapeConfig, r *model.Relabel) syntax.Block {
+	if job.Variables || r.TargetLabel == "job" {
+		return rule("rule", r)
+	}
+	key := ownRule{strings.Join(r.SourceLabels, ";"), r.TargetLabel, r.Regex.Value, r.Replacement.Value, r.Action}
+	b, known := f.ownBlocks[key]
+	if !known {
+		b = syntax.Written(rule("rule", r))
+		f.ownBlocks[key] = b
+	}
+	return b
 }
 
 // ruleBlock returns the block of a rule. Jobs share most of their rules, so each is written once.
@@ -87,7 +105,7 @@ func (f *file) before(global *model.Global, job *model.ScrapeConfig) []*model.Re
 	if f.exporters[job] == "" { // whose targets have one
 		out = append(out, unlessSet(job, "job", job.JobName))
 	}
-	shared, own := timingOf(global), timingOfJob(global, job)
+	shared, own := f.timings.of(global), f.timings.ofJob(global, job)
 	for _, l := range [...]struct{ name, value, shared string }{
 		{"__scrape_interval__", own.interval, shared.interval},
 		{"__scrape_timeout__", own.timeout, shared.timeout},

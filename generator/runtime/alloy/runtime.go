@@ -41,7 +41,7 @@ func At(version catalogue.Version) runtime.Runtime {
 	return runtime.Runtime{
 		Name:  "alloy",
 		Check: func(c *model.Config) (*model.Config, []model.Finding) { return check(c, version) },
-		Print: Print, PrintRedacted: PrintRedacted, Masked: masked, Jobs: printed.Jobs, JobNames: printed.JobNames,
+		Print: Print, Redact: redact, Masked: masked, Jobs: printed.Jobs, JobNames: printed.JobNames,
 		Split: splitFiles, ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: in.containers,

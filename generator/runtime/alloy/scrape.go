@@ -66,7 +66,7 @@ func (s *scrapes) add(job *model.ScrapeConfig) {
 
 // settingsText returns what endpoints must have in common to share a component.
 func (s *scrapes) settingsText(job *model.ScrapeConfig, redact bool) string {
-	other := file{values: values{redact: redact}}
+	other := file{values: values{redact: redact}, timings: s.timings}
 	var b syntax.Block
 	other.scrapeSettings(&b, s.global, job)
 	return syntax.Text(&b) + "\n" + rulesText(job)
@@ -130,8 +130,11 @@ func (s *scrapes) relabelTargets(job *model.ScrapeConfig) syntax.Expr {
 	name := s.label(job)
 	if !s.relabelled[name] {
 		s.relabelled[name] = true
-		b := syntax.Block{Name: "discovery.relabel", Label: name, Blocks: s.file.rules(s.global, job)}
-		if len(b.Blocks) == 0 {
+		b := syntax.Block{Name: "discovery.relabel", Label: name}
+		if !s.withoutRules {
+			b.Blocks = s.file.rules(s.global, job)
+		}
+		if len(b.Blocks) == 0 && !s.withoutRules {
 			return s.discover(job)
 		}
 		replaced(job, &b)
@@ -159,7 +162,7 @@ func limitOf(own, global *int64) int64 {
 
 // scrapeSettings sets what endpoints must have in common to share a component.
 func (f *file) scrapeSettings(b *syntax.Block, global *model.Global, job *model.ScrapeConfig) {
-	shared := timingOf(global)
+	shared := f.timings.of(global)
 	setString(b, "scrape_interval", goDuration(shared.interval))
 	setString(b, "scrape_timeout", goDuration(shared.timeout))
 	for _, v := range [...]struct {

@@ -22,8 +22,22 @@ const (
 // timing is how often targets are scraped, in Prometheus' spelling.
 type timing struct{ interval, timeout string }
 
-// timingOf returns the timing of jobs that set none.
-func timingOf(global *model.Global) timing { return timingOfJob(global, &model.ScrapeConfig{}) }
+// timings are those of jobs, by what the jobs and all of them set. Few differ.
+type timings map[[4]string]timing
+
+// of returns the timing of jobs that set none.
+func (c timings) of(global *model.Global) timing { return c.ofJob(global, &model.ScrapeConfig{}) }
+
+// ofJob is [timingOfJob], read once.
+func (c timings) ofJob(global *model.Global, job *model.ScrapeConfig) timing {
+	key := [...]string{global.ScrapeInterval, global.ScrapeTimeout, job.Interval, job.Timeout}
+	t, known := c[key]
+	if !known {
+		t = timingOfJob(global, job)
+		c[key] = t
+	}
+	return t
+}
 
 // timingOfJob returns the timing of a job, by Prometheus' rules: a timeout that is not set is never longer than the
 // interval.

@@ -211,7 +211,7 @@ func inWords() map[string][2]string {
 		"quote a value that holds a colon":                   {"a: b", "\"a: b\""},
 		"remove all but one":                                 {", password_file: /hunter2", ""},
 		"set instance in one of them":                        {"memcached_address: \"c:11211\"", "memcached_address: \"c:11211\", instance: x"},
-		"set it, or a default namespace":                     {"kind: ConfigMap\n---\n", "kind: ConfigMap\nmetadata: {namespace: b}\n---\n"},
+		"set it, or a default for all":                       {"kind: ConfigMap\n---\n", "kind: ConfigMap\nmetadata: {namespace: b}\n---\n"},
 		"set metadata.name":                                  {"generateName: x-", "name: x"},
 		"the largest unit is the hour":                       {"7d", "168h"},
 		"the stages are YAML in a string":                    {"stages:\n      - tenant: {value: x}\n      - multilines: {}\n", "stages: |\n        - tenant: {value: x}\n"},
@@ -238,6 +238,9 @@ func inWords() map[string][2]string {
 		"write staticConfigs, or one of the fields":          {"spec: {}", "spec: {staticConfigs: [{targets: [a]}]}"},
 		"add the path that the server takes samples at":      {"mimir.example.com/\"", "mimir.example.com/push\""},
 		"add the path that the server takes lines at":        {"loki.example.com\"", "loki.example.com/push\""},
+		"write targetPort: 8080, without":                    {"\"8080\"", "8080"},
+		"write v0.44.2":                                      {"\"0.44.2\"", "v0.44.2"},
+		"write v0.44.8, or set runtime":                      {"v1.2.0", "v0.44.8"},
 		"write what follows the ? to params":                 {"\"/metrics?all=true\"", "/metrics, params: {all: [\"true\"]}"},
 		"write a scheme other than http to spec.prober":      {"http://blackbox.m:9115/probe", "blackbox.m:9115"},
 		"write drop: true":                                   {"by_label_name", "drop: true, by_label_name"},
@@ -292,7 +295,7 @@ subjects: [{kind: ServiceAccount, name: agent, namespace: m}]
 // elsewhere are the beginnings of hints whose edit is not at the finding: in another object, another file or the cluster.
 func elsewhere() []string {
 	return []string{
-		"IntegrationMonitor/", "add their Namespace manifests", "an undefined ${NAME} becomes empty", "copy it into the GrafanaAgent's namespace",
+		"IntegrationMonitor/", "it belongs to", "add their Namespace manifests", "an undefined ${NAME} becomes empty", "copy it into the GrafanaAgent's namespace",
 		"correct the ", "name it in the patches", "if it is a patch", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors", "hide the file", "save the file", "encrypt Secrets",
 		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it", "with an undefined $(NAME)",
 		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",

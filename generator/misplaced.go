@@ -11,23 +11,23 @@ import (
 )
 
 // misplaced warns about references, under the policy reference, that the cluster will most likely not resolve:
-// to a Secret or ConfigMap of which the inputs have one only in another namespace, and to a key that an
-// encrypted Secret does not have.
+// to a Secret or ConfigMap of which the inputs have one only in another namespace, or in the same one under a name that is
+// almost the same, and to a key that an encrypted Secret does not have.
 func misplaced(out *Output) diag.List {
 	set := out.renderer.set
 	policies := out.renderer.opts.policies()
 	if !policies.Any(secretref.Reference) || set.MayLack("Secret") {
 		return nil
 	}
-	places := namesakes(set)
-	if len(places) == 0 {
+	known := newInventory(set)
+	if len(known.names) == 0 {
 		return nil
 	}
 	var diags diag.List
 	for _, u := range out.Units {
 		suspect := map[manifest.ID]bool{}
 		for id, o := range u.basis.dependencies {
-			if o == nil && len(places[manifest.ID{Kind: id.Kind, Name: id.Name}]) > 0 && !set.IsLeftOut(id) {
+			if o == nil && !set.IsLeftOut(id) && known.resembles(id) {
 				suspect[id] = true
 			}
 		}
@@ -40,7 +40,7 @@ func misplaced(out *Output) diag.List {
 				if !suspect[id] || f.Ref.Optional || policies.Of(id, nil) != secretref.Reference {
 					continue
 				}
-				if d, ok := doubtful(o, f, set.Named()[id], places[manifest.ID{Kind: id.Kind, Name: id.Name}]); ok {
+				if d, ok := doubtful(o, f, set.Named()[id], known); ok {
 					d.Units = []string{u.Name}
 					diags = append(diags, d)
 				}
@@ -51,12 +51,18 @@ func misplaced(out *Output) diag.List {
 	return diags
 }
 
-// namesakes returns the namespaces of all Secrets and ConfigMaps, by kind and name.
-func namesakes(set *manifest.Set) map[manifest.ID][]string {
-	out := map[manifest.ID][]string{}
+// inventory has the Secrets and ConfigMaps of the inputs, also encrypted ones.
+type inventory struct {
+	namespaces map[manifest.ID][]string // of each kind and name
+	names      map[manifest.ID][]string // of each kind and namespace
+}
+
+func newInventory(set *manifest.Set) inventory {
+	known := inventory{map[manifest.ID][]string{}, map[manifest.ID][]string{}}
 	add := func(id manifest.ID) {
-		name := manifest.ID{Kind: id.Kind, Name: id.Name}
-		out[name] = append(out[name], id.Namespace)
+		named, in := manifest.ID{Kind: id.Kind, Name: id.Name}, manifest.ID{Kind: id.Kind, Namespace: id.Namespace}
+		known.namespaces[named] = append(known.namespaces[named], id.Namespace)
+		known.names[in] = append(known.names[in], id.Name)
 	}
 	for _, kind := range []string{"Secret", "ConfigMap"} {
 		for _, o := range set.Kind(kind) {
@@ -68,24 +74,66 @@ func namesakes(set *manifest.Set) map[manifest.ID][]string {
 			add(id)
 		}
 	}
-	return out
+	return known
 }
 
-// doubtful returns the warning about a reference to what is not in the inputs in clear. named is the encrypted
-// Secret that it names, if there is one, and namespaces are those that have one with the name.
-func doubtful(o *manifest.Object, f secretref.Field, named manifest.Named, namespaces []string) (d diag.Diagnostic, ok bool) {
-	switch {
-	case named.Name == "":
-		slices.Sort(namespaces)
-		d = o.Diag(diag.Warning, diag.MissingSecret, f.Path, "%s %s/%s is not in the inputs, but one of that name is in %s",
-			f.Ref.Kind, f.Ref.Namespace, f.Ref.Name, strings.Join(slices.Compact(namespaces), ", "))
-		d.Hint = fmt.Sprintf("the pods can mount only what is in the namespace %s: put it there", f.Ref.Namespace)
-	case named.Lacks(f.Ref.Key):
+// maxCompared is the largest number of names that one is compared with, letter by letter.
+const maxCompared = 200
+
+// almost returns the name of the same kind and namespace of which the object's is a misspelling, if there is one only.
+func (k inventory) almost(id manifest.ID) (name string, found bool) {
+	names := k.names[manifest.ID{Kind: id.Kind, Namespace: id.Namespace}]
+	if len(names) > maxCompared {
+		return "", false
+	}
+	for _, other := range names {
+		if isMisspelt(id.Name, other) {
+			if found {
+				return "", false
+			}
+			name, found = other, true
+		}
+	}
+	return name, found
+}
+
+// resembles reports whether there is one of the same name elsewhere, or of almost the same name.
+func (k inventory) resembles(id manifest.ID) bool {
+	_, found := k.almost(id)
+	return found || len(k.namespaces[manifest.ID{Kind: id.Kind, Name: id.Name}]) > 0
+}
+
+// doubtful returns the finding about a reference to what is not in the inputs in clear. named is the encrypted
+// Secret that it names, if there is one.
+func doubtful(o *manifest.Object, f secretref.Field, named manifest.Named, known inventory) (d diag.Diagnostic, ok bool) {
+	if named.Name != "" {
+		if !named.Lacks(f.Ref.Key) {
+			return d, false
+		}
 		lacking := secretref.Lacking(f.Ref, named)
 		lacking.Severity, lacking.Path = diag.Warning, f.Path
-		d = o.Found(lacking)
-	default:
+		return o.Found(lacking), true
+	}
+	id := manifest.ID{Kind: f.Ref.Kind, Namespace: f.Ref.Namespace, Name: f.Ref.Name}
+	if namespaces := known.namespaces[manifest.ID{Kind: id.Kind, Name: id.Name}]; len(namespaces) > 0 {
+		slices.Sort(namespaces)
+		d = o.Diag(diag.Warning, diag.MissingSecret, f.Path, "%s %s/%s is not in the inputs, but one of that name is in %s",
+			id.Kind, id.Namespace, id.Name, strings.Join(slices.Compact(namespaces), ", "))
+		d.Hint = fmt.Sprintf("the pods can mount only what is in the namespace %s: put it there", id.Namespace)
+		return d, true
+	}
+	meant, found := known.almost(id)
+	if !found {
 		return d, false
 	}
+	d = o.Diag(diag.Info, diag.MissingSecret, f.Path, "%s %s/%s is not in the inputs", id.Kind, id.Namespace, id.Name)
+	d.Hint = "did you mean " + meant + "?"
 	return d, true
+}
+
+// isMisspelt reports whether a name is another one with a letter missing, added, changed or swapped. Names that differ in a
+// digit are meant to differ.
+func isMisspelt(name, other string) bool {
+	letters := func(s string) string { return strings.Trim(s, "0123456789") }
+	return len(name) > 3 && diag.Distance(name, other) == 1 && diag.Distance(letters(name), letters(other)) == 1
 }

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -9,7 +10,8 @@ import (
 const minPartBytes = 4
 
 // Suggest returns the candidate that word is most likely a misspelling of, otherwise the one that it is most
-// likely a part of. It returns false if there is none. Of equally likely candidates it returns the first.
+// likely a part of, otherwise the longest one that is a part of it. It returns false if there is none. Of equally likely
+// candidates it returns the first.
 func Suggest(word string, candidates []string) (string, bool) {
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, c := range candidates {
@@ -21,9 +23,19 @@ func Suggest(word string, candidates []string) (string, bool) {
 		}
 	}
 	if best == "" {
-		best = whole(word, candidates)
+		best = cmp.Or(whole(word, candidates), part(word, candidates))
 	}
 	return best, best != ""
+}
+
+// part returns the longest candidate that the word has as a word: endpoints for podMetricsEndpoints.
+func part(word string, candidates []string) (longest string) {
+	for _, c := range candidates {
+		if len(c) >= minPartBytes && len(c) > len(longest) && hasWord(word, strings.ToLower(c)) {
+			longest = c
+		}
+	}
+	return longest
 }
 
 // whole returns the candidate that begins with the part, otherwise the one that has it as a word: elasticsearch

@@ -238,7 +238,7 @@ func TestEveryJobHasAPlace(t *testing.T) {
 	const logs = `apiVersion: monitoring.grafana.com/v1alpha1
 kind: LogsInstance
 metadata: {name: logs, namespace: m, labels: {a: b}}
-spec: {podLogsSelector: {}, podLogsNamespaceSelector: {}, clients: [{url: "https://x"}], additionalScrapeConfigs: {name: more, key: logs}}
+spec: {podLogsSelector: {}, podLogsNamespaceSelector: {}, clients: [{url: "https://x/push"}], additionalScrapeConfigs: {name: more, key: logs}}
 ---
 apiVersion: monitoring.grafana.com/v1alpha1
 kind: PodLogs

@@ -152,7 +152,7 @@ func (q *query) inNamespaces(path string, sel *metav1.LabelSelector) (names []st
 		}
 		q.namespaces[key] = names
 	}
-	if len(names) == 0 && !q.mayBeLeftOut(nil, true, selector, "Namespace") {
+	if len(names) == 0 && !q.mayBeLeftOut(nil, true, labels.Everything(), "Namespace") { // its labels may be the error
 		*q.diags = append(*q.diags, q.parent.Diag(diag.Warning, diag.SelectsNothing, path, "selects no namespace: none has labels %s", selector))
 	}
 	return names, false

@@ -154,7 +154,7 @@ func (f *findings) checkName(name, kind string, raw map[string]any) {
 func (f *findings) checkNamespace(namespace string, raw map[string]any, file string) {
 	switch _, isText := raw["namespace"].(string); {
 	case isAbsent(raw["namespace"]):
-		f.fail(diag.MissingNamespace, "metadata.namespace", "is required", ifPatch(file, "set it, or a default namespace"))
+		f.fail(diag.MissingNamespace, "metadata.namespace", "is required", ifPatch(file, "set it, or a default for all: --namespace, or spec.defaultNamespace of the pipeline"))
 	case isText && !isPlainName(namespace):
 		for _, message := range apivalidation.ValidateNamespaceName(namespace, false) {
 			f.fail(diag.InvalidMetadata, "metadata.namespace", fmt.Sprintf("%q: %s", namespace, withoutExamples(message)), "")

@@ -69,7 +69,28 @@ func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped ma
 		if fields++; fields <= MaxFindings+1 && !r.valueAsKey(path) {
 			last := path[strings.LastIndexAny(path, ".]")+1:]
 			r.unknownField(r.at, path, last, kind.Siblings(path))
+			r.misplaced(kind, path, last)
 		}
+	}
+}
+
+// maxPlaces is the largest number of places that a hint names.
+const maxPlaces = 3
+
+// misplaced adds a hint to the last finding if the field is known elsewhere, in the object's kind or in another one, and
+// no name beside it is like it.
+func (r *crdReader) misplaced(kind *schema.Kind, path, name string) {
+	f := &r.findings[len(r.findings)-1]
+	if f.hint != "" && f.hint != diag.Fields(kind.Siblings(path)) {
+		return
+	}
+	places := slices.DeleteFunc(slices.Clone(kind.Places(name)), func(p string) bool { return p == "" })
+	if len(places) > 0 && len(places) <= maxPlaces {
+		f.hint = "it belongs to " + strings.Join(places, " or ")
+		return
+	}
+	if others := schema.With(name); len(others) > 0 && len(others) <= maxPlaces {
+		f.hint = "it belongs to spec of " + strings.Join(others, " or ") + ", not of " + r.kind
 	}
 }
 

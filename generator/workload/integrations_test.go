@@ -29,12 +29,12 @@ spec: {metrics: {instanceSelector: {}}, logs: {instanceSelector: {}}, integratio
 apiVersion: monitoring.grafana.com/v1alpha1
 kind: MetricsInstance
 metadata: {name: i, namespace: m}
-spec: {remoteWrite: [{url: "https://x.example.com", basicAuth: {username: {name: s, key: u}, password: {name: s, key: p}}}]}
+spec: {remoteWrite: [{url: "https://x.example.com/push", basicAuth: {username: {name: s, key: u}, password: {name: s, key: p}}}]}
 ---
 apiVersion: monitoring.grafana.com/v1alpha1
 kind: LogsInstance
 metadata: {name: l, namespace: m}
-spec: {clients: [{url: "https://x.example.com", basicAuth: {username: {name: s, key: u}, password: {name: s, key: p}}}]}
+spec: {clients: [{url: "https://x.example.com/push", basicAuth: {username: {name: s, key: u}, password: {name: s, key: p}}}]}
 ---
 apiVersion: monitoring.grafana.com/v1alpha1
 kind: Integration

@@ -39,7 +39,7 @@ spec: {metrics: {instanceSelector: {}, shards: 2}%s}
 apiVersion: monitoring.grafana.com/v1alpha1
 kind: MetricsInstance
 metadata: {name: i, namespace: m}
-spec: {remoteWrite: [{url: "https://x.example.com"}]}
+spec: {remoteWrite: [{url: "https://x.example.com/push"}]}
 `, name, spec)
 	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
 	if r.Diags.HasErrors() {

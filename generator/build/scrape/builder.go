@@ -100,7 +100,7 @@ func (j *job) selectLabels(role, path string, sel *metav1.LabelSelector) {
 // keepPort adds the rule that keeps only the wanted port of a target.
 func (j *job) keepPort(portLabel, port string, target *intstr.IntOrString) {
 	if label, value := wantedPort(portLabel, port, target); value != "" {
-		j.checkPort(port, value)
+		j.checkPort(label, port, value)
 		j.add(j.repeated.rule(ruleKey{"port", label, value}, func() *model.Relabel {
 			return &model.Relabel{SourceLabels: []string{metaPrefix + label}, Regex: model.Present(value), Action: "keep"}
 		}))

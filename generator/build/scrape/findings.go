@@ -3,7 +3,10 @@ package scrape
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/credential"
@@ -70,4 +73,28 @@ func (f *findings) checkMetricsPath(path, value string) {
 		*f = append(*f, diag.Finding{Severity: diag.Warning, Code: diag.InvalidURL, Path: path,
 			Message: "has a query, which is sent as a part of the path: the target answers that there is no such page", Hint: "write what follows the ? to params"})
 	}
+}
+
+// checkPortName warns about a name that no port can have: Kubernetes allows ports of Services the labels of RFC 1123, and ports of
+// containers the names of RFC 6335, with at most 15 characters and a letter.
+func (f *findings) checkPortName(path, name string, container bool) {
+	of, most := "a Service", validation.DNS1123LabelMaxLength
+	if container {
+		of, most = "a container", 15
+	}
+	d := diag.Finding{Severity: diag.Warning, Code: diag.InvalidSelector, Path: path}
+	_, notNumber := strconv.Atoi(name)
+	switch {
+	case len(name) > most:
+		d.Message = fmt.Sprintf("finds no targets: a port of %s has a name of at most %d characters, and %q has %d", of, most, name, len(name))
+	case container && notNumber == nil:
+		d.Message = fmt.Sprintf("finds no targets: %q is the name of a port here, and names have a letter", name)
+		d.Hint = "write targetPort: " + name + ", without quotes"
+	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+		d.Message = fmt.Sprintf("finds no targets: the name of a port of %s has lower-case letters, digits and dashes only, unlike %q", of, name)
+		d.Hint = "did you mean " + strings.ReplaceAll(strings.ToLower(name), "_", "-") + "?"
+	default:
+		return
+	}
+	*f = append(*f, d)
 }

@@ -105,19 +105,24 @@ func (s selectors) expression(role, path string, e metav1.LabelSelectorRequireme
 	return r
 }
 
-// checkPort checks the name of a port, which becomes a regular expression.
-func (j *job) checkPort(port, value string) {
-	if plainLabelValue(value) {
-		return
+// checkPort checks the name of a port, which becomes a regular expression. label is the meta label that must match it.
+func (j *job) checkPort(label, port, value string) {
+	field := "port"
+	if port == "" {
+		field = "targetPort"
 	}
-	if err := j.relabel.Compile(value); err != nil {
-		field := "port"
-		if port == "" {
-			field = "targetPort"
+	switch {
+	case !plainLabelValue(value):
+		if err := j.relabel.Compile(value); err != nil {
+			j.found.report(diag.Error, diag.InvalidRelabeling, j.path+field, "%q is used as a regular expression: %v", value, err)
 		}
-		j.found.report(diag.Error, diag.InvalidRelabeling, j.path+field, "%q is used as a regular expression: %v", value, err)
+	case label != portNumber && !strings.Contains(value, "."): // a dot stands for any character
+		j.found.checkPortName(j.path+field, value, strings.HasPrefix(label, "pod_"))
 	}
 }
+
+// portNumber is the meta label with the number of a port of a container.
+const portNumber = "pod_container_port_number"
 
 // wantedPort returns the port of targets that is wanted, and the meta label that has it. The value is empty if any port
 // is wanted. portLabel is the meta label with the name of the port.
@@ -129,7 +134,7 @@ func wantedPort(portLabel, port string, target *intstr.IntOrString) (label, valu
 	case target.Type == intstr.String && target.StrVal != "":
 		return "pod_container_port_name", target.StrVal
 	case target.Type == intstr.Int && target.IntVal != 0:
-		return "pod_container_port_number", strconv.Itoa(int(target.IntVal))
+		return portNumber, strconv.Itoa(int(target.IntVal))
 	}
 	return "", ""
 }

@@ -21,7 +21,7 @@ func found(t *testing.T, spec, instance, endpoint string) []string {
 	text := fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
 metadata: {name: agent, namespace: m}
-spec: {metrics: {instanceSelector: {}, remoteWrite: [{url: "https://x.example.com"}]%s}}
+spec: {metrics: {instanceSelector: {}, remoteWrite: [{url: "https://x.example.com/push"}]%s}}
 ---
 apiVersion: monitoring.grafana.com/v1alpha1
 kind: MetricsInstance
@@ -80,12 +80,12 @@ func TestChecks(t *testing.T) {
 		"a timeout above the interval":                    {"", "", ", interval: 10s, scrapeTimeout: 11s", monitorSays(diag.TimeoutAboveInterval)},
 		"a timeout above the global interval":             {", scrapeInterval: 10s", "", ", scrapeTimeout: 11s", monitorSays(diag.TimeoutAboveInterval)},
 		"a timeout equal to the interval":                 {"", "", ", interval: 10s, scrapeTimeout: 10s", nil},
-		"two kinds of credentials":                        {"", `, remoteWrite: [{url: "http://x", sigv4: {}, bearerTokenFile: /t}]`, "", instanceSays(diag.AuthConflict)},
-		"a token and its file":                            {"", `, remoteWrite: [{url: "http://x", bearerToken: a, bearerTokenFile: /t}]`, "", instanceSays(diag.AuthConflict)},
-		"a reserved header":                               {"", `, remoteWrite: [{url: "http://x", headers: {user-agent: me}}]`, "", instanceSays(diag.InvalidHeader)},
-		"a queue":                                         {"", `, remoteWrite: [{url: "http://x", queueConfig: {minBackoff: 1x}}]`, "", instanceSays(diag.InvalidDuration)},
-		"a write relabeling":                              {"", `, remoteWrite: [{url: "http://x", writeRelabelConfigs: [{action: hashmod, targetLabel: a}]}]`, "", instanceSays(diag.InvalidRelabeling)},
-		"a metadata interval":                             {"", `, remoteWrite: [{url: "http://x", metadataConfig: {sendInterval: x}}]`, "", instanceSays(diag.InvalidDuration)},
+		"two kinds of credentials":                        {"", `, remoteWrite: [{url: "http://x/push", sigv4: {}, bearerTokenFile: /t}]`, "", instanceSays(diag.AuthConflict)},
+		"a token and its file":                            {"", `, remoteWrite: [{url: "http://x/push", bearerToken: a, bearerTokenFile: /t}]`, "", instanceSays(diag.AuthConflict)},
+		"a reserved header":                               {"", `, remoteWrite: [{url: "http://x/push", headers: {user-agent: me}}]`, "", instanceSays(diag.InvalidHeader)},
+		"a queue":                                         {"", `, remoteWrite: [{url: "http://x/push", queueConfig: {minBackoff: 1x}}]`, "", instanceSays(diag.InvalidDuration)},
+		"a write relabeling":                              {"", `, remoteWrite: [{url: "http://x/push", writeRelabelConfigs: [{action: hashmod, targetLabel: a}]}]`, "", instanceSays(diag.InvalidRelabeling)},
+		"a metadata interval":                             {"", `, remoteWrite: [{url: "http://x/push", metadataConfig: {sendInterval: x}}]`, "", instanceSays(diag.InvalidDuration)},
 		"a file of the agent although it is denied":       {", arbitraryFSAccessThroughSMs: {deny: true}", "", ", bearerTokenFile: /t", monitorSays(diag.FileAccessDenied)},
 		"the enforced label":                              {", enforcedNamespaceLabel: ns", "", ", metricRelabelings: [{targetLabel: ns}]", monitorSays(diag.EnforcedLabel)},
 	} {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,6 +20,7 @@ import (
 const (
 	image          = "grafana/agent"
 	defaultVersion = "v0.44.8"
+	lastMinor      = 44
 	configKey      = "agent.yml"
 )
 
@@ -40,14 +42,35 @@ func Runtime() runtime.Runtime {
 // alloyImage matches an image of Grafana Alloy, in any registry.
 var alloyImage = regexp.MustCompile(`(^|/)alloy(:[^/]*|@[^/]*)?$`)
 
-// checkPods warns of an image of the agent's successor, which has other flags and another configuration.
+// checkPods warns of an image of the agent's successor, which has other flags and another configuration, and of versions
+// that the agent does not have.
 func checkPods(spec *v1alpha1.GrafanaAgentSpec) []diag.Finding {
-	if spec.Image == nil || !alloyImage.MatchString(*spec.Image) {
+	named, path := spec.Version, "spec.version"
+	if spec.Image != nil && *spec.Image != "" {
+		path = "spec.image"
+		if alloyImage.MatchString(*spec.Image) {
+			return []diag.Finding{{Severity: diag.Warning, Code: diag.RuntimeDiffers, Path: path,
+				Message: "is an image of Grafana Alloy, and the pods are rendered for the Grafana Agent: they would not start", Hint: "set runtime: alloy in the pipeline (or --runtime alloy), or name an image of the agent"}}
+		}
+		named, _ = strings.CutPrefix(*spec.Image, image+":")
+	}
+	parts := release.FindStringSubmatch(named)
+	switch {
+	case parts == nil:
+		return nil
+	case parts[1] == "":
+		return []diag.Finding{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
+			Message: "there is no image " + image + ":" + named + ": the tags of versions begin with v", Hint: "write v" + named}}
+	}
+	if minor, _ := strconv.Atoi(parts[3]); parts[2] == "0" && minor <= lastMinor {
 		return nil
 	}
-	return []diag.Finding{{Severity: diag.Warning, Code: diag.RuntimeDiffers, Path: "spec.image",
-		Message: "is an image of Grafana Alloy, and the pods are rendered for the Grafana Agent: they would not start", Hint: "set runtime: alloy in the pipeline (or --runtime alloy), or name an image of the agent"}}
+	return []diag.Finding{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
+		Message: "there is no Grafana Agent " + named + ": it ended with v0.44", Hint: "write " + defaultVersion + ", or set runtime: alloy in the pipeline (or --runtime alloy)"}}
 }
+
+// release matches a version of the agent, as the tag of its image has it.
+var release = regexp.MustCompile(`^(v?)(\d{1,3})\.(\d{1,3})\.\d{1,3}$`)
 
 // ownMetrics are named in the packages static/config/instrumentation and static/metrics of the agent, and in promtail's
 // client.

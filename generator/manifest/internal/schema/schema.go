@@ -52,6 +52,8 @@ type Kind struct {
 	fast *node
 	// slow is Kubernetes' own form of the schema. Most runs do not need it.
 	slow func() (*slow, error)
+	// places has the paths of the mappings that have a field with a name.
+	places func() map[string][]string
 }
 
 type slow struct {
@@ -82,7 +84,7 @@ func load(kind string) (*Kind, error) {
 		return nil, fmt.Errorf("compile schema of %s: %w", kind, err)
 	}
 	fast.properties["metadata"] = &node{types: object, unknown: true}
-	return &Kind{fast: fast, slow: sync.OnceValues(func() (*slow, error) { return loadSlow(&props, data) })}, nil
+	return &Kind{fast: fast, slow: sync.OnceValues(func() (*slow, error) { return loadSlow(&props, data) }), places: lazyPlaces(fast)}, nil
 }
 
 func loadSlow(props *apiextensionsv1.JSONSchemaProps, data []byte) (*slow, error) {

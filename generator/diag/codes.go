@@ -67,10 +67,10 @@ func (c Code) Severities() []Severity {
 	case MissingTargetNamespace, ReadsAgentFile, RuntimeDiffers:
 		return []Severity{Warning, Info}
 	case EmptyInput, NoAgent, UnknownKind, UnknownField, InvalidMetadata, InvalidSecret, DuplicateObject, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
-		IncompleteAuth, MissingSecret, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
+		IncompleteAuth, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
 		SourcePathMissing, PipelineInvalid, FileAccessDenied, ObjectTooLarge:
 		return []Severity{Error, Warning}
-	case InvalidSetting, UnappliedPatch:
+	case MissingSecret, InvalidSetting, UnappliedPatch:
 		return []Severity{Error, Warning, Info}
 	}
 	return []Severity{Error}

@@ -87,7 +87,7 @@ func renderCodes() []CodeInfo {
 		{IncompleteBasicAuth, "basicAuth lacks its username or its password.", "Set both."},
 		{IncompleteTLS, "A client certificate has no key, or a key has no certificate.", "Set both or none."},
 		{ProbeWithoutTargets, "A Probe has no targets.", "Set spec.targets.staticConfig or spec.targets.ingress."},
-		{MissingSecret, "A reference names a Secret or ConfigMap that is not in the inputs.", "Under the policy plaintext that is an error: add it, correct the name, or use the policy reference, which needs no secret in Git. Under the policy reference it is a warning, if one with that name is in another namespace of the inputs."},
+		{MissingSecret, "A reference names a Secret or ConfigMap that is not in the inputs.", "Under the policy plaintext that is an error: add it, correct the name, or use the policy reference, which needs no secret in Git. Under the policy reference it is a warning, if one with that name is in another namespace of the inputs, and an information, if one of almost the same name is in the same namespace."},
 		{MissingKey, "A reference names a key that the Secret or ConfigMap does not have.", "Correct the key, or add it. It is a warning for an encrypted Secret, of which only the names of the keys can be read."},
 		{OptionalMissing, "An optional reference does not resolve, so its setting is left out.", "If you intend that, there is nothing to do."},
 		{SecretNotText, "A secret value that must be written into the configuration is not UTF-8 text, or has what the config reloader cannot write.", "Use a text value, or a field that takes a file. Where the value becomes an environment variable, it must have no line break, no single quote, no ${ and no $$."},

@@ -9,15 +9,18 @@ import (
 )
 
 // discoveries follows ScrapeConfigs of six ways to find targets, and monitors with scrape classes, through
-// two shards to stored series, as today's Prometheus Operator would have it.
+// two shards to stored series, as today's Prometheus Operator would have it, with no more rights than are computed. Agents with
+// a right less run beside them.
 func discoveries(t *testing.T, w *world) {
 	startRegistry(t)
 	w.runCurrent(t, "discoveries", "scraping", 2)
+	lesser := w.runWithLess(t, "discoveries", "scraping")
 	golden(t, "discoveries.txt", func() ([]string, error) {
 		samples, err := delivered(`cluster="discoveries",__name__!~"scrape_.*"`)
 		return lines(samples), err
 	})
 	scrapedOnce(t, `cluster="discoveries"`, "shard")
+	w.lose(t, "discoveries", lesser)
 }
 
 // zones lets three agents share what runs on nodes in two zones: each target is scraped once, by an agent
@@ -35,11 +38,12 @@ func zones(t *testing.T, w *world) {
 	}
 }
 
-// runCurrent runs the agents of a folder of testdata, in mode current, with what they find.
+// runCurrent runs the agents of a folder of testdata, in mode current, with what they find and with the rights that are computed
+// for them.
 func (w *world) runCurrent(t *testing.T, folder, namespace string, agents int) {
 	t.Helper()
 	w.apply(t, harness.Decode(t, read(t, filepath.Join("testdata", folder+".yaml"))))
-	w.apply(t, newManifests(t, folder, "--compatibility", "current").render(t))
+	w.apply(t, newManifests(t, folder).pass(t))
 	w.runs(t, namespace, "agent-", agents)
 }
 

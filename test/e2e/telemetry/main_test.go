@@ -6,7 +6,8 @@
 // write to a real Prometheus. Three shards scrape every target once; a monitor that comes arrives
 // through the reloader, without a restart; integrations are found through the real sd-aggregator;
 // as today's Prometheus Operator has them, ScrapeConfigs find what they list, what is in files, behind
-// HTTP, in DNS, in Consul and in Kubernetes, scrape classes count, and agents scrape their own zones;
+// HTTP, in DNS, in Consul and in Kubernetes, scrape classes count, and agents scrape their own zones. These
+// agents have exactly the rights that are computed for them; agents with one right less lose targets;
 // and for conformance cases with more than twenty monitors the agents deliver the same series with
 // the configuration that the real operator made. The test stands for the kubelet ([kubelet]), for
 // the programs that are scraped, for Consul, and for Loki. What all pods share is the network, so that each

@@ -11,7 +11,8 @@ import (
 
 const (
 	registryAddress = "10.255.0.3:8500"
-	consulToken     = "consul token" // of the Secret registry
+	// consulToken is that of the Secret registry. It comes to the agent through a variable of the reloader.
+	consulToken = `0077 "#: \ $1 {} [] &a *b %`
 )
 
 // startRegistry starts what answers where targets are: with a list over HTTP, for who has a login, and

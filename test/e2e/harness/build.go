@@ -1,10 +1,13 @@
 package harness
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -24,6 +27,8 @@ type Tool struct {
 	ldflags string
 	// reads is a module of which suites read files: it is fetched although the program is there.
 	reads string
+	// sum is the hash of a module that is fetched by itself, as go.sum would have it. name is that module at a version.
+	sum string
 	// file is where the program is if not in the cache: below the folder of all tests' programs.
 	file string
 }
@@ -121,6 +126,13 @@ func Prometheus() Tool {
 // CRDs are the modules whose custom resource definitions [CRDFile] finds.
 func CRDs() Tool { return Tool{name: "crds", dir: "test/e2e/tools/crds"} }
 
+// ExternalSecrets is the module of the External Secrets Operator; [ExternalSecretsCRDs] reads its definitions. No module can require
+// it, and its controller cannot be built from the proxy: it requires modules of its repository at v0.0.0, which it replaces by
+// folders, and a module has no folders of other modules.
+func ExternalSecrets() Tool {
+	return Tool{name: "github.com/external-secrets/external-secrets@v1.3.2", sum: "h1:u2J8RjlHIeF0oZCqtl92adI/uZWUwOesJIDkfql6LqQ="}
+}
+
 // Operator is the module of the Grafana Agent Operator; [OperatorCRDs] reads its definitions.
 func Operator() Tool { return Tool{name: "operator", dir: "test/e2e/tools/operator"} }
 
@@ -169,6 +181,9 @@ func build(tools []Tool) error {
 
 func (t Tool) build() error {
 	switch {
+	case t.sum != "":
+		_, err := t.fetch()
+		return err
 	case t.dir == "":
 		if _, err := os.Stat(t.Path()); err != nil {
 			return fmt.Errorf("make prometheus-deps fetches it: %w", err)
@@ -230,6 +245,15 @@ func OperatorCRDs() ([]byte, error) {
 	return stream(filepath.Join(dir, "operations", "agent-static-operator", "crds"))
 }
 
+// ExternalSecretsCRDs are the custom resource definitions of ExternalSecrets and SecretStores, as a YAML stream.
+func ExternalSecretsCRDs() ([]byte, error) {
+	dir, err := ExternalSecrets().fetch()
+	if err != nil {
+		return nil, err
+	}
+	return stream(filepath.Join(dir, "config", "crds", "bases"), "external-secrets.io_externalsecrets.yaml", "external-secrets.io_secretstores.yaml")
+}
+
 // FluxCRDs are the custom resource definitions of Flux, as a YAML stream. They need [CRDs].
 func FluxCRDs() ([]byte, error) {
 	var all []byte
@@ -251,9 +275,12 @@ func FluxCRDs() ([]byte, error) {
 	return all, nil
 }
 
-// stream makes one YAML stream of a folder's files.
-func stream(dir string) ([]byte, error) {
+// stream makes one YAML stream of a folder's files, of all or of some.
+func stream(dir string, names ...string) ([]byte, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if len(names) > 0 {
+		files = slices.DeleteFunc(files, func(file string) bool { return !slices.Contains(names, filepath.Base(file)) })
+	}
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("no YAML in %s: %w", dir, err)
 	}
@@ -278,4 +305,19 @@ func (t Tool) module(path string) (dir string, err error) {
 		return "", fmt.Errorf("find %s: %w", path, err)
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// fetch fetches a module by itself, and returns its folder.
+func (t Tool) fetch() (dir string, err error) {
+	command := exec.Command("go", "mod", "download", "-json", t.name)
+	command.Dir = Root()
+	out, err := command.Output()
+	var module struct{ Dir, Sum, Error string }
+	if err := errors.Join(err, json.Unmarshal(out, &module)); err != nil {
+		return "", fmt.Errorf("fetch %s: %w %s", t.name, err, module.Error)
+	}
+	if module.Sum != t.sum {
+		return "", fmt.Errorf("%s has the hash %s, not %s", t.name, module.Sum, t.sum)
+	}
+	return module.Dir, nil
 }

@@ -30,7 +30,7 @@ import (
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {
-	harness.Main(m, func(c *harness.Cluster) { cluster = c }, harness.Agentry(), harness.Validate())
+	harness.Main(m, func(c *harness.Cluster) { cluster = c }, harness.Agentry(), harness.Validate(), harness.ExternalSecrets())
 }
 
 // input is what agentry is given.

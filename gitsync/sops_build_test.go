@@ -67,6 +67,30 @@ func TestSealedFilesOfGenerators(t *testing.T) {
 	}
 }
 
+// TestSealedPatches are decrypted before they are built. Without the key, a patched Secret counts as encrypted.
+func TestSealedPatches(t *testing.T) {
+	const kustomization = "resources: [agent.yaml, web.yaml, base.yaml]\npatches: [{path: patch.yaml}]\n"
+	const base = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: a}\nstringData: {password: %s, user: %s}\n"
+	web := login("http")
+	l := newSOPSLab(t, pipeline.SecretsPlaintext)
+	l.files = map[string]string{"in/a/kustomization.yaml": kustomization, "in/a/agent.yaml": agent("a"), "in/a/web.yaml": web,
+		"in/a/base.yaml": fmt.Sprintf(base, "of-the-base", "nobody"), "in/a/patch.yaml": sealedFile(t, "age.yaml")}
+	like := map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": web, "in/a/base.yaml": fmt.Sprintf(base, "first-password", "admin")}
+	runSteps(t, l, step{like: like})
+	hides(t, l)
+	l.keys = []sops.Key{{Name: "ssh.agekey", Text: []byte(sealedFile(t, "ssh.agekey"))}}
+	l.input(map[string]string{"in/a/web.yaml": strings.Replace(web, "port: http", "port: web", 1)})
+	if found := fmt.Sprint(l.pass().Diags); !strings.Contains(found, "error[encrypted-secret]: spec.endpoints[0].basicAuth.username: Secret a/login cannot be decrypted") {
+		t.Error(found)
+	}
+	// A patch of something else cannot be left out.
+	monitor := strings.Replace(sealedFile(t, "age.yaml"), "kind: Secret", "kind: ServiceMonitor", 1)
+	l.input(map[string]string{"in/a/patch.yaml": monitor})
+	if found := fmt.Sprint(l.pass().Diags); !strings.Contains(found, "in/a/kustomization.yaml:2:18: error[encrypted-secret]: patches[0].path: in/a/patch.yaml cannot be decrypted: none of the keys decrypts it") {
+		t.Error(found)
+	}
+}
+
 // TestSealedFilesUnderReference are decrypted if their values decide a name, and else no process is started.
 func TestSealedFilesUnderReference(t *testing.T) {
 	const kustomization = "resources: [agent.yaml, web.yaml]\nsecretGenerator: [{name: login, namespace: a, envs: [login.env]}]\nconfigurations: [names.yaml]\n"

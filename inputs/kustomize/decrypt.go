@@ -3,6 +3,7 @@ package kustomize
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -15,22 +16,27 @@ import (
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
-// decryptFiles decrypts the files of secretGenerator that SOPS encrypted, before they are built, as Flux's kustomize-controller does.
-// Where no value of a Secret is rendered, it decrypts those that decide a name, by its suffix, and what can be copied. A file that no key decrypts stays
-// as it is: who needs the value says so.
+// decryptFiles decrypts the files of patches and of secretGenerator that SOPS encrypted, before they are built, as Flux's
+// kustomize-controller does. Where no value of a Secret is rendered, it decrypts of the generators' those that decide a name, by its
+// suffix, and what can be copied. A file of a Secret that no key decrypts stays as it is: who needs the value says so.
 func decryptFiles(ctx context.Context, c *checker) error {
-	if c.wanted.Secrets == nil {
-		return nil
-	}
-	isNeeded := c.wanted.Secrets.RendersValues || len(c.replacing) > 0
+	isNeeded := c.wanted.Secrets != nil && c.wanted.Secrets.RendersValues || len(c.replacing) > 0
 	for _, f := range c.files {
 		//lint:ignore SA1019 kustomize still reads vars
 		isNeeded = isNeeded || len(f.Replacements)+len(f.Vars) > 0
 	}
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
 		f := c.files[dir]
+		for i, patch := range f.Patches {
+			if patch.Path != "" {
+				s := source{entry{field: "patches" + index(i) + ".path", path: patch.Path}, sops.FormatOf(patch.Path)}
+				if err := decryptFile(ctx, c, f, dir, s); err != nil {
+					return err
+				}
+			}
+		}
 		for i, g := range f.SecretGenerator {
-			if !isNeeded && !f.hasSuffix(g) {
+			if c.wanted.Secrets == nil || !isNeeded && !f.hasSuffix(g) {
 				continue
 			}
 			for _, s := range encryptable("secretGenerator"+index(i), g.KvPairSources) {
@@ -96,14 +102,24 @@ func decryptFile(ctx context.Context, c *checker, f *file, dir string, s source)
 	}
 	if o.Reason != "" {
 		c.tree.Unsettle()
-		if o.IsUncertain {
+		if o.IsUncertain || strings.HasPrefix(s.field, "patches") && !isOfSecret(text) {
 			return f.at(diag.EncryptedSecret, s.field, name+" cannot be decrypted: "+o.Reason, "give the keys in decryption of the pipeline")
 		}
 		return nil
 	}
 	c.changed[name] = o.Data
-	c.secrets.add(name, s.format, o.Data)
+	if strings.HasPrefix(s.field, "patches") {
+		c.secrets.addPatch(name, text, o.Data)
+	} else {
+		c.secrets.add(name, s.format, o.Data)
+	}
 	return nil
+}
+
+// isOfSecret reports whether a patch is for a Secret: patched with what is still encrypted, that counts as encrypted.
+func isOfSecret(patch []byte) bool {
+	var of types.TypeMeta
+	return sigsyaml.Unmarshal(patch, &of) == nil && of.Kind == "Secret"
 }
 
 // secretTexts are values of decrypted files, with what they are, and how a Secret writes them.
@@ -112,22 +128,53 @@ type secretTexts struct {
 	finder *strings.Replacer // of all of them; nil until it is needed
 }
 
-// add adds what must not be shown of a decrypted file.
-func (s *secretTexts) add(name string, format sops.Format, text []byte) {
+// note adds a value that must not be shown of a decrypted file.
+func (s *secretTexts) note(name, value string) {
 	const shortest = 6 // shorter ones are settings, such as on and 30s
 	const line = 70    // as kustomize breaks what it encodes
 	what := "a value of the encrypted " + name
-	note := func(value string) {
-		if len(value) < shortest {
-			return
-		}
-		s.texts[value] = what
-		for part := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString([]byte(value))), line) {
-			if len(part) >= shortest {
-				s.texts[string(part)] = what
-			}
+	if len(value) < shortest {
+		return
+	}
+	s.texts[value] = what
+	for part := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString([]byte(value))), line) {
+		if len(part) >= shortest {
+			s.texts[string(part)] = what
 		}
 	}
+}
+
+// addPatch adds the values of a decrypted patch that were encrypted: the others, such as kinds, are no secrets.
+func (s *secretTexts) addPatch(name string, encrypted, clear []byte) {
+	var before, after any
+	if sigsyaml.Unmarshal(encrypted, &before) == nil && sigsyaml.Unmarshal(clear, &after) == nil {
+		decrypted(before, after, func(value string) { s.note(name, value) })
+	}
+}
+
+// decrypted calls a function with the texts in a value that another one has encrypted.
+func decrypted(before, after any, do func(string)) {
+	switch before := before.(type) {
+	case map[string]any:
+		after, _ := after.(map[string]any)
+		for key, inner := range before {
+			decrypted(inner, after[key], do)
+		}
+	case []any:
+		after, _ := after.([]any)
+		for i := range min(len(before), len(after)) {
+			decrypted(before[i], after[i], do)
+		}
+	case string:
+		if strings.HasPrefix(before, "ENC[") {
+			do(fmt.Sprint(after))
+		}
+	}
+}
+
+// add adds what must not be shown of a decrypted file.
+func (s *secretTexts) add(name string, format sops.Format, text []byte) {
+	note := func(value string) { s.note(name, value) }
 	note(string(text))
 	note(strings.TrimSpace(string(text)))
 	var value any

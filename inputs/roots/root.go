@@ -153,7 +153,7 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 	}
 	t.Confine(r.Folder)
 	if _, isDir, err := t.Resolve(r.Folder); r.RequestedBy != nil && (errors.Is(err, fs.ErrNotExist) || err == nil && !isDir) {
-		return nil, r.problem(Problem{Code: diag.BuildFailed, Field: r.RequestedBy.field("path"), Message: fmt.Sprintf("the folder %s is not in the repository", t.InRepository(r.Folder)), Hint: "correct the path"})
+		return nil, r.problem(Problem{Code: diag.BuildFailed, Field: r.RequestedBy.field("path"), Message: fmt.Sprintf("the folder %s is not in the repository", t.InRepository(r.Folder)), Hint: "correct the path; or if it is on another branch, give that as another source (sourceRefs, or --source)"})
 	}
 	docs, err := kustomize.Build(ctx, t, w, opts.Open, opts.Charts)
 	if failed, ok := errors.AsType[*kustomize.Error](err); ok && r.RequestedBy != nil && failed.Object == (diag.Object{}) {

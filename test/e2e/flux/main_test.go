@@ -13,6 +13,10 @@
 // interval. What source-controller does besides (.sourceignore, submodules, verification, garbage
 // collection) is not tested here. Pods are objects without anything behind them, which the test
 // calls ready.
+//
+// Another test compares what kustomize-controller applies of a repository with what agentry reads of it (build: flux). The module
+// proxy does not have helm-controller: a third one compares HelmReleases, and Applications of Argo CD, with what the program helm
+// renders.
 package flux
 
 import (
@@ -26,5 +30,5 @@ var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {
 	harness.Main(m, func(c *harness.Cluster) { cluster = c }, harness.Agentry(), harness.ControllerManager(), harness.Kubectl(),
-		harness.KustomizeController(), harness.NotificationController(), harness.CRDs())
+		harness.KustomizeController(), harness.NotificationController(), harness.CRDs(), harness.Operator(), harness.Builds(), harness.Helm())
 }

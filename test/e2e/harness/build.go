@@ -88,6 +88,9 @@ func Aggregator() Tool {
 // Agentry is the command line of this checkout.
 func Agentry() Tool { return Tool{name: "agentry", dir: ".", pkg: "./cmd/agentry"} }
 
+// Builds prints the objects that agentry reads in a repository.
+func Builds() Tool { return Tool{name: "builds", dir: ".", pkg: "./test/builds"} }
+
 // AgentrySOPS is the program beside agentry that decrypts and encrypts.
 func AgentrySOPS() Tool { return Tool{name: "agentry-sops", dir: ".", pkg: "./cmd/agentry-sops"} }
 

@@ -188,3 +188,22 @@ func (a *Applier) MustApply(t *testing.T, objects []*unstructured.Unstructured, 
 		}
 	}
 }
+
+// List lists the objects of a kind with a label, in all namespaces.
+func (a *Applier) List(t *testing.T, apiVersion, kind, labels string) ([]*unstructured.Unstructured, error) {
+	t.Helper()
+	of := schema.FromAPIVersionAndKind(apiVersion, kind)
+	mapping, err := a.mapper.RESTMapping(of.GroupKind(), of.Version)
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.client.Resource(mapping.Resource).List(t.Context(), metav1.ListOptions{LabelSelector: labels})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		out[i] = &list.Items[i]
+	}
+	return out, nil
+}

@@ -16,13 +16,29 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-test pin-images test test-all race prometheus chart agentcheck operator promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
+.PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/agentry
 	go build -o bin/ ./cmd/...
+
+docs: ## Show the manual at http://127.0.0.1:8000, with search (ADDRESS=127.0.0.1:9000)
+	go -C internal/tools/manual run . -root ../../.. -serve $(or $(ADDRESS),127.0.0.1:8000)
+
+docs-build: ## Write the manual to bin/manual, as a site that needs no server
+	go -C internal/tools/manual run . -root ../../.. -out ../../../bin/manual
+
+# Results depend on pages, which Go does not know of: they are not kept.
+docs-test: ## Check the pages, links and anchors of the manual, and that its diagrams are current
+	cd internal/tools/manual && go vet ./... && go test -count=1 ./...
+
+diagrams: ## Draw the diagrams of the manual: docs/diagrams/*.svg from the texts beside them
+	go -C internal/tools/manual run ./diagrams -folder ../../../docs/diagrams
+
+pictures: browser-deps ## Take the pictures of the console for the manual: docs/pictures/*.png
+	cd test/browser && go test -count=1 -run '^TestPicturesOfTheManual$$' . -pictures $(abspath docs/pictures)
 
 # Go writes the version into the programs, from Git: build what others install from a tag.
 release: ## Build bin/release: archives, packages, SBOMs, a Homebrew formula and checksums (PLATFORMS=linux/amd64,...)
@@ -41,8 +57,9 @@ pin-images: ## Write the digests that the tags of the Dockerfile's images have n
 # What takes longer than a few seconds says so, and is left to race.
 test: test-deps lint ## Check a change: lint, and the tests that are quick
 	go test -short -timeout 10m ./...
+	go -C internal/tools/manual test -count=1 .
 
-test-all: lint race release-test prometheus chart agentcheck operator promoter browser e2e ## Run every test; CI runs this
+test-all: lint race docs-test release-test prometheus chart agentcheck operator promoter browser e2e ## Run every test; CI runs this
 
 race: test-deps ## Run all tests of the main module with the race detector, and 6,000 random histories of edits
 	go test $(RACE) -timeout 30m ./...

@@ -3,7 +3,6 @@ package cli
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -103,31 +102,6 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 			want := "AGENTRY_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
 			if d, ok := f.(cli.DocGenerationFlag); !ok || len(d.GetEnvVars()) != 1 || d.GetEnvVars()[0] != want {
 				t.Errorf("%s --%s: no variable %s", c.Name, f.Names()[0], want)
-			}
-		}
-	}
-}
-
-// link matches a link to another page or folder of the repository.
-var link = regexp.MustCompile(`\]\(([^):#]+)(?:#[^)]*)?\)`)
-
-// TestLinksLeadSomewhere checks the relative links of all pages.
-func TestLinksLeadSomewhere(t *testing.T) {
-	root := filepath.Join("..", "..")
-	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/*.md"} {
-		pages, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
-		if err != nil || len(pages) == 0 {
-			t.Fatalf("%s: no pages, %v", pattern, err)
-		}
-		for _, page := range pages {
-			text, err := os.ReadFile(page)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-				if _, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(m[1]))); err != nil {
-					t.Errorf("%s: %v", page, err)
-				}
 			}
 		}
 	}

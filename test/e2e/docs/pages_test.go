@@ -26,6 +26,7 @@ type typed struct {
 func pages() map[string]typed {
 	return map[string]typed{
 		"README.md":                      {func(s *session) { s.publish("quickstart"); s.checkout() }, says("1 MetricsInstance", "pushed", "environments/quickstart")},
+		"docs/quickstart.md":             {inExample("quickstart"), says("Probe/team-search/frontpage", "one label of the namespace away", "series end")},
 		"docs/testing.md":                {inExample("quickstart"), wrote("report.xml", `tests="3" failures="0"`)},
 		"docs/diff.md":                   {changedExample, says("no difference", "pods reload", "other series are kept")},
 		"docs/explain.md":                {inExample("quickstart"), says("job serviceMonitor/team-shop/checkout/0", "Used by", `"rendersTo"`)},

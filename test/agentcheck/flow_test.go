@@ -79,29 +79,42 @@ func renderAlloy(t *testing.T, agentry string, in input, policy string) []render
 
 // flow is an agent in Flow mode.
 type flow struct {
-	config, address, cert, key, text string
-	log                              *bytes.Buffer
+	config, address, cert, key, text, google string
+	log                                      *bytes.Buffer
 }
 
 func startFlow(t *testing.T) *flow {
+	t.Helper()
+	f := newFlow(t)
+	f.run(t, f.config)
+	return f
+}
+
+// newFlow returns an agent that does not run yet, with the files that configurations name.
+func newFlow(t *testing.T) *flow {
 	t.Helper()
 	dir := t.TempDir()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &flow{config: filepath.Join(dir, "config.river"), address: listener.Addr().String(), text: filepath.Join(dir, "text"), log: &bytes.Buffer{}}
+	f := &flow{config: filepath.Join(dir, "config.river"), address: listener.Addr().String(), text: filepath.Join(dir, "text"), google: filepath.Join(dir, "google.json"), log: &bytes.Buffer{}}
 	listener.Close()
 	f.cert, f.key = certificate(t, dir)
-	google := filepath.Join(dir, "google.json")
-	for name, text := range map[string]string{f.config: "", f.text: "", google: `{"type": "authorized_user", "client_id": "i", "client_secret": "s", "refresh_token": "t"}`} {
+	for name, text := range map[string]string{f.config: "", f.text: "", f.google: `{"type": "authorized_user", "client_id": "i", "client_secret": "s", "refresh_token": "t"}`} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return f
+}
+
+// run starts the agent with a file or a folder, and waits until it is ready.
+func (f *flow) run(t *testing.T, config string) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, agentbinary.Build(t), "run", f.config, "--server.http.listen-addr="+f.address, "--storage.path="+filepath.Join(dir, "data"), "--disable-reporting")
-	cmd.Env = append(os.Environ(), "AGENT_MODE=flow", "SHARD=0", "POD_NAME=agent-0", "HOSTNAME=node", "TOPOLOGY_ZONE=a", "INZONE_SHARD=0", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key", "MYSQL_DSN=u:p@tcp(db:3306)/", "DSN=u:p@tcp(db:3306)/", "SHOP_ORDERS_DSN=u:p@tcp(db:3306)/", "SNOWFLAKE_PASSWORD=p", "GOOGLE_APPLICATION_CREDENTIALS="+google)
+	cmd := exec.CommandContext(ctx, agentbinary.Build(t), "run", config, "--server.http.listen-addr="+f.address, "--storage.path="+filepath.Join(filepath.Dir(f.config), "data"), "--disable-reporting")
+	cmd.Env = append(os.Environ(), "AGENT_MODE=flow", "SHARD=0", "POD_NAME=agent-0", "HOSTNAME=node", "TOPOLOGY_ZONE=a", "INZONE_SHARD=0", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key", "MYSQL_DSN=u:p@tcp(db:3306)/", "DSN=u:p@tcp(db:3306)/", "SHOP_ORDERS_DSN=u:p@tcp(db:3306)/", "SNOWFLAKE_PASSWORD=p", "GOOGLE_APPLICATION_CREDENTIALS="+f.google)
 	cmd.Stderr = f.log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -110,15 +123,15 @@ func startFlow(t *testing.T) *flow {
 		stop()
 		_ = cmd.Wait()
 	})
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		if r, err := http.Get("http://" + f.address + "/-/ready"); err == nil {
 			r.Body.Close()
 			if r.StatusCode == http.StatusOK {
-				return f
+				return
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the agent is not ready")
+			t.Fatalf("the agent is not ready: %.2000s", f.log)
 		}
 	}
 }
@@ -129,6 +142,12 @@ func (f *flow) reload(t *testing.T, text string) string {
 	if err := os.WriteFile(f.config, []byte(f.inFlow(text)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return f.readAgain(t)
+}
+
+// readAgain lets the agent load its files, and returns what it says against them.
+func (f *flow) readAgain(t *testing.T) string {
+	t.Helper()
 	r, err := http.Post("http://"+f.address+"/-/reload", "", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +183,7 @@ var (
 func (f *flow) inFlow(text string) string {
 	text = variables.ReplaceAllString(text, "0")
 	text = fromSecrets.ReplaceAllString(text, `"from-a-secret"`)
-	text = strings.NewReplacer("sys.env(", "env(", "array.concat(", "concat(", "convert.nonsensitive(", "nonsensitive(", "string.trim_space(", "trim_space(").Replace(text)
+	text = strings.NewReplacer("sys.env(", "env(", "array.concat(", "concat(", "convert.nonsensitive(", "nonsensitive(", "string.trim_space(", "trim_space(", "string.trim_prefix(", "trim_prefix(").Replace(text)
 	text = newArguments.ReplaceAllString(text, "")
 	text = inCluster.ReplaceAllString(text, "${1}\tapi_server = \"http://127.0.0.1:1\"\n$2")
 	text = nodeFolders.ReplaceAllString(text, `$1 "/$2"`)

@@ -85,6 +85,9 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	if err := c.charts(ctx, renderer); err != nil {
 		return nil, err
 	}
+	if err := boundPatches(c, folder); err != nil {
+		return nil, err
+	}
 	if err := boundGrowth(c, folder); err != nil {
 		return nil, err
 	}

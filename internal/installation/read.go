@@ -53,6 +53,18 @@ func Read(export []byte) (*Installation, error) {
 	return in, nil
 }
 
+// Of returns the installation that consists of objects.
+func Of(objects []*unstructured.Unstructured) (*Installation, error) {
+	in := &Installation{objects: map[manifest.ID]*unstructured.Unstructured{}}
+	for _, o := range objects {
+		if err := in.add(o); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(in.ids, manifest.ID.Compare)
+	return in, nil
+}
+
 func (in *Installation) add(o *unstructured.Unstructured) error {
 	if o.IsList() {
 		return o.EachListItem(func(item k8sruntime.Object) error { return in.add(item.(*unstructured.Unstructured)) })

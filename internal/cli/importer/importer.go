@@ -4,6 +4,7 @@ package importer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,6 +21,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/installation"
+	"github.com/agentry-dev/agentry/internal/installation/live"
+	"github.com/agentry-dev/agentry/internal/kubeconfig"
 )
 
 // Streams are where the command reads and writes.
@@ -32,20 +35,28 @@ type Streams struct {
 func Command(s Streams, flags []cli.Flag, render func(*cli.Context) (generator.Options, error), parse func(*cli.Context) (manifest.Options, error)) command.Command {
 	return command.Command{
 		Name:  "import",
-		Args:  "FILE|-",
+		Args:  "[FILE|-]",
 		Usage: "make a folder of inputs from a running installation of the operator",
 		Description: `FILE, or standard input, is what kubectl get -o yaml prints: custom resources, Namespaces,
 ServiceAccounts and what grants them rights, Secrets, ConfigMaps, and the live workloads. The
 inputs are written to the folder that -o names, without what only the cluster knows. Secrets
 are written as stubs without values. What is rendered from them is compared with the live
-workloads: which pods would restart, and why. docs/import.md has the kubectl command.`,
+workloads: which pods would restart, and why. docs/import.md has the kubectl command.
+
+With --cluster there is no FILE: the same is read from the cluster that kubectl uses, with
+its credentials. It is only listed, and nothing in the cluster is changed.`,
 		Example: "agentry import -o inputs monitoring/agent.yaml",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the inputs to the folder `DIR`, which is new or empty; without it they are only compared"},
+			&cli.BoolFlag{Name: "cluster", Usage: "read the cluster, and no FILE"},
+			&cli.StringFlag{Name: "kubeconfig", Usage: "kubeconfig `FILE` of the cluster (default: as for kubectl)"},
+			&cli.StringFlag{Name: "context", Usage: "`NAME` of the context in the kubeconfig (default: the current one)"},
+			&cli.BoolFlag{Name: "without-secrets", Usage: "read no Secrets from the cluster; what needs their values is reported"},
 		}, flags...),
-		Run: func(_ context.Context, flags *cli.Context, args []string) error {
-			if len(args) != 1 {
-				return command.Usagef("name the file that kubectl get -o yaml wrote, or - for standard input", "import takes one FILE, but was given %d", len(args))
+		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
+			from, err := s.source(flags, args)
+			if err != nil {
+				return err
 			}
 			options, err := render(flags)
 			if err != nil {
@@ -55,24 +66,75 @@ workloads: which pods would restart, and why. docs/import.md has the kubectl com
 			if err != nil {
 				return err
 			}
-			return s.run(args[0], flags.String("output"), options, parsing)
+			return s.run(ctx, from, flags.String("output"), options, parsing)
 		},
 	}
 }
 
-func (s Streams) run(file, folder string, options generator.Options, parsing manifest.Options) error {
+// source reads the installation.
+type source func(context.Context) (*installation.Installation, error)
+
+// source says where the installation is read.
+func (s Streams) source(flags *cli.Context, args []string) (source, error) {
+	cluster := flags.Bool("cluster")
+	switch {
+	case cluster && len(args) > 0:
+		return nil, command.Usagef("name the one or the other", "import reads either a FILE or the cluster, but was given both")
+	case cluster:
+		return func(ctx context.Context) (*installation.Installation, error) {
+			return s.live(ctx, flags.String("kubeconfig"), flags.String("context"), live.Options{WithoutSecrets: flags.Bool("without-secrets")})
+		}, nil
+	case len(args) != 1:
+		return nil, command.Usagef("name the file that kubectl get -o yaml wrote, or - for standard input, or give --cluster", "import takes one FILE, but was given %d", len(args))
+	}
+	return func(context.Context) (*installation.Installation, error) {
+		export, err := s.read(args[0])
+		if err != nil {
+			return nil, err
+		}
+		in, err := installation.Read(export)
+		if err != nil {
+			return nil, command.Usagef("write it with kubectl get -o yaml", "%s: %v", args[0], err)
+		}
+		return in, nil
+	}, nil
+}
+
+// live reads the cluster.
+func (s Streams) live(ctx context.Context, file, name string, o live.Options) (*installation.Installation, error) {
+	config, err := kubeconfig.Find(file, name)
+	if err != nil {
+		return nil, command.Usagef("name a kubeconfig with --kubeconfig, and a context in it with --context", "%v", err)
+	}
+	result, err := live.Read(ctx, config, o)
+	if _, forbidden := errors.AsType[*live.ForbiddenError](err); forbidden {
+		return nil, fmt.Errorf("%w: ask for a ClusterRole with the rules below%s\n%s", err, orWithout(o), live.Rules(o))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(result.Absent) > 0 {
+		fmt.Fprintf(s.Stderr, "not defined in the cluster: %s\n", strings.Join(result.Absent, ", "))
+	}
+	return result.Installation, nil
+}
+
+func orWithout(o live.Options) string {
+	if o.WithoutSecrets {
+		return ""
+	}
+	return ", or leave Secrets out with --without-secrets"
+}
+
+func (s Streams) run(ctx context.Context, from source, folder string, options generator.Options, parsing manifest.Options) error {
 	if folder != "" {
 		if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
 			return command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)
 		}
 	}
-	export, err := s.read(file)
+	in, err := from(ctx)
 	if err != nil {
 		return err
-	}
-	in, err := installation.Read(export)
-	if err != nil {
-		return command.Usagef("write it with kubectl get -o yaml", "%s: %v", file, err)
 	}
 	set := in.Manifests(parsing)
 	out := generator.Render(set, options, nil)

@@ -1,0 +1,236 @@
+// Package live reads an installation of the Grafana Agent Operator from the API server.
+//
+// It only lists, page by page, and changes nothing. Secrets and ConfigMaps are read in those namespaces alone that have
+// custom resources, and releases of Helm and tokens of ServiceAccounts are not read at all. Everything stays in memory.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/agentry-dev/agentry/internal/installation"
+)
+
+const (
+	pageSize    = 200
+	pageTimeout = time.Minute
+	maxObjects  = 500_000
+)
+
+// resource is what is listed.
+type resource struct {
+	schema.GroupVersionResource
+	// custom says that the objects are inputs: their definition may be missing, and their namespaces are looked at.
+	custom bool
+	// perNamespace says that only the namespaces with custom resources are looked at.
+	perNamespace bool
+	fields       string // a field selector
+}
+
+func (r resource) String() string { return r.GroupResource().String() }
+
+const (
+	grafana    = "monitoring.grafana.com"
+	prometheus = "monitoring.coreos.com"
+	roles      = "rbac.authorization.k8s.io"
+)
+
+// resources are in the order in which they are listed: custom resources say where to look for the others.
+func resources(o Options) (out []resource) {
+	add := func(r resource, group, version string, names ...string) {
+		for _, name := range names {
+			r.GroupVersionResource = schema.GroupVersionResource{Group: group, Version: version, Resource: name}
+			out = append(out, r)
+		}
+	}
+	add(resource{custom: true}, grafana, "v1alpha1", "grafanaagents", "metricsinstances", "logsinstances", "integrations", "podlogs")
+	add(resource{custom: true}, prometheus, "v1", "servicemonitors", "podmonitors", "probes")
+	add(resource{custom: true}, prometheus, "v1alpha1", "scrapeconfigs")
+	add(resource{}, "", "v1", "namespaces", "serviceaccounts")
+	add(resource{}, roles, "v1", "roles", "rolebindings", "clusterroles", "clusterrolebindings")
+	add(resource{}, "apps", "v1", "statefulsets", "daemonsets", "deployments")
+	add(resource{perNamespace: true}, "", "v1", "configmaps")
+	if o.WithoutSecrets {
+		return out
+	}
+	add(resource{perNamespace: true, fields: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"}, "", "v1", "secrets")
+	return out
+}
+
+// Options say what is read.
+type Options struct {
+	// WithoutSecrets leaves Secrets out.
+	WithoutSecrets bool
+}
+
+// Result is what was read.
+type Result struct {
+	*installation.Installation
+	// Absent are the custom resources that the cluster does not define.
+	Absent []string
+}
+
+// ForbiddenError says what one may not list.
+type ForbiddenError struct{ Resources []schema.GroupResource }
+
+// Error implements error.
+func (e *ForbiddenError) Error() string {
+	names := make([]string, len(e.Resources))
+	for i, r := range e.Resources {
+		names[i] = r.String()
+	}
+	return "the API server does not let you list " + strings.Join(names, ", ")
+}
+
+// Rules are those of a ClusterRole that lets one read an installation.
+func Rules(o Options) string {
+	names := map[string][]string{}
+	var groups []string
+	for _, r := range resources(o) {
+		if names[r.Group] == nil {
+			groups = append(groups, r.Group)
+		}
+		names[r.Group] = append(names[r.Group], r.Resource)
+	}
+	var b strings.Builder
+	b.WriteString("rules:\n")
+	for _, group := range groups {
+		fmt.Fprintf(&b, "  - {apiGroups: [%q], resources: [%s], verbs: [list]}\n", group, strings.Join(names[group], ", "))
+	}
+	return b.String()
+}
+
+// Read lists what an installation consists of.
+func Read(ctx context.Context, config *rest.Config, o Options) (Result, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = pageTimeout
+	config.QPS, config.Burst = 50, 100
+	left := int64(installation.MaxBytes)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bounded{next, &left} })
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return Result{}, err
+	}
+	r := reader{client: client, namespaces: map[string]bool{}}
+	for _, what := range resources(o) {
+		if err := r.read(ctx, what); err != nil {
+			return Result{}, fmt.Errorf("list %s: %w", what, err)
+		}
+	}
+	switch {
+	case len(r.forbidden) > 0:
+		return Result{}, &ForbiddenError{r.forbidden}
+	case slices.Contains(r.absent, "grafanaagents."+grafana):
+		return Result{}, errors.New("the cluster has no CustomResourceDefinition grafanaagents.monitoring.grafana.com: the Grafana Agent Operator is not installed there")
+	}
+	in, err := installation.Of(r.objects)
+	return Result{in, r.absent}, err
+}
+
+// reader is what has been read so far.
+type reader struct {
+	client     dynamic.Interface
+	objects    []*unstructured.Unstructured
+	namespaces map[string]bool // of custom resources
+	absent     []string
+	forbidden  []schema.GroupResource
+}
+
+// read lists a resource, where it has to be looked at. What is forbidden or not there is noted.
+func (r *reader) read(ctx context.Context, what resource) error {
+	if !what.perNamespace {
+		return r.note(what, r.list(ctx, what, r.client.Resource(what.GroupVersionResource)))
+	}
+	for namespace := range r.namespaces {
+		err := r.list(ctx, what, r.client.Resource(what.GroupVersionResource).Namespace(namespace))
+		if err := r.note(what, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) note(what resource, err error) error {
+	switch {
+	case apierrors.IsForbidden(err):
+		if !slices.Contains(r.forbidden, what.GroupResource()) {
+			r.forbidden = append(r.forbidden, what.GroupResource())
+		}
+		return nil
+	case apierrors.IsNotFound(err) && what.custom:
+		r.absent = append(r.absent, what.String())
+		return nil
+	}
+	return err
+}
+
+// list adds all pages of a resource. If the list gets too old between two pages, it begins anew.
+func (r *reader) list(ctx context.Context, what resource, from dynamic.ResourceInterface) error {
+	begin, again := len(r.objects), true
+	options := metav1.ListOptions{Limit: pageSize, FieldSelector: what.fields}
+	for {
+		page, err := from.List(ctx, options)
+		if apierrors.IsResourceExpired(err) && options.Continue != "" && again {
+			again, options.Continue, r.objects = false, "", r.objects[:begin]
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			o := &page.Items[i]
+			if what.custom {
+				r.namespaces[o.GetNamespace()] = true
+			}
+			r.objects = append(r.objects, o)
+		}
+		if len(r.objects) > maxObjects {
+			return fmt.Errorf("there are more than %d objects", maxObjects)
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// bounded limits the bytes of all answers together.
+type bounded struct {
+	http.RoundTripper
+	left *int64 // requests follow one another
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		answer.Body = &boundedBody{answer.Body, b.left}
+	}
+	return answer, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left *int64
+}
+
+// Read implements io.Reader.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if *b.left -= int64(n); *b.left < 0 {
+		return 0, fmt.Errorf("the installation is larger than %d MiB", installation.MaxBytes>>20)
+	}
+	return n, err
+}

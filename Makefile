@@ -73,7 +73,7 @@ prometheus: ## Let Prometheus's own code read the configurations, and its http_s
 
 # Results depend on agentry, and on files that Go does not know of: they are not kept.
 agentcheck: prometheus-deps ## Load every rendered configuration with the agent's own code, and run some in real agents
-	cd test/agentcheck && go vet -tags netgo,slicelabels ./... github.com/agentry-dev/agentry/test/fixtures && go test -count=1 -tags netgo,slicelabels ./...
+	cd test/agentcheck && go vet -tags netgo,slicelabels ./... github.com/agentry-dev/agentry/test/fixtures && go test -count=1 -timeout 30m -tags netgo,slicelabels ./...
 
 # A module of its own: the Prometheus Operator brings 900 packages.
 operator: ## Compare mode current with the Prometheus Operator's own code, on random objects
@@ -85,7 +85,7 @@ promoter: ## Let gitops-promoter's own code read the branches that agentry propo
 
 # Results depend on a program that Go does not know of: they are not kept.
 browser: browser-deps ## Show the pages to a real Chromium (SCREENSHOTS=folder keeps pictures)
-	cd test/browser && go vet ./... && go test -count=1 ./... $(if $(SCREENSHOTS),-screenshots $(abspath $(SCREENSHOTS)))
+	cd test/browser && go vet ./... && go test -count=1 -timeout 20m ./... $(if $(SCREENSHOTS),-screenshots $(abspath $(SCREENSHOTS)))
 
 # Rules are tested with promtool, which comes with Prometheus. Results depend on files that Go does not know of.
 chart: prometheus-deps ## Check the Helm chart, and the rules and the dashboard in it

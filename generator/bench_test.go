@@ -214,7 +214,7 @@ func config(set *manifest.Set, mode manifest.Compatibility) []byte {
 // TestAllocations holds what makes rendering fast: monitors share the rules that they repeat, and paths are made for
 // findings only.
 func TestAllocations(t *testing.T) {
-	const monitors, most = 200, 45
+	const monitors, most = 200, 42
 	agent, files := fleet(monitors)
 	set := loadAll(append([]manifest.File{agent}, files...))
 	for _, mode := range []manifest.Compatibility{manifest.Operator, manifest.Current} {

@@ -3,7 +3,6 @@ package scrape
 import (
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -75,26 +74,26 @@ func (f *findings) checkMetricsPath(path, value string) {
 	}
 }
 
-// checkPortName warns about a name that no port can have: Kubernetes allows ports of Services the labels of RFC 1123, and ports of
-// containers the names of RFC 6335, with at most 15 characters and a letter.
-func (f *findings) checkPortName(path, name string, container bool) {
+// checkPortName returns a warning about a name that no port can have, if it is one: Kubernetes allows ports of Services the labels of
+// RFC 1123, and ports of containers the names of RFC 6335, with at most 15 characters and a letter.
+func checkPortName(name string, container bool) (d diag.Finding, bad bool) {
+	const digits, letters = "0123456789", "abcdefghijklmnopqrstuvwxyz-"
 	of, most := "a Service", validation.DNS1123LabelMaxLength
 	if container {
 		of, most = "a container", 15
 	}
-	d := diag.Finding{Severity: diag.Warning, Code: diag.InvalidSelector, Path: path}
-	_, notNumber := strconv.Atoi(name)
 	switch {
 	case len(name) > most:
 		d.Message = fmt.Sprintf("finds no targets: a port of %s has a name of at most %d characters, and %q has %d", of, most, name, len(name))
-	case container && notNumber == nil:
+	case container && strings.Trim(name, digits) == "":
 		d.Message = fmt.Sprintf("finds no targets: %q is the name of a port here, and names have a letter", name)
 		d.Hint = "write targetPort: " + name + ", without quotes"
-	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+	case strings.Trim(name, letters+digits) != "":
 		d.Message = fmt.Sprintf("finds no targets: the name of a port of %s has lower-case letters, digits and dashes only, unlike %q", of, name)
 		d.Hint = "did you mean " + strings.ReplaceAll(strings.ToLower(name), "_", "-") + "?"
 	default:
-		return
+		return d, false
 	}
-	*f = append(*f, d)
+	d.Severity, d.Code = diag.Warning, diag.InvalidSelector
+	return d, true
 }

@@ -111,13 +111,18 @@ func (j *job) checkPort(label, port, value string) {
 	if port == "" {
 		field = "targetPort"
 	}
-	switch {
-	case !plainLabelValue(value):
+	if !plainLabelValue(value) {
 		if err := j.relabel.Compile(value); err != nil {
 			j.found.report(diag.Error, diag.InvalidRelabeling, j.path+field, "%q is used as a regular expression: %v", value, err)
 		}
-	case label != portNumber && !strings.Contains(value, "."): // a dot stands for any character
-		j.found.checkPortName(j.path+field, value, strings.HasPrefix(label, "pod_"))
+		return
+	}
+	if label == portNumber || strings.Contains(value, ".") { // a dot stands for any character
+		return
+	}
+	if d, bad := checkPortName(value, strings.HasPrefix(label, "pod_")); bad {
+		d.Path = j.path + field
+		j.found = append(j.found, d)
 	}
 }
 

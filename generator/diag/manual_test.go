@@ -4,10 +4,10 @@ import "strings"
 
 //go:generate go test . -run TestManualIsUpToDate -update
 
-// Markdown returns the manual page of the codes, docs/diagnostics.md.
-func Markdown(topics []Topic) string {
+// manual returns the page of the codes, docs/diagnostics.md.
+func manual(topics []Topic) string {
 	var b strings.Builder
-	b.WriteString(markdownHead)
+	b.WriteString(manualHead)
 	for _, t := range topics {
 		if len(t.Codes) == 0 {
 			continue
@@ -30,7 +30,7 @@ func severityWords(c Code) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-const markdownHead = `# Diagnostics
+const manualHead = `# Diagnostics
 
 <!-- Generated from generator/diag by "make generate". Do not edit. -->
 

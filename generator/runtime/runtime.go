@@ -52,6 +52,8 @@ type Runtime struct {
 	// ListsIntegrations means that the program tells the sd-aggregator which integrations it runs.
 	ListsIntegrations bool
 
+	// VersionLabel is the value of the label app.kubernetes.io/version of pods.
+	VersionLabel string
 	// Container is the name of the program's container.
 	Container string
 	// Port is the port that the program listens on in all pods.

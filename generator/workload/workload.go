@@ -63,7 +63,6 @@ type Object struct {
 // The operator's names and constants.
 const (
 	managedBy       = "grafana-agent-operator"
-	versionLabel    = "v0-44-8" // the operator's version as a label value
 	defaultPortName = "http-metrics"
 	substituteKey   = "kustomize.toolkit.fluxcd.io/substitute" // Flux would expand ${1} in relabelling rules
 	workloadLabel   = "agentry.dev/workload"
@@ -212,7 +211,7 @@ func (a grafanaAgent) podMeta(selector map[string]string, c config) metav1.Objec
 		custom, annotations = m.Labels, m.Annotations
 	}
 	out := metav1.ObjectMeta{
-		Labels:      with(map[string]string{"app.kubernetes.io/version": versionLabel}, custom, selector),
+		Labels:      with(map[string]string{"app.kubernetes.io/version": a.runtime().VersionLabel}, custom, selector),
 		Annotations: with(annotations, map[string]string{"kubectl.kubernetes.io/default-container": a.runtime().Container}),
 	}
 	if c.inlined != "" && a.options.RestartOnSecretChange {

@@ -20,6 +20,7 @@ import (
 const (
 	image          = "grafana/agent"
 	defaultVersion = "v0.44.8"
+	versionLabel   = "v0-44-8" // the version of the operator, whatever version the agent has
 	lastMinor      = 44
 	configKey      = "agent.yml"
 )
@@ -33,7 +34,7 @@ func Runtime() runtime.Runtime {
 		SubstitutesSecrets: true,
 		ListsIntegrations:  true,
 		ConfigKey:          configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
-		Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
+		VersionLabel: versionLabel, Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: containers, OwnMetrics: ownMetrics(),
 		CheckPods: checkPods,
 	}

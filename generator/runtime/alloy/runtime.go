@@ -43,7 +43,7 @@ func At(version catalogue.Version) runtime.Runtime {
 		Check: func(c *model.Config) (*model.Config, []model.Finding) { return check(c, version) },
 		Print: Print, Redact: redact, Masked: masked, Jobs: printed.Jobs, JobNames: printed.JobNames,
 		Split: splitFiles, ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
-		Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
+		VersionLabel: version.String(), Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: in.containers,
 		CheckPods: in.checkPods, PodSecurity: podSecurity, OwnMetrics: ownMetrics(),
 	}

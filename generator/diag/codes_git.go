@@ -5,6 +5,7 @@ const (
 	SourceUnreachable    Code = "source-unreachable"
 	ChartUnreachable     Code = "chart-unreachable"
 	ChartChanged         Code = "chart-changed"
+	ChartUnverified      Code = "chart-unverified"
 	ChartLookup          Code = "chart-lookup"
 	OtherRevision        Code = "other-revision"
 	CommitUnsigned       Code = "commit-unsigned"
@@ -41,6 +42,12 @@ func chartCodes() []CodeInfo {
 			Summary: "A repository gives another archive for a version of a chart that was rendered before.",
 			Help: "The archive that was rendered goes on. Somebody replaced a published version, by mistake or on purpose: ask its owner. " +
 				"If the new archive is right, take the next version, or write the same one in another way (`=1.2.0` for `1.2.0`): that is looked up anew.",
+		},
+		{
+			Code:    ChartUnverified,
+			Summary: "A new version of a chart is not signed as charts.verify demands.",
+			Help: "The version that was rendered last goes on, and the signature is looked for again after a minute. Ask the owner of the chart to sign the version. If the owner has a new key, add it to the file that `charts.verify` names. " +
+				"A chart without such a version is an error of what needs it (build-failed), and its objects are held.",
 		},
 	}
 }

@@ -60,8 +60,9 @@ func (s *Store) write(name string, archive []byte) error {
 }
 
 const (
-	suffix    = ".tgz"
-	temporary = "tmp_"
+	suffix      = ".tgz"
+	proofSuffix = ".signature"
+	temporary   = "tmp_"
 	// forsaken is the age from which on a temporary file has no writer any more.
 	forsaken = time.Hour
 )
@@ -88,7 +89,7 @@ func (s *Store) prune(latest string) error {
 		switch isTemporary := strings.HasPrefix(e.Name(), temporary); {
 		case err != nil, !info.Mode().IsRegular(), isTemporary && time.Since(info.ModTime()) < forsaken:
 			continue // another process removed it, or it is not ours to remove
-		case isTemporary || strings.HasSuffix(e.Name(), suffix):
+		case isTemporary || strings.HasSuffix(e.Name(), suffix) || strings.HasSuffix(e.Name(), proofSuffix):
 			files, total = append(files, info), total+info.Size()
 		}
 	}

@@ -1,0 +1,96 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// ErrUnverified is why a chart that must be signed is not used.
+var ErrUnverified = errors.New("is not verified")
+
+// proof is why an archive counts as signed. The cache keeps it, and no verdict: who can write there, or had a chart fetched before
+// somebody asked for signatures, cannot make one accepted.
+type proof struct {
+	// Manifest is that of a chart in a registry; what cosign signs names its digest. Payload and Signature are cosign's.
+	Manifest  []byte `json:"manifest,omitempty"`
+	Payload   []byte `json:"payload,omitempty"`
+	Signature string `json:"signature,omitempty"`
+	// Provenance is a provenance file of Helm.
+	Provenance []byte `json:"provenance,omitempty"`
+}
+
+// check returns an error unless the archive of a pin is signed by a key that the request trusts.
+func (p proof) check(of Request, pin Pin) error {
+	if of.Keys.IsCosign() {
+		manifest, err := v1.ParseManifest(bytes.NewReader(p.Manifest))
+		if err != nil {
+			return errors.New("its manifest cannot be read")
+		}
+		if layer, err := chartLayer(manifest); err != nil || layer != pin.Digest {
+			return errors.New("its manifest is about another archive")
+		}
+		return of.Keys.Cosign(p.Payload, p.Signature, digestOf(p.Manifest))
+	}
+	name := of.Name
+	if of.isOCI() {
+		name = path.Base(of.URL)
+	}
+	return of.Keys.Provenance(p.Provenance, pin.Digest, name, pin.Version)
+}
+
+// IsProven reports whether the cache has a proof that a pinned chart is signed. It is true if the chart need not be.
+func (s *Store) IsProven(of Request, pin Pin) bool {
+	if of.Keys == nil {
+		return true
+	}
+	name := s.proofFile(of, pin)
+	text, err := os.ReadFile(name)
+	var kept proof
+	if err != nil || json.Unmarshal(text, &kept) != nil || kept.check(of, pin) != nil {
+		return false
+	}
+	now := time.Now()
+	_ = os.Chtimes(name, now, now) // if this fails, it may be removed early, and is fetched again
+	return true
+}
+
+// prove fetches the proof that a pinned chart is signed, unless it is there.
+func (s *Store) prove(of Request, pin Pin, fetch func() (proof, error)) error {
+	if s.IsProven(of, pin) {
+		return nil
+	}
+	found, err := fetch()
+	if err == nil {
+		if failed := found.check(of, pin); failed != nil {
+			err = unverified(pin, failed.Error())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(found)
+	if err == nil {
+		err = s.write(s.proofFile(of, pin), text)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the signature of the chart: %w", err)
+	}
+	return nil
+}
+
+func unverified(pin Pin, reason string) error {
+	return fmt.Errorf("version %s %w: %s", pin.Version, ErrUnverified, reason)
+}
+
+// proofFile returns where a proof is kept.
+func (s *Store) proofFile(of Request, pin Pin) string {
+	return strings.TrimSuffix(s.file(of, pin), suffix) + proofSuffix
+}

@@ -184,6 +184,6 @@ func buildCodes() []CodeInfo {
 		{ChartLookup, "The template of an object of a chart asks the cluster for objects (lookup).",
 			"There is no cluster while agentry renders, so lookup finds nothing, as in helm template. In the cluster, the object may be another one. Set the values of the chart that make it ask for nothing, or accept the warning if the answer does not matter."},
 		{OtherRevision, "A custom resource of Flux or Argo CD names another branch, tag or commit than the pipeline reads.",
-			"agentry builds the commit that it reads: a pipeline reads one ref of each repository. Correct the targetRevision or the GitRepository's ref, or the ref of the source in the pipeline. Where both are meant, one URL can be two sources with names of their own, and sourceRefs says which one a GitRepository is."},
+			"agentry builds the commit that it reads: a pipeline reads one ref of each repository. Correct the targetRevision, the revision of the git generator or the GitRepository's ref, or the ref of the source in the pipeline. Where both are meant, one URL can be two sources with names of their own, and sourceRefs says which one a GitRepository is."},
 	}
 }

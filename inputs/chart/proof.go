@@ -2,13 +2,9 @@ package chart
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path"
-	"strings"
-	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
@@ -46,51 +42,6 @@ func (p proof) check(of Request, pin Pin) error {
 	return of.Keys.Provenance(p.Provenance, pin.Digest, name, pin.Version)
 }
 
-// IsProven reports whether the cache has a proof that a pinned chart is signed. It is true if the chart need not be.
-func (s *Store) IsProven(of Request, pin Pin) bool {
-	if of.Keys == nil {
-		return true
-	}
-	name := s.proofFile(of, pin)
-	text, err := os.ReadFile(name)
-	var kept proof
-	if err != nil || json.Unmarshal(text, &kept) != nil || kept.check(of, pin) != nil {
-		return false
-	}
-	now := time.Now()
-	_ = os.Chtimes(name, now, now) // if this fails, it may be removed early, and is fetched again
-	return true
-}
-
-// prove fetches the proof that a pinned chart is signed, unless it is there.
-func (s *Store) prove(of Request, pin Pin, fetch func() (proof, error)) error {
-	if s.IsProven(of, pin) {
-		return nil
-	}
-	found, err := fetch()
-	if err == nil {
-		if failed := found.check(of, pin); failed != nil {
-			err = unverified(pin, failed.Error())
-		}
-	}
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(found)
-	if err == nil {
-		err = s.write(s.proofFile(of, pin), text)
-	}
-	if err != nil {
-		return fmt.Errorf("keep the signature of the chart: %w", err)
-	}
-	return nil
-}
-
 func unverified(pin Pin, reason string) error {
 	return fmt.Errorf("version %s %w: %s", pin.Version, ErrUnverified, reason)
-}
-
-// proofFile returns where a proof is kept.
-func (s *Store) proofFile(of Request, pin Pin) string {
-	return strings.TrimSuffix(s.file(of, pin), suffix) + proofSuffix
 }

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,30 @@ const (
 	signatureAnnotation = "dev.cosignproject.cosign/signature"
 	provenanceMediaType = "application/vnd.cncf.helm.chart.provenance.v1.prov"
 )
+
+// prove fetches the proof that a pinned chart is signed, unless it is there.
+func (s *Store) prove(of Request, pin Pin, fetch func() (proof, error)) error {
+	if s.IsProven(of, pin) {
+		return nil
+	}
+	found, err := fetch()
+	if err == nil {
+		if failed := found.check(of, pin); failed != nil {
+			err = unverified(pin, failed.Error())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(found)
+	if err == nil {
+		err = s.write(s.proofFile(of, pin), text)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the signature of the chart: %w", err)
+	}
+	return nil
+}
 
 // fetchProof fetches what may prove that a pinned chart is signed.
 func (s *Store) fetchProof(ctx context.Context, of Request, pin Pin) (proof, error) {

@@ -119,8 +119,7 @@ func (s *Store) proofOCI(ctx context.Context, of Request, pin Pin) (proof, error
 	if !of.Keys.IsCosign() {
 		return provenanceOf(image, manifest, pin)
 	}
-	found, err := r.cosignOf(of, pin, text)
-	return found, err
+	return r.cosignOf(of, pin, text)
 }
 
 // provenanceOf reads the provenance file that helm push stored with a chart.

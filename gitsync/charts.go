@@ -3,12 +3,14 @@ package gitsync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/chart/signed"
 )
 
 // newVersions returns the versions of a pipeline's charts.
@@ -30,6 +32,26 @@ func chartRepositories(named []pipeline.ChartRepository, creds []chart.Access) [
 		}
 	}
 	return out
+}
+
+// chartTrusts say who must have signed the charts. A key that cannot be read is an error: no chart could be accepted.
+func chartTrusts(wanted []pipeline.ChartVerify, keyrings []signed.Keyring) ([]chart.Trust, error) {
+	out := make([]chart.Trust, len(wanted))
+	for i, w := range wanted {
+		out[i].URL = w.URL
+		if w.Unverified {
+			continue
+		}
+		if i >= len(keyrings) {
+			return nil, fmt.Errorf("charts.verify[%d]: there is no key", i)
+		}
+		keys, err := keyrings[i].Keys()
+		if err != nil {
+			return nil, fmt.Errorf("charts.verify[%d]: %w", i, err)
+		}
+		out[i].Keys = keys
+	}
+	return out, nil
 }
 
 // openCharts begins a pass with the charts that are pinned on the output branch or, with promotion, in the lock file.
@@ -55,7 +77,11 @@ func (s *Syncer) keepCharts(in *source.Inputs) (pins []chart.Pinned, warnings di
 			Severity: diag.Warning, Code: diag.ChartUnreachable, File: d.Of.URL, Message: d.Reason + "; version " + d.Of.Pin.Version + " goes on, which was rendered last",
 			Hint: "check the URL, the network and the credentials in charts.repositories",
 		}
-		if d.IsChanged {
+		switch {
+		case d.IsUnverified:
+			found.Severity, found.Code = diag.Error, diag.ChartUnverified
+			found.Hint = "ask the owner of the chart to sign it; if its key is a new one, add that to the file that charts.verify names"
+		case d.IsChanged:
 			found.Severity, found.Code = diag.Error, diag.ChartChanged
 			found.Message, found.Hint = d.Reason, "ask the owner of the chart; if the new one is right, write the version in another way, such as ="+d.Of.Pin.Version
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
@@ -25,6 +26,7 @@ type lab struct {
 	options  gitsync.Options
 	keys     []sops.Key
 	sealing  gitsync.Sealing
+	signers  []signed.Keyring // of charts
 }
 
 func newLab(t testing.TB) *lab {
@@ -73,7 +75,7 @@ func (l *lab) syncer() *gitsync.Syncer {
 	if problems := p.Validate(); len(problems) > 0 {
 		l.t.Fatal(problems)
 	}
-	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources)), Decryption: l.keys, Sealing: l.sealing}, l.options)
+	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources)), Decryption: l.keys, Sealing: l.sealing, Signers: l.signers}, l.options)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
+	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
 // remotes are the repositories of a pipeline.
@@ -27,6 +28,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	}
 	first := s.output == nil
 	sameKey, sameRings := !first && reflect.DeepEqual(creds.Signing, s.creds.Signing), !first && reflect.DeepEqual(creds.Verify, s.creds.Verify)
+	sameCharts := !first && reflect.DeepEqual(creds.Charts, s.creds.Charts) && reflect.DeepEqual(creds.Signers, s.creds.Signers)
 	if sameDecryption := !first && reflect.DeepEqual(creds.Decryption, s.creds.Decryption); !sameDecryption {
 		s.decrypter.Keys, s.creds.Decryption = creds.Decryption, creds.Decryption
 		s.fileDecrypter.Use(creds.Decryption)
@@ -39,7 +41,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	if newKeys {
 		s.render.SecretSum, s.memory = s.sealing.sum, memory{}
 	}
-	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && reflect.DeepEqual(creds.Charts, s.creds.Charts) && slices.EqualFunc(creds.Sources, s.creds.Sources, transport.Auth.Equal) {
+	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && sameCharts && slices.EqualFunc(creds.Sources, s.creds.Sources, transport.Auth.Equal) {
 		return nil
 	}
 	var verify []*signature.Verifier
@@ -49,6 +51,10 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	}
 	if err == nil && !sameRings {
 		verify, err = creds.verifiers(len(s.sources.List))
+	}
+	var trusts []chart.Trust
+	if err == nil {
+		trusts, err = chartTrusts(s.pipeline.Spec.Charts.Verify, creds.Signers)
 	}
 	if err == nil {
 		err = s.check(creds) // before a shared repository gets any of them
@@ -61,13 +67,15 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 		next.close()
 		return fmt.Errorf("pipeline %s: %w", name, err)
 	}
-	if !sameRings {
-		s.memory.done = nil // new keys may not accept the same commits
+	if !sameRings || !sameCharts {
+		s.memory.done = nil // new keys may not accept the same commits or charts
 	}
 	old := s.remotes
 	s.remotes, s.creds, s.sign = next, creds, sign
 	s.use(perSource, verify)
-	s.chartVersions.Use(chartRepositories(s.pipeline.Spec.Charts.Repositories, creds.Charts))
+	if !sameCharts {
+		s.chartVersions.Use(chartRepositories(s.pipeline.Spec.Charts.Repositories, creds.Charts), trusts)
+	}
 	old.close() // repositories that both use stay open
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
@@ -32,6 +33,7 @@ type Credentials struct {
 	Signing signature.Key       // signs the commits, if there is one
 	Verify  []signature.Keyring // the keys of each source; an empty keyring accepts any commit
 	Charts  []chart.Access      // of the repositories of charts, in the pipeline's order
+	Signers []signed.Keyring    // of charts.verify, in the pipeline's order
 
 	Decryption []sops.Key // for what SOPS encrypted
 	Sealing    Sealing    // for the secrets policy sops

@@ -5,6 +5,7 @@ const (
 	SourceUnreachable    Code = "source-unreachable"
 	ChartUnreachable     Code = "chart-unreachable"
 	ChartChanged         Code = "chart-changed"
+	ChartUnverified      Code = "chart-unverified"
 	ChartLookup          Code = "chart-lookup"
 	OtherRevision        Code = "other-revision"
 	CommitUnsigned       Code = "commit-unsigned"
@@ -41,6 +42,12 @@ func chartCodes() []CodeInfo {
 			Summary: "A repository gives another archive for a version of a chart that was rendered before.",
 			Help: "The archive that was rendered goes on. Somebody replaced a published version, by mistake or on purpose: ask its owner. " +
 				"If the new archive is right, take the next version, or write the same one in another way (`=1.2.0` for `1.2.0`): that is looked up anew.",
+		},
+		{
+			Code:    ChartUnverified,
+			Summary: "A new version of a chart is not signed as charts.verify demands.",
+			Help: "The version that was rendered last goes on, and the signature is looked for again after a minute. Ask the owner of the chart to sign the version. If the owner has a new key, add it to the file that `charts.verify` names. " +
+				"A chart without such a version is an error of what needs it (build-failed), and its objects are held.",
 		},
 	}
 }
@@ -177,6 +184,6 @@ func buildCodes() []CodeInfo {
 		{ChartLookup, "The template of an object of a chart asks the cluster for objects (lookup).",
 			"There is no cluster while agentry renders, so lookup finds nothing, as in helm template. In the cluster, the object may be another one. Set the values of the chart that make it ask for nothing, or accept the warning if the answer does not matter."},
 		{OtherRevision, "A custom resource of Flux or Argo CD names another branch, tag or commit than the pipeline reads.",
-			"agentry builds the commit that it reads: a pipeline reads one ref of each repository. Correct the targetRevision or the GitRepository's ref, or the ref of the source in the pipeline. Where both are meant, one URL can be two sources with names of their own, and sourceRefs says which one a GitRepository is."},
+			"agentry builds the commit that it reads: a pipeline reads one ref of each repository. Correct the targetRevision, the revision of the git generator or the GitRepository's ref, or the ref of the source in the pipeline. Where both are meant, one URL can be two sources with names of their own, and sourceRefs says which one a GitRepository is."},
 	}
 }

@@ -41,6 +41,35 @@ func (a *Application) warnings(known roots.Repositories) []roots.Problem {
 	return out
 }
 
+// setWarnings are about revisions that the generators of an ApplicationSet want and that are not read.
+func setWarnings(set map[string]any, known roots.Repositories) []roots.Problem {
+	spec, _ := set["spec"].(map[string]any)
+	return generatorWarnings("spec.generators", spec["generators"], known, 0)
+}
+
+func generatorWarnings(field string, generators any, known roots.Repositories, nesting int) (out []roots.Problem) {
+	list, _ := generators.([]any)
+	for i, raw := range list {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		generator, _ := raw.(map[string]any)
+		for _, kind := range []string{"matrix", "merge"} {
+			if of, ok := generator[kind].(map[string]any); ok && nesting <= maxNesting { // others are refused
+				out = append(out, generatorWarnings(at+"."+kind+".generators", of["generators"], known, nesting+1)...)
+			}
+		}
+		git, _ := generator["git"].(map[string]any)
+		url, _ := git["repoURL"].(string)
+		revision, _ := git["revision"].(string)
+		if strings.Contains(url+revision, "{{") {
+			continue // only the other generator of a matrix knows it
+		}
+		if top, found := known.Find(hostAndPath(url), url); found {
+			out = append(out, known.Warn(top, at+".git.revision", revision)...)
+		}
+	}
+	return out
+}
+
 // hostAndPath is the host and path of a URL, without credentials.
 func hostAndPath(url string) string {
 	_, id, isURL := strings.Cut(url, "://")

@@ -150,7 +150,7 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 		r.tenants[root.Name] = true
 	}
 	if o.Kind == ApplicationSetKind {
-		root.Make = madeSet{o.Value, r.clusters, r.Repositories}
+		root.Make, root.Warnings = madeSet{o.Value, r.clusters, r.Repositories}, setWarnings(o.Value, r.Repositories)
 		return root, true
 	}
 	app, err := ParseApplication(o.Value)

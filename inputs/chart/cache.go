@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,8 +61,9 @@ func (s *Store) write(name string, archive []byte) error {
 }
 
 const (
-	suffix    = ".tgz"
-	temporary = "tmp_"
+	suffix      = ".tgz"
+	proofSuffix = ".signature"
+	temporary   = "tmp_"
 	// forsaken is the age from which on a temporary file has no writer any more.
 	forsaken = time.Hour
 )
@@ -72,6 +74,27 @@ func (s *Store) file(of Request, pin Pin) string {
 	const digits = 16
 	whose := strings.TrimPrefix(digestOf([]byte(strings.Join([]string{of.URL, of.Name, of.Username, of.Password}, "\n"))), algorithm)
 	return filepath.Join(s.opts.Folder, whose[:digits]+"-"+strings.TrimPrefix(pin.Digest, algorithm)+suffix)
+}
+
+// IsProven reports whether the cache has a proof that a pinned chart is signed. It is true if the chart need not be.
+func (s *Store) IsProven(of Request, pin Pin) bool {
+	if of.Keys == nil {
+		return true
+	}
+	name := s.proofFile(of, pin)
+	text, err := os.ReadFile(name)
+	var kept proof
+	if err != nil || json.Unmarshal(text, &kept) != nil || kept.check(of, pin) != nil {
+		return false
+	}
+	now := time.Now()
+	_ = os.Chtimes(name, now, now) // if this fails, it may be removed early, and is fetched again
+	return true
+}
+
+// proofFile returns where a proof is kept.
+func (s *Store) proofFile(of Request, pin Pin) string {
+	return strings.TrimSuffix(s.file(of, pin), suffix) + proofSuffix
 }
 
 // prune removes the least recently used files until the cache is small enough, but not the file that was just written. Other
@@ -88,7 +111,7 @@ func (s *Store) prune(latest string) error {
 		switch isTemporary := strings.HasPrefix(e.Name(), temporary); {
 		case err != nil, !info.Mode().IsRegular(), isTemporary && time.Since(info.ModTime()) < forsaken:
 			continue // another process removed it, or it is not ours to remove
-		case isTemporary || strings.HasSuffix(e.Name(), suffix):
+		case isTemporary || strings.HasSuffix(e.Name(), suffix) || strings.HasSuffix(e.Name(), proofSuffix):
 			files, total = append(files, info), total+info.Size()
 		}
 	}

@@ -122,7 +122,7 @@ func TestAVersionIsResolvedAndPinned(t *testing.T) {
 	one, two := shop(t, "1.2.0"), shop(t, "1.10.0")
 	s.index(map[string]string{"1.2.0": digestOf(one), "1.10.0": "", "2.0.0-rc.1": digestOf(one)})
 	s.answers["/shop-1.2.0.tgz"], s.answers["/shop-1.10.0.tgz"] = text(one), text(two)
-	of := Request{Source{URL: s.URL, Name: "shop", Version: "1.x"}, robot()}
+	of := Request{Source{URL: s.URL, Name: "shop", Version: "1.x"}, robot(), nil}
 
 	pin, err := store.Resolve(t.Context(), of, Pin{})
 	if err != nil {
@@ -212,7 +212,7 @@ func TestServersThatFailOrLie(t *testing.T) {
 			s.answers["/shop-1.0.0.tgz"] = text(chart)
 			c.change(s)
 			store := newStore(t)
-			of := Request{Source{URL: s.URL, Name: "shop", Version: "1.0.0"}, robot()}
+			of := Request{Source{URL: s.URL, Name: "shop", Version: "1.0.0"}, robot(), nil}
 			begun := time.Now()
 			_, err := store.Resolve(t.Context(), of, Pin{})
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") || !strings.HasPrefix(err.Error(), "chart shop of http://127.0.0.1:") {
@@ -247,7 +247,7 @@ func TestWhereASiteMayLead(t *testing.T) {
 	s.answers["/shop-1.0.0.tgz"] = func(w http.ResponseWriter, req *http.Request) {
 		http.Redirect(w, req, elsewhere.URL+"/shop.tgz", http.StatusFound)
 	}
-	of := Request{Source{URL: s.URL, Name: "shop"}, robot()}
+	of := Request{Source{URL: s.URL, Name: "shop"}, robot(), nil}
 	store := newStore(t)
 	if _, err := store.Resolve(t.Context(), of, Pin{}); err != nil {
 		t.Errorf("a site that is not public leads to another: %v", err)
@@ -280,14 +280,20 @@ func hub(t *testing.T) (*httptest.Server, Request) {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	as := robot()
 	as.Connection.CAPEM = ca
-	return s, Request{Source{URL: Scheme + strings.TrimPrefix(s.URL, "https://") + "/charts/shop"}, as}
+	return s, Request{Source{URL: Scheme + strings.TrimPrefix(s.URL, "https://") + "/charts/shop"}, as, nil}
 }
 
 // push puts a chart into a registry, as Helm does, and returns the manifest's digest.
 func push(t *testing.T, s *httptest.Server, of Request, tag string, archive []byte) string {
 	t.Helper()
+	return pushWith(t, s, of, tag, archive, []byte("signature"))
+}
+
+// pushWith also stores a provenance file.
+func pushWith(t *testing.T, s *httptest.Server, of Request, tag string, archive, provenance []byte) string {
+	t.Helper()
 	image, err := mutate.AppendLayers(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), "application/vnd.cncf.helm.config.v1+json"),
-		static.NewLayer([]byte("signature"), "application/vnd.cncf.helm.chart.provenance.v1.prov"), static.NewLayer(archive, chartMediaType))
+		static.NewLayer(provenance, provenanceMediaType), static.NewLayer(archive, chartMediaType))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,6 +102,15 @@ func download(ctx context.Context, client *http.Client, from string) ([]byte, er
 	return body, httpclient.PlainError(err)
 }
 
+// statusError is an answer that is not OK.
+type statusError struct {
+	text string
+	code int
+}
+
+// Error implements error.
+func (e *statusError) Error() string { return e.text }
+
 func answer(client *http.Client, req *http.Request) ([]byte, error) {
 	resp, err := client.Do(req)
 	if err != nil {
@@ -109,7 +118,7 @@ func answer(client *http.Client, req *http.Request) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", req.URL.Host, resp.Status)
+		return nil, &statusError{req.URL.Host + " answers " + resp.Status, resp.StatusCode}
 	}
 	return io.ReadAll(resp.Body)
 }

@@ -62,22 +62,27 @@ func (s *Store) fetchHTTP(ctx context.Context, of Request, pin Pin) ([]byte, err
 }
 
 func (s *Store) fetchEntry(ctx context.Context, of Request, e entry) ([]byte, error) {
-	if len(e.URLs) == 0 {
-		return nil, fmt.Errorf("the index names no address of version %s", e.Version)
-	}
 	client, err := s.client(ctx, of, MaxArchiveBytes)
 	if err != nil {
 		return nil, err
 	}
-	from, err := against(of.URL, e.URLs[0])
+	from, err := e.address(of)
 	if err != nil {
 		return nil, err
 	}
-	archive, err := download(ctx, client, from)
+	archive, err := download(ctx, client, from.String())
 	if err != nil {
 		return nil, fmt.Errorf("fetch version %s: %w", e.Version, err)
 	}
 	return archive, nil
+}
+
+// address is where the archive of a version is.
+func (e entry) address(of Request) (*url.URL, error) {
+	if len(e.URLs) == 0 {
+		return nil, fmt.Errorf("the index names no address of version %s", e.Version)
+	}
+	return against(of.URL, e.URLs[0])
 }
 
 // find finds a version in the index of a repository.
@@ -128,7 +133,7 @@ func readIndex(ctx context.Context, of Request, client *http.Client) (*index, er
 	if err != nil {
 		return nil, err
 	}
-	text, err := download(ctx, client, from)
+	text, err := download(ctx, client, from.String())
 	if err != nil {
 		return nil, fmt.Errorf("read the repository's index: %w", err)
 	}
@@ -136,18 +141,18 @@ func readIndex(ctx context.Context, of Request, client *http.Client) (*index, er
 }
 
 // against returns the URL for an address in an index, which can be relative to the repository.
-func against(repository, address string) (string, error) {
+func against(repository, address string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimSuffix(repository, "/") + "/")
 	if err != nil {
-		return "", fmt.Errorf("the repository's URL is not a URL")
+		return nil, fmt.Errorf("the repository's URL is not a URL")
 	}
 	query := base.RawQuery
 	ref, err := base.Parse(address)
 	if err != nil || ref.Scheme != "http" && ref.Scheme != "https" || ref.User != nil {
-		return "", fmt.Errorf("the index gives an address that is no plain URL of http or https")
+		return nil, fmt.Errorf("the index gives an address that is no plain URL of http or https")
 	}
 	if ref.RawQuery == "" && ref.Host == base.Host {
 		ref.RawQuery = query
 	}
-	return ref.String(), nil
+	return ref, nil
 }

@@ -26,7 +26,7 @@ type ociRepository struct {
 	options []remote.Option
 }
 
-func (s *Store) registry(ctx context.Context, of Request) (*ociRepository, error) {
+func (s *Store) registry(ctx context.Context, of Request, maxBytes int64) (*ociRepository, error) {
 	opts := []name.Option{name.StrictValidation}
 	if of.Insecure {
 		opts = append(opts, name.Insecure)
@@ -35,7 +35,7 @@ func (s *Store) registry(ctx context.Context, of Request) (*ociRepository, error
 	if err != nil {
 		return nil, errors.New("the chart's URL is not oci://HOST/PATH")
 	}
-	client, err := s.client(ctx, of, MaxArchiveBytes)
+	client, err := s.client(ctx, of, maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Store) registry(ctx context.Context, of Request) (*ociRepository, error
 func (s *Store) resolveOCI(ctx context.Context, of Request, _ Pin) (Pin, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
-	r, err := s.registry(ctx, of)
+	r, err := s.registry(ctx, of, MaxArchiveBytes)
 	if err != nil {
 		return Pin{}, err
 	}
@@ -107,11 +107,13 @@ func (r *ociRepository) tag(version string) (string, error) {
 		}
 	}
 	chosen, err := choose(versions, version)
-	return strings.ReplaceAll(chosen, "+", "_"), err
+	return toTag(chosen), err
 }
 
 // fromTag returns the version of a tag. Tags cannot contain +, so Helm writes _ in its place.
 func fromTag(tag string) string { return strings.ReplaceAll(tag, "_", "+") }
+
+func toTag(version string) string { return strings.ReplaceAll(version, "+", "_") }
 
 // chartLayer returns the digest of a chart's archive. Without a layer of Helm's type it is the first one, as for Flux.
 func chartLayer(m *v1.Manifest) (string, error) {
@@ -129,7 +131,7 @@ func chartLayer(m *v1.Manifest) (string, error) {
 func (s *Store) fetchOCI(ctx context.Context, of Request, pin Pin) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
-	r, err := s.registry(ctx, of)
+	r, err := s.registry(ctx, of, MaxArchiveBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,9 @@ func (r *Renderer) Fetch(ctx context.Context, of Source) ([]helm.File, error) {
 	return files, err
 }
 
+// IsTrusted reports whether somebody said who must sign a chart, or that nobody has to.
+func (r *Renderer) IsTrusted(of Source) bool { return r.Charts.IsTrusted(of) }
+
 // IsCurrent reports whether a build would get the same charts again.
 func (r *Renderer) IsCurrent(uses Uses) bool { return len(uses) == 0 || r.Charts.IsCurrent(uses) }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -33,10 +34,12 @@ type Access struct {
 	Username, Password string
 }
 
-// Request is a source, and how it is reached.
+// Request is a source, how it is reached, and who must have signed it.
 type Request struct {
 	Source
 	Access
+	// Keys are those that may sign the chart. Nil: it need not be signed.
+	Keys *signed.Keys
 }
 
 // Pin is a version of a chart and the digest of its archive: the same bytes for ever.

@@ -65,9 +65,14 @@ func (s *Store) Resolve(ctx context.Context, of Request, last Pin) (Pin, error) 
 	return pin, nil
 }
 
-// Fetch fetches the archive of a pinned chart, unless it is there.
+// Fetch fetches the archive of a pinned chart, unless it is there. The error of one that is not signed as it must be is
+// [ErrUnverified].
 func (s *Store) Fetch(ctx context.Context, of Request, pin Pin) error {
-	if _, err := s.archive(ctx, of, pin); err != nil {
+	_, err := s.archive(ctx, of, pin)
+	if err == nil {
+		err = s.prove(of, pin, func() (proof, error) { return s.fetchProof(ctx, of, pin) })
+	}
+	if err != nil {
 		return named(of, err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -39,7 +40,9 @@ type Versions struct {
 	pinned     map[Source]Pin // what was used last: the rendered pins, or those of a proposal
 	replies    map[Source]reply
 	failures   map[Pinned]failure // by pin; a zero pin stands for looking the version up
-	used       Uses               // by the last pass
+	trusts     []Trust
+	proven     map[Pinned]bool // pins that are signed as trusts say
+	used       Uses            // by the last pass
 }
 
 // VersionsOptions are the settings of a [Versions].
@@ -76,7 +79,7 @@ type failure struct {
 
 // NewVersions returns Versions without pins. It contacts nobody.
 func NewVersions(store *Store, opts VersionsOptions) *Versions {
-	v := &Versions{store: store, opts: opts, now: time.Now, replies: map[Source]reply{}, failures: map[Pinned]failure{}}
+	v := &Versions{store: store, opts: opts, now: time.Now, replies: map[Source]reply{}, failures: map[Pinned]failure{}, proven: map[Pinned]bool{}}
 	v.Open(nil, nil, nil)
 	return v
 }
@@ -104,11 +107,25 @@ func byChart(pins []Pinned) map[Source]Pin {
 	return out
 }
 
-// Use replaces the settings of repositories.
-func (v *Versions) Use(repositories []Repository) {
+// Use replaces the settings of repositories, and who must have signed charts.
+func (v *Versions) Use(repositories []Repository, trusts []Trust) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.opts.Repositories = repositories
+	v.opts.Repositories, v.trusts = repositories, trusts
+	clear(v.proven)
+	maps.DeleteFunc(v.failures, func(_ Pinned, f failure) bool { return errors.Is(f.err, ErrUnverified) })
+}
+
+// has reports whether the cache has the archive of a pin, with the proof that it is signed if it must be. v.mu is held.
+func (v *Versions) has(as Request, pin Pin) bool {
+	if !v.store.Has(as, pin) {
+		return false
+	}
+	id := Pinned{as.public(), pin}
+	if as.Keys != nil && !v.proven[id] {
+		v.proven[id] = v.store.IsProven(as, pin)
+	}
+	return as.Keys == nil || v.proven[id]
 }
 
 // isDue reports whether it is time to look a version up. v.mu is held.
@@ -182,6 +199,7 @@ func (v *Versions) Keep(uses Uses) {
 	v.used = uses
 	maps.DeleteFunc(v.replies, func(of Source, _ reply) bool { return !used[of] })
 	maps.DeleteFunc(v.failures, func(p Pinned, _ failure) bool { return !used[p.Source] })
+	maps.DeleteFunc(v.proven, func(p Pinned, _ bool) bool { return !used[p.Source] })
 }
 
 // Next returns when the first chart of the last pass is due to be looked up or tried again. Zero means never.
@@ -240,6 +258,8 @@ type Warning struct {
 	Reason string
 	// IsChanged means that the repository now gives another archive for the same version.
 	IsChanged bool
+	// IsUnverified means that a new version is not signed as it must be.
+	IsUnverified bool
 }
 
 // Warnings returns one warning for each chart whose repository failed, or changed the archive of a published version.
@@ -253,17 +273,21 @@ func (v *Versions) Warnings(uses Uses) (out []Warning) {
 		switch {
 		case pin == Pin{}, v.lasts(of, pin): // without a pin the build fails; a lasting pin is never looked up
 		case a.other != Pin{} && a.got == pin:
-			out = append(out, Warning{Pinned{of.public(), pin}, fmt.Sprintf("%s: the repository gives another archive for version %s than the one that was rendered: %s instead of %s", of, pin.Version, a.other.Digest, pin.Digest), true})
+			out = append(out, Warning{Pinned{of.public(), pin}, fmt.Sprintf("%s: the repository gives another archive for version %s than the one that was rendered: %s instead of %s", of, pin.Version, a.other.Digest, pin.Digest), true, false})
 		case hasFailed:
-			out = append(out, Warning{Pinned{of.public(), pin}, f.err.Error(), false})
+			out = append(out, Warning{Pinned{of.public(), pin}, f.err.Error(), false, errors.Is(f.err, ErrUnverified)})
 		}
 	}
 	return out
 }
 
-// request returns the source with the access of its repository: of all repositories whose URL begins the chart's, the one with
-// the longest. v.mu is held.
+// request returns the source with the keys that may sign it, and the access of its repository: of all repositories whose URL
+// begins the chart's, the one with the longest. v.mu is held.
 func (v *Versions) request(of Source) Request {
+	var keys *signed.Keys
+	if t := v.trust(of); t != nil {
+		keys = t.Keys
+	}
 	var best *Repository
 	for i := range v.opts.Repositories {
 		r := &v.opts.Repositories[i]
@@ -272,9 +296,9 @@ func (v *Versions) request(of Source) Request {
 		}
 	}
 	if best != nil {
-		return Request{of, best.Access}
+		return Request{of, best.Access, keys}
 	}
-	out := Request{Source: of}
+	out := Request{Source: of, Keys: keys}
 	out.Connection.PublicOnly = !v.opts.AllowPrivateAddresses
 	return out
 }

@@ -51,19 +51,31 @@ func (w View) Find(ctx context.Context, of Source) ([]helm.File, Pin, error) {
 	return files, pin, nil
 }
 
-// pinOf returns the pin of a chart, and an error if its archive is not in the cache.
+// request returns the source as it is asked for. What the output was rendered from may stay until another version can be used:
+// it needs no signature. The mutex of the versions is held.
+func (w View) request(of Source) Request {
+	as := w.versions.request(of)
+	if w.rendered {
+		as.Keys = nil
+	}
+	return as
+}
+
+// pinOf returns the pin of a chart, and an error if its archive is not in the cache, or not signed as it must be.
 func (w View) pinOf(of Source) (as Request, pin Pin, away *Error) {
 	v := w.versions
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	pin, as = w.pin(of), v.request(of)
+	pin, as = w.pin(of), w.request(of)
 	f, hasFailed := v.failures[Pinned{of.public(), pin}]
 	switch {
 	case pin == Pin{} && hasFailed:
 		away = f.err
 	case pin == Pin{}:
 		away = named(as, errors.New("no version of the chart was rendered before"))
-	case v.store.Has(as, pin):
+	case v.has(as, pin):
+	case hasFailed && errors.Is(f.err, ErrUnverified):
+		away = f.err
 	case hasFailed:
 		away = named(as, fmt.Errorf("version %s, which was rendered last, is not in the cache: %s", pin.Version, f.err.reason))
 	default:
@@ -152,14 +164,14 @@ func (w View) isWanted(of Source) bool {
 	if !w.rendered && v.isDue(of, pin) {
 		return true
 	}
-	return pin != Pin{} && !v.hasFailed(of, pin) && !v.store.Has(v.request(of), pin)
+	return pin != Pin{} && !v.hasFailed(of, pin) && !v.has(w.request(of), pin)
 }
 
 // fetch looks up the version of a chart if that is due, and fetches the archive.
 func (w View) fetch(ctx context.Context, of Source) {
 	v := w.versions
 	v.mu.Lock()
-	as, pin := v.request(of), w.pin(of)
+	as, pin := w.request(of), w.pin(of)
 	isDue, used := !w.rendered && v.isDue(of, pin), len(v.replies)+len(v.pinned)
 	v.mu.Unlock()
 	if isDue && pin == (Pin{}) && used >= MaxCharts {

@@ -21,6 +21,8 @@ type Chart struct {
 	// ValuesFiles replace the chart's values.yaml: files of the chart, or of the GitRepository if the chart is a folder there.
 	ValuesFiles   []string
 	IgnoreMissing bool
+	// Verify is the field that asks for a signature of the chart, "" if none does.
+	Verify string
 }
 
 // Chart finds out which chart a release wants.
@@ -38,7 +40,7 @@ func (r *HelmRelease) Chart(objects Objects) (Chart, error) {
 	case object == nil:
 		return Chart{}, missing(field, ref.Kind, namespace, ref.Name)
 	case ref.Kind == "OCIRepository":
-		return ociChart(field, object)
+		return ociChart(field, object), nil
 	}
 	var of struct {
 		Spec HelmChartSpec `json:"spec"`
@@ -65,8 +67,8 @@ func resolveChart(field string, c HelmChartSpec, namespace string, objects Objec
 	out := Chart{ValuesFiles: c.ValuesFiles, IgnoreMissing: c.IgnoreMissingValuesFiles}
 	ref := c.SourceRef
 	switch {
-	case c.Verify != nil:
-		return Chart{}, unverified(field)
+	case c.Verify != nil && ref.Kind == "GitRepository":
+		return Chart{}, problem(field+".verify", "remove it, or use a chart of a registry", "a chart in a GitRepository has no signature")
 	case ref.Kind == "GitRepository":
 		out.Source, out.Folder = ObjectRef{ref.Kind, ref.Name, namespace}, path.Clean(c.Chart)
 		return out, nil
@@ -77,6 +79,9 @@ func resolveChart(field string, c HelmChartSpec, namespace string, objects Objec
 	if repository == nil {
 		return Chart{}, missing(field+".sourceRef", ref.Kind, namespace, ref.Name)
 	}
+	if c.Verify != nil {
+		out.Verify = field + ".verify"
+	}
 	url := text(repository, "spec.url")
 	out.Remote = &chart.Source{URL: url, Name: c.Chart, Version: c.Version}
 	if text(repository, "spec.type") == "oci" {
@@ -86,11 +91,7 @@ func resolveChart(field string, c HelmChartSpec, namespace string, objects Objec
 	return out, nil
 }
 
-func ociChart(field string, repository map[string]any) (Chart, error) {
-	spec, _ := repository["spec"].(map[string]any)
-	if spec["verify"] != nil {
-		return Chart{}, unverified(field)
-	}
+func ociChart(field string, repository map[string]any) Chart {
 	source := &chart.Source{URL: text(repository, "spec.url"), Insecure: flag(repository, "insecure"), Digest: text(repository, "spec.ref.digest")}
 	source.Version = text(repository, "spec.ref.semver")
 	if source.Version == "" {
@@ -99,12 +100,11 @@ func ociChart(field string, repository map[string]any) (Chart, error) {
 	if source.Version == "" {
 		source.Version = "latest" // as for Flux
 	}
-	return Chart{Remote: source}, nil
-}
-
-// unverified refuses charts whose signatures the release wants checked: agentry cannot check them.
-func unverified(field string) error {
-	return problem(field+".verify", "if you can do without the signature, pin the chart to a version and remove verify", "signatures of charts cannot be verified yet")
+	out := Chart{Remote: source}
+	if spec, _ := repository["spec"].(map[string]any); spec["verify"] != nil {
+		out.Verify = field + ".verify"
+	}
+	return out
 }
 
 // WithValuesFiles replaces a chart's values.yaml by files. Values of later files override those of earlier ones.

@@ -135,6 +135,9 @@ spec: {chart: shop, version: 2.x, sourceRef: {kind: HelmRepository, name: oci}}
 		"chart: {spec: {chart: ./charts/web, valuesFiles: [a.yaml], sourceRef: {kind: GitRepository, name: apps}}}": {
 			Source: ObjectRef{"GitRepository", "apps", "apps"}, Folder: "charts/web", ValuesFiles: []string{"a.yaml"}},
 		ref: {Remote: &chart.Source{URL: "oci://ghcr.io/charts/shop", Version: "1.x"}},
+		"chartRef: {kind: OCIRepository, name: signed}": {Remote: &chart.Source{URL: "oci://ghcr.io/charts/shop", Version: "latest"}, Verify: "spec.chartRef.verify"},
+		"chart: {spec: {chart: a, verify: {provider: cosign}, sourceRef: {kind: HelmRepository, name: oci}}}": {
+			Remote: &chart.Source{URL: "oci://ghcr.io/shop/a"}, Verify: "spec.chart.spec.verify"},
 		"chartRef: {kind: HelmChart, name: shop}": {Remote: &chart.Source{URL: "oci://ghcr.io/shop/shop", Version: "2.x"}},
 	} {
 		got, err := release(t, spec).Chart(objects)
@@ -143,11 +146,10 @@ spec: {chart: shop, version: 2.x, sourceRef: {kind: HelmRepository, name: oci}}
 		}
 	}
 	for spec, want := range map[string]string{
-		"chartRef: {kind: OCIRepository, name: absent}":                                       "spec.chartRef: OCIRepository apps/absent is not in the inputs",
-		"chartRef: {kind: OCIRepository, name: signed}":                                       "spec.chartRef.verify: signatures of charts cannot be verified yet",
-		"chart: {spec: {chart: a, sourceRef: {kind: Bucket, name: b}}}":                       "spec.chart.spec.sourceRef.kind: charts of kind Bucket are not read",
-		"chart: {spec: {chart: a, sourceRef: {kind: HelmRepository, name: b}}}":               "spec.chart.spec.sourceRef: HelmRepository apps/b is not in the inputs",
-		"chart: {spec: {chart: a, verify: {}, sourceRef: {kind: HelmRepository, name: oci}}}": "spec.chart.spec.verify: signatures of charts cannot be verified yet",
+		"chartRef: {kind: OCIRepository, name: absent}":                                      "spec.chartRef: OCIRepository apps/absent is not in the inputs",
+		"chart: {spec: {chart: a, sourceRef: {kind: Bucket, name: b}}}":                      "spec.chart.spec.sourceRef.kind: charts of kind Bucket are not read",
+		"chart: {spec: {chart: a, sourceRef: {kind: HelmRepository, name: b}}}":              "spec.chart.spec.sourceRef: HelmRepository apps/b is not in the inputs",
+		"chart: {spec: {chart: a, verify: {}, sourceRef: {kind: GitRepository, name: oci}}}": "spec.chart.spec.verify: a chart in a GitRepository has no signature",
 	} {
 		if _, err := release(t, spec).Chart(objects); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v", spec, err)

@@ -44,6 +44,9 @@ func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([
 // files are those of a chart, with the values files that replace its own.
 func (c *Charts) files(ctx context.Context, wanted Chart) ([]helm.File, error) {
 	if wanted.Remote != nil {
+		if wanted.Verify != "" && !c.IsTrusted(*wanted.Remote) {
+			return nil, problem(wanted.Verify, "name the signer's public key in charts.verify of the pipeline; unverified: true there accepts the chart as it is", "agentry cannot verify the signature that is asked for: the key is only in the cluster")
+		}
 		files, err := c.Fetch(ctx, *wanted.Remote)
 		if err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/helm/worker"
 	"github.com/agentry-dev/agentry/inputs/tree"
@@ -104,6 +105,42 @@ func TestAReleaseOfARepositoryThatIsAway(t *testing.T) {
 	next(versions.Pins(chart.Uses{{URL: s.URL, Name: "shop"}: {}}, false))
 	if docs, err := c.Render(t.Context(), r, objects); err != nil || len(docs) != 1 {
 		t.Errorf("got %v %v", docs, err)
+	}
+}
+
+// TestAReleaseThatAsksForASignature: without a setting of the pipeline nobody can check it, so the chart is not used.
+func TestAReleaseThatAsksForASignature(t *testing.T) {
+	files := map[string]string{
+		"/index.yaml": "entries: {shop: [{version: 1.0.0, urls: [shop.tgz]}]}",
+		"/shop.tgz":   archive(t, map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "templates/a.yaml": "kind: A\n"}),
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		_, _ = io.WriteString(w, files[req.URL.Path]) // what is missing is an error of the client
+	}))
+	defer s.Close()
+	objects := objectsOf(t, "kind: HelmRepository\nmetadata: {name: shop, namespace: apps}\nspec: {url: "+s.URL+"}\n")
+	r := release(t, "chart: {spec: {chart: shop, verify: {provider: cosign, secretRef: {name: key}}, sourceRef: {kind: HelmRepository, name: shop}}}")
+	key := signed.Keyring{Cosign: []byte("-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----\n")}
+	keys, err := key.Keys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		trusts []chart.Trust
+		want   string
+	}{
+		"nobody says whose":      {nil, "spec.chart.spec.verify: agentry cannot verify the signature that is asked for"},
+		"it is about another":    {[]chart.Trust{{URL: "https://charts.example.com"}}, "spec.chart.spec.verify: "},
+		"accepted without check": {[]chart.Trust{{URL: s.URL}}, ""},
+		"there is a key":         {[]chart.Trust{{Keys: keys}}, "is not verified"},
+	} {
+		charts := newCharts(t)
+		versions := chart.NewVersions(chart.NewStore(chart.Options{Folder: t.TempDir()}), chart.VersionsOptions{AllowPrivateAddresses: true})
+		versions.Use(nil, c.trusts)
+		charts.Charts = versions.Live()
+		if _, err := charts.Render(t.Context(), r, objects); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/internal/githubapp"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
@@ -64,6 +65,9 @@ func (r *resolver) credentials() (c gitsync.Credentials) {
 			Username:   r.text(at+".username", auth.UsernameFile, auth.UsernameEnv),
 			Password:   r.text(at+".password", auth.PasswordFile, auth.PasswordEnv),
 		})
+	}
+	for i, v := range p.Spec.Charts.Verify {
+		c.Signers = append(c.Signers, r.signers(fmt.Sprintf("spec.charts.verify[%d]", i), v))
 	}
 	c.Decryption = r.decryption(p.Spec.Decryption)
 	c.Sealing = r.sealing(p.Spec.Secrets)
@@ -174,6 +178,24 @@ func (r *resolver) keyring(path string, v *pipeline.Verify) signature.Keyring {
 		AllowedSigners: r.bytes(path+".allowedSigners", v.AllowedSignersFile, v.AllowedSignersEnv),
 		PGPKeys:        r.bytes(path+".pgpKeys", v.PGPKeysFile, v.PGPKeysEnv),
 	}
+}
+
+// signers returns the keys that may sign charts.
+func (r *resolver) signers(path string, v pipeline.ChartVerify) signed.Keyring {
+	of := signed.Keyring{
+		Cosign: r.bytes(path+".cosignKey", v.CosignKeyFile, v.CosignKeyEnv),
+		PGP:    r.bytes(path+".keyring", v.KeyringFile, v.KeyringEnv),
+	}
+	name, file := ".cosignKey", v.CosignKeyFile
+	if len(of.PGP) > 0 {
+		name, file = ".keyring", v.KeyringFile
+	}
+	if len(of.Cosign)+len(of.PGP) > 0 { // else there is none, or it was reported
+		if _, err := of.Keys(); err != nil {
+			r.fail(path+name, file, err)
+		}
+	}
+	return of
 }
 
 // identity returns the names of the files with a credential, so that a token that is replaced in its file keeps

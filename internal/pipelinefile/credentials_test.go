@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
@@ -66,6 +67,36 @@ func TestCredentialsOfChartRepositories(t *testing.T) {
 	want := []chart.Access{{Username: "reader", Password: "pull", Connection: httpclient.Connection{CAPEM: []byte("PEM\n")}}, {}}
 	if diff := cmp.Diff(want, got.Charts); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestKeysOfWhoSignsCharts(t *testing.T) {
+	const key = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----\n"
+	folder := t.TempDir()
+	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\n", "ca.pem": "PEM\n", "cosign.pub": key, "private": "-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----\nczNjcmV0\n-----END ENCRYPTED SIGSTORE PRIVATE KEY-----\n"} {
+		write(t, folder, name, text)
+	}
+	with := func(verify string) string {
+		return strings.Replace(basicAuth, "  output:", "  charts: {verify: ["+verify+"]}\n  output:", 1)
+	}
+	got := credentials(t, folder, with("{url: oci://ghcr.io/a, cosignKeyFile: cosign.pub}, {cosignKeyEnv: COSIGN}, {url: oci://ghcr.io/b, unverified: true}"), map[string]string{"COSIGN": key})
+	if diff := cmp.Diff([]signed.Keyring{{Cosign: []byte(key)}, {Cosign: []byte(key)}, {}}, got.Signers); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for verify, want := range map[string]string{
+		"{cosignKeyFile: private}":  `charts.verify[0].cosignKeyFile: a block is a "ENCRYPTED SIGSTORE PRIVATE KEY" and not a PUBLIC KEY: cosign public-key prints it`,
+		"{keyringFile: cosign.pub}": `charts.verify[0].keyringFile: there is no key in it`,
+		"{keyringFile: user}":       `charts.verify[0].keyringFile: is no keyring: gpg --export writes one`,
+		"{cosignKeyFile: user}":     `charts.verify[0].cosignKeyFile: is no public key of cosign`,
+	} {
+		fleet, found := Parse(filepath.Join(folder, "pipeline.yaml"), []byte(with(verify)))
+		if len(found) > 0 {
+			t.Fatal(found)
+		}
+		_, found = fleet[0].Credentials(func(string) (string, bool) { return "", false })
+		if got := report(t, found); !strings.Contains(got, want) || strings.Contains(got, "czNjcmV0") {
+			t.Errorf("%s: got %s", verify, got)
+		}
 	}
 }
 

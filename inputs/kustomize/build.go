@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/tree"
@@ -85,7 +86,8 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	if err := c.charts(ctx, renderer); err != nil {
 		return nil, err
 	}
-	if err := boundPatches(c, folder); err != nil {
+	canTrace, err := boundPatches(c, folder)
+	if err != nil {
 		return nil, err
 	}
 	if err := boundGrowth(c, folder); err != nil {
@@ -94,6 +96,9 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	root := c.files[folder]
 	if root.name == c.generated && len(root.Resources)+len(root.Components) == 0 {
 		return nil, nil
+	}
+	if !canTrace {
+		return c.untraced(root, folder, open)
 	}
 	if c.wanted.Tenants.IsSet() {
 		c.mark()
@@ -117,6 +122,24 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	return plain, err
 }
 
+// untraced builds a kustomization whose objects cannot be traced in time.
+func (c *checker) untraced(root *file, folder string, open Open) ([]manifest.Built, error) {
+	needed := ""
+	switch {
+	case c.wanted.Tenants.IsSet():
+		needed = "tenants (spec.tenancy) need to know who changed what"
+	case len(c.installed)+len(c.lookups) > 0:
+		needed = "charts need to know what a template made"
+	case slices.ContainsFunc(root.BuildMetadata, func(s string) bool { return s != types.ManagedByLabelOption }):
+		needed = "buildMetadata asks for it"
+	}
+	if needed != "" {
+		return nil, &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: root.name,
+			Message: "has too many patches and objects for kustomize to note in time which patch changed which object, and " + needed, Hint: "split the kustomization, or join patches"}}
+	}
+	return c.run(root, folder, open)
+}
+
 // everybody returns the authors of all documents, each once.
 func everybody(docs []manifest.Built) []manifest.Author {
 	var out []manifest.Author
@@ -135,7 +158,8 @@ func everybody(docs []manifest.Built) []manifest.Author {
 // run runs kustomize, which adds the annotations that are named by their option.
 func (c *checker) run(root *file, folder string, open Open, annotations ...string) ([]manifest.Built, error) {
 	annotated := root.Kustomization
-	annotated.BuildMetadata = append(slices.Clone(root.BuildMetadata), annotations...)
+	isLabel := func(option string) bool { return option == types.ManagedByLabelOption }
+	annotated.BuildMetadata = append(slices.DeleteFunc(slices.Clone(root.BuildMetadata), isLabel), annotations...) // with any, kustomize traces objects
 	c.changed[root.name] = []byte(marshal(annotated))
 	view := &files{tree: c.tree, checked: c.files, changed: c.changed}
 	built, err := run(view, folder, c.schemas())
@@ -198,7 +222,7 @@ func (c *checker) documents(built resmap.ResMap, root *file, open Open) ([]manif
 	if built.Size() > MaxObjects {
 		return nil, failed(root.name, fmt.Sprintf("gives more than %d objects", MaxObjects), "split it")
 	}
-	trace := &trace{root: root.name, wanted: c.wanted, open: open}
+	trace := newTrace(c, root, open)
 	out := make([]manifest.Built, 0, built.Size())
 	size := 0
 	for _, r := range built.Resources() {

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
 // TestPatchesAreBounded: copies that double an object, and patches of all objects, are refused before kustomize runs, in every way
@@ -31,6 +33,13 @@ func TestPatchesAreBounded(t *testing.T) {
 	}
 	const broad = "- {target: {kind: ServiceMonitor}, patch: '[{\"op\": \"add\", \"path\": \"/spec/jobLabel\", \"value\": \"v%d\"}]'}\n"
 	const named = "- {target: {kind: ServiceMonitor, name: a}, patch: '[{\"op\": \"add\", \"path\": \"/spec/jobLabel\", \"value\": \"v%d\"}]'}\n"
+	many := each(10_000, "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m%06d, namespace: shop}\nspec: {selector: {}}\n")
+	kustomization := func(text string) string {
+		if strings.HasPrefix(text, "resources:") {
+			return text
+		}
+		return "resources: [a.yaml]\n" + text
+	}
 	for name, c := range map[string]struct {
 		text    string
 		refused bool
@@ -44,16 +53,29 @@ func TestPatchesAreBounded(t *testing.T) {
 		"old ones":     {"patchesJson6902: [{target: {version: v1, group: monitoring.coreos.com, kind: ServiceMonitor, name: a}, path: copies.yaml}]\n", true},
 		"of a transformer": {"transformers:\n- |-\n  {apiVersion: builtin, kind: PatchJson6902Transformer, metadata: {name: x}, target: {kind: ServiceMonitor, name: a}, jsonOp: '" +
 			copies(9) + "'}\n", true},
-		"200 patches of all": {"patches:\n" + each(200, broad), false},
-		"201 patches of all": {"patches:\n" + each(201, broad), true},
-		"201 of one object":  {"patches:\n" + each(201, named), false},
+		"201 patches of all":            {"patches:\n" + each(201, broad), false},
+		"201 of one object":             {"patches:\n" + each(201, named), false},
+		"20 of 10,000 objects":          {"resources: [many.yaml]\npatches:\n" + each(21, broad), true},
+		"of a list":                     {"resources: [list.yaml]\npatches:\n" + each(21, broad), true},
+		"by a name that is a pattern":   {"resources: [many.yaml]\npatches:\n" + each(21, strings.ReplaceAll(named, "name: a", "name: m......")), true},
+		"in a component":                {"resources: [many.yaml]\ncomponents: [../component]\n", true},
+		"in a folder of a folder":       {"resources: [many.yaml]\ntransformers: [../nested]\n", true},
+		"a large one of 10,000 objects": {"resources: [many.yaml]\npatches: [{target: {kind: ServiceMonitor}, path: large.yaml}]\n", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := ours(files(map[string]string{
-				"top/kustomization.yaml": "resources: [a.yaml]\n" + c.text,
+				"top/kustomization.yaml": kustomization(c.text),
 				"top/copies.yaml":        copies(9),
-				"top/a.yaml":             "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: shop}\nspec: {selector: {}, endpoints: [{port: a}]}\n",
+				"top/many.yaml":          many,
+				"top/list.yaml":          "apiVersion: v1\nkind: List\nitems: [" + strings.Repeat("{apiVersion: v1, kind: ConfigMap},", 10_000) + "]\n",
+				"top/large.yaml":         "- {op: add, path: /spec/jobLabel, value: '" + strings.Repeat("v", 20<<10) + "'}\n",
+
+				"component/kustomization.yaml":   "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n" + each(21, broad),
+				"nested/kustomization.yaml":      "resources: [more]\n",
+				"nested/more/kustomization.yaml": "resources: [t.yaml]\n",
+				"nested/more/t.yaml":             each(21, "---\napiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: x%d}\npatch: '{metadata: {name: x}}'\ntarget: {kind: ServiceMonitor}\n"),
+				"top/a.yaml":                     "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: shop}\nspec: {selector: {}, endpoints: [{port: a}]}\n",
 			}), "top")
 			failed, ok := errors.AsType[*kustomize.Error](err)
 			if isRefused := ok && failed.Code == diag.BuildRefused && strings.Contains(failed.Message, "up to here") && failed.Line > 0 && failed.Hint != ""; isRefused != c.refused {
@@ -63,5 +85,40 @@ func TestPatchesAreBounded(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestPatchesThatAreNotTraced: kustomize reads all notes about changes again at each patch, so builds with many patches run without
+// notes, and findings are at their places all the same.
+func TestPatchesThatAreNotTraced(t *testing.T) {
+	t.Parallel()
+	var objects, patches strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&objects, "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m%03d, namespace: shop}\nspec:\n  selector: {}\n  endpoints: [{port: a}]\n", i)
+	}
+	for i := range 200 {
+		fmt.Fprintf(&patches, "- {target: {kind: ServiceMonitor, name: m%03d}, patch: '[{\"op\": \"add\", \"path\": \"/spec/jobLabel\", \"value\": \"v%d\"}]'}\n", i%30, i)
+	}
+	build := func(more string) ([]manifest.Built, error) {
+		in := files(map[string]string{"top/a.yaml": objects.String(), "top/kustomization.yaml": "resources: [a.yaml]\npatches:\n" + patches.String() + more})
+		open := func() (tree.Files, func(), error) { return in, func() {}, nil }
+		return kustomize.Build(t.Context(), tree.New(t.Context(), in), kustomize.Wanted{Folder: "top"}, open, nil)
+	}
+	docs, err := build("buildMetadata: [managedByLabel]\n")
+	if err != nil || len(docs) != 30 {
+		t.Fatalf("%d objects: %v", len(docs), err)
+	}
+	text := string(docs[3].Text)
+	if !strings.Contains(text, "jobLabel: v183") || !strings.Contains(text, "app.kubernetes.io/managed-by: kustomize-v5") || strings.Contains(text, "config.kubernetes.io") {
+		t.Errorf("built is\n%s", text)
+	}
+	for field, want := range map[string]string{"spec.endpoints[0].port": "top/a.yaml:28", "spec.jobLabel": "top/kustomization.yaml:186"} {
+		if file, line, _ := docs[3].Origin.Find(text, field); fmt.Sprint(file, ":", line) != want {
+			t.Errorf("%s is at %s:%d, want %s", field, file, line, want)
+		}
+	}
+	_, err = build("buildMetadata: [originAnnotations]\n")
+	if failed, ok := errors.AsType[*kustomize.Error](err); !ok || failed.Code != diag.BuildRefused || !strings.Contains(failed.Message, "buildMetadata asks for it") {
+		t.Errorf("with annotations: %v", err)
 	}
 }

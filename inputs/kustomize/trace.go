@@ -1,7 +1,9 @@
 package kustomize
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,7 +18,21 @@ type trace struct {
 	root   string // the file of the kustomization
 	wanted Wanted
 	open   Open
-	mu     sync.Mutex // guards open
+	// files and changes are what the build reads: those files of objects, and of changes, to which untraced objects can belong.
+	files, changes []string
+
+	mu      sync.Mutex        // guards open and written
+	written map[string]string // the files of objects by kind and name, once an untraced object was looked for
+}
+
+func newTrace(c *checker, root *file, open Open) *trace {
+	t := &trace{root: root.name, wanted: c.wanted, open: open, files: slices.Sorted(maps.Keys(c.refs.Files)), changes: []string{root.name}}
+	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
+		if name := c.files[dir].name; name != root.name {
+			t.changes = append(t.changes, name)
+		}
+	}
+	return t
 }
 
 // origin is where one object was written. It implements [manifest.Origin].
@@ -44,6 +60,8 @@ func (t *trace) of(r *resource.Resource) (*origin, error) {
 	dir := path.Dir(t.root)
 	switch {
 	case from == nil:
+		out.changes = t.changes
+		return out, nil
 	case from.Path != "":
 		out.file = path.Join(dir, from.Path)
 		if template, _, isChart := strings.Cut(out.file, renderedAs); isChart {
@@ -97,6 +115,9 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 		text, _ := stored.ReadFile(name) // a link, for example, has no position
 		return string(text)
 	}
+	if o.file == "" {
+		o.file = o.search(f, read)
+	}
 	base := read(o.file)
 	if line, column := f.inBase(base); line > 0 {
 		return o.file, line, column
@@ -117,6 +138,31 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 		return o.file, 0, 0
 	}
 	return o.root, 0, 0
+}
+
+// search returns the file that has an object of the same kind and name, or "".
+func (t *trace) search(f field, read func(string) string) string {
+	if t.written == nil {
+		t.written = map[string]string{}
+		for _, name := range t.files {
+			for doc := range documents([]byte(read(name))) {
+				if key := keyOf(doc); t.written[key] == "" {
+					t.written[key] = name
+				}
+			}
+		}
+	}
+	return t.written[keyOf(f.document)]
+}
+
+// keyOf returns the kind and name of a document.
+func keyOf(doc *yaml.Node) string {
+	_, kind, a := manifest.Walk(doc, "kind")
+	_, name, b := manifest.Walk(doc, "metadata.name")
+	if a+b != "" {
+		return ""
+	}
+	return kind.Value + "/" + name.Value
 }
 
 // written returns the document from which the object was built: the one of the same kind whose name is part of its name.

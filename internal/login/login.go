@@ -129,13 +129,13 @@ func (l *Login) client(at *issuer) *oauth2.Config {
 // callback is where the issuer sends people back to.
 func (l *Login) callback(w http.ResponseWriter, r *http.Request) {
 	var a attempt
-	begun := l.read(r, loginCookie, &a)
-	l.drop(w, loginCookie)
 	query := r.URL.Query()
-	switch said := query.Get("error"); {
-	case !begun || subtle.ConstantTimeCompare([]byte(a.State), []byte(query.Get("state"))) != 1:
-		l.refuse(w, r, http.StatusBadRequest, "This login was not begun here", "It may be more than ten minutes old, or finished already, or begun under another address than "+l.URL+".")
+	if !l.read(r, loginCookie, &a) || subtle.ConstantTimeCompare([]byte(a.State), []byte(query.Get("state"))) != 1 {
+		l.notBegun(w, r)
 		return
+	}
+	l.drop(w, loginCookie)
+	switch said := query.Get("error"); {
 	case said != "":
 		l.Log.Info("the issuer refuses a login", "error", short(said))
 		l.refuse(w, r, http.StatusForbidden, "The issuer did not log you in", "It says: "+short(said+" "+query.Get("error_description")))
@@ -155,6 +155,16 @@ func (l *Login) callback(w http.ResponseWriter, r *http.Request) {
 	l.Log.Info("somebody logged in", "name", p.Name, "mayAct", p.MayAct)
 	l.write(w, sessionCookie, session{p}, ends)
 	http.Redirect(w, r, local(a.To), http.StatusSeeOther)
+}
+
+// notBegun answers a callback of another login than the one that is under way in this browser. That one goes on: whoever opens two
+// pages begins two logins, and the second one counts.
+func (l *Login) notBegun(w http.ResponseWriter, r *http.Request) {
+	if _, ok := l.Who(r); ok {
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+		return
+	}
+	l.refuse(w, r, http.StatusBadRequest, "This login was not begun here", "It may be more than ten minutes old, or finished already, or begun in another window or under another address than "+l.URL+".")
 }
 
 // redeem asks the issuer for the tokens of a code, and returns who they are for, and when that ends.

@@ -258,6 +258,42 @@ func TestALoginCountsOnce(t *testing.T) {
 	}
 }
 
+// TestTwoPagesAtOnce: a browser that opens two pages begins two logins, and is in with the second one, in whatever order they end.
+func TestTwoPagesAtOnce(t *testing.T) {
+	issuer := logintest.New(t)
+	issuer.Claims["groups"] = "actors"
+	for _, order := range [][]int{{0, 1}, {1, 0}} {
+		s, b := newSite(t, issuer.URL), newBrowser(t)
+		follow := b.CheckRedirect
+		b.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+			if r.URL.Path == callbackPath {
+				return http.ErrUseLastResponse
+			}
+			return follow(r, via)
+		}
+		var callbacks []string
+		for _, page := range []string{"/a", "/b"} {
+			r, err := b.Get(s.server.URL + page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = r.Body.Close()
+			callbacks = append(callbacks, r.Header.Get("Location"))
+		}
+		b.CheckRedirect = follow
+		says := map[int]string{}
+		for _, i := range order {
+			_, says[i] = b.open(callbacks[i])
+		}
+		if !strings.Contains(says[1], "ada at /b, acts: true") {
+			t.Errorf("in order %v, the second says %q", order, says[1])
+		}
+		if want := map[bool]string{true: "ada at /, acts: true", false: "not begun here"}[order[0] == 1]; !strings.Contains(says[0], want) {
+			t.Errorf("in order %v, the first says %q, want %q", order, says[0], want)
+		}
+	}
+}
+
 // TestSessions: cookies that are changed, too old, of another key or of other settings are none. One that another replica
 // made is.
 func TestSessions(t *testing.T) {

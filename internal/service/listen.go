@@ -79,11 +79,11 @@ func (s *service) tokens() (act, read func() string, err error) {
 }
 
 // token reads the token of a file, which may change. It returns nil if there is no file.
-func (s *service) token(file string) (func() string, error) {
+func (s *service) token(file string, checks ...func(string) error) (func() string, error) {
 	if file == "" {
 		return nil, nil
 	}
-	value, err := rotate.Token(file, s.keepFile)
+	value, err := rotate.Token(file, s.keepFile, checks...)
 	if err != nil {
 		return nil, err
 	}

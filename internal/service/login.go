@@ -62,27 +62,31 @@ func (s *service) newLogin() (*login.Login, error) {
 	return login.New(login.Options{Settings: o.Settings, ClientSecret: secret, Key: key, Client: client, Log: s.log}), nil
 }
 
-// secret returns what a file holds, or a variable of the environment.
-func (s *service) secret(file, variable string) (func() string, error) {
+// secret returns what a file holds, or a variable of the environment. The checks are made whenever the file changes.
+func (s *service) secret(file, variable string, checks ...func(string) error) (func() string, error) {
 	if file != "" {
-		return s.token(file)
+		return s.token(file, checks...)
 	}
 	value, _ := s.options.Getenv(variable)
+	for _, check := range checks {
+		if err := check(value); err != nil {
+			return nil, fmt.Errorf("%s: %w", variable, err)
+		}
+	}
 	return func() string { return value }, nil
 }
 
 // sessionKey returns the key that sessions are encrypted with. Without one that replicas and later processes share, it is
 // for this process alone.
 func (s *service) sessionKey(file string) (func() string, error) {
-	key, err := s.secret(file, SessionKeyVariable)
-	switch {
-	case err != nil:
-		return nil, err
-	case key() == "":
+	if value, _ := s.options.Getenv(SessionKeyVariable); file == "" && value == "" {
 		random := rand.Text() + rand.Text()
 		return func() string { return random }, nil
-	case len(key()) < login.MinKey:
-		return nil, fmt.Errorf("the session key has %d characters and needs %d: make one with openssl rand -hex 32", len(key()), login.MinKey)
 	}
-	return key, nil
+	return s.secret(file, SessionKeyVariable, func(key string) error {
+		if len(key) < login.MinKey {
+			return fmt.Errorf("the session key has %d characters and needs %d: make one with openssl rand -hex 32", len(key), login.MinKey)
+		}
+		return nil
+	})
 }

@@ -1,15 +1,19 @@
 package service
 
 import (
+	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentry-dev/agentry/internal/login"
 	"github.com/agentry-dev/agentry/internal/login/logintest"
+	"github.com/agentry-dev/agentry/sd/rotate"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -100,4 +104,29 @@ func TestSecretsOfALogin(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestASessionKeyStaysLong: a file that changes to a key that can be guessed changes nothing.
+func TestASessionKeyStaysLong(t *testing.T) {
+	at, first := filepath.Join(t.TempDir(), "key"), strings.Repeat("k", login.MinKey)
+	write(t, at, first)
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := &service{log: slog.New(slog.NewTextHandler(&log, nil))}
+		s.options.Getenv = func(string) (string, bool) { return "", false }
+		key, err := s.sessionKey(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, next := range []struct{ text, want string }{{"short", first}, {first + "2", first + "2"}} {
+			write(t, at, next.text)
+			time.Sleep(rotate.Every)
+			if got := key(); got != next.want {
+				t.Errorf("after %q the key is %q", next.text, got)
+			}
+		}
+		if !strings.Contains(log.String(), "has 5 characters and needs 32") {
+			t.Errorf("the log says %q", log.String())
+		}
+	})
 }

@@ -107,12 +107,17 @@ func Pool(file string, failed func(error)) (*Value[*x509.CertPool], error) {
 	}, failed, file)
 }
 
-// Token keeps the token that is the only word of a file.
-func Token(file string, failed func(error)) (*Value[string], error) {
+// Token keeps the token that is the only word of a file, and passes the checks.
+func Token(file string, failed func(error), checks ...func(token string) error) (*Value[string], error) {
 	return New(func(c [][]byte) (string, error) {
 		token := strings.TrimSpace(string(c[0]))
 		if token == "" || strings.ContainsAny(token, " \t\r\n") {
 			return "", errors.New("not one token")
+		}
+		for _, check := range checks {
+			if err := check(token); err != nil {
+				return "", err
+			}
 		}
 		return token, nil
 	}, failed, file)

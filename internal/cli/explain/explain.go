@@ -4,21 +4,16 @@ package explain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
@@ -53,7 +48,7 @@ namespaces, and KIND is all of them. PATHs are folders or files; default: this f
 docs/explain.md has examples.`,
 		Example: "agentry explain servicemonitor/team-shop/checkout .",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text, json or yaml"},
+			command.FormatFlag(""),
 			&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "only objects whose labels the `SELECTOR` matches; without KIND: of all that can be selected"},
 			&cli.StringFlag{Name: "revision", Usage: "explain the PATHs as they are in `REVISION` of the repository at hand"},
 			&cli.StringFlag{Name: "server", Usage: "ask the agentry serve at `URL`, its admin listener, about its last pass; --pipeline names the pipeline"},
@@ -71,7 +66,7 @@ type question struct {
 }
 
 func (s Sources) run(ctx context.Context, flags *cli.Context, args []string) error {
-	format, err := command.Choice(flags, "format", []string{"text", "json", "yaml"})
+	format, err := command.Format(flags)
 	if err != nil {
 		return err
 	}
@@ -171,11 +166,8 @@ func (s Sources) ask(ctx context.Context, flags *cli.Context, q question, found 
 const separator = "\n---\n\n"
 
 func (s Sources) print(found explain.List, format string) error {
-	switch format {
-	case "json":
-		return diag.WriteJSON(s.Stdout, found)
-	case "yaml":
-		return writeYAML(s.Stdout, found)
+	if command.IsData(format) {
+		return command.WriteData(s.Stdout, format, found)
 	}
 	var texts []string
 	for _, e := range found.Items {
@@ -183,43 +175,4 @@ func (s Sources) print(found explain.List, format string) error {
 	}
 	_, err := io.WriteString(s.Stdout, strings.Join(texts, separator))
 	return err
-}
-
-// writeYAML writes a value as YAML. Its texts cannot control a terminal.
-func writeYAML(w io.Writer, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	var plain any
-	if err := yaml.Unmarshal(text, &plain); err != nil {
-		return err
-	}
-	out, err := yaml.Marshal(harmless(plain))
-	if err != nil {
-		return fmt.Errorf("write YAML: %w", err)
-	}
-	_, err = w.Write(out)
-	return err
-}
-
-// harmless returns a value of JSON whose texts cannot control a terminal.
-func harmless(value any) any {
-	switch v := value.(type) {
-	case string:
-		return diag.OneLine(v)
-	case []any:
-		v = slices.Clone(v)
-		for i := range v {
-			v[i] = harmless(v[i])
-		}
-		return v
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, of := range v {
-			out[diag.OneLine(name)] = harmless(of)
-		}
-		return out
-	}
-	return value
 }

@@ -42,8 +42,11 @@ func FormatFlag(more string) *cli.StringFlag {
 	return &cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: Text, Usage: usage}
 }
 
-// Format returns the value of the flag --format.
+// Format returns the value of the flag --format. A variable that is empty sets none.
 func Format(flags *cli.Context, planned ...string) (string, error) {
+	if flags.String("format") == "" {
+		return Text, nil
+	}
 	return Choice(flags, "format", Formats(flags.Command.Name), planned...)
 }
 

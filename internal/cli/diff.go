@@ -369,8 +369,11 @@ func (s *rendering) render(ctx context.Context, env Env, flags *cli.Context) ([]
 		s.found[i].File, s.found[i].BuiltBy = s.Show(d.File), s.Show(d.BuiltBy)
 		texts[s.found[i].File] = d.File
 	}
-	errs := slices.DeleteFunc(slices.Clone(s.found), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
-	s.errs = errs
+	s.errs = slices.DeleteFunc(slices.Clone(s.found), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
+	// Whoever misspells a folder must not read that everything goes.
+	errs := slices.DeleteFunc(slices.Clone(s.found), func(d diag.Diagnostic) bool {
+		return d.Severity != diag.Error && d.Code != diag.EmptyInput && d.Code != diag.NoAgent
+	})
 	input := func(_, file string) []byte { return in.read.Text(cmp.Or(texts[file], file)) }
 	err = diag.Text{Color: env.colored(env.Stderr), Input: input}.Print(env.Stderr, errs)
 	return out.Units, cmp.Or(err, verdict(errs, false))

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
@@ -99,7 +101,7 @@ func newQuestion(flags *cli.Context, args []string) (q question, err error) {
 		case isKind:
 			q.references = append(q.references, arg)
 		case isReference && rest != "" && !strings.HasPrefix(word, ".") && word != "":
-			return q, command.Usagef(explain.DidYouMeanKind(word), "%s is neither a path nor KIND/namespace/name", arg)
+			return q, command.Usagef(cmp.Or(explain.DidYouMeanKind(word), "a KIND is one of "+strings.Join(manifest.Kinds(), ", ")), "%s is neither a path nor KIND/namespace/name", arg)
 		default:
 			q.paths = append(q.paths, arg) // which is an error of its own
 		}

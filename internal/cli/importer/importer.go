@@ -101,6 +101,9 @@ func (s Streams) source(flags *cli.Context, args []string) (source, error) {
 		if err != nil {
 			return nil, command.Usagef("write it with kubectl get -o yaml", "%s: %v", args[0], err)
 		}
+		if in.Len() == 0 {
+			return nil, command.Usagef("kubectl found nothing: check its context, and that the command has -A for all namespaces", "%s holds no object", args[0])
+		}
 		return in, nil
 	}, nil
 }
@@ -181,6 +184,9 @@ func (s Streams) read(file string) ([]byte, error) {
 			return nil, err
 		}
 		defer opened.Close() // nothing was written
+		if info, err := opened.Stat(); err == nil && info.IsDir() {
+			return nil, command.Usagef("name the file that kubectl get -o yaml wrote; agentry check reads folders", "%s is a folder", file)
+		}
 		from = opened
 	}
 	text, err := io.ReadAll(io.LimitReader(from, installation.MaxBytes+1))

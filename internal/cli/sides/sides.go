@@ -49,7 +49,10 @@ func Parse(ctx context.Context, args []string, twoOptions bool) (sides [2]*Side,
 		return sides, command.Usagef("name folders, or revisions as git knows them", "%v", tried)
 	}
 	problem := "nothing to compare is given"
-	if len(args) > 0 {
+	switch {
+	case len(args) > 2:
+		problem = fmt.Sprintf("two things are compared, but %d are given", len(args))
+	case len(args) > 0:
 		problem = args[0] + " names one thing, and two are compared"
 	}
 	return sides, command.Usagef("write it like main..HEAD, main.. or old..new", "%s", problem)
@@ -91,6 +94,9 @@ func New(ctx context.Context, name string, paths []string) (*Side, error) {
 		return &Side{Name: name, Paths: []string{name}}, nil
 	}
 	repo, err := revision.Open(ctx)
+	if errors.Is(err, revision.ErrNoRepository) {
+		return nil, fmt.Errorf("%s is no folder, and no revision: this folder is in no Git repository", name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s is no folder, and no revision: %w", name, err)
 	}

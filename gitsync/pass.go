@@ -141,6 +141,9 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	if err != nil {
 		return err
 	}
+	if p.report.Kept, err = p.sources.Keep(p.budget, from.commits, p.options.Keep); err != nil {
+		return err
+	}
 	p.report.Diags = append(p.report.Diags, inputs.Diags...)
 	p.report.Ignored = inputs.Ignored
 	var warnings diag.List

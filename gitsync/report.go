@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/plan"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // Report is what a pass found and did.
@@ -28,6 +29,8 @@ type Report struct {
 	// Rendered are the units as they were rendered, if Options.Review asks for them. Under the secrets policy sops the values of
 	// Secrets are encrypted or placeholders.
 	Rendered []*generator.Unit
+	// Kept are the files that Options.Keep asks for, in the order of the sources and of their paths.
+	Kept []source.Kept
 	// Explained is what package explain needs of the render. Nil if there was none.
 	Explained *explain.Render
 	// Changes are the files that the commit adds, changes or removes, sorted by path.

@@ -67,6 +67,8 @@ type Options struct {
 	Heads map[int]repo.Ref
 	// Review fills Report.Rendered. It needs DryRun.
 	Review bool
+	// Keep says which files of the sources Report.Kept has, by their texts. Default: none.
+	Keep func(text []byte) bool `json:"-"`
 	// InClear leaves Secrets in clear in Report.Rendered under the secrets policy sops. It is for package difference, which shows
 	// no value of them.
 	InClear bool

@@ -202,7 +202,7 @@ func TestResolve(t *testing.T) {
 		"another namespace":   {[]string{"smon/three/shop"}, "", "there is no smon/three/shop; did you mean ServiceMonitor/one/shop, ServiceMonitor/two/shop?"},
 		"a kind without any":  {[]string{"pmon/one/shop"}, "", "there is no pmon/one/shop; the inputs have no PodMonitor"},
 		"no kind":             {[]string{"servicemonitr/one/shop"}, "", `"servicemonitr/one/shop" is not KIND/namespace/name; did you mean ServiceMonitor?`},
-		"too many parts":      {[]string{"smon/one/shop/x"}, "", `"smon/one/shop/x" is not KIND/namespace/name; did you mean smon?`},
+		"too many parts":      {[]string{"smon/one/shop/x"}, "", `"smon/one/shop/x" is not KIND/namespace/name; write it like servicemonitor/team-shop/checkout`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s labels.Selector

@@ -120,7 +120,11 @@ func (x *Explainer) Resolve(references []string, s labels.Selector) (out []manif
 	for _, reference := range references {
 		found, ok := x.Find(reference)
 		if !ok {
-			return nil, &UnknownError{fmt.Sprintf("%q is not KIND/namespace/name", reference), cmp.Or(DidYouMeanKind(strings.Split(reference, "/")[0]), "write it like servicemonitor/team-shop/checkout")}
+			word, hint := strings.Split(reference, "/")[0], "write it like servicemonitor/team-shop/checkout"
+			if _, known := Kind(word); !known {
+				hint = cmp.Or(DidYouMeanKind(word), hint)
+			}
+			return nil, &UnknownError{fmt.Sprintf("%q is not KIND/namespace/name", reference), hint}
 		}
 		if len(found) == 0 {
 			return nil, x.unknown(reference)

@@ -1,22 +1,29 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
+	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/podsecurity"
 	"github.com/agentry-dev/agentry/generator/rbac"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/folder"
 	"github.com/agentry-dev/agentry/internal/hierarchytest"
 	"github.com/agentry-dev/agentry/internal/outdir"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 func checkCommand(env Env) command.Command {
@@ -29,7 +36,7 @@ only shows in the whole configuration is found too. With -f, in place of PATHs, 
 a pass of the pipeline would find now. docs/diagnostics.md explains the codes.`,
 		Example: "agentry check .",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text, json, github for annotations in GitHub Actions, or sarif for code scanning and editors"},
+			command.FormatFlag("github for annotations in GitHub Actions, or sarif for code scanning and editors"),
 			strictFlag("exit 1 on warnings too"),
 			&cli.StringFlag{Name: "pss", Usage: "`LEVEL` of the Pod Security Standards that the pods must meet: baseline or restricted"},
 		}, pipelineFlags(), renderFlags()),
@@ -40,7 +47,7 @@ a pass of the pipeline would find now. docs/diagnostics.md explains the codes.`,
 }
 
 func check(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
-	format, err := command.Choice(flags, "format", []string{"text", "json", "github", "sarif"}, "markdown")
+	format, err := command.Format(flags, "markdown")
 	if err != nil {
 		return err
 	}
@@ -109,12 +116,18 @@ func rbacCommand(env Env) command.Command {
 a pass of the pipeline would write now. The rules are those that the rendered configurations
 need, and no more; a comment says who needs each. Keep them where Flux or Argo CD applies them
 as they are, or set rbac: render in the pipeline. With --compare it prints what the Roles and
-ClusterRoles of the inputs lack, and what they allow without need.`,
+ClusterRoles of the inputs lack, and what they allow without need. As text the manifests are YAML
+with comments; with -o json or -o yaml they are one List.`,
 		Example: "agentry rbac .",
 		Flags: slices.Concat([]cli.Flag{
+			command.FormatFlag(""),
 			&cli.BoolFlag{Name: "compare", Usage: "print how the Roles and ClusterRoles of the inputs differ from it"},
 		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
+			format, err := command.Format(flags)
+			if err != nil {
+				return err
+			}
 			printed := printRights
 			if flags.Bool("compare") {
 				printed = compareRights
@@ -124,20 +137,20 @@ ClusterRoles of the inputs lack, and what they allow without need.`,
 				if report == nil {
 					return err
 				}
-				return printed(env, unitsAfter(report), report.Set, report.Diags)
+				return printed(env, format, unitsAfter(report), report.Set, report.Diags)
 			}
 			in, err := env.load(ctx, flags, paths)
 			if err != nil {
 				return err
 			}
 			out := in.render(diag.Warning)
-			return printed(env, out.Units, in.set, out.Diags)
+			return printed(env, format, out.Units, in.set, out.Diags)
 		},
 	}
 }
 
 // compareRights prints what the rights in the inputs lack for the pods of units, and what they allow without need.
-func compareRights(env Env, units []*generator.Unit, set *manifest.Set, found diag.List) error {
+func compareRights(env Env, format string, units []*generator.Unit, set *manifest.Set, found diag.List) error {
 	var list diag.List
 	for _, d := range found {
 		if d.Code == diag.MissingPermission {
@@ -147,7 +160,7 @@ func compareRights(env Env, units []*generator.Unit, set *manifest.Set, found di
 	if set != nil {
 		list = append(list, generator.UnneededRights(set, units)...)
 	}
-	if err := env.printer("text", nil).Print(env.Stdout, list); err != nil {
+	if err := env.printer(format, nil).Print(env.Stdout, list); err != nil {
 		return err
 	}
 	fmt.Fprintln(env.Stderr, findings(list))
@@ -155,36 +168,58 @@ func compareRights(env Env, units []*generator.Unit, set *manifest.Set, found di
 }
 
 // printRights prints what the pods of units need of the Kubernetes API. The set is nil if nothing was read.
-func printRights(env Env, units []*generator.Unit, set *manifest.Set, found diag.List) error {
+func printRights(env Env, format string, units []*generator.Unit, set *manifest.Set, found diag.List) error {
 	for _, u := range units {
 		if u.Paused {
 			fmt.Fprintf(env.Stderr, "without the rules of %s, which is not rendered: it stays as it is\n", u.Name)
 		}
 	}
+	var manifests strings.Builder
 	for _, a := range generator.Accounts(units) {
 		_, exists := set.Named()[a.ID]
-		if _, err := fmt.Fprint(env.Stdout, rbac.Manifests(a, exists)); err != nil {
-			return err
-		}
+		manifests.WriteString(rbac.Manifests(a, exists))
+	}
+	if err := printManifests(env.Stdout, manifests.String(), format); err != nil {
+		return err
 	}
 	env.pointToCheck(found)
 	return verdict(found, false)
 }
 
+// printManifests prints manifests: as they are, or as one List.
+func printManifests(w io.Writer, text, format string) error {
+	if !command.IsData(format) {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+	items := []any{}
+	for document := range strings.SplitSeq(text, "---\n") {
+		var object map[string]any
+		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+			return err
+		}
+		if object != nil { // not only comments
+			items = append(items, object)
+		}
+	}
+	return command.WriteData(w, format, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+}
+
 func testCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "test",
-		Args:  "PATH...",
+		Args:  "[PATH...]",
 		Usage: "run the tests that are kept beside custom resources",
 		Description: `PATHs are folders or files, rendered as by agentry render. Each document of kind HierarchyTest
 in them says who selects an object, or what becomes of a target and of its series. What fails
-is printed with what was expected (-) and what was found (+), and the exit code is 1.
+is printed with what was expected (-) and what was found (+), and the exit code is 1. With -f,
+in place of PATHs, the tests in the sources of a pipeline run against what a pass would render.
 docs/testing.md explains the fields.`,
 		Example: "agentry test .",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text, json, or junit for CI systems"},
+			command.FormatFlag("or junit for CI systems"),
 			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of tests, for editors"},
-		}, renderFlags()),
+		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return test(ctx, env, flags, paths)
 		},
@@ -196,28 +231,22 @@ func test(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 		_, err := env.Stdout.Write(hierarchytest.Schema)
 		return err
 	}
-	format, err := command.Choice(flags, "format", []string{"text", "json", "junit"})
+	format, err := command.Format(flags)
 	if err != nil {
 		return err
 	}
-	in, err := env.load(ctx, flags, paths)
-	if err != nil {
+	tested := testPaths
+	if isOfPass(env, flags, paths) {
+		tested = testPass
+	}
+	results, found, err := tested(ctx, env, flags, paths)
+	if results == nil {
 		return err
 	}
-	tests, err := findTests(ctx, paths)
-	if err != nil {
-		return err
-	}
-	in.options.Runtime = generator.Runtime("agent") // another runtime relabels in the same way
-	out := in.render(diag.Warning)
-	results, err := hierarchytest.Run(tests, in.set, out)
-	if err != nil {
-		return err
-	}
-	switch format {
-	case "json":
-		err = diag.WriteJSON(env.Stdout, results)
-	case "junit":
+	switch {
+	case command.IsData(format):
+		err = command.WriteData(env.Stdout, format, results)
+	case format == "junit":
 		err = hierarchytest.JUnit(env.Stdout, results)
 	default:
 		err = hierarchytest.Text(env.Stdout, results)
@@ -227,23 +256,68 @@ func test(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	}
 	failed := hierarchytest.Failed(results)
 	fmt.Fprintf(env.Stderr, "%s, %d failed\n", display.Amount(len(results), "case"), failed)
-	env.pointToCheck(out.Diags)
+	env.pointToCheck(found)
 	if failed > 0 {
 		return command.ErrFindings
 	}
-	return verdict(out.Diags, false)
+	return verdict(found, false)
 }
 
-// findTests reads the tests at the paths.
-func findTests(ctx context.Context, paths []string) (tests []hierarchytest.Test, err error) {
+// testPaths runs the tests at the paths. Without results the command ends with the error.
+func testPaths(ctx context.Context, env Env, flags *cli.Context, paths []string) ([]hierarchytest.Result, diag.List, error) {
+	in, err := env.load(ctx, flags, paths)
+	if err != nil {
+		return nil, nil, err
+	}
 	files, err := folder.Find(ctx, paths, outdir.Is, hierarchytest.IsTest)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	tests, err := parseTests(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	in.options.Runtime = generator.Runtime("agent") // another runtime relabels in the same way
+	out := in.render(diag.Warning)
+	results, err := hierarchytest.Run(tests, in.set, out)
+	return results, out.Diags, err
+}
+
+// testPass runs the tests in the sources of a pipeline against what a pass would render. Without results the command ends with
+// the error, which is nil for a suspended pipeline.
+func testPass(ctx context.Context, env Env, flags *cli.Context, paths []string) ([]hierarchytest.Result, diag.List, error) {
+	report, err := dryPass(ctx, env, flags, paths, func(p *pipelinefile.Pipeline, o *gitsync.Options) {
+		p.Spec.Runtime, p.Spec.RuntimeVersion = pipeline.RuntimeAgent, ""
+		o.Keep, o.InClear = hierarchytest.IsTest, true
+	})
+	if report == nil {
+		return nil, nil, err
+	}
+	if report.Set == nil { // the pass was refused before it rendered
+		return nil, nil, cmp.Or(env.findings(report), error(command.ErrFindings))
+	}
+	var files []folder.Found
+	for _, f := range report.Kept {
+		name := f.Path
+		if f.Source != "" {
+			name = f.Source + ":" + name
+		}
+		files = append(files, folder.Found{Name: name, Text: f.Text})
+	}
+	tests, err := parseTests(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	results, err := hierarchytest.Run(tests, report.Set, &generator.Output{Units: report.Rendered, Hierarchies: report.Hierarchies})
+	return results, report.Diags, err
+}
+
+// parseTests reads the tests in files.
+func parseTests(files []folder.Found) (tests []hierarchytest.Test, err error) {
 	for _, f := range files {
 		found, err := hierarchytest.Parse(f.Name, f.Text)
 		if err != nil {
-			return nil, command.Usagef("docs/testing.md explains the fields", "%v", err)
+			return nil, command.Usagef(cmp.Or(diag.YAMLHint(err.Error()), "docs/testing.md explains the fields"), "%v", err)
 		}
 		tests = append(tests, found...)
 	}

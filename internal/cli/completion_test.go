@@ -33,7 +33,9 @@ func TestChoicesAreThoseOfTheCommands(t *testing.T) {
 			found++
 			args := []string{"agentry", c.Name, "--" + name, "no-such-thing"}
 			switch c.Name {
-			case "doctor", "sync", "status", "trigger":
+			case "doctor", "sync", "status", "version":
+			case "trigger":
+				args = append(args, "--all")
 			case "init":
 				args = append(args, "--url", "https://git.example.com/a/b.git", "--remote-write", "https://mimir.example.com/push")
 			case "serve":

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -56,7 +58,7 @@ func pickCRDs(kinds []string) ([]crds.CRD, error) {
 	for _, kind := range kinds {
 		c, err := crds.Find(kind)
 		if err != nil {
-			return nil, command.Usagef(diag.DidYouMean(kind, names), "%v", err)
+			return nil, command.Usagef(cmp.Or(diag.DidYouMean(kind, names), "there are "+strings.Join(names, ", ")), "%v", err)
 		}
 		picked = append(picked, c)
 	}

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,12 +15,16 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/comment"
+	"github.com/agentry-dev/agentry/internal/cli/display"
+	"github.com/agentry-dev/agentry/internal/cli/sides"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/outdir"
-	"github.com/agentry-dev/agentry/internal/revision"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // The limits of a comment: the size that every forge accepts, and the number of errors.
@@ -35,12 +36,16 @@ const (
 func diffCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "diff",
-		Args:  "A..B [PATH...]",
+		Args:  "[A..B] [PATH...]",
 		Usage: "print what changes between two renders, and what follows from it",
 		Description: `A and B are revisions of the repository at hand, whose PATHs are rendered (default: this folder),
 folders of custom resources, or rendered output: an output branch, or a folder of agentry render -o.
 One that is left out is the working tree. A...B begins where the two histories part, as in git diff.
 Two folders may also be two arguments.
+
+With -f the sources of a pipeline are rendered, as its file says, and there are no PATHs. A and B
+are revisions of the sources: branches, tags, full commit ids. One that is left out is what the
+pipeline reads. Without A..B the output branch is compared with what a pass would write.
 
 Consequences come first: which pods restart, which series end, who stops sending where. Then come the
 objects, and in configurations the jobs, rules, writers and stages. docs/diff.md explains the words.
@@ -50,72 +55,233 @@ two programs: then it also says which settings of which objects the second one d
 another way.`,
 		Example: "agentry diff --compatibility operator,current .",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text, json, or markdown for a comment"},
+			command.FormatFlag("or markdown for a comment"),
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit with 1 if there is a difference"},
 			&cli.StringFlag{Name: "comment", Usage: "write it into the pull request with the address `URL`, with the token in FORGE_TOKEN; a later run updates the comment"},
-		}, renderFlags()),
+		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			return diff(ctx, env, flags, args)
 		},
 	}
 }
 
+// comparison is what two sides have different.
+type comparison struct {
+	difference *difference.Difference
+	errs       diag.List // of the newer side
+	about      []string  // what is compared, for people
+	failed     error     // a side has errors
+}
+
 func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error {
-	format, err := command.Choice(flags, "format", []string{"text", "json", "markdown"})
+	format, err := command.Format(flags)
 	if err != nil {
 		return err
 	}
-	each, areTwo, err := optionsOfSides(flags)
-	if err != nil {
-		return err
-	}
-	sides, err := parseSides(ctx, args, areTwo)
-	if err != nil {
-		return err
-	}
-	into := comment.Comment{PullRequest: flags.String("comment"), About: sides[1].paths}
+	into := comment.Comment{PullRequest: flags.String("comment")}
 	if into.PullRequest != "" {
 		if err := into.Check(env.LookupEnv); err != nil {
 			return err
 		}
 	}
-	var rendered [2][]*generator.Unit
-	var failed error
-	for i, s := range sides {
-		if err := each[i].set(flags); err != nil {
-			return err
-		}
-		units, err := s.render(ctx, env, flags)
-		if err != nil && !errors.Is(err, command.ErrFindings) {
-			return err
-		}
-		rendered[i], failed = units, errors.Join(failed, err)
+	compare := compareSides
+	if isOfPass(env, flags, args) {
+		compare = comparePasses
 	}
-	d := generator.Compare(rendered[0], rendered[1])
-	if each[0].program != each[1].program {
-		d.Settings = settingsOf(sides[0].found, sides[1].found)
+	c, err := compare(ctx, env, flags, args)
+	if err != nil || c == nil {
+		return err
 	}
-	if err := printDifference(env.Stdout, d, sides[1].errs, format); err != nil {
+	d := c.difference
+	if err := printDifference(env.Stdout, d, c.errs, format); err != nil {
 		return err
 	}
 	if into.PullRequest != "" {
-		into.Text, into.OnlyUpdate = markdown(d, sides[1].errs), d.IsEmpty() && len(sides[1].errs) == 0
+		into.About, into.Text, into.OnlyUpdate = c.about, markdown(d, c.errs), d.IsEmpty() && len(c.errs) == 0
 		if err := into.Post(ctx, env.LookupEnv); err != nil {
 			return err
 		}
 	}
-	if failed != nil || flags.Bool("exit-code") && !d.IsEmpty() {
+	if c.failed != nil || flags.Bool("exit-code") && !d.IsEmpty() {
 		return command.ErrFindings
 	}
 	return nil
 }
 
+// compareSides compares folders, or revisions of the repository at hand.
+func compareSides(ctx context.Context, env Env, flags *cli.Context, args []string) (*comparison, error) {
+	each, areTwo, err := optionsOfSides(flags)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := sides.Parse(ctx, args, areTwo)
+	if err != nil {
+		return nil, err
+	}
+	out := &comparison{about: parsed[1].Paths}
+	var rendered [2]rendering
+	var units [2][]*generator.Unit
+	for i := range rendered {
+		if err := each[i].set(flags); err != nil {
+			return nil, err
+		}
+		rendered[i].Side = parsed[i]
+		units[i], err = rendered[i].render(ctx, env, flags)
+		if err != nil && !errors.Is(err, command.ErrFindings) {
+			return nil, err
+		}
+		out.failed = errors.Join(out.failed, err)
+	}
+	out.errs, out.difference = rendered[1].errs, generator.Compare(units[0], units[1])
+	if each[0].program != each[1].program {
+		out.difference.Settings = settingsOf(rendered[0].found, rendered[1].found)
+	}
+	return out, nil
+}
+
+// comparePasses compares two renders of a pipeline: at revisions of its sources or, without names, the output branch with what
+// a pass would write. It returns nothing for a pipeline that is suspended.
+func comparePasses(ctx context.Context, env Env, flags *cli.Context, args []string) (*comparison, error) {
+	p, options, err := onePipeline(ctx, env, flags, args[min(1, len(args)):])
+	if p == nil {
+		return nil, err
+	}
+	options.InClear = true
+	out := &comparison{about: []string{"pipeline " + p.Metadata.Name}}
+	if len(args) == 0 {
+		return out, compareBranch(ctx, env, p, options, out)
+	}
+	names, err := sides.Names(args[0])
+	if err != nil {
+		return nil, err
+	}
+	options.KeepCharts = true // both sides have the same
+	for _, name := range names {
+		if name != "" && outdir.Is(name) {
+			options = sealedAs(name, p, options)
+		}
+	}
+	var units [2][]*generator.Unit
+	for i, name := range names {
+		if name != "" && outdir.Is(name) {
+			units[i], err = outdir.Units(os.DirFS(name))
+		} else {
+			units[i], out.errs, err = passAt(ctx, env, p, options, name)
+			out.failed = cmp.Or(out.failed, verdict(out.errs, false))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	out.difference = generator.Compare(units[0], units[1])
+	return out, nil
+}
+
+// compareBranch compares the output branch with what a pass would write.
+func compareBranch(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options, out *comparison) error {
+	report, err := env.dry(ctx, p, options)
+	if err != nil {
+		return err
+	}
+	out.errs, err = errorsOf(env, report, "")
+	out.failed, out.difference = verdict(out.errs, false), report.Difference
+	switch {
+	case err != nil:
+		return err
+	case report.Refused != nil:
+		return command.ErrFindings
+	case out.difference == nil && report.Output.Before == "":
+		out.difference = generator.Compare(nil, report.Rendered) // which a pass would not write, because of errors
+	case out.difference == nil:
+		out.difference = &difference.Difference{}
+	}
+	return nil
+}
+
+// passAt makes a dry pass of a pipeline at a revision of its sources, and returns what it renders, and the errors, which it prints.
+func passAt(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options, revision string) ([]*generator.Unit, diag.List, error) {
+	if revision != "" {
+		heads, err := headsOf(ctx, env, p, options, revision)
+		if err != nil {
+			return nil, nil, err
+		}
+		options.Heads = heads
+	}
+	report, err := env.dry(ctx, p, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range options.Heads {
+		if report.Sources[i].Stale {
+			return nil, nil, cmp.Or(env.findings(report), error(command.ReportedError(command.ExitRepository)))
+		}
+	}
+	errs, err := errorsOf(env, report, revision)
+	if err == nil && report.Set == nil { // it was refused before it rendered
+		err = command.ErrFindings
+	}
+	return report.Rendered, errs, err
+}
+
+// headsOf returns the refs that a revision stands for in the sources that have it.
+func headsOf(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options, revision string) (map[int]repo.Ref, error) {
+	credentials, found := p.Credentials(env.LookupEnv)
+	if found.HasErrors() {
+		return nil, env.configuration(nil, found)
+	}
+	syncer, err := gitsync.New(p.Pipeline, credentials, options)
+	if err != nil {
+		return nil, err
+	}
+	defer syncer.Close()
+	heads, err := syncer.Heads(ctx, revision)
+	if err != nil {
+		return nil, command.RepositoryError(err, pipeline.Remedy(err))
+	}
+	if len(heads) == 0 {
+		hint := "push it; a revision is a branch, a tag, a full commit id, or a name like refs/pull/7/head"
+		if _, err := os.Stat(revision); err == nil {
+			hint = "with -f, a folder is one that agentry render -o wrote; to compare other folders, leave out -f"
+		}
+		return nil, command.Usagef(hint, "no source of %s has the revision %s", p.Metadata.Name, revision)
+	}
+	if all := len(p.Spec.Sources); len(heads) < all {
+		fmt.Fprintf(env.Stderr, "%s: %d of %s have it, and the others are read as the pipeline says\n", revision, len(heads), display.Amount(all, "source"))
+	}
+	return heads, nil
+}
+
+// errorsOf prints the errors that a pass at a revision found, and returns them.
+func errorsOf(env Env, report *gitsync.Report, revision string) (errs diag.List, err error) {
+	for _, d := range report.Diags {
+		if d.Severity != diag.Error {
+			continue
+		}
+		if revision != "" && d.File != "" {
+			d.File = revision + ":" + d.File
+		}
+		errs = append(errs, d)
+	}
+	return errs, diag.Text{Color: env.colored(env.Stderr)}.Print(env.Stderr, errs)
+}
+
+// sealedAs encrypts Secrets, under the secrets policy sops, as an earlier render to a folder did: what is encrypted anew counts
+// as changed.
+func sealedAs(folder string, p *pipelinefile.Pipeline, options gitsync.Options) gitsync.Options {
+	if !p.Spec.Secrets.Seals() {
+		return options
+	}
+	options.InClear, options.Encrypt = false, true
+	options.Encrypted = func(name string) ([]byte, error) { return writtenBefore(folder, p.Spec.Output.Path, name) }
+	return options
+}
+
 func printDifference(w io.Writer, d *difference.Difference, errs diag.List, format string) error {
+	if command.IsData(format) {
+		return command.WriteData(w, format, d)
+	}
 	text := d.Text()
-	switch format {
-	case "json":
-		return diag.WriteJSON(w, d)
-	case "markdown":
+	if format == "markdown" {
 		text = markdown(d, errs)
 	}
 	_, err := io.WriteString(w, text)
@@ -171,110 +337,16 @@ func settingsOf(before, after diag.List) (out diag.List) {
 	return out
 }
 
-// parseSides returns what is compared. The same paths with other options are another side.
-func parseSides(ctx context.Context, args []string, twoOptions bool) (sides [2]*side, err error) {
-	if len(args) == 2 {
-		if sides, err := newSides(ctx, args[0], args[1], nil, false); err == nil {
-			return sides, nil
-		}
-	}
-	var tried error
-	if len(args) > 0 {
-		for at := 0; at < len(args[0]); at++ {
-			rest, found := strings.CutPrefix(args[0][at:], "..")
-			if !found {
-				continue
-			}
-			fromBase := strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "./") && !strings.HasPrefix(rest, "../")
-			if fromBase {
-				rest = rest[1:]
-			}
-			sides, err = newSides(ctx, args[0][:at], rest, args[1:], fromBase)
-			if err == nil {
-				return sides, nil
-			}
-			tried = err // the last one splits the longest name on the left
-		}
-	}
-	if twoOptions && tried == nil {
-		return newSides(ctx, "", "", args, false)
-	}
-	if tried != nil {
-		return sides, command.Usagef("name folders, or revisions as git knows them", "%v", tried)
-	}
-	problem := "nothing to compare is given"
-	if len(args) > 0 {
-		problem = args[0] + " names one thing, and two are compared"
-	}
-	return sides, command.Usagef("write it like main..HEAD, main.. or old..new", "%s", problem)
-}
-
-// newSides returns two sides by their names.
-func newSides(ctx context.Context, a, b string, paths []string, fromBase bool) (sides [2]*side, err error) {
-	for i, name := range [...]string{a, b} {
-		if sides[i], err = newSide(ctx, name, paths); err != nil {
-			return sides, err
-		}
-	}
-	if !fromBase {
-		return sides, nil
-	}
-	return sides, sides[0].moveToBase(ctx, sides[1])
-}
-
-// side is one of the two things that are compared: paths on disk, or those of a commit.
-type side struct {
-	name   string // as it was typed
-	paths  []string
-	commit string // empty: the paths are on disk
-	repo   *revision.Repository
-	folder string    // has the files of the commit, while they are read
-	found  diag.List // about its inputs, once it is rendered
-	errs   diag.List // those that are errors
-}
-
-// newSide finds what a name means: a folder, else a revision. No name is the working tree.
-func newSide(ctx context.Context, name string, paths []string) (*side, error) {
-	if len(paths) == 0 {
-		paths = []string{"."}
-	} else if _, err := os.Stat(name); name != "" && err == nil {
-		return nil, fmt.Errorf("%s is a folder, and paths are for revisions", name)
-	}
-	if name == "" {
-		return &side{name: "working tree", paths: paths}, nil
-	}
-	if _, err := os.Stat(name); err == nil {
-		return &side{name: name, paths: []string{name}}, nil
-	}
-	repo, err := revision.Open(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%s is no folder, and no revision: %w", name, err)
-	}
-	commit, err := repo.Resolve(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("%s is no folder, and no revision of this repository", name)
-	}
-	return &side{name: name, paths: paths, commit: commit, repo: repo}, nil
-}
-
-// moveToBase makes the side the commit where its history and that of another part.
-func (s *side) moveToBase(ctx context.Context, other *side) (err error) {
-	head := other.commit
-	if s.commit == "" {
-		return fmt.Errorf("%s... needs a revision", s.name)
-	}
-	if head == "" {
-		head = "HEAD"
-	}
-	if s.commit, err = s.repo.Base(ctx, s.commit, head); err != nil {
-		return fmt.Errorf("%s and %s have no history in common", s.name, other.name)
-	}
-	return nil
+// rendering is a side that is rendered here.
+type rendering struct {
+	*sides.Side
+	found diag.List // about its inputs, once it is rendered
+	errs  diag.List // those that are errors
 }
 
 // render returns the units of the side. Errors in its inputs are printed, and are [command.ErrFindings].
-func (s *side) render(ctx context.Context, env Env, flags *cli.Context) ([]*generator.Unit, error) {
-	paths, done, err := s.files(ctx)
+func (s *rendering) render(ctx context.Context, env Env, flags *cli.Context) ([]*generator.Unit, error) {
+	paths, done, err := s.Files(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +355,7 @@ func (s *side) render(ctx context.Context, env Env, flags *cli.Context) ([]*gene
 		return outdir.Units(os.DirFS(paths[0]))
 	}
 	if len(paths) == 0 {
-		fmt.Fprintf(env.Stderr, "%s: there is nothing at %s\n", s.name, strings.Join(s.paths, ", "))
+		fmt.Fprintf(env.Stderr, "%s: there is nothing at %s\n", s.Name, strings.Join(s.Paths, ", "))
 		return nil, nil
 	}
 	in, err := env.load(ctx, flags, paths)
@@ -294,59 +366,15 @@ func (s *side) render(ctx context.Context, env Env, flags *cli.Context) ([]*gene
 	texts := map[string]string{}
 	s.found = slices.Clone(out.Diags)
 	for i, d := range s.found {
-		s.found[i].File, s.found[i].BuiltBy = s.show(d.File), s.show(d.BuiltBy)
+		s.found[i].File, s.found[i].BuiltBy = s.Show(d.File), s.Show(d.BuiltBy)
 		texts[s.found[i].File] = d.File
 	}
-	errs := slices.DeleteFunc(slices.Clone(s.found), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
-	s.errs = errs
+	s.errs = slices.DeleteFunc(slices.Clone(s.found), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
+	// Whoever misspells a folder must not read that everything goes.
+	errs := slices.DeleteFunc(slices.Clone(s.found), func(d diag.Diagnostic) bool {
+		return d.Severity != diag.Error && d.Code != diag.EmptyInput && d.Code != diag.NoAgent
+	})
 	input := func(_, file string) []byte { return in.read.Text(cmp.Or(texts[file], file)) }
 	err = diag.Text{Color: env.colored(env.Stderr), Input: input}.Print(env.Stderr, errs)
 	return out.Units, cmp.Or(err, verdict(errs, false))
-}
-
-// files returns the paths of the side on the disk: those of a commit are in a folder that done removes. Paths that the
-// commit does not have are left out.
-func (s *side) files(ctx context.Context) (paths []string, done func(), err error) {
-	done = func() {}
-	if s.commit == "" {
-		return s.paths, done, nil
-	}
-	if s.folder, err = s.repo.Extract(ctx, s.commit); err != nil {
-		return nil, done, err
-	}
-	done = func() { _ = os.RemoveAll(s.folder) } // if this fails, the folder stays among the system's temporary ones
-	if paths, err = s.within(s.folder); err != nil {
-		done()
-		return nil, done, err
-	}
-	return slices.DeleteFunc(paths, func(p string) bool {
-		_, err := os.Stat(p)
-		return errors.Is(err, fs.ErrNotExist) // render reports a commit that has none of the paths
-	}), done, nil
-}
-
-// show returns the name of a file as people know it: that in the commit.
-func (s *side) show(file string) string {
-	at, err := filepath.Abs(filepath.FromSlash(file)) // a file outside all PATHs is shown relative to the current folder
-	if rest, noRel := filepath.Rel(s.folder, at); s.folder != "" && err == nil && noRel == nil && filepath.IsLocal(rest) {
-		return s.name + ":" + filepath.ToSlash(rest)
-	}
-	return file
-}
-
-// within returns the paths in the folder that has the files of the commit. For an output branch, the path . is its top,
-// whatever the current folder is.
-func (s *side) within(folder string) ([]string, error) {
-	if slices.Equal(s.paths, []string{"."}) && outdir.Is(folder) {
-		return []string{folder}, nil
-	}
-	var out []string
-	for _, p := range s.paths {
-		name := path.Join(s.repo.Prefix, filepath.ToSlash(p))
-		if filepath.IsAbs(p) || !filepath.IsLocal(name) {
-			return nil, command.Usagef("name a path below it, relative to this folder", "%s is not in the repository", p)
-		}
-		out = append(out, filepath.Join(folder, filepath.FromSlash(name)))
-	}
-	return out, nil
 }

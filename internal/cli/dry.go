@@ -25,34 +25,49 @@ func isOfPass(env Env, flags *cli.Context, paths []string) bool {
 // dryPass makes a pass of the pipeline that the flags name, with options that the caller sets, and pushes nothing. If the
 // report is nil, the command ends with the error, which is nil for a suspended pipeline.
 func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string, also ...func(*pipelinefile.Pipeline, *gitsync.Options)) (*gitsync.Report, error) {
+	p, options, err := onePipeline(ctx, env, flags, paths)
+	if p == nil {
+		return nil, err
+	}
+	for _, set := range also {
+		set(p, &options)
+	}
+	return env.dry(ctx, p, options)
+}
+
+// onePipeline returns the pipeline that the flags name, and the options for a dry pass. It is nil if the command ends, with an
+// error or, for a suspended pipeline, without one.
+func onePipeline(ctx context.Context, env Env, flags *cli.Context, paths []string) (p *pipelinefile.Pipeline, options gitsync.Options, err error) {
 	if len(paths) > 0 {
-		return nil, command.Usagef("leave out one of them", "a pipeline file and a PATH are given")
+		return nil, options, command.Usagef("leave out one of them", "a pipeline file and a PATH are given")
 	}
 	for _, f := range renderFlags() {
 		if name := f.Names()[0]; command.IsTyped(flags, env.LookupEnv, name) {
-			return nil, command.Usagef("set it in the pipeline file", "--%s has no effect with -f", name)
+			return nil, options, command.Usagef("set it in the pipeline file", "--%s has no effect with -f", name)
 		}
 	}
 	fleet, options, err := env.passes(ctx, flags)
 	if err != nil {
-		return nil, err
+		return nil, options, err
 	}
 	if len(fleet) == 0 {
-		return nil, command.Usagef("", "%s makes no pipeline of any folder", flags.String("file"))
+		return nil, options, command.Usagef("", "%s makes no pipeline of any folder", flags.String("file"))
 	}
 	if len(fleet) > 1 {
-		return nil, command.Usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"), len(fleet))
+		return nil, options, command.Usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"), len(fleet))
 	}
 	if fleet[0].Spec.Suspend {
-		return nil, display.PrintSuspended(env.Stderr, fleet[0].Metadata.Name)
+		return nil, options, display.PrintSuspended(env.Stderr, fleet[0].Metadata.Name)
 	}
 	options.DryRun, options.Review = true, true
-	for _, set := range also {
-		set(fleet[0], &options)
-	}
-	report, err := env.pass(ctx, fleet[0], options)
+	return fleet[0], options, nil
+}
+
+// dry makes a pass that pushes nothing. If it fails, what it found is printed.
+func (e Env) dry(ctx context.Context, p *pipelinefile.Pipeline, options gitsync.Options) (*gitsync.Report, error) {
+	report, err := e.pass(ctx, p, options)
 	if err != nil {
-		return nil, cmp.Or(env.findings(report), err)
+		return nil, cmp.Or(e.findings(report), err)
 	}
 	return report, nil
 }

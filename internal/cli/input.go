@@ -17,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/tenancy"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -154,7 +155,11 @@ func (in *input) empty(out *generator.Output, severity diag.Severity) (found dia
 		found = append(found, d)
 	}
 	if len(found) == 0 {
-		found = out.NoAgent(severity, "name the folder that has one as well; "+hint)
+		way := "name the folder that has one as well; " + hint
+		if in.ignored[pipeline.APIVersion+" "+pipeline.Kind] > 0 && len(in.set.All()) == 0 {
+			way = "this is a pipeline file: write -f before it, to read what it names"
+		}
+		found = out.NoAgent(severity, way)
 	}
 	return found
 }

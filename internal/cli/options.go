@@ -162,6 +162,9 @@ func readPipelineFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, command.Usagef("name a file in it; agentry serve and doctor take folders of pipelines", "the pipeline file %s is a folder", name)
+	}
 	return io.ReadAll(io.LimitReader(f, pipelinefile.MaxFileBytes+1)) // Parse refuses more
 }
 

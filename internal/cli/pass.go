@@ -21,8 +21,8 @@ type fleetSync struct {
 	Env
 	options gitsync.Options
 	metrics *telemetry.Passes
-	json    bool // results are printed when all passes have ended
-	several bool // findings need the name of their pipeline
+	format  string // for programs, results are printed when all passes have ended
+	several bool   // findings need the name of their pipeline
 	results display.Results
 }
 
@@ -31,7 +31,7 @@ func (f *fleetSync) sync(ctx context.Context, p *pipelinefile.Pipeline) error {
 	name := p.Metadata.Name
 	if p.Spec.Suspend {
 		f.add(display.Idle(name, display.Suspended))
-		if f.json {
+		if command.IsData(f.format) {
 			return nil
 		}
 		return display.PrintSuspended(f.Stdout, name)
@@ -62,7 +62,7 @@ func (f *fleetSync) add(r display.Result) { f.results.Pipelines = append(f.resul
 
 // print prints what a pass found and, unless it failed, what it did.
 func (f *fleetSync) print(r *gitsync.Report, failed error) error {
-	if f.json {
+	if command.IsData(f.format) {
 		return nil
 	}
 	if f.several && len(r.Diags) > 0 {
@@ -76,8 +76,8 @@ func (f *fleetSync) print(r *gitsync.Report, failed error) error {
 
 // end prints what is known only after the last pass.
 func (f *fleetSync) end() error {
-	if f.json {
-		if err := diag.WriteJSON(f.Stdout, f.results); err != nil {
+	if command.IsData(f.format) {
+		if err := command.WriteData(f.Stdout, f.format, f.results); err != nil {
 			return err
 		}
 	}

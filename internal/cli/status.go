@@ -25,10 +25,10 @@ func statusCommand(env Env) command.Command {
 		Usage: "print the state of the pipelines of a running agentry serve",
 		Description: `With NAME it shows what one pipeline holds, and why. The exit code is 0 if all are ready,
 1 if one is not, or something is wrong with the configuration, and 3 if the service cannot
-be reached.`,
+be reached. With -o json or -o yaml the answer is as the API has it.`,
 		Example: "agentry status",
 		Flags: append(serviceFlags(),
-			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the answer: text, or json as the API has it"},
+			command.FormatFlag(""),
 		),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			if len(args) > 1 {
@@ -40,7 +40,7 @@ be reached.`,
 }
 
 func status(ctx context.Context, env Env, flags *cli.Context, args []string) error {
-	format, err := command.Choice(flags, "format", []string{"text", "json"})
+	format, err := command.Format(flags)
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func status(ctx context.Context, env Env, flags *cli.Context, args []string) err
 	if len(args) == 1 {
 		return statusOf(env.Stdout, all.Items, args[0], format)
 	}
-	if format == "json" {
-		err = diag.WriteJSON(env.Stdout, all)
+	if command.IsData(format) {
+		err = command.WriteData(env.Stdout, format, all)
 	} else {
 		err = errors.Join(display.Statuses(env.Stdout, all.Items), display.Problems(env.Stderr, all.Problems))
 	}
@@ -75,8 +75,8 @@ func statusOf(w io.Writer, all []fleet.Status, name, format string) error {
 			continue
 		}
 		var err error
-		if format == "json" {
-			err = diag.WriteJSON(w, s)
+		if command.IsData(format) {
+			err = command.WriteData(w, format, s)
 		} else {
 			err = errors.Join(display.Statuses(w, []fleet.Status{s}), display.Details(w, s))
 		}

@@ -29,10 +29,11 @@ describes it. If it holds several pipelines, each makes a pass, and a summary en
 output. A pass that changes nothing makes no commit.
 
 Objects with errors are held: their last good versions are rendered in their places, and
-the exit code is 1. docs/holding.md says how, and docs/metrics.md what the metrics are.`,
+the exit code is 1. With -o json or -o yaml the results are one document at the end.
+docs/holding.md says how objects are held, and docs/metrics.md what the metrics are.`,
 		Example: "agentry sync -f pipeline.yaml --dry-run",
 		Flags: append(pipelineFlags(),
-			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the results: text, or json for one document at the end"},
+			command.FormatFlag(""),
 			strictFlag("push nothing and exit 1 if there is an error or a warning, as onInvalid: fail with failOn: warning"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would change, and push nothing"},
 			&cli.StringFlag{Name: "allow-deletions", Usage: "do not hold this render of the input `COMMIT` back for what it deletes"},
@@ -54,7 +55,7 @@ func pipelineFlags() []cli.Flag {
 }
 
 func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
-	format, err := command.Choice(flags, "format", []string{"text", "json"})
+	format, err := command.Format(flags)
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 	if options.DryRun && command.IsTyped(flags, env.LookupEnv, "metrics-file") {
 		return command.Usagef("leave out one of them", "--metrics-file is for passes that push, and --dry-run pushes nothing")
 	}
-	run := &fleetSync{Env: env, options: options, metrics: metrics, json: format == "json", several: len(fleet) > 1}
+	run := &fleetSync{Env: env, options: options, metrics: metrics, format: format, several: len(fleet) > 1}
 	for _, p := range fleet {
 		if ctx.Err() != nil {
 			run.add(display.Idle(p.Metadata.Name, display.NotRun))

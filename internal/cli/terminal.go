@@ -68,12 +68,22 @@ func isAttended(r io.Reader) bool {
 // printer returns the printer for a format. The text of a file, if it is not nil, is quoted for people.
 func (e Env) printer(format string, text func(source, file string) []byte) diag.Printer {
 	switch format {
-	case "json":
+	case command.JSON:
 		return diag.JSON{}
+	case command.YAML:
+		return yamlPrinter{}
 	case "github":
 		return diag.GitHub{}
 	case "sarif":
 		return diag.SARIF{}
 	}
 	return diag.Text{Color: e.colored(e.Stdout), Input: text}
+}
+
+// yamlPrinter prints diagnostics as YAML, with the keys of [diag.JSON].
+type yamlPrinter struct{}
+
+// Print implements [diag.Printer].
+func (yamlPrinter) Print(w io.Writer, list diag.List) error {
+	return command.WriteData(w, command.YAML, diag.NewJSON(list))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	cliexplain "github.com/agentry-dev/agentry/internal/cli/explain"
+	"github.com/agentry-dev/agentry/internal/cli/sides"
 )
 
 func treeCommand(env Env) command.Command {
@@ -32,7 +33,7 @@ Objects that no GrafanaAgent discovers, and those that are held or left out, are
 below the trees. docs/holding.md explains holding.`,
 		Example: "agentry tree .",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text or json"},
+			command.FormatFlag(""),
 		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return tree(ctx, env, flags, paths)
@@ -41,7 +42,7 @@ below the trees. docs/holding.md explains holding.`,
 }
 
 func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
-	format, err := command.Choice(flags, "format", []string{"text", "json"})
+	format, err := command.Format(flags)
 	if err != nil {
 		return err
 	}
@@ -88,8 +89,8 @@ func (e Env) pointToCheck(found diag.List) {
 }
 
 func (e Env) printForest(f display.Forest, format string) error {
-	if format == "json" {
-		return diag.WriteJSON(e.Stdout, f)
+	if command.IsData(format) {
+		return command.WriteData(e.Stdout, format, f)
 	}
 	return f.WriteText(e.Stdout, e.colored(e.Stdout))
 }
@@ -120,13 +121,13 @@ func (e Env) explained(ctx context.Context, flags *cli.Context, rev string, path
 		}
 		return report.Explained, inputs, nil
 	}
-	s := &side{paths: paths}
+	s := &sides.Side{Paths: paths}
 	if rev != "" {
-		if s, err = newSide(ctx, rev, paths); err != nil {
+		if s, err = sides.New(ctx, rev, paths); err != nil {
 			return nil, nil, command.Usagef("name a revision as git knows it", "--revision: %v", err)
 		}
 	}
-	on, done, err := s.files(ctx)
+	on, done, err := s.Files(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +139,7 @@ func (e Env) explained(ctx context.Context, flags *cli.Context, rev string, path
 	out := in.render(diag.Warning)
 	e.pointToCheck(out.Diags)
 	of := out.Explained()
-	of.Show = s.show
+	of.Show = s.Show
 	return &of, verdict(out.Diags, false), nil
 }
 

@@ -25,9 +25,10 @@ func triggerCommand(env Env) command.Command {
 		Args:  "[NAME]",
 		Usage: "start a pass in a running agentry serve",
 		Description: `It waits until the pass has ended and shows how the pipeline is then, as agentry status does,
-with its exit code.`,
+with its exit code. With -o json or -o yaml it prints the pipelines in a list, items.`,
 		Example: "agentry trigger quickstart",
 		Flags: append(serviceFlags(),
+			command.FormatFlag(""),
 			&cli.BoolFlag{Name: "all", Usage: "all pipelines, instead of one"},
 			&cli.BoolFlag{Name: "no-wait", Usage: "do not wait until the pass has ended"},
 			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "`TIME` to wait"},
@@ -42,6 +43,10 @@ with its exit code.`,
 }
 
 func trigger(ctx context.Context, env Env, flags *cli.Context, name string) error {
+	format, err := command.Format(flags)
+	if err != nil {
+		return err
+	}
 	a, err := newAsker(flags, addressFlag)
 	if err != nil {
 		return err
@@ -66,7 +71,12 @@ func trigger(ctx context.Context, env Env, flags *cli.Context, name string) erro
 	if err != nil {
 		return err
 	}
-	if err := display.Statuses(env.Stdout, all); err != nil {
+	if command.IsData(format) {
+		err = command.WriteData(env.Stdout, format, map[string]any{"items": all})
+	} else {
+		err = display.Statuses(env.Stdout, all)
+	}
+	if err != nil {
 		return err
 	}
 	if !allReady(all) {

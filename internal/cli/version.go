@@ -19,8 +19,18 @@ func versionCommand(env Env) command.Command {
 		Name:    "version",
 		Usage:   "print the version, commit, Go version and supported agent versions",
 		Example: "agentry version",
-		Run: func(context.Context, *cli.Context, []string) error {
-			_, err := fmt.Fprintf(env.Stdout, "agentry %s\ncommit  %s\ngo      %s %s/%s\nagent   %s\n",
+		Flags:   []cli.Flag{command.FormatFlag("")},
+		Run: func(_ context.Context, flags *cli.Context, _ []string) error {
+			format, err := command.Format(flags)
+			if err != nil {
+				return err
+			}
+			if command.IsData(format) {
+				return command.WriteData(env.Stdout, format, map[string]string{
+					"version": buildVersion(), "commit": buildCommit(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "agent": supportedAgents,
+				})
+			}
+			_, err = fmt.Fprintf(env.Stdout, "agentry %s\ncommit  %s\ngo      %s %s/%s\nagent   %s\n",
 				buildVersion(), buildCommit(), runtime.Version(), runtime.GOOS, runtime.GOARCH, supportedAgents)
 			return err
 		},

@@ -39,7 +39,7 @@ func Run(tests []Test, set *manifest.Set, out *generator.Output) ([]Result, erro
 		return nil, err
 	}
 	r := runner{set: set, by: selections(out), leftOut: leftOut(set, out), configs: configs}
-	var results []Result
+	results := []Result{} // not nil: without a case, none fails
 	for _, t := range tests {
 		for _, s := range t.Selected {
 			results = append(results, Result{Test: t.Name, Case: cmp.Or(s.Name, s.Object), File: t.File, Line: s.Line, Problems: r.selected(s)})
@@ -109,7 +109,7 @@ func (r *runner) selected(s Selected) []Problem {
 	id, _ := manifest.ParseID(s.Object)
 	switch {
 	case r.leftOut[id]:
-		return []Problem{{About: s.Object + " has an error and is not rendered; agentry check shows it"}}
+		return []Problem{{About: s.Object + " has an error and is not rendered as it is; agentry check shows it"}}
 	case r.set.Get(id) == nil:
 		return []Problem{{About: fmt.Sprintf("there is no %s%s", s.Object, r.similar(s.Object))}}
 	case id.Kind == v1alpha1.GrafanaAgentKind:

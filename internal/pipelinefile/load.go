@@ -61,7 +61,9 @@ func parseFile(file string, data []byte, apps *apps) ([]*Pipeline, diag.List) {
 		fleet, found = append(fleet, p), append(found, problems...)
 	}
 	if len(fleet) == 0 && len(found) == 0 {
-		found = append(found, invalid(file, nil, "the file holds no pipeline"))
+		d := invalid(file, nil, "the file holds no pipeline")
+		d.Hint = "agentry init writes one"
+		found = append(found, d)
 	}
 	if !found.HasErrors() {
 		found = append(found, fleetDiags(fleet, false)...)
@@ -194,6 +196,7 @@ func syntaxError(file string, err error) diag.Diagnostic {
 		d.Line, _ = strconv.Atoi(m[1])
 		d.Message = m[2]
 	}
+	d.Hint = diag.YAMLHint(d.Message)
 	return d
 }
 

@@ -31,9 +31,15 @@ type Repository struct {
 	Prefix string
 }
 
-// Open finds the repository. The error says why there is none.
+// ErrNoRepository means that the current folder is in no repository.
+var ErrNoRepository = errors.New("the folder is in no Git repository")
+
+// Open finds the repository. The error says why there is none; it is [ErrNoRepository] if it is only not there.
 func Open(ctx context.Context) (*Repository, error) {
 	prefix, err := run(ctx, "rev-parse", "--show-prefix")
+	if err != nil && strings.Contains(err.Error(), "not a git repository") {
+		err = ErrNoRepository
+	}
 	return &Repository{Prefix: prefix}, err
 }
 
@@ -50,6 +56,7 @@ func (r *Repository) Base(ctx context.Context, a, b string) (commit string, err 
 // run runs git and returns what it prints, in one line.
 func run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C") // Open reads what it says
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 func errTooDeep() *Error {
@@ -79,8 +81,8 @@ func syntaxError(err error, text string) *Error {
 		out.Line = 0
 	case strings.Contains(message, "excessive aliasing"):
 		out.Reason, out.Line = Limit, 0
-	case strings.HasPrefix(message, "found character that cannot start any token"):
-		out.Hint = "indent with spaces, not tabs, and quote values that begin with @ or `"
+	case diag.YAMLHint(message) != "":
+		out.Hint = diag.YAMLHint(message)
 	case strings.HasPrefix(message, noMapping):
 		out.Column, out.Hint = misplacedColon(text, out.Line)
 	}

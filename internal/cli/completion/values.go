@@ -11,14 +11,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/podsecurity"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/starter"
 )
 
 // Choices are the words that a flag of a command takes, or nothing. A test asks the commands whether these are all.
-func Choices(command, flag string) []string {
+func Choices(name, flag string) []string {
 	switch flag {
 	case "format":
-		return formats(command)
+		return command.Formats(name)
 	case "log-format":
 		return []string{"text", "json"}
 	case "log-level":
@@ -41,21 +42,6 @@ func Choices(command, flag string) []string {
 		return []string{string(starter.Flux), string(starter.ArgoCD), string(starter.NoDeployer)}
 	}
 	return nil
-}
-
-func formats(command string) []string {
-	all := []string{"text", "json"}
-	switch command {
-	case "check":
-		return append(all, "github", "sarif")
-	case "diff":
-		return append(all, "markdown")
-	case "explain":
-		return append(all, "yaml")
-	case "test":
-		return append(all, "junit")
-	}
-	return all
 }
 
 // values returns what may be the value of a flag. For files and folders that is nothing, and the shell completes them.

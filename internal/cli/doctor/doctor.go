@@ -45,7 +45,7 @@ check has failed. docs/doctor.md lists the checks.`,
 		Example: "agentry doctor -f pipeline.yaml",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "a pipeline `FILE`, a folder of them, or - for standard input; repeatable"},
-			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the results: text or json"},
+			command.FormatFlag(""),
 			&cli.StringFlag{Name: "cache-dir", Usage: "check the cache in `DIR` (default: agentry in the user's cache folder)"},
 			&cli.DurationFlag{Name: "timeout", Value: doctor.DefaultTimeout, Usage: "`TIME` that each request to a server may take"},
 		},
@@ -54,7 +54,7 @@ check has failed. docs/doctor.md lists the checks.`,
 }
 
 func (w World) run(ctx context.Context, flags *cli.Context, _ []string) error {
-	format, err := command.Choice(flags, "format", []string{"text", "json"})
+	format, err := command.Format(flags)
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func (w World) run(ctx context.Context, flags *cli.Context, _ []string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if format == "json" {
-		err = diag.WriteJSON(w.Stdout, results)
+	if command.IsData(format) {
+		err = command.WriteData(w.Stdout, format, results)
 	} else {
 		_, err = io.WriteString(w.Stdout, text(results))
 	}

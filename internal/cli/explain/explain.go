@@ -3,23 +3,20 @@
 package explain
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
@@ -53,7 +50,7 @@ namespaces, and KIND is all of them. PATHs are folders or files; default: this f
 docs/explain.md has examples.`,
 		Example: "agentry explain servicemonitor/team-shop/checkout .",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text, json or yaml"},
+			command.FormatFlag(""),
 			&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "only objects whose labels the `SELECTOR` matches; without KIND: of all that can be selected"},
 			&cli.StringFlag{Name: "revision", Usage: "explain the PATHs as they are in `REVISION` of the repository at hand"},
 			&cli.StringFlag{Name: "server", Usage: "ask the agentry serve at `URL`, its admin listener, about its last pass; --pipeline names the pipeline"},
@@ -71,7 +68,7 @@ type question struct {
 }
 
 func (s Sources) run(ctx context.Context, flags *cli.Context, args []string) error {
-	format, err := command.Choice(flags, "format", []string{"text", "json", "yaml"})
+	format, err := command.Format(flags)
 	if err != nil {
 		return err
 	}
@@ -104,7 +101,7 @@ func newQuestion(flags *cli.Context, args []string) (q question, err error) {
 		case isKind:
 			q.references = append(q.references, arg)
 		case isReference && rest != "" && !strings.HasPrefix(word, ".") && word != "":
-			return q, command.Usagef(explain.DidYouMeanKind(word), "%s is neither a path nor KIND/namespace/name", arg)
+			return q, command.Usagef(cmp.Or(explain.DidYouMeanKind(word), "a KIND is one of "+strings.Join(manifest.Kinds(), ", ")), "%s is neither a path nor KIND/namespace/name", arg)
 		default:
 			q.paths = append(q.paths, arg) // which is an error of its own
 		}
@@ -171,11 +168,8 @@ func (s Sources) ask(ctx context.Context, flags *cli.Context, q question, found 
 const separator = "\n---\n\n"
 
 func (s Sources) print(found explain.List, format string) error {
-	switch format {
-	case "json":
-		return diag.WriteJSON(s.Stdout, found)
-	case "yaml":
-		return writeYAML(s.Stdout, found)
+	if command.IsData(format) {
+		return command.WriteData(s.Stdout, format, found)
 	}
 	var texts []string
 	for _, e := range found.Items {
@@ -183,43 +177,4 @@ func (s Sources) print(found explain.List, format string) error {
 	}
 	_, err := io.WriteString(s.Stdout, strings.Join(texts, separator))
 	return err
-}
-
-// writeYAML writes a value as YAML. Its texts cannot control a terminal.
-func writeYAML(w io.Writer, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	var plain any
-	if err := yaml.Unmarshal(text, &plain); err != nil {
-		return err
-	}
-	out, err := yaml.Marshal(harmless(plain))
-	if err != nil {
-		return fmt.Errorf("write YAML: %w", err)
-	}
-	_, err = w.Write(out)
-	return err
-}
-
-// harmless returns a value of JSON whose texts cannot control a terminal.
-func harmless(value any) any {
-	switch v := value.(type) {
-	case string:
-		return diag.OneLine(v)
-	case []any:
-		v = slices.Clone(v)
-		for i := range v {
-			v[i] = harmless(v[i])
-		}
-		return v
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, of := range v {
-			out[diag.OneLine(name)] = harmless(of)
-		}
-		return out
-	}
-	return value
 }

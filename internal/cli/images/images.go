@@ -45,11 +45,11 @@ func Command(r command.Renders) command.Command {
 		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
 a pass of the pipeline would write now, with its patches and images.
 
-Each image is one line, so that a mirror can be filled from it. With --format json the
+Each image is one line, so that a mirror can be filled from it. With -o json or -o yaml the
 containers of each image are listed, and whether it is pinned by a digest.`,
 		Example: "agentry images .",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text or json"},
+			command.FormatFlag(""),
 		}, r.Flags),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return run(ctx, r, flags, paths)
@@ -58,7 +58,7 @@ containers of each image are listed, and whether it is pinned by a digest.`,
 }
 
 func run(ctx context.Context, r command.Renders, flags *cli.Context, paths []string) error {
-	format, err := command.Choice(flags, "format", []string{"text", "json"})
+	format, err := command.Format(flags)
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func run(ctx context.Context, r command.Renders, flags *cli.Context, paths []str
 	if err != nil {
 		return err
 	}
-	if format == "json" {
-		err = diag.WriteJSON(r.Stdout, list)
+	if command.IsData(format) {
+		err = command.WriteData(r.Stdout, format, list)
 	} else {
 		for _, i := range list {
 			fmt.Fprintln(r.Stdout, diag.OneLine(i.Image))

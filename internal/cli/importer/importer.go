@@ -47,6 +47,7 @@ With --cluster there is no FILE: the same is read from the cluster that kubectl 
 its credentials. It is only listed, and nothing in the cluster is changed.`,
 		Example: "agentry import -o inputs monitoring/agent.yaml",
 		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "format", Value: command.Text, Usage: "`FORMAT` of the comparison: text, json or yaml"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the inputs to the folder `DIR`, which is new or empty; without it they are only compared"},
 			&cli.BoolFlag{Name: "cluster", Usage: "read the cluster, and no FILE"},
 			&cli.StringFlag{Name: "kubeconfig", Usage: "kubeconfig `FILE` of the cluster (default: as for kubectl)"},
@@ -54,6 +55,10 @@ its credentials. It is only listed, and nothing in the cluster is changed.`,
 			&cli.BoolFlag{Name: "without-secrets", Usage: "read no Secrets from the cluster; what needs their values is reported"},
 		}, flags...),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
+			format, err := command.Format(flags)
+			if err != nil {
+				return err
+			}
 			from, err := s.source(flags, args)
 			if err != nil {
 				return err
@@ -66,7 +71,7 @@ its credentials. It is only listed, and nothing in the cluster is changed.`,
 			if err != nil {
 				return err
 			}
-			return s.run(ctx, from, flags.String("output"), options, parsing)
+			return s.run(ctx, from, flags.String("output"), format, options, parsing)
 		},
 	}
 }
@@ -95,6 +100,9 @@ func (s Streams) source(flags *cli.Context, args []string) (source, error) {
 		in, err := installation.Read(export)
 		if err != nil {
 			return nil, command.Usagef("write it with kubectl get -o yaml", "%s: %v", args[0], err)
+		}
+		if in.Len() == 0 {
+			return nil, command.Usagef("kubectl found nothing: check its context, and that the command has -A for all namespaces", "%s holds no object", args[0])
 		}
 		return in, nil
 	}, nil
@@ -126,7 +134,7 @@ func orWithout(o live.Options) string {
 	return ", or leave Secrets out with --without-secrets"
 }
 
-func (s Streams) run(ctx context.Context, from source, folder string, options generator.Options, parsing manifest.Options) error {
+func (s Streams) run(ctx context.Context, from source, folder, format string, options generator.Options, parsing manifest.Options) error {
 	if folder != "" {
 		if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
 			return command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)
@@ -150,7 +158,16 @@ func (s Streams) run(ctx context.Context, from source, folder string, options ge
 		return err
 	}
 	s.summary(in.Len(), folder, files)
-	if err := s.compare(in, out.Units, options.Secrets); err != nil {
+	c, err := in.Compare(out.Units)
+	if err != nil {
+		return err
+	}
+	if command.IsData(format) {
+		err = command.WriteData(s.Stdout, format, documentOf(c))
+	} else {
+		err = s.compare(c, options.Secrets)
+	}
+	if err != nil {
 		return err
 	}
 	if out.Diags.HasErrors() {
@@ -167,6 +184,9 @@ func (s Streams) read(file string) ([]byte, error) {
 			return nil, err
 		}
 		defer opened.Close() // nothing was written
+		if info, err := opened.Stat(); err == nil && info.IsDir() {
+			return nil, command.Usagef("name the file that kubectl get -o yaml wrote; agentry check reads folders", "%s is a folder", file)
+		}
 		from = opened
 	}
 	text, err := io.ReadAll(io.LimitReader(from, installation.MaxBytes+1))
@@ -218,12 +238,30 @@ func (s Streams) summary(objects int, folder string, files []installation.File) 
 	}
 }
 
-// compare prints what happens to the live workloads.
-func (s Streams) compare(in *installation.Installation, units []*generator.Unit, policy secretref.Policy) error {
-	c, err := in.Compare(units)
-	if err != nil {
-		return err
+// document is a comparison for programs.
+type document struct {
+	// Live counts the live workloads that are rendered too.
+	Live int `json:"live"`
+	// Difference has the keys of agentry diff --format json.
+	Difference *difference.Difference `json:"difference"`
+	// Absent are rendered workloads that are not live, and LeftOver live ones that are not rendered.
+	Absent   []string `json:"absent"`
+	LeftOver []string `json:"leftOver"`
+}
+
+func documentOf(c *installation.Comparison) document {
+	names := func(ids []manifest.ID) []string {
+		out := []string{}
+		for _, id := range ids {
+			out = append(out, id.String())
+		}
+		return out
 	}
+	return document{c.Live, c.Difference, names(c.Absent), names(c.LeftOver)}
+}
+
+// compare prints what happens to the live workloads.
+func (s Streams) compare(c *installation.Comparison, policy secretref.Policy) error {
 	if c.Live == 0 {
 		_, err := fmt.Fprintln(s.Stdout, "no live workload is in the export, so nothing is compared")
 		return err
@@ -258,6 +296,6 @@ func (s Streams) compare(in *installation.Installation, units []*generator.Unit,
 	if len(restart) > 0 && policy != secretref.Plaintext {
 		b.WriteString("\nWith --secrets plaintext the pods mount what the operator let them mount. docs/migration.md says what that means.\n")
 	}
-	_, err = io.WriteString(s.Stdout, b.String())
+	_, err := io.WriteString(s.Stdout, b.String())
 	return err
 }

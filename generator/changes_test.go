@@ -102,7 +102,11 @@ func TestChangesAreKustomizes(t *testing.T) {
 			continue // kustomize is no judge of what Kubernetes refuses, and stops where nothing matches
 		}
 		compared++
-		if diff := cmp.Diff(kustomized(t, plain, fields), objects(t, changed)); diff != "" {
+		want, err := kustomized(t, plain, fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, objects(t, changed)); diff != "" {
 			t.Errorf("%s (-kustomize +agentry):\n%s", name, diff)
 		}
 		if diff := cmp.Diff(objects(t, plain), objects(t, changed)); diff == "" {
@@ -115,7 +119,7 @@ func TestChangesAreKustomizes(t *testing.T) {
 }
 
 // kustomized returns the objects of an output as kustomize changes them.
-func kustomized(t *testing.T, out *generator.Output, fields []byte) map[string]any {
+func kustomized(t *testing.T, out *generator.Output, fields []byte) (map[string]any, error) {
 	t.Helper()
 	files := filesys.MakeFsInMemory()
 	kustomization := []byte("resources:\n")
@@ -136,7 +140,7 @@ func kustomized(t *testing.T, out *generator.Output, fields []byte) map[string]a
 	}
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, "/")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	all := map[string]any{}
 	for _, r := range built.Resources() {
@@ -146,7 +150,7 @@ func kustomized(t *testing.T, out *generator.Output, fields []byte) map[string]a
 		}
 		all[r.GetKind()+"/"+r.GetNamespace()+"/"+r.GetName()] = decoded(t, text)
 	}
-	return all
+	return all, nil
 }
 
 // objects returns the objects of an output.

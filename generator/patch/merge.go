@@ -126,7 +126,9 @@ func (m *merge) add(p part, text string) *FieldError {
 	if err != nil {
 		return &FieldError{".patch", "is neither a strategic merge patch nor a JSON patch", mergeHint}
 	}
-	p.plugin.Target = &types.Selector{} // it is given what matches, and nothing else
+	if m.target != nil {
+		p.plugin.Target = &types.Selector{} // it is given what matches, and nothing else
+	}
 	m.parts = append(m.parts, p)
 	return nil
 }
@@ -175,7 +177,7 @@ func (m *merge) apply(object resmap.ResMap) (matches bool, err error) {
 		if err := p.plugin.Transform(object); err != nil {
 			return true, fmt.Errorf("cannot be applied: %w", err)
 		}
-		if object.Size() == 0 {
+		if isGone(object) {
 			break
 		}
 	}

@@ -52,10 +52,13 @@ func read(text []byte) (resmap.ResMap, error) {
 	return list, list.Append(r)
 }
 
+// isGone reports whether a patch removed the object of a list.
+func isGone(list resmap.ResMap) bool { return list.Size() != 1 || list.Resources()[0].IsNilOrEmpty() }
+
 // write returns the manifest of a changed object, as package workload writes manifests.
 func write(id manifest.ID, list resmap.ResMap) ([]byte, error) {
 	list.RemoveBuildAnnotations()
-	if list.Size() != 1 {
+	if isGone(list) {
 		return nil, errors.New("removes the object: what is rendered follows from the GrafanaAgent")
 	}
 	data, err := list.Resources()[0].MarshalJSON()

@@ -56,7 +56,11 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 				}
 				p.OnlySecrets = f.Masked != "" && f.Masked == listed.Masked
 			}
-			out = append(out, u.redact(p))
+			p = u.redact(p)
+			if u.renewed[f.Path] {
+				p.IsEncrypted, p.OnlySecrets = false, false
+			}
+			out = append(out, p)
 		}
 	}
 	for _, f := range u.folder.Inventory.Files {

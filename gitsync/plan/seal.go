@@ -18,22 +18,21 @@ type Sealing struct {
 	Redact bool
 	// Known returns another sealed version of a file that may be kept, by its path from the root of the branch; nil if
 	// there is none.
-	// is none.
 	Known func(name string) ([]byte, error)
 }
 
 // Seal encrypts the Secrets of the units that are written. A file on the branch stays if it holds the same Secret. The
 // rendered units do not change: the files of the plan are copies.
-// that was rendered changes: the files of the plan are copies.
 func (p *Plan) Seal(ctx context.Context, with Sealing) error {
 	var secrets []seal.Secret
 	var files []*generator.File
+	var units []*Unit
 	for i := range p.Units {
 		u := &p.Units[i]
 		if u.rendered == nil || u.action != write {
 			continue
 		}
-		u.sealed = withoutReviews(u.rendered.Files)
+		u.sealed, u.renewed = withoutReviews(u.rendered.Files), map[string]bool{}
 		for j := range u.sealed {
 			f := &u.sealed[j]
 			if f.Masked != "" {
@@ -46,7 +45,8 @@ func (p *Plan) Seal(ctx context.Context, with Sealing) error {
 			if err != nil {
 				return err
 			}
-			secrets, files = append(secrets, seal.Secret{ID: f.Object, To: to, Clear: f.Data, Known: p.known(u, f.Path, with.Known)}), append(files, f)
+			secrets = append(secrets, seal.Secret{ID: f.Object, To: to, Clear: f.Data, Known: p.known(u, f.Path, with.Known)})
+			files, units = append(files, f), append(units, u)
 		}
 	}
 	p.otherKeys = 0
@@ -56,6 +56,7 @@ func (p *Plan) Seal(ctx context.Context, with Sealing) error {
 	}
 	for i, s := range sealed {
 		files[i].Data = s.Data
+		units[i].renewed[files[i].Path] = s.State == seal.Renewed
 		if s.OtherKey {
 			p.otherKeys++
 		}

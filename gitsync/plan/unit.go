@@ -48,6 +48,7 @@ type Unit struct {
 	action   action
 	rendered *generator.Unit  // nil if the inputs have none
 	sealed   []generator.File // its files after [Plan.Seal]; nil before
+	renewed  map[string]bool  // files that are encrypted for other recipients, with the same values
 	folder   *branch.Unit
 }
 

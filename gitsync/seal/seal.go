@@ -44,8 +44,8 @@ type State int
 const (
 	Fresh     State = iota // it is encrypted, because it is new or another one
 	Kept                   // a known file fits
-	Renewed                // a known file has the same plaintext for other recipients, and it is encrypted again
-	Unwritten              // it would be encrypted
+	Renewed                // the best known file has the same plaintext for other recipients, and it is encrypted again
+	Unwritten              // it would be encrypted, because it is new or another one
 )
 
 // Sealed is a Secret as it is written.
@@ -74,7 +74,10 @@ func (s *Sealer) Seal(ctx context.Context, secrets []Secret, dry bool) ([]Sealed
 			continue
 		}
 		if dry {
-			out[i].Data, out[i].State = Redact(secret.Clear), Unwritten
+			out[i].Data = Redact(secret.Clear)
+			if out[i].State == Fresh {
+				out[i].State = Unwritten
+			}
 			continue
 		}
 		to := digestOf(secret.To)
@@ -110,7 +113,9 @@ func (s *Sealer) find(secret Secret, known [][]byte) (out Sealed) {
 		if c.recipients == digestOf(secret.To) {
 			return Sealed{Data: file, State: Kept}
 		}
-		out.State = Renewed
+		if i == 0 {
+			out.State = Renewed
+		}
 	}
 	return out
 }

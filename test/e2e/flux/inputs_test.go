@@ -84,10 +84,7 @@ func (w *world) fleet() *harness.Process {
 	w.MustApply(w.t, harness.Decode(w.t, []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: git-read, namespace: "+fluxSystem+"}\n"+
 		"stringData: {username: flux, password: "+gitops.Password("flux")+"}\n")), "Secret")
 	newSources(w.t)
-	w.t.Setenv("KUBECONFIG", cluster.AdminKubeconfig(w.t))
-	w.t.Setenv("RUNTIME_NAMESPACE", fluxSystem)
-	controller := cluster.Launch(w.t, "kustomize-controller", harness.KustomizeController(), "--watch-all-namespaces", "--health-addr=127.0.0.1:9443",
-		"--metrics-addr=127.0.0.1:9444", "--requeue-dependency=1s")
+	controller := w.launch()
 	text, err := os.ReadFile(filepath.Join(w.user.Dir, "clusters/prod/flux-system/gotk-sync.yaml"))
 	if err != nil {
 		w.t.Fatal(err)
@@ -99,8 +96,7 @@ func (w *world) fleet() *harness.Process {
 	}
 	for _, name := range fleetNames() {
 		harness.Eventually(w.t, "Flux applies "+name, func() error {
-			k, err := w.live(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
-				"metadata": map[string]any{"name": name, "namespace": fluxSystem}}})
+			k, err := w.live(kustomizationIn(fluxSystem, name))
 			if err != nil {
 				return err
 			}

@@ -14,9 +14,7 @@ import (
 
 // kustomization is Flux's view of the output branch.
 func (w *world) kustomization() (*unstructured.Unstructured, error) {
-	return w.live(&unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": map[string]any{"name": rendered, "namespace": fluxSystem},
-	}})
+	return w.live(w.output)
 }
 
 // live is an object as the API server has it.
@@ -38,7 +36,7 @@ func (w *world) inCluster() gitops.Objects {
 	}
 	entries, _, _ := unstructured.NestedSlice(k.Object, "status", "inventory", "entries")
 	out := gitops.Objects{}
-	for name, o := range w.forge.Manifests(w.t, branch) {
+	for name, o := range w.forge.Manifests(w.t, w.branch) {
 		if out[name], err = w.live(o); err != nil {
 			w.t.Fatal(err)
 		}
@@ -58,7 +56,7 @@ func (w *world) applied(commit string) {
 			return err
 		}
 		revision, _, _ := unstructured.NestedString(k.Object, "status", "lastAppliedRevision")
-		if !isReady(k) || revision != branch+"@sha1:"+commit {
+		if !isReady(k) || !strings.HasSuffix(revision, "@sha1:"+commit) {
 			return fmt.Errorf("it has applied %q, and is %s", revision, conditions(k))
 		}
 		return nil

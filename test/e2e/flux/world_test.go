@@ -31,15 +31,18 @@ type world struct {
 	forge  *gitops.Forge
 	user   *gitops.User
 	events *events
-	etc    string // the credentials; where commands of the page run
-	hook   string // the Receiver's address
-	told   string // where agentry is told of pushes
+	branch string                     // of the output
+	output *unstructured.Unstructured // the name of its Kustomization
+	etc    string                     // the credentials; where commands of the page run
+	hook   string                     // the Receiver's address
+	told   string                     // where agentry is told of pushes
 }
 
 // newWorld is what is there before agentry starts: Flux, set up as the page says, and a repository.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, page: gitops.NewPage(t, "flux.md"), forge: gitops.NewForge(t), events: newEvents(t), etc: t.TempDir()}
+	w := &world{t: t, page: gitops.NewPage(t, "flux.md"), forge: gitops.NewForge(t), events: newEvents(t), etc: t.TempDir(),
+		branch: branch, output: kustomizationIn(fluxSystem, rendered)}
 	w.begin()
 	w.Applier = cluster.NewApplier(t)
 	w.install()

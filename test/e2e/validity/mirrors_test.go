@@ -29,7 +29,7 @@ func mirrors(t *testing.T) (out []*unstructured.Unstructured) {
 
 // TestMirrorsAreExternalSecrets: an API server that has the definitions of the External Secrets Operator takes every ExternalSecret
 // and SecretStore that is rendered, strictly, and refuses what is wrong with them. What the controller makes of them is not tried:
-// see [harness.ExternalSecrets].
+// see [harness.ExternalSecrets]. Nor are reflectors tried: the module proxy does not have kubernetes-replicator, and Reflector is no Go program.
 func TestMirrorsAreExternalSecrets(t *testing.T) {
 	applier := cluster.NewApplier(t)
 	crds, err := harness.ExternalSecretsCRDs()

@@ -20,6 +20,9 @@ func (s *Spec) RenderCommand(source int) string {
 	if s.RuntimeVersion != "" {
 		args = append(args, "--runtime-version", s.RuntimeVersion)
 	}
+	if s.Sharding == ShardingClustering {
+		args = append(args, "--sharding", string(s.Sharding))
+	}
 	if s.Secrets.RestartOnChange {
 		args = append(args, "--secrets-restart-on-change")
 	}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/podspec"
@@ -34,7 +35,7 @@ type pods struct {
 func (a grafanaAgent) metricsPods(c config) pods {
 	p := pods{kind: secretref.Metrics, label: "metrics", config: c, shards: build.Shards(a.spec)}
 	if a.runtime().Clusters {
-		p.shards, p.cluster = 1, a.clusterName()
+		p.shards, p.cluster = 1, clusterName(a.Name)
 	}
 	return p
 }
@@ -75,7 +76,7 @@ func (a grafanaAgent) statefulSet(p pods) (*appsv1.StatefulSet, []diag.Finding) 
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: a.workloadMeta(p.name, p.label, template.Labels),
 		Spec: appsv1.StatefulSetSpec{
-			Replicas:             a.replicas(),
+			Replicas:             replicas(a.spec, a.runtime().Clusters),
 			ServiceName:          a.Name + "-operated",
 			PodManagementPolicy:  appsv1.ParallelPodManagement,
 			UpdateStrategy:       appsv1.StatefulSetUpdateStrategy{Type: appsv1.RollingUpdateStatefulSetStrategyType},
@@ -88,13 +89,13 @@ func (a grafanaAgent) statefulSet(p pods) (*appsv1.StatefulSet, []diag.Finding) 
 
 // replicas returns the number of pods of a StatefulSet. It is 1 if none are set, and 0 for negative numbers. The only set of a
 // cluster has those of all shards.
-func (a grafanaAgent) replicas() *int32 {
+func replicas(spec *v1alpha1.GrafanaAgentSpec, clusters bool) *int32 {
 	n := int64(1)
-	if set := a.spec.Metrics.Replicas; set != nil {
+	if set := spec.Metrics.Replicas; set != nil {
 		n = int64(max(*set, 0))
 	}
-	if a.runtime().Clusters {
-		n *= int64(build.Shards(a.spec))
+	if clusters {
+		n *= int64(build.Shards(spec))
 	}
 	pods := int32(min(n, math.MaxInt32))
 	return &pods

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	alloycheck "github.com/agentry-dev/agentry/test/prometheus/alloy"
 )
 
@@ -31,7 +32,7 @@ func TestClusteringScrapesWhatShardsScrape(t *testing.T) {
 	}
 	var counted equalCounts
 	eachAlloyFixture(t, func(t *testing.T, w alloyFixture) {
-		if !strings.Contains(w.text, "shards:") {
+		if !strings.Contains(w.text, "shards:") || w.policy != secretref.Reference {
 			return
 		}
 		sharded, shardedErrors := w.render(t, alloy.Runtime())

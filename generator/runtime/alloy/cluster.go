@@ -41,8 +41,7 @@ func replicas(spec *v1alpha1.GrafanaAgentSpec) []diag.Finding {
 	}
 	return []diag.Finding{{
 		Severity: diag.Warning, Code: diag.RuntimeDiffers, Path: "spec.metrics.replicas",
-		Message: fmt.Sprintf("with Alloy's clustering, all replicas of all shards share the targets: each is scraped by one pod, not by %d. If a pod stops, the others scrape its targets", *set),
-		Hint:    fmt.Sprintf("write replicas: 1 and %d times as many shards, which gives the same pods; or sharding: rules in the pipeline, for pairs", *set),
+		Message: fmt.Sprintf("with Alloy's clustering, all replicas of all shards share the targets: each is scraped by one pod, not by %d. Multiply the shards instead, or write sharding: rules in the pipeline", *set),
 	}}
 }
 
@@ -72,8 +71,7 @@ func (f *findings) clustered(c *model.Config, m *model.Metrics) {
 // ownShards refuses a job that shards its targets itself: all pods have the same number.
 func (f *findings) ownShards(job *model.ScrapeConfig) {
 	if slices.ContainsFunc(job.Relabel, func(r *model.Relabel) bool { return ofOneShard.MatchString(r.Regex.Value) }) {
-		one := job.Origin.Find(diag.Error, diag.NotInRuntime, ".relabelings", "a rule compares SHARD, which is 0 in all pods with Alloy's clustering: nobody would scrape the targets of other shards")
-		one.Hint = "leave out the rules that shard: each target is scraped by one pod"
-		f.add(one)
+		f.add(job.Origin.Find(diag.Error, diag.NotInRuntime, ".relabelings",
+			"a rule compares SHARD, which is 0 in all pods with Alloy's clustering: leave out the rules that shard, each target is scraped by one pod"))
 	}
 }

@@ -321,7 +321,7 @@ func union[T comparable](list, more []T) []T {
 func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) *build.Result {
 	config := build.Build(h, set, build.Options{
 		Compatibility: r.opts.Compatibility, Secrets: r.opts.policies(), SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
-		SubstitutesSecrets: r.opts.Runtime.SubstitutesSecrets,
+		SubstitutesSecrets: r.opts.Runtime.SubstitutesSecrets, Clusters: r.opts.Runtime.Clusters,
 	})
 	config.Check(r.opts.Runtime.Check)
 	return config

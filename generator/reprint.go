@@ -1,9 +1,11 @@
 package generator
 
 import (
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/explain"
@@ -32,7 +34,7 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 	objects, _, _ := r.workloads(u.Hierarchy, config)
 	for _, o := range objects {
 		if o.ID.Kind == "StatefulSet" {
-			out.ShardMemory = append(out.ShardMemory, memoryOf(o.YAML, r.opts.Runtime.Container))
+			out.ShardMemory = append(out.ShardMemory, r.shardMemory(o.YAML)...)
 		}
 		text, path := o.YAML, objectFile(o.ID)
 		if o.Review != nil {
@@ -46,13 +48,22 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 	return out
 }
 
-// memoryOf returns how much memory a container of a StatefulSet may use: its limit, or else what it requests.
-func memoryOf(text []byte, container string) int64 {
+// shardMemory returns the memory of the shards of a StatefulSet: it is one of them, but with pods that share their targets each pod is.
+func (r renderer) shardMemory(text []byte) []int64 {
 	var set appsv1.StatefulSet
 	if yaml.Unmarshal(text, &set) != nil { // it was checked when it was rendered
-		return 0
+		return []int64{0}
 	}
-	for _, c := range set.Spec.Template.Spec.Containers {
+	shards := 1
+	if pods := set.Spec.Replicas; r.opts.Runtime.Clusters && pods != nil {
+		shards = int(*pods)
+	}
+	return slices.Repeat([]int64{memoryOf(&set.Spec.Template.Spec, r.opts.Runtime.Container)}, shards)
+}
+
+// memoryOf returns how much memory a container of a pod may use: its limit, or else what it requests.
+func memoryOf(pod *corev1.PodSpec, container string) int64 {
+	for _, c := range pod.Containers {
 		if c.Name != container {
 			continue
 		}

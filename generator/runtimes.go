@@ -20,14 +20,31 @@ func Runtime(name string) runtime.Runtime {
 // RuntimeAt returns a version of the runtime of a name. Without a version it is [Runtime]. The version of the agent is a field
 // of the GrafanaAgent.
 func RuntimeAt(name, version string) (runtime.Runtime, error) {
-	if version == "" {
-		return Runtime(name), nil
+	v, err := alloyVersion(name, version)
+	if err != nil || name != alloy.Runtime().Name {
+		return Runtime(name), err
 	}
-	if name != alloy.Runtime().Name {
-		return runtime.Runtime{}, fmt.Errorf("the version of the runtime %s is spec.version of the GrafanaAgent", name)
+	return alloy.At(v), nil
+}
+
+// Clustered is [RuntimeAt] with pods that share their targets by clustering, which only Alloy has.
+func Clustered(name, version string) (runtime.Runtime, error) {
+	v, err := alloyVersion(name, version)
+	if err == nil && name != alloy.Runtime().Name {
+		err = fmt.Errorf("the runtime %s has no clustering", name)
 	}
-	v, err := catalogue.ParseVersion(version)
-	return alloy.At(v), err
+	return alloy.Clustered(v), err
+}
+
+// alloyVersion returns a version of Alloy, which no other runtime has.
+func alloyVersion(name, version string) (catalogue.Version, error) {
+	switch {
+	case version == "":
+		return catalogue.Default(), nil
+	case name != alloy.Runtime().Name:
+		return catalogue.Version{}, fmt.Errorf("the version of the runtime %s is spec.version of the GrafanaAgent", name)
+	}
+	return catalogue.ParseVersion(version)
 }
 
 // Runtimes returns the programs that pods can run. The first is the default.

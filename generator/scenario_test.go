@@ -138,6 +138,11 @@ func scenarioOptions(t *testing.T, comment string) generator.Options {
 			if opts.Runtime, err = generator.RuntimeAt(opts.Runtime.Name, value); err != nil {
 				t.Fatal(err)
 			}
+		case "sharding":
+			var err error
+			if opts.Runtime, err = generator.Clustered(opts.Runtime.Name, ""); err != nil || value != "clustering" {
+				t.Fatal(value, err)
+			}
 		case "secrets":
 			opts.Secrets = secretref.Policy(value)
 		case "mirror": // settings as JSON

@@ -37,7 +37,11 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 	}
 	out.Changes = changes
 	var err error
-	if out.Runtime, err = generator.RuntimeAt(string(s.Runtime), s.RuntimeVersion); err != nil {
+	program := generator.RuntimeAt
+	if s.Sharding == pipeline.ShardingClustering {
+		program = generator.Clustered
+	}
+	if out.Runtime, err = program(string(s.Runtime), s.RuntimeVersion); err != nil {
 		return out, fmt.Errorf("runtimeVersion: %w", err)
 	}
 	if text := s.Operator.AgentSelector; text != "" {

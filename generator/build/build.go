@@ -27,6 +27,8 @@ type Options struct {
 	Integrations *integration.Catalogue
 	// SubstitutesSecrets is the same field of the runtime.
 	SubstitutesSecrets bool
+	// Clusters is the same field of the runtime.
+	Clusters bool
 	// Left are the objects of the hierarchy that are left out.
 	Left map[manifest.ID]bool
 }

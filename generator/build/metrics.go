@@ -20,6 +20,7 @@ func (b *builder) metricsSettings(apiServer model.KubernetesSD) scrape.Settings 
 	spec := &b.spec.Metrics
 	return scrape.Settings{
 		Shards:                   Shards(b.spec),
+		Clustered:                b.options.Clusters,
 		OverrideHonorLabels:      spec.OverrideHonorLabels,
 		OverrideHonorTimestamps:  spec.OverrideHonorTimestamps,
 		IgnoreNamespaceSelectors: spec.IgnoreNamespaceSelectors,
@@ -45,7 +46,7 @@ func (b *builder) discovery() model.HTTPSD {
 
 // prometheus returns what the GrafanaAgent has of the Prometheus object.
 func (b *builder) prometheus() prometheus {
-	return prometheus{b.report, b.hierarchy.Agent, b.spec, b.current}
+	return prometheus{b.report, b.hierarchy.Agent, b.spec, b.current, b.options.Clusters}
 }
 
 // jobBuilders returns the builder of the jobs of metrics pods, and the one for monitors among them.
@@ -89,7 +90,7 @@ func (b *builder) metricsBlock(monitors bool) *model.Metrics {
 	return metrics
 }
 
-// Shards returns the number of StatefulSets (spec.metrics.shards): at least 1.
+// Shards returns spec.metrics.shards: at least 1.
 func Shards(spec *v1alpha1.GrafanaAgentSpec) int {
 	if n := spec.Metrics.Shards; n != nil && *n > 1 {
 		return int(*n)

@@ -36,6 +36,8 @@ type prometheus struct {
 	agent   *manifest.Object
 	spec    *v1alpha1.GrafanaAgentSpec
 	current bool
+	// clustered means that pods share targets among themselves.
+	clustered bool
 }
 
 // settings returns those of jobs.
@@ -135,6 +137,10 @@ func (p prometheus) checkZones() {
 		p.report.error(agent, diag.InvalidSetting, path, "is for the mode Topology only: write mode: Topology")
 	}
 	zones, shards := p.zones(), Shards(p.spec)
+	if p.clustered && zones != nil {
+		p.report.error(agent, diag.NotInRuntime, "spec.metrics.shardingStrategy", "with clustering, any pod may scrape a target, whatever its zone: write sharding: rules in the pipeline, or leave the zones out")
+		return
+	}
 	if len(zones) > shards {
 		p.report.error(agent, diag.InvalidSetting, path+".values", "%d zones need at least as many shards, and spec.metrics.shards is %d: nobody would scrape the others", len(zones), shards)
 	}
@@ -155,7 +161,7 @@ func (p prometheus) checkZones() {
 // shard adds the rules of sharding to a hand-written job, unless it shards itself.
 func (p prometheus) shard(raw *model.Raw) {
 	shards := Shards(p.spec)
-	if !p.current || shards == 1 {
+	if !p.current || shards == 1 || p.clustered {
 		return
 	}
 	rules := raw.Child("relabel_configs")

@@ -312,7 +312,15 @@ func TestShardsHaveTheMemoryOfTheirPods(t *testing.T) {
 		if len(wrong) > 0 {
 			t.Fatal(wrong)
 		}
-		for _, r := range generator.Runtimes() {
+		clustered, err := generator.Clustered("alloy", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs := generator.Runtimes()
+		if want != "2 shards with 0.5 GiB of memory" { // the pods of a cluster are alike: there is no set for the patch
+			programs = append(programs, clustered)
+		}
+		for _, r := range programs {
 			x := explainer(t, generator.Options{Compatibility: manifest.Current, Runtime: r, Changes: changes}, text, monitor)
 			e, found := x.Explain(manifest.ID{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"})
 			if !found || !strings.Contains(e.Text(), want) {

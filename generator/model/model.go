@@ -51,6 +51,8 @@ type Metrics struct {
 	Separate     bool // instances share nothing, even if their settings are equal
 	Global       Global
 	Configs      []Instance
+	// Clustered means that the pods share the targets of all jobs among themselves.
+	Clustered bool
 	// Integrations are what IntegrationMonitors select from. Nil if there is no IntegrationMonitor.
 	Integrations *PodIntegrations
 }

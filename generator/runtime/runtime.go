@@ -49,6 +49,10 @@ type Runtime struct {
 	// by the program.
 	SubstitutesSecrets bool
 
+	// Clusters means that the metrics pods of a GrafanaAgent share its targets among themselves, and not by rules. They find each
+	// other by a Service.
+	Clusters bool
+
 	// ListsIntegrations means that the program tells the sd-aggregator which integrations it runs.
 	ListsIntegrations bool
 
@@ -124,6 +128,8 @@ type Pod struct {
 	// Zone is the zone of the shard, or empty, and ShardInZone its number among the shards of the zone.
 	Zone        string
 	ShardInZone int
+	// Cluster is the name of the Service by which the pods find each other, or empty if they do not.
+	Cluster string
 	// IsFolder means that the configuration is the folder that [FolderVolume] mounts.
 	IsFolder bool
 	// PortName is the name of the port where the program listens.

@@ -1,12 +1,14 @@
 package workload
 
 import (
+	"math"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/podspec"
@@ -24,13 +26,18 @@ type pods struct {
 	mounted  mounted // the volumes and mounts that only these pods have
 	shard    int
 	shards   int
+	cluster  string // the Service by which they find each other, or ""
 	zone     string // the zone of the shard, or ""
 	inZone   int    // its number among the shards of the zone
 }
 
-// metricsPods describes the pods of all shards; the caller sets the shard.
+// metricsPods describes the pods of all shards; the caller sets the shard. Pods that share their targets are all of one set.
 func (a grafanaAgent) metricsPods(c config) pods {
-	return pods{kind: secretref.Metrics, label: "metrics", config: c, shards: build.Shards(a.spec)}
+	p := pods{kind: secretref.Metrics, label: "metrics", config: c, shards: build.Shards(a.spec)}
+	if a.runtime().Clusters {
+		p.shards, p.cluster = 1, clusterName(a.Name)
+	}
+	return p
 }
 
 // logsPods describes the pods that read the logs of their node. They store their positions on the node in a
@@ -69,7 +76,7 @@ func (a grafanaAgent) statefulSet(p pods) (*appsv1.StatefulSet, []diag.Finding) 
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: a.workloadMeta(p.name, p.label, template.Labels),
 		Spec: appsv1.StatefulSetSpec{
-			Replicas:             replicas(a.spec.Metrics.Replicas),
+			Replicas:             replicas(a.spec, a.runtime().Clusters),
 			ServiceName:          a.Name + "-operated",
 			PodManagementPolicy:  appsv1.ParallelPodManagement,
 			UpdateStrategy:       appsv1.StatefulSetUpdateStrategy{Type: appsv1.RollingUpdateStatefulSetStrategyType},
@@ -80,13 +87,18 @@ func (a grafanaAgent) statefulSet(p pods) (*appsv1.StatefulSet, []diag.Finding) 
 	}, findings
 }
 
-// replicas returns 1 if none are set, and 0 for negative numbers.
-func replicas(set *int32) *int32 {
-	n := int32(1)
-	if set != nil {
-		n = max(*set, 0)
+// replicas returns the number of pods of a StatefulSet. It is 1 if none are set, and 0 for negative numbers. The only set of a
+// cluster has those of all shards.
+func replicas(spec *v1alpha1.GrafanaAgentSpec, clusters bool) *int32 {
+	n := int64(1)
+	if set := spec.Metrics.Replicas; set != nil {
+		n = int64(max(*set, 0))
 	}
-	return &n
+	if clusters {
+		n *= int64(build.Shards(spec))
+	}
+	pods := int32(min(n, math.MaxInt32))
+	return &pods
 }
 
 func (a grafanaAgent) daemonSet(p pods) (*appsv1.DaemonSet, []diag.Finding) {
@@ -120,6 +132,7 @@ func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) 
 	in := a.volumes(p)
 	generated := a.runtime().Containers(runtime.Pod{
 		Namespace: a.Namespace, Agent: a.Name, Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards, Zone: p.zone, ShardInZone: p.inZone,
+		Cluster:  p.cluster,
 		IsFolder: len(p.config.others) > 0, PortName: a.portName(), SecretEnv: a.secrets.Env(p.kind), Mounts: in.mounts,
 	})
 	containers, findings := mergeContainers(generated, a.spec.Containers)

@@ -83,6 +83,9 @@ func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Obj
 	if config.Metrics != nil {
 		pods := a.metricsPods(out.config(a.Name+"-config", a.Name, config.Metrics))
 		out.addChecked(a.operatedService(), nil)
+		if a.runtime().Clusters {
+			out.addChecked(a.clusterService(), nil)
+		}
 		for shard := range pods.shards {
 			pods.shard = shard
 			if zones := config.Zones; len(zones) > 0 {

@@ -14,12 +14,7 @@ func (s *Spec) RenderCommand(source int) string {
 		return "agentry render -f PIPELINE -o OUT"
 	}
 	args := []string{"agentry render", "--compatibility", string(s.Mode()), "--secrets", string(s.Secrets.Policy)}
-	if s.Runtime != RuntimeAgent {
-		args = append(args, "--runtime", string(s.Runtime))
-	}
-	if s.RuntimeVersion != "" {
-		args = append(args, "--runtime-version", s.RuntimeVersion)
-	}
+	args = append(args, s.programArgs()...)
 	if s.Secrets.RestartOnChange {
 		args = append(args, "--secrets-restart-on-change")
 	}
@@ -66,6 +61,20 @@ func (s *Spec) RenderCommand(source int) string {
 		args = append(args, quote(path))
 	}
 	return strings.Join(args, " ")
+}
+
+// programArgs returns the flags that say what pods run.
+func (s *Spec) programArgs() (args []string) {
+	if s.Runtime != RuntimeAgent {
+		args = append(args, "--runtime", string(s.Runtime))
+	}
+	if s.RuntimeVersion != "" {
+		args = append(args, "--runtime-version", s.RuntimeVersion)
+	}
+	if s.Sharding == ShardingClustering {
+		args = append(args, "--sharding", string(s.Sharding))
+	}
+	return args
 }
 
 // NotInRenderCommand returns the fields that are set and change the manifests, but have no flag.

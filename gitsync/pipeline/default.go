@@ -36,6 +36,7 @@ func (p *Pipeline) Default() {
 	s := &p.Spec
 	setDuration(&s.Interval, DefaultInterval)
 	setDefault(&s.Runtime, RuntimeAgent)
+	setDefault(&s.Sharding, ShardingRules)
 	setDefault(&s.OnInvalid, OnInvalidHold)
 	setDefault(&s.FailOn, FailOnError)
 	setDefault(&s.UnknownFields, UnknownFieldsError)

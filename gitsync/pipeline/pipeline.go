@@ -61,6 +61,9 @@ type Spec struct {
 	// RuntimeVersion is the version of Alloy, from v1.8 on: what it does not have is an error, and `grafana/alloy` has this tag.
 	// Only with `runtime: alloy`. Default: v1.18.1.
 	RuntimeVersion string `json:"runtimeVersion,omitempty"`
+	// Sharding says how the pods of a GrafanaAgent share its targets: `rules` gives each shard its own by relabeling rules, as the operator
+	// does, `clustering` lets the pods agree among themselves, with `runtime: alloy` only. Default: rules.
+	Sharding Sharding `json:"sharding,omitempty"`
 	// OnInvalid says what an error in the input does: `hold` renders the last good version of the objects with
 	// errors, `fail` makes no commit. Default: hold.
 	OnInvalid OnInvalid `json:"onInvalid,omitempty"`
@@ -145,6 +148,16 @@ const (
 	RuntimeAgent Runtime = "agent"
 	// RuntimeAlloy is Grafana Alloy.
 	RuntimeAlloy Runtime = "alloy"
+)
+
+// Sharding says how pods share their targets.
+type Sharding string
+
+const (
+	// ShardingRules gives each shard its targets by relabeling rules.
+	ShardingRules Sharding = "rules"
+	// ShardingClustering lets the pods agree among themselves, by Alloy's clustering.
+	ShardingClustering Sharding = "clustering"
 )
 
 // OnInvalid says what an error in the input does.

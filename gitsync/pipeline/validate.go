@@ -122,6 +122,8 @@ func validateSpec(s *Spec) findings {
 	oneOf(&f, "spec.compatibility", s.Mode(), []Compatibility{CompatibilityOperator, CompatibilityCurrent})
 	oneOf(&f, "spec.runtime", s.Runtime, []Runtime{RuntimeAgent, RuntimeAlloy})
 	f.add(validateRuntimeVersion(s))
+	oneOf(&f, "spec.sharding", s.Sharding, []Sharding{ShardingRules, ShardingClustering})
+	f.check(s.Sharding != ShardingClustering || s.Runtime == RuntimeAlloy, "spec.sharding", "set runtime: alloy, or sharding: rules", "clustering is only for runtime: alloy")
 	oneOf(&f, "spec.onInvalid", s.OnInvalid, []OnInvalid{OnInvalidHold, OnInvalidFail})
 	oneOf(&f, "spec.unknownFields", s.UnknownFields, []UnknownFields{UnknownFieldsError, UnknownFieldsWarn})
 	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})

@@ -52,7 +52,7 @@ objects, and in configurations the jobs, rules, writers and stages. docs/diff.md
 
 --compatibility operator,current compares two modes of rendering the same PATHs, and --runtime agent,alloy
 two programs: then it also says which settings of which objects the second one does not have, or has in
-another way.`,
+another way. --runtime alloy --sharding rules,clustering compares two ways of sharing targets.`,
 		Example: "agentry diff --compatibility operator,current .",
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag("or markdown for a comment"),
@@ -133,7 +133,7 @@ func compareSides(ctx context.Context, env Env, flags *cli.Context, args []strin
 		out.failed = errors.Join(out.failed, err)
 	}
 	out.errs, out.difference = rendered[1].errs, generator.Compare(units[0], units[1])
-	if each[0].program != each[1].program {
+	if each[0].program != each[1].program || each[0].sharding != each[1].sharding {
 		out.difference.Settings = settingsOf(rendered[0].found, rendered[1].found)
 	}
 	return out, nil
@@ -302,28 +302,31 @@ func markdown(d *difference.Difference, errs diag.List) string {
 }
 
 // sideOptions are the options that can differ between the two sides.
-type sideOptions struct{ mode, program, version string }
+type sideOptions struct{ mode, program, version, sharding string }
 
 // optionsOfSides returns the options of both sides, and whether a flag has two values: then the sides can have the same paths.
 func optionsOfSides(flags *cli.Context) (each [2]sideOptions, areTwo bool, err error) {
 	modes, programs := strings.Split(flags.String("compatibility"), ","), strings.Split(flags.String("runtime"), ",")
+	shardings := strings.Split(flags.String("sharding"), ",")
 	switch {
 	case len(modes) > 2:
 		return each, false, command.Usagef("write one mode, or two like operator,current", "--compatibility names %d modes", len(modes))
 	case len(programs) > 2:
 		return each, false, command.Usagef("write one program, or two like agent,alloy", "--runtime names %d programs", len(programs))
+	case len(shardings) > 2:
+		return each, false, command.Usagef("write one word, or two like rules,clustering", "--sharding has %d", len(shardings))
 	}
 	for i := range each {
-		each[i] = sideOptions{modes[min(i, len(modes)-1)], programs[min(i, len(programs)-1)], flags.String("runtime-version")}
+		each[i] = sideOptions{modes[min(i, len(modes)-1)], programs[min(i, len(programs)-1)], flags.String("runtime-version"), shardings[min(i, len(shardings)-1)]}
 		if len(programs) == 2 && each[i].program != string(pipeline.RuntimeAlloy) {
-			each[i].version = "" // it is the other program's
+			each[i].version, each[i].sharding = "", string(pipeline.ShardingRules) // they are the other program's
 		}
 	}
-	return each, len(modes) == 2 || len(programs) == 2, nil
+	return each, len(modes) == 2 || len(programs) == 2 || len(shardings) == 2, nil
 }
 
 func (o sideOptions) set(flags *cli.Context) error {
-	return errors.Join(flags.Set("compatibility", o.mode), flags.Set("runtime", o.program), flags.Set("runtime-version", o.version))
+	return errors.Join(flags.Set("compatibility", o.mode), flags.Set("runtime", o.program), flags.Set("runtime-version", o.version), flags.Set("sharding", o.sharding))
 }
 
 // settingsOf returns the findings about settings of objects that only the second program has.

@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
+	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
@@ -44,6 +45,7 @@ func renderFlags() []cli.Flag {
 		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent), Usage: "`MODE` of rendering: current, monitors as today's Prometheus Operator, or operator, as Grafana Agent Operator v0.44.8"},
 		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent), Usage: "`PROGRAM` that pods run: agent or alloy"},
 		&cli.StringFlag{Name: "runtime-version", Usage: "`VERSION` of Alloy, from v1.8 on: what it does not have is an error; without it v1.18.1"},
+		&cli.StringFlag{Name: "sharding", Value: string(pipeline.ShardingRules), Usage: "`HOW` pods share their targets: rules, as the operator does, or clustering, among themselves, with --runtime alloy"},
 		&cli.StringFlag{Name: "operator-labels", Usage: "`KEY=VALUE,...` for every object, as the operator's -labels"},
 		&cli.StringFlag{Name: "agent-selector", Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
 		&cli.StringFlag{Name: "sd-aggregator-url", Value: scrape.DefaultSDURL, Usage: "`URL` at which agents find the sd-aggregator, for IntegrationMonitors"},
@@ -52,7 +54,7 @@ func renderFlags() []cli.Flag {
 
 // importFlags returns the flags for rendering an installation as the operator did, which is what it is compared with.
 func importFlags() []cli.Flag {
-	names := []string{"secrets", "secrets-restart-on-change", "compatibility", "operator-labels", "agent-selector", "sd-aggregator-url", "runtime", "runtime-version", "unknown-fields"}
+	names := []string{"secrets", "secrets-restart-on-change", "compatibility", "operator-labels", "agent-selector", "sd-aggregator-url", "runtime", "runtime-version", "sharding", "unknown-fields"}
 	return slices.DeleteFunc(renderFlags(), func(f cli.Flag) bool {
 		text, _ := f.(*cli.StringFlag)
 		switch f.Names()[0] {
@@ -70,6 +72,28 @@ func strictFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "strict", Usage: usage}
 }
 
+// program returns what pods run.
+func program(flags *cli.Context) (out runtime.Runtime, err error) {
+	name, err := command.Choice(flags, "runtime", []string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)})
+	if err != nil {
+		return out, err
+	}
+	sharding, err := command.Choice(flags, "sharding", []string{string(pipeline.ShardingRules), string(pipeline.ShardingClustering)})
+	if err != nil {
+		return out, err
+	}
+	version := flags.String("runtime-version")
+	if out, err = generator.RuntimeAt(name, version); err != nil {
+		return out, command.Usagef("write it like --runtime alloy --runtime-version v1.16.2", "--runtime-version: %v", err)
+	}
+	if sharding == string(pipeline.ShardingClustering) {
+		if out, err = generator.Clustered(name, version); err != nil {
+			return out, command.Usagef("write it like --runtime alloy --sharding clustering", "--sharding: %v", err)
+		}
+	}
+	return out, nil
+}
+
 func renderOptions(flags *cli.Context) (generator.Options, error) {
 	var o generator.Options
 	if flags.String("secrets") == string(pipeline.SecretsSOPS) {
@@ -83,13 +107,9 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	program, err := command.Choice(flags, "runtime", []string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)})
-	if err != nil {
-		return o, err
-	}
 	o.Compatibility = mode
-	if o.Runtime, err = generator.RuntimeAt(program, flags.String("runtime-version")); err != nil {
-		return o, command.Usagef("write it like --runtime alloy --runtime-version v1.16.2", "--runtime-version: %v", err)
+	if o.Runtime, err = program(flags); err != nil {
+		return o, err
 	}
 	o.Secrets = secretref.Policy(policy)
 	o.RestartOnSecretChange = flags.Bool("secrets-restart-on-change")

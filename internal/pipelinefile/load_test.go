@@ -64,6 +64,7 @@ func TestDefaults(t *testing.T) {
 	s.Interval, s.SDAggregator.RefreshInterval = nil, nil
 	want := pipeline.Spec{
 		Runtime:       "agent",
+		Sharding:      "rules",
 		OnInvalid:     "hold",
 		FailOn:        "error",
 		UnknownFields: "error",

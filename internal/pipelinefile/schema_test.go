@@ -84,6 +84,7 @@ func words() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
 		reflect.TypeFor[pipeline.Compatibility](): text(pipeline.CompatibilityOperator, pipeline.CompatibilityCurrent),
 		reflect.TypeFor[pipeline.Runtime]():       text(pipeline.RuntimeAgent, pipeline.RuntimeAlloy),
+		reflect.TypeFor[pipeline.Sharding]():      text(pipeline.ShardingRules, pipeline.ShardingClustering),
 		reflect.TypeFor[pipeline.OnInvalid]():     text(pipeline.OnInvalidHold, pipeline.OnInvalidFail),
 		reflect.TypeFor[pipeline.FailOn]():        text(pipeline.FailOnError, pipeline.FailOnWarning),
 		reflect.TypeFor[pipeline.UnknownFields](): text(pipeline.UnknownFieldsError, pipeline.UnknownFieldsWarn),

@@ -163,6 +163,10 @@ func (r alloyReader) receivers(b *alloycheck.Block) (writer string, rules []any)
 // job returns a job of a component that scrapes and one that relabels.
 func (r alloyReader) job(b, endpoint *alloycheck.Block, rules []any) scrapeJob {
 	settings := r.fields(b, "targets", "forward_to")
+	clustering, isClustered := settings["clustering"].(map[string]any)
+	if delete(settings, "clustering"); isClustered && clustering["enabled"] != true {
+		r.wrong("%s has a block clustering that is off", b.Label)
+	}
 	settings["job_name"] = "prometheus.scrape." + b.Label
 	settings["metric_relabel_configs"] = rules
 	settings["relabel_configs"] = r.fields(endpoint)["relabel_configs"]
@@ -171,7 +175,7 @@ func (r alloyReader) job(b, endpoint *alloycheck.Block, rules []any) scrapeJob {
 	loaded := loadConfig(r.T, map[string]any{"scrape_configs": []any{settings}}).ScrapeConfigs[0]
 	job := *loaded
 	job.JobName = jobNameOf(job.RelabelConfigs)
-	return scrapeJob{&job, others, func(d model.LabelSet) (labels.Labels, string, string, string) {
+	return scrapeJob{&job, others, isClustered, func(d model.LabelSet) (labels.Labels, string, string, string) {
 		l := labels.NewBuilder(labels.EmptyLabels())
 		for name, value := range d {
 			l.Set(string(name), string(value))

@@ -56,6 +56,8 @@ type scrapeJob struct {
 	*config.ScrapeConfig
 	// others are its service discoveries besides kubernetes_sd_configs and http_sd_configs, by mechanism.
 	others map[string]any
+	// clustered means that the pods share the targets among themselves.
+	clustered bool
 	// targets returns the targets that are scraped for one that is discovered; the URLs have the parameters.
 	targets func(discovered model.LabelSet) (visible labels.Labels, url, interval, timeout string)
 }
@@ -106,7 +108,7 @@ func readStatic(t *testing.T, text string, env map[string]string) map[string]sta
 		one := loadConfig(t, map[string]any{"global": global, "scrape_configs": i.ScrapeConfigs, "remote_write": withAgentsDefaults(i.RemoteWrite)})
 		s := staticInstance{map[string]scrapeJob{}, one.RemoteWriteConfigs, external}
 		for n, job := range one.ScrapeConfigs {
-			s.jobs[job.JobName] = scrapeJob{job, others[n], func(d model.LabelSet) (labels.Labels, string, string, string) { return agentsTarget(job, d) }}
+			s.jobs[job.JobName] = scrapeJob{job, others[n], false, func(d model.LabelSet) (labels.Labels, string, string, string) { return agentsTarget(job, d) }}
 		}
 		out[i.Name] = s
 	}

@@ -16,7 +16,8 @@ import (
 
 // Settings are the GrafanaAgent's settings for all of its jobs (spec.metrics).
 type Settings struct {
-	Shards                   int // at least 1
+	Shards                   int  // at least 1
+	Clustered                bool // the pods share the targets among themselves: no rules do
 	OverrideHonorLabels      bool
 	OverrideHonorTimestamps  bool
 	IgnoreNamespaceSelectors bool
@@ -65,6 +66,9 @@ func NewBuilder(s Settings) *Builder {
 	s.Shards = max(s.Shards, 1)
 	b := &Builder{settings: s, rules: newRules(s.Shards), capture: "$1", repeated: &repeated{rules: map[ruleKey]*model.Relabel{}, sources: map[targetLabel]labelSources{}}}
 	b.discovery = newDiscovery(&s, b.rules.shard)
+	if s.Clustered {
+		b.rules.shard, b.discovery.shard = nil, nil
+	}
 	return b
 }
 

@@ -42,6 +42,9 @@ func NewCurrent(s Settings, p PrometheusSettings, secrets Secrets) (*Current, []
 	c := &Current{Builder: NewBuilder(s), prometheus: p, classes: map[string]*class{}, standard: &class{}}
 	c.capture = "${1}"
 	c.shared = newCurrentRules(c.settings.Shards, p.Zones)
+	if s.Clustered {
+		c.shared.shard, c.shared.shardProbes = nil, nil
+	}
 	var found findings
 	c.readClasses(&found, secrets)
 	copied := job{Builder: c.Builder}

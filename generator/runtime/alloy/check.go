@@ -15,8 +15,8 @@ import (
 
 // check checks a configuration against what a version of Alloy refuses, and reports what it cannot do or does in another way
 // than the Grafana Agent. In what it returns, hand-written jobs are like others.
-func check(c *model.Config, version catalogue.Version) (*model.Config, []model.Finding) {
-	found := findings{version: version}
+func check(c *model.Config, version catalogue.Version, clusters bool) (*model.Config, []model.Finding) {
+	found := findings{version: version, clusters: clusters}
 	found.integrations(c.Integrations)
 	out := *c
 	if c.Metrics != nil && c.Integrations == nil {
@@ -30,8 +30,9 @@ func check(c *model.Config, version catalogue.Version) (*model.Config, []model.F
 
 // findings are the problems of a configuration for a version of Alloy.
 type findings struct {
-	list    []model.Finding
-	version catalogue.Version
+	list     []model.Finding
+	version  catalogue.Version
+	clusters bool
 }
 
 func (f *findings) add(more ...model.Finding) { f.list = append(f.list, more...) }
@@ -57,6 +58,9 @@ func (f *findings) metrics(c *model.Config) *model.Metrics {
 		if _, ok := expanded(g.ExternalLabels[name]); !ok {
 			f.add(c.Origin.Find(diag.Error, diag.NotInRuntime, "spec.metrics.externalLabels["+name+"]", onlyPlainVariables))
 		}
+	}
+	if f.clusters {
+		f.clustered(c, &out)
 	}
 	f.writers(g.RemoteWrite)
 	for i := range out.Configs {
@@ -119,6 +123,9 @@ const wholeNumbers = "v1.11.0"
 func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {
 	f.client(job.Origin, &job.HTTPClient)
 	f.discoveries(job)
+	if f.clusters {
+		f.ownShards(job)
+	}
 	if limits := samplesLimits(global, job); limits != "" && len(job.MetricRelabel) > 0 {
 		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".metricRelabelings",
 			"Alloy compares "+limits+" with what the target answers, before these rules: a target that is above it fails as a whole"))

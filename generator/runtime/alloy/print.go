@@ -48,6 +48,7 @@ type file struct {
 	timings    timings
 
 	withoutRules bool // those of targets are not wanted
+	clustered    bool // the pods share the targets
 
 	discoveryIDs map[string]bool // which must differ
 
@@ -88,7 +89,7 @@ func (f *file) join() []byte {
 // monitoring writes the components of MetricsInstances and LogsInstances with their jobs.
 func (f *file) monitoring(c *model.Config) {
 	if c.Metrics != nil {
-		f.pods = c.Metrics.Integrations
+		f.pods, f.clustered = c.Metrics.Integrations, c.Metrics.Clustered
 		jobs := 0
 		for i := range c.Metrics.Configs {
 			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)

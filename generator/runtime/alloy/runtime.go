@@ -36,16 +36,27 @@ const (
 func Runtime() runtime.Runtime { return At(catalogue.Default()) }
 
 // At returns a version of Grafana Alloy. What it does not have is an error of what asks for it.
-func At(version catalogue.Version) runtime.Runtime {
+func At(version catalogue.Version) runtime.Runtime { return program(version, false) }
+
+// Clustered is [At], with pods that share their targets by Alloy's clustering.
+func Clustered(version catalogue.Version) runtime.Runtime { return program(version, true) }
+
+func program(version catalogue.Version, clusters bool) runtime.Runtime {
 	in := imageIn(version.String())
+	checkPods := in.checkPods
+	if clusters {
+		checkPods = func(spec *v1alpha1.GrafanaAgentSpec) []diag.Finding {
+			return append(in.checkPods(spec), replicas(spec)...)
+		}
+	}
 	return runtime.Runtime{
 		Name:  "alloy",
-		Check: func(c *model.Config) (*model.Config, []model.Finding) { return check(c, version) },
+		Check: func(c *model.Config) (*model.Config, []model.Finding) { return check(c, version, clusters) },
 		Print: Print, Redact: redact, Masked: masked, Jobs: printed.Jobs, JobNames: printed.JobNames,
 		Split: splitFiles, ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		VersionLabel: version.String(), Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: in.containers,
-		CheckPods: in.checkPods, PodSecurity: podSecurity, OwnMetrics: ownMetrics(),
+		CheckPods: checkPods, Clusters: clusters, PodSecurity: podSecurity, OwnMetrics: ownMetrics(),
 	}
 }
 
@@ -187,6 +198,7 @@ func process(p runtime.Pod, image string, env []corev1.EnvVar) corev1.Container 
 		"--storage.path=" + storage(p),
 		"--server.http.listen-addr=0.0.0.0:" + strconv.Itoa(runtime.DefaultPort),
 	}
+	args = append(args, clusterArgs(p)...)
 	if p.Spec.DisableReporting {
 		args = append(args, "--disable-reporting")
 	}

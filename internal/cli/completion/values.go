@@ -30,6 +30,8 @@ func Choices(name, flag string) []string {
 		return []string{string(pipeline.CompatibilityCurrent), string(pipeline.CompatibilityOperator)}
 	case "runtime":
 		return []string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)}
+	case "sharding":
+		return []string{string(pipeline.ShardingRules), string(pipeline.ShardingClustering)}
 	case "secrets":
 		return []string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)}
 	case "unknown-fields":

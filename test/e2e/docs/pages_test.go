@@ -30,7 +30,7 @@ func pages() map[string]typed {
 		"docs/testing.md":                {inExample("quickstart"), wrote("report.xml", `tests="3" failures="0"`)},
 		"docs/diff.md":                   {changedExample, says("no difference", "pods reload", "other series are kept")},
 		"docs/explain.md":                {inExample("quickstart"), says("job serviceMonitor/team-shop/checkout/0", "Used by", `"rendersTo"`)},
-		"docs/alloy.md":                  {inExample("quickstart"), says(`prometheus.remote_write "monitoring__primary"`)},
+		"docs/alloy.md":                  {inExample("quickstart"), says(`prometheus.remote_write "monitoring__primary"`, "--cluster.join-addresses=")},
 		"docs/input.md":                  {monitorsInCluster, nothing},
 		"docs/install.md":                {func(s *session) { s.checkout(); s.values() }, says("STATUS: deployed", "Phase:          Succeeded")},
 		"charts/agentry/README.md":       {func(s *session) { s.checkout(); s.values() }, says("STATUS: deployed", "Phase:          Succeeded")},

@@ -86,7 +86,7 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	if err := c.charts(ctx, renderer); err != nil {
 		return nil, err
 	}
-	canTrace, err := boundPatches(c, folder)
+	notes, err := boundPatches(c, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +97,12 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	if root.name == c.generated && len(root.Resources)+len(root.Components) == 0 {
 		return nil, nil
 	}
-	if !canTrace {
-		return c.untraced(root, folder, open)
+	switch needed := c.needsTrace(root); {
+	case needed == "" && notes > maxNotes:
+		return c.run(root, folder, open)
+	case notes > maxNeededNotes:
+		return nil, &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: root.name,
+			Message: "has too many patches and objects for kustomize to note in time which patch changed which object, and " + needed, Hint: "split the kustomization, or join patches"}}
 	}
 	if c.wanted.Tenants.IsSet() {
 		c.mark()
@@ -122,22 +126,17 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	return plain, err
 }
 
-// untraced builds a kustomization whose objects cannot be traced in time.
-func (c *checker) untraced(root *file, folder string, open Open) ([]manifest.Built, error) {
-	needed := ""
+// needsTrace returns why kustomize must note which patch changed which object, or "". Otherwise notes only make findings more exact.
+func (c *checker) needsTrace(root *file) string {
 	switch {
 	case c.wanted.Tenants.IsSet():
-		needed = "tenants (spec.tenancy) need to know who changed what"
+		return "tenants (spec.tenancy) need to know who changed what"
 	case len(c.installed)+len(c.lookups) > 0:
-		needed = "charts need to know what a template made"
+		return "charts need to know what a template made"
 	case slices.ContainsFunc(root.BuildMetadata, func(s string) bool { return s != types.ManagedByLabelOption }):
-		needed = "buildMetadata asks for it"
+		return "buildMetadata asks for it"
 	}
-	if needed != "" {
-		return nil, &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: root.name,
-			Message: "has too many patches and objects for kustomize to note in time which patch changed which object, and " + needed, Hint: "split the kustomization, or join patches"}}
-	}
-	return c.run(root, folder, open)
+	return ""
 }
 
 // everybody returns the authors of all documents, each once.

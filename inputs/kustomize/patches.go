@@ -18,27 +18,29 @@ const (
 	maxApplied = 200_000
 	// maxCopies limits the operations that copy in the JSON patches of one build: each can double an object.
 	maxCopies = 8
-	// maxTraced limits the reads of a note about a change. Where objects are traced, kustomize notes each patch in each object, and
-	// reads all notes again for each patch: 300 patches of 20 objects take 10 s.
-	maxTraced = 300_000
+	// maxNotes is how many notes about changes may be read only to make findings more exact, and maxNeededNotes how many where
+	// something needs the notes. Where objects are traced, kustomize notes each patch in each object, and reads all notes of the
+	// object again for each patch: 300 patches of 20 objects read 900,000, which takes 10 s.
+	maxNotes       = 300_000
+	maxNeededNotes = 2_000_000
 )
 
 // effort is how much kustomize has to do for the patches of a build. Nothing can stop it once it runs.
 type effort struct {
 	*checker
-	applied, copies, traced int
+	applied, copies, notes int
 }
 
 // below is what is built in a folder: its objects, and how many notes one of them may have. The patches of a component change also
 // the objects of those that name it.
 type below struct{ objects, notes, patches int }
 
-// boundPatches returns an error if the patches of a build are too many or may copy too much. It reports whether kustomize can
-// trace the objects in time.
-func boundPatches(c *checker, root string) (canTrace bool, err error) {
+// boundPatches returns an error if the patches of a build are too many or may copy too much. Otherwise it returns how many notes
+// about changes kustomize reads if it traces the objects.
+func boundPatches(c *checker, root string) (notes int, err error) {
 	e := &effort{checker: c}
 	_, err = e.add(root, 0)
-	return e.traced <= maxTraced, err
+	return e.notes, err
 }
 
 // add counts a folder as often as it is loaded. A component changes also the objects before it.
@@ -69,7 +71,7 @@ func (e *effort) add(dir string, before int) (out below, err error) {
 		out.patches += list.count()
 	}
 	notes := out.notes + out.patches
-	e.traced += (before + out.objects) * (notes*notes - out.notes*out.notes) / 2
+	e.notes += (before + out.objects) * (notes*notes - out.notes*out.notes) / 2
 	out.notes = notes
 	return out, nil
 }

@@ -92,19 +92,20 @@ func TestPatchesAreBounded(t *testing.T) {
 // notes, and findings are at their places all the same.
 func TestPatchesThatAreNotTraced(t *testing.T) {
 	t.Parallel()
-	var objects, patches strings.Builder
+	var objects strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&objects, "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m%03d, namespace: shop}\nspec:\n  selector: {}\n  endpoints: [{port: a}]\n", i)
 	}
-	for i := range 200 {
-		fmt.Fprintf(&patches, "- {target: {kind: ServiceMonitor, name: m%03d}, patch: '[{\"op\": \"add\", \"path\": \"/spec/jobLabel\", \"value\": \"v%d\"}]'}\n", i%30, i)
-	}
-	build := func(more string) ([]manifest.Built, error) {
+	build := func(count int, more string) ([]manifest.Built, error) {
+		var patches strings.Builder
+		for i := range count {
+			fmt.Fprintf(&patches, "- {target: {kind: ServiceMonitor, name: m%03d}, patch: '[{\"op\": \"add\", \"path\": \"/spec/jobLabel\", \"value\": \"v%d\"}]'}\n", i%30, i)
+		}
 		in := files(map[string]string{"top/a.yaml": objects.String(), "top/kustomization.yaml": "resources: [a.yaml]\npatches:\n" + patches.String() + more})
 		open := func() (tree.Files, func(), error) { return in, func() {}, nil }
 		return kustomize.Build(t.Context(), tree.New(t.Context(), in), kustomize.Wanted{Folder: "top"}, open, nil)
 	}
-	docs, err := build("buildMetadata: [managedByLabel]\n")
+	docs, err := build(200, "buildMetadata: [managedByLabel]\n")
 	if err != nil || len(docs) != 30 {
 		t.Fatalf("%d objects: %v", len(docs), err)
 	}
@@ -117,7 +118,7 @@ func TestPatchesThatAreNotTraced(t *testing.T) {
 			t.Errorf("%s is at %s:%d, want %s", field, file, line, want)
 		}
 	}
-	_, err = build("buildMetadata: [originAnnotations]\n")
+	_, err = build(400, "buildMetadata: [originAnnotations]\n")
 	if failed, ok := errors.AsType[*kustomize.Error](err); !ok || failed.Code != diag.BuildRefused || !strings.Contains(failed.Message, "buildMetadata asks for it") {
 		t.Errorf("with annotations: %v", err)
 	}

@@ -1,14 +1,21 @@
 package generator_test
 
 import (
+	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -19,7 +26,7 @@ func TestPodsAreTheRuntimes(t *testing.T) {
 	other := runtime.Runtime{
 		Name:  "other",
 		Check: func(c *model.Config) (*model.Config, []model.Finding) { return c, nil },
-		Print: config, Redact: func(c *model.Config, _ []byte) []byte { return config(c) }, Masked: func(*model.Config) (string, string) { return "", "" },
+		Print: func(c *model.Config) ([]byte, func() []byte) { return config(c), func() []byte { return config(c) } }, Masked: func(*model.Config) (string, string) { return "", "" },
 		ConfigKey: "config.other", CompressAboveBytes: 1 << 10,
 		Container: "other", Port: 4711, GraceSeconds: 7,
 		ConfigVolumes: func(secret string) ([]corev1.Volume, []corev1.VolumeMount) {
@@ -67,4 +74,38 @@ func TestAPanicInAWorkerIsTheCallers(t *testing.T) {
 		}
 	}()
 	generator.Render(inputs, generator.Options{Runtime: broken}, nil)
+}
+
+// TestReviewersOfAlloySeeNoSecrets: the text beside a configuration of a case is the one that is printed without secret values.
+func TestReviewersOfAlloySeeNoSecrets(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
+	if err != nil || len(files) < 100 {
+		t.Fatal(len(files), err)
+	}
+	hidden, r := 0, alloy.Runtime()
+	for _, file := range files {
+		set := readText(string(read(t, file)))
+		for _, policy := range []secretref.Policy{secretref.Reference, secretref.Plaintext} {
+			for _, h := range hierarchy.Build(set, nil) {
+				built := build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: policy}})
+				for _, c := range []*model.Config{built.Metrics, built.Logs} {
+					if c == nil {
+						continue
+					}
+					checked, _ := r.Check(c)
+					text, redacted := r.Print(checked)
+					shown := redacted()
+					if diff := cmp.Diff(string(alloy.PrintRedacted(checked)), string(shown)); diff != "" {
+						t.Errorf("%s, %s: (-alone +with the text):\n%s", file, policy, diff)
+					}
+					if !bytes.Equal(text, shown) {
+						hidden++
+					}
+				}
+			}
+		}
+	}
+	if hidden < 10 {
+		t.Errorf("only %d configurations have secrets", hidden)
+	}
 }

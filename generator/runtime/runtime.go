@@ -22,10 +22,9 @@ type Runtime struct {
 	// Check checks a configuration against the rules of the program. It returns it with additions that the program
 	// needs, and does not change its argument.
 	Check func(*model.Config) (*model.Config, []model.Finding)
-	// Print returns the configuration as the program reads it.
-	Print func(*model.Config) []byte
-	// Redact returns the configuration with a placeholder for every secret value. text is what Print returned.
-	Redact func(c *model.Config, text []byte) []byte
+	// Print returns the configuration as the program reads it, and a function that returns it with a placeholder for every
+	// secret value.
+	Print func(*model.Config) (text []byte, redacted func() []byte)
 	// Masked returns the SHA-256 sums of a configuration without its secret values, and of these values. inlined is
 	// empty if there are none, or if the program notices changes of secrets.
 	Masked func(*model.Config) (rest, inlined string)

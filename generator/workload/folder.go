@@ -29,7 +29,7 @@ func (out *output) folder(name, set string, c *model.Config) config {
 			secret += "-" + f.Part
 			made.others = append(made.others, secret)
 		}
-		out.add(out.textSecret(Object{ID: out.secretID(secret)}, f.Key, f.Text), tooLarge(secret, &f, func() parts { return largest(c, r.Print) }))
+		out.add(out.textSecret(Object{ID: out.secretID(secret)}, f.Key, f.Text), tooLarge(secret, &f, func() parts { return largest(c, r) }))
 	}
 	return made
 }

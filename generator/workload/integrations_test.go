@@ -271,7 +271,7 @@ func TestLargest(t *testing.T) {
 		Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "redis", Configs: []model.Map{
 			{{Key: "a", Value: model.String("b")}}, {{Key: "a", Value: model.String(pad + pad + pad)}},
 		}}}},
-	}, agent.Print)
+	}, agent.Runtime())
 	var names []string
 	for _, p := range got {
 		names = append(names, p.name)

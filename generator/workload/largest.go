@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -64,8 +65,11 @@ func job(name string, size int) part {
 }
 
 // largest returns the largest parts of a configuration.
-func largest(c *model.Config, print func(*model.Config) []byte) parts {
-	size := func(c model.Config) int { return len(print(&c)) }
+func largest(c *model.Config, r runtime.Runtime) parts {
+	size := func(c model.Config) int {
+		text, _ := r.Print(&c)
+		return len(text)
+	}
 	return first(slices.Concat(metricsParts(c.Metrics, size), logsParts(c.Logs, size), integrationParts(c.Integrations, size)))
 }
 

@@ -88,7 +88,7 @@ type config struct {
 // the text beside it. It returns nothing if the program takes several files instead of one that is too large.
 func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inlined string, findings []diag.Finding) {
 	r := a.runtime()
-	text := r.Print(c)
+	text, redacted := r.Print(c)
 	labels := with(managedLabels(), a.options.Labels)
 	o.ID = a.secretID(name)
 	if a.mayInline(c) {
@@ -107,11 +107,11 @@ func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inli
 	w := a.secretHead(name, labels, base64.StdEncoding.EncodedLen(len(compressed)))
 	w.WriteString("data:\n  " + r.ConfigKey + ": ")
 	w.WriteString(base64Scalar(compressed))
-	o.YAML, o.Review, o.ReviewFile = w.Bytes(), r.Redact(c, text), name+"."+r.ConfigKey+".txt"
+	o.YAML, o.Review, o.ReviewFile = w.Bytes(), redacted(), name+"."+r.ConfigKey+".txt"
 	if r.Split != nil {
 		return o, inlined, nil
 	}
-	findings = fits(len(compressed)+len(r.ConfigKey), func() parts { return largest(c, r.Print) }, fmt.Sprintf("the configuration is %d bytes compressed", len(compressed)),
+	findings = fits(len(compressed)+len(r.ConfigKey), func() parts { return largest(c, r) }, fmt.Sprintf("the configuration is %d bytes compressed", len(compressed)),
 		"let a second GrafanaAgent select some of the instances. More shards do not help: all shards read the same configuration")
 	return o, inlined, findings
 }

@@ -30,7 +30,10 @@ func Runtime() runtime.Runtime {
 	return runtime.Runtime{
 		Name:  "agent",
 		Check: Check,
-		Print: Print, Redact: func(c *model.Config, _ []byte) []byte { return PrintRedacted(c) }, Masked: Masked, Jobs: Jobs, JobNames: JobNames,
+		Print: func(c *model.Config) ([]byte, func() []byte) {
+			return Print(c), func() []byte { return PrintRedacted(c) }
+		},
+		Masked: Masked, Jobs: Jobs, JobNames: JobNames,
 		SubstitutesSecrets: true,
 		ListsIntegrations:  true,
 		ConfigKey:          configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,

@@ -68,8 +68,8 @@ func TestSecretsAreOnlyWhereTheyAreNeeded(t *testing.T) {
 	other := secretConfig()
 	other.Metrics.Configs[0].ScrapeConfigs[0].BasicAuth.Password.Value = "another"
 	other.Metrics.Configs[0].ScrapeConfigs[2].BasicAuth.Password.Value = "another"
-	if diff := cmp.Diff(shown, string(redact(secretConfig(), Print(secretConfig())))); diff != "" {
-		t.Errorf("with the text (-alone +with):\n%s", diff)
+	if _, both := printBoth(secretConfig()); string(both()) != shown {
+		t.Errorf("with the text (-alone +with):\n%s", cmp.Diff(shown, string(both())))
 	}
 	if diff := cmp.Diff(shown, string(PrintRedacted(other))); diff != "" {
 		t.Errorf("depends on a secret:\n%s", diff)
@@ -77,6 +77,41 @@ func TestSecretsAreOnlyWhereTheyAreNeeded(t *testing.T) {
 	text := string(Print(secretConfig()))
 	if n := strings.Count(text, "\nprometheus.scrape "); n != 2 || strings.Count(text, "hunter2x") != 2 {
 		t.Errorf("%d scrapes for two sets of credentials:\n%s", n, text)
+	}
+}
+
+// TestEachSecretIsHidden: a single secret value is enough that reviewers get another text.
+func TestEachSecretIsHidden(t *testing.T) {
+	secret := model.Secret{Value: "hunter2", Set: true}
+	of := func(w model.RemoteWrite, j *model.ScrapeConfig) *model.Config {
+		j.JobName = "podMonitor/m/a/0"
+		return &model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{Name: "m/i", RemoteWrite: []model.RemoteWrite{w}, ScrapeConfigs: []*model.ScrapeConfig{j}}}}}
+	}
+	w := model.RemoteWrite{URL: "https://x.example.com"}
+	logs := func(c model.LogsClient) *model.Config {
+		return &model.Config{Logs: &model.Logs{Configs: []model.LogsInstance{{Name: "m/l", Clients: []model.LogsClient{c}}}}}
+	}
+	for name, c := range map[string]*model.Config{
+		"url":         of(model.RemoteWrite{URL: "https://u:hunter2@x.example.com"}, &model.ScrapeConfig{}),
+		"header":      of(model.RemoteWrite{URL: w.URL, Headers: map[string]string{"X-Api-Key": "hunter2"}}, &model.ScrapeConfig{}),
+		"password":    of(w, &model.ScrapeConfig{HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Password: secret}}}}),
+		"user name":   of(w, &model.ScrapeConfig{HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: secret}}}}),
+		"token":       of(w, &model.ScrapeConfig{HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BearerToken: secret}}}),
+		"parameter":   of(w, &model.ScrapeConfig{Params: map[string][]string{"token": {"hunter2"}}}),
+		"logs client": logs(model.LogsClient{URL: "https://u:hunter2@x.example.com"}),
+	} {
+		text, redacted := printBoth(c)
+		shown := string(redacted())
+		if !strings.Contains(string(text), "hunter2") || strings.Contains(shown, "hunter2") {
+			t.Errorf("%s: reviewers see\n%s", name, shown)
+		}
+		if diff := cmp.Diff(string(PrintRedacted(c)), shown); diff != "" {
+			t.Errorf("%s: (-alone +with the text):\n%s", name, diff)
+		}
+	}
+	text, redacted := printBoth(of(w, &model.ScrapeConfig{}))
+	if string(redacted()) != string(text) {
+		t.Errorf("without secrets, reviewers see\n%s", redacted())
 	}
 }
 

@@ -55,7 +55,7 @@ func (w *values) argument(kind string, v model.Value) syntax.Expr {
 	case model.Identity:
 		return w.value(v.Secret)
 	case model.Credential:
-		if w.redact {
+		if w.hides = true; w.redact {
 			return syntax.String(redacted)
 		}
 		return w.argument(kind, v.Value)
@@ -98,10 +98,7 @@ func (w *values) scalar(kind, text string) syntax.Expr {
 			text = d
 		}
 	}
-	if w.redact {
-		text = credential.Redacted(text)
-	}
-	return syntax.String(text)
+	return syntax.String(w.conceal(text, credential.Redacted(text)))
 }
 
 // lack is an argument or a block that a component does not have.

@@ -16,6 +16,7 @@ const redacted = "<redacted>"
 // values writes the values of arguments, whatever component they are for.
 type values struct {
 	redact bool            // secret values are replaced
+	hides  bool            // a value is another one where secret values are replaced
 	files  []byte          // the components that read files
 	reads  map[string]bool // the files
 }
@@ -122,13 +123,22 @@ func (w *values) identity(b *syntax.Block, name string, s model.Secret) {
 
 // value returns a secret that is no file.
 func (w *values) value(s model.Secret) syntax.Expr {
-	switch {
-	case s.Env != "":
+	if s.Env != "" {
 		return syntax.Env(s.Env)
-	case w.redact:
-		return syntax.String(redacted)
 	}
-	return syntax.String(s.Value)
+	return syntax.String(w.conceal(s.Value, redacted))
+}
+
+// conceal returns what stands in the place of a value: with secret values replaced, it is shown.
+func (w *values) conceal(value, shown string) string {
+	if value == shown {
+		return value
+	}
+	w.hides = true
+	if w.redact {
+		return shown
+	}
+	return value
 }
 
 // content returns the content of a file of the pod.
@@ -149,10 +159,9 @@ func (w *values) content(path string) syntax.Expr {
 
 // setURL sets a URL unless it is empty. For reviewers it has no password.
 func (w *values) setURL(b *syntax.Block, name, url string) {
-	if w.redact {
-		url = credential.Redacted(url)
+	if url != "" {
+		setString(b, name, w.conceal(url, credential.Redacted(url)))
 	}
-	setString(b, name, url)
 }
 
 // setMap sets a map of strings unless it is empty. For reviewers it has no credentials.
@@ -169,8 +178,8 @@ func (w *values) setMap(b *syntax.Block, name string, m map[string]string) {
 
 // shown returns the value of a header or parameter.
 func (w *values) shown(name, value string) string {
-	if w.redact && credential.InField(name, value) {
-		return redacted
+	if credential.InField(name, value) {
+		return w.conceal(value, redacted)
 	}
 	return value
 }

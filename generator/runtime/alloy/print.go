@@ -9,17 +9,30 @@ import (
 )
 
 // Print returns the configuration in Alloy's language.
-func Print(c *model.Config) []byte { return print(c, false) }
+func Print(c *model.Config) []byte { return newFile(false).print(c) }
 
 // PrintRedacted is Print with a placeholder for every secret value, for reviewers.
-func PrintRedacted(c *model.Config) []byte { return print(c, true) }
+func PrintRedacted(c *model.Config) []byte { return newFile(true).print(c) }
 
-// redact is PrintRedacted for a configuration whose text is known. The rules for targets have no secret values and are most of the text:
-// they are not printed again, but taken from it.
-func redact(c *model.Config, text []byte) []byte {
-	if c.Integrations != nil {
-		return PrintRedacted(c)
+// printBoth returns what [Print] returns, and a function that returns what [PrintRedacted] does. That is the same text if it hides
+// nothing.
+func printBoth(c *model.Config) (text []byte, redacted func() []byte) {
+	f := newFile(false)
+	text = f.print(c)
+	return text, func() []byte {
+		switch {
+		case c.Integrations != nil || f.hidesInRules:
+			return PrintRedacted(c)
+		case f.hides:
+			return redact(c, text)
+		}
+		return text
 	}
+}
+
+// redact is PrintRedacted for a configuration whose text is known, and whose rules for targets hide nothing. They are most of the text,
+// and not printed again, but taken from it.
+func redact(c *model.Config, text []byte) []byte {
 	f := newFile(true)
 	f.withoutRules = true
 	f.logging(&c.Server)
@@ -48,6 +61,7 @@ type file struct {
 	timings    timings
 
 	withoutRules bool // those of targets are not wanted
+	hidesInRules bool // a rule of targets has another value where secret values are replaced
 	clustered    bool // the pods share the targets
 
 	discoveryIDs map[string]bool // which must differ
@@ -64,8 +78,7 @@ func newFile(redact bool) *file {
 	return &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, ruleBlocks: map[*model.Relabel]syntax.Block{}, ownBlocks: map[ownRule]syntax.Block{}, timings: timings{}, discoveryIDs: map[string]bool{}, exporters: map[*model.ScrapeConfig]syntax.Expr{}}
 }
 
-func print(c *model.Config, redact bool) []byte {
-	f := newFile(redact)
+func (f *file) print(c *model.Config) []byte {
 	f.logging(&c.Server)
 	if c.Integrations != nil {
 		writeIntegrations(f, c)

@@ -8,6 +8,7 @@ import (
 
 	prommodel "github.com/prometheus/common/model"
 
+	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
@@ -121,10 +122,16 @@ func (f *file) before(global *model.Global, job *model.ScrapeConfig) []*model.Re
 		switch {
 		case len(values) == 0 || values[0] == "" || !isLabel(parameter):
 		case !inComponent(job, name, values) || f.regexes.read(job.Relabel, parameter):
-			out = append(out, constant(job, parameter, values[0]))
+			out = append(out, constant(job, parameter, f.parameter(name, values[0])))
 		}
 	}
 	return out
+}
+
+// parameter returns the value of a parameter that a rule sets. For reviewers it is no credential.
+func (f *file) parameter(name, value string) string {
+	f.hidesInRules = f.hidesInRules || credential.InField(name, value)
+	return f.shown(name, value)
 }
 
 // inComponent reports whether no label can hold a parameter: it has several values, or one that is or may be empty, or a
@@ -160,7 +167,7 @@ func (f *file) after(job *model.ScrapeConfig) (out []*model.Relabel) {
 	for _, name := range sortedKeys(job.Params) {
 		values, parameter := job.Params[name], "__param_"+name
 		if len(values) == 1 && !inComponent(job, name, values) && f.regexes.written(job.Relabel, parameter) {
-			r := constant(job, parameter, values[0])
+			r := constant(job, parameter, f.parameter(name, values[0]))
 			r.SourceLabels, r.Regex = []string{parameter}, model.Present("")
 			out = append(out, r)
 		}

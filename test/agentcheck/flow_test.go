@@ -17,7 +17,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -183,7 +182,7 @@ var (
 func (f *flow) inFlow(text string) string {
 	text = variables.ReplaceAllString(text, "0")
 	text = fromSecrets.ReplaceAllString(text, `"from-a-secret"`)
-	text = strings.NewReplacer("sys.env(", "env(", "array.concat(", "concat(", "convert.nonsensitive(", "nonsensitive(", "string.trim_space(", "trim_space(", "string.trim_prefix(", "trim_prefix(").Replace(text)
+	text = rendered.InFlow(text)
 	text = newArguments.ReplaceAllString(text, "")
 	text = inCluster.ReplaceAllString(text, "${1}\tapi_server = \"http://127.0.0.1:1\"\n$2")
 	text = nodeFolders.ReplaceAllString(text, `$1 "/$2"`)

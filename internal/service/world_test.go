@@ -32,6 +32,7 @@ type world struct {
 	config, folder string // of pipeline files, and of what they point at
 	options        Options
 	lines          logLines
+	passed         []map[string]any // the lines since the start that were read
 	admin          string
 	stop           context.CancelFunc
 	ended          chan error
@@ -103,6 +104,7 @@ func rendered(g *gittest.Repo, pipeline, word string) bool {
 // start starts the service. It ends with the test, or earlier.
 func (w *world) start() {
 	w.t.Helper()
+	w.passed = nil
 	var ctx context.Context
 	ctx, w.stop = context.WithCancel(context.Background())
 	w.ended = make(chan error, 1)
@@ -125,9 +127,14 @@ func (w *world) end() {
 	w.ended <- nil // for the cleanup
 }
 
-// line waits for a message in the log.
+// line returns the first line of the log with a message, for which it waits if nothing waited for a later line yet.
 func (w *world) line(message string) map[string]any {
 	w.t.Helper()
+	for _, line := range w.passed {
+		if line["msg"] == message {
+			return line
+		}
+	}
 	deadline := time.After(patience)
 	for {
 		select {
@@ -135,6 +142,7 @@ func (w *world) line(message string) map[string]any {
 			if line["level"] == "ERROR" && line["msg"] == "panic" {
 				w.t.Errorf("%v", line)
 			}
+			w.passed = append(w.passed, line)
 			if line["msg"] == message {
 				return line
 			}

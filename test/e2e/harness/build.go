@@ -99,6 +99,18 @@ func SOPS() Tool {
 	return Tool{name: "sops", dir: "test/e2e/tools/sops", pkg: "github.com/getsops/sops/v3/cmd/sops", ldflags: "-s -w"}
 }
 
+// SealedSecrets is the controller of SealedSecrets; [SealedSecretsCRDs] reads its definitions.
+func SealedSecrets() Tool { return ofSealedSecrets("controller", "sealed-secrets") }
+
+// Kubeseal seals Secrets for the controller.
+func Kubeseal() Tool { return ofSealedSecrets("kubeseal", "kubeseal") }
+
+const sealedSecrets = "github.com/bitnami-labs/sealed-secrets"
+
+func ofSealedSecrets(command, name string) Tool {
+	return Tool{name: name, dir: "test/e2e/tools/sealedsecrets", pkg: sealedSecrets + "/cmd/" + command, reads: sealedSecrets, ldflags: "-s -w"}
+}
+
 // isolated runs a suite in namespaces of its own.
 func isolated() Tool { return Tool{name: "isolated", dir: ".", pkg: "./test/isolate/isolated"} }
 
@@ -255,6 +267,15 @@ func ExternalSecretsCRDs() ([]byte, error) {
 		return nil, err
 	}
 	return stream(filepath.Join(dir, "config", "crds", "bases"), "external-secrets.io_externalsecrets.yaml", "external-secrets.io_secretstores.yaml")
+}
+
+// SealedSecretsCRDs are the custom resource definitions of SealedSecrets, as a YAML stream.
+func SealedSecretsCRDs() ([]byte, error) {
+	dir, err := SealedSecrets().module(sealedSecrets)
+	if err != nil {
+		return nil, err
+	}
+	return stream(filepath.Join(dir, "helm", "sealed-secrets", "crds"))
 }
 
 // FluxCRDs are the custom resource definitions of Flux, as a YAML stream. They need [CRDs].

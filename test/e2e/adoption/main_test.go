@@ -9,6 +9,8 @@
 // custom resources and their definitions are deleted while the garbage collector runs, and
 // everything stays. That it would not stay without that procedure is shown as well. The operator
 // itself and Flux do not run here; what they would write is written in their names.
+//
+// The same controllers judge what agentry diff says of pods: which restart after an edit, and which only reload.
 package adoption
 
 import (

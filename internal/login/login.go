@@ -135,8 +135,7 @@ func (l *Login) callback(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l.drop(w, loginCookie)
-	switch said := query.Get("error"); {
-	case said != "":
+	if said := query.Get("error"); said != "" {
 		l.Log.Info("the issuer refuses a login", "error", short(said))
 		l.refuse(w, r, http.StatusForbidden, "The issuer did not log you in", "It says: "+short(said+" "+query.Get("error_description")))
 		return

@@ -287,7 +287,7 @@ func testPaths(ctx context.Context, env Env, flags *cli.Context, paths []string)
 // the error, which is nil for a suspended pipeline.
 func testPass(ctx context.Context, env Env, flags *cli.Context, paths []string) ([]hierarchytest.Result, diag.List, error) {
 	report, err := dryPass(ctx, env, flags, paths, func(p *pipelinefile.Pipeline, o *gitsync.Options) {
-		p.Spec.Runtime, p.Spec.RuntimeVersion = pipeline.RuntimeAgent, ""
+		p.Spec.Runtime, p.Spec.RuntimeVersion, p.Spec.Sharding = pipeline.RuntimeAgent, "", pipeline.ShardingRules
 		o.Keep, o.InClear = hierarchytest.IsTest, true
 	})
 	if report == nil {

@@ -109,3 +109,21 @@ func TestReviewersOfAlloySeeNoSecrets(t *testing.T) {
 		t.Errorf("only %d configurations have secrets", hidden)
 	}
 }
+
+// TestManyPodsTakeNoMemory: however many pods a cluster asks for, an explanation counts only as many shards as there may be.
+func TestManyPodsTakeNoMemory(t *testing.T) {
+	r, err := generator.Clustered("alloy", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: a, namespace: m}\nspec: {metrics: {replicas: 2000000, instanceSelector: {}}}\n---\n" +
+		"apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: i, namespace: m}\nspec: {remoteWrite: [{url: 'http://mimir/push'}], serviceMonitorSelector: {}}\n"
+	out := generator.Render(readText(agent), generator.Options{Runtime: r}, nil)
+	units := out.Explained().Units
+	if len(units) != 1 {
+		t.Fatal(out.Diags)
+	}
+	if n := len(units[0].Print().ShardMemory); n != build.MaxShards {
+		t.Errorf("%d shards have memory, want %d", n, build.MaxShards)
+	}
+}

@@ -45,6 +45,9 @@ func Config(text string) map[string]any {
 			c.reads(b)
 		}
 	}
+	for _, instance := range c.metrics {
+		sortJobs(instance)
+	}
 	return c.whole(blocks)
 }
 
@@ -191,6 +194,14 @@ func (c *config) scrapes(b *Block) {
 		jobs, _ := instance["scrape_configs"].([]any)
 		instance["scrape_configs"] = append(jobs, job)
 	}
+}
+
+// sortJobs sorts the jobs of an instance by name. Their order in the text tells which endpoints share a component, and nothing that an
+// instance does depends on it.
+func sortJobs(instance map[string]any) {
+	jobs, _ := instance["scrape_configs"].([]any)
+	name := func(job any) string { s, _ := job.(map[string]any)["job_name"].(string); return s }
+	slices.SortStableFunc(jobs, func(a, b any) int { return strings.Compare(name(a), name(b)) })
 }
 
 // find adds to a job its name and how its targets are found. If an integration of the pod has them, find returns its id.

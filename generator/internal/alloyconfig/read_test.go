@@ -186,3 +186,23 @@ func TestConfigOfManyJobs(t *testing.T) {
 		t.Errorf("100 jobs take %.0f allocations, 800 take %.0f", few, many)
 	}
 }
+
+// TestOrderOfComponentsMeansNothing: a job is the same wherever it is scraped.
+func TestOrderOfComponentsMeansNothing(t *testing.T) {
+	text := func(parts ...string) string {
+		out := "prometheus.remote_write \"m__i\" { }\n"
+		for i, jobs := range parts {
+			targets := ""
+			for _, j := range strings.Fields(jobs) {
+				targets += "discovery.relabel." + j + ".output, "
+				out += fmt.Sprintf("discovery.relabel %q {\n\trule {\n\t\ttarget_label = \"job\"\n\t\treplacement = %q\n\t}\n}\n", j, j)
+			}
+			out += fmt.Sprintf("prometheus.scrape \"m__i__part_%d\" {\n\ttargets = array.concat(%s)\n\tforward_to = [prometheus.remote_write.m__i.receiver]\n}\n", i, targets)
+		}
+		return out
+	}
+	want := alloyconfig.Config(text("a b c d"))
+	if got := alloyconfig.Config(text("b d", "a c")); !cmp.Equal(want, got) || !strings.Contains(fmt.Sprint(got), "d") {
+		t.Error(cmp.Diff(want, got))
+	}
+}

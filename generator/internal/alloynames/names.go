@@ -3,6 +3,7 @@ package alloynames
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -84,4 +85,22 @@ func Name(label string) string {
 		rest = rest[n:]
 	}
 	return b.String()
+}
+
+// Namespace returns the namespace of the object that a label stands for, as in serviceMonitor/NAMESPACE/NAME/0, or the label.
+func Namespace(label string) string {
+	if words := strings.Split(Name(label), "/"); len(words) > 2 {
+		return words[1]
+	}
+	return label
+}
+
+// Place returns where a component is among many: 32 bits of the hash of its namespace, then 32 of its own. What is too large is cut
+// in two by the next bit, so that a change moves few components, and those of a namespace stay together as long as they can.
+func Place(namespace, name string) uint64 {
+	of := func(s string) uint64 {
+		sum := sha256.Sum256([]byte(s))
+		return uint64(binary.BigEndian.Uint32(sum[:]))
+	}
+	return of(namespace)<<32 | of(name)
 }

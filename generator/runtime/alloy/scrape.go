@@ -21,12 +21,22 @@ type scrapes struct {
 	labels   map[string]bool        // of the components, which must differ
 }
 
-// scrape is one component with the endpoints that share it.
+// scrape is what endpoints with equal settings share: a component, or several if they are many.
 type scrape struct {
-	block     syntax.Block
-	targets   []syntax.Expr
+	block     syntax.Block // without its targets
+	endpoints []endpoint
 	forwardTo syntax.Expr
 }
+
+// endpoint is a job among those that share settings.
+type endpoint struct {
+	targets syntax.Expr
+	at      uint64 // its place
+}
+
+// maxEndpoints is how many endpoints share a component. Alloy evaluates it with all its targets when those of one endpoint
+// change, so without a limit a pod with thousands of monitors would do little else while it starts.
+const maxEndpoints = 250
 
 // instance writes the components of one MetricsInstance.
 func (f *file) instance(global *model.Global, i *model.Instance) {
@@ -39,9 +49,35 @@ func (f *file) instance(global *model.Global, i *model.Instance) {
 		if f.clustered {
 			g.block.Add(clustering())
 		}
-		g.block.Attrs = append([]syntax.Attr{{Name: "targets", Value: concat(g.targets)}, {Name: "forward_to", Value: g.forwardTo}}, g.block.Attrs...)
-		f.instances = syntax.Append(f.instances, &g.block)
+		f.scrape(g, g.endpoints, "")
 	}
+}
+
+// scrape writes the component of endpoints, or the components of either half: those whose places begin with the bits.
+func (f *file) scrape(g *scrape, endpoints []endpoint, bits string) {
+	if len(endpoints) > maxEndpoints && len(bits) < 64 {
+		var halves [2][]endpoint
+		for _, e := range endpoints {
+			bit := e.at >> (63 - len(bits)) & 1
+			halves[bit] = append(halves[bit], e)
+		}
+		f.scrape(g, halves[0], bits+"0")
+		f.scrape(g, halves[1], bits+"1")
+		return
+	}
+	if len(endpoints) == 0 {
+		return
+	}
+	targets := make([]syntax.Expr, len(endpoints))
+	for i, e := range endpoints {
+		targets[i] = e.targets
+	}
+	b := g.block
+	if bits != "" {
+		b.Label += "__part_" + bits
+	}
+	b.Attrs = append([]syntax.Attr{{Name: "targets", Value: concat(targets)}, {Name: "forward_to", Value: g.forwardTo}}, b.Attrs...)
+	f.instances = syntax.Append(f.instances, &b)
 }
 
 // concat returns one list of targets.
@@ -64,7 +100,8 @@ func (s *scrapes) add(job *model.ScrapeConfig) {
 		s.groups[key] = g
 		s.ordered = append(s.ordered, g)
 	}
-	g.targets = append(g.targets, s.relabelTargets(job))
+	label := s.label(job)
+	g.endpoints = append(g.endpoints, endpoint{s.relabelTargets(job), alloynames.Place(alloynames.Namespace(label), label)})
 }
 
 // settingsText returns what endpoints must have in common to share a component.

@@ -10,8 +10,6 @@ package folder
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,9 +81,9 @@ func (d *distribution) read(blocks []*alloyconfig.Block) (settings, rest []*item
 		for _, expr := range lists {
 			i := byExpr[expr]
 			if i == nil {
-				i = &item{name: b.ID(), at: place("", expr)}
+				i = &item{name: b.ID(), at: alloynames.Place("", expr)}
 				if of := rules[expr]; of != nil {
-					i = &item{name: of.ID(), at: place(namespace(of.Label), of.Label), text: of.Text}
+					i = &item{name: of.ID(), at: alloynames.Place(alloynames.Namespace(of.Label), of.Label), text: of.Text}
 				}
 				byExpr[expr] = i
 				d.targets = append(d.targets, i)
@@ -94,7 +92,7 @@ func (d *distribution) read(blocks []*alloyconfig.Block) (settings, rest []*item
 		}
 	}
 	for _, b := range blocks {
-		one := &item{name: b.ID(), at: place(b.Label, b.Name), text: b.Text}
+		one := &item{name: b.ID(), at: alloynames.Place(b.Label, b.Name), text: b.Text}
 		s, _ := scrapeOf(b)
 		switch {
 		case b.Label == "":
@@ -104,22 +102,6 @@ func (d *distribution) read(blocks []*alloyconfig.Block) (settings, rest []*item
 		}
 	}
 	return settings, rest
-}
-
-// namespace returns the namespace of the object that a label stands for, as in serviceMonitor/NAMESPACE/NAME/0, or the label.
-func namespace(label string) string {
-	if words := strings.Split(alloynames.Name(label), "/"); len(words) > 2 {
-		return words[1]
-	}
-	return label
-}
-
-func place(namespace, name string) uint64 {
-	of := func(s string) uint64 {
-		sum := sha256.Sum256([]byte(s))
-		return uint64(binary.BigEndian.Uint32(sum[:]))
-	}
-	return of(namespace)<<32 | of(name)
 }
 
 // scrapeOf returns a component that scrapes and its targets, or nil for any other.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/agentry-dev/agentry/test/agentcheck/agentbinary"
 	"github.com/agentry-dev/agentry/test/agentcheck/rendered"
+	"github.com/agentry-dev/agentry/test/fixtures"
 )
 
 // TestFlowLoadsEveryConfiguration lets the agent's Flow mode, the ancestor of Alloy, load each file that is rendered for
@@ -182,7 +183,7 @@ var (
 func (f *flow) inFlow(text string) string {
 	text = variables.ReplaceAllString(text, "0")
 	text = fromSecrets.ReplaceAllString(text, `"from-a-secret"`)
-	text = rendered.InFlow(text)
+	text = fixtures.InFlow(text)
 	text = newArguments.ReplaceAllString(text, "")
 	text = inCluster.ReplaceAllString(text, "${1}\tapi_server = \"http://127.0.0.1:1\"\n$2")
 	text = nodeFolders.ReplaceAllString(text, `$1 "/$2"`)

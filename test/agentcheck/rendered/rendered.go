@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,12 +53,6 @@ func Read(dir string) ([]Config, error) { return read(dir, Key) }
 
 // ReadAlloy is [Read] for what is rendered for Alloy.
 func ReadAlloy(dir string) ([]Config, error) { return read(dir, alloyKey) }
-
-// InFlow returns a configuration of Alloy with the names that functions have in Flow mode.
-func InFlow(text string) string {
-	return strings.NewReplacer("sys.env(", "env(", "array.concat(", "concat(", "convert.nonsensitive(", "nonsensitive(",
-		"string.trim_space(", "trim_space(", "string.trim_prefix(", "trim_prefix(").Replace(text)
-}
 
 func read(dir, key string) ([]Config, error) {
 	secrets, workloads, err := objects(dir)

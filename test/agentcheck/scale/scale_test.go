@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/test/agentcheck/agentbinary"
 	"github.com/agentry-dev/agentry/test/agentcheck/check"
 	"github.com/agentry-dev/agentry/test/agentcheck/rendered"
+	"github.com/agentry-dev/agentry/test/fixtures"
 )
 
 const (
@@ -153,7 +154,7 @@ func render(b *testing.B, agentry, mode, text string) rendered.Config {
 	}
 	c.Text = replaced
 	if mode == "flow" {
-		c.Text = rendered.InFlow(c.Text)
+		c.Text = fixtures.InFlow(c.Text)
 	}
 	return c
 }

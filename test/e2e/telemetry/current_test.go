@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -20,6 +21,7 @@ func discoveries(t *testing.T, w *world) {
 		return lines(samples), err
 	})
 	scrapedOnce(t, `cluster="discoveries"`, "shard")
+	w.succeed(t, "discoveries", "scraping", 2)
 	w.lose(t, "discoveries", lesser)
 }
 
@@ -36,6 +38,15 @@ func zones(t *testing.T, w *world) {
 			t.Errorf("an agent in zone %s scrapes %s", up.labels["zone"], up)
 		}
 	}
+	w.succeed(t, "zones", "zoned", 3)
+}
+
+// succeed runs the successors of the agents of a folder, until they have delivered the same.
+func (w *world) succeed(t *testing.T, folder, namespace string, agents int) {
+	t.Helper()
+	w.apply(t, newSuccessor(t, folder).render(t, "current"))
+	w.runs(t, namespace, "successor-", agents)
+	sameSeries(t, folder+".txt", fmt.Sprintf(`cluster="%s-successor",__name__!~"scrape_.*"`, folder))
 }
 
 // runCurrent runs the agents of a folder of testdata, in mode current, with what they find and with the rights that are computed
@@ -43,7 +54,7 @@ func zones(t *testing.T, w *world) {
 func (w *world) runCurrent(t *testing.T, folder, namespace string, agents int) {
 	t.Helper()
 	w.apply(t, harness.Decode(t, read(t, filepath.Join("testdata", folder+".yaml"))))
-	w.apply(t, newManifests(t, folder).pass(t))
+	w.apply(t, newManifests(t, folder).pass(t, "compatibility: current"))
 	w.runs(t, namespace, "agent-", agents)
 }
 

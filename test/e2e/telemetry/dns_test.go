@@ -36,16 +36,15 @@ func (o objects) behind(s corev1.Service) served {
 	return out
 }
 
-// resolver is the file that leads containers to the DNS.
-func (k *kubelet) resolver() string { return filepath.Join(k.dir, "resolv.conf") }
+// resolve writes the file that leads containers of a pod to the DNS. Services of its own namespace have a short name.
+func (p *pod) resolve() error {
+	return os.WriteFile(filepath.Join(p.dir, "resolv.conf"), []byte("search "+p.Namespace+".svc\nnameserver "+dnsAddress+"\n"), 0o600)
+}
 
 // startDNS starts the cluster's DNS: it knows the pods of a Service by its name, as if it had no
 // address of its own, and by the names of its ports, as _http._tcp.web.store.svc.
 func (k *kubelet) startDNS(t *testing.T) {
 	t.Helper()
-	if err := os.WriteFile(k.resolver(), []byte("nameserver "+dnsAddress+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	conn, err := net.ListenPacket("udp4", dnsAddress+":53")
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +82,8 @@ func (k *kubelet) answer(request []byte) ([]byte, error) {
 	return answer.Pack()
 }
 
-// records returns what is known under a name: addresses, or ports of addresses.
+// records returns what is known under a name: addresses, or ports of addresses. The name of a pod begins with its address, as in
+// 10-1-0-1.web.store.svc.
 func (k *kubelet) records(q dnsmessage.Question) (out []dnsmessage.Resource, known bool) {
 	name := strings.TrimSuffix(q.Name.String(), ".")
 	port, service, named := strings.Cut(name, "._tcp.")
@@ -93,16 +93,24 @@ func (k *kubelet) records(q dnsmessage.Question) (out []dnsmessage.Resource, kno
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	behind, known := k.services[service]
+	if first, _, _ := strings.Cut(name, "."); !known {
+		behind.addresses = []string{strings.ReplaceAll(first, "-", ".")} // If it is none, it is left out.
+	}
 	for _, address := range behind.addresses {
 		header := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 1}
 		ip, err := netip.ParseAddr(address)
 		if err != nil {
 			continue
 		}
+		known = true
 		switch {
 		case q.Type == dnsmessage.TypeA && !named:
 			out = append(out, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: ip.As4()}})
-		case q.Type == dnsmessage.TypeSRV && named && behind.ports[strings.TrimPrefix(port, "_")] > 0:
+		case q.Type == dnsmessage.TypeSRV && !named: // Of all ports.
+			for _, number := range behind.ports {
+				out = append(out, dnsmessage.Resource{Header: header, Body: &dnsmessage.SRVResource{Target: dnsmessage.MustNewName(strings.ReplaceAll(address, ".", "-") + "." + q.Name.String()), Port: number}})
+			}
+		case q.Type == dnsmessage.TypeSRV && behind.ports[strings.TrimPrefix(port, "_")] > 0:
 			out = append(out, dnsmessage.Resource{Header: header, Body: &dnsmessage.SRVResource{
 				Target: dnsmessage.MustNewName(address + "."), Port: behind.ports[strings.TrimPrefix(port, "_")],
 			}})

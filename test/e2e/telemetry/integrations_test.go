@@ -15,7 +15,7 @@ import (
 )
 
 // integrations follows MetricsIntegrations, one of them on every node, from their pods through the
-// sd-aggregator, as its chart installs it, and two shards to stored series.
+// sd-aggregator, as its chart installs it, and two shards to stored series. Alloy needs no sd-aggregator to deliver the same.
 func integrations(t *testing.T, w *world) {
 	chart := filepath.Join(harness.Root(), "charts", "sd-aggregator")
 	w.apply(t, run(t, harness.Helm(), "template", "sd-aggregator", chart, "--skip-tests", "--namespace", "monitoring", "--kube-version", harness.KubernetesVersion,
@@ -29,11 +29,14 @@ func integrations(t *testing.T, w *world) {
 	harness.Eventually(t, "the sd-aggregator lists all", func() error { return w.lists(3) })
 
 	w.apply(t, objects)
+	w.apply(t, newSuccessor(t, "integrations").render(t, "operator"))
 	w.runs(t, "fleet", "agent-", 4)
+	w.runs(t, "fleet", "successor-", 4)
 	golden(t, "integrations.txt", func() ([]string, error) {
 		samples, err := delivered(`cluster="fleet/agent",__name__=~"up|redis_up|node_scrape_collector_success"`)
 		return lines(samples), err
 	})
+	sameSeries(t, "integrations.txt", `cluster="fleet/successor",__name__=~"up|redis_up|node_scrape_collector_success"`)
 }
 
 // lists is an error if the sd-aggregator lists another number of integrations.

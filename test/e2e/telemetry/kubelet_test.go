@@ -170,6 +170,9 @@ func (k *kubelet) run(ctx context.Context, p *pod, now objects) error {
 			return fmt.Errorf("volume %s: %w", v.Name, err)
 		}
 	}
+	if err := p.resolve(); err != nil {
+		return err
+	}
 	for _, c := range p.Spec.Containers {
 		if err := k.container(p, c, now); err != nil {
 			return fmt.Errorf("container %s: %w", c.Name, err)
@@ -192,7 +195,7 @@ func (k *kubelet) container(p *pod, c corev1.Container, now objects) error {
 	if old := p.containers[c.Name]; old != nil && old.Runs() {
 		return nil
 	}
-	mounts := map[string]string{"/etc/hosts": k.hosts(), "/etc/resolv.conf": k.resolver()}
+	mounts := map[string]string{"/etc/hosts": k.hosts(), "/etc/resolv.conf": filepath.Join(p.dir, "resolv.conf")}
 	for _, m := range c.VolumeMounts {
 		mounts[m.MountPath] = filepath.Join(p.volumes[m.Name], m.SubPath)
 		if p.volumes[m.Name] == "" {
@@ -213,7 +216,7 @@ func (k *kubelet) container(p *pod, c corev1.Container, now objects) error {
 // program is what is in an image.
 func program(c corev1.Container) (harness.Tool, bool) {
 	for part, tool := range map[string]harness.Tool{
-		"grafana/agent:": harness.Agent(), "/prometheus-config-reloader:": harness.Reloader(), "/sd-aggregator:": harness.Aggregator(),
+		"grafana/agent:": harness.Agent(), alloyImage: harness.Agent(), "/prometheus-config-reloader:": harness.Reloader(), "/sd-aggregator:": harness.Aggregator(),
 	} {
 		if strings.Contains(c.Image, part) {
 			return tool, true
@@ -241,14 +244,22 @@ func (k *kubelet) starts(namespace, prefix string) (starts map[string]string, er
 
 // addressOf is the address of a pod whose name has a prefix.
 func (k *kubelet) addressOf(namespace, prefix string) string {
+	if all := k.addresses(namespace, prefix); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// addresses are those of pods whose names have a prefix.
+func (k *kubelet) addresses(namespace, prefix string) (out []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, p := range k.pods {
 		if p.Namespace == namespace && strings.HasPrefix(p.Name, prefix) {
-			return p.address
+			out = append(out, p.address)
 		}
 	}
-	return ""
+	return out
 }
 
 // explain shows, if the test failed, what is wrong in pods whose names have a prefix.

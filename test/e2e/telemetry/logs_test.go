@@ -73,13 +73,15 @@ func decode(r *http.Request) (*push.PushRequest, error) {
 	return request, err
 }
 
-// got are the lines, sorted, with the names of pods in place of what is new each time.
-func (l *loki) got(uids *strings.Replacer) []string {
+// got are the lines with a label, sorted, with the names of pods in place of what is new each time.
+func (l *loki) got(label string, uids *strings.Replacer) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []string
 	for _, line := range l.lines {
-		out = append(out, uids.Replace(line))
+		if strings.Contains(line, label) {
+			out = append(out, uids.Replace(line))
+		}
 	}
 	slices.Sort(out)
 	return out
@@ -102,12 +104,17 @@ func logs(t *testing.T, w *world) {
 		`{"log":"done\n","stream":"stderr","time":"2026-01-02T03:04:06.3Z"}`)
 	write(t, files["web-2"], `2026-01-02T03:04:05Z stdout F {"message":"not to be read"}`)
 	w.apply(t, newManifests(t, "logs").render(t))
+	w.apply(t, newSuccessor(t, "logs").render(t, "operator"))
 	w.runs(t, "logging", "agent-", 1)
-	golden(t, "logs.txt", func() ([]string, error) { return l.got(uids), nil })
+	w.runs(t, "logging", "successor-", 1)
+	agent, next := `cluster="logging/agent"`, `cluster="logging/successor"`
+	golden(t, "logs.txt", func() ([]string, error) { return l.got(agent, uids), nil })
+	sameAs(t, "logs.txt", func() ([]string, error) { return asOf(l.got(next, uids)), nil })
 
 	write(t, files["web-1"], `2026-01-02T03:04:07Z stdout F {"level":"info","message":"in a new file"}`)
 	write(t, files["web-0"], `2026-01-02T03:04:08Z stdout F {"level":"info","message":"in an old file"}`)
-	golden(t, "logs-later.txt", func() ([]string, error) { return l.got(uids), nil })
+	golden(t, "logs-later.txt", func() ([]string, error) { return l.got(agent, uids), nil })
+	sameAs(t, "logs-later.txt", func() ([]string, error) { return asOf(l.got(next, uids)), nil })
 }
 
 // logFiles are where container runtimes write what pods say.

@@ -68,7 +68,10 @@ func (p *pod) arguments(c corev1.Container) []string {
 	for _, arg := range c.Args {
 		args = append(args, regexp.MustCompile(`(=|//)(0\.0\.0\.0|127\.0\.0\.1)?:`).ReplaceAllString(arg, "${1}"+p.address+":"))
 	}
-	if c.Name == "grafana-agent" {
+	switch {
+	case runsAlloy(c):
+		args = append(args, "--disable-reporting", "--cluster.node-name="+p.Name, "--cluster.advertise-address="+p.address+":8080")
+	case c.Name == "grafana-agent":
 		args = append(args, "-server.grpc.address="+p.address+":9095", "-disable-reporting")
 	}
 	return args
@@ -76,7 +79,7 @@ func (p *pod) arguments(c corev1.Container) []string {
 
 // environment is that of a container, with the API server where Kubernetes says that it is.
 func (p *pod) environment(c corev1.Container, now objects) ([]string, error) {
-	env := []string{"HOSTNAME=" + p.Name, "KUBERNETES_SERVICE_HOST=127.0.0.1", fmt.Sprintf("KUBERNETES_SERVICE_PORT=%d", harness.Port)}
+	env := []string{"AGENT_MODE=" + mode(c), "HOSTNAME=" + p.Name, "KUBERNETES_SERVICE_HOST=127.0.0.1", fmt.Sprintf("KUBERNETES_SERVICE_PORT=%d", harness.Port)}
 	for _, e := range c.Env {
 		value := e.Value
 		if from := e.ValueFrom; from != nil && from.FieldRef != nil {

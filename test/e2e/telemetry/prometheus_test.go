@@ -58,7 +58,14 @@ func (s sample) String() string {
 
 // delivered are the series that Prometheus has got, but for how long scrapes took.
 func delivered(matchers string) ([]sample, error) {
-	query := url.Values{"query": {`last_over_time({` + matchers + `,__name__!="scrape_duration_seconds"}[10m])`}}
+	return query(`last_over_time({` + matchers + `,__name__!="scrape_duration_seconds"}[10m])`)
+}
+
+// current are the series that have not ended.
+func current(matchers string) ([]sample, error) { return query("{" + matchers + "}") }
+
+func query(expression string) ([]sample, error) {
+	query := url.Values{"query": {expression}}
 	request, err := http.NewRequest(http.MethodGet, "http://"+prometheusAddress+"/api/v1/query?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
@@ -141,7 +148,13 @@ func golden(t *testing.T, file string, get func() ([]string, error)) {
 			t.Fatal(err)
 		}
 	}
-	want := strings.Split(strings.TrimSpace(string(read(t, path))), "\n")
+	sameAs(t, file, get)
+}
+
+// sameAs compares lines with a file of testdata that another agent makes, as soon as they are all there.
+func sameAs(t *testing.T, file string, get func() ([]string, error)) {
+	t.Helper()
+	want := strings.Split(strings.TrimSpace(string(read(t, filepath.Join("testdata", file)))), "\n")
 	harness.Eventually(t, file, func() error {
 		got, err := get()
 		if err != nil {

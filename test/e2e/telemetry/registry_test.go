@@ -37,6 +37,7 @@ func startRegistry(t *testing.T) {
 			if wait, err := time.ParseDuration(r.URL.Query().Get("wait")); err == nil && r.URL.Query().Get("index") == "1" { // Nothing ever changes.
 				select {
 				case <-r.Context().Done():
+				case <-t.Context().Done(): // Agents ask again at once, and would be waited for.
 				case <-time.After(wait):
 				}
 			}

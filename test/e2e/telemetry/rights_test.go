@@ -23,20 +23,23 @@ const pipelineWithRights = `apiVersion: agentry.dev/v1alpha1
 kind: Pipeline
 metadata: {name: rights}
 spec:
-  compatibility: current
   rbac: render
   sources: [{url: "file://FOLDER", ref: {branch: main}}]
   output: {branch: output}
 `
 
-// pass is what a pass of a pipeline would write that renders rights: those come first, as Flux applies them.
-func (m *manifests) pass(t *testing.T) []*unstructured.Unstructured {
+// pass is what a pass of a pipeline with the settings would write that renders rights: those come first, as Flux applies them.
+func (m *manifests) pass(t *testing.T, settings ...string) []*unstructured.Unstructured {
 	t.Helper()
 	gitops.Git(t, m.dir, "init", "-q", "-b", "main")
 	gitops.Git(t, m.dir, "add", "--all")
 	gitops.Git(t, m.dir, "commit", "-q", "-m", "All")
 	file := filepath.Join(t.TempDir(), "pipeline.yaml")
-	if err := os.WriteFile(file, []byte(strings.Replace(pipelineWithRights, "FOLDER", m.dir, 1)), 0o600); err != nil {
+	text := strings.Replace(pipelineWithRights, "FOLDER", m.dir, 1)
+	for _, s := range settings {
+		text += "  " + s + "\n"
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	rights, others := split(run(t, harness.Agentry(), "render", "-f", file, "--cache-dir", t.TempDir()))
@@ -69,7 +72,7 @@ func (w *world) runWithLess(t *testing.T, folder, namespace string) (agents []le
 	t.Helper()
 	m := newManifests(t, folder)
 	(&gitops.User{Dir: m.dir}).Edit(t, "agent.yaml", "shards: 2", "shards: 1")
-	rights, others := split(m.pass(t))
+	rights, others := split(m.pass(t, "compatibility: current"))
 	for _, role := range rights {
 		rules, _, err := unstructured.NestedSlice(role.Object, "rules")
 		if err != nil {

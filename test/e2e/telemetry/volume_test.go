@@ -30,6 +30,9 @@ func (k *kubelet) volume(ctx context.Context, p *pod, v corev1.Volume, now objec
 	if err != nil || files == nil {
 		return err
 	}
+	if err := inFlow(files); err != nil {
+		return err
+	}
 	if maps.EqualFunc(files, p.published[v.Name], bytes.Equal) {
 		return nil
 	}

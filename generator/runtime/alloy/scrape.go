@@ -31,7 +31,8 @@ type scrape struct {
 // endpoint is a job among those that share settings.
 type endpoint struct {
 	targets syntax.Expr
-	at      uint64 // its place
+	label   string
+	at      uint64 // its place, if they are too many for one component
 }
 
 // maxEndpoints is how many endpoints share a component. Alloy evaluates it with all its targets when those of one endpoint
@@ -48,6 +49,11 @@ func (f *file) instance(global *model.Global, i *model.Instance) {
 	for _, g := range s.ordered {
 		if f.clustered {
 			g.block.Add(clustering())
+		}
+		if len(g.endpoints) > maxEndpoints {
+			for i, e := range g.endpoints {
+				g.endpoints[i].at = alloynames.Place(alloynames.Namespace(e.label), e.label)
+			}
 		}
 		f.scrape(g, g.endpoints, "")
 	}
@@ -100,8 +106,7 @@ func (s *scrapes) add(job *model.ScrapeConfig) {
 		s.groups[key] = g
 		s.ordered = append(s.ordered, g)
 	}
-	label := s.label(job)
-	g.endpoints = append(g.endpoints, endpoint{s.relabelTargets(job), alloynames.Place(alloynames.Namespace(label), label)})
+	g.endpoints = append(g.endpoints, endpoint{targets: s.relabelTargets(job), label: s.label(job)})
 }
 
 // settingsText returns what endpoints must have in common to share a component.

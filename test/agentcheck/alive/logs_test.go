@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/test/agentcheck/check"
 	"github.com/agentry-dev/agentry/test/agentcheck/rendered"
+	"github.com/agentry-dev/agentry/test/fixtures"
 )
 
 const logs = "DaemonSet/monitoring/agent-logs"
@@ -110,7 +111,7 @@ func startFlow(t *testing.T, c rendered.Config, data string) *process {
 		t.Fatalf("%s needs the variables %s", c.File, missing)
 	}
 	config := filepath.Join(t.TempDir(), "config.river")
-	text = strings.NewReplacer(volume, data, "sys.env(", "env(").Replace(text)
+	text = strings.ReplaceAll(fixtures.InFlow(text), volume, data)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

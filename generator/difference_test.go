@@ -16,6 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/internal/alloyconfig"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
@@ -70,6 +72,15 @@ func TestDifferenceOfUnlikeCases(t *testing.T) {
 			holdComplete(t, filepath.Base(filepath.Dir(name))+" "+kind, pairs, secretValues(results))
 			last[kind] = now
 		}
+	}
+}
+
+// TestDifferencesFromTheAgentToAlloy holds what diff says of the way from the agent to Alloy to what it was, for all conformance cases and examples.
+func TestDifferencesFromTheAgentToAlloy(t *testing.T) {
+	after := corpusAndExamples(t, alloy.Runtime())
+	for name, before := range corpusAndExamples(t, agentruntime.Runtime()) {
+		d := difference.Compare(difference.Match(manifests(before), manifests(after[name])))
+		holdText(t, "difference", name, d.Text())
 	}
 }
 

@@ -19,12 +19,12 @@ import (
 
 // example renders a folder of examples. Secrets in clear are left out where they are not
 // needed, as its pipeline does.
-func example(t *testing.T, name string, mode manifest.Compatibility, policy secretref.Policy) *generator.Output {
+func example(t *testing.T, name string, opts generator.Options) *generator.Output {
 	t.Helper()
 	root := filepath.Join("..", "examples", name)
 	var results []manifest.Result
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		if err == nil && d.Name() == "plaintext" && policy != secretref.Plaintext {
+		if err == nil && d.Name() == "plaintext" && opts.Secrets != secretref.Plaintext {
 			return fs.SkipDir
 		}
 		if err != nil || d.IsDir() || !manifest.IsManifestPath(d.Name()) {
@@ -35,13 +35,13 @@ func example(t *testing.T, name string, mode manifest.Compatibility, policy secr
 			return err
 		}
 		within, err := filepath.Rel(root, file)
-		results = append(results, manifest.Parse(manifest.File{Path: filepath.ToSlash(within), Data: data}, manifest.Options{Compatibility: mode}))
+		results = append(results, manifest.Parse(manifest.File{Path: filepath.ToSlash(within), Data: data}, manifest.Options{Compatibility: opts.Compatibility}))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return renderAll(results, generator.Options{Compatibility: mode, Secrets: policy})
+	return renderAll(results, opts)
 }
 
 // TestPlatformExample holds examples/platform to what its README promises: the objects of
@@ -63,7 +63,7 @@ func TestPlatformExample(t *testing.T) {
 
 func checkExample(t *testing.T, policy secretref.Policy, objects map[string]string) {
 	t.Helper()
-	out := example(t, "platform", manifest.Current, policy)
+	out := example(t, "platform", generator.Options{Compatibility: manifest.Current, Secrets: policy})
 	got := map[string]string{}
 	for _, u := range out.Units {
 		counts := map[string]int{}

@@ -18,43 +18,57 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtime"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// TestExplainedTexts holds explanations of conformance cases and examples to what they were.
-func TestExplainedTexts(t *testing.T) {
-	texts := map[string]func() *generator.Output{
-		"quickstart": func() *generator.Output { return example(t, "quickstart", manifest.Current, secretref.Reference) },
-		"platform":   func() *generator.Output { return example(t, "platform", manifest.Current, secretref.Reference) },
+// corpusAndExamples renders all conformance cases and examples for a runtime, by name.
+func corpusAndExamples(t *testing.T, r runtime.Runtime) map[string]*generator.Output {
+	t.Helper()
+	all := map[string]*generator.Output{}
+	for _, name := range []string{"quickstart", "platform"} {
+		all[name] = example(t, name, generator.Options{Compatibility: manifest.Current, Secrets: secretref.Reference, Runtime: r})
 	}
-	for _, name := range []string{"mi-selectors-expressions", "mi-across-namespaces", "real-log-pipelines", "real-two-agents-one-probe",
-		"integration-with-instances", "logs-target-additional", "agent-paused", "agent-nothing-selected", "bad-one-team-breaks-all", "metrics-enforced-limits"} {
-		texts[name] = func() *generator.Output {
-			return render(t, secretref.Reference, read(t, filepath.Join(corpus, name, "input.yaml")))
+	cases, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
+	if err != nil || len(cases) < 100 {
+		t.Fatalf("%d cases, %v", len(cases), err)
+	}
+	for _, name := range cases {
+		result := manifest.Parse(manifest.File{Path: "input.yaml", Data: read(t, name)}, manifest.Options{})
+		all[filepath.Base(filepath.Dir(name))] = generator.Render(manifest.NewSet(result), generator.Options{Secrets: secretref.Reference, Runtime: r}, nil)
+	}
+	return all
+}
+
+// holdText holds a text to what is in a folder of testdata.
+func holdText(t *testing.T, folder, name, got string) {
+	t.Helper()
+	golden := filepath.Join("testdata", folder, name+".txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
-	for name, output := range texts {
-		t.Run(name, func(t *testing.T) {
-			w := explain.New(output().Explained())
-			var b strings.Builder
-			for _, id := range w.Labelled(labels.Everything()) {
-				e, ok := w.Explain(id)
-				if !ok {
-					t.Fatalf("%s is not there", id)
-				}
-				b.WriteString(e.Text() + "---\n")
+	if diff := cmp.Diff(string(read(t, golden)), got); diff != "" {
+		t.Errorf("%s: -want +got:\n%s", name, diff)
+	}
+}
+
+// TestExplainedTexts holds explanations of all conformance cases and examples to what they were.
+func TestExplainedTexts(t *testing.T) {
+	for name, output := range corpusAndExamples(t, agentruntime.Runtime()) {
+		w := explain.New(output.Explained())
+		var b strings.Builder
+		for _, id := range w.Labelled(labels.Everything()) {
+			e, ok := w.Explain(id)
+			if !ok {
+				t.Fatalf("%s is not there", id)
 			}
-			golden := filepath.Join("testdata", "explain", name+".txt")
-			if *update {
-				if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(string(read(t, golden)), b.String()); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
+			b.WriteString(e.Text() + "---\n")
+		}
+		holdText(t, "explain", name, b.String())
 	}
 }
 

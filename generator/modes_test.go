@@ -75,7 +75,7 @@ func switchable(t *testing.T) map[string]func(manifest.Compatibility, secretref.
 	}
 	for _, name := range []string{"quickstart", "platform"} {
 		all[name] = func(mode manifest.Compatibility, policy secretref.Policy) *generator.Output {
-			return example(t, name, mode, policy)
+			return example(t, name, generator.Options{Compatibility: mode, Secrets: policy})
 		}
 	}
 	return all

@@ -12,7 +12,7 @@ type Block struct {
 	Name, Label string
 	Attrs       []Attr
 	Blocks      []*Block
-	// Text is a block of the top level as it is written.
+	// Text is the block as it is written.
 	Text string
 }
 
@@ -96,9 +96,7 @@ func (s *scanner) body(depth int) (*Block, error) {
 		if err != nil {
 			return nil, err
 		}
-		if depth == 0 {
-			inner.Text = s.text[start:s.at]
-		}
+		inner.Text = s.text[start:s.at]
 		out.Blocks = append(out.Blocks, inner)
 	}
 }

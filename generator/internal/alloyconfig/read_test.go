@@ -165,7 +165,7 @@ local.file "unused" { filename = ` + "`a\nb`" + ` }
 		}}},
 		"components": []any{object{"component": "local.file.unused", "filename": "a\nb"}},
 	}
-	if d := cmp.Diff(want, alloyconfig.Config(text)); d != "" {
+	if d := cmp.Diff(want, whole(text)); d != "" {
 		t.Error(d)
 	}
 }
@@ -180,7 +180,7 @@ func TestConfigOfManyJobs(t *testing.T) {
 		}
 		text := "prometheus.remote_write \"m__i\" { }\nprometheus.scrape \"m__i\" {\n\ttargets = array.concat(" + targets +
 			")\n\tforward_to = [prometheus.remote_write.m__i.receiver]\n}\n" + rules
-		return testing.AllocsPerRun(2, func() { alloyconfig.Config(text) })
+		return testing.AllocsPerRun(2, func() { whole(text) })
 	}
 	if few, many := allocated(100), allocated(800); many > 12*few {
 		t.Errorf("100 jobs take %.0f allocations, 800 take %.0f", few, many)
@@ -201,8 +201,8 @@ func TestOrderOfComponentsMeansNothing(t *testing.T) {
 		}
 		return out
 	}
-	want := alloyconfig.Config(text("a b c d"))
-	if got := alloyconfig.Config(text("b d", "a c")); !cmp.Equal(want, got) || !strings.Contains(fmt.Sprint(got), "d") {
+	want := whole(text("a b c d"))
+	if got := whole(text("b d", "a c")); !cmp.Equal(want, got) || !strings.Contains(fmt.Sprint(got), "d") {
 		t.Error(cmp.Diff(want, got))
 	}
 }

@@ -54,7 +54,7 @@ func (c *config) scrapes(b *Block) {
 	}
 	shared := sync.OnceValue(func() map[string]any { return sharedFields(b, relabels) })
 	for _, endpoint := range c.to(b, "targets") {
-		from := c.origins(endpoint.attr("targets"))
+		from := c.origins(endpoint.attr("targets"), 0)
 		job := &Job{
 			Name:  scrapeName(b, endpoint),
 			texts: appendTexts(append(slices.Clip(texts), endpoint.Text), from),
@@ -148,9 +148,9 @@ func (c *config) reads(b *Block) {
 	for _, found := range append(c.to(b, "targets"), c.to(b, "relabel_rules")...) {
 		s := logSource{found: found, rules: append(c.to(found, "path_targets"), found)[0]}
 		if s.hasRules() {
-			s.from = c.origins(s.rules.attr("targets"))
+			s.from = c.origins(s.rules.attr("targets"), 0)
 		} else {
-			s.from = c.origins(found.attr("path_targets"))
+			s.from = c.origins(found.attr("path_targets"), 0)
 		}
 		sources, texts = append(sources, s), appendTexts(append(texts, found.Text, s.rules.Text), s.from)
 	}

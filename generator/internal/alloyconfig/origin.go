@@ -14,8 +14,19 @@ type origin struct {
 	target    map[string]any // its labels
 }
 
-// origins returns where the targets of an expression come from, and marks the components as used. Integrations are not.
-func (c *config) origins(expr string) (out []origin) {
+// maxOriginBytes limits the expressions that are read while targets are followed, because components can refer to one another in circles,
+// and each to many. No configuration that agentry prints comes near it.
+const maxOriginBytes = 64 << 20
+
+// origins returns where the targets of an expression come from, and marks the components as used. Integrations are not. depth is how many
+// components that relabel lead to the expression.
+func (c *config) origins(expr string, depth int) (out []origin) {
+	if c.followed += len(expr); depth > maxDepth || c.followed > maxOriginBytes {
+		c.isEndless = true
+	}
+	if c.isEndless {
+		return nil
+	}
 	var walk func(v any)
 	walk = func(v any) {
 		switch v := v.(type) {
@@ -36,7 +47,7 @@ func (c *config) origins(expr string) (out []origin) {
 				c.used[id] = true
 				o := origin{component: d}
 				if isRelabel(d) {
-					o.of = c.origins(d.attr("targets"))
+					o.of = c.origins(d.attr("targets"), depth+1)
 				}
 				out = append(out, o)
 			}

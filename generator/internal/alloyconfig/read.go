@@ -17,7 +17,7 @@ import (
 //
 // The items of scrape_configs are *[Job]s, which are not read yet.
 //
-// The text is in the field unreadable if it is not in Alloy's language.
+// The text is in the field unreadable if it is not in Alloy's language, or if it has no end where targets come from.
 func Config(text string) map[string]any {
 	blocks, err := Blocks(text)
 	if err != nil {
@@ -46,6 +46,9 @@ func Config(text string) map[string]any {
 			c.reads(b)
 		}
 	}
+	if c.isEndless {
+		return map[string]any{"unreadable": text}
+	}
 	for _, instance := range c.metrics {
 		sortJobs(instance)
 	}
@@ -60,6 +63,8 @@ type config struct {
 	metrics, logs []map[string]any
 	server        map[string]any
 	ofExporter    map[string][]any // the jobs of integrations that scrape themselves, by the id of the integration
+	followed      int              // bytes of expressions that are read to find where targets come from
+	isEndless     bool             // there are too many of these
 }
 
 // whole returns the result.

@@ -1,9 +1,12 @@
 package generator_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"math/rand"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -44,6 +49,78 @@ func TestEditsMeanTheSameToBothRuntimes(t *testing.T) {
 	if compared < 100 {
 		t.Errorf("only %d consequences were compared", compared)
 	}
+}
+
+// TestJobsThatAreNotReadChangeNothing edits fixtures and monitors at random: a difference is what it is if every job is read.
+func TestJobsThatAreNotReadChangeNothing(t *testing.T) {
+	options := generator.Options{Runtime: alloy.Runtime(), Secrets: secretref.Plaintext}
+	components, changed := 0, 0
+	for seed := range int64(50 * seeds) {
+		w := newFixture(seed)
+		before := manifests(renderAll(w.parse(), options))
+		for range 6 {
+			edit := w.edit()
+			after := manifests(renderAll(w.parse(), options))
+			c, n := readAll(t, fmt.Sprintf("seed %d, %s", seed, edit), before, after)
+			components, changed, before = components+c, changed+n, after
+		}
+	}
+	agent, monitors := fleet(10)
+	render := func() []difference.Manifest {
+		return manifests(generator.Render(loadAll(append([]manifest.File{agent}, monitors...)), options, nil))
+	}
+	random, before := rand.New(rand.NewSource(1)), render()
+	for i := range 150 {
+		edit := monitorEdits()[random.Intn(len(monitorEdits()))]
+		m := &monitors[random.Intn(len(monitors))]
+		m.Data = []byte(edit.Replace(string(m.Data)))
+		after := render()
+		c, n := readAll(t, fmt.Sprintf("edit %d of %s", i, m.Path), before, after)
+		components, changed, before = components+c, changed+n, after
+	}
+	if components < 4000 || changed < 150 {
+		t.Errorf("only %d components were compared, and %d objects changed", components, changed)
+	}
+}
+
+// monitorEdits are edits of the monitors of a fleet. Made twice, they change nothing.
+func monitorEdits() (out []*strings.Replacer) {
+	for _, pair := range [][2]string{
+		{"name: service-", "name: other-"}, {"- team-", "- other-"}, {"path: /metrics", "path: /other"}, {"interval: 30s", "interval: 31s"},
+		{"Verify: true", "Verify: false"}, {"action: drop", "action: keep"}, {"regex: go_", "regex: other_"}, {"targetLabel: node", "targetLabel: job"},
+		{"endpoints:", "sampleLimit: 9\n  endpoints:"}, {"port: admin", "honorLabels: true\n      port: admin"},
+	} {
+		out = append(out, strings.NewReplacer(pair[1], pair[0], pair[0], pair[1]))
+	}
+	return out
+}
+
+// componentHead matches the first line of a component in a manifest with a configuration of Alloy.
+var componentHead = regexp.MustCompile(`(?m)^    [a-z_.]+(?: "\w+")? \{$`)
+
+// readAll compares two renders as they are, and with a comment in each component after the change, so that no text of a job is as it was.
+// It returns how many components there are, and how many objects change.
+func readAll(t *testing.T, name string, before, after []difference.Manifest) (components, changed int) {
+	t.Helper()
+	commented := slices.Clone(after)
+	for i, m := range commented {
+		components += len(componentHead.FindAll(m.Text, -1))
+		commented[i].Text = componentHead.ReplaceAll(m.Text, []byte("$0 // read"))
+	}
+	got, want := difference.Compare(difference.Match(before, after)), difference.Compare(difference.Match(before, commented))
+	if got.Text() != want.Text() || encoded(t, got) != encoded(t, want) {
+		t.Fatalf("%s: got\n%s\nwant\n%s", name, got.Text(), want.Text())
+	}
+	return components, len(got.Objects)
+}
+
+func encoded(t *testing.T, d *difference.Difference) string {
+	t.Helper()
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // errorsIn returns the errors of a render: one program refuses what the other does not.

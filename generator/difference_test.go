@@ -172,13 +172,32 @@ func meaning(t *testing.T, text []byte) any {
 		}
 		out["agent.yml"] = inner
 	case strings.Contains(string(text), "\n  config.alloy: "):
-		out["config.alloy"] = alloyconfig.Config(string(config)) // its own tests hold it to what is printed
+		inner := alloyconfig.Config(string(config)) // its own tests hold it to what is printed
+		readJobs(inner)
+		out["config.alloy"] = inner
 	default:
 		return out
 	}
 	delete(out, "stringData")
 	delete(out, "data")
 	return out
+}
+
+// readJobs reads all jobs of a configuration.
+func readJobs(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			readJobs(inner)
+		}
+	case []any:
+		for i, item := range v {
+			if job, is := item.(*alloyconfig.Job); is {
+				v[i] = job.Fields()
+			}
+			readJobs(item)
+		}
+	}
 }
 
 // respelled is a manifest as another printer writes it.

@@ -45,6 +45,9 @@ func itemNames(items []*node, by string) ([]string, bool) {
 
 // nameBy returns the text of a field of an item. If the item begins with the field, the item is not parsed.
 func (n *node) nameBy(field string) string {
+	if n.job != nil && n.job.Name != "" && field == "job_name" {
+		return n.job.Name
+	}
 	if n.shape == unread && isItem(n.text) {
 		line, _, _ := strings.Cut(string(n.text[1:min(len(n.text), maxNameBytes)]), "\n")
 		name, found := strings.CutPrefix(strings.TrimLeft(line, " "), field+": ")

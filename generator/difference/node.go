@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/generator/internal/alloyconfig"
 )
 
 // shape is what a node is.
@@ -27,6 +29,8 @@ type node struct {
 	indent int
 	// entry means that text is `key: value` or `- value`, and not the value alone.
 	entry bool
+	// job is what the node is read from if it is a job in a configuration of Alloy. Such a node has no text.
+	job *alloyconfig.Job
 
 	name   string // of the field that has this value, or has it as an item
 	parent *node  // nil at the top
@@ -51,7 +55,10 @@ func (n *node) read() *node {
 	if n == nil || n.shape != unread {
 		return n
 	}
-	if len(n.text) < decodeBelow || !n.split() {
+	switch {
+	case n.job != nil:
+		n.set(n.job.Fields())
+	case len(n.text) < decodeBelow || !n.split():
 		n.decode()
 	}
 	return n
@@ -122,9 +129,15 @@ func (n *node) child(name string, y *yaml.Node, left *int) *node {
 	return c
 }
 
-// newNode returns the node of a value: nil, bool, a number, string, []any or map[string]any.
+// newNode returns the node of a value: nil, bool, a number, string, []any, map[string]any, or a job.
 func newNode(name string, parent *node, v any) *node {
 	n := &node{name: name, parent: parent}
+	n.set(v)
+	return n
+}
+
+// set gives a value to a node.
+func (n *node) set(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		n.shape = mapping
@@ -134,12 +147,13 @@ func newNode(name string, parent *node, v any) *node {
 	case []any:
 		n.shape = sequence
 		for _, item := range v {
-			n.items = append(n.items, newNode(name, n, item))
+			n.items = append(n.items, newNode(n.name, n, item))
 		}
+	case *alloyconfig.Job:
+		n.job = v
 	default:
 		n.shape, n.plain = scalar, v
 	}
-	return n
 }
 
 // get returns the value at a path of fields, or nil.
@@ -174,8 +188,11 @@ func (n *node) str(names ...string) string {
 	return fmt.Sprint(n.plain)
 }
 
-// isSame reports whether two nodes have the same text. It parses nothing.
+// isSame reports whether two nodes have the same text, or are jobs of the same texts. It parses nothing.
 func (n *node) isSame(other *node) bool {
+	if n.job != nil && other.job != nil {
+		return n.job.IsSame(other.job)
+	}
 	return n.text != nil && other.text != nil && n.indent == other.indent && n.entry == other.entry && string(n.text) == string(other.text)
 }
 

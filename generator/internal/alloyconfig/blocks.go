@@ -12,7 +12,7 @@ type Block struct {
 	Name, Label string
 	Attrs       []Attr
 	Blocks      []*Block
-	// Text is a block of the top level as it is written.
+	// Text is the block as it is written.
 	Text string
 }
 
@@ -37,8 +37,8 @@ func (b *Block) attr(name string) string {
 	return ""
 }
 
-// Blocks returns the blocks of a text. It is an error if the text is not in Alloy's language, or nests blocks deeper than
-// any text that agentry prints.
+// Blocks returns the blocks of a text. It is an error if the text is not in Alloy's language, or nests blocks or brackets deeper
+// than any text that agentry prints.
 func Blocks(text string) ([]*Block, error) {
 	s := scanner{text: text, line: 1}
 	top, err := s.body(0)
@@ -51,7 +51,7 @@ func Blocks(text string) ([]*Block, error) {
 	return top.Blocks, nil
 }
 
-// maxDepth limits how deep blocks may be in blocks.
+// maxDepth limits how deep blocks may be in blocks, brackets in brackets, and components that relabel behind one another.
 const maxDepth = 100
 
 // scanner reads a text from its beginning to its end.
@@ -96,9 +96,7 @@ func (s *scanner) body(depth int) (*Block, error) {
 		if err != nil {
 			return nil, err
 		}
-		if depth == 0 {
-			inner.Text = s.text[start:s.at]
-		}
+		inner.Text = s.text[start:s.at]
 		out.Blocks = append(out.Blocks, inner)
 	}
 }
@@ -143,7 +141,9 @@ func (s *scanner) expression() (string, error) {
 			s.at += len(literal)
 			continue
 		case '(', '[', '{':
-			open++
+			if open++; open > maxDepth {
+				return "", fmt.Errorf("more than %d brackets are in each other", maxDepth)
+			}
 		case ')', ']', '}':
 			if open--; open < 0 { // of a block on one line
 				return strings.TrimSpace(s.text[start:s.at]), nil

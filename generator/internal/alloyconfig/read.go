@@ -1,7 +1,6 @@
 package alloyconfig
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +15,9 @@ import (
 //	server: log_level and log_format
 //	components: what belongs to none of these, each with its id in the field component
 //
-// The text is in the field unreadable if it is not in Alloy's language.
+// The items of scrape_configs are *[Job]s, which are not read yet.
+//
+// The text is in the field unreadable if it is not in Alloy's language, or if it has no end where targets come from.
 func Config(text string) map[string]any {
 	blocks, err := Blocks(text)
 	if err != nil {
@@ -45,6 +46,9 @@ func Config(text string) map[string]any {
 			c.reads(b)
 		}
 	}
+	if c.isEndless {
+		return map[string]any{"unreadable": text}
+	}
 	for _, instance := range c.metrics {
 		sortJobs(instance)
 	}
@@ -59,6 +63,8 @@ type config struct {
 	metrics, logs []map[string]any
 	server        map[string]any
 	ofExporter    map[string][]any // the jobs of integrations that scrape themselves, by the id of the integration
+	followed      int              // bytes of expressions that are read to find where targets come from
+	isEndless     bool             // there are too many of these
 }
 
 // whole returns the result.
@@ -158,137 +164,15 @@ func (c *config) to(b *Block, attr string) (out []*Block) {
 	return out
 }
 
-// scrapes adds the jobs of a component that scrapes.
-func (c *config) scrapes(b *Block) {
-	var rules []any
-	receivers := c.to(b, "forward_to")
-	for i, r := range receivers {
-		if r.Name != "prometheus.relabel" {
-			continue
-		}
-		if all, _ := fields(r)["metric_relabel_configs"].([]any); i > 0 && len(all) > 0 {
-			rules = all[1:] // the first keeps what a scrape says about itself
-		}
-		receivers[i] = r
-		if next := c.to(r, "forward_to"); len(next) > 0 {
-			receivers[i] = next[0]
-		}
-	}
-	if len(receivers) == 0 || c.writers[receivers[0].ID()] == nil {
-		return
-	}
-	c.used[b.ID()] = true
-	instance := c.writers[receivers[0].ID()]
-	shared := fields(b, "targets", "forward_to")
-	for _, endpoint := range c.to(b, "targets") {
-		job := maps.Clone(shared)
-		if len(rules) > 0 {
-			job["metric_relabel_configs"] = rules
-		}
-		exporter := c.find(job, endpoint)
-		if exporter != "" {
-			job["metrics_instance"] = instance["name"]
-			c.ofExporter[exporter] = append(c.ofExporter[exporter], job)
-			continue
-		}
-		jobs, _ := instance["scrape_configs"].([]any)
-		instance["scrape_configs"] = append(jobs, job)
-	}
-}
-
 // sortJobs sorts the jobs of an instance by name. Their order in the text tells which endpoints share a component, and nothing that an
 // instance does depends on it.
 func sortJobs(instance map[string]any) {
 	jobs, _ := instance["scrape_configs"].([]any)
-	name := func(job any) string { s, _ := job.(map[string]any)["job_name"].(string); return s }
-	slices.SortStableFunc(jobs, func(a, b any) int { return strings.Compare(name(a), name(b)) })
+	slices.SortStableFunc(jobs, func(a, b any) int { return strings.Compare(a.(*Job).Name, b.(*Job).Name) })
 }
 
-// find adds to a job its name and how its targets are found. If an integration of the pod has them, find returns its id.
-func (c *config) find(job map[string]any, endpoint *Block) (exporter string) {
-	rules, _ := fields(endpoint)["relabel_configs"].([]any)
-	rules = settings(job, rules)
-	if len(rules) > 0 {
-		job["relabel_configs"] = rules
-	}
-	return c.targets(job, endpoint.attr("targets"))
-}
-
-// targets adds the service discoveries and static targets of an expression to a job.
-func (c *config) targets(job map[string]any, expr string) (exporter string) {
-	add := func(field string, v any) {
-		all, _ := job[field].([]any)
-		job[field] = append(all, v)
-	}
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, item := range v {
-				walk(item)
-			}
-		case map[string]any:
-			labels := maps.Clone(v)
-			delete(labels, "__address__")
-			add("static_configs", map[string]any{"targets": []any{v["__address__"]}, "labels": labels})
-		case string:
-			id := v[:max(strings.LastIndexByte(v, '.'), 0)]
-			d := c.byID[id]
-			if d == nil {
-				return
-			}
-			mechanism, isDiscovery := strings.CutPrefix(d.Name, "discovery.")
-			switch {
-			case strings.HasPrefix(d.Name, "prometheus.exporter."):
-				exporter = d.ID()
-				return
-			case mechanism == "relabel":
-				c.used[id] = true
-				inner := map[string]any{"relabel_configs": fields(d)["relabel_configs"]}
-				of := c.targets(inner, d.attr("targets"))
-				if exporter = of; of == "" {
-					inner["name"] = alloynames.Name(d.Label)
-					add("integration_sd_configs", inner)
-				} else if mine, _ := inner["relabel_configs"].([]any); len(mine) > 0 {
-					add("integration_sd_configs", inner)
-				}
-			case isDiscovery:
-				c.used[id] = true
-				add(mechanism+"_sd_configs", fields(d))
-			}
-		}
-	}
-	walk(value(expr))
-	return exporter
-}
-
-// reads adds the job of a component that reads logs.
-func (c *config) reads(b *Block) {
-	job := fields(b, "targets", "forward_to")
-	receivers := c.to(b, "forward_to")
-	if len(receivers) > 0 && receivers[0].Name == "loki.process" {
-		job["pipeline_stages"] = fields(receivers[0])["pipeline_stages"]
-		receivers = c.to(receivers[0], "forward_to")
-	}
-	if len(receivers) == 0 || c.writers[receivers[0].ID()] == nil {
-		return
-	}
-	c.used[b.ID()] = true
-	for _, found := range append(c.to(b, "targets"), c.to(b, "relabel_rules")...) {
-		if period := found.attr("sync_period"); period != "" {
-			job["sync_period"] = value(period)
-		}
-		targets := append(c.to(found, "path_targets"), found)[0]
-		if rules := fields(targets)["relabel_configs"]; rules != nil {
-			job["relabel_configs"] = rules
-			c.targets(job, targets.attr("targets"))
-		} else {
-			c.targets(job, found.attr("path_targets"))
-		}
-	}
-	delete(job, "relabel_rules")
-	instance := c.writers[receivers[0].ID()]
-	job["job_name"] = strings.TrimPrefix(alloynames.Name(b.Label), instance["name"].(string)+"/")
+// addJob adds a job to an instance.
+func addJob(instance map[string]any, job *Job) {
 	jobs, _ := instance["scrape_configs"].([]any)
 	instance["scrape_configs"] = append(jobs, job)
 }

@@ -88,12 +88,36 @@ func TestBlocksOfWrongTexts(t *testing.T) {
 		"a {\n\tb = \"c\n}":         "line 2: a text has no end",
 		"a b {}":                    "line 1: after a, neither = nor { follows",
 		strings.Repeat("a {", 1000): "line 1: more than 100 blocks are in each other",
+		"a { b = " + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + "}": "line 1: more than 100 brackets are in each other",
 	} {
 		if _, err := alloyconfig.Blocks(text); err == nil || err.Error() != want {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
 		}
 		if got := alloyconfig.Config(text); got["unreadable"] != text {
 			t.Errorf("%.20q is read as %v", text, got)
+		}
+	}
+}
+
+// TestTargetsWithoutEnd: components that get their targets from themselves, or each from the next one twice, are not followed.
+func TestTargetsWithoutEnd(t *testing.T) {
+	chain := ""
+	for i := range 60 {
+		chain += fmt.Sprintf("discovery.relabel \"a%d\" {\n\ttargets = array.concat(discovery.relabel.a%d.output, discovery.relabel.a%[2]d.output)\n}\n", i, i+1)
+	}
+	for name, components := range map[string]string{
+		"itself": "discovery.relabel \"a0\" {\n\ttargets = discovery.relabel.a0.output\n}\n",
+		"circle": "discovery.relabel \"a0\" {\n\ttargets = discovery.relabel.b.output\n}\ndiscovery.relabel \"b\" {\n\ttargets = discovery.relabel.a0.output\n}\n",
+		"chain":  chain,
+	} {
+		for kind, text := range map[string]string{
+			"metrics": "prometheus.remote_write \"m\" { }\nprometheus.scrape \"m\" {\n\ttargets = discovery.relabel.a0.output\n\tforward_to = [prometheus.remote_write.m.receiver]\n}\n",
+			"logs": "loki.write \"m\" {\n\tendpoint { }\n}\nloki.source.file \"m\" {\n\ttargets = local.file_match.m.targets\n\tforward_to = [loki.write.m.receiver]\n}\n" +
+				"local.file_match \"m\" {\n\tpath_targets = discovery.relabel.a0.output\n}\n",
+		} {
+			if got := alloyconfig.Config(text + components); got["unreadable"] != text+components {
+				t.Errorf("%s, %s: read as %v", name, kind, got)
+			}
 		}
 	}
 }
@@ -165,7 +189,7 @@ local.file "unused" { filename = ` + "`a\nb`" + ` }
 		}}},
 		"components": []any{object{"component": "local.file.unused", "filename": "a\nb"}},
 	}
-	if d := cmp.Diff(want, alloyconfig.Config(text)); d != "" {
+	if d := cmp.Diff(want, whole(text)); d != "" {
 		t.Error(d)
 	}
 }
@@ -180,7 +204,7 @@ func TestConfigOfManyJobs(t *testing.T) {
 		}
 		text := "prometheus.remote_write \"m__i\" { }\nprometheus.scrape \"m__i\" {\n\ttargets = array.concat(" + targets +
 			")\n\tforward_to = [prometheus.remote_write.m__i.receiver]\n}\n" + rules
-		return testing.AllocsPerRun(2, func() { alloyconfig.Config(text) })
+		return testing.AllocsPerRun(2, func() { whole(text) })
 	}
 	if few, many := allocated(100), allocated(800); many > 12*few {
 		t.Errorf("100 jobs take %.0f allocations, 800 take %.0f", few, many)
@@ -201,8 +225,8 @@ func TestOrderOfComponentsMeansNothing(t *testing.T) {
 		}
 		return out
 	}
-	want := alloyconfig.Config(text("a b c d"))
-	if got := alloyconfig.Config(text("b d", "a c")); !cmp.Equal(want, got) || !strings.Contains(fmt.Sprint(got), "d") {
+	want := whole(text("a b c d"))
+	if got := whole(text("b d", "a c")); !cmp.Equal(want, got) || !strings.Contains(fmt.Sprint(got), "d") {
 		t.Error(cmp.Diff(want, got))
 	}
 }

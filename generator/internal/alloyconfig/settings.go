@@ -21,16 +21,12 @@ const withoutPort = `([^:\[\]]+|\[[^\[\]]*\])`
 func settings(job map[string]any, rules []any) []any {
 	known := map[string]bool{}
 	for len(rules) > 0 {
-		rule := rules[0].(map[string]any)
-		target, _ := rule["target_label"].(string)
-		text, isText := rule["replacement"].(string)
-		parameter, isParameter := strings.CutPrefix(target, "__param_")
-		if !isText || !isUnlessSet(rule) || known[target] || settingOf[target] == "" && !isParameter {
+		label, text, is := setting(rules[0].(map[string]any))
+		if !is || known[label] {
 			break
 		}
-		known[target] = true
-		text = strings.ReplaceAll(text, "$$", "$")
-		if isParameter {
+		known[label] = true
+		if parameter, isParameter := strings.CutPrefix(label, "__param_"); isParameter {
 			params, _ := job["params"].(map[string]any)
 			if params = maps.Clone(params); params == nil { // jobs share it
 				params = map[string]any{}
@@ -40,7 +36,7 @@ func settings(job map[string]any, rules []any) []any {
 				params[parameter] = []any{text}
 			}
 		} else {
-			job[settingOf[target]] = text
+			job[settingOf[label]] = text
 		}
 		rules = rules[1:]
 	}
@@ -54,6 +50,15 @@ func settings(job map[string]any, rules []any) []any {
 		rules = rules[:len(rules)-1]
 	}
 	return rules
+}
+
+// setting returns the label that a rule gives to every target for a field of its job, and the text. It returns false if the rule does
+// anything else.
+func setting(rule map[string]any) (label, text string, is bool) {
+	label, _ = rule["target_label"].(string)
+	text, isText := rule["replacement"].(string)
+	isField := settingOf[label] != "" || strings.HasPrefix(label, "__param_")
+	return label, strings.ReplaceAll(text, "$$", "$"), isText && isField && isUnlessSet(rule)
 }
 
 // isPort reports whether a rule adds the port of the scheme to addresses without one, or drops what has neither.

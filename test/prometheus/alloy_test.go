@@ -39,6 +39,28 @@ func TestAlloyTakesEveryFile(t *testing.T) {
 	}
 }
 
+// TestAlloyTakesIntegrations does the same for pods of integrations, and for those that collect them.
+func TestAlloyTakesIntegrations(t *testing.T) {
+	files := 0
+	eachIntegrationWorld(t, func(t *testing.T, w integrationWorld) {
+		for _, p := range w.native.pods {
+			if p.node != "node-1" || p.phase != "Running" || p.config == "" {
+				continue
+			}
+			files++
+			for _, problem := range alloycheck.Check([]byte(p.config), "v1.18.1") {
+				t.Errorf("%s: %s: %s", w.name, p.name, problem)
+			}
+			if want := formatted(t, p.config); p.config != want {
+				t.Errorf("%s: %s is not formatted:\n%s", w.name, p.name, p.config)
+			}
+		}
+	})
+	if files < 500 && *alloyOnly == "" {
+		t.Errorf("only %d files were checked", files)
+	}
+}
+
 // TestOlderAlloysTakeTheirFiles renders for the oldest version: no file has a component, an argument or a block that came
 // later.
 func TestOlderAlloysTakeTheirFiles(t *testing.T) {

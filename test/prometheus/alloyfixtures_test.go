@@ -101,13 +101,7 @@ func (w alloyFixture) renderLogs(t *testing.T, r runtime.Runtime) (configs map[s
 // renderPods returns the configurations of the pods whose Secret is called like their GrafanaAgent, with an ending.
 func (w alloyFixture) renderPods(t *testing.T, r runtime.Runtime, secret string) (configs map[string]string, errors []string) {
 	t.Helper()
-	parsed := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(w.text)}, manifest.Options{Compatibility: w.mode})
-	out := generator.Render(manifest.NewSet(parsed), generator.Options{Compatibility: w.mode, Secrets: w.policy, Runtime: r}, nil)
-	for _, d := range out.Diags {
-		if d.Severity == diag.Error {
-			errors = append(errors, d.Object.String())
-		}
-	}
+	out, errors := w.output(r)
 	configs = map[string]string{}
 	for _, u := range out.Units {
 		_, agent, _ := strings.Cut(u.Name, "/")
@@ -118,6 +112,18 @@ func (w alloyFixture) renderPods(t *testing.T, r runtime.Runtime, secret string)
 		}
 	}
 	return configs, errors
+}
+
+// output returns everything that is rendered, and the objects with errors.
+func (w alloyFixture) output(r runtime.Runtime) (out *generator.Output, errors []string) {
+	parsed := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(w.text)}, manifest.Options{Compatibility: w.mode})
+	out = generator.Render(manifest.NewSet(parsed), generator.Options{Compatibility: w.mode, Secrets: w.policy, Runtime: r}, nil)
+	for _, d := range out.Diags {
+		if d.Severity == diag.Error {
+			errors = append(errors, d.Object.String())
+		}
+	}
+	return out, errors
 }
 
 // secretText returns the text under a key of a Secret, which can be zipped.

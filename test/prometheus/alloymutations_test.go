@@ -27,6 +27,8 @@ func alloyMutations() []alloyMutation {
 		{"an unknown block", replaced(`^(\t+)([a-z_]+)( \{)`, "${1}${2}x$3")},
 		{"an unknown component", replaced(`^([a-z._]+)( "| \{)`, "${1}x$2")},
 		{"a component without a label", replaced(`^([a-z._]+) "\w+"`, "$1")},
+		{"a block without its label", replaced(`^(\t+[a-z_]+) "\w+" \{`, "$1 {")},
+		{"a block with a label", replaced(`^(\t+(?:rule|endpoint|queue_config)) \{`, `$1 "x" {`)},
 		{"a list for a text", replaced(`^(\t+[a-z_0-9]+ += )(".*")$`, `${1}[$2]`)},
 		{"a number for a text", replaced(`^(\t+[a-z_0-9]+ += )".*"$`, `${1}17`)},
 		{"a text for a number or a boolean", replaced(`^(\t+[a-z_0-9]+ += )(true|false|\d+)$`, `${1}"$2"`)},
@@ -123,6 +125,11 @@ func goodAlloyFiles(t *testing.T) map[string]string {
 			}
 		}
 	})
+	for _, p := range mutatedWorld(t).native.pods {
+		if p.runsIntegrations() {
+			out[p.name] = p.config
+		}
+	}
 	if len(out) < 6 {
 		t.Fatalf("only %d files", len(out))
 	}

@@ -28,15 +28,11 @@ type alloyReader struct {
 	text string
 }
 
-func (r alloyReader) wrong(format string, args ...any) {
-	r.Helper()
-	r.Fatalf(format+"\n%s", append(args, r.text)...)
-}
-
-// readAlloy reads a configuration of Alloy. Instances are by the labels of their components.
-func readAlloy(t *testing.T, text string, env map[string]string) map[string]alloyInstance {
+// newReader parses a configuration of Alloy.
+func newReader(t *testing.T, text string, env map[string]string) alloyReader {
 	t.Helper()
 	text = replaceVariables(text, env)
+	env = maps.Clone(env)
 	for _, name := range secretVariable.FindAllString(text, -1) {
 		env[name] = name
 	}
@@ -45,6 +41,19 @@ func readAlloy(t *testing.T, text string, env map[string]string) map[string]allo
 	if err != nil {
 		r.wrong("%v", err)
 	}
+	return r
+}
+
+func (r alloyReader) wrong(format string, args ...any) {
+	r.Helper()
+	r.Fatalf(format+"\n%s", append(args, r.text)...)
+}
+
+// readAlloy reads a configuration of Alloy. Instances are by the labels of their components.
+func readAlloy(t *testing.T, text string, env map[string]string) map[string]alloyInstance {
+	t.Helper()
+	r := newReader(t, text, env)
+	file := r.file
 	out := map[string]alloyInstance{}
 	for _, id := range file.IDs {
 		b := file.Components[id]
@@ -175,11 +184,8 @@ func (r alloyReader) job(b, endpoint *alloycheck.Block, rules []any) scrapeJob {
 	loaded := loadConfig(r.T, map[string]any{"scrape_configs": []any{settings}}).ScrapeConfigs[0]
 	job := *loaded
 	job.JobName = jobNameOf(job.RelabelConfigs)
-	return scrapeJob{&job, others, isClustered, func(d model.LabelSet) (labels.Labels, string, string, string) {
-		l := labels.NewBuilder(labels.EmptyLabels())
-		for name, value := range d {
-			l.Set(string(name), string(value))
-		}
+	return scrapeJob{&job, others, isClustered, r.collected(endpoint.Attrs["targets"]), func(d model.LabelSet) (labels.Labels, string, string, string) {
+		l := labels.NewBuilder(asLabels(d))
 		if !relabel.ProcessBuilder(l, loaded.RelabelConfigs...) {
 			return labels.EmptyLabels(), "", "", ""
 		}
@@ -204,10 +210,35 @@ func (r alloyReader) discover(settings map[string]any, targets any) {
 		delete(group, "__address__")
 		add("static_configs", map[string]any{"targets": []any{address}, "labels": group})
 	case alloycheck.Ref:
+		if strings.HasSuffix(string(targets), ".output") {
+			return // of an integration in other pods
+		}
 		d := r.component(targets, "targets")
 		mechanism := strings.TrimPrefix(d.Name, "discovery.")
 		add(mechanism+"_sd_configs", inPrometheus(mechanism, r.fields(d)))
 	}
+}
+
+// collected returns how the integrations that an endpoint selects from are found in other pods: service discoveries with rules.
+func (r alloyReader) collected(targets any) (out []*config.ScrapeConfig) {
+	for _, ref := range flat(targets) {
+		if !strings.HasSuffix(string(ref), ".output") {
+			continue
+		}
+		b := r.component(ref, "output")
+		settings := map[string]any{"job_name": b.Label, "relabel_configs": r.fields(b)["relabel_configs"]}
+		r.discover(settings, b.Attrs["targets"])
+		out = append(out, loadConfig(r.T, map[string]any{"scrape_configs": []any{settings}}).ScrapeConfigs...)
+	}
+	return out
+}
+
+func asLabels(set model.LabelSet) labels.Labels {
+	b := labels.NewBuilder(labels.EmptyLabels())
+	for name, value := range set {
+		b.Set(string(name), string(value))
+	}
+	return b.Labels()
 }
 
 // jobNameOf returns the name that the first rules give to targets.

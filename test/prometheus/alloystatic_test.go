@@ -58,6 +58,8 @@ type scrapeJob struct {
 	others map[string]any
 	// clustered means that the pods share the targets among themselves.
 	clustered bool
+	// collected are the service discoveries, with rules, of the integrations that an IntegrationMonitor selects from in Alloy.
+	collected []*config.ScrapeConfig
 	// targets returns the targets that are scraped for one that is discovered; the URLs have the parameters.
 	targets func(discovered model.LabelSet) (visible labels.Labels, url, interval, timeout string)
 }
@@ -108,7 +110,7 @@ func readStatic(t *testing.T, text string, env map[string]string) map[string]sta
 		one := loadConfig(t, map[string]any{"global": global, "scrape_configs": i.ScrapeConfigs, "remote_write": withAgentsDefaults(i.RemoteWrite)})
 		s := staticInstance{map[string]scrapeJob{}, one.RemoteWriteConfigs, external}
 		for n, job := range one.ScrapeConfigs {
-			s.jobs[job.JobName] = scrapeJob{job, others[n], false, func(d model.LabelSet) (labels.Labels, string, string, string) { return agentsTarget(job, d) }}
+			s.jobs[job.JobName] = scrapeJob{job, others[n], false, nil, func(d model.LabelSet) (labels.Labels, string, string, string) { return agentsTarget(job, d) }}
 		}
 		out[i.Name] = s
 	}
@@ -128,7 +130,7 @@ func withTexts(t *testing.T, text string) []byte {
 			n.Tag, n.Style = "!!str", yamlv3.DoubleQuotedStyle
 		}
 		for i, child := range n.Content {
-			named := n.Kind == yamlv3.MappingNode && i%2 == 1 && slices.Contains([]string{"labels", "params", "regex", "replacement", "job_name"}, n.Content[i-1].Value)
+			named := n.Kind == yamlv3.MappingNode && i%2 == 1 && slices.Contains([]string{"labels", "params", "regex", "replacement", "job_name", "extra_labels", "blackbox_targets", "snmp_targets"}, n.Content[i-1].Value)
 			quote(child, within || named)
 		}
 	}
@@ -212,10 +214,7 @@ func loadConfig(t *testing.T, c map[string]any) *config.Config {
 
 // agentsTarget does what the agent's Prometheus 2.48 does with a discovered target: labels, rules, port, instance.
 func agentsTarget(job *config.ScrapeConfig, discovered model.LabelSet) (visible labels.Labels, url, interval, timeout string) {
-	b := labels.NewBuilder(labels.EmptyLabels())
-	for name, value := range discovered {
-		b.Set(string(name), string(value))
-	}
+	b := labels.NewBuilder(asLabels(discovered))
 	for _, l := range [...][2]string{{"job", job.JobName}, {"__scrape_interval__", job.ScrapeInterval.String()},
 		{"__scrape_timeout__", job.ScrapeTimeout.String()}, {"__metrics_path__", job.MetricsPath}, {"__scheme__", job.Scheme}} {
 		if b.Get(l[0]) == "" {

@@ -89,6 +89,10 @@ error[integration-type] spec.name: eventhandler has no metrics, so it cannot be 
 error[integration-instance] spec.config.instance: the instance of a MetricsIntegration is always its namespace/name (leave it out)
 error[invalid-label-name] spec.config.extra_labels.__meta_agentoperator_x: labels that begin with __meta_agentoperator_ are set by agentry (choose another name)
 warning[invalid-integration-config] spec.config.autoscrape.enable: a MetricsIntegration never scrapes itself: this is rendered as false (use an Integration, or collect it by an IntegrationMonitor)`},
+		"labels that the sd-aggregator refuses": {Input{Name: "redis", Strict: true, Kind: MetricsIntegration},
+			"{redis_addr: a, extra_labels: {__meta_x: a, __param_x: a, __address__: a, __metrics_path__: a, __scheme__: http, __tmp_x: a, __: a}}", `
+error[invalid-label-name] spec.config.extra_labels.__: the sd-aggregator refuses targets with the label __: no IntegrationMonitor would find it (choose a name that does not begin with __)
+error[invalid-label-name] spec.config.extra_labels.__tmp_x: the sd-aggregator refuses targets with the label __tmp_x: no IntegrationMonitor would find it (choose a name that does not begin with __)`},
 		"several brokers of a MetricsIntegration": {Input{Name: "kafka", Strict: true, Kind: MetricsIntegration}, "kafka_uris: [a:1, b:1]", ``},
 		"a timeout above the interval": {redis, "{redis_addr: a, autoscrape: {enable: true, scrape_interval: 10s, scrape_timeout: 20s}}", `
 error[timeout-above-interval] spec.config.autoscrape.scrape_timeout: the scrape timeout (20s) is longer than the scrape interval (10s): the agent would not start`},

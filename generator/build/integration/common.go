@@ -34,8 +34,16 @@ func (k *checker) labels(o object) {
 			k.report(diag.Error, diag.InvalidLabelName, path, "use letters, digits and underscores", "%q is not a label name: every target of the pod would be refused", name)
 		case k.in.Kind == MetricsIntegration && strings.HasPrefix(name, ownLabels):
 			k.report(diag.Error, diag.InvalidLabelName, path, "choose another name", "labels that begin with %s are set by agentry", ownLabels)
+		case k.in.Kind == MetricsIntegration && !listed(name):
+			k.report(diag.Error, diag.InvalidLabelName, path, "choose a name that does not begin with __", "the sd-aggregator refuses targets with the label %s: no IntegrationMonitor would find it", name)
 		}
 	}
+}
+
+// listed reports whether the sd-aggregator lists a target with a label of the name. The agent sets the address itself.
+func listed(name string) bool {
+	return !strings.HasPrefix(name, "__") || strings.HasPrefix(name, "__meta_") || strings.HasPrefix(name, "__param_") ||
+		slices.Contains([]string{"__address__", "__metrics_path__", "__scheme__"}, name)
 }
 
 // autoscrape checks how an integration scrapes itself. It does so only if the field enables it.

@@ -80,20 +80,21 @@ func (f *collected) inPod(in *integration, name, controller string, target model
 	b.Add(setTo("job", in.jobLabel))
 	b.Add(setTo("instance", in.Instance.Value))
 	add(model.Relabel{SourceLabels: []string{podPrefix + "node_name"}, TargetLabel: "agent_hostname", Replacement: model.Present("$1:" + port)})
-	for _, p := range target {
-		switch p.Key {
-		case "name":
-		case "address":
-			b.Add(setTo(in.TargetLabel, text(p.Value)))
-			b.Add(setTo("__param_target", text(p.Value)))
-		case "walk_params":
-			b.Add(setTo("__param_walk_params", alloynames.Label(text(p.Value)))) // as the exporter calls them
-		default:
-			b.Add(setTo("__param_"+p.Key, text(p.Value)))
-		}
-	}
+	b.Add(dropped("__meta_kubernetes_.+")) // so that rules of monitors find what they find in the agent
 	for _, p := range in.extraLabels() {
 		b.Add(setTo(p.Key, text(p.Value)))
+	}
+	for _, p := range target { // after the labels of all targets, which do not replace those of one
+		switch value := text(p.Value); {
+		case p.Key == "name" || value == "":
+		case p.Key == "address":
+			b.Add(setTo(in.TargetLabel, value))
+			b.Add(setTo("__param_target", value))
+		case p.Key == "walk_params":
+			b.Add(setTo("__param_walk_params", alloynames.Label(value))) // as the exporter calls them
+		default:
+			b.Add(setTo("__param_"+p.Key, value))
+		}
 	}
 	f.targets = syntax.Append(f.targets, &b)
 	return syntax.Expr("discovery.relabel." + name + ".output")

@@ -3,6 +3,7 @@ package alloy
 import (
 	"cmp"
 	"strconv"
+	"strings"
 
 	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -170,15 +171,16 @@ func (f *integrations) events(in *integration) {
 	f.instances = syntax.Append(f.instances, &rules)
 }
 
+// componentPrefix begins the labels of an exporter's targets that only Alloy has.
+const componentPrefix = "__meta_component_"
+
 // named returns the targets of an exporter in its own pod, with the labels that the agent gives them. They can be read by
 // rules.
 func (f *integrations) named(in *integration, rules []*model.Relabel) syntax.Expr {
 	b := syntax.Block{Name: "discovery.relabel", Label: in.label()}
 	b.Set("targets", syntax.Expr(in.id()+".targets"))
-	for _, l := range in.metaLabels(true) {
-		if f.regexes.read(rules, l.Key) {
-			b.Add(setTo(l.Key, text(l.Value)))
-		}
+	if f.regexes.read(rules, componentPrefix+"id") || f.regexes.read(rules, componentPrefix+"name") {
+		b.Add(dropped(componentPrefix + ".+"))
 	}
 	host := syntax.Concat(node(), syntax.String(":"+strconv.Itoa(runtime.DefaultPort)))
 	b.Add(setTo("job", in.jobLabel))
@@ -188,22 +190,47 @@ func (f *integrations) named(in *integration, rules []*model.Relabel) syntax.Exp
 	case in.OfPod:
 		b.Add(setToExpr("instance", host))
 	}
+	for _, l := range in.metaLabels(true) {
+		switch value := text(l.Value); {
+		case !f.regexes.read(rules, l.Key):
+		case value == "": // the instance, which is known to the pod
+			b.Add(rule("rule", &model.Relabel{SourceLabels: []string{"instance"}, TargetLabel: l.Key}))
+		default:
+			b.Add(setTo(l.Key, value))
+		}
+	}
 	b.Add(setToExpr("agent_hostname", host))
+	for _, p := range in.extraLabels() {
+		b.Add(in.ofAllTargets(p))
+	}
 	if in.TargetLabel != "" {
 		b.Add(rule("rule", &model.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: in.TargetLabel}))
-	}
-	for _, p := range in.extraLabels() {
-		b.Add(setTo(p.Key, text(p.Value)))
 	}
 	f.targets = syntax.Append(f.targets, &b)
 	return syntax.Expr("discovery.relabel." + in.label() + ".output")
 }
 
-// extraLabels returns the labels that the user adds to targets or lines. Some of the agent's cannot be changed by them.
+// ofAllTargets returns a rule for a label that the user adds. A parameter that a target has of its own stays.
+func (in *integration) ofAllTargets(p model.Pair) syntax.Block {
+	if in.Targets == "" || !strings.HasPrefix(p.Key, "__param_") {
+		return setTo(p.Key, text(p.Value))
+	}
+	b := rule("rule", unlessSet(&expanding, p.Key, text(p.Value)))
+	replaced(&expanding, &b)
+	return b
+}
+
+// dropped returns a rule that removes the labels whose names match an expression.
+func dropped(names string) syntax.Block {
+	return rule("rule", &model.Relabel{Regex: model.Present(names), Action: "labeldrop"})
+}
+
+// extraLabels returns the labels that the user adds to targets or lines. Some of the agent's cannot be changed by them, nor the
+// label with the address that a target asks.
 func (in *integration) extraLabels() (out model.Map) {
 	all, _ := in.config.Get("extra_labels").(model.Map)
 	for _, p := range all {
-		if p.Key != "__address__" && p.Key != "__metrics_path__" && (p.Key != "job" || in.Native || in.Component == exporter.Events) {
+		if p.Key != "__address__" && p.Key != "__metrics_path__" && p.Key != in.TargetLabel && (p.Key != "job" || in.Native || in.Component == exporter.Events) {
 			out = append(out, p)
 		}
 	}

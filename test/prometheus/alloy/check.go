@@ -83,6 +83,9 @@ func (c *checker) has(since string) bool {
 	return since == "" || semver.Compare(c.version, since) >= 0
 }
 
+// label is the name of the field that is the label of a block.
+const label = "<label>"
+
 // matchStage is the path of the stage of loki.process that has other stages.
 const matchStage = "stage.match."
 
@@ -119,6 +122,8 @@ func (c *checker) body(of *catalogue.Component, path string, body ast.Body) {
 				c.fail("%s appears twice", name)
 			case !c.has(known.Since):
 				c.fail("%s came with %s", name, known.Since)
+			case of.Fields[name+"."+label].Required != (s.Label != ""):
+				c.fail("%s: a label is wrong here, or missing", name)
 			}
 			seen[name] = true
 			c.body(of, name+".", s.Body)
@@ -126,7 +131,7 @@ func (c *checker) body(of *catalogue.Component, path string, body ast.Body) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(of.Fields)) {
 		rest, inside := strings.CutPrefix(name, path)
-		if inside && !strings.Contains(rest, ".") && of.Fields[name].Required && !seen[name] {
+		if inside && rest != label && !strings.Contains(rest, ".") && of.Fields[name].Required && !seen[name] {
 			c.fail("%s is missing", name)
 		}
 	}

@@ -1,6 +1,7 @@
 package alloy
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -125,6 +126,12 @@ func eval(e ast.Expr, env map[string]string) (any, error) {
 		return out, nil
 	case *ast.BinaryExpr:
 		return sum(e, env)
+	case *ast.UnaryExpr:
+		v, err := eval(e.Value, env)
+		if number, is := v.(float64); is && e.Kind == token.SUB {
+			return -number, nil
+		}
+		return nil, errors.Join(err, fmt.Errorf("%s %v", e.Kind, v))
 	case *ast.CallExpr:
 		return call(e, env)
 	}

@@ -57,7 +57,15 @@ func inner(kind, of string) (string, bool) {
 }
 
 func assignable(is, want string) bool {
-	return is == want || want == "any" || is == "string" && (want == "secret" || want == "duration")
+	switch want {
+	case "any", is:
+		return true
+	case "secret-or-string":
+		return is == "string" || is == "secret"
+	case "secret", "duration":
+		return is == "string"
+	}
+	return false
 }
 
 func (c *checker) assignLiteral(name string, e *ast.LiteralExpr, want string) {

@@ -99,9 +99,12 @@ func TestNoSecretGetsOutUnderSOPS(t *testing.T) {
 	if n := strings.Count(git(t, "log", "-p", "prod"), "+# agentry-seal: 2 "); n != 4 {
 		t.Fatalf("%d Secrets are encrypted, want 4", n)
 	}
-	for _, file := range mistakes {
+	for i, file := range mistakes {
 		if file.Name == "secret-encrypted.yaml" {
 			continue // what SOPS writes into a Secret that it encrypts is passed through as it is
+		}
+		if testing.Short() && i%4 != 0 {
+			continue // make race has all
 		}
 		t.Run(file.Name, func(t *testing.T) {
 			text, secrets := canaryFile(file)

@@ -37,6 +37,7 @@ type world struct {
 	listings map[string][]time.Duration
 	passes   []passed
 	answers  time.Duration // a listing takes that long
+	returns  time.Duration // what was listed takes that long to arrive
 	takes    time.Duration // a pass, while it holds the gate
 	during   func(p *fakePasser) (*gitsync.Report, error)
 	folders  map[string]string // of forEach: template to the pipelines' names, separated by spaces
@@ -215,8 +216,9 @@ func (w *world) break_(url string, err error) {
 
 func (w *world) fetch(ctx context.Context, r *repo.Repo, _ time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error {
 	w.mu.Lock()
-	silent, answers := w.silent[r.URL()], w.answers
+	silent, answers, returns := w.silent[r.URL()], w.answers, w.returns
 	w.mu.Unlock()
+	defer time.Sleep(returns)
 	time.Sleep(answers)
 	if silent {
 		<-ctx.Done()

@@ -108,7 +108,8 @@ func (f *Fleet) roundEnded(users []*instance, reason string, health bool) {
 		if p.instance != inst {
 			continue
 		}
-		if f.remotes.look(inst).hasMoved(inst.tried) {
+		sources, output := f.remotes.look(inst).moved(inst.tried)
+		if sources || output && p.phase != phasePassing { // the end of a pass knows whether it moved its output itself
 			p.ask(request{reason: reason}, f.options.MinGap)
 		}
 		f.schedule(p)

@@ -58,11 +58,10 @@ func (r *run) pushed() bool { return r.report != nil && r.report.Commit != "" }
 // enterPush notes the pushed commit as the tip of the output branch, so that the pipeline does not take
 // its own commit for somebody else's.
 func (r *run) enterPush(rs *remotes) {
-	commit, output := plumbing.NewHash(r.report.Commit), outputRef(r.def)
-	for i, t := range r.instance.tried {
-		if t.remote == r.instance.output && t.ref == output {
-			r.instance.tried[i] = tip{t.remote, t.ref, commit, true}
-			rs.pushed(t.remote, t.ref, commit)
+	for i := range r.instance.tried {
+		if t := &r.instance.tried[i]; t.isOutput {
+			t.commit, t.known = plumbing.NewHash(r.report.Commit), true
+			rs.pushed(t.remote, t.ref, t.commit)
 		}
 	}
 }
@@ -180,6 +179,9 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 		if r.pushed() {
 			r.enterPush(f.remotes)
 			f.log.Info("pushed", "pipeline", p.name(), "branch", r.report.Output.Branch, "commit", r.report.Commit, "trigger", r.request.reason)
+		}
+		if _, output := f.remotes.look(p.instance).moved(p.instance.tried); output {
+			p.ask(request{reason: ReasonPoll}, f.options.MinGap)
 		}
 		if fault.Is(r.err) {
 			f.detach(p) // its caches may be broken

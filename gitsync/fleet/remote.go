@@ -34,6 +34,7 @@ type remote struct {
 	began  time.Time                  // beginning of the last round, which may still run
 	listed time.Time                  // beginning of the last round that ended, even with an error; zero before
 	tips   map[repo.Ref]plumbing.Hash // found by the last successful round; zero: there is no such ref
+	pushed map[repo.Ref]plumbing.Hash // pushed since the last round began, which may have listed the refs before
 	good   time.Time                  // end of the last successful round
 	took   time.Duration
 
@@ -94,6 +95,7 @@ func (r *remote) status() RemoteStatus {
 type member struct {
 	remote   *remote
 	refs     []repo.Ref
+	writes   *repo.Ref // the one of refs that is the output branch; nil if that is elsewhere
 	interval time.Duration
 }
 
@@ -103,6 +105,8 @@ type tip struct {
 	ref    repo.Ref
 	commit plumbing.Hash // zero if there is no such ref
 	known  bool          // false while the remote fails
+	// isOutput says that it is the branch that the instance writes.
+	isOutput bool
 }
 
 // view is what is known about the remotes of an instance at one moment.
@@ -131,12 +135,12 @@ func (rs *remotes) look(inst *instance) view {
 	now := time.Now()
 	v := view{since: now, listed: now, complete: true}
 	for _, m := range inst.members {
-		v.add(m, m.remote == inst.output)
+		v.add(m)
 	}
 	return v
 }
 
-func (v *view) add(m member, isOutput bool) {
+func (v *view) add(m member) {
 	r, fails := m.remote, m.remote.failures > 0
 	if !r.listed.IsZero() && r.listed.Before(v.since) {
 		v.since = r.listed
@@ -146,14 +150,14 @@ func (v *view) add(m member, isOutput bool) {
 	}
 	for _, ref := range m.refs {
 		commit, listed := r.tips[ref]
-		v.tips = append(v.tips, tip{r, ref, commit, listed && !fails})
+		v.tips = append(v.tips, tip{r, ref, commit, listed && !fails, m.writes != nil && ref == *m.writes})
 		v.complete = v.complete && (listed || fails)
 		if !fails && r.listed.Before(v.listed) {
 			v.listed = r.listed
 		}
 	}
 	switch {
-	case isOutput:
+	case m.writes != nil:
 		v.outputFails = fails
 		if r.isDown() {
 			v.outputErr = r.err
@@ -167,18 +171,18 @@ func (v *view) add(m member, isOutput bool) {
 // remotes are not waited for.
 func (v view) isListedSince(asked time.Time) bool { return v.complete && !v.listed.Before(asked) }
 
-// hasMoved reports whether a ref has changed since the last pass. A ref that is unknown now has not; one
-// that was unknown then has.
-func (v view) hasMoved(tried []tip) bool {
+// moved reports whether a source and the output have changed since the last pass. A ref that is unknown now
+// has not; one that was unknown then has.
+func (v view) moved(tried []tip) (sources, output bool) {
 	if tried == nil {
-		return false // the first pass was asked for anyway
+		return false, false // the first pass was asked for anyway
 	}
 	for i, now := range v.tips {
 		if now.known && now != tried[i] {
-			return true
+			sources, output = sources || !now.isOutput, output || now.isOutput
 		}
 	}
-	return false
+	return sources, output
 }
 
 // commit returns the commit of a source that a pass would render now, or "" if it is unknown.

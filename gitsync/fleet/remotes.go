@@ -72,11 +72,12 @@ func (rs *remotes) join(inst *instance, def *Definition) {
 			r = &remote{repo: refs.Repo, writers: newSlots(maxPushesPerRemote), users: map[*instance]member{}}
 			rs.all[refs.Repo] = r
 		}
-		r.users[inst] = member{r, refs.Refs, def.interval()}
-		inst.members = append(inst.members, r.users[inst])
-		if def.Expand == nil && slices.Contains(refs.Refs, outputRef(def)) && r.repo.URL() == normalURL(def.Spec.Output.URL) {
-			inst.output = r
+		m := member{remote: r, refs: refs.Refs, interval: def.interval()}
+		if ref := outputRef(def); def.Expand == nil && slices.Contains(refs.Refs, ref) && r.repo.URL() == normalURL(def.Spec.Output.URL) {
+			inst.output, m.writes = r, &ref
 		}
+		r.users[inst] = m
+		inst.members = append(inst.members, m)
 		r.ask(ReasonPoll)
 	}
 }
@@ -162,7 +163,7 @@ func (rs *remotes) planOne(r *remote) {
 		})
 		return
 	}
-	r.underWay, r.asked, r.began = true, false, now
+	r.underWay, r.asked, r.began, r.pushed = true, false, now, map[repo.Ref]plumbing.Hash{}
 	r.reason, r.nextReason = cmp.Or(r.nextReason, ReasonPoll), ""
 	rs.busy.Go(func() { rs.round(r) })
 }
@@ -223,6 +224,7 @@ func (rs *remotes) conclude(r *remote, tips map[repo.Ref]plumbing.Hash, err erro
 		r.due = time.Now().Add(retryDelay(err, r.retries, rs.engine.random))
 	} else {
 		r.failures, r.retries, r.err = 0, 0, nil
+		maps.Copy(tips, r.pushed)
 		r.tips, r.good = tips, time.Now()
 		r.due = r.began.Add(jittered(r.interval(), rs.options.Jitter, rs.engine.random))
 	}
@@ -235,11 +237,12 @@ func (rs *remotes) conclude(r *remote, tips map[repo.Ref]plumbing.Hash, err erro
 	return failed || err != nil
 }
 
-// pushed makes a commit the tip of a ref until the next round.
+// pushed makes a commit the tip of a ref until the next round. A round that is under way may have seen the
+// ref before the push: the pipeline would take its own commit for somebody else's.
 func (rs *remotes) pushed(r *remote, ref repo.Ref, commit plumbing.Hash) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	r.tips[ref] = commit
+	r.tips[ref], r.pushed[ref] = commit, commit
 }
 
 // status returns the state of all remotes, by URL.

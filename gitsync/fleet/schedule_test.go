@@ -48,6 +48,32 @@ func TestARefChangeTriggersOnlyThePipelinesThatReadIt(t *testing.T) {
 	})
 }
 
+func TestAPushDuringARoundIsNobodyElses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.returns, w.takes = 5*time.Second, 57*time.Second
+		w.run(def("x", urlA))
+		after(5 * time.Minute)
+		same(t, "pushed while a round that had listed the refs was under way", w.passesOf("x"), seconds(5))
+	})
+}
+
+func TestARoundBeforeTheEndOfAPassSeesItsPush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.during = func(p *fakePasser) (*gitsync.Report, error) {
+			w.mu.Lock()
+			report := p.report()
+			w.mu.Unlock()
+			time.Sleep(70 * time.Second)
+			return report, nil
+		}
+		w.run(def("x", urlA))
+		after(5 * time.Minute)
+		same(t, "pushed before a round, and ended after it", w.passesOf("x"), seconds(0))
+	})
+}
+
 func TestABurstOfTriggersIsTwoPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -82,20 +82,21 @@ func enforcedLimits(spec *v1alpha1.MetricsSubsystemSpec) model.Limits {
 		n := int64(min(*v, math.MaxInt64))
 		return &n
 	}
-	return model.Limits{
-		BodySize: string(spec.EnforcedBodySizeLimit), Samples: signed(spec.EnforcedSampleLimit), Targets: signed(spec.EnforcedTargetLimit),
-		Labels: spec.EnforcedLabelLimit, LabelName: spec.EnforcedLabelNameLengthLimit, LabelText: spec.EnforcedLabelValueLengthLimit,
-		KeepDropped: spec.EnforcedKeepDroppedTargets,
-	}
+	return model.Limits{BodySize: string(spec.EnforcedBodySizeLimit), Counts: model.Counts{
+		model.Samples: signed(spec.EnforcedSampleLimit), model.Targets: signed(spec.EnforcedTargetLimit), model.Labels: spec.EnforcedLabelLimit,
+		model.LabelNameLength: spec.EnforcedLabelNameLengthLimit, model.LabelValueLength: spec.EnforcedLabelValueLengthLimit,
+		model.KeptDropped: spec.EnforcedKeepDroppedTargets,
+	}}
 }
 
 // globalLimits returns the limits of jobs that set none, also of those that no monitor is behind.
 func (p prometheus) globalLimits() model.Limits {
 	spec := &p.spec.Metrics
-	standard := model.Limits{
-		Samples: spec.SampleLimit, Targets: spec.TargetLimit, Labels: spec.LabelLimit,
-		LabelName: spec.LabelNameLengthLimit, LabelText: spec.LabelValueLengthLimit, KeepDropped: spec.KeepDroppedTargets,
-	}
+	standard := model.Limits{Counts: model.Counts{
+		model.Samples: spec.SampleLimit, model.Targets: spec.TargetLimit, model.Labels: spec.LabelLimit,
+		model.LabelNameLength: spec.LabelNameLengthLimit, model.LabelValueLength: spec.LabelValueLengthLimit,
+		model.KeptDropped: spec.KeepDroppedTargets,
+	}}
 	if spec.BodySizeLimit != nil {
 		standard.BodySize = string(*spec.BodySizeLimit)
 	}

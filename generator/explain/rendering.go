@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -240,23 +241,16 @@ func filters(what string, rules []*model.Relabel) (out []string) {
 
 // limits returns the limits of a job in words.
 func limits(job, all *model.Limits) (out []string) {
-	number := func(name string, own, global *int64) {
-		if own == nil {
-			own = global
-		}
-		if own != nil {
-			out = append(out, name+" "+strconv.FormatInt(*own, 10))
+	for c, what := range [...]string{
+		model.Samples: "samples", model.Targets: "targets", model.Labels: "labels", model.LabelNameLength: "bytes of a label's name",
+		model.LabelValueLength: "bytes of a label's value",
+	} {
+		if n := cmp.Or(job.Counts[c], all.Counts[c]); n != nil {
+			out = append(out, what+" "+strconv.FormatInt(*n, 10))
 		}
 	}
-	number("samples", job.Samples, all.Samples)
-	number("targets", job.Targets, all.Targets)
-	number("labels", job.Labels, all.Labels)
-	number("bytes of a label's name", job.LabelName, all.LabelName)
-	number("bytes of a label's value", job.LabelText, all.LabelText)
-	if size := job.BodySize; size != "" {
+	if size := cmp.Or(job.BodySize, all.BodySize); size != "" {
 		out = append(out, "answer "+size)
-	} else if all.BodySize != "" {
-		out = append(out, "answer "+all.BodySize)
 	}
 	return out
 }

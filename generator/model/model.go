@@ -71,15 +71,6 @@ type Global struct {
 	Limits
 }
 
-// Limits are what a target may answer with and a job may have. Absent ones are left out.
-type Limits struct {
-	BodySize                     string
-	Samples, Targets             *int64
-	Labels, LabelName, LabelText *int64
-	// KeepDropped is how many targets that relabelling drops are kept for display.
-	KeepDropped *int64
-}
-
 // Instance is an entry of metrics.configs.
 type Instance struct {
 	Origin               Origin
@@ -147,17 +138,14 @@ type Metadata struct {
 
 // ScrapeConfig is one scrape job.
 type ScrapeConfig struct {
-	Origin          Origin
-	JobName         string
-	HonorLabels     *bool
-	HonorTimestamps *bool
-	// TrackStaleness ends series with a timestamp of their own when they are gone.
-	TrackStaleness *bool
-	Interval       string
-	Timeout        string
-	MetricsPath    string
-	Scheme         string
-	Params         map[string][]string
+	Origin  Origin
+	JobName string
+	Switches
+	Interval    string
+	Timeout     string
+	MetricsPath string
+	Scheme      string
+	Params      map[string][]string
 	HTTPClient
 	Kubernetes *KubernetesSD
 	HTTP       *HTTPSD
@@ -165,11 +153,8 @@ type ScrapeConfig struct {
 	// Discoveries are how a ScrapeConfig finds targets. Those of one mechanism follow each other.
 	Discoveries []Discovery
 	Limits
-	// HistogramBuckets and ClassicHistograms are for native histograms.
-	HistogramBuckets  *int64
-	ClassicHistograms *bool
-	Relabel           []*Relabel // may be shared between jobs
-	MetricRelabel     []*Relabel
+	Relabel       []*Relabel // may be shared between jobs
+	MetricRelabel []*Relabel
 	// HandWritten means that its name is unique only in its instance.
 	HandWritten bool
 	// Variables means that references to environment variables are expanded in all texts, as in hand-written jobs. $$ is

@@ -182,11 +182,11 @@ type endpointHTTP struct {
 
 func (j *job) http(e endpointHTTP) {
 	honorLabels := e.honorLabels && !j.settings.OverrideHonorLabels
-	j.config.HonorLabels = &honorLabels
-	j.config.HonorTimestamps = e.honorTimestamps
+	j.config.Switches[model.HonorLabels] = &honorLabels
+	j.config.Switches[model.HonorTimestamps] = e.honorTimestamps
 	if j.settings.OverrideHonorTimestamps {
 		no := false
-		j.config.HonorTimestamps = &no
+		j.config.Switches[model.HonorTimestamps] = &no
 	}
 	j.config.MetricsPath = e.path
 	j.found.checkMetricsPath(j.path+"path", e.path)

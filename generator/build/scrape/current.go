@@ -159,8 +159,3 @@ func (j *currentJob) selectTargets(what string, sel *metav1.LabelSelector, mecha
 		j.config.Kubernetes.Selectors = append(j.config.Kubernetes.Selectors, model.RoleSelector{Role: role, Label: text})
 	}
 }
-
-// histograms sets what the agent knows of native histograms.
-func (j *currentJob) histograms(c *monitoringv1.NativeHistogramConfig) {
-	j.config.HistogramBuckets, j.config.ClassicHistograms = c.NativeHistogramBucketLimit, c.ScrapeClassicHistograms
-}

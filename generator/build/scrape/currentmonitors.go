@@ -28,12 +28,16 @@ func (c *Current) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	j.kubernetes(sdRole, m.Namespace, spec.NamespaceSelector)
 	j.attach(spec.AttachMetadata)
 	j.http(endpointHTTP{honorLabels: ep.HonorLabels, honorTimestamps: ep.HonorTimestamps, path: ep.Path, scheme: ep.Scheme, params: ep.Params})
-	j.config.TrackStaleness = ep.TrackTimestampsStaleness
+	j.config.Switches[model.TrackStaleness] = ep.TrackTimestampsStaleness
 	j.timing(ep.Interval, ep.ScrapeTimeout)
 	j.needCredentials(ep.Authorization)
 	j.client(&ep.HTTPConfigWithoutTLS, ep.Authorization, ep.BearerTokenFile, ep.TLSConfig, &ep.ProxyConfig)
-	j.limits(ownLimits{spec.SampleLimit, spec.TargetLimit, spec.LabelLimit, spec.LabelNameLengthLimit, spec.LabelValueLengthLimit, spec.KeepDroppedTargets, spec.BodySizeLimit})
-	j.histograms(&spec.NativeHistogramConfig)
+	j.limits(model.Counts{
+		model.Samples: spec.SampleLimit, model.Targets: spec.TargetLimit, model.Labels: spec.LabelLimit,
+		model.LabelNameLength: spec.LabelNameLengthLimit, model.LabelValueLength: spec.LabelValueLengthLimit,
+		model.KeptDropped: spec.KeepDroppedTargets, model.HistogramBuckets: spec.NativeHistogramBucketLimit,
+	}, spec.BodySizeLimit)
+	j.config.Switches[model.ClassicHistograms] = spec.ScrapeClassicHistograms
 
 	j.selectTargets("service", &spec.Selector, spec.SelectorMechanism, sdRole, "service")
 	j.keepPort(meta.portName, ep.Port, ep.TargetPort)
@@ -57,12 +61,16 @@ func (c *Current) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	j.kubernetes("pod", m.Namespace, spec.NamespaceSelector)
 	j.attach(spec.AttachMetadata)
 	j.http(endpointHTTP{honorLabels: ep.HonorLabels, honorTimestamps: ep.HonorTimestamps, path: ep.Path, scheme: ep.Scheme, params: ep.Params})
-	j.config.TrackStaleness = ep.TrackTimestampsStaleness
+	j.config.Switches[model.TrackStaleness] = ep.TrackTimestampsStaleness
 	j.timing(ep.Interval, ep.ScrapeTimeout)
 	j.needCredentials(ep.Authorization)
 	j.client(&ep.HTTPConfigWithoutTLS, ep.Authorization, "", withoutFiles(ep.TLSConfig), &ep.ProxyConfig)
-	j.limits(ownLimits{spec.SampleLimit, spec.TargetLimit, spec.LabelLimit, spec.LabelNameLengthLimit, spec.LabelValueLengthLimit, spec.KeepDroppedTargets, spec.BodySizeLimit})
-	j.histograms(&spec.NativeHistogramConfig)
+	j.limits(model.Counts{
+		model.Samples: spec.SampleLimit, model.Targets: spec.TargetLimit, model.Labels: spec.LabelLimit,
+		model.LabelNameLength: spec.LabelNameLengthLimit, model.LabelValueLength: spec.LabelValueLengthLimit,
+		model.KeptDropped: spec.KeepDroppedTargets, model.HistogramBuckets: spec.NativeHistogramBucketLimit,
+	}, spec.BodySizeLimit)
+	j.config.Switches[model.ClassicHistograms] = spec.ScrapeClassicHistograms
 
 	port, target := podPort(ep)
 	j.dropFinished(ep.FilterRunning)
@@ -95,7 +103,7 @@ func (c *Current) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 	spec := &m.Spec
 	j := c.newJob("probe/"+m.Namespace+"/"+m.Name, "spec.", &m.ObjectMeta, "probes", spec.ScrapeClassName, secrets)
 	timestamps := !j.settings.OverrideHonorTimestamps
-	j.config.HonorTimestamps = &timestamps
+	j.config.Switches[model.HonorTimestamps] = &timestamps
 	j.config.MetricsPath = spec.ProberSpec.Path
 	if j.config.MetricsPath == "" {
 		j.config.MetricsPath = defaultProbePath
@@ -105,8 +113,12 @@ func (c *Current) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 	j.timing(spec.Interval, spec.ScrapeTimeout)
 	j.client(&spec.HTTPConfigWithoutTLS, spec.Authorization, "", withoutFiles(spec.TLSConfig), nil)
 	j.proberProxy(&spec.ProberSpec.ProxyConfig)
-	j.limits(ownLimits{spec.SampleLimit, spec.TargetLimit, spec.LabelLimit, spec.LabelNameLengthLimit, spec.LabelValueLengthLimit, spec.KeepDroppedTargets, nil})
-	j.histograms(&spec.NativeHistogramConfig)
+	j.limits(model.Counts{
+		model.Samples: spec.SampleLimit, model.Targets: spec.TargetLimit, model.Labels: spec.LabelLimit,
+		model.LabelNameLength: spec.LabelNameLengthLimit, model.LabelValueLength: spec.LabelValueLengthLimit,
+		model.KeptDropped: spec.KeepDroppedTargets, model.HistogramBuckets: spec.NativeHistogramBucketLimit,
+	}, nil)
+	j.config.Switches[model.ClassicHistograms] = spec.ScrapeClassicHistograms
 	j.checkHost(spec.ProberSpec.URL)
 
 	if spec.JobName != "" {

@@ -128,11 +128,11 @@ func (j *job) integrationLimits(spec *v1alpha1.IntegrationMonitorSpec) {
 		}
 		return v
 	}
-	j.config.Samples = limit(spec.SampleLimit, j.settings.EnforcedSampleLimit)
-	j.config.Targets = limit(spec.TargetLimit, j.settings.EnforcedTargetLimit)
-	j.config.Labels = positive(spec.LabelLimit)
-	j.config.LabelName = positive(spec.LabelNameLengthLimit)
-	j.config.LabelText = positive(spec.LabelValueLengthLimit)
+	j.config.Counts[model.Samples] = limit(spec.SampleLimit, j.settings.EnforcedSampleLimit)
+	j.config.Counts[model.Targets] = limit(spec.TargetLimit, j.settings.EnforcedTargetLimit)
+	j.config.Counts[model.Labels] = positive(spec.LabelLimit)
+	j.config.Counts[model.LabelNameLength] = positive(spec.LabelNameLengthLimit)
+	j.config.Counts[model.LabelValueLength] = positive(spec.LabelValueLengthLimit)
 	if spec.BodySizeLimit == nil || *spec.BodySizeLimit == "" {
 		return
 	}

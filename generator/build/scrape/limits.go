@@ -1,6 +1,7 @@
 package scrape
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"strconv"
@@ -12,20 +13,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// ownLimits are the limits of a monitor.
-type ownLimits struct {
-	samples, targets, labels, labelName, labelText, keepDropped *int64
-	bodySize                                                    *monitoringv1.ByteSize
-}
-
 // limits sets the limits of a job by the rule of today's Prometheus Operator: the lower one of the monitor's and the
 // enforced one. Where the monitor has none, the global limits hold, which the enforced ones are part of.
-func (j *currentJob) limits(own ownLimits) {
-	e := &j.current.prometheus.Enforced
-	j.config.Limits = model.Limits{
-		BodySize: j.bodySize(own.bodySize),
-		Samples:  lower(own.samples, e.Samples), Targets: lower(own.targets, e.Targets), Labels: lower(own.labels, e.Labels),
-		LabelName: lower(own.labelName, e.LabelName), LabelText: lower(own.labelText, e.LabelText), KeepDropped: lower(own.keepDropped, e.KeepDropped),
+func (j *currentJob) limits(own model.Counts, bodySize *monitoringv1.ByteSize) {
+	j.config.BodySize = j.bodySize(bodySize)
+	for c, enforced := range j.current.prometheus.Enforced.Counts {
+		j.config.Counts[c] = lower(own[c], enforced)
 	}
 }
 
@@ -73,14 +66,9 @@ func GlobalLimits(standard, enforced model.Limits) model.Limits {
 		}
 		return standard
 	}
-	out := model.Limits{
-		BodySize: standard.BodySize,
-		Samples:  one(standard.Samples, enforced.Samples), Targets: one(standard.Targets, enforced.Targets), Labels: one(standard.Labels, enforced.Labels),
-		LabelName: one(standard.LabelName, enforced.LabelName), LabelText: one(standard.LabelText, enforced.LabelText),
-		KeepDropped: one(standard.KeepDropped, enforced.KeepDropped),
-	}
-	if out.BodySize == "" {
-		out.BodySize = enforced.BodySize
+	out := model.Limits{BodySize: cmp.Or(standard.BodySize, enforced.BodySize)}
+	for c := range out.Counts {
+		out.Counts[c] = one(standard.Counts[c], enforced.Counts[c])
 	}
 	return out
 }

@@ -37,8 +37,8 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	j.timing(ep.Interval, ep.ScrapeTimeout)
 	j.config.HTTPAuth = j.access().auth(ep.BasicAuth, bearer(&ep.HTTPConfigWithoutTLS), ep.BearerTokenFile)
 	j.config.TLS = j.access().fullTLS(ep.TLSConfig)
-	j.config.Samples = limit(spec.SampleLimit, b.settings.EnforcedSampleLimit)
-	j.config.Targets = limit(spec.TargetLimit, b.settings.EnforcedTargetLimit)
+	j.config.Counts[model.Samples] = limit(spec.SampleLimit, b.settings.EnforcedSampleLimit)
+	j.config.Counts[model.Targets] = limit(spec.TargetLimit, b.settings.EnforcedTargetLimit)
 
 	j.selectLabels("service", "spec.selector", &spec.Selector)
 	j.keepPort("endpoint_port_name", ep.Port, ep.TargetPort)
@@ -69,8 +69,8 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	j.timing(ep.Interval, ep.ScrapeTimeout)
 	j.config.HTTPAuth = j.access().auth(ep.BasicAuth, bearer(&ep.HTTPConfigWithoutTLS), "")
 	j.config.TLS = j.access().safeTLS(ep.TLSConfig)
-	j.config.Samples = limit(spec.SampleLimit, b.settings.EnforcedSampleLimit)
-	j.config.Targets = limit(spec.TargetLimit, b.settings.EnforcedTargetLimit)
+	j.config.Counts[model.Samples] = limit(spec.SampleLimit, b.settings.EnforcedSampleLimit)
+	j.config.Counts[model.Targets] = limit(spec.TargetLimit, b.settings.EnforcedTargetLimit)
 
 	port := ""
 	if ep.Port != nil {
@@ -100,7 +100,7 @@ func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 	spec := &m.Spec
 	j := b.newJob("probe/"+m.Namespace+"/"+m.Name, "spec.", secrets)
 	timestamps := !b.settings.OverrideHonorTimestamps
-	j.config.HonorTimestamps = &timestamps
+	j.config.Switches[model.HonorTimestamps] = &timestamps
 	j.config.MetricsPath = spec.ProberSpec.Path
 	if j.config.MetricsPath == "" {
 		j.config.MetricsPath = defaultProbePath

@@ -49,7 +49,7 @@ func TestHonorTimestamps(t *testing.T) {
 		{"null", true, &no}, {"true", true, &no}, {"false", true, &no},
 	} {
 		j, _ := endpoint(t, Settings{OverrideHonorTimestamps: c.override}, `{"endpoints": [{"honorTimestamps": `+c.own+`}]}`)
-		if diff := cmp.Diff(c.want, j.HonorTimestamps); diff != "" {
+		if diff := cmp.Diff(c.want, j.Switches[model.HonorTimestamps]); diff != "" {
 			t.Errorf("%s, override %t:\n%s", c.own, c.override, diff)
 		}
 	}

@@ -16,16 +16,20 @@ import (
 func (c *Current) ScrapeConfig(m *promv1alpha1.ScrapeConfig, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
 	spec := &m.Spec
 	j := c.newJob("scrapeConfig/"+m.Namespace+"/"+m.Name, "spec.", &m.ObjectMeta, "scrapeconfigs", spec.ScrapeClassName, secrets)
-	j.config.HonorLabels = unlessOverridden(spec.HonorLabels, j.settings.OverrideHonorLabels)
-	j.config.HonorTimestamps = unlessOverridden(spec.HonorTimestamps, j.settings.OverrideHonorTimestamps)
-	j.config.TrackStaleness = spec.TrackTimestampsStaleness
+	j.config.Switches[model.HonorLabels] = unlessOverridden(spec.HonorLabels, j.settings.OverrideHonorLabels)
+	j.config.Switches[model.HonorTimestamps] = unlessOverridden(spec.HonorTimestamps, j.settings.OverrideHonorTimestamps)
+	j.config.Switches[model.TrackStaleness] = spec.TrackTimestampsStaleness
 	j.config.MetricsPath, j.config.Params, j.config.Scheme = orEmpty(spec.MetricsPath), spec.Params, scheme(spec.Scheme)
 	j.found.checkMetricsPath("spec.metricsPath", j.config.MetricsPath)
 	j.timing(orEmpty(spec.ScrapeInterval), orEmpty(spec.ScrapeTimeout))
 	j.client(&monitoringv1.HTTPConfigWithoutTLS{BasicAuth: spec.BasicAuth, OAuth2: spec.OAuth2, EnableHTTP2: spec.EnableHTTP2},
 		spec.Authorization, "", withoutFiles(spec.TLSConfig), &spec.ProxyConfig)
-	j.limits(ownLimits{spec.SampleLimit, spec.TargetLimit, spec.LabelLimit, spec.LabelNameLengthLimit, spec.LabelValueLengthLimit, spec.KeepDroppedTargets, spec.BodySizeLimit})
-	j.histograms(&spec.NativeHistogramConfig)
+	j.limits(model.Counts{
+		model.Samples: spec.SampleLimit, model.Targets: spec.TargetLimit, model.Labels: spec.LabelLimit,
+		model.LabelNameLength: spec.LabelNameLengthLimit, model.LabelValueLength: spec.LabelValueLengthLimit,
+		model.KeptDropped: spec.KeepDroppedTargets, model.HistogramBuckets: spec.NativeHistogramBucketLimit,
+	}, spec.BodySizeLimit)
+	j.config.Switches[model.ClassicHistograms] = spec.ScrapeClassicHistograms
 	before := len(j.found)
 	discoverAll(&j.job, spec)
 	if len(j.config.Discoveries) == 0 && len(j.found) == before {

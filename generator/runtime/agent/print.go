@@ -254,9 +254,7 @@ func encodeMetadata(w *writer, m *model.Metadata) {
 
 func encodeScrape(w *writer, s *model.ScrapeConfig) {
 	w.str("job_name", s.JobName)
-	w.optBool("honor_labels", s.HonorLabels)
-	w.optBool("honor_timestamps", s.HonorTimestamps)
-	w.optBool("track_timestamps_staleness", s.TrackStaleness)
+	encodeSwitches(w, &s.Switches, 0, model.ClassicHistograms)
 	w.optStr("scrape_interval", s.Interval)
 	w.optStr("scrape_timeout", s.Timeout)
 	w.optStr("metrics_path", s.MetricsPath)
@@ -275,25 +273,24 @@ func encodeScrape(w *writer, s *model.ScrapeConfig) {
 	}
 	discoveries(w, s.Discoveries)
 	encodeLimits(w, &s.Limits)
-	w.limit("native_histogram_bucket_limit", s.HistogramBuckets)
-	w.optBool("scrape_classic_histograms", s.ClassicHistograms)
+	encodeSwitches(w, &s.Switches, model.ClassicHistograms, model.Switch(len(s.Switches)))
 	relabel(w, "relabel_configs", s.Relabel)
 	relabel(w, "metric_relabel_configs", s.MetricRelabel)
 }
 
 func encodeLimits(w *writer, l *model.Limits) {
 	w.optStr("body_size_limit", l.BodySize)
-	w.limit("sample_limit", l.Samples)
-	w.limit("target_limit", l.Targets)
-	w.limit("label_limit", l.Labels)
-	w.limit("label_name_length_limit", l.LabelName)
-	w.limit("label_value_length_limit", l.LabelText)
-	w.limit("keep_dropped_targets", l.KeepDropped)
+	for c, v := range l.Counts {
+		if v != nil {
+			w.integer(model.Count(c).Name(), *v)
+		}
+	}
 }
 
-func (w *writer) limit(k string, v *int64) {
-	if v != nil {
-		w.integer(k, *v)
+// encodeSwitches prints the switches from one to before another.
+func encodeSwitches(w *writer, all *model.Switches, from, to model.Switch) {
+	for s := from; s < to; s++ {
+		w.optBool(s.Name(), all[s])
 	}
 }
 

@@ -87,7 +87,7 @@ func TestPrint(t *testing.T) {
 					HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "pa$$word", Set: true}, Password: model.Secret{File: "/f"}}}},
 				}},
 				ScrapeConfigs: []*model.ScrapeConfig{{
-					JobName: "j", HonorLabels: &yes, Limits: model.Limits{Samples: &limit},
+					JobName: "j", Switches: model.Switches{model.HonorLabels: &yes}, Limits: model.Limits{Counts: model.Counts{model.Samples: &limit}},
 					HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BearerToken: model.Secret{Env: "TOKEN"}}},
 					Params:     map[string][]string{"module": {""}, "none": nil},
 					Kubernetes: &model.KubernetesSD{Role: "pod", Namespaces: []string{"default", "on"}},

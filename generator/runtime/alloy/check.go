@@ -130,10 +130,15 @@ func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {
 		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".metricRelabelings",
 			"Alloy compares "+limits+" with what the target answers, before these rules: a target that is above it fails as a whole"))
 	}
-	const buckets = "native_histogram_bucket_limit"
-	if since := catalogue.Get("prometheus.scrape").Fields[buckets].Since; job.HistogramBuckets != nil && !f.version.Has(since) {
-		f.add(model.Finding{Object: job.Origin.Object, Finding: diag.Finding{Severity: diag.Error, Code: diag.NotInRuntime, Path: "spec.nativeHistogramBucketLimit",
-			Message: f.tooOld(buckets, since), Hint: orLater(since) + ", or leave it out"}})
+	for c, v := range job.Counts {
+		if c := model.Count(c); v != nil {
+			f.setting(job, c.Name(), "spec."+c.Field())
+		}
+	}
+	for s, v := range job.Switches {
+		if s := model.Switch(s); v != nil && *v != s.Default() {
+			f.setting(job, s.Name(), job.Origin.Path+"."+s.Field())
+		}
 	}
 	if removesJob(job.Relabel) {
 		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".relabelings",
@@ -141,18 +146,20 @@ func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {
 	}
 }
 
+// setting reports a setting of a job that only later versions have.
+func (f *findings) setting(job *model.ScrapeConfig, name, path string) {
+	if since := catalogue.Get("prometheus.scrape").Fields[name].Since; !f.version.Has(since) {
+		f.add(model.Finding{Object: job.Origin.Object, Finding: diag.Finding{Severity: diag.Error, Code: diag.NotInRuntime, Path: path,
+			Message: f.tooOld(name, since), Hint: orLater(since) + ", or leave it out"}})
+	}
+}
+
 // samplesLimits returns the limits of a job that Alloy compares before the rules for samples.
 func samplesLimits(global *model.Global, job *model.ScrapeConfig) string {
 	var out []string
-	for _, l := range [...]struct {
-		name        string
-		own, global *int64
-	}{
-		{"sampleLimit", job.Samples, global.Samples}, {"labelLimit", job.Labels, global.Labels},
-		{"labelNameLengthLimit", job.LabelName, global.LabelName}, {"labelValueLengthLimit", job.LabelText, global.LabelText},
-	} {
-		if limitOf(l.own, l.global) > 0 {
-			out = append(out, l.name)
+	for _, c := range [...]model.Count{model.Samples, model.Labels, model.LabelNameLength, model.LabelValueLength} {
+		if limitOf(job.Counts[c], global.Counts[c]) > 0 {
+			out = append(out, c.Field())
 		}
 	}
 	return strings.Join(out, ", ")

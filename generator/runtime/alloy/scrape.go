@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
@@ -143,7 +144,7 @@ func specials(job *model.ScrapeConfig) string {
 		word string
 		is   bool
 	}{
-		{"honor_labels", job.HonorLabels != nil && *job.HonorLabels},
+		{"honor_labels", job.Switches[model.HonorLabels] != nil && *job.Switches[model.HonorLabels]},
 		{"basic_auth", job.BasicAuth != nil}, {"authorization", job.Authorization != nil || job.BearerToken.Present()}, {"oauth2", job.OAuth2 != nil},
 		{"tls", job.TLS != nil}, {"proxy", job.ProxyURL != ""}, {"limits", job.Limits != (model.Limits{})}, {"rules", len(job.MetricRelabel) > 0},
 	} {
@@ -191,7 +192,7 @@ func (s *scrapes) relabelTargets(job *model.ScrapeConfig) syntax.Expr {
 
 // targetLimit returns how many targets a job may have, or 0.
 func (s *scrapes) targetLimit(job *model.ScrapeConfig) int64 {
-	return limitOf(job.Targets, s.global.Targets)
+	return limitOf(job.Counts[model.Targets], s.global.Counts[model.Targets])
 }
 
 // limitOf returns the limit of a job: a limit of zero is none, and the global one counts then.
@@ -210,29 +211,18 @@ func (f *file) scrapeSettings(b *syntax.Block, global *model.Global, job *model.
 	shared := f.timings.of(global)
 	setString(b, "scrape_interval", goDuration(shared.interval))
 	setString(b, "scrape_timeout", goDuration(shared.timeout))
-	for _, v := range [...]struct {
-		name string
-		set  *bool
-		def  bool
-	}{
-		{"honor_labels", job.HonorLabels, false}, {"honor_timestamps", job.HonorTimestamps, true},
-		{"track_timestamps_staleness", job.TrackStaleness, false}, {"scrape_classic_histograms", job.ClassicHistograms, false},
-	} {
-		if v.set != nil && *v.set != v.def {
-			b.Set(v.name, syntax.Bool(*v.set))
+	known := catalogue.Get("prometheus.scrape").Fields
+	for i, v := range job.Switches {
+		if s := model.Switch(i); v != nil && *v != s.Default() && known[s.Name()].Kind != "" {
+			b.Set(s.Name(), syntax.Bool(*v))
 		}
 	}
 	f.params(b, job)
 	setString(b, "body_size_limit", cmp.Or(job.BodySize, global.BodySize))
-	for _, v := range [...]struct {
-		name        string
-		own, global *int64
-	}{
-		{"sample_limit", job.Samples, global.Samples}, {"target_limit", job.Targets, global.Targets}, {"label_limit", job.Labels, global.Labels},
-		{"label_name_length_limit", job.LabelName, global.LabelName}, {"label_value_length_limit", job.LabelText, global.LabelText},
-		{"native_histogram_bucket_limit", job.HistogramBuckets, nil},
-	} {
-		setInt(b, v.name, limitOf(v.own, v.global))
+	for i, own := range job.Counts {
+		if name := model.Count(i).Name(); known[name].Kind != "" {
+			setInt(b, name, limitOf(own, global.Counts[i]))
+		}
 	}
 	f.client(b, &job.HTTPClient)
 	replaced(job, b)

@@ -17,7 +17,7 @@ func scraped(t *testing.T, monitors int, limit int64) map[string][]string {
 	for n := range monitors {
 		job := &model.ScrapeConfig{JobName: fmt.Sprintf("serviceMonitor/team-%d/app-%d/0", n%40, n), Kubernetes: &model.KubernetesSD{Role: "pod"}}
 		if job.Relabel = []*model.Relabel{{TargetLabel: "a", Replacement: model.Present("b")}}; limit > 0 {
-			job.Targets = &limit
+			job.Counts[model.Targets] = &limit
 		}
 		i.ScrapeConfigs = append(i.ScrapeConfigs, job)
 	}

@@ -26,8 +26,7 @@ func job(namespace, name string, rules int) *model.ScrapeConfig {
 		j.Relabel = append(j.Relabel, &model.Relabel{TargetLabel: fmt.Sprintf("label_%d", i), Replacement: model.Present("x")})
 	}
 	if rules%3 == 0 {
-		j.HonorLabels = new(bool)
-		*j.HonorLabels = true
+		j.Switches[model.HonorLabels] = new(true)
 	}
 	return j
 }

@@ -27,14 +27,16 @@ func Job(raw *model.Raw) (*model.ScrapeConfig, []Problem) {
 	job := &model.ScrapeConfig{
 		Origin: raw.Origin, HandWritten: true, Variables: r.variables,
 		JobName: m.text("job_name"), MetricsPath: m.text("metrics_path"), Scheme: m.fixed("scheme"),
-		HonorLabels: m.flag("honor_labels"), HonorTimestamps: m.flag("honor_timestamps"), TrackStaleness: m.flag("track_timestamps_staleness"),
 		Interval: m.fixed("scrape_interval"), Timeout: m.fixed("scrape_timeout"),
 		Params: m.lists("params"), HTTPClient: m.client(),
-		Limits: model.Limits{BodySize: m.fixed("body_size_limit"), Samples: m.number("sample_limit"), Targets: m.number("target_limit"),
-			Labels: m.number("label_limit"), LabelName: m.number("label_name_length_limit"), LabelText: m.number("label_value_length_limit"),
-			KeepDropped: m.number("keep_dropped_targets")},
-		HistogramBuckets: m.number("native_histogram_bucket_limit"), ClassicHistograms: m.flag("scrape_classic_histograms"),
+		Limits:      model.Limits{BodySize: m.fixed("body_size_limit")},
 		Discoveries: m.discoveries(), Relabel: append(m.rules("relabel_configs"), raw.Relabel...), MetricRelabel: m.rules("metric_relabel_configs"),
+	}
+	for i := range job.Switches {
+		job.Switches[i] = m.flag(model.Switch(i).Name())
+	}
+	for i := range job.Counts {
+		job.Counts[i] = m.number(model.Count(i).Name())
 	}
 	return job, r.problems
 }

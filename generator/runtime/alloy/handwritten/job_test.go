@@ -32,7 +32,7 @@ docker_sd_configs: [{host: h, port: 0x50, filters: [{name: port, values: [0x50]}
 	got, problems := job(t, text)
 	yes, limit := true, int64(16)
 	want := &model.ScrapeConfig{
-		HandWritten: true, JobName: "1.10", HonorLabels: &yes, Limits: model.Limits{Samples: &limit},
+		HandWritten: true, JobName: "1.10", Switches: model.Switches{model.HonorLabels: &yes}, Limits: model.Limits{Counts: model.Counts{model.Samples: &limit}},
 		Discoveries: []model.Discovery{
 			{Mechanism: "static", Line: 5, Settings: model.Map{{Key: "targets", Value: model.List{model.String("a$b")}},
 				{Key: "labels", Value: model.Map{{Key: "zip", Value: model.String("0012")}, {Key: "version", Value: model.String("1.10")}, {Key: "token", Value: model.String("t")}}}}},

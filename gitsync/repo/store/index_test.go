@@ -225,7 +225,7 @@ func TestIndexingEndsWithItsContext(t *testing.T) {
 	if _, err := index(ctx, file, limits); !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it went on for %s", took)
 	}
 }

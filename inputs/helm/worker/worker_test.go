@@ -182,7 +182,7 @@ func TestLimits(t *testing.T) {
 		if _, ok := errors.AsType[*helm.Failure](err); !ok || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if took := time.Since(begun); took > 10*time.Second {
+		if took := time.Since(begun); took > time.Minute {
 			t.Errorf("%s took %s", name, took)
 		}
 		if docs, err := workers.Render(t.Context(), helm.Release{Name: "r", Chart: chartOf("-- templates/a.yaml --\n" + monitor)}); err != nil || len(docs) != 1 {

@@ -149,7 +149,7 @@ func (l *lab) port() string {
 
 // quickStore waits for no server for long.
 func quickStore(t *testing.T) *chart.Store {
-	return chart.NewStore(chart.Options{Folder: t.TempDir(), Timeout: time.Second})
+	return chart.NewStore(chart.Options{Folder: t.TempDir(), Timeout: time.Minute})
 }
 
 // TestFetchedChartsArePinned: the inventory says which version is used, until it is time to look it up again.

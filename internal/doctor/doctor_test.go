@@ -46,7 +46,7 @@ func check(t *testing.T, text string, env map[string]string, change func(*doctor
 	options := doctor.Options{
 		Getenv:   func(name string) (string, bool) { value, ok := env[name]; return value, ok },
 		CacheDir: filepath.Join(folder, "cache"),
-		Timeout:  5 * time.Second,
+		Timeout:  time.Minute,
 		SOPS:     sops.Options{Command: []string{filepath.Join(folder, "there-is-none")}},
 		Charts:   helm.Options{Command: testworker.Command(), Env: testworker.Env()},
 	}

@@ -22,7 +22,7 @@ func Label(name string) string {
 			b.WriteByte(c)
 		case c == '/':
 			b.WriteString("__")
-		case c == '-' && i > 0 && isAlphanumeric(name[i-1]) && i+1 < len(name) && isAlphanumeric(name[i+1]):
+		case c == '-' && i > 0 && isAlphanumeric(name[i-1]) && i+1 < len(name) && isAlphanumeric(name[i+1]) && !beginsEscape(name[i+1]):
 			b.WriteByte('_')
 		case c == '.':
 			b.WriteString("_D_")
@@ -32,6 +32,9 @@ func Label(name string) string {
 	}
 	return b.String()
 }
+
+// beginsEscape reports whether a letter after an underscore would be read as an escape.
+func beginsEscape(c byte) bool { return c == 'D' || c == 'X' }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 

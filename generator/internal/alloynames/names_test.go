@@ -18,7 +18,7 @@ func TestLabelsOfDifferentNamesDiffer(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	parts := []string{"a", "-", ".", "/", "0", "_", "d", "x2d"}
+	parts := []string{"a", "-", ".", "/", "0", "_", "d", "X2d", "D", " "}
 	seen := map[string]string{}
 	var walk func(name string, depth int)
 	walk = func(name string, depth int) {

@@ -90,7 +90,7 @@ func (a *Aggregator) report() Report {
 func agentReport(agent discover.Agent, pods []poll.Status) AgentReport {
 	out := AgentReport{Owner: agent.Owner, Integrations: compare(agent, pods), Pods: make([]PodReport, 0, len(pods))}
 	for _, s := range pods {
-		out.Targets += s.Shown.Targets()
+		out.Targets += s.Published.Targets()
 		out.Pods = append(out.Pods, podReport(s))
 	}
 	slices.SortFunc(out.Pods, func(a, b PodReport) int {
@@ -102,10 +102,10 @@ func agentReport(agent discover.Agent, pods []poll.Status) AgentReport {
 func podReport(s poll.Status) PodReport {
 	p := PodReport{
 		Name: s.Name, Address: s.Addr.String(), Node: s.Node, Ready: s.Ready, State: s.State, Since: s.Since, LastGood: s.Good,
-		LastTry: s.Tried, NextTry: s.Next, Targets: s.Shown.Targets(), Held: s.Shown.Targets() - s.Answer.Targets(),
+		LastTry: s.Tried, NextTry: s.Next, Targets: s.Published.Targets(), Held: s.Published.Targets() - s.Answer.Targets(),
 		Failures: s.Failures, Dropped: s.Drops,
 	}
-	p.FromPeer = s.Good.IsZero() && s.Shown.Targets() > 0
+	p.FromPeer = s.Good.IsZero() && s.Published.Targets() > 0
 	if s.Failure != nil {
 		p.Reason, p.Error = s.Failure.Reason, s.Failure.Error()
 	}

@@ -109,7 +109,7 @@ func (out *Output) read(unit *branch.Unit, name string) *explained.Refusal {
 	if err != nil {
 		return unreadable(err)
 	}
-	if out.Lines, err = difference.Shown(name, text, beside); err != nil {
+	if out.Lines, err = difference.Redacted(name, text, beside); err != nil {
 		return &explained.Refusal{Status: http.StatusUnprocessableEntity, Message: "somebody changed the file, so that it may hold anything, and it is not shown", Hint: "read it at the forge, or in a clone of the repository"}
 	}
 	return nil

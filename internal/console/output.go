@@ -64,8 +64,8 @@ func (p outputPage) ForgePage() string {
 	return p.links.output.File(p.Commit, p.PathOf(p.File.Name), 0)
 }
 
-// Shown returns the lines of the page.
-func (p outputPage) Shown() []codeLine {
+// OnPage returns the lines of the page.
+func (p outputPage) OnPage() []codeLine {
 	var out []codeLine
 	isYAML := strings.HasSuffix(p.File.Name, ".yaml") || strings.HasSuffix(p.File.Name, ".yml.txt")
 	for i := p.First - 1; i < min(p.First-1+maxLines, len(p.Lines)); i++ {

@@ -57,9 +57,9 @@ const (
 type pod struct {
 	Pod
 	state State
-	// shown is what the document has of the pod: the last good answer, and groups that only the one before it had. So
+	// published is what the document has of the pod: the last good answer, and groups that only the one before it had. So
 	// a target is dropped when two good answers in a row lack it.
-	shown *merge.Fragment
+	published *merge.Fragment
 	// answer is the last good answer, and sum the hash of its bytes.
 	answer *merge.Fragment
 	sum    [sha256.Size]byte
@@ -85,11 +85,11 @@ type pod struct {
 
 // accept records a good answer. It returns whether the document changes.
 func (p *pod) accept(now time.Time, a answer) (changed bool) {
-	before := p.shown
+	before := p.published
 	if a.unchanged {
-		p.shown = p.answer
+		p.published = p.answer
 	} else {
-		p.shown = a.fragment.Holding(p.answer)
+		p.published = a.fragment.Holding(p.answer)
 		p.answer, p.sum, p.drops = a.fragment, a.sum, a.drops
 	}
 	state := StateGood
@@ -98,10 +98,10 @@ func (p *pod) accept(now time.Time, a answer) (changed bool) {
 	}
 	p.enter(now, state)
 	p.good, p.failure, p.failures = now, nil, 0
-	return !p.shown.Equal(before)
+	return !p.published.Equal(before)
 }
 
-// fail records a failed poll. What is shown stays.
+// fail records a failed poll. What is published stays.
 func (p *pod) fail(now time.Time, f *Failure) {
 	p.enter(now, StateFailing)
 	p.failure = f
@@ -190,9 +190,9 @@ type Status struct {
 	// Failure is the error of the last poll, and Failures the number of failures in a row.
 	Failure  *Failure
 	Failures int
-	// Answer is its last good answer, Shown what the document has of it. If Good is zero, the pod gave that answer to
+	// Answer is its last good answer, Published what the document has of it. If Good is zero, the pod gave that answer to
 	// another replica.
-	Answer, Shown *merge.Fragment
+	Answer, Published *merge.Fragment
 	// Drops are the groups of the last good answer that were left out.
 	Drops []merge.Drop
 }
@@ -200,6 +200,6 @@ type Status struct {
 func (p *pod) status() Status {
 	return Status{
 		Pod: p.Pod, State: p.state, Since: p.since, Good: p.good, Tried: p.tried, Next: p.due, Failure: p.failure,
-		Failures: p.failures, Answer: p.answer, Shown: p.shown, Drops: slices.Clone(p.drops),
+		Failures: p.failures, Answer: p.answer, Published: p.published, Drops: slices.Clone(p.drops),
 	}
 }

@@ -190,9 +190,9 @@ func (p *Poller) remove(gone *pod) {
 	gone.queue.remove(gone)
 	gone.cancel()
 	p.tried(gone)
-	p.size -= gone.shown.Size()
-	p.dirty = p.dirty || gone.shown.Targets() > 0
-	p.options.Log.Info("pod gone", "pod", gone.Name, "addr", gone.Addr, "agent", gone.Owner, "targets", gone.shown.Targets())
+	p.size -= gone.published.Size()
+	p.dirty = p.dirty || gone.published.Targets() > 0
+	p.options.Log.Info("pod gone", "pod", gone.Name, "addr", gone.Addr, "agent", gone.Owner, "targets", gone.published.Targets())
 }
 
 // signal wakes Run.

@@ -155,7 +155,7 @@ func seen(t *testing.T, p *Poller) []string {
 	}
 	out := []string{}
 	for _, s := range p.Status() {
-		for name, n := range s.Shown.Integrations() {
+		for name, n := range s.Published.Integrations() {
 			out = append(out, strings.Repeat(fmt.Sprintf("%s/%s ", s.Name, name), n))
 		}
 	}

@@ -51,13 +51,13 @@ func (p *Poller) requeue(now time.Time, polled *pod) {
 
 // accept accepts a good answer, unless the document has no room for it.
 func (p *Poller) accept(now time.Time, polled *pod, a answer) *Failure {
-	old := polled.shown.Size()
+	old := polled.published.Size()
 	if grown := a.fragment.Size() - old; grown > 0 && p.size+grown > p.options.MaxDocument {
 		return failuref(ReasonDocumentFull, "the document would exceed %d bytes", p.options.MaxDocument)
 	}
 	state, droppedBefore := polled.state, dropped(polled.drops)
 	p.dirty = polled.accept(now, a) || p.dirty
-	p.size += polled.shown.Size() - old
+	p.size += polled.published.Size() - old
 	for _, d := range polled.drops {
 		p.options.Observer.Dropped(d.Reason, d.Count)
 	}
@@ -99,6 +99,6 @@ func (p *Poller) fail(now time.Time, polled *pod, failure *Failure) {
 	polled.fail(now, failure)
 	if was != StateFailing {
 		p.options.Log.Warn("pod does not answer", "pod", polled.Name, "addr", polled.Addr, "agent", polled.Owner,
-			"reason", failure.Reason, "err", failure, "kept", polled.shown.Targets())
+			"reason", failure.Reason, "err", failure, "kept", polled.published.Targets())
 	}
 }

@@ -86,7 +86,7 @@ func (p *Poller) adopt(pod *pod, said *merge.Fragment) {
 	if pod.answered() || p.pods[pod.id()] != pod || p.size+said.Size() > p.options.MaxDocument {
 		return
 	}
-	pod.shown, pod.answer = said, said
+	pod.published, pod.answer = said, said
 	p.size += said.Size()
 }
 
@@ -99,7 +99,7 @@ func (p *Poller) publish(now time.Time) {
 	}
 	entries := make([]merge.Entry, 0, len(p.order))
 	for _, pod := range p.order {
-		entries = append(entries, merge.Entry{Owner: pod.Owner, Addr: pod.Addr, Fragment: pod.shown})
+		entries = append(entries, merge.Entry{Owner: pod.Owner, Addr: pod.Addr, Fragment: pod.published})
 	}
 	p.document.Store(merge.Build(entries))
 	p.dirty, p.published = false, now

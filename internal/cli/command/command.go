@@ -42,15 +42,15 @@ func (c Command) Build() *cli.Command {
 		OnUsageError:       OnUsageError,
 		Action: func(ctx *cli.Context) error {
 			if c.Args == "" && ctx.Args().Present() {
-				return Usagef(c.wayOut(ctx.Args().First()), "%s takes no arguments, but was given %q", c.Name, ctx.Args().First())
+				return Usagef(c.remedy(ctx.Args().First()), "%s takes no arguments, but was given %q", c.Name, ctx.Args().First())
 			}
 			return c.Run(ctx.Context, ctx, ctx.Args().Slice())
 		},
 	}
 }
 
-// wayOut returns the hint for an argument of a command that takes none. A file is most likely a pipeline file.
-func (c Command) wayOut(arg string) string {
+// remedy returns the hint for an argument of a command that takes none. A file is most likely a pipeline file.
+func (c Command) remedy(arg string) string {
 	takesFile := slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "f") })
 	if _, err := os.Stat(arg); err == nil && takesFile {
 		return "agentry " + c.Name + " -f " + arg

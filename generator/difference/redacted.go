@@ -11,10 +11,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Shown returns the lines of a file of a unit as people may see them. What a difference does not show is not shown here: values of
+// Redacted returns the lines of a file of a unit as people may see them. What a difference does not show is not shown here: values of
 // Secrets, wherever they are, and credentials. name is the file's, and unit has the manifests in its folder. The error is for a
 // text that agentry does not write.
-func Shown(name string, text []byte, manifests []Manifest) ([]string, error) {
+func Redacted(name string, text []byte, manifests []Manifest) ([]string, error) {
 	u := &unit{}
 	for _, m := range manifests {
 		u.objects = append(u.objects, newObject(Pair{Unit: m.Unit, ID: m.ID, Before: m.Text, After: m.Text}))

@@ -63,7 +63,7 @@ func TestWhatIsShownOfAFile(t *testing.T) {
 		"no Secret":      {"a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: \"\\e[31m\u202e\"\n  y: hushy\n", map[int]string{5: "  x: \"\\e[31m\ufffd\"", 6: "  y: <redacted>"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lines, err := Shown(test.file, []byte(test.text), []Manifest{other})
+			lines, err := Redacted(test.file, []byte(test.text), []Manifest{other})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +84,7 @@ func TestWhatIsShownOfAFile(t *testing.T) {
 		})
 	}
 	for file, text := range map[string]string{"notes.txt": "hush", "a.yaml": "hush", "b.yaml": "kind: Secret\n"} {
-		if lines, err := Shown(file, []byte(text), nil); err == nil {
+		if lines, err := Redacted(file, []byte(text), nil); err == nil {
 			t.Errorf("%s: %q", file, lines)
 		}
 	}

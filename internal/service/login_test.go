@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/internal/login"
-	"github.com/agentry-dev/agentry/internal/login/logintest"
+	"github.com/agentry-dev/agentry/test/logintest"
 	"github.com/agentry-dev/agentry/sd/rotate"
 	"github.com/agentry-dev/agentry/test/gittest"
 )

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -46,9 +47,7 @@ func (m message) event(object *pipeline.NotifyObject, instance string) eventv1.E
 		ReportingController: component,
 		ReportingInstance:   instance,
 	}
-	for key, value := range m.metadata {
-		e.Metadata[key] = value
-	}
+	maps.Copy(e.Metadata, m.metadata)
 	if object == nil {
 		return e
 	}

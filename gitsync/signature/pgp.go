@@ -79,9 +79,8 @@ func usableFrom(key *openpgp.Entity) time.Time {
 // signPGP makes a signature that depends only on key, text and date, and then verifies it: the library ignores some
 // failures.
 func signPGP(key *openpgp.Entity, text []byte, date time.Time) (string, error) {
-	salted := false
 	config := &packet.Config{
-		DefaultHash: crypto.SHA512, NonDeterministicSignaturesViaNotation: &salted,
+		DefaultHash: crypto.SHA512, NonDeterministicSignaturesViaNotation: new(false),
 		Time: func() time.Time { return date },
 	}
 	if _, ok := key.SigningKey(date); !ok {

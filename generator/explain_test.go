@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	yamlv3 "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator"
@@ -56,12 +56,21 @@ func holdText(t *testing.T, folder, name, got string) {
 	}
 }
 
+// explainable returns the ids of all objects, sorted.
+func explainable(x *explain.Explainer) (ids []manifest.ID) {
+	for _, e := range x.Index().Search("", math.MaxInt).Entries {
+		ids = append(ids, e.ID())
+	}
+	slices.SortFunc(ids, manifest.ID.Compare)
+	return ids
+}
+
 // TestExplainedTexts holds explanations of all conformance cases and examples to what they were.
 func TestExplainedTexts(t *testing.T) {
 	for name, output := range corpusAndExamples(t, agentruntime.Runtime()) {
 		w := explain.New(output.Explained())
 		var b strings.Builder
-		for _, id := range w.Labelled(labels.Everything()) {
+		for _, id := range explainable(w) {
 			e, ok := w.Explain(id)
 			if !ok {
 				t.Fatalf("%s is not there", id)
@@ -120,7 +129,7 @@ func explainedJobs(t *testing.T, out *generator.Output) map[string][]string {
 	}
 	found := map[string][]string{}
 	w := explain.New(out.Explained())
-	for _, id := range w.Labelled(labels.Everything()) {
+	for _, id := range explainable(w) {
 		e, _ := w.Explain(id)
 		if id.Kind == "MetricsInstance" || id.Kind == "LogsInstance" {
 			continue // their jobs are those of the Secrets
@@ -180,7 +189,7 @@ func TestMissesBecomeSelections(t *testing.T) {
 	for seed := range int64(10 * seeds) {
 		w := newFixture(seed)
 		before := explain.New(generator.Render(manifest.NewSet(w.parse()...), generator.Options{}, nil).Explained())
-		for _, id := range before.Labelled(labels.Everything()) {
+		for _, id := range explainable(before) {
 			e, _ := before.Explain(id)
 			last := -1
 			for _, m := range e.Misses {
@@ -282,7 +291,7 @@ func TestEqualRendersAreExplainedEqually(t *testing.T) {
 		text := func() string {
 			w := explain.New(generator.Render(manifest.NewSet(results...), generator.Options{}, nil).Explained())
 			var b strings.Builder
-			for _, id := range w.Labelled(labels.Everything()) {
+			for _, id := range explainable(w) {
 				e, _ := w.Explain(id)
 				b.WriteString(e.Text())
 			}

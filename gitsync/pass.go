@@ -103,8 +103,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 	p.report.add(planned.Findings)
 	p.report.Diags.Sort()
 	if first := p.pipeline.Spec.Refusal(p.report.Diags); first != nil {
-		refusal := *first
-		p.report.Refused = &refusal
+		p.report.Refused = new(*first)
 		return nil, nil
 	}
 	if err := planned.FindHeld(); err != nil {

@@ -7,6 +7,7 @@
 package sd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"log/slog"
@@ -72,12 +73,12 @@ type Aggregator struct {
 
 // New makes an aggregator. It works while Run runs.
 func New(o Options) *Aggregator {
-	orDefault(&o.Interval, DefaultInterval)
-	orDefault(&o.PodTimeout, DefaultPodTimeout)
-	orDefault(&o.Workers, DefaultWorkers)
-	orDefault(&o.MaxPodBytes, DefaultMaxPodBytes)
-	orDefault(&o.MaxDocumentBytes, DefaultMaxDocumentBytes)
-	orDefault(&o.Limits, merge.DefaultLimits())
+	o.Interval = cmp.Or(o.Interval, DefaultInterval)
+	o.PodTimeout = cmp.Or(o.PodTimeout, DefaultPodTimeout)
+	o.Workers = cmp.Or(o.Workers, DefaultWorkers)
+	o.MaxPodBytes = cmp.Or(o.MaxPodBytes, DefaultMaxPodBytes)
+	o.MaxDocumentBytes = cmp.Or(o.MaxDocumentBytes, DefaultMaxDocumentBytes)
+	o.Limits = cmp.Or(o.Limits, merge.DefaultLimits())
 	client := poll.NewClient(poll.ClientOptions{TLS: o.PodTLS, MaxBytes: o.MaxPodBytes, UserAgent: userAgent(o.Version)})
 	registry := prometheus.NewRegistry()
 	a := &Aggregator{source: o.Source, metrics: newMetrics(registry), log: o.Log, version: o.Version}
@@ -96,12 +97,6 @@ func New(o Options) *Aggregator {
 }
 
 func userAgent(version string) string { return "agentry-sd-aggregator/" + version }
-
-func orDefault[T comparable](value *T, unset T) {
-	if *value == *new(T) {
-		*value = unset
-	}
-}
 
 // Run finds and polls pods until ctx ends, and returns when all of its goroutines have ended.
 func (a *Aggregator) Run(ctx context.Context) {

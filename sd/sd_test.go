@@ -2,6 +2,7 @@ package sd
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -79,9 +80,9 @@ func (r *world) source(namespaces ...string) *discover.Slices {
 
 // replica starts an aggregator, which ends with the test.
 func (r *world) replica(o Options) (sd, admin *httptest.Server) {
-	orDefault(&o.Log, slog.New(slog.DiscardHandler))
-	orDefault(&o.Interval, testInterval)
-	orDefault(&o.PodTimeout, time.Second)
+	o.Log = stdcmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Interval = stdcmp.Or(o.Interval, testInterval)
+	o.PodTimeout = stdcmp.Or(o.PodTimeout, time.Second)
 	o.Version = "test"
 	a := New(o)
 	ctx, cancel := context.WithCancel(context.Background())

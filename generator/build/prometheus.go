@@ -79,8 +79,7 @@ func enforcedLimits(spec *v1alpha1.MetricsSubsystemSpec) model.Limits {
 		if v == nil {
 			return nil
 		}
-		n := int64(min(*v, math.MaxInt64))
-		return &n
+		return new(int64(min(*v, math.MaxInt64)))
 	}
 	return model.Limits{BodySize: string(spec.EnforcedBodySizeLimit), Counts: model.Counts{
 		model.Samples: signed(spec.EnforcedSampleLimit), model.Targets: signed(spec.EnforcedTargetLimit), model.Labels: spec.EnforcedLabelLimit,

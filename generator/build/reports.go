@@ -49,29 +49,25 @@ func rank(s diag.Severity) int {
 	return slices.Index([]diag.Severity{diag.Error, diag.Warning, diag.Info}, s)
 }
 
-// duration checks a duration field, because the operator's CRDs do not. It returns zero for an absent or invalid one.
-func (r *reports) duration(o *manifest.Object, path, value string) time.Duration {
+// duration checks a duration field, because the operator's CRDs do not.
+func (r *reports) duration(o *manifest.Object, path, value string) {
 	if value == "" {
-		return 0
+		return
 	}
-	d, err := prommodel.ParseDuration(value)
-	if err != nil {
+	if _, err := prommodel.ParseDuration(value); err != nil {
 		r.error(o, diag.InvalidDuration, path, "%q is not a duration, like 30s or 1h30m", value)
 	}
-	return time.Duration(d)
 }
 
 // goDuration checks a duration of an instance that the agent parses with Go's own parser, which has no days and
 // accepts fractions.
-func (r *reports) goDuration(o *manifest.Object, path, value string) time.Duration {
+func (r *reports) goDuration(o *manifest.Object, path, value string) {
 	if value == "" {
-		return 0
+		return
 	}
-	d, err := time.ParseDuration(value)
-	if err != nil {
+	if _, err := time.ParseDuration(value); err != nil {
 		r.error(o, diag.InvalidDuration, path, "%q is not a duration that the agent takes here, like 30s or 1h30m; it knows no days", value)
 	}
-	return d
 }
 
 func (r *reports) labelName(o *manifest.Object, path, name string) {

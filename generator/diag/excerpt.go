@@ -3,6 +3,7 @@ package diag
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -23,10 +24,8 @@ func (d Diagnostic) Excerpt(input []byte) (line string, ok bool) {
 	if d.Code == LiteralToken || !holdsSettings(input[first:last]) {
 		return "", false
 	}
-	for _, above := range context(input[first:begin], raw) {
-		if credentialLine(above) {
-			return "", false
-		}
+	if slices.ContainsFunc(context(input[first:begin], raw), credentialLine) {
+		return "", false
 	}
 	if text := string(raw); !credentialLine(raw) && !looksSecret(text) {
 		return strings.TrimRight(printable(text), " \t"), true

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -42,10 +40,11 @@ func BenchmarkExplain(b *testing.B) {
 		}
 	})
 	b.Run("all", func(b *testing.B) {
+		objects := render.Set.All()
 		for b.Loop() {
 			x := explain.New(render)
-			for _, id := range x.Labelled(labels.Everything()) {
-				x.Explain(id)
+			for _, o := range objects {
+				x.Explain(o.ID)
 			}
 		}
 	})

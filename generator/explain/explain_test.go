@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -151,8 +152,8 @@ func TestSecretsAreNamedOnly(t *testing.T) {
 		}
 		x := explainer(t, policy, text, monitor, hostile)
 		var b strings.Builder
-		for _, id := range x.Labelled(labels.Everything()) {
-			e, _ := x.Explain(id)
+		for _, found := range x.Index().Search("", math.MaxInt).Entries {
+			e, _ := x.Explain(found.ID())
 			b.WriteString(e.Text())
 		}
 		if strings.Contains(b.String(), "hunter") || !strings.Contains(b.String(), "with Secret/m/login (pass, user)") {

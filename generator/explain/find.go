@@ -85,19 +85,6 @@ func (x *Explainer) ids(kind string) (out []manifest.ID) {
 	return slices.Compact(out)
 }
 
-// Labelled returns the objects whose labels a selector matches, sorted.
-func (x *Explainer) Labelled(s labels.Selector) (out []manifest.ID) {
-	for _, list := range x.objects {
-		for _, o := range list {
-			if o.Meta != nil && s.Matches(labels.Set(o.Meta.Labels)) {
-				out = append(out, o.ID)
-			}
-		}
-	}
-	slices.SortFunc(out, manifest.ID.Compare)
-	return out
-}
-
 // hasLabels reports whether a selector matches the labels of an object.
 func (x *Explainer) hasLabels(id manifest.ID, s labels.Selector) bool {
 	o := x.byID[id]

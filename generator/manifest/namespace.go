@@ -116,10 +116,8 @@ func CheckTenants(pattern string) error {
 	if last < 1 || parts[last] != "**" || !strings.Contains(parts[last-1], namespaceHole) {
 		return errors.New("must end in the tenant's folder and **, as teams/{namespace}/** does")
 	}
-	for _, part := range parts[:last] {
-		if part == "**" {
-			return errors.New("must hold ** only at the end: the depth of tenants' folders decides whose a file is")
-		}
+	if slices.Contains(parts[:last], "**") {
+		return errors.New("must hold ** only at the end: the depth of tenants' folders decides whose a file is")
 	}
 	return nil
 }

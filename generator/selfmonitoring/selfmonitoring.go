@@ -9,6 +9,7 @@ package selfmonitoring
 import (
 	_ "embed" // for the alerts
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -162,12 +163,9 @@ func (s *Alerts) Rules(a Agent) monitoringv1.PrometheusRuleSpec {
 			Annotations: map[string]string{"summary": summary, "description": item.Description},
 		}
 		if item.For != "" {
-			after := monitoringv1.Duration(item.For)
-			rule.For = &after
+			rule.For = new(monitoringv1.Duration(item.For))
 		}
-		for k, v := range s.AlertLabels {
-			rule.Labels[k] = v
-		}
+		maps.Copy(rule.Labels, s.AlertLabels)
 		group.Rules = append(group.Rules, rule)
 	}
 	return monitoringv1.PrometheusRuleSpec{Groups: []monitoringv1.RuleGroup{group}}

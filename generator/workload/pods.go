@@ -97,8 +97,7 @@ func replicas(spec *v1alpha1.GrafanaAgentSpec, clusters bool) *int32 {
 	if clusters {
 		n *= int64(build.Shards(spec))
 	}
-	pods := int32(min(n, math.MaxInt32))
-	return &pods
+	return new(int32(min(n, math.MaxInt32)))
 }
 
 func (a grafanaAgent) daemonSet(p pods) (*appsv1.DaemonSet, []diag.Finding) {

@@ -53,8 +53,6 @@ type Options struct {
 	// Pool holds the repositories. Observers that read them share it; it outlives the fleet. Nil: the
 	// fleet opens its own in CacheDir.
 	Pool *repo.Pool
-	// Repo bounds what is fetched if there is no Pool.
-	Repo repo.Options
 }
 
 // Defaults of [Options].
@@ -121,7 +119,7 @@ func New(opts Options) *Fleet {
 	opts.setDefaults()
 	pool, closePool := opts.Pool, func() {}
 	if pool == nil {
-		pool = repo.NewPool(opts.CacheDir, opts.Repo)
+		pool = repo.NewPool(opts.CacheDir, repo.Options{})
 		closePool = pool.Close
 	}
 	batches := publish.NewBatches(noteDelay)

@@ -102,6 +102,5 @@ func timeOfDay(t, now time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil
 	}
-	out := metav1.NewTime(now.Round(0).Add(t.Sub(now)))
-	return &out
+	return new(metav1.NewTime(now.Round(0).Add(t.Sub(now))))
 }

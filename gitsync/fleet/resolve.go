@@ -63,8 +63,7 @@ func effective(defs []*Definition, known map[string]*runner) (all []*Definition,
 func pointers(defs []Definition) []*Definition {
 	out := make([]*Definition, len(defs))
 	for i := range defs {
-		def := defs[i]
-		out[i] = &def
+		out[i] = new(defs[i])
 	}
 	return out
 }

@@ -91,8 +91,7 @@ func (in *Inputs) isUndefined(id manifest.ID) bool {
 // findDuplicates finds objects that are defined more than once. None of the definitions is used.
 func (in *Inputs) findDuplicates() {
 	for _, group := range in.Objects.Duplicates() {
-		source, _ := in.FileOf(group[0])
-		in.Unreadable[group[0].ID] = &Unreadable{Source: source}
+		in.Unreadable[group[0].ID] = &Unreadable{Source: in.SourceOf(group[0])}
 	}
 }
 

@@ -113,12 +113,10 @@ func (o *Output) inherit(sources []Source) {
 			continue
 		}
 		if o.Webhook == nil && s.Webhook != nil {
-			w := *s.Webhook
-			o.Webhook = &w
+			o.Webhook = new(*s.Webhook)
 		}
 		if o.Forge == nil && s.Forge != nil && o.Promotion.Mode == PromotePullRequest {
-			f := *s.Forge
-			o.Forge = &f
+			o.Forge = new(*s.Forge)
 		}
 	}
 }
@@ -143,7 +141,6 @@ func setDuration(field **metav1.Duration, value time.Duration) {
 
 func setTrue(field **bool) {
 	if *field == nil {
-		yes := true
-		*field = &yes
+		*field = new(true)
 	}
 }

@@ -162,7 +162,7 @@ func (f *heldFinder) since(h *held) branch.CommitRef {
 	case in.Unreadable[h.Object] != nil:
 		source = in.Unreadable[h.Object].Source
 	case o != nil:
-		source, _ = in.FileOf(o)
+		source = in.SourceOf(o)
 	case h.standIn != nil:
 		from := f.LastGood.Origin(h.standIn)
 		source = max(0, in.Index(from.Source, from.Ref))

@@ -34,7 +34,7 @@
 // # Many users
 //
 // A [Pool] returns the same Repo for the same repository and credential. With [Repo.FetchSince] all fetches of
-// one round share one listing of the remote's refs. [Repo.SetAuth] and [Pusher.SetAuth] replace credentials.
+// one round share one listing of the remote's refs. [Repo.SetAuth] replaces the credential.
 //
 // # Goroutines
 //

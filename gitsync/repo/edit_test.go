@@ -249,7 +249,7 @@ func TestEntriesOfOthersAreKept(t *testing.T) {
 	tree := g.GitIn(fmt.Sprintf("120000 blob %s\tlink\n100755 blob %s\trun.sh\n160000 commit %s\tsub\n", link, link, strings.Repeat("12", 20)), "mktree", "--missing")
 	g.Git("update-ref", mainRef, g.Git("commit-tree", "-m", "odd", tree))
 	s := start(t, transport.Remote{URL: g.Dir})
-	commit := commitOn(t, s.w, s.rd, s.tip, map[string]object.Edit{"new.sh": {Data: []byte("x"), Executable: true}})
+	commit := commitOn(t, s.w, s.rd, s.tip, map[string]object.Edit{"new.sh": {Data: []byte("x")}})
 	if err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: commit}); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestEntriesOfOthersAreKept(t *testing.T) {
 	for line := range strings.Lines(g.Git("ls-tree", "main")) {
 		modes = append(modes, strings.Fields(line)[0]+" "+strings.Fields(line)[3])
 	}
-	if diff := cmp.Diff([]string{"120000 link", "100755 new.sh", "100755 run.sh", "160000 sub"}, modes); diff != "" {
+	if diff := cmp.Diff([]string{"120000 link", "100644 new.sh", "100755 run.sh", "160000 sub"}, modes); diff != "" {
 		t.Error(diff)
 	}
 	c, err := s.rd.Commit(s.tip.Commit)

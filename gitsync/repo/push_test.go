@@ -296,9 +296,7 @@ func TestPushHasACredentialOfItsOwn(t *testing.T) {
 		})
 	}})
 	s := start(t, transport.Remote{URL: url, Auth: transport.Auth{Username: "r", Password: "x"}})
-	if err := s.Pusher.SetAuth(transport.Auth{Username: "w", Password: "y"}); err != nil {
-		t.Fatal(err)
-	}
+	s.Pusher = pusher(t, s.Repo, transport.Auth{Username: "w", Password: "y"})
 	err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "b.yaml", "2")})
 	if err != nil {
 		t.Fatal(err)

@@ -28,22 +28,6 @@ func (r *Repo) Pusher(auth transport.Auth) (*Pusher, error) {
 	return &Pusher{repo: r, client: c}, nil
 }
 
-// SetAuth replaces the credential, for example with a renewed token. A push under way keeps the old one.
-func (p *Pusher) SetAuth(auth transport.Auth) error {
-	next, err := p.repo.takeClient(auth)
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	old := p.client
-	p.client = next
-	p.mu.Unlock()
-	if old != nil {
-		p.repo.clients.drop(old)
-	}
-	return nil
-}
-
 // Close closes connections that nobody else uses.
 func (p *Pusher) Close() {
 	p.mu.Lock()

@@ -79,9 +79,8 @@ func usableFrom(key *openpgp.Entity) time.Time {
 // signPGP makes a signature that depends only on key, text and date, and then verifies it: the library ignores some
 // failures.
 func signPGP(key *openpgp.Entity, text []byte, date time.Time) (string, error) {
-	salted := false
 	config := &packet.Config{
-		DefaultHash: crypto.SHA512, NonDeterministicSignaturesViaNotation: &salted,
+		DefaultHash: crypto.SHA512, NonDeterministicSignaturesViaNotation: new(false),
 		Time: func() time.Time { return date },
 	}
 	if _, ok := key.SigningKey(date); !ok {
@@ -91,35 +90,36 @@ func signPGP(key *openpgp.Entity, text []byte, date time.Time) (string, error) {
 	if err := openpgp.ArmoredDetachSign(&b, key, bytes.NewReader(text), config); err != nil {
 		return "", fmt.Errorf("sign with the PGP key %X: %w", key.PrimaryKey.Fingerprint, err)
 	}
-	if _, err := checkPGP(openpgp.EntityList{key}, text, []byte(b.String()), date); err != nil {
+	if err := checkPGP(openpgp.EntityList{key}, text, []byte(b.String()), date); err != nil {
 		return "", fmt.Errorf("the PGP key %X made a bad signature: %w", key.PrimaryKey.Fingerprint, err)
 	}
 	return b.String(), nil
 }
 
 // checkPGP verifies a signature at a date. It must be a binary signature with a secure hash.
-func checkPGP(keys openpgp.EntityList, text, signature []byte, date time.Time) (*openpgp.Entity, error) {
+func checkPGP(keys openpgp.EntityList, text, signature []byte, date time.Time) error {
 	block, err := armor.Decode(bytes.NewReader(signature))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if block.Type != openpgp.SignatureType {
-		return nil, fmt.Errorf("%q is no PGP signature", block.Type)
+		return fmt.Errorf("%q is no PGP signature", block.Type)
 	}
 	raw, err := io.ReadAll(io.LimitReader(block.Body, maxSignatureBytes))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	first, err := packet.Read(bytes.NewReader(raw))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if s, ok := first.(*packet.Signature); ok && s.CreationTime.After(date) {
 		date = s.CreationTime // gpg may have waited for a passphrase after git set the date
 	}
 	hashes := []crypto.Hash{crypto.SHA256, crypto.SHA384, crypto.SHA512}
 	config := &packet.Config{Time: func() time.Time { return date }}
-	return openpgp.CheckDetachedSignatureAndHash(keys, bytes.NewReader(text), bytes.NewReader(raw), hashes, config)
+	_, err = openpgp.CheckDetachedSignatureAndHash(keys, bytes.NewReader(text), bytes.NewReader(raw), hashes, config)
+	return err
 }
 
 // maxSignatureBytes limits how much of a signature is read.

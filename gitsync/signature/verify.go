@@ -134,8 +134,7 @@ func (v *Verifier) checkPGP(text, signature []byte, date time.Time) error {
 	if len(v.pgp) == 0 {
 		return errors.New("it is of PGP, and no PGP key is trusted")
 	}
-	_, err := checkPGP(v.pgp, text, signature, date)
-	if err != nil {
+	if err := checkPGP(v.pgp, text, signature, date); err != nil {
 		return fmt.Errorf("PGP key %s: %w", pgpIssuer(signature), err)
 	}
 	return nil

@@ -130,8 +130,7 @@ func (s *Source) File(name string, e object.Entry) *File {
 	f := &File{Path: name, Blob: e.Hash}
 	problem := refuseMode(e.Mode)
 	if problem == nil && path.Base(name) == sourceignore.FileName {
-		unusable := sourceignore.Problem() // a usable one is not read as a file
-		problem = &unusable
+		problem = new(sourceignore.Problem()) // a usable one is not read as a file
 	}
 	if problem != nil {
 		problem.File, problem.Source = name, s.Label

@@ -105,14 +105,12 @@ func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 	return nil
 }
 
-// FileOf returns the source and the file that define an object.
-func (in *Inputs) FileOf(o *manifest.Object) (source int, f *File) {
-	for i, src := range in.Sources {
-		if f := src.Input.Files[o.File()]; f != nil && slices.Contains(f.Result.Objects, o) {
-			return i, f
-		}
-	}
-	return 0, nil
+// SourceOf returns the index of the source that defines an object, or 0 if none does.
+func (in *Inputs) SourceOf(o *manifest.Object) int {
+	return max(0, slices.IndexFunc(in.Sources, func(s *Source) bool {
+		f := s.Input.Files[o.File()]
+		return f != nil && slices.Contains(f.Result.Objects, o)
+	}))
 }
 
 // Index returns the index of the source with a URL and a ref, or -1.

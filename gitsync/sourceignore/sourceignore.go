@@ -9,6 +9,7 @@ package sourceignore
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
@@ -86,8 +87,8 @@ func (r Rules) Ignores(name string) bool {
 		if ok && f.Unusable {
 			return true
 		}
-		for i := len(f.patterns) - 1; i >= 0; i-- {
-			if match := f.patterns[i].Match(parts, false); match != gitignore.NoMatch {
+		for _, pattern := range slices.Backward(f.patterns) {
+			if match := pattern.Match(parts, false); match != gitignore.NoMatch {
 				return match == gitignore.Exclude
 			}
 		}

@@ -3,6 +3,7 @@ package argocd
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"sigs.k8s.io/yaml"
@@ -147,9 +148,7 @@ func application(template, patch any) (map[string]any, error) {
 func patched(value, patch map[string]any) map[string]any {
 	out := map[string]any{}
 	if patch["$patch"] != "replace" {
-		for key, have := range value {
-			out[key] = have
-		}
+		maps.Copy(out, value)
 	}
 	for key, change := range patch {
 		below, isMap := change.(map[string]any)

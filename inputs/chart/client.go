@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
@@ -77,12 +78,7 @@ func (s *Store) isPublic(ctx context.Context, host string) bool {
 	if err != nil || len(addresses) == 0 {
 		return true
 	}
-	for _, a := range addresses {
-		if httpclient.IsPublic(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(addresses, httpclient.IsPublic)
 }
 
 // lookup finds the addresses of a host.

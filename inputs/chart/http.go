@@ -39,8 +39,7 @@ func (s *Store) resolveHTTP(ctx context.Context, of Request, last Pin) (Pin, err
 	// The archive shows whether the index tells the truth, and its digest if the index has none.
 	pin := Pin{Version: e.Version, Digest: digest}
 	if digest != "" {
-		_, err = s.archive(ctx, of, pin)
-		return pin, err
+		return pin, s.fill(ctx, of, pin)
 	}
 	if e.Version == last.Version {
 		return last, nil // nothing says that the archive has changed

@@ -68,7 +68,7 @@ func (s *Store) Resolve(ctx context.Context, of Request, last Pin) (Pin, error) 
 // Fetch fetches the archive of a pinned chart, unless it is there. The error of one that is not signed as it must be is
 // [ErrUnverified].
 func (s *Store) Fetch(ctx context.Context, of Request, pin Pin) error {
-	_, err := s.archive(ctx, of, pin)
+	err := s.fill(ctx, of, pin)
 	if err == nil {
 		err = s.prove(of, pin, func() (proof, error) { return s.fetchProof(ctx, of, pin) })
 	}
@@ -78,13 +78,13 @@ func (s *Store) Fetch(ctx context.Context, of Request, pin Pin) error {
 	return nil
 }
 
-// archive returns the archive from the cache or the server.
-func (s *Store) archive(ctx context.Context, of Request, pin Pin) ([]byte, error) {
+// fill fetches an archive into the cache, unless it is there.
+func (s *Store) fill(ctx context.Context, of Request, pin Pin) error {
 	if !isDigest(pin.Digest) {
-		return nil, fmt.Errorf("the digest %.100q is not sha256: and 64 digits", pin.Digest)
+		return fmt.Errorf("the digest %.100q is not sha256: and 64 digits", pin.Digest)
 	}
-	if archive, found := s.kept(of, pin); found {
-		return archive, nil
+	if _, found := s.kept(of, pin); found {
+		return nil
 	}
 	fetch := s.fetchHTTP
 	if of.isOCI() {
@@ -92,12 +92,12 @@ func (s *Store) archive(ctx context.Context, of Request, pin Pin) ([]byte, error
 	}
 	archive, err := fetch(ctx, of, pin)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if got := digestOf(archive); got != pin.Digest {
-		return nil, fmt.Errorf("the server gives another archive for version %s than before: %s instead of %s", pin.Version, got, pin.Digest)
+		return fmt.Errorf("the server gives another archive for version %s than before: %s instead of %s", pin.Version, got, pin.Digest)
 	}
-	return archive, s.keep(of, pin, archive)
+	return s.keep(of, pin, archive)
 }
 
 const algorithm = "sha256:"

@@ -111,8 +111,7 @@ func (k *kustomization) rootBy() roots.Root {
 
 // refused is a root that cannot be built, by what is wrong with its custom resource.
 func refused(r roots.Root, p *Problem) roots.Root {
-	problem := p.ofRoot()
-	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Problem: &problem}
+	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Problem: new(p.ofRoot())}
 }
 
 // ofRoot is the problem as one of a root.

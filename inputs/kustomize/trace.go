@@ -74,8 +74,8 @@ func (t *trace) of(r *resource.Resource) (*origin, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := len(transformations) - 1; i >= 0; i-- {
-		file := path.Join(dir, transformations[i].ConfiguredIn)
+	for _, transformation := range slices.Backward(transformations) {
+		file := path.Join(dir, transformation.ConfiguredIn)
 		if n := len(out.changes); n == 0 || out.changes[n-1] != file {
 			out.changes = append(out.changes, file)
 		}
@@ -209,11 +209,11 @@ func (f field) inChange(name string, read func(string) string) (file string, lin
 		for _, p := range append(k.Patches, k.PatchesJson6902...) {
 			names = append(names, p.Path)
 		}
-		for i := len(names) - 1; i >= 0; i-- {
-			if names[i] == "" || isInline(names[i]) {
+		for _, listed := range slices.Backward(names) {
+			if listed == "" || isInline(listed) {
 				continue
 			}
-			patch := path.Join(path.Dir(name), names[i])
+			patch := path.Join(path.Dir(name), listed)
 			for doc := range documents([]byte(read(patch))) {
 				if at := f.inPatch(doc); at != nil {
 					return patch, at.Line, at.Column
@@ -232,8 +232,8 @@ func (f field) inChange(name string, read func(string) string) (file string, lin
 
 // inAsked returns the field of a custom resource that changed the built field.
 func (f field) inAsked(c Change) string {
-	for i := len(c.Patches) - 1; i >= 0; i-- {
-		for doc := range documents([]byte(c.Patches[i].Patch)) {
+	for i, patch := range slices.Backward(c.Patches) {
+		for doc := range documents([]byte(patch.Patch)) {
 			if f.inPatch(doc) != nil {
 				return "patches" + index(i)
 			}

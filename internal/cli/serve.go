@@ -127,7 +127,7 @@ func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 	if o.Login, err = access.Login(flags); err != nil {
 		return o, err
 	}
-	if err := checkServe(flags, &o); err != nil {
+	if err := checkServe(&o); err != nil {
 		return o, err
 	}
 	if o.MemoryBytes, err = sizeFlag(flags, "memory"); err != nil {
@@ -145,7 +145,7 @@ func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 
 // checkServe refuses flags that contradict each other. For flags where 0 means off and the service reads 0 as
 // its default, it sets a negative value.
-func checkServe(flags *cli.Context, o *service.Options) error {
+func checkServe(o *service.Options) error {
 	switch {
 	case (o.Listen.CertFile == "") != (o.Listen.KeyFile == ""):
 		return command.Usagef("", "--tls-cert and --tls-key need each other")

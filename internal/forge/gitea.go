@@ -108,8 +108,7 @@ func (g *giteaRepo) open(ctx context.Context, p Proposal) (*PullRequest, error) 
 	case made.Head == nil || made.Base == nil:
 		return nil, fmt.Errorf("pull request #%d has no branches", made.Index)
 	}
-	out := giteaPullRequest(made)
-	return &out, nil
+	return new(giteaPullRequest(made)), nil
 }
 
 // labels returns the ids of the repository's labels, and creates missing ones. The other forges do that themselves.
@@ -148,8 +147,7 @@ func (g *giteaRepo) update(ctx context.Context, number int, title, body string) 
 }
 
 func (g *giteaRepo) close(ctx context.Context, number int) error {
-	closed := gitea.StateClosed
-	_, _, err := g.client(ctx).EditPullRequest(g.at.owner, g.at.name, int64(number), gitea.EditPullRequestOption{State: &closed})
+	_, _, err := g.client(ctx).EditPullRequest(g.at.owner, g.at.name, int64(number), gitea.EditPullRequestOption{State: new(gitea.StateClosed)})
 	return err
 }
 

@@ -61,8 +61,7 @@ func (g *githubRepo) examine(ctx context.Context, use Use) (Examination, error) 
 }
 
 func (g *githubRepo) setStatus(ctx context.Context, commit string, s Status) error {
-	state := string(s.State)
-	status := github.RepoStatus{State: &state, Context: &s.Context, Description: &s.Description}
+	status := github.RepoStatus{State: new(string(s.State)), Context: &s.Context, Description: &s.Description}
 	if s.URL != "" {
 		status.TargetURL = &s.URL
 	}
@@ -138,8 +137,7 @@ func (g *githubRepo) update(ctx context.Context, number int, title, body string)
 }
 
 func (g *githubRepo) close(ctx context.Context, number int) error {
-	closed := "closed"
-	_, _, err := g.client.PullRequests.Edit(ctx, g.at.owner, g.at.name, number, &github.PullRequest{State: &closed})
+	_, _, err := g.client.PullRequests.Edit(ctx, g.at.owner, g.at.name, number, &github.PullRequest{State: new("closed")})
 	return err
 }
 

@@ -103,7 +103,7 @@ func (g *gitlabRepo) pullRequests(ctx context.Context, base string, page int) ([
 }
 
 func (g *gitlabRepo) list(ctx context.Context, page int, opts *gitlab.ListProjectMergeRequestsOptions) ([]PullRequest, bool, error) {
-	opts.State = gitlab.Ptr("opened")
+	opts.State = new("opened")
 	opts.ListOptions = gitlab.ListOptions{Page: int64(page), PerPage: perPage}
 	list, resp, err := g.client.MergeRequests.ListProjectMergeRequests(g.at.path(), opts, gitlab.WithContext(ctx))
 	if err != nil {
@@ -138,9 +138,9 @@ func (g *gitlabRepo) find(ctx context.Context, head, base string) (*PullRequest,
 }
 
 func (g *gitlabRepo) open(ctx context.Context, p Proposal) (*PullRequest, error) {
-	opts := &gitlab.CreateMergeRequestOptions{Title: &p.Title, Description: &p.Body, SourceBranch: &p.Head, TargetBranch: &p.Base, RemoveSourceBranch: gitlab.Ptr(false)}
+	opts := &gitlab.CreateMergeRequestOptions{Title: &p.Title, Description: &p.Body, SourceBranch: &p.Head, TargetBranch: &p.Base, RemoveSourceBranch: new(false)}
 	if len(p.Labels) > 0 {
-		opts.Labels = gitlab.Ptr(gitlab.LabelOptions(p.Labels))
+		opts.Labels = new(gitlab.LabelOptions(p.Labels))
 	}
 	made, _, err := g.client.MergeRequests.CreateMergeRequest(g.at.path(), opts, gitlab.WithContext(ctx))
 	switch {
@@ -149,8 +149,7 @@ func (g *gitlabRepo) open(ctx context.Context, p Proposal) (*PullRequest, error)
 	case err != nil:
 		return nil, err
 	}
-	out := mergeRequest(&made.BasicMergeRequest)
-	return &out, nil
+	return new(mergeRequest(&made.BasicMergeRequest)), nil
 }
 
 func (g *gitlabRepo) update(ctx context.Context, number int, title, body string) error {
@@ -161,14 +160,14 @@ func (g *gitlabRepo) update(ctx context.Context, number int, title, body string)
 
 func (g *gitlabRepo) close(ctx context.Context, number int) error {
 	_, _, err := g.client.MergeRequests.UpdateMergeRequest(g.at.path(), int64(number),
-		&gitlab.UpdateMergeRequestOptions{StateEvent: gitlab.Ptr("close")}, gitlab.WithContext(ctx))
+		&gitlab.UpdateMergeRequestOptions{StateEvent: new("close")}, gitlab.WithContext(ctx))
 	return err
 }
 
 func (g *gitlabRepo) comments(ctx context.Context, number, page int) ([]comment, bool, error) {
 	opts := &gitlab.ListMergeRequestNotesOptions{
 		ListOptions: gitlab.ListOptions{Page: int64(page), PerPage: perPage},
-		OrderBy:     gitlab.Ptr("created_at"), Sort: gitlab.Ptr("asc"),
+		OrderBy:     new("created_at"), Sort: new("asc"),
 	}
 	list, resp, err := g.client.Notes.ListMergeRequestNotes(g.at.path(), int64(number), opts, gitlab.WithContext(ctx))
 	if err != nil {

@@ -3,20 +3,10 @@ package forge
 import (
 	"cmp"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
 )
-
-// RateLimit is a site's rate limit as of its last answer.
-type RateLimit struct {
-	Host      string
-	Limit     int
-	Remaining int
-	Reset     time.Time // when Remaining becomes Limit again
-	Blocked   time.Time // nothing is sent before it; zero if requests are allowed
-}
 
 // Limits of the time to wait.
 const (
@@ -30,33 +20,27 @@ const (
 type meter struct {
 	host string
 
-	mu    sync.Mutex
-	known bool
-	last  RateLimit
-	until time.Time
+	mu        sync.Mutex
+	known     bool
+	remaining int       // how many requests are left
+	reset     time.Time // when there are more again
+	until     time.Time // nothing is sent before it; zero if requests are allowed
 }
 
-// RateLimits returns the known limits of all sites, sorted by host. For a host with several credentials it returns
-// the one with the fewest requests left.
-func (s *Sites) RateLimits() []RateLimit {
+// Remaining returns how many requests the API of each site still allows, by its host, as of the last answer. For a host
+// with several credentials it is the one with the fewest requests left.
+func (s *Sites) Remaining() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	least := map[string]RateLimit{}
+	least := map[string]int{}
 	for _, m := range s.meters {
 		m.mu.Lock()
-		if old, ok := least[m.host]; (m.known || !m.until.IsZero()) && (!ok || m.last.Remaining < old.Remaining) {
-			l := m.last
-			l.Host, l.Blocked = m.host, m.until
-			least[m.host] = l
+		if old, ok := least[m.host]; (m.known || !m.until.IsZero()) && (!ok || m.remaining < old) {
+			least[m.host] = m.remaining
 		}
 		m.mu.Unlock()
 	}
-	var out []RateLimit
-	for _, l := range least {
-		out = append(out, l)
-	}
-	slices.SortFunc(out, func(a, b RateLimit) int { return cmp.Compare(a.Host, b.Host) })
-	return out
+	return least
 }
 
 // allows returns an error if no request may be sent now.
@@ -80,14 +64,13 @@ func (m *meter) read(h http.Header) {
 		return
 	}
 	m.known = true
-	m.last.Remaining = remaining
-	m.last.Limit, _ = strconv.Atoi(either(h, "Limit"))
-	m.last.Reset = time.Time{}
+	m.remaining = remaining
+	m.reset = time.Time{}
 	if at, err := strconv.ParseInt(either(h, "Reset"), 10, 64); err == nil {
-		m.last.Reset = moment(h, time.Unix(at, 0))
+		m.reset = moment(h, time.Unix(at, 0))
 	}
-	if remaining <= 0 && !m.last.Reset.IsZero() {
-		m.block(m.last.Reset)
+	if remaining <= 0 && !m.reset.IsZero() {
+		m.block(m.reset)
 	}
 }
 
@@ -96,8 +79,8 @@ func (m *meter) exceeded(h http.Header) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	until, ok := RetryAfter(h)
-	if !ok && m.known && m.last.Remaining <= 0 && time.Now().Before(m.last.Reset) {
-		until, ok = m.last.Reset, true
+	if !ok && m.known && m.remaining <= 0 && time.Now().Before(m.reset) {
+		until, ok = m.reset, true
 	}
 	if !ok {
 		until = time.Now().Add(defaultWait)

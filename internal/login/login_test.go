@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/internal/httpclient"
-	"github.com/agentry-dev/agentry/internal/login/logintest"
+	"github.com/agentry-dev/agentry/test/logintest"
 )
 
 // site is a site where people log in, and what its log says.

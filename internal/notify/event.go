@@ -2,6 +2,7 @@ package notify
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -46,14 +47,12 @@ func (m message) event(object *pipeline.NotifyObject, instance string) eventv1.E
 		ReportingController: component,
 		ReportingInstance:   instance,
 	}
-	for key, value := range m.metadata {
-		e.Metadata[key] = value
-	}
+	maps.Copy(e.Metadata, m.metadata)
 	if object == nil {
 		return e
 	}
-	group, version := fluxAPI(object.Kind)
-	e.InvolvedObject = corev1.ObjectReference{APIVersion: group + "/" + version, Kind: object.Kind, Name: object.Name, Namespace: object.Namespace}
+	group := fluxGroup(object.Kind)
+	e.InvolvedObject = corev1.ObjectReference{APIVersion: group + "/v1", Kind: object.Kind, Name: object.Name, Namespace: object.Namespace}
 	e.Message = cutMessage(m.pipeline + ": " + m.text)
 	for key, value := range m.metadata {
 		e.Metadata[group+"/"+key] = value
@@ -64,12 +63,12 @@ func (m message) event(object *pipeline.NotifyObject, instance string) eventv1.E
 	return e
 }
 
-// fluxAPI returns the group and the version of a kind of Flux.
-func fluxAPI(kind string) (group, version string) {
+// fluxGroup returns the API group of a kind of Flux.
+func fluxGroup(kind string) string {
 	if kind == "Kustomization" {
-		return "kustomize.toolkit.fluxcd.io", "v1"
+		return "kustomize.toolkit.fluxcd.io"
 	}
-	return "source.toolkit.fluxcd.io", "v1"
+	return "source.toolkit.fluxcd.io"
 }
 
 // list writes lines under a heading, and the number of those that are left out.

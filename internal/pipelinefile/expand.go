@@ -25,8 +25,6 @@ type ExpandOptions struct {
 	Getenv Getenv
 	// Timeout limits the listing for one template. Default [DefaultListTimeout].
 	Timeout time.Duration
-	// Repo limits what is fetched.
-	Repo repo.Options
 }
 
 // Expand replaces each template of a fleet by the pipelines of its current folders. A suspended template stays.
@@ -64,7 +62,7 @@ func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeli
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, opts.Timeout, fmt.Errorf("listing the folders took longer than %s", opts.Timeout))
 	defer cancel()
-	r, err := repo.Open(opts.CacheDir, transport.Remote{URL: p.Spec.Sources[0].URL, Auth: creds.Sources[0]}, opts.Repo)
+	r, err := repo.Open(opts.CacheDir, transport.Remote{URL: p.Spec.Sources[0].URL, Auth: creds.Sources[0]}, repo.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

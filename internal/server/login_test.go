@@ -14,7 +14,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/login"
-	"github.com/agentry-dev/agentry/internal/login/logintest"
+	"github.com/agentry-dev/agentry/test/logintest"
 )
 
 // browser is somebody with a browser, at a service where people log in.

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/internal/login"
-	"github.com/agentry-dev/agentry/internal/login/logintest"
 	"github.com/agentry-dev/agentry/sd/rotate"
 	"github.com/agentry-dev/agentry/test/gittest"
+	"github.com/agentry-dev/agentry/test/logintest"
 )
 
 func page(t *testing.T, address string) (status int, text string) {

@@ -77,11 +77,3 @@ func (s *service) secretsOf(d *fleet.Definition) (*pipelinefile.Secrets, error) 
 	secrets, err := s.loader.Secrets(d)
 	return &secrets, err
 }
-
-func limitsOf(sites *forge.Sites) []telemetry.RateLimit {
-	var out []telemetry.RateLimit
-	for _, l := range sites.RateLimits() {
-		out = append(out, telemetry.RateLimit{Host: l.Host, Remaining: l.Remaining})
-	}
-	return out
-}

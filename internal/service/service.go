@@ -139,7 +139,7 @@ func newService(o Options) (*service, error) {
 		CacheDir: o.CacheDir, Version: o.Version, Workers: o.Workers, MemoryBytes: o.MemoryBytes, Jitter: o.Jitter, Grace: o.Grace,
 		Log: o.Log, Observers: observers, Passive: s.replica != nil, Pool: s.pool,
 	})
-	s.metrics.Watch(s.fleet, func() []telemetry.RateLimit { return limitsOf(sites) })
+	s.metrics.Watch(s.fleet, sites.Remaining)
 	s.hooks = webhook.New(webhook.Options{
 		Trigger:      func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: fleet.ReasonWebhook}) },
 		Preview:      func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: reasonPullRequest}) },

@@ -198,7 +198,7 @@ func TestStateOfTheFleet(t *testing.T) {
 		},
 		remotes:  []fleet.RemoteStatus{{URL: shopURL, LastRound: &at, Took: metav1.Duration{Duration: time.Second}}, {URL: shopURL, Failures: 2, LastRound: &at, NextRound: &at}},
 		problems: diag.List{{Severity: diag.Error}, {Severity: diag.Warning}},
-	}, func() []RateLimit { return []RateLimit{{"github.com", 4999}} })
+	}, func() map[string]int { return map[string]int{"github.com": 4999} })
 	got := series(t, s)
 	wantValues(t, got, map[string]float64{
 		"pipelines{state=ready}": 1, "pipelines{state=not_ready}": 1, "pipelines{state=pending}": 1, "pipelines{state=suspended}": 1,
@@ -217,7 +217,7 @@ func full(t *testing.T) *Service {
 	s := NewService("v1")
 	at := metav1.Now()
 	s.Watch(&still{pipelines: []fleet.Status{{Name: "a", Owned: true, Failures: 1}}, remotes: []fleet.RemoteStatus{{URL: shopURL, LastRound: &at, NextRound: &at}}},
-		func() []RateLimit { return []RateLimit{{"github.com", 1}} })
+		func() map[string]int { return map[string]int{"github.com": 1} })
 	report := holding()
 	report.Commit = id
 	s.Passed(t.Context(), passed("prod", report, nil))

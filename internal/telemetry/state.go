@@ -21,15 +21,9 @@ type Fleet interface {
 
 var _ Fleet = (*fleet.Fleet)(nil)
 
-// RateLimit is the rate limit of a site's API.
-type RateLimit struct {
-	Host      string
-	Remaining int
-}
-
-// Watch adds metrics of the state of a fleet. limits returns the rate limits of sites; it may be nil. Watch is called
-// once.
-func (s *Service) Watch(f Fleet, limits func() []RateLimit) {
+// Watch adds metrics of the state of a fleet. limits returns how many requests the APIs of sites still allow, by host; it
+// may be nil. Watch is called once.
+func (s *Service) Watch(f Fleet, limits func() map[string]int) {
 	s.registry.MustRegister(&state{service: s, fleet: f, limits: limits, d: describedState()})
 }
 
@@ -37,7 +31,7 @@ func (s *Service) Watch(f Fleet, limits func() []RateLimit) {
 type state struct {
 	service *Service
 	fleet   Fleet
-	limits  func() []RateLimit
+	limits  func() map[string]int
 	d       stateDescriptions
 }
 
@@ -94,8 +88,8 @@ func (s *state) Collect(out chan<- prometheus.Metric) {
 	if s.limits == nil {
 		return
 	}
-	for _, l := range s.limits() {
-		gauge(s.d.remaining, float64(l.Remaining), l.Host)
+	for host, left := range s.limits() {
+		gauge(s.d.remaining, float64(left), host)
 	}
 }
 

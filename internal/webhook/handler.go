@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	"k8s.io/utils/lru"
 
 	"github.com/agentry-dev/agentry/internal/httpserver"
 	"github.com/agentry-dev/agentry/internal/webhook/kind"
@@ -76,8 +77,8 @@ type Handler struct {
 	bodies  *bodies
 
 	mu       sync.Mutex
-	clients  *recent[string, *rate.Limiter]
-	seen     *recent[[sha256.Size]byte, time.Time]
+	clients  *lru.Cache // of *rate.Limiter
+	seen     *lru.Cache // of time.Time, by the sum of a delivery
 	table    map[address][]key
 	limiters map[address]*rate.Limiter
 	decoys   []key // as many as the address with the most secrets has
@@ -90,8 +91,8 @@ func New(o Options) *Handler {
 	h := &Handler{
 		options: o,
 		bodies:  newBodies(MaxBodies),
-		clients: newRecent[string, *rate.Limiter](maxClients),
-		seen:    newRecent[[sha256.Size]byte, time.Time](MaxDeliveries),
+		clients: lru.New(maxClients),
+		seen:    lru.New(MaxDeliveries),
 		now:     time.Now,
 	}
 	h.Set(nil)

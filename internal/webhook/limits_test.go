@@ -52,19 +52,8 @@ func TestMapsAreBounded(t *testing.T) {
 	for i := range maxClients + 10 {
 		w.send(delivery{client: fmt.Sprintf("10.%d.%d.1:1", i/256, i%256), path: "/"})
 	}
-	if len(w.clients.items) != maxClients || w.clients.order.Len() != maxClients {
-		t.Errorf("%d clients are kept, %d in order", len(w.clients.items), w.clients.order.Len())
-	}
-	r := newRecent[int, string](2)
-	r.put(1, "a")
-	r.put(2, "b")
-	r.put(1, "c")
-	r.put(3, "d")
-	if v, ok := r.get(1); !ok || v != "c" {
-		t.Errorf("1 was used last but one, and is %q", v)
-	}
-	if _, ok := r.get(2); ok {
-		t.Error("2 was used before all others and is still there")
+	if n := w.clients.Len(); n != maxClients {
+		t.Errorf("%d clients are kept", n)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -106,13 +107,13 @@ func (h *Handler) allowRepository(at address) bool {
 
 func (h *Handler) allowClient(client string) bool {
 	h.mu.Lock()
-	limiter, ok := h.clients.get(client)
+	limiter, ok := h.clients.Get(client)
 	if !ok {
 		limiter = rate.NewLimiter(ClientPerSecond, ClientBurst)
-		h.clients.put(client, limiter)
+		h.clients.Add(client, limiter)
 	}
 	h.mu.Unlock()
-	return limiter.Allow()
+	return limiter.(*rate.Limiter).Allow()
 }
 
 // known reports whether a delivery was seen before.
@@ -130,14 +131,14 @@ func (h *Handler) remember(deliveries [][32]byte) bool {
 		return false
 	}
 	for _, d := range deliveries {
-		h.seen.put(d, h.now())
+		h.seen.Add(d, h.now())
 	}
 	return true
 }
 
 func (h *Handler) anyKnown(deliveries [][32]byte) bool {
 	return slices.ContainsFunc(deliveries, func(d [32]byte) bool {
-		when, ok := h.seen.get(d)
-		return ok && h.now().Sub(when) < ReplayWindow
+		when, ok := h.seen.Get(d)
+		return ok && h.now().Sub(when.(time.Time)) < ReplayWindow
 	})
 }

@@ -36,23 +36,26 @@ type alloyFixture struct {
 	policy secretref.Policy
 }
 
-// eachAlloyFixture calls f with every conformance case, scenario and example, and with random changes of them, in each
-// mode and under each policy. What Alloy is not rendered for yet is taken out of them.
-func eachAlloyFixture(t *testing.T, f func(*testing.T, alloyFixture)) {
+// loadCorpus returns the objects that the tests of Alloy start from.
+func loadCorpus(t *testing.T) *fixtures.Corpus {
 	t.Helper()
 	corpus, err := fixtures.Load("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := map[string]string{}
-	var names []string
+	return corpus
+}
+
+// eachAlloyFixture calls f with every conformance case, scenario and example, and with random changes of them, in each
+// mode and under each policy. What Alloy is not rendered for yet is taken out of them.
+func eachAlloyFixture(t *testing.T, f func(*testing.T, alloyFixture)) {
+	t.Helper()
+	corpus := loadCorpus(t)
+	var all []alloyFixture
 	add := func(name string, objects []*yaml.Node) {
-		text, err := fixtures.Encode(forAlloy(objects))
-		if err != nil {
-			return // some hold bytes that are no text, on purpose
+		if text, err := fixtures.Encode(forAlloy(objects)); err == nil { // some hold bytes that are no text, on purpose
+			all = append(all, alloyFixture{name: name, text: text})
 		}
-		texts[name] = text
-		names = append(names, name)
 	}
 	for _, seed := range corpus.Seeds {
 		add(seed.Name, seed.Clone())
@@ -64,13 +67,13 @@ func eachAlloyFixture(t *testing.T, f func(*testing.T, alloyFixture)) {
 		fixture := corpus.Random(*alloySeed+i, rendered)
 		add(fmt.Sprintf("random %d of %s", fixture.Number, fixture.Seed.Name), fixture.Objects)
 	}
-	for _, name := range names {
-		if !strings.HasPrefix(name, *alloyOnly) {
+	for _, w := range all {
+		if !strings.HasPrefix(w.name, *alloyOnly) {
 			continue
 		}
 		for _, mode := range []manifest.Compatibility{manifest.Operator, manifest.Current} {
 			for _, policy := range []secretref.Policy{secretref.Plaintext, secretref.Reference} {
-				f(t, alloyFixture{name: name + "/" + string(mode) + "/" + string(policy), text: texts[name], mode: mode, policy: policy})
+				f(t, alloyFixture{name: w.name + "/" + string(mode) + "/" + string(policy), text: w.text, mode: mode, policy: policy})
 			}
 		}
 	}

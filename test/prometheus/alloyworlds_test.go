@@ -22,16 +22,9 @@ import (
 // with random integrations, in each mode. Objects that one runtime refuses are taken out, because only the other has them.
 func eachIntegrationWorld(t *testing.T, f func(*testing.T, integrationWorld)) {
 	t.Helper()
-	corpus, err := fixtures.Load("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := map[string]string{}
-	var names []string
-	add := func(name, text string) {
-		texts[name] = text
-		names = append(names, name)
-	}
+	corpus := loadCorpus(t)
+	var all []alloyFixture
+	add := func(name, text string) { all = append(all, alloyFixture{name: name, text: text}) }
 	add("testdata/integrations.yaml", mutated)
 	some := *corpus
 	some.Seeds = nil
@@ -52,15 +45,15 @@ func eachIntegrationWorld(t *testing.T, f func(*testing.T, integrationWorld)) {
 	for i := range *alloyRandom {
 		add(fmt.Sprintf("random integrations %d", i), randomIntegrations(rand.New(rand.NewSource(int64(*alloySeed)+int64(i)))))
 	}
-	for n, name := range names {
-		if !strings.HasPrefix(name, *alloyOnly) {
+	for n, from := range all {
+		if !strings.HasPrefix(from.name, *alloyOnly) {
 			continue
 		}
 		for m, mode := range []manifest.Compatibility{manifest.Operator, manifest.Current} {
-			if strings.HasPrefix(name, "random") && n%2 != m {
+			if strings.HasPrefix(from.name, "random") && n%2 != m {
 				continue // for the sake of time
 			}
-			w := alloyFixture{name: name + "/" + string(mode), text: texts[name], mode: mode, policy: secretref.Plaintext}
+			w := alloyFixture{name: from.name + "/" + string(mode), text: from.text, mode: mode, policy: secretref.Plaintext}
 			if world, ok := w.world(t); ok {
 				f(t, world)
 			}

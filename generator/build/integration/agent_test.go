@@ -47,7 +47,7 @@ func TestAgainstTheAgent(t *testing.T) {
 		}
 		accepted[name], refused[name] = accepted[name] || takes, refused[name] || !takes
 	}
-	for _, name := range Default().Names() {
+	for name := range Default().types {
 		if !accepted[name] || !refused[name] {
 			t.Errorf("%s needs an accepted case and a refused one", name)
 		}

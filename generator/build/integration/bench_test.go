@@ -22,7 +22,7 @@ func BenchmarkDefault(b *testing.B) {
 			b.Fatal("the embedded catalogue")
 		}
 		c, err := (&Catalogue{}).Extend(append(file.Integrations, known...))
-		if err != nil || len(c.names) == 0 {
+		if err != nil || len(c.types) == 0 {
 			b.Fatal(err)
 		}
 	}

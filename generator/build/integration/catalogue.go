@@ -28,7 +28,6 @@ var (
 type Catalogue struct {
 	types   map[string]*Type
 	oldName map[string]string // old names, with the current name of each
-	names   []string          // current names, sorted
 }
 
 // Type describes one integration.
@@ -92,8 +91,7 @@ func (c *Catalogue) extend(entries []Entry, compiled bool) (*Catalogue, error) {
 			return nil, fmt.Errorf("integrations[%d]: %w", i, err)
 		}
 	}
-	out.names = slices.Sorted(maps.Keys(out.types))
-	for _, name := range out.names {
+	for _, name := range slices.Sorted(maps.Keys(out.types)) {
 		t := out.types[name]
 		for _, old := range t.OldNames {
 			if other := out.oldName[old]; other != "" && other != name || out.types[old] != nil && old != name {
@@ -174,9 +172,6 @@ func (c *Catalogue) Lookup(name string) (t *Type, canonical bool) {
 	}
 	return c.types[c.oldName[name]], false
 }
-
-// Names returns the names of the integrations, sorted.
-func (c *Catalogue) Names() []string { return slices.Clone(c.names) }
 
 // spellings returns all names that an object can use for an integration, sorted.
 func (c *Catalogue) spellings() []string {

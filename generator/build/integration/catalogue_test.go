@@ -2,8 +2,10 @@ package integration
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,7 +162,7 @@ func TestManualIsUpToDate(t *testing.T) {
 func markdown(c *Catalogue) string {
 	var out strings.Builder
 	out.WriteString("\n| `name` | also called | where | how often in a pod | `job` of its targets | targets |\n|---|---|---|---|---|---|\n")
-	for _, name := range c.Names() {
+	for _, name := range slices.Sorted(maps.Keys(c.types)) {
 		t, _ := c.Lookup(name)
 		where := map[Placement]string{EveryNode: "every node", Once: "once", Anywhere: "either"}[t.Placement]
 		often, targets := "any number", "1"

@@ -150,12 +150,10 @@ func (s *Settings) owner() string { return s.Agent.Namespace + "/" + s.Agent.Nam
 // removes the monitor's own (reference defect A1).
 func limit(own *int64, enforced *uint64) *int64 {
 	if enforced != nil {
-		v := Float64Int(int64(min(*enforced, math.MaxInt64)))
-		return &v
+		return new(Float64Int(int64(min(*enforced, math.MaxInt64))))
 	}
 	if own != nil && *own > 0 {
-		v := Float64Int(*own)
-		return &v
+		return new(Float64Int(*own))
 	}
 	return nil
 }
@@ -181,12 +179,10 @@ type endpointHTTP struct {
 }
 
 func (j *job) http(e endpointHTTP) {
-	honorLabels := e.honorLabels && !j.settings.OverrideHonorLabels
-	j.config.Switches[model.HonorLabels] = &honorLabels
+	j.config.Switches[model.HonorLabels] = new(e.honorLabels && !j.settings.OverrideHonorLabels)
 	j.config.Switches[model.HonorTimestamps] = e.honorTimestamps
 	if j.settings.OverrideHonorTimestamps {
-		no := false
-		j.config.Switches[model.HonorTimestamps] = &no
+		j.config.Switches[model.HonorTimestamps] = new(false)
 	}
 	j.config.MetricsPath = e.path
 	j.found.checkMetricsPath(j.path+"path", e.path)

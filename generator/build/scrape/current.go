@@ -132,8 +132,7 @@ func (j *currentJob) attach(own *monitoringv1.AttachMetadata) {
 	if own == nil && j.current.prometheus.Zones == 0 {
 		return
 	}
-	node := j.current.prometheus.Zones > 0 || own.Node != nil && *own.Node
-	j.config.Kubernetes.AttachNode = &node
+	j.config.Kubernetes.AttachNode = new(j.current.prometheus.Zones > 0 || own.Node != nil && *own.Node)
 }
 
 // selectTargets adds the monitor's selector: as rules on the labels of what (service, pod or ingress), or as selectors

@@ -92,8 +92,7 @@ func podPort(ep *monitoringv1.PodMetricsEndpoint) (name string, target *intstr.I
 		name = *ep.Port
 	}
 	if ep.PortNumber != nil && *ep.PortNumber != 0 {
-		number := intstr.FromInt32(*ep.PortNumber)
-		return name, &number
+		return name, new(intstr.FromInt32(*ep.PortNumber))
 	}
 	return name, ep.TargetPort //nolint:staticcheck // the Prometheus Operator renders it
 }
@@ -102,8 +101,7 @@ func podPort(ep *monitoringv1.PodMetricsEndpoint) (name string, target *intstr.I
 func (c *Current) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
 	spec := &m.Spec
 	j := c.newJob("probe/"+m.Namespace+"/"+m.Name, "spec.", &m.ObjectMeta, "probes", spec.ScrapeClassName, secrets)
-	timestamps := !j.settings.OverrideHonorTimestamps
-	j.config.Switches[model.HonorTimestamps] = &timestamps
+	j.config.Switches[model.HonorTimestamps] = new(!j.settings.OverrideHonorTimestamps)
 	j.config.MetricsPath = spec.ProberSpec.Path
 	if j.config.MetricsPath == "" {
 		j.config.MetricsPath = defaultProbePath

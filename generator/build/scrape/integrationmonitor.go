@@ -109,8 +109,7 @@ func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance st
 func (j *job) integrationHTTP(spec *v1alpha1.IntegrationMonitorSpec) {
 	e := endpointHTTP{honorLabels: spec.HonorLabels, honorTimestamps: spec.HonorTimestamps}
 	if spec.Scheme != "" {
-		s := monitoringv1.Scheme(spec.Scheme)
-		e.scheme = &s
+		e.scheme = new(monitoringv1.Scheme(spec.Scheme))
 	}
 	if spec.ProxyURL != "" {
 		e.proxy = &spec.ProxyURL

@@ -99,8 +99,7 @@ const defaultProbePath = "/probe"
 func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
 	spec := &m.Spec
 	j := b.newJob("probe/"+m.Namespace+"/"+m.Name, "spec.", secrets)
-	timestamps := !b.settings.OverrideHonorTimestamps
-	j.config.Switches[model.HonorTimestamps] = &timestamps
+	j.config.Switches[model.HonorTimestamps] = new(!b.settings.OverrideHonorTimestamps)
 	j.config.MetricsPath = spec.ProberSpec.Path
 	if j.config.MetricsPath == "" {
 		j.config.MetricsPath = defaultProbePath

@@ -3,6 +3,7 @@ package yamlvalue
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -95,16 +96,14 @@ func syntaxError(err error, text string) *Error {
 
 // isParserError reports whether an error is the parser's (an unexpected token), not the scanner's (no token).
 func isParserError(message string) bool {
-	for _, scanner := range []string{
+	if slices.Contains([]string{
 		"did not find expected comment or line break", "did not find expected digit or '+'",
 		"did not find expected digit", "did not find expected hexdecimal number",
 		"did not find expected whitespace", "did not find expected alphabetic or numeric character",
 		"did not find expected version number", "did not find expected tag URI", "did not find expected '!'",
 		"did not find expected whitespace or line break",
-	} {
-		if message == scanner {
-			return false
-		}
+	}, message) {
+		return false
 	}
 	return strings.HasPrefix(message, "did not find expected") || strings.HasPrefix(message, "found undefined tag handle") ||
 		strings.HasPrefix(message, "found duplicate %") || strings.HasPrefix(message, "found incompatible YAML document")

@@ -112,7 +112,6 @@ func process(p runtime.Pod, env []corev1.EnvVar) corev1.Container {
 			args = append(args, f.flag)
 		}
 	}
-	privileged := p.Kind == secretref.Logs
 	return corev1.Container{
 		Name:                     runtime.DefaultContainer,
 		Image:                    runtime.Image(p.Spec.Image, image, p.Spec.Version, defaultVersion),
@@ -122,7 +121,7 @@ func process(p runtime.Pod, env []corev1.EnvVar) corev1.Container {
 		VolumeMounts:             p.Mounts,
 		ReadinessProbe:           runtime.Readiness(p.PortName),
 		Resources:                p.Spec.Resources,
-		SecurityContext:          &corev1.SecurityContext{Privileged: &privileged},
+		SecurityContext:          &corev1.SecurityContext{Privileged: new(p.Kind == secretref.Logs)},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }

@@ -64,8 +64,7 @@ func (f *file) endpoint(w *model.RemoteWrite) syntax.Block {
 	b.Set("send_exemplars", syntax.Bool(orTrue(w.SendExemplars)))
 	setBool(&b, "send_native_histograms", w.SendNativeHistograms)
 	client := w.HTTPClient
-	http2 := orTrue(client.EnableHTTP2)
-	client.EnableHTTP2 = &http2
+	client.EnableHTTP2 = new(orTrue(client.EnableHTTP2))
 	f.client(&b, &client)
 	if w.SigV4 != nil {
 		b.Add(f.sigV4(w.SigV4))

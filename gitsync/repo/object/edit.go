@@ -18,9 +18,8 @@ var (
 
 // Edit is the new content of a path: a file, or nothing.
 type Edit struct {
-	Data       []byte // must not be changed afterwards
-	Executable bool
-	Remove     bool // removing a missing file is no error
+	Data   []byte // must not be changed afterwards
+	Remove bool   // removing a missing file is no error
 }
 
 // EditTree returns a tree that differs from base only at the paths of edits. Unchanged subtrees keep their
@@ -56,9 +55,6 @@ func (w *Writer) setFile(e Edit) func(Entry) (Entry, error) {
 			return Entry{}, errIsDirectory
 		}
 		next := Entry{Mode: filemode.Regular, Hash: plumbing.ComputeHash(plumbing.BlobObject, e.Data)}
-		if e.Executable {
-			next.Mode = filemode.Executable
-		}
 		if old.Hash != next.Hash {
 			w.objects[next.Hash] = store.Object{Hash: next.Hash, Kind: plumbing.BlobObject, Content: e.Data}
 		}

@@ -65,8 +65,7 @@ func kindOf(cause, err error, words string) error {
 	if cause != nil {
 		return ErrUnreachable
 	}
-	var line *pktline.ErrorLine
-	if errors.As(err, &line) {
+	if line, ok := errors.AsType[*pktline.ErrorLine](err); ok {
 		words += " " + line.Text
 	}
 	switch {

@@ -132,15 +132,11 @@ func OrHelp(hint, program string) string {
 // Choice checks a flag that takes one of a few words. The error about a planned word says that it is planned.
 func Choice(flags *cli.Context, name string, allowed []string, planned ...string) (string, error) {
 	value := flags.String(name)
-	for _, a := range allowed {
-		if value == a {
-			return value, nil
-		}
+	if slices.Contains(allowed, value) {
+		return value, nil
 	}
-	for _, p := range planned {
-		if value == p {
-			return "", Usagef("use "+strings.Join(allowed, ", "), "--%s %s is not supported yet", name, value)
-		}
+	if slices.Contains(planned, value) {
+		return "", Usagef("use "+strings.Join(allowed, ", "), "--%s %s is not supported yet", name, value)
 	}
 	hint := diag.DidYouMean(value, allowed)
 	if hint == "" {

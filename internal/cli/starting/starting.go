@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -174,10 +175,8 @@ func checkRemoteWrite(value string) error {
 
 func oneOf(words ...string) func(string) error {
 	return func(value string) error {
-		for _, w := range words {
-			if value == w {
-				return nil
-			}
+		if slices.Contains(words, value) {
+			return nil
 		}
 		return fmt.Errorf("%q is none of %s", value, strings.Join(words, ", "))
 	}

@@ -23,8 +23,6 @@ type Options struct {
 	Sites *forge.Sites
 	// Secrets reads the credentials of a pipeline. It is called for each report, because files can change. Required.
 	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
-	// Page returns the address of a page about a pipeline, for statuses, or "". Default: the pages of output commits.
-	Page func(pipeline string) string
 	// MayPublish reports whether this replica, and no other, may report. It is called right before each call.
 	// Default: always true.
 	MayPublish func() bool

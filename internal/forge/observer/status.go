@@ -50,10 +50,7 @@ func (o *Observer) setStatus(ctx context.Context, d *fleet.Definition, source in
 	if err != nil || f == nil {
 		return err
 	}
-	if o.options.Page != nil {
-		s.URL = o.options.Page(d.Metadata.Name)
-	}
-	if s.URL == "" && pushed != "" {
+	if pushed != "" {
 		// The status is set even if there is no link.
 		if output, err := o.connect(d, proposal); err == nil && output != nil {
 			s.URL = output.CommitURL(pushed)

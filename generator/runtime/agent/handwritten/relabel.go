@@ -2,6 +2,7 @@ package handwritten
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	prommodel "github.com/prometheus/common/model"
@@ -15,10 +16,8 @@ import (
 func relabelRule(o object) {
 	for i := 1; i < len(o.node.Content); i += 2 {
 		v := o.node.Content[i]
-		for _, n := range append([]*yaml.Node{v}, v.Content...) {
-			if live(n) {
-				return
-			}
+		if slices.ContainsFunc(append([]*yaml.Node{v}, v.Content...), live) {
+			return
 		}
 	}
 	text := func(key string) model.Text {

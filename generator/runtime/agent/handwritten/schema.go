@@ -50,9 +50,7 @@ var schema = sync.OnceValue(func() map[string]*schemaType {
 // inherit adds the fields and rules of inlined types.
 func (t *schemaType) inherit(types map[string]*schemaType, known map[string]constraint, name string) {
 	from := types[name]
-	for field, of := range from.Fields {
-		t.Fields[field] = of
-	}
+	maps.Copy(t.Fields, from.Fields)
 	if r := known[name].rule; r != nil {
 		t.inherited = append(t.inherited, r)
 	}

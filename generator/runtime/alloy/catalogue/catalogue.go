@@ -38,8 +38,6 @@ type Entry struct {
 	Required, Repeated bool
 	// Since is the first version that has it, like v1.11.0, or empty for one that all have.
 	Since string
-	// NotInFlow means that the agent's Flow mode does not have it.
-	NotInFlow bool
 }
 
 // Get returns a component by its name, or nil.
@@ -109,8 +107,6 @@ func marked(words []string) (e Entry) {
 			e.Required = true
 		case w == "*":
 			e.Repeated = true
-		case w == "~":
-			e.NotInFlow = true
 		case w[0] == '@':
 			e.Since = w[1:]
 		}

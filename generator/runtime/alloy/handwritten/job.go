@@ -4,6 +4,7 @@
 package handwritten
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,12 +56,7 @@ func hasVariables(n *yaml.Node) bool {
 	if n.Kind == yaml.ScalarNode {
 		return isVariable(n)
 	}
-	for _, child := range n.Content {
-		if hasVariables(child) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Content, hasVariables)
 }
 
 func isVariable(n *yaml.Node) bool {

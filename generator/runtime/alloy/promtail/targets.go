@@ -49,8 +49,7 @@ func (r *reader) kubernetes(n *yaml.Node) {
 				}
 			case "attach_metadata":
 				each(v, func(_ string, _, v *yaml.Node) {
-					node := r.boolean(v)
-					sd.AttachNode = &node
+					sd.AttachNode = new(r.boolean(v))
 				})
 			default:
 				r.cannot(at, "discovery of Kubernetes with this field is not rendered for Alloy")

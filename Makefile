@@ -14,6 +14,14 @@ AXE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/axe
 # Where the end-to-end suites keep the programs they run.
 E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+# Lets the commands after it have temporary files in memory, if there is room: some file systems take longer to make and
+# remove the thousands of repositories of the tests than the tests do for all the rest. Programs must be able to run there,
+# and other users must reach them. The folder has the same name each time, because Go keeps no results of a test that
+# finds TMPDIR changed; it must be the user's own, and is shared by all runs.
+MEMORY := /dev/shm/agentry-test-$(shell id -u)
+IN_MEMORY = if [ -z "$$TMPDIR" ] && [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4 + 0}')" -gt 4000000 ] && \
+	mkdir -p -m 755 $(MEMORY) 2>/dev/null && [ -O $(MEMORY) ] && [ ! -h $(MEMORY) ] && printf '\#!/bin/sh\n' >$(MEMORY)/runs.$$$$ && chmod +x $(MEMORY)/runs.$$$$; then \
+	if $(MEMORY)/runs.$$$$ 2>/dev/null; then export TMPDIR=$(MEMORY); fi; rm $(MEMORY)/runs.$$$$; fi
 
 .DEFAULT_GOAL := help
 .PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint generate demo bench bench-sync bench-sd bench-agents soak soak-model soak-sd fuzz clean
@@ -55,8 +63,8 @@ pin-images: ## Write the digests that the tags of the Dockerfile's images have n
 		sed -i "s|=$$image\(@.*\)\{0,1\}$$|=$$image@$$digest|" Dockerfile; echo "$$image@$$digest"; done
 
 # What takes longer than a few seconds says so, and is left to race.
-test: test-deps lint ## Check a change: lint, and the tests that are quick
-	go test -short -timeout 10m ./...
+test: test-deps lint ## Check a change: lint, which vets too, and the tests that are quick
+	@$(IN_MEMORY); set -x; GOGC=400 go test -short -vet=off -timeout 10m ./...
 	go -C internal/tools/manual test -count=1 .
 
 test-all: lint race docs-test release-test prometheus chart agentcheck operator promoter browser e2e ## Run every test; CI runs this

@@ -53,7 +53,7 @@ func TestDifferenceOfUnlikeCases(t *testing.T) {
 		t.Fatal(cases, err)
 	}
 	last := map[string][]difference.Manifest{}
-	for _, name := range cases {
+	for _, name := range sample(cases) {
 		input, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -22,6 +22,24 @@ import (
 // seeds make the random fixtures; a failure prints its own.
 const seeds = 3
 
+// share is how many of n random fixtures, or of a long list of cases, are tried: all of them in make race, a fifth in a
+// short test.
+func share(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
+// sample returns the share of a list, from all parts of it.
+func sample[T any](all []T) []T {
+	some := make([]T, share(len(all)))
+	for i := range some {
+		some[i] = all[i*len(all)/len(some)]
+	}
+	return some
+}
+
 func policies() []secretref.Policy {
 	return []secretref.Policy{secretref.Plaintext, secretref.Reference}
 }

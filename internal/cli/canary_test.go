@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -130,18 +131,24 @@ func runCanary(t *testing.T, args ...string) (stdout, stderr string) {
 // TestNoSecretOfManifestsGetsOut reads manifests with credentials in right and wrong places with each command and format.
 // Nothing printed contains a secret and, under the policy reference, nothing rendered does.
 func TestNoSecretOfManifestsGetsOut(t *testing.T) {
-	for _, file := range corpus(t, "manifests.txtar") {
+	for i, file := range corpus(t, "manifests.txtar") {
+		policies := []string{"reference", "plaintext"}
+		if testing.Short() {
+			policies = policies[i%2:][:1] // make race has both for each file
+		}
 		t.Run(file.Name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			text, secrets := canaryFile(file)
 			writeAll(t, map[string]string{"in/agent.yaml": canaryAgent, "in/" + file.Name: text})
-			for _, policy := range []string{"reference", "plaintext"} {
+			for _, policy := range policies {
 				for _, args := range []string{"check", "check --format json", "check --format github", "tree", "tree --format json", "render -o " + policy} {
 					out, errs := runCanary(t, append(strings.Fields(args), "--secrets", policy, "in")...)
 					secrets.check(t, policy+" "+args, out+errs)
 				}
 			}
-			secrets.checkFolder(t, "reference")
+			if slices.Contains(policies, "reference") {
+				secrets.checkFolder(t, "reference")
+			}
 		})
 	}
 }

@@ -25,12 +25,13 @@ func TestMain(m *testing.M) {
 }
 
 // buildAndRun puts an agentry at the front of PATH for the scripts: as users get it, without
-// the race detector, whose start takes half a second.
+// the race detector, whose start takes half a second. They have no tables for debuggers, which take as long as all the
+// rest to link.
 func buildAndRun(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "agentry-test-")
 	if err == nil {
 		defer os.RemoveAll(folder)
-		err = exec.Command("go", "build", "-o", folder, "../../cmd/agentry", "../../cmd/agentry-charts", "../../cmd/agentry-sops").Run()
+		err = exec.Command("go", "build", "-ldflags=-s -w", "-o", folder, "../../cmd/agentry", "../../cmd/agentry-charts", "../../cmd/agentry-sops").Run()
 	}
 	if err == nil {
 		err = os.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))

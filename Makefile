@@ -64,7 +64,7 @@ pin-images: ## Write the digests that the tags of the Dockerfile's images have n
 
 # What takes longer than a few seconds says so, and is left to race.
 test: test-deps lint ## Check a change: lint, which vets too, and the tests that are quick
-	@$(IN_MEMORY); set -x; GOGC=400 go test -short -vet=off -timeout 10m ./...
+	@$(IN_MEMORY); set -x; GOGC=400 go test -short -vet=off -ldflags='-s -w' -timeout 10m ./...
 	go -C internal/tools/manual test -count=1 .
 
 test-all: lint race docs-test release-test prometheus chart agentcheck operator promoter browser e2e ## Run every test; CI runs this

@@ -251,8 +251,9 @@ func TestASlowRepositoryDelaysNoOther(t *testing.T) {
 	s.publish(t, "1.0.0")
 	b := NewVersions(newStore(t), VersionsOptions{AllowPrivateAddresses: true})
 	waiting := make(chan error, 1)
+	ctx, stop := context.WithCancel(t.Context())
 	go func() {
-		waiting <- b.Now().Fetch(context.Background(), Uses{{URL: slow.URL, Name: "shop"}: {}})
+		waiting <- b.Now().Fetch(ctx, Uses{{URL: slow.URL, Name: "shop"}: {}})
 	}()
 	for asked := 0; asked == 0; time.Sleep(time.Millisecond) {
 		slow.mu.Lock()
@@ -265,6 +266,7 @@ func TestASlowRepositoryDelaysNoOther(t *testing.T) {
 		t.Error("the other one waits for it")
 	default:
 	}
+	stop()
 	<-waiting
 }
 

@@ -22,7 +22,7 @@ import (
 // line is a TCP proxy in front of a server. It can disturb what the server sends.
 type line struct {
 	address string
-	fault   atomic.Pointer[fault] // nil: none
+	fault   atomic.Pointer[fault] // of new connections; nil: none. One that waits in a pool keeps working
 }
 
 // The fault begins after this many bytes of a connection.
@@ -87,9 +87,8 @@ func (l *line) carry(client *net.TCPConn, address string) {
 		_, _ = io.Copy(server, client)
 		_ = server.Close() // the client has gone
 	}()
-	buf := make([]byte, 4096)
+	buf, f := make([]byte, 4096), l.fault.Load()
 	for said := 0; ; {
-		f := l.fault.Load()
 		part := buf
 		if f != nil {
 			if said >= f.after {

@@ -14,14 +14,6 @@ AXE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/axe
 # Where the end-to-end suites keep the programs they run.
 E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
-# Lets the commands after it have temporary files in memory, if there is room: some file systems take longer to make and
-# remove the thousands of repositories of the tests than the tests do for all the rest. Programs must be able to run there,
-# and other users must reach them. The folder has the same name each time, because Go keeps no results of a test that
-# finds TMPDIR changed; it must be the user's own, and is shared by all runs.
-MEMORY := /dev/shm/agentry-test-$(shell id -u)
-IN_MEMORY = if [ -z "$$TMPDIR" ] && [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4 + 0}')" -gt 4000000 ] && \
-	mkdir -p -m 755 $(MEMORY) 2>/dev/null && [ -O $(MEMORY) ] && [ ! -h $(MEMORY) ] && printf '\#!/bin/sh\n' >$(MEMORY)/runs.$$$$ && chmod +x $(MEMORY)/runs.$$$$; then \
-	if $(MEMORY)/runs.$$$$ 2>/dev/null; then export TMPDIR=$(MEMORY); fi; rm $(MEMORY)/runs.$$$$; fi
 
 .DEFAULT_GOAL := help
 .PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint generate demo bench bench-sync bench-sd bench-agents soak soak-model soak-sd fuzz clean
@@ -62,9 +54,10 @@ pin-images: ## Write the digests that the tags of the Dockerfile's images have n
 		digest=$$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$$image") || exit 1; \
 		sed -i "s|=$$image\(@.*\)\{0,1\}$$|=$$image@$$digest|" Dockerfile; echo "$$image@$$digest"; done
 
-# What takes longer than a few seconds says so, and is left to race.
+# What takes longer than a few seconds says so, and is left to race. Many tests wait for something, so more than one for each
+# processor run at once.
 test: test-deps lint ## Check a change: lint, which vets too, and the tests that are quick
-	@$(IN_MEMORY); set -x; GOGC=400 go test -short -vet=off -ldflags='-s -w' -timeout 10m ./...
+	TMPDIR=$$(test/tmpdir.sh) GOGC=400 go test -short -vet=off -p 4 -timeout 10m ./...
 	go -C internal/tools/manual test -count=1 .
 
 test-all: lint race docs-test release-test prometheus chart agentcheck operator promoter browser e2e ## Run every test; CI runs this
@@ -138,7 +131,7 @@ lint: test-deps ## Check the formatting, and run go vet, staticcheck and shellch
 	go vet ./...
 	@for m in browser chart e2e fixtures promoter prometheus prometheus/operator; do go -C test/$$m vet ./... || { echo "test/$$m does not compile; perhaps: go -C test/$$m mod tidy" >&2; exit 1; }; done
 	$(TOOL) staticcheck ./...
-	@if command -v shellcheck >/dev/null; then shellcheck dist/ci/*.sh .ci/run internal/cli/completion/agentry.bash; else echo "shellcheck is not here: scripts are not checked"; fi
+	@if command -v shellcheck >/dev/null; then shellcheck dist/ci/*.sh test/tmpdir.sh .ci/run internal/cli/completion/agentry.bash; else echo "shellcheck is not here: scripts are not checked"; fi
 
 generate: ## Regenerate CRDs and the generated pages of docs/
 	go generate ./...

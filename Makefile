@@ -54,10 +54,10 @@ pin-images: ## Write the digests that the tags of the Dockerfile's images have n
 		digest=$$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$$image") || exit 1; \
 		sed -i "s|=$$image\(@.*\)\{0,1\}$$|=$$image@$$digest|" Dockerfile; echo "$$image@$$digest"; done
 
-# What takes longer than a few seconds says so, and is left to race. Many tests wait for something, so more than one for each
+# What takes longer than a few seconds says so, and is left to race. Many tests wait for something, so two for each
 # processor run at once.
 test: test-deps lint ## Check a change: lint, which vets too, and the tests that are quick
-	TMPDIR=$$(test/tmpdir.sh) GOGC=400 go test -short -vet=off -p 4 -timeout 10m ./...
+	TMPDIR=$$(test/tmpdir.sh) GOGC=400 go test -short -vet=off -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m ./...
 	go -C internal/tools/manual test -count=1 .
 
 test-all: lint race docs-test release-test prometheus chart agentcheck operator promoter browser e2e ## Run every test; CI runs this

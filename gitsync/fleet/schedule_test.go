@@ -74,6 +74,28 @@ func TestARoundBeforeTheEndOfAPassSeesItsPush(t *testing.T) {
 	})
 }
 
+func TestAnotherPushToTheOutputDuringAPassIsSeenAtItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		first := true
+		w.during = func(p *fakePasser) (*gitsync.Report, error) {
+			if !first {
+				return nil, nil
+			}
+			first = false
+			time.Sleep(10 * time.Second)
+			w.mu.Lock()
+			w.set(urlA, "refs/heads/env/x", hash("somebody else's"))
+			w.mu.Unlock()
+			time.Sleep(60 * time.Second) // a round sees it
+			return &gitsync.Report{Pipeline: "x"}, nil
+		}
+		w.run(def("x", urlA))
+		after(5 * time.Minute)
+		same(t, "passes", w.passesOf("x"), seconds(0, 70))
+	})
+}
+
 func TestABurstOfTriggersIsTwoPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

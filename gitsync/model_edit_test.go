@@ -87,13 +87,13 @@ func (in *inputs) apply(e edit, past [][]sourceFiles) {
 		in.sources[e.source].add(e.file, e.doc)
 		return
 	}
-	if !in.applyToWorld(e, past) {
+	if !in.applyElsewhere(e, past) {
 		in.applyToFile(e)
 	}
 }
 
-// applyToWorld makes edits that are not about a file.
-func (in *inputs) applyToWorld(e edit, past [][]sourceFiles) bool {
+// applyElsewhere makes edits that are not about a file.
+func (in *inputs) applyElsewhere(e edit, past [][]sourceFiles) bool {
 	switch e.op {
 	case "force":
 		if e.n < len(past) {
@@ -169,10 +169,10 @@ type author struct {
 // modelPasses is how many passes a history makes at most.
 const modelPasses = 4
 
-// newHistory writes the edits of a history, which begins in the world.
+// newHistory writes the edits of a history, which begins with the edits of beginning.
 func newHistory(seed uint64) []edit {
 	a := &author{rand: rand.New(rand.NewPCG(seed, 2)), in: newInputs()}
-	for _, e := range world() {
+	for _, e := range beginning() {
 		a.in.apply(e, nil)
 	}
 	out := []edit{{op: "stage", n: a.rand.IntN(4)}}
@@ -196,8 +196,8 @@ func newHistory(seed uint64) []edit {
 
 func newInputs() inputs { return inputs{sources: []sourceFiles{{}, {}}} }
 
-// world is what histories begin with.
-func world() []edit {
+// beginning is what histories begin with.
+func beginning() []edit {
 	var out []edit
 	add := func(source int, file string, docs ...doc) {
 		for _, d := range docs {

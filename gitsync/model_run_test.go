@@ -96,7 +96,7 @@ func (l *historyRunner) stage(kind stageKind) *stage {
 	s.state.base = make([]sourceFiles, len(s.remotes))
 	l.stages[kind] = s
 	m := l.newModel(s)
-	for _, e := range world() {
+	for _, e := range beginning() {
 		m.in.apply(e, nil)
 	}
 	if !m.pass() {
@@ -138,7 +138,7 @@ func (l *historyRunner) run(edits []edit) []string {
 		l.server.host.serve(r)
 	}
 	m := l.newModel(s)
-	for _, e := range world() {
+	for _, e := range beginning() {
 		m.in.apply(e, nil)
 	}
 	m.past = append(m.past, snapshot(m.in.sources))

@@ -2,7 +2,6 @@ package gitsync
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -199,17 +198,7 @@ func (s *Syncer) Pass(ctx context.Context) (*Report, error) {
 // PassSince is Pass, but uses the answers of remotes that came after since: the pipelines of one round share them. If
 // nothing has changed since the last pass, it makes no request of its own.
 func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error) {
-	for attempt := 1; ; attempt++ {
-		report, err := s.attempt(ctx, since)
-		if !errors.Is(err, repo.ErrLostRace) || attempt == maxAttempts || ctx.Err() != nil {
-			return report, err
-		}
-		select { // the first retry is immediate, later ones are spread
-		case <-ctx.Done():
-		case <-time.After(time.Duration(attempt-1) * 50 * time.Millisecond):
-		}
-		since = time.Now()
-	}
+	return repo.Retry(ctx, maxAttempts, since, s.attempt)
 }
 
 // attempt makes a pass on the current tip.

@@ -23,7 +23,7 @@ func numbered(n int) []string {
 }
 
 // putAll lists all pods, ready or not.
-func (r *world) putAll(ready bool, addresses []string) {
+func (r *testbed) putAll(ready bool, addresses []string) {
 	slice := fakeapi.Slice("ns", "ga", "all", r.pods.Port, addresses...)
 	for i := range slice.Endpoints {
 		slice.Endpoints[i].Conditions = discoveryv1.EndpointConditions{Ready: &ready, Serving: &ready}
@@ -32,7 +32,7 @@ func (r *world) putAll(ready bool, addresses []string) {
 }
 
 // document returns the whole document, after a strict client has read it.
-func (r *world) document(url string) string {
+func (r *testbed) document(url string) string {
 	r.Helper()
 	response, body := r.do(http.MethodGet, url+Path)
 	if _, err := r.read(response, body); err != nil {
@@ -42,7 +42,7 @@ func (r *world) document(url string) string {
 }
 
 // byAddress returns the pods of the report by their addresses.
-func (r *world) byAddress() map[netip.Addr]PodReport {
+func (r *testbed) byAddress() map[netip.Addr]PodReport {
 	r.Helper()
 	out := map[netip.Addr]PodReport{}
 	for _, agent := range r.status().Agents {
@@ -67,7 +67,7 @@ func asFaulty(f rig.Fault, p PodReport) bool {
 // TestEveryFaultHarmsOnlyItsPod breaks a pod in each way. The document must not change by one byte, because the pod
 // answered before.
 func TestEveryFaultHarmsOnlyItsPod(t *testing.T) {
-	r := newWorld(t)
+	r := newTestbed(t)
 	faults := rig.Faults()
 	pods := numbered(len(faults))
 	r.putAll(true, pods)
@@ -104,7 +104,7 @@ func TestEveryFaultHarmsOnlyItsPod(t *testing.T) {
 // TestPodsThatAreFaultyFromTheStart has pods that never gave another answer. The good part of it is served. Once the pods
 // are gone, so are their targets.
 func TestPodsThatAreFaultyFromTheStart(t *testing.T) {
-	r := newWorld(t)
+	r := newTestbed(t)
 	r.untilTargets("")
 	descriptors := openDescriptors(t)
 	faults := rig.Faults()

@@ -14,7 +14,7 @@ import (
 // document is there.
 func TestNoPartialDocumentIsServedAtTheStart(t *testing.T) {
 	const pods, hanging = 60, 6
-	r := newWorldOn(t, func(api *fakeapi.Server) { api.Hang(true) })
+	r := newTestbedOn(t, func(api *fakeapi.Server) { api.Hang(true) })
 	for i := range hanging {
 		r.pods.Set(rig.Addr(i), rig.FaultNamed("hang").New())
 	}
@@ -44,7 +44,7 @@ func TestNoPartialDocumentIsServedAtTheStart(t *testing.T) {
 func TestTheAPIServerGoes(t *testing.T) {
 	for name, lose := range map[string]func(*fakeapi.Server, bool){"away": (*fakeapi.Server).Away, "silent": (*fakeapi.Server).Hang} {
 		t.Run(name, func(t *testing.T) {
-			r := newWorld(t)
+			r := newTestbed(t)
 			r.putAll(true, numbered(20))
 			r.until("all answer", func() bool { return len(r.targets("")) == 20*len(rig.Typical()) })
 			before := r.document(r.sd.URL)
@@ -70,7 +70,7 @@ func TestTheAPIServerGoes(t *testing.T) {
 
 // TestConsumersCostPodsNothing has many consumers: pods are polled no more often.
 func TestConsumersCostPodsNothing(t *testing.T) {
-	r := newWorld(t)
+	r := newTestbed(t)
 	r.putAll(true, numbered(5))
 	r.until("all answer", func() bool { return len(r.targets("")) == 5*len(rig.Typical()) })
 	before, begun := r.pods.Polls(rig.Addr(0)), time.Now()
@@ -86,7 +86,7 @@ func TestConsumersCostPodsNothing(t *testing.T) {
 
 // TestReplicasAreEqual: the order in which replicas learn of pods and answers makes no difference.
 func TestReplicasAreEqual(t *testing.T) {
-	r := newWorld(t)
+	r := newTestbed(t)
 	r.putAll(true, numbered(30))
 	r.put("another", "two", "10.0.9.9", "10.0.9.8")
 	other, _ := r.replica(Options{Source: r.source()})

@@ -45,7 +45,7 @@ func portOf(t *testing.T, server string) uint16 {
 }
 
 // with starts another replica with these peers, and returns the first document that it serves.
-func (r *world) with(peers *Peers) string {
+func (r *testbed) with(peers *Peers) string {
 	r.Helper()
 	sd, _ := r.replica(Options{Source: r.source(), Peers: peers})
 	first := ""
@@ -57,9 +57,9 @@ func (r *world) with(peers *Peers) string {
 	return first
 }
 
-// silenced returns a world with a replica that knows four pods, two of which no longer answer.
-func silenced(t *testing.T) (r *world, known string) {
-	r = newWorld(t)
+// silenced returns a testbed with a replica that knows four pods, two of which no longer answer.
+func silenced(t *testing.T) (r *testbed, known string) {
+	r = newTestbed(t)
 	r.putAll(true, numbered(4))
 	r.until("all answer", func() bool { return len(r.targets("")) == 4*len(rig.Typical()) })
 	r.pods.Set(rig.Addr(1), rig.FaultNamed("hang").New())
@@ -138,8 +138,8 @@ func TestALyingPeer(t *testing.T) {
 	}
 }
 
-// guarded serves the document of the world's replica to requests with the token or the certificate.
-func (r *world) guarded(config *tls.Config, token string) uint16 {
+// guarded serves the document of the testbed's replica to requests with the token or the certificate.
+func (r *testbed) guarded(config *tls.Config, token string) uint16 {
 	r.Helper()
 	target, err := url.Parse(r.sd.URL)
 	if err != nil {

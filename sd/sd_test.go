@@ -35,8 +35,8 @@ const testInterval = 50 * time.Millisecond
 
 func TestMain(m *testing.M) { os.Exit(isolate.Main(isolate.Namespaces{Network: true}, m.Run)) }
 
-// world is an aggregator between an API server, pods and consumers.
-type world struct {
+// testbed is an aggregator between an API server, pods and consumers.
+type testbed struct {
 	*testing.T
 	api   *fakeapi.Server
 	pods  *rig.Pods
@@ -44,15 +44,15 @@ type world struct {
 	admin *httptest.Server
 }
 
-func newWorld(t *testing.T, namespaces ...string) *world {
-	return newWorldOn(t, func(*fakeapi.Server) {}, namespaces...)
+func newTestbed(t *testing.T, namespaces ...string) *testbed {
+	return newTestbedOn(t, func(*fakeapi.Server) {}, namespaces...)
 }
 
-// newWorldOn prepares the API server before the first request.
-func newWorldOn(t *testing.T, prepare func(*fakeapi.Server), namespaces ...string) *world {
+// newTestbedOn prepares the API server before the first request.
+func newTestbedOn(t *testing.T, prepare func(*fakeapi.Server), namespaces ...string) *testbed {
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() { noLeak(t, before) })
-	r := &world{T: t, api: fakeapi.New(t), pods: newPods(t, nil)}
+	r := &testbed{T: t, api: fakeapi.New(t), pods: newPods(t, nil)}
 	prepare(r.api)
 	r.sd, r.admin = r.replica(Options{Source: r.source(namespaces...)})
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
@@ -69,7 +69,7 @@ func newPods(t *testing.T, config *tls.Config) *rig.Pods {
 	return pods
 }
 
-func (r *world) source(namespaces ...string) *discover.Slices {
+func (r *testbed) source(namespaces ...string) *discover.Slices {
 	r.Helper()
 	source, err := discover.NewSlices(discover.SlicesOptions{Config: r.api.Config(), Namespaces: namespaces, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *world) source(namespaces ...string) *discover.Slices {
 }
 
 // replica starts an aggregator, which ends with the test.
-func (r *world) replica(o Options) (sd, admin *httptest.Server) {
+func (r *testbed) replica(o Options) (sd, admin *httptest.Server) {
 	o.Log = stdcmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Interval = stdcmp.Or(o.Interval, testInterval)
 	o.PodTimeout = stdcmp.Or(o.PodTimeout, time.Second)
@@ -114,18 +114,18 @@ func noLeak(t *testing.T, before int) {
 	t.Errorf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
 }
 
-func (r *world) pod(address string, handler http.Handler) {
+func (r *testbed) pod(address string, handler http.Handler) {
 	r.pods.Set(netip.MustParseAddr(address), handler)
 }
 
-func (r *world) put(agent, name string, addresses ...string) *discoveryv1.EndpointSlice {
+func (r *testbed) put(agent, name string, addresses ...string) *discoveryv1.EndpointSlice {
 	slice := fakeapi.Slice("ns", agent, name, r.pods.Port, addresses...)
 	r.api.Put(slice)
 	return slice
 }
 
 // do makes a request, with headers as name and value in turn.
-func (r *world) do(method, url string, headers ...string) (*http.Response, string) {
+func (r *testbed) do(method, url string, headers ...string) (*http.Response, string) {
 	r.Helper()
 	request, err := http.NewRequestWithContext(r.Context(), method, url, nil)
 	if err != nil {
@@ -147,12 +147,12 @@ func (r *world) do(method, url string, headers ...string) (*http.Response, strin
 	return response, string(body)
 }
 
-func (r *world) read(response *http.Response, body string) ([]strict.Group, error) {
+func (r *testbed) read(response *http.Response, body string) ([]strict.Group, error) {
 	return strict.Read(response.StatusCode, response.Header, []byte(body))
 }
 
 // targets returns those of the document, as agent/integration@address.
-func (r *world) targets(query string) []string {
+func (r *testbed) targets(query string) []string {
 	r.Helper()
 	response, body := r.do(http.MethodGet, r.sd.URL+Path+query)
 	if response.StatusCode != http.StatusOK {
@@ -172,7 +172,7 @@ func (r *world) targets(query string) []string {
 }
 
 // until waits for a condition.
-func (r *world) until(what string, condition func() bool) {
+func (r *testbed) until(what string, condition func() bool) {
 	r.Helper()
 	for range 1000 {
 		if condition() {
@@ -183,7 +183,7 @@ func (r *world) until(what string, condition func() bool) {
 	r.Fatal("never: " + what)
 }
 
-func (r *world) untilTargets(query string, want ...string) {
+func (r *testbed) untilTargets(query string, want ...string) {
 	r.Helper()
 	if want == nil {
 		want = []string{}
@@ -198,7 +198,7 @@ func (r *world) untilTargets(query string, want ...string) {
 	r.Fatal(diff)
 }
 
-func (r *world) status() Report {
+func (r *testbed) status() Report {
 	r.Helper()
 	_, body := r.do(http.MethodGet, r.sd.URL+"/status.json")
 	var report Report
@@ -209,7 +209,7 @@ func (r *world) status() Report {
 }
 
 func TestFromSlicesToConsumers(t *testing.T) {
-	r := newWorld(t)
+	r := newTestbed(t)
 	r.pod("10.0.1.1", rig.Runs("agent", "redis"))
 	r.pod("10.0.1.2", rig.Runs("agent"))
 	r.pod("10.0.1.3", rig.Runs("mysql"))
@@ -235,7 +235,7 @@ func TestFromSlicesToConsumers(t *testing.T) {
 }
 
 func TestNothingIsServedBeforeAllIsKnown(t *testing.T) {
-	r := newWorldOn(t, func(api *fakeapi.Server) { api.Away(true) })
+	r := newTestbedOn(t, func(api *fakeapi.Server) { api.Away(true) })
 	r.until("the server is away", func() bool { return r.status().Watches[0].State == discover.WatchFailing })
 	for _, url := range []string{r.sd.URL + Path, r.sd.URL + Path + "?grafanaagent=ns/ga", r.admin.URL + "/readyz"} {
 		response, body := r.do(http.MethodGet, url)
@@ -254,7 +254,7 @@ func TestNothingIsServedBeforeAllIsKnown(t *testing.T) {
 }
 
 func TestAnAgentThatIsNotSeenHasNoEmptyList(t *testing.T) {
-	r := newWorldOn(t, func(api *fakeapi.Server) { api.Forbid("closed", true) }, "ns", "closed")
+	r := newTestbedOn(t, func(api *fakeapi.Server) { api.Forbid("closed", true) }, "ns", "closed")
 	r.untilTargets("")
 	for query, want := range map[string]int{"": 200, "?grafanaagent=ns/x": 200, "?grafanaagent=closed/x": 503, "?grafanaagent=other/x": 503} {
 		if response, _ := r.do(http.MethodGet, r.sd.URL+Path+query); response.StatusCode != want {
@@ -267,7 +267,7 @@ func TestAnAgentThatIsNotSeenHasNoEmptyList(t *testing.T) {
 }
 
 func TestHTTP(t *testing.T) {
-	r := newWorld(t)
+	r := newTestbed(t)
 	r.pod("10.0.1.1", rig.Runs("agent"))
 	r.put("ga", "one", "10.0.1.1")
 	r.untilTargets("", "ga/agent@10.0.1.1")
@@ -335,7 +335,7 @@ func TestOneBadPodHarmsNobody(t *testing.T) {
 		"10.0.2.8": rig.Says(`[{"targets":["<script>alert(1)</script>"]}]`),
 		"10.0.2.9": rig.FaultNamed("reset").New(),
 	}
-	r := newWorld(t)
+	r := newTestbed(t)
 	r.pod("10.0.1.1", rig.Runs("agent"))
 	addresses := []string{"10.0.1.1", "192.168.0.1"} // Nobody is at the last one.
 	for address, body := range bodies {
@@ -363,14 +363,14 @@ func TestOneBadPodHarmsNobody(t *testing.T) {
 	}
 }
 
-func (r *world) scrape() string {
+func (r *testbed) scrape() string {
 	r.Helper()
 	_, body := r.do(http.MethodGet, r.admin.URL+"/metrics")
 	return body
 }
 
 func TestExpectedAgainstSeen(t *testing.T) {
-	r := newWorld(t)
+	r := newTestbed(t)
 	r.pod("10.0.1.1", rig.Runs("redis", "redis", "agent", "unexpected"))
 	r.pod("10.0.1.2", rig.Runs("agent"))
 	slice := fakeapi.Slice("ns", "ga", "one", r.pods.Port, "10.0.1.1", "10.0.1.2")
@@ -411,7 +411,7 @@ func TestThePageIsBounded(t *testing.T) {
 }
 
 func TestEveryMetricSaysWhenToWorry(t *testing.T) {
-	r := newWorld(t)
+	r := newTestbed(t)
 	r.untilTargets("")
 	var missing bytes.Buffer
 	for line := range strings.SplitSeq(r.scrape(), "\n") {

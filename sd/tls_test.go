@@ -28,7 +28,7 @@ func TestPodsThatSpeakTLS(t *testing.T) {
 	for i, c := range certificates {
 		byAddress[rig.Addr(i).String()] = c
 	}
-	r := newWorld(t)
+	r := newTestbed(t)
 	r.pods = newPods(t, &tls.Config{
 		ClientCAs: ours.Pool, ClientAuth: tls.RequireAndVerifyClientCert,
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -56,7 +56,7 @@ func TestPodsThatSpeakTLS(t *testing.T) {
 
 // TestPodsThatDoNotSpeakTLS get no request.
 func TestPodsThatDoNotSpeakTLS(t *testing.T) {
-	r := newWorld(t)
+	r := newTestbed(t)
 	r.sd, _ = r.replica(Options{Source: r.source(), PodTLS: func() *tls.Config { return &tls.Config{ServerName: "pod"} }})
 	r.putAll(true, numbered(1))
 	r.until("it fails", func() bool { return r.byAddress()[rig.Addr(0)].Reason == poll.ReasonTLS })

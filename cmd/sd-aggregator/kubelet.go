@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"io"
 	"log/slog"
 	"net"
@@ -121,7 +120,7 @@ func newKeeper(s kubeletSettings, log *slog.Logger) (*kubelet.Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := kubelet.NewClient(config)
+	client, err := kubelet.NewClient(config, s.service.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +128,5 @@ func newKeeper(s kubeletSettings, log *slog.Logger) (*kubelet.Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A restarted pod has the same name, so the identity has a random part: it must not take over the old lease.
-	return kubelet.New(kubelet.Options{Client: client, Service: s.service, Identity: host + "_" + rand.Text(), Log: log})
+	return kubelet.New(kubelet.Options{Client: client, Service: s.service, Identity: host, Log: log}), nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// replaceable is a world of all kinds, of which the texts have a number that changes nothing
+// replaceable is a set of objects of all kinds, whose texts have a number that changes nothing
 // and, by chance, other labels or another selector.
 func replaceable(random *rand.Rand, version int) string {
 	pick := func(options ...string) string { return options[random.Intn(max(1, len(options)*random.Intn(20)/19))] }

@@ -43,8 +43,8 @@ func TestServeForBenchmarks(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// benchWorld are repositories with the inputs of a fleet.
-type benchWorld struct {
+// benchTestbed are repositories with the inputs of a fleet.
+type benchTestbed struct {
 	b           *testing.B
 	url         string
 	repos       []*gittest.Repo
@@ -53,9 +53,9 @@ type benchWorld struct {
 	round       int
 }
 
-// newBenchWorld makes repositories with so many pipelines in all.
-func newBenchWorld(b *testing.B, pipelines, remotes int) *benchWorld {
-	w := &benchWorld{b: b, perRemote: pipelines / remotes}
+// newBenchTestbed makes repositories with so many pipelines in all.
+func newBenchTestbed(b *testing.B, pipelines, remotes int) *benchTestbed {
+	w := &benchTestbed{b: b, perRemote: pipelines / remotes}
 	root := b.TempDir()
 	for r := range remotes {
 		g := gittest.NewRepoAt(b, filepath.Join(root, fmt.Sprintf("team-%d.git", r)))
@@ -81,9 +81,9 @@ func newBenchWorld(b *testing.B, pipelines, remotes int) *benchWorld {
 	return w
 }
 
-func (w *benchWorld) remote(r int) string { return fmt.Sprintf("%s/team-%d.git", w.url, r) }
+func (w *benchTestbed) remote(r int) string { return fmt.Sprintf("%s/team-%d.git", w.url, r) }
 
-func (w *benchWorld) definition(r, p int) fleet.Definition {
+func (w *benchTestbed) definition(r, p int) fleet.Definition {
 	d := fleet.Definition{
 		Pipeline: pipeline.Pipeline{
 			APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: fmt.Sprintf("remote-%d-cluster-%d", r, p)},
@@ -148,7 +148,7 @@ spec:
 
 // change commits one changed object to each of the remotes that are named, for one of their
 // pipelines, and gives its number.
-func (w *benchWorld) change(remotes ...int) (p int) {
+func (w *benchTestbed) change(remotes ...int) (p int) {
 	w.round++
 	p, i := w.round*37%w.perRemote, 1+w.round%(objectsPerPipeline/2-1)
 	for _, r := range remotes {
@@ -218,8 +218,8 @@ func (r *running) Passed(_ context.Context, o fleet.Outcome) {
 	}
 }
 
-// run starts the fleet of a world on a cache folder.
-func (w *benchWorld) run(cache string) *running {
+// run starts the fleet of a testbed on a cache folder.
+func (w *benchTestbed) run(cache string) *running {
 	r := &running{b: w.b, passed: map[string]time.Time{}, pushed: map[string]time.Time{}, news: make(chan struct{}, 1)}
 	r.Fleet = fleet.New(fleet.Options{CacheDir: cache, Version: "bench", Observers: []fleet.Observer{r}})
 	r.Set(w.definitions, nil)
@@ -264,7 +264,7 @@ func (r *running) all(n int) {
 // BenchmarkIdle is a fleet of 1,000 pipelines with 100 objects each over 10 remotes, polled
 // each minute, in which nothing happens for two minutes, after a quarter of one to settle.
 func BenchmarkIdle(b *testing.B) {
-	w := newBenchWorld(b, 1_000, benchRemotes)
+	w := newBenchTestbed(b, 1_000, benchRemotes)
 	r := w.run(b.TempDir())
 	r.all(len(w.definitions))
 	time.Sleep(15 * time.Second)
@@ -283,7 +283,7 @@ func BenchmarkIdle(b *testing.B) {
 func BenchmarkChange(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("objects=%d", n), func(b *testing.B) {
-			w := newBenchWorld(b, n/objectsPerPipeline, benchRemotes)
+			w := newBenchTestbed(b, n/objectsPerPipeline, benchRemotes)
 			r := w.run(b.TempDir())
 			r.all(len(w.definitions))
 			cli := newBenchGit(b, w)
@@ -313,7 +313,7 @@ func BenchmarkChange(b *testing.B) {
 func BenchmarkColdStart(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("objects=%d", n), func(b *testing.B) {
-			w := newBenchWorld(b, n/objectsPerPipeline, benchRemotes)
+			w := newBenchTestbed(b, n/objectsPerPipeline, benchRemotes)
 			r := w.run(b.TempDir())
 			r.all(len(w.definitions))
 			r.stop()
@@ -347,7 +347,7 @@ type benchGit struct {
 	dir string
 }
 
-func newBenchGit(b *testing.B, w *benchWorld) *benchGit {
+func newBenchGit(b *testing.B, w *benchTestbed) *benchGit {
 	c := &benchGit{b: b, dir: b.TempDir()}
 	c.git("", "init", "-q", "--bare", ".")
 	c.git("", "remote", "add", "origin", w.remote(0))

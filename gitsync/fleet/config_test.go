@@ -15,7 +15,7 @@ func suspended(s *pipeline.Spec) { s.Suspend = true }
 
 func TestSetStartsStopsAndRestartsJustWhatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("same", urlA), def("changed", urlA), def("gone", urlA))
 		after(10 * time.Second)
 		problems := diag.List{{Code: diag.PipelineInvalid, Message: "bad file"}}
@@ -44,7 +44,7 @@ func TestSetStartsStopsAndRestartsJustWhatChanged(t *testing.T) {
 
 func TestAReloadOfTheSameIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA))
 		for range 10 {
 			after(time.Second)
@@ -57,7 +57,7 @@ func TestAReloadOfTheSameIsFree(t *testing.T) {
 
 func TestAReloadDuringAPassWaitsForItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.takes = 20 * time.Second
 		w.run(def("x", urlA))
 		after(5 * time.Second)
@@ -77,7 +77,7 @@ func TestAReloadKeepsTheTriggerThatSomebodyWaitsFor(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"before the pass": 0, "during the pass": 5 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newTestbed(t)
 				w.run(def("x", urlA))
 				after(10 * time.Second)
 				w.takes = 20 * time.Second
@@ -98,7 +98,7 @@ func TestAReloadKeepsTheTriggerThatSomebodyWaitsFor(t *testing.T) {
 
 func TestAReloadWhileAPipelineIsBeingOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		slow := def("x", urlA)
 		credentials := slow.Credentials
 		slow.Credentials = func() (gitsync.Credentials, error) {
@@ -117,7 +117,7 @@ func TestAReloadWhileAPipelineIsBeingOpened(t *testing.T) {
 
 func TestARestoredPipelineWaitsForItsRunningPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.takes = 20 * time.Second
 		w.run(def("x", urlA))
 		after(5 * time.Second)
@@ -138,7 +138,7 @@ func TestARestoredPipelineWaitsForItsRunningPass(t *testing.T) {
 
 func TestSuspendStopsAndResumePassesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA))
 		after(10 * time.Second)
 		w.fleet.Set([]Definition{def("x", urlA).with(suspended)}, nil)
@@ -157,7 +157,7 @@ func TestSuspendStopsAndResumePassesAtOnce(t *testing.T) {
 
 func TestOfTwoDefinitionsOfOnePlaceTheFirstRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		twin := def("twin", urlA).with(func(s *pipeline.Spec) { s.Output.Branch = "env/x" })
 		inside := def("inside", urlA).with(func(s *pipeline.Spec) { s.Output.Branch = "env/y"; s.Output.Path = "deep" })
 		w.run(def("x", urlA), twin, def("y", urlA), inside, def("x", urlB))
@@ -178,7 +178,7 @@ func TestOfTwoDefinitionsOfOnePlaceTheFirstRuns(t *testing.T) {
 
 func TestAPassiveFleetOnlyListsFolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Passive = true })
+		w := newTestbed(t, func(o *Options) { o.Passive = true })
 		w.takes = 5 * time.Second
 		w.list("each", "eu")
 		w.run(def("x", urlA), forEach("each", urlB, func(*pipeline.Spec) {}))
@@ -218,7 +218,7 @@ func TestAStopWaitsForPassesAndCutsOffTheSlow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := newTestbed(t)
 				w.takes = test.takes
 				w.run(def("x", urlA))
 				after(time.Second)
@@ -240,7 +240,7 @@ func TestAStopWaitsForPassesAndCutsOffTheSlow(t *testing.T) {
 
 func TestForEachFollowsTheFolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.list("each", "eu us")
 		each := forEach("each", urlA, func(s *pipeline.Spec) {})
 		w.run(each)
@@ -277,7 +277,7 @@ func TestForEachFollowsTheFolders(t *testing.T) {
 
 func TestForEachOfWhichTwoWriteToOnePlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.list("each", "eu us")
 		w.run(forEach("each", urlA, func(s *pipeline.Spec) { s.Output.Branch = "env" }))
 		after(10 * time.Second)
@@ -288,7 +288,7 @@ func TestForEachOfWhichTwoWriteToOnePlace(t *testing.T) {
 
 func TestARolloutOfAPatternHoldsBackWhatItMakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.list("each", "eu us")
 		w.run(forEach("each", urlA, func(s *pipeline.Spec) { s.Rollout.After = []string{"nobody"} }).with(afterThose("nobody")))
 		after(10 * time.Second)
@@ -299,7 +299,7 @@ func TestARolloutOfAPatternHoldsBackWhatItMakes(t *testing.T) {
 
 func TestObserversHearOfEveryPassAndChangeInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Observers = append(o.Observers, panicking{}) })
+		w := newTestbed(t, func(o *Options) { o.Observers = append(o.Observers, panicking{}) })
 		w.run(def("x", urlA))
 		after(30 * time.Second)
 		w.break_(urlA, errNoAnswer)

@@ -24,8 +24,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// world is what a fleet acts in: remotes that are maps, and pipelines that copy a hash.
-type world struct {
+// testbed is what a fleet acts in: remotes that are maps, and pipelines that copy a hash.
+type testbed struct {
 	t    *testing.T
 	pool *repo.Pool
 	log  logged
@@ -59,7 +59,7 @@ type world struct {
 // passed is one pass.
 type passed struct {
 	Name string
-	At   time.Duration // since the world began
+	At   time.Duration // since the testbed began
 }
 
 const (
@@ -68,8 +68,8 @@ const (
 	urlO = "https://git.example.com/o.git"
 )
 
-func newWorld(t *testing.T, change ...func(*Options)) *world {
-	w := &world{
+func newTestbed(t *testing.T, change ...func(*Options)) *testbed {
+	w := &testbed{
 		t: t, pool: repo.NewPool(t.TempDir(), repo.Options{}), began: time.Now(),
 		tips: map[string]map[string]plumbing.Hash{}, down: map[string]error{}, silent: map[string]bool{},
 		listings: map[string][]time.Duration{}, folders: map[string]string{}, active: map[string]int{},
@@ -112,33 +112,33 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// read looks at the world while nobody changes it.
-func read[T any](w *world, look func() T) T {
+// read looks at the testbed while nobody changes it.
+func read[T any](w *testbed, look func() T) T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return look()
 }
 
 // listed is when a remote was asked for its refs.
-func (w *world) listed(url string) []time.Duration {
+func (w *testbed) listed(url string) []time.Duration {
 	return read(w, func() []time.Duration { return slices.Clone(w.listings[normalURL(url)]) })
 }
 
 // tip is a branch of a remote.
-func (w *world) tip(url, branch string) plumbing.Hash {
+func (w *testbed) tip(url, branch string) plumbing.Hash {
 	return read(w, func() plumbing.Hash { return w.tips[normalURL(url)]["refs/heads/"+branch] })
 }
 
 // count is how many passes there were.
-func (w *world) count() int { return read(w, func() int { return len(w.passes) }) }
+func (w *testbed) count() int { return read(w, func() int { return len(w.passes) }) }
 
 // heard is what observers were told.
-func (w *world) heard() []Outcome {
+func (w *testbed) heard() []Outcome {
 	return read(w, func() []Outcome { return slices.Clone(w.outcomes) })
 }
 
 // run starts the fleet; it is stopped at the end of the test.
-func (w *world) run(defs ...Definition) {
+func (w *testbed) run(defs ...Definition) {
 	w.fleet.Set(defs, nil)
 	var ctx context.Context
 	ctx, w.stop = context.WithCancel(context.Background())
@@ -157,7 +157,7 @@ func (w *world) run(defs ...Definition) {
 }
 
 // end stops the fleet and gives what Run returns.
-func (w *world) end() error {
+func (w *testbed) end() error {
 	w.stop()
 	err := <-w.ended
 	w.ended <- nil // for the cleanup
@@ -194,13 +194,13 @@ func (d Definition) with(change func(*pipeline.Spec)) Definition {
 func hash(text string) plumbing.Hash { return plumbing.Hash(sha1.Sum([]byte(text))) }
 
 // push moves main of a remote.
-func (w *world) push(url, text string) {
+func (w *testbed) push(url, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.set(url, "refs/heads/main", hash(text))
 }
 
-func (w *world) set(url, ref string, h plumbing.Hash) {
+func (w *testbed) set(url, ref string, h plumbing.Hash) {
 	url = normalURL(url)
 	if w.tips[url] == nil {
 		w.tips[url] = map[string]plumbing.Hash{}
@@ -208,13 +208,13 @@ func (w *world) set(url, ref string, h plumbing.Hash) {
 	w.tips[url][ref] = h
 }
 
-func (w *world) break_(url string, err error) {
+func (w *testbed) break_(url string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down[normalURL(url)] = err
 }
 
-func (w *world) fetch(ctx context.Context, r *repo.Repo, _ time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error {
+func (w *testbed) fetch(ctx context.Context, r *repo.Repo, _ time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error {
 	w.mu.Lock()
 	silent, answers, returns := w.silent[r.URL()], w.answers, w.returns
 	w.mu.Unlock()
@@ -244,14 +244,14 @@ func (w *world) fetch(ctx context.Context, r *repo.Repo, _ time.Time, refs []rep
 }
 
 // Passed implements Observer.
-func (w *world) Passed(_ context.Context, o Outcome) {
+func (w *testbed) Passed(_ context.Context, o Outcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.outcomes = append(w.outcomes, o)
 }
 
 // passesOf are the seconds at which a pipeline passed.
-func (w *world) passesOf(name string) []float64 {
+func (w *testbed) passesOf(name string) []float64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := []float64{}
@@ -264,7 +264,7 @@ func (w *world) passesOf(name string) []float64 {
 }
 
 // ready is the Ready condition as status and reason.
-func (w *world) ready(name string) string {
+func (w *testbed) ready(name string) string {
 	w.t.Helper()
 	s, ok := w.fleet.Pipeline(name)
 	if !ok {
@@ -280,7 +280,7 @@ func (w *world) ready(name string) string {
 
 // fakePasser makes its output of the hashes of its inputs.
 type fakePasser struct {
-	w     *world
+	w     *testbed
 	def   *Definition
 	repos []*repo.Repo
 	gate  gate
@@ -288,7 +288,7 @@ type fakePasser struct {
 	shut  bool
 }
 
-func (w *world) newPasser(d *Definition, creds gitsync.Credentials, enter gate) (passer, error) {
+func (w *testbed) newPasser(d *Definition, creds gitsync.Credentials, enter gate) (passer, error) {
 	p := &fakePasser{w: w, def: d, gate: enter}
 	for _, src := range d.Spec.Sources {
 		p.add(src.URL)

@@ -14,15 +14,15 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// fakeExpander finds the folders that the world says there are.
+// fakeExpander finds the folders that the testbed says there are.
 type fakeExpander struct {
-	w    *world
+	w    *testbed
 	def  *Definition
 	repo *repo.Repo
 	made []Definition
 }
 
-func (w *world) newExpander(d *Definition, _ gitsync.Credentials) (multiplier, error) {
+func (w *testbed) newExpander(d *Definition, _ gitsync.Credentials) (multiplier, error) {
 	r, err := w.pool.Open(transport.Remote{URL: d.Spec.Sources[0].URL})
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -31,7 +31,7 @@ func (w *world) newExpander(d *Definition, _ gitsync.Credentials) (multiplier, e
 }
 
 // list says which folders there are.
-func (w *world) list(pattern, folders string) {
+func (w *testbed) list(pattern, folders string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.folders[pattern] = folders

@@ -19,7 +19,7 @@ var errNoAnswer = fmt.Errorf("%w: no route to host", transport.ErrUnreachable)
 
 func TestARemoteThatIsDownStopsNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.break_(urlB, errNoAnswer)
 		w.run(def("x", urlA), def("y", urlB))
 		after(time.Hour)
@@ -51,7 +51,7 @@ func TestARemoteThatIsDownStopsNobodyElse(t *testing.T) {
 
 func TestAShortOutageIsNotReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA))
 		after(59 * time.Second)
 		told := len(w.heard())
@@ -68,7 +68,7 @@ func TestAShortOutageIsNotReported(t *testing.T) {
 
 func TestARefusedCredentialIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.break_(urlA, transport.ErrAuth)
 		w.run(def("x", urlA))
 		same(t, "ready", w.ready("x"), "False Failed Stalled")
@@ -77,7 +77,7 @@ func TestARefusedCredentialIsReportedAtOnce(t *testing.T) {
 
 func TestATriggerAsksARemoteThatIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.break_(urlA, errNoAnswer)
 		w.run(def("x", urlA))
 		after(time.Hour + 20*time.Second)
@@ -90,7 +90,7 @@ func TestATriggerAsksARemoteThatIsLeftAlone(t *testing.T) {
 
 func TestAnUnreachableSourceIsReportedAndDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.break_(urlB, errNoAnswer)
 		w.run(def("x", urlA, urlB))
 		same(t, "passes", w.passesOf("x"), seconds(0))
@@ -119,7 +119,7 @@ func TestAnUnreachableSourceIsReportedAndDelaysNobody(t *testing.T) {
 
 func TestAnOutputThatIsDownIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA).with(output(urlO)))
 		after(30 * time.Second)
 		w.break_(urlO, errNoAnswer)
@@ -139,7 +139,7 @@ func TestAnOutputThatIsDownIsWaitedFor(t *testing.T) {
 
 func TestASilentRemoteStopsNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Workers = 1 })
+		w := newTestbed(t, func(o *Options) { o.Workers = 1 })
 		w.silent[normalURL(urlB)] = true // nothing runs yet
 		w.run(def("x", urlA), def("y", urlB), def("z", urlA, urlB))
 		same(t, "passes of x", w.passesOf("x"), seconds(0))
@@ -156,7 +156,7 @@ func TestASilentRemoteStopsNobodyElse(t *testing.T) {
 
 func TestAMissingRefFailsOnlyThePipelinesThatReadIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		bad := def("bad", urlA).with(func(s *pipeline.Spec) { s.Sources[0].Ref = pipeline.Ref{SemVer: "bad"} })
 		w.during = func(p *fakePasser) (*gitsync.Report, error) {
 			if p.def.Metadata.Name == "bad" {
@@ -172,7 +172,7 @@ func TestAMissingRefFailsOnlyThePipelinesThatReadIt(t *testing.T) {
 
 func TestAPanicEndsOnePassAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.during = func(p *fakePasser) (*gitsync.Report, error) {
 			if p.def.Metadata.Name == "x" && w.tip(urlA, "main") == hash("bad") {
 				panic("the password is hunter2")
@@ -197,7 +197,7 @@ func TestAPanicEndsOnePassAndNothingElse(t *testing.T) {
 
 func TestCredentialsThatCannotBeReadStopOnePipelineUntilTheyCan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		var missing error
 		lack := func(err error) {
 			w.mu.Lock()
@@ -242,7 +242,7 @@ func TestCredentialsThatCannotBeReadStopOnePipelineUntilTheyCan(t *testing.T) {
 
 func TestAPassWaitsForCredentialsThatAreBeingRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		d := def("x", urlA)
 		readable := d.Credentials
 		d.Credentials = func() (gitsync.Credentials, error) {
@@ -266,7 +266,7 @@ func TestAPassWaitsForCredentialsThatAreBeingRead(t *testing.T) {
 
 func TestWorkersAndWritersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Workers = 3 })
+		w := newTestbed(t, func(o *Options) { o.Workers = 3 })
 		w.takes = time.Second
 		var defs []Definition
 		for i := range 30 {
@@ -281,7 +281,7 @@ func TestWorkersAndWritersAreBounded(t *testing.T) {
 
 func TestAPushToASlowRemoteHoldsNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Workers = 1 })
+		w := newTestbed(t, func(o *Options) { o.Workers = 1 })
 		pushing := 0
 		w.during = func(p *fakePasser) (*gitsync.Report, error) {
 			if p.def.Metadata.Name == "other" {
@@ -320,7 +320,7 @@ func TestAPushToASlowRemoteHoldsNoWorker(t *testing.T) {
 
 func TestLeastRecentlyUsedPipelinesAreEvictedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.MemoryBytes = 250 })
+		w := newTestbed(t, func(o *Options) { o.MemoryBytes = 250 })
 		w.size = 100
 		forgot := func() []string { return read(w, func() []string { return slices.Clone(w.forgot) }) }
 		w.run(def("x", urlA), def("y", urlB), def("z", urlO))

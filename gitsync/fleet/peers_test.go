@@ -17,7 +17,7 @@ import (
 // and nothing that is told of it, nor a configuration that is read again, begins anew.
 func TestFailuresAreRetriedWithBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.during = func(*fakePasser) (*gitsync.Report, error) { return nil, errNoAnswer }
 		defs := []Definition{def("x", urlA)}
 		w.run(defs...)
@@ -38,7 +38,7 @@ func TestFailuresAreRetriedWithBackOff(t *testing.T) {
 // moves then is not missed.
 func TestAnIdleFleetOnlyListsRefs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA))
 		after(10 * time.Hour)
 		same(t, "passes of an idle fleet", w.passesOf("x"), seconds(0))
@@ -53,7 +53,7 @@ func TestAnIdleFleetOnlyListsRefs(t *testing.T) {
 // while it is being rendered or after.
 func TestOneRevisionIsRenderedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.takes = 10 * time.Second
 		w.run(def("x", urlA))
 		after(20 * time.Second)
@@ -70,7 +70,7 @@ func TestOneRevisionIsRenderedOnce(t *testing.T) {
 // and of two that would write to one place so, one runs.
 func TestTwoSpellingsOfAURLAreOneRemote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		spelled := def("y", "https://GIT.example.com:443/a/")
 		double := def("z", "https://git.example.com/a")
 		double.Spec.Output.Branch = "env/x"
@@ -88,7 +88,7 @@ func TestTwoSpellingsOfAURLAreOneRemote(t *testing.T) {
 func TestMemoryStaysWithinItsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const bound = 1000
-		w := newWorld(t, func(o *Options) { o.MemoryBytes = bound })
+		w := newTestbed(t, func(o *Options) { o.MemoryBytes = bound })
 		w.size = 100
 		var defs []Definition
 		for i := range 100 {
@@ -112,7 +112,7 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 // on when it answers again.
 func TestARemoteThatNeverAnswersIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA))
 		after(time.Second)
 		last := w.fleet.Remotes()[0].LastRound.Time

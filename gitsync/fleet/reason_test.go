@@ -10,7 +10,7 @@ import (
 // it as well before it begins.
 func TestARoundThatATriggerAskedForIsNoPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA))
 		after(10 * time.Second)
 		trigger := Trigger{Repository: "git.example.com/a", Reason: ReasonWebhook}

@@ -17,7 +17,7 @@ import (
 
 func TestStatusInJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.push(urlA, "1")
 		w.during = func(p *fakePasser) (*gitsync.Report, error) {
 			w.mu.Lock()

@@ -21,7 +21,7 @@ func perMinute(n int) func(*pipeline.Spec) {
 
 func TestALaterPipelineWaitsUntilTheEarlierIsGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.takes = 5 * time.Second
 		w.run(def("prod", urlA).with(afterThose("staging")), def("staging", urlA))
 		same(t, "prod at first", w.ready("prod"), "False DependencyNotReady")
@@ -54,7 +54,7 @@ func TestALaterPipelineWaitsUntilTheEarlierIsGood(t *testing.T) {
 
 func TestARolloutThatCannotEndIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(
 			def("unknown", urlA).with(afterThose("nobody")),
 			def("asleep", urlA).with(suspended), def("sleepers", urlA).with(afterThose("asleep")),
@@ -75,7 +75,7 @@ func TestARolloutThatCannotEndIsReported(t *testing.T) {
 
 func TestNoMinuteHasMorePushesThanAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		var defs []Definition
 		for i := range 20 {
 			defs = append(defs, def(fmt.Sprintf("p%02d", i), urlA).with(perMinute(4)))

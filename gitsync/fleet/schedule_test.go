@@ -24,7 +24,7 @@ func same(t *testing.T, what string, got, want any) {
 
 func TestAnIdleFleetListsOncePerIntervalAndPassesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.push(urlA, "1")
 		w.run(def("x", urlA), def("y", urlA), def("z", urlA))
 		after(5*time.Minute + time.Second)
@@ -38,7 +38,7 @@ func TestAnIdleFleetListsOncePerIntervalAndPassesOnce(t *testing.T) {
 
 func TestARefChangeTriggersOnlyThePipelinesThatReadIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA), def("y", urlB))
 		after(30 * time.Second)
 		w.push(urlA, "2")
@@ -50,7 +50,7 @@ func TestARefChangeTriggersOnlyThePipelinesThatReadIt(t *testing.T) {
 
 func TestAPushDuringARoundIsNobodyElses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.returns, w.takes = 5*time.Second, 57*time.Second
 		w.run(def("x", urlA))
 		after(5 * time.Minute)
@@ -60,7 +60,7 @@ func TestAPushDuringARoundIsNobodyElses(t *testing.T) {
 
 func TestARoundBeforeTheEndOfAPassSeesItsPush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.during = func(p *fakePasser) (*gitsync.Report, error) {
 			w.mu.Lock()
 			report := p.report()
@@ -76,7 +76,7 @@ func TestARoundBeforeTheEndOfAPassSeesItsPush(t *testing.T) {
 
 func TestAnotherPushToTheOutputDuringAPassIsSeenAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		first := true
 		w.during = func(p *fakePasser) (*gitsync.Report, error) {
 			if !first {
@@ -98,7 +98,7 @@ func TestAnotherPushToTheOutputDuringAPassIsSeenAtItsEnd(t *testing.T) {
 
 func TestABurstOfTriggersIsTwoPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA), def("y", urlB))
 		after(10 * time.Second)
 		for i := range 50 {
@@ -117,7 +117,7 @@ func TestABurstOfTriggersIsTwoPasses(t *testing.T) {
 
 func TestARepositoryTriggerWithoutAMoveIsNoPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA))
 		after(10 * time.Second)
 		w.fleet.Trigger(Trigger{Repository: "git.example.com/a"})
@@ -129,7 +129,7 @@ func TestARepositoryTriggerWithoutAMoveIsNoPass(t *testing.T) {
 
 func TestAManualTriggerPassesAnywayAndIsAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA), def("y", urlA))
 		after(10 * time.Second)
 		if n := w.fleet.Trigger(Trigger{Pipeline: "x", Reason: ReasonAPI, Token: "now"}); n != 1 {
@@ -149,7 +149,7 @@ func TestAManualTriggerPassesAnywayAndIsAcknowledged(t *testing.T) {
 
 func TestATriggerDuringAPassIsOneFurtherPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.takes = 10 * time.Second
 		w.run(def("x", urlA))
 		for range 5 {
@@ -165,7 +165,7 @@ func TestATriggerDuringAPassIsOneFurtherPass(t *testing.T) {
 
 func TestMovesOfTwoRemotesAreOnePassASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA, urlB))
 		after(10 * time.Second)
 		w.push(urlA, "2")
@@ -180,7 +180,7 @@ func TestMovesOfTwoRemotesAreOnePassASecond(t *testing.T) {
 
 func TestAPassThatWasAskedForWaitsForANewListing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.answers = 3 * time.Second
 		w.run(def("x", urlA))
 		after(10 * time.Second)
@@ -192,7 +192,7 @@ func TestAPassThatWasAskedForWaitsForANewListing(t *testing.T) {
 
 func TestATipThatMovesDuringAPassIsCaughtByTheNextRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.takes = 10 * time.Second
 		w.run(def("x", urlA))
 		after(5 * time.Second)
@@ -205,7 +205,7 @@ func TestATipThatMovesDuringAPassIsCaughtByTheNextRound(t *testing.T) {
 
 func TestOwnPushesCauseNoPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.run(def("x", urlA))
 		for i := range 3 {
 			w.push(urlA, fmt.Sprint(i))
@@ -220,7 +220,7 @@ func TestOwnPushesCauseNoPass(t *testing.T) {
 
 func TestAnOutputThatSomebodyElseMovesOrDeletesIsPutRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		d := def("x", urlA).with(output(urlO))
 		w.push(urlA, "1")
 		w.run(d)
@@ -237,7 +237,7 @@ func TestAnOutputThatSomebodyElseMovesOrDeletesIsPutRight(t *testing.T) {
 
 func TestFailuresAreRetriedAfterAGrowingWhileUntilACommitComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.during = failing(fmt.Errorf("push: %w", transport.ErrUnreachable))
 		w.run(def("x", urlA))
 		after(20 * time.Second)
@@ -260,7 +260,7 @@ func TestFailuresAreRetriedAfterAGrowingWhileUntilACommitComes(t *testing.T) {
 
 func TestADiskThatWasFullIsTriedAgainSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.during = func(*fakePasser) (*gitsync.Report, error) { return nil, fmt.Errorf("fetch: %w", repo.ErrCache) }
 		w.run(def("x", urlA))
 		after(2 * time.Hour)
@@ -296,7 +296,7 @@ func TestJitterIsAShareUpAndDown(t *testing.T) {
 // TestChartsAreLookedUpAgain: a pass can ask for the next one, although nothing moves until then.
 func TestChartsAreLookedUpAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestbed(t)
 		w.during = func(p *fakePasser) (*gitsync.Report, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -74,21 +74,13 @@ const maxRefAttempts = 10
 // extend adds a commit to a shared ref. If others moved the ref, it builds the commit again on the new tip. build
 // makes the commit on a tip; the zero hash means that there is nothing to add. extend returns the ref's tip.
 func (wr Writer) extend(ctx context.Context, ref string, since time.Time, build func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
-	for attempt := 1; ; attempt++ {
+	return repo.Retry(ctx, maxRefAttempts, since, func(ctx context.Context, since time.Time) (plumbing.Hash, error) {
 		tips, err := wr.Repo.FetchSince(ctx, since, repo.Ref{Name: ref, Optional: true})
 		if err != nil {
 			return plumbing.ZeroHash, err
 		}
-		commit, err := wr.try(ctx, ref, tips[0], build)
-		if !errors.Is(err, repo.ErrLostRace) || attempt == maxRefAttempts || ctx.Err() != nil {
-			return commit, err
-		}
-		select { // the first retry is immediate, later ones are spread
-		case <-ctx.Done():
-		case <-time.After(time.Duration(attempt-1) * 50 * time.Millisecond):
-		}
-		since = time.Now()
-	}
+		return wr.try(ctx, ref, tips[0], build)
+	})
 }
 
 func (wr Writer) try(ctx context.Context, ref string, tip repo.Tip, build func(*object.Reader, *object.Writer, repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {

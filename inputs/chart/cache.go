@@ -61,9 +61,9 @@ func (s *Store) write(name string, archive []byte) error {
 }
 
 const (
-	suffix      = ".tgz"
-	proofSuffix = ".signature"
-	temporary   = "tmp_"
+	suffix          = ".tgz"
+	signatureSuffix = ".signature"
+	temporary       = "tmp_"
 	// forsaken is the age from which on a temporary file has no writer any more.
 	forsaken = time.Hour
 )
@@ -76,14 +76,14 @@ func (s *Store) file(of Request, pin Pin) string {
 	return filepath.Join(s.opts.Folder, whose[:digits]+"-"+strings.TrimPrefix(pin.Digest, algorithm)+suffix)
 }
 
-// IsProven reports whether the cache has a proof that a pinned chart is signed. It is true if the chart need not be.
-func (s *Store) IsProven(of Request, pin Pin) bool {
+// IsVerified reports whether the cache has the signature of a pinned chart. It is true if the chart need not be signed.
+func (s *Store) IsVerified(of Request, pin Pin) bool {
 	if of.Keys == nil {
 		return true
 	}
-	name := s.proofFile(of, pin)
+	name := s.signatureFile(of, pin)
 	text, err := os.ReadFile(name)
-	var kept proof
+	var kept signature
 	if err != nil || json.Unmarshal(text, &kept) != nil || kept.check(of, pin) != nil {
 		return false
 	}
@@ -92,9 +92,9 @@ func (s *Store) IsProven(of Request, pin Pin) bool {
 	return true
 }
 
-// proofFile returns where a proof is kept.
-func (s *Store) proofFile(of Request, pin Pin) string {
-	return strings.TrimSuffix(s.file(of, pin), suffix) + proofSuffix
+// signatureFile returns where a signature is kept.
+func (s *Store) signatureFile(of Request, pin Pin) string {
+	return strings.TrimSuffix(s.file(of, pin), suffix) + signatureSuffix
 }
 
 // prune removes the least recently used files until the cache is small enough, but not the file that was just written. Other
@@ -111,7 +111,7 @@ func (s *Store) prune(latest string) error {
 		switch isTemporary := strings.HasPrefix(e.Name(), temporary); {
 		case err != nil, !info.Mode().IsRegular(), isTemporary && time.Since(info.ModTime()) < forsaken:
 			continue // another process removed it, or it is not ours to remove
-		case isTemporary || strings.HasSuffix(e.Name(), suffix) || strings.HasSuffix(e.Name(), proofSuffix):
+		case isTemporary || strings.HasSuffix(e.Name(), suffix) || strings.HasSuffix(e.Name(), signatureSuffix):
 			files, total = append(files, info), total+info.Size()
 		}
 	}

@@ -70,7 +70,7 @@ func (s *Store) Resolve(ctx context.Context, of Request, last Pin) (Pin, error) 
 func (s *Store) Fetch(ctx context.Context, of Request, pin Pin) error {
 	err := s.fill(ctx, of, pin)
 	if err == nil {
-		err = s.prove(of, pin, func() (proof, error) { return s.fetchProof(ctx, of, pin) })
+		err = s.verify(of, pin, func() (signature, error) { return s.fetchSignature(ctx, of, pin) })
 	}
 	if err != nil {
 		return named(of, err)

@@ -41,7 +41,7 @@ type Versions struct {
 	replies    map[Source]reply
 	failures   map[Pinned]failure // by pin; a zero pin stands for looking the version up
 	trusts     []Trust
-	proven     map[Pinned]bool // pins that are signed as trusts say
+	verified   map[Pinned]bool // pins that are signed as trusts say
 	used       Uses            // by the last pass
 }
 
@@ -79,7 +79,7 @@ type failure struct {
 
 // NewVersions returns Versions without pins. It contacts nobody.
 func NewVersions(store *Store, opts VersionsOptions) *Versions {
-	v := &Versions{store: store, opts: opts, now: time.Now, replies: map[Source]reply{}, failures: map[Pinned]failure{}, proven: map[Pinned]bool{}}
+	v := &Versions{store: store, opts: opts, now: time.Now, replies: map[Source]reply{}, failures: map[Pinned]failure{}, verified: map[Pinned]bool{}}
 	v.Open(nil, nil, nil)
 	return v
 }
@@ -112,20 +112,20 @@ func (v *Versions) Use(repositories []Repository, trusts []Trust) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.opts.Repositories, v.trusts = repositories, trusts
-	clear(v.proven)
+	clear(v.verified)
 	maps.DeleteFunc(v.failures, func(_ Pinned, f failure) bool { return errors.Is(f.err, ErrUnverified) })
 }
 
-// has reports whether the cache has the archive of a pin, with the proof that it is signed if it must be. v.mu is held.
+// has reports whether the cache has the archive of a pin, with its signature if it must be signed. v.mu is held.
 func (v *Versions) has(as Request, pin Pin) bool {
 	if !v.store.Has(as, pin) {
 		return false
 	}
 	id := Pinned{as.public(), pin}
-	if as.Keys != nil && !v.proven[id] {
-		v.proven[id] = v.store.IsProven(as, pin)
+	if as.Keys != nil && !v.verified[id] {
+		v.verified[id] = v.store.IsVerified(as, pin)
 	}
-	return as.Keys == nil || v.proven[id]
+	return as.Keys == nil || v.verified[id]
 }
 
 // isDue reports whether it is time to look a version up. v.mu is held.
@@ -199,7 +199,7 @@ func (v *Versions) Keep(uses Uses) {
 	v.used = uses
 	maps.DeleteFunc(v.replies, func(of Source, _ reply) bool { return !used[of] })
 	maps.DeleteFunc(v.failures, func(p Pinned, _ failure) bool { return !used[p.Source] })
-	maps.DeleteFunc(v.proven, func(p Pinned, _ bool) bool { return !used[p.Source] })
+	maps.DeleteFunc(v.verified, func(p Pinned, _ bool) bool { return !used[p.Source] })
 }
 
 // Next returns when the first chart of the last pass is due to be looked up or tried again. Zero means never.

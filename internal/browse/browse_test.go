@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/test/outputs"
 )
 
-func storeOf(w *outputs.World) *Store { return NewStore(w, slog.New(slog.DiscardHandler)) }
+func storeOf(w *outputs.Repository) *Store { return NewStore(w, slog.New(slog.DiscardHandler)) }
 
 func said(d *Change) string {
 	text := d.Difference.Summary()

@@ -79,7 +79,7 @@ func commands(env Env) []command.Command {
 		treeCommand(env),
 		explainCommand(env),
 		diffCommand(env),
-		doctor.Command(doctor.World{Stdout: env.Stdout, ReadFile: env.readFile, LookupEnv: env.LookupEnv, CacheDir: cacheDir, Progress: env.progress}),
+		doctor.Command(doctor.Environment{Stdout: env.Stdout, ReadFile: env.readFile, LookupEnv: env.LookupEnv, CacheDir: cacheDir, Progress: env.progress}),
 		syncCommand(env),
 		serveCommand(env),
 		statusCommand(env),

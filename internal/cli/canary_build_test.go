@@ -12,9 +12,9 @@ import (
 // decrypted has the values of the Secrets in package sops's test data, in each spelling that a program may write.
 var decrypted = []string{"first-password", base64.StdEncoding.EncodeToString([]byte("first-password")), base64.StdEncoding.EncodeToString([]byte("first-password\n"))}
 
-// sealedWorld puts decrypted values where they do not belong: by Flux's variables, by the values of a chart, and by a replacement
+// sealedObjects puts decrypted values where they do not belong: by Flux's variables, by the values of a chart, and by a replacement
 // that copies from a generated Secret.
-var sealedWorld = map[string]string{
+var sealedObjects = map[string]string{
 	"in/apps.yaml": `apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: apps, namespace: a}
@@ -92,7 +92,7 @@ spec:
   limits: {deletions: 100%}
   decryption: {keyFile: key}
 `}
-	for name, text := range sealedWorld {
+	for name, text := range sealedObjects {
 		files["repo/"+name] = text
 	}
 	files["repo/apps/agent.yaml"] = strings.ReplaceAll(canaryAgent, "namespace: shop", "namespace: a")

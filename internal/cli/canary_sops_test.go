@@ -10,9 +10,9 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// canaryWorld has a Secret whose values are in the output, and canarySOPS encrypts them for somebody.
+// canaryObjects has a Secret whose values are in the output, and canarySOPS encrypts them for somebody.
 const (
-	canaryWorld = canaryAgent + `---
+	canaryObjects = canaryAgent + `---
 apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor
 metadata: {name: login, namespace: shop}
@@ -64,9 +64,9 @@ func git(t *testing.T, args ...string) string {
 func TestNoSecretGetsOutUnderSOPS(t *testing.T) {
 	mistakes, folder := corpus(t, "manifests.txtar"), t.TempDir()
 	t.Chdir(folder)
-	world := &canaries{forms: map[string]string{}}
+	objects := &canaries{forms: map[string]string{}}
 	writeAll(t, map[string]string{
-		"repo/in/world.yaml": world.hide(canaryWorld), "pipeline.yaml": strings.Replace(canarySOPS, "FOLDER", filepath.ToSlash(folder), 1),
+		"repo/in/objects.yaml": objects.hide(canaryObjects), "pipeline.yaml": strings.Replace(canarySOPS, "FOLDER", filepath.ToSlash(folder), 1),
 		"hmac.key": strings.Repeat("0123456789abcdef", 2),
 	})
 	git(t, "init", "-q", "-b", "main", ".")
@@ -95,7 +95,7 @@ func TestNoSecretGetsOutUnderSOPS(t *testing.T) {
 		}
 	}
 	each := []string{"sync --metrics-file metrics.prom", "tree", "render -o out"}
-	run(t, append(each, "sync --dry-run", "check", "render", "doctor"), world)
+	run(t, append(each, "sync --dry-run", "check", "render", "doctor"), objects)
 	if n := strings.Count(git(t, "log", "-p", "prod"), "+# agentry-seal: 2 "); n != 4 {
 		t.Fatalf("%d Secrets are encrypted, want 4", n)
 	}
@@ -110,7 +110,7 @@ func TestNoSecretGetsOutUnderSOPS(t *testing.T) {
 			text, secrets := canaryFile(file)
 			writeAll(t, map[string]string{"repo/in/bad.yaml": text})
 			commit()
-			run(t, each, world, secrets)
+			run(t, each, objects, secrets)
 		})
 	}
 }

@@ -58,7 +58,7 @@ func TestRenderNeedsNoRepository(t *testing.T) {
 // TestRenderGivesWhatTheServicePushes: kargo#4904. A render on a laptop has the same bytes as the service pushes.
 func TestRenderGivesWhatTheServicePushes(t *testing.T) {
 	t.Parallel()
-	w := serveWorld(t)
+	w := serveTestbed(t)
 	w.rendered("prod", "scrape_interval: 10s")
 	input, local, pushed := t.TempDir(), t.TempDir(), t.TempDir()
 	for name, text := range w.repo.Files("main") {

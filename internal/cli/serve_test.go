@@ -41,9 +41,9 @@ type served struct {
 // logLine is a line of the log.
 type logLine map[string]any
 
-// serveWorld starts a service with one pipeline, waits until it is ready, and ends it when the
+// serveTestbed starts a service with one pipeline, waits until it is ready, and ends it when the
 // test does.
-func serveWorld(t *testing.T) *served {
+func serveTestbed(t *testing.T) *served {
 	t.Helper()
 	w := &served{t: t, repo: gittest.NewRepo(t), config: t.TempDir(), cache: t.TempDir()}
 	w.repository, _ = w.repo.ServeHTTP(gittest.HTTPOptions{})
@@ -242,7 +242,7 @@ func (w *served) metric(series string) string {
 // TestServe follows a service from its start to its end. Its interval is an hour, so that no poll interferes.
 func TestServe(t *testing.T) {
 	t.Parallel()
-	w := serveWorld(t)
+	w := serveTestbed(t)
 	w.rendered("prod", "scrape_interval: 10s")
 
 	// A push and its webhook move the output branch; a wrong secret does not.
@@ -316,7 +316,7 @@ func (w *served) stop() {
 // TestServeTakesABurstOfWebhooks sends the webhooks of 50 pushes at once. They make one or two rounds.
 func TestServeTakesABurstOfWebhooks(t *testing.T) {
 	t.Parallel()
-	w := serveWorld(t)
+	w := serveTestbed(t)
 	before := w.metric(`agentry_reconcile_duration_seconds_count{result="success"}`)
 	w.commit("20s")
 	var running sync.WaitGroup
@@ -350,7 +350,7 @@ func TestServeTakesABurstOfWebhooks(t *testing.T) {
 // TestServeReloads changes the configuration of a running service.
 func TestServeReloads(t *testing.T) {
 	t.Parallel()
-	w := serveWorld(t)
+	w := serveTestbed(t)
 
 	// A bad file does not stop what runs, and is reported.
 	w.write("prod.yaml", "kind: [")
@@ -422,7 +422,7 @@ func TestServeRefusesToStart(t *testing.T) {
 
 // TestExplainOfAService asks a running service about its last pass, also after another one.
 func TestExplainOfAService(t *testing.T) {
-	w := serveWorld(t)
+	w := serveTestbed(t)
 	explained := func(args ...string) (out, errs string, code int) {
 		var stdout, stderr strings.Builder
 		env := Env{Stdout: &stdout, Stderr: &stderr, LookupEnv: func(string) (string, bool) { return "", false }}

@@ -104,8 +104,8 @@ const plainAuth = `      auth: {usernameEnv: GIT_USER, passwordEnv: GIT_PASSWORD
     branch: environments/prod
 `
 
-// world is a repository behind smart HTTP.
-func world(t *testing.T, options gittest.HTTPOptions) (url, head string) {
+// testbed is a repository behind smart HTTP.
+func testbed(t *testing.T, options gittest.HTTPOptions) (url, head string) {
 	t.Helper()
 	root := t.TempDir()
 	r := gittest.NewRepoAt(t, filepath.Join(root, "org", "repo.git"))
@@ -117,7 +117,7 @@ func world(t *testing.T, options gittest.HTTPOptions) (url, head string) {
 var login = map[string]string{"GIT_USER": "bot", "GIT_PASSWORD": password}
 
 func TestEverythingIsThere(t *testing.T) {
-	url, head := world(t, gittest.HTTPOptions{})
+	url, head := testbed(t, gittest.HTTPOptions{})
 	got := check(t, pipelineOf(url, plainAuth), login, nil, url, "SITE", head, "SHA", strings.Split(url, "/")[2], "HOST")
 	want := []string{
 		"ok file pipeline.yaml: is valid: prod",
@@ -174,8 +174,8 @@ func TestNothingIsPushed(t *testing.T) {
 }
 
 func TestRemotesThatRefuse(t *testing.T) {
-	readOnly, _ := world(t, gittest.HTTPOptions{ReadOnly: true})
-	open, _ := world(t, gittest.HTTPOptions{})
+	readOnly, _ := testbed(t, gittest.HTTPOptions{ReadOnly: true})
+	open, _ := testbed(t, gittest.HTTPOptions{})
 	ssh := gittest.NewSSH(t)
 	r := gittest.NewRepo(t)
 	otherKey, _ := gittest.NewSSHKey(t)
@@ -245,7 +245,7 @@ func TestClocksAreCompared(t *testing.T) {
 		{-40 * time.Second, "warning clock HOST: this machine's clock is 4"}, // 40s or 41s, for headers have no fractions
 		{time.Hour, "warning clock HOST: this machine's clock is 1h0m"},
 	} {
-		url, _ := world(t, gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
+		url, _ := testbed(t, gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				w.Header().Set("Date", time.Unix(1_800_000_000, 0).UTC().Format(http.TimeFormat))
 				next.ServeHTTP(w, req)
@@ -263,7 +263,7 @@ func TestClocksAreCompared(t *testing.T) {
 
 // TestTokensAndSecrets asks a stub of GitHub about the token, and looks at the secrets of webhooks and at keys.
 func TestTokensAndSecrets(t *testing.T) {
-	url, _ := world(t, gittest.HTTPOptions{})
+	url, _ := testbed(t, gittest.HTTPOptions{})
 	scopes, status := "repo", http.StatusOK
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Method != http.MethodGet || req.Header.Get("Authorization") != "Bearer "+token {
@@ -341,7 +341,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 	if results[0].State != doctor.Failed || results[0].Subject != "gone.yaml" {
 		t.Errorf("got %+v", results[0])
 	}
-	url, _ := world(t, gittest.HTTPOptions{})
+	url, _ := testbed(t, gittest.HTTPOptions{})
 	text := pipelineOf(url, plainAuth)
 	got = check(t, text+"---\n"+strings.Replace(text, "name: prod", "name: other", 1), login, nil)
 	if !strings.Contains(strings.Join(got, "\n"), "failed file") {
@@ -352,7 +352,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 // TestEqualQuestionsAreAskedOnce: a fleet reads one repository.
 func TestEqualQuestionsAreAskedOnce(t *testing.T) {
 	asked := 0
-	url, _ := world(t, gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
+	url, _ := testbed(t, gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			asked++
 			next.ServeHTTP(w, req)

@@ -105,13 +105,13 @@ func deliver(t *testing.T, secrets *pipelinefile.Secrets, outcomes ...fleet.Outc
 	return text.String(), o
 }
 
-// world makes the outcomes of one pipeline.
-type world struct {
+// testbed makes the outcomes of one pipeline.
+type testbed struct {
 	def fleet.Definition
 }
 
-func newWorld(spec func(*pipeline.Spec)) *world {
-	w := &world{}
+func newTestbed(spec func(*pipeline.Spec)) *testbed {
+	w := &testbed{}
 	w.def.Metadata.Name = "prod-eu"
 	w.def.Spec.Sources = []pipeline.Source{{URL: "https://git.example.com/platform/monitoring", Ref: pipeline.Ref{Branch: "main"}}}
 	w.def.Spec.Output.Branch = "env/prod"
@@ -120,7 +120,7 @@ func newWorld(spec func(*pipeline.Spec)) *world {
 }
 
 // pass makes an outcome whose ready condition has the reason; it is True for Succeeded.
-func (w *world) pass(reason, text string, change func(*fleet.Outcome)) fleet.Outcome {
+func (w *testbed) pass(reason, text string, change func(*fleet.Outcome)) fleet.Outcome {
 	status := metav1.ConditionFalse
 	if reason == meta.SucceededReason {
 		status = metav1.ConditionTrue
@@ -157,7 +157,7 @@ func TestAnEventIsWhatFluxSends(t *testing.T) {
 	s := newSink(t)
 	s.Start()
 	key := []byte("hmac-key")
-	w := newWorld(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL + "/events"}} })
+	w := newTestbed(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL + "/events"}} })
 	deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: key}}}, w.pass(meta.SucceededReason, "applied", push))
 
 	events := s.events(t)
@@ -210,7 +210,7 @@ func TestSignaturesAreThoseOfRFC4231(t *testing.T) {
 func TestAnEventUnderTheIdentityOfAFluxObject(t *testing.T) {
 	s := newSink(t)
 	s.Start()
-	w := newWorld(func(spec *pipeline.Spec) {
+	w := newTestbed(func(spec *pipeline.Spec) {
 		spec.Notify = []pipeline.Notify{{URL: s.URL, Object: &pipeline.NotifyObject{Kind: "Kustomization", Name: "monitoring", Namespace: "flux-system"}}}
 	})
 	deliver(t, &pipelinefile.Secrets{}, w.pass(meta.SucceededReason, "applied", push), w.pass(meta.SucceededReason, "applied", moved))
@@ -246,7 +246,7 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 	s.Start()
 	errorsOnly := newSink(t)
 	errorsOnly.Start()
-	w := newWorld(func(spec *pipeline.Spec) {
+	w := newTestbed(func(spec *pipeline.Spec) {
 		spec.Notify = []pipeline.Notify{{URL: s.URL}, {URL: errorsOnly.URL, Severity: "error"}}
 	})
 	elsewhere := w.pass(fleet.ReasonElsewhere, "", func(o *fleet.Outcome) { o.After.Owned = false })
@@ -297,7 +297,7 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 func TestMessagesHaveALimit(t *testing.T) {
 	s := newSink(t)
 	s.Start()
-	w := newWorld(func(spec *pipeline.Spec) {
+	w := newTestbed(func(spec *pipeline.Spec) {
 		spec.Notify = []pipeline.Notify{{URL: s.URL, Object: &pipeline.NotifyObject{Kind: "GitRepository", Name: "x", Namespace: "y"}}}
 	})
 	deliver(t, &pipelinefile.Secrets{},
@@ -320,7 +320,7 @@ func TestMessagesHaveALimit(t *testing.T) {
 func TestReceiversAreCalledAfterAPushAndOnlyThen(t *testing.T) {
 	s := newSink(t)
 	s.Start()
-	w := newWorld(func(spec *pipeline.Spec) {
+	w := newTestbed(func(spec *pipeline.Spec) {
 		spec.Output.Receivers = []pipeline.Receiver{{URL: s.URL + "/hook/0123"}}
 	})
 	secrets := &pipelinefile.Secrets{Receivers: []pipelinefile.EndpointSecret{{Secret: []byte("token")}}}
@@ -357,7 +357,7 @@ func TestErrorsShowNoSecret(t *testing.T) {
 			s := newSink(t)
 			s.answer = test.answer
 			s.Start()
-			w := newWorld(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL + "/services/" + secret}} })
+			w := newTestbed(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL + "/services/" + secret}} })
 			log, o := deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: []byte(secret)}}}, w.pass(meta.FailedReason, "x", nil))
 			if !strings.Contains(log, test.want) || strings.Contains(log, secret) {
 				t.Errorf("log: %s", log)
@@ -404,7 +404,7 @@ func TestCertificatesAndSecretsAreReadWhenTheyAreNeeded(t *testing.T) {
 	s := newSink(t)
 	s.StartTLS()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	w := newWorld(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL}} })
+	w := newTestbed(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL}} })
 	deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{CAPEM: ca}}}, w.pass(meta.FailedReason, "x", nil))
 	if len(s.calls) != 1 {
 		t.Errorf("%d calls with the CA", len(s.calls))

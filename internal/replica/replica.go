@@ -1,34 +1,34 @@
+// Package replica makes one of several replicas of agentry serve the active one, by one Lease in a Kubernetes cluster
+// (package lease). The active replica makes the passes of all pipelines. The others are passive: they know the
+// configuration, take webhooks and requests, and wait to take over.
+//
+// The outputs are right without it: pushes are compare-and-swap and commits are deterministic, so any
+// number of replicas may run one pipeline. The Lease avoids that work is done several times, and that
+// comments, statuses, events and moved tags appear several times.
+//
+// The fleet makes passes while this replica is active. While the API server cannot be reached, that stays
+// as it is. [Replica.MayPublish] reports whether this replica may do what others see. Without a Lease that
+// can be trusted, it may not.
+//
+// A trigger that reaches a passive replica is a message to the active one, which acts on it at least once.
 package replica
 
 import (
 	"context"
 	"crypto/rand"
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"regexp"
-	"strings"
-	"sync"
-	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/lease"
 )
 
-const (
-	// roundTime is the time between two looks at the Lease, and minGap the least one.
-	roundTime, minGap = 2 * time.Second, 500 * time.Millisecond
-	// leaseTime is how long the Lease must not have changed before another replica takes it.
-	leaseTime = 15 * time.Second
-	// trustTime is how long a replica trusts the Lease after it began to renew it. The rest up to
-	// leaseTime is for side effects under way, and for clocks that run unevenly.
-	trustTime = 10 * time.Second
-	// callTime bounds a round: after two that fail, the next may still renew the Lease in time.
-	callTime = 3 * time.Second
-	// leaveTime bounds what is done at the end.
-	leaveTime = 5 * time.Second
-	// maxNameBytes and maxIdentityBytes bound what is written into the Lease.
-	maxNameBytes, maxIdentityBytes = 63, 128
-)
+// maxNameBytes and maxIdentityBytes bound what is written into the Lease.
+const maxNameBytes, maxIdentityBytes = 63, 128
 
 // Fleet is the fleet that a Replica directs.
 type Fleet interface {
@@ -38,39 +38,15 @@ type Fleet interface {
 	Trigger(t fleet.Trigger)
 }
 
-// Options are the settings of a Replica.
-type Options struct {
-	Leases Leases
-	// Name is the name of the Lease: replicas with one name in one namespace run one fleet.
-	Name string
-	// Identity tells this replica from the others that run: the pod's name, or the host's.
-	Identity string
-	Log      *slog.Logger // nil: nothing is logged
-}
-
 // Replica is one of those that run a fleet, one of which is active. It works while Run runs.
 type Replica struct {
-	options Options
+	elector *lease.Elector
 	log     *slog.Logger
-	holder  string        // unique to this process
-	wake    chan struct{} // a trigger waits to be written
-	now     func() time.Time
-
-	mu      sync.Mutex
-	seen    record    // the Lease as it was last read or written
-	changed time.Time // when that last changed, by our clock
-	named   string    // the holder that was logged last
-	leaving bool
-	active  bool              // we held the Lease when it was last read
-	renewed time.Time         // when the last good renewal began; zero while another replica holds the Lease
-	contact time.Time         // when the last good round began
-	outbox  map[string]string // triggers that are not on the Lease yet, by annotation
-	problem string            // why the last round failed
-	silent  bool              // active, but the Lease can no longer be trusted
 }
 
-// New makes a replica. A name that a Lease cannot have, and an empty identity, are errors.
-func New(o Options) (*Replica, error) {
+// New makes a replica. Replicas whose Lease has one name in one namespace run one fleet. A name that a Lease cannot have,
+// and an empty identity, are errors.
+func New(o lease.Options) (*Replica, error) {
 	if len(o.Name) > maxNameBytes || !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`).MatchString(o.Name) {
 		return nil, fmt.Errorf("name of the replicas %q: must be up to %d lower-case letters, digits and dashes", o.Name, maxNameBytes)
 	}
@@ -80,78 +56,56 @@ func New(o Options) (*Replica, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Replica{
-		options: o, log: o.Log.With("replica", o.Identity), now: time.Now, wake: make(chan struct{}, 1), outbox: map[string]string{},
-		holder: o.Identity + "_" + strings.ToLower(rand.Text()[:10]),
-	}, nil
+	return &Replica{lease.New(o), o.Log}, nil
 }
 
 // Run takes part until ctx ends, and then gives up the Lease, so that another replica takes it at once. So
 // end the fleet before. It may be called once.
-func (r *Replica) Run(ctx context.Context, f Fleet) {
-	for ctx.Err() == nil {
-		r.report(r.round(ctx, f))
-		pause(ctx, minGap, nil) // What comes meanwhile is one write.
-		pause(ctx, roundTime-minGap, r.wake)
-	}
-	r.mu.Lock()
-	r.leaving, r.renewed = true, time.Time{}
-	r.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
-	defer cancel()
-	if err := r.round(ctx, f); err != nil {
-		r.log.Warn("lease: it could not be given up; it expires by itself", "err", err)
-	}
-}
-
-// pause waits for a time, or until it is woken or ctx ends.
-func pause(ctx context.Context, wait time.Duration, woken <-chan struct{}) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	case <-woken:
-	}
-}
+func (r *Replica) Run(ctx context.Context, f Fleet) { r.elector.Run(ctx, member{f, r.log}) }
 
 // MayPublish reports whether this replica, and no other, may now do what others see: comments, statuses,
 // events, moving tags. Ask right before each.
-func (r *Replica) MayPublish() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.isFresh(r.renewed)
+func (r *Replica) MayPublish() bool { return r.elector.Owns() }
+
+// forwarded is a trigger as a message.
+type forwarded struct {
+	Pipeline   string `json:"pipeline,omitempty"`
+	Repository string `json:"repository,omitempty"`
+	Reason     string `json:"reason,omitempty"`
+	Token      string `json:"token,omitempty"`
+	// ID tells a trigger from an earlier one that is equal: both are acted on.
+	ID string `json:"id"`
 }
 
-// isFresh reports whether a moment is less than trustTime ago by both clocks. If the wall clock was set
-// forward, that costs no more than one renewal; the monotonic clock does not count the time for which the
-// machine was suspended. r.mu is held.
-func (r *Replica) isFresh(moment time.Time) bool {
-	now := r.now()
-	return !moment.IsZero() && max(now.Sub(moment), now.Round(0).Sub(moment.Round(0))) < trustTime
+// Forward passes a trigger on to the active replica, unless that is surely this one. It does not wait; what
+// cannot be written now is tried again. A later trigger of the same kind for the same pipeline or repository
+// replaces one that waits. A trigger that is too large, or one too many, is an error.
+func (r *Replica) Forward(t fleet.Trigger) error {
+	text, err := json.Marshal(forwarded{t.Pipeline, t.Repository, t.Reason, t.Token, rand.Text()[:10]})
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(t.Pipeline + "\x00" + t.Repository + "\x00" + t.Reason))
+	if err := r.elector.Send(hex.EncodeToString(sum[:10]), string(text)); err != nil {
+		return fmt.Errorf("forward a trigger: %w", err)
+	}
+	return nil
 }
 
-// report logs once that the Lease cannot be read or written, once that it can be again, and once that it
-// can no longer be trusted.
-func (r *Replica) report(err error) {
-	if errors.Is(err, context.Canceled) {
+// member is a fleet as the elector knows it.
+type member struct {
+	Fleet
+	log *slog.Logger
+}
+
+var _ lease.Member = member{}
+
+// Receive implements [lease.Member].
+func (m member) Receive(message string) {
+	var f forwarded
+	if json.Unmarshal([]byte(message), &f) != nil {
+		m.log.Warn("lease: removed an annotation that is not a trigger", "bytes", len(message))
 		return
 	}
-	r.mu.Lock()
-	before, wasSilent := r.problem, r.silent
-	if r.problem = ""; err != nil {
-		r.problem = err.Error()
-	}
-	r.silent = r.active && !r.isFresh(r.renewed)
-	problem, silent := r.problem, r.silent
-	r.mu.Unlock()
-	switch {
-	case problem != "" && before == "":
-		r.log.Warn("lease: it cannot be read or renewed", "err", problem)
-	case problem == "" && before != "":
-		r.log.Info("lease: it can be read and renewed again")
-	}
-	if silent && !wasSilent {
-		r.log.Warn("lease: not renewed for too long; another replica may become active, so this one posts nothing", "after", trustTime)
-	}
+	m.Trigger(fleet.Trigger{Pipeline: f.Pipeline, Repository: f.Repository, Reason: f.Reason, Token: f.Token})
 }

@@ -1,272 +1,126 @@
 package replica
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"slices"
+	"context"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/lease"
 )
 
-// takeover is the longest time of a takeover that the documentation promises.
-const takeover = 20 * time.Second
-
-func TestOneReplicaIsActive(t *testing.T) {
-	play(t, func(t *testing.T, w *world) {
-		a := w.start("a", 0)
-		if took := w.until("a is active", takeover, w.one(a)); took > time.Second {
-			t.Errorf("that took %v", took)
-		}
-		for _, name := range []string{"b", "c"} {
-			w.start(name, 0)
-		}
-		w.run(5 * time.Minute)
-		if !w.one(a)() || len(a.fleet.changes()) != 1 {
-			t.Errorf("after a while:\n%s", w.explain())
-		}
-		if s := w.all()[1].Status(); s != (Status{Connected: true}) {
-			t.Errorf("a passive one: %+v", s)
-		}
-	})
+// oneLease is an API server with one Lease, or none yet.
+type oneLease struct {
+	mu    sync.Mutex
+	lease *coordinationv1.Lease
 }
 
-func TestAReplicaThatIsKilledIsFollowed(t *testing.T) {
-	play(t, func(t *testing.T, w *world) {
-		a := w.start("a", 0)
-		w.until("a is active", takeover, w.one(a))
-		b, c := w.start("b", 0), w.start("c", 0)
-		w.run(time.Minute)
-		w.kill(a)
-		took := w.until("another is active", takeover, w.any)
-		if took < leaseTime-roundTime-time.Second {
-			t.Errorf("after %v already", took)
-		}
-		next := w.activeOne()
-		w.end(next)
-		last := map[*process]*process{b: c, c: b}[next]
-		if took := w.until("the last is active", takeover, w.one(last)); took > roundTime+time.Second {
-			t.Errorf("one that ends is followed after %v", took)
-		}
-	})
-}
+var _ lease.Leases = (*oneLease)(nil)
 
-// TestARestartedReplicaWaitsForItsLease: the earlier process with its identity may still run.
-func TestARestartedReplicaWaitsForItsLease(t *testing.T) {
-	play(t, func(t *testing.T, w *world) {
-		a := w.start("a", 0)
-		w.until("a is active", takeover, w.one(a))
-		w.kill(a)
-		again := w.start("a", 0)
-		if took := w.until("a is active again", takeover, w.one(again)); took < leaseTime-time.Second {
-			t.Errorf("after %v already", took)
-		}
-	})
-}
-
-// TestAReplicaThatIsCutOff still makes passes, and publishes nothing. When it is back, it is passive.
-func TestAReplicaThatIsCutOff(t *testing.T) {
-	for name, kind := range map[string]int{"connections are refused": broken, "requests get no answer": frozen, "answers to writes are lost": lossy} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(t *testing.T, w *world) {
-				a := w.start("a", 0)
-				w.until("a is active", takeover, w.one(a))
-				b := w.start("b", 0)
-				w.run(time.Minute)
-				w.disturb(a, kind)
-				w.run(trustTime + time.Second)
-				if s := a.Status(); a.MayPublish() || !s.Active || s.Connected || !a.fleet.isActive() {
-					t.Errorf("cut off: %+v, publishes %v", s, a.MayPublish())
-				}
-				if kind == lossy { // It renews the Lease without knowing it.
-					w.run(time.Minute)
-					w.disturb(a, none)
-					w.until("a may publish again", takeover, w.one(a))
-					return
-				}
-				w.until("b publishes", takeover, b.MayPublish)
-				w.run(time.Minute)
-				if a.MayPublish() || !a.fleet.isActive() {
-					t.Error("the one that is cut off has changed")
-				}
-				w.disturb(a, none)
-				w.until("b alone is active", takeover, w.one(b))
-			})
-		})
+func (s *oneLease) Get(context.Context, string) (*coordinationv1.Lease, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lease == nil {
+		return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "fleet")
 	}
+	return s.lease.DeepCopy(), nil
 }
 
-// TestASuspendedReplica wakes up after a minute: only the wall clock shows that.
-func TestASuspendedReplica(t *testing.T) {
-	play(t, func(t *testing.T, w *world) {
-		a := w.start("a", 0)
-		w.until("a is active", takeover, w.one(a))
-		a.clock.Set(time.Minute)
-		if a.MayPublish() {
-			t.Error("it has not noticed")
-		}
-		w.until("a has renewed the Lease", takeover, w.one(a))
-	})
+func (s *oneLease) Create(_ context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	return s.write(l)
 }
 
-func TestClocksThatDiffer(t *testing.T) {
-	play(t, func(t *testing.T, w *world) {
-		a := w.start("a", -3*time.Hour)
-		w.until("a is active", takeover, w.one(a))
-		w.start("b", 0)
-		w.start("c", 24*time.Hour)
-		w.run(5 * time.Minute)
-		if !w.one(a)() || len(a.fleet.changes()) != 1 {
-			t.Errorf("something went on:\n%s", w.explain())
-		}
-		w.kill(a)
-		w.until("another is active", takeover, w.any)
-	})
+func (s *oneLease) Update(_ context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	return s.write(l)
 }
 
-// TestClocksThatAreSet: setting the clocks changes nothing.
-func TestClocksThatAreSet(t *testing.T) {
-	const year = 365 * 24 * time.Hour
-	for name, test := range map[string]struct {
-		who []string
-		off time.Duration
-	}{
-		"the active one, an hour forward": {[]string{"a"}, time.Hour}, "all, a year forward": {[]string{"a", "b", "c"}, year},
-		"a passive one, an hour forward": {[]string{"b"}, time.Hour}, "all, a year back": {[]string{"a", "b", "c"}, -year},
-		"the active one, an hour back": {[]string{"a"}, -time.Hour}, "a passive one, an hour back": {[]string{"b"}, -time.Hour},
-	} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(t *testing.T, w *world) {
-				all := map[string]*process{"a": w.start("a", 0)}
-				w.until("a is active", takeover, w.one(all["a"]))
-				all["b"], all["c"] = w.start("b", 0), w.start("c", 0)
-				w.run(time.Minute)
-				for _, id := range test.who {
-					all[id].clock.Set(test.off)
-				}
-				w.run(time.Minute)
-				if !w.one(all["a"])() || len(all["a"].fleet.changes()) != 1 {
-					t.Errorf("something went on:\n%s", w.explain())
-				}
-				for _, id := range test.who { // And right again, when the active one dies.
-					all[id].clock.Set(0)
-				}
-				w.kill(all["a"])
-				w.until("another is active", takeover, w.any)
-			})
-		})
+func (s *oneLease) write(l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lease != nil && s.lease.ResourceVersion != l.ResourceVersion {
+		return nil, apierrors.NewConflict(coordinationv1.Resource("leases"), l.Name, errors.New("changed"))
 	}
+	s.lease = l.DeepCopy()
+	s.lease.ResourceVersion += "+"
+	return s.lease.DeepCopy(), nil
 }
 
-// TestTheAPIServerIsAway: the active replica goes on, nobody publishes, and afterwards everything is as before, also for
-// replicas that started meanwhile.
-func TestTheAPIServerIsAway(t *testing.T) {
-	play(t, func(t *testing.T, w *world) {
-		a := w.start("a", 0)
-		w.until("a is active", takeover, w.one(a))
-		for i := range 6 {
-			w.run(time.Duration(w.random.IntN(10000)) * time.Millisecond)
-			w.start(fmt.Sprintf("b%d", i), 0)
-			for _, p := range w.all() {
-				w.disturb(p, broken)
+// recorder is a fleet that records its triggers while it is active.
+type recorder struct {
+	mu       sync.Mutex
+	active   bool
+	triggers []fleet.Trigger
+}
+
+func (r *recorder) SetActive(active bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.active = active
+}
+
+func (r *recorder) Trigger(t fleet.Trigger) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.triggers = append(r.triggers, t)
+}
+
+func TestATriggerReachesTheFleetOfTheActiveReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, fleets := &oneLease{}, []*recorder{{}, {}}
+		var replicas []*Replica
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for i, f := range fleets {
+			r, err := New(lease.Options{Leases: server, Name: "fleet", Identity: string(rune('a' + i))})
+			if err != nil {
+				t.Fatal(err)
 			}
-			w.run(trustTime + time.Second)
-			for range 30 {
-				w.run(time.Second)
-				for _, p := range w.all() {
-					if p.MayPublish() || p.fleet.isActive() != (p == a) {
-						t.Fatalf("%s: publishes %v, passes %v", p.options.Identity, p.MayPublish(), p.fleet.isActive())
-					}
-				}
-			}
-			for _, p := range slices.Backward(w.all()) { // The active one comes back last.
-				w.disturb(p, none)
-				w.run(2 * time.Second)
-			}
-			w.until("a is active", takeover, w.one(a))
+			replicas = append(replicas, r)
+			running.Go(func() { r.Run(ctx, f) })
+			time.Sleep(5 * time.Second)
 		}
-		w.run(time.Minute)
-		if len(a.fleet.changes()) != 1 {
-			t.Errorf("a was not active all the time: %v", a.fleet.changes())
+		if !replicas[0].MayPublish() || replicas[1].MayPublish() || !fleets[0].active || fleets[1].active {
+			t.Fatal("the first replica is not the active one")
+		}
+		want := []fleet.Trigger{
+			{Pipeline: "shop", Reason: "api", Token: "2026-01-01T00:00:00Z"},
+			{Repository: "git.example.com/platform/monitoring", Reason: "webhook"},
+			{Reason: "signal"},
+			{Reason: "signal"},
+		}
+		for _, trigger := range want {
+			if err := replicas[1].Forward(trigger); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		server.mu.Lock()
+		server.lease.Annotations = map[string]string{"trigger.agentry.dev/other": "{"}
+		server.mu.Unlock()
+		time.Sleep(5 * time.Second)
+		stop()
+		running.Wait()
+		if diff := gocmp.Diff(want, fleets[0].triggers); diff != "" || len(fleets[1].triggers) > 0 || len(server.lease.Annotations) > 0 {
+			t.Errorf("the passive one got %v; stay: %v; the active one:\n%s", fleets[1].triggers, server.lease.Annotations, diff)
 		}
 	})
 }
 
-// TestManualChangesOfTheLeaseAreHarmless: somebody deletes the Lease, or puts a label on it, and nothing changes.
-func TestManualChangesOfTheLeaseAreHarmless(t *testing.T) {
-	play(t, func(t *testing.T, w *world) {
-		a := w.start("a", 0)
-		w.until("a is active", takeover, w.one(a))
-		w.start("b", 0)
-		for range 20 {
-			w.run(time.Duration(w.random.IntN(3000)) * time.Millisecond)
-			w.mu.Lock()
-			w.lease = nil
-			w.mu.Unlock()
-		}
-		w.run(3 * time.Second)
-		w.mu.Lock()
-		label := w.lease.DeepCopy()
-		label.Labels["checked"] = "yes"
-		w.write(label)
-		w.mu.Unlock()
-		w.run(time.Minute)
-		if !w.one(a)() || len(a.fleet.changes()) != 1 || w.lease.Labels["checked"] != "yes" {
-			t.Errorf("%s%v", w.explain(), w.lease.Labels)
-		}
-	})
-}
-
-// TestWrites counts the requests of replicas to the API server while nothing happens.
-func TestWrites(t *testing.T) {
-	play(t, func(t *testing.T, w *world) {
-		for _, name := range []string{"a", "b", "c"} {
-			w.start(name, 0)
-		}
-		w.until("one is active", takeover, w.any)
-		before := w.writes
-		w.run(time.Minute)
-		if got := w.writes - before; got < 25 || got > 31 {
-			t.Errorf("%d writes of three replicas in a minute", got)
-		}
-	})
-}
-
-// TestRandomHistories: at random, replicas start, end, die and are cut off, and their clocks are set. At no time may two
-// publish, and after the last fault one does within the promised time.
-func TestRandomHistories(t *testing.T) {
-	for seed := range uint64(40) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, seed)
-			defer w.close()
-			random := rand.New(rand.NewPCG(seed, 2))
-			for i := range 40 {
-				all := w.all()
-				what := random.IntN(8)
-				if len(all) == 0 || what < 2 && len(all) < 6 {
-					w.start(fmt.Sprintf("r%d", i), time.Duration(random.IntN(7200)-3600)*time.Second)
-					continue
-				}
-				p := all[random.IntN(len(all))]
-				switch what {
-				case 2:
-					w.kill(p)
-				case 3:
-					w.end(p)
-				case 4:
-					p.clock.Set(time.Duration(random.IntN(7200)-3600) * time.Second)
-				default:
-					w.disturb(p, random.IntN(kinds))
-				}
-				w.run(time.Duration(random.IntN(20000)) * time.Millisecond)
-			}
-			w.start("last", 0)
-			for _, p := range w.all() {
-				w.disturb(p, none)
-			}
-			w.until(fmt.Sprintf("one is active (seed %d)", seed), takeover, w.any)
-		})
+func TestATriggerThatIsTooLargeIsAnError(t *testing.T) {
+	r, err := New(lease.Options{Name: "fleet", Identity: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Forward(fleet.Trigger{Token: strings.Repeat("x", 2048)}); err == nil || !strings.HasPrefix(err.Error(), "forward a trigger: ") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -280,7 +134,7 @@ func TestNames(t *testing.T) {
 		"a fleet that is too long":     {strings.Repeat("a", maxNameBytes+1), "a", "name of the replicas"},
 		"no fleet":                     {"", "a", "name of the replicas"},
 	} {
-		_, err := New(Options{Name: test.fleet, Identity: test.identity})
+		_, err := New(lease.Options{Name: test.fleet, Identity: test.identity})
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v", name, err)
 		}

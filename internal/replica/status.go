@@ -2,23 +2,6 @@ package replica
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Status is the state of a replica, for people and metrics.
-type Status struct {
-	// Active says that this replica makes the passes.
-	Active bool
-	// Connected says that it could read the Lease, and renew it if it is active, not long ago.
-	Connected bool
-	// Waiting is how many triggers are not forwarded yet.
-	Waiting int
-}
-
-// Status returns the present state.
-func (r *Replica) Status() Status {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return Status{Active: r.active, Connected: r.isFresh(r.contact), Waiting: len(r.outbox)}
-}
-
 // Describe implements [prometheus.Collector].
 func (r *Replica) Describe(out chan<- *prometheus.Desc) {
 	prometheus.DescribeByCollect(r, out)
@@ -26,7 +9,7 @@ func (r *Replica) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (r *Replica) Collect(out chan<- prometheus.Metric) {
-	s := r.Status()
+	s := r.elector.Status()
 	number := map[bool]int{true: 1}
 	for _, g := range []struct {
 		name, help string

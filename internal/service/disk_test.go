@@ -27,7 +27,7 @@ func TestADamagedCacheIsRepaired(t *testing.T) {
 	for name, memory := range map[string]int64{"cold": 1, "warm": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newTestbed(t)
 			w.options.MemoryBytes = memory
 			r := overHTTP(t)
 			w.pipeline("prod", r.url, "")
@@ -123,7 +123,7 @@ func TestAFullDisk(t *testing.T) {
 
 func serveOnFullDisk(t *testing.T, dirs []string) {
 	large, small := gittest.OpenRepo(t, dirs[0]), gittest.OpenRepo(t, dirs[2])
-	w := newWorld(t)
+	w := newTestbed(t)
 	w.pipeline("large", dirs[1], "")
 	w.pipeline("small", dirs[3], "")
 	large.Commit("main", input("first"))

@@ -165,7 +165,7 @@ func TestRemotesThatAreDownSilentOrSlow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits half a minute for remotes that do not answer: make race runs it")
 	}
-	w := newWorld(t)
+	w := newTestbed(t)
 	w.options.git = repo.Options{StallTimeout: stall}
 	sshd := gittest.NewSSH(t)
 	good := overHTTP(t)

@@ -43,7 +43,7 @@ func settings(issuer string) login.Settings {
 
 // TestTheIssuerIsAwayAtTheStart: the service says so in its log and on its pages, and works.
 func TestTheIssuerIsAwayAtTheStart(t *testing.T) {
-	w, g := newWorld(t), gittest.NewRepo(t)
+	w, g := newTestbed(t), gittest.NewRepo(t)
 	g.Commit("main", input("first"))
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
 	w.pipeline("prod", url, "")

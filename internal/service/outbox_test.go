@@ -21,7 +21,7 @@ func TestFailedDeliveriesShowInMetricsOnly(t *testing.T) {
 		}
 	}))
 	defer receiver.Close()
-	w := newWorld(t)
+	w := newTestbed(t)
 	r := overHTTP(t)
 	w.pipeline("prod", r.url, "")
 	file, err := os.OpenFile(filepath.Join(w.config, "prod.yaml"), os.O_APPEND|os.O_WRONLY, 0)

@@ -9,7 +9,7 @@ import (
 // Each case has a pipeline of its own over one repository. A trigger starts its pass, as a webhook or a poll would.
 func TestWhatOthersDoToOutputs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestbed(t)
 	r := overHTTP(t)
 	names := []string{"protected", "deleted", "edited", "rewritten", "untouched"}
 	r.Commit("main", input("first"))
@@ -75,7 +75,7 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 // pipeline goes on.
 func TestACommitThatIsRefusedSaysTheRemedy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestbed(t)
 	r := overHTTP(t)
 	r.Commit("main", map[string]string{"in/a.yaml": team("a"), "in/b.yaml": team("b"), "in/c.yaml": team("c")})
 	r.Commit("env/theirs", map[string]string{"index.html": "a page"})

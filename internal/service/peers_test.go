@@ -9,7 +9,7 @@ import (
 // error with its place, and metrics count the errors of the whole fleet.
 func TestErrorsAreShownAtThePipelineAndCounted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestbed(t)
 	r := overHTTP(t)
 	for _, name := range []string{"eu", "us"} {
 		w.pipeline(name, r.url, "")

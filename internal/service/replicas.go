@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/kubeconfig"
+	"github.com/agentry-dev/agentry/internal/lease"
 	"github.com/agentry-dev/agentry/internal/replica"
 )
 
@@ -31,12 +32,12 @@ func newReplica(o Options) (*replica.Replica, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the cluster with the replicas' lease: %w", err)
 	}
-	leases, err := replica.NewClient(config, o.Replicas.Namespace)
+	leases, err := lease.NewClient(config, o.Replicas.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	pod, _ := o.Getenv("POD_NAME")
-	return replica.New(replica.Options{
+	return replica.New(lease.Options{
 		Leases: leases, Name: o.Replicas.Name, Identity: cmp.Or(o.Replicas.Identity, pod, instance()), Log: o.Log,
 	})
 }

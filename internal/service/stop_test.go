@@ -23,7 +23,7 @@ func TestAStopInTheMidstOfAPush(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newTestbed(t)
 			w.options.Grace = test.grace
 			r := overHTTP(t)
 			w.pipeline("prod", r.url, "")
@@ -82,7 +82,7 @@ func TestAStopInTheMidstOfAPush(t *testing.T) {
 // when it comes, whatever its date, and the output commit has the same date on every machine.
 func TestClocksOfCommitters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestbed(t)
 	r := overHTTP(t)
 	w.pipeline("prod", r.url, "")
 	r.Commit("main", input("now"))
@@ -108,7 +108,7 @@ func TestClocksOfCommitters(t *testing.T) {
 // TestALostCacheChangesNothing: a service that starts without the cache of the one before makes no commit.
 func TestALostCacheChangesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestbed(t)
 	r := overHTTP(t)
 	w.pipeline("prod", r.url, "")
 	r.Commit("main", input("first"))

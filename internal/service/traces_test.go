@@ -31,7 +31,7 @@ func TestPassesAreTraced(t *testing.T) {
 	}))
 	defer site.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", site.URL)
-	w := newWorld(t)
+	w := newTestbed(t)
 	r := overHTTP(t)
 	w.pipeline("prod", r.url, "")
 	r.Commit("main", input("first"))

@@ -22,6 +22,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/internal/lease"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 	"github.com/agentry-dev/agentry/internal/replica"
 )
@@ -236,7 +237,7 @@ func TestServiceMetricsAreInTheManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := full(t)
-	r, err := replica.New(replica.Options{Name: "agentry", Identity: "pod-0"})
+	r, err := replica.New(lease.Options{Name: "agentry", Identity: "pod-0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,15 +29,15 @@ const (
 	shop    = "git.example.com/platform/shop"
 )
 
-// world is a handler, and the calls that it made.
-type world struct {
+// testbed is a handler, and the calls that it made.
+type testbed struct {
 	*Handler
 	triggers, previews []string
 	results            []string
 }
 
-func newWorld(maxBody int64, hooks ...Hook) *world {
-	w := &world{}
+func newTestbed(maxBody int64, hooks ...Hook) *testbed {
+	w := &testbed{}
 	w.Handler = New(Options{
 		Trigger:      func(r string) { w.triggers = append(w.triggers, r) },
 		Preview:      func(r string) { w.previews = append(w.previews, r) },
@@ -64,7 +64,7 @@ type delivery struct {
 	client             string
 }
 
-func (w *world) send(d delivery) *httptest.ResponseRecorder {
+func (w *testbed) send(d delivery) *httptest.ResponseRecorder {
 	if d.method == "" {
 		d.method = http.MethodPost
 	}
@@ -157,7 +157,7 @@ func TestEachTypeOfWebhook(t *testing.T) {
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(0, Hook{test.kind, shop, [][]byte{[]byte("another"), []byte(test.secret)}})
+			w := newTestbed(0, Hook{test.kind, shop, [][]byte{[]byte("another"), []byte(test.secret)}})
 			path := "/hook/" + string(test.kind) + "/" + shop + ".git"
 			wrong := signing[:20] + "4" + signing[21:]
 			if test.secret != signing {
@@ -230,7 +230,7 @@ func TestAnswers(t *testing.T) {
 		"Bitbucket Server tries the address without a signature": {delivery{path: "/hook/bitbucket/git.example.com/whatever", header: map[string]string{"X-Event-Key": "diagnostics:ping"}}, 200, "bitbucket ping"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(10, append(hooks("github", "bitbucket"), Hook{Type: "github", Repository: "git.example.com/open", Secrets: [][]byte{nil}})...)
+			w := newTestbed(10, append(hooks("github", "bitbucket"), Hook{Type: "github", Repository: "git.example.com/open", Secrets: [][]byte{nil}})...)
 			got := w.send(test.delivery)
 			if got.Code != test.status || got.Body.Len() != 0 {
 				t.Errorf("status %d and body %q, want %d and none", got.Code, got.Body, test.status)
@@ -247,7 +247,7 @@ func TestAnswers(t *testing.T) {
 
 // TestUnknownAddressesAreLikeWrongSecrets: both get equal answers, after equally many comparisons of keys.
 func TestUnknownAddressesAreLikeWrongSecrets(t *testing.T) {
-	w := newWorld(0, Hook{"github", shop, [][]byte{[]byte("one"), []byte("two"), []byte("one")}})
+	w := newTestbed(0, Hook{"github", shop, [][]byte{[]byte("one"), []byte("two"), []byte("one")}})
 	header := map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": sha("a wrong one", "")}
 	wrong := w.send(delivery{path: "/hook/github/" + shop, header: header}).Result()
 	unknown := w.send(delivery{path: "/hook/github/" + shop + "s", header: header}).Result()
@@ -263,7 +263,7 @@ func TestUnknownAddressesAreLikeWrongSecrets(t *testing.T) {
 
 // TestReplays changes what is not signed, because a replay could do so too.
 func TestReplays(t *testing.T) {
-	w := newWorld(0, hooks("github", "gitlab", "azure")...)
+	w := newTestbed(0, hooks("github", "gitlab", "azure")...)
 	github := func(id, body string) int {
 		return w.send(delivery{path: "/hook/github/" + shop, body: body, header: map[string]string{
 			"X-GitHub-Event": "push", "X-GitHub-Delivery": id, "X-Hub-Signature-256": sha(secret, body)}}).Code
@@ -287,7 +287,7 @@ func TestReplays(t *testing.T) {
 }
 
 func TestAForgedDeliveryDoesNotBlockAGenuineOne(t *testing.T) {
-	w := newWorld(0, hooks("github")...)
+	w := newTestbed(0, hooks("github")...)
 	send := func(signature string) int {
 		return w.send(delivery{path: "/hook/github/" + shop, header: map[string]string{
 			"X-GitHub-Event": "push", "X-GitHub-Delivery": "1", "X-Hub-Signature-256": signature}}).Code
@@ -299,7 +299,7 @@ func TestAForgedDeliveryDoesNotBlockAGenuineOne(t *testing.T) {
 
 func TestDeliveriesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(0, hooks("generic")...)
+		w := newTestbed(0, hooks("generic")...)
 		send := func() int {
 			return w.send(delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}).Code
 		}
@@ -327,7 +327,7 @@ func TestGitLabSignaturesHaveATime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(0, Hook{"gitlab", shop, [][]byte{[]byte(signing)}})
+				w := newTestbed(0, Hook{"gitlab", shop, [][]byte{[]byte(signing)}})
 				got := w.send(delivery{path: "/hook/gitlab/" + shop, header: standard(signing, "1", time.Now().Add(test.off), "")})
 				if got.Code != test.want {
 					t.Errorf("%d", got.Code)
@@ -335,7 +335,7 @@ func TestGitLabSignaturesHaveATime(t *testing.T) {
 			})
 		})
 	}
-	w := newWorld(0, Hook{"gitlab", shop, [][]byte{[]byte(signing)}})
+	w := newTestbed(0, Hook{"gitlab", shop, [][]byte{[]byte(signing)}})
 	if got := w.send(delivery{path: "/hook/gitlab/" + shop, header: map[string]string{"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": signing}}); got.Code != 404 {
 		t.Errorf("a signing token that was sent as it is got %d", got.Code)
 	}
@@ -348,7 +348,7 @@ func TestAClockThatIsSet(t *testing.T) {
 	for _, off := range []time.Duration{time.Hour, -time.Hour, year, -year} {
 		t.Run(off.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(0, append(hooks("generic", "gitlab"), Hook{"gitlab", shop, [][]byte{[]byte(signing)}})...)
+				w := newTestbed(0, append(hooks("generic", "gitlab"), Hook{"gitlab", shop, [][]byte{[]byte(signing)}})...)
 				var clock clocktest.Clock
 				var logged strings.Builder
 				w.now, w.options.Log = clock.Now, slog.New(slog.NewTextHandler(&logged, nil))
@@ -422,7 +422,7 @@ func FuzzHandler(f *testing.F) {
 				r.Header.Set(h, event)
 			}
 		}
-		w := newWorld(0, all...)
+		w := newTestbed(0, all...)
 		out := httptest.NewRecorder()
 		w.ServeHTTP(out, r)
 		knows := strings.Contains(value, secret) || value == sha(secret, string(body)) || strings.Contains(value, hex.EncodeToString(mac(secret, string(body)))) || strings.HasPrefix(value, "Basic ")

@@ -15,7 +15,7 @@ import (
 
 func TestRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(0, hooks("generic")...)
+		w := newTestbed(0, hooks("generic")...)
 		send := func(client, key, body string) int {
 			return w.send(delivery{client: client, path: "/hook/generic/" + shop, body: body, header: map[string]string{"X-Signature": sha(key, body)}}).Code
 		}
@@ -48,7 +48,7 @@ func TestRates(t *testing.T) {
 
 // TestMapsAreBounded fills the maps that strangers can fill.
 func TestMapsAreBounded(t *testing.T) {
-	w := newWorld(0)
+	w := newTestbed(0)
 	for i := range maxClients + 10 {
 		w.send(delivery{client: fmt.Sprintf("10.%d.%d.1:1", i/256, i%256), path: "/"})
 	}
@@ -65,7 +65,7 @@ func TestSlowBodies(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "http://h/hook/generic/"+shop, nil)
 		r.Body = body
 		r.Header.Set("X-Signature", sha(secret, ""))
-		w := newWorld(0, hooks("generic")...)
+		w := newTestbed(0, hooks("generic")...)
 		out := &deadlines{ResponseRecorder: httptest.NewRecorder(), expire: feed}
 		began := time.Now()
 		w.ServeHTTP(out, r)
@@ -103,7 +103,7 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(0, hooks("generic")...)
+				w := newTestbed(0, hooks("generic")...)
 				w.options.Observe = nil // It is called by many here.
 				answers := make(chan int, MaxBodies+20)
 				for i := range MaxBodies + 20 {
@@ -154,7 +154,7 @@ func TestTheClientWithMostBodiesGivesWay(t *testing.T) {
 
 // TestTooLargeBodiesAreRefusedUnread: the header Content-Length is enough.
 func TestTooLargeBodiesAreRefusedUnread(t *testing.T) {
-	w := newWorld(100, hooks("generic")...)
+	w := newTestbed(100, hooks("generic")...)
 	r := httptest.NewRequest(http.MethodPost, "http://h/hook/generic/"+shop, nil)
 	r.Body, r.ContentLength = io.NopCloser(errReader{t}), 101
 	r.Header.Set("X-Signature", sha(secret, ""))

@@ -9,7 +9,7 @@ import (
 func TestEachRepositoryHasAWebhookSecretOfItsOwn(t *testing.T) {
 	const body, cart = `{"ref":"refs/heads/main"}`, "git.example.com/platform/cart"
 	for _, kind := range []string{"github", "gitea", "bitbucket", "generic"} {
-		w := newWorld(0,
+		w := newTestbed(0,
 			Hook{Type: kind, Repository: shop, Secrets: [][]byte{[]byte("of the shop")}},
 			Hook{Type: kind, Repository: cart, Secrets: [][]byte{[]byte("of the cart")}},
 			Hook{Type: kind, Repository: "git.example.com/open"},

@@ -67,15 +67,18 @@ func (c collector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (c collector) Collect(out chan<- prometheus.Metric) {
+	election, owns := c.elector.Status(), c.elector.Owns()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := described()
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	gauge(d.leader, truth(c.leading))
-	for _, p := range []part{partLease, partNodes, partService} {
-		gauge(d.failing, truth(c.failures[p] != nil), string(p))
+	leads := c.leading && owns // Otherwise another replica may lead, and what fails here is its work.
+	gauge(d.leader, truth(leads))
+	gauge(d.failing, truth(election.Problem != nil), "lease")
+	for _, p := range []part{partNodes, partService} {
+		gauge(d.failing, truth(leads && c.failures[p] != nil), string(p))
 	}
 	if c.at.IsZero() {
 		return

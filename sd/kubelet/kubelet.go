@@ -16,13 +16,11 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/go-logr/logr"
-	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/klog/v2"
+
+	"github.com/agentry-dev/agentry/internal/lease"
 )
 
 const (
@@ -36,7 +34,7 @@ const (
 // rest of the program.
 type Client struct {
 	Core   Core
-	Leases coordinationv1client.LeasesGetter
+	Leases lease.Leases // in the namespace of the Service
 }
 
 // Core are the kinds of objects of the core API that a keeper knows.
@@ -51,7 +49,7 @@ type Options struct {
 	Client Client
 	// Service is the namespace and name of the Service and its Endpoints.
 	Service cache.ObjectName
-	// Identity is unique to this process: earlier ones of the same name had another.
+	// Identity tells this replica from the others that run: the pod's name, or the host's.
 	Identity string
 	Log      *slog.Logger
 }
@@ -61,12 +59,14 @@ type Keeper struct {
 	client  Client
 	name    cache.ObjectName
 	status  *status
-	elector *leaderelection.LeaderElector
+	elector *lease.Elector
+	// elected has a context for each time that this replica was elected. It ends when another replica is.
 	elected chan context.Context
+	demote  context.CancelFunc
 }
 
-// NewClient makes a client.
-func NewClient(config *rest.Config) (Client, error) {
+// NewClient makes a client for a Service in a namespace.
+func NewClient(config *rest.Config, namespace string) (Client, error) {
 	config = rest.CopyConfig(config)
 	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
 	config.WarningHandlerWithContext = rest.NoWarnings{} // Of each write: Endpoints are deprecated.
@@ -75,45 +75,62 @@ func NewClient(config *rest.Config) (Client, error) {
 		return Client{}, err
 	}
 	core, coreErr := corev1client.NewForConfigAndClient(config, shared)
-	leases, leasesErr := coordinationv1client.NewForConfigAndClient(config, shared)
+	leases, leasesErr := lease.NewClient(config, namespace)
 	return Client{Core: core, Leases: leases}, errors.Join(coreErr, leasesErr)
 }
 
 // New makes a keeper. It works while Run runs.
-func New(o Options) (*Keeper, error) {
-	k := &Keeper{client: o.Client, name: o.Service, status: newStatus(o.Log.With("object", o.Service.String())), elected: make(chan context.Context, 1)}
-	var err error
-	k.elector, err = newElector(o.Client.Leases, o.Service, o.Identity, k.status, func(ctx context.Context) { k.elected <- ctx })
-	return k, err
+func New(o Options) *Keeper {
+	log := o.Log.With("object", o.Service.String())
+	// The Lease is in the namespace of the Service, so that two installations for the same Service do not both write it.
+	elector := lease.New(lease.Options{Leases: o.Client.Leases, Name: "sd-aggregator-" + o.Service.Name, Identity: o.Identity, Log: log})
+	return &Keeper{client: o.Client, name: o.Service, elector: elector, status: newStatus(log, elector), elected: make(chan context.Context, 1), demote: func() {}}
 }
 
-// Run stands for election and leads when elected, until ctx ends.
+// Run stands for election and leads when elected, until ctx ends. The Lease is given up after the last write has ended, so
+// that no two replicas write.
 func (k *Keeper) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		k.term(ctx)
-	}
-}
-
-// term stands for election once, and leads if elected. The lease is released after the work has
-// ended, so that no two replicas write.
-func (k *Keeper) term(ctx context.Context) {
-	electing, stop := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logr.Discard())) // The status logs what happens, once.
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		k.elector.Run(electing)
+		k.elector.Run(electing, member{k})
 	}()
-	select {
-	case <-ctx.Done():
-	case <-ended:
-	case elected := <-k.elected:
-		k.lead(ctx, elected)
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case elected := <-k.elected:
+			k.lead(ctx, elected)
+		}
 	}
 	stop()
 	<-ended
 }
 
-// lead keeps the Service until either ctx ends or the lease is lost.
+// member is a keeper as its elector knows it.
+type member struct{ *Keeper }
+
+var _ lease.Member = member{}
+
+// SetActive implements [lease.Member].
+func (m member) SetActive(active bool) {
+	m.demote()
+	select {
+	case <-m.elected: // Run did not get to it.
+	default:
+	}
+	if !active {
+		return
+	}
+	var elected context.Context
+	elected, m.demote = context.WithCancel(context.Background())
+	m.elected <- elected
+}
+
+// Receive implements [lease.Member]. Keepers send nothing.
+func (member) Receive(string) {}
+
+// lead keeps the Service until ctx ends, or another replica is elected.
 func (k *Keeper) lead(ctx, elected context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	corev1fake "k8s.io/client-go/kubernetes/typed/core/v1/fake"
 	k8stesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 )
@@ -64,7 +65,7 @@ func read[T any](t *testing.T, text string) *T {
 
 func TestObjectsAreTheOperators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, aNode("a", internal("10.0.0.2")), aNode("b", internal("10.0.0.10")))
+		w := newFakeCluster(t, aNode("a", internal("10.0.0.2")), aNode("b", internal("10.0.0.10")))
 		r := w.start("one")
 		after(5 * time.Second)
 		service, endpoints := w.service(), w.endpoints()
@@ -92,7 +93,7 @@ func TestWhatTheOperatorLeftIsTakenOverWithoutAWrite(t *testing.T) {
 		service := read[corev1.Service](t, operatorsService)
 		families := corev1.IPFamilyPolicyRequireDualStack
 		service.Spec.IPFamilyPolicy, service.Labels["team"] = &families, "platform"
-		w := newWorld(t, service, read[corev1.Endpoints](t, operatorsEndpoints), aNode("a", internal("10.0.0.2")), aNode("b", internal("10.0.0.10")))
+		w := newFakeCluster(t, service, read[corev1.Endpoints](t, operatorsEndpoints), aNode("a", internal("10.0.0.2")), aNode("b", internal("10.0.0.10")))
 		r := w.start("one")
 		after(10 * resyncInterval)
 		if n := r.written("services") + r.written("endpoints"); n > 0 {
@@ -114,7 +115,7 @@ func TestWhatTheOperatorLeftIsTakenOverWithoutAWrite(t *testing.T) {
 
 func TestNodesAreFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFakeCluster(t)
 		r := w.start("one")
 		after(5 * time.Second)
 		if len(w.endpoints().Subsets) > 0 {
@@ -156,9 +157,9 @@ func TestNodesAreFollowed(t *testing.T) {
 // happened since.
 func TestNodesAreListedInPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newWorld(t).start("one")
+		r := newFakeCluster(t).start("one")
 		after(5 * time.Second)
-		nodes := newNodeWatch(r.api.CoreV1().Nodes(), r.status)
+		nodes := newNodeWatch((&corev1fake.FakeCoreV1{Fake: r.api}).Nodes(), r.status)
 		if _, err := nodes.ListWithContext(t.Context(), metav1.ListOptions{Limit: listPage, ResourceVersion: "7"}); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +202,7 @@ func TestAddressOfANode(t *testing.T) {
 
 func TestANodeWithoutAddressDoesNotStopTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, aNode("a", internal("10.0.0.2")), aNode("b"))
+		w := newFakeCluster(t, aNode("a", internal("10.0.0.2")), aNode("b"))
 		r := w.start("one")
 		after(3 * resyncInterval)
 		if w.listed() != "a=10.0.0.2 " {
@@ -223,7 +224,7 @@ func TestObjectsOfOthersAreNotChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, object.DeepCopyObject(), aNode("a", internal("10.0.0.2")))
+				w := newFakeCluster(t, object.DeepCopyObject(), aNode("a", internal("10.0.0.2")))
 				r := w.start("one")
 				after(5 * resyncInterval)
 				if n := r.written("services") + r.written("endpoints"); n > 0 {
@@ -254,7 +255,7 @@ func TestObjectsOfOthersAreNotChanged(t *testing.T) {
 
 func TestAConflictIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, aNode("a", internal("10.0.0.2")))
+		w := newFakeCluster(t, aNode("a", internal("10.0.0.2")))
 		r := w.start("one")
 		after(5 * time.Second)
 		var raced atomic.Bool
@@ -276,7 +277,7 @@ func TestAConflictIsTriedAgain(t *testing.T) {
 
 func TestFailedWritesBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, aNode("a", internal("10.0.0.2")))
+		w := newFakeCluster(t, aNode("a", internal("10.0.0.2")))
 		r := w.start("one")
 		after(5 * time.Second)
 		var tries atomic.Int64
@@ -318,7 +319,7 @@ func leaders(all ...*replica) []int {
 
 func TestOneReplicaLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, aNode("a", internal("10.0.0.2")))
+		w := newFakeCluster(t, aNode("a", internal("10.0.0.2")))
 		first := w.start("one")
 		after(5 * time.Second)
 		second := w.start("two")
@@ -330,7 +331,7 @@ func TestOneReplicaLeads(t *testing.T) {
 			t.Errorf("who waits is not ready: %s", text)
 		}
 		first.stop()
-		after(2 * retryPeriod) // The lease is given up.
+		after(4 * time.Second) // The lease is given up.
 		w.add(aNode("b", internal("10.0.0.3")))
 		after(5 * time.Second)
 		if got := leaders(first, second); !slices.Equal(got, []int{1}) || w.listed() != "a=10.0.0.2 b=10.0.0.3 " {
@@ -341,7 +342,7 @@ func TestOneReplicaLeads(t *testing.T) {
 
 func TestALeaderThatIsCutOffIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, aNode("a", internal("10.0.0.2")))
+		w := newFakeCluster(t, aNode("a", internal("10.0.0.2")))
 		first := w.start("one")
 		after(5 * time.Second)
 		second := w.start("two")
@@ -357,7 +358,7 @@ func TestALeaderThatIsCutOffIsFollowed(t *testing.T) {
 		if got := leaders(first, second); !slices.Equal(got, []int{1}) {
 			t.Fatalf("leaders: %v", got)
 		}
-		if first.log.count("part=lease err=\"no route to host\"") != 1 || first.log.count("part=service err=") != 1 {
+		if first.log.count("lease: it cannot be read or renewed") != 1 || first.log.count("part=service err=") != 1 {
 			t.Error(first.log.text.String())
 		}
 		if _, text := get200(first, "/metrics"); !strings.Contains(text, `failing{part="lease"} 1`) || !strings.Contains(text, `failing{part="service"} 0`) {
@@ -365,7 +366,7 @@ func TestALeaderThatIsCutOffIsFollowed(t *testing.T) {
 		}
 		first.away(false)
 		after(time.Minute)
-		if got := leaders(first, second); !slices.Equal(got, []int{1}) || w.listed() != "a=10.0.0.2 b=10.0.0.3 " || first.log.count("works again") == 0 {
+		if got := leaders(first, second); !slices.Equal(got, []int{1}) || w.listed() != "a=10.0.0.2 b=10.0.0.3 " || first.log.count("it can be read and renewed again") == 0 {
 			t.Errorf("leaders %v, listed %s", got, w.listed())
 		}
 	})

@@ -9,25 +9,26 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/agentry-dev/agentry/internal/lease"
 )
 
 // part is a part of the work that can fail while the others succeed.
 type part string
 
-// The parts.
+// The parts. A third one, the election, is the elector's.
 const (
-	partLease   part = "lease"   // the election
 	partNodes   part = "nodes"   // reading them
 	partService part = "service" // writing the Service and its Endpoints
 )
 
 // status has the state of a replica. It logs changes, not every attempt.
 type status struct {
-	log    *slog.Logger
-	writes *prometheus.CounterVec
+	log     *slog.Logger
+	elector *lease.Elector
+	writes  *prometheus.CounterVec
 
 	mu       sync.Mutex
-	leader   string // the identity of the leader
 	leading  bool
 	failures map[part]error
 	// The other fields are about the last write of this replica, or its check that no write was needed.
@@ -36,16 +37,8 @@ type status struct {
 	homeless  []string // the nodes without a usable address
 }
 
-func newStatus(log *slog.Logger) *status {
-	return &status{log: log, writes: newWrites(), failures: map[part]error{}}
-}
-
-// follow records the leader.
-func (s *status) follow(leader string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.leader = leader
-	s.log.Info("a leader is elected", "leader", leader)
+func newStatus(log *slog.Logger, elector *lease.Elector) *status {
+	return &status{log: log, elector: elector, writes: newWrites(), failures: map[part]error{}}
 }
 
 // lead records that this replica begins or stops leading. A passive replica only stands for election, so nothing else
@@ -54,8 +47,7 @@ func (s *status) lead(begins bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leading, s.at, s.addresses, s.homeless = begins, time.Time{}, 0, nil
-	delete(s.failures, partNodes)
-	delete(s.failures, partService)
+	clear(s.failures)
 	if begins {
 		s.log.Info("leading: keeping the kubelet service")
 		return
@@ -116,11 +108,12 @@ func (s *status) wrote(kind string) {
 
 // missing returns why the replica is not ready, or nil.
 func (s *status) missing() error {
+	election := s.elector.Status()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.leader == "":
-		return errors.Join(errors.New("nobody leads yet"), s.failures[partLease])
+	case election.Holder == "":
+		return errors.Join(errors.New("nobody leads yet"), election.Problem)
 	case s.leading && s.at.IsZero():
 		return errors.Join(errors.New("the Service is not written yet"), s.failures[partNodes], s.failures[partService])
 	}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/internal/lease"
 )
 
 // client is the part of a typed client that sync needs.
@@ -58,12 +60,16 @@ func get[T metav1.Object](ctx context.Context, c client[T], kind string, empty T
 // put writes an object if it differs from what was found. If the object changed in the meantime, the
 // API server refuses the write, and the next attempt sees the change.
 func put[T metav1.Object](ctx context.Context, k *Keeper, c client[T], kind string, found, want T) error {
+	ctx, cancel := context.WithTimeout(ctx, lease.Margin)
+	defer cancel()
 	var err error
 	switch {
+	case found.GetResourceVersion() != "" && equality.Semantic.DeepEqual(found, want):
+		return nil
+	case !k.elector.Owns():
+		err = errors.New("the Lease could not be renewed for too long, so another replica may lead")
 	case found.GetResourceVersion() == "":
 		_, err = c.Create(ctx, want, metav1.CreateOptions{})
-	case equality.Semantic.DeepEqual(found, want):
-		return nil
 	default:
 		_, err = c.Update(ctx, want, metav1.UpdateOptions{})
 	}

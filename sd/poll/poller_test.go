@@ -21,8 +21,8 @@ import (
 
 var errRefused = &Failure{ReasonConnect, errors.New("refused")}
 
-// world is a set of fake pods, by their number.
-type world struct {
+// fakePods is a set of fake pods, by their number.
+type fakePods struct {
 	mu    sync.Mutex
 	pods  map[int]func(ctx context.Context) (string, error)
 	asked map[int][]time.Time
@@ -36,15 +36,15 @@ type world struct {
 	logger  *slog.Logger
 }
 
-func newWorld() *world {
-	w := &world{pods: map[int]func(context.Context) (string, error){}, asked: map[int][]time.Time{}, reasons: map[Reason]int{}, drops: map[merge.Reason]int{}}
-	// All pollers of a world share one handler, because its lock guards the text.
+func newFakePods() *fakePods {
+	w := &fakePods{pods: map[int]func(context.Context) (string, error){}, asked: map[int][]time.Time{}, reasons: map[Reason]int{}, drops: map[merge.Reason]int{}}
+	// All pollers of a test share one handler, because its lock guards the text.
 	w.logger = slog.New(slog.NewTextHandler(&w.log, nil))
 	return w
 }
 
 // Fetch implements Fetcher.
-func (w *world) Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buffer) error {
+func (w *fakePods) Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buffer) error {
 	b := addr.Addr().As4()
 	n := int(b[2])<<8 | int(b[3])
 	w.mu.Lock()
@@ -62,34 +62,34 @@ func (w *world) Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buff
 }
 
 // Polled implements Observer.
-func (w *world) Polled(_ time.Duration, failure Reason) {
+func (w *fakePods) Polled(_ time.Duration, failure Reason) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reasons[failure]++
 }
 
 // Dropped implements Observer.
-func (w *world) Dropped(reason merge.Reason, n int) {
+func (w *fakePods) Dropped(reason merge.Reason, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.drops[reason] += n
 }
 
 // Round implements Observer.
-func (w *world) Round() {
+func (w *fakePods) Round() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.rounds++
 }
 
-func (w *world) set(n int, pod func(context.Context) (string, error)) {
+func (w *fakePods) set(n int, pod func(context.Context) (string, error)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pods[n] = pod
 }
 
 // asks returns how often a pod was polled.
-func (w *world) asks(n int) int {
+func (w *fakePods) asks(n int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.asked[n])
@@ -124,7 +124,7 @@ func podN(n int) Pod {
 }
 
 // start runs a poller in the bubble of a test with synctest.
-func start(t *testing.T, w *world, change func(*Options)) *Poller {
+func start(t *testing.T, w *fakePods, change func(*Options)) *Poller {
 	o := Options{
 		Interval: 30 * time.Second, Timeout: 5 * time.Second, FirstTimeout: 2 * time.Second, Workers: 16, Scheme: "http",
 		Limits: merge.DefaultLimits(), MaxDocument: 1 << 20, Fetcher: w, Observer: w, Log: w.logger,
@@ -185,7 +185,7 @@ func sleep(d time.Duration) {
 
 func TestNothingIsServedBeforeEveryPodWasTriedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, runs(1, "agent"))
 		w.set(2, hangs)
 		w.set(3, refuses)
@@ -208,7 +208,7 @@ func TestNothingIsServedBeforeEveryPodWasTriedOnce(t *testing.T) {
 
 func TestTheFirstRoundDoesNotWaitForPodsThatWent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, hangs)
 		p := start(t, w, nil)
 		p.Set([]Pod{podN(1)})
@@ -223,7 +223,7 @@ func TestTheFirstRoundDoesNotWaitForPodsThatWent(t *testing.T) {
 
 func TestNoPodsIsAnEmptyDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := start(t, newWorld(), nil)
+		p := start(t, newFakePods(), nil)
 		p.Set(nil)
 		synctest.Wait()
 		if d := p.Document(); d == nil || d.All().Targets() != 0 {
@@ -240,7 +240,7 @@ func TestAFailingPodKeepsItsLastGoodAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
+				w := newFakePods()
 				w.set(1, runs(1, "agent", "redis"))
 				p := start(t, w, nil)
 				p.Set([]Pod{podN(1)})
@@ -269,7 +269,7 @@ func TestAFailingPodKeepsItsLastGoodAnswer(t *testing.T) {
 
 func TestATargetIsDroppedAfterTwoAnswersWithoutIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, runs(1, "agent", "redis"))
 		p := start(t, w, nil)
 		p.Set([]Pod{podN(1)})
@@ -306,7 +306,7 @@ func TestATargetIsDroppedAfterTwoAnswersWithoutIt(t *testing.T) {
 
 func TestRemovedPodsAreForgottenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, runs(1, "agent"))
 		w.set(2, runs(2, "agent"))
 		p := start(t, w, nil)
@@ -330,7 +330,7 @@ func TestRemovedPodsAreForgottenAtOnce(t *testing.T) {
 
 func TestAPodThatComesIsPolledAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		p := start(t, w, nil)
 		p.Set(nil)
 		sleep(time.Minute)
@@ -345,7 +345,7 @@ func TestAPodThatComesIsPolledAtOnce(t *testing.T) {
 
 func TestBackOffIsShortForPodsThatNeverAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, refuses)
 		p := start(t, w, nil)
 		p.Set([]Pod{podN(1)})
@@ -372,7 +372,7 @@ func TestBackOffIsShortForPodsThatNeverAnswered(t *testing.T) {
 
 func TestBackOffIsLongForPodsThatAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, runs(1, "agent"))
 		p := start(t, w, nil)
 		p.Set([]Pod{podN(1)})
@@ -389,7 +389,7 @@ func TestBackOffIsLongForPodsThatAnswered(t *testing.T) {
 
 func TestTurningReadyDuringAPollIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, hangs)
 		p := start(t, w, nil)
 		p.Set([]Pod{podN(1)})
@@ -407,7 +407,7 @@ func TestTurningReadyDuringAPollIsNotLost(t *testing.T) {
 
 func TestAHealthyPodIsPolledOncePerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		var pods []Pod
 		for n := range 200 {
 			w.set(n, runs(n, "agent"))
@@ -431,7 +431,7 @@ func TestAHealthyPodIsPolledOncePerInterval(t *testing.T) {
 
 func TestPodsThatHangDoNotDelayTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		var pods []Pod
 		for n := range 200 {
 			w.set(n, runs(n, "agent"))
@@ -470,7 +470,7 @@ func TestPodsThatHangDoNotDelayTheOthers(t *testing.T) {
 
 func TestAPodThatTurnsReadyDoesNotQueueBehindPodsThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		var pods []Pod
 		for n := range 300 {
 			w.set(n, hangs)
@@ -491,7 +491,7 @@ func TestAPodThatTurnsReadyDoesNotQueueBehindPodsThatHang(t *testing.T) {
 
 func TestTheDocumentHasALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, runs(1, "agent"))
 		p := start(t, w, func(o *Options) { o.MaxDocument = 600 })
 		p.Set([]Pod{podN(1)})
@@ -509,7 +509,7 @@ func TestTheDocumentHasALimit(t *testing.T) {
 
 func TestDroppedGroupsAreCountedAtEachPollAndLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, says(`[{"targets":["169.254.169.254:80"]}]`))
 		p := start(t, w, nil)
 		p.Set([]Pod{podN(1)})
@@ -527,7 +527,7 @@ func TestDroppedGroupsAreCountedAtEachPollAndLoggedOnce(t *testing.T) {
 
 func TestReplicasWithTheSameAnswersServeTheSameBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		var pods []Pod
 		for n := range 50 {
 			w.set(n, runs(n, "agent", "redis"))

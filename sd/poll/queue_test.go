@@ -17,7 +17,7 @@ func slowly(pod func(context.Context) (string, error)) func(context.Context) (st
 // TestPodsThatAnswerSlowlyDoNotStarveTheOthers has more slow pods than workers.
 func TestPodsThatAnswerSlowlyDoNotStarveTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		var pods []Pod
 		for n := range 200 {
 			w.set(n, slowly(runs(n, "agent")))
@@ -48,7 +48,7 @@ func TestPodsThatAnswerSlowlyDoNotStarveTheOthers(t *testing.T) {
 func TestPodsThatBeginToHangDelayNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all, hung, interval = 5000, 500, 10 * time.Second
-		w := newWorld()
+		w := newFakePods()
 		var pods []Pod
 		for n := range all {
 			w.set(n, runs(n, "agent"))
@@ -76,7 +76,7 @@ func TestPodsThatBeginToHangDelayNoOthers(t *testing.T) {
 // TestAPodThatStumblesIsSoonAskedAgain: so many other pods hang that the queue of failing pods is minutes long.
 func TestAPodThatStumblesIsSoonAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		var pods []Pod
 		for n := range 200 {
 			w.set(n, runs(n, "agent"))

@@ -14,7 +14,7 @@ import (
 
 func TestARoundEndsWhenEachPodThatAnswersWasPolled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		p := start(t, w, nil)
 		p.Set(nil)
 		sleep(time.Hour)
@@ -66,7 +66,7 @@ func fragment(t *testing.T, n int, integrations ...string) *merge.Fragment {
 
 func TestAnswersOfSilentPodsComeFromPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, runs(1, "agent"))
 		for n := 2; n <= 5; n++ {
 			w.set(n, refuses)
@@ -125,7 +125,7 @@ func TestAnswersOfSilentPodsComeFromPeers(t *testing.T) {
 
 func TestPeersAreNotAskedIfAllPodsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, runs(1, "agent"))
 		p := start(t, w, func(o *Options) {
 			o.Recall = func(context.Context, []Pod) []*merge.Fragment {
@@ -147,7 +147,7 @@ func TestPeersAreNotAskedIfAllPodsAnswer(t *testing.T) {
 
 func TestAnswersFromPeersCountForTheDocumentLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, runs(1, "agent"))
 		w.set(2, refuses)
 		p := start(t, w, func(o *Options) {
@@ -166,7 +166,7 @@ func TestAnswersFromPeersCountForTheDocumentLimit(t *testing.T) {
 
 func TestAReplicaThatEndsDoesNotWaitForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakePods()
 		w.set(1, refuses)
 		p := start(t, w, func(o *Options) {
 			o.Recall = func(ctx context.Context, pods []Pod) []*merge.Fragment {

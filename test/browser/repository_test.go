@@ -28,7 +28,7 @@ spec:
 `
 
 // written is a fleet with one pipeline, whose repository is real and full of strange texts.
-func written(t *testing.T) (standing, *outputs.World) {
+func written(t *testing.T) (standing, *outputs.Repository) {
 	w := outputs.New(t)
 	w.Commit("first", map[string]string{"in/<img src=x onerror=alert(8)>.yaml": strings.ReplaceAll(monitor, "alert", "nothing")})
 	w.Pass()

@@ -14,8 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// World is a repository with the sources of a pipeline, and its output branch.
-type World struct {
+// Repository is a repository with the sources of a pipeline, and its output branch.
+type Repository struct {
 	t testing.TB
 	// Remote is the repository: main has the sources, in the folder in, and out the output.
 	Remote *gittest.Repo
@@ -28,17 +28,17 @@ type World struct {
 }
 
 // Pipeline returns the status of the pipeline, whatever its name.
-func (w *World) Pipeline(string) (fleet.Status, bool) { return w.Status, !w.Unknown }
+func (w *Repository) Pipeline(string) (fleet.Status, bool) { return w.Status, !w.Unknown }
 
 // Caches opens the cache of the repository.
-func (w *World) Caches(string) ([]*object.Reader, bool) {
+func (w *Repository) Caches(string) ([]*object.Reader, bool) {
 	return []*object.Reader{w.cache.Reader()}, !w.Unknown
 }
 
-// New makes a world with one GrafanaAgent, and no pass yet. Secrets are in clear in the output.
-func New(t testing.TB) *World {
+// New makes a repository with one GrafanaAgent, and no pass yet. Secrets are in clear in the output.
+func New(t testing.TB) *Repository {
 	t.Helper()
-	w := &World{t: t, Remote: gittest.NewRepo(t)}
+	w := &Repository{t: t, Remote: gittest.NewRepo(t)}
 	url, _ := w.Remote.ServeHTTP(gittest.HTTPOptions{})
 	p := pipeline.Pipeline{APIVersion: pipeline.APIVersion, Kind: pipeline.Kind}
 	p.Metadata.Name = "prod"
@@ -62,7 +62,7 @@ func New(t testing.TB) *World {
 }
 
 // Commit changes files of the sources, with a message.
-func (w *World) Commit(message string, files map[string]string) (commit string) {
+func (w *Repository) Commit(message string, files map[string]string) (commit string) {
 	w.t.Helper()
 	w.Remote.Commit("main", files)
 	tree, parent := w.Remote.Git("rev-parse", "main^{tree}"), w.Remote.Git("rev-parse", "main~1")
@@ -72,7 +72,7 @@ func (w *World) Commit(message string, files map[string]string) (commit string) 
 }
 
 // Clone replaces the cache by one with so many commits of the branch.
-func (w *World) Clone(depth int) {
+func (w *Repository) Clone(depth int) {
 	w.t.Helper()
 	r, err := repo.Open(w.t.TempDir(), transport.Remote{URL: w.Status.Output.URL}, repo.Options{Depth: depth})
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *World) Clone(depth int) {
 }
 
 // Pass makes a pass.
-func (w *World) Pass() {
+func (w *Repository) Pass() {
 	w.t.Helper()
 	report, err := w.syncer.Pass(w.t.Context())
 	if err != nil {

@@ -42,7 +42,7 @@ func TestAlloyTakesEveryFile(t *testing.T) {
 // TestAlloyTakesIntegrations does the same for pods of integrations, and for those that collect them.
 func TestAlloyTakesIntegrations(t *testing.T) {
 	files := 0
-	eachIntegrationWorld(t, func(t *testing.T, w integrationWorld) {
+	eachIntegrationCase(t, func(t *testing.T, w integrationCase) {
 		for _, p := range w.native.pods {
 			if p.node != "node-1" || p.phase != "Running" || p.config == "" {
 				continue

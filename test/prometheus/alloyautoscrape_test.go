@@ -45,7 +45,7 @@ func TestAlloyScrapesTheSameIntegrations(t *testing.T) {
 	defer func() { commonconfig.MarshalSecretValue = false }()
 	compared, known := 0, 0
 	of := map[string]int{}
-	eachIntegrationWorld(t, func(t *testing.T, w integrationWorld) {
+	eachIntegrationCase(t, func(t *testing.T, w integrationCase) {
 		for _, p := range w.static.pods {
 			if !p.runsIntegrations() || p.node != "node-1" {
 				continue

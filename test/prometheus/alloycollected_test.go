@@ -37,7 +37,7 @@ func TestAlloyCollectsTheSameIntegrations(t *testing.T) {
 	defer func() { commonconfig.MarshalSecretValue = false }()
 	jobs, dropped := 0, 0
 	of := map[string]int{}
-	eachIntegrationWorld(t, func(t *testing.T, w integrationWorld) {
+	eachIntegrationCase(t, func(t *testing.T, w integrationCase) {
 		for unit := range w.static.metrics {
 			if w.static.shards(unit) > mostShards {
 				continue

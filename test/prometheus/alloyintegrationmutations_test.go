@@ -18,9 +18,9 @@ import (
 //go:embed testdata/integrations.yaml
 var mutated string
 
-func mutatedWorld(t *testing.T) integrationWorld {
+func mutatedCase(t *testing.T) integrationCase {
 	t.Helper()
-	w, ok := alloyFixture{"testdata/integrations.yaml", mutated, manifest.Current, secretref.Plaintext}.world(t)
+	w, ok := alloyFixture{"testdata/integrations.yaml", mutated, manifest.Current, secretref.Plaintext}.clusters(t)
 	if !ok {
 		t.Fatal("it is refused")
 	}
@@ -89,7 +89,7 @@ func otherValue(line string) string {
 // pods run.
 func TestMutationsOfWhatIsCollectedAreFound(t *testing.T) {
 	const unit = "m/a"
-	w := mutatedWorld(t)
+	w := mutatedCase(t)
 	want := w.static.byAgents(t, unit)
 	if problems := want.unlike(w.native.byAlloys(t, unit)); len(problems) > 0 || len(want.targets) != 12 {
 		t.Fatalf("%d targets: %v", len(want.targets), problems)
@@ -121,7 +121,7 @@ func TestMutationsOfWhatIsCollectedAreFound(t *testing.T) {
 
 // TestMutationsOfIntegrationsAreFound changes each rule and value by which exporters are scraped in their own pods.
 func TestMutationsOfIntegrationsAreFound(t *testing.T) {
-	w := mutatedWorld(t)
+	w := mutatedCase(t)
 	made := 0
 	for _, p := range w.static.pods {
 		want, good := []selfScraped(nil), ""

@@ -125,7 +125,7 @@ func goodAlloyFiles(t *testing.T) map[string]string {
 			}
 		}
 	})
-	for _, p := range mutatedWorld(t).native.pods {
+	for _, p := range mutatedCase(t).native.pods {
 		if p.runsIntegrations() {
 			out[p.name] = p.config
 		}

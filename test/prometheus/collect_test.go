@@ -26,14 +26,14 @@ import (
 func TestPredictedTargetsAreThoseThatPrometheusKeeps(t *testing.T) {
 	r := rand.New(rand.NewSource(7))
 	collected, lost := 0, 0
-	for world := range 150 {
-		text := randomWorld(r)
+	for n := range 150 {
+		text := randomObjects(r)
 		read := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
 		out := generator.Render(manifest.NewSet(read), generator.Options{}, nil)
 		warned := map[string]bool{}
 		for _, d := range append(read.Diags, out.Diags...) {
 			if d.Severity == diag.Error {
-				t.Fatalf("world %d: %v\n%s", world, d, text)
+				t.Fatalf("set %d: %v\n%s", n, d, text)
 			}
 			if d.Code == diag.NotCollected {
 				warned[d.Object.Namespace+"/"+d.Object.Name] = true
@@ -49,11 +49,11 @@ func TestPredictedTargetsAreThoseThatPrometheusKeeps(t *testing.T) {
 				}
 				found = true
 				if "integrationMonitor/"+series.Get("monitor") != name || series.Get("instance") != key || series.Get("job") != "integrations/redis_exporter" || series.Get("metrics_instance") != "ops/i" {
-					t.Fatalf("world %d: %s is scraped as %s", world, key, series)
+					t.Fatalf("set %d: %s is scraped as %s", n, key, series)
 				}
 			}
 			if found == warned[key] {
-				t.Fatalf("world %d: %s is collected: %t, and there is a warning: %t\n%s", world, key, found, warned[key], text)
+				t.Fatalf("set %d: %s is collected: %t, and there is a warning: %t\n%s", n, key, found, warned[key], text)
 			}
 			if found {
 				collected++
@@ -67,7 +67,7 @@ func TestPredictedTargetsAreThoseThatPrometheusKeeps(t *testing.T) {
 	}
 }
 
-func randomWorld(r *rand.Rand) string {
+func randomObjects(r *rand.Rand) string {
 	pick := func(from ...string) string { return from[r.Intn(len(from))] }
 	var b strings.Builder
 	object := func(kind, namespace, name, labels, spec string) {

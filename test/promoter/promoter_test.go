@@ -22,8 +22,8 @@ func (p provider) GetGitHttpsRepoUrl(v1alpha1.GitRepository) string { return "fi
 func (p provider) GetToken(context.Context) (string, error)         { return "", nil }
 func (p provider) GetUser(context.Context) (string, error)          { return "", nil }
 
-// world is a repository with an input branch, and the program that renders it.
-type world struct {
+// testbed is a repository with an input branch, and the program that renders it.
+type testbed struct {
 	t       *testing.T
 	agentry string
 	bare    string
@@ -32,8 +32,8 @@ type world struct {
 	file    string // the pipeline
 }
 
-func newWorld(t *testing.T, agentry, path string) *world {
-	w := &world{t: t, agentry: agentry, bare: filepath.Join(t.TempDir(), "fleet.git"), work: t.TempDir(), path: path}
+func newTestbed(t *testing.T, agentry, path string) *testbed {
+	w := &testbed{t: t, agentry: agentry, bare: filepath.Join(t.TempDir(), "fleet.git"), work: t.TempDir(), path: path}
 	w.git(".", "init", "-q", "--bare", "--initial-branch=main", w.bare)
 	w.git(w.work, "init", "-q", "--initial-branch=main", ".")
 	w.file = filepath.Join(t.TempDir(), "pipeline.yaml")
@@ -53,7 +53,7 @@ spec:
 	return w
 }
 
-func (w *world) git(dir string, args ...string) string {
+func (w *testbed) git(dir string, args ...string) string {
 	w.t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -67,7 +67,7 @@ func (w *world) git(dir string, args ...string) string {
 }
 
 // sync commits an input and lets agentry render it.
-func (w *world) sync(subject, port string) (input string) {
+func (w *testbed) sync(subject, port string) (input string) {
 	w.t.Helper()
 	text := fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
@@ -97,7 +97,7 @@ spec: {selector: {matchLabels: {app: web}}, endpoints: [{port: %s}]}
 	return w.git(w.work, "rev-parse", "HEAD")
 }
 
-func (w *world) pass() {
+func (w *testbed) pass() {
 	w.t.Helper()
 	out, err := exec.Command(w.agentry, "sync", "-f", w.file, "--cache-dir", w.t.TempDir()).CombinedOutput()
 	if err != nil {
@@ -106,7 +106,7 @@ func (w *world) pass() {
 }
 
 // merge promotes what is proposed.
-func (w *world) merge(proposed string) {
+func (w *testbed) merge(proposed string) {
 	w.t.Helper()
 	dir := w.t.TempDir()
 	w.git(dir, "clone", "-q", "-b", "environment/dev", w.bare, ".")
@@ -122,7 +122,7 @@ type state struct {
 }
 
 // look makes gitops-promoter look at the repository anew.
-func (w *world) look() state {
+func (w *testbed) look() state {
 	w.t.Helper()
 	ctx := w.t.Context()
 	repo := &v1alpha1.GitRepository{}
@@ -160,7 +160,7 @@ func (w *world) look() state {
 }
 
 // proposed is the branch as gitops-promoter's controller names it.
-func (w *world) proposed() string {
+func (w *testbed) proposed() string {
 	if w.path == "" {
 		return "environment/dev-next"
 	}
@@ -177,11 +177,11 @@ func TestPromoterReadsProposals(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, path := range []string{"", "apps/a"} {
-		t.Run("path "+path, func(t *testing.T) { testProposals(newWorld(t, agentry, path)) })
+		t.Run("path "+path, func(t *testing.T) { testProposals(newTestbed(t, agentry, path)) })
 	}
 }
 
-func testProposals(w *world) {
+func testProposals(w *testbed) {
 	t := w.t
 	input := w.sync("Add a team", "http")
 	first := w.look()

@@ -20,7 +20,7 @@ const (
 // actors are the people and programs that change outputs beside agentry: they edit and rewrite output
 // branches, merge proposals and write notes.
 type actors struct {
-	*world
+	*testbed
 	rand  *rand.Rand
 	done  map[string][]action // by remote and branch: what must not be lost, in order
 	notes []foreignNote

@@ -39,7 +39,7 @@ const (
 )
 
 // write commits to inputs, and tells a replica of some commits.
-func (w *world) write(ctx context.Context) {
+func (w *testbed) write(ctx context.Context) {
 	random := w.random(whoWrites)
 	every(ctx, random, commitEvery, func() {
 		a := w.authors[random.IntN(len(w.authors))]
@@ -62,7 +62,7 @@ func (w *world) write(ctx context.Context) {
 
 // kill kills replicas, half of the time when one is about to push, stops them, and damages what
 // they keep. What was killed starts again soon.
-func (w *world) kill(ctx context.Context) {
+func (w *testbed) kill(ctx context.Context) {
 	random := w.random(whoKills)
 	every(ctx, random, w.killEvery, func() {
 		r := w.replicas[random.IntN(len(w.replicas))]
@@ -100,7 +100,7 @@ func (w *world) kill(ctx context.Context) {
 }
 
 // stopFor stops a process for a while, during which everybody else goes on.
-func (w *world) stopFor(ctx context.Context, r *replica, d time.Duration) {
+func (w *testbed) stopFor(ctx context.Context, r *replica, d time.Duration) {
 	w.counts.stops.Add(1)
 	w.events.say("replica %d stands still for %s", r.n, d)
 	r.hold(true)
@@ -109,7 +109,7 @@ func (w *world) stopFor(ctx context.Context, r *replica, d time.Duration) {
 }
 
 // damage spoils the cache of a dead replica.
-func (w *world) damage(r *replica, random *rand.Rand) {
+func (w *testbed) damage(r *replica, random *rand.Rand) {
 	w.counts.damages.Add(1)
 	files := r.kept()
 	if len(files) == 0 || random.IntN(4) == 0 {
@@ -155,7 +155,7 @@ func empty(dir string) error {
 }
 
 // fault makes networks, hooks and disks fail for a while.
-func (w *world) fault(ctx context.Context) {
+func (w *testbed) fault(ctx context.Context) {
 	random := w.random(whoFaults)
 	every(ctx, random, faultEvery, func() {
 		r := w.repos[random.IntN(len(w.repos))]
@@ -184,7 +184,7 @@ func (w *world) fault(ctx context.Context) {
 const filler = ".filler"
 
 // fill fills the small disk for a while.
-func (w *world) fill(ctx context.Context, lasts time.Duration) {
+func (w *testbed) fill(ctx context.Context, lasts time.Duration) {
 	w.counts.fulls.Add(1)
 	w.events.say("the disk of replica 0 is full for %s", lasts)
 	name := filepath.Join(w.disk, filler)
@@ -201,7 +201,7 @@ func (w *world) fill(ctx context.Context, lasts time.Duration) {
 }
 
 // configure rewrites pipeline files.
-func (w *world) configure(ctx context.Context) {
+func (w *testbed) configure(ctx context.Context) {
 	random := w.random(whoConfig)
 	every(ctx, random, configEvery, func() {
 		what, err := w.config.step(random)
@@ -214,7 +214,7 @@ func (w *world) configure(ctx context.Context) {
 }
 
 // calm ends all faults.
-func (w *world) calm() error {
+func (w *testbed) calm() error {
 	w.events.say("all faults end")
 	for _, r := range w.repos {
 		r.proxy.set(pass, 0)

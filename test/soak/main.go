@@ -101,7 +101,7 @@ func soak(ctx context.Context, o options) error {
 }
 
 func soakIn(ctx context.Context, o options) error {
-	w, err := newWorld(o)
+	w, err := newTestbed(o)
 	if err != nil {
 		return err
 	}

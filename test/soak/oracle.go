@@ -19,7 +19,7 @@ import (
 
 // oracle knows what must be on the output branches.
 type oracle struct {
-	*world
+	*testbed
 	rand   *rand.Rand
 	parsed map[string][]manifest.Result
 	clean  bool // all objects are right, and proposals merged
@@ -29,8 +29,8 @@ type oracle struct {
 }
 
 // ask asks it about everything.
-func (w *world) ask(ctx context.Context, clean bool) error {
-	o := &oracle{world: w, rand: w.random(whoAsks), parsed: map[string][]manifest.Result{}, clean: clean, refused: map[string]bool{}}
+func (w *testbed) ask(ctx context.Context, clean bool) error {
+	o := &oracle{testbed: w, rand: w.random(whoAsks), parsed: map[string][]manifest.Result{}, clean: clean, refused: map[string]bool{}}
 	var errs []error
 	if clean {
 		errs = append(errs, w.areReady(ctx))
@@ -77,7 +77,7 @@ func (o *oracle) tampered(p *pipeline) map[string]bool {
 }
 
 // outputs are all pipelines that there are, and those of folders that are gone.
-func (w *world) outputs() []*pipeline {
+func (w *testbed) outputs() []*pipeline {
 	out := w.running()
 	for _, p := range w.config.pipelines {
 		for n := range fleetFolders {

@@ -22,7 +22,7 @@ const (
 )
 
 // check ends the faults, waits, and asks the oracle: as things are, and with all objects put right.
-func (w *world) check(ctx context.Context, last bool) error {
+func (w *testbed) check(ctx context.Context, last bool) error {
 	if err := w.calm(); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (w *world) check(ctx context.Context, last bool) error {
 }
 
 // repair puts all inputs right, and merges what is proposed then.
-func (w *world) repair(ctx context.Context) error {
+func (w *testbed) repair(ctx context.Context) error {
 	for _, a := range w.authors {
 		if err := a.repair(); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (w *world) repair(ctx context.Context) error {
 }
 
 // startAfresh ends all replicas, and starts them without caches: nothing may be left to do.
-func (w *world) startAfresh(ctx context.Context) error {
+func (w *testbed) startAfresh(ctx context.Context) error {
 	if err := w.stop(); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (w *world) startAfresh(ctx context.Context) error {
 }
 
 // allRefs are the refs of all remotes.
-func (w *world) allRefs() (map[string]string, error) {
+func (w *testbed) allRefs() (map[string]string, error) {
 	out := map[string]string{}
 	for _, r := range w.repos {
 		refs, err := r.refs()
@@ -115,7 +115,7 @@ func (w *world) allRefs() (map[string]string, error) {
 }
 
 // settle waits until all replicas say that they have rendered the heads, and nothing moves.
-func (w *world) settle(ctx context.Context) error {
+func (w *testbed) settle(ctx context.Context) error {
 	began := time.Now()
 	var why error
 	for end := began.Add(settleTimeout); time.Now().Before(end) && ctx.Err() == nil && w.failure() == nil; {
@@ -145,7 +145,7 @@ func (w *world) settle(ctx context.Context) error {
 }
 
 // settled says what is missing yet.
-func (w *world) settled(ctx context.Context, refs map[string]string) error {
+func (w *testbed) settled(ctx context.Context, refs map[string]string) error {
 	missing := make([]error, len(w.replicas))
 	var all sync.WaitGroup
 	for i, r := range w.replicas {
@@ -167,7 +167,7 @@ func (w *world) settled(ctx context.Context, refs map[string]string) error {
 }
 
 // running are the pipelines that there are, those of folders among them.
-func (w *world) running() []*pipeline {
+func (w *testbed) running() []*pipeline {
 	var out []*pipeline
 	for _, p := range w.config.pipelines {
 		if !p.forEach {
@@ -182,7 +182,7 @@ func (w *world) running() []*pipeline {
 }
 
 // hasRendered says what a replica has to do yet for a pipeline.
-func (w *world) hasRendered(r *replica, p *pipeline, s fleet.Status, refs map[string]string) error {
+func (w *testbed) hasRendered(r *replica, p *pipeline, s fleet.Status, refs map[string]string) error {
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("replica %d, pipeline %s: %s", r.n, p.name, fmt.Sprintf(format, args...))
 	}
@@ -204,7 +204,7 @@ func (w *world) hasRendered(r *replica, p *pipeline, s fleet.Status, refs map[st
 }
 
 // areReady checks that all replicas say that nothing is wrong with any pipeline.
-func (w *world) areReady(ctx context.Context) error {
+func (w *testbed) areReady(ctx context.Context) error {
 	for _, r := range w.replicas {
 		status, _, err := r.status(ctx)
 		if err != nil {

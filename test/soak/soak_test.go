@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	os.Exit(isolated(m.Run))
 }
 
-// small is a world that makes few seconds of work.
+// small is a testbed that makes few seconds of work.
 func small(t *testing.T) options {
 	return options{
 		remotes: 2, pipelines: 3, seed: 6, length: 4 * time.Second, round: 4 * time.Second, killEvery: 400 * time.Millisecond, still: 1500 * time.Millisecond,
@@ -46,14 +46,14 @@ func TestAShortSoak(t *testing.T) {
 	}
 }
 
-// TestTheOracleFindsFaults has a world at rest in which somebody does what agentry never may.
+// TestTheOracleFindsFaults has a testbed at rest in which somebody does what agentry never may.
 func TestTheOracleFindsFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers and replicas for ten seconds: make race runs it")
 	}
 	o := small(t)
 	o.remotes = 1
-	w, err := newWorld(o)
+	w, err := newTestbed(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func wrongs() map[string]wrong {
 }
 
 // hold does the wrong, asks the oracle and takes it back.
-func (test wrong) hold(t *testing.T, w *world) {
+func (test wrong) hold(t *testing.T, w *testbed) {
 	r, p := w.repos[0], w.config.pipelines[0]
 	if test.next {
 		p = w.config.pipelines[2]
@@ -116,7 +116,7 @@ func (test wrong) hold(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &oracle{world: w, parsed: map[string][]manifest.Result{}}
+	o := &oracle{testbed: w, parsed: map[string][]manifest.Result{}}
 	found := o.pipeline(p)
 	if found == nil {
 		found = o.branches(r)
@@ -144,7 +144,7 @@ func TestTheOracleFindsLostCommits(t *testing.T) {
 		}
 		commits = append(commits, commit)
 	}
-	w := &world{repos: []*remote{r}, config: &configuration{pipelines: []*pipeline{{name: "direct", branch: "direct"}, {name: "next", branch: "next", next: true}}}}
+	w := &testbed{repos: []*remote{r}, config: &configuration{pipelines: []*pipeline{{name: "direct", branch: "direct"}, {name: "next", branch: "next", next: true}}}}
 	for name, test := range map[string]struct {
 		ref, old, new string
 		want          string
@@ -160,7 +160,7 @@ func TestTheOracleFindsLostCommits(t *testing.T) {
 		"a note is lost":                    {notesRef, commits[1], commits[0], "its parents"},
 		"the branch of inputs is continued": {inputsRef, commits[1], commits[2], ""},
 	} {
-		o := &oracle{world: w}
+		o := &oracle{testbed: w}
 		err := o.move(r, transaction{byReplica, test.old, test.new, test.ref})
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)

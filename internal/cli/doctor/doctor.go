@@ -17,8 +17,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// World is what the command uses from outside.
-type World struct {
+// Environment is what the command uses from outside.
+type Environment struct {
 	Stdout io.Writer
 	// ReadFile reads a pipeline file, or standard input for "-". It may return one byte more than a pipeline file has at most.
 	ReadFile func(name string) ([]byte, error)
@@ -31,7 +31,7 @@ type World struct {
 }
 
 // Command returns the command.
-func Command(w World) command.Command {
+func Command(w Environment) command.Command {
 	return command.Command{
 		Name:  "doctor",
 		Usage: "check what pipelines need: credentials, repositories, rights, tokens, keys, clock",
@@ -53,7 +53,7 @@ check has failed. docs/doctor.md lists the checks.`,
 	}
 }
 
-func (w World) run(ctx context.Context, flags *cli.Context, _ []string) error {
+func (w Environment) run(ctx context.Context, flags *cli.Context, _ []string) error {
 	format, err := command.Format(flags)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (w World) run(ctx context.Context, flags *cli.Context, _ []string) error {
 }
 
 // read reads the files of paths.
-func (w World) read(paths []string) (files []doctor.File) {
+func (w Environment) read(paths []string) (files []doctor.File) {
 	for _, path := range paths {
 		names, err := []string{path}, error(nil)
 		if path != "-" {

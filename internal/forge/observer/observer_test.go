@@ -115,17 +115,17 @@ func (h *hub) take() []string {
 	return out
 }
 
-// world makes outcomes of a pipeline whose repository is on the hub.
-type world struct {
+// testbed makes outcomes of a pipeline whose repository is on the hub.
+type testbed struct {
 	hub      *hub
 	def      fleet.Definition
 	observer *Observer
 	log      bytes.Buffer
 }
 
-func newWorld(t *testing.T, change func(*pipeline.Spec)) *world {
+func newTestbed(t *testing.T, change func(*pipeline.Spec)) *testbed {
 	t.Helper()
-	w := &world{hub: newHub(t)}
+	w := &testbed{hub: newHub(t)}
 	w.def.Metadata.Name = "prod-eu"
 	w.def.Spec.Sources = []pipeline.Source{
 		{URL: "https://git.example.com/org/monitoring", Forge: &pipeline.Forge{Type: pipeline.ForgeGitHub}},
@@ -140,7 +140,7 @@ func newWorld(t *testing.T, change func(*pipeline.Spec)) *world {
 }
 
 // restart makes another observer, which knows what the one before has reported.
-func (w *world) restart() {
+func (w *testbed) restart() {
 	access := &forge.Config{
 		Type: pipeline.ForgeGitHub, URL: w.hub.URL, Repository: "org/monitoring",
 		Token: func(context.Context) (string, error) { return "s3cret", nil },
@@ -159,7 +159,7 @@ func (w *world) restart() {
 
 // pass reports outcomes, waits until all calls are made, and returns them. Then it makes another observer, because one
 // can run only once.
-func (w *world) pass(t *testing.T, outcomes ...fleet.Outcome) []string {
+func (w *testbed) pass(t *testing.T, outcomes ...fleet.Outcome) []string {
 	t.Helper()
 	for _, out := range outcomes {
 		w.observer.Passed(t.Context(), out)
@@ -173,7 +173,7 @@ func (w *world) pass(t *testing.T, outcomes ...fleet.Outcome) []string {
 	return w.hub.take()
 }
 
-func (w *world) outcome(status metav1.ConditionStatus, reason, text string, change func(*fleet.Outcome)) fleet.Outcome {
+func (w *testbed) outcome(status metav1.ConditionStatus, reason, text string, change func(*fleet.Outcome)) fleet.Outcome {
 	out := fleet.Outcome{
 		Definition: &w.def, Began: time.Now(),
 		Report: &gitsync.Report{
@@ -206,7 +206,7 @@ func check(t *testing.T, what string, got []string, want ...string) {
 }
 
 func TestStatusOfInputCommitsIsSetOncePerChange(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newTestbed(t, nil)
 	ok := metav1.ConditionTrue
 	status := "POST statuses/" + commitA + " agentry/prod-eu|"
 	check(t, "a push", w.pass(t, w.outcome(ok, meta.SucceededReason, "", pushed)),
@@ -236,7 +236,7 @@ func TestStatusIsNotSetWhereNothingIsKnown(t *testing.T) {
 		"the source was never read":    func(o *fleet.Outcome) { o.After.Sources[0].Commit = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, nil)
+			w := newTestbed(t, nil)
 			check(t, "calls", w.pass(t, w.outcome(metav1.ConditionUnknown, meta.SucceededReason, "", func(o *fleet.Outcome) {
 				o.After.Conditions[0].Status = metav1.ConditionTrue
 				change(o)
@@ -249,7 +249,7 @@ func TestStatusIsNotSetWhereNothingIsKnown(t *testing.T) {
 }
 
 func TestNothingIsPublishedByAPassiveReplica(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newTestbed(t, nil)
 	out := w.outcome(metav1.ConditionTrue, meta.SucceededReason, "", nil)
 	w.observer.options.MayPublish = func() bool { return false }
 	check(t, "held by another one", w.pass(t, out))
@@ -259,7 +259,7 @@ func TestNothingIsPublishedByAPassiveReplica(t *testing.T) {
 }
 
 func TestStatusThatIsRefusedIsTriedWithTheNextPass(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newTestbed(t, nil)
 	w.hub.fail = http.StatusUnprocessableEntity
 	out := w.outcome(metav1.ConditionTrue, meta.SucceededReason, "", nil)
 	for range 2 {
@@ -278,7 +278,7 @@ func proposes(spec *pipeline.Spec) {
 }
 
 // proposal makes an outcome that proposes a commit on top of the output commit.
-func (w *world) proposal(commit string) fleet.Outcome {
+func (w *testbed) proposal(commit string) fleet.Outcome {
 	return w.outcome(metav1.ConditionTrue, meta.SucceededReason, "", func(o *fleet.Outcome) {
 		o.Report.Units = []gitsync.UnitReport{
 			{Name: "a/agent", State: plan.UnitChanged}, {Name: "b/agent", State: plan.UnitUnchanged},
@@ -312,7 +312,7 @@ const wantBody = "Merging this changes what `env/prod` holds to what is rendered
 	"\nThis pull request follows the pipeline `prod-eu`: its branch is rebuilt when the inputs change, and it is closed when there is nothing to merge.\n"
 
 func TestPullRequestFollowsWhatIsProposed(t *testing.T) {
-	w := newWorld(t, proposes)
+	w := newTestbed(t, proposes)
 	const list = "GET pulls ||||"
 	check(t, "nothing to propose", w.pass(t, w.proposal(output)), list)
 	check(t, "still nothing", w.pass(t, w.proposal(output)))
@@ -338,7 +338,7 @@ func TestPullRequestFollowsWhatIsProposed(t *testing.T) {
 }
 
 func TestTitlesThatFailOnTheDataDoNotStopThePullRequest(t *testing.T) {
-	w := newWorld(t, proposes)
+	w := newTestbed(t, proposes)
 	for template, want := range map[string]string{
 		"":                             "Render prod-eu: Add a probe",
 		"{{ (index .Sources 7).URL }}": "Render prod-eu",

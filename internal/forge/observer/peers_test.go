@@ -13,7 +13,7 @@ import (
 // TestEachPipelineHasAStatusOfItsOwn: notification-controller#194, #340, #1114. One commit is rendered for two clusters,
 // with an error in one. The commit has a status for each.
 func TestEachPipelineHasAStatusOfItsOwn(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newTestbed(t, nil)
 	other := w.def
 	other.Metadata.Name = "prod-us"
 	good := w.outcome(metav1.ConditionTrue, meta.SucceededReason, "", nil)

@@ -46,26 +46,26 @@ func inMode(t *testing.T, corpus *fixtures.Corpus, mode string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &fixtureTest{T: t, corpus: corpus, judge: &judge{Renderer: r, dir: t.TempDir()}, before: map[string]map[string]fixtures.Answer{}, seen: map[string]bool{}}
+	w := &fixtureTest{T: t, corpus: corpus, checker: &checker{Renderer: r, dir: t.TempDir()}, before: map[string]map[string]fixtures.Answer{}, seen: map[string]bool{}}
 	n := *fuzzSeed
 	for begin := time.Now(); n == *fuzzSeed || !*fuzzOne && time.Since(begin) < *fuzzTime; n++ {
 		w.one(n)
 	}
-	t.Logf("fixtures %d to %d; %d renders with all attempts to make failures small", *fuzzSeed, n-1, w.judge.renders)
+	t.Logf("fixtures %d to %d; %d renders with all attempts to make failures small", *fuzzSeed, n-1, w.checker.renders)
 }
 
 // fixtureTest is a run over many fixtures.
 type fixtureTest struct {
 	*testing.T
-	corpus *fixtures.Corpus
-	judge  *judge
-	before map[string]map[string]fixtures.Answer // the seeds as they are
-	seen   map[string]bool                       // classes of failures that were reported
+	corpus  *fixtures.Corpus
+	checker *checker
+	before  map[string]map[string]fixtures.Answer // the seeds as they are
+	seen    map[string]bool                       // classes of failures that were reported
 }
 
 func (w *fixtureTest) one(n uint64) {
 	fixture := w.corpus.Random(n, func(kind string) bool { return kind != *fuzzLeave })
-	found, after, err := w.judge.failures(fixture.Objects)
+	found, after, err := w.checker.failures(fixture.Objects)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func (w *fixtureTest) one(n uint64) {
 // unchanged is what a seed renders to.
 func (w *fixtureTest) unchanged(s fixtures.Seed) map[string]fixtures.Answer {
 	if _, ok := w.before[s.Name]; !ok {
-		_, answers, err := w.judge.failures(s.Clone())
+		_, answers, err := w.checker.failures(s.Clone())
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -97,6 +97,6 @@ func (w *fixtureTest) report(fixture fixtures.Fixture, f failure) {
 		return
 	}
 	w.seen[f.class] = true
-	text, _ := fixtures.Encode(w.judge.smaller(fixture.Objects, f.class, 300))
+	text, _ := fixtures.Encode(w.checker.smaller(fixture.Objects, f.class, 300))
 	w.Errorf("seed %d, of %s: %v\n%s\n\n%s", fixture.Number, fixture.Seed.Name, f, strings.Join(fixture.Log, "\n"), text)
 }

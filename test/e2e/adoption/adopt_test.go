@@ -13,7 +13,7 @@ import (
 )
 
 func TestEveryCaseIsAdopted(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	defer w.deleteDefinitions(t)
 	left := map[string]adopted{}
 	defer func() {
@@ -41,7 +41,7 @@ func TestEveryCaseIsAdopted(t *testing.T) {
 }
 
 // adopt takes a case from the operator to agentry. What is in the cluster then is added to left.
-func (w world) adopt(t *testing.T, c conformance, left map[string]adopted) {
+func (w testbed) adopt(t *testing.T, c conformance, left map[string]adopted) {
 	dir, rendered := c.render(t, "operator", "plaintext")
 	w.remove(t, rendered...)
 	for _, o := range slices.Concat(c.operator, rendered) { // Of an earlier case.
@@ -92,7 +92,7 @@ func (w world) adopt(t *testing.T, c conformance, left map[string]adopted) {
 
 // switchMode applies what mode current makes of a case over what mode operator made of it: texts of configurations
 // and of Secrets change, and nothing else, so that no pod is replaced.
-func (w world) switchMode(t *testing.T, c conformance, applied []*unstructured.Unstructured) {
+func (w testbed) switchMode(t *testing.T, c conformance, applied []*unstructured.Unstructured) {
 	t.Helper()
 	before := map[string]*unstructured.Unstructured{}
 	for _, o := range applied {
@@ -121,7 +121,7 @@ func changed(differences []string, field string) []string {
 
 // handOver gives a case's objects to Flux, as docs/migration.md does. That changes nothing but
 // who owns them.
-func (w world) handOver(t *testing.T, c conformance) map[string]adopted {
+func (w testbed) handOver(t *testing.T, c conformance) map[string]adopted {
 	t.Helper()
 	owned := w.settled(t, c.operator)
 	for _, a := range owned {
@@ -138,7 +138,7 @@ func (w world) handOver(t *testing.T, c conformance) map[string]adopted {
 }
 
 // takesReferences: with the other secrets policy pods are replaced, but nothing is in the way.
-func (w world) takesReferences(t *testing.T, c conformance) {
+func (w testbed) takesReferences(t *testing.T, c conformance) {
 	t.Helper()
 	_, rendered := c.render(t, "operator", "reference")
 	for _, o := range rendered {
@@ -156,7 +156,7 @@ func fluxOptions() metav1.ApplyOptions {
 }
 
 // fluxApply applies an object as Flux does.
-func (w world) fluxApply(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructured {
+func (w testbed) fluxApply(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	applied, err := w.ApplyAs(t, o, fluxOptions())
 	if err != nil {
@@ -167,7 +167,7 @@ func (w world) fluxApply(t *testing.T, o *unstructured.Unstructured) *unstructur
 
 // kubectlApply is what would become of a folder that kubectl applies, which merges at its end as
 // Argo CD does.
-func (w world) kubectlApply(t *testing.T, dir string) []*unstructured.Unstructured {
+func (w testbed) kubectlApply(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
 	out := cluster.NewShell(t, dir).Must("kubectl apply -k . --dry-run=server -o yaml")
 	var items []*unstructured.Unstructured

@@ -14,7 +14,7 @@ import (
 // TestObjectsWithoutHandoverAreDeletedWithTheirOwner shows what the procedure is for: applying the branch takes nothing
 // from its owners, and they take it with them.
 func TestObjectsWithoutHandoverAreDeletedWithTheirOwner(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	defer w.deleteDefinitions(t)
 	c := readCase(t, "real-cloud-quickstart")
 	_, rendered := c.render(t, "operator", "plaintext")
@@ -59,7 +59,7 @@ func TestObjectsWithoutHandoverAreDeletedWithTheirOwner(t *testing.T) {
 // TestReferenceVolumesNeedTheHandover: as long as the operator's fields are the operator's, a volume
 // that becomes another kind of volume is both, and refused.
 func TestReferenceVolumesNeedTheHandover(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	defer w.deleteDefinitions(t)
 	c := readCase(t, "real-cloud-quickstart")
 	if err := w.install(t, c); err != nil {

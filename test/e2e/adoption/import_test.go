@@ -27,7 +27,7 @@ func TestImportFromTheCluster(t *testing.T) {
 	if _, complaints, code := cluster.NewShell(t, t.TempDir()).Run(importing); code != 2 || !strings.Contains(complaints, "no CustomResourceDefinition grafanaagents.monitoring.grafana.com") {
 		t.Errorf("without the operator: exit code %d: %s", code, complaints)
 	}
-	w := newWorld(t)
+	w := newTestbed(t)
 	defer w.deleteDefinitions(t)
 	w.installation(t)
 	s := cluster.NewShell(t, t.TempDir())
@@ -74,7 +74,7 @@ func TestImportFromTheCluster(t *testing.T) {
 }
 
 // installation installs a case with its Secrets, more monitors than a page has, and a ServiceAccount without rights.
-func (w world) installation(t *testing.T) {
+func (w testbed) installation(t *testing.T) {
 	t.Helper()
 	c := readCase(t, "real-cloud-quickstart")
 	_, rendered := c.render(t, "operator", "plaintext")

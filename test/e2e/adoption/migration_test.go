@@ -43,7 +43,7 @@ func TestMigrationPage(t *testing.T) {
 // returns it with what was printed.
 func playPage(t *testing.T, page, tool string) string {
 	t.Helper()
-	w := newWorld(t)
+	w := newTestbed(t)
 	defer w.deleteDefinitions(t)
 	c := readCase(t, "real-cloud-quickstart")
 	_, rendered := c.render(t, "operator", "plaintext")

@@ -70,7 +70,7 @@ spec: {name: redis, type: {unique: false}, config: {redis_addr: "redis:6379", au
 // TestRestartsAreAsTold: the controllers of Kubernetes roll out exactly the workloads of which "agentry diff" says that their pods
 // restart, and leave those alone of which it says that they only reload.
 func TestRestartsAreAsTold(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	defer w.deleteDefinitions(t)
 	cluster.OpenNamespaces(t, "restarts")
 	seen := map[string]int{}
@@ -146,7 +146,7 @@ func tell(t *testing.T, before, after string) map[string]string {
 }
 
 // roll applies what is rendered of a folder, and returns it once the controllers have seen it.
-func (w world) roll(t *testing.T, folder string) map[string]adopted {
+func (w testbed) roll(t *testing.T, folder string) map[string]adopted {
 	t.Helper()
 	out, err := exec.Command(harness.Agentry().Path(), "render", "--compatibility", "current", folder).Output()
 	if err != nil {
@@ -165,7 +165,7 @@ func (w world) roll(t *testing.T, folder string) map[string]adopted {
 }
 
 // isObserved returns an error as long as a controller has not seen what a workload is now.
-func (w world) isObserved(t *testing.T, o *unstructured.Unstructured) error {
+func (w testbed) isObserved(t *testing.T, o *unstructured.Unstructured) error {
 	t.Helper()
 	live, err := w.get(t, o)
 	if err != nil {

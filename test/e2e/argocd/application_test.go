@@ -95,7 +95,7 @@ func newApplication(name string) *unstructured.Unstructured {
 	return o
 }
 
-func (w *world) application(name string) (application, error) {
+func (w *testbed) application(name string) (application, error) {
 	var a application
 	live, err := w.live(newApplication(name))
 	if err != nil {
@@ -109,7 +109,7 @@ func (w *world) application(name string) (application, error) {
 }
 
 // applications are the names of all, sorted.
-func (w *world) applications() []string {
+func (w *testbed) applications() []string {
 	w.t.Helper()
 	resource, err := w.Resource(newApplication(""))
 	if err != nil {
@@ -128,7 +128,7 @@ func (w *world) applications() []string {
 }
 
 // await waits until an application is as somebody wants it, and returns it.
-func (w *world) await(name, what string, is func(application) bool) application {
+func (w *testbed) await(name, what string, is func(application) bool) application {
 	w.t.Helper()
 	var a application
 	harness.Eventually(w.t, name+" "+what, func() (err error) {
@@ -141,7 +141,7 @@ func (w *world) await(name, what string, is func(application) bool) application 
 }
 
 // synced waits until an application is Synced at a commit and Healthy.
-func (w *world) synced(name, commit string) application {
+func (w *testbed) synced(name, commit string) application {
 	w.t.Helper()
 	return w.await(name, "is Synced and Healthy at "+commit, func(a application) bool {
 		return a.Status.Sync.Status == "Synced" && a.Status.Sync.Revision == commit && a.Status.Health.Status == "Healthy" &&
@@ -150,7 +150,7 @@ func (w *world) synced(name, commit string) application {
 }
 
 // settled waits until agentry has rendered a commit and Argo CD has applied what came of it.
-func (w *world) settled(input string) gitops.Status {
+func (w *testbed) settled(input string) gitops.Status {
 	w.t.Helper()
 	s := gitops.Rendered(w.t, "prod", input)
 	w.synced(rendered, s.Output.Commit)
@@ -159,7 +159,7 @@ func (w *world) settled(input string) gitops.Status {
 
 // refreshed makes Argo CD compare the branch with the cluster from scratch, twice, with the page's
 // commands. There must be no difference, and nothing to do.
-func (w *world) refreshed() {
+func (w *testbed) refreshed() {
 	w.t.Helper()
 	before, err := w.application(rendered)
 	if err != nil {
@@ -193,7 +193,7 @@ func (w *world) refreshed() {
 }
 
 // patch changes an application.
-func (w *world) patch(name, patch string) {
+func (w *testbed) patch(name, patch string) {
 	w.t.Helper()
 	resource, err := w.Resource(newApplication(name))
 	if err != nil {
@@ -205,7 +205,7 @@ func (w *world) patch(name, patch string) {
 }
 
 // forget deletes an application, and leaves what it has applied.
-func (w *world) forget(name string) {
+func (w *testbed) forget(name string) {
 	w.t.Helper()
 	resource, err := w.Resource(newApplication(name))
 	if err != nil {
@@ -218,7 +218,7 @@ func (w *world) forget(name string) {
 }
 
 // gone waits until an object is no more.
-func (w *world) gone(o *unstructured.Unstructured) {
+func (w *testbed) gone(o *unstructured.Unstructured) {
 	w.t.Helper()
 	harness.Eventually(w.t, o.GetKind()+" "+o.GetName()+" goes", func() error {
 		if _, err := w.live(o); !apierrors.IsNotFound(err) {

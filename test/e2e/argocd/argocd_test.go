@@ -27,7 +27,7 @@ const (
 
 // TestArgoCD is one story, each step of which goes on from where the last one ended.
 func TestArgoCD(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	for _, step := range []struct {
 		name string
 		test func(*testing.T)
@@ -59,7 +59,7 @@ func TestArgoCD(t *testing.T) {
 	}
 }
 
-func (w *world) first(t *testing.T) {
+func (w *testbed) first(t *testing.T) {
 	s := gitops.Rendered(t, "prod", w.forge.Tip(t, "main"))
 	w.sh("create secret generic")
 	w.mustApply(w.onPage("name: " + rendered))
@@ -72,7 +72,7 @@ func (w *world) first(t *testing.T) {
 	w.synced(rendered, s.Output.Commit)
 }
 
-func (w *world) same(t *testing.T) {
+func (w *testbed) same(t *testing.T) {
 	out, err := exec.Command(harness.Agentry().Path(), "render", w.user.Dir).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func (w *world) same(t *testing.T) {
 }
 
 // changes edits the checkout's monitor, which changes objects and no others.
-func (w *world) changes(before, after string, names ...string) {
+func (w *testbed) changes(before, after string, names ...string) {
 	w.t.Helper()
 	was := w.inCluster()
 	w.user.Edit(w.t, "team-shop/monitors.yaml", before, after)
@@ -121,7 +121,7 @@ func (w *world) changes(before, after string, names ...string) {
 }
 
 // held is about the texts in .agentry/held, which are YAML, but no manifests.
-func (w *world) held(t *testing.T) {
+func (w *testbed) held(t *testing.T) {
 	was := w.inCluster()
 	w.user.Edit(t, "team-shop/monitors.yaml", "- port: metrics\n      interval: 45s", "- port: 8080\n      interval: 50s")
 	w.user.Edit(t, "team-search/monitors.yaml", "interval: 1m", "interval: 2m")

@@ -23,7 +23,7 @@ import (
 )
 
 // other is the page's Application with another name and another source.
-func (w *world) other(name string, source map[string]any) *unstructured.Unstructured {
+func (w *testbed) other(name string, source map[string]any) *unstructured.Unstructured {
 	w.t.Helper()
 	o := w.onPage("name: " + rendered)
 	o.SetName(name)
@@ -35,7 +35,7 @@ func (w *world) other(name string, source map[string]any) *unstructured.Unstruct
 }
 
 // look is what Argo CD makes of the branch as a folder of plain manifests, without applying it.
-func (w *world) look(name string, directory map[string]any) application {
+func (w *testbed) look(name string, directory map[string]any) application {
 	w.t.Helper()
 	o := w.other(name, map[string]any{"targetRevision": branch, "path": ".", "directory": directory})
 	unstructured.RemoveNestedField(o.Object, "spec", "syncPolicy")
@@ -46,7 +46,7 @@ func (w *world) look(name string, directory map[string]any) application {
 
 // plainFolder is about an Application that is told not to build with kustomize: it takes what tells
 // kustomize what to do for a manifest, and nothing else, not even what is held.
-func (w *world) plainFolder(t *testing.T) {
+func (w *testbed) plainFolder(t *testing.T) {
 	manifests := w.forge.Manifests(t, branch).Names()
 	for exclude, want := range map[string][]string{
 		"": append([]string{"Kustomization//"}, manifests...),
@@ -60,7 +60,7 @@ func (w *world) plainFolder(t *testing.T) {
 	}
 }
 
-func (w *world) input(t *testing.T) {
+func (w *testbed) input(t *testing.T) {
 	w.mustApply(w.other("input", map[string]any{"targetRevision": "main", "path": "monitoring"}))
 	defer w.forget("input")
 	w.await("input", "fails, as there are no such kinds", func(a application) bool {
@@ -68,7 +68,7 @@ func (w *world) input(t *testing.T) {
 	})
 }
 
-func (w *world) selfHeal(t *testing.T) {
+func (w *testbed) selfHeal(t *testing.T) {
 	was := w.inCluster()
 	agent, secret := was[statefulSet], was[config]
 	client := cluster.Client(t)
@@ -104,7 +104,7 @@ func (w *world) selfHeal(t *testing.T) {
 
 // large is about a configuration of which client-side apply would make an annotation that the API
 // server refuses, if only just.
-func (w *world) large(t *testing.T) {
+func (w *testbed) large(t *testing.T) {
 	w.user.Write(t, "edge/large.yaml", w.testdata("large.yaml")+noise(5600))
 	w.settled(w.user.Push(t, "A large configuration"))
 	const file = "edge/large/large-config.secret.yaml"
@@ -135,7 +135,7 @@ func noise(n int) string {
 	return b.String()
 }
 
-func (w *world) serverSide(t *testing.T) {
+func (w *testbed) serverSide(t *testing.T) {
 	interval := 50
 	next := func() (before, after string) {
 		interval++
@@ -159,7 +159,7 @@ func (w *world) serverSide(t *testing.T) {
 	}
 }
 
-func (w *world) removed(t *testing.T) {
+func (w *testbed) removed(t *testing.T) {
 	was := w.inCluster()
 	w.user.Remove(t, "edge/agent.yaml")
 	w.user.Remove(t, "edge/large.yaml")
@@ -176,7 +176,7 @@ func (w *world) removed(t *testing.T) {
 	}
 }
 
-func (w *world) last(t *testing.T) {
+func (w *testbed) last(t *testing.T) {
 	was := w.inCluster()
 	w.user.Remove(t, "monitoring/agent.yaml")
 	s := gitops.Rendered(t, "prod", w.user.Push(t, "No agent at all"+allowDeletions))
@@ -199,7 +199,7 @@ func (w *world) last(t *testing.T) {
 	}
 }
 
-func (w *world) liveOf(objects gitops.Objects) gitops.Objects {
+func (w *testbed) liveOf(objects gitops.Objects) gitops.Objects {
 	w.t.Helper()
 	out := gitops.Objects{}
 	for name, o := range objects {
@@ -212,7 +212,7 @@ func (w *world) liveOf(objects gitops.Objects) gitops.Objects {
 	return out
 }
 
-func (w *world) applicationSet(t *testing.T) {
+func (w *testbed) applicationSet(t *testing.T) {
 	was := w.inCluster()
 	w.forget(rendered)
 	w.mustApply(w.onPage("kind: ApplicationSet"))
@@ -249,7 +249,7 @@ func (w *world) applicationSet(t *testing.T) {
 
 // labels is about what Argo CD did before 3.0. It is the last step: what is marked in one way is
 // not all marked in another by and by.
-func (w *world) labels(t *testing.T) {
+func (w *testbed) labels(t *testing.T) {
 	const app = "monitoring-grafana-agent"
 	agent := w.inCluster()[statefulSet]
 	if _, err := cluster.Client(t).CoreV1().ConfigMaps(namespace).Patch(t.Context(), "argocd-cm", types.MergePatchType,

@@ -16,7 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
-func (w *world) changedMonitor(t *testing.T) {
+func (w *testbed) changedMonitor(t *testing.T) {
 	before := w.inCluster()
 	w.edit("team-shop/monitors.yaml", "interval: 30s", "interval: 45s")
 	w.settled(w.push("Scrape the checkout less often"))
@@ -26,7 +26,7 @@ func (w *world) changedMonitor(t *testing.T) {
 	w.configured("scrape_interval: 45s")
 }
 
-func (w *world) brokenObject(t *testing.T) {
+func (w *testbed) brokenObject(t *testing.T) {
 	before := w.inCluster()
 	w.edit("team-shop/monitors.yaml", "- port: metrics\n      interval: 45s", "- port: 8080\n      interval: 50s")
 	w.edit("team-search/monitors.yaml", "interval: 1m", "interval: 2m")
@@ -56,7 +56,7 @@ func (w *world) brokenObject(t *testing.T) {
 
 // toldOf looks for the events of an input commit with which something is held: agentry's own, and
 // what Flux's Alert makes of the one that is posted in the name of the GitRepository.
-func (w *world) toldOf(input string, texts ...string) {
+func (w *testbed) toldOf(input string, texts ...string) {
 	w.t.Helper()
 	for path, about := range map[string]string{
 		directPath: pipelineIdentity,
@@ -74,7 +74,7 @@ func (w *world) toldOf(input string, texts ...string) {
 	}
 }
 
-func (w *world) refusedObject(t *testing.T) {
+func (w *testbed) refusedObject(t *testing.T) {
 	before := w.inCluster()
 	const disk = "storage: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Gi}}}}}\n  "
 	w.edit("monitoring/agent.yaml", "serviceAccountName:", disk+"serviceAccountName:")
@@ -100,7 +100,7 @@ func (w *world) refusedObject(t *testing.T) {
 	w.settled(w.push("No disk"))
 }
 
-func (w *world) edited(t *testing.T) {
+func (w *testbed) edited(t *testing.T) {
 	before := w.inCluster()
 	w.forge.TellTo() // So that Flux gets to see the edit.
 	gitops.Rest(t, "prod")
@@ -136,7 +136,7 @@ func (w *world) edited(t *testing.T) {
 	}
 }
 
-func (w *world) removed(t *testing.T) {
+func (w *testbed) removed(t *testing.T) {
 	before := w.inCluster()
 	w.user.Remove(t, "edge/agent.yaml")
 	input := w.push("No more edge")
@@ -165,7 +165,7 @@ func (w *world) removed(t *testing.T) {
 	}
 }
 
-func (w *world) oneUnit(t *testing.T) {
+func (w *testbed) oneUnit(t *testing.T) {
 	before := w.inCluster()
 	all, err := w.kustomization()
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 
 // TestFlux is one story, each step of which goes on from where the last one ended.
 func TestFlux(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	w.serve()
 	for _, step := range []struct {
 		name string
@@ -67,7 +67,7 @@ func TestFlux(t *testing.T) {
 	}
 }
 
-func (w *world) first(t *testing.T) {
+func (w *testbed) first(t *testing.T) {
 	input := strings.TrimSpace(gitops.Git(t, w.user.Dir, "rev-parse", "HEAD"))
 	if p := w.settled(input); len(p.Held) > 0 {
 		t.Errorf("held: %v", p.Held)
@@ -107,7 +107,7 @@ func (w *world) first(t *testing.T) {
 	})
 }
 
-func (w *world) noDrift(t *testing.T) {
+func (w *testbed) noDrift(t *testing.T) {
 	before := w.inCluster()
 	w.reconcile()
 	if names := gitops.Changed(before, w.inCluster()); len(names) > 0 {
@@ -116,7 +116,7 @@ func (w *world) noDrift(t *testing.T) {
 }
 
 // reconcile makes Flux apply what it has once more.
-func (w *world) reconcile() {
+func (w *testbed) reconcile() {
 	w.t.Helper()
 	k, err := w.kustomization()
 	if err != nil {
@@ -142,7 +142,7 @@ func (w *world) reconcile() {
 	})
 }
 
-func (w *world) dollars(t *testing.T) {
+func (w *testbed) dollars(t *testing.T) {
 	control, err := cluster.Client(t).CoreV1().ConfigMaps("edge").Get(t.Context(), "substituted", metav1.GetOptions{})
 	if err != nil || control.Data["text"] != "eaten" {
 		t.Fatalf("Flux substitutes nothing, so this proves nothing: %v, %v", control, err)
@@ -156,7 +156,7 @@ func (w *world) dollars(t *testing.T) {
 }
 
 // configured looks for lines in the agent's configuration. It shows lines with the same keys.
-func (w *world) configured(lines ...string) {
+func (w *testbed) configured(lines ...string) {
 	w.t.Helper()
 	text := w.config()
 	for _, line := range lines {
@@ -168,7 +168,7 @@ func (w *world) configured(lines ...string) {
 }
 
 // config is the configuration of the quickstart's agent.
-func (w *world) config() string {
+func (w *testbed) config() string {
 	w.t.Helper()
 	data, _, _ := unstructured.NestedStringMap(w.inCluster()[config].Object, "data")
 	text, err := base64.StdEncoding.DecodeString(data["agent.yml"])
@@ -178,7 +178,7 @@ func (w *world) config() string {
 	return string(text)
 }
 
-func (w *world) receiver(t *testing.T) {
+func (w *testbed) receiver(t *testing.T) {
 	token, err := os.ReadFile(filepath.Join(w.etc, "receiver.token"))
 	if err != nil {
 		t.Fatal(err)

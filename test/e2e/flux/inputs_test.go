@@ -32,7 +32,7 @@ func TestInputs(t *testing.T) {
 		user.Write(t, f.Name, string(f.Data))
 	}
 	user.Push(t, "Start")
-	w := &world{t: t, forge: forge, user: user, Applier: cluster.NewApplier(t)}
+	w := &testbed{t: t, forge: forge, user: user, Applier: cluster.NewApplier(t)}
 	w.install()
 	w.knowInputs()
 	out, err := exec.Command(harness.Builds().Path(), "-mode", "flux", "-top", user.Dir, "-url", gitops.PublicURL, "clusters/prod").Output()
@@ -58,7 +58,7 @@ func TestInputs(t *testing.T) {
 }
 
 // knowInputs makes the API server know the kinds of monitors and agents.
-func (w *world) knowInputs() {
+func (w *testbed) knowInputs() {
 	text, err := harness.OperatorCRDs()
 	if err != nil {
 		w.t.Fatal(err)
@@ -79,7 +79,7 @@ func (w *world) knowInputs() {
 }
 
 // fleet lets Flux apply the repository, and returns the controller when it has.
-func (w *world) fleet() *harness.Process {
+func (w *testbed) fleet() *harness.Process {
 	cluster.OpenNamespaces(w.t, fluxSystem, "of-its-own")
 	w.MustApply(w.t, harness.Decode(w.t, []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: git-read, namespace: "+fluxSystem+"}\n"+
 		"stringData: {username: flux, password: "+gitops.Password("flux")+"}\n")), "Secret")
@@ -110,7 +110,7 @@ func (w *world) fleet() *harness.Process {
 }
 
 // isCompared leaves out what Flux itself works with.
-func (w *world) isCompared(o *unstructured.Unstructured) bool {
+func (w *testbed) isCompared(o *unstructured.Unstructured) bool {
 	return !strings.HasSuffix(strings.Split(o.GetAPIVersion(), "/")[0], ".toolkit.fluxcd.io")
 }
 
@@ -118,7 +118,7 @@ func (w *world) isCompared(o *unstructured.Unstructured) bool {
 func fleetNames() []string { return []string{"flux-system", "infrastructure", "apps", "extra"} }
 
 // ofFlux are the objects of the kinds that agentry reads which Flux applied from the repository.
-func (w *world) ofFlux() gitops.Objects {
+func (w *testbed) ofFlux() gitops.Objects {
 	w.t.Helper()
 	all := gitops.Objects{}
 	for _, kind := range []string{"v1 Namespace", "v1 ConfigMap", "v1 Secret", "monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PodMonitor",
@@ -135,7 +135,7 @@ func (w *world) ofFlux() gitops.Objects {
 
 // replace puts an object in the place of another, and returns what the API server made of it. Namespaces cannot be deleted without
 // a controller: of them the fields are taken over.
-func (w *world) replace(old, by *unstructured.Unstructured) *unstructured.Unstructured {
+func (w *testbed) replace(old, by *unstructured.Unstructured) *unstructured.Unstructured {
 	w.t.Helper()
 	resource, err := w.Resource(old)
 	if err == nil && old.GetKind() != "Namespace" {

@@ -13,12 +13,12 @@ import (
 )
 
 // kustomization is Flux's view of the output branch.
-func (w *world) kustomization() (*unstructured.Unstructured, error) {
+func (w *testbed) kustomization() (*unstructured.Unstructured, error) {
 	return w.live(w.output)
 }
 
 // live is an object as the API server has it.
-func (w *world) live(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (w *testbed) live(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	resource, err := w.Resource(o)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (w *world) live(o *unstructured.Unstructured) (*unstructured.Unstructured, 
 
 // inCluster are the objects of the branch as the API server has them. Flux applies them, and no
 // others.
-func (w *world) inCluster() gitops.Objects {
+func (w *testbed) inCluster() gitops.Objects {
 	w.t.Helper()
 	k, err := w.kustomization()
 	if err != nil {
@@ -48,7 +48,7 @@ func (w *world) inCluster() gitops.Objects {
 }
 
 // applied waits until Flux has applied a commit of the output branch.
-func (w *world) applied(commit string) {
+func (w *testbed) applied(commit string) {
 	w.t.Helper()
 	harness.Eventually(w.t, "Flux applies "+commit, func() error {
 		k, err := w.kustomization()

@@ -20,11 +20,11 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
-// newPasses is a world with a repository and Flux, in which agentry runs only when it is told to. Of the files of an archive, those
+// newPasses is a testbed with a repository and Flux, in which agentry runs only when it is told to. Of the files of an archive, those
 // in folders are in the repository; it returns the others.
-func newPasses(t *testing.T, archive string) (w *world, others map[string]string) {
+func newPasses(t *testing.T, archive string) (w *testbed, others map[string]string) {
 	t.Helper()
-	w = &world{t: t, forge: gitops.NewForge(t), etc: t.TempDir(), Applier: cluster.NewApplier(t)}
+	w = &testbed{t: t, forge: gitops.NewForge(t), etc: t.TempDir(), Applier: cluster.NewApplier(t)}
 	w.user = w.forge.NewUser(t)
 	files, err := txtar.ParseFile(filepath.Join("testdata", archive))
 	if err != nil {
@@ -50,7 +50,7 @@ func newPasses(t *testing.T, archive string) (w *world, others map[string]string
 }
 
 // launch starts kustomize-controller.
-func (w *world) launch(flags ...string) *harness.Process {
+func (w *testbed) launch(flags ...string) *harness.Process {
 	w.t.Helper()
 	w.t.Setenv("KUBECONFIG", cluster.AdminKubeconfig(w.t))
 	w.t.Setenv("RUNTIME_NAMESPACE", fluxSystem)
@@ -59,7 +59,7 @@ func (w *world) launch(flags ...string) *harness.Process {
 }
 
 // sync makes a pass with a pipeline, as a replica that knows nothing of earlier ones, and returns what it reports.
-func (w *world) sync(pipeline string) (report string) {
+func (w *testbed) sync(pipeline string) (report string) {
 	w.t.Helper()
 	file := filepath.Join(w.etc, "pipeline.yaml")
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(pipeline, "FOLDER", w.etc)), 0o600); err != nil {
@@ -72,7 +72,7 @@ func (w *world) sync(pipeline string) (report string) {
 	return string(out)
 }
 
-// kustomizationIn is the name of a Kustomization, for [world.live].
+// kustomizationIn is the name of a Kustomization, for [testbed.live].
 func kustomizationIn(namespace, name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": map[string]any{"name": name, "namespace": namespace},
@@ -80,7 +80,7 @@ func kustomizationIn(namespace, name string) *unstructured.Unstructured {
 }
 
 // ask makes Flux reconcile an object.
-func (w *world) ask(o *unstructured.Unstructured) {
+func (w *testbed) ask(o *unstructured.Unstructured) {
 	w.t.Helper()
 	resource, err := w.Resource(o)
 	if err != nil {
@@ -96,13 +96,13 @@ func (w *world) ask(o *unstructured.Unstructured) {
 }
 
 // fetch makes Flux fetch the branch of a GitRepository that has the name of a Kustomization.
-func (w *world) fetch(k *unstructured.Unstructured) {
+func (w *testbed) fetch(k *unstructured.Unstructured) {
 	w.t.Helper()
 	w.ask(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": k.Object["metadata"]}})
 }
 
 // handled waits until Flux has done what it was asked to, and returns the Kustomization then.
-func (w *world) handled(name *unstructured.Unstructured) (k *unstructured.Unstructured) {
+func (w *testbed) handled(name *unstructured.Unstructured) (k *unstructured.Unstructured) {
 	w.t.Helper()
 	w.ask(name)
 	harness.Eventually(w.t, "Flux reconciles "+name.GetNamespace()+"/"+name.GetName(), func() (err error) {
@@ -118,7 +118,7 @@ func (w *world) handled(name *unstructured.Unstructured) (k *unstructured.Unstru
 }
 
 // refused waits until Flux has failed to apply a commit.
-func (w *world) refused(commit string) {
+func (w *testbed) refused(commit string) {
 	w.t.Helper()
 	harness.Eventually(w.t, "Flux fails to apply "+commit, func() error {
 		k, err := w.kustomization()

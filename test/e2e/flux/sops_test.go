@@ -13,9 +13,9 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
-// sealed is a world in which Flux decrypts what agentry encrypts.
+// sealed is a testbed in which Flux decrypts what agentry encrypts.
 type sealed struct {
-	*world
+	*testbed
 	pipeline string
 }
 
@@ -24,7 +24,7 @@ type sealed struct {
 func TestSOPS(t *testing.T) {
 	w, others := newPasses(t, "sops.txtar")
 	w.branch, w.output = "environments/sealed", kustomizationIn("sealed", "rendered")
-	s := &sealed{world: w, pipeline: others["pipeline.yaml"]}
+	s := &sealed{testbed: w, pipeline: others["pipeline.yaml"]}
 	old, oldKey := recipient(t, filepath.Join(harness.Root(), "inputs", "sops", "testdata", "age.agekey"))
 	fresh, freshKey := recipient(t, filepath.Join("testdata", "rotated.agekey"))
 	cluster.OpenNamespaces(t, "sealed")

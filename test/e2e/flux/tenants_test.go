@@ -20,7 +20,7 @@ import (
 
 // tenants is a platform and two tenants, red and blue, of which red attacks.
 type tenants struct {
-	*world
+	*testbed
 	pipeline string
 	interval int // of blue's monitor
 }
@@ -29,7 +29,7 @@ type tenants struct {
 // what others change meanwhile does.
 func TestHostileTenants(t *testing.T) {
 	w, others := newPasses(t, "tenants.txtar")
-	s := &tenants{world: w, pipeline: others["pipeline.yaml"], interval: 10}
+	s := &tenants{testbed: w, pipeline: others["pipeline.yaml"], interval: 10}
 	attacks := s.takeAttacks()
 	for _, tenant := range []string{"red", "blue"} {
 		w.user.Write(t, "teams/"+tenant+"/own.yaml", strings.ReplaceAll(others["team.yaml"], "NAMESPACE", tenant))

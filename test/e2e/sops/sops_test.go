@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	harness.Programs(m, harness.Agentry(), harness.AgentrySOPS(), harness.SOPS())
 }
 
-const world = `apiVersion: monitoring.grafana.com/v1alpha1
+const testbed = `apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
 metadata: {name: agent, namespace: shop}
 spec:
@@ -98,8 +98,8 @@ func newUser(t *testing.T) *user {
 	u.write("pipeline.yaml", strings.Replace(pipeline, "FOLDER", u.folder, 1))
 	u.write(".sops.yaml", "creation_rules:\n  - path_regex: ^nowhere/\n    pgp: 0123456789ABCDEF0123456789ABCDEF01234567\n  - path_regex: \\.secret\\.yaml$\n    age: "+strings.Fields(public)[0]+"\n")
 	u.run(".", "git init -q --bare -b main repo.git && git clone -q repo.git work")
-	u.write("work/world.yaml", world)
-	u.run("work", "git checkout -q -b main 2>/dev/null || true; git add -A && git commit -q -m World && git push -q origin main")
+	u.write("work/testbed.yaml", testbed)
+	u.run("work", "git checkout -q -b main 2>/dev/null || true; git add -A && git commit -q -m Objects && git push -q origin main")
 	return u
 }
 
@@ -150,7 +150,7 @@ func TestTheBranchStays(t *testing.T) {
 	if again := sync(); again != first {
 		t.Errorf("a change by hand is not put back byte for byte: %s, %s", first, again)
 	}
-	u.write("work/world.yaml", strings.Replace(world, "hunter2-hunter2", "hunter3-hunter3", 1))
+	u.write("work/testbed.yaml", strings.Replace(testbed, "hunter2-hunter2", "hunter3-hunter3", 1))
 	u.run("work", "git commit -qam Rotate && git push -q origin main")
 	if next := sync(); next == first {
 		t.Error("a new password changes nothing")

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The login that the pods of the world know.
+// The login that the pods of the testbed know.
 const user, password = "scraper", "correct horse"
 
 // serve stands for the program of a container, at all ports of it. Those whose name begins with

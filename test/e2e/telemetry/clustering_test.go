@@ -20,7 +20,7 @@ import (
 // clustering lets three pods of Alloy share the targets of the three shards, instead of the rules that shard. They deliver the same series,
 // but for the labels by which shards differ, and each target once: also those that every shard scrapes. When a pod goes, the others
 // and its successor scrape its targets.
-func clustering(t *testing.T, w *world) {
+func clustering(t *testing.T, w *testbed) {
 	m := newRenamed(t, "shards", "clustered")
 	w.apply(t, m.pass(t, "runtime: alloy", "sharding: clustering", "compatibility: operator"))
 	w.runs(t, "monitoring", "clustered-", 3)
@@ -64,7 +64,7 @@ func ofCluster(lines []string) (out []string) {
 }
 
 // share is an error if three pods do not have so many targets together, or one of them has none.
-func (w *world) share(targets int) error {
+func (w *testbed) share(targets int) error {
 	sum, pods := 0, w.addresses("monitoring", "clustered-")
 	if len(pods) != 3 {
 		return fmt.Errorf("there are %d pods", len(pods))

@@ -12,7 +12,7 @@ import (
 // discoveries follows ScrapeConfigs of six ways to find targets, and monitors with scrape classes, through
 // two shards to stored series, as today's Prometheus Operator would have it, with no more rights than are computed. Agents with
 // a right less run beside them.
-func discoveries(t *testing.T, w *world) {
+func discoveries(t *testing.T, w *testbed) {
 	startRegistry(t)
 	w.runCurrent(t, "discoveries", "scraping", 2)
 	lesser := w.runWithLess(t, "discoveries", "scraping")
@@ -27,7 +27,7 @@ func discoveries(t *testing.T, w *world) {
 
 // zones lets three agents share what runs on nodes in two zones: each target is scraped once, by an agent
 // of its zone. The third agent is one more than the zones can share: it scrapes nothing.
-func zones(t *testing.T, w *world) {
+func zones(t *testing.T, w *testbed) {
 	w.runCurrent(t, "zones", "zoned", 3)
 	golden(t, "zones.txt", func() ([]string, error) {
 		samples, err := delivered(`cluster="zones",__name__!~"scrape_.*"`)
@@ -42,7 +42,7 @@ func zones(t *testing.T, w *world) {
 }
 
 // succeed runs the successors of the agents of a folder, until they have delivered the same.
-func (w *world) succeed(t *testing.T, folder, namespace string, agents int) {
+func (w *testbed) succeed(t *testing.T, folder, namespace string, agents int) {
 	t.Helper()
 	w.apply(t, newSuccessor(t, folder).render(t, "current"))
 	w.runs(t, namespace, "successor-", agents)
@@ -51,7 +51,7 @@ func (w *world) succeed(t *testing.T, folder, namespace string, agents int) {
 
 // runCurrent runs the agents of a folder of testdata, in mode current, with what they find and with the rights that are computed
 // for them.
-func (w *world) runCurrent(t *testing.T, folder, namespace string, agents int) {
+func (w *testbed) runCurrent(t *testing.T, folder, namespace string, agents int) {
 	t.Helper()
 	w.apply(t, harness.Decode(t, read(t, filepath.Join("testdata", folder+".yaml"))))
 	w.apply(t, newManifests(t, folder).pass(t, "compatibility: current"))

@@ -16,7 +16,7 @@ import (
 
 // integrations follows MetricsIntegrations, one of them on every node, from their pods through the
 // sd-aggregator, as its chart installs it, and two shards to stored series. Alloy needs no sd-aggregator to deliver the same.
-func integrations(t *testing.T, w *world) {
+func integrations(t *testing.T, w *testbed) {
 	chart := filepath.Join(harness.Root(), "charts", "sd-aggregator")
 	w.apply(t, run(t, harness.Helm(), "template", "sd-aggregator", chart, "--skip-tests", "--namespace", "monitoring", "--kube-version", harness.KubernetesVersion,
 		"--set", "namespaces={fleet},poll.interval=1s,poll.timeout=1s,replicas=1"))
@@ -40,7 +40,7 @@ func integrations(t *testing.T, w *world) {
 }
 
 // lists is an error if the sd-aggregator lists another number of integrations.
-func (w *world) lists(want int) error {
+func (w *testbed) lists(want int) error {
 	client := http.Client{Timeout: 10 * time.Second}
 	response, err := client.Get("http://" + w.addressOf("monitoring", "sd-aggregator-") + ":8080/operator/api/v1/metrics/integrations/sd?grafanaagent=fleet/agent")
 	if err != nil {

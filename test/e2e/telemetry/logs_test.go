@@ -89,7 +89,7 @@ func (l *loki) got(label string, uids *strings.Replacer) []string {
 
 // logs follows lines of files, in the two forms of container runtimes, some of them written
 // before and some while an agent reads.
-func logs(t *testing.T, w *world) {
+func logs(t *testing.T, w *testbed) {
 	l := startLoki(t)
 	files, uids := w.logFiles(t)
 	write(t, files["web-0"],
@@ -118,7 +118,7 @@ func logs(t *testing.T, w *world) {
 }
 
 // logFiles are where container runtimes write what pods say.
-func (w *world) logFiles(t *testing.T) (files map[string]string, uids *strings.Replacer) {
+func (w *testbed) logFiles(t *testing.T) (files map[string]string, uids *strings.Replacer) {
 	t.Helper()
 	files = map[string]string{}
 	var pairs []string

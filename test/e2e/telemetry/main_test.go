@@ -40,9 +40,9 @@ func TestMain(m *testing.M) {
 // TestTelemetry runs all parts at the same time, because each of them waits for agents, which send
 // nothing in their first 15 seconds.
 func TestTelemetry(t *testing.T) {
-	w := newWorld(t)
+	w := newTestbed(t)
 	t.Run("all", func(t *testing.T) {
-		for name, part := range map[string]func(*testing.T, *world){
+		for name, part := range map[string]func(*testing.T, *testbed){
 			"shards": shards, "integrations": integrations, "logs": logs, "reference": reference, "discoveries": discoveries, "zones": zones,
 			"clustering": clustering,
 		} {

@@ -35,7 +35,7 @@ func comparisons() []comparison {
 
 // reference lets one agent run what agentry renders of a case, another what the operator created of it, and a third what agentry renders for
 // Alloy: all of their series are the same, with the same values.
-func reference(t *testing.T, w *world) {
+func reference(t *testing.T, w *testbed) {
 	for _, c := range comparisons() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +91,7 @@ func (c comparison) series(side string) (all []string, up int, err error) {
 
 // runCase runs the first metrics pod of a case, with Secrets of its own, so that another pod with
 // others can run beside it.
-func (w *world) runCase(t *testing.T, name, side string, objects []*unstructured.Unstructured) {
+func (w *testbed) runCase(t *testing.T, name, side string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	var workload struct {
 		Metadata metav1.ObjectMeta
@@ -134,7 +134,7 @@ func convert(t *testing.T, o *unstructured.Unstructured, into any) {
 	}
 }
 
-func (w *world) create(t *testing.T, object any, name, namespace string) {
+func (w *testbed) create(t *testing.T, object any, name, namespace string) {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

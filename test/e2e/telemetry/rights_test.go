@@ -68,7 +68,7 @@ type lesser struct {
 
 // runWithLess runs an agent for each resource of each rule that is computed for the agents of a folder of testdata: it has all
 // rights but the one to that resource, and scrapes as a single shard.
-func (w *world) runWithLess(t *testing.T, folder, namespace string) (agents []lesser) {
+func (w *testbed) runWithLess(t *testing.T, folder, namespace string) (agents []lesser) {
 	t.Helper()
 	m := newManifests(t, folder)
 	(&gitops.User{Dir: m.dir}).Edit(t, "agent.yaml", "shards: 2", "shards: 1")
@@ -120,7 +120,7 @@ func (a lesser) rights(rights []*unstructured.Unstructured, role *unstructured.U
 }
 
 // runAs runs a pod of a StatefulSet under another account, with a configuration of its own, whose series say whose they are.
-func (w *world) runAs(t *testing.T, name, namespace, cluster string, objects []*unstructured.Unstructured) {
+func (w *testbed) runAs(t *testing.T, name, namespace, cluster string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	var set appsv1.StatefulSet
 	for _, o := range objects {
@@ -148,7 +148,7 @@ func (w *world) runAs(t *testing.T, name, namespace, cluster string, objects []*
 
 // lose holds agents that lack a right to the targets that they should lose, by which the right is needed. The API server has refused
 // each of them what it lacks.
-func (w *world) lose(t *testing.T, cluster string, agents []lesser) {
+func (w *testbed) lose(t *testing.T, cluster string, agents []lesser) {
 	t.Helper()
 	all, err := targets(cluster)
 	if err != nil {

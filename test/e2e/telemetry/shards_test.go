@@ -14,7 +14,7 @@ import (
 
 // shards follows monitors of every kind through three shards to stored series, and one that comes
 // while the agents run. Alloy delivers the same, and so it is after pods have come and gone.
-func shards(t *testing.T, w *world) {
+func shards(t *testing.T, w *testbed) {
 	m, next := newManifests(t, "shards"), newSuccessor(t, "shards")
 	w.apply(t, m.render(t))
 	w.apply(t, next.render(t, "operator"))
@@ -45,7 +45,7 @@ func shards(t *testing.T, w *world) {
 }
 
 // startsOf is how often the containers of pods started whose names have one of the prefixes.
-func (w *world) startsOf(t *testing.T, namespace string, prefixes ...string) map[string]string {
+func (w *testbed) startsOf(t *testing.T, namespace string, prefixes ...string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, prefix := range prefixes {
@@ -60,7 +60,7 @@ func (w *world) startsOf(t *testing.T, namespace string, prefixes ...string) map
 
 // replacesPods lets a pod take the place of another. Agents of both kinds stop scraping the one, scrape the other, and end the series of
 // what is gone.
-func (w *world) replacesPods(t *testing.T) {
+func (w *testbed) replacesPods(t *testing.T) {
 	t.Helper()
 	pods := w.client.CoreV1().Pods("late")
 	old, err := pods.Get(t.Context(), "late-0", metav1.GetOptions{})

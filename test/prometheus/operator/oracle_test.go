@@ -83,8 +83,8 @@ func newOracle() (*oracle, error) {
 	return o, nil
 }
 
-// world is the objects of a fixture as the operator has them.
-type world struct {
+// operatorObjects is the objects of a fixture as the operator has them.
+type operatorObjects struct {
 	prometheus *monitoringv1.Prometheus
 	cluster    []runtime.Object
 	namespaces map[string]bool
@@ -93,7 +93,7 @@ type world struct {
 }
 
 func (o *oracle) judge(objects []*node.Node) (v verdict, err error) {
-	w := world{namespaces: map[string]bool{}, monitors: map[string][]runtime.Object{}, rejected: map[string]string{}}
+	w := operatorObjects{namespaces: map[string]bool{}, monitors: map[string][]runtime.Object{}, rejected: map[string]string{}}
 	for _, object := range objects {
 		if err := o.add(&w, object); err != nil {
 			return v, err
@@ -107,7 +107,7 @@ func (o *oracle) judge(objects []*node.Node) (v verdict, err error) {
 	return w.generate()
 }
 
-func (o *oracle) add(w *world, object *node.Node) error {
+func (o *oracle) add(w *operatorObjects, object *node.Node) error {
 	text, err := fixtures.Encode([]*node.Node{object})
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func into(raw, out any) error {
 }
 
 // hold keeps a Secret or a ConfigMap.
-func (w *world) hold(raw map[string]any, object runtime.Object) error {
+func (w *operatorObjects) hold(raw map[string]any, object runtime.Object) error {
 	if err := into(raw, object); err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (w *world) hold(raw map[string]any, object runtime.Object) error {
 
 // monitor keeps a monitor with the CRD's defaults and without fields that the CRD does not know. One that cannot be decoded
 // is what the API server refuses.
-func (o *oracle) monitor(w *world, id string, raw map[string]any, object runtime.Object) {
+func (o *oracle) monitor(w *operatorObjects, id string, raw map[string]any, object runtime.Object) {
 	s := o.schemas[strings.SplitN(id, "/", 2)[0]]
 	pruning.Prune(raw, s, true)
 	defaulting.Default(raw, s)
@@ -197,7 +197,7 @@ func (o *oracle) monitor(w *world, id string, raw map[string]any, object runtime
 }
 
 // list calls back for the objects of a kind in a namespace.
-func (w *world) list(kind string) prometheus.ListAllByNamespaceFn {
+func (w *operatorObjects) list(kind string) prometheus.ListAllByNamespaceFn {
 	return func(namespace string, _ labels.Selector, each cache.AppendFunc) error {
 		for _, m := range w.monitors[kind] {
 			if m.(metav1.Object).GetNamespace() == namespace {
@@ -209,7 +209,7 @@ func (w *world) list(kind string) prometheus.ListAllByNamespaceFn {
 }
 
 // generate selects and checks the monitors, and makes the configuration.
-func (w *world) generate() (v verdict, err error) {
+func (w *operatorObjects) generate() (v verdict, err error) {
 	var log strings.Builder
 	ctx, logger := context.Background(), slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	client := fake.NewClientset(w.cluster...)

@@ -1,4 +1,4 @@
-// Package rig is a world around the aggregator for tests, measurements and the soak: thousands
+// Package rig surrounds the aggregator in tests, measurements and the soak: thousands
 // of integration pods in one process, each at an address of its own, that answer as agents do or
 // in one of the ways of [Faults]. The API server that lists them is package fakeapi's.
 //

@@ -17,7 +17,7 @@ const (
 )
 
 // settle checks documents until both replicas serve exactly what must be after a change.
-func (w *world) settle(before, after map[string]int) error {
+func (w *testbed) settle(before, after map[string]int) error {
 	var missing, extra []string
 	for end := time.Now().Add(settleTimeout); time.Now().Before(end); time.Sleep(checkEvery) {
 		settled := true
@@ -39,7 +39,7 @@ func (w *world) settle(before, after map[string]int) error {
 }
 
 // check checks some documents.
-func (w *world) check(before, after map[string]int, documents int) error {
+func (w *testbed) check(before, after map[string]int, documents int) error {
 	for range documents {
 		for i, r := range w.replicas {
 			if _, err := w.one(r, before, after); err != nil {
@@ -53,7 +53,7 @@ func (w *world) check(before, after map[string]int, documents int) error {
 
 // one checks one document, nil if there is none yet: it must have all that is served before and
 // after the change, and nothing that is served neither before nor after.
-func (w *world) one(r *replica, before, after map[string]int) (map[string]bool, error) {
+func (w *testbed) one(r *replica, before, after map[string]int) (map[string]bool, error) {
 	served, ready, err := r.served()
 	if err != nil {
 		return nil, err

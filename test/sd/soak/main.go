@@ -3,7 +3,7 @@
 // change is never missing for a moment, what never was is never there, and in the end exactly
 // what must be is served. It watches memory, goroutines and descriptors, and shuts all down.
 //
-// The same seed makes the same world, but not the same moments.
+// The same seed makes the same objects and edits, but not the same moments.
 package main
 
 import (
@@ -41,7 +41,7 @@ const reportEvery = time.Minute
 // soak takes steps while more says so.
 func soak(seed uint64, more func(step int) bool, say func(string)) error {
 	before := measure()
-	w, err := newWorld(seed)
+	w, err := newTestbed(seed)
 	if err != nil {
 		return err
 	}
@@ -62,8 +62,8 @@ func soak(seed uint64, more func(step int) bool, say func(string)) error {
 	return errors.Join(err, g.check(), nothingLeft(before))
 }
 
-// world is the model with what it is about.
-type world struct {
+// testbed is the model with what it is about.
+type testbed struct {
 	model    *model
 	api      *fakeapi.Server
 	pods     *rig.Pods
@@ -79,12 +79,12 @@ func (c counts) String() string {
 	return fmt.Sprintf("%d steps, %d outages of the API server, %d restarts, %d documents checked", c.steps, c.outages, c.restarts, c.documents)
 }
 
-func newWorld(seed uint64) (*world, error) {
+func newTestbed(seed uint64) (*testbed, error) {
 	pods, err := rig.NewPods(nil)
 	if err != nil {
 		return nil, err
 	}
-	w := &world{model: newModel(seed), api: fakeapi.Start(), pods: pods}
+	w := &testbed{model: newModel(seed), api: fakeapi.Start(), pods: pods}
 	w.model.apply(w.pods, w.api)
 	for i := range w.replicas {
 		if w.replicas[i], err = newReplica(w.api, nil); err != nil {
@@ -94,7 +94,7 @@ func newWorld(seed uint64) (*world, error) {
 	return w, w.settle(nil, w.model.targets())
 }
 
-func (w *world) end() {
+func (w *testbed) end() {
 	for _, r := range w.replicas {
 		r.stop()
 	}
@@ -102,9 +102,9 @@ func (w *world) end() {
 	w.api.Close()
 }
 
-// step changes the world, maybe while the API server is away or a replica starts again, and
+// step changes the objects, maybe while the API server is away or a replica starts again, and
 // waits until both replicas have it right.
-func (w *world) step() error {
+func (w *testbed) step() error {
 	w.counts.steps++
 	before := w.model.targets()
 	w.model.step()
@@ -131,7 +131,7 @@ func (w *world) step() error {
 
 // outage takes the API server away, or makes it silent. The function brings it back, maybe
 // without memory of what was.
-func (w *world) outage() (back func()) {
+func (w *testbed) outage() (back func()) {
 	lose := w.api.Away
 	if w.model.random.IntN(2) == 0 {
 		lose = w.api.Hang
@@ -147,7 +147,7 @@ func (w *world) outage() (back func()) {
 }
 
 // restart replaces one replica by a new one, which knows the other.
-func (w *world) restart() (err error) {
+func (w *testbed) restart() (err error) {
 	i := w.model.random.IntN(len(w.replicas))
 	w.replicas[i].stop()
 	w.replicas[i], err = newReplica(w.api, w.replicas[1-i])

@@ -51,7 +51,7 @@ func TestTheModelFindsWrongDocuments(t *testing.T) {
 }
 
 // TestAChangeThatAPodNeverServedIsNotExpected is a pod that changes and breaks between two moments in which the
-// world is as the model: it must be served as before.
+// testbed is as the model: it must be served as before.
 func TestAChangeThatAPodNeverServedIsNotExpected(t *testing.T) {
 	m := newModel(1)
 	p := &modelPod{served: []string{"redis"}, said: []string{"redis"}}

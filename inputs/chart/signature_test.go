@@ -123,7 +123,7 @@ func TestChartsThatCosignSigned(t *testing.T) {
 			return []mutate.Addendum{ours.sign(t, strings.Replace(cosigned(d), "cosign container image signature", "attestation", 1))}
 		}, "what is signed is no signature of an artifact"},
 		"too large": {func(d string) []mutate.Addendum {
-			return []mutate.Addendum{ours.sign(t, cosigned(d)+strings.Repeat(" ", maxProofBytes))}
+			return []mutate.Addendum{ours.sign(t, cosigned(d)+strings.Repeat(" ", maxSignatureBytes))}
 		}, "its signature is larger than 1 MiB"},
 		"no base64": {func(d string) []mutate.Addendum {
 			a := ours.sign(t, cosigned(d))
@@ -196,7 +196,7 @@ func TestChartsWithProvenanceFiles(t *testing.T) {
 		"of another version": {vouch(t, ours, "shop-0.9.0.tgz", archive), "it does not name shop-1.0.0.tgz"},
 		"changed":            {bytes.Replace(good, []byte("name: shop"), []byte("name: ship"), 1), "is not by a key that is trusted"},
 		"not signed":         {[]byte("name: shop\n...\nfiles: {shop-1.0.0.tgz: '" + digestOf(archive) + "'}\n"), "holds no signature"},
-		"too large":          {append(bytes.Repeat([]byte("x"), maxProofBytes), good...), "its signature is larger than 1 MiB"},
+		"too large":          {append(bytes.Repeat([]byte("x"), maxSignatureBytes), good...), "its signature is larger than 1 MiB"},
 		"a truncated one":    {good[:len(good)-200], "provenance file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -273,11 +273,11 @@ func TestTheCacheIsNoWayAroundASignature(t *testing.T) {
 	if b.Now().IsCurrent(uses) {
 		t.Error("a build with the chart as it was counts as current")
 	}
-	forged := store.proofFile(Request{Source: of}, pin)
+	forged := store.signatureFile(Request{Source: of}, pin)
 	if err := os.WriteFile(forged, []byte(`{"provenance": "bm8="}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check("with a forged proof", "it has no provenance file", trusted)
+	check("with a forged signature", "it has no provenance file", trusted)
 	s.answers["/shop-1.0.0.tgz.prov"] = text(vouch(t, ours, "shop-1.0.0.tgz", archive))
 	check("signed", "", trusted)
 	s.answers["/shop-1.0.0.tgz.prov"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }

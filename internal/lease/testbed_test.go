@@ -1,4 +1,4 @@
-package replica
+package lease
 
 import (
 	"context"
@@ -18,12 +18,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/test/clocktest"
 )
 
-// world is an API server with a Lease, and replicas that run a fleet.
-type world struct {
+// testbed is an API server with a Lease, and processes that elect one of them.
+type testbed struct {
 	t *testing.T
 
 	mu       sync.Mutex
@@ -35,21 +34,21 @@ type world struct {
 	ever     []*process // those that ended too
 }
 
-// play runs a test in a world whose replicas end with it.
-func play(t *testing.T, test func(t *testing.T, w *world)) {
+// play runs a test in a testbed whose replicas end with it.
+func play(t *testing.T, test func(t *testing.T, w *testbed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 1)
+		w := newTestbed(t, 1)
 		defer w.close()
 		test(t, w)
 	})
 }
 
-func newWorld(t *testing.T, seed uint64) *world {
-	return &world{t: t, random: rand.New(rand.NewPCG(seed, 1)), replicas: map[string]*process{}}
+func newTestbed(t *testing.T, seed uint64) *testbed {
+	return &testbed{t: t, random: rand.New(rand.NewPCG(seed, 1)), replicas: map[string]*process{}}
 }
 
-func (w *world) close() {
+func (w *testbed) close() {
 	for _, p := range w.all() {
 		w.disturb(p, none)
 		w.end(p)
@@ -61,7 +60,7 @@ func leaseResource() schema.GroupResource {
 }
 
 // write changes the Lease at the API server.
-func (w *world) write(lease *coordinationv1.Lease) *coordinationv1.Lease {
+func (w *testbed) write(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	w.version++
 	w.writes++
 	w.lease = lease.DeepCopy()
@@ -71,7 +70,7 @@ func (w *world) write(lease *coordinationv1.Lease) *coordinationv1.Lease {
 
 // client is one replica's way to the API server.
 type client struct {
-	*world
+	*testbed
 	broken bool // answers errors
 	frozen chan struct{}
 	lossy  bool // writes are carried out, and their answers are lost
@@ -155,29 +154,25 @@ func (c *client) Update(ctx context.Context, lease *coordinationv1.Lease) (*coor
 
 // process is a replica that runs.
 type process struct {
-	*Replica
+	*Elector
 	client *client
-	fleet  *engine
+	work   *work
 	clock  clocktest.Clock
 	stop   context.CancelFunc
 	ended  chan struct{}
 }
 
 // start starts a replica. Its clock may show another time than others'.
-func (w *world) start(identity string, skew time.Duration) *process {
+func (w *testbed) start(identity string, skew time.Duration) *process {
 	w.t.Helper()
-	p := &process{client: &client{world: w}, fleet: &engine{}, ended: make(chan struct{})}
-	var err error
-	p.Replica, err = New(Options{Leases: p.client, Name: "fleet", Identity: identity})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	p := &process{client: &client{testbed: w}, work: &work{}, ended: make(chan struct{})}
+	p.Elector = New(Options{Leases: p.client, Name: "fleet", Identity: identity})
 	p.now = func() time.Time { return p.clock.Now().Add(skew) }
 	ctx, cancel := context.WithCancel(w.t.Context())
 	p.stop = cancel
 	go func() {
 		defer close(p.ended)
-		p.Run(ctx, p.fleet)
+		p.Run(ctx, p.work)
 	}()
 	w.mu.Lock()
 	w.replicas[identity] = p
@@ -187,13 +182,13 @@ func (w *world) start(identity string, skew time.Duration) *process {
 }
 
 // kill ends a replica that cannot give up the Lease.
-func (w *world) kill(p *process) {
+func (w *testbed) kill(p *process) {
 	w.disturb(p, broken)
 	w.end(p)
 }
 
 // end lets a replica leave.
-func (w *world) end(p *process) {
+func (w *testbed) end(p *process) {
 	w.mu.Lock()
 	delete(w.replicas, p.options.Identity)
 	w.mu.Unlock()
@@ -201,7 +196,7 @@ func (w *world) end(p *process) {
 	<-p.ended
 }
 
-func (w *world) all() []*process {
+func (w *testbed) all() []*process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []*process
@@ -221,7 +216,7 @@ const (
 )
 
 // disturb sets one fault, or none.
-func (w *world) disturb(p *process, kind int) {
+func (w *testbed) disturb(p *process, kind int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := p.client
@@ -234,8 +229,8 @@ func (w *world) disturb(p *process, kind int) {
 	}
 }
 
-// run lets time pass, and checks often that no two replicas may publish.
-func (w *world) run(d time.Duration) {
+// run lets time pass, and checks often that no two processes own the Lease.
+func (w *testbed) run(d time.Duration) {
 	w.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		w.look()
@@ -244,21 +239,21 @@ func (w *world) run(d time.Duration) {
 	w.look()
 }
 
-func (w *world) look() {
+func (w *testbed) look() {
 	w.t.Helper()
-	var publish []string
+	var owners []string
 	for _, p := range w.all() {
-		if p.MayPublish() {
-			publish = append(publish, p.options.Identity)
+		if p.Owns() {
+			owners = append(owners, p.options.Identity)
 		}
 	}
-	if len(publish) > 1 {
-		w.t.Fatalf("several may publish: %q", publish)
+	if len(owners) > 1 {
+		w.t.Fatalf("several own the Lease: %q", owners)
 	}
 }
 
 // until lets time pass until a condition holds, and returns how long that took.
-func (w *world) until(what string, limit time.Duration, so func() bool) time.Duration {
+func (w *testbed) until(what string, limit time.Duration, so func() bool) time.Duration {
 	w.t.Helper()
 	began := time.Now()
 	for !so() {
@@ -270,19 +265,19 @@ func (w *world) until(what string, limit time.Duration, so func() bool) time.Dur
 	return time.Since(began)
 }
 
-func (w *world) explain() string {
+func (w *testbed) explain() string {
 	var b strings.Builder
 	for _, p := range w.all() {
-		fmt.Fprintf(&b, "%s: %+v, its fleet %v\n", p.options.Identity, p.Status(), p.fleet.changes())
+		fmt.Fprintf(&b, "%s: %+v, its work %v\n", p.options.Identity, p.Status(), p.work.changes())
 	}
 	return b.String()
 }
 
-// one is a condition: this replica is active, may publish and makes passes, and no other does.
-func (w *world) one(p *process) func() bool {
+// one is a condition: this process is active, owns the Lease and works, and no other does.
+func (w *testbed) one(p *process) func() bool {
 	return func() bool {
 		for _, other := range w.all() {
-			if is := other == p; other.Status().Active != is || other.MayPublish() != is || other.fleet.isActive() != is {
+			if is := other == p; other.Status().Active != is || other.Owns() != is || other.work.isActive() != is {
 				return false
 			}
 		}
@@ -291,20 +286,20 @@ func (w *world) one(p *process) func() bool {
 }
 
 // any is a condition: one replica is active.
-func (w *world) any() bool {
+func (w *testbed) any() bool {
 	return slices.ContainsFunc(w.all(), func(p *process) bool { return w.one(p)() })
 }
 
 // activeOne returns the replica that is active.
-func (w *world) activeOne() *process {
+func (w *testbed) activeOne() *process {
 	w.t.Helper()
 	w.until("one is active", takeover, w.any)
 	all := w.all()
 	return all[slices.IndexFunc(all, func(p *process) bool { return p.Status().Active })]
 }
 
-// annotations counts the triggers on the Lease.
-func (w *world) annotations() int {
+// annotations counts the messages on the Lease.
+func (w *testbed) annotations() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.lease == nil {
@@ -313,41 +308,41 @@ func (w *world) annotations() int {
 	return len(w.lease.Annotations)
 }
 
-// engine stands for a fleet.
-type engine struct {
+// work is what an active process does.
+type work struct {
 	mu       sync.Mutex
 	set      []bool // what SetActive was called with
-	triggers []fleet.Trigger
+	messages []string
 }
 
-func (e *engine) SetActive(active bool) {
+func (e *work) SetActive(active bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.set = append(e.set, active)
 }
 
-// Trigger records the triggers that an active fleet acts on.
-func (e *engine) Trigger(t fleet.Trigger) {
+// Receive records the messages that an active process acts on.
+func (e *work) Receive(message string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.set) > 0 && e.set[len(e.set)-1] {
-		e.triggers = append(e.triggers, t)
+		e.messages = append(e.messages, message)
 	}
 }
 
-func (e *engine) got() []fleet.Trigger {
+func (e *work) got() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.triggers)
+	return slices.Clone(e.messages)
 }
 
-func (e *engine) changes() []bool {
+func (e *work) changes() []bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.set)
 }
 
-func (e *engine) isActive() bool {
+func (e *work) isActive() bool {
 	c := e.changes()
 	return len(c) > 0 && c[len(c)-1]
 }

@@ -12,9 +12,9 @@ import (
 // ErrUnverified is why a chart that must be signed is not used.
 var ErrUnverified = errors.New("is not verified")
 
-// proof is why an archive counts as signed. The cache keeps it, and no verdict: who can write there, or had a chart fetched before
-// somebody asked for signatures, cannot make one accepted.
-type proof struct {
+// signature is what an archive is verified with. The cache keeps it, and not the result: otherwise who can write to the cache, or
+// had a chart fetched before signatures were asked for, could have it accepted.
+type signature struct {
 	// Manifest is that of a chart in a registry; what cosign signs names its digest. Payload and Signature are cosign's.
 	Manifest  []byte `json:"manifest,omitempty"`
 	Payload   []byte `json:"payload,omitempty"`
@@ -24,22 +24,22 @@ type proof struct {
 }
 
 // check returns an error unless the archive of a pin is signed by a key that the request trusts.
-func (p proof) check(of Request, pin Pin) error {
+func (s signature) check(of Request, pin Pin) error {
 	if of.Keys.IsCosign() {
-		manifest, err := v1.ParseManifest(bytes.NewReader(p.Manifest))
+		manifest, err := v1.ParseManifest(bytes.NewReader(s.Manifest))
 		if err != nil {
 			return errors.New("its manifest cannot be read")
 		}
 		if layer, err := chartLayer(manifest); err != nil || layer != pin.Digest {
 			return errors.New("its manifest is about another archive")
 		}
-		return of.Keys.Cosign(p.Payload, p.Signature, digestOf(p.Manifest))
+		return of.Keys.Cosign(s.Payload, s.Signature, digestOf(s.Manifest))
 	}
 	name := of.Name
 	if of.isOCI() {
 		name = path.Base(of.URL)
 	}
-	return of.Keys.Provenance(p.Provenance, pin.Digest, name, pin.Version)
+	return of.Keys.Provenance(s.Provenance, pin.Digest, name, pin.Version)
 }
 
 func unverified(pin Pin, reason string) error {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,17 +21,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	coordinationv1fake "k8s.io/client-go/kubernetes/typed/coordination/v1/fake"
+	corev1fake "k8s.io/client-go/kubernetes/typed/core/v1/fake"
 	k8stesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 )
 
 var kubeletService = cache.ObjectName{Namespace: "default", Name: "kubelet"}
 
-// world is the state of the API server. It refuses updates of objects that changed since they were read, as the real one
+// fakeCluster is the state of the API server. It refuses updates of objects that changed since they were read, as the real one
 // does and client-go's fake does not.
-type world struct {
+type fakeCluster struct {
 	t       *testing.T
 	tracker k8stesting.ObjectTracker
 
@@ -38,8 +41,8 @@ type world struct {
 	version int
 }
 
-func newWorld(t *testing.T, objects ...runtime.Object) *world {
-	w := &world{t: t, tracker: k8stesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())}
+func newFakeCluster(t *testing.T, objects ...runtime.Object) *fakeCluster {
+	w := &fakeCluster{t: t, tracker: k8stesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())}
 	for _, o := range objects {
 		w.stamp(o)
 		if err := w.tracker.Add(o); err != nil {
@@ -49,7 +52,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	return w
 }
 
-func (w *world) stamp(o runtime.Object) {
+func (w *fakeCluster) stamp(o runtime.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.version++
@@ -63,7 +66,7 @@ func (w *world) stamp(o runtime.Object) {
 // replica is a keeper that runs, with its own way to the API server.
 type replica struct {
 	*Keeper
-	api  *fake.Clientset
+	api  *k8stesting.Fake
 	log  *logged
 	stop func() // and wait for the end
 	// before is called before the API server sees a request of this replica. If it returns an error, the API server does
@@ -79,6 +82,23 @@ func (r *replica) away(yes bool) {
 		}
 		return nil
 	})
+}
+
+// fakeLeases are the Leases of the API server, as package lease asks for them.
+type fakeLeases struct {
+	client coordinationv1client.LeaseInterface
+}
+
+func (f fakeLeases) Get(ctx context.Context, name string) (*coordinationv1.Lease, error) {
+	return f.client.Get(ctx, name, metav1.GetOptions{})
+}
+
+func (f fakeLeases) Create(ctx context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	return f.client.Create(ctx, l, metav1.CreateOptions{})
+}
+
+func (f fakeLeases) Update(ctx context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	return f.client.Update(ctx, l, metav1.UpdateOptions{})
 }
 
 type logged struct {
@@ -98,15 +118,15 @@ func (l *logged) count(line string) int {
 	return bytes.Count(l.text.Bytes(), []byte(line))
 }
 
-func (w *world) start(identity string) *replica {
+func (w *fakeCluster) start(identity string) *replica {
 	w.t.Helper()
 	return w.startWith(identity, func(c Core) Core { return c })
 }
 
 // startWith starts a replica with a client that is wrapped.
-func (w *world) startWith(identity string, wrap func(Core) Core) *replica {
+func (w *fakeCluster) startWith(identity string, wrap func(Core) Core) *replica {
 	w.t.Helper()
-	r := &replica{api: &fake.Clientset{}, log: &logged{}}
+	r := &replica{api: &k8stesting.Fake{}, log: &logged{}}
 	// The client's list of reactors must not change while it is in use.
 	var hook struct {
 		sync.Mutex
@@ -132,11 +152,9 @@ func (w *world) startWith(identity string, wrap func(Core) Core) *replica {
 		events, err := w.tracker.Watch(a.GetResource(), a.GetNamespace(), a.(k8stesting.WatchActionImpl).ListOptions)
 		return true, events, err
 	})
-	var err error
-	r.Keeper, err = New(Options{Client: Client{Core: wrap(r.api.CoreV1()), Leases: r.api.CoordinationV1()}, Service: kubeletService, Identity: identity, Log: slog.New(slog.NewTextHandler(r.log, nil))})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	leases := (&coordinationv1fake.FakeCoordinationV1{Fake: r.api}).Leases(kubeletService.Namespace)
+	client := Client{Core: wrap(&corev1fake.FakeCoreV1{Fake: r.api}), Leases: fakeLeases{leases}}
+	r.Keeper = New(Options{Client: client, Service: kubeletService, Identity: identity, Log: slog.New(slog.NewTextHandler(r.log, nil))})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -152,7 +170,7 @@ func (w *world) startWith(identity string, wrap func(Core) Core) *replica {
 }
 
 // check gives a written object a version, unless it was made from an old one.
-func (w *world) check(a k8stesting.Action) (bool, runtime.Object, error) {
+func (w *fakeCluster) check(a k8stesting.Action) (bool, runtime.Object, error) {
 	object := a.(k8stesting.CreateAction).GetObject()
 	accessor, err := meta.Accessor(object)
 	if err != nil {
@@ -204,7 +222,7 @@ var (
 	endpointsResource = corev1.SchemeGroupVersion.WithResource("endpoints")
 )
 
-func (w *world) service() *corev1.Service {
+func (w *fakeCluster) service() *corev1.Service {
 	w.t.Helper()
 	found, err := w.tracker.Get(servicesResource, "default", "kubelet")
 	if err != nil {
@@ -213,7 +231,7 @@ func (w *world) service() *corev1.Service {
 	return found.(*corev1.Service)
 }
 
-func (w *world) endpoints() *corev1.Endpoints {
+func (w *fakeCluster) endpoints() *corev1.Endpoints {
 	w.t.Helper()
 	found, err := w.tracker.Get(endpointsResource, "default", "kubelet")
 	if err != nil {
@@ -223,7 +241,7 @@ func (w *world) endpoints() *corev1.Endpoints {
 }
 
 // listed are the addresses in the Endpoints.
-func (w *world) listed() string {
+func (w *fakeCluster) listed() string {
 	w.t.Helper()
 	var out bytes.Buffer
 	for _, s := range w.endpoints().Subsets {
@@ -235,7 +253,7 @@ func (w *world) listed() string {
 }
 
 // update changes an object as somebody else.
-func (w *world) update(o runtime.Object) {
+func (w *fakeCluster) update(o runtime.Object) {
 	w.t.Helper()
 	w.stamp(o)
 	resource, namespace := endpointsResource, "default"
@@ -250,7 +268,7 @@ func (w *world) update(o runtime.Object) {
 	}
 }
 
-func (w *world) add(n *corev1.Node) {
+func (w *fakeCluster) add(n *corev1.Node) {
 	w.t.Helper()
 	w.stamp(n)
 	if err := w.tracker.Create(nodesResource, n, ""); err != nil {
@@ -259,7 +277,7 @@ func (w *world) add(n *corev1.Node) {
 	synctest.Wait() // A fake watch holds few events.
 }
 
-func (w *world) remove(node string) {
+func (w *fakeCluster) remove(node string) {
 	w.t.Helper()
 	if err := w.tracker.Delete(nodesResource, "", node); err != nil {
 		w.t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxProofBytes limits a manifest, a payload that is signed, and a provenance file. These hold the chart's Chart.yaml.
-	maxProofBytes = 1 << 20
+	// maxSignatureBytes limits a manifest, a payload that is signed, and a provenance file. These hold the chart's Chart.yaml.
+	maxSignatureBytes = 1 << 20
 	// maxSignatures limits the signatures of one chart that are looked at.
 	maxSignatures = 32
 
@@ -27,9 +27,9 @@ const (
 	provenanceMediaType = "application/vnd.cncf.helm.chart.provenance.v1.prov"
 )
 
-// prove fetches the proof that a pinned chart is signed, unless it is there.
-func (s *Store) prove(of Request, pin Pin, fetch func() (proof, error)) error {
-	if s.IsProven(of, pin) {
+// verify fetches the signature of a pinned chart, unless the cache has it, and verifies it.
+func (s *Store) verify(of Request, pin Pin, fetch func() (signature, error)) error {
+	if s.IsVerified(of, pin) {
 		return nil
 	}
 	found, err := fetch()
@@ -43,7 +43,7 @@ func (s *Store) prove(of Request, pin Pin, fetch func() (proof, error)) error {
 	}
 	text, err := json.Marshal(found)
 	if err == nil {
-		err = s.write(s.proofFile(of, pin), text)
+		err = s.write(s.signatureFile(of, pin), text)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the signature of the chart: %w", err)
@@ -51,70 +51,70 @@ func (s *Store) prove(of Request, pin Pin, fetch func() (proof, error)) error {
 	return nil
 }
 
-// fetchProof fetches what may prove that a pinned chart is signed.
-func (s *Store) fetchProof(ctx context.Context, of Request, pin Pin) (proof, error) {
-	found, err := proof{}, error(nil)
+// fetchSignature fetches the signature of a pinned chart, which nobody has verified yet.
+func (s *Store) fetchSignature(ctx context.Context, of Request, pin Pin) (signature, error) {
+	found, err := signature{}, error(nil)
 	switch {
 	case of.isOCI():
-		found, err = s.proofOCI(ctx, of, pin)
+		found, err = s.signatureOCI(ctx, of, pin)
 	case of.Keys.IsCosign():
-		return proof{}, unverified(pin, "cosign signs charts in registries (oci://) only: name a keyring for it in charts.verify")
+		return signature{}, unverified(pin, "cosign signs charts in registries (oci://) only: name a keyring for it in charts.verify")
 	default:
-		found, err = s.proofHTTP(ctx, of, pin)
+		found, err = s.signatureHTTP(ctx, of, pin)
 	}
 	if errors.Is(err, httpclient.ErrTooLarge) {
-		err = unverified(pin, fmt.Sprintf("its signature is larger than %d MiB", maxProofBytes>>20))
+		err = unverified(pin, fmt.Sprintf("its signature is larger than %d MiB", maxSignatureBytes>>20))
 	}
 	return found, err
 }
 
-// proofHTTP fetches the provenance file beside an archive, where Helm looks for it.
-func (s *Store) proofHTTP(ctx context.Context, of Request, pin Pin) (proof, error) {
+// signatureHTTP fetches the provenance file beside an archive, where Helm looks for it.
+func (s *Store) signatureHTTP(ctx context.Context, of Request, pin Pin) (signature, error) {
 	e, err := s.find(ctx, of, pin.Version)
 	if err != nil {
-		return proof{}, err
+		return signature{}, err
 	}
 	from, err := e.address(of)
 	if err != nil {
-		return proof{}, err
+		return signature{}, err
 	}
-	client, err := s.client(ctx, of, maxProofBytes)
+	client, err := s.client(ctx, of, maxSignatureBytes)
 	if err != nil {
-		return proof{}, err
+		return signature{}, err
 	}
 	from.Path, from.RawPath = from.Path+".prov", ""
 	text, err := download(ctx, client, from.String())
 	if status, ok := errors.AsType[*statusError](err); ok && status.code == http.StatusNotFound {
-		return proof{}, unverified(pin, "it has no provenance file")
+		return signature{}, unverified(pin, "it has no provenance file")
 	}
 	if err != nil {
-		return proof{}, fmt.Errorf("fetch the provenance file of version %s: %w", pin.Version, err)
+		return signature{}, fmt.Errorf("fetch the provenance file of version %s: %w", pin.Version, err)
 	}
-	return proof{Provenance: text}, nil
+	return signature{Provenance: text}, nil
 }
 
-// proofOCI fetches signatures of cosign, or the layer with a provenance file.
-func (s *Store) proofOCI(ctx context.Context, of Request, pin Pin) (proof, error) {
+// signatureOCI fetches signatures of cosign, or the layer with a provenance file.
+func (s *Store) signatureOCI(ctx context.Context, of Request, pin Pin) (signature, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
-	r, err := s.registry(ctx, of, maxProofBytes)
+	r, err := s.registry(ctx, of, maxSignatureBytes)
 	if err != nil {
-		return proof{}, err
+		return signature{}, err
 	}
 	image, err := remote.Image(r.version(pin.Version), r.options...)
 	if err != nil {
-		return proof{}, err
+		return signature{}, err
 	}
 	text, err := image.RawManifest()
 	if err != nil {
-		return proof{}, err
+		return signature{}, err
 	}
 	manifest, err := image.Manifest()
 	if err != nil {
-		return proof{}, err
+		return signature{}, err
 	}
 	if layer, err := chartLayer(manifest); err != nil || layer != pin.Digest {
-		return proof{}, fmt.Errorf("the registry gives another archive for version %s than before", pin.Version)
+		return signature{}, fmt.Errorf("the registry gives another archive for version %s than before", pin.Version)
 	}
 	if !of.Keys.IsCosign() {
 		return provenanceOf(image, manifest, pin)
@@ -123,39 +123,39 @@ func (s *Store) proofOCI(ctx context.Context, of Request, pin Pin) (proof, error
 }
 
 // provenanceOf reads the provenance file that helm push stored with a chart.
-func provenanceOf(image v1.Image, manifest *v1.Manifest, pin Pin) (proof, error) {
+func provenanceOf(image v1.Image, manifest *v1.Manifest, pin Pin) (signature, error) {
 	for _, l := range manifest.Layers {
 		if string(l.MediaType) == provenanceMediaType {
 			text, err := readLayer(image, l)
-			return proof{Provenance: text}, err
+			return signature{Provenance: text}, err
 		}
 	}
-	return proof{}, unverified(pin, "it has no provenance file")
+	return signature{}, unverified(pin, "it has no provenance file")
 }
 
 // cosignOf returns the first signature of a manifest that is accepted, or else the first one.
-func (r *ociRepository) cosignOf(of Request, pin Pin, manifest []byte) (first proof, err error) {
+func (r *ociRepository) cosignOf(of Request, pin Pin, manifest []byte) (first signature, err error) {
 	tag := strings.Replace(digestOf(manifest), ":", "-", 1) + ".sig" // as cosign names it
 	image, err := remote.Image(r.Tag(tag), r.options...)
 	if failed, ok := errors.AsType[*registryclient.Error](err); ok && failed.StatusCode == http.StatusNotFound {
-		return proof{}, unverified(pin, "it has no signature of cosign (there is no tag "+tag+")")
+		return signature{}, unverified(pin, "it has no signature of cosign (there is no tag "+tag+")")
 	}
 	if err != nil {
-		return proof{}, err
+		return signature{}, err
 	}
 	signatures, err := image.Manifest()
 	if err != nil {
-		return proof{}, err
+		return signature{}, err
 	}
 	if len(signatures.Layers) == 0 {
-		return proof{}, unverified(pin, "it has no signature of cosign")
+		return signature{}, unverified(pin, "it has no signature of cosign")
 	}
 	for i, l := range signatures.Layers[:min(len(signatures.Layers), maxSignatures)] {
 		text, err := readLayer(image, l)
 		if err != nil {
-			return proof{}, err
+			return signature{}, err
 		}
-		found := proof{Manifest: manifest, Payload: text, Signature: l.Annotations[signatureAnnotation]}
+		found := signature{Manifest: manifest, Payload: text, Signature: l.Annotations[signatureAnnotation]}
 		if found.check(of, pin) == nil {
 			return found, nil
 		}
@@ -177,8 +177,8 @@ func readLayer(image v1.Image, of v1.Descriptor) ([]byte, error) {
 		return nil, err
 	}
 	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, maxProofBytes+1))
-	if err == nil && len(text) > maxProofBytes {
+	text, err := io.ReadAll(io.LimitReader(body, maxSignatureBytes+1))
+	if err == nil && len(text) > maxSignatureBytes {
 		err = httpclient.ErrTooLarge
 	}
 	return text, err

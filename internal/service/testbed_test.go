@@ -26,8 +26,8 @@ const patience = 2 * time.Minute
 // glance is how often a test checks whether it has happened.
 const glance = 20 * time.Millisecond
 
-// world is a service over real repositories, which tests ask as its users do.
-type world struct {
+// testbed is a service over real repositories, which tests ask as its users do.
+type testbed struct {
 	t              *testing.T
 	config, folder string // of pipeline files, and of what they point at
 	options        Options
@@ -51,9 +51,9 @@ func (l logLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func newWorld(t *testing.T) *world {
+func newTestbed(t *testing.T) *testbed {
 	t.Helper()
-	w := &world{t: t, config: t.TempDir(), folder: t.TempDir(), lines: make(logLines, 100_000)}
+	w := &testbed{t: t, config: t.TempDir(), folder: t.TempDir(), lines: make(logLines, 100_000)}
 	w.options = options(t, w.config, nil)
 	w.options.Log = slog.New(slog.NewJSONHandler(w.lines, nil))
 	w.options.Grace = patience
@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *world {
 
 // pipeline writes the file of a pipeline that reads main of a repository and writes env/NAME there, with one credential.
 // Its interval is an hour, so that no poll interferes.
-func (w *world) pipeline(name, url, auth string) {
+func (w *testbed) pipeline(name, url, auth string) {
 	w.t.Helper()
 	write(w.t, filepath.Join(w.config, name+".yaml"), fmt.Sprintf(`apiVersion: agentry.dev/v1alpha1
 kind: Pipeline
@@ -102,7 +102,7 @@ func rendered(g *gittest.Repo, pipeline, word string) bool {
 }
 
 // start starts the service. It ends with the test, or earlier.
-func (w *world) start() {
+func (w *testbed) start() {
 	w.t.Helper()
 	w.passed = nil
 	var ctx context.Context
@@ -118,7 +118,7 @@ func (w *world) start() {
 }
 
 // end stops the service and waits for its end.
-func (w *world) end() {
+func (w *testbed) end() {
 	w.t.Helper()
 	w.stop()
 	if err := <-w.ended; err != nil {
@@ -128,7 +128,7 @@ func (w *world) end() {
 }
 
 // line returns the first line of the log with a message, for which it waits if nothing waited for a later line yet.
-func (w *world) line(message string) map[string]any {
+func (w *testbed) line(message string) map[string]any {
 	w.t.Helper()
 	for _, line := range w.passed {
 		if line["msg"] == message {
@@ -156,7 +156,7 @@ func (w *world) line(message string) map[string]any {
 }
 
 // states asks the service for its pipelines, by name.
-func (w *world) states() map[string]fleet.Status {
+func (w *testbed) states() map[string]fleet.Status {
 	w.t.Helper()
 	var answer server.Pipelines
 	w.ask(http.MethodGet, "/api/v1/pipelines", &answer)
@@ -167,7 +167,7 @@ func (w *world) states() map[string]fleet.Status {
 	return out
 }
 
-func (w *world) ask(method, path string, into any) {
+func (w *testbed) ask(method, path string, into any) {
 	w.t.Helper()
 	r, err := http.NewRequest(method, w.admin+path, nil)
 	if err != nil {
@@ -191,7 +191,7 @@ func (w *world) ask(method, path string, into any) {
 }
 
 // metrics asks the service for its metrics.
-func (w *world) metrics() string {
+func (w *testbed) metrics() string {
 	w.t.Helper()
 	answer, err := http.Get(w.admin + "/metrics")
 	if err != nil {
@@ -206,7 +206,7 @@ func (w *world) metrics() string {
 }
 
 // trigger asks for a pass of pipelines, as a person does.
-func (w *world) trigger(names ...string) {
+func (w *testbed) trigger(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
 		w.ask(http.MethodPost, "/api/v1/pipelines/"+name+"/reconcile", nil)
@@ -214,7 +214,7 @@ func (w *world) trigger(names ...string) {
 }
 
 // until waits until a condition holds.
-func (w *world) until(what string, is func() bool) {
+func (w *testbed) until(what string, is func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(glance) {
 		if time.Now().After(deadline) {
@@ -229,7 +229,7 @@ func (w *world) until(what string, is func() bool) {
 
 // says waits until Ready of a pipeline is false for a reason, with a message that contains these texts, and returns its
 // state.
-func (w *world) says(name, reason string, texts ...string) (s fleet.Status) {
+func (w *testbed) says(name, reason string, texts ...string) (s fleet.Status) {
 	w.t.Helper()
 	last := ""
 	w.until(fmt.Sprintf("%s is not ready, for %s: %q", name, reason, texts), func() bool {
@@ -245,7 +245,7 @@ func (w *world) says(name, reason string, texts ...string) (s fleet.Status) {
 }
 
 // ready waits until pipelines are ready, and their output contains a word.
-func (w *world) ready(g *gittest.Repo, word string, names ...string) {
+func (w *testbed) ready(g *gittest.Repo, word string, names ...string) {
 	w.t.Helper()
 	for _, name := range names {
 		w.until(name+" is ready with "+word, func() bool {
@@ -255,7 +255,7 @@ func (w *world) ready(g *gittest.Repo, word string, names ...string) {
 	}
 }
 
-func (w *world) isReady(name string) bool {
+func (w *testbed) isReady(name string) bool {
 	w.t.Helper()
 	s := w.states()[name]
 	return s.Condition("Ready").Status == "True"

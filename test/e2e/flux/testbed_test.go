@@ -23,8 +23,8 @@ const (
 	receiverAddress = "127.0.0.1:9293" // the same, for calls of Receivers
 )
 
-// world is a Git server, a cluster with Flux, and agentry between them.
-type world struct {
+// testbed is a Git server, a cluster with Flux, and agentry between them.
+type testbed struct {
 	*harness.Applier
 	t      *testing.T
 	page   *gitops.Page
@@ -38,10 +38,10 @@ type world struct {
 	told   string                     // where agentry is told of pushes
 }
 
-// newWorld is what is there before agentry starts: Flux, set up as the page says, and a repository.
-func newWorld(t *testing.T) *world {
+// newTestbed is what is there before agentry starts: Flux, set up as the page says, and a repository.
+func newTestbed(t *testing.T) *testbed {
 	t.Helper()
-	w := &world{t: t, page: gitops.NewPage(t, "flux.md"), forge: gitops.NewForge(t), events: newEvents(t), etc: t.TempDir(),
+	w := &testbed{t: t, page: gitops.NewPage(t, "flux.md"), forge: gitops.NewForge(t), events: newEvents(t), etc: t.TempDir(),
 		branch: branch, output: kustomizationIn(fluxSystem, rendered)}
 	w.begin()
 	w.Applier = cluster.NewApplier(t)
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // begin makes the repository: the quickstart, and what the suite looks at besides.
-func (w *world) begin() {
+func (w *testbed) begin() {
 	w.user = w.forge.NewUser(w.t)
 	if err := os.CopyFS(w.user.Dir, os.DirFS(filepath.Join(harness.Root(), "examples", "quickstart"))); err != nil {
 		w.t.Fatal(err)
@@ -78,7 +78,7 @@ func (w *world) begin() {
 }
 
 // install makes the API server know the kinds of Flux.
-func (w *world) install() {
+func (w *testbed) install() {
 	text, err := harness.FluxCRDs()
 	if err != nil {
 		w.t.Fatal(err)
@@ -92,7 +92,7 @@ func (w *world) install() {
 }
 
 // setUp follows the page, up to the pipeline.
-func (w *world) setUp() {
+func (w *testbed) setUp() {
 	for _, secret := range []string{"git-read", "agentry-receiver", "hooks"} {
 		w.sh("create secret generic " + secret)
 	}
@@ -105,7 +105,7 @@ func (w *world) setUp() {
 
 // apply applies the page's objects of a kind. Kustomizations get a substitution that they do not
 // have there, so that something could be eaten.
-func (w *world) apply(kind string) {
+func (w *testbed) apply(kind string) {
 	for _, text := range w.page.All("yaml", "kind: "+kind+"\n") {
 		for _, o := range harness.Decode(w.t, []byte(here(text))) {
 			if o.GetKind() != kind {
@@ -130,7 +130,7 @@ func here(text string) string {
 }
 
 // sh runs the commands of the page's block that holds a text, and returns what they print.
-func (w *world) sh(with string) string {
+func (w *testbed) sh(with string) string {
 	w.t.Helper()
 	tools, err := filepath.Abs(filepath.Dir(harness.Kubectl().Path()))
 	if err != nil {
@@ -147,7 +147,7 @@ func (w *world) sh(with string) string {
 }
 
 // serve runs the page's pipeline with agentry. Its events go to the suite as well.
-func (w *world) serve() {
+func (w *testbed) serve() {
 	for name, text := range map[string]string{"git.token": gitops.Password("git"), "hook.secret": gitops.HookSecret, "events.key": keys()[directPath]} {
 		if err := os.WriteFile(filepath.Join(w.etc, name), []byte(text+"\n"), 0o600); err != nil {
 			w.t.Fatal(err)

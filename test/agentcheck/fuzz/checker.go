@@ -12,8 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/test/fixtures"
 )
 
-// judge renders fixtures and says what is wrong with what comes out.
-type judge struct {
+// checker renders fixtures and says what is wrong with what comes out.
+type checker struct {
 	*fixtures.Renderer
 	dir     string
 	renders int // how often
@@ -36,7 +36,7 @@ func fail(policy, format string, args ...any) failure {
 }
 
 // failures are what is wrong with the render of a fixture, whatever it is.
-func (j *judge) failures(objects []*yaml.Node) (out []failure, answers map[string]fixtures.Answer, err error) {
+func (j *checker) failures(objects []*yaml.Node) (out []failure, answers map[string]fixtures.Answer, err error) {
 	text, err := fixtures.Encode(objects)
 	if err != nil {
 		return nil, nil, nil // not even YAML
@@ -52,7 +52,7 @@ func (j *judge) failures(objects []*yaml.Node) (out []failure, answers map[strin
 		if a.Differs != "" {
 			out = append(out, fail(policy, "renders differently each time: %s", a.Differs))
 		}
-		list, err := verdicts(a, j.dir)
+		list, err := refusals(a, j.dir)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -146,7 +146,7 @@ func lost(before, after fixtures.Answer, touched map[string]bool, policy string)
 }
 
 // smaller makes a failing fixture as small as a number of attempts gets it.
-func (j *judge) smaller(objects []*yaml.Node, class string, attempts int) []*yaml.Node {
+func (j *checker) smaller(objects []*yaml.Node, class string, attempts int) []*yaml.Node {
 	return fixtures.Smaller(objects, attempts, func(objects []*yaml.Node) bool {
 		found, _, err := j.failures(objects)
 		return err == nil && slices.ContainsFunc(found, func(f failure) bool { return f.class == class })

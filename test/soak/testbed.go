@@ -18,8 +18,8 @@ import (
 // smallDiskBytes is how much one of the replicas has for its cache.
 const smallDiskBytes = 64 << 20
 
-// world is all that there is.
-type world struct {
+// testbed is all that there is.
+type testbed struct {
 	options
 	server   *exec.Cmd
 	repos    []*remote
@@ -70,13 +70,13 @@ func (f *failures) add(err error) {
 }
 
 // fail notes what must not be, and goes on.
-func (w *world) fail(format string, args ...any) {
+func (w *testbed) fail(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	w.events.say("FAILED: %v", err)
 	w.failures.add(err)
 }
 
-func (w *world) failure() error {
+func (w *testbed) failure() error {
 	w.failures.mu.Lock()
 	defer w.failures.mu.Unlock()
 	return errors.Join(w.failures.all...)
@@ -110,8 +110,8 @@ const (
 
 const webhookSecret = "a secret of webhooks"
 
-func newWorld(o options) (_ *world, err error) {
-	w := &world{options: o, pushes: make(chan struct{}, 1)}
+func newTestbed(o options) (_ *testbed, err error) {
+	w := &testbed{options: o, pushes: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -145,12 +145,12 @@ func newWorld(o options) (_ *world, err error) {
 	if err := w.config.reset(); err != nil {
 		return nil, err
 	}
-	w.actors = &actors{world: w, rand: w.random(whoActors), done: map[string][]action{}, tampered: map[string]map[string]bool{}}
+	w.actors = &actors{testbed: w, rand: w.random(whoActors), done: map[string][]action{}, tampered: map[string]map[string]bool{}}
 	return w, w.newReplicas()
 }
 
 // startServer starts the Git server, and gives its address.
-func (w *world) startServer() (string, error) {
+func (w *testbed) startServer() (string, error) {
 	w.server = part(roleGit, filepath.Join(w.dir, "remotes"))
 	if _, err := w.server.StdinPipe(); err != nil {
 		return "", err
@@ -171,7 +171,7 @@ func (w *world) startServer() (string, error) {
 }
 
 // newRemotes makes the repositories with their first commits.
-func (w *world) newRemotes(address string) error {
+func (w *testbed) newRemotes(address string) error {
 	for k := range w.options.remotes {
 		r, err := newRemote(filepath.Join(w.dir, "remotes", fmt.Sprintf("r%d.git", k)))
 		if err != nil {
@@ -196,7 +196,7 @@ func (w *world) newRemotes(address string) error {
 	return nil
 }
 
-func (w *world) newReplicas() error {
+func (w *testbed) newReplicas() error {
 	for n := range replicas {
 		cache := filepath.Join(w.dir, fmt.Sprintf("cache-%d", n))
 		if err := os.MkdirAll(cache, 0o755); err != nil {
@@ -219,7 +219,7 @@ func (w *world) newReplicas() error {
 }
 
 // stop ends the replicas as an operator would.
-func (w *world) stop() error {
+func (w *testbed) stop() error {
 	errs := make([]error, len(w.replicas))
 	var all sync.WaitGroup
 	for i, r := range w.replicas {
@@ -233,7 +233,7 @@ func (w *world) stop() error {
 }
 
 // close ends whatever runs.
-func (w *world) close() {
+func (w *testbed) close() {
 	for _, r := range w.replicas {
 		_, _ = r.end(os.Kill)
 		_ = r.log.Close()
@@ -256,7 +256,7 @@ func (w *world) close() {
 }
 
 // runFaults lets authors, actors and faults act for a while.
-func (w *world) runFaults(ctx context.Context, length time.Duration) {
+func (w *testbed) runFaults(ctx context.Context, length time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	var all sync.WaitGroup

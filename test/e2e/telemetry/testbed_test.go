@@ -18,15 +18,15 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness"
 )
 
-// world is a cluster with everything in it that agents may find.
-type world struct {
+// testbed is a cluster with everything in it that agents may find.
+type testbed struct {
 	*harness.Applier
 	*kubelet
 }
 
-func newWorld(t *testing.T) *world {
+func newTestbed(t *testing.T) *testbed {
 	t.Helper()
-	w := &world{Applier: cluster.NewApplier(t), kubelet: newKubelet(t)}
+	w := &testbed{Applier: cluster.NewApplier(t), kubelet: newKubelet(t)}
 	startPrometheus(t)
 	cluster.Controllers(t, "statefulset-controller", "daemonset-controller", "deployment-controller", "replicaset-controller",
 		"endpoints-controller", "endpointslice-controller")
@@ -36,7 +36,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // apply applies objects, in namespaces that are made for them.
-func (w *world) apply(t *testing.T, objects []*unstructured.Unstructured) {
+func (w *testbed) apply(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	for _, o := range objects {
 		w.namespace(t, o.GetNamespace())
@@ -47,7 +47,7 @@ func (w *world) apply(t *testing.T, objects []*unstructured.Unstructured) {
 }
 
 // namespace makes a namespace with what controllers would put there.
-func (w *world) namespace(t *testing.T, name string) {
+func (w *testbed) namespace(t *testing.T, name string) {
 	t.Helper()
 	if name == "" {
 		return
@@ -109,7 +109,7 @@ func run(t *testing.T, tool harness.Tool, args ...string) []*unstructured.Unstru
 }
 
 // runs waits until as many pods run as there should be, whose names have a prefix.
-func (w *world) runs(t *testing.T, namespace, prefix string, n int) {
+func (w *testbed) runs(t *testing.T, namespace, prefix string, n int) {
 	t.Helper()
 	w.explain(t, namespace, prefix)
 	harness.Eventually(t, "pods run", func() error {

@@ -24,9 +24,9 @@ func configs(files map[string]string, dir string) ([]rendered.Config, error) {
 	return rendered.Read(dir)
 }
 
-// verdicts are what the agent has against rendered files, but for missing destinations, which
+// refusals are what the agent has against rendered files, but for missing destinations, which
 // are the user's to decide. What is only a warning of the agent's may have been agentry's, too.
-func verdicts(a fixtures.Answer, dir string) (out []string, err error) {
+func refusals(a fixtures.Answer, dir string) (out []string, err error) {
 	list, err := configs(a.Files, dir)
 	if err != nil {
 		return []string{"the rendered files cannot be read: " + err.Error()}, nil

@@ -17,8 +17,8 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness"
 )
 
-// world is the API server as users and the operator see it.
-type world struct {
+// testbed is the API server as users and the operator see it.
+type testbed struct {
 	*harness.Applier
 }
 
@@ -28,10 +28,10 @@ type adopted struct {
 	revisions []string // of a workload's pods; not looked at if there are none
 }
 
-// newWorld installs the operator's definitions, and starts the controllers that then matter.
-func newWorld(t *testing.T) world {
+// newTestbed installs the operator's definitions, and starts the controllers that then matter.
+func newTestbed(t *testing.T) testbed {
 	t.Helper()
-	w := world{cluster.NewApplier(t)}
+	w := testbed{cluster.NewApplier(t)}
 	for _, crd := range definitions(t) {
 		if _, err := w.create(t, crd, "helm"); err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func definitions(t *testing.T) []*unstructured.Unstructured {
 
 // install creates a case, in place of what is there: the custom resources as their users would,
 // and as the operator what it makes of them. The error is what the API server does not take.
-func (w world) install(t *testing.T, c conformance) error {
+func (w testbed) install(t *testing.T, c conformance) error {
 	t.Helper()
 	w.remove(t, slices.Concat(c.custom, c.operator)...)
 	for _, o := range c.operator {
@@ -95,7 +95,7 @@ func (w world) install(t *testing.T, c conformance) error {
 
 // leftOf is an error as long as something is there that a workload, which is gone, made: one of
 // the same name would take it for its own, until the garbage collector takes it away.
-func (w world) leftOf(t *testing.T, o *unstructured.Unstructured) error {
+func (w testbed) leftOf(t *testing.T, o *unstructured.Unstructured) error {
 	t.Helper()
 	if !isWorkload(o) {
 		return nil
@@ -138,7 +138,7 @@ func (w world) leftOf(t *testing.T, o *unstructured.Unstructured) error {
 }
 
 // account makes the service account of a workload's pods, which the operator leaves to its users.
-func (w world) account(t *testing.T, o *unstructured.Unstructured) {
+func (w testbed) account(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "template", "spec", "serviceAccountName")
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: cmp.Or(name, "default")}}
@@ -149,7 +149,7 @@ func (w world) account(t *testing.T, o *unstructured.Unstructured) {
 }
 
 // settled are objects as they are, once the controllers have looked at them.
-func (w world) settled(t *testing.T, objects []*unstructured.Unstructured) map[string]adopted {
+func (w testbed) settled(t *testing.T, objects []*unstructured.Unstructured) map[string]adopted {
 	t.Helper()
 	out := map[string]adopted{}
 	for _, o := range objects {
@@ -174,7 +174,7 @@ func isWorkload(o *unstructured.Unstructured) bool {
 }
 
 // revisions are the states of a workload's pod template that controllers have noted.
-func (w world) revisions(t *testing.T, o *unstructured.Unstructured) (names []string) {
+func (w testbed) revisions(t *testing.T, o *unstructured.Unstructured) (names []string) {
 	t.Helper()
 	apps, options := cluster.Client(t).AppsV1(), metav1.ListOptions{}
 	switch o.GetKind() {
@@ -204,7 +204,7 @@ func (w world) revisions(t *testing.T, o *unstructured.Unstructured) (names []st
 }
 
 // stays: objects are those that they were, nobody owns them, and nothing was rolled out.
-func (w world) stays(t *testing.T, objects map[string]adopted) {
+func (w testbed) stays(t *testing.T, objects map[string]adopted) {
 	t.Helper()
 	for name, a := range objects {
 		live, err := w.get(t, a.object)
@@ -230,7 +230,7 @@ const operatorManager = "grafana-agent-operator"
 // handOverTo takes an object from its owners, and gives the fields that the operator wrote to who
 // applies it from now on, so that what is no longer applied goes. It is the patch that
 // docs/migration.md has people type.
-func (w world) handOverTo(t *testing.T, manager string, o *unstructured.Unstructured) {
+func (w testbed) handOverTo(t *testing.T, manager string, o *unstructured.Unstructured) {
 	t.Helper()
 	i := slices.IndexFunc(o.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == operatorManager })
 	patch := fmt.Sprintf(`[{"op": "add", "path": "/metadata/ownerReferences", "value": []},
@@ -247,7 +247,7 @@ func (w world) handOverTo(t *testing.T, manager string, o *unstructured.Unstruct
 
 // deleteCustom deletes the custom resources of a case, and waits until the garbage collector has
 // done what that means: for something else that each GrafanaAgent owns.
-func (w world) deleteCustom(t *testing.T, c conformance, policy metav1.DeletionPropagation) {
+func (w testbed) deleteCustom(t *testing.T, c conformance, policy metav1.DeletionPropagation) {
 	t.Helper()
 	var canaries []*unstructured.Unstructured
 	for _, o := range c.custom {
@@ -275,7 +275,7 @@ func (w world) deleteCustom(t *testing.T, c conformance, policy metav1.DeletionP
 }
 
 // canary makes an object that a GrafanaAgent owns as it does what the operator makes.
-func (w world) canary(t *testing.T, agent *unstructured.Unstructured) *unstructured.Unstructured {
+func (w testbed) canary(t *testing.T, agent *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	live, err := w.get(t, agent)
 	if err != nil {
@@ -294,13 +294,13 @@ func (w world) canary(t *testing.T, agent *unstructured.Unstructured) *unstructu
 }
 
 // deleteDefinitions deletes the operator's definitions, and all that is of these kinds.
-func (w world) deleteDefinitions(t *testing.T) {
+func (w testbed) deleteDefinitions(t *testing.T) {
 	t.Helper()
 	w.remove(t, definitions(t)...)
 }
 
 // remove deletes objects that may be there, and waits until they are not.
-func (w world) remove(t *testing.T, objects ...*unstructured.Unstructured) {
+func (w testbed) remove(t *testing.T, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	background := metav1.DeletePropagationBackground
 	for _, o := range objects {
@@ -318,7 +318,7 @@ func (w world) remove(t *testing.T, objects ...*unstructured.Unstructured) {
 }
 
 // owned is an error as long as an object has owners.
-func (w world) owned(t *testing.T, o *unstructured.Unstructured) error {
+func (w testbed) owned(t *testing.T, o *unstructured.Unstructured) error {
 	t.Helper()
 	live, err := w.get(t, o)
 	if err != nil {
@@ -330,7 +330,7 @@ func (w world) owned(t *testing.T, o *unstructured.Unstructured) error {
 	return nil
 }
 
-func (w world) gone(t *testing.T, o *unstructured.Unstructured) {
+func (w testbed) gone(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 	harness.Eventually(t, id(o)+" goes", func() error {
 		live, err := w.get(t, o)
@@ -341,7 +341,7 @@ func (w world) gone(t *testing.T, o *unstructured.Unstructured) {
 	})
 }
 
-func (w world) get(t *testing.T, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (w testbed) get(t *testing.T, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	t.Helper()
 	resource, err := w.Resource(o)
 	if err != nil {
@@ -351,7 +351,7 @@ func (w world) get(t *testing.T, o *unstructured.Unstructured) (*unstructured.Un
 }
 
 // create makes an object in somebody's name.
-func (w world) create(t *testing.T, o *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
+func (w testbed) create(t *testing.T, o *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
 	t.Helper()
 	resource, err := w.Resource(o)
 	if err != nil {

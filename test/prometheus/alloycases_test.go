@@ -18,9 +18,9 @@ import (
 	"github.com/agentry-dev/agentry/test/fixtures"
 )
 
-// eachIntegrationWorld calls f with the conformance cases, scenarios and examples that have integrations, with random changes of them, and
+// eachIntegrationCase calls f with the conformance cases, scenarios and examples that have integrations, with random changes of them, and
 // with random integrations, in each mode. Objects that one runtime refuses are taken out, because only the other has them.
-func eachIntegrationWorld(t *testing.T, f func(*testing.T, integrationWorld)) {
+func eachIntegrationCase(t *testing.T, f func(*testing.T, integrationCase)) {
 	t.Helper()
 	corpus := loadCorpus(t)
 	var all []alloyFixture
@@ -54,22 +54,22 @@ func eachIntegrationWorld(t *testing.T, f func(*testing.T, integrationWorld)) {
 				continue // for the sake of time
 			}
 			w := alloyFixture{name: from.name + "/" + string(mode), text: from.text, mode: mode, policy: secretref.Plaintext}
-			if world, ok := w.world(t); ok {
-				f(t, world)
+			if c, ok := w.clusters(t); ok {
+				f(t, c)
 			}
 		}
 	}
 }
 
-// integrationWorld is a fixture in two clusters, with either program.
-type integrationWorld struct {
+// integrationCase is a fixture in two clusters, with either program.
+type integrationCase struct {
 	alloyFixture
 	static, native cluster
 }
 
-// world returns the clusters of a fixture, without the objects that one program refuses and the other does not. It returns false if there is
+// clusters returns the clusters of a fixture, without the objects that one program refuses and the other does not. It returns false if there is
 // no end.
-func (w alloyFixture) world(t *testing.T) (out integrationWorld, ok bool) {
+func (w alloyFixture) clusters(t *testing.T) (out integrationCase, ok bool) {
 	t.Helper()
 	for range 5 {
 		static, staticErrors := w.output(agent.Runtime())
@@ -83,7 +83,7 @@ func (w alloyFixture) world(t *testing.T) (out integrationWorld, ok bool) {
 			}
 		}
 		if len(refused) == 0 {
-			return integrationWorld{w, clusterOf(t, static, agent.Runtime()), clusterOf(t, native, alloy.Runtime())}, true
+			return integrationCase{w, clusterOf(t, static, agent.Runtime()), clusterOf(t, native, alloy.Runtime())}, true
 		}
 		w.text = without(t, w.text, refused)
 	}

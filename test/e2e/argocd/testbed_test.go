@@ -29,8 +29,8 @@ const (
 	webhook       = "http://" + serverAddress + "/api/webhook"
 )
 
-// world is a Git server, a cluster with Argo CD, and agentry between them.
-type world struct {
+// testbed is a Git server, a cluster with Argo CD, and agentry between them.
+type testbed struct {
 	*harness.Applier
 	t     *testing.T
 	page  *gitops.Page
@@ -39,11 +39,11 @@ type world struct {
 	etc   string // the credentials; where commands of the page run
 }
 
-// newWorld is a repository, agentry that renders it, and a cluster with Argo CD, which knows of
+// newTestbed is a repository, agentry that renders it, and a cluster with Argo CD, which knows of
 // nothing yet.
-func newWorld(t *testing.T) *world {
+func newTestbed(t *testing.T) *testbed {
 	t.Helper()
-	w := &world{t: t, page: gitops.NewPage(t, "argocd.md"), forge: gitops.NewForge(t), etc: t.TempDir()}
+	w := &testbed{t: t, page: gitops.NewPage(t, "argocd.md"), forge: gitops.NewForge(t), etc: t.TempDir()}
 	w.user = w.forge.NewUser(t)
 	w.begin()
 	w.serve()
@@ -57,7 +57,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // begin makes the repository: the quickstart, and an agent with the workloads that it lacks.
-func (w *world) begin() {
+func (w *testbed) begin() {
 	if err := os.CopyFS(w.user.Dir, os.DirFS(filepath.Join(harness.Root(), "examples", "quickstart"))); err != nil {
 		w.t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func (w *world) begin() {
 	w.user.Push(w.t, "Start")
 }
 
-func (w *world) testdata(file string) string {
+func (w *testbed) testdata(file string) string {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
@@ -77,7 +77,7 @@ func (w *world) testdata(file string) string {
 }
 
 // serve runs agentry. From then on the forge tells it and Argo CD of pushes.
-func (w *world) serve() {
+func (w *testbed) serve() {
 	for name, text := range map[string]string{"git.token": gitops.Password("git"), "hook.secret": gitops.HookSecret} {
 		if err := os.WriteFile(filepath.Join(w.etc, name), []byte(text+"\n"), 0o600); err != nil {
 			w.t.Fatal(err)
@@ -88,7 +88,7 @@ func (w *world) serve() {
 }
 
 // install puts into the cluster what an installation of Argo CD has besides its programs.
-func (w *world) install() {
+func (w *testbed) install() {
 	text, err := harness.ArgoCDCRDs()
 	if err != nil {
 		w.t.Fatal(err)
@@ -103,7 +103,7 @@ func (w *world) install() {
 }
 
 // argo runs Argo CD: one program, which does what its name in the environment says.
-func (w *world) argo() {
+func (w *testbed) argo() {
 	cluster.Launch(w.t, "redis", harness.Redis(), redisAddress)
 	tools := w.tools()
 	dir := w.t.TempDir()
@@ -129,13 +129,13 @@ func (w *world) argo() {
 	w.listens()
 }
 
-func (w *world) program(name string, args ...string) {
+func (w *testbed) program(name string, args ...string) {
 	w.t.Setenv("ARGOCD_BINARY_NAME", "argocd-"+name)
 	cluster.Launch(w.t, "argocd-"+name, harness.ArgoCD(), append(args, "--loglevel=warn")...)
 }
 
 // listens waits until Argo CD takes webhooks, with our signature and no other.
-func (w *world) listens() {
+func (w *testbed) listens() {
 	w.t.Helper()
 	for secret, want := range map[string]int{"another": http.StatusBadRequest, gitops.HookSecret: http.StatusOK} {
 		harness.Eventually(w.t, "Argo CD's webhook", func() error {
@@ -147,7 +147,7 @@ func (w *world) listens() {
 	}
 }
 
-func (w *world) tools() string {
+func (w *testbed) tools() string {
 	tools, err := filepath.Abs(filepath.Dir(harness.Kubectl().Path()))
 	if err != nil {
 		w.t.Fatal(err)
@@ -161,7 +161,7 @@ func here(text string) string {
 }
 
 // sh runs the commands of the page's block that holds a text, and returns what they print.
-func (w *world) sh(with string) string {
+func (w *testbed) sh(with string) string {
 	w.t.Helper()
 	command := exec.CommandContext(w.t.Context(), "sh", "-e", "-c", here(w.page.Find("sh", with)))
 	command.Dir = w.etc
@@ -174,13 +174,13 @@ func (w *world) sh(with string) string {
 }
 
 // onPage is an object of the page that holds a text.
-func (w *world) onPage(with string) *unstructured.Unstructured {
+func (w *testbed) onPage(with string) *unstructured.Unstructured {
 	w.t.Helper()
 	return harness.Decode(w.t, []byte(here(w.page.Find("yaml", with))))[0]
 }
 
 // mustApply applies an object.
-func (w *world) mustApply(o *unstructured.Unstructured) {
+func (w *testbed) mustApply(o *unstructured.Unstructured) {
 	w.t.Helper()
 	if err := w.Apply(w.t, o, false); err != nil {
 		w.t.Fatal(err)
@@ -188,7 +188,7 @@ func (w *world) mustApply(o *unstructured.Unstructured) {
 }
 
 // live is an object as the API server has it.
-func (w *world) live(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (w *testbed) live(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	resource, err := w.Resource(o)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (w *world) live(o *unstructured.Unstructured) (*unstructured.Unstructured, 
 }
 
 // inCluster are the objects of the branch as the API server has them.
-func (w *world) inCluster() gitops.Objects {
+func (w *testbed) inCluster() gitops.Objects {
 	w.t.Helper()
 	out := gitops.Objects{}
 	for name, o := range w.forge.Manifests(w.t, branch) {

@@ -40,7 +40,7 @@ func timesOfDay() map[string]string {
 		"internal/notify/event.go":             shown,
 		"internal/oci/artifact.go":             dated,
 		"internal/pipelinefile/loader.go":      "times of files are compared for being the same, and now and then files are read all the same",
-		"internal/lease/lease.go":          "the clock that says more decides: one that is set forward costs one renewal",
+		"internal/lease/lease.go":              "the clock that says more decides: one that is set forward costs one renewal",
 		"internal/server/api.go":               "a token, which only has to differ from the one before",
 		"internal/tools/release/build.go":      "the time of a commit, which the files of a release get",
 		"internal/webhook/handler.go":          shown,

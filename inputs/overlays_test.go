@@ -17,6 +17,9 @@ import (
 // TestTenThousandOverlays over one base are found, in little memory, and each can be built: a part of them is. One kustomization
 // that lists all of them is refused at the entry where it gets too much, because the library cannot be stopped once it runs.
 func TestTenThousandOverlays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes and reads 10,000 folders, which takes seconds: make race runs it")
+	}
 	const count, part = 10_000, 100
 	top := t.TempDir()
 	write := func(name, text string) {

@@ -66,26 +66,37 @@ func (b *build) manifests(of DirectorySource, folder string) ([]string, error) {
 	return out, err
 }
 
-// separator begins a document, or ends one.
-var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r].*)?$`)
-
 // documents splits a text into its documents, each with the line that begins it.
 func documents(text []byte, name string, origin manifest.Origin) []manifest.Built {
 	var out []manifest.Built
-	begin := 0
-	for _, at := range append(separator.FindAllIndex(text, -1), []int{len(text), len(text)}) {
-		if doc := text[begin:at[0]]; len(bytes.TrimSpace(doc)) > 0 {
+	for begin := 0; begin < len(text); {
+		end := nextDocument(text, begin)
+		if doc := text[begin:end]; len(bytes.TrimSpace(doc)) > 0 {
 			out = append(out, manifest.Built{Text: doc, Origin: origin, Authors: []manifest.Author{{File: name}}, Leads: isBrokenResource(doc)})
 		}
-		begin = at[0]
+		begin = end
 	}
 	return out
+}
+
+// nextDocument returns where the first line below the one at begin starts that separates documents, or where the text ends.
+func nextDocument(text []byte, begin int) int {
+	for at := begin; ; {
+		found := bytes.Index(text[at:], []byte("\n---"))
+		if found < 0 {
+			return len(text)
+		}
+		at += found + 1
+		if after := text[at+len("---"):]; len(after) == 0 || bytes.IndexByte([]byte(" \t\r\n"), after[0]) >= 0 {
+			return at
+		}
+	}
 }
 
 // isBrokenResource reports whether a document that is not valid YAML names an Application or an ApplicationSet. What it led to must not
 // count as deleted.
 func isBrokenResource(doc []byte) bool {
-	if !resourceKind.Match(doc) || !bytes.Contains(doc, []byte(APIVersion)) {
+	if !bytes.Contains(doc, []byte(APIVersion)) || !resourceKind.Match(doc) {
 		return false
 	}
 	var object map[string]any

@@ -211,7 +211,7 @@ func TestClustersThatNobodyKnows(t *testing.T) {
 func TestAPathThatHoldsTooMuch(t *testing.T) {
 	repository := fstest.MapFS{}
 	for i := range 50 {
-		repository[fmt.Sprintf("argocd/%d.yaml", i)] = &fstest.MapFile{Data: []byte(strings.Repeat("a: b\n", 600_000))}
+		repository[fmt.Sprintf("argocd/%d.yaml", i)] = &fstest.MapFile{Data: []byte("a: b\n# " + strings.Repeat("x", 3_000_000))}
 	}
 	got := walked(t, repository, "")
 	if len(got) != 1 || !strings.HasPrefix(got[0], "argocd: argocd: error[build-failed]: the build reads too much") {

@@ -64,6 +64,9 @@ func files(of map[string]string) fstest.MapFS {
 // alone, because kustomize has one set of schemas for the whole process.
 func TestObjectsAreThoseOfKustomize(t *testing.T) { //nolint:paralleltest // see above
 	built, seeds := 0, uint64(60)
+	if testing.Short() {
+		seeds = 20 // make race tries them all
+	}
 	if n, err := strconv.ParseUint(os.Getenv("KUSTOMIZE_SEEDS"), 10, 64); err == nil {
 		seeds = n
 	}
@@ -89,6 +92,9 @@ func TestObjectsAreThoseOfKustomize(t *testing.T) { //nolint:paralleltest // see
 // TestBuildsSideBySide is for the race detector.
 func TestBuildsSideBySide(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("is for the race detector: make race runs it")
+	}
 	var running sync.WaitGroup
 	for seed := range uint64(8) {
 		running.Go(func() {

@@ -4,7 +4,8 @@
 // [Store.Fetch] fetches the archive of a pin into the folder of the cache, unless it is there. Archives of equal pins have equal
 // bytes: what a server offers later under the same version is an error.
 //
-// A chart that somebody must have signed ([Trust]) is used only if package signed accepts its signature, also when the chart comes from the cache.
+// A chart that somebody must have signed ([Trust]) is used only if package signed accepts its signature, also when the chart comes
+// from the cache.
 //
 // A [Versions] keeps which version of each chart a pipeline uses, and a [Renderer] fetches and renders charts for builds.
 //

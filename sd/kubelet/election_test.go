@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -104,6 +105,57 @@ func TestALeaderThatLosesItsLeaseWritesNoMore(t *testing.T) {
 		}
 		if !last.Before(followed) {
 			t.Errorf("written at %s, followed at %s", last, followed)
+		}
+	})
+}
+
+// hanging is a client whose writes of Endpoints get no answer.
+type hanging struct {
+	Core
+	took *time.Duration
+}
+
+type hangingEndpoints struct {
+	corev1client.EndpointsInterface
+	hanging
+}
+
+func (h hanging) Endpoints(namespace string) corev1client.EndpointsInterface {
+	return hangingEndpoints{h.Core.Endpoints(namespace), h}
+}
+
+func (h hangingEndpoints) Update(ctx context.Context, _ *corev1.Endpoints, _ metav1.UpdateOptions) (*corev1.Endpoints, error) {
+	began := time.Now()
+	<-ctx.Done()
+	*h.took = time.Since(began)
+	return nil, ctx.Err()
+}
+
+// TestAWriteEndsBeforeAnotherReplicaCanLead: it may begin right before this one stops to trust the Lease.
+func TestAWriteEndsBeforeAnotherReplicaCanLead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var took time.Duration
+		w := newFakeCluster(t, aNode("a", internal("10.0.0.2")))
+		r := w.startWith("one", func(c Core) Core { return hanging{c, &took} })
+		after(5 * time.Second)
+		w.add(aNode("b", internal("10.0.0.3")))
+		after(time.Minute)
+		r.stop()
+		if took == 0 || took > lease.Margin {
+			t.Errorf("a write without an answer is given up after %s", took)
+		}
+	})
+}
+
+// TestAKeeperThatIsElectedTwice before it began to lead leads for the second time only, and does not make the elector wait.
+func TestAKeeperThatIsElectedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := member{New(Options{Service: kubeletService, Identity: "one", Log: slog.New(slog.DiscardHandler)})}
+		for _, active := range []bool{true, false, true} {
+			m.SetActive(active)
+		}
+		if elected := <-m.elected; elected.Err() != nil || len(m.elected) > 0 {
+			t.Errorf("%v, and %d more", elected.Err(), len(m.elected))
 		}
 	})
 }

@@ -31,8 +31,8 @@ type Member interface {
 	// SetActive says whether this process is active. It is called at each change, by one goroutine.
 	SetActive(active bool)
 	// Receive is called with each message that this or another process sent, right before an active process
-	// renews the Lease.
-	Receive(message string)
+	// renews the Lease. An error says why the message is dropped.
+	Receive(message string) error
 }
 
 // Options are the settings of an Elector.

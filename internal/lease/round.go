@@ -49,7 +49,9 @@ func (e *Elector) round(ctx context.Context, m Member) error {
 		}
 		s := e.decide(lease)
 		for _, message := range s.due {
-			m.Receive(message)
+			if err := m.Receive(message); err != nil {
+				e.log.Warn("lease: a message is dropped", "bytes", len(message), "err", err)
+			}
 		}
 		if s.write != nil {
 			lease, err = write(ctx, s.write)

@@ -322,12 +322,13 @@ func (e *work) SetActive(active bool) {
 }
 
 // Receive records the messages that an active process acts on.
-func (e *work) Receive(message string) {
+func (e *work) Receive(message string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.set) > 0 && e.set[len(e.set)-1] {
 		e.messages = append(e.messages, message)
 	}
+	return nil
 }
 
 func (e *work) got() []string {

@@ -19,8 +19,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"log/slog"
 	"regexp"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
@@ -39,10 +39,7 @@ type Fleet interface {
 }
 
 // Replica is one of those that run a fleet, one of which is active. It works while Run runs.
-type Replica struct {
-	elector *lease.Elector
-	log     *slog.Logger
-}
+type Replica struct{ elector *lease.Elector }
 
 // New makes a replica. Replicas whose Lease has one name in one namespace run one fleet. A name that a Lease cannot have,
 // and an empty identity, are errors.
@@ -53,15 +50,12 @@ func New(o lease.Options) (*Replica, error) {
 	if o.Identity == "" || len(o.Identity) > maxIdentityBytes {
 		return nil, fmt.Errorf("identity %q: must have 1 to %d characters", o.Identity, maxIdentityBytes)
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	return &Replica{lease.New(o), o.Log}, nil
+	return &Replica{lease.New(o)}, nil
 }
 
 // Run takes part until ctx ends, and then gives up the Lease, so that another replica takes it at once. So
 // end the fleet before. It may be called once.
-func (r *Replica) Run(ctx context.Context, f Fleet) { r.elector.Run(ctx, member{f, r.log}) }
+func (r *Replica) Run(ctx context.Context, f Fleet) { r.elector.Run(ctx, member{f}) }
 
 // MayPublish reports whether this replica, and no other, may now do what others see: comments, statuses,
 // events, moving tags. Ask right before each.
@@ -93,19 +87,16 @@ func (r *Replica) Forward(t fleet.Trigger) error {
 }
 
 // member is a fleet as the elector knows it.
-type member struct {
-	Fleet
-	log *slog.Logger
-}
+type member struct{ Fleet }
 
 var _ lease.Member = member{}
 
 // Receive implements [lease.Member].
-func (m member) Receive(message string) {
+func (m member) Receive(message string) error {
 	var f forwarded
 	if json.Unmarshal([]byte(message), &f) != nil {
-		m.log.Warn("lease: removed an annotation that is not a trigger", "bytes", len(message))
-		return
+		return errors.New("it is not a trigger") // The decoder's error could show what is in it.
 	}
 	m.Trigger(fleet.Trigger{Pipeline: f.Pipeline, Repository: f.Repository, Reason: f.Reason, Token: f.Token})
+	return nil
 }

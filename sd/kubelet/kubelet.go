@@ -128,7 +128,7 @@ func (m member) SetActive(active bool) {
 }
 
 // Receive implements [lease.Member]. Keepers send nothing.
-func (member) Receive(string) {}
+func (member) Receive(string) error { return nil }
 
 // lead keeps the Service until ctx ends, or another replica is elected.
 func (k *Keeper) lead(ctx, elected context.Context) {

@@ -1,4 +1,3 @@
-// Package structure holds the product to the shape that CONTRIBUTING.md describes: sizes that one
-// person can hold in mind, and no hidden use of the time of day. Package imports, beside it, holds
-// the order in which packages may use each other.
+// Package structure checks two rules that the compiler cannot: the product compares no times of day, and each
+// diagnostic has the severities that the manual names. Package imports, beside it, checks which packages may import which.
 package structure

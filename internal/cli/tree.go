@@ -19,6 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	cliexplain "github.com/agentry-dev/agentry/internal/cli/explain"
 	"github.com/agentry-dev/agentry/internal/cli/sides"
+	"github.com/agentry-dev/agentry/internal/picture"
 )
 
 func treeCommand(env Env) command.Command {
@@ -30,10 +31,11 @@ func treeCommand(env Env) command.Command {
 a pass of the pipeline would render now: objects that are held show as they are rendered.
 
 Objects that no GrafanaAgent discovers, and those that are held or left out, are listed
-below the trees. docs/holding.md explains holding.`,
-		Example: "agentry tree .",
+below the trees. docs/holding.md explains holding. As a picture, svg and dot show them where
+they would hang; above 30 objects of one parent, most are only counted.`,
+		Example: "agentry tree . -o svg > tree.svg",
 		Flags: slices.Concat([]cli.Flag{
-			command.FormatFlag(""),
+			command.FormatFlag("svg or dot"),
 		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return tree(ctx, env, flags, paths)
@@ -55,7 +57,8 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	}
 	out := in.render(diag.Warning)
 	held, units := leftOut(in.set, out)
-	if err := env.printForest(display.NewForest(in.set, out.Hierarchies, held, units), format); err != nil {
+	forest := display.NewForest(in.set, out.Hierarchies, held, units)
+	if err := env.printForest(forest, new(out.Explained()), format); err != nil {
 		return err
 	}
 	env.pointToCheck(out.Diags)
@@ -71,7 +74,8 @@ func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string
 	if report.Set == nil { // the pass was refused before it rendered
 		return cmp.Or(env.findings(report), error(command.ErrFindings))
 	}
-	if err := env.printForest(display.NewForest(report.Set, report.Hierarchies, report.Held, report.Units), format); err != nil {
+	forest := display.NewForest(report.Set, report.Hierarchies, report.Held, report.Units)
+	if err := env.printForest(forest, report.Explained, format); err != nil {
 		return err
 	}
 	env.pointToCheck(report.Diags)
@@ -88,8 +92,14 @@ func (e Env) pointToCheck(found diag.List) {
 	}
 }
 
-func (e Env) printForest(f display.Forest, format string) error {
-	if command.IsData(format) {
+// printForest prints the hierarchies of a render, or draws them.
+func (e Env) printForest(f display.Forest, of *explain.Render, format string) error {
+	switch {
+	case format == "svg":
+		return picture.SVG(e.Stdout, "The hierarchies of agentry tree", explain.New(*of).Tree(), nil, true)
+	case format == "dot":
+		return picture.DOT(e.Stdout, explain.New(*of).Tree(), nil)
+	case command.IsData(format):
 		return command.WriteData(e.Stdout, format, f)
 	}
 	return f.WriteText(e.Stdout, e.colored(e.Stdout))

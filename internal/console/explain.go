@@ -1,12 +1,14 @@
 package console
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/internal/explained"
+	"github.com/agentry-dev/agentry/internal/picture"
 )
 
 // explainLink returns the page that explains an object.
@@ -57,10 +59,11 @@ func (c *console) refuseOf(w http.ResponseWriter, r *http.Request, pipeline stri
 	c.write(w, r, refused.Status, "missing", missing{c.of(r, pipeline, "hierarchy", refused.Message), Message{Title: refused.Message, Hint: refused.Hint}})
 }
 
-// hierarchyPage is the page of the objects that have the words of a query, or of the GrafanaAgents, from which links lead down.
+// hierarchyPage is the page with the picture of the hierarchies, or with the objects that have the words of a query.
 type hierarchyPage struct {
 	frame
-	Query string
+	Query   string
+	Picture template.HTML
 	explain.SearchResult
 }
 
@@ -70,15 +73,29 @@ func (p hierarchyPage) ObjectLink(o explain.Object) string {
 }
 
 func (c *console) serveHierarchy(w http.ResponseWriter, r *http.Request) {
-	name, words := r.PathValue("name"), r.URL.Query().Get("q")
-	query := words
-	if strings.TrimSpace(query) == "" {
-		query = "grafanaagent/"
+	name := r.PathValue("name")
+	page := hierarchyPage{frame: c.of(r, name, "hierarchy", name+": hierarchy"), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
+	var refused *explained.Refusal
+	if page.Query == "" {
+		page.Picture, refused = c.picture(name)
+	} else {
+		page.SearchResult, refused = c.Explained.Search(name, page.Query)
 	}
-	hits, refused := c.Explained.Search(name, query)
 	if refused != nil {
 		c.refuseOf(w, r, name, refused)
 		return
 	}
-	c.write(w, r, http.StatusOK, "hierarchy", hierarchyPage{c.of(r, name, "hierarchy", name+": hierarchy"), words, hits})
+	c.write(w, r, http.StatusOK, "hierarchy", page)
+}
+
+// picture returns the SVG of a pipeline's hierarchies.
+func (c *console) picture(pipeline string) (template.HTML, *explained.Refusal) {
+	roots, refused := c.Explained.Tree(pipeline)
+	if refused != nil {
+		return "", refused
+	}
+	var b strings.Builder
+	link := func(o explain.Object) string { return explainLink(pipeline, o.ID().String()) }
+	_ = picture.SVG(&b, "Hierarchies of "+pipeline, roots, link, false) // a Builder takes everything
+	return template.HTML(b.String()), nil
 }

@@ -82,3 +82,13 @@ func (s *Store) Search(pipeline, query string) (out explain.SearchResult, refuse
 	}
 	return k.search(query, MaxResults), nil
 }
+
+// Tree returns the hierarchies of the last pass of a pipeline.
+func (s *Store) Tree(pipeline string) (roots []*explain.Node, refused *Refusal) {
+	k, refused := s.last(pipeline)
+	if refused != nil {
+		return nil, refused
+	}
+	k.ask(func(x *explain.Explainer) { roots = x.Tree() })
+	return roots, nil
+}

@@ -27,6 +27,8 @@ func Formats(command string) []string {
 		return append(all, "github", "sarif")
 	case "diff":
 		return append(all, "markdown")
+	case "tree":
+		return append(all, "svg", "dot")
 	case "test":
 		return append(all, "junit")
 	}

@@ -1,0 +1,315 @@
+// Package picture draws hierarchies: as SVG for pages and people, and as DOT for Graphviz.
+//
+// An SVG is a nested list to a screen reader, needs no script, and shows each state by shape as well as by colour. Names and
+// messages are text in it, never tags.
+package picture
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentry-dev/agentry/generator/explain"
+)
+
+// Link returns the address of the page about an object; nil: there are no pages.
+type Link func(explain.Object) string
+
+// node is what is drawn: an object, or what stands for several.
+type node struct {
+	kind, name, note, link string
+	state                  explain.State
+	counts                 string
+	children               []*node
+}
+
+// folded is the state of a node that stands for several.
+const folded explain.State = "folded"
+
+// maxNodes is how many nodes are drawn. Of each node's children at most 30 are, or fewer where that would be too many in all.
+const maxNodes = 1000
+
+// drawAll returns what is drawn of some trees.
+func drawAll(roots []*explain.Node, link Link) []*node {
+	forest := &explain.Node{Children: roots}
+	for _, most := range []int{30, 10, 3} {
+		if all := draw(forest, link, most); all.size() <= maxNodes {
+			return all.children
+		}
+	}
+	return draw(forest, link, 1).children
+}
+
+func (n *node) size() int {
+	size := 1
+	for _, c := range n.children {
+		size += c.size()
+	}
+	return size
+}
+
+// draw returns what is drawn of a node and of all below it. Of more than most children one counts those that are not drawn.
+func draw(n *explain.Node, link Link, most int) *node {
+	out := &node{kind: n.Object.Kind, name: n.Object.Name, state: n.State, note: n.Why}
+	if n.Object.Namespace != "" {
+		out.name = n.Object.Namespace + "/" + out.name
+	}
+	if link != nil && n.Object.Kind != "" {
+		out.link = link(n.Object)
+	}
+	var kinds []string
+	total, more := map[string]int{}, map[string]int{}
+	kept := keep(n.Children, most)
+	for i, c := range n.Children {
+		if total[c.Object.Kind]++; total[c.Object.Kind] == 1 {
+			kinds = append(kinds, c.Object.Kind)
+		}
+		if kept[i] {
+			out.children = append(out.children, draw(c, link, most))
+		} else {
+			more[c.Object.Kind]++
+		}
+	}
+	out.counts = counted(kinds, total)
+	if len(more) > 0 {
+		out.children = append(out.children, &node{kind: "more", name: counted(kinds, more), state: folded, link: out.link})
+	}
+	return out
+}
+
+// keep says which of the children are drawn: first those that are not rendered as they are in the inputs.
+func keep(children []*explain.Node, most int) []bool {
+	kept, left := make([]bool, len(children)), most
+	if len(children) > most {
+		left-- // for the one that counts the others
+	}
+	for _, ordinary := range []bool{false, true} {
+		for i, c := range children {
+			if left > 0 && (c.State == explain.Rendered) == ordinary {
+				kept[i] = true
+				left--
+			}
+		}
+	}
+	return kept
+}
+
+// counted returns numbers of objects in words: 3 ServiceMonitors, 1 Probe.
+func counted(kinds []string, counts map[string]int) string {
+	var parts []string
+	for _, kind := range kinds {
+		if n := counts[kind]; n == 1 || n > 1 && strings.HasSuffix(kind, "s") {
+			parts = append(parts, fmt.Sprintf("%d %s", n, kind))
+		} else if n > 1 {
+			parts = append(parts, fmt.Sprintf("%d %ss", n, kind))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Sizes in pixels.
+const (
+	boxWidth, boxHeight = 250, 40
+	columnGap, rowGap   = 50, 10
+	margin              = 10
+	// letters is how many letters of a line fit into a box at 12 pixels.
+	letters = 36
+)
+
+// placed is a node with its place: its column, and the middle of its box from the top.
+type placed struct {
+	*node
+	column, middle int
+	below          []*placed
+}
+
+// place arranges a node and what is below it, beginning at top, and returns the first row below them.
+func place(n *node, column, top int) (*placed, int) {
+	p := &placed{node: n, column: column}
+	for _, c := range n.children {
+		var child *placed
+		child, top = place(c, column+1, top)
+		p.below = append(p.below, child)
+	}
+	if len(p.below) == 0 {
+		p.middle = top + boxHeight/2
+		return p, top + boxHeight + rowGap
+	}
+	p.middle = (p.below[0].middle + p.below[len(p.below)-1].middle) / 2
+	return p, top
+}
+
+func (p *placed) depth() int {
+	deepest := p.column
+	for _, c := range p.below {
+		deepest = max(deepest, c.depth())
+	}
+	return deepest
+}
+
+// Style are the rules of an SVG that stands alone. A page has its own for the same classes: picture, node, line and the states.
+const Style = `.picture { background: #fff; color: #1f2328; font: 12px system-ui, sans-serif; }
+.picture text { fill: currentColor; } .picture .kind { font-size: 10px; opacity: .75; }
+.picture .line { fill: none; stroke: #8c959f; } .picture .node path { fill: #f6f8fa; stroke: #57606a; }
+.picture .held path { fill: #fff8c5; stroke: #9a6700; stroke-width: 2; } .picture :is(.left-out, .not-rendered) path { fill: #ffebe9; stroke: #cf222e; stroke-width: 2; }
+.picture .not-selected path { stroke-dasharray: 4 3; } .picture .folded path { fill: none; stroke: none; }
+@media (prefers-color-scheme: dark) { .picture { background: #0d1117; color: #e6edf3; } .picture .node path { fill: #161b22; stroke: #8b949e; }
+.picture .held path { fill: #3b2e00; stroke: #d29922; } .picture :is(.left-out, .not-rendered) path { fill: #490202; stroke: #f85149; } }
+`
+
+// SVG writes trees below one another. Alone, it has [Style]; otherwise the page has rules.
+func SVG(w io.Writer, label string, roots []*explain.Node, link Link, alone bool) error {
+	var trees []*placed
+	top, depth := margin, 0
+	for _, r := range drawAll(roots, link) {
+		var p *placed
+		p, top = place(r, 0, top)
+		trees, depth = append(trees, p), max(depth, p.depth())
+	}
+	width, height := 2*margin+(depth+1)*boxWidth+depth*columnGap, max(top-rowGap, margin)+margin
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="picture" role="list" aria-label="%s" width="%d" height="%d" viewBox="0 0 %d %d">`+"\n",
+		escape(label), width, height, width, height)
+	if alone {
+		b.WriteString("<style>" + Style + "</style>\n")
+	}
+	for _, p := range trees {
+		p.write(&b)
+	}
+	b.WriteString("</svg>\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (p *placed) left() int { return margin + p.column*(boxWidth+columnGap) }
+
+// write writes a node, the lines to its children, and the children as a list within it.
+func (p *placed) write(b *strings.Builder) {
+	fmt.Fprintf(b, `<g role="listitem" aria-label="%s">`, escape(p.text()))
+	for _, c := range p.below {
+		from, to := p.left()+boxWidth, c.left()
+		bend := (from + to) / 2
+		fmt.Fprintf(b, `<path class="line" aria-hidden="true" d="M%d %dC%d %d %d %d %d %d"/>`, from, p.middle, bend, p.middle, bend, c.middle, to, c.middle)
+	}
+	if p.link != "" {
+		fmt.Fprintf(b, `<a href="%s">`, escape(p.link))
+	}
+	top := p.middle - boxHeight/2
+	fmt.Fprintf(b, `<g class="node %s"><title>%s</title><path d="%s"/>`, strings.ReplaceAll(string(p.state), " ", "-"), escape(p.text()), outline(p.state, p.left(), top))
+	second := p.kind
+	for _, s := range []string{p.counts, p.note} {
+		if s != "" {
+			second += " · " + s
+		}
+	}
+	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text><text class="kind" x="%d" y="%d">%s</text></g>`,
+		p.left()+12, top+17, escape(short(p.name, letters)), p.left()+12, top+32, escape(short(second, letters+8)))
+	if p.link != "" {
+		b.WriteString("</a>")
+	}
+	if len(p.below) > 0 {
+		b.WriteString("<g role=\"list\">\n")
+		for _, c := range p.below {
+			c.write(b)
+		}
+		b.WriteString("</g>")
+	}
+	b.WriteString("</g>\n")
+}
+
+// text returns all that is known of a node, for titles and screen readers.
+func (n *node) text() string {
+	parts := []string{n.kind + " " + n.name}
+	if n.state != explain.Rendered && n.state != folded {
+		parts = append(parts, string(n.state))
+	}
+	for _, s := range []string{n.note, n.counts} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// outline returns the path of a box: rounded if all is well, with cut corners if the object is held, pointed if it is left out or
+// not rendered, with a double side if it is paused, and square if nothing selects it.
+func outline(s explain.State, x, y int) string {
+	right, bottom := x+boxWidth, y+boxHeight
+	switch s {
+	case explain.Held:
+		return fmt.Sprintf("M%d %dH%dL%d %dV%dL%d %dH%dL%d %dV%dZ", x+8, y, right-8, right, y+8, bottom-8, right-8, bottom, x+8, x, bottom-8, y+8)
+	case explain.LeftOut, explain.NotRendered:
+		return fmt.Sprintf("M%d %dH%dL%d %dL%d %dH%dZ", x, y, right-14, right, y+boxHeight/2, right-14, bottom, x)
+	case explain.Paused:
+		return fmt.Sprintf("M%d %dH%dV%dH%dZM%d %dV%d", x, y, right, bottom, x, x+5, y, bottom)
+	case explain.NotSelected, folded:
+		return fmt.Sprintf("M%d %dH%dV%dH%dZ", x, y, right, bottom, x)
+	}
+	const r = 8
+	return fmt.Sprintf("M%d %dH%dA%d %d 0 0 1 %d %dV%dA%d %d 0 0 1 %d %dH%dA%d %d 0 0 1 %d %dV%dA%d %d 0 0 1 %d %dZ",
+		x+r, y, right-r, r, r, right, y+r, bottom-r, r, r, right-r, bottom, x+r, r, r, x, bottom-r, y+r, r, r, x+r, y)
+}
+
+// escape makes text of XML of a text. Control characters, which XML does not have, become a mark.
+func escape(s string) string {
+	return html.EscapeString(strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r >= 0xfffe && r <= 0xffff {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError))))
+}
+
+// short returns a text of at most n letters, without its middle if it has more: the ends tell objects apart.
+func short(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n/2]) + "…" + string(r[len(r)-(n-n/2-1):])
+}
+
+// DOT writes trees in the language of Graphviz, folded as in an SVG.
+func DOT(w io.Writer, roots []*explain.Node, link Link) error {
+	shapes := map[explain.State]string{explain.Held: "octagon", explain.LeftOut: "cds", explain.NotRendered: "cds", explain.Paused: "box3d", folded: "plain"}
+	styles := map[explain.State]string{explain.Rendered: "rounded", explain.NotSelected: "dashed"}
+	var b strings.Builder
+	b.WriteString("digraph hierarchy {\n  rankdir=LR; node [fontname=\"sans-serif\", fontsize=11];\n")
+	next := 0
+	var write func(n *node) int
+	write = func(n *node) int {
+		id := next
+		next++
+		label := slices.DeleteFunc([]string{n.name, n.kind, n.counts, n.note}, func(s string) bool { return s == "" })
+		fmt.Fprintf(&b, "  n%d [shape=%s, style=%q, label=%s", id, cmp.Or(shapes[n.state], "box"), styles[n.state], quote(strings.Join(label, "\n")))
+		if n.link != "" {
+			b.WriteString(", URL=" + quote(n.link))
+		}
+		b.WriteString("];\n")
+		for _, c := range n.children {
+			fmt.Fprintf(&b, "  n%d -> n%d;\n", id, write(c))
+		}
+		return id
+	}
+	for _, r := range drawAll(roots, link) {
+		write(r)
+	}
+	b.WriteString("}\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// quote quotes a text for Graphviz, in which a backslash begins an escape.
+func quote(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' || r == 0x7f {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}

@@ -67,8 +67,11 @@ func (c handWritten) encode(items []*yaml.Node, more func(*model.Raw)) []model.R
 		}
 		var err error
 		raw.Text, err = encodeNode(item)
-		if shown, hides := redacted(item); err == nil && hides {
-			raw.Redacted, err = encodeNode(shown)
+		if masked, hides := redacted(item, false); err == nil && hides {
+			raw.Redacted, err = encodeNode(masked)
+		}
+		if shown, hides := redacted(item, true); err == nil && hides {
+			raw.Shown, err = encodeNode(shown)
 		}
 		if err != nil {
 			c.fail(item.Line, diag.InvalidScrapeConfigs, "cannot be written: %v", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -97,25 +98,48 @@ func yamlProblem(err error) *problem {
 	return &problem{max(line, 1), "not valid YAML: " + strings.TrimSpace(text)}
 }
 
-// credentialKey matches the fields of scrape configurations that hold a credential as plain text.
-var credentialKey = regexp.MustCompile(`^(?:.*_)?(?:password|passphrase|token|credentials|secret|secret_key|private_key|key|consumer_key|connection_string)$`)
-
-// redacted returns a hand-written scrape configuration with placeholders for its credentials, and whether it has any.
-func redacted(n *yaml.Node) (out *yaml.Node, hides bool) {
+// redacted returns a hand-written scrape configuration with placeholders for its credentials, and whether it has any: those
+// that the agent masks or, for review, also those in parameters, headers and rules.
+func redacted(n *yaml.Node, review bool) (out *yaml.Node, hides bool) {
 	if n.Kind == yaml.ScalarNode && credential.InURL(n.Value) {
 		return placeholder(n), true
 	}
 	c := *n
 	c.Content = make([]*yaml.Node, len(n.Content))
 	for i, child := range n.Content {
-		isValue := n.Kind == yaml.MappingNode && i%2 == 1 && child.Kind == yaml.ScalarNode
-		shown, found := redacted(child)
-		if isValue && credentialKey.MatchString(n.Content[i-1].Value) && n.Content[i-1].Value != "access_key" {
-			shown, found = placeholder(child), true
+		shown, found := redacted(child, review)
+		if n.Kind == yaml.MappingNode && i%2 == 1 {
+			switch name := n.Content[i-1].Value; {
+			case child.Kind == yaml.ScalarNode && credential.InClient(name),
+				review && name == "replacement" && credential.InRule(scalarOf(n, "target_label"), child.Value),
+				review && isCredential(name, child):
+				shown, found = placeholder(child), true
+			}
 		}
 		c.Content[i], hides = shown, hides || found
 	}
 	return &c, hides
+}
+
+// isCredential reports whether a text, or one of a list of texts, is a credential, as the name of its parameter or header says.
+func isCredential(name string, n *yaml.Node) bool {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return credential.InField(name, n.Value)
+	case yaml.SequenceNode:
+		return slices.ContainsFunc(n.Content, func(item *yaml.Node) bool { return isCredential(name, item) })
+	}
+	return false
+}
+
+// scalarOf returns the text of a field of a mapping, or "".
+func scalarOf(n *yaml.Node, name string) string {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name && n.Content[i+1].Kind == yaml.ScalarNode {
+			return n.Content[i+1].Value
+		}
+	}
+	return ""
 }
 
 func placeholder(n *yaml.Node) *yaml.Node {

@@ -113,9 +113,22 @@ sigv4: {access_key: id, secret_key: hush}
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
 		t.Fatal(err)
 	}
-	node, hides := redacted(&document)
+	node, hides := redacted(&document, false)
 	shown, err := yaml.Marshal(node)
 	if err != nil || !hides || strings.Contains(string(shown), "hush") || !strings.Contains(string(shown), "http://h/x") || !strings.Contains(string(shown), "access_key: id") {
 		t.Errorf("%v %v\n%s", hides, err, shown)
+	}
+}
+
+// TestReviewersSeeNoParameterThatIsACredential, which the agent itself does not mask.
+func TestReviewersSeeNoParameterThatIsACredential(t *testing.T) {
+	const text = "job_name: a\nparams:\n  token: [hush]\n  module: [m]\nrelabel_configs:\n  - target_label: __param_api_key\n    replacement: hush\n  - target_label: __param_token\n    replacement: $1\n"
+	items, _, bad := parseJobs([]byte("- " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")))
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	raw := handWritten{}.encode(items, func(*model.Raw) {})[0]
+	if want := strings.NewReplacer("[hush]", `"<redacted>"`, "hush", `"<redacted>"`).Replace(text); string(raw.Shown) != want || raw.Redacted != nil {
+		t.Errorf("%s\nwhile the agent masks %s", raw.Shown, raw.Redacted)
 	}
 }

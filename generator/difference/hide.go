@@ -51,14 +51,16 @@ func isBelow(n *node, names ...string) bool {
 // come from Secrets too.
 func isCredential(n *node, text string) bool {
 	switch n.name {
-	case "username", "password", "bearer_token", "credentials", "client_secret", "access_key", "secret_key":
+	case "username", "password", "bearer_token", "credentials", "client_secret", "access_key", "secret_key", "key_pem", "connection_string", "consumer_key":
 		return true
 	case "client_id":
 		return isBelow(n, "oauth2")
+	case "replacement":
+		return credential.InRule(n.parent.str("target_label"), text)
 	case "value":
 		return credential.InField(n.parent.str("name"), text)
 	}
-	return credential.InField(n.name, text) || credential.InArgument(text) || isBelow(n, "proxy_connect_header") ||
+	return credential.InField(n.name, text) || isBelow(n, "scrape_configs", "tls_config") && credential.InClient(n.name) || credential.InArgument(text) || isBelow(n, "proxy_connect_header") ||
 		isBelow(n, "integrations") && credential.InSource(text)
 }
 

@@ -14,6 +14,7 @@ var alloyEntry = regexp.MustCompile(`^"?([A-Za-z_][\w.-]*)"?\s*(=?)\s*(.*)$`)
 // alloy hides texts of a configuration of Alloy, whose lines begin at a line of the file. agentry writes an attribute in each line.
 func (s *shower) alloy(lines []string, first int) {
 	within, inRaw := []*node{{shape: mapping}}, false
+	target := "" // label of the rule
 	for i, line := range lines {
 		at := min(first+i, len(s.lines)-1)
 		s.starts[at] = true
@@ -22,7 +23,11 @@ func (s *shower) alloy(lines []string, first int) {
 		if entry := alloyEntry.FindStringSubmatch(text); entry != nil && !inRaw {
 			n.name, value = entry[1], entry[3]
 		}
-		if inRaw || s.hasSecret(n, value) {
+		if n.name == "target_label" {
+			target, _ = strconv.Unquote(value)
+		}
+		isParameter := n.name == "replacement" && credential.InRule(target, value)
+		if inRaw || isParameter || s.hasSecret(n, value) {
 			s.hide(at, placeholder)
 		}
 		if strings.Count(line, "`")%2 == 1 {
@@ -33,6 +38,7 @@ func (s *shower) alloy(lines []string, first int) {
 		}
 		if strings.HasSuffix(text, "{") || strings.HasSuffix(text, "[") {
 			within = append(within, &node{name: n.name, parent: top, shape: mapping})
+			target = ""
 		}
 	}
 }

@@ -10,8 +10,11 @@ type Raw struct {
 	Origin Origin
 	// Text is a block mapping without indentation, as the user wrote it.
 	Text []byte
-	// Redacted is the text without its credentials, or nil if it has none.
+	// Redacted is the text without the credentials that the agent masks too, or nil if it has none.
 	Redacted []byte
+	// Shown is the text as reviewers see it, or nil if they see all of it. It has no credential in parameters either, which the
+	// agent does not mask.
+	Shown []byte
 	// Relabel are rules that follow those of the text, which ends with them.
 	Relabel []*Relabel
 	// Job is the parsed text, without aliases and nulls. It must not be changed.

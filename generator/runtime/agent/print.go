@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strconv"
 
+	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/model"
 )
@@ -156,13 +157,12 @@ func only[T any](w *writer, k string, v *T, encode func(*writer, *T)) {
 // raw writes the lines of a mapping as a list item.
 func (w *writer) raw(r model.Raw) {
 	text := r.Text
-	if r.Redacted != nil {
-		if w.inlined != nil {
-			w.inlined.Write(text)
-		}
-		if w.redact {
-			text = r.Redacted
-		}
+	switch {
+	case w.inlined != nil && r.Redacted != nil:
+		w.inlined.Write(text)
+		text = r.Redacted
+	case w.inlined == nil && w.redact && r.Shown != nil:
+		text = r.Shown
 	}
 	w.item()
 	for line := range bytes.Lines(text) {
@@ -370,7 +370,11 @@ func encodeRelabel(w *writer, r *model.Relabel) {
 		w.text("regex", readable(r.Regex))
 	}
 	w.optStr("target_label", r.TargetLabel)
-	w.text("replacement", r.Replacement)
+	if w.redact && w.inlined == nil && credential.InRule(r.TargetLabel, r.Replacement.Value) {
+		w.str("replacement", placeholder)
+	} else {
+		w.text("replacement", r.Replacement)
+	}
 	w.optStr("action", r.Action)
 	if r.Modulus != 0 {
 		w.key("modulus")

@@ -30,6 +30,9 @@ type writer struct {
 	inlined hash.Hash
 }
 
+// placeholder stands for a secret value.
+const placeholder = "<redacted>"
+
 // span is a part of what is written: from one position to another.
 type span struct{ from, to int }
 
@@ -39,7 +42,7 @@ func (w *writer) inline(value string) string {
 		fmt.Fprintf(w.inlined, "%d %s\n", len(value), value)
 	}
 	if w.redact {
-		return "<redacted>"
+		return placeholder
 	}
 	return value
 }
@@ -55,7 +58,7 @@ func (w *writer) url(v string) string {
 // reviewed returns the value of a header or parameter as reviewers see it.
 func reviewed(w *writer, name, v string) string {
 	if w.redact && w.inlined == nil && credential.InField(name, v) {
-		return "<redacted>"
+		return placeholder
 	}
 	return v
 }

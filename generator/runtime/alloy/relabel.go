@@ -75,12 +75,12 @@ type ownRule struct{ sources, target, regex, replacement, action string }
 // jobs, and written once.
 func (f *file) ownBlock(job *model.ScrapeConfig, r *model.Relabel) syntax.Block {
 	if job.Variables || r.TargetLabel == "job" {
-		return rule("rule", r)
+		return f.targetRule(r)
 	}
 	key := ownRule{strings.Join(r.SourceLabels, ";"), r.TargetLabel, r.Regex.Value, r.Replacement.Value, r.Action}
 	b, known := f.ownBlocks[key]
 	if !known {
-		b = syntax.Written(rule("rule", r))
+		b = syntax.Written(f.targetRule(r))
 		f.ownBlocks[key] = b
 	}
 	return b
@@ -89,11 +89,11 @@ func (f *file) ownBlock(job *model.ScrapeConfig, r *model.Relabel) syntax.Block 
 // ruleBlock returns the block of a rule. Jobs share most of their rules, so each is written once.
 func (f *file) ruleBlock(job *model.ScrapeConfig, r *model.Relabel) syntax.Block {
 	if job.Variables {
-		return rule("rule", r)
+		return f.targetRule(r)
 	}
 	b, known := f.ruleBlocks[r]
 	if !known {
-		b = syntax.Written(rule("rule", r))
+		b = syntax.Written(f.targetRule(r))
 		f.ruleBlocks[r] = b
 	}
 	return b
@@ -122,16 +122,23 @@ func (f *file) before(global *model.Global, job *model.ScrapeConfig) []*model.Re
 		switch {
 		case len(values) == 0 || values[0] == "" || !isLabel(parameter):
 		case !inComponent(job, name, values) || f.regexes.read(job.Relabel, parameter):
-			out = append(out, constant(job, parameter, f.parameter(name, values[0])))
+			out = append(out, constant(job, parameter, values[0]))
 		}
 	}
 	return out
 }
 
-// parameter returns the value of a parameter that a rule sets. For reviewers it is no credential.
-func (f *file) parameter(name, value string) string {
-	f.hidesInRules = f.hidesInRules || credential.InField(name, value)
-	return f.shown(name, value)
+// targetRule returns the block of a rule for targets. It shows reviewers no credential that becomes a parameter.
+func (f *file) targetRule(r *model.Relabel) syntax.Block {
+	if credential.InRule(r.TargetLabel, r.Replacement.Value) {
+		f.hidesInRules = true
+		if f.redact {
+			shown := *r
+			shown.Replacement.Value = redacted
+			r = &shown
+		}
+	}
+	return rule("rule", r)
 }
 
 // inComponent reports whether no label can hold a parameter: it has several values, or one that is or may be empty, or a
@@ -167,7 +174,7 @@ func (f *file) after(job *model.ScrapeConfig) (out []*model.Relabel) {
 	for _, name := range sortedKeys(job.Params) {
 		values, parameter := job.Params[name], "__param_"+name
 		if len(values) == 1 && !inComponent(job, name, values) && f.regexes.written(job.Relabel, parameter) {
-			r := constant(job, parameter, f.parameter(name, values[0]))
+			r := constant(job, parameter, values[0])
 			r.SourceLabels, r.Regex = []string{parameter}, model.Present("")
 			out = append(out, r)
 		}

@@ -24,7 +24,8 @@
 // is asked again after a growing delay, and delays only pipelines that write there. A pass that
 // fails is retried after a growing delay, or as soon as a ref moves. A panic ends one pass. A pass
 // occupies a worker only while it reads and renders, never while it waits for the network. Few
-// passes push to one remote at a time, so a slow remote does not delay the others.
+// passes push to one remote at a time, so a slow remote does not delay the others. Slow passes get all
+// workers but one, and a pass that does not stop when its time is over is left alone (places.go).
 //
 // If two definitions have the same name or write to the same place, the first one runs.
 //

@@ -33,8 +33,8 @@ type Options struct {
 	Workers int
 	// MemoryBytes is what all pipelines together may keep between passes. Default 256 MiB.
 	MemoryBytes int64
-	// PassTimeout bounds each attempt of a pass, and each round of a remote. Default 10
-	// minutes.
+	// PassTimeout bounds a pass, and each round of a remote. A pass that is in a library that cannot be stopped is left alone
+	// then: others get its place, and its pipeline waits until it has ended. Default 10 minutes.
 	PassTimeout time.Duration
 	// Jitter is the share by which intervals differ from the configured ones, up or down. Default
 	// 0.05; negative: none.
@@ -91,7 +91,7 @@ type Fleet struct {
 	options  Options
 	engine   engine
 	log      *slog.Logger
-	workers  slots // of passes that read or render
+	workers  *places // of passes that read or render
 	remotes  *remotes
 	memory   *memory
 	notifier *notifier
@@ -147,7 +147,7 @@ func newFleet(opts Options, e engine) *Fleet {
 	opts.setDefaults()
 	f := &Fleet{
 		options: opts, engine: e, log: opts.Log,
-		workers: newSlots(opts.Workers), memory: newMemory(opts.MemoryBytes), notifier: newNotifier(opts.Observers, opts.Log),
+		workers: newPlaces(opts.Workers), memory: newMemory(opts.MemoryBytes), notifier: newNotifier(opts.Observers, opts.Log),
 		pipelines: map[string]*runner{}, windows: map[int]*window{}, active: !opts.Passive,
 	}
 	f.remotes = &remotes{options: opts, engine: e, busy: &f.busy, before: f.renew, after: f.roundEnded, all: map[*repo.Repo]*remote{}}
@@ -162,8 +162,9 @@ func fetch(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref, 
 	return err
 }
 
-// Run runs the fleet until ctx ends, and then waits for running passes up to [Options.Grace]. It returns
-// an error if passes had to be cancelled, which loses nothing. It may be called once.
+// Run runs the fleet until ctx ends, and then waits for running passes up to [Options.Grace]. It returns an error if
+// passes had to be cancelled, which loses nothing: a push is taken as a whole, or not at all. A pass that does not end
+// even then is left to the end of the process. It may be called once.
 func (f *Fleet) Run(ctx context.Context) error {
 	passes, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -201,13 +202,15 @@ func (f *Fleet) settle(cancel func()) (late int) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, p := range f.pipelines {
-			if p.phase == phasePassing {
+			if p.phase == phasePassing || p.phase == phaseStuck {
 				late++
 			}
 		}
 		cancel()
 	})
-	f.busy.Wait()
+	limit := time.NewTimer(f.options.Grace + stopTime)
+	defer limit.Stop()
+	f.settled(limit)
 	grace.Stop()
 	f.memory.stop()
 	f.mu.Lock()
@@ -216,8 +219,22 @@ func (f *Fleet) settle(cancel func()) (late int) {
 	}
 	cut := late
 	f.mu.Unlock()
-	f.busy.Wait()
+	f.settled(limit)
 	return cut
+}
+
+// settled waits until nothing runs any more, or the time is over.
+func (f *Fleet) settled(limit *time.Timer) {
+	all := make(chan struct{})
+	go func() {
+		f.busy.Wait()
+		close(all)
+	}()
+	select {
+	case <-all:
+	case <-limit.C:
+		limit.Reset(0) // for the next one
+	}
 }
 
 // isRunning reports whether new work may begin. f.mu is held.
@@ -225,7 +242,9 @@ func (f *Fleet) isRunning() bool { return f.ctx != nil && f.ctx.Err() == nil && 
 
 // Gate waits for one of the [Options.Workers], for callers outside the fleet that render too. Release
 // gives it back.
-func (f *Fleet) Gate(ctx context.Context) (release func(), err error) { return f.workers.enter(ctx) }
+func (f *Fleet) Gate(ctx context.Context) (release func(), err error) {
+	return f.workers.enter(ctx, &pace{})
+}
 
 // Trigger makes rounds, and passes, before they are due. It returns how many pipelines it
 // reached: none while another replica makes the passes.

@@ -53,9 +53,10 @@ type instance struct {
 	// The goroutine that has taken the one place of use may call the passer, and use output and writing.
 	use        slots
 	passer     passer
-	multiplier multiplier // the passer of a definition with forEach; nil of others
-	output     *remote    // where it writes; nil with forEach
-	writing    bool       // the running pass has a place among the writers of output
+	multiplier multiplier  // the passer of a definition with forEach; nil of others
+	output     *remote     // where it writes; nil with forEach
+	writing    atomic.Bool // the running pass has a place among the writers of output
+	pace       pace
 
 	pipeline *runner  // never changes
 	tried    []tip    // that the last pass was made on; nil before the first. Guarded by Fleet.mu
@@ -74,7 +75,7 @@ type opening struct {
 }
 
 // run opens the pipeline. It contacts nobody.
-func (o *opening) run(e engine, workers slots, log *slog.Logger) {
+func (o *opening) run(e engine, workers *places, log *slog.Logger) {
 	defer fault.Recover(log, "opening", o.def.Metadata.Name, &o.err)
 	creds, err := o.def.Credentials()
 	if err != nil {
@@ -94,14 +95,21 @@ func (o *opening) run(e engine, workers slots, log *slog.Logger) {
 // enter is the gate of the instance's passes. The place at the remote is kept until the pass has
 // ended, as the push comes after rendering. It is taken before the worker, so that a pass that
 // waits for a slow remote occupies no worker.
-func (i *instance) enter(ctx context.Context, workers slots) (leave func(), err error) {
-	if i.output != nil && !i.writing {
+func (i *instance) enter(ctx context.Context, workers *places) (leave func(), err error) {
+	if i.output != nil && !i.writing.Load() {
 		if err := i.output.writers.take(ctx); err != nil {
 			return nil, err
 		}
-		i.writing = true
+		i.writing.Store(true)
 	}
-	return workers.enter(ctx)
+	return workers.enter(ctx, &i.pace)
+}
+
+// stopWriting gives back the place among the writers of output.
+func (i *instance) stopWriting() {
+	if i.writing.Swap(false) {
+		i.output.writers.give()
+	}
 }
 
 // renew reads the credentials and gives them to the passer.

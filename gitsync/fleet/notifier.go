@@ -34,11 +34,15 @@ func newNotifier(observers []Observer, log *slog.Logger) *notifier {
 	return n
 }
 
-// add queues an outcome, whose Before is filled in when it is reported.
+// add queues an outcome, whose Before is filled in when it is reported. After close nobody is told.
 func (n *notifier) add(o Outcome) (reported <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	next := notice{o, make(chan struct{})}
+	if n.closed {
+		close(next.reported)
+		return next.reported
+	}
 	n.queue = append(n.queue, next)
 	n.news.Signal()
 	return next.reported

@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -38,10 +40,7 @@ func (r *run) make(ctx context.Context, log *slog.Logger) {
 	if inst.multiplier != nil && r.err == nil {
 		r.made = inst.multiplier.Made()
 	}
-	if inst.writing {
-		inst.writing = false
-		inst.output.writers.give()
-	}
+	inst.stopWriting()
 	inst.use.give()
 	r.took = time.Since(r.began)
 }
@@ -141,13 +140,32 @@ func (f *Fleet) begin(p *runner, v view) {
 	f.busy.Go(func() { f.pass(r) })
 }
 
+// stopTime is how long a pass gets to end when its time is over, or the fleet stops. Only one that is in a library which
+// cannot be stopped takes longer.
+const stopTime = 5 * time.Second
+
+// errStuck means that a pass does not end when its time is over.
+var errStuck = errors.New("does not stop: the inputs build too much, and the pipeline waits until it has ended")
+
 // pass makes a pass. The pipeline goes on after the observers: slow ones delay passes.
 func (f *Fleet) pass(r *run) {
-	r.make(f.passes, f.log)
-	f.mu.Lock()
-	reported := f.ended(r)
-	f.mu.Unlock()
-	<-reported
+	late := fmt.Errorf("the pass took longer than %s", f.options.PassTimeout)
+	ctx, cancel := context.WithTimeoutCause(f.passes, f.options.PassTimeout, late)
+	defer cancel()
+	made := make(chan struct{})
+	go func() {
+		defer close(made)
+		r.make(ctx, f.log)
+	}()
+	overdue := time.NewTimer(f.options.PassTimeout + stopTime)
+	defer overdue.Stop()
+	select {
+	case <-made:
+		f.report(r)
+	case <-overdue.C:
+		f.abandon(r, fmt.Errorf("%w and %w", late, errStuck), made)
+	}
+	f.workers.ended(&r.instance.pace)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := r.pipeline
@@ -157,6 +175,30 @@ func (f *Fleet) pass(r *run) {
 	}
 	f.schedule(p)
 	f.scheduleWaiting()
+}
+
+// report records a pass, and returns when the observers know.
+func (f *Fleet) report(r *run) {
+	f.mu.Lock()
+	reported := f.ended(r)
+	f.mu.Unlock()
+	<-reported
+}
+
+// abandon reports a pass that does not end as failed, and gives its places to others. It returns when the pass has ended.
+func (f *Fleet) abandon(r *run, err error, made <-chan struct{}) {
+	p := r.pipeline
+	f.log.Error("a pass does not stop, others get its place", "pipeline", r.def.Metadata.Name, "err", err)
+	f.workers.abandon(&r.instance.pace)
+	r.instance.stopWriting()
+	f.report(&run{pipeline: p, instance: r.instance, def: r.def, request: r.request, window: r.window, began: r.began, took: time.Since(r.began), err: err})
+	f.mu.Lock()
+	p.phase = phaseStuck
+	f.review(p)
+	f.mu.Unlock()
+	<-made
+	f.log.Info("a pass that did not stop has ended", "pipeline", r.def.Metadata.Name, "took", r.took)
+	f.memory.used(r.instance, r.size)
 }
 
 // ended records a pass and reports it. f.mu is held.

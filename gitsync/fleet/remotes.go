@@ -261,7 +261,7 @@ func (rs *remotes) status() []RemoteStatus {
 
 // isPermanent reports whether an error lasts until somebody does something.
 func isPermanent(err error) bool {
-	return isAny(err, transport.ErrAuth, transport.ErrHostKey, transport.ErrRepositoryNotFound, repo.ErrRejected, transport.ErrRefNotFound, repo.ErrEmptyRepository, limit.ErrTooLarge, repo.ErrCache, repo.ErrFiles)
+	return isAny(err, errStuck, transport.ErrAuth, transport.ErrHostKey, transport.ErrRepositoryNotFound, repo.ErrRejected, transport.ErrRefNotFound, repo.ErrEmptyRepository, limit.ErrTooLarge, repo.ErrCache, repo.ErrFiles)
 }
 
 // isOfRemote reports whether an error says something about the remote as a whole, and not

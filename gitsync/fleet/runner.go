@@ -46,6 +46,7 @@ const (
 	phaseOpening
 	phasePassing
 	phaseReporting // a pass has ended, but not all observers know yet
+	phaseStuck     // a pass is over its time, but does not end
 )
 
 // lastPass has what conditions depend on, in addition to the status.
@@ -66,7 +67,7 @@ func (p *runner) mayRun() bool {
 }
 
 // inPass reports whether a pass runs, or not all observers know of it yet.
-func (p *runner) inPass() bool { return p.phase == phasePassing || p.phase == phaseReporting }
+func (p *runner) inPass() bool { return p.phase >= phasePassing }
 
 func (p *runner) name() string { return p.def.Metadata.Name }
 

@@ -135,14 +135,6 @@ func (s slots) take(ctx context.Context) error {
 	}
 }
 
-// enter takes a place, and returns the function that gives it back.
-func (s slots) enter(ctx context.Context) (leave func(), err error) {
-	if err := s.take(ctx); err != nil {
-		return nil, err
-	}
-	return s.give, nil
-}
-
 // tryTake takes a place if there is a free one.
 func (s slots) tryTake() bool {
 	select {

@@ -75,6 +75,7 @@ func (r Rules) Ignores(name string) bool {
 	if len(r) == 0 {
 		return false
 	}
+	name = strings.TrimPrefix(path.Clean(name), "/") // or the folders above would not end at "."
 	parts := strings.Split(name, "/")
 	folder := path.Dir(name)
 	if path.Base(name) == FileName && folder != "." {

@@ -23,6 +23,7 @@ func TestIgnores(t *testing.T) {
 		"comments, empty lines and CRLF":       {map[string]string{".": "# x.yaml\r\n\r\n   \r\ny.yaml\r\n"}, []string{"y.yaml"}, []string{"x.yaml"}},
 		"a folder's own file":                  {map[string]string{"a": "/x.yaml"}, []string{"a/x.yaml"}, []string{"x.yaml", "a/b/x.yaml"}},
 		"the deeper file wins":                 {map[string]string{".": "*.yaml", "a/b": "!x.yaml"}, []string{"a/x.yaml", "a/b/y.yaml"}, []string{"a/b/x.yaml"}},
+		"a path that is not clean":             {map[string]string{".": "x.yaml", "a": "y.yaml"}, []string{"/x.yaml", "a//y.yaml", "/a/y.yaml"}, []string{"/a/", "/", "..", ""}},
 		"it does not hide itself":              {map[string]string{"a": "*"}, []string{"a/x"}, []string{"a/.sourceignore"}},
 		"it is hidden from above":              {map[string]string{".": "a/"}, []string{"a/.sourceignore"}, []string{".sourceignore"}},
 		"what is no pattern hides nothing":     {map[string]string{".": "[\na**b/c"}, nil, []string{"[", "ab/c"}},
@@ -52,8 +53,11 @@ func TestIgnores(t *testing.T) {
 func FuzzRules(f *testing.F) {
 	f.Add("*.yaml\n!a/**/x\n/b/", "a/b/c.yaml")
 	f.Add("[\n\\ \n**", "a")
+	f.Add("*.yaml", "/a/") // looped for ever
+	f.Add("*.yaml", "//")
+	f.Add("*.yaml", "../..")
 	f.Fuzz(func(t *testing.T, text, name string) {
 		rules := sourceignore.Rules{".": sourceignore.Parse(".", []byte(text)), "a": sourceignore.Parse("a", []byte(text))}
-		rules.Ignores(strings.TrimPrefix(name, "/"))
+		rules.Ignores(name)
 	})
 }

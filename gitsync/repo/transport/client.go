@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -104,5 +105,11 @@ func readAdvertisement(svc service) (Advertisement, error) {
 func (c *Client) secrets() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.auth.secrets(c.token)
+	out := c.auth.secrets(c.token)
+	for _, password := range []string{c.auth.Password, c.token} {
+		if password != "" { // as a server sees it
+			out = append(out, base64.RawStdEncoding.EncodeToString([]byte(c.auth.userOr(c.at.user)+":"+password)))
+		}
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -99,15 +100,16 @@ const maxRemoteText = 2 << 10
 func remoteText(s string, secrets []string) string {
 	s = httpclient.Redact(s, secrets...)
 	s = strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\r' || r == '\t' {
+		switch {
+		case unicode.IsSpace(r):
 			return ' '
-		}
-		if r < ' ' || r == 0x7f {
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
 			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(s, "?"))
 	s = strings.Join(strings.Fields(s), " ")
+	s = httpclient.Redact(s, secrets...) // which control characters had split
 	if len(s) > maxRemoteText {
 		s = strings.ToValidUTF8(s[:maxRemoteText], "") + " ..."
 	}

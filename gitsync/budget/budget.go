@@ -49,12 +49,15 @@ func New(memory int64) *Budget {
 		memory = debug.SetMemoryLimit(-1)
 	}
 	if memory == math.MaxInt64 {
-		memory = available(memlimit.FromCgroup, memlimit.FromSystem) / 10 * 9
+		memory = Available() / 10 * 9
 	}
 	b := &Budget{pass: memory / passPart, share: memory / sharePart, workMax: memory / workPart, large: make(chan struct{}, 1)}
 	b.work = semaphore.NewWeighted(b.workMax)
 	return b
 }
+
+// Available returns the memory of the container, or else of the machine, in bytes.
+func Available() int64 { return available(memlimit.FromCgroup, memlimit.FromSystem) }
 
 // available returns the least of some limits of memory.
 func available(limits ...memlimit.Provider) int64 {

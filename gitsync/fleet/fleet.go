@@ -15,12 +15,14 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/sops"
+	"github.com/agentry-dev/agentry/internal/worker"
 )
 
 // Options decide how a fleet runs. The zero value of a field means its default.
@@ -123,8 +125,9 @@ func New(opts Options) *Fleet {
 		closePool = pool.Close
 	}
 	batches := publish.NewBatches(noteDelay)
-	charts := helm.NewWorkers(helm.Options{})
-	decrypting := sops.NewWorkers(sops.Options{})
+	memory := worker.NewSharedMemory(budget.Available())
+	charts := helm.NewWorkers(helm.Options{Memory: memory})
+	decrypting := sops.NewWorkers(sops.Options{Memory: memory})
 	store := chart.NewStore(chart.Options{Folder: filepath.Join(pool.Dir(), "charts")})
 	return newFleet(opts, engine{
 		open: func(def *Definition, creds gitsync.Credentials, enter gate) (passer, error) {

@@ -22,6 +22,8 @@ type Options struct {
 	Env []string
 	// Limits are those that the program has. Default: those of [Limits].
 	Limits Limits
+	// Memory is shared with other pools, so that not all workers together use too much. Nil: they may.
+	Memory *SharedMemory
 	// Processes is how many run at once. Default: one for each processor.
 	Processes int
 	// Idle is how long a worker without work is kept. Default: 30s.
@@ -66,6 +68,11 @@ func (p *Pool) Ask(ctx context.Context, q Question) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	give, err := p.opts.Memory.take(ctx, p.opts.Limits.MemoryBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer give()
 	for {
 		one, err := p.take()
 		if err != nil {

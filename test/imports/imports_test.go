@@ -62,7 +62,7 @@ func allowed() map[string][]string {
 		"internal/kustomizer":   {"internal/fault"},
 		"internal/worker":       {},
 		"internal/httpserver":   {"internal/fault"},
-		"gitsync":               {"generator", "gitsync", "inputs/chart", "inputs/helm", "inputs/sops", "internal/fault", "internal/httpclient", "internal/webhook/kind"},
+		"gitsync":               {"generator", "gitsync", "inputs/chart", "inputs/helm", "inputs/sops", "internal/fault", "internal/httpclient", "internal/webhook/kind", "internal/worker"},
 		"gitsync/budget":        {"gitsync/repo/limit"},
 		"gitsync/repo":          {"generator/diag", "gitsync/budget", "internal/httpclient"},
 		"gitsync/foreigntext":   {"gitsync/repo"},

@@ -1,0 +1,55 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestWorkersShareMemory: in memory for one large worker, two run one after the other, whatever pools they are of.
+func TestWorkersShareMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const container, large, small = 1 << 30, defaultMemory, 64 << 20
+		m := NewSharedMemory(container)
+		give, err := m.take(t.Context(), large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		giveSmall, err := m.take(t.Context(), small)
+		if err != nil {
+			t.Fatal(err)
+		}
+		giveSmall()
+		late, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := m.take(late, large); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a second large one: %v", err)
+		}
+		give()
+		for range 2 {
+			give, err := m.take(t.Context(), 4*container)
+			if err != nil {
+				t.Error("one that needs more than there is never runs")
+			}
+			give()
+		}
+	})
+}
+
+// TestAQuestionWaitsForMemory: no process is started before.
+func TestAQuestionWaitsForMemory(t *testing.T) {
+	m := NewSharedMemory(1)
+	give, err := m.take(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer give()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := NewPool(Options{Command: []string{"/nonexistent"}, Memory: m})
+	if _, err := p.Ask(ctx, Question{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

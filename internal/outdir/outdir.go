@@ -2,14 +2,17 @@
 //
 // It owns only the files in the folder's list (.agentry/rendered): listed files that are no longer rendered are
 // removed, and other files are never changed. The folder can come from a repository of somebody else, so a list that
-// names what no render writes is refused, and a listed file that is no manifest is not removed. It refuses a folder that has files but no list, and a render that
-// would overwrite a file that is not listed. All files are first written to a staging folder beside their
+// names what no render writes is refused, and a listed file is removed only if it has the bytes that the list says it
+// was written with. It refuses a folder that has files but no list, and a render that would overwrite a file that is
+// not listed. All files are first written to a staging folder beside their
 // target, and then moved, so that every file is complete. Nothing is written outside the folder, even through
 // links in it.
 package outdir
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,27 +63,37 @@ func Is(folder string) bool {
 
 // Owned returns the paths of the files that an earlier render wrote to the folder.
 func Owned(folder string) (map[string]bool, error) {
-	owned, err := list(os.DirFS(folder))
+	listed, err := list(os.DirFS(folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	owned := map[string]bool{}
+	for p := range listed {
+		owned[p] = true
 	}
 	return owned, err
 }
 
-func list(folder fs.FS) (map[string]bool, error) {
+// list reads the files that are owned, with their SHA-256 sums. Lists of agentry before v0.33 have no sums.
+func list(folder fs.FS) (map[string]string, error) {
 	text, err := fs.ReadFile(folder, listName)
 	if err != nil {
 		return nil, err
 	}
-	owned := map[string]bool{}
-	for p := range strings.Lines(string(text)) {
-		switch p = strings.TrimSuffix(p, "\n"); {
+	owned := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		p := strings.TrimSuffix(line, "\n")
+		sum := ""
+		if first, rest, found := strings.Cut(p, "  "); found && len(first) == hex.EncodedLen(sha256.Size) {
+			sum, p = first, rest
+		}
+		switch {
 		case p == "": // a render of nothing
 			continue
 		case !isRendered(p):
 			return nil, fmt.Errorf("%s names %q, which agentry does not write: remove the list, or name another folder", listName, p)
 		}
-		owned[p] = true
+		owned[p] = sum
 	}
 	return owned, nil
 }
@@ -113,7 +126,7 @@ func Write(folder string, files []File, keep func(path string) bool) error {
 type writer struct {
 	folder string
 	root   *os.Root
-	owned  map[string]bool // the files that the list named at the start
+	owned  map[string]string // the files that the list named at the start, with their sums
 }
 
 func (w *writer) write(files []File, keep func(string) bool) error {
@@ -129,7 +142,12 @@ func (w *writer) write(files []File, keep func(string) bool) error {
 	}
 	now, stale := w.split(files, keep)
 	// Listing both sets first keeps all files owned if the rest is interrupted.
-	if err := w.writeList(slices.Concat(now, stale)); err != nil {
+	sums := map[string]string{}
+	maps.Copy(sums, w.owned)
+	for _, f := range files {
+		sums[f.Path] = sum(f.Data)
+	}
+	if err := w.writeList(slices.Concat(now, stale), sums); err != nil {
 		return err
 	}
 	if err := w.commit(changed); err != nil {
@@ -138,7 +156,7 @@ func (w *writer) write(files []File, keep func(string) bool) error {
 	if err := w.remove(stale); err != nil {
 		return err
 	}
-	return w.writeList(now)
+	return w.writeList(now, sums)
 }
 
 // split returns the files that the list must name after the write, and those to be removed.
@@ -182,7 +200,7 @@ func (w *writer) readList() (err error) {
 // checkForeign refuses to overwrite files that are not owned.
 func (w *writer) checkForeign(files []File) error {
 	for _, f := range files {
-		if w.owned[f.Path] {
+		if _, owned := w.owned[f.Path]; owned {
 			continue
 		}
 		if _, err := w.root.Lstat(f.Path); !errors.Is(err, fs.ErrNotExist) {
@@ -241,8 +259,8 @@ func (w *writer) commit(files []File) error {
 // remove deletes files, and folders that become empty.
 func (w *writer) remove(paths []string) error {
 	for _, p := range paths {
-		if !w.isManifest(p) {
-			continue // somebody put it there
+		if !w.isOurs(p) {
+			continue // somebody put it there, or changed it
 		}
 		if err := w.root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -256,18 +274,37 @@ func (w *writer) remove(paths []string) error {
 	return nil
 }
 
-// isManifest reports whether a file begins as all manifests do that are rendered, or is a text for reviewers.
-func (w *writer) isManifest(p string) bool {
-	if path.Ext(p) == ".txt" {
-		return true
-	}
+// isOurs reports whether a file is as it was written. If the list does not say how that was, it must be what every render
+// writes: a manifest, or the text of a configuration.
+func (w *writer) isOurs(p string) bool {
 	data, err := w.root.ReadFile(p)
-	return err == nil && bytes.HasPrefix(data, []byte("apiVersion: "))
+	switch {
+	case err != nil:
+		return errors.Is(err, fs.ErrNotExist)
+	case w.owned[p] != "":
+		return w.owned[p] == sum(data)
+	case path.Ext(p) == ".txt":
+		return strings.HasSuffix(p, "-config.agent.yml.txt") || strings.HasSuffix(p, "-config.config.alloy.txt")
+	}
+	return bytes.HasPrefix(data, []byte("apiVersion: "))
 }
 
-func (w *writer) writeList(paths []string) error {
+func sum(data []byte) string {
+	s := sha256.Sum256(data)
+	return hex.EncodeToString(s[:])
+}
+
+// writeList writes the list as sha256sum prints and reads it.
+func (w *writer) writeList(paths []string, sums map[string]string) error {
 	slices.Sort(paths)
-	if err := w.root.WriteFile(stagingName+"/list", []byte(strings.Join(paths, "\n")+"\n"), 0o666); err != nil {
+	var text strings.Builder
+	for _, p := range paths {
+		if sums[p] != "" {
+			text.WriteString(sums[p] + "  ")
+		}
+		text.WriteString(p + "\n")
+	}
+	if err := w.root.WriteFile(stagingName+"/list", []byte(text.String()), 0o666); err != nil {
 		return err
 	}
 	return w.root.Rename(stagingName+"/list", listName)

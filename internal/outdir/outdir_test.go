@@ -61,12 +61,27 @@ func TestAForgedListRemovesNothing(t *testing.T) {
 		}
 	}
 	folder := t.TempDir()
-	add(t, folder, ".agentry/rendered", "values.yaml\nold.yaml\ngone.yaml\n")
-	add(t, folder, "values.yaml", "a: b")
+	forged := strings.Repeat("0", 64) + "  secret.yaml\n"
+	add(t, folder, ".agentry/rendered", forged+"values.yaml\nold.yaml\ngone.yaml\nmine.txt\n")
+	mine := tree{"values.yaml": "a: b", "mine.txt": "mine", "secret.yaml": "apiVersion: v1"}
+	for name, text := range mine {
+		add(t, folder, name, text)
+	}
 	add(t, folder, "old.yaml", "apiVersion: v1")
 	render(t, folder, tree{})
-	if diff := cmp.Diff(tree{"values.yaml": "a: b"}, content(t, folder)); diff != "" {
-		t.Errorf("no manifest (-want +got):\n%s", diff)
+	if diff := cmp.Diff(mine, content(t, folder)); diff != "" {
+		t.Errorf("what the list names (-want +got):\n%s", diff)
+	}
+}
+
+// TestAChangedFileIsNotRemoved: somebody edits what was rendered, and it is not rendered any more.
+func TestAChangedFileIsNotRemoved(t *testing.T) {
+	folder := t.TempDir()
+	render(t, folder, tree{"a.yaml": "apiVersion: 1", "b.yaml": "apiVersion: 1", "b-config.agent.yml.txt": "1"})
+	add(t, folder, "a.yaml", "apiVersion: 1\n# mine")
+	render(t, folder, tree{})
+	if diff := cmp.Diff(tree{"a.yaml": "apiVersion: 1\n# mine"}, content(t, folder)); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
@@ -150,12 +151,13 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, status int, name
 		http.Error(w, "the page cannot be made; see the log", http.StatusInternalServerError)
 		return
 	}
+	page := bytes.Map(visible, out.Bytes())
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "same-origin") // otherwise browsers send forms with the origin null, and they are refused
 	h.Set("Cache-Control", "private, no-cache")
-	sum := sha256.Sum256(out.Bytes())
+	sum := sha256.Sum256(page)
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 	h.Set("ETag", tag)
 	if status == http.StatusOK && slices.Contains(strings.Fields(r.Header.Get("If-None-Match")), tag) {
@@ -163,7 +165,18 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, status int, name
 		return
 	}
 	w.WriteHeader(status)
-	_, _ = out.WriteTo(w)
+	_, _ = w.Write(page)
+}
+
+// visible replaces characters that somebody may have put into a name to steer a reader's program, or to turn text around.
+func visible(r rune) rune {
+	switch {
+	case r == '\n', r == '\t':
+		return r
+	case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control):
+		return unicode.ReplacementChar
+	}
+	return r
 }
 
 // missing is the page in place of one that cannot be shown.

@@ -93,7 +93,7 @@ func good(name string) fleet.Status {
 }
 
 // hostile is a text that somebody may write into a name or a message.
-const hostile = `<script>alert("x")</script>`
+const hostile = "<script>alert(\"x\")</script>\x1b[31m\a\u202e\u2028"
 
 // troubled returns a state with everything that pages show.
 func troubled() fleet.Status {
@@ -129,6 +129,9 @@ func holds(t *testing.T, text string, want ...string) {
 	}
 	if strings.Contains(text, "<script>") {
 		t.Error("what somebody wrote into a message is code on the page")
+	}
+	if strings.ContainsAny(text, "\x1b\a\r\u202e\u2028") {
+		t.Error("what somebody wrote into a message steers the reader's program")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -94,6 +95,7 @@ func position(f fleet.Finding) string {
 
 // fileAndLine returns a place, as far as it is known.
 func fileAndLine(file string, line int) string {
+	file = strings.ReplaceAll(file, "\n", string(unicode.ReplacementChar)) // which HTML shows as a space
 	if file == "" || line == 0 {
 		return file
 	}

@@ -217,6 +217,7 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 			r.instance.explained.Store(r.report.Explained) // before what is used is counted, which may evict it
 		}
 		f.memory.used(r.instance, r.size)
+		refused := p.last.refused
 		p.conclude(r, f.options.MinGap, f.engine.random)
 		if r.pushed() {
 			r.enterPush(f.remotes)
@@ -228,7 +229,10 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 		if fault.Is(r.err) {
 			f.detach(p) // its caches may be broken
 		}
-		p.update(f.remotes.look(p.instance), f.log) // reported with the pass
+		isLogged := p.update(f.remotes.look(p.instance), f.log) // reported with the pass
+		if now := p.last.refused; now != "" && now != refused && !isLogged {
+			f.log.Warn("nothing is written", "pipeline", p.name(), "message", now)
+		}
 		if r.err == nil && r.def.Expand != nil {
 			f.rebuild()
 		}

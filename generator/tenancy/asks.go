@@ -87,17 +87,27 @@ func (c *check) paths(o *manifest.Object) {
 	if o.Tenant == "" {
 		return
 	}
+	mayLack := false // a label that the path is made from
 	for i, r := range manifest.As[v1alpha1.PodLogs](o).Spec.RelabelConfigs {
-		if r != nil && !r.IsPodLogPath() && mayWriteHidden(r) {
-			c.refuseFiles(o, fmt.Sprintf("spec.relabelings[%d]", i), "may write a label that decides what files of the node are read")
+		if r == nil {
+			continue
 		}
+		at := fmt.Sprintf("spec.relabelings[%d]", i)
+		switch isPath := r.IsPodLogPath(); {
+		case isPath && mayLack: // an empty UID makes the path of all pods
+			c.refuseFiles(o, at, "sets the path of log files after a labeldrop or labelkeep, which may remove the pod that the path is of")
+		case !isPath && mayWriteHidden(r):
+			c.refuseFiles(o, at, "may write a label that decides what files of the node are read")
+		}
+		mayLack = mayLack || strings.EqualFold(r.Action, "labeldrop") || strings.EqualFold(r.Action, "labelkeep")
 	}
 }
 
-// ofPod is the expression of a labelmap that copies the labels or annotations of an object. None of their names begins with an
-// underscore.
-var ofPod = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^__meta_kubernetes_[a-z_]+_(label|annotation)(present)?_\(\.[+*]\)$`)
+// ofObject is the expression of a labelmap that copies the labels or annotations of an object. Their names begin with a letter or a
+// digit, which Kubernetes checks. The kind must be a single word: __meta_kubernetes_pod_annotation_x_label_(.+) would copy what
+// follows x/label_ in the name of an annotation, and that can begin with underscores.
+var ofObject = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^__meta_kubernetes_[a-z]+_(label|annotation)(present)?_\(\.[+*]\)$`)
 })
 
 // mayWriteHidden reports whether a rule may write a label that begins with two underscores: the path of the files is one, and so are
@@ -117,8 +127,9 @@ func mayWriteHidden(r *v1alpha1.RelabelConfig) bool {
 	case !isTemplate || len(literal) > 1:
 		return strings.HasPrefix(literal, "__")
 	case literal == "":
-		copies := isMap && r.Regex != nil && ofPod().MatchString(*r.Regex)
-		return !copies || !strings.HasPrefix(template, "1") && !strings.HasPrefix(template, "{1}")
+		// $1x is another group, which is empty, so only braces can have anything behind them.
+		first := template == "1" || strings.HasPrefix(template, "{1}")
+		return !first || !isMap || r.Regex == nil || !ofObject().MatchString(*r.Regex)
 	}
 	return literal == "_"
 }

@@ -37,6 +37,9 @@ spec:
   podLogsNamespaceSelector: {}
 `
 
+// ownPath is the operator's rule for the path of a pod's own files.
+const ownPath = "{sourceLabels: [__meta_kubernetes_pod_uid, __meta_kubernetes_pod_container_name], separator: /, targetLabel: __path__, replacement: /var/log/pods/*$1/*.log}"
+
 func instance(spec string) string {
 	return "apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: own, namespace: shop}\nspec: {serviceMonitorSelector: {}, " + spec + "}\n"
 }
@@ -77,21 +80,26 @@ func TestRules(t *testing.T) {
 		field string // of the rule
 		allow tenancy.Rule
 	}{
-		"a URL":            {instance(`remoteWrite: [{url: "https://own/push"}]`), "spec.remoteWrite[0].url", "urls", tenancy.Rule{URLs: []string{"https://own/*"}}},
-		"a proxy":          {instance(`remoteWrite: [{url: "https://own/push", proxyUrl: "http://proxy:1"}]`), "spec.remoteWrite[0].proxyUrl", "urls", tenancy.Rule{URLs: []string{"https://own/*", "http://proxy:1"}}},
-		"a URL of logs":    {"apiVersion: monitoring.grafana.com/v1alpha1\nkind: LogsInstance\nmetadata: {name: own, namespace: shop}\nspec: {podLogsSelector: {}, clients: [{url: \"https://own/push\"}]}\n", "spec.clients[0].url", "urls", tenancy.Rule{URLs: []string{"https://*/push"}}},
-		"jobs":             {instance(`additionalScrapeConfigs: {name: login, key: jobs}`), "spec.additionalScrapeConfigs", "scrapeConfigs", tenancy.Rule{ScrapeConfigs: true}},
-		"jobs of logs":     {"apiVersion: monitoring.grafana.com/v1alpha1\nkind: LogsInstance\nmetadata: {name: own, namespace: shop}\nspec: {podLogsSelector: {}, additionalScrapeConfigs: {name: login, key: jobs}}\n", "spec.additionalScrapeConfigs", "scrapeConfigs", tenancy.Rule{ScrapeConfigs: true}},
-		"an Integration":   {"apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\nmetadata: {name: own, namespace: shop}\nspec: {name: node_exporter, type: {allNodes: true, unique: true}, config: {}}\n", "spec.config", "scrapeConfigs", tenancy.Rule{ScrapeConfigs: true}},
-		"a file":           {serviceMonitor(`, bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token`), "spec.endpoints[0].bearerTokenFile", "files", tenancy.Rule{Files: true}},
-		"a file of a CA":   {serviceMonitor(`, tlsConfig: {caFile: /etc/ca.crt}`), "spec.endpoints[0].tlsConfig.caFile", "files", tenancy.Rule{Files: true}},
-		"files of nodes":   {podLogs(`{targetLabel: __path__, replacement: /etc/shadow}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
-		"by a template":    {podLogs(`{sourceLabels: [x], regex: "(.*)", targetLabel: "__pa${1}th__", replacement: /etc/shadow}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
-		"by a labelmap":    {podLogs(`{action: labelmap, regex: "x(.+)x", replacement: "${1}"}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
-		"by its sources":   {podLogs(`{targetLabel: __meta_kubernetes_pod_uid, replacement: "*"}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
-		"by two templates": {podLogs(`{targetLabel: "_${1}", regex: "(.*)", replacement: /etc/shadow}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
-		"a Secret":         {serviceMonitor(`, basicAuth: {username: {name: login, key: user}, password: {name: login, key: user}}`), "spec.endpoints[0].basicAuth.username", "secrets", tenancy.Rule{Secrets: []string{"log*"}}},
-		"another agent":    {serviceMonitor(""), "", "agents", tenancy.Rule{Agents: []string{"other", "monitor*"}}},
+		"a URL":                        {instance(`remoteWrite: [{url: "https://own/push"}]`), "spec.remoteWrite[0].url", "urls", tenancy.Rule{URLs: []string{"https://own/*"}}},
+		"a proxy":                      {instance(`remoteWrite: [{url: "https://own/push", proxyUrl: "http://proxy:1"}]`), "spec.remoteWrite[0].proxyUrl", "urls", tenancy.Rule{URLs: []string{"https://own/*", "http://proxy:1"}}},
+		"a URL of logs":                {"apiVersion: monitoring.grafana.com/v1alpha1\nkind: LogsInstance\nmetadata: {name: own, namespace: shop}\nspec: {podLogsSelector: {}, clients: [{url: \"https://own/push\"}]}\n", "spec.clients[0].url", "urls", tenancy.Rule{URLs: []string{"https://*/push"}}},
+		"jobs":                         {instance(`additionalScrapeConfigs: {name: login, key: jobs}`), "spec.additionalScrapeConfigs", "scrapeConfigs", tenancy.Rule{ScrapeConfigs: true}},
+		"jobs of logs":                 {"apiVersion: monitoring.grafana.com/v1alpha1\nkind: LogsInstance\nmetadata: {name: own, namespace: shop}\nspec: {podLogsSelector: {}, additionalScrapeConfigs: {name: login, key: jobs}}\n", "spec.additionalScrapeConfigs", "scrapeConfigs", tenancy.Rule{ScrapeConfigs: true}},
+		"an Integration":               {"apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\nmetadata: {name: own, namespace: shop}\nspec: {name: node_exporter, type: {allNodes: true, unique: true}, config: {}}\n", "spec.config", "scrapeConfigs", tenancy.Rule{ScrapeConfigs: true}},
+		"a file":                       {serviceMonitor(`, bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token`), "spec.endpoints[0].bearerTokenFile", "files", tenancy.Rule{Files: true}},
+		"a file of a CA":               {serviceMonitor(`, tlsConfig: {caFile: /etc/ca.crt}`), "spec.endpoints[0].tlsConfig.caFile", "files", tenancy.Rule{Files: true}},
+		"files of nodes":               {podLogs(`{targetLabel: __path__, replacement: /etc/shadow}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
+		"by a template":                {podLogs(`{sourceLabels: [x], regex: "(.*)", targetLabel: "__pa${1}th__", replacement: /etc/shadow}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
+		"by a labelmap":                {podLogs(`{action: labelmap, regex: "x(.+)x", replacement: "${1}"}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
+		"by groups that are not there": {podLogs(`{action: labelmap, regex: __meta_kubernetes_pod_annotation_(.+), replacement: "$1x${y}__path__"}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
+		"by a part of a name":          {podLogs(`{action: labelmap, regex: __meta_kubernetes_pod_annotation_x_annotation_(.+)}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
+		"without a pod":                {podLogs(`{action: labeldrop, regex: __meta_kubernetes_pod_uid}, ` + ownPath), "spec.relabelings[1]", "files", tenancy.Rule{Files: true}},
+		"without its pod":              {podLogs(`{action: LabelKeep, regex: "[^u]+"}, ` + ownPath), "spec.relabelings[1]", "files", tenancy.Rule{Files: true}},
+		"what excludes files":          {podLogs(strings.Replace(ownPath, "__path__", "__path_exclude__", 1)), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
+		"by its sources":               {podLogs(`{targetLabel: __meta_kubernetes_pod_uid, replacement: "*"}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
+		"by two templates":             {podLogs(`{targetLabel: "_${1}", regex: "(.*)", replacement: /etc/shadow}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
+		"a Secret":                     {serviceMonitor(`, basicAuth: {username: {name: login, key: user}, password: {name: login, key: user}}`), "spec.endpoints[0].basicAuth.username", "secrets", tenancy.Rule{Secrets: []string{"log*"}}},
+		"another agent":                {serviceMonitor(""), "", "agents", tenancy.Rule{Agents: []string{"other", "monitor*"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,8 +133,10 @@ func TestWhatNeedsNoRule(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"a monitor":                    serviceMonitor(`, basicAuth: {username: {name: login, key: user}, password: {name: login, key: user}}`),
-		"the operator's path of logs":  podLogs(`{sourceLabels: [__meta_kubernetes_pod_uid, __meta_kubernetes_pod_container_name], separator: /, targetLabel: __path__, replacement: /var/log/pods/*$1/*.log}`),
+		"the operator's path of logs":  podLogs(ownPath),
 		"labels of pods":               podLogs(`{action: labelmap, regex: __meta_kubernetes_pod_label_(.+)}, {action: labelmap, regex: __meta_kubernetes_pod_label_(.+), replacement: "pod_$1"}`),
+		"labels of pods, with an end":  podLogs(`{action: labelmap, regex: __meta_kubernetes_pod_label_(.+), replacement: "${1}_label"}`),
+		"without a label":              podLogs(ownPath + `, {action: labeldrop, regex: pod}`),
 		"a label":                      podLogs(`{sourceLabels: [__meta_kubernetes_pod_name], targetLabel: pod}, {targetLabel: __tmp_x, replacement: a}, {action: drop, sourceLabels: [a], regex: b}`),
 		"an instance without a writer": instance("maxWALTime: 4h"),
 	} {

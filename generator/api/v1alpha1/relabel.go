@@ -39,5 +39,5 @@ func (in *RelabelConfig) IsPodLogPath() bool {
 	}
 	return slices.Equal(in.SourceLabels, []LabelName{"__meta_kubernetes_pod_uid", "__meta_kubernetes_pod_container_name"}) &&
 		is(in.Separator, "/") && is(in.Regex, "(.*)", "") && (in.Action == "" || strings.EqualFold(in.Action, "replace")) &&
-		is(in.Replacement, "/var/log/pods/*$1/*.log")
+		in.TargetLabel == "__path__" && is(in.Replacement, "/var/log/pods/*$1/*.log")
 }

@@ -2,13 +2,13 @@ package mirror
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/expression"
 )
 
 // Settings say how Secrets are mirrored. The zero value mirrors nothing.
@@ -148,7 +148,7 @@ func (p permission) allows(annotations map[string]string, namespace string) bool
 	}
 	return slices.ContainsFunc(strings.Split(list, ","), func(pattern string) bool {
 		pattern = strings.TrimSpace(pattern)
-		whole, err := regexp.Compile("^(?:" + pattern + ")$")
+		whole, err := expression.Compile("^(?:" + pattern + ")$")
 		return pattern == namespace || err == nil && whole.MatchString(namespace)
 	})
 }

@@ -3,7 +3,6 @@ package patch
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/expression"
 )
 
 // merge is a patch: a strategic merge patch, or a JSON patch.
@@ -135,7 +135,7 @@ func (m *merge) add(p part, text string) *FieldError {
 
 func newTarget(s kustomize.Selector) (*target, *FieldError) {
 	for _, f := range [...][2]string{{"group", s.Group}, {"version", s.Version}, {"kind", s.Kind}, {"name", s.Name}, {"namespace", s.Namespace}} {
-		if _, err := regexp.Compile(f[1]); err != nil {
+		if err := expression.Check(f[1]); err != nil {
 			return nil, &FieldError{".target." + f[0], "is not a regular expression: " + brief(err), ""}
 		}
 	}

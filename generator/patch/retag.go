@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/agentry-dev/agentry/internal/expression"
 )
 
 // retag gives an image another name, tag or digest.
@@ -41,7 +43,7 @@ func lazy(expression string) func() *regexp.Regexp {
 // newRetag reads an image.
 func newRetag(i Image) (*retag, *FieldError) {
 	const tail = `(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?$`
-	_, err := regexp.Compile(i.Name)
+	err := expression.Check(i.Name)
 	switch {
 	case i.Name == "":
 		return nil, &FieldError{".name", "is required", "name the image without its tag, such as grafana/agent"}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/internal/expression"
 )
 
 // Rules are the creation rules of a file .sops.yaml.
@@ -80,7 +82,7 @@ func ParseRules(text []byte) (out Rules, err error) {
 			return nil, fmt.Errorf("%s has no recipient", at)
 		}
 		if r.PathRegex != "" {
-			if parsed.pattern, err = regexp.Compile(r.PathRegex); err != nil {
+			if parsed.pattern, err = expression.Compile(r.PathRegex); err != nil {
 				return nil, fmt.Errorf("%s.path_regex is no regular expression", at)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/common/model"
+
+	"github.com/agentry-dev/agentry/internal/expression"
 )
 
 // Rules of the integrations that map what they read to metrics: statsd and mssql.
@@ -48,7 +50,7 @@ func statsdGlob(o, defaults object) {
 	switch {
 	case !known || !ok:
 	case kind == "regex":
-		if _, err := regexp.Compile(match); err != nil {
+		if err := expression.Check(match); err != nil {
 			o.wrong(o.at("match"), "", "is not a regular expression: %v", err)
 		}
 	case !statsdMatch.MatchString(match):

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/expression"
 )
 
 // scalar converts a text, a number or a boolean.
@@ -147,7 +148,7 @@ func literal(text string) (plain string, known, ok bool) {
 func (k *checker) content(n *node, text, path string) {
 	switch n.kind {
 	case regexKind:
-		if _, err := regexp.Compile(text); err != nil {
+		if err := expression.Check(text); err != nil {
 			k.wrong(path, "", "is not a regular expression: %v", err)
 		}
 	case urlKind:

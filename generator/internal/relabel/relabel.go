@@ -11,10 +11,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/expression"
 )
 
 // Checker finds what the agent's Prometheus refuses in a relabelling rule (model/relabel of its January 2024
-// fork). It remembers compiled expressions, because fleets repeat them. The zero value is ready for use. It is
+// fork). It remembers expressions, because fleets repeat them. The zero value is ready for use. It is
 // not safe for concurrent use.
 type Checker struct {
 	regexes map[string]error
@@ -132,7 +133,7 @@ func (c *Checker) Compile(expr string) error {
 	if err, ok := c.regexes[expr]; ok {
 		return err
 	}
-	_, err := regexp.Compile("^(?:" + expr + ")$")
+	err := expression.Check("^(?:" + expr + ")$")
 	if c.regexes == nil {
 		c.regexes = map[string]error{}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+	"github.com/agentry-dev/agentry/internal/expression"
 )
 
 // shardValues are the environment variables with what differs between shards.
@@ -209,7 +210,7 @@ func (c regexes) matches(r *model.Relabel, name string) bool {
 	}
 	re, known := c[text]
 	if !known {
-		re, _ = regexp.Compile("^(?:" + text + ")$")
+		re, _ = expression.Compile("^(?:" + text + ")$")
 		c[text] = re
 	}
 	return re != nil && re.MatchString(name)

@@ -14,11 +14,12 @@ package logql
 import (
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
 	"text/scanner"
+
+	"github.com/agentry-dev/agentry/internal/expression"
 )
 
 // Error is a problem of a selector. Line and Column count from 1.
@@ -148,7 +149,7 @@ func (p *parser) filter() {
 	}
 	p.next()
 	if at, value, ok := p.string(operator); ok && strings.HasSuffix(string(operator), "~") {
-		if _, err := regexp.Compile(value); err != nil {
+		if err := expression.Check(value); err != nil {
 			p.fail(at, "%v", err)
 		}
 	}
@@ -182,9 +183,8 @@ func matcherRegexp(expr string) error {
 	if regexp.QuoteMeta(expr) == expr {
 		return nil
 	}
-	if _, err := syntax.Parse(expr, syntax.Perl); err != nil {
+	if err := expression.Check(expr); err != nil {
 		return err
 	}
-	_, err := regexp.Compile("^(?:" + expr + ")$")
-	return err
+	return expression.Check("^(?:" + expr + ")$")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/expression"
 )
 
 // problems are the problems of a stage.
@@ -44,11 +45,11 @@ func (p *problems) required(path, text string) bool {
 }
 
 // regexp compiles a regular expression. It returns nil if it is invalid.
-func (p *problems) regexp(path, expression string) *regexp.Regexp {
-	if p.tooLong(path, expression) {
+func (p *problems) regexp(path, text string) *regexp.Regexp {
+	if p.tooLong(path, text) {
 		return nil
 	}
-	re, err := regexp.Compile(expression)
+	re, err := expression.Compile(text)
 	if err != nil {
 		p.fail(path, "%v", err)
 		return nil

@@ -1,0 +1,68 @@
+// Package expression checks and compiles regular expressions that users write.
+//
+// A few kilobytes such as a{1000}b{1000} compile to hundreds of megabytes, here and in every agent that reads them. So the size of
+// the compiled program is computed from the parsed text, in which nothing is repeated yet, and what is too large is an error.
+package expression
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+const (
+	// MaxInstructions is the size of the compiled program that every expression may have. Each character of a text is about one
+	// instruction of some 200 bytes, so a long text without repetitions may have more: two for each of its bytes.
+	MaxInstructions = 10_000
+	// MaxUnicodeClasses is how many classes such as \pL an expression may have. Each has about a thousand runes when it is parsed.
+	MaxUnicodeClasses = 200
+)
+
+// Check returns an error if an expression is invalid or too large. It does not compile it.
+func Check(text string) error {
+	if n := strings.Count(text, `\p`) + strings.Count(text, `\P`); n > MaxUnicodeClasses {
+		return fmt.Errorf(`has %d classes such as \pL, more than %d`, n, MaxUnicodeClasses)
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return err
+	}
+	if n, most := instructions(parsed), int64(max(MaxInstructions, 2*len(text))); n > most {
+		return fmt.Errorf("compiles to about %d instructions, more than %d: repeat less, by lower numbers in braces", n, most)
+	}
+	return nil
+}
+
+// Compile compiles an expression, unless [Check] refuses it.
+func Compile(text string) (*regexp.Regexp, error) {
+	if err := Check(text); err != nil {
+		return nil, err
+	}
+	return regexp.Compile(text)
+}
+
+// instructions returns about how many instructions an expression compiles to. Parsed ones repeat at most a thousand times,
+// however repetitions are nested.
+func instructions(re *syntax.Regexp) int64 {
+	var sum int64
+	for _, sub := range re.Sub {
+		sum += instructions(sub)
+	}
+	switch re.Op {
+	case syntax.OpConcat:
+		return sum
+	case syntax.OpLiteral:
+		return int64(len(re.Rune))
+	case syntax.OpRepeat:
+		if re.Max < 0 {
+			return int64(max(re.Min, 1))*sum + 1
+		}
+		return int64(re.Max)*sum + int64(re.Max-re.Min)
+	case syntax.OpAlternate:
+		return sum + int64(len(re.Sub))
+	case syntax.OpCapture:
+		return sum + 2
+	}
+	return sum + 1
+}

@@ -3,43 +3,31 @@ package generator
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Estimates of the memory that rendering takes, measured: for a unit, and for a job in a configuration. Each byte of hand-written
-// jobs is a value, a model and a text for some time.
+// Estimates of the memory that rendering takes, measured: for a unit, and for a byte of its configurations. Each byte of
+// hand-written jobs is a value, a model and a text for some time.
 const (
 	bytesPerUnit      = 64 << 10
-	bytesPerJob       = 6 << 10
+	copiesOfText      = 2
 	copiesOfWrittenBy = 8
 )
 
 // memoryFor estimates the memory that rendering takes. A small text can render to any size, because each of many agents can
-// select each of many monitors.
+// select each of many monitors, and each of many endpoints repeats a part of its monitor.
 func memoryFor(hierarchies []*hierarchy.Hierarchy, set *manifest.Set) int64 {
 	var size int64
 	for _, h := range hierarchies {
-		size += bytesPerUnit
+		size += bytesPerUnit + copiesOfText*build.Bytes(h)
 		for o := range h.Objects {
-			size += int64(o.Bytes) + bytesPerJob*int64(jobs(o)) + copiesOfWrittenBy*int64(handWritten(o, set))
+			size += int64(o.Bytes) + copiesOfWrittenBy*int64(handWritten(o, set))
 		}
 	}
 	return size
-}
-
-// jobs returns how many jobs an object becomes.
-func jobs(o *manifest.Object) int {
-	switch value := o.Value.(type) {
-	case *monitoringv1.ServiceMonitor:
-		return len(value.Spec.Endpoints)
-	case *monitoringv1.PodMonitor:
-		return len(value.Spec.PodMetricsEndpoints)
-	}
-	return 1
 }
 
 // handWritten returns the bytes of the hand-written jobs that an instance adds.

@@ -52,6 +52,11 @@ func (b *builder) additional(in secretref.Scope, ref *corev1.SecretKeySelector) 
 		if raw := (model.Raw{Job: item}); raw.Name() == "" {
 			c.fail(item.Line, diag.InvalidScrapeConfigs, "job_name is missing")
 		}
+		if size := amountOfTargets(item); size > maxObjectBytes {
+			c.fail(item.Line, diag.TooMuchConfiguration, "the targets of static_configs become about %d MiB of configuration, more than %d MiB: each repeats the labels of its list",
+				mebibytes(size), maxObjectBytes>>20)
+			return nil
+		}
 		c.checkVariables(item)
 	}
 	return c.encode(items, b.prometheus().shard)

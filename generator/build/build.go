@@ -77,6 +77,9 @@ func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *bui
 
 // build builds all configurations.
 func (b *builder) build(r *Result) {
+	if !b.refuseTooMuch() {
+		return
+	}
 	b.secrets.LeaveOut(b.left)
 	b.secrets.Substitute(b.options.SubstitutesSecrets)
 	checkAgent(b.report, b.hierarchy.Agent)

@@ -43,6 +43,7 @@ const (
 	SharedInstances        Code = "shared-instances"
 	InvalidObject          Code = "invalid-rendered-object"
 	ObjectTooLarge         Code = "object-too-large"
+	TooMuchConfiguration   Code = "too-much-configuration"
 	NameConflict           Code = "name-conflict"
 	InvalidContainer       Code = "invalid-container-patch"
 	InvalidSetting         Code = "invalid-setting"
@@ -101,6 +102,8 @@ func renderCodes() []CodeInfo {
 		{SharedInstances, "Two MetricsInstances with the same settings select the same monitor.", "The agent merges such instances, finds a job twice and never gets ready. Let only one of them select the monitor, or change the remoteWrite of one."},
 		{InvalidObject, "Kubernetes would refuse a rendered object.", "The message says which rule. Usually a name is too long or has characters that the kind does not allow."},
 		{ObjectTooLarge, "A rendered Secret, or an object that is passed through, is larger than Kubernetes stores (1 MiB), or nearly.", "The message lists the largest parts of a rendered Secret. Let a second GrafanaAgent select some of the instances; a shared Secret gets smaller by the policy reference. More shards do not help: all shards read the same configuration. Above 80% it is a warning. With `runtime: alloy`, a configuration has as many Secrets as it needs, so only a single component can be too large: make several objects of it. Split an object that is passed through."},
+		{TooMuchConfiguration, "An object, or a GrafanaAgent with all that it selects, becomes more configuration than agents can load.",
+			"An object may become 16 MiB in one instance, and a GrafanaAgent 128 MiB, by an estimate that is made before anything is built. Each endpoint of a monitor repeats the monitor's selector, namespaces and copied labels, and each target of a static list its labels, so a short object can become very large. Make several objects of it with fewer endpoints each, or shorten what they repeat. For a GrafanaAgent, the message lists the largest parts: let a second GrafanaAgent select some of the instances."},
 		{NameConflict, "Two GrafanaAgents would render the same object, or one that is already in the inputs, where it may be passed through.", "Rename one of them. Names of rendered objects are that of the GrafanaAgent with -config, -operated, -shard-1 and the like."},
 		{InvalidContainer, "spec.containers cannot be merged into the pod.", "It is a strategic merge patch by container name. Correct the container."},
 		{InvalidSetting, "A setting has a value that the agent does not know.", "The message lists the values that the agent knows."},

@@ -288,7 +288,7 @@ func (w writer) tls(s *monitoringv1.TLSConfig) *model.TLS {
 	t := &model.TLS{
 		CAFile:     file(s.CAFile, scrape.Leaf(".ca", s.CA), s.CA),
 		CertFile:   file(s.CertFile, scrape.Leaf(".cert", s.Cert), s.Cert),
-		KeyFile:    file(s.KeyFile, ".keySecret", key),
+		Key:        model.Secret{File: file(s.KeyFile, ".keySecret", key)},
 		ServerName: orDefault(s.ServerName, ""),
 	}
 	if s.InsecureSkipVerify != nil && *s.InsecureSkipVerify {

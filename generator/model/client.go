@@ -48,10 +48,10 @@ type OAuth2 struct {
 
 // TLS is tls_config. Empty fields are left out.
 type TLS struct {
-	// CA, Cert and Key are PEM in the place of files, as hand-written jobs can have them.
-	CA, Cert                              string
-	Key                                   Secret
-	CAFile, CertFile, KeyFile, ServerName string
-	InsecureSkipVerify                    *bool
-	MinVersion, MaxVersion                string // TLS10 to TLS13
+	// CA and Cert are PEM in the place of files, as hand-written jobs can have them.
+	CA, Cert                     string
+	CAFile, CertFile, ServerName string
+	Key                          Secret
+	InsecureSkipVerify           *bool
+	MinVersion, MaxVersion       string // TLS10 to TLS13
 }

@@ -73,7 +73,7 @@ func (a access) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) *model.
 	t := &model.TLS{
 		CAFile:   a.file(Leaf("tlsConfig.ca", c.CA), ca, c.CA),
 		CertFile: a.file(Leaf("tlsConfig.cert", c.Cert), cert, c.Cert),
-		KeyFile:  a.file("tlsConfig.keySecret", key, keyRef),
+		Key:      model.Secret{File: a.file("tlsConfig.keySecret", key, keyRef)},
 	}
 	if half, missing := HalfTLS(t, cert != "" || Given(c.Cert), key != "" || Given(keyRef), c.Cert, keyRef); half {
 		a.found.fail(diag.IncompleteTLS, a.path+"tlsConfig", "a client certificate needs its key, and a key its certificate", missing...)
@@ -142,9 +142,9 @@ func HalfTLS(t *model.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOr
 	switch {
 	case hasCert != hasKey:
 		return true, nil
-	case t.CertFile == "" && t.KeyFile != "" && IsOptional(cert):
+	case t.CertFile == "" && t.Key.File != "" && IsOptional(cert):
 		return true, Referred(cert)
-	case t.KeyFile == "" && t.CertFile != "" && IsOptional(key):
+	case t.Key.File == "" && t.CertFile != "" && IsOptional(key):
 		return true, Referred(key)
 	}
 	return false, nil

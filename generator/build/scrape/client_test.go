@@ -102,7 +102,7 @@ tlsConfig:
 			Scopes: []string{"a"}, EndpointParams: map[string]string{"b": "c"},
 			Proxy: model.Proxy{FromEnv: &yes}, TLS: &model.TLS{ServerName: "sso", InsecureSkipVerify: &no},
 		}},
-		TLS: &model.TLS{CAFile: "/configmap/ca/crt", CertFile: "/crt", KeyFile: "/secret/key/k", InsecureSkipVerify: &no, MinVersion: "TLS12", MaxVersion: "TLS13"},
+		TLS: &model.TLS{CAFile: "/configmap/ca/crt", CertFile: "/crt", Key: model.Secret{File: "/secret/key/k"}, InsecureSkipVerify: &no, MinVersion: "TLS12", MaxVersion: "TLS13"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(findings) > 0 {
 		t.Errorf("%v\n-want +got:\n%s", findings, diff)

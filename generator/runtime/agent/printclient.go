@@ -67,7 +67,7 @@ func encodeOAuth2(w *writer, o *model.OAuth2) {
 func encodeTLS(w *writer, t *model.TLS) {
 	w.optStr("ca_file", t.CAFile)
 	w.optStr("cert_file", t.CertFile)
-	w.optStr("key_file", t.KeyFile)
+	w.optStr("key_file", t.Key.File)
 	w.optStr("server_name", t.ServerName)
 	w.optBool("insecure_skip_verify", t.InsecureSkipVerify)
 	w.optStr("min_version", t.MinVersion)

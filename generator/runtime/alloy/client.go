@@ -51,17 +51,17 @@ func (w *values) proxy(b *syntax.Block, p *model.Proxy) {
 }
 
 func (w *values) auth(b *syntax.Block, a *model.HTTPAuth) {
-	w.secret(b, "bearer_token", "bearer_token_file", a.BearerToken)
+	w.secret(b, "bearer_token", a.BearerToken)
 	if basic := a.BasicAuth; basic != nil {
 		inner := syntax.Block{Name: "basic_auth"}
 		w.identity(&inner, "username", basic.Username)
-		w.secret(&inner, "password", "password_file", basic.Password)
+		w.secret(&inner, "password", basic.Password)
 		b.Add(inner)
 	}
 	if auth := a.Authorization; auth != nil {
 		inner := syntax.Block{Name: "authorization"}
 		setString(&inner, "type", auth.Type)
-		w.secret(&inner, "credentials", "credentials_file", auth.Credentials)
+		w.secret(&inner, "credentials", auth.Credentials)
 		b.Add(inner)
 	}
 	if a.OAuth2 != nil {
@@ -72,7 +72,7 @@ func (w *values) auth(b *syntax.Block, a *model.HTTPAuth) {
 func (w *values) oauth2(o *model.OAuth2) syntax.Block {
 	b := syntax.Block{Name: "oauth2"}
 	w.identity(&b, "client_id", o.ClientID)
-	w.secret(&b, "client_secret", "client_secret_file", o.ClientSecret)
+	w.secret(&b, "client_secret", o.ClientSecret)
 	w.setURL(&b, "token_url", o.TokenURL)
 	if len(o.Scopes) > 0 {
 		b.Set("scopes", syntax.Strings(o.Scopes))
@@ -91,21 +91,23 @@ func (w *values) tls(b *syntax.Block, t *model.TLS) {
 	inner := syntax.Block{Name: "tls_config"}
 	setString(&inner, "ca_pem", t.CA)
 	setString(&inner, "cert_pem", t.Cert)
-	w.secret(&inner, "key_pem", "", t.Key)
+	if t.Key.Set {
+		inner.Set("key_pem", w.value(t.Key))
+	}
 	setString(&inner, "ca_file", t.CAFile)
 	setString(&inner, "cert_file", t.CertFile)
-	setString(&inner, "key_file", t.KeyFile)
+	setString(&inner, "key_file", t.Key.File)
 	setString(&inner, "server_name", t.ServerName)
 	setBool(&inner, "insecure_skip_verify", t.InsecureSkipVerify)
 	setString(&inner, "min_version", t.MinVersion)
 	b.Add(inner)
 }
 
-// secret sets a credential: the file, or the value.
-func (w *values) secret(b *syntax.Block, name, fileName string, s model.Secret) {
+// secret sets a credential: the value, or its file in the attribute with the suffix _file.
+func (w *values) secret(b *syntax.Block, name string, s model.Secret) {
 	switch {
 	case s.File != "":
-		b.Set(fileName, syntax.String(s.File))
+		b.Set(name+"_file", syntax.String(s.File))
 	case s.Present():
 		b.Set(name, w.value(s))
 	}

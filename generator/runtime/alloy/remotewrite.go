@@ -88,7 +88,7 @@ func (f *file) sigV4(s *model.SigV4) syntax.Block {
 	setString(&b, "profile", s.Profile)
 	setString(&b, "role_arn", s.RoleARN)
 	f.identity(&b, "access_key", s.AccessKey)
-	f.secret(&b, "secret_key", "", s.SecretKey)
+	f.secret(&b, "secret_key", s.SecretKey)
 	return b
 }
 
@@ -103,7 +103,7 @@ func (f *file) azureAD(a *model.AzureAD) syntax.Block {
 	if o := a.OAuth; o != nil {
 		inner := syntax.Block{Name: "oauth"}
 		inner.Set("client_id", syntax.String(o.ClientID))
-		f.secret(&inner, "client_secret", "", o.ClientSecret)
+		f.secret(&inner, "client_secret", o.ClientSecret)
 		inner.Set("tenant_id", syntax.String(o.TenantID))
 		b.Add(inner)
 	}

@@ -49,7 +49,7 @@ func (m mapping) tls() *model.TLS {
 	}
 	return &model.TLS{
 		CA: t.text("ca"), Cert: t.text("cert"), Key: t.secret("key"),
-		CAFile: t.text("ca_file"), CertFile: t.text("cert_file"), KeyFile: t.text("key_file"), ServerName: t.text("server_name"),
+		CAFile: t.text("ca_file"), CertFile: t.text("cert_file"), ServerName: t.text("server_name"),
 		InsecureSkipVerify: t.flag("insecure_skip_verify"), MinVersion: t.fixed("min_version"), MaxVersion: t.fixed("max_version"),
 	}
 }

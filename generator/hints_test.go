@@ -274,6 +274,8 @@ func inWords() map[string][2]string {
 		"write ${NAME} and let spec.containers":              {"exporter:hush@(mysql:3306)/", "${NAME}"},
 		"add {apiGroups: [discovery.k8s.io]":                 {"rules:\n", "rules:\n  - {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, watch]}\n"},
 		"add {apiGroups: [\"\"], resources: [nodes], verbs":  {"verbs: [get, list]", "verbs: [get, list, watch]"},
+		"set scrapeTimeout to 15s or less":                   {"scrapeTimeout: 30s", "scrapeTimeout: 15s"},
+		"set scrapeTimeout to 1m or less":                    {"scrapeTimeout: 90s", "scrapeTimeout: 1m"},
 		"bind it to a Role or ClusterRole with":              {"namespace: m}]\n", "namespace: m}]\n" + ingressesOfShop},
 	}
 }

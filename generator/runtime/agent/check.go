@@ -26,6 +26,7 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 		}
 		if c.Integrations == nil {
 			found.add(instance.Destinations(c)...)
+			found.add(instance.GlobalTimeout(c)...)
 		} else {
 			putFirst(&m, c.Integrations.Instances)
 		}

@@ -63,7 +63,7 @@ func TestChecks(t *testing.T) {
 	}{
 		"nothing is wrong":                                {"", "", "", nil},
 		"durations with days":                             {", scrapeInterval: 30s", ", walTruncateFrequency: 90m", ", interval: 1h", nil},
-		"a global timeout above the interval":             {", scrapeInterval: 10s, scrapeTimeout: 20s", "", "", nil},
+		"a global timeout above the interval":             {", scrapeInterval: 10s, scrapeTimeout: 20s", "", "", agentSays(diag.TimeoutAboveInterval)},
 		"zero durations are defaults":                     {", scrapeInterval: 0s", ", minWALTime: 0s", ", interval: 0s, scrapeTimeout: 1m", nil},
 		"a global interval":                               {", scrapeInterval: soon", "", "", agentSays(diag.InvalidDuration)},
 		"two things at once":                              {", scrapeInterval: soon, enforcedNamespaceLabel: a-b", "", "", agentSays(diag.InvalidDuration, diag.InvalidRelabeling)},

@@ -78,6 +78,7 @@ func (f *findings) metrics(c *model.Config) *model.Metrics {
 	}
 	out.Integrations = f.collected(&out)
 	f.add(instance.Destinations(c)...)
+	f.add(instance.GlobalTimeout(c)...)
 	if jobs > 0 && f.version.Has(wholeNumbers) {
 		f.add(c.Origin.Find(diag.Info, diag.RuntimeDiffers, "spec.metrics",
 			`Alloy writes le="1" and quantile="1" as le="1.0" and quantile="1.0": rules and dashboards that compare these labels with whole numbers find nothing`))

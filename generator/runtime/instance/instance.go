@@ -35,6 +35,21 @@ func Timeout(c *model.Config, job *model.ScrapeConfig) []model.Finding {
 		fmt.Sprintf("the timeout %s is longer than the scrape interval %s%s", job.Timeout, prommodel.Duration(every), of), whose...)}
 }
 
+// GlobalTimeout warns of a timeout for all jobs that is longer than their interval. Nothing is lost: a job without a
+// timeout of its own has at most its interval then.
+func GlobalTimeout(c *model.Config) []model.Finding {
+	timeout, every := Interval(c.Metrics.Global.ScrapeTimeout), GlobalInterval(c)
+	if timeout <= every {
+		return nil
+	}
+	short := prommodel.Duration(every)
+	f := c.Origin.Find(diag.Warning, diag.TimeoutAboveInterval, "spec.metrics.scrapeTimeout",
+		fmt.Sprintf("the timeout %s is longer than the scrape interval %s: a job that sets neither has the timeout %s",
+			c.Metrics.Global.ScrapeTimeout, short, short))
+	f.Hint = fmt.Sprintf("set scrapeTimeout to %s or less, or a longer scrapeInterval", short)
+	return []model.Finding{f}
+}
+
 // Interval returns the interval of a job, or zero if it is absent or invalid.
 func Interval(text string) time.Duration {
 	d, err := prommodel.ParseDuration(text)

@@ -276,6 +276,7 @@ func inWords() map[string][2]string {
 		"add {apiGroups: [\"\"], resources: [nodes], verbs":  {"verbs: [get, list]", "verbs: [get, list, watch]"},
 		"set scrapeTimeout to 15s or less":                   {"scrapeTimeout: 30s", "scrapeTimeout: 15s"},
 		"set scrapeTimeout to 1m or less":                    {"scrapeTimeout: 90s", "scrapeTimeout: 1m"},
+		"set another runAsUser, or runAsNonRoot":             {"runAsUser: 0", "runAsUser: 473"},
 		"bind it to a Role or ClusterRole with":              {"namespace: m}]\n", "namespace: m}]\n" + ingressesOfShop},
 	}
 }

@@ -159,6 +159,7 @@ func (c *checker) checkPod(pod *corev1.PodSpec, claims []string) {
 			}
 			names[list[i].Name] = true
 			c.checkContainer(path, &list[i], n == 0, known, claimed)
+			c.checkUser(path, &list[i], pod.SecurityContext)
 			c.checkPorts(path, &list[i], n == 0, ports)
 		}
 	}

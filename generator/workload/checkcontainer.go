@@ -43,6 +43,28 @@ func (c *checker) checkContainer(path string, container *corev1.Container, initi
 	}
 }
 
+// checkUser refuses a container that must not run as root and has the user 0, which the kubelet does not start. A
+// container's own settings take precedence over its pod's.
+func (c *checker) checkUser(path string, container *corev1.Container, pod *corev1.PodSecurityContext) {
+	var nonRoot *bool
+	var user *int64
+	at := path + ".securityContext"
+	own := container.SecurityContext
+	if own != nil {
+		nonRoot, user = own.RunAsNonRoot, own.RunAsUser
+	}
+	if nonRoot == nil && user == nil {
+		at = "spec.securityContext"
+	}
+	if pod != nil {
+		nonRoot, user = cmp.Or(nonRoot, pod.RunAsNonRoot), cmp.Or(user, pod.RunAsUser)
+	}
+	if nonRoot != nil && *nonRoot && user != nil && *user == 0 && !c.refused[at] {
+		c.refuse(at, "to start container %s: runAsNonRoot is true, and runAsUser is 0, which is root", container.Name)
+		c.found[len(c.found)-1].Hint = "set another runAsUser, or runAsNonRoot: false"
+	}
+}
+
 // checkPorts refuses containers that need the same port of the node, and warns about containers with the same
 // port of the pod. An init container does not run together with the others, so it is not refused; Kubernetes
 // warns about it all the same.

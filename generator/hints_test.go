@@ -277,7 +277,14 @@ func inWords() map[string][2]string {
 		"set scrapeTimeout to 15s or less":                   {"scrapeTimeout: 30s", "scrapeTimeout: 15s"},
 		"set scrapeTimeout to 1m or less":                    {"scrapeTimeout: 90s", "scrapeTimeout: 1m"},
 		"set another runAsUser, or runAsNonRoot":             {"runAsUser: 0", "runAsUser: 473"},
-		"bind it to a Role or ClusterRole with":              {"namespace: m}]\n", "namespace: m}]\n" + ingressesOfShop},
+		"leave args out and use the fields":                  {", args: [-log.level=debug]", ""},
+		"begin args with all of these: [\"--config-file=/var/lib/grafana-agent/config-in/agent.yml": {
+			"config/other.yml, --statefulset-ordinal-from-envvar=POD_NAME, \"--reload-url=http://localhost:9090",
+			"config/agent.yml, --watch-interval=1m, --statefulset-ordinal-from-envvar=POD_NAME, \"--reload-url=http://127.0.0.1:8080"},
+		"begin args with all of these: [\"--config-file=/var/lib/grafana-agent/config-in/config.alloy": {
+			"config-in/agent.yml, --config-envsubst-file=/var/lib/grafana-agent/config/agent.yml",
+			"config-in/config.alloy, --config-envsubst-file=/var/lib/grafana-agent/config/config.alloy"},
+		"bind it to a Role or ClusterRole with": {"namespace: m}]\n", "namespace: m}]\n" + ingressesOfShop},
 	}
 }
 

@@ -68,7 +68,7 @@ func (c Code) Severities() []Severity {
 		return []Severity{Warning, Info}
 	case EmptyInput, NoAgent, UnknownKind, UnknownField, InvalidMetadata, InvalidSecret, DuplicateObject, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
 		IncompleteAuth, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
-		SourcePathMissing, PipelineInvalid, FileAccessDenied, ObjectTooLarge, TimeoutAboveInterval:
+		SourcePathMissing, PipelineInvalid, FileAccessDenied, ObjectTooLarge, TimeoutAboveInterval, MissingArguments:
 		return []Severity{Error, Warning}
 	case MissingSecret, InvalidSetting, UnappliedPatch:
 		return []Severity{Error, Warning, Info}

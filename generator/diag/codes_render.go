@@ -46,6 +46,7 @@ const (
 	TooMuchConfiguration   Code = "too-much-configuration"
 	NameConflict           Code = "name-conflict"
 	InvalidContainer       Code = "invalid-container-patch"
+	MissingArguments       Code = "missing-arguments"
 	InvalidSetting         Code = "invalid-setting"
 	LiteralToken           Code = "literal-token"
 	ScrapeConfigsInClear   Code = "scrape-configs-in-clear"
@@ -106,6 +107,7 @@ func renderCodes() []CodeInfo {
 			"An object may become 16 MiB in one instance, and a GrafanaAgent 128 MiB, by an estimate that is made before anything is built. Each endpoint of a monitor repeats the monitor's selector, namespaces and copied labels, and each target of a static list its labels, so a short object can become very large. Make several objects of it with fewer endpoints each, or shorten what they repeat. For a GrafanaAgent, the message lists the largest parts: let a second GrafanaAgent select some of the instances."},
 		{NameConflict, "Two GrafanaAgents would render the same object, or one that is already in the inputs, where it may be passed through.", "Rename one of them. Names of rendered objects are that of the GrafanaAgent with -config, -operated, -shard-1 and the like."},
 		{InvalidContainer, "spec.containers cannot be merged into the pod.", "It is a strategic merge patch by container name. Correct the container."},
+		{MissingArguments, "The args of a container in spec.containers, or in a patch of the pipeline, replace those that its pods need.", "Args are not merged: the list takes the place of the rendered one, and the program does not find its configuration, or does not listen where it is expected. Leave args out and use the fields of the GrafanaAgent, such as spec.logLevel, or write all arguments that the hint lists. It is a warning if command is replaced too, because a script can add arguments."},
 		{InvalidSetting, "A setting has a value that the agent does not know.", "The message lists the values that the agent knows."},
 		{LiteralToken, "A custom resource has a credential in clear.", "The policy reference keeps it out of the output. Leave users and passwords out of URLs, and refer to Secrets in the fields beside them. For a bearer token, mount a Secret by spec.secrets and name its file in bearerTokenFile. Headers, parameters, variables and arguments are judged by their names, such as X-Api-Key or DB_PASSWORD: use a field that refers to a Secret, valueFrom, or $(NAME). In the configuration of an integration, use a field that names a file, or ${NAME} with a variable of the container grafana-agent that comes from a Secret (spec.containers)."},
 		{ScrapeConfigsInClear, "additionalScrapeConfigs are configuration and are written to the output in clear.", "Keep credentials out of them: use files and mount the Secrets by spec.secrets of the GrafanaAgent."},

@@ -135,6 +135,10 @@ func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) 
 		IsFolder: len(p.config.others) > 0, PortName: a.portName(), SecretEnv: a.secrets.Env(p.kind), Mounts: in.mounts,
 	})
 	containers, findings := mergeContainers(generated, a.spec.Containers)
+	for i := range generated {
+		path := containerPath(a.spec, "spec.containers", generated[i].Name, true)
+		findings = append(findings, a.missingArguments(path, &generated[i], &containers[i])...)
+	}
 	grace, s := a.runtime().GraceSeconds, a.spec
 	nodes := s.NodeSelector
 	if p.zone != "" {

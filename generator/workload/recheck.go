@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +37,31 @@ func (out *output) recheck(original any, text []byte) (found []diag.Finding) {
 		}
 		found = append(found, f)
 	}
+	return append(found, out.replacedArguments(original, changed)...)
+}
+
+// replacedArguments reports arguments that a change takes from the containers of a workload.
+func (out *output) replacedArguments(original, changed any) (found []diag.Finding) {
+	after := containersOf(changed)
+	for _, own := range containersOf(original) {
+		if i := slices.IndexFunc(after, func(c corev1.Container) bool { return c.Name == own.Name }); i >= 0 {
+			found = append(found, out.missingArguments("", &own, &after[i])...)
+		}
+	}
 	return found
+}
+
+// containersOf returns the containers of a workload's pods.
+func containersOf(object any) []corev1.Container {
+	switch o := object.(type) {
+	case *appsv1.StatefulSet:
+		return o.Spec.Template.Spec.Containers
+	case *appsv1.DaemonSet:
+		return o.Spec.Template.Spec.Containers
+	case *appsv1.Deployment:
+		return o.Spec.Template.Spec.Containers
+	}
+	return nil
 }
 
 // refusals returns what Kubernetes would refuse in an object, and what it would warn of.

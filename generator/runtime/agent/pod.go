@@ -40,6 +40,7 @@ func Runtime() runtime.Runtime {
 		VersionLabel: versionLabel, Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: containers, OwnMetrics: ownMetrics(),
 		CheckPods: checkPods,
+		FreeArgs:  map[string]bool{"watch-interval": true, "config.enable-read-api": true, "disable-reporting": true, "disable-support-bundle": true},
 	}
 }
 

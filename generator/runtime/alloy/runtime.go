@@ -56,6 +56,7 @@ func program(version catalogue.Version, clusters bool) runtime.Runtime {
 		Split: splitFiles, ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		VersionLabel: version.String(), Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: in.containers,
+		FreeArgs:  map[string]bool{"watch-interval": true, "storage.path": false, "disable-reporting": true, "server.http.disable-support-bundle": true},
 		CheckPods: checkPods, Clusters: clusters, PodSecurity: podSecurity, OwnMetrics: ownMetrics(),
 	}
 }

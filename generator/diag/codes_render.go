@@ -53,6 +53,7 @@ const (
 	FollowsError           Code = "follows-error"
 	NotInRuntime           Code = "not-in-runtime"
 	RuntimeDiffers         Code = "runtime-differs"
+	UnreadableConfig       Code = "unreadable-config"
 	NeededAtStart          Code = "needed-at-start"
 )
 
@@ -114,6 +115,7 @@ func renderCodes() []CodeInfo {
 		{FollowsError, "An object needs another one that has an error.", "It is held together with the other one, or left out. Correct the other one; this one needs no change."},
 		{NotInRuntime, "The chosen runtime cannot run an object, or a setting of one.", "The object is left out, or held. Use the runtime agent for its GrafanaAgent, or remove what the message names."},
 		{RuntimeDiffers, "The chosen runtime does something in another way than the Grafana Agent, or has no such setting.", "The message says what differs. docs/alloy.md has the whole list."},
+		{UnreadableConfig, "A rendered configuration is not in Alloy's language, so that Alloy would not start.", "It is a mistake of agentry: please report it, with the object. The object is held, or left out, so that all others are rendered. Until it is corrected, remove the setting that is new or unusual there."},
 		{NeededAtStart, "A program does not start without a Secret.", "Let the Secret exist before the pods start. Where the program reads a file for each request, only these requests fail without it."},
 	}
 }

@@ -25,6 +25,9 @@ type Runtime struct {
 	// Print returns the configuration as the program reads it, and a function that returns it with a placeholder for every
 	// secret value.
 	Print func(*model.Config) (text []byte, redacted func() []byte)
+	// Read reads a printed file as the program does when it starts. Its error says where the file is not in the program's
+	// language, and shows no value. Nil if the program's files are not read again.
+	Read func(text []byte) error
 	// Masked returns the SHA-256 sums of a configuration without its secret values, and of these values. inlined is
 	// empty if there are none, or if the program notices changes of secrets.
 	Masked func(*model.Config) (rest, inlined string)

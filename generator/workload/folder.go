@@ -24,6 +24,7 @@ func (out *output) folder(name, set string, c *model.Config) config {
 	}
 	made := config{secret: name}
 	for _, f := range files {
+		out.checkReadable(c, f.Text)
 		secret := name
 		if f.Part != "" {
 			secret += "-" + f.Part

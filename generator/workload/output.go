@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
 )
@@ -14,13 +15,14 @@ import (
 // output collects the objects of one GrafanaAgent and the findings about them.
 type output struct {
 	grafanaAgent
-	checker checker
-	objects []Object
-	diags   diag.List
+	hierarchy *hierarchy.Hierarchy
+	checker   checker
+	objects   []Object
+	diags     diag.List
 }
 
-func newOutput(a grafanaAgent) *output {
-	return &output{grafanaAgent: a, checker: newChecker(a)}
+func newOutput(a grafanaAgent, h *hierarchy.Hierarchy) *output {
+	return &output{grafanaAgent: a, hierarchy: h, checker: newChecker(a)}
 }
 
 // add adds a Secret, which needs no checks.
@@ -42,10 +44,12 @@ func (out *output) put(o Object, object any) {
 // config adds the Secret of a configuration, or several if one is too small. set is the name of the first StatefulSet that uses
 // it, or "".
 func (out *output) config(name, set string, c *model.Config) config {
-	o, inlined, findings := out.configSecret(name, c)
+	text, redacted := out.runtime().Print(c)
+	o, inlined, findings := out.configSecret(name, c, text, redacted)
 	if o.YAML == nil {
 		return out.folder(name, set, c)
 	}
+	out.checkReadable(c, text)
 	out.add(o, findings)
 	return config{secret: name, inlined: inlined}
 }

@@ -84,11 +84,10 @@ type config struct {
 	others          []string
 }
 
-// configSecret returns the Secret of a configuration: as text, which a reviewer can read, or compressed, with
-// the text beside it. It returns nothing if the program takes several files instead of one that is too large.
-func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inlined string, findings []diag.Finding) {
+// configSecret returns the Secret of a printed configuration: as text, which a reviewer can read, or compressed, with
+// the redacted text beside it. It returns nothing if the program takes several files instead of one that is too large.
+func (a grafanaAgent) configSecret(name string, c *model.Config, text []byte, redacted func() []byte) (o Object, inlined string, findings []diag.Finding) {
 	r := a.runtime()
-	text, redacted := r.Print(c)
 	labels := with(managedLabels(), a.options.Labels)
 	o.ID = a.secretID(name)
 	if a.mayInline(c) {

@@ -73,7 +73,7 @@ const (
 // the GrafanaAgent. If there is an error among them, the objects must not be used.
 func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Object, diag.List) {
 	a := grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets}
-	out := newOutput(a)
+	out := newOutput(a, h)
 	if check := a.runtime().CheckPods; check != nil {
 		out.found(check(a.spec))
 	}

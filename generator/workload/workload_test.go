@@ -49,7 +49,7 @@ spec: {remoteWrite: [{url: "https://x.example.com/push"}]}
 	h := hierarchy.Build(set, nil)[0]
 	config := build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: secretref.Plaintext}})
 	options := Options{Runtime: agent.Runtime()}
-	out := newOutput(grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets})
+	out := newOutput(grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets}, h)
 	out.objects, out.diags = Build(h, config, options)
 	return out
 }

@@ -52,7 +52,7 @@ func program(version catalogue.Version, clusters bool) runtime.Runtime {
 	return runtime.Runtime{
 		Name:  "alloy",
 		Check: func(c *model.Config) (*model.Config, []model.Finding) { return check(c, version, clusters) },
-		Print: printBoth, Masked: masked, Jobs: printed.Jobs, JobNames: printed.JobNames,
+		Print: printBoth, Read: checkSyntax, Masked: masked, Jobs: printed.Jobs, JobNames: printed.JobNames,
 		Split: splitFiles, ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		VersionLabel: version.String(), Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: in.containers,

@@ -23,9 +23,9 @@ func String(s string) Expr { return Expr(appendQuoted(nil, s)) }
 // Replaced returns a string in which the config reloader replaces $(NAME) by environment variables.
 func Replaced(s string) Expr { return Expr(strconv.Quote(s)) }
 
-// Raw is [Replaced] for a text of several lines, which are written as they are if that is possible.
+// Raw is [Replaced] for a text of several lines, which are written as they are if Alloy can read them so.
 func Raw(s string) Expr {
-	if !strings.Contains(s, "\n") || strings.ContainsAny(s, "`\r") {
+	if !strings.Contains(s, "\n") || strings.ContainsAny(s, "`\r\x00\ufeff") || !utf8.ValidString(s) {
 		return Replaced(s)
 	}
 	return Expr("`" + s + "`")

@@ -284,6 +284,13 @@ func inWords() map[string][2]string {
 		"begin args with all of these: [\"--config-file=/var/lib/grafana-agent/config-in/config.alloy": {
 			"config-in/agent.yml, --config-envsubst-file=/var/lib/grafana-agent/config/agent.yml",
 			"config-in/config.alloy, --config-envsubst-file=/var/lib/grafana-agent/config/config.alloy"},
+		"set accessKey and secretKey, or define": {"value: u}", "value: u}, {name: AWS_ACCESS_KEY_ID, valueFrom: {secretKeyRef: {name: a, key: b}}}"},
+		"set region, or define AWS_REGION":       {"sigv4: {}", "sigv4: {region: eu-west-1}"},
+		"set identityEndpoint and credentials":   {"region: r}", "region: r, identityEndpoint: \"https://k\"}"},
+		"set identity_endpoint and credentials":  {"region: r}", "region: r, identity_endpoint: \"https://k\"}"},
+		"define GOOGLE_APPLICATION_CREDENTIALS":  {"value: u}", "value: u}, {name: GOOGLE_APPLICATION_CREDENTIALS, value: /google.json}"},
+		"mount it by spec.secrets, spec.configMaps, or": {"spec:\n  containers:",
+			"spec:\n  volumes: [{name: ca, secret: {secretName: ca}}]\n  volumeMounts: [{name: ca, mountPath: /ca}]\n  containers:"},
 		"bind it to a Role or ClusterRole with": {"namespace: m}]\n", "namespace: m}]\n" + ingressesOfShop},
 	}
 }

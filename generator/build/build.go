@@ -130,7 +130,7 @@ func discovering(h *hierarchy.Hierarchy) (pods secretref.Group) {
 // config returns a configuration with the settings that all pods share.
 func (b *builder) config(metrics *model.Metrics, logs *model.Logs) *model.Config {
 	return &model.Config{
-		Origin: model.Origin{Object: b.hierarchy.Agent.Ref()}, KnownVersion: knownAgent(b.spec),
+		Origin: model.Origin{Object: b.hierarchy.Agent.Ref()}, KnownVersion: knownAgent(b.spec), Pod: podOf(b.spec),
 		Server: model.Server{LogLevel: b.spec.LogLevel, LogFormat: b.spec.LogFormat}, Metrics: metrics, Logs: logs,
 	}
 }

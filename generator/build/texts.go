@@ -43,6 +43,29 @@ func agentMounts(spec *v1alpha1.GrafanaAgentSpec) []corev1.VolumeMount {
 	return out
 }
 
+// podOf returns what a GrafanaAgent tells about its agent container.
+func podOf(spec *v1alpha1.GrafanaAgentSpec) (p model.Pod) {
+	for i := range spec.Containers {
+		if c := &spec.Containers[i]; c.Name == agentContainer {
+			p.AnyEnv = p.AnyEnv || len(c.EnvFrom) > 0
+			for n := range c.Env {
+				p.Env = append(p.Env, c.Env[n].Name)
+			}
+		}
+	}
+	p.Mounts = []string{secretref.Dir, podspec.DataDir, "/var/run/secrets/kubernetes.io/serviceaccount"}
+	for _, m := range agentMounts(spec) {
+		p.Mounts = append(p.Mounts, m.MountPath)
+	}
+	for _, name := range spec.Secrets {
+		p.Mounts = append(p.Mounts, podspec.ExtraSecretsDir+name)
+	}
+	for _, name := range spec.ConfigMaps {
+		p.Mounts = append(p.Mounts, podspec.ExtraConfigMapsDir+name)
+	}
+	return p
+}
+
 // eachText calls f for every string in a configuration, with its path.
 func eachText(path string, v model.Value, f func(path, text string)) {
 	switch v := v.(type) {

@@ -55,6 +55,7 @@ const (
 	RuntimeDiffers         Code = "runtime-differs"
 	UnreadableConfig       Code = "unreadable-config"
 	NeededAtStart          Code = "needed-at-start"
+	NeedsEnvironment       Code = "needs-environment"
 )
 
 // renderCodes documents what is found while hierarchies are rendered.
@@ -117,5 +118,6 @@ func renderCodes() []CodeInfo {
 		{RuntimeDiffers, "The chosen runtime does something in another way than the Grafana Agent, or has no such setting.", "The message says what differs. docs/alloy.md has the whole list."},
 		{UnreadableConfig, "A rendered configuration is not in Alloy's language, so that Alloy would not start.", "It is a mistake of agentry: please report it, with the object. The object is held, or left out, so that all others are rendered. Until it is corrected, remove the setting that is new or unusual there."},
 		{NeededAtStart, "A program does not start without a Secret.", "Let the Secret exist before the pods start. Where the program reads a file for each request, only these requests fail without it."},
+		{NeedsEnvironment, "Alloy does not start unless its pods have a variable or a file that the manifests do not give them.", "A component that cannot be built stops all of Alloy, with all monitors; the agent logs it and goes on. Set what the hint names, or define the variable in env of the container grafana-agent in spec.containers, or mount the file. What a cloud, a ServiceAccount or a patch of the pipeline gives to pods is not known here: then there is nothing to do."},
 	}
 }

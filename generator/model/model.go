@@ -34,6 +34,7 @@ type Config struct {
 	// KnownVersion means that the pods run the version of the runtime whose rules are known. Then unknown fields are
 	// errors; otherwise another version may know them.
 	KnownVersion bool
+	Pod          Pod
 	Server       Server
 	Metrics      *Metrics
 	Logs         *Logs

@@ -16,7 +16,7 @@ import (
 // check checks a configuration against what a version of Alloy refuses, and reports what it cannot do or does in another way
 // than the Grafana Agent. In what it returns, hand-written jobs are like others.
 func check(c *model.Config, version catalogue.Version, clusters bool) (*model.Config, []model.Finding) {
-	found := findings{version: version, clusters: clusters}
+	found := findings{version: version, clusters: clusters, pod: c.Pod}
 	found.integrations(c.Integrations)
 	out := *c
 	if c.Metrics != nil && c.Integrations == nil {
@@ -33,6 +33,7 @@ type findings struct {
 	list     []model.Finding
 	version  catalogue.Version
 	clusters bool
+	pod      model.Pod
 }
 
 func (f *findings) add(more ...model.Finding) { f.list = append(f.list, more...) }
@@ -103,6 +104,7 @@ func (f *findings) writers(list []model.RemoteWrite) {
 	named := map[string]int{}
 	for n, w := range list {
 		f.client(w.Origin, &w.HTTPClient)
+		f.needsOfWriter(&w)
 		if first, taken := named[w.Name]; taken && w.Name != "" {
 			f.add(w.Origin.Find(diag.Error, diag.DuplicateRemoteWrite, ".name", fmt.Sprintf("%q is the name of %s too", w.Name, list[first].Origin.Path)))
 		}

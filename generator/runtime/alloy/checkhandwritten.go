@@ -29,7 +29,7 @@ func (f *findings) handWritten(c *model.Config, i *model.Instance) (jobs []*mode
 		for _, p := range append(problems, unknownVariables(raw.Job)...) {
 			f.add(instance.InText(raw, i.Origin, diag.Error, diag.NotInRuntime, p.Line, p.Message))
 		}
-		about := findings{version: f.version, clusters: f.clusters}
+		about := findings{version: f.version, clusters: f.clusters, pod: f.pod}
 		about.job(&c.Metrics.Global, job)
 		for _, one := range about.list {
 			one.Related = append([]diag.Object{i.Origin.Object}, one.Related...)
@@ -65,6 +65,7 @@ func (f *findings) discoveries(job *model.ScrapeConfig) {
 			continue
 		}
 		f.client(at, &d.HTTPClient)
+		f.needsOfDiscovery(at, d)
 		name := "discovery." + d.Mechanism
 		shown := (&file{values: values{redact: true}}).component(d)
 		for _, l := range lacking(catalogue.Get(name), f.version, "", &shown) {

@@ -91,7 +91,9 @@ func (f *findings) logsInstance(i *model.LogsInstance) {
 }
 
 func (f *findings) logsClient(c *model.LogsClient) {
-	f.client(c.Origin, &model.HTTPClient{HTTPAuth: c.HTTPAuth, TLS: c.TLS})
+	client := model.HTTPClient{HTTPAuth: c.HTTPAuth, TLS: c.TLS}
+	f.client(c.Origin, &client)
+	f.needsFiles(c.Origin, 0, tlsFiles(&client))
 	for _, name := range slices.Sorted(maps.Keys(c.ExternalLabels)) {
 		if _, ok := expanded(c.ExternalLabels[name]); !ok {
 			f.add(c.Origin.Find(diag.Error, diag.NotInRuntime, ".externalLabels["+name+"]", onlyPlainVariables))

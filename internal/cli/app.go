@@ -8,6 +8,7 @@ package cli
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -61,10 +62,12 @@ func newApp(env Env) *cli.App {
 		app.Commands = append(app.Commands, c.Build())
 	}
 	app.Action = func(c *cli.Context) error {
-		if name := c.Args().First(); name != "" {
-			return command.Usagef(command.OrHelp(diag.DidYouMean(name, commandNames(app)), "agentry"), "no command %q", name)
+		name := c.Args().First()
+		hint := diag.DidYouMean(name, commandNames(app))
+		if name == "" || hint == "" && slices.ContainsFunc(c.Args().Slice(), command.IsHelp) {
+			return cli.ShowAppHelp(c)
 		}
-		return cli.ShowAppHelp(c)
+		return command.Usagef(command.OrHelp(hint, "agentry"), "no command %q", name)
 	}
 	return app
 }

@@ -8,10 +8,14 @@ import (
 )
 
 // Interspersed moves a command's flags before its other arguments. The library stops at the first argument that
-// is not a flag: in `render PATH -o DIR` it would read -o and DIR as paths.
+// is not a flag: in `render PATH -o DIR` it would read -o and DIR as paths. A request for help drops the other
+// arguments, which the library would take for topics.
 func Interspersed(app *cli.App, args []string) []string {
 	if len(args) < 2 {
 		return args
+	}
+	if args[1] == "help" && len(args) > 2 {
+		args = []string{args[0], args[2], "--help"}
 	}
 	command := app.Command(args[1])
 	if command == nil {
@@ -28,6 +32,9 @@ func Interspersed(app *cli.App, args []string) []string {
 			rest = append(rest, arg)
 			continue
 		}
+		if IsHelp(arg) {
+			return []string{args[0], args[1], "--help"}
+		}
 		flags = append(flags, arg)
 		if !takesValue(command, arg) {
 			continue
@@ -39,6 +46,9 @@ func Interspersed(app *cli.App, args []string) []string {
 	}
 	return slices.Concat(args[:2], flags, []string{"--"}, rest)
 }
+
+// IsHelp reports whether an argument asks for help.
+func IsHelp(arg string) bool { return slices.Contains([]string{"--help", "-help", "-h", "--h"}, arg) }
 
 // takesValue reports whether the next argument is the flag's value.
 func takesValue(command *cli.Command, arg string) bool {

@@ -78,6 +78,18 @@ func (d Diagnostic) Advice() string {
 	return d.Message + "; " + d.Hint
 }
 
+// Sentence returns the position, the object and the advice, on one line.
+func (d Diagnostic) Sentence() string {
+	text := d.Advice()
+	if d.Object != (Object{}) {
+		text = d.Object.String() + ": " + text
+	}
+	if d.File != "" {
+		text = d.Position() + ": " + text
+	}
+	return text
+}
+
 // Position returns file:line:column, without the parts that are unknown.
 func (d Diagnostic) Position() string {
 	file := d.File

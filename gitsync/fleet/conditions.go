@@ -10,7 +10,6 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -96,12 +95,8 @@ func passConditions(in inputs) []condition {
 	switch {
 	case in.last.refused != "":
 		return ready(no, meta.BuildFailedReason, in.last.refused).and(stalled(meta.BuildFailedReason, in.last.refused))
-	case in.last.counts != (gitsync.Counts{}):
-		text := in.last.counts.String()
-		if in.last.firstError != "" {
-			text += "; first: " + in.last.firstError
-		}
-		return ready(no, meta.BuildFailedReason, text).and()
+	case in.last.problem != "":
+		return ready(no, meta.BuildFailedReason, in.last.problem).and()
 	}
 	return ready(yes, meta.SucceededReason, in.result).and()
 }

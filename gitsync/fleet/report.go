@@ -49,8 +49,7 @@ func (s *Status) record(r *run) {
 // summary returns what conditions depend on after a successful pass.
 func (r *run) summary() lastPass {
 	return lastPass{
-		began: r.began, succeeded: true, refused: refusal(r.def, r.report),
-		counts: r.report.Counts(), firstError: firstError(r.report.Diags),
+		began: r.began, succeeded: true, refused: refusal(r.def, r.report), problem: r.report.Problem(),
 	}
 }
 
@@ -59,31 +58,9 @@ func refusal(def *Definition, report *gitsync.Report) string {
 	if report.Refused == nil {
 		return ""
 	}
-	text := inWords(*report.Refused)
+	text := report.Refused.Sentence()
 	if def.Spec.OnInvalid == pipeline.OnInvalidFail {
 		text = "nothing is written, as spec.onInvalid is fail: " + text
-	}
-	return text
-}
-
-// firstError returns the first error of a pass as text, or "".
-func firstError(diags diag.List) string {
-	for _, d := range diags {
-		if d.Severity == diag.Error {
-			return inWords(d)
-		}
-	}
-	return ""
-}
-
-// inWords returns a diagnostic as a sentence for a condition: position, object, message and hint.
-func inWords(d diag.Diagnostic) string {
-	text := d.Advice()
-	if d.Object != (diag.Object{}) {
-		text = d.Object.String() + ": " + text
-	}
-	if d.File != "" {
-		text = d.Position() + ": " + text
 	}
 	return text
 }

@@ -57,7 +57,7 @@ const wantStatus = `{
       "status": "False",
       "lastTransitionTime": "2000-01-01T00:00:00Z",
       "reason": "BuildFailed",
-      "message": "errors: 1, objects held or left out: 1, units held or left out: 1; first: in/a.yaml:3:1: ServiceMonitor/a/web: is wrong"
+      "message": "1 object is held at its last good version, 1 unit is held at its last good version; first: in/a.yaml:3:1: ServiceMonitor/a/web: is wrong"
     }
   ],
   "advice": "` + advice + `",

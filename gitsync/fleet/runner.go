@@ -9,7 +9,6 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
@@ -51,14 +50,13 @@ const (
 
 // lastPass has what conditions depend on, in addition to the status.
 type lastPass struct {
-	began      time.Time
-	succeeded  bool   // one has succeeded since the pipeline was new or changed
-	failure    string // why the last one failed; empty if it did not
-	permanent  bool   // a retry cannot fix the failure
-	refused    string // why nothing was written, though the pass succeeded
-	counts     gitsync.Counts
-	firstError string
-	failures   int // in a row
+	began     time.Time
+	succeeded bool   // one has succeeded since the pipeline was new or changed
+	failure   string // why the last one failed; empty if it did not
+	permanent bool   // a retry cannot fix the failure
+	refused   string // why nothing was written, though the pass succeeded
+	problem   string // what is wrong with what it read
+	failures  int    // in a row
 }
 
 // mayRun reports whether the pipeline is to be open.

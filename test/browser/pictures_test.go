@@ -33,7 +33,7 @@ func shown() standing {
 		0: func(s *fleet.Status) {
 			f := finding(`spec.endpoints[0].interval: "1 minute" is no duration`)
 			f.File, f.Hint, f.Object = "teams/shop/monitors.yaml", "write 1m", "ServiceMonitor/shop/checkout"
-			s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse, meta.BuildFailedReason, "errors: 1, objects held or left out: 1; first: "+f.File+":17: "+f.Object+": "+f.Message)}
+			s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse, meta.BuildFailedReason, "1 object is held at its last good version; first: "+f.File+":17: "+f.Object+": "+f.Message)}
 			s.Findings = fleet.Findings{Errors: 1, First: []fleet.Finding{f}}
 			s.Held = []fleet.HeldStatus{{Object: "ServiceMonitor/shop/checkout", Units: []string{"monitoring/agent"}, As: "1111111111", Reason: f}}
 		},

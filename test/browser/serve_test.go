@@ -189,7 +189,7 @@ func many(n int) standing {
 		switch {
 		case i%97 == 13:
 			change = func(s *fleet.Status) {
-				s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse, meta.BuildFailedReason, "errors: 2, objects held or left out: 1, units held or left out: 0; first: teams/checkout/servicemonitor.yaml:17:9: ServiceMonitor/checkout/cart: spec.endpoints[0].interval: \"1 minute\" is no duration")}
+				s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse, meta.BuildFailedReason, "1 object is held at its last good version; first: teams/checkout/servicemonitor.yaml:17:9: ServiceMonitor/checkout/cart: spec.endpoints[0].interval: \"1 minute\" is no duration")}
 				s.Findings = fleet.Findings{Errors: 2, Warnings: 3, First: []fleet.Finding{finding("spec.endpoints[0].interval: \"1 minute\" is no duration")}}
 				s.Held = []fleet.HeldStatus{{Object: "ServiceMonitor/checkout/cart", Reason: finding("no duration")}}
 			}

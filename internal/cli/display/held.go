@@ -3,7 +3,6 @@ package display
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -48,10 +47,6 @@ type reasonNode struct {
 // newHeldNodes returns a node for each object. Its state depends on its units: if a unit keeps its folder, a
 // version of the object is in effect although none was rendered.
 func newHeldNodes(objects []plan.HeldObject, units []gitsync.UnitReport) []*heldNode {
-	kept := map[string]bool{}
-	for _, u := range units {
-		kept[u.Name] = u.State == plan.UnitHeld || u.State == plan.UnitPaused
-	}
 	nodes := make([]*heldNode, 0, len(objects))
 	for _, h := range objects {
 		n := &heldNode{
@@ -60,7 +55,8 @@ func newHeldNodes(objects []plan.HeldObject, units []gitsync.UnitReport) []*held
 		}
 		if h.As.Commit != "" {
 			n.As = &h.As
-		} else if !slices.ContainsFunc(h.Units, func(u string) bool { return kept[u] }) {
+		}
+		if !gitsync.InEffect(h, units) {
 			n.State = plan.UnitLeftOut
 		}
 		if h.Since.Commit != "" {
@@ -99,7 +95,7 @@ func (n *heldNode) rendered() string {
 	case n.As != nil:
 		return "as of " + commitText(n.As)
 	case n.State == plan.UnitHeld:
-		return "as in the folders of its units, which stay as they are"
+		return "as in the folders of its units, which are left unchanged"
 	}
 	return ""
 }

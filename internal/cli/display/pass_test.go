@@ -27,7 +27,7 @@ func TestPrintReport(t *testing.T) {
 		{Name: "e/paused", State: plan.UnitPaused},
 	}
 	changes := []plan.FileChange{{Path: "a/added/x.yaml", Op: "added"}, {Path: "kustomization.yaml", Op: "changed"}}
-	failed := diag.List{{Severity: diag.Error}}
+	failed := diag.List{{Severity: diag.Error, Message: "is wrong"}}
 	first := branch.CommitRef{Commit: "1111111111", Date: time.Date(2026, 1, 2, 9, 4, 5, 0, time.FixedZone("", 3600))}
 	then := branch.CommitRef{Commit: "2222222222", Date: time.Date(2026, 1, 3, 3, 4, 5, 0, time.UTC)}
 	monitor := func(name string) manifest.ID {
@@ -52,7 +52,7 @@ func TestPrintReport(t *testing.T) {
   paused e/paused
   2 files: 1 added, 1 changed, 0 removed
   ignored 3 objects of other kinds
-  not ready, BuildFailed: errors: 1, objects held or left out: 0, units held or left out: 2
+  not ready, BuildFailed: 1 unit is held at its last good version, 1 unit is left out; first: is wrong
 `,
 		},
 		"dry run": {
@@ -87,7 +87,7 @@ func TestPrintReport(t *testing.T) {
     waiting:  spec.a, spec.b, spec.c, spec.d, spec.e, spec.f and 2 more
   held ServiceMonitor/shop/cart
     units:    c/held
-    rendered: as in the folders of its units, which stay as they are
+    rendered: as in the folders of its units, which are left unchanged
     since:    2222222 (2026-01-03 03:04 UTC)
     why:      it has an error
     waiting:  spec.labels[�]
@@ -100,7 +100,7 @@ func TestPrintReport(t *testing.T) {
     units:    b/same
     since:    2222222 (2026-01-03 03:04 UTC)
     why:      new.yaml: it has an error
-  not ready, BuildFailed: errors: 1, objects held or left out: 4, units held or left out: 1
+  not ready, BuildFailed: 3 objects are held at their last good version, 1 object is left out, 1 unit is held at its last good version; first: is wrong
 `,
 		},
 		"nothing to do": {
@@ -110,7 +110,7 @@ func TestPrintReport(t *testing.T) {
 		"refused": {
 			gitsync.Report{Output: output, Units: units[:3], Diags: failed},
 			"prod: pushed nothing to environments/prod of https://git.example.com/a.git\n  held c/held: it has an error\n" +
-				"  not ready, BuildFailed: errors: 1, objects held or left out: 0, units held or left out: 1\n",
+				"  not ready, BuildFailed: 1 unit is held at its last good version; first: is wrong\n",
 		},
 		"nothing at all": {
 			gitsync.Report{Output: gitsync.OutputReport{URL: output.URL, Branch: output.Branch}},

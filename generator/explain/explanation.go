@@ -149,6 +149,8 @@ func (x *Explainer) stateOf(o *manifest.Object) (State, string) {
 		return Unused, ""
 	case len(in) == 0 && o.Kind == "GrafanaAgent" && !x.isRun(o):
 		return NotSelected, "its labels do not match the agent selector " + selectorText(x.render.AgentSelector)
+	case len(in) == 0 && len(x.objects["GrafanaAgent"]) == 0:
+		return NotSelected, "there is no GrafanaAgent in the input"
 	case len(in) == 0:
 		return NotSelected, ""
 	}
@@ -158,9 +160,9 @@ func (x *Explainer) stateOf(o *manifest.Object) (State, string) {
 		}
 	}
 	if in[0].Paused {
-		return Paused, "GrafanaAgent " + in[0].Name + " is paused: its folder stays as it is"
+		return Paused, "GrafanaAgent " + in[0].Name + " is paused: its folder is left unchanged"
 	}
-	return NotRendered, "GrafanaAgent " + in[0].Name + " cannot be rendered because of an error: its folder stays as it is"
+	return NotRendered, "GrafanaAgent " + in[0].Name + " cannot be rendered because of an error: its folder is left unchanged"
 }
 
 // withoutJob returns the state of an object that renders to nothing although its units are rendered, and the reason.

@@ -216,7 +216,7 @@ func (d decider) holdConflicts() error {
 				continue
 			}
 			id, _ := manifest.ParseID(object)
-			found := d.toBlame(unit.Name, id).Diag(diag.Error, diag.NameConflict, "metadata.name", "%s would be rendered, and is on the output branch for %s, whose folder stays as it is", object, titleOf(owner))
+			found := d.toBlame(unit.Name, id).Diag(diag.Error, diag.NameConflict, "metadata.name", "%s would be rendered, and is on the output branch for %s, whose folder is left unchanged", object, titleOf(owner))
 			found.Units = []string{unit.Name}
 			d.Diags = append(d.Diags, found)
 			unit.fail(found.Message)

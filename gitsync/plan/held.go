@@ -227,7 +227,7 @@ func (f *heldFinder) addRendered(unit *Unit) error {
 	return nil
 }
 
-// addKept adds the objects of a unit whose folder stays as it is, if they are different now.
+// addKept adds the objects of a unit whose folder is left unchanged, if they are different now.
 func (f *heldFinder) addKept(unit *Unit) error {
 	if err := unit.folder.Load(); err != nil {
 		return err
@@ -248,7 +248,7 @@ func (f *heldFinder) addKept(unit *Unit) error {
 	return f.LastGood.Err()
 }
 
-// kept returns an object of a unit whose folder stays as it is, or nil if the object is not held. A deleted
+// kept returns an object of a unit whose folder is left unchanged, or nil if the object is not held. A deleted
 // object is not held; but Secrets and ConfigMaps are, because something can still refer to them. In a paused
 // unit only those objects are held that cannot be read, or were held before.
 func (f *heldFinder) kept(unit *Unit, id manifest.ID) *held {

@@ -108,6 +108,7 @@ func (e Env) printForest(f display.Forest, of *explain.Render, format string) er
 func explainCommand(env Env) command.Command {
 	return cliexplain.Command(cliexplain.Sources{
 		Stdout:     env.Stdout,
+		Stderr:     env.Stderr,
 		Flags:      slices.Concat(authorityFlags(), pipelineFlags(), renderFlags()),
 		IsPipeline: func(flags *cli.Context) bool { return isOfPass(env, flags, nil) },
 		Render:     env.explained,

@@ -6,24 +6,28 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/revision"
 )
 
 // Sources are where explanations come from.
 type Sources struct {
-	Stdout io.Writer
-	// Flags are those of the sources.
+	Stdout, Stderr io.Writer
+	// Flags say where to render from.
 	Flags []cli.Flag
 	// IsPipeline reports whether the flags ask for what a pass of a pipeline would render.
 	IsPipeline func(flags *cli.Context) bool
@@ -147,7 +151,32 @@ func (s Sources) explain(ctx context.Context, flags *cli.Context, q question, fo
 			found.Items = append(found.Items, e)
 		}
 	}
+	if !s.IsPipeline(flags) && !slices.ContainsFunc(r.Set.All(), isAgent) && slices.ContainsFunc(found.Items, isMissed) {
+		fmt.Fprintln(s.Stderr, withoutAgent(ctx, q))
+	}
 	return inputs, nil
+}
+
+func isAgent(o *manifest.Object) bool { return o.Kind == "GrafanaAgent" }
+
+func isMissed(e *explain.Explanation) bool { return e.State == explain.NotSelected }
+
+// withoutAgent says that nothing in the paths can select an object, and what to type instead.
+func withoutAgent(ctx context.Context, q question) string {
+	where := "below this folder"
+	if !slices.Equal(q.paths, []string{"."}) {
+		where = "in " + strings.Join(q.paths, " ")
+	}
+	way := "name the folder that has one as well"
+	if repository, err := revision.Open(ctx); err == nil && repository.Prefix != "" {
+		words := append([]string{"agentry explain"}, q.references...)
+		if q.text != "" {
+			words = append(words, "-l '"+q.text+"'")
+		}
+		up := path.Clean(strings.Repeat("../", strings.Count(repository.Prefix, "/")))
+		way = "run it at the top of the repository: " + strings.Join(append(words, up), " ")
+	}
+	return diag.OneLine("no GrafanaAgent " + where + "; " + way)
 }
 
 // ask asks a running service.

@@ -125,7 +125,7 @@ func (r *coreReader) checkKeys(path string) {
 	data, _ := r.raw[path].(map[string]any)
 	for key := range data {
 		if messages := validation.IsConfigMapKey(key); len(messages) > 0 {
-			r.fail(diag.InvalidSecret, path+"["+key+"]", "the key is not valid: "+withoutExamples(strings.Join(messages, ", ")), "")
+			r.fail(diag.InvalidSecret, path+"["+key+"]", "the key is not valid: "+diag.NameRule(strings.Join(messages, ", ")), "")
 		}
 	}
 }

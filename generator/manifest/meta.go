@@ -146,7 +146,7 @@ func (f *findings) checkName(name, kind string, raw map[string]any) {
 		f.fail(diag.InvalidMetadata, "metadata.name", "is required", "")
 	case isText && !isPlainName(name):
 		for _, message := range valid(name, false) {
-			f.fail(diag.InvalidMetadata, "metadata.name", fmt.Sprintf("%q: %s", name, withoutExamples(message)), "")
+			f.fail(diag.InvalidMetadata, "metadata.name", fmt.Sprintf("%q: %s", name, diag.NameRule(message)), "")
 		}
 	}
 }
@@ -157,18 +157,12 @@ func (f *findings) checkNamespace(namespace string, raw map[string]any, file str
 		f.fail(diag.MissingNamespace, "metadata.namespace", "is required", ifPatch(file, "set it, or a default for all: --namespace, or spec.defaultNamespace of the pipeline"))
 	case isText && !isPlainName(namespace):
 		for _, message := range apivalidation.ValidateNamespaceName(namespace, false) {
-			f.fail(diag.InvalidMetadata, "metadata.namespace", fmt.Sprintf("%q: %s", namespace, withoutExamples(message)), "")
+			f.fail(diag.InvalidMetadata, "metadata.namespace", fmt.Sprintf("%q: %s", namespace, diag.NameRule(message)), "")
 		}
 	}
 }
 
 func isAbsent(value any) bool { return value == nil || value == "" }
-
-// withoutExamples shortens Kubernetes' message about an invalid name to the rule.
-func withoutExamples(message string) string {
-	rule, _, _ := strings.Cut(message, " (e.g. ")
-	return rule
-}
 
 // checkLabels checks labels and annotations.
 func (f *findings) checkLabels(meta *metav1.ObjectMeta) {
@@ -192,7 +186,7 @@ func (f *findings) checkLabels(meta *metav1.ObjectMeta) {
 		}
 	}
 	for _, err := range errs {
-		f.fail(diag.InvalidMetadata, err.Field, withoutExamples(err.Detail), "")
+		f.fail(diag.InvalidMetadata, err.Field, diag.NameRule(err.Detail), "")
 	}
 	if size > apivalidation.TotalAnnotationSizeLimitB {
 		f.fail(diag.InvalidMetadata, "metadata.annotations",

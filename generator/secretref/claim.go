@@ -45,7 +45,7 @@ const maxFileNameBytes = validation.DNS1123SubdomainMaxLength
 // the whole workload.
 func (s Scope) validName(path string, ref Ref) bool {
 	for _, problem := range validation.IsDNS1123Subdomain(ref.Name) {
-		s.report(diag.MissingSecret, path, "", "%q is not the name of a %s: %s", ref.Name, ref.Kind, problem)
+		s.report(diag.MissingSecret, path, "", "%q is not the name of a %s: %s", ref.Name, ref.Kind, diag.NameRule(problem))
 		return false
 	}
 	return true
@@ -53,7 +53,7 @@ func (s Scope) validName(path string, ref Ref) bool {
 
 func (s Scope) validKey(path string, ref Ref) bool {
 	for _, problem := range validation.IsConfigMapKey(ref.Key) {
-		s.report(diag.MissingKey, path, "", "%q is not a key of a %s: %s", ref.Key, ref.Kind, problem)
+		s.report(diag.MissingKey, path, "", "%q is not a key of a %s: %s", ref.Key, ref.Kind, diag.NameRule(problem))
 		return false
 	}
 	return true

@@ -92,7 +92,7 @@ func validateSelfMonitoring(path string, s *selfmonitoring.Settings) findings {
 	labels := func(field string, labels map[string]string) {
 		for _, k := range slices.Sorted(maps.Keys(labels)) {
 			problems := append(validation.IsQualifiedName(k), validation.IsValidLabelValue(labels[k])...)
-			f.check(len(problems) == 0, path+field, "", "the label %s=%s: %s", k, labels[k], strings.Join(problems, "; "))
+			f.check(len(problems) == 0, path+field, "", "the label %s=%s: %s", k, labels[k], diag.NameRule(strings.Join(problems, "; ")))
 		}
 	}
 	if d := s.Dashboard; d != nil {
@@ -181,7 +181,7 @@ func validateTenancy(s *Spec) findings {
 	for i, src := range s.Sources {
 		if src.Tenant != "" {
 			ofSource = true
-			f.all(fmt.Sprintf("spec.sources[%d].tenant", i), validation.IsDNS1123Label(src.Tenant))
+			f.name(fmt.Sprintf("spec.sources[%d].tenant", i), src.Tenant, diag.LabelName)
 		}
 	}
 	t := s.Tenancy

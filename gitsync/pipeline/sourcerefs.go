@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
+	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 // refersTo reports whether SourceRefs name a source.
@@ -46,7 +46,7 @@ func validateSourceRefs(s *Spec) findings {
 		if follows = follows || of.Build.follows(); of.Name == "" {
 			continue
 		}
-		f.all(at, validation.IsDNS1123Label(of.Name))
+		f.name(at, of.Name, diag.LabelName)
 		f.check(!names[of.Name], at, "", "is the name of another source too")
 		names[of.Name] = true
 	}

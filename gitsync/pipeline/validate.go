@@ -42,7 +42,11 @@ func (p *Pipeline) Validate() []FieldError {
 	var f findings
 	f.check(p.APIVersion == APIVersion, "apiVersion", "", "must be %s", APIVersion)
 	f.check(p.Kind == Kind, "kind", "", "must be %s", Kind)
-	f.all("metadata.name", validation.IsDNS1123Subdomain(p.Metadata.Name))
+	problem, hint := diag.SubdomainName(p.Metadata.Name)
+	if p.Spec.ForEach != "" {
+		hint = "" // it would name a sample folder
+	}
+	f.check(problem == "", "metadata.name", hint, "%s", problem)
 	f.add(validateSpec(&p.Spec))
 	f.add(validateRollout("spec.rollout", p.Metadata.Name, p.Spec.Rollout))
 	return f
@@ -61,10 +65,16 @@ func (f *findings) check(ok bool, path, hint, format string, args ...any) {
 	}
 }
 
-// all adds an error for each message.
+// name adds an error if a name is not valid.
+func (f *findings) name(path, name string, check func(string) (problem, hint string)) {
+	problem, hint := check(name)
+	f.check(problem == "", path, hint, "%s", problem)
+}
+
+// all adds an error for each message of Kubernetes' validation.
 func (f *findings) all(path string, messages []string) {
 	for _, m := range messages {
-		f.check(false, path, "", "%s", m)
+		f.check(false, path, "", "%s", diag.NameRule(m))
 	}
 }
 
@@ -91,7 +101,7 @@ func orList[T ~string](values []T) string {
 func validateNamespaces(s *Spec) findings {
 	var f findings
 	if s.DefaultNamespace != "" {
-		f.all("spec.defaultNamespace", validation.IsDNS1123Label(s.DefaultNamespace))
+		f.name("spec.defaultNamespace", s.DefaultNamespace, diag.LabelName)
 	}
 	if s.NamespaceFrom != "" {
 		err := manifest.CheckNamespaceFrom(s.NamespaceFrom)
@@ -137,7 +147,7 @@ func validateSpec(s *Spec) findings {
 		f.check(false, "spec.cluster."+field, "", "%v", err)
 	}
 	f.add(validateCharts("spec.charts", s.Charts))
-	f.check(len(s.Sources) > 0, "spec.sources", "", "at least one source is required")
+	f.check(len(s.Sources) > 0, "spec.sources", "name the repository to read: a list item with url and ref.branch", "at least one source is required")
 	for i, source := range s.Sources {
 		f.add(validateSource(fmt.Sprintf("spec.sources[%d]", i), source))
 	}
@@ -228,7 +238,7 @@ func validateOutput(path string, s *Spec) findings {
 	if len(s.Sources) > 0 && o.URL != s.Sources[0].URL {
 		f.add(validateRepositoryURL(path+".url", o.URL))
 	}
-	f.check(o.Branch != "", path+".branch", "", "is required")
+	f.check(o.Branch != "", path+".branch", "write it like environments/prod", "is required")
 	if o.Branch != "" {
 		f.add(validateBranch(path+".branch", o.Branch))
 	}

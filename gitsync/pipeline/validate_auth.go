@@ -69,12 +69,27 @@ func validateAuth(path, rawURL string, a Auth) findings {
 		f.check(!has.cert || https, path, "", "client certificates are for https URLs only")
 		f.check(!has.app || https, path, "", "GitHub Apps are for https URLs only")
 	case "ssh":
-		f.check(!has.basic && !has.bearer && !has.ca && !has.cert && !has.app, path, "",
-			"passwords, bearer tokens, GitHub Apps, client and CA certificates are for https URLs only")
-		f.check(has.key, path, "set sshKeyFile or sshKeyEnv", "an ssh URL needs a key")
-		f.check(has.hosts, path, "set knownHostsFile; ssh-keyscan prints the keys of a host, compare them with what its owner publishes", "an ssh URL needs known hosts")
+		f.add(validateSSH(path, has))
 	case "file":
 		f.check(a.IsZero(), path, "", "a repository on this machine takes no credentials")
+	}
+	return f
+}
+
+// validateSSH checks the credential of an ssh URL. One of another kind is one mistake: it says nothing of a key that is missing too.
+func validateSSH(path string, has kinds) findings {
+	var f findings
+	const hosts = "ssh-keyscan prints the keys of a host, compare them with what its owner publishes"
+	switch {
+	case has.basic || has.bearer || has.app || has.ca || has.cert:
+		f.check(false, path, "write the https URL of the repository, or set sshKeyFile or sshKeyEnv, and knownHostsFile or knownHostsEnv, instead",
+			"passwords, bearer tokens, GitHub Apps, client and CA certificates are for https URLs only")
+	case !has.key && !has.hosts:
+		f.check(false, path, "set sshKeyFile or sshKeyEnv, and knownHostsFile; "+hosts, "an ssh URL needs a key and known hosts")
+	case !has.key:
+		f.check(false, path, "set sshKeyFile or sshKeyEnv", "an ssh URL needs a key")
+	case !has.hosts:
+		f.check(false, path, "set knownHostsFile; "+hosts, "an ssh URL needs known hosts")
 	}
 	return f
 }

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
@@ -57,7 +56,7 @@ func validateRollout(path, pipeline string, r Rollout) findings {
 	seen := map[string]bool{}
 	for i, name := range r.After {
 		at := fmt.Sprintf("%s.after[%d]", path, i)
-		f.all(at, validation.IsDNS1123Subdomain(name))
+		f.name(at, name, diag.SubdomainName)
 		f.check(name != pipeline, at, "", "is this pipeline itself")
 		f.check(!seen[name], at, "", "is named twice")
 		seen[name] = true
@@ -74,8 +73,8 @@ func validateNotify(path string, n Notify) findings {
 	oneOf(&f, path+".severity", n.Severity, []string{SeverityInfo, SeverityError})
 	if o := n.Object; o != nil {
 		oneOf(&f, path+".object.kind", o.Kind, []string{"GitRepository", "Kustomization", "OCIRepository"})
-		f.all(path+".object.name", validation.IsDNS1123Subdomain(o.Name))
-		f.all(path+".object.namespace", validation.IsDNS1123Label(o.Namespace))
+		f.name(path+".object.name", o.Name, diag.SubdomainName)
+		f.name(path+".object.namespace", o.Namespace, diag.LabelName)
 	}
 	return f
 }

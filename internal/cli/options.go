@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/runtime"
@@ -257,8 +258,8 @@ func checkNamespace(name string) error {
 	if name == "" {
 		return nil
 	}
-	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-		return command.Usagef("", "--namespace: %s", problems[0])
+	if problem, hint := diag.LabelName(name); problem != "" {
+		return command.Usagef(hint, "--namespace: %q %s", name, problem)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func (p *Pipeline) Named(getenv Getenv) []Named {
 	for _, n := range r.named {
 		i, known := at[n.Field]
 		switch {
-		case p.nodes[n.Field] == nil:
+		case p.nodes[n.Field].value == nil:
 		case p.each != nil && usesFolder(n.File+n.Env):
 		case !known:
 			at[n.Field] = len(out)

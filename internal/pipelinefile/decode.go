@@ -31,7 +31,7 @@ func newDecoder(file string) *decoder {
 
 // decode decodes a node into the variable that target points to.
 func (d *decoder) decode(node *yaml.Node, path string, target any) {
-	d.value(node, path, reflect.ValueOf(target).Elem())
+	d.value(nil, node, path, reflect.ValueOf(target).Elem())
 }
 
 func (d *decoder) fail(at *yaml.Node, path, format string, args ...any) {
@@ -42,14 +42,15 @@ func (d *decoder) fail(at *yaml.Node, path, format string, args ...any) {
 	d.found = append(d.found, invalid(d.file, at, message))
 }
 
-func (d *decoder) value(node *yaml.Node, path string, target reflect.Value) {
+// value decodes the value of a key, which is nil for a list item and for the document.
+func (d *decoder) value(key, node *yaml.Node, path string, target reflect.Value) {
 	if d.seen++; d.seen > maxNodes {
 		if d.seen == maxNodes+1 {
 			d.fail(node, path, "the document has more than %d values", maxNodes)
 		}
 		return
 	}
-	d.nodes[path] = node
+	d.nodes[path] = position{key, node}
 	for node.Kind == yaml.AliasNode {
 		node = node.Alias
 	}
@@ -63,7 +64,7 @@ func (d *decoder) value(node *yaml.Node, path string, target reflect.Value) {
 	switch target.Kind() {
 	case reflect.Pointer:
 		target.Set(reflect.New(target.Type().Elem()))
-		d.value(node, path, target.Elem())
+		d.value(key, node, path, target.Elem())
 	case reflect.Struct:
 		d.object(node, path, target)
 	case reflect.Map:
@@ -119,7 +120,7 @@ func (d *decoder) object(node *yaml.Node, path string, target reflect.Value) {
 		index, known := fields.index[key.Value]
 		switch {
 		case known:
-			d.value(value, at, target.FieldByIndex(index))
+			d.value(key, value, at, target.FieldByIndex(index))
 		default:
 			d.fail(key, at, "unknown field")
 			d.found[len(d.found)-1].Hint = fields.hint(key.Value)
@@ -131,7 +132,7 @@ func (d *decoder) stringMap(node *yaml.Node, path string, target reflect.Value) 
 	target.Set(reflect.MakeMap(target.Type()))
 	d.pairs(node, path, func(key, value *yaml.Node) {
 		text := reflect.New(target.Type().Elem()).Elem()
-		d.value(value, path+"["+key.Value+"]", text)
+		d.value(key, value, path+"["+key.Value+"]", text)
 		target.SetMapIndex(reflect.ValueOf(key.Value), text)
 	})
 }
@@ -163,7 +164,7 @@ func (d *decoder) list(node *yaml.Node, path string, target reflect.Value) {
 	}
 	list := reflect.MakeSlice(target.Type(), len(node.Content), len(node.Content))
 	for i, item := range node.Content {
-		d.value(item, path+"["+strconv.Itoa(i)+"]", list.Index(i))
+		d.value(nil, item, path+"["+strconv.Itoa(i)+"]", list.Index(i))
 	}
 	target.Set(list)
 }
@@ -231,14 +232,36 @@ func join(path, name string) string {
 }
 
 // positions maps the path of a field to its node.
-type positions map[string]*yaml.Node
+type positions map[string]position
 
-// nearest returns the node of a field, or of its nearest existing parent.
+// position is where a field is. A list item and the document have no key.
+type position struct{ key, value *yaml.Node }
+
+// nearest returns where a field is, or where to add it: the section that lacks it or, if the section is absent too, the end of the
+// nearest one above.
 func (p positions) nearest(path string) *yaml.Node {
-	for {
-		if node := p[path]; node != nil || path == "" {
-			return node
-		}
+	absent := 0
+	for p[path].value == nil && path != "" {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+		absent++
 	}
+	at := p[path]
+	switch {
+	case absent > 1:
+		return end(at.value)
+	case at.key != nil && (at.value.Kind == yaml.MappingNode && at.value.Style&yaml.FlowStyle == 0 || at.value.ShortTag() == "!!null"):
+		return at.key // the value of a block begins with its first field
+	}
+	return at.value
+}
+
+// end returns a node in the last line of a node. It has no column.
+func end(node *yaml.Node) *yaml.Node {
+	for node != nil && len(node.Content) > 0 {
+		node = node.Content[len(node.Content)-1]
+	}
+	if node == nil {
+		return nil
+	}
+	return &yaml.Node{Line: node.Line}
 }

@@ -57,7 +57,7 @@ func TestExpandLeavesOutFoldersWithErrors(t *testing.T) {
 	}{
 		"a name that Kubernetes refuses is told with line and folder": {
 			[]string{"clusters/Prod", "clusters/dev"}, []string{"m-dev"},
-			[]string{"pipeline.yaml:3:18: error[pipeline-invalid]: Pipeline/m-Prod: metadata.name: a lowercase RFC 1123 subdomain", "(folder clusters/Prod of spec.forEach)"},
+			[]string{"pipeline.yaml:3:18: error[pipeline-invalid]: Pipeline/m-Prod: metadata.name: must consist of lower-case letters", "(folder clusters/Prod of spec.forEach)"},
 		},
 		"a name that leads elsewhere":  {[]string{"clusters/.."}, nil, []string{`pipeline.yaml:5:12: error[pipeline-invalid]`, `the folder "clusters/.." is not a folder's name`}},
 		"a name with a control code":   {[]string{"clusters/a\x1b[2J"}, nil, []string{`the folder "clusters/a\x1b[2J" has a name with characters that cannot be printed`}},

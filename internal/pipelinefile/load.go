@@ -163,7 +163,7 @@ func (p *Pipeline) Origin() string {
 	return origin
 }
 
-// Diag returns a diagnostic at the field with the error or, if the field is absent, at its nearest existing parent.
+// Diag returns a diagnostic at the field with the error or, if the field is absent, where to add it.
 func (p *Pipeline) Diag(e pipeline.FieldError) diag.Diagnostic {
 	message := e.Error()
 	if p.folder != "" {

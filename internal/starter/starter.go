@@ -39,7 +39,7 @@ const (
 
 // Options say what is made.
 type Options struct {
-	// Name is that of the pipeline; its output branch is environments/NAME.
+	// Name is the name of the pipeline; its output branch is environments/NAME.
 	Name string
 	// URL is the repository of the inputs and of the output branch, and Branch that of the inputs.
 	URL, Branch string
@@ -58,6 +58,8 @@ type File struct {
 	Path string // from the top of the repository, with slashes
 	Data []byte
 	Says string // what it is, in a few words
+	// Shared means that all pipelines of the repository have this file: one that is there already is left unchanged.
+	Shared bool
 }
 
 // Output returns the branch that is rendered to.
@@ -69,6 +71,25 @@ func (o Options) Pipeline() string { return path.Join(o.Folder, "pipeline.yaml")
 // Paths returns the folders that are read.
 func (o Options) Paths() []string {
 	return []string{path.Join(o.Folder, "cluster"), path.Join(o.Folder, "monitoring")}
+}
+
+// job returns the file of the CI job. GitHub runs all files of its folder, GitLab reads one.
+func (o Options) job() string {
+	switch {
+	case o.Job == GitLab:
+		return ".gitlab-ci.yml"
+	case o.Folder == "":
+		return ".github/workflows/agentry.yaml"
+	}
+	return ".github/workflows/agentry-" + o.Name + ".yaml"
+}
+
+// Title returns the name of the CI job: a second pipeline of a repository has its name in it.
+func (o Options) Title(name string) string {
+	if o.Folder == "" {
+		return name
+	}
+	return name + "-" + o.Name
 }
 
 // Deploys returns the file by which the output branch is applied, or nothing.
@@ -114,9 +135,9 @@ func (o Options) Files() ([]File, error) {
 	}
 	switch o.Job {
 	case GitHub:
-		list = append(list, struct{ template, path, says string }{"github.yaml", ".github/workflows/agentry.yaml", "a pass on each push, and a review of pull requests"})
+		list = append(list, struct{ template, path, says string }{"github.yaml", o.job(), "a pass on each push, and a review of pull requests"})
 	case GitLab:
-		list = append(list, struct{ template, path, says string }{"gitlab.yaml", ".gitlab-ci.yml", "a pass on each push, and a review of merge requests"})
+		list = append(list, struct{ template, path, says string }{"gitlab.yaml", o.job(), "a pass on each push, and a review of merge requests"})
 	}
 	if name := o.Deploys(); name != "" {
 		list = append(list, struct{ template, path, says string }{string(o.Deployer) + ".yaml", name, "applies the output branch, and cluster/ as it is"})
@@ -127,7 +148,7 @@ func (o Options) Files() ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, File{Path: f.path, Data: data, Says: f.says})
+		out = append(out, File{Path: f.path, Data: data, Says: f.says, Shared: f.path == o.job() && o.Job == GitLab})
 	}
 	return out, nil
 }

@@ -20,8 +20,8 @@ import (
 	"sync"
 
 	"github.com/urfave/cli/v2"
-	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
@@ -46,12 +46,13 @@ GrafanaAgent that works, what the cluster has to have for it, a CI job, and the 
 which Flux or Argo CD applies the result. What is next is printed.
 
 On a terminal it asks for what no flag says. No file is overwritten: if one is there already,
-nothing is written.`,
+nothing is written. Only a .gitlab-ci.yml that is there is left unchanged, and what to add to it
+is printed.`,
 		Example: "agentry init --url https://git.example.com/platform/monitoring.git --remote-write https://mimir.example.com/api/v1/push clusters/prod",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "url", Usage: "`URL` of the Git repository (default: that of the remote origin)"},
 			&cli.StringFlag{Name: "branch", Usage: "`NAME` of the branch of the inputs (default: the current one, or main)"},
-			&cli.StringFlag{Name: "name", Value: "prod", Usage: "`NAME` of the pipeline; the output branch is environments/NAME"},
+			&cli.StringFlag{Name: "name", Usage: "`NAME` of the pipeline; the output branch is environments/NAME (default: that of FOLDER, or prod)"},
 			&cli.StringFlag{Name: "namespace", Value: "monitoring", Usage: "`NAME` of the namespace of the agents"},
 			&cli.StringFlag{Name: "remote-write", Usage: "`URL` that samples are sent to"},
 			&cli.StringFlag{Name: "remote-write-secret", Usage: "`NAME` of the Secret in the cluster that has username and password for it (default: no login)"},
@@ -88,10 +89,11 @@ func (s Streams) run(ctx context.Context, flags *cli.Context, folder string) err
 	if _, found := pipelinefile.Parse(options.Pipeline(), files[0].Data); found.HasErrors() {
 		return command.Usagef(found[0].Hint, "%s", found[0].Message)
 	}
-	if err := write(at.top, files); err != nil {
+	left, err := write(at.top, files)
+	if err != nil {
 		return err
 	}
-	return s.next(at, options, files)
+	return s.next(at, options, files, left)
 }
 
 // options returns what is wanted.
@@ -104,7 +106,7 @@ func (s Streams) options(flags *cli.Context, at place) (starter.Options, error) 
 		Folder: at.folder,
 		URL:    q.ask("url", "URL of the Git repository", at.origin, checkURL),
 		Branch: q.ask("branch", "Branch of the inputs", cmp.Or(at.branch, "main"), checkPlain),
-		Name:   q.ask("name", "Name of the pipeline", flags.String("name"), checkName),
+		Name:   q.ask("name", "Name of the pipeline", nameFor(at.folder), checkName),
 	}
 	o.Namespace = q.ask("namespace", "Namespace of the agents", flags.String("namespace"), checkName)
 	o.RemoteWrite = q.ask("remote-write", "URL that samples are sent to", "", checkRemoteWrite)
@@ -115,6 +117,15 @@ func (s Streams) options(flags *cli.Context, at place) (starter.Options, error) 
 	o.Deployer = starter.Deployer(q.ask("deploy", "What applies the output: flux, argocd or none", flags.String("deploy"),
 		oneOf(string(starter.Flux), string(starter.ArgoCD), string(starter.NoDeployer))))
 	return o, q.err
+}
+
+// nameFor returns the name of a pipeline in a folder. Two pipelines of one name would write to one branch.
+func nameFor(folder string) string {
+	name := path.Base(folder)
+	if folder == "" || checkName(name) != nil {
+		return "prod"
+	}
+	return name
 }
 
 // jobFor returns the CI system that the repository's host is likely to have.
@@ -149,17 +160,25 @@ func checkURL(value string) error {
 }
 
 func checkName(value string) error {
-	if problems := validation.IsDNS1123Label(value); len(problems) > 0 {
-		return fmt.Errorf("%q is not a name: %s", value, problems[0])
-	}
-	return nil
+	return wrongName(value, diag.LabelName)
 }
 
 func checkSecret(value string) error {
-	if problems := validation.IsDNS1123Subdomain(value); value != "-" && value != "" && len(problems) > 0 {
-		return fmt.Errorf("%q is not the name of a Secret: %s", value, problems[0])
+	if value == "-" || value == "" {
+		return nil
 	}
-	return nil
+	return wrongName(value, diag.SubdomainName)
+}
+
+func wrongName(value string, check func(string) (problem, hint string)) error {
+	problem, hint := check(value)
+	switch {
+	case problem == "":
+		return nil
+	case hint == "":
+		return fmt.Errorf("%q %s", value, problem)
+	}
+	return fmt.Errorf("%q %s; %s", value, problem, hint)
 }
 
 func checkRemoteWrite(value string) error {
@@ -182,31 +201,37 @@ func oneOf(words ...string) func(string) error {
 	}
 }
 
-// write writes all files, or none if one is there.
-func write(top string, files []starter.File) error {
+// write writes all files, or none if one is there that is not shared with other pipelines. It returns those that it left unchanged.
+func write(top string, files []starter.File) (left []starter.File, err error) {
 	if err := os.MkdirAll(top, 0o777); err != nil {
-		return err
+		return nil, err
 	}
 	root, err := os.OpenRoot(top)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer root.Close() // files are closed already
 	var there []string
+	var missing []starter.File
 	for _, f := range files {
-		if _, err := root.Lstat(filepath.FromSlash(f.Path)); !errors.Is(err, fs.ErrNotExist) {
+		switch _, err := root.Lstat(filepath.FromSlash(f.Path)); {
+		case errors.Is(err, fs.ErrNotExist):
+			missing = append(missing, f)
+		case f.Shared:
+			left = append(left, f)
+		default:
 			there = append(there, f.Path)
 		}
 	}
 	if len(there) > 0 {
-		return command.Usagef("name another FOLDER; --ci none and --deploy none leave files out", "nothing is written, because something is there already: %s", strings.Join(there, ", "))
+		return nil, command.Usagef("name a FOLDER that holds none of them; --ci none and --deploy none leave files out", "nothing is written, because something is there already: %s", strings.Join(there, ", "))
 	}
-	for _, f := range files {
+	for _, f := range missing {
 		if err := create(root, filepath.FromSlash(f.Path), f.Data); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return left, nil
 }
 
 // create writes a file that is not there.
@@ -222,11 +247,23 @@ func create(root *os.Root, name string, data []byte) error {
 	return cmp.Or(err, f.Close())
 }
 
-// next prints what was written, and what to do with it.
-func (s Streams) next(at place, o starter.Options, files []starter.File) error {
+// next prints what was written, what to add to files that are left unchanged, and what to do next.
+func (s Streams) next(at place, o starter.Options, files, left []starter.File) error {
 	var b strings.Builder
+	width := 32
 	for _, f := range files {
-		fmt.Fprintf(&b, "wrote %-32s %s\n", f.Path, f.Says)
+		width = max(width, len(f.Path))
+	}
+	for _, f := range files {
+		if !slices.ContainsFunc(left, func(l starter.File) bool { return l.Path == f.Path }) {
+			fmt.Fprintf(&b, "wrote %-*s %s\n", width, f.Path, f.Says)
+		}
+	}
+	for _, f := range left {
+		fmt.Fprintf(&b, "\n%s is left unchanged. Add this to it; of an include that it has already, only the paths:\n\n", f.Path)
+		for line := range strings.Lines(string(f.Data)) {
+			b.WriteString(strings.TrimRight("  "+line, " \n") + "\n")
+		}
 	}
 	paths := strings.Join(o.Paths(), " ")
 	b.WriteString("\nLook at it")
@@ -262,7 +299,7 @@ func tops(files []starter.File) []string {
 		if first, _, nested := strings.Cut(name, "/"); nested {
 			name = first
 		}
-		if len(out) == 0 || out[len(out)-1] != name {
+		if !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Needs returns the encrypted objects of a set whose values the options render, in an order: those that an object refers to,
-// apart from those of the secrets policy reference. It is for who can decrypt them; see [manifest.Set.Open].
+// apart from those of the secrets policy reference. The caller decrypts them; see [manifest.Set.Open].
 func (o *Options) Needs(set *manifest.Set) []manifest.ID {
 	policies := o.policies()
 	if !policies.Any(secretref.Plaintext) {

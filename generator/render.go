@@ -101,7 +101,7 @@ type Output struct {
 
 	renderer renderer
 	between  diag.List // what was found between units
-	// taken are the objects that would be passed through and are rendered, with the GrafanaAgents of the latter.
+	// taken maps each input object that a unit also renders to the GrafanaAgent of that unit; it is not passed through.
 	taken map[manifest.ID]*manifest.Object
 	// misplaced is what was found of references to Secrets that are not where they are needed.
 	misplaced diag.List

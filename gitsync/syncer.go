@@ -195,7 +195,7 @@ func (s *Syncer) Pass(ctx context.Context) (*Report, error) {
 	return s.PassSince(ctx, time.Now())
 }
 
-// PassSince is Pass, but uses the answers of remotes that came after since: the pipelines of one round share them. If
+// PassSince is like Pass but reuses ref listings newer than since: the pipelines of one round share them. If
 // nothing has changed since the last pass, it makes no request of its own.
 func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error) {
 	return repo.Retry(ctx, maxAttempts, since, s.attempt)

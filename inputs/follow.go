@@ -176,8 +176,8 @@ func withAuthors(r Root, objects []roots.Object) []roots.Object {
 	return objects
 }
 
-// allowed returns the objects that may be followed, or referred to by others that are. An object of a tenant in a namespace of
-// somebody else is not among them, so it replaces nobody's.
+// allowed drops objects that tenancy forbids following. An object of a tenant in a namespace of
+// somebody else is one of them, so it replaces nobody's.
 func (s *search) allowed(objects []roots.Object) []roots.Object {
 	if !s.Options.Tenants.IsSet() {
 		return objects

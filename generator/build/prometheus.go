@@ -40,7 +40,7 @@ type prometheus struct {
 	clustered bool
 }
 
-// settings returns those of jobs.
+// settings returns the job settings.
 func (p prometheus) settings() scrape.PrometheusSettings {
 	spec := &p.spec.Metrics
 	out := scrape.PrometheusSettings{

@@ -81,7 +81,7 @@ func sourceCodes() []CodeInfo {
 		{
 			Code:    VanishedHeld,
 			Summary: "An object is missing while a file is unreadable, and its last good version is not known.",
-			Help: "A broken file is not a deletion: the folders of the units that used the object stay as they are. " +
+			Help: "A broken file is not a deletion: the folders of the units that used the object are left unchanged. " +
 				"Repair the file. If the object was meant to be deleted, the next pass deletes it.",
 		},
 		{
@@ -111,7 +111,7 @@ func outputCodes() []CodeInfo {
 			Code:    ImmutableField,
 			Summary: "The render changes a field that nobody may change on an existing object in Kubernetes.",
 			Help: "Flux and Argo CD could not apply it, nor anything else with it. So the GrafanaAgent's last good version " +
-				"stays in effect; if another object causes the change, the unit's folder stays as it was. Revert the change, or first delete the workload in the cluster and its file on the output branch.",
+				"stays in effect; if another object causes the change, the unit's folder is left unchanged. Revert the change, or first delete the workload in the cluster and its file on the output branch.",
 		},
 		{
 			Code:    Drift,
@@ -160,7 +160,7 @@ func writtenSecretCodes() []CodeInfo {
 	return []CodeInfo{
 		{
 			Code:    SecretsHeld,
-			Summary: "A unit that stays as it is holds secrets in clear, which the secrets policy no longer allows.",
+			Summary: "A unit that is left unchanged holds secrets in clear, which the secrets policy no longer allows.",
 			Help:    "Nothing is written. Correct the unit's errors or unpause it, so that it is rendered again, or keep the policy `plaintext`.",
 		},
 		{

@@ -34,7 +34,7 @@ func sameTargets(before, after []*node, shared timing) (all, same int) {
 // timing is how often targets are scraped if their job does not say it.
 type timing struct{ interval, timeout string }
 
-// timingOf returns the timing of the agent's configuration, which is one of two.
+// timingOf returns the scrape interval and timeout of whichever configuration is the agent's.
 func timingOf(configs ...*node) timing {
 	t := timing{}
 	for _, c := range configs {

@@ -15,7 +15,7 @@ type Raw struct {
 	// Shown is the text as reviewers see it, or nil if they see all of it. It has no credential in parameters either, which the
 	// agent does not mask.
 	Shown []byte
-	// Relabel are rules that follow those of the text, which ends with them.
+	// Relabel rules are appended to the rules in Text.
 	Relabel []*Relabel
 	// Job is the parsed text, without aliases and nulls. It must not be changed.
 	Job *yaml.Node

@@ -137,8 +137,8 @@ func roleOf(binding *manifest.Object) manifest.ID {
 	return id
 }
 
-// rules returns what a role allows. The rules of one that is aggregated are those of all that its selectors match; its own
-// are overwritten.
+// rules returns the rules of a role. An aggregated ClusterRole has the rules of every role its selectors match; its own are
+// overwritten.
 func (g *Grants) rules(role *manifest.Object, seen map[*manifest.Object]bool) (rules []rbacv1.PolicyRule, open bool) {
 	if v, ok := role.Value.(*rbacv1.Role); ok {
 		return v.Rules, false

@@ -31,7 +31,7 @@ func (out *output) add(o Object, findings []diag.Finding) {
 	out.put(o, &corev1.Secret{})
 }
 
-// put adds an object as the options change it. object has its type.
+// put applies the pipeline's patches to o and appends it; object is a zero value of its Go type.
 func (out *output) put(o Object, object any) {
 	if change := out.options.Change; change != nil {
 		var diags diag.List

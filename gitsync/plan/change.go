@@ -157,7 +157,7 @@ func (c *Change) findHeldDrift(u *Unit) error {
 			return err
 		}
 		if drift {
-			c.warn(diag.Drift, c.at(u.Name, f.Path), "correct the unit's errors, and it is rendered again", "was changed on the output branch by somebody else, and its unit is held: it stays as it is")
+			c.warn(diag.Drift, c.at(u.Name, f.Path), "correct the unit's errors, and it is rendered again", "was changed on the output branch by somebody else, and its unit is held: it is left unchanged")
 		}
 	}
 	return nil

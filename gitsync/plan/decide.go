@@ -141,7 +141,7 @@ func (d decider) holdUnreadable(unit *Unit) {
 func (d decider) holdVanished(unit *Unit, id manifest.ID) {
 	unit.hold(id.String() + " is gone, and a file cannot be read")
 	d.add(diag.Error, diag.VanishedHeld, "", "repair the file; if the object was meant to go, it goes with the next pass",
-		"%s is in no readable file, and not every file can be read: unit %s stays as it is", id, unit.Name)
+		"%s is in no readable file, and not every file can be read: unit %s is left unchanged", id, unit.Name)
 }
 
 // immutable finds a change of a field that Kubernetes does not allow to change.

@@ -304,7 +304,7 @@ func TestRedirects(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	for path, want := range map[string]string{"/away": "another port", "/login": "is a login needed"} {
+	for path, want := range map[string]string{"/away": "another port", "/login": "you may need credentials"} {
 		_, err := open(t, transport.Remote{URL: base + path, Auth: auth}, repo.Options{}).List(testContext(t))
 		wantError(t, err, transport.ErrUnreachable, want)
 	}

@@ -75,7 +75,7 @@ func committed(text []byte) (time.Time, error) {
 		digits, _, _ := strings.Cut(rest, " ")
 		seconds, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
 		if err != nil {
-			return time.Time{}, errors.New("the commit has a date that is no number")
+			return time.Time{}, errors.New("commit date is not a number")
 		}
 		return foreigntext.SafeDate(time.Unix(seconds, 0)), nil
 	}

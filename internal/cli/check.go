@@ -171,7 +171,7 @@ func compareRights(env Env, format string, units []*generator.Unit, set *manifes
 func printRights(env Env, format string, units []*generator.Unit, set *manifest.Set, found diag.List) error {
 	for _, u := range units {
 		if u.Paused {
-			fmt.Fprintf(env.Stderr, "without the rules of %s, which is not rendered: it stays as it is\n", u.Name)
+			fmt.Fprintf(env.Stderr, "without the rules of %s, which is not rendered: it is left unchanged\n", u.Name)
 		}
 	}
 	var manifests strings.Builder

@@ -373,7 +373,7 @@ func (s *rendering) render(ctx context.Context, env Env, flags *cli.Context) ([]
 		texts[s.found[i].File] = d.File
 	}
 	s.errs = slices.DeleteFunc(slices.Clone(s.found), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
-	// Whoever misspells a folder must not read that everything goes.
+	// A misspelt folder must not look like a full deletion.
 	errs := slices.DeleteFunc(slices.Clone(s.found), func(d diag.Diagnostic) bool {
 		return d.Severity != diag.Error && d.Code != diag.EmptyInput && d.Code != diag.NoAgent
 	})

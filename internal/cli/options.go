@@ -34,7 +34,7 @@ func renderFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "source", Usage: "`NAME=FOLDER` of another repository: of a GitRepository, an OCIRepository or a Bucket, by its name or as KIND/NAMESPACE/NAME; or of an Application, by its URL; repeatable"},
 		&cli.StringFlag{Name: "namespace-from", Usage: "`PATTERN` of paths such as namespaces/{namespace}/**, which gives objects without a namespace that of their folder"},
 		&cli.StringFlag{Name: "tenancy", Usage: "pipeline `FILE` whose spec.tenancy holds for the PATHs; run this at the top of the repository, from where its folders count"},
-		&cli.StringFlag{Name: "tenant", Usage: "`NAME` of the tenant that all PATHs belong to, as those of a source with sources[].tenant do; with --tenancy"},
+		&cli.StringFlag{Name: "tenant", Usage: "treat all PATHs as tenant `NAME`'s (requires --tenancy)"},
 		&cli.StringFlag{Name: "cluster", Usage: "`NAME` that Argo CD has for the cluster, or its address: Applications for others are not built"},
 		&cli.StringFlag{Name: "kube-version", Value: helm.DefaultVersion, Usage: "`VERSION` of Kubernetes that Helm charts see"},
 		&cli.StringFlag{Name: "api-versions", Usage: "`GROUP/VERSION,...` that Helm charts see besides those of Kubernetes, monitors and agents"},
@@ -45,7 +45,7 @@ func renderFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret in their configuration changes"},
 		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent), Usage: "`MODE` of rendering: current, monitors as today's Prometheus Operator, or operator, as Grafana Agent Operator v0.44.8"},
 		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent), Usage: "`PROGRAM` that pods run: agent or alloy"},
-		&cli.StringFlag{Name: "runtime-version", Usage: "`VERSION` of Alloy, from v1.8 on: what it does not have is an error; without it v1.18.1"},
+		&cli.StringFlag{Name: "runtime-version", Usage: "Alloy `VERSION` (>= v1.8, default v1.18.1); unsupported settings are errors"},
 		&cli.StringFlag{Name: "sharding", Value: string(pipeline.ShardingRules), Usage: "`HOW` pods share their targets: rules, as the operator does, or clustering, among themselves, with --runtime alloy"},
 		&cli.StringFlag{Name: "operator-labels", Usage: "`KEY=VALUE,...` for every object, as the operator's -labels"},
 		&cli.StringFlag{Name: "agent-selector", Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
@@ -158,7 +158,7 @@ func tenancyRule(flags *cli.Context) (out pipeline.Tenancy, err error) {
 		case tenant == "" && (t == nil || t.Folders == ""):
 			return out, command.Usagef(checkoutHint(p), "--tenancy: pipeline %s of %s has no spec.tenancy.folders", p.Metadata.Name, file)
 		case i > 0 && !reflect.DeepEqual(out, *t):
-			return out, command.Usagef("write the pipeline with the rule that is meant to a file of its own", "--tenancy: the pipelines of %s have different tenancy", file)
+			return out, command.Usagef("move the pipeline whose tenancy rules you want into its own file", "--tenancy: the pipelines of %s have different tenancy", file)
 		default:
 			out = *t
 		}

@@ -30,9 +30,9 @@ func renderCommand(env Env) command.Command {
 		Args:  "[PATH...]",
 		Usage: "render custom resources without pushing them",
 		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
-a pass of the pipeline would write now. A unit that stays as it is on the output branch is not
+a pass of the pipeline would write now. A unit that is left unchanged on the output branch is not
 written, and what an earlier render wrote of it stays. Under secrets.policy sops Secrets are
-encrypted; one that an earlier render to the folder encrypted stays as it is.
+encrypted; one that an earlier render to the folder encrypted is left unchanged.
 
 Without -o the objects go to standard output as one YAML stream. With -o they go to a folder
 that then mirrors the render, laid out as the output branch is: files of an earlier render that

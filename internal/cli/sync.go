@@ -36,7 +36,7 @@ docs/holding.md says how objects are held, and docs/metrics.md what the metrics 
 			command.FormatFlag(""),
 			strictFlag("push nothing and exit 1 if there is an error or a warning, as onInvalid: fail with failOn: warning"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would change, and push nothing"},
-			&cli.StringFlag{Name: "allow-deletions", Usage: "do not hold this render of the input `COMMIT` back for what it deletes"},
+			&cli.StringFlag{Name: "allow-deletions", Usage: "skip the deletion guard for input `COMMIT`"},
 			&cli.StringFlag{Name: "metrics-file", Usage: "write metrics of the passes to `FILE`, for the textfile collector of node_exporter"},
 		),
 		Run: func(ctx context.Context, flags *cli.Context, _ []string) error {

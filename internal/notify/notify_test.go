@@ -281,7 +281,7 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 		"error Failed connection refused",
 		"error Failed the branch is protected",
 		"info Succeeded well again",
-		"info Removed is gone from the configuration; its branch stays as it is",
+		"info Removed is gone from the configuration; its branch is left unchanged",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -68,7 +68,7 @@ func describe(out fleet.Outcome, before state, known bool, now state) (message, 
 	changed := now.settled && (known && !now.sameNews(before) || !known && !isGood && now.reason != meta.SuspendedReason)
 	switch {
 	case out.Removed:
-		m.reason, m.text = "Removed", "is gone from the configuration; its branch stays as it is"
+		m.reason, m.text = "Removed", "is gone from the configuration; its branch is left unchanged"
 	case changed:
 		m.reason, m.text = now.reason, text(out, pushed)
 		if now.stalled || !isGood && (now.reason == meta.BuildFailedReason || now.reason == meta.FailedReason) {

@@ -38,13 +38,13 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	case req.Method != http.MethodGet:
 		return errors.New("redirect of a request that is not discovery")
 	case !strings.EqualFold(req.URL.Hostname(), from.Hostname()):
-		return fmt.Errorf("redirect to another host, %s: use that URL instead", req.URL.Hostname())
+		return fmt.Errorf("redirected to another host, %s: use that URL instead", req.URL.Hostname())
 	case req.URL.Scheme != "https" && req.URL.Scheme != from.Scheme:
-		return errors.New("redirect from https to http")
+		return errors.New("redirected from https to http")
 	case req.URL.Scheme == from.Scheme && req.URL.Port() != from.Port():
-		return errors.New("redirect to another port")
+		return errors.New("redirected to another port")
 	case !strings.HasSuffix(req.URL.Path, "/info/refs"):
-		return errors.New("redirect to a page that is no git repository; is a login needed?")
+		return errors.New("redirected to a page that is not a Git repository; you may need credentials")
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ type Rendered struct {
 func (r Renders) End(of Rendered) error {
 	for _, u := range of.Units {
 		if u.Stays() {
-			fmt.Fprintf(r.Stderr, "%s is not included: it stays as it is on the output branch\n", diag.OneLine(u.Name))
+			fmt.Fprintf(r.Stderr, "%s is not included: it is left unchanged on the output branch\n", diag.OneLine(u.Name))
 		}
 	}
 	return r.Found(of.Diags)

@@ -306,7 +306,7 @@ func changed(before, after string) *difference.Difference {
 const wantBody = "Merging this changes what `env/prod` holds to what is rendered from:\n\n" +
 	"- `https://git.example.com/org/monitoring` `branch main` at `" + commitA + "`\n" +
 	"\n**1 object changed**\n\n### The number of pods changes\n\n- `StatefulSet a/agent: from 1 to 2`\n" +
-	"\n### Units\n\n- `a/agent` changed\n- `c/agent`: stays as it is, `c.yaml:3: @everyone look`\n" +
+	"\n### Units\n\n- `a/agent` changed\n- `c/agent`: is left unchanged, `c.yaml:3: @everyone look`\n" +
 	"\n### Held\n\n- `Probe/c/p` stays as of `bbbbbbb`: `c.yaml:3` `` unknown field `x` ``\n" +
 	"\n### Objects\n\n```\n~ StatefulSet a/agent\n  ~ spec.replicas: 1 → 2\n```\n" +
 	"\nThis pull request follows the pipeline `prod-eu`: its branch is rebuilt when the inputs change, and it is closed when there is nothing to merge.\n"

@@ -122,7 +122,7 @@ func writeUnits(b *strings.Builder, units []gitsync.UnitReport, limit int) {
 		switch u.State {
 		case plan.UnitUnchanged, plan.UnitPaused:
 		case plan.UnitHeld, plan.UnitLeftOut:
-			lines = append(lines, fmt.Sprintf("%s: %s, %s", forge.Code(u.Name), map[plan.UnitState]string{plan.UnitHeld: "stays as it is", plan.UnitLeftOut: "is left out"}[u.State], forge.Code(u.Reason)))
+			lines = append(lines, fmt.Sprintf("%s: %s, %s", forge.Code(u.Name), map[plan.UnitState]string{plan.UnitHeld: "is left unchanged", plan.UnitLeftOut: "is left out"}[u.State], forge.Code(u.Reason)))
 		default:
 			lines = append(lines, fmt.Sprintf("%s %s", forge.Code(u.Name), u.State))
 		}

@@ -38,21 +38,23 @@ func diffCommand(env Env) command.Command {
 		Name:  "diff",
 		Args:  "[A..B] [PATH...]",
 		Usage: "print what changes between two renders, and what follows from it",
-		Description: `A and B are revisions of the repository at hand, whose PATHs are rendered (default: this folder),
-folders of custom resources, or rendered output: an output branch, or a folder of agentry render -o.
-One that is left out is the working tree. A...B begins where the two histories part, as in git diff.
-Two folders may also be two arguments.
+		Description: `A and B are revisions of the repository at hand, whose PATHs are rendered (default: this
+folder), folders of custom resources, or rendered output: an output branch, or a folder of
+agentry render -o. One that is left out is the working tree. A...B begins where the two
+histories part, as in git diff. Two folders may also be two arguments.
 
-With -f the sources of a pipeline are rendered, as its file says, and there are no PATHs. A and B
-are revisions of the sources: branches, tags, full commit ids. One that is left out is what the
-pipeline reads. Without A..B the output branch is compared with what a pass would write.
+With -f the sources of a pipeline are rendered, as its file says, and there are no PATHs. A and
+B are revisions of the sources: branches, tags, full commit ids. One that is left out is what
+the pipeline reads. Without A..B the output branch is compared with what a pass would write.
 
-Consequences come first: which pods restart, which series end, who stops sending where. Then come the
-objects, and in configurations the jobs, rules, writers and stages. docs/diff.md explains the words.
+Consequences come first: which pods restart, which series end, who stops sending where. Then
+come the objects, and in configurations the jobs, rules, writers and stages. docs/diff.md
+explains the words.
 
---compatibility operator,current compares two modes of rendering the same PATHs, and --runtime agent,alloy
-two programs: then it also says which settings of which objects the second one does not have, or has in
-another way. --runtime alloy --sharding rules,clustering compares two ways of sharing targets.`,
+--compatibility operator,current compares two modes of rendering the same PATHs, and --runtime
+agent,alloy two programs: then it also says which settings of which objects the second one does
+not have, or has in another way. --runtime alloy --sharding rules,clustering compares two ways
+of sharing targets.`,
 		Example: "agentry diff --compatibility operator,current .",
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag("or markdown for a comment"),

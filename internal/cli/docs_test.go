@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,20 +17,21 @@ import (
 
 const manualHead = `# The command line
 
-<!-- Generated from --help by "make generate". Do not edit. -->
+<!-- Generated from --help-all by "make generate". Do not edit. -->
 
 Names, exit codes and what is on standard output are stable: script against them. Data goes to standard
 output, everything else to standard error, in colour only on a terminal and not with ` + "`NO_COLOR`" + `.
-Flags may stand before or after the paths, and each has an environment variable.
+Flags may stand before or after the paths, and each has an environment variable. ` + "`--help`" + ` shows the options that most people need, and
+` + "`--help-all`" + ` all of them, as here.
 `
 
-// TestManualIsUpToDate compares docs/cli.md with what --help prints.
+// TestManualIsUpToDate compares docs/cli.md with what --help-all prints.
 func TestManualIsUpToDate(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(manualHead)
-	b.WriteString("\n## agentry\n\n```\n" + help(t) + "```\n")
+	b.WriteString("\n## agentry\n\n```\n" + help(t, "--help") + "```\n")
 	for _, c := range commands(Env{}) {
-		b.WriteString("\n## agentry " + c.Name + "\n\n```\n" + help(t, c.Name) + "```\n")
+		b.WriteString("\n## agentry " + c.Name + "\n\n```\n" + help(t, c.Name, "--help-all") + "```\n")
 	}
 	file := filepath.Join("..", "..", "docs", "cli.md")
 	if *update {
@@ -46,22 +48,42 @@ func TestManualIsUpToDate(t *testing.T) {
 	}
 }
 
-// help returns the help of a command, as on a machine where no flag's variable is set.
+// help returns what a command prints that ends in --help or --help-all.
 func help(t *testing.T, words ...string) string {
 	t.Helper()
 	var out, errs strings.Builder
 	env := Env{Stdout: &out, Stderr: &errs, LookupEnv: os.LookupEnv}
-	if code := Run(t.Context(), append(append([]string{"agentry"}, words...), "--help"), env); code != command.ExitDone {
+	if code := Run(t.Context(), append([]string{"agentry"}, words...), env); code != command.ExitDone {
 		t.Fatalf("help of %v: exit code %d: %s", words, code, errs.String())
 	}
 	return out.String()
+}
+
+// TestHelpIsReadable: lines fit a terminal, and the common options a screen.
+func TestHelpIsReadable(t *testing.T) {
+	for _, c := range commands(Env{}) {
+		short, full := help(t, c.Name, "--help"), help(t, c.Name, "--help-all")
+		for line := range strings.Lines(short + full) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+				t.Errorf("%s: %d columns: %s", c.Name, n, line)
+			}
+		}
+		if n := strings.Count(short, "\n"); n > 55 {
+			t.Errorf("the help of %s has %d lines", c.Name, n)
+		}
+		for _, f := range c.Flags {
+			if name := "--" + f.Names()[0] + " "; !strings.Contains(full, name) {
+				t.Errorf("%s --help-all does not show %s", c.Name, name)
+			}
+		}
+	}
 }
 
 // TestExamplesWork runs the example at the end of each command's help in the quickstart.
 func TestExamplesWork(t *testing.T) {
 	files := t.TempDir()
 	for _, c := range commands(Env{}) {
-		text := help(t, c.Name)
+		text := help(t, c.Name, "--help")
 		if !strings.HasSuffix(text, "\nExample:\n  "+c.Example+"\n") {
 			t.Errorf("the help of %s does not end with its example", c.Name)
 		}
@@ -99,6 +121,9 @@ sed -i.bak -e "s|https://git.example.com/platform/|file://$PWD/|" -e '/auth:/d' 
 func TestEveryFlagHasAVariable(t *testing.T) {
 	for _, c := range newApp(Env{LookupEnv: os.LookupEnv}).Commands {
 		for _, f := range c.Flags {
+			if f.Names()[0] == "help-all" {
+				continue
+			}
 			want := "AGENTRY_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
 			if d, ok := f.(cli.DocGenerationFlag); !ok || len(d.GetEnvVars()) != 1 || d.GetEnvVars()[0] != want {
 				t.Errorf("%s --%s: no variable %s", c.Name, f.Names()[0], want)

@@ -28,29 +28,34 @@ import (
 
 // renderFlags returns the flags of all commands that render.
 func renderFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "namespace", Usage: "`NAME` for objects that have no namespace; without it they are errors"},
-		&cli.StringFlag{Name: "build", Value: string(inputs.Auto), Usage: "`MODE` of reading: auto builds kustomizations, kustomize needs one in each PATH, flux follows the Kustomizations of Flux, argocd the Applications of Argo CD, plain builds nothing"},
-		&cli.StringSliceFlag{Name: "source", Usage: "`NAME=FOLDER` of another repository: of a GitRepository, an OCIRepository or a Bucket, by its name or as KIND/NAMESPACE/NAME; or of an Application, by its URL; repeatable"},
-		&cli.StringFlag{Name: "namespace-from", Usage: "`PATTERN` of paths such as namespaces/{namespace}/**, which gives objects without a namespace that of their folder"},
-		&cli.StringFlag{Name: "tenancy", Usage: "pipeline `FILE` whose spec.tenancy holds for the PATHs; run this at the top of the repository, from where its folders count"},
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "`NAME` for objects that have no namespace; without it they are errors"},
+		&cli.StringFlag{Name: "build", Value: string(inputs.Auto), Usage: "`MODE` of reading: auto builds kustomizations; kustomize needs one in each PATH; " +
+			"flux follows the Kustomizations of Flux; argocd follows the Applications of Argo CD; plain builds nothing"},
+		&cli.StringSliceFlag{Name: "source", Usage: "`NAME=FOLDER` of another repository: NAME is a GitRepository, an OCIRepository or a Bucket, also as KIND/NAMESPACE/NAME, " +
+			"or the URL of an Application; repeatable"},
+		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent), Usage: "`MODE` of rendering: current renders monitors as today's Prometheus Operator does, " +
+			"operator as Grafana Agent Operator v0.44.8 did"},
+		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent), Usage: "`PROGRAM` that pods run: agent or alloy"},
+		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
+		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
+	}, command.Rare(
+		&cli.StringFlag{Name: "namespace-from", Usage: "`PATTERN` of paths such as namespaces/{namespace}/**: objects without a namespace get the one in their path"},
+		&cli.StringFlag{Name: "tenancy", Usage: "apply spec.tenancy of the pipeline `FILE` to the PATHs; run this at the top of the repository"},
 		&cli.StringFlag{Name: "tenant", Usage: "treat all PATHs as tenant `NAME`'s (requires --tenancy)"},
-		&cli.StringFlag{Name: "cluster", Usage: "`NAME` that Argo CD has for the cluster, or its address: Applications for others are not built"},
+		&cli.StringFlag{Name: "cluster", Usage: "`NAME` or address of the cluster in Argo CD: Applications for others are not built"},
 		&cli.StringFlag{Name: "kube-version", Value: helm.DefaultVersion, Usage: "`VERSION` of Kubernetes that Helm charts see"},
 		&cli.StringFlag{Name: "api-versions", Usage: "`GROUP/VERSION,...` that Helm charts see besides those of Kubernetes, monitors and agents"},
-		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
-		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of a field that its kind does not have: error, or warn to render the object without it"},
-		&cli.StringFlag{Name: "pass-through", Usage: "`KIND,...` to copy to the output as well, as in ServiceAccount,Role,RoleBinding; KIND.GROUP for kinds that Kubernetes does not have itself"},
-		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
+		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of an unknown field: error, or warn to render the object without it"},
+		&cli.StringFlag{Name: "pass-through", Usage: "also copy objects of these `KIND,...` to the output, as in ServiceAccount,Role,RoleBinding; " +
+			"write KIND.GROUP for kinds of other API groups"},
 		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret in their configuration changes"},
-		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent), Usage: "`MODE` of rendering: current, monitors as today's Prometheus Operator, or operator, as Grafana Agent Operator v0.44.8"},
-		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent), Usage: "`PROGRAM` that pods run: agent or alloy"},
 		&cli.StringFlag{Name: "runtime-version", Usage: "Alloy `VERSION` (>= v1.8, default v1.18.1); unsupported settings are errors"},
-		&cli.StringFlag{Name: "sharding", Value: string(pipeline.ShardingRules), Usage: "`HOW` pods share their targets: rules, as the operator does, or clustering, among themselves, with --runtime alloy"},
+		&cli.StringFlag{Name: "sharding", Value: string(pipeline.ShardingRules), Usage: "`HOW` pods share their targets: by rules, as under the operator, or by clustering (requires --runtime alloy)"},
 		&cli.StringFlag{Name: "operator-labels", Usage: "`KEY=VALUE,...` for every object, as the operator's -labels"},
 		&cli.StringFlag{Name: "agent-selector", Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
 		&cli.StringFlag{Name: "sd-aggregator-url", Value: scrape.DefaultSDURL, Usage: "`URL` at which agents find the sd-aggregator, for IntegrationMonitors"},
-	}
+	)...)
 }
 
 // importFlags returns the flags for rendering an installation as the operator did, which is what it is compared with.
@@ -200,7 +205,7 @@ func clusterOptions(flags *cli.Context) (helm.Cluster, error) {
 		if field == "version" {
 			flag = "--kube-version"
 		}
-		return c, command.Usagef("write it as in agentry render --help", "%s: %v", flag, err)
+		return c, command.Usagef("see agentry render --help-all", "%s: %v", flag, err)
 	}
 	return c, nil
 }

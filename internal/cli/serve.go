@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -36,29 +37,30 @@ each pipeline; SIGTERM ends the passes under way and stops.
 --listen takes webhooks and nothing else. --admin-listen has the page, the API, metrics
 and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
 		Example: "agentry serve -f pipeline.yaml",
-		Flags: append([]cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`, or a folder of them"},
-			&cli.StringFlag{Name: "cache-dir", Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDRESS` for webhooks; off: none"},
 			&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` with the certificate for --listen; it may change"},
 			&cli.StringFlag{Name: "tls-key", Usage: "`FILE` with its key"},
-			&cli.StringFlag{Name: "max-webhook-size", Usage: "`SIZE` of a webhook's body, such as 4Mi (default: 1Mi, of GitHub 25Mi)"},
 			&cli.StringFlag{Name: "admin-listen", Value: defaultAdminListen, Usage: "`ADDRESS` for the page, API, metrics and health; one that is not on loopback needs --bearer-token-file or --oidc-issuer"},
-			&cli.StringFlag{Name: "admin-tls-cert", Usage: "`FILE` with the certificate for --admin-listen; it may change"},
-			&cli.StringFlag{Name: "admin-tls-key", Usage: "`FILE` with its key"},
 			&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that --admin-listen asks for; it may change"},
 			&cli.StringFlag{Name: "read-token-file", Usage: "`FILE` with another token, for those who may see everything and start no pass; it may change"},
 			&cli.IntFlag{Name: "workers", DefaultText: "the number of CPUs", Usage: "`NUMBER` of passes that render at once"},
+			&cli.StringFlag{Name: "replicas-namespace", Usage: "be active only while holding a Lease in this `NAMESPACE` of a Kubernetes cluster: for replicas"},
+			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log on stderr: text or json"},
+			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
+		}, command.Rare(
+			&cli.StringFlag{Name: "cache-dir", Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
+			&cli.StringFlag{Name: "max-webhook-size", Usage: "`SIZE` of a webhook's body, such as 4Mi (default: 1Mi, of GitHub 25Mi)"},
+			&cli.StringFlag{Name: "admin-tls-cert", Usage: "`FILE` with the certificate for --admin-listen; it may change"},
+			&cli.StringFlag{Name: "admin-tls-key", Usage: "`FILE` with its key"},
 			&cli.StringFlag{Name: "memory", Value: "256Mi", Usage: "`SIZE` of all that pipelines keep in memory between passes"},
 			&cli.Float64Flag{Name: "interval-jitter", Value: 0.05, Usage: "`SHARE` by which intervals vary at random, such as 0.1"},
 			&cli.DurationFlag{Name: "shutdown-grace", Value: 20 * time.Second, Usage: "`TIME` that running passes get to end at SIGTERM"},
-			&cli.StringFlag{Name: "replicas-namespace", Usage: "be active only while holding a Lease in this `NAMESPACE` of a Kubernetes cluster: for replicas"},
 			&cli.StringFlag{Name: "replicas-name", Value: "agentry", Usage: "`NAME` of the Lease that the replicas share"},
 			&cli.StringFlag{Name: "identity", Usage: "`NAME` of this replica, different from all others' (default: POD_NAME, or the host's name)"},
 			&cli.StringFlag{Name: "kubeconfig", Usage: "kubeconfig `FILE` of the cluster (default: the one that the pod runs in)"},
-			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log on stderr: text or json"},
-			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
-		}, access.Flags()...),
+		), command.Rare(access.Flags()...)),
 		Run: func(ctx context.Context, flags *cli.Context, _ []string) error {
 			return serve(ctx, env, flags)
 		},

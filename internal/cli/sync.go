@@ -47,11 +47,12 @@ docs/holding.md says how objects are held, and docs/metrics.md what the metrics 
 
 // pipelineFlags returns the flags of all commands that make passes.
 func pipelineFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`; - for standard input"},
 		&cli.StringFlag{Name: "pipeline", Usage: "only the pipeline `NAME` of the file"},
+	}, command.Rare(
 		&cli.StringFlag{Name: "cache-dir", Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
-	}
+	)...)
 }
 
 func syncAll(ctx context.Context, env Env, flags *cli.Context) error {

@@ -109,7 +109,7 @@ func explainCommand(env Env) command.Command {
 	return cliexplain.Command(cliexplain.Sources{
 		Stdout:     env.Stdout,
 		Stderr:     env.Stderr,
-		Flags:      slices.Concat(authorityFlags(), pipelineFlags(), renderFlags()),
+		Flags:      slices.Concat(pipelineFlags(), renderFlags(), command.Rare(authorityFlags()...)),
 		IsPipeline: func(flags *cli.Context) bool { return isOfPass(env, flags, nil) },
 		Render:     env.explained,
 		Ask:        askPipeline,

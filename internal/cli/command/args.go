@@ -14,7 +14,10 @@ func Interspersed(app *cli.App, args []string) []string {
 	if len(args) < 2 {
 		return args
 	}
-	if args[1] == "help" && len(args) > 2 {
+	switch {
+	case args[1] == "--"+helpAll:
+		return []string{args[0], "--help"}
+	case args[1] == "help" && len(args) > 2:
 		args = []string{args[0], args[2], "--help"}
 	}
 	command := app.Command(args[1])
@@ -33,7 +36,7 @@ func Interspersed(app *cli.App, args []string) []string {
 			continue
 		}
 		if IsHelp(arg) {
-			return []string{args[0], args[1], "--help"}
+			return []string{args[0], args[1], arg}
 		}
 		flags = append(flags, arg)
 		if !takesValue(command, arg) {
@@ -48,7 +51,10 @@ func Interspersed(app *cli.App, args []string) []string {
 }
 
 // IsHelp reports whether an argument asks for help.
-func IsHelp(arg string) bool { return slices.Contains([]string{"--help", "-help", "-h", "--h"}, arg) }
+func IsHelp(arg string) bool {
+	name := strings.TrimLeft(arg, "-")
+	return name != arg && slices.Contains([]string{"h", "help", helpAll}, name)
+}
 
 // takesValue reports whether the next argument is the flag's value.
 func takesValue(command *cli.Command, arg string) bool {

@@ -5,6 +5,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -31,16 +32,19 @@ func (c Command) Build() *cli.Command {
 	for _, f := range c.Flags {
 		complete(f)
 	}
+	full := c.help(true)
 	return &cli.Command{
 		Name:               c.Name,
 		Usage:              c.Usage,
-		ArgsUsage:          c.Args,
-		Description:        strings.TrimSpace(c.Description + "\n\nExample:\n  " + c.Example),
-		Flags:              c.Flags,
-		CustomHelpTemplate: commandHelp,
+		Flags:              append(slices.Clone(c.Flags), &cli.BoolFlag{Name: helpAll, Usage: "show all options"}),
+		CustomHelpTemplate: verbatim(c.help(false)),
 		HideHelpCommand:    true,
 		OnUsageError:       OnUsageError,
 		Action: func(ctx *cli.Context) error {
+			if ctx.Bool(helpAll) {
+				_, err := io.WriteString(ctx.App.Writer, full)
+				return err
+			}
 			if c.Args == "" && ctx.Args().Present() {
 				return Usagef(c.remedy(ctx.Args().First()), "%s takes no arguments, but was given %q", c.Name, ctx.Args().First())
 			}

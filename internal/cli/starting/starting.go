@@ -48,12 +48,12 @@ which Flux or Argo CD applies the result. What is next is printed.
 On a terminal it asks for what no flag says. No file is overwritten: if one is there already,
 nothing is written. Only a .gitlab-ci.yml that is there is left unchanged, and what to add to it
 is printed.`,
-		Example: "agentry init --url https://git.example.com/platform/monitoring.git --remote-write https://mimir.example.com/api/v1/push clusters/prod",
+		Example: "agentry init --url https://git.example.com/a.git --remote-write https://mimir/api/v1/push edge",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "url", Usage: "`URL` of the Git repository (default: that of the remote origin)"},
 			&cli.StringFlag{Name: "branch", Usage: "`NAME` of the branch of the inputs (default: the current one, or main)"},
 			&cli.StringFlag{Name: "name", Usage: "`NAME` of the pipeline; the output branch is environments/NAME (default: that of FOLDER, or prod)"},
-			&cli.StringFlag{Name: "namespace", Value: "monitoring", Usage: "`NAME` of the namespace of the agents"},
+			&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Value: "monitoring", Usage: "`NAME` of the namespace of the agents"},
 			&cli.StringFlag{Name: "remote-write", Usage: "`URL` that samples are sent to"},
 			&cli.StringFlag{Name: "remote-write-secret", Usage: "`NAME` of the Secret in the cluster that has username and password for it (default: no login)"},
 			&cli.StringFlag{Name: "ci", Usage: "`SYSTEM` to write a job for: github, gitlab or none (default: that of the URL)"},

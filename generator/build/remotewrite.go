@@ -2,6 +2,7 @@ package build
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/internal/expand"
+	"github.com/agentry-dev/agentry/generator/internal/relabel"
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -73,8 +75,8 @@ func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	return out
 }
 
-// plain builds what is the same with both operators. They differ in what relabel makes of a rule.
-func (w writer) plain(s *v1alpha1.RemoteWriteSpec, relabel func(*v1alpha1.RelabelConfig) *model.Relabel) model.RemoteWrite {
+// plain builds what is the same with both operators. They differ in what convert makes of a rule.
+func (w writer) plain(s *v1alpha1.RemoteWriteSpec, convert func(*v1alpha1.RelabelConfig) *model.Relabel) model.RemoteWrite {
 	out := model.RemoteWrite{
 		Origin: w.origin(),
 		Name:   s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, Headers: s.Headers,
@@ -84,9 +86,10 @@ func (w writer) plain(s *v1alpha1.RemoteWriteSpec, relabel func(*v1alpha1.Relabe
 	w.checkProxy(s.ProxyURL)
 	w.report.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
 	w.checkHeaders(s.Headers)
+	samples := relabel.Samples()
 	for i := range s.WriteRelabelConfigs {
-		r := relabel(&s.WriteRelabelConfigs[i])
-		for _, p := range w.rules.Check(r) {
+		r := convert(&s.WriteRelabelConfigs[i])
+		for _, p := range slices.Concat(w.rules.Check(r), samples.Lint(out.WriteRelabel, r)) {
 			d := w.in.Object().Diag(p.Severity, p.Code, fieldPath(w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]", p.Field), "%s", p.Message)
 			d.Hint = p.Hint
 			w.report.add(d)

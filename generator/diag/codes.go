@@ -59,7 +59,7 @@ func (c Code) Severities() []Severity {
 	case BooleanKey, PlainManifests, FluxVariable,
 		SelectsNothing, UnknownNamespace, MissingServiceAccount, MissingPermission, SelectedTwice, RendersNothing, NotRendered, EnforcedLabel, OptionalMissing,
 		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError, NeededAtStart, NeedsEnvironment,
-		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, NoTenant, PodWarning, PatchMatchesNothing,
+		NotCollected, ReservedLabel, DropsEverything, UnknownMetaLabel, StageIgnored, NoLogsClient, ReadsAnyFile, NoTenant, PodWarning, PatchMatchesNothing,
 		Drift, NoteRefused, SecretsInHistory, OtherSealKey, InlinedSecretChanged, PipelineKept, ChartUnreachable, ChartLookup, OtherRevision:
 		return []Severity{Warning}
 	case DefaultNamespace, OldIntegrationName, StopsTheOthers, UnneededPermission:

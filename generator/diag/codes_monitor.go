@@ -8,6 +8,9 @@ const (
 
 	UnknownScrapeClass Code = "unknown-scrape-class"
 	InvalidPEM         Code = "invalid-pem"
+
+	DropsEverything  Code = "drops-everything"
+	UnknownMetaLabel Code = "unknown-meta-label"
 )
 
 // monitorCodes documents what is found in and about IntegrationMonitors, and about monitors in mode current.
@@ -23,5 +26,9 @@ func monitorCodes() []CodeInfo {
 			"The monitor is left out, because the class may hold credentials or rules that it needs. Correct spec.scrapeClass, or add the class to spec.metrics.scrapeClasses of the GrafanaAgent."},
 		{InvalidPEM, "A TLS setting refers to a certificate or a key that no client can use.",
 			"The content must be PEM, and a key must be the one of its certificate. It is looked at in compatibility mode current under the secrets policy plaintext, if the Secret or ConfigMap is in the inputs."},
+		{DropsEverything, "A relabelling rule drops every target or every sample.",
+			"A rule without sourceLabels compares its regex with the empty value, and drops all or nothing. So does a keep of a label that is never there. Correct sourceLabels and regex; to scrape nothing, remove the endpoint."},
+		{UnknownMetaLabel, "A relabelling rule reads a `__meta_` label that its targets never have.",
+			"Which labels there are depends on how targets are found: a PodMonitor and a PodLogs find pods, a ServiceMonitor endpoints with their Services and pods. Labels of nodes need attachMetadata. Samples have none of them: copy what you need in the rules for targets."},
 	}
 }

@@ -113,12 +113,18 @@ func (o object) interval(field string, global, byDefault time.Duration) (d time.
 // rules checks relabelling rules, except those that contain variables.
 func (k *checker) rules(auto object, field string) {
 	var checker relabel.Checker
+	labels, before := relabel.Targets(), []*model.Relabel{}
+	if strings.HasPrefix(field, "metric_") {
+		labels = relabel.Samples()
+	}
 	for _, o := range auto.objects(field) {
 		rule, known := o.rule()
 		if !known {
 			continue
 		}
-		for _, p := range checker.Check(rule) {
+		problems := append(checker.Check(rule), labels.Lint(before, rule)...)
+		before = append(before, rule)
+		for _, p := range problems {
 			if p.Code == diag.EnvReference {
 				continue // variables are expanded here
 			}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/relabel"
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
@@ -59,12 +60,14 @@ type Builder struct {
 	relabel   RelabelChecker
 	repeated  *repeated
 	capture   string // how rules write their first group
+	attaches  bool   // targets can have the labels of their nodes
+	known     map[targetsKey]*relabel.Labels
 }
 
 // NewBuilder returns a Builder. It builds the rules that all jobs share.
 func NewBuilder(s Settings) *Builder {
 	s.Shards = max(s.Shards, 1)
-	b := &Builder{settings: s, rules: newRules(s.Shards), capture: "$1", repeated: &repeated{rules: map[ruleKey]*model.Relabel{}, sources: map[targetLabel]labelSources{}}}
+	b := &Builder{settings: s, rules: newRules(s.Shards), capture: "$1", known: map[targetsKey]*relabel.Labels{}, repeated: &repeated{rules: map[ruleKey]*model.Relabel{}, sources: map[targetLabel]labelSources{}}}
 	b.discovery = newDiscovery(&s, b.rules.shard)
 	if s.Clustered {
 		b.rules.shard, b.discovery.shard = nil, nil
@@ -79,6 +82,10 @@ type job struct {
 	found   findings
 	secrets Secrets
 	path    string // the path of the endpoint, ending in a dot unless it is empty
+	// labels is what [job.targets] knows, once it was asked. Without the label needed, which is otherwise the address, a target
+	// is dropped.
+	labels *relabel.Labels
+	needed string
 }
 
 func (j *job) add(r ...*model.Relabel) {

@@ -9,6 +9,7 @@ import (
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/relabel"
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
@@ -30,8 +31,8 @@ func (c *Current) readClasses(found *findings, secrets Secrets) {
 		client, problems := HTTPClient(secrets, k.path+".", Client{TLS: k.spec.TLSConfig, Authorization: k.spec.Authorization})
 		k.client = client
 		*found = append(*found, problems...)
-		k.relabel = c.classRules(found, secrets, k.path+".relabelings", k.spec.Relabelings)
-		k.metricRelabel = c.classRules(found, secrets, k.path+".metricRelabelings", k.spec.MetricRelabelings)
+		k.relabel = c.classRules(found, secrets, k.path+".relabelings", k.spec.Relabelings, relabel.Targets())
+		k.metricRelabel = c.classRules(found, secrets, k.path+".metricRelabelings", k.spec.MetricRelabelings, relabel.Samples())
 		c.classes[k.spec.Name] = k
 		if k.spec.Default == nil || !*k.spec.Default {
 			continue
@@ -43,13 +44,13 @@ func (c *Current) readClasses(found *findings, secrets Secrets) {
 	}
 }
 
-func (c *Current) classRules(found *findings, secrets Secrets, path string, rules []monitoringv1.RelabelConfig) (out []*model.Relabel) {
+func (c *Current) classRules(found *findings, secrets Secrets, path string, rules []monitoringv1.RelabelConfig,
+	labels relabel.Labels) (out []*model.Relabel) {
 	for i := range rules {
-		r := asCurrent(&rules[i])
-		keepEmptyRegex(r, secrets, path+"["+strconv.Itoa(i)+"]")
-		for _, p := range c.relabel.Check(r) {
-			found.rule(p, path+"["+strconv.Itoa(i)+"]")
-		}
+		r, at := asCurrent(&rules[i]), path+"["+strconv.Itoa(i)+"]"
+		keepEmptyRegex(r, secrets, at)
+		found.rule(at, c.relabel.Check(r)...)
+		found.rule(at, labels.Lint(out, r)...)
 		out = append(out, r)
 	}
 	return out

@@ -40,7 +40,7 @@ type Current struct {
 // secrets.
 func NewCurrent(s Settings, p PrometheusSettings, secrets Secrets) (*Current, []diag.Finding) {
 	c := &Current{Builder: NewBuilder(s), prometheus: p, classes: map[string]*class{}, standard: &class{}}
-	c.capture = "${1}"
+	c.capture, c.attaches = "${1}", true
 	c.shared = newCurrentRules(c.settings.Shards, p.Zones)
 	if s.Clustered {
 		c.shared.shard, c.shared.shardProbes = nil, nil
@@ -91,7 +91,7 @@ func (j *currentJob) end(field string, rules, metricRules []monitoringv1.Relabel
 	for i := range metricRules {
 		r := asCurrent(&metricRules[i])
 		keepEmptyRegex(r, j.secrets, j.path+"metricRelabelings["+strconv.Itoa(i)+"]")
-		j.check(r, "metricRelabelings", i)
+		j.checkSample(r, i)
 		j.config.MetricRelabel = append(j.config.MetricRelabel, r)
 	}
 	if enforced != nil {
@@ -104,7 +104,7 @@ func (j *currentJob) currentRules(field string, rules []monitoringv1.RelabelConf
 	for i := range rules {
 		r := asCurrent(&rules[i])
 		keepEmptyRegex(r, j.secrets, j.path+field+"["+strconv.Itoa(i)+"]")
-		j.check(r, field, i)
+		j.checkTarget(r, field, i)
 		j.add(r)
 	}
 }

@@ -153,6 +153,10 @@ func probeParams(spec *monitoringv1.ProbeSpec) map[string][]string {
 
 // checkHost refuses a prober that is no host or host:port. The value is not shown, because it may hold a password.
 func (j *currentJob) checkHost(address string) {
+	if address == "" {
+		j.found.report(diag.Error, diag.InvalidURL, "spec.prober.url", "is missing: a Probe needs a prober, like blackbox-exporter.monitoring:9115")
+		return
+	}
 	if !hostPort(address) {
 		j.found = append(j.found, diag.Finding{Severity: diag.Error, Code: diag.InvalidURL, Path: "spec.prober.url",
 			Message: "must be a host, or host:port, without a scheme or a path",

@@ -85,7 +85,10 @@ func checkPortName(name string, container bool) (d diag.Finding, bad bool) {
 	switch {
 	case len(name) > most:
 		d.Message = fmt.Sprintf("finds no targets: a port of %s has a name of at most %d characters, and %q has %d", of, most, name, len(name))
-	case container && strings.Trim(name, digits) == "":
+	case strings.Trim(name, digits) == "" && !container:
+		d.Message = fmt.Sprintf("finds only a port with the name %q, not the port with this number", name)
+		d.Hint = "write targetPort: " + name + ", without quotes, in place of port"
+	case strings.Trim(name, digits) == "":
 		d.Message = fmt.Sprintf("finds no targets: %q is the name of a port here, and names have a letter", name)
 		d.Hint = "write targetPort: " + name + ", without quotes"
 	case strings.Trim(name, letters+digits) != "":

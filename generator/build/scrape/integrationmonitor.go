@@ -160,7 +160,7 @@ func (j *job) integrationLabels(names []string, all bool) {
 func (j *job) integrationRules(rules []v1alpha1.RelabelConfig, all bool) {
 	for i := range rules {
 		r := WrittenRelabel(&rules[i])
-		j.check(r, "relabelings", i)
+		j.checkTarget(r, "relabelings", i)
 		if !j.reserved("spec.relabelings["+strconv.Itoa(i)+"].targetLabel", r, all) {
 			j.add(r)
 		}

@@ -13,7 +13,7 @@ import (
 func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, []diag.Finding) {
 	s := &p.Spec
 	key := p.Namespace + "/" + p.Name
-	j := &job{Builder: b, path: "spec."}
+	j := &job{Builder: b, path: "spec.", needed: "__path__"}
 	j.kubernetes("pod", p.Namespace, s.NamespaceSelector)
 	j.add(b.rules.jobName)
 	j.selectLabels("pod", "spec.selector", &s.Selector)
@@ -25,7 +25,7 @@ func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, []diag.
 	for i, c := range s.RelabelConfigs {
 		if c != nil {
 			r := OwnRelabel(c)
-			j.check(r, "relabelings", i)
+			j.checkTarget(r, "relabelings", i)
 			j.add(r)
 		}
 	}

@@ -84,7 +84,7 @@ func (j *job) userRules(field string, rules []monitoringv1.RelabelConfig) {
 	for i := range rules {
 		r := Relabel(&rules[i])
 		j.emptyTexts(&rules[i], j.path+field+"["+strconv.Itoa(i)+"]")
-		j.check(r, field, i)
+		j.checkTarget(r, field, i)
 		j.add(r)
 	}
 }
@@ -104,26 +104,34 @@ func (j *job) metricRule(i int, r *model.Relabel) {
 			"the rule is left out: %s is the GrafanaAgent's enforcedNamespaceLabel", label)
 		return
 	}
-	j.check(r, "metricRelabelings", i)
+	j.checkSample(r, i)
 	j.config.MetricRelabel = append(j.config.MetricRelabel, r)
 }
 
-func (j *job) check(r *model.Relabel, field string, i int) {
-	for _, p := range j.relabel.Check(r) {
-		j.found.rule(p, j.path+field+"["+strconv.Itoa(i)+"]")
-	}
+// checkTarget checks a rule for targets that the author of the job wrote, before it is added.
+func (j *job) checkTarget(r *model.Relabel, field string, i int) {
+	path := j.path + field + "[" + strconv.Itoa(i) + "]"
+	j.found.rule(path, j.relabel.Check(r)...)
+	j.found.rule(path, j.targets().Lint(j.config.Relabel, r)...)
 }
 
-// rule reports a problem of the rule at a path.
-func (f *findings) rule(p Problem, path string) {
-	if p.Field != "" {
-		path += "." + p.Field
+// checkSample checks a rule for samples, before it is added.
+func (j *job) checkSample(r *model.Relabel, i int) {
+	path := j.path + "metricRelabelings[" + strconv.Itoa(i) + "]"
+	j.found.rule(path, j.relabel.Check(r)...)
+	j.found.rule(path, relabel.Samples().Lint(j.config.MetricRelabel, r)...)
+}
+
+// rule reports the problems of the rule at a path.
+func (f *findings) rule(path string, problems ...relabel.Problem) {
+	for _, p := range problems {
+		at := path
+		if p.Field != "" {
+			at += "." + p.Field
+		}
+		*f = append(*f, diag.Finding{Severity: p.Severity, Code: p.Code, Path: at, Message: p.Message, Hint: p.Hint})
 	}
-	*f = append(*f, diag.Finding{Severity: p.Severity, Code: p.Code, Path: path, Message: p.Message, Hint: p.Hint})
 }
 
 // RelabelChecker finds what the agent's Prometheus refuses in a relabelling rule.
 type RelabelChecker = relabel.Checker
-
-// Problem is one error in a rule. Field is the rule's field as the custom resource spells it; it can be empty.
-type Problem = relabel.Problem

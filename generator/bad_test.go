@@ -38,7 +38,7 @@ func TestBadInputs(t *testing.T) {
 		"bad-histogram-bucket":                {[]string{"28:66 invalid-stage"}, []string{"sad/agent 4"}},
 		"bad-integration-missing-secret":      {[]string{"19:13 missing-secret"}, []string{"sad/agent 2"}},
 		"bad-match-stages-not-list":           {[]string{"31:9 invalid-stage"}, []string{"sad/agent 4"}},
-		"bad-match-stages-yaml":               {[]string{"30:16 invalid-embedded-yaml"}, []string{"sad/agent 4"}},
+		"bad-match-stages-yaml":               {[]string{"30:24 invalid-embedded-yaml"}, []string{"sad/agent 4"}},
 		"bad-names":                           {[]string{"6:3 invalid-rendered-object", "9:3 invalid-rendered-object"}, []string{"sad/agent.with.dots 0"}},
 		"bad-one-team-breaks-all":             {[]string{"47:27 missing-secret"}, []string{"platform/agent 10"}},
 		"bad-unknown-integration":             {[]string{"17:3 unknown-integration", "29:3 invalid-field"}, []string{"sad/agent 2"}},

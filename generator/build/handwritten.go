@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
@@ -92,7 +93,9 @@ func yamlProblem(err error) *problem {
 		line, _ = strconv.Atoi(m[1])
 		text = m[2]
 	}
-	if i := strings.IndexAny(text, "`'\""); i >= 0 {
+	if plain, hint := diag.YAMLProblem(text); hint != "" {
+		text = plain
+	} else if i := strings.IndexAny(text, "`'\""); i >= 0 {
 		text = text[:i]
 	}
 	return &problem{max(line, 1), "not valid YAML: " + strings.TrimSpace(text)}

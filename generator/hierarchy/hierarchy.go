@@ -112,6 +112,7 @@ func newBuilder(set *manifest.Set) *builder {
 		logs:       map[*manifest.Object]*LogsInstance{},
 		found:      map[*manifest.Object]diag.List{},
 		idle:       map[*manifest.Object]diag.Diagnostic{},
+		meantNames: map[string]string{},
 	}
 }
 
@@ -126,6 +127,7 @@ type builder struct {
 	idle       map[*manifest.Object]diag.Diagnostic // about instances whose selectors find nothing
 	known      []string                             // see allNamespaces
 	unknown    []string                             // see unknownNamespaces
+	meantNames map[string]string                    // see meantNamespace
 }
 
 func (b *builder) agent(agent *manifest.Object) *Hierarchy {
@@ -144,7 +146,7 @@ func (b *builder) agent(agent *manifest.Object) *Hierarchy {
 	b.warnIdle(h)
 	b.warnServiceAccount(h)
 	if len(h.Metrics)+len(h.Logs)+len(h.Integrations) == 0 && len(h.Diags) == 0 && !q.waits {
-		h.Diags = append(h.Diags, agent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or integration: there are no workloads"))
+		h.Diags = append(h.Diags, rendersNothing(agent, choices))
 	}
 	return h
 }

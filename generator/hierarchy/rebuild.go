@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -19,10 +20,16 @@ func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object
 	if len(replaced) > maxReplaced {
 		return nil, false
 	}
+	reported := map[diag.Object]bool{} // their positions may change
+	for _, h := range before {
+		for _, d := range h.Diags {
+			reported[d.Object] = true
+		}
+	}
 	for old, next := range replaced {
 		_, namesBefore := namedNamespaces(old)
 		_, names := namedNamespaces(next)
-		if !isLeaf(next) || !maps.Equal(old.Meta.Labels, next.Meta.Labels) || !slices.Equal(namesBefore, names) {
+		if !isLeaf(next) || !maps.Equal(old.Meta.Labels, next.Meta.Labels) || !slices.Equal(namesBefore, names) || reported[old.Ref()] {
 			return nil, false
 		}
 	}

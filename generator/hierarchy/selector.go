@@ -35,7 +35,7 @@ func (q *query) selects(c Choice) []*manifest.Object {
 	}
 	q.selectors++
 	selector := q.parse(path, c.Selector)
-	namespaces, all := q.inNamespaces(nsPath, nsSel)
+	namespaces, all := q.inNamespaces(nsPath, nsSel, kinds)
 	if selector == nil || !all && namespaces == nil {
 		return nil
 	}
@@ -93,10 +93,24 @@ func (q *query) elsewhere(selector labels.Selector, nsPath string, nsSel *metav1
 		advice = "set " + nsPath + " ({} is all namespaces)"
 	}
 	example := found[0].Namespace + "/" + found[0].Name
+	if len(found) == 1 && q.isMisplaced(found[0]) {
+		return fmt.Sprintf("%s has them: did you mean namespace %s? Otherwise %s", found[0].SeenFrom(q.parent, "metadata.namespace"), q.parent.Namespace, advice)
+	}
 	if len(found) == 1 {
 		return fmt.Sprintf("1 in another namespace has them, %s: %s", example, advice)
 	}
 	return fmt.Sprintf("%d in other namespaces have them, such as %s: %s", len(found), example, advice)
+}
+
+// isMisplaced reports whether an object is most likely meant to be in the parent's namespace: its own is spelt almost like that, has
+// no manifest, and holds nothing else.
+func (q *query) isMisplaced(o *manifest.Object) bool {
+	const most = 2 // letters
+	if d := diag.Distance(o.Namespace, q.parent.Namespace); d > most || 3*d > len(o.Namespace) || differInShortWord(o.Namespace, q.parent.Namespace) {
+		return false
+	}
+	return slices.Contains(q.unknownNamespaces(), o.Namespace) &&
+		!slices.ContainsFunc(q.set.All(), func(other *manifest.Object) bool { return other != o && other.Namespace == o.Namespace })
 }
 
 // merge joins two sorted lists of objects; neither is changed.
@@ -129,7 +143,7 @@ func (q *query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
 
 // inNamespaces returns the sorted names of the namespaces that a selector chooses, or all. It returns nil, false if
 // the selector is invalid.
-func (q *query) inNamespaces(path string, sel *metav1.LabelSelector) (names []string, all bool) {
+func (q *query) inNamespaces(path string, sel *metav1.LabelSelector, kinds []string) (names []string, all bool) {
 	if sel == nil {
 		return []string{q.parent.Namespace}, false
 	}
@@ -141,6 +155,7 @@ func (q *query) inNamespaces(path string, sel *metav1.LabelSelector) (names []st
 		return nil, true
 	}
 	q.warnUnknownNamespaces(path, selector)
+	q.warnMisspelt(selector, kinds)
 	key := selector.String()
 	names, ok := q.namespaces[key]
 	if !ok {
@@ -166,7 +181,7 @@ func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 	if slices.ContainsFunc(*q.diags, isSaid) || !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() != corev1.LabelMetadataName }) {
 		return
 	}
-	unknown := q.unknownNamespaces()
+	unknown := slices.DeleteFunc(slices.Clone(q.unknownNamespaces()), func(ns string) bool { return q.meantNamespace(ns) != "" })
 	if len(unknown) == 0 || q.set.MayLack("Namespace") {
 		return
 	}
@@ -178,6 +193,22 @@ func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 		"namespaces without a manifest count as having no label but %s: %s%s", corev1.LabelMetadataName, strings.Join(unknown, ", "), more)
 	d.Hint = "add their Namespace manifests to the inputs"
 	*q.diags = append(*q.diags, d)
+}
+
+// warnMisspelt warns about objects that a selector of namespaces does not choose, because the name of their namespace is misspelt.
+func (q *query) warnMisspelt(selector labels.Selector, kinds []string) {
+	for _, ns := range q.unknownNamespaces() {
+		meant := q.meantNamespace(ns)
+		if meant == "" || selector.Matches(NamespaceLabels(q.set, ns)) || !selector.Matches(NamespaceLabels(q.set, meant)) {
+			continue
+		}
+		for _, kind := range kinds {
+			found := q.index(kind).find([]string{ns}, false, labels.Everything())
+			for _, o := range found[:min(len(found), maxNamed)] {
+				*q.diags = append(*q.diags, misspelt(o, meant, "so "+q.parent.ID.String()+" does not select it"))
+			}
+		}
+	}
 }
 
 // unknownNamespaces returns the namespaces that have no manifest.

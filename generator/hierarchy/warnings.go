@@ -54,6 +54,9 @@ func (b *builder) warnMissingNamespaces(h *Hierarchy) {
 	}
 	spec := h.Spec()
 	h.Objects(func(o *manifest.Object) bool {
+		if meant := b.meantNamespace(o.Namespace); meant != "" {
+			h.Diags = append(h.Diags, misspelt(o, meant, "so nothing is there to collect"))
+		}
 		ignored := spec.Metrics.IgnoreNamespaceSelectors
 		if o.Kind == v1alpha1.PodLogsKind {
 			ignored = spec.Logs.IgnoreNamespaceSelectors
@@ -91,6 +94,47 @@ func (b *builder) missingNamespace(o *manifest.Object, path, name string) diag.D
 		d.Severity, d.Hint = diag.Warning, hint
 	}
 	return d
+}
+
+// misspelt is the warning about an object in a namespace that has no manifest, where one of almost the same name has.
+func misspelt(o *manifest.Object, meant, so string) diag.Diagnostic {
+	d := o.Diag(diag.Warning, diag.UnknownNamespace, "metadata.namespace", "no Namespace %q is in the inputs, %s", o.Namespace, so)
+	d.Hint = "did you mean " + meant + "?"
+	return d
+}
+
+// meantNamespace returns the namespace with a manifest of which a name without one is most likely a misspelling, or nothing.
+func (b *builder) meantNamespace(name string) string {
+	if meant, known := b.meantNames[name]; known {
+		return meant
+	}
+	meant := ""
+	if namespaces := b.set.Kind("Namespace"); slices.Contains(b.unknownNamespaces(), name) && !b.set.MayLack("Namespace") {
+		for _, o := range namespaces[:min(len(namespaces), maxCompared)] {
+			if diag.Distance(name, o.Name) == 1 && !differInShortWord(name, o.Name) {
+				meant = o.Name
+			}
+		}
+	}
+	b.meantNames[name] = meant
+	return meant
+}
+
+// differInShortWord reports whether two names differ in a short word or in a number, as team-a and team-b or shop1 and shop2 do on
+// purpose.
+func differInShortWord(a, b string) bool {
+	letters := func(s string) string { return strings.Trim(s, "0123456789") }
+	x, y := strings.Split(a, "-"), strings.Split(b, "-")
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i] != y[i] {
+			const short = 2
+			return min(len(x[i]), len(y[i])) <= short || letters(x[i]) == letters(y[i])
+		}
+	}
+	return true
 }
 
 // namedNamespaces returns the namespaces in which a monitor looks for its targets by their names, and the field.
@@ -137,6 +181,23 @@ func (b *builder) warnIdle(h *Hierarchy) {
 		}
 		return true
 	})
+}
+
+// rendersNothing is the warning about a GrafanaAgent without workloads.
+func rendersNothing(agent *manifest.Object, choices []Choice) diag.Diagnostic {
+	if slices.ContainsFunc(choices, func(c Choice) bool { return c.Selector != nil }) {
+		return agent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or integration: there are no workloads")
+	}
+	lacking := choices[0]
+	for _, c := range choices {
+		if agent.Has(c.Path[:strings.LastIndexByte(c.Path, '.')]) { // the block of the selector
+			lacking = c
+			break
+		}
+	}
+	d := agent.Diag(diag.Warning, diag.RendersNothing, lacking.Path, "is not set: nothing is selected, so there are no workloads")
+	d.Hint = "{} selects all in this namespace"
+	return d
 }
 
 // warnServiceAccount warns if the pods' ServiceAccount is not in the inputs, although another one of the

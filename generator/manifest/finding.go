@@ -3,7 +3,10 @@ package manifest
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 )
@@ -76,6 +79,7 @@ func (f findings) diags(o *Object) diag.List {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.path, b.path), cmp.Compare(a.message, b.message))
 	})
 	var list diag.List
+	f = f.once(o)
 	for i, one := range f {
 		if i == MaxFindings {
 			list = append(list, o.Diag(one.severity, one.code, "", "further findings are not shown"))
@@ -89,4 +93,99 @@ func (f findings) diags(o *Object) diag.List {
 		list = append(list, d)
 	}
 	return list
+}
+
+// mistake is a finding by what it is about: a node, and the rest of a path that does not exist below it.
+type mistake struct {
+	node    *yaml.Node
+	rest    string
+	code    diag.Code
+	message string
+}
+
+// once joins findings about what aliases repeat: one mistake is one finding, whose hint names the aliases.
+func (f findings) once(o *Object) findings {
+	if len(f) < 2 || !strings.Contains(o.at.text, "*") || !strings.Contains(o.at.text, "&") {
+		return f
+	}
+	root := o.at.outer.root(o.at.text)
+	if len(root.Content) == 0 {
+		return f
+	}
+	_, object, _ := Walk(root.Content[0], o.at.prefix)
+	type found struct {
+		finding
+		direct  bool         // not through an alias
+		through []*yaml.Node // aliases
+	}
+	var list []*found
+	known := map[mistake]*found{}
+	for _, one := range f {
+		node, rest, alias := walkAliases(object, one.path)
+		at := mistake{node, rest, one.code, one.message}
+		same := known[at]
+		if same == nil {
+			same = &found{finding: one, direct: alias == nil}
+			known[at], list = same, append(list, same)
+		} else if alias == nil {
+			same.finding, same.direct = one, true
+		}
+		if alias != nil {
+			same.through = append(same.through, alias)
+		}
+	}
+	out := make(findings, len(list))
+	for i, one := range list {
+		if out[i] = one.finding; one.direct || len(one.through) > 1 {
+			out[i].hint = joinHints(out[i].hint, o.at.alsoThrough(one.through))
+		}
+	}
+	return out
+}
+
+// alsoThrough names aliases, and their lines if they are those of the file.
+func (p place) alsoThrough(aliases []*yaml.Node) string {
+	if len(aliases) == 0 {
+		return ""
+	}
+	text := "also through *" + aliases[0].Value
+	if p.origin != nil {
+		return text
+	}
+	lines := make([]string, len(aliases))
+	for i, a := range aliases {
+		line, _ := p.inFile(a.Line, 0)
+		lines[i] = strconv.Itoa(line)
+	}
+	slices.SortFunc(lines, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	if lines = slices.Compact(lines); len(lines) == 1 {
+		return text + " at line " + lines[0]
+	}
+	return text + " at lines " + strings.Join(lines, ", ")
+}
+
+func joinHints(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}
+
+// walkAliases is [Walk] that also returns the last alias on the way.
+func walkAliases(node *yaml.Node, path string) (value *yaml.Node, rest string, alias *yaml.Node) {
+	note := func() {
+		if node.Kind == yaml.AliasNode {
+			alias, node = node, resolved(node)
+		}
+	}
+	note()
+	for path != "" {
+		_, next, rest, ok := step(node, path)
+		if !ok {
+			break
+		}
+		node, path = next, rest
+		note()
+	}
+	return node, path, alias
 }

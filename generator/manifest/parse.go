@@ -323,7 +323,7 @@ func (p *parser) document(d stream.Document) {
 			return
 		}
 		line, column := doc.inFile(max(bad.Line, 1), bad.Column)
-		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.Hint, text)
+		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.HintFrom(doc.line), text)
 		return
 	}
 	switch value := value.(type) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/stagehint"
 	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
 )
 
@@ -81,6 +82,10 @@ const maxPlaces = 3
 // no name beside it is like it.
 func (r *crdReader) misplaced(kind *schema.Kind, path, name string) {
 	f := &r.findings[len(r.findings)-1]
+	if hint := ofNamespaces(path, name); hint != "" {
+		f.hint = hint
+		return
+	}
 	if f.hint != "" && f.hint != diag.Fields(kind.Siblings(path)) {
 		return
 	}
@@ -92,6 +97,21 @@ func (r *crdReader) misplaced(kind *schema.Kind, path, name string) {
 	if others := schema.With(name); len(others) > 0 && len(others) <= maxPlaces {
 		f.hint = "it belongs to spec of " + strings.Join(others, " or ") + ", not of " + r.kind
 	}
+}
+
+// ofNamespaces returns the hint for a field that the namespaceSelector of a monitor has, in the selector of an instance.
+func ofNamespaces(path, name string) string {
+	parent := strings.ToLower(strings.TrimSuffix(path, "."+name))
+	if !strings.HasSuffix(parent, "namespaceselector") || strings.HasSuffix(parent, ".namespaceselector") && name != "any" {
+		return ""
+	}
+	switch name {
+	case "any":
+		return `"any" is of ServiceMonitor.spec.namespaceSelector; here write {} for all namespaces`
+	case "matchNames":
+		return `"matchNames" is of ServiceMonitor.spec.namespaceSelector; here write matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [NAME]}]`
+	}
+	return ""
 }
 
 // valueAsKey reports a key without a value where credentials stand: {hunter2} is a key to YAML. The finding does not
@@ -163,9 +183,5 @@ func stageNames(kind *schema.Kind) []string { return kind.Siblings("spec.pipelin
 // unknownStage reports an unknown stage. It is an error: a cluster would drop the stage, and every line would
 // go through the pipeline without it.
 func (r *crdReader) unknownStage(path, name string, known []string) {
-	hint := diag.DidYouMean(name, known)
-	if hint == "" {
-		hint = "the stages are " + strings.Join(known, ", ")
-	}
-	r.fail(diag.UnknownStageField, path, "unknown stage", hint)
+	r.fail(diag.UnknownStageField, path, "unknown stage", stagehint.Unknown(name, known))
 }

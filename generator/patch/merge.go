@@ -56,7 +56,7 @@ func newMerge(p Patch) (*merge, *FieldError) {
 	case text == "":
 		return nil, &FieldError{".patch", "is required", mergeHint}
 	case err != nil:
-		return nil, &FieldError{".patch", "is not valid YAML: " + strings.TrimPrefix(brief(err), "error converting YAML to JSON: yaml: "), ""}
+		return nil, badYAML(err)
 	}
 	if operations, ok := value.([]any); ok {
 		return out, out.addOperations(text, operations)
@@ -82,6 +82,12 @@ func firstDocument(text string) string {
 	return first
 }
 
+// badYAML is the error about a patch that is not YAML.
+func badYAML(err error) *FieldError {
+	message, hint := diag.YAMLProblem(strings.TrimPrefix(brief(err), "error converting YAML to JSON: yaml: "))
+	return &FieldError{".patch", "is not valid YAML: " + message, hint}
+}
+
 // addOperations adds a JSON patch.
 func (m *merge) addOperations(text string, operations []any) *FieldError {
 	if m.target == nil {
@@ -89,7 +95,7 @@ func (m *merge) addOperations(text string, operations []any) *FieldError {
 	}
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
-		return &FieldError{".patch", "is not valid YAML: " + strings.TrimPrefix(brief(err), "error converting YAML to JSON: yaml: "), ""}
+		return badYAML(err)
 	}
 	ops, err := jsonpatch.DecodePatch(data)
 	if err != nil || len(operations) == 0 {

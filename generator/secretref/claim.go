@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -74,19 +75,37 @@ func (s Scope) reachable(path string, ref Ref) bool {
 	if s.policyOf(ref) != Reference || ref.Namespace == s.agent.Namespace {
 		return true
 	}
-	message := fmt.Sprintf("%s is not in the GrafanaAgent's namespace %s, where its pods could mount it", ref, s.agent.Namespace)
-	hint := "copy it into the GrafanaAgent's namespace, set secrets.mirror in the pipeline, move the object there, or use the secrets policy plaintext"
-	once := ""
+	message := fmt.Sprintf("%s %s/%s cannot be mounted: a pod can only mount what is in its own namespace, %s", ref.Kind, ref.Namespace, ref.Name, s.agent.Namespace)
+	hint := s.mirrorHint(ref)
 	if s.policies.Mirror.IsSet() {
 		source := s.source(ref)
 		problem, remedy := s.policies.Mirror.Refusal(s.agent, source)
 		if problem == "" || ref.Optional && source.Object == nil && ref.Kind == "ConfigMap" {
 			return true
 		}
-		message, hint, once = message+", and cannot be mirrored: "+problem, remedy, "mirror\n"+ref.id().String()
+		message, hint = message+", and it cannot be mirrored: "+problem, remedy
 	}
-	s.addOnce(diag.Finding{Code: diag.SecretAcrossNS, Path: path, Hint: hint, Message: message}, once)
+	s.addOnce(diag.Finding{Code: diag.SecretAcrossNS, Path: path, Hint: hint, Message: message}, "across\n"+ref.id().String())
 	return false
+}
+
+// mirrorHint says what to do about a Secret or ConfigMap of another namespace.
+func (s Scope) mirrorHint(ref Ref) string {
+	hint := fmt.Sprintf("set secrets.mirror in the pipeline (docs/secrets.md#secrets-of-other-namespaces), or move the %s and the %s to %s",
+		s.object.Kind, ref.Kind, s.agent.Namespace)
+	switch s.object.Kind {
+	case monitoringv1.ServiceMonitorsKind, monitoringv1.PodMonitorsKind:
+		hint += ", and name " + ref.Namespace + " in spec.namespaceSelector.matchNames"
+	}
+	return hint
+}
+
+// needsNoValue returns what helps beside another hint, if it does: the policy reference needs no value of what pods can mount.
+func (s Scope) needsNoValue(ref Ref) string {
+	if ref.Namespace != s.agent.Namespace && !s.policies.Mirror.IsSet() {
+		return ""
+	}
+	return "; the secrets policy reference needs no value"
 }
 
 // collision reports an error about both holders of a file name, because either could be the wrong one. It
@@ -122,7 +141,7 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 	if required && isEncrypted(data) {
 		s.addOnce(diag.Finding{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(),
 			Message: fmt.Sprintf("%s is needed here, and is what SOPS encrypted: nothing decrypted it", ref),
-			Hint:    "name a key for it in decryption of the pipeline; the secrets policy reference needs no value"}, "")
+			Hint:    "name a key for it in decryption of the pipeline" + s.needsNoValue(ref)}, "")
 		return nil, false
 	}
 	if !ok && !required && slices.Contains(filledByCluster(o), ref.Key) {
@@ -151,10 +170,11 @@ func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool
 
 // unread reports that the value of a Secret is needed that is only described: nobody decrypted it.
 func (s Scope) unread(path string, ref Ref, named manifest.Named) {
-	f := diag.Finding{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(), Hint: "the secrets policy reference needs no value"}
+	f := diag.Finding{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(), Hint: s.needsNoValue(ref)}
 	if named.By == "" {
-		f.Hint = "name a key for it in decryption of the pipeline; " + f.Hint
+		f.Hint = "name a key for it in decryption of the pipeline" + f.Hint
 	}
+	f.Hint = strings.TrimPrefix(f.Hint, "; ")
 	if s.policyOf(ref) == Reference { // it is configuration
 		f.Hint = "keep a Secret that is configuration in clear, or give it the secrets policy plaintext"
 	}
@@ -256,7 +276,7 @@ func (s Scope) missing(path string, code diag.Code, ref Ref, hint, format string
 	case code == diag.MissingSecret:
 		once = ref.id().String()
 		if s.policyOf(ref) == Plaintext {
-			f.Hint += "; the secrets policy reference needs no secret in the inputs"
+			f.Hint += s.needsNoValue(ref)
 		}
 	}
 	s.addOnce(f, once)

@@ -127,7 +127,7 @@ func TestVolumes(t *testing.T) {
 		},
 		"another namespace": {
 			Reference, first("other", "b", "secrets: [s]"),
-			[]string{"error secret-across-namespaces MetricsIntegration/other/b: spec.secrets[0]: Secret other/s is not in the GrafanaAgent's namespace m, where its pods could mount it"},
+			[]string{"error secret-across-namespaces MetricsIntegration/other/b: spec.secrets[0]: Secret other/s cannot be mounted: a pod can only mount what is in its own namespace, m"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

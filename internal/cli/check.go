@@ -317,7 +317,8 @@ func parseTests(files []folder.Found) (tests []hierarchytest.Test, err error) {
 	for _, f := range files {
 		found, err := hierarchytest.Parse(f.Name, f.Text)
 		if err != nil {
-			return nil, command.Usagef(cmp.Or(diag.YAMLHint(err.Error()), "docs/testing.md explains the fields"), "%v", err)
+			_, hint := diag.YAMLProblem(err.Error())
+			return nil, command.Usagef(cmp.Or(hint, "docs/testing.md explains the fields"), "%v", err)
 		}
 		tests = append(tests, found...)
 	}

@@ -196,7 +196,7 @@ func syntaxError(file string, err error) diag.Diagnostic {
 		d.Line, _ = strconv.Atoi(m[1])
 		d.Message = m[2]
 	}
-	d.Hint = diag.YAMLHint(d.Message)
+	d.Message, d.Hint = diag.YAMLProblem(d.Message)
 	return d
 }
 

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/stagehint"
 )
 
 // decoder sets Go values from decoded YAML. Like the operator's JSON decoding, it ignores the letter case of
@@ -77,7 +79,11 @@ func (d *decoder) setStruct(path string, fields map[string]any, to reflect.Value
 		at := KeyPath(path, key)
 		i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, key) })
 		if i < 0 {
-			d.refuse(diag.UnknownStageField, at, suggestion(key, names), "unknown key")
+			hint := suggestion(key, names)
+			if to.Type() == reflect.TypeFor[v1alpha1.PipelineStageSpec]() {
+				hint = stagehint.Unknown(key, names)
+			}
+			d.refuse(diag.UnknownStageField, at, hint, "unknown key")
 			continue
 		}
 		if other, ok := spelled[i]; ok {

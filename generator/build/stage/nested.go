@@ -35,7 +35,7 @@ func (b *builder) decodeStages(path, text string) (stages []*v1alpha1.PipelineSt
 	}
 	value, notes, err := yamlvalue.Decode(text)
 	if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
-		b.report(diag.Error, diag.InvalidEmbeddedYAML, textPath(path, bad.Line, bad.Column), bad.Hint, "%s", bad.Message)
+		b.report(diag.Error, diag.InvalidEmbeddedYAML, textPath(path, bad.Line, bad.Column), bad.HintFrom(1), "%s", bad.Message)
 		return nil, false
 	}
 	for _, n := range notes {

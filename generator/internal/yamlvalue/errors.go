@@ -68,12 +68,17 @@ func syntaxError(err error, text string) *Error {
 	if err := errTemplate(text); err != nil {
 		return err
 	}
+	if isParserError(message) || strings.HasPrefix(message, "found unexpected") || strings.HasPrefix(message, "could not find") || strings.HasPrefix(message, noMapping) {
+		if err := unclosedError(text, out.Line); err != nil {
+			return err
+		}
+	}
+	plain, hint := diag.YAMLProblem(message)
 	switch {
 	case strings.HasPrefix(message, "invalid map key"):
 		message, out.Line = errKey(text).Message, 0
 	case strings.HasPrefix(message, "unknown anchor"):
-		message = "an alias refers to no anchor of this document"
-		out.Line, out.Hint = 0, "quote a value that begins with an asterisk"
+		return errAlias(text, strings.TrimSuffix(strings.TrimPrefix(message, "unknown anchor '"), "' referenced"))
 	case strings.HasPrefix(message, "anchor '"):
 		message, out.Line = "an anchor contains itself", 0
 	case strings.HasPrefix(message, "cannot decode"):
@@ -82,12 +87,12 @@ func syntaxError(err error, text string) *Error {
 		out.Line = 0
 	case strings.Contains(message, "excessive aliasing"):
 		out.Reason, out.Line = Limit, 0
-	case diag.YAMLHint(message) != "":
-		out.Hint = diag.YAMLHint(message)
+	case hint != "":
+		message, out.Hint = plain, hint
 	case strings.HasPrefix(message, noMapping):
+		message = "a colon is where no key can be"
 		out.Column, out.Hint = misplacedColon(text, out.Line)
-	}
-	if strings.ContainsAny(message, "`\"") { // an unknown message that quotes something
+	default: // unknown, and it may quote something
 		message = "the document is not valid YAML"
 	}
 	out.Message = message

@@ -43,6 +43,21 @@ type Error struct {
 	Line, Column int
 	Message      string
 	Hint         string // what to do; may be empty
+	// Near is the name of an anchor that an alias may mean, or nothing, and NearLine its line: see [Error.HintFrom].
+	Near     string
+	NearLine int
+}
+
+// HintFrom returns the hint of a document that begins at a line of a file.
+func (e *Error) HintFrom(line int) string {
+	switch at := line + e.NearLine - 1; {
+	case e.Near == "":
+		return e.Hint
+	case strings.HasSuffix(e.Message, "later"):
+		return fmt.Sprintf("write the anchor, which is at line %d, in front of its aliases", at)
+	default:
+		return fmt.Sprintf("did you mean *%s (line %d)?", e.Near, at)
+	}
 }
 
 // Error returns the message with its position.

@@ -128,27 +128,37 @@ func TestErrors(t *testing.T) {
 		in   string
 		want Error
 	}{
-		"a colon in a value":    {"a: 1\nb: c: d\n", Error{Line: 2, Column: 5, Message: "mapping values are not allowed in this context", Hint: "quote a value that holds a colon followed by a space"}},
-		"an error on line one":  {"a: b: c\n", Error{Line: 1, Column: 5, Message: "mapping values are not allowed in this context", Hint: "quote a value that holds a colon followed by a space"}},
-		"bad indentation":       {"x: 1\na:\n    b: 1\n  c: 2\n", Error{Line: 4, Message: "did not find expected key"}},
-		"an open bracket":       {"a: [1,\nb: 2\n", Error{Line: 2, Message: "did not find expected ',' or ']'"}},
-		"a tab":                 {"a:\n\tb: 1\n", Error{Line: 2, Message: "found character that cannot start any token", Hint: "indent with spaces, not tabs, and quote values that begin with @ or `"}},
+		"a colon in a value":    {"a: 1\nb: c: d\n", Error{Line: 2, Column: 5, Message: "a colon is where no key can be", Hint: "quote a value that holds a colon followed by a space"}},
+		"an error on line one":  {"a: b: c\n", Error{Line: 1, Column: 5, Message: "a colon is where no key can be", Hint: "quote a value that holds a colon followed by a space"}},
+		"bad indentation":       {"x: 1\na:\n    b: 1\n  c: 2\n", Error{Line: 4, Message: "no key of the mapping above begins here", Hint: "indent the keys of a mapping alike, and write nothing behind a text in quotes"}},
+		"an open bracket":       {"a: [1,\nb: 2\n", Error{Line: 1, Column: 4, Message: "the list that begins here is not closed", Hint: "write ] behind its last item"}},
+		"a tab":                 {"a:\n\tb: 1\n", Error{Line: 2, Message: "no value begins with this character", Hint: "indent with spaces, not tabs, and quote values that begin with @, % or `"}},
 		"a merge conflict":      {"a: 1\n<<<<<<< HEAD\nb: 2\n", Error{Line: 2, Column: 1, Message: "a merge conflict is not resolved"}},
 		"a template":            {"a: {{ .Values.secret }}\n", Error{Line: 1, Column: 4, Message: isTemplate, Hint: renderIt}},
 		"a template's branch":   {"a: 1\n{{- if .Values.x }}\nb: \"{{ .Values.y }}\"\n{{- end }}\n", Error{Line: 2, Column: 1, Message: isTemplate, Hint: renderIt}},
 		"a template's lines":    {"a:\n  ä: 1\n  b: {{ .Values.x }}-y\n", Error{Line: 3, Column: 6, Message: isTemplate, Hint: renderIt}},
 		"an item of a template": {"a:\n- {{ .Values.x }}\n", Error{Line: 2, Column: 3, Message: isTemplate, Hint: renderIt}},
-		"braces in a text":      {"a: \"{{ x }}\"\nb: [\n", Error{Line: 2, Message: "did not find expected node content"}},
+		"braces in a text":      {"a: \"{{ x }}\"\nb: [\n", Error{Line: 2, Column: 4, Message: "the list that begins here is not closed", Hint: "write ] behind its last item"}},
+		"a quoted bracket":      {"a: '['\nb:\n- c: [d, \"]\", 'it''s ]'\n  e: f\n", Error{Line: 3, Column: 6, Message: "the list that begins here is not closed", Hint: "write ] behind its last item"}},
+		"a bracket in a text":   {"a: x[1\nb: |\n  {[\nc: !!x {d: [1}\n", Error{Line: 4, Column: 12, Message: "the list that begins here is not closed", Hint: "write ] behind its last item"}},
+		"an open brace":         {"a:\n  b: {c: 1, d: [2]\n  e: {f: 3}\n", Error{Line: 2, Column: 6, Message: "the mapping that begins here is not closed", Hint: "write } behind its last value"}},
+		"no comma":              {"a: {\n  b: 1\n  c: 2\n}\n", Error{Line: 3, Message: "a comma or } is missing in a mapping that begins with {", Hint: "put commas between its keys, and quotes around a text that holds [, ], {, } or a comma"}},
+		"an open quote":         {"a: 1\nb: \"c\n", Error{Line: 2, Column: 4, Message: "the text that begins here is not closed", Hint: "write \" behind it"}},
+		"no dash":               {"a:\n- b\n- c\n d\n x: y\n", Error{Line: 5, Column: 3, Message: "a colon is where no key can be", Hint: "a colon may be missing after the key in the line above"}},
+		"no item":               {"a:\n  - b\n  c: d\n", Error{Line: 3, Message: "no item of the list above begins here", Hint: "begin each item with a dash, and indent the dashes alike; a key beside the list belongs further left"}},
+		"a misspelt alias":      {"a: &teams {b: c}\nd: *team\n", Error{Line: 2, Column: 4, Message: "*team: no anchor &team in this document", Near: "teams", NearLine: 1}},
+		"an alias too early":    {"a: *x\nb: &x 1\n", Error{Line: 1, Column: 4, Message: "*x: its anchor &x comes later", Near: "x", NearLine: 2}},
+		"a password":            {"a: &teams {b: c}\nd: {password: *hunter2}\n", Error{Line: 2, Column: 15, Message: "an alias refers to no anchor of this document", Hint: "quote a value that begins with an asterisk"}},
 		"a duplicate key":       {"a:\n  b: 1\n  c: 2\n  b: 3\n", Error{Reason: DuplicateKey, Line: 4, Column: 3, Message: `the key "b" occurs twice`}},
 		"equal when converted":  {"a:\n  1: x\n  \"1\": y\n", Error{Reason: DuplicateKey, Line: 3, Column: 3, Message: `the key "1" occurs twice`}},
 		"a duplicate in JSON":   {"{\"a\": 1,\n \"a\": 2}\n", Error{Reason: DuplicateKey, Line: 2, Column: 2, Message: `the key "a" occurs twice`}},
-		"an unknown anchor":     {"password: *hunter2\n", Error{Message: "an alias refers to no anchor of this document", Hint: "quote a value that begins with an asterisk"}},
+		"an unknown anchor":     {"password: *hunter2\n", Error{Line: 1, Column: 11, Message: "an alias refers to no anchor of this document", Hint: "quote a value that begins with an asterisk"}},
 		"a tag that is not met": {"password: !!int hunter2\n", Error{Message: "a value does not have the form that its tag asks for"}},
 		"bad base64":            {"password: !!binary hunter2*\n", Error{Message: "!!binary value contains invalid base64 data"}},
 		"an anchor in itself":   {"a: &x [*x]\n", Error{Message: "an anchor contains itself"}},
 		"a null key":            {"~: hunter2\n", Error{Message: "a key is null, a list or a map"}},
 		"infinity":              {"a: .inf\n", Error{Message: "infinity and not-a-number cannot be written as JSON", Hint: `quote it if it is meant as a string: ".inf"`}},
-		"two documents":         {"{a: 1}\n{b: 1}\n", Error{Line: 2, Message: "did not find expected <document start>"}},
+		"two documents":         {"{a: 1}\n{b: 1}\n", Error{Line: 2, Message: "something follows the end of the document", Hint: "put a line with nothing but --- between documents"}},
 		"two after a separator": {"a: 1\u2028---\u2028b: 2\n", Error{Message: "more than one document", Hint: "put a line with nothing but --- between documents"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +212,7 @@ func TestMisplacedColon(t *testing.T) {
 			if !errors.As(err, &got) {
 				t.Fatalf("error %v", err)
 			}
-			want := Error{Line: test.line, Column: test.column, Message: "mapping values are not allowed in this context", Hint: test.hint}
+			want := Error{Line: test.line, Column: test.column, Message: "a colon is where no key can be", Hint: test.hint}
 			if diff := cmp.Diff(want, *got); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jmespath/go-jmespath"
@@ -37,8 +38,54 @@ func jmesPath(p *problems, path, name, expression string) {
 		path = textPath(path, 1, len([]rune(expression[:min(max(bad.Offset, 0), len(expression))]))+1)
 	}
 	if err != nil {
-		p.add(diag.Error, diag.InvalidStage, path, hint, "%q is not a JMESPath expression: %s", expression, strings.TrimPrefix(err.Error(), "SyntaxError: "))
+		p.add(diag.Error, diag.InvalidStage, path, hint, "%q is not a JMESPath expression: %s", expression, jmesPathProblem(expression, err))
 	}
+}
+
+// jmesPathProblem says what is wrong with an expression. The library names tokens as its code does.
+func jmesPathProblem(expression string, err error) string {
+	if open := unclosed(expression); open != "" {
+		return strconv.Quote(open) + " is not closed"
+	}
+	message := strings.TrimPrefix(err.Error(), "SyntaxError: ")
+	bad := (jmespath.SyntaxError{})
+	switch at := errors.As(err, &bad); {
+	case strings.HasSuffix(message, "tEOF"), message == "Incomplete expression":
+		return "something is missing at its end"
+	case strings.HasPrefix(message, "Unknown char"), strings.HasPrefix(message, "Unclosed"), strings.HasPrefix(message, "Can't have"):
+		return strings.ToLower(message[:1]) + message[1:]
+	case at && bad.Offset >= 0 && bad.Offset < len(expression):
+		return strconv.Quote(expression[bad.Offset:]) + " cannot follow here"
+	}
+	return "it cannot be parsed"
+}
+
+// unclosed returns the innermost bracket of an expression that is not closed, or nothing.
+func unclosed(expression string) string {
+	var open []byte
+	quote := byte(0)
+	for i := 0; i < len(expression); i++ {
+		switch c := expression[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case c == quote:
+			quote = 0
+		case quote != 0:
+		case c == '"' || c == '\'' || c == '`':
+			quote = c
+		case strings.IndexByte("[{(", c) >= 0:
+			open = append(open, c)
+		case len(open) > 0 && strings.IndexByte("]})", c) >= 0:
+			open = open[:len(open)-1]
+		}
+	}
+	switch {
+	case quote != 0:
+		return string(quote)
+	case len(open) > 0:
+		return string(open[len(open)-1])
+	}
+	return ""
 }
 
 // compileJMESPath compiles an expression. It returns an error where the library, and so the agent, would panic.

@@ -3,6 +3,7 @@ package stages
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,4 +108,27 @@ func multiline(p *problems, path string, s *model.MultilineStage) {
 	if s.MaxLines < 0 {
 		p.warn(path+".maxLines", "is below zero, which the agent takes for no limit")
 	}
+}
+
+// joins warns about a multiline stage that sees lines as they are in the file: the container runtime writes a time in front of
+// each, or makes JSON of it. It reports whether a stage of the pipeline takes that off.
+func (c *Checker) joins(pipeline []model.Stage) (bare bool) {
+	for i := range pipeline {
+		s := &pipeline[i]
+		switch {
+		case s.CRI, s.Docker, s.Output != nil, s.Replace != nil, s.Pack != nil, s.Match != nil && c.joins(s.Match.Stages):
+			return true
+		case s.Multiline != nil && s.Multiline.FirstLine != "" && !strings.Contains(s.Multiline.FirstLine, "std"): // stdout or stderr
+			p := problems{}
+			hint := "put cri: {} in front of it, or docker: {} where nodes run Docker"
+			if slices.ContainsFunc(pipeline[i:], func(s model.Stage) bool { return s.CRI || s.Docker }) {
+				hint = "move it behind the stage cri or docker"
+			}
+			p.add(diag.Warning, diag.StageIgnored, s.Path+".multiline", hint,
+				"joins lines before a stage takes off what the container runtime writes in front of each: firstLine sees that text")
+			c.report(p)
+			return false
+		}
+	}
+	return false
 }

@@ -30,7 +30,7 @@ func reports(data []byte) []string {
 func TestBadCasesAreReportedWhereTheyAre(t *testing.T) {
 	for name, want := range map[string][]string{
 		"bad-match-stages-not-list": {"f.yaml:31:9: error[invalid-stage]: spec.pipelineStages[0].match.stages: must be a list of stages, is a mapping"},
-		"bad-match-stages-yaml":     {"f.yaml:30:16: error[invalid-embedded-yaml]: spec.pipelineStages[0].match.stages>1:1: did not find expected ',' or '}'"},
+		"bad-match-stages-yaml":     {"f.yaml:30:24: error[invalid-embedded-yaml]: spec.pipelineStages[0].match.stages>1:9: the mapping that begins here is not closed"},
 		"bad-histogram-bucket":      {`f.yaml:28:66: error[invalid-stage]: spec.pipelineStages[0].metrics.h.buckets[1]: "+Inf" is not a number as JSON has it`},
 		"stages-lossy": {
 			"f.yaml:29:5: error[invalid-stage]: spec.pipelineStages[0].json: needs expressions, at least one",
@@ -112,7 +112,7 @@ func TestNestedPositions(t *testing.T) {
 		"f.yaml:18:17: error[unknown-stage-field]: spec.pipelineStages[0].match.stages>[1].match.stages>[1].regexp: unknown key",
 		"f.yaml:20:19: error[unknown-stage-field]: spec.pipelineStages[0].match.stages>[1].match.stages>[2].drop.older_than: unknown key",
 		"f.yaml:31:11: error[unknown-stage-field]: spec.pipelineStages[1].match.stages>[0].source: unknown key",
-		"f.yaml:37:9: error[invalid-embedded-yaml]: spec.pipelineStages[2].match.stages>3:1: did not find expected node content",
+		"f.yaml:37:19: error[invalid-embedded-yaml]: spec.pipelineStages[2].match.stages>3:11: the mapping that begins here is not closed",
 		`f.yaml:8:28: error[invalid-logql]: spec.pipelineStages[0].match.selector>1:11: expected a line filter (|=, !=, |~ or !~), found |: a match stage knows nothing else of LogQL`,
 		"f.yaml:13:32: error[invalid-logql]: spec.pipelineStages[0].match.stages>[1].match.selector>1:9: error parsing regexp: missing closing ): `(`",
 		"f.yaml:17:19: error[invalid-stage]: spec.pipelineStages[0].match.stages>[1].match.stages>[0].regex.expression: error parsing regexp: missing closing ): `(`",

@@ -21,6 +21,7 @@ const MaxExpressionBytes = 64 << 10
 func Check(pipeline []model.Stage) []diag.Finding {
 	var c Checker
 	c.pipeline(pipeline)
+	c.joins(pipeline)
 	return c.findings
 }
 

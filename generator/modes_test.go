@@ -18,7 +18,7 @@ import (
 
 // TestModesHaveTheSamePods renders every fixture in both modes. A switch is a reload of the agents and no rollout: but for
 // the text of configurations, and for Secrets in general, the files of a unit are the same byte for byte. The exceptions are
-// those of docs/migration.md: zones, and under the policy reference what pods mount.
+// those of docs/migration.md: zones, version 2.0 of the remote-write protocol in Alloy, and under the policy reference what pods mount.
 func TestModesHaveTheSamePods(t *testing.T) {
 	compared := 0
 	for name, read := range switchable(t) {
@@ -135,6 +135,9 @@ func withoutExceptions(pod map[string]any, mounts, zones bool) {
 	drop(pod, "volumes", isMount)
 	for _, c := range pod["containers"].([]any) {
 		drop(c.(map[string]any), "volumeMounts", isMount)
+		if args, _ := c.(map[string]any)["args"].([]any); args != nil {
+			c.(map[string]any)["args"] = slices.DeleteFunc(args, func(arg any) bool { return arg == "--stability.level=experimental" })
+		}
 		drop(c.(map[string]any), "env", func(name string) bool {
 			return mounts && strings.HasPrefix(name, "AGENTRY_") || zones && (name == "TOPOLOGY_ZONE" || name == "INZONE_SHARD")
 		})

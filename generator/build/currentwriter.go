@@ -2,6 +2,7 @@ package build
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -16,6 +17,10 @@ import (
 func (w writer) current(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	out := w.plain(s, scrape.WrittenRelabel)
 	out.SendExemplars, out.SendNativeHistograms = s.SendExemplars, s.SendNativeHistograms
+	out.RoundRobinDNS = s.RoundRobinDNS != nil && *s.RoundRobinDNS
+	if v := s.MessageVersion; v != nil && *v == monitoringv1.RemoteWriteMessageVersion2_0 {
+		out.Message = model.WriteV2
+	}
 	proxy := monitoringv1.ProxyConfig{NoProxy: s.NoProxy, ProxyFromEnvironment: s.ProxyFromEnvironment, ProxyConnectHeader: s.ProxyConnectHeader}
 	if s.ProxyURL != "" {
 		proxy.ProxyURL = &s.ProxyURL
@@ -34,6 +39,7 @@ func (w writer) current(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	if s.SigV4 != nil {
 		methods = append(methods, "sigv4")
 		out.SigV4 = w.sigV4(s.SigV4)
+		out.SigV4.ExternalID, out.SigV4.FIPS = s.SigV4.ExternalID, s.SigV4.UseFIPSSTSEndpoint != nil && *s.SigV4.UseFIPSSTSEndpoint
 	}
 	if s.AzureAD != nil {
 		methods = append(methods, "azureAd")
@@ -70,41 +76,56 @@ func (w writer) client(token string, c scrape.Client) model.HTTPClient {
 	return out
 }
 
-// The agent refuses other spellings of identifiers.
+// Prometheus refuses other spellings of identifiers.
 var (
 	azureID     = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 	azureTenant = regexp.MustCompile(`^[0-9a-zA-Z.-]+$`)
 )
 
-// azureAD returns the credentials for Azure. Package fields reports the kinds that no agent has.
+// azureAD returns the credentials for Azure.
 func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
-	out := &model.AzureAD{Cloud: orDefault(s.Cloud, "")}
+	out := &model.AzureAD{Cloud: orDefault(s.Cloud, ""), Scope: orDefault(s.Scope, "")}
 	id := func(field, value string) {
 		if !azureID.MatchString(value) {
 			w.wrong(diag.InvalidSetting, ".azureAd."+field, "%q is not the id of an application, like 11111111-2222-4333-8444-555555555555", value)
 		}
 	}
-	switch m, o := s.ManagedIdentity, s.OAuth; {
-	case m != nil && o != nil:
-		w.wrong(diag.AuthConflict, ".azureAd", "at most one of managedIdentity and oauth may be set: the agent refuses both together")
-	case m != nil && (m.ClientID == nil || *m.ClientID == ""):
-		w.wrong(diag.NeedsNewerPrometheus, ".azureAd.managedIdentity.clientId",
-			"is missing, and every Grafana Agent needs it: the system-assigned identity came with Prometheus 3.5.0, and the agent has 2.48.1")
+	tenant := func(field, value string) {
+		if !azureTenant.MatchString(value) {
+			w.wrong(diag.InvalidSetting, ".azureAd."+field, "%q is not the id of a tenant", value)
+		}
+	}
+	var kinds []string
+	for name, set := range map[string]bool{"managedIdentity": s.ManagedIdentity != nil, "oauth": s.OAuth != nil, "sdk": s.SDK != nil, "workloadIdentity": s.WorkloadIdentity != nil} {
+		if set {
+			kinds = append(kinds, name)
+		}
+	}
+	slices.Sort(kinds)
+	switch m, o, k := s.ManagedIdentity, s.OAuth, s.WorkloadIdentity; {
+	case len(kinds) == 0:
+		w.wrong(diag.IncompleteAuth, ".azureAd", "needs managedIdentity, oauth, sdk or workloadIdentity")
+	case len(kinds) > 1:
+		w.wrong(diag.AuthConflict, ".azureAd", "at most one kind of credentials may be set, not %s", strings.Join(kinds, " and "))
 	case m != nil:
-		id("managedIdentity.clientId", *m.ClientID)
-		out.ManagedIdentity = *m.ClientID
+		out.ManagedIdentity = model.Present(orDefault(m.ClientID, ""))
+		if out.ManagedIdentity.Value != "" {
+			id("managedIdentity.clientId", out.ManagedIdentity.Value)
+		}
 	case o != nil:
 		id("oauth.clientId", o.ClientID)
-		if !azureTenant.MatchString(o.TenantID) {
-			w.wrong(diag.InvalidSetting, ".azureAd.oauth.tenantId", "%q is not the id of a tenant", o.TenantID)
-		}
+		tenant("oauth.tenantId", o.TenantID)
 		secret := monitoringv1.SecretOrConfigMap{Secret: &o.ClientSecret}
 		out.OAuth = &model.AzureOAuth{ClientID: o.ClientID, TenantID: o.TenantID, ClientSecret: w.in.ValueOnly(w.path+".azureAd.oauth.clientSecret", secret)}
 		if given := out.OAuth.ClientSecret; scrape.IsOptional(secret) && !given.Present() || given.Set && given.Value == "" {
 			w.lacks(diag.IncompleteAuth, ".azureAd.oauth.clientSecret", "is missing: azureAd does not work without it", secret)
 		}
-	case s.SDK == nil && s.WorkloadIdentity == nil:
-		w.wrong(diag.IncompleteAuth, ".azureAd", "needs managedIdentity or oauth")
+	case k != nil:
+		id("workloadIdentity.clientId", k.ClientID)
+		tenant("workloadIdentity.tenantId", k.TenantID)
+		out.WorkloadIdentity = &model.AzureWorkloadIdentity{ClientID: k.ClientID, TenantID: k.TenantID}
+	default:
+		out.SDK = &model.AzureSDK{TenantID: orDefault(s.SDK.TenantID, "")}
 	}
 	return out
 }

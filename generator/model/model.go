@@ -96,6 +96,10 @@ type RemoteWrite struct {
 	WriteRelabel  []*Relabel
 	HTTPClient
 	SendExemplars, SendNativeHistograms *bool
+	// Message is the name of the message that samples are sent in: [WriteV2], or empty for version 1.
+	Message string
+	// RoundRobinDNS chooses one of the addresses of the host for each connection.
+	RoundRobinDNS bool
 
 	SigV4    *SigV4
 	AzureAD  *AzureAD
@@ -103,18 +107,32 @@ type RemoteWrite struct {
 	Metadata *Metadata
 }
 
+// WriteV2 is the message of version 2.0 of Prometheus's remote-write protocol.
+const WriteV2 = "io.prometheus.write.v2.Request"
+
 // SigV4 is AWS request signing. If it is empty, credentials come from the environment, so it is written as {}.
 type SigV4 struct {
-	Region, Profile, RoleARN string
-	AccessKey, SecretKey     Secret
+	Region, Profile, RoleARN, ExternalID string
+	AccessKey, SecretKey                 Secret
+	// FIPS means that the role is asked for at an endpoint that complies with FIPS.
+	FIPS bool
 }
 
-// AzureAD is the credentials for Azure: a managed identity, by its id, or OAuth.
+// AzureAD is the credentials for Azure, which are of one kind.
 type AzureAD struct {
-	Cloud           string
-	ManagedIdentity string
-	OAuth           *AzureOAuth
+	Cloud, Scope string
+	// ManagedIdentity is the id of a managed identity. The identity that the system has assigned is the empty one.
+	ManagedIdentity  Text
+	OAuth            *AzureOAuth
+	SDK              *AzureSDK
+	WorkloadIdentity *AzureWorkloadIdentity
 }
+
+// AzureSDK is what Azure's own library finds in the environment.
+type AzureSDK struct{ TenantID string }
+
+// AzureWorkloadIdentity is an application of Azure that the pod's service account stands for.
+type AzureWorkloadIdentity struct{ ClientID, TenantID string }
 
 // AzureOAuth is an application of Azure.
 type AzureOAuth struct {
@@ -154,6 +172,7 @@ type ScrapeConfig struct {
 	// Discoveries are how a ScrapeConfig finds targets. Those of one mechanism follow each other.
 	Discoveries []Discovery
 	Limits
+	Formats       Formats
 	Relabel       []*Relabel // may be shared between jobs
 	MetricRelabel []*Relabel
 	// HandWritten means that its name is unique only in its instance.

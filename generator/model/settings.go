@@ -38,7 +38,7 @@ var countNames = [counts]string{
 func (c Count) Name() string { return countNames[c] }
 
 // Field returns the name of the limit in ServiceMonitors and other objects.
-func (c Count) Field() string { return field(c.Name()) }
+func (c Count) Field() string { return FieldName(c.Name()) }
 
 // Switches are the settings of a scrape that are on or off. Nil is the default.
 type Switches [switches]*bool
@@ -54,25 +54,100 @@ const (
 	TrackStaleness
 	// ClassicHistograms and those after it are printed after the limits.
 	ClassicHistograms
+	NativeHistograms
+	// ConvertClassicHistograms makes native histograms with the same buckets of classic ones.
+	ConvertClassicHistograms
+	// Compression asks targets for compressed answers.
+	Compression
 	switches
 )
 
-var switchNames = [switches]string{"honor_labels", "honor_timestamps", "track_timestamps_staleness", "scrape_classic_histograms"}
+var switchNames = [switches]string{
+	"honor_labels", "honor_timestamps", "track_timestamps_staleness", "scrape_classic_histograms", "scrape_native_histograms",
+	"convert_classic_histograms_to_nhcb", "enable_compression",
+}
 
 // Name returns the name of the switch in a scrape configuration.
 func (s Switch) Name() string { return switchNames[s] }
 
 // Field returns the name of the switch in ServiceMonitors and other objects.
-func (s Switch) Field() string { return field(s.Name()) }
+func (s Switch) Field() string { return FieldName(s.Name()) }
 
-// field returns the name of a setting in custom resources.
-func field(name string) string {
+// FieldName returns the name that a setting of Prometheus has in custom resources.
+func FieldName(name string) string {
 	words := strings.Split(name, "_")
 	for i, w := range words[1:] {
-		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+		switch w {
+		case "id", "nhcb":
+			words[i+1] = strings.ToUpper(w)
+		default:
+			words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+		}
 	}
 	return strings.Join(words, "")
 }
 
 // Default returns what Prometheus does where the switch is not set.
-func (s Switch) Default() bool { return s == HonorTimestamps }
+func (s Switch) Default() bool { return s == HonorTimestamps || s == Compression }
+
+// perEndpoint reports whether each endpoint of a monitor has the switch.
+func (s Switch) perEndpoint() bool { return s <= TrackStaleness }
+
+// Formats are how a job reads answers, in Prometheus's words. Empty is the default.
+type Formats struct {
+	// Protocols are what targets are asked for, the best first.
+	Protocols []string
+	// Fallback is how an answer is read that does not say what it is. It may be a setting of a scrape class, which is its origin
+	// then.
+	Fallback       string
+	FallbackOrigin Origin
+	// NameValidation is utf8, and NameEscaping allow-utf-8, underscores, dots or values.
+	NameValidation, NameEscaping string
+	// MinBucketFactor is the least growth of the buckets of native histograms.
+	MinBucketFactor string
+}
+
+// Setting is a setting of a job that its author wrote, with another value than Prometheus's default.
+type Setting struct {
+	// Name is Prometheus's.
+	Name string
+	// Origin is the field.
+	Origin Origin
+}
+
+// Settings are the limits, switches and formats of a job that differ from Prometheus's defaults.
+func (s *ScrapeConfig) Settings(yield func(Setting) bool) {
+	at := func(path, field string) Origin { return Origin{Object: s.Origin.Object, Path: path + "." + field} }
+	for i, v := range s.Counts {
+		if c := Count(i); v != nil && *v != 0 && !yield(Setting{c.Name(), at("spec", c.Field())}) {
+			return
+		}
+	}
+	for i, v := range s.Switches {
+		sw, path := Switch(i), "spec"
+		if sw.perEndpoint() {
+			path = s.Origin.Path
+		}
+		if v != nil && *v != sw.Default() && !yield(Setting{sw.Name(), at(path, sw.Field())}) {
+			return
+		}
+	}
+	fallback := s.Formats.FallbackOrigin
+	if fallback == (Origin{}) {
+		fallback = at("spec", "fallbackScrapeProtocol")
+	}
+	for _, f := range [...]struct {
+		given bool
+		Setting
+	}{
+		{len(s.Formats.Protocols) > 0, Setting{"scrape_protocols", at("spec", "scrapeProtocols")}},
+		{s.Formats.Fallback != "", Setting{"fallback_scrape_protocol", fallback}},
+		{s.Formats.NameValidation != "", Setting{"metric_name_validation_scheme", at("spec", "nameValidationScheme")}},
+		{s.Formats.NameEscaping != "", Setting{"metric_name_escaping_scheme", at("spec", "nameEscapingScheme")}},
+		{s.Formats.MinBucketFactor != "", Setting{"native_histogram_min_bucket_factor", at("spec", "nativeHistogramMinBucketFactor")}},
+	} {
+		if f.given && !yield(f.Setting) {
+			return
+		}
+	}
+}

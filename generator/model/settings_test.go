@@ -19,7 +19,7 @@ func TestEachSettingHasANameAndAField(t *testing.T) {
 	for i := range (model.Counts{}) {
 		check(model.Count(i).Name(), model.Count(i).Field(), limits[model.Count(i)])
 	}
-	switches := map[model.Switch]string{model.HonorLabels: "honorLabels", model.ClassicHistograms: "scrapeClassicHistograms"}
+	switches := map[model.Switch]string{model.HonorLabels: "honorLabels", model.ClassicHistograms: "scrapeClassicHistograms", model.ConvertClassicHistograms: "convertClassicHistogramsToNHCB"}
 	for i := range (model.Switches{}) {
 		check(model.Switch(i).Name(), model.Switch(i).Field(), switches[model.Switch(i)])
 	}

@@ -135,6 +135,8 @@ type Pod struct {
 	ShardInZone int
 	// Cluster is the name of the Service by which the pods find each other, or empty if they do not.
 	Cluster string
+	// Config is the configuration that the program runs.
+	Config *model.Config
 	// IsFolder means that the configuration is the folder that [FolderVolume] mounts.
 	IsFolder bool
 	// PortName is the name of the port where the program listens.

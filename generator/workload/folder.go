@@ -20,9 +20,9 @@ func (out *output) folder(name, set string, c *model.Config) config {
 	if err != nil {
 		out.found([]diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: "the configuration needs several Secrets: " + err.Error(),
 			Hint: "write the value without a variable, or let a second GrafanaAgent select some of the instances"}})
-		return config{secret: name}
+		return config{of: c, secret: name}
 	}
-	made := config{secret: name}
+	made := config{of: c, secret: name}
 	for _, f := range files {
 		out.checkReadable(c, f.Text)
 		secret := name

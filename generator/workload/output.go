@@ -51,7 +51,7 @@ func (out *output) config(name, set string, c *model.Config) config {
 	}
 	out.checkReadable(c, text)
 	out.add(o, findings)
-	return config{secret: name, inlined: inlined}
+	return config{of: c, secret: name, inlined: inlined}
 }
 
 // addChecked adds an object and checks it.

@@ -131,7 +131,7 @@ func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) 
 	in := a.volumes(p)
 	generated := a.runtime().Containers(runtime.Pod{
 		Namespace: a.Namespace, Agent: a.Name, Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards, Zone: p.zone, ShardInZone: p.inZone,
-		Cluster:  p.cluster,
+		Cluster: p.cluster, Config: p.config.of,
 		IsFolder: len(p.config.others) > 0, PortName: a.portName(), SecretEnv: a.secrets.Env(p.kind), Mounts: in.mounts,
 	})
 	containers, findings := mergeContainers(generated, a.spec.Containers)

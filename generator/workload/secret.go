@@ -77,9 +77,10 @@ func base64Scalar(data []byte) string {
 	return base64.StdEncoding.EncodeToString(data) + "\n"
 }
 
-// config is the Secret with a configuration, and the checksum of the secrets in its text. A configuration that does not fit into
+// config is a configuration with its Secret, and the checksum of the secrets in its text. A configuration that does not fit into
 // one Secret is a folder: others have the rest of its files.
 type config struct {
+	of              *model.Config
 	secret, inlined string
 	others          []string
 }

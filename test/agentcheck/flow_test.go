@@ -174,7 +174,10 @@ var (
 	needsBroker  = regexp.MustCompile(`(?m)^prometheus\.exporter\.(?:kafka|statsd) "\w+" \{\n(?:\t.*\n|\n)*\}\n`)
 	ofEvents     = regexp.MustCompile(`(?m)^loki\.source\.kubernetes_events "\w+" \{\n(?:\t.*\n)*`)
 	zookeepers   = regexp.MustCompile(`(?m)^(\t+servers +=) .*$`)
-	newArguments = regexp.MustCompile(`(?m)^\t+(?:native_histogram_bucket_limit|match_first_network) +=.*\n|^(?:\t{3}oauth|\t+legacy_position|\t+stage\.geoip) \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
+	newArguments = regexp.MustCompile(`(?m)^\t+(?:native_histogram_\w+|match_first_network|scrape_native_histograms|scrape_protocols|scrape_fallback_protocol|convert_classic_histograms_to_nhcb|enable_compression|metric_name_\w+_scheme|honor_metadata|protobuf_message|round_robin_dns|use_fips_sts_endpoint|external_id) +=.*\n|^\t{3}scope +=.*\n|^(?:\t+legacy_position|\t+stage\.geoip) \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
+	newAzure     = regexp.MustCompile(`(?m)^\t{3}(?:oauth|sdk|workload_identity) \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
+	newRegion    = regexp.MustCompile(`(?m)^(discovery\.linode "\w+" \{\n(?:\t.*\n)*?)\tregion +=.*\n`)
+	newRecords   = regexp.MustCompile(`(?m)^(\ttype +=) "NS"$`)
 )
 
 // inFlow returns a file as Flow mode reads it: functions have their old names, what is new is left out, and so is what needs
@@ -185,6 +188,9 @@ func (f *flow) inFlow(text string) string {
 	text = fromSecrets.ReplaceAllString(text, `"from-a-secret"`)
 	text = fixtures.InFlow(text)
 	text = newArguments.ReplaceAllString(text, "")
+	text = newAzure.ReplaceAllString(text, "\t\t\tmanaged_identity {\n\t\t\t\tclient_id = \"11111111-2222-4333-8444-555555555555\"\n\t\t\t}\n")
+	text = newRegion.ReplaceAllString(text, "$1")
+	text = newRecords.ReplaceAllString(text, `$1 "MX"`)
 	text = inCluster.ReplaceAllString(text, "${1}\tapi_server = \"http://127.0.0.1:1\"\n$2")
 	text = nodeFolders.ReplaceAllString(text, `$1 "/$2"`)
 	text = needsBroker.ReplaceAllString(text, "")

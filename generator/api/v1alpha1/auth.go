@@ -100,8 +100,8 @@ type SigV4Config struct {
 	Profile string `json:"profile,omitempty"`
 	// Role to assume.
 	RoleARN string `json:"roleARN,omitempty"`
-	// External ID for the role. No Grafana Agent has it.
+	// External ID for the role. Runtime alloy only.
 	ExternalID string `json:"externalId,omitempty"`
-	// Use the FIPS endpoint of AWS. No Grafana Agent has it.
+	// Use the FIPS endpoint of AWS. Runtime alloy only.
 	UseFIPSSTSEndpoint *bool `json:"useFIPSSTSEndpoint,omitempty"`
 }

@@ -64,9 +64,9 @@ type PrometheusWriter struct {
 	SendExemplars *bool `json:"sendExemplars,omitempty"`
 	// Whether to send native histograms.
 	SendNativeHistograms *bool `json:"sendNativeHistograms,omitempty"`
-	// Version of the protocol. No Grafana Agent has V2.0.
+	// Version of the protocol. Only the runtime alloy has V2.0.
 	MessageVersion *monitoringv1.RemoteWriteMessageVersion `json:"messageVersion,omitempty"`
-	// Choose one address of the host at random. No Grafana Agent has it.
+	// Choose one address of the host at random. Runtime alloy only.
 	RoundRobinDNS *bool `json:"roundRobinDNS,omitempty"`
 }
 

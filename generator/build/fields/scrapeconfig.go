@@ -12,16 +12,14 @@ const client = " basicAuth authorization oauth2 tlsConfig followRedirects enable
 // scrapeConfigs are the fields of ScrapeConfigs. Mode operator reads none of them.
 func scrapeConfigs() []entry {
 	return slices.Concat([]entry{
-		of[promv1alpha1.ScrapeConfigSpec](append(protocols(),
+		of[promv1alpha1.ScrapeConfigSpec](
 			Rule{Names: "jobName staticConfigs fileSDConfigs httpSDConfigs kubernetesSDConfigs consulSDConfigs dnsSDConfigs ec2SDConfigs azureSDConfigs gceSDConfigs " +
 				"openstackSDConfigs digitalOceanSDConfigs kumaSDConfigs eurekaSDConfigs dockerSDConfigs linodeSDConfigs hetznerSDConfigs nomadSDConfigs " +
 				"dockerSwarmSDConfigs puppetDBSDConfigs lightSailSDConfigs ovhcloudSDConfigs scalewaySDConfigs ionosSDConfigs"},
 			Rule{Names: "relabelings metricRelabelings metricsPath scrapeInterval scrapeTimeout honorTimestamps trackTimestampsStaleness honorLabels params scheme scrapeClass " +
 				"enableHTTP2 basicAuth authorization oauth2 tlsConfig bodySizeLimit " + mayShard + " " + limits},
-			Rule{Names: "enableCompression", Fate: Dropped, Since: "2.49.0", Silent: "true"},
-			Rule{Names: "nameValidationScheme", Fate: Dropped, Since: "2.55.0", Silent: "Legacy"},
-			Rule{Names: "nameEscapingScheme", Fate: Dropped, Since: "3.4.0", Silent: "Underscores"},
-		)...),
+			Rule{Names: "enableCompression nameValidationScheme nameEscapingScheme " + protocols},
+		),
 	}, discoveries(), clouds())
 }
 
@@ -35,24 +33,12 @@ func discoveries() []entry {
 		of[promv1alpha1.NamespaceDiscovery](Rule{Names: "ownNamespace names"}),
 		of[promv1alpha1.AttachMetadata](Rule{Names: "node"}),
 		of[promv1alpha1.K8SSelectorConfig](Rule{Names: "role label field"}),
-		of[promv1alpha1.ConsulSDConfig](
-			Rule{Names: "server pathPrefix tokenRef datacenter namespace partition scheme services tags tagSeparator nodeMeta allowStale refreshInterval" + client},
-			Rule{Names: "filter", Fate: Refused, Since: "3.0.0", Why: "every service would be found"},
-			Rule{Names: "healthFilter", Fate: Refused, Since: "3.11.2", Why: "every service would be found"},
-		),
-		of[promv1alpha1.DNSSDConfig](
-			Rule{Names: "names refreshInterval port"},
-			Rule{Names: "type", Fate: Refused, Since: "2.49.0", Only: "NS", Why: "the agent would ask for SRV records"},
-		),
-		of[promv1alpha1.KumaSDConfig](
-			Rule{Names: "server refreshInterval fetchTimeout" + client},
-			Rule{Names: "clientID", Fate: Refused, Since: "2.50.0", Why: "other targets would be found"},
-		),
+		of[promv1alpha1.ConsulSDConfig](Rule{Names: "server pathPrefix tokenRef datacenter namespace partition scheme services tags tagSeparator nodeMeta " +
+			"allowStale filter healthFilter refreshInterval" + client}),
+		of[promv1alpha1.DNSSDConfig](Rule{Names: "names refreshInterval port type"}),
+		of[promv1alpha1.KumaSDConfig](Rule{Names: "server refreshInterval fetchTimeout clientID" + client}),
 		of[promv1alpha1.EurekaSDConfig](Rule{Names: "server refreshInterval" + client}),
-		of[promv1alpha1.DockerSDConfig](
-			Rule{Names: "host port hostNetworkingHost filters refreshInterval" + client},
-			Rule{Names: "matchFirstNetwork", Fate: Refused, Since: "2.54.0", Why: "targets of all networks are found"},
-		),
+		of[promv1alpha1.DockerSDConfig](Rule{Names: "host port hostNetworkingHost filters matchFirstNetwork refreshInterval" + client}),
 		of[promv1alpha1.NomadSDConfig](Rule{Names: "allowStale namespace refreshInterval region server tagSeparator" + client}),
 		of[promv1alpha1.DockerSwarmSDConfig](Rule{Names: "host role port filters refreshInterval" + client}),
 		of[promv1alpha1.PuppetDBSDConfig](Rule{Names: "url query includeParameters refreshInterval port" + client}),
@@ -65,25 +51,13 @@ func clouds() []entry {
 		of[promv1alpha1.EC2SDConfig](Rule{Names: "region accessKey secretKey roleARN port refreshInterval filters tlsConfig followRedirects enableHTTP2"}),
 		of[promv1alpha1.Filter](Rule{Names: "name values"}),
 		of[promv1alpha1.AzureSDConfig](
-			Rule{Names: "environment subscriptionID tenantID clientID clientSecret resourceGroup refreshInterval port" + client},
-			Rule{Names: "authenticationMethod", Fate: Refused, Since: "2.52.0", Only: "SDK", Why: "the agent would use OAuth, which needs other settings"},
-			Rule{Names: "authenticationMethod", Fate: Refused, Since: "3.11.0", Only: "WorkloadIdentity", Why: "the agent would use OAuth, which needs other settings"},
-		),
+			Rule{Names: "environment subscriptionID authenticationMethod tenantID clientID clientSecret resourceGroup refreshInterval port" + client}),
 		of[promv1alpha1.GCESDConfig](Rule{Names: "project zone filter refreshInterval port tagSeparator"}),
-		of[promv1alpha1.OpenStackSDConfig](
-			Rule{Names: "region identityEndpoint username userid password domainName domainID projectName projectID applicationCredentialName applicationCredentialId " +
-				"applicationCredentialSecret allTenants refreshInterval port availability tlsConfig"},
-			Rule{Names: "role", Fate: Refused, Since: "3.2.0", Only: "LoadBalancer", Why: "nothing would be found"},
-		),
+		of[promv1alpha1.OpenStackSDConfig](Rule{Names: "role region identityEndpoint username userid password domainName domainID projectName projectID " +
+			"applicationCredentialName applicationCredentialId applicationCredentialSecret allTenants refreshInterval port availability tlsConfig"}),
 		of[promv1alpha1.DigitalOceanSDConfig](Rule{Names: "port refreshInterval authorization oauth2 tlsConfig followRedirects enableHTTP2"}),
-		of[promv1alpha1.LinodeSDConfig](
-			Rule{Names: "port tagSeparator refreshInterval authorization oauth2 tlsConfig followRedirects enableHTTP2"},
-			Rule{Names: "region", Fate: Refused, Since: "2.52.0", Why: "instances of all regions would be found"},
-		),
-		of[promv1alpha1.HetznerSDConfig](
-			Rule{Names: "role port refreshInterval" + client},
-			Rule{Names: "labelSelector", Fate: Refused, Since: "3.5.0", Why: "every server would be found"},
-		),
+		of[promv1alpha1.LinodeSDConfig](Rule{Names: "port tagSeparator region refreshInterval authorization oauth2 tlsConfig followRedirects enableHTTP2"}),
+		of[promv1alpha1.HetznerSDConfig](Rule{Names: "role port labelSelector refreshInterval" + client}),
 		of[promv1alpha1.LightSailSDConfig](Rule{Names: "region accessKey secretKey roleARN endpoint refreshInterval port" + client}),
 		of[promv1alpha1.OVHCloudSDConfig](Rule{Names: "applicationKey applicationSecret consumerKey service endpoint refreshInterval"}),
 		of[promv1alpha1.ScalewaySDConfig](Rule{Names: "accessKey secretKey projectID role port apiURL zone nameFilter tagsFilter refreshInterval tlsConfig followRedirects enableHTTP2"}),

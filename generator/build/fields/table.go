@@ -38,21 +38,15 @@ func byType() map[reflect.Type]map[string][]*Rule {
 
 // What monitors of every kind have alike.
 const (
-	limits   = "labelLimit labelNameLengthLimit labelValueLengthLimit keepDroppedTargets"
-	mayShard = "sampleLimit targetLimit"
+	limits    = "labelLimit labelNameLengthLimit labelValueLengthLimit keepDroppedTargets"
+	mayShard  = "sampleLimit targetLimit"
+	protocols = "scrapeProtocols fallbackScrapeProtocol"
 )
-
-// protocols are the settings of formats that the agent does not know. It negotiates text only.
-func protocols() []Rule {
-	return []Rule{
-		{Names: "scrapeProtocols", Fate: Dropped, Since: "2.49.0"},
-		{Names: "fallbackScrapeProtocol", Fate: Dropped, Since: "3.0.0"},
-	}
-}
 
 func monitors() []entry {
 	return []entry{
-		of[monitoringv1.ServiceMonitorSpec](append(protocols(),
+		of[monitoringv1.ServiceMonitorSpec](
+			Rule{Names: protocols, Fate: Current},
 			Rule{Names: "jobLabel targetLabels podTargetLabels endpoints selector namespaceSelector " + mayShard},
 			Rule{Names: limits, Fate: Current, Silent: "0"},
 			Rule{Names: "bodySizeLimit", Fate: Current, Silent: "0"},
@@ -60,30 +54,32 @@ func monitors() []entry {
 			Rule{Names: "scrapeClass", Fate: Current},
 			Rule{Names: "selectorMechanism", Fate: Current, Silent: "RelabelConfig"},
 			Rule{Names: "serviceDiscoveryRole", Fate: Current, Silent: "Endpoints"},
-		)...),
+		),
 		of[monitoringv1.Endpoint](
 			Rule{Names: "port targetPort path scheme params interval scrapeTimeout honorLabels honorTimestamps metricRelabelings relabelings filterRunning bearerTokenFile"},
 			Rule{Names: "trackTimestampsStaleness", Fate: Current, Silent: "false"},
 		),
-		of[monitoringv1.PodMonitorSpec](append(protocols(),
+		of[monitoringv1.PodMonitorSpec](
+			Rule{Names: protocols, Fate: Current},
 			Rule{Names: "jobLabel podTargetLabels podMetricsEndpoints selector namespaceSelector " + mayShard},
 			Rule{Names: limits, Fate: Current, Silent: "0"},
 			Rule{Names: "bodySizeLimit", Fate: Current, Silent: "0"},
 			Rule{Names: "attachMetadata"},
 			Rule{Names: "scrapeClass", Fate: Current},
 			Rule{Names: "selectorMechanism", Fate: Current, Silent: "RelabelConfig"},
-		)...),
+		),
 		of[monitoringv1.PodMetricsEndpoint](
 			Rule{Names: "port targetPort path scheme params interval scrapeTimeout honorLabels honorTimestamps metricRelabelings relabelings filterRunning"},
 			Rule{Names: "trackTimestampsStaleness", Fate: Current, Silent: "false"},
 			Rule{Names: "portNumber", Fate: Current},
 		),
-		of[monitoringv1.ProbeSpec](append(protocols(),
+		of[monitoringv1.ProbeSpec](
+			Rule{Names: protocols, Fate: Current},
 			Rule{Names: "jobName prober module targets interval scrapeTimeout"},
 			Rule{Names: mayShard + " " + limits, Fate: Current, Silent: "0"},
 			Rule{Names: "scrapeClass params metricRelabelings authorization", Fate: Current},
 			Rule{Names: "enableHttp2", Fate: Current, Silent: "true"},
-		)...),
+		),
 		of[monitoringv1.ProberSpec](
 			Rule{Names: "url scheme path"},
 			Rule{Names: "proxyUrl noProxy proxyConnectHeader", Fate: Current},
@@ -99,9 +95,8 @@ func monitors() []entry {
 		of[monitoringv1.NativeHistogramConfig](
 			Rule{Names: "scrapeClassicHistograms", Fate: Current, Silent: "false"},
 			Rule{Names: "nativeHistogramBucketLimit", Fate: Current, Silent: "0"},
-			Rule{Names: "nativeHistogramMinBucketFactor", Fate: Dropped, Since: "2.50.0"},
-			Rule{Names: "convertClassicHistogramsToNHCB", Fate: Dropped, Since: "3.0.0", Silent: "false"},
-			Rule{Names: "scrapeNativeHistograms", Fate: Dropped, Since: "3.8.0", Silent: "false"},
+			Rule{Names: "nativeHistogramMinBucketFactor", Fate: Current},
+			Rule{Names: "convertClassicHistogramsToNHCB scrapeNativeHistograms", Fate: Current, Silent: "false"},
 		),
 	}
 }
@@ -157,33 +152,27 @@ func own() []entry {
 		of[v1alpha1.PrometheusWriter](
 			Rule{Names: "authorization azureAd noProxy proxyConnectHeader enableHTTP2 followRedirects sendExemplars sendNativeHistograms", Fate: Current},
 			Rule{Names: "proxyFromEnvironment", Fate: Current, Silent: "false"},
-			Rule{Names: "messageVersion", Fate: Dropped, Since: "2.54.0", Silent: "V1.0"},
-			Rule{Names: "roundRobinDNS", Fate: Dropped, Since: "3.1.0", Silent: "false"},
+			Rule{Names: "messageVersion", Fate: Current, Silent: "V1.0"},
+			Rule{Names: "roundRobinDNS", Fate: Current, Silent: "false"},
 		),
 		of[v1alpha1.SigV4Config](
-			Rule{Names: "externalId", Fate: Refused, Since: "3.11.0", Why: "samples would be sent with other credentials"},
-			Rule{Names: "useFIPSSTSEndpoint", Fate: Dropped, Since: "2.54.0", Silent: "false"},
+			Rule{Names: "externalId", Fate: Current},
+			Rule{Names: "useFIPSSTSEndpoint", Fate: Current, Silent: "false"},
 		),
 		of[v1alpha1.QueueConfig](
-			Rule{Names: "maxRetries", Fate: Dropped},
+			Rule{Names: "maxRetries", Fate: Gone},
 			Rule{Names: "retryOnRateLimit", Fate: Current, Silent: "true"},
 			Rule{Names: "sampleAgeLimit", Fate: Current, Silent: "0s"},
 		),
 		of[v1alpha1.MetadataConfig](Rule{Names: "maxSamplesPerSend", Fate: Current}),
-		of[monitoringv1.AzureAD](
-			Rule{Names: "cloud managedIdentity oauth"},
-			Rule{Names: "sdk", Fate: Refused, Since: "2.52.0", Why: "samples would be sent without credentials"},
-			Rule{Names: "workloadIdentity", Fate: Refused, Since: "3.7.0", Why: "samples would be sent without credentials"},
-			Rule{Names: "scope", Fate: Refused, Since: "3.9.0", Why: "samples would be sent with other credentials"},
-		),
+		of[monitoringv1.AzureAD](Rule{Names: "cloud managedIdentity oauth sdk workloadIdentity scope"}),
 		of[monitoringv1.ManagedIdentity](Rule{Names: "clientId"}),
 		of[monitoringv1.AzureOAuth](Rule{Names: "clientId clientSecret tenantId"}),
+		of[monitoringv1.AzureSDK](Rule{Names: "tenantId"}),
+		of[monitoringv1.AzureWorkloadIdentity](Rule{Names: "clientId tenantId"}),
 		of[monitoringv1.ShardingStrategy](Rule{Names: "mode topology"}),
 		of[monitoringv1.TopologyShardingStrategy](Rule{Names: "values externalLabelName"}),
 		of[monitoringv1.ObjectReference](Rule{Names: "group resource namespace name"}),
-		of[monitoringv1.ScrapeClass](
-			Rule{Names: "name default tlsConfig authorization relabelings metricRelabelings attachMetadata"},
-			Rule{Names: "fallbackScrapeProtocol", Fate: Dropped, Since: "3.0.0"},
-		),
+		of[monitoringv1.ScrapeClass](Rule{Names: "name default tlsConfig authorization relabelings metricRelabelings attachMetadata fallbackScrapeProtocol"}),
 	}
 }

@@ -37,7 +37,7 @@ func (c *Current) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 		model.LabelNameLength: spec.LabelNameLengthLimit, model.LabelValueLength: spec.LabelValueLengthLimit,
 		model.KeptDropped: spec.KeepDroppedTargets, model.HistogramBuckets: spec.NativeHistogramBucketLimit,
 	}, spec.BodySizeLimit)
-	j.config.Switches[model.ClassicHistograms] = spec.ScrapeClassicHistograms
+	j.formats(&spec.NativeHistogramConfig, spec.ScrapeProtocols, spec.FallbackScrapeProtocol)
 
 	j.selectTargets("service", &spec.Selector, spec.SelectorMechanism, sdRole, "service")
 	j.keepPort(meta.portName, ep.Port, ep.TargetPort)
@@ -70,7 +70,7 @@ func (c *Current) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 		model.LabelNameLength: spec.LabelNameLengthLimit, model.LabelValueLength: spec.LabelValueLengthLimit,
 		model.KeptDropped: spec.KeepDroppedTargets, model.HistogramBuckets: spec.NativeHistogramBucketLimit,
 	}, spec.BodySizeLimit)
-	j.config.Switches[model.ClassicHistograms] = spec.ScrapeClassicHistograms
+	j.formats(&spec.NativeHistogramConfig, spec.ScrapeProtocols, spec.FallbackScrapeProtocol)
 
 	port, target := podPort(ep)
 	j.dropFinished(ep.FilterRunning)
@@ -116,7 +116,7 @@ func (c *Current) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 		model.LabelNameLength: spec.LabelNameLengthLimit, model.LabelValueLength: spec.LabelValueLengthLimit,
 		model.KeptDropped: spec.KeepDroppedTargets, model.HistogramBuckets: spec.NativeHistogramBucketLimit,
 	}, nil)
-	j.config.Switches[model.ClassicHistograms] = spec.ScrapeClassicHistograms
+	j.formats(&spec.NativeHistogramConfig, spec.ScrapeProtocols, spec.FallbackScrapeProtocol)
 	j.checkHost(spec.ProberSpec.URL)
 
 	if spec.JobName != "" {

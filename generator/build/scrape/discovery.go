@@ -83,6 +83,13 @@ func whenSet[S ~string](d *discovering, name string, value *S) {
 	}
 }
 
+// nonEmpty writes a text for which empty is the default.
+func (d *discovering) nonEmpty(name string, value *string) {
+	if value != nil && *value != "" {
+		d.out.Settings.Set(name, model.String(*value))
+	}
+}
+
 // url writes the URL of a server. It needs a scheme and a host.
 func (d *discovering) url(name, field, value string) {
 	if u := d.found.parseURL(d.path+field, value); u != nil && (u.Scheme == "" || u.Host == "") {

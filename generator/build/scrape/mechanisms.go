@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// The service discoveries of Prometheus 2.48, which the agent embeds. What no agent has is in package fields.
+// The service discoveries of today's Prometheus. Each runtime reports what it does not have.
 
 func staticSD(d *discovering, c *promv1alpha1.StaticConfig) {
 	for i, target := range c.Targets {
@@ -73,6 +73,8 @@ func consulSD(d *discovering, c *promv1alpha1.ConsulSDConfig) {
 		d.out.Settings.Set("node_meta", mapOf(c.NodeMeta))
 	}
 	d.flag("allow_stale", c.AllowStale)
+	d.nonEmpty("filter", c.Filter)
+	d.nonEmpty("health_filter", c.HealthFilter)
 	d.refresh(c.RefreshInterval)
 	d.client(c.BasicAuth, c.Authorization, c.OAuth2, c.TLSConfig, c.ProxyConfig, c.FollowRedirects, c.EnableHttp2)
 }
@@ -188,6 +190,7 @@ func kumaSD(d *discovering, c *promv1alpha1.KumaSDConfig) {
 	d.url("server", "server", string(c.Server))
 	d.refresh(c.RefreshInterval)
 	d.duration("fetch_timeout", "fetchTimeout", c.FetchTimeout)
+	d.nonEmpty("client_id", c.ClientID)
 	d.client(c.BasicAuth, c.Authorization, c.OAuth2, c.TLSConfig, c.ProxyConfig, c.FollowRedirects, c.EnableHTTP2)
 }
 
@@ -201,6 +204,7 @@ func dockerSD(d *discovering, c *promv1alpha1.DockerSDConfig) {
 	d.daemon(c.Host)
 	d.port(c.Port)
 	whenSet(d, "host_networking_host", c.HostNetworkingHost)
+	d.flag("match_first_network", c.MatchFirstNetwork)
 	d.filters(c.Filters)
 	d.refresh(c.RefreshInterval)
 	d.client(c.BasicAuth, c.Authorization, c.OAuth2, c.TLSConfig, c.ProxyConfig, c.FollowRedirects, c.EnableHTTP2)
@@ -216,6 +220,7 @@ func (d *discovering) daemon(host string) {
 func linodeSD(d *discovering, c *promv1alpha1.LinodeSDConfig) {
 	d.port(c.Port)
 	whenSet(d, "tag_separator", c.TagSeparator)
+	d.nonEmpty("region", c.Region)
 	d.refresh(c.RefreshInterval)
 	d.client(nil, c.Authorization, c.OAuth2, c.TLSConfig, c.ProxyConfig, c.FollowRedirects, c.EnableHTTP2)
 }
@@ -223,6 +228,7 @@ func linodeSD(d *discovering, c *promv1alpha1.LinodeSDConfig) {
 func hetznerSD(d *discovering, c *promv1alpha1.HetznerSDConfig) {
 	d.role("role", "role", string(c.Role))
 	d.port(c.Port)
+	d.nonEmpty("label_selector", c.LabelSelector)
 	d.refresh(c.RefreshInterval)
 	d.client(c.BasicAuth, c.Authorization, c.OAuth2, c.TLSConfig, c.ProxyConfig, c.FollowRedirects, c.EnableHTTP2)
 }

@@ -29,7 +29,9 @@ func (c *Current) ScrapeConfig(m *promv1alpha1.ScrapeConfig, secrets Secrets) (*
 		model.LabelNameLength: spec.LabelNameLengthLimit, model.LabelValueLength: spec.LabelValueLengthLimit,
 		model.KeptDropped: spec.KeepDroppedTargets, model.HistogramBuckets: spec.NativeHistogramBucketLimit,
 	}, spec.BodySizeLimit)
-	j.config.Switches[model.ClassicHistograms] = spec.ScrapeClassicHistograms
+	j.formats(&spec.NativeHistogramConfig, spec.ScrapeProtocols, spec.FallbackScrapeProtocol)
+	j.names(spec.NameValidationScheme, spec.NameEscapingScheme)
+	j.config.Switches[model.Compression] = spec.EnableCompression
 	before := len(j.found)
 	discoverAll(&j.job, spec)
 	if len(j.config.Discoveries) == 0 && len(j.found) == before {

@@ -17,11 +17,15 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 	var found findings
 	if c.Metrics != nil {
 		m := *c.Metrics
-		m.Global.RemoteWrite = nameWriters(&found, m.Global.RemoteWrite)
+		lacking := lacking{found: &found, seen: map[model.Origin]bool{}}
+		m.Global.RemoteWrite = nameWriters(&found, lacking.writers(m.Global.RemoteWrite))
 		m.Configs = slices.Clone(m.Configs)
 		for i := range m.Configs {
 			instance := &m.Configs[i]
-			instance.RemoteWrite = nameWriters(&found, instance.RemoteWrite)
+			instance.RemoteWrite = nameWriters(&found, lacking.writers(instance.RemoteWrite))
+			for _, job := range instance.ScrapeConfigs {
+				lacking.job(job)
+			}
 			checkInstance(&found, c, instance)
 		}
 		if c.Integrations == nil {

@@ -220,9 +220,9 @@ func encodeSigV4(w *writer, s *model.SigV4) {
 
 func encodeAzureAD(w *writer, a *model.AzureAD) {
 	w.optStr("cloud", a.Cloud)
-	if a.ManagedIdentity != "" {
+	if a.ManagedIdentity.Set {
 		w.open("managed_identity")
-		w.str("client_id", a.ManagedIdentity)
+		w.str("client_id", a.ManagedIdentity.Value)
 		w.close()
 	}
 	block(w, "oauth", a.OAuth, func(w *writer, o *model.AzureOAuth) {
@@ -287,10 +287,12 @@ func encodeLimits(w *writer, l *model.Limits) {
 	}
 }
 
-// encodeSwitches prints the switches from one to before another.
+// encodeSwitches prints the switches from one to before another that the agent has.
 func encodeSwitches(w *writer, all *model.Switches, from, to model.Switch) {
 	for s := from; s < to; s++ {
-		w.optBool(s.Name(), all[s])
+		if all[s] != nil && lacksOfJobs[s.Name()].since == "" {
+			w.boolean(s.Name(), *all[s])
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ func discoveries(w *writer, all []model.Discovery) {
 			}
 		}
 		w.item()
-		w.pairs(all[i].Settings)
+		w.pairs(known(&all[i]))
 		encodeClient(w, &all[i].HTTPClient)
 		w.endItem()
 	}

@@ -18,6 +18,7 @@ import (
 func check(c *model.Config, version catalogue.Version, clusters bool) (*model.Config, []model.Finding) {
 	found := findings{version: version, clusters: clusters, pod: c.Pod}
 	found.integrations(c.Integrations)
+	found.apiServer(c)
 	out := *c
 	if c.Metrics != nil && c.Integrations == nil {
 		out.Metrics = found.metrics(c)
@@ -26,6 +27,28 @@ func check(c *model.Config, version catalogue.Version, clusters bool) (*model.Co
 		found.logs(c.Logs, c.KnownVersion)
 	}
 	return &out, found.list
+}
+
+// apiServer reports what becomes of the client of the API server, which all jobs with targets of Kubernetes share.
+func (f *findings) apiServer(c *model.Config) {
+	var all []*model.KubernetesSD
+	if c.Metrics != nil {
+		for _, i := range c.Metrics.Configs {
+			for _, job := range i.ScrapeConfigs {
+				all = append(all, job.Kubernetes)
+			}
+		}
+	}
+	if c.Logs != nil {
+		for _, i := range c.Logs.Configs {
+			for _, job := range i.ScrapeConfigs {
+				all = append(all, job.Kubernetes)
+			}
+		}
+	}
+	if i := slices.IndexFunc(all, func(k *model.KubernetesSD) bool { return k != nil }); i >= 0 {
+		f.client(model.Origin{Object: c.Origin.Object, Path: "spec.apiServer"}, &all[i].HTTPClient)
+	}
 }
 
 // findings are the problems of a configuration for a version of Alloy.
@@ -73,6 +96,7 @@ func (f *findings) metrics(c *model.Config) *model.Metrics {
 		for _, job := range one.ScrapeConfigs {
 			f.add(instance.Timeout(c, job)...)
 			f.job(g, job)
+			f.sent(g, one, job)
 		}
 		one.ScrapeConfigs, one.Additional = slices.Concat(one.ScrapeConfigs, f.handWritten(c, one)), nil
 		jobs += len(one.ScrapeConfigs)
@@ -80,7 +104,7 @@ func (f *findings) metrics(c *model.Config) *model.Metrics {
 	out.Integrations = f.collected(&out)
 	f.add(instance.Destinations(c)...)
 	f.add(instance.GlobalTimeout(c)...)
-	if jobs > 0 && f.version.Has(wholeNumbers) {
+	if jobs > 0 && f.version.Has(prometheus3) {
 		f.add(c.Origin.Find(diag.Info, diag.RuntimeDiffers, "spec.metrics",
 			`Alloy writes le="1" and quantile="1" as le="1.0" and quantile="1.0": rules and dashboards that compare these labels with whole numbers find nothing`))
 	}
@@ -105,6 +129,7 @@ func (f *findings) writers(list []model.RemoteWrite) {
 	for n, w := range list {
 		f.client(w.Origin, &w.HTTPClient)
 		f.needsOfWriter(&w)
+		f.writer(&w)
 		if first, taken := named[w.Name]; taken && w.Name != "" {
 			f.add(w.Origin.Find(diag.Error, diag.DuplicateRemoteWrite, ".name", fmt.Sprintf("%q is the name of %s too", w.Name, list[first].Origin.Path)))
 		}
@@ -119,8 +144,8 @@ func (f *findings) writers(list []model.RemoteWrite) {
 	}
 }
 
-// wholeNumbers is the first version of Alloy with Prometheus 3, which writes whole numbers in le and quantile as floats.
-const wholeNumbers = "v1.11.0"
+// prometheus3 is the first version of Alloy with Prometheus 3, which writes whole numbers in le and quantile as floats.
+const prometheus3 = "v1.11.0"
 
 // job reports what becomes of a job in Alloy.
 func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {
@@ -133,27 +158,10 @@ func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {
 		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".metricRelabelings",
 			"Alloy compares "+limits+" with what the target answers, before these rules: a target that is above it fails as a whole"))
 	}
-	for c, v := range job.Counts {
-		if c := model.Count(c); v != nil {
-			f.setting(job, c.Name(), "spec."+c.Field())
-		}
-	}
-	for s, v := range job.Switches {
-		if s := model.Switch(s); v != nil && *v != s.Default() {
-			f.setting(job, s.Name(), job.Origin.Path+"."+s.Field())
-		}
-	}
+	f.settings(job)
 	if removesJob(job.Relabel) {
 		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".relabelings",
 			"a rule removes the label job: Alloy sets it again, to the name of the component that scrapes"))
-	}
-}
-
-// setting reports a setting of a job that only later versions have.
-func (f *findings) setting(job *model.ScrapeConfig, name, path string) {
-	if since := catalogue.Get("prometheus.scrape").Fields[name].Since; !f.version.Has(since) {
-		f.add(model.Finding{Object: job.Origin.Object, Finding: diag.Finding{Severity: diag.Error, Code: diag.NotInRuntime, Path: path,
-			Message: f.tooOld(name, since), Hint: orLater(since) + ", or leave it out"}})
 	}
 }
 

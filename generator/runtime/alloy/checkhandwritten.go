@@ -7,7 +7,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/handwritten"
 	"github.com/agentry-dev/agentry/generator/runtime/instance"
 )
@@ -51,30 +50,4 @@ func unknownVariables(n *yaml.Node) (out []handwritten.Problem) {
 		out = append(out, unknownVariables(child)...)
 	}
 	return out
-}
-
-// discoveries reports settings of service discoveries that their components do not have.
-func (f *findings) discoveries(job *model.ScrapeConfig) {
-	for i := range job.Discoveries {
-		d := &job.Discoveries[i]
-		at := job.Origin
-		if d.Path != "" {
-			at.Path = d.Path
-		}
-		if d.Mechanism == static {
-			continue
-		}
-		f.client(at, &d.HTTPClient)
-		f.needsOfDiscovery(at, d)
-		name := "discovery." + d.Mechanism
-		shown := (&file{values: values{redact: true}}).component(d)
-		for _, l := range lacking(catalogue.Get(name), f.version, "", &shown) {
-			one := at.Find(diag.Error, diag.NotInRuntime, "", "Alloy's "+name+" has no "+l.words())
-			if l.since != "" {
-				one.Message, one.Hint = f.tooOld(l.words()+" in "+name, l.since), orLater(l.since)
-			}
-			one.TextLine = d.Line
-			f.add(one)
-		}
-	}
 }

@@ -62,10 +62,18 @@ func inAlloy(d *model.Discovery) (model.Map, model.HTTPClient) {
 			client.BearerToken, client.Authorization = a.Credentials, nil
 		}
 	case "docker":
-		settings.Set("match_first_network", model.Bool(false)) // the agent does not have it: it takes all
+		if settings.Get("match_first_network") == nil {
+			settings.Set("match_first_network", model.Bool(false)) // the agent does not have it: it takes all
+		}
 	}
 	return settings, client
 }
+
+// Blocks of discovery.azure that came with v1.19: the catalogue decides.
+const (
+	azureSDK      = "sdk_auth"
+	azureWorkload = "workload_identity"
+)
 
 // inAzure puts the credentials of Azure into the block of their kind.
 func inAzure(all model.Map) (out model.Map) {
@@ -74,8 +82,13 @@ func inAzure(all model.Map) (out model.Map) {
 	for _, p := range all {
 		switch p.Key {
 		case "authentication_method":
-			if p.Value == model.String("ManagedIdentity") {
+			switch p.Value {
+			case model.String("ManagedIdentity"):
 				method = "managed_identity"
+			case model.String("SDK"):
+				method = azureSDK
+			case model.String("WorkloadIdentity"):
+				method = azureWorkload
 			}
 		case "tenant_id", "client_id", "client_secret":
 			credentials = append(credentials, p)

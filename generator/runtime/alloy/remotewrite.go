@@ -63,6 +63,8 @@ func (f *file) endpoint(w *model.RemoteWrite) syntax.Block {
 	f.setMap(&b, "headers", w.Headers)
 	b.Set("send_exemplars", syntax.Bool(orTrue(w.SendExemplars)))
 	setBool(&b, "send_native_histograms", w.SendNativeHistograms)
+	setString(&b, "protobuf_message", w.Message)
+	setTrue(&b, "round_robin_dns", w.RoundRobinDNS)
 	client := w.HTTPClient
 	client.EnableHTTP2 = new(orTrue(client.EnableHTTP2))
 	f.client(&b, &client)
@@ -73,8 +75,10 @@ func (f *file) endpoint(w *model.RemoteWrite) syntax.Block {
 		b.Add(f.azureAD(w.AzureAD))
 	}
 	b.Add(queue(w.Queue))
-	if w.Metadata != nil {
-		b.Add(metadata(w.Metadata))
+	if m := w.Metadata; m != nil {
+		one := *m
+		one.Send = m.Send && w.Message != model.WriteV2 // which has them in each request
+		b.Add(metadata(&one))
 	}
 	for _, r := range w.WriteRelabel {
 		b.Add(rule("write_relabel_config", r))
@@ -87,6 +91,8 @@ func (f *file) sigV4(s *model.SigV4) syntax.Block {
 	setString(&b, "region", s.Region)
 	setString(&b, "profile", s.Profile)
 	setString(&b, "role_arn", s.RoleARN)
+	setString(&b, "external_id", s.ExternalID)
+	setTrue(&b, "use_fips_sts_endpoint", s.FIPS)
 	f.identity(&b, "access_key", s.AccessKey)
 	f.secret(&b, "secret_key", s.SecretKey)
 	return b
@@ -95,9 +101,21 @@ func (f *file) sigV4(s *model.SigV4) syntax.Block {
 func (f *file) azureAD(a *model.AzureAD) syntax.Block {
 	b := syntax.Block{Name: "azuread"}
 	setString(&b, "cloud", a.Cloud)
-	if a.ManagedIdentity != "" {
+	setString(&b, "scope", a.Scope)
+	if a.ManagedIdentity.Set {
 		inner := syntax.Block{Name: "managed_identity"}
-		setString(&inner, "client_id", a.ManagedIdentity)
+		inner.Set("client_id", syntax.String(a.ManagedIdentity.Value))
+		b.Add(inner)
+	}
+	if k := a.SDK; k != nil {
+		inner := syntax.Block{Name: "sdk"}
+		inner.Set("tenant_id", syntax.String(k.TenantID))
+		b.Add(inner)
+	}
+	if k := a.WorkloadIdentity; k != nil {
+		inner := syntax.Block{Name: "workload_identity"}
+		inner.Set("client_id", syntax.String(k.ClientID))
+		inner.Set("tenant_id", syntax.String(k.TenantID))
 		b.Add(inner)
 	}
 	if o := a.OAuth; o != nil {
@@ -135,6 +153,13 @@ func metadata(m *model.Metadata) syntax.Block {
 		setInt(&b, "max_samples_per_send", int64(*m.MaxSamplesPerSend))
 	}
 	return b
+}
+
+// setTrue sets a switch that is off by default.
+func setTrue(b *syntax.Block, name string, v bool) {
+	if v {
+		b.Set(name, syntax.Bool(true))
+	}
 }
 
 func orTrue(v *bool) bool { return v == nil || *v }

@@ -199,7 +199,7 @@ func process(p runtime.Pod, image string, env []corev1.EnvVar) corev1.Container 
 		"--storage.path=" + storage(p),
 		"--server.http.listen-addr=0.0.0.0:" + strconv.Itoa(runtime.DefaultPort),
 	}
-	args = append(args, clusterArgs(p)...)
+	args = append(append(args, clusterArgs(p)...), stability(p.Config)...)
 	if p.Spec.DisableReporting {
 		args = append(args, "--disable-reporting")
 	}

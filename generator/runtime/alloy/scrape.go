@@ -2,6 +2,7 @@ package alloy
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,7 @@ type scrapes struct {
 	ordered  []*scrape
 	rules    map[string]syntax.Expr // the receivers for lists of rules for samples, by their text
 	labels   map[string]bool        // of the components, which must differ
+	metadata bool                   // samples are stored with their metadata
 }
 
 // scrape is what endpoints with equal settings share: a component, or several if they are many.
@@ -43,6 +45,7 @@ const maxEndpoints = 250
 // instance writes the components of one MetricsInstance.
 func (f *file) instance(global *model.Global, i *model.Instance) {
 	s := scrapes{file: f, global: global, instance: alloynames.Label(i.Name), groups: map[string]*scrape{}, rules: map[string]syntax.Expr{}, labels: map[string]bool{}}
+	s.metadata = slices.ContainsFunc(writers(global, i), isV2)
 	f.remoteWrite(global, i, s.instance)
 	for _, job := range i.ScrapeConfigs {
 		s.add(job)
@@ -134,6 +137,7 @@ func (s *scrapes) group(job *model.ScrapeConfig) *scrape {
 	s.labels[name] = true
 	g := &scrape{block: syntax.Block{Name: "prometheus.scrape", Label: name}, forwardTo: s.receivers(job)}
 	s.scrapeSettings(&g.block, s.global, job)
+	setTrue(&g.block, "honor_metadata", s.metadata)
 	return g
 }
 
@@ -213,10 +217,11 @@ func (f *file) scrapeSettings(b *syntax.Block, global *model.Global, job *model.
 	setString(b, "scrape_timeout", goDuration(shared.timeout))
 	known := catalogue.Get("prometheus.scrape").Fields
 	for i, v := range job.Switches {
-		if s := model.Switch(i); v != nil && *v != s.Default() && known[s.Name()].Kind != "" {
+		if s := model.Switch(i); v != nil && *v != s.Default() && known[s.Name()].Kind != "" && (s != model.NativeHistograms || asksForNative(job)) {
 			b.Set(s.Name(), syntax.Bool(*v))
 		}
 	}
+	formats(b, job)
 	f.params(b, job)
 	setString(b, "body_size_limit", cmp.Or(job.BodySize, global.BodySize))
 	for i, own := range job.Counts {

@@ -140,6 +140,12 @@ var enums = map[string][]string{
 	"level":                       {"error", "warn", "info", "debug"},
 	"format":                      {"logfmt", "json"},
 	"cloud":                       {"AzurePublic", "AzureChina", "AzureGovernment"},
+
+	"scrape_protocols":              {"PrometheusProto", "OpenMetricsText0.0.1", "OpenMetricsText1.0.0", "PrometheusText0.0.4", "PrometheusText1.0.0"},
+	"scrape_fallback_protocol":      {"PrometheusProto", "OpenMetricsText0.0.1", "OpenMetricsText1.0.0", "PrometheusText0.0.4", "PrometheusText1.0.0"},
+	"metric_name_validation_scheme": {"legacy", "utf8"},
+	"metric_name_escaping_scheme":   {"allow-utf-8", "underscores", "dots", "values"},
+	"protobuf_message":              {"prometheus.WriteRequest", "io.prometheus.write.v2.Request"},
 }
 
 // roles are those of service discoveries.
@@ -147,7 +153,7 @@ var roles = map[string][]string{
 	"kubernetes":  {"node", "pod", "service", "endpoints", "endpointslice", "ingress"},
 	"dockerswarm": {"services", "tasks", "nodes"},
 	"hetzner":     {"robot", "hcloud"},
-	"openstack":   {"instance", "hypervisor", "loadbalancer"},
+	"openstack":   {"instance", "hypervisor"},
 	"scaleway":    {"instance", "baremetal"},
 	"triton":      {"container", "cn"},
 }

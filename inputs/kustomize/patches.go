@@ -16,6 +16,9 @@ const (
 	// maxApplied limits the patches and transformers of one build times the objects that they may change, each as often as its
 	// kustomization is loaded. A text of more than a KiB counts once for each. kustomize needs 50 to 300 microseconds for one.
 	maxApplied = 200_000
+	// maxAdded limits the bytes that kustomize adds to all objects of a build together: names, labels, annotations and patches, for
+	// each object. No build that may be so large gives less in the end.
+	maxAdded = MaxBuiltBytes
 	// maxCopies limits the operations that copy in the JSON patches of one build: each can double an object.
 	maxCopies = 8
 	// maxNotes is how many notes about changes may be read only to make findings more exact, and maxNeededNotes how many where
@@ -29,6 +32,7 @@ const (
 type effort struct {
 	*checker
 	applied, copies, notes int
+	added                  int64
 }
 
 // below is what is built in a folder: its objects, and how many notes one of them may have. The patches of a component change also
@@ -64,6 +68,9 @@ func (e *effort) add(dir string, before int) (out below, err error) {
 			out.patches += of.patches
 		}
 	}
+	if err := e.repeated(f, before+out.objects); err != nil {
+		return out, err
+	}
 	for _, list := range patchTexts(e.checker, dir, f) {
 		if err := e.list(f, list, before+out.objects); err != nil {
 			return out, err
@@ -92,16 +99,56 @@ func (e *effort) list(f *file, list listed, objects int) error {
 	for i, text := range list.texts {
 		if !list.single[i] {
 			e.applied += objects * (documentsIn(text) + len(text)>>10)
+			e.added += int64(objects) * int64(len(text))
 		}
 		e.copies += copiesIn(text)
 	}
 	switch {
 	case e.applied > maxApplied:
 		return f.at(diag.BuildRefused, list.field, fmt.Sprintf("up to here, patches and transformers times the objects that they may change are more than %d, each counted as often as its kustomization is loaded", maxApplied), "join patches with the same target, or write a patch of one object without target")
+	case e.added > maxAdded:
+		return f.tooMuchAdded(list.field)
 	case e.copies > maxCopies:
 		return f.at(diag.BuildRefused, list.field, fmt.Sprintf("up to here, more than %d operations copy a part of an object: each can double it", maxCopies), "write the values themselves")
 	}
 	return nil
+}
+
+// repeated counts what the fields of a kustomization write into each object.
+func (e *effort) repeated(f *file, objects int) error {
+	pairs := func(m map[string]string) (n int) {
+		for k, v := range m {
+			n += len(k) + len(v)
+		}
+		return n
+	}
+	labels := 0
+	for _, l := range f.Labels {
+		labels += pairs(l.Pairs)
+	}
+	const (
+		places = 3 // of a label: the object, its selector and its template
+		names  = 4 // of a part of a name: the name, and kustomize's notes about the names before
+	)
+	for _, of := range [...]struct {
+		field string
+		bytes int
+	}{
+		{"namePrefix", names * len(f.NamePrefix)}, {"nameSuffix", names * len(f.NameSuffix)}, {"namespace", len(f.Namespace)},
+		{"commonAnnotations", pairs(f.CommonAnnotations)}, {"labels", places * labels},
+		//lint:ignore SA1019 kustomize still reads them
+		{"commonLabels", places * pairs(f.CommonLabels)},
+	} {
+		if e.added += int64(objects) * int64(of.bytes); e.added > maxAdded {
+			return f.tooMuchAdded(of.field)
+		}
+	}
+	return nil
+}
+
+func (f *file) tooMuchAdded(field string) error {
+	return f.at(diag.BuildRefused, field, fmt.Sprintf("up to here, what is written into each object may add more than %d MiB to all objects together, each counted as often as its kustomization is loaded", maxAdded>>20),
+		"write shorter texts, or split the kustomization")
 }
 
 // objectsIn is about how many objects a file has.

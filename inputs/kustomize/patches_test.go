@@ -53,14 +53,22 @@ func TestPatchesAreBounded(t *testing.T) {
 		"old ones":     {"patchesJson6902: [{target: {version: v1, group: monitoring.coreos.com, kind: ServiceMonitor, name: a}, path: copies.yaml}]\n", true},
 		"of a transformer": {"transformers:\n- |-\n  {apiVersion: builtin, kind: PatchJson6902Transformer, metadata: {name: x}, target: {kind: ServiceMonitor, name: a}, jsonOp: '" +
 			copies(9) + "'}\n", true},
-		"201 patches of all":            {"patches:\n" + each(201, broad), false},
-		"201 of one object":             {"patches:\n" + each(201, named), false},
-		"20 of 10,000 objects":          {"resources: [many.yaml]\npatches:\n" + each(21, broad), true},
-		"of a list":                     {"resources: [list.yaml]\npatches:\n" + each(21, broad), true},
-		"by a name that is a pattern":   {"resources: [many.yaml]\npatches:\n" + each(21, strings.ReplaceAll(named, "name: a", "name: m......")), true},
-		"in a component":                {"resources: [many.yaml]\ncomponents: [../component]\n", true},
-		"in a folder of a folder":       {"resources: [many.yaml]\ntransformers: [../nested]\n", true},
-		"a large one of 10,000 objects": {"resources: [many.yaml]\npatches: [{target: {kind: ServiceMonitor}, path: large.yaml}]\n", true},
+		"201 patches of all":                          {"patches:\n" + each(201, broad), false},
+		"201 of one object":                           {"patches:\n" + each(201, named), false},
+		"20 of 10,000 objects":                        {"resources: [many.yaml]\npatches:\n" + each(21, broad), true},
+		"of a list":                                   {"resources: [list.yaml]\npatches:\n" + each(21, broad), true},
+		"by a name that is a pattern":                 {"resources: [many.yaml]\npatches:\n" + each(21, strings.ReplaceAll(named, "name: a", "name: m......")), true},
+		"in a component":                              {"resources: [many.yaml]\ncomponents: [../component]\n", true},
+		"in a folder of a folder":                     {"resources: [many.yaml]\ntransformers: [../nested]\n", true},
+		"a prefix of 10,000 objects":                  {"resources: [many.yaml]\nnamePrefix: " + strings.Repeat("x", 2<<10) + "\n", true},
+		"suffixes of a base and of what builds on it": {"resources: [../prefixed]\nnameSuffix: " + strings.Repeat("x", 1<<10) + "\n", true},
+		"annotations of 10,000 objects":               {"resources: [many.yaml]\ncommonAnnotations: {x: " + strings.Repeat("x", 7<<10) + "}\n", true},
+		"annotations that are short":                  {"resources: [thousand.yaml]\ncommonAnnotations: {x: " + strings.Repeat("x", 32) + "}\n", false},
+		"labels of 10,000 objects":                    {"resources: [many.yaml]\nlabels: [{pairs: {x: " + strings.Repeat("x", 3<<10) + "}}]\n", true},
+		"old labels of 10,000 objects":                {"resources: [many.yaml]\ncommonLabels: {x: " + strings.Repeat("x", 3<<10) + "}\n", true},
+		"a namespace of 10,000 objects":               {"resources: [many.yaml]\nnamespace: " + strings.Repeat("x", 7<<10) + "\n", true},
+		"a long one of 1,000 objects":                 {"resources: [thousand.yaml]\npatches: [{target: {kind: ServiceMonitor}, path: longer.yaml}]\n", true},
+		"a large one of 10,000 objects":               {"resources: [many.yaml]\npatches: [{target: {kind: ServiceMonitor}, path: large.yaml}]\n", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,6 +78,12 @@ func TestPatchesAreBounded(t *testing.T) {
 				"top/many.yaml":          many,
 				"top/list.yaml":          "apiVersion: v1\nkind: List\nitems: [" + strings.Repeat("{apiVersion: v1, kind: ConfigMap},", 10_000) + "]\n",
 				"top/large.yaml":         "- {op: add, path: /spec/jobLabel, value: '" + strings.Repeat("v", 20<<10) + "'}\n",
+
+				"top/thousand.yaml":           strings.Join(strings.SplitAfter(many, "---\n")[:1_001], ""),
+				"top/longer.yaml":             "- {op: add, path: /spec/jobLabel, value: '" + strings.Repeat("v", 90<<10) + "'}\n",
+				"prefixed/kustomization.yaml": "resources: [../many]\nnamePrefix: " + strings.Repeat("x", 1<<10) + "\n",
+				"many/kustomization.yaml":     "resources: [many.yaml]\n",
+				"many/many.yaml":              many,
 
 				"component/kustomization.yaml":   "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n" + each(21, broad),
 				"nested/kustomization.yaml":      "resources: [more]\n",

@@ -65,8 +65,8 @@ type Options struct {
 	Changes *patch.Changes
 	// Integrations is the catalogue of integrations; nil is the agent's own.
 	Integrations *integration.Catalogue
-	// Admit is asked before anything is rendered whether about so many bytes of memory may be used. Its error is
-	// [Output.Refused], and nothing is rendered. Nil: they may.
+	// Admit is asked before anything is rendered whether about so many bytes of memory may be used, and before each unit whether
+	// to go on, for no bytes. Its error is [Output.Refused], and nothing more is rendered. Nil: they may.
 	Admit func(bytes int64) error
 	// LastGood is what units were last rendered from; nil when nothing is known of it.
 	LastGood LastGood
@@ -135,11 +135,19 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	}
 	out.Units = make([]*Unit, len(out.Hierarchies))
 	fault.Each(len(out.Units), func(i int) {
+		if opts.Admit != nil && opts.Admit(0) != nil {
+			return
+		}
 		h := out.Hierarchies[i]
 		if out.Units[i] = known.unit(i, h, set); out.Units[i] == nil {
 			out.Units[i] = out.renderer.unit(h)
 		}
 	})
+	if opts.Admit != nil {
+		if out.Refused = opts.Admit(0); out.Refused != nil {
+			return out
+		}
+	}
 	if !out.sameOwners(prev) {
 		out.between = conflicts(out, set, opts.LastGood)
 	}

@@ -96,7 +96,7 @@ type Pass struct {
 func (b *Budget) Pass(ctx context.Context) *Pass { return &Pass{ctx: ctx, budget: b} }
 
 // Take charges the pass for bytes that it is about to need until its end. It waits while another pass needs much. Above the
-// budget it returns [ErrExceeded].
+// budget it returns [ErrExceeded], and once the pass has to end, the reason.
 func (p *Pass) Take(bytes int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +105,7 @@ func (p *Pass) Take(bytes int64) error {
 	case p.taken > p.budget.pass:
 		return fmt.Errorf("%w (%d MiB)", ErrExceeded, p.budget.pass>>20)
 	case p.large || p.taken <= p.budget.share:
-		return p.ctx.Err()
+		return context.Cause(p.ctx)
 	}
 	select {
 	case p.budget.large <- struct{}{}:

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -324,4 +325,16 @@ func FuzzApplications(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestApplicationsEndWithTheContext: thousands of Applications are not made for a pass whose time is over.
+func TestApplicationsEndWithTheContext(t *testing.T) {
+	over := errors.New("its time is over")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(over)
+	g := &Generator{}
+	set := object(t, "metadata: {name: s, namespace: argocd}\nspec:\n  generators: [{list: {elements: [{a: b}]}}]\n  template: {metadata: {name: '{{a}}'}, spec: {}}\n")
+	if made, err := g.Applications(ctx, set); !errors.Is(err, over) {
+		t.Errorf("%d, %v", len(made), err)
+	}
 }

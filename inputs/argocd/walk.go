@@ -47,11 +47,11 @@ func follows(apiVersion, kind string) bool {
 
 // Walk implements [roots.Walk]. Each Application and ApplicationSet is a root. ApplicationSets depend on the clusters that
 // are known, so the walk is repeated until it finds no more of them.
-func (w Walker) Walk(_ context.Context, paths []roots.Root, build roots.Builder) ([]roots.Root, error) {
+func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builder) ([]roots.Root, error) {
 	seen := map[string][]roots.Object{} // by digests of roots
 	var clusters []Cluster
 	for pass := 0; ; pass++ {
-		r := &walk{Walker: w, build: build, seen: seen, clusters: clusters, found: map[string]Cluster{}, known: map[string]any{}, tenants: map[string]bool{}}
+		r := &walk{Walker: w, ctx: ctx, build: build, seen: seen, clusters: clusters, found: map[string]Cluster{}, known: map[string]any{}, tenants: map[string]bool{}}
 		if err := r.follow(paths); err != nil {
 			return nil, err
 		}
@@ -67,6 +67,7 @@ func (w Walker) Walk(_ context.Context, paths []roots.Root, build roots.Builder)
 // walk is one walk with the clusters that are known before.
 type walk struct {
 	Walker
+	ctx      context.Context
 	build    roots.Builder
 	seen     map[string][]roots.Object
 	clusters []Cluster
@@ -103,6 +104,9 @@ func (r *walk) follow(next []roots.Root) error {
 		}
 		var more []roots.Root
 		for _, root := range next {
+			if r.ctx.Err() != nil {
+				return context.Cause(r.ctx)
+			}
 			for _, o := range r.seen[root.Digest()] {
 				o.Namespace = cmp.Or(o.Namespace, root.Namespace, ownNamespace)
 				if asked, isNew := r.requested(o); isNew {

@@ -63,7 +63,7 @@ func (b *blame) base(f *file, folder string) (base *file, inner string) {
 
 // fails reports whether a build fails if the kustomization in a folder is another one. A build that is not tried does not fail.
 func (b *blame) fails(f *file, folder string, k types.Kustomization) bool {
-	if b.trials++; b.trials > maxTrials {
+	if b.trials++; b.trials > maxTrials || b.tree.Context().Err() != nil {
 		return false
 	}
 	changed := maps.Clone(b.changed)

@@ -156,6 +156,9 @@ func everybody(docs []manifest.Built) []manifest.Author {
 
 // run runs kustomize, which adds the annotations that are named by their option.
 func (c *checker) run(root *file, folder string, open Open, annotations ...string) ([]manifest.Built, error) {
+	if ctx := c.tree.Context(); ctx.Err() != nil { // the last chance: nothing stops kustomize
+		return nil, context.Cause(ctx)
+	}
 	annotated := root.Kustomization
 	isLabel := func(option string) bool { return option == types.ManagedByLabelOption }
 	annotated.BuildMetadata = append(slices.DeleteFunc(slices.Clone(root.BuildMetadata), isLabel), annotations...) // with any, kustomize traces objects

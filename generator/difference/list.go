@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentry-dev/agentry/generator/internal/credential"
 )
 
 // items compares two lists: by the names of the items if all have one, else by their order.
@@ -43,7 +45,8 @@ func itemNames(items []*node, by string) ([]string, bool) {
 	return names, true
 }
 
-// nameBy returns the text of a field of an item. If the item begins with the field, the item is not parsed.
+// nameBy returns the text of a field of an item, without a password if it is a URL: it is shown as the item's name. If the item
+// begins with the field, the item is not parsed.
 func (n *node) nameBy(field string) string {
 	if n.job != nil && n.job.Name != "" && field == "job_name" {
 		return n.job.Name
@@ -55,7 +58,7 @@ func (n *node) nameBy(field string) string {
 			return name
 		}
 	}
-	return n.str(field)
+	return credential.Redacted(n.str(field))
 }
 
 // maxNameBytes is where the search for the name of an item ends.

@@ -275,7 +275,6 @@ func inWords() map[string][2]string {
 		"write the value, or read the repository with build":  {"${APP}", "web"},
 		"write what it stands for in place of the variable":   {"${SWITCH}", "true"},
 		"write the list":                                      {"\"db0=${NAME}\"", "\"db0=a\""},
-		"write the URL out":                                   {"${URL}", "https://mimir.example.com/push"},
 		"write the variable without quotes":                   {"\"$(SHARD)\"", "$(SHARD)"},
 		"write the lines as YAML":                             {"config: |", "config:"},
 		"write {name: ..., key: ...}":                         {"- {name: other}", "- {name: other, key: a}"},
@@ -290,7 +289,6 @@ func inWords() map[string][2]string {
 		"put the user and the password into the prober's":     {"user:hush@web", "web"},
 		"refer to a Secret: valueFrom":                        {"value: hush", "valueFrom: {secretKeyRef: {name: a, key: b}}"},
 		"write $(NAME), and let env of the container":         {"=hush", "=$(NAME)"},
-		"refer to a Secret in basicAuth or oauth2":            {"X-Api-Key: hush, Cookie: session=hush", ""},
 		"use clientSecret, which refers to a Secret":          {"password: hush, ", ""},
 		"refer to a Secret in basicAuth or authorization":     {"params: {access_token: [hush]}", "path: /x"},
 		"write ${NAME} and let spec.containers":               {"exporter:hush@(mysql:3306)/", "${NAME}"},
@@ -313,7 +311,8 @@ func inWords() map[string][2]string {
 		"define GOOGLE_APPLICATION_CREDENTIALS":  {"value: u}", "value: u}, {name: GOOGLE_APPLICATION_CREDENTIALS, value: /google.json}"},
 		"mount it by spec.secrets, spec.configMaps, or": {"spec:\n  containers:",
 			"spec:\n  volumes: [{name: ca, secret: {secretName: ca}}]\n  volumeMounts: [{name: ca, mountPath: /ca}]\n  containers:"},
-		"bind it to a Role or ClusterRole with": {"namespace: m}]\n", "namespace: m}]\n" + ingressesOfShop},
+		"bind it to a Role or ClusterRole with":  {"namespace: m}]\n", "namespace: m}]\n" + ingressesOfShop},
+		"write ${NAME}, and let spec.containers": {"X-Api-Key: hush", "X-Api-Key: \"${NAME}\""},
 	}
 }
 
@@ -334,9 +333,9 @@ subjects: [{kind: ServiceAccount, name: agent, namespace: m}]
 // elsewhere are the beginnings of hints whose edit is not at the finding: in another object, another file or the cluster.
 func elsewhere() []string {
 	return []string{
-		"IntegrationMonitor/", "it belongs to", "add their Namespace manifests", "an undefined ${NAME} becomes empty", "set secrets.mirror in the pipeline", "MetricsInstance/monitorng/primary", "only the jobs in additionalScrapeConfigs", "put commas between its", "write key: value;",
+		"IntegrationMonitor/", "it belongs to", "add their Namespace manifests", "add it to spec.containers[", "set secrets.mirror in the pipeline", "MetricsInstance/monitorng/primary", "only the jobs in additionalScrapeConfigs", "put commas between its", "write key: value;",
 		"correct the ", "name it in the patches", "if it is a patch", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors", "hide the file", "save the file", "encrypt Secrets",
-		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it", "with an undefined $(NAME)",
+		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it",
 		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",
 		"the pods can mount only", "Kubernetes writes this key in the cluster", "write the item itself", "write apiVersion: monitoring", "to scrape them, set compatibility", "indent with spaces", "rename one",
 		"put it into a ConfigMap that spec.configMaps lists", "make it an Integration, and collect", "run the pods as root",

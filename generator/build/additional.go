@@ -114,8 +114,9 @@ func (c handWritten) checkVariables(n *yaml.Node) {
 	}
 	for _, v := range found {
 		if !c.env.defines(v) {
-			c.say(v.severity(), n.Line, diag.EnvReference, "refers to an environment variable that the pods do not define: %s", v.hint())
+			c.say(v.severity(), n.Line, diag.EnvReference, "refers to an environment variable that is not defined: %s", v.consequence())
 			last := &c.report.diags[len(c.report.diags)-1]
+			last.Hint = v.hint()
 			last.Related = append(last.Related, c.env.agent.Ref())
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
@@ -39,7 +40,7 @@ func (w writer) current(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	if s.SigV4 != nil {
 		methods = append(methods, "sigv4")
 		out.SigV4 = w.sigV4(s.SigV4)
-		out.SigV4.ExternalID, out.SigV4.FIPS = s.SigV4.ExternalID, s.SigV4.UseFIPSSTSEndpoint != nil && *s.SigV4.UseFIPSSTSEndpoint
+		out.SigV4.ExternalID, out.SigV4.FIPS = w.text(".sigv4.externalID", s.SigV4.ExternalID), s.SigV4.UseFIPSSTSEndpoint != nil && *s.SigV4.UseFIPSSTSEndpoint
 	}
 	if s.AzureAD != nil {
 		methods = append(methods, "azureAd")
@@ -52,8 +53,7 @@ func (w writer) current(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 		out.Queue = w.queue(q)
 		out.Queue.RetryOn429 = q.RetryOnRateLimit
 		if q.SampleAgeLimit != nil {
-			out.Queue.SampleAgeLimit = string(*q.SampleAgeLimit)
-			w.report.duration(w.in.Object(), w.path+".queueConfig.sampleAgeLimit", out.Queue.SampleAgeLimit)
+			out.Queue.SampleAgeLimit = w.duration(".queueConfig.sampleAgeLimit", string(*q.SampleAgeLimit))
 		}
 	}
 	if s.MetadataConfig != nil {
@@ -64,6 +64,7 @@ func (w writer) current(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 
 // client returns the HTTP client of a writer or of the API server. token is a bearer token in clear text.
 func (w writer) client(token string, c scrape.Client) model.HTTPClient {
+	c.Expand = w.env.check
 	out, findings := scrape.HTTPClient(w.in, w.path+".", c)
 	w.report.found(w.in.Object(), findings...)
 	if token == "" {
@@ -84,16 +85,18 @@ var (
 
 // azureAD returns the credentials for Azure.
 func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
-	out := &model.AzureAD{Cloud: orDefault(s.Cloud, ""), Scope: orDefault(s.Scope, "")}
-	id := func(field, value string) {
-		if !azureID.MatchString(value) {
+	out := &model.AzureAD{Cloud: w.text(".azureAd.cloud", orDefault(s.Cloud, "")), Scope: w.text(".azureAd.scope", orDefault(s.Scope, ""))}
+	id := func(field, value string) model.String {
+		if !expand.Touches(value) && !azureID.MatchString(value) {
 			w.wrong(diag.InvalidSetting, ".azureAd."+field, "%q is not the id of an application, like 11111111-2222-4333-8444-555555555555", value)
 		}
+		return w.text(".azureAd."+field, value)
 	}
-	tenant := func(field, value string) {
-		if !azureTenant.MatchString(value) {
+	tenant := func(field, value string) model.String {
+		if !expand.Touches(value) && !azureTenant.MatchString(value) {
 			w.wrong(diag.InvalidSetting, ".azureAd."+field, "%q is not the id of a tenant", value)
 		}
+		return w.text(".azureAd."+field, value)
 	}
 	var kinds []string
 	for name, set := range map[string]bool{"managedIdentity": s.ManagedIdentity != nil, "oauth": s.OAuth != nil, "sdk": s.SDK != nil, "workloadIdentity": s.WorkloadIdentity != nil} {
@@ -108,24 +111,21 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 	case len(kinds) > 1:
 		w.wrong(diag.AuthConflict, ".azureAd", "at most one kind of credentials may be set, not %s", strings.Join(kinds, " and "))
 	case m != nil:
-		out.ManagedIdentity = model.Present(orDefault(m.ClientID, ""))
-		if out.ManagedIdentity.Value != "" {
-			id("managedIdentity.clientId", out.ManagedIdentity.Value)
+		out.ManagedIdentity = model.Present("")
+		if name := orDefault(m.ClientID, ""); name != "" {
+			out.ManagedIdentity = id("managedIdentity.clientId", name).Text()
 		}
 	case o != nil:
-		id("oauth.clientId", o.ClientID)
-		tenant("oauth.tenantId", o.TenantID)
 		secret := monitoringv1.SecretOrConfigMap{Secret: &o.ClientSecret}
-		out.OAuth = &model.AzureOAuth{ClientID: o.ClientID, TenantID: o.TenantID, ClientSecret: w.in.ValueOnly(w.path+".azureAd.oauth.clientSecret", secret)}
+		out.OAuth = &model.AzureOAuth{ClientID: id("oauth.clientId", o.ClientID), TenantID: tenant("oauth.tenantId", o.TenantID),
+			ClientSecret: w.in.ValueOnly(w.path+".azureAd.oauth.clientSecret", secret)}
 		if given := out.OAuth.ClientSecret; scrape.IsOptional(secret) && !given.Present() || given.Set && given.Value == "" {
 			w.lacks(diag.IncompleteAuth, ".azureAd.oauth.clientSecret", "is missing: azureAd does not work without it", secret)
 		}
 	case k != nil:
-		id("workloadIdentity.clientId", k.ClientID)
-		tenant("workloadIdentity.tenantId", k.TenantID)
-		out.WorkloadIdentity = &model.AzureWorkloadIdentity{ClientID: k.ClientID, TenantID: k.TenantID}
+		out.WorkloadIdentity = &model.AzureWorkloadIdentity{ClientID: id("workloadIdentity.clientId", k.ClientID), TenantID: tenant("workloadIdentity.tenantId", k.TenantID)}
 	default:
-		out.SDK = &model.AzureSDK{TenantID: orDefault(s.SDK.TenantID, "")}
+		out.SDK = &model.AzureSDK{TenantID: w.text(".azureAd.sdk.tenantId", orDefault(s.SDK.TenantID, ""))}
 	}
 	return out
 }
@@ -133,7 +133,7 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 // currentAPIServer builds the settings that all kubernetes_sd_configs share, as today's Prometheus Operator does. Unlike
 // there, references are looked up in the GrafanaAgent's namespace.
 func (w writer) currentAPIServer(s *v1alpha1.APIServerConfig) model.KubernetesSD {
-	out := model.KubernetesSD{APIServer: s.Host}
+	out := model.KubernetesSD{APIServer: w.optional(".host", s.Host)}
 	w.checkURL(".host", s.Host)
 	w.report.literalURL(w.in, w.path+".host", s.Host, scrape.AuthHint)
 	out.HTTPClient = w.client(s.BearerToken, scrape.Client{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -65,8 +66,11 @@ func filesOf(o *manifest.Object) (out []file) {
 	return out
 }
 
-// holdsCredentials reports whether a file is in a folder where pods mount Secrets or configurations.
+// holdsCredentials reports whether a file can be in a folder where pods mount Secrets or configurations.
 func holdsCredentials(name string) bool {
+	if expand.Touches(name) {
+		return true // the value of a variable may be such a folder
+	}
 	name = path.Clean(name) + "/"
 	for _, dir := range [...]string{secretref.Dir, secretref.FilesDir, secretref.SecretsDir, podspec.ExtraSecretsDir, podspec.ConfigDir, podspec.ConfigInDir} {
 		if strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/") {

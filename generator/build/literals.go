@@ -49,6 +49,9 @@ func (r *reports) literalURL(in secretref.Scope, path, url, hint string) {
 	}
 }
 
+// variableHint says how a text of a writer gets a value that must not stand in it.
+const variableHint = "write ${NAME}, and let spec.containers of the GrafanaAgent define NAME for the container grafana-agent from a Secret"
+
 const endpointHint = "use clientSecret, which refers to a Secret"
 
 // literalFields refuses the credentials among headers or parameters, by their names.
@@ -72,7 +75,11 @@ func (r *reports) literalsOfRequests(in secretref.Scope, job *model.ScrapeConfig
 		}
 	}
 	if job.OAuth2 != nil {
-		r.literalFields(in, path+".oauth2.endpointParams", job.OAuth2.EndpointParams, endpointHint)
+		params := make(map[string]string, len(job.OAuth2.EndpointParams))
+		for name, value := range job.OAuth2.EndpointParams {
+			params[name] = value.Value
+		}
+		r.literalFields(in, path+".oauth2.endpointParams", params, endpointHint)
 	}
 }
 
@@ -101,11 +108,11 @@ func (r *reports) literalsOfContainers(in secretref.Scope, path string, list []c
 // literalsOfJob refuses the credentials in the URLs of a job. In mode current [scrape.HTTPClient] does.
 func (r *reports) literalsOfJob(in secretref.Scope, job *model.ScrapeConfig) {
 	path := job.Origin.Path
-	if job.ProxyURL != "" {
-		r.literalURL(in, path+".proxyUrl", job.ProxyURL, scrape.ProxyHint)
+	if job.ProxyURL.Set {
+		r.literalURL(in, path+".proxyUrl", job.ProxyURL.Value, scrape.ProxyHint)
 	}
 	if job.OAuth2 != nil {
-		r.literalURL(in, path+".oauth2.tokenUrl", job.OAuth2.TokenURL, scrape.LeaveOutHint)
+		r.literalURL(in, path+".oauth2.tokenUrl", job.OAuth2.TokenURL.Value, scrape.LeaveOutHint)
 	}
 }
 

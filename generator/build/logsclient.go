@@ -18,22 +18,20 @@ import (
 func (w writer) logsClient(s *v1alpha1.LogsClientSpec) model.LogsClient {
 	out := model.LogsClient{
 		Origin: w.origin(),
-		URL:    s.URL, TenantID: s.TenantID, BatchWait: s.BatchWait, BatchSize: scrape.Float64Int(int64(s.BatchSize)),
-		Timeout: s.Timeout, ProxyURL: s.ProxyURL, ExternalLabels: w.clientLabels(s),
+		URL:    w.text(".url", s.URL), TenantID: w.text(".tenantId", s.TenantID), BatchWait: w.goDuration(".batchWait", s.BatchWait),
+		BatchSize: scrape.Float64Int(int64(s.BatchSize)),
+		Timeout:   w.goDuration(".timeout", s.Timeout), ProxyURL: w.text(".proxyUrl", s.ProxyURL), ExternalLabels: w.clientLabels(s),
 	}
 	w.checkTarget(".url", s.URL)
 	w.checkPushPath(s.URL, "add the path that the server takes lines at: Loki has /loki/api/v1/push")
 	w.checkProxy(s.ProxyURL)
-	w.report.goDuration(w.in.Object(), w.path+".batchWait", s.BatchWait)
-	w.report.goDuration(w.in.Object(), w.path+".timeout", s.Timeout)
 	w.clientAuth(&out, s)
 	if s.TLSConfig != nil {
 		out.TLS = w.tls(s.TLSConfig.Prometheus())
 	}
 	if c := s.BackoffConfig; c != nil {
-		w.report.goDuration(w.in.Object(), w.path+".backoffConfig.minPeriod", c.MinPeriod)
-		w.report.goDuration(w.in.Object(), w.path+".backoffConfig.maxPeriod", c.MaxPeriod)
-		out.Backoff = &model.Backoff{MinPeriod: c.MinPeriod, MaxPeriod: c.MaxPeriod, MaxRetries: int64(c.MaxRetries)}
+		out.Backoff = &model.Backoff{MinPeriod: w.goDuration(".backoffConfig.minPeriod", c.MinPeriod),
+			MaxPeriod: w.goDuration(".backoffConfig.maxPeriod", c.MaxPeriod), MaxRetries: int64(c.MaxRetries)}
 	}
 	return out
 }
@@ -49,7 +47,7 @@ func (w writer) clientLabels(s *v1alpha1.LogsClientSpec) model.Expandable {
 	for _, name := range slices.Sorted(maps.Keys(s.ExternalLabels)) {
 		out[name] = s.ExternalLabels[name]
 		w.report.logLabel(w.in.Object(), w.path+".externalLabels["+name+"]", name)
-		w.env.check(w.report, w.in.Object(), w.path+".externalLabels["+name+"]", s.ExternalLabels[name])
+		w.text(".externalLabels["+name+"]", s.ExternalLabels[name])
 	}
 	return out
 }

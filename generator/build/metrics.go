@@ -110,7 +110,7 @@ func (b *builder) externalLabels() model.Expandable {
 	for name, value := range spec.ExternalLabels {
 		out[name] = value
 		b.report.labelName(agent, "spec.metrics.externalLabels["+name+"]", name)
-		b.env().check(b.report, agent, "spec.metrics.externalLabels["+name+"]", value)
+		b.report.found(agent, b.env().check("spec.metrics.externalLabels["+name+"]", value)...)
 	}
 	return out
 }

@@ -59,10 +59,38 @@ func (w writer) lacks(code diag.Code, field, message string, ref monitoringv1.Se
 	w.report.fail(w.in.Object(), code, w.path+field, message, scrape.Referred(ref)...)
 }
 
+// text returns a text of the custom resource. References to environment variables are expanded in it, and it reports
+// what is wrong with them.
+func (w writer) text(field, text string) model.String {
+	w.report.found(w.in.Object(), w.env.check(w.path+field, text)...)
+	return model.String(text)
+}
+
+// optional is [writer.text] for a text that clients of jobs have too.
+func (w writer) optional(field, text string) model.Text {
+	return model.Expanded(string(w.text(field, text)))
+}
+
+// duration is [writer.text] for a duration. What variables make of it is not known.
+func (w writer) duration(field, text string) model.String {
+	if !expand.Touches(text) {
+		w.report.duration(w.in.Object(), w.path+field, text)
+	}
+	return w.text(field, text)
+}
+
+// goDuration is [writer.duration] for one that the agent parses with Go's own parser.
+func (w writer) goDuration(field, text string) model.String {
+	if !expand.Touches(text) {
+		w.report.goDuration(w.in.Object(), w.path+field, text)
+	}
+	return w.text(field, text)
+}
+
 // build builds a remote write as the Grafana Agent Operator does.
 func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	out := w.plain(s, scrape.OwnRelabel)
-	out.ProxyURL = s.ProxyURL
+	out.ProxyURL = w.optional(".proxyUrl", s.ProxyURL)
 	w.auth(&out, s)
 	if s.TLSConfig != nil {
 		out.TLS = w.tls(s.TLSConfig)
@@ -79,12 +107,12 @@ func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 func (w writer) plain(s *v1alpha1.RemoteWriteSpec, convert func(*v1alpha1.RelabelConfig) *model.Relabel) model.RemoteWrite {
 	out := model.RemoteWrite{
 		Origin: w.origin(),
-		Name:   s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, Headers: s.Headers,
+		Name:   w.text(".name", s.Name), URL: w.text(".url", s.URL), RemoteTimeout: w.duration(".remoteTimeout", s.RemoteTimeout),
+		Headers: s.Headers,
 	}
 	w.checkTarget(".url", s.URL)
 	w.checkPushPath(s.URL, "add the path that the server takes samples at: Mimir has /api/v1/push, Prometheus /api/v1/write")
 	w.checkProxy(s.ProxyURL)
-	w.report.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
 	w.checkHeaders(s.Headers)
 	samples := relabel.Samples()
 	for i := range s.WriteRelabelConfigs {
@@ -97,8 +125,7 @@ func (w writer) plain(s *v1alpha1.RemoteWriteSpec, convert func(*v1alpha1.Relabe
 		out.WriteRelabel = append(out.WriteRelabel, r)
 	}
 	if m := s.MetadataConfig; m != nil {
-		out.Metadata = &model.Metadata{Send: m.Send != nil && *m.Send, SendInterval: m.SendInterval}
-		w.report.duration(w.in.Object(), w.path+".metadataConfig.sendInterval", m.SendInterval)
+		out.Metadata = &model.Metadata{Send: m.Send != nil && *m.Send, SendInterval: w.duration(".metadataConfig.sendInterval", m.SendInterval)}
 	}
 	return out
 }
@@ -161,13 +188,17 @@ func (w writer) oauth2(s *monitoringv1.OAuth2) *model.OAuth2 {
 		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientSecret", needed, monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
 	}
 	w.report.literalFields(w.in, w.path+".oauth2.endpointParams", s.EndpointParams, endpointHint)
-	return &model.OAuth2{
-		ClientID:       id,
-		ClientSecret:   model.Secret{File: secret},
-		TokenURL:       string(s.TokenURL),
-		Scopes:         s.Scopes,
-		EndpointParams: s.EndpointParams,
+	out := &model.OAuth2{ClientID: id, ClientSecret: model.Secret{File: secret}, TokenURL: w.optional(".oauth2.tokenUrl", string(s.TokenURL))}
+	for i, scope := range s.Scopes {
+		out.Scopes = append(out.Scopes, w.optional(".oauth2.scopes["+strconv.Itoa(i)+"]", scope))
 	}
+	if len(s.EndpointParams) > 0 {
+		out.EndpointParams = map[string]model.Text{}
+	}
+	for name, value := range s.EndpointParams {
+		out.EndpointParams[name] = w.optional(".oauth2.endpointParams["+name+"]", value)
+	}
+	return out
 }
 
 func (w writer) sigV4(s *v1alpha1.SigV4Config) *model.SigV4 {
@@ -175,7 +206,7 @@ func (w writer) sigV4(s *v1alpha1.SigV4Config) *model.SigV4 {
 		w.wrong(diag.AuthConflict, ".sigv4", "accessKey and secretKey belong together: set both, or none to use the environment's credentials")
 	}
 	out := &model.SigV4{
-		Region: s.Region, Profile: s.Profile, RoleARN: s.RoleARN,
+		Region: w.text(".sigv4.region", s.Region), Profile: w.text(".sigv4.profile", s.Profile), RoleARN: w.text(".sigv4.roleARN", s.RoleARN),
 		AccessKey: w.in.ValueOnly(w.path+".sigv4.accessKey", monitoringv1.SecretOrConfigMap{Secret: s.AccessKey}),
 		SecretKey: w.in.ValueOnly(w.path+".sigv4.secretKey", monitoringv1.SecretOrConfigMap{Secret: s.SecretKey}),
 	}
@@ -193,12 +224,10 @@ func (w writer) checkPart(field string, ref *corev1.SecretKeySelector, part, oth
 }
 
 func (w writer) queue(q *v1alpha1.QueueConfig) *model.Queue {
-	for field, value := range map[string]string{"batchSendDeadline": q.BatchSendDeadline, "minBackoff": q.MinBackoff, "maxBackoff": q.MaxBackoff} {
-		w.report.duration(w.in.Object(), w.path+".queueConfig."+field, value)
-	}
 	return &model.Queue{
 		Capacity: int64(q.Capacity), MinShards: int64(q.MinShards), MaxShards: int64(q.MaxShards), MaxSamplesPerSend: int64(q.MaxSamplesPerSend),
-		BatchSendDeadline: q.BatchSendDeadline, MinBackoff: q.MinBackoff, MaxBackoff: q.MaxBackoff,
+		BatchSendDeadline: w.duration(".queueConfig.batchSendDeadline", q.BatchSendDeadline),
+		MinBackoff:        w.duration(".queueConfig.minBackoff", q.MinBackoff), MaxBackoff: w.duration(".queueConfig.maxBackoff", q.MaxBackoff),
 	}
 }
 
@@ -207,10 +236,7 @@ func (w writer) checkTarget(field, value string) {
 	w.report.literalURL(w.in, w.path+field, value, scrape.AuthHint)
 	u, err := url.Parse(value)
 	switch {
-	case expand.Touches(value):
-		d := w.in.Object().Diag(diag.Error, diag.InvalidURL, w.path+field, "environment variables are not expanded here: the text would be used as it is")
-		d.Hint = "write the URL out"
-		w.report.add(d)
+	case expand.Touches(value): // what variables make of it is not known
 	case err != nil:
 		w.checkURL(field, value)
 	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
@@ -222,7 +248,7 @@ func (w writer) checkTarget(field, value string) {
 // samples or lines at its root.
 func (w writer) checkPushPath(value, hint string) {
 	u, err := url.Parse(value)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" && u.Path != "/" {
+	if err != nil || expand.Touches(value) || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" && u.Path != "/" {
 		return
 	}
 	d := w.in.Object().Diag(diag.Warning, diag.InvalidURL, w.path+".url", "has no path: requests go to the root of the server")
@@ -236,7 +262,7 @@ func (w writer) checkProxy(url string) {
 }
 
 func (w writer) checkURL(field, value string) {
-	if value == "" {
+	if value == "" || expand.Touches(value) {
 		return
 	}
 	if _, err := url.Parse(value); err != nil {
@@ -248,8 +274,9 @@ func (w writer) checkURL(field, value string) {
 
 // checkHeaders refuses the headers that the agent reserves (Prometheus: remote_write configuration).
 func (w writer) checkHeaders(headers map[string]string) {
-	w.report.literalFields(w.in, w.path+".headers", headers, "refer to a Secret in basicAuth or oauth2, or name a file in bearerTokenFile: headers cannot")
-	for name := range headers {
+	w.report.literalFields(w.in, w.path+".headers", headers, variableHint)
+	for name, value := range headers {
+		w.text(".headers["+name+"]", value)
 		switch strings.ToLower(name) {
 		case "authorization":
 			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "credentials go into basicAuth, oauth2, sigv4 or the bearer token fields")
@@ -266,33 +293,35 @@ func (w writer) bearer(token, file string) *model.Authorization {
 	if token != "" && file != "" {
 		w.wrong(diag.AuthConflict, ".bearerToken", "at most one of bearerToken and bearerTokenFile may be set")
 	}
-	if token != "" {
+	if credential.Written(token) {
 		w.report.literal(w.in, w.path+".bearerToken", "is a secret", "mount a Secret by spec.secrets of the GrafanaAgent and name its file in bearerTokenFile, or use the policy plaintext")
 	}
 	if token == "" && file == "" {
 		return nil
 	}
-	out := &model.Authorization{Type: "Bearer", Credentials: model.Secret{File: file}}
+	out := &model.Authorization{Type: model.Present("Bearer")}
 	if token != "" {
-		out.Credentials = model.Secret{Value: token, Set: true}
+		out.Credentials = model.Secret{Value: token, Set: true, Variables: w.optional(".bearerToken", token).Variables}
+	} else {
+		out.Credentials = model.Secret{File: file, Variables: w.optional(".bearerTokenFile", file).Variables}
 	}
 	return out
 }
 
 // tls builds a TLS block. File names take precedence over references.
 func (w writer) tls(s *monitoringv1.TLSConfig) *model.TLS {
-	file := func(name, field string, ref monitoringv1.SecretOrConfigMap) string {
-		if name != "" {
+	file := func(name model.Text, field string, ref monitoringv1.SecretOrConfigMap) model.Text {
+		if name.Set {
 			return name
 		}
-		return w.in.File(w.path+".tlsConfig"+field, ref)
+		return model.NonEmpty(w.in.File(w.path+".tlsConfig"+field, ref))
 	}
 	key := monitoringv1.SecretOrConfigMap{Secret: s.KeySecret}
 	t := &model.TLS{
-		CAFile:     file(s.CAFile, scrape.Leaf(".ca", s.CA), s.CA),
-		CertFile:   file(s.CertFile, scrape.Leaf(".cert", s.Cert), s.Cert),
-		Key:        model.Secret{File: file(s.KeyFile, ".keySecret", key)},
-		ServerName: orDefault(s.ServerName, ""),
+		CAFile:     file(w.optional(".tlsConfig.caFile", s.CAFile), scrape.Leaf(".ca", s.CA), s.CA),
+		CertFile:   file(w.optional(".tlsConfig.certFile", s.CertFile), scrape.Leaf(".cert", s.Cert), s.Cert),
+		Key:        model.SecretFile(file(w.optional(".tlsConfig.keyFile", s.KeyFile), ".keySecret", key)),
+		ServerName: w.optional(".tlsConfig.serverName", orDefault(s.ServerName, "")),
 	}
 	if s.InsecureSkipVerify != nil && *s.InsecureSkipVerify {
 		t.InsecureSkipVerify = s.InsecureSkipVerify
@@ -317,7 +346,7 @@ func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 	}
 	const path = "spec.apiServer"
 	w := b.writer(in, path)
-	out := model.KubernetesSD{APIServer: s.Host}
+	out := model.KubernetesSD{APIServer: w.optional(".host", s.Host)}
 	w.checkURL(".host", s.Host)
 	w.report.literalURL(in, path+".host", s.Host, scrape.AuthHint)
 	if s.BasicAuth != nil {

@@ -87,7 +87,7 @@ func eachText(path string, v model.Value, f func(path, text string)) {
 }
 
 // variables reports references to variables that the pods do not define; the agent expands them in the
-// configuration of integrations. It also reports if the agent would not start with empty text in their place.
+// configuration of integrations. It is an error if the agent would not start with empty text in their place.
 func (c integrationChecks) variables(in integration.Input, r *running) (out []diag.Finding) {
 	eachText("spec.config", r.Config, func(path, text string) {
 		out = append(out, c.env.undefined(path, text)...)
@@ -101,9 +101,15 @@ func (c integrationChecks) variables(in integration.Input, r *running) (out []di
 	}
 	in.Config = c.env.expanded(in.Config, r.Config)
 	for _, f := range c.catalogue.Check(in).Findings {
-		if f.Severity == diag.Error && !known[f.Path+f.Message] {
-			f.Message = "an undefined variable leaves it empty: " + f.Message
-			out = append(out, f)
+		if f.Severity != diag.Error || known[f.Path+f.Message] {
+			continue
+		}
+		own := slices.ContainsFunc(out, func(v diag.Finding) bool { return v.Path == f.Path })
+		for i := range out {
+			if !own || out[i].Path == f.Path {
+				out[i].Severity = diag.Error
+				out[i].Message += ", so " + f.Message
+			}
 		}
 	}
 	return out

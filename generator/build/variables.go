@@ -60,7 +60,7 @@ func (e environment) undefined(path, text string) (out []diag.Finding) {
 	for _, v := range found {
 		if !e.defines(v) {
 			out = append(out, diag.Finding{Severity: v.severity(), Code: diag.EnvReference, Path: path,
-				Message: v.text + " is not a variable that the pods define", Hint: v.hint(), Related: []diag.Object{e.agent.Ref()}})
+				Message: v.name + " is not defined: " + v.consequence(), Hint: v.hint(), Related: []diag.Object{e.agent.Ref()}})
 		}
 	}
 	return out
@@ -107,20 +107,31 @@ func (e environment) defines(v variable) bool {
 	return false
 }
 
-// hint returns what to do about a reference to an undefined variable.
-func (v variable) hint() string {
+// consequence says what comes of a reference to an undefined variable.
+func (v variable) consequence() string {
 	if v.container == reloader {
-		return "with an undefined $(NAME) the config reloader refuses every new configuration; define it by spec.containers for the container " + reloader
+		return "the config reloader would refuse every new configuration"
 	}
-	return "an undefined ${NAME} becomes empty; define it by spec.containers for the container " + agentContainer + ", or write the value if Flux was meant to replace it"
+	return "the agent puts an empty text in its place"
 }
 
-// check checks a text of an object in which variables are expanded.
-func (e environment) check(report *reports, o *manifest.Object, path, text string) {
-	if _, ok := variables(text); !ok {
-		report.error(o, diag.EnvReference, path, "an unfinished ${: the agent refuses the whole configuration")
+// hint returns what to do about a reference to an undefined variable.
+func (v variable) hint() string {
+	hint := "add it to spec.containers[" + v.container + "].env of the GrafanaAgent"
+	if v.container == agentContainer {
+		hint += ", or write the value if Flux should replace it"
 	}
-	report.found(o, e.undefined(path, text)...)
+	return hint
+}
+
+// check returns what is wrong with the references in a text in which variables are expanded.
+func (e environment) check(path, text string) []diag.Finding {
+	out := e.undefined(path, text)
+	if _, ok := variables(text); !ok {
+		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.EnvReference, Path: path,
+			Message: "an unfinished ${: the agent refuses the whole configuration", Hint: "write $${ for a ${ that you mean as text"})
+	}
+	return out
 }
 
 // expanded returns a configuration with undefined variables replaced by empty text. A field that rendered shows

@@ -163,7 +163,7 @@ func (u *unit) logs(x *inputs, c *model.Config) {
 		instance := &c.Logs.Configs[i]
 		r := Rendering{Instance: instance.Origin.Object.String()}
 		for _, client := range instance.Clients {
-			r.Writers = append(r.Writers, x.writer(client.Origin, client.URL, nil))
+			r.Writers = append(r.Writers, x.writer(client.Origin, string(client.URL), nil))
 		}
 		u.render(instance.Origin.Object, r)
 		for _, j := range instance.ScrapeConfigs {
@@ -203,7 +203,7 @@ func (x *inputs) job(from model.Origin, name string) Job {
 
 func (x *inputs) writers(list []model.RemoteWrite) (out []Writer) {
 	for i := range list {
-		out = append(out, x.writer(list[i].Origin, list[i].URL, list[i].WriteRelabel))
+		out = append(out, x.writer(list[i].Origin, string(list[i].URL), list[i].WriteRelabel))
 	}
 	return out
 }

@@ -24,7 +24,7 @@ const fluxKeepsText = "kustomize.toolkit.fluxcd.io/substitute"
 // regular expression, or the shell of a container. What is wrong with it there is found later.
 var expandedElsewhere = map[string]bool{
 	"relabelings": true, "metricRelabelings": true, "relabelConfigs": true, "writeRelabelConfigs": true, "metricRelabelConfigs": true,
-	"externalLabels": true, "enforcedNamespaceLabel": true, "pipelineStages": true, "matchStages": true, "config": true, "remoteWrite": true, "clients": true, "proxyUrl": true,
+	"apiServer": true, "externalLabels": true, "enforcedNamespaceLabel": true, "pipelineStages": true, "matchStages": true, "config": true, "remoteWrite": true, "clients": true, "proxyUrl": true,
 	"containers": true, "initContainers": true, "volumes": true,
 }
 

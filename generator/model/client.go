@@ -10,7 +10,7 @@ type HTTPClient struct {
 
 // Proxy is the way to a server. Its headers are for CONNECT requests.
 type Proxy struct {
-	ProxyURL      string
+	ProxyURL      Text
 	NoProxy       Text
 	FromEnv       *bool
 	ConnectHeader map[string][]Secret
@@ -31,7 +31,7 @@ type BasicAuth struct {
 
 // Authorization is the Authorization header. The agent's default type is Bearer.
 type Authorization struct {
-	Type        string
+	Type        Text
 	Credentials Secret
 }
 
@@ -39,9 +39,9 @@ type Authorization struct {
 type OAuth2 struct {
 	ClientID       Secret
 	ClientSecret   Secret
-	TokenURL       string
-	Scopes         []string
-	EndpointParams map[string]string
+	TokenURL       Text
+	Scopes         []Text
+	EndpointParams map[string]Text
 	Proxy
 	TLS *TLS
 }
@@ -50,7 +50,7 @@ type OAuth2 struct {
 type TLS struct {
 	// CA and Cert are PEM in the place of files, as hand-written jobs can have them.
 	CA, Cert                     string
-	CAFile, CertFile, ServerName string
+	CAFile, CertFile, ServerName Text
 	Key                          Secret
 	InsecureSkipVerify           *bool
 	MinVersion, MaxVersion       string // TLS10 to TLS13

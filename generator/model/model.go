@@ -1,9 +1,10 @@
 package model
 
-// Text is a string that may be absent. The empty string is a value.
+// Text is a string that may be absent. The empty string is a value. With Variables, references to environment variables
+// are expanded in it; without, it arrives as it is.
 type Text struct {
-	Value string
-	Set   bool
+	Value          string
+	Set, Variables bool
 }
 
 // Present returns a Text that is present, even if it is empty.
@@ -12,17 +13,37 @@ func Present(s string) Text { return Text{Value: s, Set: true} }
 // NonEmpty returns a Text that is absent if s is empty.
 func NonEmpty(s string) Text { return Text{Value: s, Set: s != ""} }
 
+// Expanded returns a Text in which references to variables are expanded, if it has some. It is absent if s is empty.
+func Expanded(s string) Text {
+	if s == "" {
+		return Text{}
+	}
+	return String(s).Text()
+}
+
 // Secret is a credential in one of three forms: a File of the pod, the name of an environment variable of the pod
-// (Env), or the Value itself (Set).
+// (Env), or the Value itself (Set). With Variables, File or Value is a text of a custom resource in which references to
+// environment variables are expanded; without, as in all that comes from a Secret, it arrives as it is.
 type Secret struct {
-	File  string
-	Env   string
-	Value string
-	Set   bool
+	File           string
+	Env            string
+	Value          string
+	Set, Variables bool
 }
 
 // Present reports whether there is a credential.
 func (s Secret) Present() bool { return s.Set || s.File != "" || s.Env != "" }
+
+// SecretFile returns a credential in a file of the pod, or an absent one.
+func SecretFile(name Text) Secret { return Secret{File: name.Value, Variables: name.Variables} }
+
+// FileName returns File as a text.
+func (s Secret) FileName() Text {
+	if s.Variables {
+		return Expanded(s.File)
+	}
+	return NonEmpty(s.File)
+}
 
 // Expandable is a map in whose values references to environment variables are expanded.
 type Expandable map[string]string
@@ -89,10 +110,10 @@ type Instance struct {
 // RemoteWrite is an entry of remote_write.
 type RemoteWrite struct {
 	Origin        Origin
-	Name          string
-	URL           string
-	RemoteTimeout string
-	Headers       map[string]string
+	Name          String
+	URL           String
+	RemoteTimeout String
+	Headers       Expandable
 	WriteRelabel  []*Relabel
 	HTTPClient
 	SendExemplars, SendNativeHistograms *bool
@@ -112,7 +133,7 @@ const WriteV2 = "io.prometheus.write.v2.Request"
 
 // SigV4 is AWS request signing. If it is empty, credentials come from the environment, so it is written as {}.
 type SigV4 struct {
-	Region, Profile, RoleARN, ExternalID string
+	Region, Profile, RoleARN, ExternalID String
 	AccessKey, SecretKey                 Secret
 	// FIPS means that the role is asked for at an endpoint that complies with FIPS.
 	FIPS bool
@@ -120,7 +141,7 @@ type SigV4 struct {
 
 // AzureAD is the credentials for Azure, which are of one kind.
 type AzureAD struct {
-	Cloud, Scope string
+	Cloud, Scope String
 	// ManagedIdentity is the id of a managed identity. The identity that the system has assigned is the empty one.
 	ManagedIdentity  Text
 	OAuth            *AzureOAuth
@@ -129,29 +150,29 @@ type AzureAD struct {
 }
 
 // AzureSDK is what Azure's own library finds in the environment.
-type AzureSDK struct{ TenantID string }
+type AzureSDK struct{ TenantID String }
 
 // AzureWorkloadIdentity is an application of Azure that the pod's service account stands for.
-type AzureWorkloadIdentity struct{ ClientID, TenantID string }
+type AzureWorkloadIdentity struct{ ClientID, TenantID String }
 
 // AzureOAuth is an application of Azure.
 type AzureOAuth struct {
-	ClientID, TenantID string
+	ClientID, TenantID String
 	ClientSecret       Secret
 }
 
 // Queue is queue_config. Zero fields are left out.
 type Queue struct {
 	Capacity, MinShards, MaxShards, MaxSamplesPerSend int64
-	BatchSendDeadline, MinBackoff, MaxBackoff         string
+	BatchSendDeadline, MinBackoff, MaxBackoff         String
 	RetryOn429                                        *bool
-	SampleAgeLimit                                    string
+	SampleAgeLimit                                    String
 }
 
 // Metadata is metadata_config.
 type Metadata struct {
 	Send              bool
-	SendInterval      string
+	SendInterval      String
 	MaxSamplesPerSend *int32
 }
 
@@ -194,7 +215,7 @@ type HTTPSD struct {
 // KubernetesSD is the only kubernetes_sd_configs entry of a job. No Namespaces means all.
 type KubernetesSD struct {
 	Role       string
-	APIServer  string
+	APIServer  Text
 	Namespaces []string
 	// AttachNode adds the labels of the node to targets.
 	AttachNode *bool
@@ -258,13 +279,13 @@ type LogsInstance struct {
 // LogsClient is a destination of logs. Zero fields are left out.
 type LogsClient struct {
 	Origin         Origin
-	Name           string
-	URL            string
-	TenantID       string
-	BatchWait      string
+	Name           String
+	URL            String
+	TenantID       String
+	BatchWait      String
 	BatchSize      int64
-	Timeout        string
-	ProxyURL       string
+	Timeout        String
+	ProxyURL       String
 	ExternalLabels Expandable
 	HTTPAuth
 	TLS     *TLS
@@ -273,7 +294,7 @@ type LogsClient struct {
 
 // Backoff is backoff_config. Zero fields are left out.
 type Backoff struct {
-	MinPeriod, MaxPeriod string
+	MinPeriod, MaxPeriod String
 	MaxRetries           int64
 }
 

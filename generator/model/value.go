@@ -1,11 +1,18 @@
 package model
 
+import "github.com/agentry-dev/agentry/generator/internal/expand"
+
 // Value is a part of the settings of an integration or a service discovery, whose meaning only these know: a [String],
 // [Bool], [Number], [Variable], [Credential], [Secret], [Identity], [Map] or [List].
 type Value interface{ value() }
 
-// String is a text in which variables are expanded.
+// String is a text in which references to environment variables are expanded.
 type String string
+
+// Text returns the text as one that is present, even if it is empty.
+func (s String) Text() Text {
+	return Text{Value: string(s), Set: true, Variables: expand.Touches(string(s))}
+}
 
 // Bool is true or false.
 type Bool bool

@@ -213,7 +213,7 @@ var watched = map[string][]struct{ group, name string }{
 }
 
 func ofJob(k *model.KubernetesSD) discovery {
-	if k == nil || k.APIServer != "" {
+	if k == nil || k.APIServer.Set {
 		return discovery{}
 	}
 	return discovery{role: k.Role, namespaces: k.Namespaces, nodes: k.AttachNode != nil && *k.AttachNode}

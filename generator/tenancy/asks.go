@@ -1,12 +1,16 @@
 package tenancy
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
@@ -59,6 +63,53 @@ func urls(o *manifest.Object) (out []place) {
 		}
 	}
 	return out
+}
+
+// variable returns a field of a writer or client of an object that refers to an environment variable of the agent, or "".
+func variable(o *manifest.Object) string {
+	var list any
+	path := ""
+	switch v := o.Value.(type) {
+	case *v1alpha1.MetricsInstance:
+		list, path = v.Spec.RemoteWrite, "spec.remoteWrite"
+	case *v1alpha1.LogsInstance:
+		list, path = v.Spec.Clients, "spec.clients"
+	default:
+		return ""
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return path // nothing is known of it
+	}
+	var tree any
+	if json.Unmarshal(text, &tree) != nil {
+		return path
+	}
+	return reference(path, tree)
+}
+
+// reference returns the path of the first text below a value that refers to an environment variable, or "". In relabelings
+// nothing is expanded.
+func reference(path string, value any) (found string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if key != "writeRelabelConfigs" && found == "" {
+				found = reference(path+"."+key, value[key])
+			}
+		}
+	case []any:
+		for i, item := range value {
+			if found == "" {
+				found = reference(fmt.Sprintf("%s[%d]", path, i), item)
+			}
+		}
+	case string:
+		if refs, ok := expand.References(value); len(refs) > 0 || !ok {
+			return path
+		}
+	}
+	return found
 }
 
 // handWritten returns the field with hand-written jobs, or "".

@@ -164,6 +164,10 @@ func (c *check) asks(o *manifest.Object) {
 				"the tenant %s may not choose where GrafanaAgent %s/%s sends to (%s.urls)", o.Tenant, c.agent.Namespace, c.agent.Name, field)
 		}
 	}
+	if path := variable(o); path != "" && !rule.ScrapeConfigs {
+		c.fail(o, path, "write the value; or allow it by scrapeConfigs: true in spec.tenancy.rules of the pipeline",
+			"the tenant %s may not read environment variables of GrafanaAgent %s/%s (%s.scrapeConfigs)", o.Tenant, c.agent.Namespace, c.agent.Name, field)
+	}
 	if path := handWritten(o); path != "" && !rule.ScrapeConfigs {
 		c.fail(o, path, "use a ServiceMonitor or PodMonitor; or allow it by scrapeConfigs: true in spec.tenancy.rules of the pipeline",
 			"the tenant %s may not give GrafanaAgent %s/%s hand-written configuration (%s.scrapeConfigs)", o.Tenant, c.agent.Namespace, c.agent.Name, field)

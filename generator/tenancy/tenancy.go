@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agentry-dev/agentry/generator/internal/expand"
 )
 
 // Rule allows the objects of some namespaces more.
@@ -82,7 +84,7 @@ func CheckURL(pattern string) error {
 // take its place, and a path that leads up matches nothing.
 func (r Rule) allowsURL(text string) bool {
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || u.Opaque != "" || slices.Contains(strings.Split(u.Path, "/"), "..") {
+	if err != nil || expand.Touches(text) || u.Host == "" || u.User != nil || u.Opaque != "" || slices.Contains(strings.Split(u.Path, "/"), "..") {
 		return slices.Contains(r.URLs, "*")
 	}
 	return slices.ContainsFunc(r.URLs, func(pattern string) bool {

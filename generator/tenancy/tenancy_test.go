@@ -100,6 +100,8 @@ func TestRules(t *testing.T) {
 		"by two templates":             {podLogs(`{targetLabel: "_${1}", regex: "(.*)", replacement: /etc/shadow}`), "spec.relabelings[0]", "files", tenancy.Rule{Files: true}},
 		"a Secret":                     {serviceMonitor(`, basicAuth: {username: {name: login, key: user}, password: {name: login, key: user}}`), "spec.endpoints[0].basicAuth.username", "secrets", tenancy.Rule{Secrets: []string{"log*"}}},
 		"another agent":                {serviceMonitor(""), "", "agents", tenancy.Rule{Agents: []string{"other", "monitor*"}}},
+		"a variable":                   {instance(`remoteWrite: [{url: "https://own/push", headers: {X-Scope-OrgID: "${TENANT}"}}]`), "spec.remoteWrite[0].headers.X-Scope-OrgID", "scrapeConfigs", tenancy.Rule{ScrapeConfigs: true, URLs: []string{"*"}}},
+		"a variable of logs":           {"apiVersion: monitoring.grafana.com/v1alpha1\nkind: LogsInstance\nmetadata: {name: own, namespace: shop}\nspec: {podLogsSelector: {}, clients: [{url: \"https://own/push\", externalLabels: {a: $(TENANT)}}]}\n", "spec.clients[0].externalLabels.a", "scrapeConfigs", tenancy.Rule{ScrapeConfigs: true, URLs: []string{"*"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +175,7 @@ func TestURLs(t *testing.T) {
 		{"https://mimir.example.com/shop/*", "https://mimir.example.com/shop/../blog/push", false},
 		{"https://mimir.example.com/shop/*", "https://mimir.example.com/shop/%2e%2e/blog/push", false},
 		{"https://mimir.example.com/*", "mimir.example.com", false},
+		{"https://mimir.example.com/*", "https://mimir.example.com/${X:-../..}", false},
 		{"*", "anything", true},
 	} {
 		rules := tenancy.Rules{{URLs: []string{c.pattern}}}

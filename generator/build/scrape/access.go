@@ -1,6 +1,7 @@
 package scrape
 
 import (
+	"strconv"
 	"strings"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -16,6 +17,9 @@ type access struct {
 	secrets Secrets
 	path    string // the path of the endpoint, ending in a dot unless it is empty
 	found   *findings
+	// expand returns what is wrong with the references to environment variables in a text of a path. Nil means that texts are
+	// used as they are written.
+	expand  func(path, text string) []diag.Finding
 	current bool // credentials are what the secrets policy makes of them, as with today's Prometheus Operator
 }
 
@@ -71,15 +75,15 @@ func (a access) safeTLS(c *monitoringv1.SafeTLSConfig) *model.TLS {
 func (a access) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) *model.TLS {
 	keyRef := monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}
 	t := &model.TLS{
-		CAFile:   a.file(Leaf("tlsConfig.ca", c.CA), ca, c.CA),
-		CertFile: a.file(Leaf("tlsConfig.cert", c.Cert), cert, c.Cert),
-		Key:      model.Secret{File: a.file("tlsConfig.keySecret", key, keyRef)},
+		CAFile:   a.file(a.text("tlsConfig.caFile", ca), Leaf("tlsConfig.ca", c.CA), c.CA),
+		CertFile: a.file(a.text("tlsConfig.certFile", cert), Leaf("tlsConfig.cert", c.Cert), c.Cert),
+		Key:      model.SecretFile(a.file(a.text("tlsConfig.keyFile", key), "tlsConfig.keySecret", keyRef)),
 	}
 	if half, missing := HalfTLS(t, cert != "" || Given(c.Cert), key != "" || Given(keyRef), c.Cert, keyRef); half {
 		a.found.fail(diag.IncompleteTLS, a.path+"tlsConfig", "a client certificate needs its key, and a key its certificate", missing...)
 	}
 	if c.ServerName != nil {
-		t.ServerName = *c.ServerName
+		t.ServerName = a.text("tlsConfig.serverName", *c.ServerName)
 	}
 	if c.InsecureSkipVerify != nil && *c.InsecureSkipVerify {
 		t.InsecureSkipVerify = c.InsecureSkipVerify
@@ -91,11 +95,38 @@ func (a access) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) *model.
 }
 
 // file returns the name of a file of the agent, otherwise the file of a reference.
-func (a access) file(field, name string, ref monitoringv1.SecretOrConfigMap) string {
-	if name != "" || !Given(ref) {
+func (a access) file(name model.Text, field string, ref monitoringv1.SecretOrConfigMap) model.Text {
+	if name.Set || !Given(ref) {
 		return name
 	}
-	return a.secrets.File(a.path+field, ref)
+	return model.NonEmpty(a.secrets.File(a.path+field, ref))
+}
+
+// text returns a text of the custom resource, which is absent if it is empty.
+func (a access) text(field, text string) model.Text {
+	if a.expand == nil {
+		return model.NonEmpty(text)
+	}
+	*a.found = append(*a.found, a.expand(a.path+field, text)...)
+	return model.Expanded(text)
+}
+
+// fileText returns a file of the agent that holds a credential.
+func (a access) fileText(field, name string) model.Secret {
+	return model.SecretFile(a.text(field, name))
+}
+
+// flow sets what an oauth2 block need not have.
+func (a access) flow(out *model.OAuth2, scopes []string, params map[string]string) {
+	for i, scope := range scopes {
+		out.Scopes = append(out.Scopes, a.text("oauth2.scopes["+strconv.Itoa(i)+"]", scope))
+	}
+	for _, name := range sortedKeys(params) {
+		if out.EndpointParams == nil {
+			out.EndpointParams = map[string]model.Text{}
+		}
+		out.EndpointParams[name] = a.text("oauth2.endpointParams["+name+"]", params[name])
+	}
 }
 
 // Leaf returns the path of what is set in a reference. Package secretref names it so too: what both find is one
@@ -142,9 +173,9 @@ func HalfTLS(t *model.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOr
 	switch {
 	case hasCert != hasKey:
 		return true, nil
-	case t.CertFile == "" && t.Key.File != "" && IsOptional(cert):
+	case !t.CertFile.Set && t.Key.File != "" && IsOptional(cert):
 		return true, Referred(cert)
-	case t.Key.File == "" && t.CertFile != "" && IsOptional(key):
+	case t.Key.File == "" && t.CertFile.Set && IsOptional(key):
 		return true, Referred(key)
 	}
 	return false, nil
@@ -206,7 +237,7 @@ func (a access) authorization(s *monitoringv1.SafeAuthorization) *model.Authoriz
 	if s == nil {
 		return nil
 	}
-	return &model.Authorization{Type: a.authorizationType(s.Type), Credentials: a.credential("authorization.credentials", s.Credentials)}
+	return &model.Authorization{Type: model.NonEmpty(a.authorizationType(s.Type)), Credentials: a.credential("authorization.credentials", s.Credentials)}
 }
 
 func (a access) authorizationType(text string) string {
@@ -219,13 +250,16 @@ func (a access) authorizationType(text string) string {
 
 func (a access) oauth2(o *v1alpha1.OAuth2) *model.OAuth2 {
 	out := a.oauth2Flow(o.ClientID, &o.ClientSecret, o.TokenURL)
-	out.Scopes, out.EndpointParams = o.Scopes, o.EndpointParams
+	a.flow(out, o.Scopes, o.EndpointParams)
 	return out
 }
 
 // oauth2Flow returns what every oauth2 block needs.
 func (a access) oauth2Flow(clientID monitoringv1.SecretOrConfigMap, secret *corev1.SecretKeySelector, tokenURL string) *model.OAuth2 {
-	a.found.checkHTTPURL(a.path+"oauth2.tokenUrl", tokenURL)
+	target := a.text("oauth2.tokenUrl", tokenURL)
+	if !target.Variables {
+		a.found.checkHTTPURL(a.path+"oauth2.tokenUrl", tokenURL)
+	}
 	if clientID.Secret != nil && clientID.ConfigMap != nil {
 		a.found.report(diag.Error, diag.AuthConflict, a.path+"oauth2.clientId", bothReferred)
 	}
@@ -233,7 +267,7 @@ func (a access) oauth2Flow(clientID monitoringv1.SecretOrConfigMap, secret *core
 	if !Given(clientID) || IsOptional(clientID) && !id.Present() || id.Set && id.Value == "" {
 		a.incomplete("oauth2.clientId", Referred(clientID)...)
 	}
-	return &model.OAuth2{ClientID: id, ClientSecret: a.credential("oauth2.clientSecret", secret), TokenURL: tokenURL}
+	return &model.OAuth2{ClientID: id, ClientSecret: a.credential("oauth2.clientSecret", secret), TokenURL: target}
 }
 
 // credential returns a credential: a file, or with current, what the secrets policy makes of it.

@@ -196,7 +196,7 @@ func (j *job) http(e endpointHTTP) {
 	j.config.Scheme = scheme(e.scheme)
 	j.config.Params = e.params
 	if e.proxy != nil {
-		j.config.ProxyURL = *e.proxy
+		j.config.ProxyURL = model.NonEmpty(*e.proxy)
 		j.found.checkURL(j.path+"proxyUrl", *e.proxy)
 	}
 	if e.enableHTTP2 != nil && !*e.enableHTTP2 {

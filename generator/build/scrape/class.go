@@ -108,7 +108,7 @@ func (j *currentJob) client(c *monitoringv1.HTTPConfigWithoutTLS, own *monitorin
 	merged := *shared
 	if own != nil {
 		a := access{path: j.path, found: &j.found}
-		merged.Type = cmp.Or(a.authorizationType(own.Type), "Bearer")
+		merged.Type = model.Present(cmp.Or(a.authorizationType(own.Type), "Bearer"))
 	}
 	j.config.Authorization = &merged
 }

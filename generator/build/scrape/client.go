@@ -26,6 +26,9 @@ type Client struct {
 	TLS                          *monitoringv1.TLSConfig
 	Proxy                        monitoringv1.ProxyConfig
 	FollowRedirects, EnableHTTP2 *bool
+	// Expand is for clients in whose texts references to environment variables are expanded: it returns what is wrong with
+	// those in the text of a path.
+	Expand func(path, text string) []diag.Finding
 }
 
 // safeClient returns the settings of a client that names no files of the agent.
@@ -48,7 +51,7 @@ func fullTLS(c *monitoringv1.SafeTLSConfig) *monitoringv1.TLSConfig {
 // would refuse. path is the path of the settings, ending in a dot unless it is empty.
 func HTTPClient(secrets Secrets, path string, c Client) (model.HTTPClient, []diag.Finding) {
 	var found findings
-	return access{secrets: secrets, path: path, found: &found, current: true}.client(&c), found
+	return access{secrets: secrets, path: path, found: &found, expand: c.Expand, current: true}.client(&c), found
 }
 
 func (a access) client(c *Client) model.HTTPClient {
@@ -85,7 +88,7 @@ func (a access) clientAuth(c *Client) (out model.HTTPAuth) {
 	}
 	if c.BearerTokenFile != "" {
 		methods = append(methods, "bearerTokenFile")
-		out.BearerToken = model.Secret{File: c.BearerTokenFile}
+		out.BearerToken = a.fileText("bearerTokenFile", c.BearerTokenFile)
 	}
 	a.oneKind(methods)
 	return out
@@ -93,10 +96,10 @@ func (a access) clientAuth(c *Client) (out model.HTTPAuth) {
 
 // fullAuthorization returns an Authorization header. Without credentials none is sent.
 func (a access) fullAuthorization(c *monitoringv1.Authorization) *model.Authorization {
-	out := &model.Authorization{Type: cmp.Or(a.authorizationType(c.Type), "Bearer")}
+	out := &model.Authorization{Type: a.text("authorization.type", cmp.Or(a.authorizationType(c.Type), "Bearer"))}
 	switch {
 	case c.CredentialsFile != "":
-		out.Credentials = model.Secret{File: c.CredentialsFile}
+		out.Credentials = a.fileText("authorization.credentialsFile", c.CredentialsFile)
 		if c.Credentials != nil && c.Credentials.Name != "" {
 			a.found.report(diag.Error, diag.AuthConflict, a.path+"authorization.credentialsFile", "at most one of credentials and credentialsFile may be set")
 		}
@@ -110,8 +113,8 @@ func (a access) fullAuthorization(c *monitoringv1.Authorization) *model.Authoriz
 
 func (a access) clientOAuth2(o *monitoringv1.OAuth2) *model.OAuth2 {
 	out := a.oauth2Flow(o.ClientID, &o.ClientSecret, string(o.TokenURL))
-	a.literalURL(a.path+"oauth2.tokenUrl", out.TokenURL, LeaveOutHint)
-	out.Scopes, out.EndpointParams = o.Scopes, o.EndpointParams
+	a.literalURL(a.path+"oauth2.tokenUrl", out.TokenURL.Value, LeaveOutHint)
+	a.flow(out, o.Scopes, o.EndpointParams)
 	inside := a
 	inside.path += "oauth2."
 	out.Proxy = inside.proxy(&o.ProxyConfig)
@@ -125,27 +128,30 @@ func (a access) proxy(c *monitoringv1.ProxyConfig) (out model.Proxy) {
 		a.found.report(diag.Error, diag.InvalidSetting, a.path+field, "%s", message)
 	}
 	if c.ProxyURL != nil {
-		out.ProxyURL = *c.ProxyURL
-		a.found.checkURL(a.path+"proxyUrl", out.ProxyURL)
-		a.literalURL(a.path+"proxyUrl", out.ProxyURL, ProxyHint)
+		out.ProxyURL = a.text("proxyUrl", *c.ProxyURL)
+		if !out.ProxyURL.Variables {
+			a.found.checkURL(a.path+"proxyUrl", *c.ProxyURL)
+		}
+		a.literalURL(a.path+"proxyUrl", *c.ProxyURL, ProxyHint)
 	}
 	if c.NoProxy != nil {
-		out.NoProxy = model.Present(*c.NoProxy)
+		out.NoProxy = a.text("noProxy", *c.NoProxy)
+		out.NoProxy.Set = true
 	}
 	out.FromEnv = c.ProxyFromEnvironment
 	fromEnv := out.FromEnv != nil && *out.FromEnv
 	switch {
-	case fromEnv && out.ProxyURL != "":
+	case fromEnv && out.ProxyURL.Set:
 		wrong("proxyFromEnvironment", "is not for a client with a proxyUrl: the agent refuses both together")
 	case fromEnv && out.NoProxy.Value != "":
 		wrong("noProxy", "is not for a client with proxyFromEnvironment: the agent refuses both together")
-	case out.ProxyURL == "" && out.NoProxy.Value != "":
+	case !out.ProxyURL.Set && out.NoProxy.Value != "":
 		wrong("noProxy", "needs a proxyUrl")
 	}
 	if len(c.ProxyConnectHeader) == 0 {
 		return out
 	}
-	if !fromEnv && out.ProxyURL == "" {
+	if !fromEnv && !out.ProxyURL.Set {
 		wrong("proxyConnectHeader", "needs a proxyUrl or proxyFromEnvironment")
 	}
 	out.ConnectHeader = make(map[string][]model.Secret, len(c.ProxyConnectHeader))

@@ -94,21 +94,21 @@ tlsConfig:
 `)
 	want := model.HTTPClient{
 		FollowRedirects: &yes, EnableHTTP2: &no,
-		Proxy: model.Proxy{ProxyURL: "http://proxy:3128", NoProxy: model.Present(""), ConnectHeader: map[string][]model.Secret{
+		Proxy: model.Proxy{ProxyURL: model.Present("http://proxy:3128"), NoProxy: model.Present(""), ConnectHeader: map[string][]model.Secret{
 			"X-Two": {{Env: "h"}}, "X-One": {{Env: "g"}, {Env: "h"}},
 		}},
 		HTTPAuth: model.HTTPAuth{OAuth2: &model.OAuth2{
-			ClientID: model.Secret{Env: "id"}, ClientSecret: model.Secret{Value: "s/k", Set: true}, TokenURL: "https://sso/token",
-			Scopes: []string{"a"}, EndpointParams: map[string]string{"b": "c"},
-			Proxy: model.Proxy{FromEnv: &yes}, TLS: &model.TLS{ServerName: "sso", InsecureSkipVerify: &no},
+			ClientID: model.Secret{Env: "id"}, ClientSecret: model.Secret{Value: "s/k", Set: true}, TokenURL: model.Present("https://sso/token"),
+			Scopes: []model.Text{model.Present("a")}, EndpointParams: map[string]model.Text{"b": model.Present("c")},
+			Proxy: model.Proxy{FromEnv: &yes}, TLS: &model.TLS{ServerName: model.Present("sso"), InsecureSkipVerify: &no},
 		}},
-		TLS: &model.TLS{CAFile: "/configmap/ca/crt", CertFile: "/crt", Key: model.Secret{File: "/secret/key/k"}, InsecureSkipVerify: &no, MinVersion: "TLS12", MaxVersion: "TLS13"},
+		TLS: &model.TLS{CAFile: model.Present("/configmap/ca/crt"), CertFile: model.Present("/crt"), Key: model.Secret{File: "/secret/key/k"}, InsecureSkipVerify: &no, MinVersion: "TLS12", MaxVersion: "TLS13"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(findings) > 0 {
 		t.Errorf("%v\n-want +got:\n%s", findings, diff)
 	}
 	got, _ = clientOf(t, "{authorization: {type: ' Token ', credentials: {name: a, key: b}}, tlsConfig: {}}")
-	want = model.HTTPClient{HTTPAuth: model.HTTPAuth{Authorization: &model.Authorization{Type: "Token", Credentials: model.Secret{Value: "a/b", Set: true}}}, TLS: &model.TLS{}}
+	want = model.HTTPClient{HTTPAuth: model.HTTPAuth{Authorization: &model.Authorization{Type: model.Present("Token"), Credentials: model.Secret{Value: "a/b", Set: true}}}, TLS: &model.TLS{}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

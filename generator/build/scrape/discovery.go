@@ -281,7 +281,7 @@ func (d *discovering) attach(role string, c *promv1alpha1.AttachMetadata) {
 // customClient reports whether an HTTP client is not the default one.
 func customClient(c *model.HTTPClient) bool {
 	is := func(b *bool, value bool) bool { return b != nil && *b == value }
-	tls := c.TLS != nil && (c.TLS.CAFile+c.TLS.CertFile+c.TLS.Key.File+c.TLS.ServerName+c.TLS.MinVersion+c.TLS.MaxVersion != "" || is(c.TLS.InsecureSkipVerify, true))
-	return is(c.FollowRedirects, false) || is(c.EnableHTTP2, false) || tls || c.ProxyURL != "" || is(c.FromEnv, true) ||
+	tls := c.TLS != nil && (c.TLS.CAFile.Set || c.TLS.CertFile.Set || c.TLS.Key.File != "" || c.TLS.ServerName.Set || c.TLS.MinVersion+c.TLS.MaxVersion != "" || is(c.TLS.InsecureSkipVerify, true))
+	return is(c.FollowRedirects, false) || is(c.EnableHTTP2, false) || tls || c.ProxyURL.Set || is(c.FromEnv, true) ||
 		c.BasicAuth != nil || c.Authorization != nil || c.OAuth2 != nil
 }

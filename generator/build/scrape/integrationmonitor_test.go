@@ -183,7 +183,7 @@ func TestSDAggregatorCredentials(t *testing.T) {
 		HTTPClient: model.HTTPClient{
 			FollowRedirects: new(bool),
 			HTTPAuth:        model.HTTPAuth{Authorization: &model.Authorization{Credentials: model.Secret{File: "/secret/sd/token"}}},
-			TLS:             &model.TLS{CAFile: "/configmap/ca/ca.crt", ServerName: "sd.example.com"},
+			TLS:             &model.TLS{CAFile: model.Present("/configmap/ca/ca.crt"), ServerName: model.Present("sd.example.com")},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(findings) > 0 {

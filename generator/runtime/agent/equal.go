@@ -38,7 +38,7 @@ func filled(w model.RemoteWrite) model.RemoteWrite {
 // masked returns a filled writer without what the agent does not compare.
 func masked(w model.RemoteWrite) model.RemoteWrite {
 	w = filled(w)
-	w.URL = withoutPassword(w.URL)
+	w.URL = model.String(withoutPassword(string(w.URL)))
 	w.HTTPAuth, w.Proxy = maskedAuth(w.HTTPAuth), maskedProxy(w.Proxy)
 	if s := w.SigV4; s != nil && s.SecretKey.Present() {
 		c := *s
@@ -99,7 +99,7 @@ func filledClient(c model.LogsClient) model.LogsClient {
 // maskedClient returns a client as the agent compares it.
 func maskedClient(c model.LogsClient) model.LogsClient {
 	c = filledClient(c)
-	c.URL, c.ProxyURL = withoutPassword(c.URL), withoutPassword(c.ProxyURL)
+	c.URL, c.ProxyURL = model.String(withoutPassword(string(c.URL))), model.String(withoutPassword(string(c.ProxyURL)))
 	c.HTTPAuth = maskedAuth(c.HTTPAuth)
 	return c
 }
@@ -128,7 +128,7 @@ func maskedAuth(a model.HTTPAuth) model.HTTPAuth {
 }
 
 func maskedProxy(p model.Proxy) model.Proxy {
-	p.ProxyURL = withoutPassword(p.ProxyURL)
+	p.ProxyURL.Value = withoutPassword(p.ProxyURL.Value)
 	if len(p.ConnectHeader) == 0 {
 		return p
 	}
@@ -150,15 +150,15 @@ func withoutPassword(text string) string {
 }
 
 // spelled returns the canonical spelling of a duration, or of the default if the text is empty.
-func spelled(text string, def time.Duration) string {
+func spelled(text model.String, def time.Duration) model.String {
 	if text == "" {
-		return def.String()
+		return model.String(def.String())
 	}
-	if d, err := time.ParseDuration(text); err == nil {
-		return d.String()
+	if d, err := time.ParseDuration(string(text)); err == nil {
+		return model.String(d.String())
 	}
-	if d, err := prommodel.ParseDuration(text); err == nil {
-		return time.Duration(d).String()
+	if d, err := prommodel.ParseDuration(string(text)); err == nil {
+		return model.String(time.Duration(d).String())
 	}
 	return text
 }
@@ -218,7 +218,7 @@ func unless(b *bool, def bool) *bool {
 	return b
 }
 
-func orNil[M ~map[string]string](m M) M {
+func orNil[M ~map[string]V, V any](m M) M {
 	if len(m) == 0 {
 		return nil
 	}
@@ -244,7 +244,7 @@ func classes[T any](list []T, key func(T) string, equal func(a, b T) bool) (out 
 }
 
 // address returns where a writer sends to, and with which headers. Most writers differ in it.
-func address(w model.RemoteWrite) string { return w.URL + fmt.Sprint(w.Headers) }
+func address(w model.RemoteWrite) string { return string(w.URL) + fmt.Sprint(w.Headers) }
 
 func equalWriters(a, b model.RemoteWrite) bool { return reflect.DeepEqual(a, b) }
 

@@ -192,11 +192,11 @@ func follow(w *writer, r model.Raw) {
 }
 
 func encodeRemoteWrite(w *writer, r *model.RemoteWrite) {
-	w.str("url", w.url(r.URL))
-	w.optStr("name", r.Name)
-	w.optStr("remote_timeout", r.RemoteTimeout)
+	w.url("url", r.URL.Text())
+	w.live("name", r.Name)
+	w.live("remote_timeout", r.RemoteTimeout)
 	encodeProxy(w, &r.Proxy)
-	w.labels("headers", r.Headers)
+	w.headers("headers", r.Headers)
 	w.optBool("send_exemplars", r.SendExemplars)
 	w.optBool("send_native_histograms", r.SendNativeHistograms)
 	relabel(w, "write_relabel_configs", r.WriteRelabel)
@@ -211,24 +211,24 @@ func encodeRemoteWrite(w *writer, r *model.RemoteWrite) {
 }
 
 func encodeSigV4(w *writer, s *model.SigV4) {
-	w.optStr("region", s.Region)
-	w.optStr("profile", s.Profile)
-	w.optStr("role_arn", s.RoleARN)
+	w.live("region", s.Region)
+	w.live("profile", s.Profile)
+	w.live("role_arn", s.RoleARN)
 	w.identity("access_key", "", s.AccessKey)
 	w.secret("secret_key", "", s.SecretKey)
 }
 
 func encodeAzureAD(w *writer, a *model.AzureAD) {
-	w.optStr("cloud", a.Cloud)
+	w.live("cloud", a.Cloud)
 	if a.ManagedIdentity.Set {
 		w.open("managed_identity")
-		w.str("client_id", a.ManagedIdentity.Value)
+		w.text("client_id", a.ManagedIdentity)
 		w.close()
 	}
 	block(w, "oauth", a.OAuth, func(w *writer, o *model.AzureOAuth) {
-		w.str("client_id", o.ClientID)
+		w.live("client_id", o.ClientID)
 		w.secret("client_secret", "", o.ClientSecret)
-		w.str("tenant_id", o.TenantID)
+		w.live("tenant_id", o.TenantID)
 	})
 }
 
@@ -237,16 +237,16 @@ func encodeQueue(w *writer, q *model.Queue) {
 	w.optInt("min_shards", q.MinShards)
 	w.optInt("max_shards", q.MaxShards)
 	w.optInt("max_samples_per_send", q.MaxSamplesPerSend)
-	w.optStr("batch_send_deadline", q.BatchSendDeadline)
-	w.optStr("min_backoff", q.MinBackoff)
-	w.optStr("max_backoff", q.MaxBackoff)
+	w.live("batch_send_deadline", q.BatchSendDeadline)
+	w.live("min_backoff", q.MinBackoff)
+	w.live("max_backoff", q.MaxBackoff)
 	w.optBool("retry_on_http_429", q.RetryOn429)
-	w.optStr("sample_age_limit", q.SampleAgeLimit)
+	w.live("sample_age_limit", q.SampleAgeLimit)
 }
 
 func encodeMetadata(w *writer, m *model.Metadata) {
 	w.boolean("send", m.Send)
-	w.optStr("send_interval", m.SendInterval)
+	w.live("send_interval", m.SendInterval)
 	if m.MaxSamplesPerSend != nil {
 		w.integer("max_samples_per_send", int64(*m.MaxSamplesPerSend))
 	}
@@ -298,7 +298,7 @@ func encodeSwitches(w *writer, all *model.Switches, from, to model.Switch) {
 
 func encodeKubernetesSD(w *writer, k *model.KubernetesSD) {
 	w.str("role", k.Role)
-	w.optStr("api_server", w.url(k.APIServer))
+	w.url("api_server", k.APIServer)
 	if len(k.Namespaces) > 0 {
 		w.open("namespaces")
 		w.strs("names", k.Namespaces)
@@ -318,7 +318,7 @@ func encodeKubernetesSD(w *writer, k *model.KubernetesSD) {
 }
 
 func encodeHTTPSD(w *writer, h *model.HTTPSD) {
-	w.str("url", w.url(h.URL))
+	w.url("url", model.Present(h.URL))
 	w.optStr("refresh_interval", h.RefreshInterval)
 	encodeClient(w, &h.HTTPClient)
 }

@@ -165,7 +165,7 @@ func TestMasked(t *testing.T) {
 	config := func(url, password, dsn string) *model.Config {
 		auth := model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "u", Set: true}, Password: model.Secret{Value: password, Set: password != ""}}}
 		return &model.Config{
-			Metrics:      &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: url, HTTPClient: model.HTTPClient{HTTPAuth: auth}}}}},
+			Metrics:      &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: model.String(url), HTTPClient: model.HTTPClient{HTTPAuth: auth}}}}},
 			Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{{{Key: "data_source_name", Value: model.Credential{Value: model.String(dsn), Masked: true}}}}}}},
 		}
 	}
@@ -193,7 +193,7 @@ func TestMasked(t *testing.T) {
 		t.Errorf("a secret is shown:\n%s", text)
 	}
 	fields := &model.Config{Metrics: &model.Metrics{
-		Global:  model.Global{RemoteWrite: []model.RemoteWrite{{URL: "http://a", Headers: map[string]string{"X-Api-Key": "hush", "X-Scope-OrgID": "team"}}}},
+		Global:  model.Global{RemoteWrite: []model.RemoteWrite{{URL: "http://a", Headers: model.Expandable{"X-Api-Key": "hush", "X-Scope-OrgID": "team"}}}},
 		Configs: []model.Instance{{Name: "i", ScrapeConfigs: []*model.ScrapeConfig{{JobName: "j", Params: map[string][]string{"token": {"hush"}, "module": {"http"}}}}}},
 	}}
 	if text := string(PrintRedacted(fields)); strings.Contains(text, "hush") || !strings.Contains(text, "team") || !strings.Contains(text, "http") {
@@ -209,10 +209,10 @@ func TestPrintClient(t *testing.T) {
 	w := &writer{}
 	encodeClient(w, &model.HTTPClient{
 		FollowRedirects: &no, EnableHTTP2: &yes,
-		Proxy: model.Proxy{ProxyURL: "http://p", NoProxy: model.Present(""), ConnectHeader: map[string][]model.Secret{
+		Proxy: model.Proxy{ProxyURL: model.Present("http://p"), NoProxy: model.Present(""), ConnectHeader: map[string][]model.Secret{
 			"B": {{Env: "E"}}, "A": {{Value: "a$$b", Set: true}, {Value: "", Set: true}},
 		}},
-		HTTPAuth: model.HTTPAuth{OAuth2: &model.OAuth2{TokenURL: "http://t", Proxy: model.Proxy{FromEnv: &yes}, TLS: &model.TLS{MinVersion: "TLS12"}}},
+		HTTPAuth: model.HTTPAuth{OAuth2: &model.OAuth2{TokenURL: model.Present("http://t"), Proxy: model.Proxy{FromEnv: &yes}, TLS: &model.TLS{MinVersion: "TLS12"}}},
 		TLS:      &model.TLS{},
 	})
 	want := `follow_redirects: false

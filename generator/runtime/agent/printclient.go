@@ -16,7 +16,7 @@ func encodeClient(w *writer, c *model.HTTPClient) {
 }
 
 func encodeProxy(w *writer, p *model.Proxy) {
-	w.optStr("proxy_url", w.url(p.ProxyURL))
+	w.url("proxy_url", p.ProxyURL)
 	w.text("no_proxy", p.NoProxy)
 	w.optBool("proxy_from_environment", p.FromEnv)
 	if len(p.ConnectHeader) == 0 {
@@ -50,25 +50,36 @@ func encodeBasicAuth(w *writer, b *model.BasicAuth) {
 }
 
 func encodeAuthorization(w *writer, a *model.Authorization) {
-	w.optStr("type", a.Type)
+	w.text("type", a.Type)
 	w.secret("credentials", "credentials_file", a.Credentials)
 }
 
 func encodeOAuth2(w *writer, o *model.OAuth2) {
 	w.identity("client_id", "", o.ClientID)
 	w.secret("client_secret", "client_secret_file", o.ClientSecret)
-	w.optStr("token_url", w.url(o.TokenURL))
-	w.strs("scopes", o.Scopes)
-	w.labels("endpoint_params", o.EndpointParams)
+	w.url("token_url", o.TokenURL)
+	if len(o.Scopes) > 0 {
+		w.open("scopes")
+		for _, s := range o.Scopes {
+			w.newline()
+			w.buf = append(w.buf, '-', ' ')
+			w.words(s)
+		}
+		w.close()
+	}
+	entries(w, "endpoint_params", o.EndpointParams, func(name string, v model.Text) {
+		v.Value = reviewed(w, name, v.Value)
+		w.words(v)
+	})
 	encodeProxy(w, &o.Proxy)
 	block(w, "tls_config", o.TLS, encodeTLS)
 }
 
 func encodeTLS(w *writer, t *model.TLS) {
-	w.optStr("ca_file", t.CAFile)
-	w.optStr("cert_file", t.CertFile)
-	w.optStr("key_file", t.Key.File)
-	w.optStr("server_name", t.ServerName)
+	w.text("ca_file", t.CAFile)
+	w.text("cert_file", t.CertFile)
+	w.text("key_file", t.Key.FileName())
+	w.text("server_name", t.ServerName)
 	w.optBool("insecure_skip_verify", t.InsecureSkipVerify)
 	w.optStr("min_version", t.MinVersion)
 	w.optStr("max_version", t.MaxVersion)

@@ -19,13 +19,13 @@ func encodeLogsInstance(w *writer, i *model.LogsInstance) {
 }
 
 func encodeLogsClient(w *writer, c *model.LogsClient) {
-	w.str("url", w.url(c.URL))
-	w.optStr("name", c.Name)
-	w.optStr("tenant_id", c.TenantID)
-	w.optStr("batchwait", c.BatchWait)
+	w.url("url", c.URL.Text())
+	w.live("name", c.Name)
+	w.live("tenant_id", c.TenantID)
+	w.live("batchwait", c.BatchWait)
 	w.optInt("batchsize", c.BatchSize)
-	w.optStr("timeout", c.Timeout)
-	w.optStr("proxy_url", w.url(c.ProxyURL))
+	w.live("timeout", c.Timeout)
+	w.url("proxy_url", model.Expanded(string(c.ProxyURL)))
 	encodeAuth(w, &c.HTTPAuth)
 	block(w, "tls_config", c.TLS, encodeTLS)
 	block(w, "backoff_config", c.Backoff, encodeBackoff)
@@ -35,8 +35,8 @@ func encodeLogsClient(w *writer, c *model.LogsClient) {
 }
 
 func encodeBackoff(w *writer, b *model.Backoff) {
-	w.optStr("min_period", b.MinPeriod)
-	w.optStr("max_period", b.MaxPeriod)
+	w.live("min_period", b.MinPeriod)
+	w.live("max_period", b.MaxPeriod)
 	w.optInt("max_retries", b.MaxRetries)
 }
 

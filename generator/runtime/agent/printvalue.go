@@ -99,7 +99,7 @@ func (w *writer) credential(c model.Credential) {
 		text = string(v)
 	}
 	if c.Masked || w.inlined == nil {
-		if shown := w.inline(text); w.redact {
+		if shown := w.inline(model.Secret{Value: text, Set: true}); w.redact {
 			w.scalar(shown)
 			return
 		}

@@ -36,23 +36,23 @@ const placeholder = "<redacted>"
 // span is a part of what is written: from one position to another.
 type span struct{ from, to int }
 
-// inline returns a secret value or its placeholder.
-func (w *writer) inline(value string) string {
+// inline returns a secret value or its placeholder. Reviewers see a token that only refers to variables.
+func (w *writer) inline(s model.Secret) string {
 	if w.inlined != nil {
-		fmt.Fprintf(w.inlined, "%d %s\n", len(value), value)
+		fmt.Fprintf(w.inlined, "%d %s\n", len(s.Value), s.Value)
 	}
-	if w.redact {
+	if w.redact && (w.inlined != nil || !s.Variables || credential.Written(s.Value)) {
 		return placeholder
 	}
-	return value
+	return s.Value
 }
 
-// url returns a URL as reviewers see it. To the agent a password in it is like any other text.
-func (w *writer) url(v string) string {
+// url writes a URL as reviewers see it, unless it is absent. To the agent a password in it is like any other text.
+func (w *writer) url(k string, v model.Text) {
 	if w.redact && w.inlined == nil {
-		return credential.Redacted(v)
+		v.Value = credential.Redacted(v.Value)
 	}
-	return v
+	w.text(k, v)
 }
 
 // reviewed returns the value of a header or parameter as reviewers see it.
@@ -149,17 +149,32 @@ func (w *writer) optStr(k, v string) {
 	}
 }
 
+// live writes a text in which variables are expanded, unless it is empty.
+func (w *writer) live(k string, v model.String) { w.text(k, model.Expanded(string(v))) }
+
 func (w *writer) text(k string, v model.Text) {
 	if v.Set {
-		w.str(k, v.Value)
+		w.key(k)
+		w.buf = append(w.buf, ' ')
+		w.words(v)
 	}
+}
+
+// words writes a text as the value of a key or as a list item. A text with references is in quotes, so that a value may
+// be nearly any text.
+func (w *writer) words(v model.Text) {
+	if v.Variables {
+		w.buf = append(yamltext.AppendQuoted(w.buf, v.Value, false), '\n')
+		return
+	}
+	w.scalar(v.Value)
 }
 
 // secret writes the value or key_file, depending on the policy.
 func (w *writer) secret(k, fileKey string, s model.Secret) {
 	switch {
 	case s.File != "":
-		w.str(fileKey, s.File)
+		w.text(fileKey, s.FileName())
 	case s.Present():
 		w.key(k)
 		encodeSecret(w, s)
@@ -175,7 +190,7 @@ func encodeSecret(w *writer, s model.Secret) {
 		return
 	}
 	w.buf = append(w.buf, ' ')
-	w.buf = yamltext.AppendQuoted(w.buf, w.inline(s.Value), true)
+	w.buf = yamltext.AppendQuoted(w.buf, w.inline(s), !s.Variables)
 	w.buf = append(w.buf, '\n')
 }
 
@@ -257,6 +272,16 @@ func (w *writer) mapKey(k string) {
 
 // labels writes a map of strings, sorted by key.
 func (w *writer) labels(k string, m map[string]string) {
+	entries(w, k, m, func(name, v string) { w.scalar(reviewed(w, name, v)) })
+}
+
+// headers writes a map of texts in which variables are expanded, sorted by key.
+func (w *writer) headers(k string, m model.Expandable) {
+	entries(w, k, m, func(name, v string) { w.words(model.Expanded(reviewed(w, name, v))) })
+}
+
+// entries writes a map, sorted by key. value writes a value after its key.
+func entries[V any](w *writer, k string, m map[string]V, value func(name string, v V)) {
 	if len(m) == 0 {
 		return
 	}
@@ -264,7 +289,7 @@ func (w *writer) labels(k string, m map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		w.mapKey(name)
 		w.buf = append(w.buf, ' ')
-		w.scalar(reviewed(w, name, m[name]))
+		value(name, m[name])
 	}
 	w.close()
 }

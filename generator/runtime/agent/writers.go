@@ -12,7 +12,7 @@ import (
 // nameWriters refuses two writers with one name, and names writers that the agent could not tell apart: it compares
 // unnamed ones with their secrets masked.
 func nameWriters(found *findings, list []model.RemoteWrite) []model.RemoteWrite {
-	named := map[string]int{}
+	named := map[model.String]int{}
 	var places []int // writers without a name
 	var masks, full []model.RemoteWrite
 	for i := range list {
@@ -35,7 +35,7 @@ func nameWriters(found *findings, list []model.RemoteWrite) []model.RemoteWrite 
 		}
 		for _, n := range same {
 			if len(same) > 1 {
-				out[places[n]].Name = "agentry-" + strconv.Itoa(places[n])
+				out[places[n]].Name = model.String("agentry-" + strconv.Itoa(places[n]))
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func nameClients(found *findings, list []model.LogsClient) []model.LogsClient {
 	for i := range list {
 		full[i] = filledClient(list[i])
 	}
-	url := func(c model.LogsClient) string { return c.URL }
+	url := func(c model.LogsClient) string { return string(c.URL) }
 	var places []int // clients that are different
 	for _, same := range classes(full, url, equalClients) {
 		places = append(places, same[0])
@@ -65,7 +65,7 @@ func nameClients(found *findings, list []model.LogsClient) []model.LogsClient {
 	for _, same := range classes(masks, url, equalClients) {
 		for _, n := range same {
 			if len(same) > 1 {
-				out[places[n]].Name = "agentry-" + strconv.Itoa(places[n])
+				out[places[n]].Name = model.String("agentry-" + strconv.Itoa(places[n]))
 			}
 		}
 	}

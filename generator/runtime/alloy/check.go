@@ -125,11 +125,14 @@ func (f *findings) instance(i *model.Instance) {
 
 // writers checks a list of remote writes.
 func (f *findings) writers(list []model.RemoteWrite) {
-	named := map[string]int{}
+	named := map[model.String]int{}
 	for n, w := range list {
 		f.client(w.Origin, &w.HTTPClient)
 		f.needsOfWriter(&w)
 		f.writer(&w)
+		printed := newFile(false)
+		printed.endpoint(&w)
+		f.expressible(w.Origin, printed)
 		if first, taken := named[w.Name]; taken && w.Name != "" {
 			f.add(w.Origin.Find(diag.Error, diag.DuplicateRemoteWrite, ".name", fmt.Sprintf("%q is the name of %s too", w.Name, list[first].Origin.Path)))
 		}
@@ -146,6 +149,14 @@ func (f *findings) writers(list []model.RemoteWrite) {
 
 // prometheus3 is the first version of Alloy with Prometheus 3, which writes whole numbers in le and quantile as floats.
 const prometheus3 = "v1.11.0"
+
+// expressible reports references to variables in a writer or client that Alloy cannot express.
+func (f *findings) expressible(o model.Origin, printed *file) {
+	if printed.inexpressible {
+		one := o.Find(diag.Error, diag.NotInRuntime, "", "has a reference to a variable that Alloy cannot express: "+onlyPlainVariables)
+		f.add(one)
+	}
+}
 
 // job reports what becomes of a job in Alloy.
 func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {

@@ -110,7 +110,7 @@ func (f *findings) writer(w *model.RemoteWrite) {
 		f.add(w.Origin.Find(diag.Error, diag.NotInRuntime, ".azureAd.managedIdentity.clientId",
 			"is missing: Alloy "+f.version.String()+" does not have the identity that the system has assigned"))
 	}
-	if k := a.WorkloadIdentity; k != nil && !uuid.MatchString(k.TenantID) {
+	if k := a.WorkloadIdentity; k != nil && !k.TenantID.Text().Variables && !uuid.MatchString(string(k.TenantID)) {
 		f.add(w.Origin.Find(diag.Error, diag.NotInRuntime, ".azureAd.workloadIdentity.tenantId", "must be a UUID for Alloy, like 11111111-2222-4333-8444-555555555555"))
 	}
 }

@@ -94,6 +94,9 @@ func (f *findings) logsClient(c *model.LogsClient) {
 	client := model.HTTPClient{HTTPAuth: c.HTTPAuth, TLS: c.TLS}
 	f.client(c.Origin, &client)
 	f.needsFiles(c.Origin, 0, tlsFiles(&client))
+	printed := newFile(false)
+	(&logs{file: printed}).endpoint(c)
+	f.expressible(c.Origin, printed)
 	for _, name := range slices.Sorted(maps.Keys(c.ExternalLabels)) {
 		if _, ok := expanded(c.ExternalLabels[name]); !ok {
 			f.add(c.Origin.Find(diag.Error, diag.NotInRuntime, ".externalLabels["+name+"]", onlyPlainVariables))

@@ -15,10 +15,13 @@ const redacted = "<redacted>"
 
 // values writes the values of arguments, whatever component they are for.
 type values struct {
-	redact bool            // secret values are replaced
-	hides  bool            // a value is another one where secret values are replaced
-	files  []byte          // the components that read files
-	reads  map[string]bool // the files
+	redact bool // secret values are replaced
+	hides  bool // a value is another one where secret values are replaced
+
+	inexpressible bool // a text has a reference to a variable that Alloy cannot express
+
+	files []byte          // the components that read files
+	reads map[string]bool // the files
 }
 
 // client sets how requests are sent.
@@ -32,9 +35,7 @@ func (w *values) client(b *syntax.Block, c *model.HTTPClient) {
 
 func (w *values) proxy(b *syntax.Block, p *model.Proxy) {
 	w.setURL(b, "proxy_url", p.ProxyURL)
-	if p.NoProxy.Set {
-		b.Set("no_proxy", syntax.String(p.NoProxy.Value))
-	}
+	w.setText(b, "no_proxy", p.NoProxy)
 	setBool(b, "proxy_from_environment", p.FromEnv)
 	if len(p.ConnectHeader) == 0 {
 		return
@@ -60,7 +61,7 @@ func (w *values) auth(b *syntax.Block, a *model.HTTPAuth) {
 	}
 	if auth := a.Authorization; auth != nil {
 		inner := syntax.Block{Name: "authorization"}
-		setString(&inner, "type", auth.Type)
+		w.setText(&inner, "type", auth.Type)
 		w.secret(&inner, "credentials", auth.Credentials)
 		b.Add(inner)
 	}
@@ -74,8 +75,12 @@ func (w *values) oauth2(o *model.OAuth2) syntax.Block {
 	w.identity(&b, "client_id", o.ClientID)
 	w.secret(&b, "client_secret", o.ClientSecret)
 	w.setURL(&b, "token_url", o.TokenURL)
-	if len(o.Scopes) > 0 {
-		b.Set("scopes", syntax.Strings(o.Scopes))
+	var scopes []syntax.Expr
+	for _, s := range o.Scopes {
+		scopes = append(scopes, w.text(s))
+	}
+	if len(scopes) > 0 {
+		b.Set("scopes", syntax.List(scopes...))
 	}
 	w.setMap(&b, "endpoint_params", o.EndpointParams)
 	w.proxy(&b, &o.Proxy)
@@ -94,10 +99,10 @@ func (w *values) tls(b *syntax.Block, t *model.TLS) {
 	if t.Key.Set {
 		inner.Set("key_pem", w.value(t.Key))
 	}
-	setString(&inner, "ca_file", t.CAFile)
-	setString(&inner, "cert_file", t.CertFile)
-	setString(&inner, "key_file", t.Key.File)
-	setString(&inner, "server_name", t.ServerName)
+	w.setText(&inner, "ca_file", t.CAFile)
+	w.setText(&inner, "cert_file", t.CertFile)
+	w.setText(&inner, "key_file", t.Key.FileName())
+	w.setText(&inner, "server_name", t.ServerName)
 	setBool(&inner, "insecure_skip_verify", t.InsecureSkipVerify)
 	setString(&inner, "min_version", t.MinVersion)
 	b.Add(inner)
@@ -107,7 +112,7 @@ func (w *values) tls(b *syntax.Block, t *model.TLS) {
 func (w *values) secret(b *syntax.Block, name string, s model.Secret) {
 	switch {
 	case s.File != "":
-		b.Set(name+"_file", syntax.String(s.File))
+		w.setText(b, name+"_file", s.FileName())
 	case s.Present():
 		b.Set(name, w.value(s))
 	}
@@ -123,10 +128,15 @@ func (w *values) identity(b *syntax.Block, name string, s model.Secret) {
 	}
 }
 
-// value returns a secret that is no file.
+// value returns a secret that is no file. Reviewers see a token that only refers to variables.
 func (w *values) value(s model.Secret) syntax.Expr {
-	if s.Env != "" {
+	switch {
+	case s.Env != "":
 		return syntax.Env(s.Env)
+	case s.Variables && !credential.Written(s.Value):
+		return w.text(model.Expanded(s.Value))
+	case s.Variables:
+		return w.text(model.Expanded(w.conceal(s.Value, redacted)))
 	}
 	return syntax.String(w.conceal(s.Value, redacted))
 }
@@ -160,22 +170,55 @@ func (w *values) content(path string) syntax.Expr {
 }
 
 // setURL sets a URL unless it is empty. For reviewers it has no password.
-func (w *values) setURL(b *syntax.Block, name, url string) {
-	if url != "" {
-		setString(b, name, w.conceal(url, credential.Redacted(url)))
+func (w *values) setURL(b *syntax.Block, name string, url model.Text) {
+	if url.Value != "" {
+		url.Value = w.conceal(url.Value, credential.Redacted(url.Value))
+		w.setText(b, name, url)
 	}
 }
 
-// setMap sets a map of strings unless it is empty. For reviewers it has no credentials.
-func (w *values) setMap(b *syntax.Block, name string, m map[string]string) {
+// setMap sets a map of texts unless it is empty. For reviewers it has no credentials.
+func (w *values) setMap(b *syntax.Block, name string, m map[string]model.Text) {
 	if len(m) == 0 {
 		return
 	}
 	var pairs []syntax.Pair
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		pairs = append(pairs, syntax.Pair{Key: key, Value: syntax.String(w.shown(key, m[key]))})
+		v := m[key]
+		v.Value = w.shown(key, v.Value)
+		pairs = append(pairs, syntax.Pair{Key: key, Value: w.text(v)})
 	}
 	b.Set(name, syntax.Object(pairs))
+}
+
+// live sets a text in which variables are expanded, unless it is empty.
+func (w *values) live(b *syntax.Block, name string, v model.String) {
+	w.setText(b, name, model.Expanded(string(v)))
+}
+
+// duration sets a duration, unless it is absent: a value of a variable as it is.
+func (w *values) duration(b *syntax.Block, name string, v model.String) {
+	if !v.Text().Variables {
+		v = model.String(goDuration(string(v)))
+	}
+	w.live(b, name, v)
+}
+
+// setText sets a text unless it is absent.
+func (w *values) setText(b *syntax.Block, name string, v model.Text) {
+	if v.Set {
+		b.Set(name, w.text(v))
+	}
+}
+
+// text returns a text. What Alloy cannot express is remembered.
+func (w *values) text(v model.Text) syntax.Expr {
+	if !v.Variables {
+		return syntax.String(v.Value)
+	}
+	e, ok := expanded(v.Value)
+	w.inexpressible = w.inexpressible || !ok
+	return e
 }
 
 // shown returns the value of a header or parameter.

@@ -91,7 +91,7 @@ func (f *findings) warnOfNeed(at model.Origin, line int, what, hint string) {
 func tlsFiles(c *model.HTTPClient) (out []string) {
 	add := func(t *model.TLS) {
 		if t != nil {
-			out = append(out, t.CAFile, t.CertFile, t.Key.File)
+			out = append(out, t.CAFile.Value, t.CertFile.Value, t.Key.File)
 		}
 	}
 	add(c.TLS)

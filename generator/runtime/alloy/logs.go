@@ -58,20 +58,20 @@ func (l *logs) client(n int, c *model.LogsClient) {
 
 func (l *logs) endpoint(c *model.LogsClient) syntax.Block {
 	b := syntax.Block{Name: "endpoint"}
-	setString(&b, "name", c.Name)
-	l.setURL(&b, "url", c.URL)
-	setString(&b, "tenant_id", c.TenantID)
-	setString(&b, "batch_wait", goDuration(c.BatchWait))
+	l.live(&b, "name", c.Name)
+	l.setURL(&b, "url", c.URL.Text())
+	l.live(&b, "tenant_id", c.TenantID)
+	l.duration(&b, "batch_wait", c.BatchWait)
 	if c.BatchSize != 0 {
 		b.Set("batch_size", syntax.String(strconv.FormatInt(max(c.BatchSize, 1), 10)+"B"))
 	}
-	setString(&b, "remote_timeout", goDuration(c.Timeout))
+	l.duration(&b, "remote_timeout", c.Timeout)
 	if c.Backoff != nil {
-		setString(&b, "min_backoff_period", goDuration(c.Backoff.MinPeriod))
-		setString(&b, "max_backoff_period", goDuration(c.Backoff.MaxPeriod))
+		l.duration(&b, "min_backoff_period", c.Backoff.MinPeriod)
+		l.duration(&b, "max_backoff_period", c.Backoff.MaxPeriod)
 		setInt(&b, "max_backoff_retries", c.Backoff.MaxRetries)
 	}
-	l.file.client(&b, &model.HTTPClient{Proxy: model.Proxy{ProxyURL: c.ProxyURL}, HTTPAuth: c.HTTPAuth, TLS: c.TLS})
+	l.file.client(&b, &model.HTTPClient{Proxy: model.Proxy{ProxyURL: model.Expanded(string(c.ProxyURL))}, HTTPAuth: c.HTTPAuth, TLS: c.TLS})
 	return b
 }
 

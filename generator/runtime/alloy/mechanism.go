@@ -58,7 +58,7 @@ func inAlloy(d *model.Discovery) (model.Map, model.HTTPClient) {
 	case "azure":
 		settings = inAzure(settings)
 	case "digitalocean":
-		if a := client.Authorization; a != nil && (a.Type == "" || strings.EqualFold(a.Type, "Bearer")) {
+		if a := client.Authorization; a != nil && (!a.Type.Set || strings.EqualFold(a.Type.Value, "Bearer")) {
 			client.BearerToken, client.Authorization = a.Credentials, nil
 		}
 	case "docker":

@@ -32,12 +32,12 @@ func writers(global *model.Global, i *model.Instance) []model.RemoteWrite {
 	}
 	to := map[string]int{}
 	for _, w := range list {
-		to[credential.Redacted(w.URL)]++
+		to[credential.Redacted(string(w.URL))]++
 	}
 	out := make([]model.RemoteWrite, len(list))
 	for n, w := range list {
-		if w.Name == "" && to[credential.Redacted(w.URL)] > 1 {
-			w.Name = "agentry-" + strconv.Itoa(n)
+		if w.Name == "" && to[credential.Redacted(string(w.URL))] > 1 {
+			w.Name = model.String("agentry-" + strconv.Itoa(n))
 		}
 		out[n] = w
 	}
@@ -57,10 +57,14 @@ func wal(i *model.Instance) syntax.Block {
 // written out.
 func (f *file) endpoint(w *model.RemoteWrite) syntax.Block {
 	b := syntax.Block{Name: "endpoint"}
-	setString(&b, "name", w.Name)
-	f.setURL(&b, "url", w.URL)
-	setString(&b, "remote_timeout", goDuration(w.RemoteTimeout))
-	f.setMap(&b, "headers", w.Headers)
+	f.live(&b, "name", w.Name)
+	f.setURL(&b, "url", w.URL.Text())
+	f.duration(&b, "remote_timeout", w.RemoteTimeout)
+	headers := make(map[string]model.Text, len(w.Headers))
+	for name, value := range w.Headers {
+		headers[name] = model.String(value).Text()
+	}
+	f.setMap(&b, "headers", headers)
 	b.Set("send_exemplars", syntax.Bool(orTrue(w.SendExemplars)))
 	setBool(&b, "send_native_histograms", w.SendNativeHistograms)
 	setString(&b, "protobuf_message", w.Message)
@@ -74,11 +78,11 @@ func (f *file) endpoint(w *model.RemoteWrite) syntax.Block {
 	if w.AzureAD != nil {
 		b.Add(f.azureAD(w.AzureAD))
 	}
-	b.Add(queue(w.Queue))
+	b.Add(f.queue(w.Queue))
 	if m := w.Metadata; m != nil {
 		one := *m
 		one.Send = m.Send && w.Message != model.WriteV2 // which has them in each request
-		b.Add(metadata(&one))
+		b.Add(f.metadata(&one))
 	}
 	for _, r := range w.WriteRelabel {
 		b.Add(rule("write_relabel_config", r))
@@ -88,10 +92,10 @@ func (f *file) endpoint(w *model.RemoteWrite) syntax.Block {
 
 func (f *file) sigV4(s *model.SigV4) syntax.Block {
 	b := syntax.Block{Name: "sigv4"}
-	setString(&b, "region", s.Region)
-	setString(&b, "profile", s.Profile)
-	setString(&b, "role_arn", s.RoleARN)
-	setString(&b, "external_id", s.ExternalID)
+	f.live(&b, "region", s.Region)
+	f.live(&b, "profile", s.Profile)
+	f.live(&b, "role_arn", s.RoleARN)
+	f.live(&b, "external_id", s.ExternalID)
 	setTrue(&b, "use_fips_sts_endpoint", s.FIPS)
 	f.identity(&b, "access_key", s.AccessKey)
 	f.secret(&b, "secret_key", s.SecretKey)
@@ -100,35 +104,35 @@ func (f *file) sigV4(s *model.SigV4) syntax.Block {
 
 func (f *file) azureAD(a *model.AzureAD) syntax.Block {
 	b := syntax.Block{Name: "azuread"}
-	setString(&b, "cloud", a.Cloud)
-	setString(&b, "scope", a.Scope)
+	f.live(&b, "cloud", a.Cloud)
+	f.live(&b, "scope", a.Scope)
 	if a.ManagedIdentity.Set {
 		inner := syntax.Block{Name: "managed_identity"}
-		inner.Set("client_id", syntax.String(a.ManagedIdentity.Value))
+		inner.Set("client_id", f.text(a.ManagedIdentity))
 		b.Add(inner)
 	}
 	if k := a.SDK; k != nil {
 		inner := syntax.Block{Name: "sdk"}
-		inner.Set("tenant_id", syntax.String(k.TenantID))
+		inner.Set("tenant_id", f.text(k.TenantID.Text()))
 		b.Add(inner)
 	}
 	if k := a.WorkloadIdentity; k != nil {
 		inner := syntax.Block{Name: "workload_identity"}
-		inner.Set("client_id", syntax.String(k.ClientID))
-		inner.Set("tenant_id", syntax.String(k.TenantID))
+		f.live(&inner, "client_id", k.ClientID)
+		f.live(&inner, "tenant_id", k.TenantID)
 		b.Add(inner)
 	}
 	if o := a.OAuth; o != nil {
 		inner := syntax.Block{Name: "oauth"}
-		inner.Set("client_id", syntax.String(o.ClientID))
+		f.live(&inner, "client_id", o.ClientID)
 		f.secret(&inner, "client_secret", o.ClientSecret)
-		inner.Set("tenant_id", syntax.String(o.TenantID))
+		f.live(&inner, "tenant_id", o.TenantID)
 		b.Add(inner)
 	}
 	return b
 }
 
-func queue(q *model.Queue) syntax.Block {
+func (f *file) queue(q *model.Queue) syntax.Block {
 	if q == nil {
 		q = &model.Queue{}
 	}
@@ -137,18 +141,18 @@ func queue(q *model.Queue) syntax.Block {
 	setInt(&b, "min_shards", q.MinShards)
 	setInt(&b, "max_shards", q.MaxShards)
 	setInt(&b, "max_samples_per_send", q.MaxSamplesPerSend)
-	setString(&b, "batch_send_deadline", goDuration(q.BatchSendDeadline))
-	setString(&b, "min_backoff", goDuration(q.MinBackoff))
-	setString(&b, "max_backoff", goDuration(q.MaxBackoff))
+	f.duration(&b, "batch_send_deadline", q.BatchSendDeadline)
+	f.duration(&b, "min_backoff", q.MinBackoff)
+	f.duration(&b, "max_backoff", q.MaxBackoff)
 	b.Set("retry_on_http_429", syntax.Bool(orTrue(q.RetryOn429)))
-	setString(&b, "sample_age_limit", goDuration(q.SampleAgeLimit))
+	f.duration(&b, "sample_age_limit", q.SampleAgeLimit)
 	return b
 }
 
-func metadata(m *model.Metadata) syntax.Block {
+func (f *file) metadata(m *model.Metadata) syntax.Block {
 	b := syntax.Block{Name: "metadata_config"}
 	b.Set("send", syntax.Bool(m.Send))
-	setString(&b, "send_interval", goDuration(m.SendInterval))
+	f.duration(&b, "send_interval", m.SendInterval)
 	if m.MaxSamplesPerSend != nil {
 		setInt(&b, "max_samples_per_send", int64(*m.MaxSamplesPerSend))
 	}

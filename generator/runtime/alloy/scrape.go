@@ -150,7 +150,7 @@ func specials(job *model.ScrapeConfig) string {
 	}{
 		{"honor_labels", job.Switches[model.HonorLabels] != nil && *job.Switches[model.HonorLabels]},
 		{"basic_auth", job.BasicAuth != nil}, {"authorization", job.Authorization != nil || job.BearerToken.Present()}, {"oauth2", job.OAuth2 != nil},
-		{"tls", job.TLS != nil}, {"proxy", job.ProxyURL != ""}, {"limits", job.Limits != (model.Limits{})}, {"rules", len(job.MetricRelabel) > 0},
+		{"tls", job.TLS != nil}, {"proxy", job.ProxyURL.Set}, {"limits", job.Limits != (model.Limits{})}, {"rules", len(job.MetricRelabel) > 0},
 	} {
 		if w.is {
 			out = append(out, w.word)

@@ -20,17 +20,26 @@ func (m mapping) client() model.HTTPClient {
 		c.BasicAuth = &model.BasicAuth{Username: basic.secret("username"), Password: basic.secret("password")}
 	}
 	if auth, ok := m.sub("authorization"); ok {
-		c.Authorization = &model.Authorization{Type: auth.text("type"), Credentials: auth.secret("credentials")}
+		c.Authorization = &model.Authorization{Type: auth.filled("type"), Credentials: auth.secret("credentials")}
 	}
 	if o, ok := m.sub("oauth2"); ok {
-		c.OAuth2 = &model.OAuth2{ClientID: o.secret("client_id"), ClientSecret: o.secret("client_secret"), TokenURL: o.text("token_url"),
-			Scopes: o.list("scopes"), EndpointParams: o.texts("endpoint_params"), Proxy: o.proxy(), TLS: o.tls()}
+		c.OAuth2 = &model.OAuth2{ClientID: o.secret("client_id"), ClientSecret: o.secret("client_secret"), TokenURL: o.filled("token_url"),
+			Proxy: o.proxy(), TLS: o.tls()}
+		for _, scope := range o.list("scopes") {
+			c.OAuth2.Scopes = append(c.OAuth2.Scopes, model.Present(scope))
+		}
+		for name, value := range o.texts("endpoint_params") {
+			if c.OAuth2.EndpointParams == nil {
+				c.OAuth2.EndpointParams = map[string]model.Text{}
+			}
+			c.OAuth2.EndpointParams[name] = model.Present(value)
+		}
 	}
 	return c
 }
 
 func (m mapping) proxy() model.Proxy {
-	p := model.Proxy{ProxyURL: m.text("proxy_url"), NoProxy: m.optional("no_proxy"), FromEnv: m.flag("proxy_from_environment")}
+	p := model.Proxy{ProxyURL: m.filled("proxy_url"), NoProxy: m.optional("no_proxy"), FromEnv: m.flag("proxy_from_environment")}
 	for name, values := range m.lists("proxy_connect_header") {
 		if p.ConnectHeader == nil {
 			p.ConnectHeader = map[string][]model.Secret{}
@@ -49,7 +58,7 @@ func (m mapping) tls() *model.TLS {
 	}
 	return &model.TLS{
 		CA: t.text("ca"), Cert: t.text("cert"), Key: t.secret("key"),
-		CAFile: t.text("ca_file"), CertFile: t.text("cert_file"), ServerName: t.text("server_name"),
+		CAFile: t.filled("ca_file"), CertFile: t.filled("cert_file"), ServerName: t.filled("server_name"),
 		InsecureSkipVerify: t.flag("insecure_skip_verify"), MinVersion: t.fixed("min_version"), MaxVersion: t.fixed("max_version"),
 	}
 }

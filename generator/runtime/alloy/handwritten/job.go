@@ -101,6 +101,9 @@ func (r *reader) literal(n *yaml.Node) string {
 // text returns the text of a key.
 func (m mapping) text(key string) string { return m.optional(key).Value }
 
+// filled returns the text of a key, which is absent if it is empty.
+func (m mapping) filled(key string) model.Text { return model.NonEmpty(m.text(key)) }
+
 func (m mapping) optional(key string) model.Text {
 	n := m.get(key)
 	if n == nil || n.Kind != yaml.ScalarNode {

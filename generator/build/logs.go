@@ -18,6 +18,7 @@ func (b *builder) logsSettings(apiServer model.KubernetesSD) scrape.Settings {
 	return scrape.Settings{
 		IgnoreNamespaceSelectors: b.spec.Logs.IgnoreNamespaceSelectors,
 		EnforcedNamespaceLabel:   b.spec.Logs.EnforcedNamespaceLabel,
+		KeepEmptyTexts:           b.current,
 		APIServer:                apiServer,
 	}
 }

@@ -90,6 +90,10 @@ func (w writer) goDuration(field, text string) model.String {
 // build builds a remote write as the Grafana Agent Operator does.
 func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	out := w.plain(s, scrape.OwnRelabel)
+	for i := range s.WriteRelabelConfigs {
+		written := scrape.WrittenRelabel(&s.WriteRelabelConfigs[i])
+		w.report.found(w.in.Object(), scrape.EmptyTexts(written, w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]")...)
+	}
 	out.ProxyURL = w.optional(".proxyUrl", s.ProxyURL)
 	w.auth(&out, s)
 	if s.TLSConfig != nil {

@@ -22,9 +22,11 @@ type Settings struct {
 	OverrideHonorLabels      bool
 	OverrideHonorTimestamps  bool
 	IgnoreNamespaceSelectors bool
-	EnforcedNamespaceLabel   string
-	EnforcedSampleLimit      *uint64
-	EnforcedTargetLimit      *uint64
+	// KeepEmptyTexts means that the rules of PodLogs keep texts that are written as "".
+	KeepEmptyTexts         bool
+	EnforcedNamespaceLabel string
+	EnforcedSampleLimit    *uint64
+	EnforcedTargetLimit    *uint64
 	// APIServer is a template for service discovery: how the agent reaches the Kubernetes API. Each job sets
 	// Role and Namespaces.
 	APIServer model.KubernetesSD

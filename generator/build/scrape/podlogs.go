@@ -1,6 +1,8 @@
 package scrape
 
 import (
+	"strconv"
+
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
@@ -25,6 +27,11 @@ func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, []diag.
 	for i, c := range s.RelabelConfigs {
 		if c != nil {
 			r := OwnRelabel(c)
+			if written := WrittenRelabel(c); b.settings.KeepEmptyTexts {
+				r.Separator, r.Regex, r.Replacement = written.Separator, written.Regex, written.Replacement
+			} else {
+				j.found = append(j.found, EmptyTexts(written, "spec.relabelings["+strconv.Itoa(i)+"]")...)
+			}
 			j.checkTarget(r, "relabelings", i)
 			j.add(r)
 		}

@@ -22,21 +22,28 @@ func Relabel(c *monitoringv1.RelabelConfig) *model.Relabel {
 	}
 }
 
-// emptyTexts warns of fields of a rule that are written as "". The operator takes them as absent (reference defect A5).
+// emptyTexts is [EmptyTexts] for a rule of a monitor.
 func (j *job) emptyTexts(c *monitoringv1.RelabelConfig, path string) {
-	warn := func(field, effect, hint string) {
-		j.found = append(j.found, diag.Finding{Severity: diag.Warning, Code: diag.NotRendered, Path: path + field,
-			Message: `"" counts as absent, as with the operator, so ` + effect + "; compatibility: current keeps it", Hint: hint})
+	written := Relabel(c)
+	written.Separator, written.Replacement = text(c.Separator), text(c.Replacement)
+	keepEmptyRegex(written, j.secrets, path)
+	j.found = append(j.found, EmptyTexts(written, path)...)
+}
+
+// EmptyTexts returns warnings of fields that a rule, as it is written, has as "". The operator takes them as absent
+// (reference defect A5).
+func EmptyTexts(written *model.Relabel, path string) (out []diag.Finding) {
+	warn := func(field string, v model.Text, matters bool, effect, hint string) {
+		if v.Set && v.Value == "" && matters {
+			out = append(out, diag.Finding{Severity: diag.Warning, Code: diag.NotRendered, Path: path + field,
+				Message: `"" counts as absent, as with the operator, so ` + effect + "; compatibility: current keeps it", Hint: hint})
+		}
 	}
-	if c.Regex == "" && j.secrets.IsEmptyText(path+".regex") {
-		warn(".regex", "the rule matches every value", "write () to match the empty value")
-	}
-	if c.Separator != nil && *c.Separator == "" && len(c.SourceLabels) > 1 {
-		warn(".separator", "the separator is ;", "")
-	}
-	if c.Replacement != nil && *c.Replacement == "" && (c.Action == "" || strings.EqualFold(c.Action, "replace")) {
-		warn(".replacement", "the replacement is $1", "")
-	}
+	replaces := written.Action == "" || strings.EqualFold(written.Action, "replace")
+	warn(".regex", written.Regex, true, "the rule matches every value", "write () to match the empty value")
+	warn(".separator", written.Separator, len(written.SourceLabels) > 1, "the separator is ;", "")
+	warn(".replacement", written.Replacement, replaces, "the replacement is $1", "")
+	return out
 }
 
 // keepEmptyRegex gives a rule the regex that is written as "", which the API's type cannot tell from none.

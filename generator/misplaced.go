@@ -11,8 +11,8 @@ import (
 )
 
 // misplaced warns about references, under the policy reference, that the cluster will most likely not resolve:
-// to a Secret or ConfigMap of which the inputs have one only in another namespace, or in the same one under a name that is
-// almost the same, and to a key that an encrypted Secret does not have.
+// to a Secret or ConfigMap of which the inputs have one only in another namespace, or in the same one under the name that
+// kustomize gave it or one that is almost the same, and to a key that an encrypted Secret does not have.
 func misplaced(out *Output) diag.List {
 	set := out.renderer.set
 	policies := out.renderer.opts.policies()
@@ -27,7 +27,7 @@ func misplaced(out *Output) diag.List {
 	for _, u := range out.Units {
 		suspect := map[manifest.ID]bool{}
 		for id, o := range u.basis.dependencies {
-			if o == nil && !set.IsLeftOut(id) && known.resembles(id) {
+			if o == nil && !set.IsLeftOut(id) && (known.resembles(id) || set.Renamed(id) != nil) {
 				suspect[id] = true
 			}
 		}
@@ -40,7 +40,7 @@ func misplaced(out *Output) diag.List {
 				if !suspect[id] || f.Ref.Optional || policies.Of(id, nil) != secretref.Reference {
 					continue
 				}
-				if d, ok := doubtful(o, f, set.Named()[id], known); ok {
+				if d, ok := doubtful(o, f, set, known); ok {
 					d.Units = []string{u.Name}
 					diags = append(diags, d)
 				}
@@ -103,10 +103,10 @@ func (k inventory) resembles(id manifest.ID) bool {
 	return found || len(k.namespaces[manifest.ID{Kind: id.Kind, Name: id.Name}]) > 0
 }
 
-// doubtful returns the finding about a reference to what is not in the inputs in clear. named is the encrypted
-// Secret that it names, if there is one.
-func doubtful(o *manifest.Object, f secretref.Field, named manifest.Named, known inventory) (d diag.Diagnostic, ok bool) {
-	if named.Name != "" {
+// doubtful returns the finding about a reference to what is not in the inputs in clear.
+func doubtful(o *manifest.Object, f secretref.Field, set *manifest.Set, known inventory) (d diag.Diagnostic, ok bool) {
+	id := manifest.ID{Kind: f.Ref.Kind, Namespace: f.Ref.Namespace, Name: f.Ref.Name}
+	if named := set.Named()[id]; named.Name != "" {
 		if !named.Lacks(f.Ref.Key) {
 			return d, false
 		}
@@ -114,7 +114,11 @@ func doubtful(o *manifest.Object, f secretref.Field, named manifest.Named, known
 		lacking.Severity, lacking.Path = diag.Warning, f.Path
 		return o.Found(lacking), true
 	}
-	id := manifest.ID{Kind: f.Ref.Kind, Namespace: f.Ref.Namespace, Name: f.Ref.Name}
+	if renamed := set.Renamed(id); renamed != nil {
+		d = o.Diag(diag.Warning, diag.MissingSecret, f.Path, "%s %s/%s is not in the inputs", id.Kind, id.Namespace, id.Name)
+		d.Hint = secretref.RenamedHint(id.Name, renamed)
+		return d, true
+	}
 	if namespaces := known.namespaces[manifest.ID{Kind: id.Kind, Name: id.Name}]; len(namespaces) > 0 {
 		slices.Sort(namespaces)
 		d = o.Diag(diag.Warning, diag.MissingSecret, f.Path, "%s %s/%s is not in the inputs, but one of that name is in %s",

@@ -13,19 +13,23 @@ type basis struct {
 	objects      []*manifest.Object               // those of the hierarchy, in its order
 	dependencies map[manifest.ID]*manifest.Object // nil for those that were not found
 	external     map[manifest.ID]*manifest.External
-	leftOut      map[manifest.ID]bool // those of them that the set leaves out because of an error
-	diags        string               // of the hierarchy, as text
-	hasAccount   bool                 // the ServiceAccount of the pods is in the inputs
-	usedLastGood bool                 // it depends on last good versions, which may change
+	leftOut      map[manifest.ID]bool             // those of them that the set leaves out because of an error
+	renamed      map[manifest.ID]*manifest.Object // what kustomize made of those that were not found, or nil
+	diags        string                           // of the hierarchy, as text
+	hasAccount   bool                             // the ServiceAccount of the pods is in the inputs
+	usedLastGood bool                             // it depends on last good versions, which may change
 }
 
 func newBasis(h *hierarchy.Hierarchy, set *manifest.Set, dependencies map[manifest.ID]*manifest.Object, usedLastGood bool) basis {
-	b := basis{dependencies: dependencies, external: map[manifest.ID]*manifest.External{}, leftOut: map[manifest.ID]bool{}, diags: diagText(h.Diags), usedLastGood: usedLastGood}
+	b := basis{dependencies: dependencies, external: map[manifest.ID]*manifest.External{}, leftOut: map[manifest.ID]bool{}, renamed: map[manifest.ID]*manifest.Object{}, diags: diagText(h.Diags), usedLastGood: usedLastGood}
 	h.Objects(func(o *manifest.Object) bool {
 		b.objects = append(b.objects, o)
 		return true
 	})
-	for id := range dependencies {
+	for id, o := range dependencies {
+		if o == nil {
+			b.renamed[id] = set.Renamed(id)
+		}
 		if set.IsLeftOut(id) {
 			b.leftOut[id] = true
 		}
@@ -48,7 +52,7 @@ func (b *basis) is(h *hierarchy.Hierarchy, set *manifest.Set) bool {
 		return false
 	}
 	for id, o := range b.dependencies {
-		if set.Get(id) != o || set.IsLeftOut(id) != b.leftOut[id] || set.Named()[id].External != b.external[id] {
+		if set.Get(id) != o || set.IsLeftOut(id) != b.leftOut[id] || set.Named()[id].External != b.external[id] || o == nil && set.Renamed(id) != b.renamed[id] {
 			return false
 		}
 	}

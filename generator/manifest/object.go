@@ -26,10 +26,14 @@ type Built struct {
 	Origin Origin
 	// Secret are the values of Secrets that were put into the text, with what put them there: ${NAME}, or a field.
 	Secret map[string]string
+	// WithVariables is the text before Flux's variables in it were replaced, if there were any.
+	WithVariables string `json:",omitempty"`
 	// DefaultNamespace, if it is not empty, is that of the object if it names none: a chart's objects go where the chart is installed.
 	DefaultNamespace string
 	// Lookup is the template of a chart that gave it and asked the cluster for objects, if one did.
 	Lookup string
+	// EarlierNames are the names that the object had before kustomize renamed it, the one in its file first.
+	EarlierNames []string `json:",omitempty"`
 	// Applied means that somebody else applies the document, so that it is not passed through: Helm does what is of a chart.
 	Applied bool
 	// Authors are the files that had a say in it, if that is of interest.
@@ -105,6 +109,8 @@ type Object struct {
 	Value any
 	// Passed is the object as it is passed through, in YAML with sorted keys. It is nil if its kind is not.
 	Passed []byte
+	// EarlierNames are the names that the object had before kustomize renamed it, the one in its file first.
+	EarlierNames []string
 	// Tenant is the tenant who had a say in the object: its namespace, or of a Namespace the name. What only the platform
 	// defines has none.
 	Tenant string

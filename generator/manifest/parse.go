@@ -178,6 +178,9 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 			p.document(d)
 		}
 		line += bytes.Count(doc.Text, []byte("\n")) + 1 // keeps their order
+		for _, o := range p.result.Objects[before:] {
+			o.EarlierNames = doc.EarlierNames
+		}
 		if doc.Lookup != "" {
 			p.lookup(doc.Lookup, p.result.Objects[before:])
 		}

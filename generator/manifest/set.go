@@ -133,6 +133,25 @@ func (s *Set) Find(id ID) *Object {
 	return s.objects[i]
 }
 
+// Renamed returns the object that had an identity before kustomize renamed it, or nil if there is none or more than one.
+func (s *Set) Renamed(id ID) *Object {
+	var out *Object
+	of := s.byKind[id.Kind]
+	first, _ := find(of, ID{Kind: id.Kind, Namespace: id.Namespace})
+	for _, o := range of[first:] {
+		switch {
+		case o.Namespace != id.Namespace:
+			return out
+		case !slices.Contains(o.EarlierNames, id.Name):
+		case out != nil:
+			return nil
+		default:
+			out = o
+		}
+	}
+	return out
+}
+
 func find(sorted []*Object, id ID) (int, bool) {
 	return slices.BinarySearchFunc(sorted, id, func(o *Object, id ID) int { return o.ID.Compare(id) })
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -253,6 +254,19 @@ func content(o *manifest.Object, key string) ([]byte, bool) {
 	return data, ok
 }
 
+// nameHash matches the end of a name that kustomize's generators give, which changes with the content.
+var nameHash = regexp.MustCompile(`^-[2456789bcdfghkmt]{10}$`)
+
+// RenamedHint says what became of the object that had a name before kustomize renamed it.
+func RenamedHint(name string, now *manifest.Object) string {
+	hint := fmt.Sprintf("kustomize renamed %s %s to %s: build both in one kustomization, or ", now.Kind, name, now.Name)
+	last := now.EarlierNames[len(now.EarlierNames)-1]
+	if end, found := strings.CutPrefix(now.Name, last); found && nameHash.MatchString(end) {
+		return hint + "set disableNameSuffixHash in its generatorOptions, and name " + last + " here"
+	}
+	return hint + "name " + now.Name + " here"
+}
+
 // missing reports a reference that does not resolve: as an error, or as a warning if it is optional. For each
 // object, it reports a Secret or ConfigMap that is missing as a whole only once.
 func (s Scope) missing(path string, code diag.Code, ref Ref, hint, format string, args ...any) {
@@ -273,6 +287,9 @@ func (s Scope) missing(path string, code diag.Code, ref Ref, hint, format string
 		f.Code, f.Hint = diag.FollowsError, "correct the document that cannot be read"
 		f.Message = fmt.Sprintf("%s is not in the inputs: it may be in a document that cannot be read", ref)
 		once = ref.id().String()
+	case code == diag.MissingSecret && s.set.Renamed(ref.id()) != nil:
+		once = ref.id().String()
+		f.Hint = RenamedHint(ref.Name, s.set.Renamed(ref.id()))
 	case code == diag.MissingSecret:
 		once = ref.id().String()
 		if s.policyOf(ref) == Plaintext {

@@ -162,9 +162,22 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	annotated := root.Kustomization
 	isLabel := func(option string) bool { return option == types.ManagedByLabelOption }
 	annotated.BuildMetadata = append(slices.DeleteFunc(slices.Clone(root.BuildMetadata), isLabel), annotations...) // with any, kustomize traces objects
+	followed, err := c.referrers()
+	if err != nil {
+		return nil, err
+	}
+	if followed != nil {
+		annotated.Transformers = append(slices.Clone(root.Transformers), followed.keepNames())
+	}
 	c.changed[root.name] = []byte(marshal(annotated))
 	view := &files{tree: c.tree, checked: c.files, changed: c.changed}
 	built, err := run(view, folder, c.schemas())
+	if err != nil && view.failed == nil && followed != nil { // an object that kustomize cannot patch must not stop the others
+		followed, annotated.Transformers = nil, root.Transformers
+		c.changed[root.name] = []byte(marshal(annotated))
+		view = &files{tree: c.tree, checked: c.files, changed: c.changed}
+		built, err = run(view, folder, c.schemas())
+	}
 	switch {
 	case view.failed != nil:
 		return nil, explain(view.failed, root.name)
@@ -179,7 +192,14 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	if err != nil {
 		return nil, failed(root.name, "an object cannot have the label of buildMetadata", "correct its labels")
 	}
-	return c.documents(built, root, open)
+	var known map[*resource.Resource]names
+	if followed != nil {
+		if known, err = takeNames(built); err != nil {
+			return nil, failed(root.name, "kustomize traces an object wrongly", "remove annotations of kustomize from the objects")
+		}
+		followed.follow(built, known)
+	}
+	return c.documents(built, known, root, open)
 }
 
 // managedBy is the value of the label that buildMetadata asks for, as the program kustomize with the same library writes it. The
@@ -220,7 +240,7 @@ func run(view *files, folder string, schemas bool) (built resmap.ResMap, err err
 }
 
 // documents returns the objects that were built, without the annotations by which they are traced.
-func (c *checker) documents(built resmap.ResMap, root *file, open Open) ([]manifest.Built, error) {
+func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]names, root *file, open Open) ([]manifest.Built, error) {
 	if built.Size() > MaxObjects {
 		return nil, failed(root.name, fmt.Sprintf("gives more than %d objects", MaxObjects), "split it")
 	}
@@ -242,7 +262,8 @@ func (c *checker) documents(built resmap.ResMap, root *file, open Open) ([]manif
 		if err != nil {
 			return nil, failed(root.name, "an object cannot be written as YAML", "run kustomize build to see more")
 		}
-		out = append(out, manifest.Built{Text: text, Origin: origin, DefaultNamespace: c.installed[origin.template], Lookup: c.lookups[origin.template], Secret: c.secrets.in(text), Authors: c.authors(origin)})
+		out = append(out, manifest.Built{Text: text, Origin: origin, DefaultNamespace: c.installed[origin.template], Lookup: c.lookups[origin.template],
+			Secret: c.secrets.in(text), Authors: c.authors(origin), EarlierNames: known[r].renamed()})
 	}
 	return out, nil
 }
@@ -276,10 +297,13 @@ func untrace(r *resource.Resource, wanted []string) error {
 	return nil
 }
 
+// transformations is the annotation in which kustomize notes what an object went through.
+const transformations = "alpha.config.kubernetes.io/transformations"
+
 // isTraced reports whether a text holds an annotation that the kustomization does not ask for.
 func isTraced(text []byte, wanted []string) bool {
 	return !slices.Contains(wanted, types.OriginAnnotations) && bytes.Contains(text, []byte("config.kubernetes.io/origin: ")) ||
-		!slices.Contains(wanted, types.TransformerAnnotations) && bytes.Contains(text, []byte("alpha.config.kubernetes.io/transformations: "))
+		!slices.Contains(wanted, types.TransformerAnnotations) && bytes.Contains(text, []byte(transformations+": "))
 }
 
 // explain returns an error of the files as one of the build.

@@ -36,7 +36,7 @@ func decryptFiles(ctx context.Context, c *checker) error {
 			}
 		}
 		for i, g := range f.SecretGenerator {
-			if c.wanted.Secrets == nil || !isNeeded && !f.hasSuffix(g) {
+			if c.wanted.Secrets == nil || !isNeeded && !f.hasSuffix(g.GeneratorArgs) {
 				continue
 			}
 			for _, s := range encryptable("secretGenerator"+index(i), g.KvPairSources) {
@@ -49,8 +49,8 @@ func decryptFiles(ctx context.Context, c *checker) error {
 	return nil
 }
 
-// hasSuffix reports whether the name of a generated Secret ends in a hash of its values.
-func (f *file) hasSuffix(g types.SecretArgs) bool {
+// hasSuffix reports whether the name of a generated object ends in a hash of its values.
+func (f *file) hasSuffix(g types.GeneratorArgs) bool {
 	for _, o := range []*types.GeneratorOptions{f.GeneratorOptions, g.Options} {
 		if o != nil && o.DisableNameSuffixHash {
 			return false

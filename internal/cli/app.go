@@ -88,6 +88,7 @@ func commands(env Env) []command.Command {
 		statusCommand(env),
 		triggerCommand(env),
 		crdsCommand(env),
+		kustomizeConfigCommand(env),
 		rbacCommand(env),
 		images.Command(env.renders()),
 		importer.Command(importer.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}, importFlags(), renderOptions, parseOptions),

@@ -23,7 +23,7 @@ func TestEachListIsDataToo(t *testing.T) {
 		"rbac": {{in}, {"--compare", before}}, "images": {{in}}, "version": {{}}, "import": {{in + "/monitoring/agent.yaml"}}, "doctor": {{"-f", "nowhere.yaml"}},
 	}
 	served := []string{"status", "trigger", "sync"}
-	plain := []string{"init", "render", "serve", "crds", "completion"} // they write files, manifests or scripts
+	plain := []string{"init", "render", "serve", "crds", "kustomize-config", "completion"} // they write files, manifests or scripts
 	for _, c := range newApp(Env{LookupEnv: os.LookupEnv}).Commands {
 		has := slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "format" })
 		if has == slices.Contains(plain, c.Name) {

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
@@ -107,6 +108,11 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 		return nil, rootProblem(err)
 	}
 	docs, err := charts.Render(ctx, h, m.object)
+	if failure, ok := errors.AsType[*helm.Failure](err); ok && wanted.Remote == nil && failure.Line > 0 {
+		o := r.RequestedBy.Object
+		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: path.Join(m.Top, wanted.Folder, failure.Template), Line: failure.Line,
+			Message: failure.Reason + "; used by " + manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()}}
+	}
 	if err != nil {
 		return nil, rootProblem(err)
 	}

@@ -3,6 +3,9 @@ package worker
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,6 +13,7 @@ import (
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
@@ -38,18 +42,25 @@ var (
 )
 
 // chartText has all lines of a chart's own files. A message made of them contains no secret of a user.
-type chartText struct{ lines []string }
+type chartText struct {
+	lines []string
+	files map[string][]string // the lines by file, as errors name it
+}
 
 // readText takes a chart's templates, with those of its subcharts.
 func readText(c *chart.Chart) *chartText {
-	t := &chartText{}
+	t := &chartText{files: map[string][]string{}}
 	for _, f := range c.Templates {
+		var lines []string
 		for s := bufio.NewScanner(bytes.NewReader(f.Data)); s.Scan(); {
-			t.lines = append(t.lines, s.Text())
+			lines = append(lines, s.Text())
 		}
+		t.lines, t.files[path.Join(c.ChartFullPath(), f.Name)] = append(t.lines, lines...), lines
 	}
 	for _, sub := range c.Dependencies() {
-		t.lines = append(t.lines, readText(sub).lines...)
+		below := readText(sub)
+		t.lines = append(t.lines, below.lines...)
+		maps.Copy(t.files, below.files)
 	}
 	return t
 }
@@ -67,8 +78,47 @@ func (t *chartText) own(message string) string {
 	return strings.Join(out, " ")
 }
 
-// clean makes a helm.Failure of an error of Helm's engine.
-func (t *chartText) clean(err error) *helm.Failure {
+var (
+	// nilField matches an error about a field of a value that is not set.
+	nilField = regexp.MustCompile(`nil pointer evaluating [^.]*\.(\w+)`)
+	// valuePath matches the path of a value in a template.
+	valuePath = regexp.MustCompile(`\.Values((?:\.\w+)+)`)
+)
+
+// unset names the value that a template takes a field of although it is not set, or returns "". The place is that of an error.
+func (t *chartText) unset(text string, place []string, values map[string]any) string {
+	field := nilField.FindStringSubmatch(text)
+	number, err := strconv.Atoi(place[2])
+	lines := t.files[place[1]]
+	if field == nil || err != nil || number < 1 || number > len(lines) {
+		return ""
+	}
+	for _, sub := range strings.Split(place[1], "/charts/")[1:] { // its values are below its name
+		name, _, _ := strings.Cut(sub, "/")
+		values, _ = values[name].(map[string]any)
+	}
+	for _, match := range valuePath.FindAllStringSubmatch(lines[number-1], -1) {
+		steps, there := strings.Split(match[1][1:], "."), values
+		for i, step := range steps[:len(steps)-1] {
+			if there[step] != nil {
+				there, _ = there[step].(map[string]any)
+				continue
+			}
+			if steps[i+1] != field[1] {
+				break
+			}
+			reason := ".Values." + strings.Join(steps[:i+1], ".") + " is not set"
+			if meant, found := diag.Suggest(step, slices.Sorted(maps.Keys(there))); found {
+				reason += " (did you mean " + meant + "?)"
+			}
+			return reason
+		}
+	}
+	return ""
+}
+
+// clean makes a helm.Failure of an error of Helm's engine, for a chart with these values.
+func (t *chartText) clean(err error, values map[string]any) *helm.Failure {
 	text := err.Error()
 	out := &helm.Failure{Reason: "the template fails; the reason may quote values, and is not shown"}
 	places := location.FindAllStringSubmatch(text, -1)
@@ -79,6 +129,9 @@ func (t *chartText) clean(err error) *helm.Failure {
 	_, message, _ := strings.Cut(text, "): ") // Helm's frame around what `fail` and `required` say
 	if reason := plainReason(text); reason != "" {
 		out.Reason = reason
+	}
+	if len(places) > 0 {
+		out.Reason = cmp.Or(t.unset(text, places[len(places)-1], values), out.Reason)
 	}
 	if own := t.own(message); own != "" {
 		out.Reason = "the chart refuses the values: " + own

@@ -79,7 +79,7 @@ func (r *run) render(of helm.Release) ([]helm.Document, error) {
 	instrument(c)
 	rendered, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(), c, values)
 	if err != nil {
-		return nil, text.clean(err)
+		return nil, text.clean(err, all)
 	}
 	return documents(rendered)
 }

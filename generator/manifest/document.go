@@ -17,6 +17,8 @@ type document struct {
 	*content
 	origin Origin       // nil if it was not built
 	secret secretValues // that were put into the text
+	// withVariables is the text before Flux's variables in it were replaced; empty if there were none.
+	withVariables string
 }
 
 // content is the text of a document, shared by all files with the same content. To save memory it keeps only the
@@ -92,6 +94,16 @@ func (p place) find(path string) (key, value *yaml.Node, found bool) {
 		key, value, rest = Walk(value, path)
 	}
 	return key, value, rest == ""
+}
+
+// before returns the object before Flux's variables in it were replaced.
+func (p place) before() *yaml.Node {
+	root := tree(p.withVariables)
+	if len(root.Content) == 0 {
+		return root
+	}
+	_, value, _ := Walk(root.Content[0], p.prefix)
+	return value
 }
 
 // has reports whether the object is written with a field at path.

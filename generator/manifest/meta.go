@@ -128,8 +128,11 @@ func quoteIt(value any) string {
 	case map[string]any, []any, nil:
 		return ""
 	}
-	return "quote it"
+	return quoteHint
 }
+
+// quoteHint is the hint, or begins it, where quotes make a value right.
+const quoteHint = "quote it"
 
 func (f *findings) checkName(name, kind string, raw map[string]any) {
 	valid := apivalidation.NameIsDNSSubdomain

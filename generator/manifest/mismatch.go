@@ -196,7 +196,7 @@ func (w written) textHint(path, written string) string {
 	case len(text.Values) > 0 && !slices.Contains(text.Values, written):
 		return oneOf(written, text.Values)
 	}
-	return fmt.Sprintf("quote it: %q", written)
+	return fmt.Sprintf(quoteHint+": %q", written)
 }
 
 const durationHint = "write a duration such as 30s or 1m30s"

@@ -165,7 +165,7 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	p := &parser{file: f, opts: opts}
 	line := 1
 	for _, doc := range docs {
-		p.origin, p.secret, p.by, p.leads = doc.Origin, doc.Secret, doc.Authors, doc.Leads
+		p.origin, p.secret, p.variables, p.by, p.leads = doc.Origin, doc.Secret, doc.WithVariables, doc.Authors, doc.Leads
 		if p.opts = opts; doc.DefaultNamespace != "" {
 			p.opts = opts.In(doc.DefaultNamespace)
 		}
@@ -203,7 +203,7 @@ func (r Result) At(path string) Result {
 		for i, o := range objects {
 			moved := *o
 			if documents[o.at.document] == nil {
-				documents[o.at.document] = &document{o.at.source, path, o.at.content, o.at.origin, o.at.secret}
+				documents[o.at.document] = &document{o.at.source, path, o.at.content, o.at.origin, o.at.secret, o.at.withVariables}
 			}
 			moved.at.document = documents[o.at.document]
 			out[i] = &moved
@@ -240,7 +240,9 @@ type parser struct {
 	by     []Author // of that document
 	leads  bool     // that document leads to others
 	secret secretValues
-	result Result
+	// variables is that document before Flux's variables in it were replaced, or empty.
+	variables string
+	result    Result
 }
 
 // broken reports a document that cannot be read. text is what it says, as far as that is known.
@@ -309,7 +311,7 @@ func (p *parser) mayDefine(text string) bool {
 func (p *parser) document(d stream.Document) {
 	// One copy, which the object and its strings share, so that the file's bytes can be freed.
 	text := string(d.Text)
-	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}, p.origin, p.secret}
+	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}, p.origin, p.secret, p.variables}
 	if !utf8.ValidString(text) {
 		if !p.mayDefine(text) {
 			p.ignore("", "")

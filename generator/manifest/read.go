@@ -78,6 +78,7 @@ func (p *parser) add(w written, value typed) {
 	*object.Meta = meta
 	if patched == "" {
 		found.variablesOfFlux(w, &meta)
+		found.quotedForFlux(w)
 	}
 	tenant, refused := p.tenant(object.ID)
 	if object.Tenant = tenant; refused != nil {

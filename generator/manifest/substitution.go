@@ -50,6 +50,23 @@ func (f *findings) variablesOfFlux(w written, meta *metav1.ObjectMeta) {
 	}
 }
 
+// quotedForFlux says how to quote values of variables that Flux replaced. Quotes of YAML do not help: kustomize drops them before.
+func (f *findings) quotedForFlux(w written) {
+	if w.at.withVariables == "" {
+		return
+	}
+	for i, found := range *f {
+		if !strings.HasPrefix(found.hint, quoteHint) {
+			continue
+		}
+		_, value, rest := Walk(w.at.before(), found.path)
+		if match := fluxVariable.FindStringSubmatch(value.Value); rest == "" && match != nil && diag.MayQuote("", match[2]) {
+			variable := "${" + match[2] + "}" // without a default, which may be a credential
+			(*f)[i].hint = fmt.Sprintf("kustomize drops quotes around %s before Flux replaces it: set quote: '\"' in postBuild.substitute, and write ${quote}%[1]s${quote}", variable)
+		}
+	}
+}
+
 // substitutionSearch finds variables of Flux in an object.
 type substitutionSearch struct {
 	*findings

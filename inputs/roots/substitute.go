@@ -61,7 +61,7 @@ func (v *Variables) in(docs []manifest.Built, blame func(manifest.Built, string)
 		if err != nil {
 			return nil, blame(doc, "with its variables replaced, the object is not valid YAML")
 		}
-		out[i].Text, out[i].Origin, out[i].Secret = []byte(after), before{doc.Origin, text}, secret
+		out[i].Text, out[i].WithVariables, out[i].Origin, out[i].Secret = []byte(after), text, before{doc.Origin, text}, secret
 	}
 	return out, nil
 }

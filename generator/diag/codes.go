@@ -70,6 +70,8 @@ func (c Code) Severities() []Severity {
 		IncompleteAuth, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
 		SourcePathMissing, PipelineInvalid, FileAccessDenied, ObjectTooLarge, TimeoutAboveInterval, MissingArguments:
 		return []Severity{Error, Warning}
+	case EncryptedFile:
+		return []Severity{Error, Info}
 	case MissingSecret, InvalidSetting, UnappliedPatch:
 		return []Severity{Error, Warning, Info}
 	}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -42,10 +43,10 @@ func (s *Set) absent(objects []*Object) []*Object {
 	return out
 }
 
-// Diags reports each definition of a duplicate at its position. One of them can be in the set as the stand-in
-// (see [Set.With]). It was there before the others, and is not reported.
+// Diags reports each definition of a duplicate at its position, and of each source once the files that are encrypted. One definition
+// of a duplicate can be in the set as the stand-in (see [Set.With]). It was there before the others, and is not reported.
 func (s *Set) Diags() diag.List {
-	var list diag.List
+	list := s.encryptedFiles()
 	for _, group := range s.duplicates {
 		before := s.standIn(group)
 		for i, o := range group {
@@ -64,6 +65,24 @@ func (s *Set) Diags() diag.List {
 			d.Related = []diag.Object{other.Ref()}
 			list = append(list, d)
 		}
+	}
+	return list
+}
+
+// encryptedFiles reports the files of each source that git-crypt encrypted, at the first one.
+func (s *Set) encryptedFiles() (list diag.List) {
+	files := map[string][]string{}
+	for _, f := range s.encrypted {
+		files[f.Source] = append(files[f.Source], f.Path)
+	}
+	for _, source := range slices.Sorted(maps.Keys(files)) {
+		d := diag.Diagnostic{Severity: diag.Info, Code: diag.EncryptedFile, Source: source, File: slices.Min(files[source]), Line: 1, Column: 1,
+			Message: "is encrypted with git-crypt, and left out: nobody knows what it holds",
+			Hint:    "encrypt Secrets with SOPS instead, or hide what is no manifest with .sourceignore"}
+		if n := len(files[source]); n > 1 {
+			d.Message = fmt.Sprintf("%d files are encrypted with git-crypt, this one first, and left out: nobody knows what they hold", n)
+		}
+		list = append(list, d)
 	}
 	return list
 }

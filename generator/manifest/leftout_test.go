@@ -77,3 +77,28 @@ func TestDuplicateBesideItsStandIn(t *testing.T) {
 		})
 	}
 }
+
+// TestFilesOfGitCryptAreReportedTogether: there is one information for each source, and what may be in the files is not deleted.
+func TestFilesOfGitCryptAreReportedTogether(t *testing.T) {
+	t.Parallel()
+	parse := func(source, path string) Result {
+		return Parse(File{Source: source, Path: path, Data: []byte("\x00GITCRYPT\x00abc")}, Options{})
+	}
+	moved := parse("", "other.yaml").At("b.yaml")
+	set := NewSet(parse("", "c.yaml"), moved, parse("", "a.yaml"), parse("apps", "x.yaml"))
+	set = set.With(nil)
+	var got []string
+	for _, d := range set.Diags() {
+		got = append(got, d.String())
+	}
+	want := []string{
+		"a.yaml:1:1: info[encrypted-file]: 3 files are encrypted with git-crypt, this one first, and left out: nobody knows what they hold",
+		"x.yaml:1:1: info[encrypted-file]: is encrypted with git-crypt, and left out: nobody knows what it holds",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if !set.MayLack("Secret") || moved.Broken != 1 {
+		t.Error("what is in the files counts as deleted")
+	}
+}

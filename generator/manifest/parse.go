@@ -121,7 +121,12 @@ type Result struct {
 	// BrokenKinds are the kinds that these documents name; "" is for one that names none. If nothing is known of
 	// them, it is empty.
 	BrokenKinds []string
+	// Encrypted are files that git-crypt encrypted. [Set.Diags] reports them together.
+	Encrypted []EncryptedFile
 }
+
+// EncryptedFile is a file that cannot be read as a whole.
+type EncryptedFile struct{ Source, Path string }
 
 // Parse reads one file. The result does not refer to the file's bytes.
 func Parse(f File, opts Options) Result {
@@ -135,9 +140,7 @@ func Parse(f File, opts Options) Result {
 		return p.result
 	}
 	if bytes.HasPrefix(f.Data, []byte("\x00GITCRYPT\x00")) {
-		p.broken(diag.EncryptedFile, 1, 1, "is encrypted by git-crypt, so nobody knows what it holds",
-			"encrypt Secrets with SOPS instead; or hide the file with .sourceignore if it is no manifest", "")
-		return p.result
+		return Result{Broken: 1, BrokenKinds: []string{""}, Encrypted: []EncryptedFile{{f.Source, f.Path}}}
 	}
 	if IsLFSPointer(f.Data) {
 		p.broken(diag.LFSPointer, 1, 1, "is a pointer of Git LFS, whose content is not in the repository",
@@ -213,6 +216,10 @@ func (r Result) At(path string) Result {
 	r.Objects, r.LeftOut, r.Rights, r.Diags = move(r.Objects), move(r.LeftOut), move(r.Rights), slices.Clone(r.Diags)
 	for i := range r.Diags {
 		r.Diags[i].File = path
+	}
+	r.Encrypted = slices.Clone(r.Encrypted)
+	for i := range r.Encrypted {
+		r.Encrypted[i].Path = path
 	}
 	r.Named = slices.Clone(r.Named)
 	for i := range r.Named {

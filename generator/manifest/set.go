@@ -15,6 +15,7 @@ type Set struct {
 	leftOut    []*Object
 	named      map[ID]Named
 	rights     []*Object
+	encrypted  []EncryptedFile
 	broken     []string    // the kinds that broken documents name; "" is any
 	shadowing  bool        // an object of the set has other definitions, which are left out
 	repeated   map[ID]bool // Namespaces with several equal definitions, of which the set has the first
@@ -54,6 +55,7 @@ func NewSet(results ...Result) *Set {
 		s.leftOut = append(s.leftOut, r.LeftOut...)
 		s.broken = append(s.broken, r.BrokenKinds...)
 		s.rights = append(s.rights, r.Rights...)
+		s.encrypted = append(s.encrypted, r.Encrypted...)
 		for _, n := range r.Named {
 			s.named[n.ID] = n
 		}
@@ -159,7 +161,7 @@ func find(sorted []*Object, id ID) (int, bool) {
 // Replace returns a set in which the objects replace those with the same identities. It only copies pointers.
 // It returns false if the set lacks one of the identities; then call [NewSet] with all results.
 func (s *Set) Replace(objects []*Object) (*Set, bool) {
-	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, named: s.named, rights: s.rights, broken: s.broken, shadowing: s.shadowing, repeated: s.repeated, names: s.names}
+	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, named: s.named, rights: s.rights, encrypted: s.encrypted, broken: s.broken, shadowing: s.shadowing, repeated: s.repeated, names: s.names}
 	copied := map[string]bool{}
 	for _, o := range objects {
 		i, found := find(out.objects, o.ID)
@@ -235,7 +237,7 @@ func (s *Set) With(objects map[ID]*Object) *Set {
 	for id, o := range objects {
 		present[id] = o != nil
 	}
-	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, named: s.named, rights: s.rights, broken: s.broken, repeated: s.repeated, names: &names{of: s.names, present: present}}
+	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, named: s.named, rights: s.rights, encrypted: s.encrypted, broken: s.broken, repeated: s.repeated, names: &names{of: s.names, present: present}}
 	out.objects = with(s.objects, objects)
 	kinds := map[string]map[ID]*Object{}
 	for id, o := range objects {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 )
 
@@ -33,17 +34,13 @@ type blame struct {
 	trials int
 }
 
-// find returns the innermost kustomization that fails, and its entry with which it starts to fail, such as patches[1]. The entry is
-// empty if no single one is to blame.
-func (b *blame) find(root *file, folder string) (at *file, field string) {
+// find returns the innermost kustomization that fails, with its folder, and its entry with which it starts to fail, such as patches[1].
+// The entry is empty if no single one is to blame.
+func (b *blame) find(root *file, folder string) (at *file, in, field string) {
 	for at = root; ; {
 		next, inner := b.base(at, folder)
 		if next == nil {
-			field = b.entry(at, folder)
-			if _, line, _ := at.find(field); line == 0 { // a custom resource adds it
-				field = ""
-			}
-			return at, field
+			return at, folder, b.entry(at, folder)
 		}
 		at, folder = next, inner
 	}
@@ -66,10 +63,15 @@ func (b *blame) fails(f *file, folder string, k types.Kustomization) bool {
 	if b.trials++; b.trials > maxTrials || b.tree.Context().Err() != nil {
 		return false
 	}
+	_, err := b.try(f, folder, k)
+	return err != nil
+}
+
+// try builds a folder as if its kustomization were another one.
+func (b *blame) try(f *file, folder string, k types.Kustomization) (resmap.ResMap, error) {
 	changed := maps.Clone(b.changed)
 	changed[f.name] = []byte(marshal(k))
-	_, err := run(&files{tree: b.tree, checked: b.files, changed: changed}, folder, b.schemas())
-	return err != nil
+	return run(&files{tree: b.tree, checked: b.files, changed: changed}, folder, b.schemas())
 }
 
 // entry returns the first entry with which a kustomization fails, in the order in which kustomize comes to them.

@@ -226,6 +226,7 @@ func load(t *tree.Tree, name string) (*file, error) {
 	}
 	if len(document.Content) > 0 {
 		root = document.Content[0]
+		f.root = root
 	}
 	if err := bounded(data); err != nil {
 		return nil, failed(name, err.Error(), "")

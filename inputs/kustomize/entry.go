@@ -5,7 +5,10 @@ import (
 	"regexp"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // file is a kustomization with what it names.
@@ -14,6 +17,19 @@ type file struct {
 	name string // from the top of the repository
 	// find returns where a field was written; line 0 if it was not.
 	find func(field string) (file string, line, column int)
+	root *yaml.Node // the document of the file, if there is one
+}
+
+// written returns the value of a field in the file, or nil.
+func (f *file) written(field string) *yaml.Node {
+	if f.root == nil {
+		return nil
+	}
+	_, value, rest := manifest.Walk(f.root, field)
+	if rest != "" {
+		return nil
+	}
+	return value
 }
 
 // use says what an entry of a kustomization is to it.

@@ -54,6 +54,10 @@ func (c *checker) explain(err error, root *file, folder string, read int) error 
 			continue
 		}
 		r := manifest.Parse(manifest.File{Path: file, Data: text}, manifest.Options{DefaultNamespace: "default"})
+		if len(r.Encrypted) > 0 {
+			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.EncryptedFile, File: file, Line: 1, Column: 1, Message: "the file cannot be built: it is encrypted with git-crypt",
+				Hint: "encrypt it with SOPS instead, or remove it from the kustomization"}}
+		}
 		for _, d := range r.Diags {
 			if r.Broken > 0 && d.Severity == diag.Error && d.Object == (diag.Object{}) {
 				d.Message = "the file cannot be built: " + d.Message
@@ -63,7 +67,14 @@ func (c *checker) explain(err error, root *file, folder string, read int) error 
 	}
 	at, field := root, ""
 	if isCheap(c.files, read) {
-		at, field = (&blame{checker: c}).find(root, folder)
+		b := &blame{checker: c}
+		at, folder, field = b.find(root, folder)
+		if err := b.failedOperation(at, folder, field); err != nil {
+			return err
+		}
+		if _, line, _ := at.find(field); line == 0 { // a custom resource adds it
+			field = ""
+		}
 	}
 	for _, known := range causes() {
 		if m := known.pattern.FindStringSubmatchIndex(err.Error()); m != nil {

@@ -74,6 +74,7 @@ func (s *search) follow(w walk) error {
 		paths = append(paths, found...)
 	}
 	found, err := w.follow(s.ctx, paths, func(wanted ...Root) ([][]roots.Object, error) { return s.build(wanted, w.follows) })
+	s.refuseRepositories(found)
 	s.layout.Roots = append(found, slices.SortedFunc(maps.Values(s.refused), func(a, b Root) int { return strings.Compare(a.Name, b.Name) })...)
 	return err
 }
@@ -90,6 +91,7 @@ func (s *search) pathRoot(name string) ([]Root, error) {
 	file, err := s.kustomization(name)
 	if file == "" {
 		file = path.Join(name, "kustomization.yaml")
+		s.plain[name] = true
 	}
 	return []Root{{Name: file, Folder: name, Generate: &kustomize.Generate{}}}, infrastructure(err)
 }

@@ -133,7 +133,7 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 		return s.Before, nil
 	}
 	r := search{Search: s, ctx: ctx, tree: tree.ForSearch(ctx, s.Files),
-		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]followed{}, tenants: s.Options.Tenants}, named: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
+		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]followed{}, tenants: s.Options.Tenants}, named: map[string]bool{}, plain: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
 	find := r.search
 	if w := r.walk(); w.follow != nil {
 		find = func() error { return r.follow(w) }
@@ -194,6 +194,7 @@ type search struct {
 	tree   *tree.Tree
 	layout *Layout
 	named  map[string]bool   // folders that are paths themselves
+	plain  map[string]bool   // of these, folders without a kustomization
 	found  map[string]string // folders with their kustomizations
 	// refused are the custom resources of tenants that are not followed.
 	refused map[string]Root

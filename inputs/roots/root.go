@@ -127,6 +127,9 @@ type Options struct {
 // Build builds a root. A [*kustomize.Error] says why it cannot be built; any other error is about reading the files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
 	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: opts.Secrets}
+	if r.RequestedBy == nil && r.Problem != nil {
+		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: r.Problem.Code, File: r.Folder, Message: r.Problem.Error(), Hint: r.Problem.Hint}}
+	}
 	if r.RequestedBy != nil {
 		if err := r.readRequest(t); err != nil {
 			return nil, err

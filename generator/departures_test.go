@@ -39,6 +39,7 @@ func shown() map[string][2]string {
 		"`autoscrape.metrics_instance` and":             {"integrations-checks", "error[instance-not-selected]"},
 		"MetricsInstances stand in the order":           {"departures", "configs:\n        - name: m/z\n"},
 		"Names of an integration's volumes":             {"departures", "no m-a.dotted-name-files"},
+		"`args` of a container in":                      {"container-arguments", "error[missing-arguments]: spec.containers["},
 		"`${NAME}` in `config`":                         {"integrations-checks", "warning[env-reference]: spec.config.redis_addr"},
 	}
 }

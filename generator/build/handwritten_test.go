@@ -122,13 +122,13 @@ sigv4: {access_key: id, secret_key: hush}
 
 // TestReviewersSeeNoParameterThatIsACredential, which the agent itself does not mask.
 func TestReviewersSeeNoParameterThatIsACredential(t *testing.T) {
-	const text = "job_name: a\nparams:\n  token: [hush]\n  module: [m]\nrelabel_configs:\n  - target_label: __param_api_key\n    replacement: hush\n  - target_label: __param_token\n    replacement: $1\n"
+	const text = "job_name: a\nparams:\n  token:\n    - hush\n  module:\n    - m\nrelabel_configs:\n  - target_label: __param_api_key\n    replacement: hush\n  - target_label: __param_token\n    replacement: $1\n"
 	items, _, bad := parseJobs([]byte("- " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")))
 	if bad != nil {
 		t.Fatal(bad)
 	}
 	raw := handWritten{}.encode(items, func(*model.Raw) {})[0]
-	if want := strings.NewReplacer("[hush]", `"<redacted>"`, "hush", `"<redacted>"`).Replace(text); string(raw.Shown) != want || raw.Redacted != nil {
+	if want := strings.NewReplacer("\n    - hush", ` "<redacted>"`, "hush", `"<redacted>"`).Replace(text); string(raw.Shown) != want || raw.Redacted != nil {
 		t.Errorf("%s\nwhile the agent masks %s", raw.Shown, raw.Redacted)
 	}
 }

@@ -38,7 +38,7 @@ var badCases = map[string][]badFault{
 	"bad-histogram-bucket":           {{"28:66 invalid-stage", "PodLogs/sad/p"}},
 	"bad-integration-missing-secret": {{"19:13 missing-secret", "Secret/sad/nowhere"}},
 	"bad-match-stages-not-list":      {{"31:9 invalid-stage", "PodLogs/sad/p"}},
-	"bad-match-stages-yaml":          {{"30:16 invalid-embedded-yaml", "PodLogs/sad/p"}},
+	"bad-match-stages-yaml":          {{"30:24 invalid-embedded-yaml", "PodLogs/sad/p"}},
 	"bad-missing-key":                {{"21:7 missing-key", "MetricsInstance/sad/m"}},
 	"bad-missing-key-optional":       {{"28:5 optional-missing", ""}},
 	"bad-missing-key-unrendered":     {{"29:7 missing-key", "ServiceMonitor/sad/authz"}},

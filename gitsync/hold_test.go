@@ -166,9 +166,9 @@ func TestHoldWrong(t *testing.T) {
 		},
 		"for the unit alone that it is wrong for": {
 			{edit: elsewhere(2, "in/b/agent.yaml", curious("b"))},
-			{edit: asSecured("p3"), likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "secret-across-namespaces secret-across-namespaces",
+			{edit: asSecured("p3"), likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "secret-across-namespaces",
 				held: []string{"ServiceMonitor/a/web in b/agent: version 2 since 3"}},
-			{edit: elsewhere(4, webA, monitorWithAuth("p4")), likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "secret-across-namespaces secret-across-namespaces",
+			{edit: elsewhere(4, webA, monitorWithAuth("p4")), likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "secret-across-namespaces",
 				held: []string{"ServiceMonitor/a/web in b/agent: version 2 since 3"}},
 			{edit: elsewhere(5, webA, badField("a", "web")), like: asSecured("p4"), likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "invalid-field",
 				held: []string{"ServiceMonitor/a/web in a/agent: version 4 since 5", "ServiceMonitor/a/web in b/agent: version 2 since 3"}},

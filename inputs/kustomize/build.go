@@ -167,7 +167,8 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 		return nil, err
 	}
 	if followed != nil {
-		annotated.Transformers = append(slices.Clone(root.Transformers), followed.keepNames())
+		annotated.Transformers = append(slices.Clone(root.Transformers), earlierNames+".yaml") // files come after what is inline
+		c.changed[path.Join(path.Dir(root.name), earlierNames+".yaml")] = []byte(followed.keepNames())
 	}
 	c.changed[root.name] = []byte(marshal(annotated))
 	view := &files{tree: c.tree, checked: c.files, changed: c.changed}

@@ -84,6 +84,9 @@ func TestReferencesAreFollowed(t *testing.T) { //nolint:paralleltest // kustomiz
 			[]string{"- prod-login-"}},
 		"by a patch of the name": {map[string]string{"top/kustomization.yaml": base + "patches:\n- {target: {kind: ServiceAccount}, patch: '[{\"op\": \"replace\", \"path\": \"/metadata/name\", \"value\": \"robot\"}]'}\n"},
 			[]string{"serviceAccountName: robot"}},
+		"by a transformer in a file": {map[string]string{"top/kustomization.yaml": base + "transformers: [prefix.yaml]\n",
+			"top/prefix.yaml": "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: prod-\nfieldSpecs: [{path: metadata/name}]\n"},
+			[]string{"secretName: prod-login-"}},
 		"traced": {map[string]string{"top/kustomization.yaml": base + "namePrefix: prod-\nbuildMetadata: [originAnnotations, transformerAnnotations]\n"}, []string{"PrefixTransformer"}},
 	} {
 		t.Run(name, func(t *testing.T) {

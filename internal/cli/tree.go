@@ -33,7 +33,7 @@ a pass of the pipeline would render now: objects that are held show as they are 
 Objects that no GrafanaAgent discovers, and those that are held or left out, are listed
 below the trees. docs/holding.md explains holding. As a picture, svg and dot show them where
 they would hang; above 30 objects of one parent, most are only counted.`,
-		Example: "agentry tree . -o svg > tree.svg",
+		Example: "agentry tree . -o svg",
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag("svg or dot"),
 		}, pipelineFlags(), renderFlags()),

@@ -25,7 +25,7 @@ func allowed() map[string][]string {
 	return map[string][]string{
 		"generator/api":               {},
 		"generator/diag":              {},
-		"generator/model":             {"generator/diag"},
+		"generator/model":             {"generator/diag", "generator/internal/expand"},
 		"generator/internal":          {"generator/diag", "generator/model", "internal/expression"},
 		"generator/passthrough":       {"generator/diag"},
 		"generator/manifest":          {"generator/api", "generator/diag", "generator/passthrough", "generator/internal"},
@@ -46,13 +46,13 @@ func allowed() map[string][]string {
 		"generator/rbac":              {"generator/diag", "generator/manifest", "generator/model"},
 		"generator/difference":        {"generator/diag", "generator/manifest", "generator/workload", "generator/internal"},
 		"generator/explain":           {"generator/api", "generator/diag", "generator/model", "generator/manifest", "generator/hierarchy", "generator/secretref", "generator/isolate", "generator/runtime", "generator/internal"},
-		"generator/tenancy":           {"generator/api", "generator/diag", "generator/manifest", "generator/hierarchy", "generator/secretref"},
+		"generator/tenancy":           {"generator/api", "generator/diag", "generator/manifest", "generator/hierarchy", "generator/secretref", "generator/internal/expand"},
 		"generator/isolate":           {"generator/diag", "generator/manifest", "generator/hierarchy"},
 		"generator":                   {"generator", "internal/fault"},
 
 		"inputs/chart":       {"inputs/helm", "inputs/tree", "internal/fault", "internal/httpclient"},
 		"inputs/helm":        {"internal/worker"},
-		"inputs/helm/worker": {"inputs/helm", "internal/worker"},
+		"inputs/helm/worker": {"generator/diag", "inputs/helm", "internal/worker"},
 		"inputs/sops":        {"generator/diag", "generator/manifest", "internal/worker", "internal/expression"},
 		"inputs/sops/worker": {"inputs/sops", "internal/worker"},
 
@@ -69,7 +69,7 @@ func allowed() map[string][]string {
 		"gitsync/foreigntext":   {"gitsync/repo"},
 		"gitsync/signature":     {"generator/diag", "gitsync/foreigntext", "gitsync/repo"},
 		"gitsync/pipeline":      {"generator", "inputs/helm", "inputs/sops", "gitsync/budget", "gitsync/repo", "internal/webhook/kind"},
-		"inputs":                {"generator/diag", "generator/manifest", "generator/passthrough", "gitsync/sourceignore", "internal/fault", "internal/kustomizer"},
+		"inputs":                {"generator/api/references", "generator/diag", "generator/manifest", "generator/passthrough", "gitsync/sourceignore", "internal/fault", "internal/kustomizer"},
 		"gitsync/source":        {"generator/diag", "generator/manifest", "inputs", "gitsync/budget", "gitsync/pipeline", "gitsync/repo", "gitsync/signature", "gitsync/sourceignore", "internal/fault"},
 		"gitsync/branch":        {"generator/manifest", "generator/passthrough", "generator/workload", "gitsync/pipeline", "gitsync/repo", "inputs/chart"},
 		"gitsync/seal":          {"generator/manifest", "inputs/sops", "internal/worker"},

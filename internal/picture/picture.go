@@ -116,8 +116,8 @@ const (
 	boxWidth, boxHeight = 250, 40
 	columnGap, rowGap   = 50, 10
 	margin              = 10
-	// letters is how many letters of a line fit into a box at 12 pixels.
-	letters = 36
+	// letters is how many letters of 12 pixels fit into a box, and smallLetters how many of 10, also into one with a point.
+	letters, smallLetters = 34, 40
 )
 
 // placed is a node with its place: its column, and the middle of its box from the top.
@@ -207,7 +207,7 @@ func (p *placed) write(b *strings.Builder) {
 		}
 	}
 	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text><text class="kind" x="%d" y="%d">%s</text></g>`,
-		p.left()+12, top+17, escape(short(p.name, letters)), p.left()+12, top+32, escape(short(second, letters+8)))
+		p.left()+12, top+17, escape(short(p.name, letters)), p.left()+12, top+32, escape(short(second, smallLetters)))
 	if p.link != "" {
 		b.WriteString("</a>")
 	}

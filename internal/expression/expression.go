@@ -17,21 +17,31 @@ const (
 	MaxInstructions = 10_000
 	// MaxUnicodeClasses is how many classes such as \pL an expression may have. Each has about a thousand runes when it is parsed.
 	MaxUnicodeClasses = 200
+	// runesPerInstruction is how many runes of a class take the memory of an instruction.
+	runesPerInstruction = 32
 )
 
 // Check returns an error if an expression is invalid or too large. It does not compile it.
 func Check(text string) error {
+	_, err := Surplus(text)
+	return err
+}
+
+// Surplus is [Check] that also returns how many instructions an expression has beyond the two for each of its bytes that every
+// text may have. That is what many small texts with repetitions add up to.
+func Surplus(text string) (int64, error) {
 	if n := strings.Count(text, `\p`) + strings.Count(text, `\P`); n > MaxUnicodeClasses {
-		return fmt.Errorf(`has %d classes such as \pL, more than %d`, n, MaxUnicodeClasses)
+		return 0, fmt.Errorf(`has %d classes such as \pL, more than %d`, n, MaxUnicodeClasses)
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if n, most := instructions(parsed), int64(max(MaxInstructions, 2*len(text))); n > most {
-		return fmt.Errorf("compiles to about %d instructions, more than %d: repeat less, by lower numbers in braces", n, most)
+	n, free := instructions(parsed), int64(2*len(text))
+	if most := max(MaxInstructions, free); n > most {
+		return 0, fmt.Errorf("compiles to about %d instructions, more than %d: repeat less, by lower numbers in braces", n, most)
 	}
-	return nil
+	return max(n-free, 0), nil
 }
 
 // Compile compiles an expression, unless [Check] refuses it.
@@ -54,6 +64,8 @@ func instructions(re *syntax.Regexp) int64 {
 		return sum
 	case syntax.OpLiteral:
 		return int64(len(re.Rune))
+	case syntax.OpCharClass: // a short program has its own copy for each repetition
+		return 1 + int64(len(re.Rune)/runesPerInstruction)
 	case syntax.OpRepeat:
 		if re.Max < 0 {
 			return int64(max(re.Min, 1))*sum + 1

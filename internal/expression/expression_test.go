@@ -26,6 +26,8 @@ func TestLargeExpressions(t *testing.T) {
 		"((a{10}){10}){10}":                  false,
 		"(((?:abcdefghijklmn){10}){10}){10}": true,
 		strings.Repeat(`\pL`, 201):           true,
+		`\pL{900}`:                           true, // each repetition has a thousand runes
+		`[\pL\pN_-]{1,63}`:                   false,
 		"a{1,}b{2,}c*d+e?":                   false,
 	} {
 		if err := expression.Check(text); (err != nil) != refused {

@@ -2,12 +2,12 @@ package relabel
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/internal/expression"
 )
 
 // Presence is what is known about a label.
@@ -203,6 +203,6 @@ func changes(r *model.Relabel, label string, removes bool) bool {
 // matches reports whether it is as wanted that an expression matches all of a value. An invalid one never is: that is reported
 // elsewhere.
 func matches(expr, value string, wanted bool) bool {
-	re, err := regexp.Compile("^(?:" + expr + ")$")
+	re, err := expression.Compile("^(?:" + expr + ")$")
 	return err == nil && re.MatchString(value) == wanted
 }

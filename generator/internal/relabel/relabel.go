@@ -19,7 +19,12 @@ import (
 // not safe for concurrent use.
 type Checker struct {
 	regexes map[string]error
+	surplus int64
 }
+
+// maxSurplus is how many instructions all expressions of a checker may have beyond what their texts have: agents, and what
+// renders for Alloy, keep all of them compiled, at some 100 bytes each.
+const maxSurplus = 500_000
 
 // Problem is one error in a rule. Field is the rule's field as the custom resource spells it; it can be empty.
 type Problem struct {
@@ -133,7 +138,10 @@ func (c *Checker) Compile(expr string) error {
 	if err, ok := c.regexes[expr]; ok {
 		return err
 	}
-	err := expression.Check("^(?:" + expr + ")$")
+	surplus, err := expression.Surplus("^(?:" + expr + ")$")
+	if c.surplus += surplus; err == nil && surplus > 0 && c.surplus > maxSurplus {
+		err = fmt.Errorf("compiles to about %d instructions, and all different expressions together to more than %d: repeat less, by lower numbers in braces", surplus, maxSurplus)
+	}
 	if c.regexes == nil {
 		c.regexes = map[string]error{}
 	}

@@ -199,8 +199,11 @@ func (f *file) after(job *model.ScrapeConfig) (out []*model.Relabel) {
 	)
 }
 
-// regexes are expressions of rules, compiled. An invalid one is nil.
+// regexes are expressions of rules, compiled, but for those whose repetitions make them large. An invalid one is nil.
 type regexes map[string]*regexp.Regexp
+
+// maxKept is how many instructions repetitions may add to an expression that is kept.
+const maxKept = 200
 
 // matches reports whether the expression of a rule matches a label.
 func (c regexes) matches(r *model.Relabel, name string) bool {
@@ -210,8 +213,11 @@ func (c regexes) matches(r *model.Relabel, name string) bool {
 	}
 	re, known := c[text]
 	if !known {
-		re, _ = expression.Compile("^(?:" + text + ")$")
-		c[text] = re
+		whole := "^(?:" + text + ")$"
+		re, _ = expression.Compile(whole)
+		if surplus, _ := expression.Surplus(whole); surplus <= maxKept {
+			c[text] = re
+		}
 	}
 	return re != nil && re.MatchString(name)
 }

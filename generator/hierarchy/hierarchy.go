@@ -146,7 +146,7 @@ func (b *builder) agent(agent *manifest.Object) *Hierarchy {
 	b.warnIdle(h)
 	b.warnServiceAccount(h)
 	if len(h.Metrics)+len(h.Logs)+len(h.Integrations) == 0 && len(h.Diags) == 0 && !q.waits {
-		h.Diags = append(h.Diags, rendersNothing(agent, choices))
+		h.Diags = append(h.Diags, q.rendersNothing(choices))
 	}
 	return h
 }

@@ -102,6 +102,24 @@ func (q *query) elsewhere(selector labels.Selector, nsPath string, nsSel *metav1
 	return fmt.Sprintf("%d in other namespaces have them, such as %s: %s", len(found), example, advice)
 }
 
+// misplaced returns a hint with the only object that selectors of everything would choose, if its namespace is misspelt, or "".
+func (q *query) misplaced(choices []Choice) string {
+	var found []*manifest.Object
+	for _, c := range choices {
+		if c.Selector == nil {
+			continue
+		}
+		for _, kind := range c.Kinds {
+			found = append(found, q.index(kind).everywhere(labels.Everything())...)
+		}
+	}
+	found = slices.DeleteFunc(found, func(o *manifest.Object) bool { return !q.isMisplaced(o) })
+	if len(found) != 1 {
+		return ""
+	}
+	return fmt.Sprintf("did you mean namespace %s for %s?", q.parent.Namespace, found[0].SeenFrom(q.parent, "metadata.namespace"))
+}
+
 // isMisplaced reports whether an object is most likely meant to be in the parent's namespace: its own is spelt almost like that, has
 // no manifest, and holds nothing else.
 func (q *query) isMisplaced(o *manifest.Object) bool {

@@ -191,3 +191,26 @@ func FuzzSelector(f *testing.F) {
 		}
 	})
 }
+
+// TestTheNamespaceOfTheOnlyInstanceIsMisspelt holds the hint of a GrafanaAgent that selects everything and finds nothing.
+func TestTheNamespaceOfTheOnlyInstanceIsMisspelt(t *testing.T) {
+	t.Parallel()
+	for namespace, want := range map[string]string{
+		"monitorng": "did you mean namespace monitoring for MetricsInstance/monitorng/primary (in.yaml:8)?",
+		"team-shop": "",
+	} {
+		h := Build(parse(t, `apiVersion: monitoring.grafana.com/v1alpha1
+kind: GrafanaAgent
+metadata: {name: agent, namespace: monitoring}
+spec: {metrics: {instanceSelector: {}}, logs: {instanceSelector: {}}}
+---
+apiVersion: monitoring.grafana.com/v1alpha1
+kind: MetricsInstance
+metadata: {name: primary, namespace: `+namespace+`}
+spec: {serviceMonitorSelector: {}}
+`), nil)[0]
+		if len(h.Diags) != 1 || h.Diags[0].Code != diag.RendersNothing || h.Diags[0].Hint != want {
+			t.Errorf("%s: want the hint %q, got %v", namespace, want, h.Diags)
+		}
+	}
+}

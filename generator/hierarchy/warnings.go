@@ -184,18 +184,20 @@ func (b *builder) warnIdle(h *Hierarchy) {
 }
 
 // rendersNothing is the warning about a GrafanaAgent without workloads.
-func rendersNothing(agent *manifest.Object, choices []Choice) diag.Diagnostic {
+func (q *query) rendersNothing(choices []Choice) diag.Diagnostic {
 	if slices.ContainsFunc(choices, func(c Choice) bool { return c.Selector != nil }) {
-		return agent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or integration: there are no workloads")
+		d := q.parent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or integration: there are no workloads")
+		d.Hint = q.misplaced(choices)
+		return d
 	}
 	lacking := choices[0]
 	for _, c := range choices {
-		if agent.Has(c.Path[:strings.LastIndexByte(c.Path, '.')]) { // the block of the selector
+		if q.parent.Has(c.Path[:strings.LastIndexByte(c.Path, '.')]) { // the block of the selector
 			lacking = c
 			break
 		}
 	}
-	d := agent.Diag(diag.Warning, diag.RendersNothing, lacking.Path, "is not set: nothing is selected, so there are no workloads")
+	d := q.parent.Diag(diag.Warning, diag.RendersNothing, lacking.Path, "is not set: nothing is selected, so there are no workloads")
 	d.Hint = "{} selects all in this namespace"
 	return d
 }

@@ -46,7 +46,12 @@ type referrers struct {
 type step struct {
 	named string           // the kind of object that the value names, or ""
 	next  map[string]*step // by the name of a field
+	any   *step            // of each key, in a map
 }
+
+// proxyHeaders is the step of the field proxyConnectHeader, which all kinds have beside other references: lists of keys of Secrets, by
+// the name of a header. kustomize's configuration cannot express it.
+var proxyHeaders = &step{any: &step{next: map[string]*step{"name": {named: "Secret"}}}}
 
 // referrers returns the references to follow in a build, or nil if it renames nothing.
 func (c *checker) referrers() (*referrers, error) {
@@ -197,9 +202,15 @@ func (s *step) visit(n *yaml.Node, do func(kind string, value *yaml.Node)) {
 		}
 	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			next := s.next[n.Content[i].Value]
-			if s.named != "" && n.Content[i].Value == "name" { // instead of a name only
+			key := n.Content[i].Value
+			next := s.next[key]
+			switch {
+			case s.any != nil:
+				next = s.any
+			case s.named != "" && key == "name": // instead of a name only
 				next = &step{named: s.named}
+			case key == "proxyConnectHeader":
+				next = proxyHeaders
 			}
 			next.visit(n.Content[i+1], do)
 		}

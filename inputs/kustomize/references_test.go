@@ -113,6 +113,19 @@ func TestReferencesAreFollowed(t *testing.T) { //nolint:paralleltest // kustomiz
 	}
 }
 
+// TestReferencesBelowNamesOfHeaders: kustomize's configuration cannot name them, but they are followed.
+func TestReferencesBelowNamesOfHeaders(t *testing.T) {
+	t.Parallel()
+	got, err := ours(files(map[string]string{
+		"top/kustomization.yaml": "resources: [a.yaml]\nnamePrefix: prod-\n" + generators,
+		"top/a.yaml": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m}\n" +
+			"spec: {selector: {}, endpoints: [{port: a, proxyConnectHeader: {name: [{name: login, key: user}], Other: [{name: absent, key: user}]}}]}\n",
+	}), "top")
+	if err != nil || strings.Count(got, "name: prod-login-") != 2 || !strings.Contains(got, "name: absent\n") {
+		t.Errorf("%v:\n%s", err, got)
+	}
+}
+
 // TestReferencesBesideBrokenObjects: an object that cannot be read is the rest's neighbour, and not its end.
 func TestReferencesBesideBrokenObjects(t *testing.T) {
 	t.Parallel()

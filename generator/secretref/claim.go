@@ -145,6 +145,12 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 			Hint:    "name a key for it in decryption of the pipeline" + s.needsNoValue(ref)}, "")
 		return nil, false
 	}
+	if required && bytes.HasPrefix(data, []byte("\x00GITCRYPT\x00")) { // a file that a generator made a Secret of
+		s.addOnce(diag.Finding{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(),
+			Message: fmt.Sprintf("%s is needed here, and is encrypted with git-crypt, which agentry cannot decrypt", ref),
+			Hint:    "encrypt it with SOPS instead" + s.needsNoValue(ref)}, "")
+		return nil, false
+	}
 	if !ok && !required && slices.Contains(filledByCluster(o), ref.Key) {
 		return nil, true
 	}

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -278,18 +279,21 @@ func (w writer) checkURL(field, value string) {
 
 // checkHeaders refuses the headers that the agent reserves (Prometheus: remote_write configuration).
 func (w writer) checkHeaders(headers map[string]string) {
-	w.report.literalFields(w.in, w.path+".headers", headers, variableHint)
+	usable := maps.Clone(headers)
 	for name, value := range headers {
 		w.text(".headers["+name+"]", value)
 		switch strings.ToLower(name) {
 		case "authorization":
 			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "credentials go into basicAuth, oauth2, sigv4 or the bearer token fields")
+			delete(usable, name)
 		case "host", "content-encoding", "content-length", "content-type", "user-agent", "connection", "keep-alive",
 			"proxy-authenticate", "proxy-authorization", "www-authenticate", "accept-encoding", "x-prometheus-remote-write-version",
 			"x-prometheus-remote-read-version", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256":
 			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "is a header that the agent sets itself")
+			delete(usable, name)
 		}
 	}
+	w.report.literalFields(w.in, w.path+".headers", usable, variableHint)
 }
 
 // bearer builds the authorization block from a plain-text token or a file of the agent.

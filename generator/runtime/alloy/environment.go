@@ -65,10 +65,15 @@ func (f *findings) needsEnv(at model.Origin, line int, unless, instead string, l
 			missing = append(missing, names[0])
 		}
 	}
-	if all := strings.Join(missing, " and "); all != "" {
-		f.warnOfNeed(at, line, all+" in its environment"+unless+"; the GrafanaAgent does not define it",
-			instead+"define "+all+" by spec.containers of the GrafanaAgent, in env of the container "+runtime.DefaultContainer)
+	if len(missing) == 0 {
+		return
 	}
+	all, them := missing[0], "it"
+	if last := len(missing) - 1; last > 0 {
+		all, them = strings.Join(missing[:last], ", ")+" and "+missing[last], "them"
+	}
+	f.warnOfNeed(at, line, all+" in its environment"+unless+"; the GrafanaAgent does not define "+them,
+		instead+"define "+all+" by spec.containers of the GrafanaAgent, in env of the container "+runtime.DefaultContainer)
 }
 
 // needsFiles warns of files that no volume of the pods holds.

@@ -134,7 +134,7 @@ func misfit(object any, o operation) (problem, hint string) {
 	case missing == "":
 		return "cannot take it", "correct the path"
 	case isList:
-		return fmt.Sprintf("has no item %s in %s: their number is %d", missing, there.path, len(list)), "write the number of an item, from 0 on, or - to add one at the end"
+		return fmt.Sprintf("has no item %s in %s, which has %d", missing, there.path, len(list)), "write the number of an item, from 0 on, or - to add one at the end"
 	case isNew && below == "":
 		return "has no " + there.path + " that can hold it", "correct the path"
 	default:
@@ -143,7 +143,7 @@ func misfit(object any, o operation) (problem, hint string) {
 	fields, _ := there.value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		meant := there.path + "/" + escaped(name) + below
-		if _, rest, _ := descend(object, meant); diag.DidYouMean(missing, []string{name}) != "" && rest == "" {
+		if diag.DidYouMean(missing, []string{name}) != "" && reaches(object, meant, isNew) {
 			return problem, "did you mean " + meant + "?"
 		}
 	}
@@ -151,6 +151,17 @@ func misfit(object any, o operation) (problem, hint string) {
 		return problem, "add " + there.path + "/" + missing + " first, or correct the path"
 	}
 	return problem, "correct the path"
+}
+
+// reaches reports whether an object has what a pointer names or, if that is new, can hold it.
+func reaches(object any, pointer string, isNew bool) bool {
+	there, missing, below := descend(object, pointer)
+	if missing == "" || !isNew {
+		return missing == ""
+	}
+	list, isList := there.value.([]any)
+	_, isMap := there.value.(map[string]any)
+	return below == "" && (isMap || isList && (missing == "-" || missing == strconv.Itoa(len(list))))
 }
 
 // pointed is a value in an object, with its JSON pointer.

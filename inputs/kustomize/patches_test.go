@@ -137,3 +137,26 @@ func TestPatchesThatAreNotTraced(t *testing.T) {
 		t.Errorf("with annotations: %v", err)
 	}
 }
+
+// TestWhatAnOperationMayMean holds the hints about paths that an object does not have.
+func TestWhatAnOperationMayMean(t *testing.T) {
+	t.Parallel()
+	for operation, want := range map[string]string{
+		"{op: add, path: /spec/endpoint/-, value: {port: b}}":         "did you mean /spec/endpoints/-?",
+		"{op: add, path: /spec/endpoint/1, value: {port: b}}":         "did you mean /spec/endpoints/1?",
+		"{op: add, path: /spec/endpoint/2, value: {port: b}}":         "add /spec/endpoint first, or correct the path",
+		"{op: add, path: /spec/selector/matchLabel/new, value: x}":    "did you mean /spec/selector/matchLabels/new?",
+		"{op: replace, path: /spec/selector/matchLabel/new}":          "correct the path",
+		"{op: replace, path: /spec/endpoint/0/port, value: other}":    "did you mean /spec/endpoints/0/port?",
+		"{op: add, path: /spec/selector/matchLabels/app/x, value: x}": "correct the path",
+	} {
+		_, err := ours(files(map[string]string{
+			"top/kustomization.yaml": "resources: [a.yaml]\npatches:\n- target: {kind: ServiceMonitor}\n  patch: |-\n    - " + operation + "\n",
+			"top/a.yaml": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m}\n" +
+				"spec: {selector: {matchLabels: {app: a}}, endpoints: [{port: a}]}\n",
+		}), "top")
+		if failed, ok := errors.AsType[*kustomize.Error](err); !ok || failed.Hint != want {
+			t.Errorf("%s: want the hint %q, got %v (%+v)", operation, want, err, failed)
+		}
+	}
+}

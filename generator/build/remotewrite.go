@@ -282,6 +282,10 @@ func (w writer) checkHeaders(headers map[string]string) {
 	usable := maps.Clone(headers)
 	for name, value := range headers {
 		w.text(".headers["+name+"]", value)
+		if expand.Touches(name) {
+			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "is not the name of a header: variables are expanded in values, not in names")
+			delete(usable, name)
+		}
 		switch strings.ToLower(name) {
 		case "authorization":
 			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "credentials go into basicAuth, oauth2, sigv4 or the bearer token fields")

@@ -177,7 +177,7 @@ func (d discovered) elsewhere(label string) (why, hint string) {
 	switch {
 	case canAttach && has(metaLabels("attached node"), name):
 		if !d.attach {
-			return "targets have the labels of their node in compatibility: current only, with attachMetadata: {node: true}", ""
+			return "only ServiceMonitors and PodMonitors can get the labels of nodes, in compatibility: current", ""
 		}
 		return "targets have the labels of their node with attachMetadata only", "set attachMetadata: {node: true}"
 	case strings.HasPrefix(name, "namespace_"):

@@ -160,3 +160,13 @@ func TestWhatAnOperationMayMean(t *testing.T) {
 		}
 	}
 }
+
+// TestAnUnreadableKustomizationSaysWhy holds that what is open is named where it begins.
+func TestAnUnreadableKustomizationSaysWhy(t *testing.T) {
+	t.Parallel()
+	_, err := ours(files(map[string]string{"top/kustomization.yaml": "namePrefix: a-\nresources: [a.yaml\nnamespace: b\n"}), "top")
+	failed, ok := errors.AsType[*kustomize.Error](err)
+	if !ok || failed.Line != 2 || failed.Column != 12 || failed.Message != "the kustomization cannot be read: the list that begins here is not closed" {
+		t.Errorf("%v (%+v)", err, failed)
+	}
+}

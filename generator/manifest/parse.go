@@ -158,6 +158,17 @@ func Parse(f File, opts Options) Result {
 	return p.finish()
 }
 
+// Syntax returns the first error because of which a document of a file cannot be read, whatever its kind. Without one, found is false.
+func Syntax(f File) (d diag.Diagnostic, found bool) {
+	p := &parser{file: f, opts: Options{Compatibility: Operator}, leads: true}
+	for doc := range stream.Documents(f.Data) {
+		if p.document(doc); p.result.Broken > 0 {
+			return p.result.Diags[len(p.result.Diags)-1], true
+		}
+	}
+	return d, false
+}
+
 // ParseBuilt reads documents that were built from files. Their objects belong to the file that says how they are built,
 // and findings name the place where a person wrote what is wrong. [MaxFileBytes] does not bound them.
 func ParseBuilt(f File, docs []Built, opts Options) Result {

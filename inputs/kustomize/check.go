@@ -202,20 +202,11 @@ func (c *checker) open(dir string) (*file, error) {
 // unknownField matches the error of encoding/json for a field that kustomizations do not have.
 var unknownField = regexp.MustCompile(`json: unknown field "([A-Za-z0-9_-]{1,64})"`)
 
-// unreadable says why a kustomization is not YAML, in the words about manifests. A hack: manifests of other kinds are not read, so it
-// begins as one of agentry's.
+// unreadable says why a kustomization is not YAML.
 func unreadable(name string, data []byte, err error) error {
-	const header = "apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\n"
-	added := strings.Count(header, "\n")
-	for _, d := range manifest.Parse(manifest.File{Path: name, Data: append([]byte(header), data...)}, manifest.Options{}).Diags {
-		if d.Code == diag.InvalidYAML && d.Line > added {
-			d.Line -= added
-			if strings.Contains(d.Hint, "(line ") { // of an anchor
-				d.Hint = ""
-			}
-			d.Message = "the kustomization cannot be read: " + d.Message
-			return &Error{d}
-		}
+	if d, found := manifest.Syntax(manifest.File{Path: name, Data: data}); found {
+		d.Message = "the kustomization cannot be read: " + d.Message
+		return &Error{d}
 	}
 	line := 0
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {

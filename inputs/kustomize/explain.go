@@ -64,6 +64,10 @@ func (c *checker) explain(err error, root *file, folder string, read int) error 
 				return &Error{d}
 			}
 		}
+		if d, found := manifest.Syntax(manifest.File{Path: file, Data: text}); found { // of a kind that is not read
+			d.Message = "the file cannot be built: " + d.Message
+			return &Error{d}
+		}
 	}
 	at, field := root, ""
 	if isCheap(c.files, read) {

@@ -74,7 +74,7 @@ func Owned(folder string) (map[string]bool, error) {
 	return owned, err
 }
 
-// list reads the files that are owned, with their SHA-256 sums. Lists of agentry before v0.33 have no sums.
+// list reads the files that are owned, with their SHA-256 sums.
 func list(folder fs.FS) (map[string]string, error) {
 	text, err := fs.ReadFile(folder, listName)
 	if err != nil {
@@ -82,16 +82,13 @@ func list(folder fs.FS) (map[string]string, error) {
 	}
 	owned := map[string]string{}
 	for line := range strings.Lines(string(text)) {
-		p := strings.TrimSuffix(line, "\n")
-		sum := ""
-		if first, rest, found := strings.Cut(p, "  "); found && len(first) == hex.EncodedLen(sha256.Size) {
-			sum, p = first, rest
-		}
-		switch {
-		case p == "": // a render of nothing
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" { // a render of nothing
 			continue
-		case !isRendered(p):
-			return nil, fmt.Errorf("%s names %q, which agentry does not write: remove the list, or name another folder", listName, p)
+		}
+		sum, p, _ := strings.Cut(line, "  ")
+		if len(sum) != hex.EncodedLen(sha256.Size) || !isRendered(p) {
+			return nil, fmt.Errorf("%s has the line %q, which agentry does not write: remove the list, or name another folder", listName, line)
 		}
 		owned[p] = sum
 	}
@@ -102,7 +99,7 @@ func list(folder fs.FS) (map[string]string, error) {
 func isRendered(p string) bool {
 	hidden := func(part string) bool { return strings.HasPrefix(part, ".") }
 	return filepath.IsLocal(filepath.FromSlash(p)) && path.Clean(p) == p && !slices.ContainsFunc(strings.Split(p, "/"), hidden) &&
-		slices.Contains([]string{".yaml", ".txt"}, path.Ext(p))
+		slices.ContainsFunc([]string{".yaml", ".agent.yml.txt", ".config.alloy.txt"}, func(end string) bool { return strings.HasSuffix(p, end) })
 }
 
 // Write makes the folder contain exactly the files. It also keeps those files of the earlier render for which
@@ -274,19 +271,10 @@ func (w *writer) remove(paths []string) error {
 	return nil
 }
 
-// isOurs reports whether a file is as it was written. If the list does not say how that was, it must be what every render
-// writes: a manifest, or the text of a configuration.
+// isOurs reports whether a file is as it was written.
 func (w *writer) isOurs(p string) bool {
 	data, err := w.root.ReadFile(p)
-	switch {
-	case err != nil:
-		return errors.Is(err, fs.ErrNotExist)
-	case w.owned[p] != "":
-		return w.owned[p] == sum(data)
-	case path.Ext(p) == ".txt":
-		return strings.HasSuffix(p, "-config.agent.yml.txt") || strings.HasSuffix(p, "-config.config.alloy.txt")
-	}
-	return bytes.HasPrefix(data, []byte("apiVersion: "))
+	return err == nil && w.owned[p] == sum(data) || errors.Is(err, fs.ErrNotExist)
 }
 
 func sum(data []byte) string {
@@ -299,10 +287,7 @@ func (w *writer) writeList(paths []string, sums map[string]string) error {
 	slices.Sort(paths)
 	var text strings.Builder
 	for _, p := range paths {
-		if sums[p] != "" {
-			text.WriteString(sums[p] + "  ")
-		}
-		text.WriteString(p + "\n")
+		text.WriteString(sums[p] + "  " + p + "\n")
 	}
 	if err := w.root.WriteFile(stagingName+"/list", []byte(text.String()), 0o666); err != nil {
 		return err

@@ -47,9 +47,9 @@ func TestKeptFilesStayInTheInventory(t *testing.T) {
 
 // TestAForgedListRemovesNothing: the folder can come from a repository whose author wrote the list.
 func TestAForgedListRemovesNothing(t *testing.T) {
-	for _, name := range []string{".git/config", "a/.b/c.yaml", "../x.yaml", "/x.yaml", "a//x.yaml", "Makefile", "main.go", ".env", "\x1b.yaml\t"} {
+	for _, name := range []string{".git/config", "a/.b/c.yaml", "../x.yaml", "/x.yaml", "a//x.yaml", "Makefile", "main.go", ".env", "\x1b.yaml\t", "mine.txt"} {
 		folder := t.TempDir()
-		add(t, folder, ".agentry/rendered", name+"\n")
+		add(t, folder, ".agentry/rendered", sum([]byte("mine"))+"  "+name+"\n")
 		add(t, folder, ".git/config", "mine")
 		add(t, folder, "Makefile", "mine")
 		was := content(t, folder)
@@ -61,9 +61,12 @@ func TestAForgedListRemovesNothing(t *testing.T) {
 		}
 	}
 	folder := t.TempDir()
-	forged := strings.Repeat("0", 64) + "  secret.yaml\n"
-	add(t, folder, ".agentry/rendered", forged+"values.yaml\nold.yaml\ngone.yaml\nmine.txt\n")
-	mine := tree{"values.yaml": "a: b", "mine.txt": "mine", "secret.yaml": "apiVersion: v1"}
+	forged := ""
+	for _, name := range []string{"secret.yaml", "values.yaml", "gone.yaml", "my.agent.yml.txt"} {
+		forged += strings.Repeat("0", 64) + "  " + name + "\n"
+	}
+	add(t, folder, ".agentry/rendered", forged+sum([]byte("apiVersion: v1"))+"  old.yaml\n")
+	mine := tree{"values.yaml": "a: b", "my.agent.yml.txt": "mine", "secret.yaml": "apiVersion: v1"}
 	for name, text := range mine {
 		add(t, folder, name, text)
 	}
@@ -88,8 +91,8 @@ func TestAChangedFileIsNotRemoved(t *testing.T) {
 func TestForeignFilesAreRefused(t *testing.T) {
 	for name, before := range map[string]tree{
 		"a folder with a file":       {"README": "mine"},
-		"a file in the way":          {".agentry/rendered": "b.yaml\n", "a.yaml": "mine"},
-		"a folder in a file's place": {".agentry/rendered": "b.yaml\n", "a.yaml/x": "mine"},
+		"a file in the way":          {".agentry/rendered": sum(nil) + "  b.yaml\n", "a.yaml": "mine"},
+		"a folder in a file's place": {".agentry/rendered": sum(nil) + "  b.yaml\n", "a.yaml/x": "mine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()

@@ -301,7 +301,7 @@ func TestThePagesOfTheService(t *testing.T) {
 				}},
 				"groups":    {path: "/?group=repository", says: []string{"https://git.example.com/platform/monitoring"}},
 				"remotes":   {path: "/remotes", says: []string{"12 times", hostile}},
-				"hierarchy": {path: "/pipelines/prod-eu/hierarchy", says: []string{"GrafanaAgent/monitoring/grafana-agent", "rendered"}},
+				"hierarchy": {path: "/pipelines/prod-eu/hierarchy", says: []string{"monitoring/grafana-agent", "rendered"}},
 				"agent":     {path: "/pipelines/prod-eu/explain?object=GrafanaAgent/monitoring/grafana-agent", says: []string{"MetricsInstance/monitoring/primary", "bytes"}},
 				"monitor":   {path: "/pipelines/prod-eu/explain?object=ServiceMonitor/team-shop/checkout", says: []string{"serviceMonitor/team-shop/checkout/0", "<img src=x onerror=alert(1)>", "Secret/monitoring/login"}},
 				"missed":    {path: "/pipelines/prod-eu/explain?object=ServiceMonitor/team-search/search", says: []string{"has no manifest here", "one label and one label of the namespace away"}},

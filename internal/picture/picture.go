@@ -116,8 +116,8 @@ const (
 	boxWidth, boxHeight = 250, 40
 	columnGap, rowGap   = 50, 10
 	margin              = 10
-	// letters is how many letters of 12 pixels fit into a box, and smallLetters how many of 10, also into one with a point.
-	letters, smallLetters = 34, 40
+	// letters is how many letters of 12 pixels fit into a box, and smallLetters how many of 11, also into one with a point.
+	letters, smallLetters = 34, 36
 )
 
 // placed is a node with its place: its column, and the middle of its box from the top.
@@ -153,7 +153,7 @@ func (p *placed) depth() int {
 
 // Style are the rules of an SVG that stands alone. A page has its own for the same classes: picture, node, line and the states.
 const Style = `.picture { background: #fff; color: #1f2328; font: 12px system-ui, sans-serif; }
-.picture text { fill: currentColor; } .picture .kind { font-size: 10px; opacity: .75; }
+.picture text { fill: currentColor; } .picture .kind { font-size: 11px; opacity: .75; }
 .picture .line { fill: none; stroke: #8c959f; } .picture .node path { fill: #f6f8fa; stroke: #57606a; }
 .picture .held path { fill: #fff8c5; stroke: #9a6700; stroke-width: 2; } .picture :is(.left-out, .not-rendered) path { fill: #ffebe9; stroke: #cf222e; stroke-width: 2; }
 .picture .not-selected path { stroke-dasharray: 4 3; } .picture .folded path { fill: none; stroke: none; }

@@ -46,11 +46,11 @@ const (
 
 // tags and attributes are all that pages are made of; anything else was written by a stranger.
 func tags() []string {
-	return strings.Fields("html head meta title link script body header nav section main h1 h2 h3 p a br b span small code div table caption thead tbody tr th td ul ol li dl dt dd time form label input button pre")
+	return strings.Fields("html head meta title link script body header nav section main h1 h2 h3 p a br b span small code div table caption thead tbody tr th td ul ol li dl dt dd time form label input button pre svg g path text")
 }
 
 func attributes() []string {
-	return strings.Fields("lang charset name content rel href class scope colspan data-label aria-label aria-labelledby id datetime type action method role for value maxlength src defer autocomplete placeholder aria-current aria-hidden aria-sort tabindex")
+	return strings.Fields("lang charset name content rel href class scope colspan data-label aria-label aria-labelledby id datetime type action method role for value maxlength src defer autocomplete placeholder aria-current aria-hidden aria-sort tabindex xmlns width height viewBox d x y")
 }
 
 // complaints are what somebody would object to.

@@ -113,8 +113,8 @@ func amountOfConfig(config *apiextensionsv1.JSON) (a amount) {
 	value, _ := decodeConfig(config)
 	fields, _ := value.(map[string]any)
 	a.own += weight(&value)
-	for name, field := range fields {
-		if list, is := field.([]any); is {
+	for _, name := range slices.Sorted(maps.Keys(fields)) { // of equal lists the first one is named
+		if list, is := fields[name].([]any); is {
 			a.targets(len(list), fields["extra_labels"], "spec.config."+name)
 		}
 	}

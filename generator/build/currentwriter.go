@@ -40,7 +40,7 @@ func (w writer) current(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	if s.SigV4 != nil {
 		methods = append(methods, "sigv4")
 		out.SigV4 = w.sigV4(s.SigV4)
-		out.SigV4.ExternalID, out.SigV4.FIPS = w.text(".sigv4.externalID", s.SigV4.ExternalID), s.SigV4.UseFIPSSTSEndpoint != nil && *s.SigV4.UseFIPSSTSEndpoint
+		out.SigV4.ExternalID, out.SigV4.FIPS = w.text(".sigv4.externalId", s.SigV4.ExternalID), s.SigV4.UseFIPSSTSEndpoint != nil && *s.SigV4.UseFIPSSTSEndpoint
 	}
 	if s.AzureAD != nil {
 		methods = append(methods, "azureAd")

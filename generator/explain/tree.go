@@ -26,25 +26,21 @@ func (x *Explainer) Tree() []*Node {
 			t.addUnit(root, u)
 		}
 	}
-	for _, kinds := range [][]string{instances(), monitors()} {
-		for _, kind := range kinds {
-			for _, o := range x.objects[kind] {
-				if len(x.inUnits[o.ID]) == 0 {
-					t.addUnselected(o)
-				}
+	for _, kind := range Selectable() {
+		for _, o := range x.objects[kind] {
+			if len(x.inUnits[o.ID]) == 0 {
+				t.addUnselected(o)
 			}
 		}
 	}
 	return t.roots
 }
 
-// instances are the kinds that GrafanaAgents select, and monitors the kinds that instances select.
-func instances() []string {
-	return []string{"MetricsInstance", "LogsInstance", "Integration", "MetricsIntegration"}
-}
-
-func monitors() []string {
-	return []string{"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "IntegrationMonitor", "PodLogs"}
+// Selectable returns the kinds that are rendered only if a selector matches them: first those that GrafanaAgents select, and then those
+// that instances select.
+func Selectable() []string {
+	return []string{"MetricsInstance", "LogsInstance", "Integration", "MetricsIntegration",
+		"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "IntegrationMonitor", "PodLogs"}
 }
 
 // tree is a tree that grows.

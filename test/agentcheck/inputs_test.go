@@ -25,7 +25,11 @@ func inputs(t *testing.T) []input {
 		out = append(out, input{name: "operator/" + filepath.Base(filepath.Dir(path)), path: path, mode: "operator"})
 	}
 	for _, path := range glob(t, "../../generator/testdata/*.txtar") {
-		if text, err := os.ReadFile(path); err != nil || bytes.Contains(text, []byte("\nreal agents: cannot start")) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text, []byte("\nreal agents: cannot start")) {
 			continue
 		}
 		dir, mode := unpack(t, path)

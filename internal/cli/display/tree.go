@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
@@ -49,12 +50,6 @@ type unitNode struct {
 	Reason string         `json:"reason"`
 }
 
-// selectable returns the kinds that are rendered only if a selector matches them.
-func selectable() []string {
-	return []string{"MetricsInstance", "LogsInstance", "Integration", "MetricsIntegration",
-		"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "IntegrationMonitor", "PodLogs"}
-}
-
 // Unselected returns the objects of a set that no GrafanaAgent discovers, by kind, namespace and name.
 func Unselected(set *manifest.Set, trees []*hierarchy.Hierarchy) (out []*manifest.Object) {
 	selected := map[manifest.ID]bool{}
@@ -63,7 +58,7 @@ func Unselected(set *manifest.Set, trees []*hierarchy.Hierarchy) (out []*manifes
 			selected[o.ID] = true
 		}
 	}
-	for _, kind := range selectable() {
+	for _, kind := range explain.Selectable() {
 		for _, o := range set.Kind(kind) {
 			if !selected[o.ID] {
 				out = append(out, o)
@@ -185,7 +180,7 @@ func (n *node) stateText() string {
 // countsText returns the counts by kind, from the top of the hierarchy down.
 func countsText(counts map[string]int) string {
 	var parts []string
-	for _, kind := range selectable() {
+	for _, kind := range explain.Selectable() {
 		if count := counts[kind]; count > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count, plural(kind, count)))
 		}

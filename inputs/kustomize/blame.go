@@ -63,15 +63,15 @@ func (b *blame) fails(f *file, folder string, k types.Kustomization) bool {
 	if b.trials++; b.trials > maxTrials || b.tree.Context().Err() != nil {
 		return false
 	}
-	_, err := b.try(f, folder, k)
-	return err != nil
+	return b.try(f, folder, k, func(resmap.ResMap) {}) != nil
 }
 
-// try builds a folder as if its kustomization were another one.
-func (b *blame) try(f *file, folder string, k types.Kustomization) (resmap.ResMap, error) {
+// try builds a folder as if its kustomization were another one, and calls a function with the objects.
+func (b *blame) try(f *file, folder string, k types.Kustomization, then func(resmap.ResMap)) error {
 	changed := maps.Clone(b.changed)
 	changed[f.name] = []byte(marshal(k))
-	return run(&files{tree: b.tree, checked: b.files, changed: changed}, folder, b.schemas())
+	_, err := run(&files{tree: b.tree, checked: b.files, changed: changed}, folder, b.schemas(), then)
+	return err
 }
 
 // entry returns the first entry with which a kustomization fails, in the order in which kustomize comes to them.

@@ -172,12 +172,18 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	}
 	c.changed[root.name] = []byte(marshal(annotated))
 	view := &files{tree: c.tree, checked: c.files, changed: c.changed}
-	built, err := run(view, folder, c.schemas())
+	var known map[*resource.Resource]names
+	var notTaken error
+	built, err := run(view, folder, c.schemas(), func(built resmap.ResMap) {
+		if followed != nil {
+			known, notTaken = takeNames(built)
+		}
+	})
 	if err != nil && view.failed == nil && followed != nil { // an object that kustomize cannot patch must not stop the others
 		followed, annotated.Transformers = nil, root.Transformers
 		c.changed[root.name] = []byte(marshal(annotated))
 		view = &files{tree: c.tree, checked: c.files, changed: c.changed}
-		built, err = run(view, folder, c.schemas())
+		built, err = run(view, folder, c.schemas(), func(resmap.ResMap) {})
 	}
 	switch {
 	case view.failed != nil:
@@ -193,11 +199,10 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	if err != nil {
 		return nil, failed(root.name, "an object cannot have the label of buildMetadata", "correct its labels")
 	}
-	var known map[*resource.Resource]names
+	if notTaken != nil {
+		return nil, failed(root.name, "kustomize traces an object wrongly", "remove annotations of kustomize from the objects")
+	}
 	if followed != nil {
-		if known, err = takeNames(built); err != nil {
-			return nil, failed(root.name, "kustomize traces an object wrongly", "remove annotations of kustomize from the objects")
-		}
 		followed.follow(built, known)
 	}
 	return c.documents(built, known, root, open)
@@ -229,12 +234,14 @@ func (c *checker) schemas() bool {
 	return false
 }
 
-// run runs kustomize.
-func run(view *files, folder string, schemas bool) (built resmap.ResMap, err error) {
+// run runs kustomize, and then a function with the objects that it gives: what asks kustomize for the ID of an object reads its schemas.
+func run(view *files, folder string, schemas bool, then func(resmap.ResMap)) (built resmap.ResMap, err error) {
 	options := krusty.MakeDefaultOptions()
 	options.LoadRestrictions = types.LoadRestrictionsNone // the tree has no files outside of the repository
 	err = kustomizer.Run(schemas, func() (err error) {
-		built, err = krusty.MakeKustomizer(options).Run(view, path.Join("/", folder))
+		if built, err = krusty.MakeKustomizer(options).Run(view, path.Join("/", folder)); err == nil {
+			then(built)
+		}
 		return err
 	})
 	return built, err

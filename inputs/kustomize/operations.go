@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	sigsyaml "sigs.k8s.io/yaml"
@@ -40,12 +41,12 @@ func (b *blame) failedOperation(f *file, folder, field string) error {
 	for list = range documents(text) {
 		break
 	}
-	built, err := b.try(f, folder, before)
-	if err != nil || list == nil || list.Kind != yaml.SequenceNode || list.Style&yaml.FlowStyle != 0 && !json.Valid(text) {
+	var objects []*resource.Resource
+	var err error
+	if tried := b.try(f, folder, before, func(built resmap.ResMap) { objects, err = built.Select(*p.Target) }); tried != nil {
 		return nil
 	}
-	objects, err := built.Select(*p.Target)
-	if err != nil {
+	if err != nil || list == nil || list.Kind != yaml.SequenceNode || list.Style&yaml.FlowStyle != 0 && !json.Valid(text) {
 		return nil
 	}
 	for _, object := range objects {

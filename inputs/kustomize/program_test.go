@@ -22,6 +22,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
+	"github.com/agentry-dev/agentry/generator/api/references"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
@@ -208,7 +209,11 @@ func (p programs) fixtures(t *testing.T) {
 			if failed != nil && (failed.Code == diag.BuildRefused || strings.Contains(failed.Message, "depends on randomness")) {
 				continue
 			}
+			follow(t, dir, file)
 			want, wantErr := p.build(filepath.Join(dir, folder))
+			if err := os.WriteFile(filepath.Join(dir, file), of[file].Data, 0o600); err != nil {
+				t.Fatal(err)
+			}
 			if (wantErr == nil) != (err == nil) {
 				t.Errorf("%s: %s: kustomize says %v, agentry %v", name, folder, wantErr, err)
 			}
@@ -222,6 +227,32 @@ func (p programs) fixtures(t *testing.T) {
 	}
 	if built < 15 {
 		t.Errorf("only %d kustomizations are built", built)
+	}
+}
+
+// follow lets a kustomization ask for what agentry does unasked: to follow the references in custom resources. One that cannot be read
+// stays as it is.
+func follow(t *testing.T, dir, file string) {
+	t.Helper()
+	const config = "agentry-references.yaml"
+	at := filepath.Join(dir, file)
+	text, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var k map[string]any
+	if yaml.Unmarshal(text, &k) != nil || len(k) == 0 {
+		return
+	}
+	configurations, _ := k["configurations"].([]any)
+	k["configurations"] = append(configurations, config)
+	if text, err = yaml.Marshal(k); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{at: text, filepath.Join(filepath.Dir(at), config): references.YAML()} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -76,7 +76,7 @@ func bombs() map[string]bomb {
 		"empty-endpoints":    {8, monitor("{},", 1<<20), exceeded},
 		"empty-relabelings":  {8, monitor("{metricRelabelings: ["+list("{},", 1<<20)+"{}]},", 1<<20+100), exceeded},
 		"agents-by-monitors": {100, func(i int) string { return agent(i) + monitor("{port: web},", 110)(i) }, exceeded},
-		"endpoints":          {1, func(i int) string { return agent(i) + monitor("{port: web},", 2<<20)(i) }, exceeded},
+		"endpoints":          {1, func(i int) string { return agent(i) + monitor("{port: web},", 2<<20)(i) }, "more than the 16 MiB that one object may"},
 		"boolean-keys":       {12, func(i int) string { return fmt.Sprintf("y: %d\nx: [%s{}]\n", i, list("{on: 1},", 1<<20)) }, ""},
 		"paths":              {200_000, same("a: 1\n"), ""},
 	}

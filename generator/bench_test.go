@@ -208,7 +208,7 @@ func setToConfig(b *testing.B, mode manifest.Compatibility) {
 func config(set *manifest.Set, mode manifest.Compatibility) []byte {
 	h := hierarchy.Build(set, nil)[0]
 	options := build.Options{Compatibility: mode, Secrets: secretref.Policies{Default: secretref.Reference}}
-	return agentruntime.Print(build.Build(h, set, options).Metrics)
+	return agentruntime.Print(build.Build(h, set, options).Metrics).Bytes
 }
 
 // TestAllocations holds what makes rendering fast: monitors share the rules that they repeat, and paths are made for

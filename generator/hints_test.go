@@ -334,7 +334,7 @@ subjects: [{kind: ServiceAccount, name: agent, namespace: m}]
 func elsewhere() []string {
 	return []string{
 		"IntegrationMonitor/", "it belongs to", "add their Namespace manifests", "add it to spec.containers[", "set secrets.mirror in the pipeline", "MetricsInstance/monitorng/primary", "only the jobs in additionalScrapeConfigs", "put commas between its", "write key: value;",
-		"correct the ", "name it in the patches", "if it is a patch", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors", "hide the file", "save the file", "encrypt Secrets",
+		"correct the ", "name it in the patches", "if it is a patch", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors", "hide the file", "save the file", "encrypt Secrets", "encrypt it with SOPS instead",
 		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it",
 		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",
 		"the pods can mount only", "Kubernetes writes this key in the cluster", "write the item itself", "write apiVersion: monitoring", "to scrape them, set compatibility", "indent with spaces", "rename one",

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -31,20 +32,16 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 	if config.Diags.HasErrors() {
 		return explain.Printed{} // only a unit that is rendered is printed
 	}
-	out := explain.Printed{Configs: config.All(), JobNames: r.opts.Runtime.JobNames}
+	out := explain.Printed{Configs: config.All()}
 	objects, _, _ := r.workloads(u.Hierarchy, config)
 	for _, o := range objects {
 		if o.ID.Kind == "StatefulSet" {
 			out.ShardMemory = append(out.ShardMemory, r.shardMemory(o.YAML)...)
 		}
-		text, path := o.YAML, objectFile(o.ID)
-		if o.Review != nil {
-			text, path = o.Review, o.ReviewFile
+		if text := o.Readable(); text != nil {
+			path := cmp.Or(o.ReviewFile, objectFile(o.ID))
+			out.Files = append(out.Files, explain.File{Path: u.Name + "/" + path, Bytes: len(text), Parts: o.Parts})
 		}
-		if o.Review == nil && !o.HasText {
-			continue
-		}
-		out.Files = append(out.Files, explain.File{Path: u.Name + "/" + path, Bytes: len(text), Jobs: r.opts.Runtime.Jobs(text)})
 	}
 	return out
 }

@@ -22,11 +22,11 @@ import (
 // TestPodsAreTheRuntimes renders for a runtime that is none of the list: nothing of the agent
 // is in the pods, the Services and the Secrets then.
 func TestPodsAreTheRuntimes(t *testing.T) {
-	config := func(*model.Config) []byte { return []byte("its own language\n") }
+	config := func() runtime.Text { return runtime.Text{Bytes: []byte("its own language\n")} }
 	other := runtime.Runtime{
 		Name:  "other",
 		Check: func(c *model.Config) (*model.Config, []model.Finding) { return c, nil },
-		Print: func(c *model.Config) ([]byte, func() []byte) { return config(c), func() []byte { return config(c) } }, Masked: func(*model.Config) (string, string) { return "", "" },
+		Print: func(*model.Config) runtime.Printed { return runtime.Printed{Text: config(), Redacted: config} }, Masked: func(*model.Config) (string, string) { return "", "" },
 		ConfigKey: "config.other", CompressAboveBytes: 1 << 10,
 		Container: "other", Port: 4711, GraceSeconds: 7,
 		ConfigVolumes: func(secret string) ([]corev1.Volume, []corev1.VolumeMount) {
@@ -93,12 +93,12 @@ func TestReviewersOfAlloySeeNoSecrets(t *testing.T) {
 						continue
 					}
 					checked, _ := r.Check(c)
-					text, redacted := r.Print(checked)
-					shown := redacted()
-					if diff := cmp.Diff(string(alloy.PrintRedacted(checked)), string(shown)); diff != "" {
+					printed := r.Print(checked)
+					shown := printed.Redacted()
+					if diff := cmp.Diff(alloy.PrintRedacted(checked).String(), shown.String()); diff != "" {
 						t.Errorf("%s, %s: (-alone +with the text):\n%s", file, policy, diff)
 					}
-					if !bytes.Equal(text, shown) {
+					if !bytes.Equal(printed.Bytes, shown.Bytes) {
 						hidden++
 					}
 				}

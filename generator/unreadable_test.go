@@ -8,6 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy"
 )
 
@@ -15,9 +16,10 @@ import (
 // are rendered.
 func TestWhatAlloyCannotReadIsLeftOut(t *testing.T) {
 	broken := alloy.Runtime()
-	broken.Print = func(c *model.Config) ([]byte, func() []byte) {
-		text, redacted := alloy.Runtime().Print(c)
-		return bytes.ReplaceAll(text, []byte(`"hunter2"`), nil), redacted
+	broken.Print = func(c *model.Config) runtime.Printed {
+		out := alloy.Runtime().Print(c)
+		out.Bytes = bytes.ReplaceAll(out.Bytes, []byte(`"hunter2"`), []byte("         "))
+		return out
 	}
 	secret := ", relabelings: [{targetLabel: x, replacement: hunter2}]"
 	inputs := readText(faultyAgent + faultyMonitor("one", "") + faultyMonitor("two", secret))
@@ -44,7 +46,9 @@ func TestWhatAlloyCannotReadIsLeftOut(t *testing.T) {
 			t.Errorf("%s", f.Data)
 		}
 	}
-	broken.Print = func(*model.Config) ([]byte, func() []byte) { return []byte("= 1\n"), func() []byte { return nil } }
+	broken.Print = func(*model.Config) runtime.Printed {
+		return runtime.Printed{Text: runtime.Text{Bytes: []byte("= 1\n")}}
+	}
 	if out = generator.Render(inputs, generator.Options{Runtime: broken}, nil); !out.Units[0].Failed {
 		t.Errorf("a configuration that is nobody's fault is rendered: %v", out.Diags)
 	}

@@ -66,7 +66,7 @@ func TestVariablesOfWriters(t *testing.T) {
 		Metrics: &model.Metrics{Configs: []model.Instance{{Name: "m/i", RemoteWrite: []model.RemoteWrite{w}}}},
 		Logs:    &model.Logs{Configs: []model.LogsInstance{{Name: "m/l", Clients: []model.LogsClient{c}}}},
 	}
-	for name, text := range map[string]string{"agent": string(agent.Print(config)), "Alloy": string(alloy.Print(config))} {
+	for name, text := range map[string]string{"agent": agent.Print(config).String(), "Alloy": alloy.Print(config).String()} {
 		for i := range r.texts {
 			marker := fmt.Sprintf(`"${VAR%d}"`, i+1)
 			if name == "Alloy" {

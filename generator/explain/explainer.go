@@ -45,15 +45,13 @@ type Printed struct {
 	Files []File
 	// ShardMemory is how many bytes of memory the agent of each shard may use. 0: it has no limit and no request.
 	ShardMemory []int64
-	// JobNames is the function of the runtime.
-	JobNames func(runtime.Job) []string
 }
 
 // File has the text of a configuration.
 type File struct {
 	Path  string // below the folder of all units
 	Bytes int
-	Jobs  []runtime.PrintedJob
+	Parts []runtime.Place
 }
 
 // Explainer explains the objects of one render. It is not safe for concurrent use.

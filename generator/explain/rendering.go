@@ -62,15 +62,21 @@ type unit struct {
 	*Unit
 	held    map[manifest.ID]isolate.Held
 	printed *Printed
-	places  map[string]place // by the names of jobs in their files
+	places  map[jobOf]place
 	// renders are the renderings by the objects that they come from.
 	renders map[diag.Object][]Rendering
+}
+
+// jobOf identifies a job by its instance and its name.
+type jobOf struct {
+	instance diag.Object
+	name     string
 }
 
 // place is where a job is printed.
 type place struct {
 	file string
-	runtime.PrintedJob
+	runtime.Place
 }
 
 // print prints the unit, unless it is printed already.
@@ -78,14 +84,14 @@ func (u *unit) print(x *inputs) {
 	if u.printed != nil {
 		return
 	}
-	u.printed, u.places, u.renders = &Printed{}, map[string]place{}, map[diag.Object][]Rendering{}
+	u.printed, u.places, u.renders = &Printed{}, map[jobOf]place{}, map[diag.Object][]Rendering{}
 	if u.Paused || u.Failed || u.Print == nil {
 		return
 	}
 	*u.printed = u.Print()
 	for _, f := range u.printed.Files {
-		for _, j := range f.Jobs {
-			u.places[j.Name] = place{f.Path, j}
+		for _, p := range f.Parts {
+			u.places[jobOf{p.Instance, p.Name}] = place{f.Path, p}
 		}
 	}
 	for _, c := range u.printed.Configs {
@@ -128,31 +134,26 @@ func (u *unit) metrics(x *inputs, c *model.Config) {
 			job := x.job(j.Origin, j.JobName)
 			job.Filters = slices.Concat(filters("targets", j.Relabel), filters("series", j.MetricRelabel))
 			job.Limits = limits(&j.Limits, &c.Metrics.Global.Limits)
-			u.job(r, j.Origin.Object, job, false)
+			u.job(r, j.Origin.Object, instance.Origin.Object, job)
 		}
 		for i := range instance.Additional {
-			u.raw(x, r, instance.Origin.Object, &instance.Additional[i], false)
+			u.raw(x, r, instance.Origin.Object, &instance.Additional[i])
 		}
 	}
 }
 
-// job adds a job with its place.
-func (u *unit) job(r Rendering, of diag.Object, job Job, isLogs bool) {
-	_, instance, _ := strings.Cut(r.Instance, "/")
-	for _, name := range u.printed.JobNames(runtime.Job{IsLogs: isLogs, Instance: instance, Name: job.Name}) {
-		if at, ok := u.places[name]; ok {
-			job.File, job.Line, job.Bytes = at.file, at.Line, at.Bytes
-			break
-		}
-	}
+// job adds a job of an instance with its place, for an object.
+func (u *unit) job(r Rendering, of, instance diag.Object, job Job) {
+	at := u.places[jobOf{instance, job.Name}]
+	job.File, job.Line, job.Bytes = at.file, at.Line, at.Bytes
 	u.render(of, r, job)
 }
 
 // raw adds a job that is written by hand: it is the Secret's, and the instance's that names the Secret.
-func (u *unit) raw(x *inputs, r Rendering, instance diag.Object, raw *model.Raw, isLogs bool) {
+func (u *unit) raw(x *inputs, r Rendering, instance diag.Object, raw *model.Raw) {
 	job := x.job(raw.Origin, raw.Name())
-	u.job(r, raw.Origin.Object, job, isLogs)
-	u.job(r, instance, job, isLogs)
+	u.job(r, raw.Origin.Object, instance, job)
+	u.job(r, instance, instance, job)
 }
 
 func (u *unit) logs(x *inputs, c *model.Config) {
@@ -169,10 +170,10 @@ func (u *unit) logs(x *inputs, c *model.Config) {
 		for _, j := range instance.ScrapeConfigs {
 			job := x.job(j.Origin, j.JobName)
 			job.Filters, job.Stages = filters("targets", j.Relabel), len(j.Stages)
-			u.job(r, j.Origin.Object, job, true)
+			u.job(r, j.Origin.Object, instance.Origin.Object, job)
 		}
 		for i := range instance.Additional {
-			u.raw(x, r, instance.Origin.Object, &instance.Additional[i], true)
+			u.raw(x, r, instance.Origin.Object, &instance.Additional[i])
 		}
 	}
 }

@@ -37,6 +37,16 @@ type ObjectSize struct {
 	Bytes  int    `json:"bytes"`
 }
 
+// jobs returns how many scrape jobs the file has.
+func (f *File) jobs() (n int) {
+	for i := range f.Parts {
+		if f.Parts[i].IsJob() {
+			n++
+		}
+	}
+	return n
+}
+
 // maxLargest is how many of the largest objects are listed.
 const maxLargest = 10
 
@@ -54,7 +64,7 @@ func (x *Explainer) sizeOf(o *manifest.Object) *Size {
 		x.addSizes(u, o, sizes)
 		if o.Kind == "GrafanaAgent" {
 			for _, f := range u.printed.Files {
-				out.Files = append(out.Files, FileSize{f.Path, f.Bytes, len(f.Jobs)})
+				out.Files = append(out.Files, FileSize{f.Path, f.Bytes, f.jobs()})
 				out.Bytes += f.Bytes
 			}
 			memory = append(memory, u.printed.ShardMemory...)

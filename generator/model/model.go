@@ -1,5 +1,7 @@
 package model
 
+import "fmt"
+
 // Text is a string that may be absent. The empty string is a value. With Variables, references to environment variables
 // are expanded in it; without, it arrives as it is.
 type Text struct {
@@ -326,6 +328,17 @@ type IntegrationList struct {
 	Sources []IntegrationSource // of Configs
 	// JobLabel is the label job of its targets. It is empty if there are none.
 	JobLabel string
+}
+
+// Named returns what people call one of the integrations: the field and its number.
+func (l *IntegrationList) Named(i int) string { return fmt.Sprintf("%s_configs[%d]", l.Name, i) }
+
+// Origin returns where one of the integrations comes from, if it is known.
+func (l *IntegrationList) Origin(i int) Origin {
+	if i < len(l.Sources) {
+		return l.Sources[i].Origin
+	}
+	return Origin{}
 }
 
 // IntegrationSource is where the configuration of an integration comes from, and what the agent calls it.

@@ -26,6 +26,9 @@ func (r *Raw) Name() string { return r.Field("job_name") }
 
 // Child returns the value of a field, or nil.
 func (r *Raw) Child(name string) *yaml.Node {
+	if r.Job == nil {
+		return nil
+	}
 	for i := 0; i+1 < len(r.Job.Content); i += 2 {
 		if r.Job.Content[i].Value == name {
 			return r.Job.Content[i+1]

@@ -22,27 +22,18 @@ type Runtime struct {
 	// Check checks a configuration against the rules of the program. It returns it with additions that the program
 	// needs, and does not change its argument.
 	Check func(*model.Config) (*model.Config, []model.Finding)
-	// Print returns the configuration as the program reads it, and a function that returns it with a placeholder for every
-	// secret value.
-	Print func(*model.Config) (text []byte, redacted func() []byte)
+	// Print returns the configuration as the program reads it.
+	Print func(*model.Config) Printed
 	// Read reads a printed file as the program does when it starts. Its error says where the file is not in the program's
 	// language, and shows no value. Nil if the program's files are not read again.
 	Read func(text []byte) error
 	// Masked returns the SHA-256 sums of a configuration without its secret values, and of these values. inlined is
 	// empty if there are none, or if the program notices changes of secrets.
 	Masked func(*model.Config) (rest, inlined string)
-	// Jobs finds the scrape jobs in a text that holds what Print returned, at any indentation.
-	Jobs func(text []byte) []PrintedJob
-	// JobNames returns the names that a job can have among those that Jobs finds, the best one first.
-	JobNames func(Job) []string
 	// ConfigKey is the key of the configuration in its Secret.
 	ConfigKey string
 	// CompressAboveBytes is the size above which the configuration is compressed with gzip.
 	CompressAboveBytes int
-
-	// Split returns a configuration as files of a folder, of about so many bytes each, if it does not fit into one Secret. set is
-	// the name of the StatefulSet of the first shard, or "" if the pods are no shards. Nil if the program reads one file.
-	Split func(c *model.Config, set string, bytes int) ([]File, error)
 
 	// OwnMetrics are the metrics of the program about itself.
 	OwnMetrics OwnMetrics
@@ -95,30 +86,25 @@ type OwnMetrics struct {
 	SentEntries, DroppedEntries string
 }
 
+// Printed is a configuration as a program reads it.
+type Printed struct {
+	Text
+	// Redacted returns the text with a placeholder for every secret value.
+	Redacted func() Text
+	// Split returns the configuration as files of a folder, of about so many bytes each, if it does not fit into one Secret. set is
+	// the name of the StatefulSet of the first shard, or "" if the pods are no shards. Nil if the program reads one file.
+	Split func(set string, bytes int) ([]File, error)
+}
+
 // File is one of the files of a configuration.
 type File struct {
 	// Part tells the files apart, and is the end of the name of the file's Secret. That of the first is empty.
 	Part string
 	// Key is the name of the file.
 	Key  string
-	Text []byte
+	Text Text
 	// Only is the component in the file, if there is but one.
 	Only string
-}
-
-// Job identifies a scrape job.
-type Job struct {
-	// IsLogs says that the instance is one of logs. Instance and Name are the names in the model.
-	IsLogs         bool
-	Instance, Name string
-}
-
-// PrintedJob is a scrape job in the text of a configuration.
-type PrintedJob struct {
-	// Name is one of those that [Runtime] has for a job.
-	Name string
-	// Line counts from 1. Bytes is the length of all lines of the job.
-	Line, Bytes int
 }
 
 // Pod is what differs between the pods of one runtime.

@@ -14,30 +14,36 @@ import (
 const fileBytes = maxSecretBytes / 4 * 3
 
 // folder adds the Secrets of a configuration that is too large for one, with a file in each. Their names end in the part of the file.
-func (out *output) folder(name, set string, c *model.Config) config {
-	r := out.runtime()
-	files, err := r.Split(c, set, fileBytes)
+func (out *output) folder(name, set string, c *model.Config, printed *runtime.Printed) config {
+	files, err := printed.Split(set, fileBytes)
 	if err != nil {
 		out.found([]diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: "the configuration needs several Secrets: " + err.Error(),
 			Hint: "write the value without a variable, or let a second GrafanaAgent select some of the instances"}})
 		return config{of: c, secret: name}
 	}
 	made := config{of: c, secret: name}
+	all := func() parts {
+		var spans []runtime.Span
+		for _, f := range files {
+			spans = append(spans, f.Text.Spans...)
+		}
+		return largest(spans)
+	}
 	for _, f := range files {
-		out.checkReadable(c, f.Text)
+		out.checkReadable(c, f.Text.Bytes)
 		secret := name
 		if f.Part != "" {
 			secret += "-" + f.Part
 			made.others = append(made.others, secret)
 		}
-		out.add(out.textSecret(Object{ID: out.secretID(secret)}, f.Key, f.Text), tooLarge(secret, &f, func() parts { return largest(c, r) }))
+		out.add(out.textSecret(Object{ID: out.secretID(secret)}, f.Key, f.Text), tooLarge(secret, &f, all))
 	}
 	return made
 }
 
 // tooLarge returns an error for a file that no Secret can hold: it cannot be divided any further.
 func tooLarge(secret string, f *runtime.File, largest func() parts) []diag.Finding {
-	size := len(f.Text) + len(f.Key)
+	size := len(f.Text.Bytes) + len(f.Key)
 	if size <= maxSecretBytes {
 		return nil
 	}

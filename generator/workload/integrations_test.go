@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -265,18 +266,18 @@ func TestExpectations(t *testing.T) {
 
 func TestLargest(t *testing.T) {
 	pad := strings.Repeat("x", 100)
-	got := largest(&model.Config{
-		Metrics: &model.Metrics{Configs: []model.Instance{{Name: "m/i", ScrapeConfigs: []*model.ScrapeConfig{{JobName: "small"}}, Additional: []model.Raw{{Text: []byte(pad + pad + pad + pad)}}}}},
+	got := largest(agent.Print(&model.Config{
+		Metrics: &model.Metrics{Configs: []model.Instance{{Origin: model.Origin{Object: diag.Object{Namespace: "m", Name: "i"}}, ScrapeConfigs: []*model.ScrapeConfig{{JobName: "small"}}, Additional: []model.Raw{{Text: []byte(pad + pad + pad + pad)}}}}},
 		Logs:    &model.Logs{Configs: []model.LogsInstance{{ScrapeConfigs: []*model.LogsScrapeConfig{{JobName: "podLogs/" + pad + pad}}}}},
 		Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "redis", Configs: []model.Map{
 			{{Key: "a", Value: model.String("b")}}, {{Key: "a", Value: model.String(pad + pad + pad)}},
 		}}}},
-	}, agent.Runtime())
+	}).Spans)
 	var names []string
 	for _, p := range got {
 		names = append(names, p.name)
 	}
-	want := []string{"additionalScrapeConfigs of m/i", "redis_configs[1]", "podLogs/" + pad + pad, "redis_configs[0]", "small"}
+	want := []string{"additionalScrapeConfigs of m/i", "redis_configs[1]", "podLogs/" + pad + pad, "small", "redis_configs[0]"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

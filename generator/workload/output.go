@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"bytes"
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,8 +36,15 @@ func (out *output) add(o Object, findings []diag.Finding) {
 func (out *output) put(o Object, object any) {
 	if change := out.options.Change; change != nil {
 		var diags diag.List
-		o.YAML, diags = change(o.ID, o.YAML, func(text []byte) []diag.Finding { return out.recheck(object, text) })
+		before := o.YAML
+		o.YAML, diags = change(o.ID, before, func(text []byte) []diag.Finding { return out.recheck(object, text) })
 		out.diags = append(out.diags, diags...)
+		if o.HasText { // it changes nothing but what is before the configuration
+			moved := bytes.Count(o.YAML, []byte{'\n'}) - bytes.Count(before, []byte{'\n'})
+			for i := range o.Parts {
+				o.Parts[i].Line += moved
+			}
+		}
 	}
 	out.objects = append(out.objects, o)
 }
@@ -44,12 +52,12 @@ func (out *output) put(o Object, object any) {
 // config adds the Secret of a configuration, or several if one is too small. set is the name of the first StatefulSet that uses
 // it, or "".
 func (out *output) config(name, set string, c *model.Config) config {
-	text, redacted := out.runtime().Print(c)
-	o, inlined, findings := out.configSecret(name, c, text, redacted)
+	printed := out.runtime().Print(c)
+	o, inlined, findings := out.configSecret(name, c, &printed)
 	if o.YAML == nil {
-		return out.folder(name, set, c)
+		return out.folder(name, set, c, &printed)
 	}
-	out.checkReadable(c, text)
+	out.checkReadable(c, printed.Bytes)
 	out.add(o, findings)
 	return config{of: c, secret: name, inlined: inlined}
 }

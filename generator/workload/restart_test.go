@@ -29,7 +29,7 @@ func TestConfiguration(t *testing.T) {
 				return b.objects[len(b.objects)-1]
 			}
 			one, two := add("root:hunter1@/"), add("root:hunter2@/")
-			if want := agent.Print(withDSN("root:hunter1@/", padding)); !bytes.Equal(Configuration(one.YAML), want) {
+			if want := agent.Print(withDSN("root:hunter1@/", padding)).Bytes; !bytes.Equal(Configuration(one.YAML), want) {
 				t.Errorf("%s, %d: not the configuration that was written", policy, padding)
 			}
 			if one.Masked == "" || one.Masked != two.Masked || bytes.Equal(Configuration(one.YAML), Configuration(two.YAML)) {

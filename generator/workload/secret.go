@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
 const (
@@ -87,7 +88,7 @@ type config struct {
 
 // configSecret returns the Secret of a printed configuration: as text, which a reviewer can read, or compressed, with
 // the redacted text beside it. It returns nothing if the program takes several files instead of one that is too large.
-func (a grafanaAgent) configSecret(name string, c *model.Config, text []byte, redacted func() []byte) (o Object, inlined string, findings []diag.Finding) {
+func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtime.Printed) (o Object, inlined string, findings []diag.Finding) {
 	r := a.runtime()
 	labels := with(managedLabels(), a.options.Labels)
 	o.ID = a.secretID(name)
@@ -97,32 +98,35 @@ func (a grafanaAgent) configSecret(name string, c *model.Config, text []byte, re
 			o.Masked = masked
 		}
 	}
-	if len(text) <= r.CompressAboveBytes {
-		return a.textSecret(o, r.ConfigKey, text), inlined, nil
+	if len(printed.Bytes) <= r.CompressAboveBytes {
+		return a.textSecret(o, r.ConfigKey, printed.Text), inlined, nil
 	}
-	compressed := compress(text)
-	if r.Split != nil && len(compressed)+len(r.ConfigKey) > maxSecretBytes {
+	compressed := compress(printed.Bytes)
+	if printed.Split != nil && len(compressed)+len(r.ConfigKey) > maxSecretBytes {
 		return Object{}, "", nil
 	}
 	w := a.secretHead(name, labels, base64.StdEncoding.EncodedLen(len(compressed)))
 	w.WriteString("data:\n  " + r.ConfigKey + ": ")
 	w.WriteString(base64Scalar(compressed))
-	o.YAML, o.Review, o.ReviewFile = w.Bytes(), redacted(), name+"."+r.ConfigKey+".txt"
-	if r.Split != nil {
+	shown := printed.Redacted()
+	o.YAML, o.Review, o.ReviewFile, o.Parts = w.Bytes(), shown.Bytes, name+"."+r.ConfigKey+".txt", shown.Places(1, 0)
+	if printed.Split != nil {
 		return o, inlined, nil
 	}
-	findings = fits(len(compressed)+len(r.ConfigKey), func() parts { return largest(c, r) }, fmt.Sprintf("the configuration is %d bytes compressed", len(compressed)),
+	findings = fits(len(compressed)+len(r.ConfigKey), func() parts { return largest(printed.Spans) }, fmt.Sprintf("the configuration is %d bytes compressed", len(compressed)),
 		"let a second GrafanaAgent select some of the instances. More shards do not help: all shards read the same configuration")
 	return o, inlined, findings
 }
 
 // textSecret returns the Secret of a configuration as text.
-func (a grafanaAgent) textSecret(o Object, key string, text []byte) Object {
-	w := a.secretHead(o.ID.Name, with(managedLabels(), a.options.Labels), len(text))
+func (a grafanaAgent) textSecret(o Object, key string, text runtime.Text) Object {
+	const indentation = "    "
+	w := a.secretHead(o.ID.Name, with(managedLabels(), a.options.Labels), len(text.Bytes))
 	w.WriteString("stringData:\n  " + key + ": |\n")
-	for line := range bytes.Lines(text) {
+	o.Parts = text.Places(1+bytes.Count(w.Bytes(), []byte{'\n'}), len(indentation))
+	for line := range bytes.Lines(text.Bytes) {
 		if len(line) > 1 {
-			w.WriteString("    ")
+			w.WriteString(indentation)
 		}
 		w.Write(line)
 	}

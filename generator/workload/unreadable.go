@@ -22,11 +22,11 @@ func (out *output) checkReadable(c *model.Config, text []byte) {
 		Hint:    "this is a mistake of agentry: report it, and until then remove the setting that is new or unusual here"}
 	wrong := map[diag.Object]bool{}
 	parts := partsOf(c)
-	if text, _ := out.runtime().Print(&model.Config{Server: c.Server}); read(text) != nil {
+	if read(out.runtime().Print(&model.Config{Server: c.Server}).Bytes) != nil {
 		parts = nil
 	}
 	for _, p := range parts {
-		if text, _ := out.runtime().Print(&p.config); !wrong[p.instance] && read(text) != nil {
+		if !wrong[p.instance] && read(out.runtime().Print(&p.config).Bytes) != nil {
 			wrong[p.from] = true
 		}
 	}

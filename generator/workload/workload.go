@@ -56,8 +56,19 @@ type Object struct {
 	ReviewFile string
 	// Masked is the SHA-256 of a configuration without its secrets, if it contains any.
 	Masked string
-	// HasText means that the object holds a configuration, or a file of one, in clear.
+	// Parts are the places of a configuration's parts in the file in which people can read it: the ReviewFile if there is one, or else
+	// the manifest.
+	Parts []runtime.Place
+	// HasText means that the manifest has the text of a configuration, or of a file of one.
 	HasText bool
+}
+
+// Readable returns the text in which people can read a configuration, or nil if the object has none.
+func (o *Object) Readable() []byte {
+	if o.HasText {
+		return o.YAML
+	}
+	return o.Review
 }
 
 // The operator's names and constants.

@@ -148,8 +148,8 @@ func TestCompression(t *testing.T) {
 		b := built(t, "agent", "")
 		config := &model.Config{Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": "é \u2028 $x"}}}}
 		config.Metrics.Global.ExternalLabels["pad"] = " "
-		config.Metrics.Global.ExternalLabels["pad"] += strings.Repeat("x", size-len(agent.Print(config)))
-		text := agent.Print(config)
+		config.Metrics.Global.ExternalLabels["pad"] += strings.Repeat("x", size-len(agent.Print(config).Bytes))
+		text := agent.Print(config).Bytes
 		if len(text) != size {
 			t.Fatalf("the text has %d bytes, not %d", len(text), size)
 		}

@@ -12,8 +12,8 @@ import (
 	alloycheck "github.com/agentry-dev/agentry/test/prometheus/alloy"
 )
 
-// TestAlloyTakesEveryFile checks each file that is rendered for Alloy against what its components take, from the version
-// of the pods back to the first that has all that is used, and that it is formatted as alloy fmt formats.
+// TestAlloyTakesEveryFile checks each file that is rendered for Alloy against what its components take in the version of the pods, and
+// that it is formatted as alloy fmt formats.
 func TestAlloyTakesEveryFile(t *testing.T) {
 	files := 0
 	eachAlloyFixture(t, func(t *testing.T, w alloyFixture) {
@@ -24,10 +24,8 @@ func TestAlloyTakesEveryFile(t *testing.T) {
 		}
 		for unit, text := range configs {
 			files++
-			for _, version := range []string{"v1.18.1", "v1.11.0"} {
-				for _, problem := range alloycheck.Check([]byte(text), version) {
-					t.Errorf("%s: %s for %s: %s", w.name, unit, version, problem)
-				}
+			for _, problem := range alloycheck.Check([]byte(text), "v1.18.1") {
+				t.Errorf("%s: %s: %s", w.name, unit, problem)
 			}
 			if want := formatted(t, text); text != want {
 				t.Errorf("%s: %s is not formatted:\n%s", w.name, unit, text)

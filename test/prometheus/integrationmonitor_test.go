@@ -41,7 +41,7 @@ func jobOf(t *testing.T, settings ours.Settings, spec v1alpha1.IntegrationMonito
 			t.Fatal(f)
 		}
 	}
-	text := string(agent.Print(&model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{job}}}}}))
+	text := agent.Print(&model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{job}}}}}).String()
 	_, text, _ = strings.Cut(text, "scrape_configs:\n")
 	text = "scrape_configs:\n" + strings.ReplaceAll(text, "$(SHARD)", fmt.Sprint(shard))
 	loaded, err := config.Load(text, slog.New(slog.DiscardHandler))

@@ -61,7 +61,7 @@ func FuzzCheck(f *testing.F) {
 			return // variables are live
 		}
 		encoded := model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "x", Configs: []model.Map{got.Config}}}}}
-		checkEncoding(t, m, string(agent.Print(&encoded)))
+		checkEncoding(t, m, agent.Print(&encoded).String())
 		marked := got
 		marked.Mark(Meta{Namespace: "a", Name: "b", Type: "normal"})
 	})

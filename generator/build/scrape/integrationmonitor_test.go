@@ -109,7 +109,7 @@ func integrationJob(t *testing.T, settings, spec []byte) (*model.ScrapeConfig, [
 }
 
 func encodeJob(job *model.ScrapeConfig) string {
-	text := string(agent.Print(&model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{job}}}}}))
+	text := agent.Print(&model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{job}}}}}).String()
 	_, text, _ = strings.Cut(text, "scrape_configs:\n")
 	var out strings.Builder
 	for line := range strings.Lines(text) {

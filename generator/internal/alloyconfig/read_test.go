@@ -27,8 +27,11 @@ func TestBlocksLosesNothing(t *testing.T) {
 		}
 		var again []byte
 		for _, b := range blocks {
-			printed := written(b, 0)
-			again = syntax.Append(again, &printed)
+			if printed := written(b, 0); len(again) > 0 {
+				again = syntax.Append(append(again, '\n'), &printed)
+			} else {
+				again = syntax.Append(again, &printed)
+			}
 		}
 		if got := string(again); got != text {
 			t.Errorf("written again:\n%s", cmp.Diff(text, got))

@@ -30,10 +30,10 @@ func Runtime() runtime.Runtime {
 	return runtime.Runtime{
 		Name:  "agent",
 		Check: Check,
-		Print: func(c *model.Config) ([]byte, func() []byte) {
-			return Print(c), func() []byte { return PrintRedacted(c) }
+		Print: func(c *model.Config) runtime.Printed {
+			return runtime.Printed{Text: Print(c), Redacted: func() runtime.Text { return PrintRedacted(c) }}
 		},
-		Masked: Masked, Jobs: Jobs, JobNames: JobNames,
+		Masked:             Masked,
 		SubstitutesSecrets: true,
 		ListsIntegrations:  true,
 		ConfigKey:          configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,

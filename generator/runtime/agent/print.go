@@ -7,19 +7,21 @@ import (
 	"maps"
 	"strconv"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
 // bytesPerJob is the typical size of a scrape job, to allocate once.
 const bytesPerJob = 3500
 
 // Print returns the configuration as YAML, ending in a newline. An empty configuration is {}.
-func Print(c *model.Config) []byte { return encode(c, &writer{}) }
+func Print(c *model.Config) runtime.Text { return encode(c, &writer{}) }
 
 // PrintRedacted is Print with a placeholder for every secret value, for reviewers.
-func PrintRedacted(c *model.Config) []byte { return encode(c, &writer{redact: true}) }
+func PrintRedacted(c *model.Config) runtime.Text { return encode(c, &writer{redact: true}) }
 
 // Masked returns the SHA-256 sums, in hexadecimal, of the configuration without its secret values and of these
 // values; inlined is empty if there are none. The agent compares configurations by the former, so it does not notice
@@ -27,21 +29,21 @@ func PrintRedacted(c *model.Config) []byte { return encode(c, &writer{redact: tr
 func Masked(c *model.Config) (rest, inlined string) {
 	w := &writer{redact: true, inlined: sha256.New()}
 	none := w.inlined.Sum(nil)
-	text := sha256.Sum256(encode(c, w))
+	text := sha256.Sum256(encode(c, w).Bytes)
 	if sum := w.inlined.Sum(nil); !bytes.Equal(sum, none) {
 		inlined = hex.EncodeToString(sum)
 	}
 	return hex.EncodeToString(text[:]), inlined
 }
 
-func encode(c *model.Config, w *writer) []byte {
+func encode(c *model.Config, w *writer) runtime.Text {
 	jobs := 0
 	if c.Metrics != nil {
 		for i := range c.Metrics.Configs {
 			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)
 		}
 	}
-	w.buf, w.written = make([]byte, 0, 4<<10+jobs*bytesPerJob), map[writtenRule]span{}
+	w.buf, w.written = make([]byte, 0, 4<<10+jobs*bytesPerJob), map[writtenRule]written{}
 	if c.Server != (model.Server{}) {
 		block(w, "server", &c.Server, encodeServer)
 	}
@@ -49,9 +51,9 @@ func encode(c *model.Config, w *writer) []byte {
 	block(w, "logs", c.Logs, encodeLogs)
 	block(w, "integrations", c.Integrations, encodeIntegrations)
 	if len(w.buf) == 0 {
-		return []byte("{}\n")
+		return runtime.Text{Bytes: []byte("{}\n")}
 	}
-	return w.buf
+	return runtime.Text{Bytes: w.buf, Spans: w.spans}
 }
 
 func encodeServer(w *writer, s *model.Server) {
@@ -122,22 +124,31 @@ func encodeInstance(w *writer, i *model.Instance) {
 		w.boolean("write_stale_on_shutdown", true)
 	}
 	list(w, "remote_write", i.RemoteWrite, encodeRemoteWrite)
-	jobs(w, i.ScrapeConfigs, i.Additional, encodeScrape)
+	jobs(w, i.Origin.Object, i.ScrapeConfigs, i.Additional, func(job *model.ScrapeConfig) runtime.Span {
+		encodeScrape(w, job)
+		return runtime.Span{Name: job.JobName, Origin: job.Origin, HandWritten: job.HandWritten}
+	})
 }
 
-// jobs writes scrape_configs: first those that were built, then the hand-written ones.
-func jobs[T any](w *writer, built []*T, additional []model.Raw, encode func(*writer, *T)) {
+// jobs writes the scrape_configs of an instance: first those that were built, then the hand-written ones. encode writes a job and
+// returns what it is.
+func jobs[T any](w *writer, instance diag.Object, built []*T, additional []model.Raw, encode func(*T) runtime.Span) {
 	if len(built)+len(additional) == 0 {
 		return
 	}
 	w.open("scrape_configs")
 	for _, job := range built {
+		start := len(w.buf)
 		w.item()
-		encode(w, job)
+		span := encode(job)
 		w.endItem()
+		span.Instance = instance
+		w.mark(span, start)
 	}
-	for _, raw := range additional {
-		w.raw(raw)
+	for i := range additional {
+		start := len(w.buf)
+		w.raw(additional[i])
+		w.mark(runtime.Span{Instance: instance, Name: additional[i].Name(), Origin: additional[i].Origin, HandWritten: true}, start)
 	}
 	w.close()
 }
@@ -350,7 +361,7 @@ func encodeRules(w *writer, rules []*model.Relabel) {
 		w.item()
 		encodeRelabel(w, r)
 		w.endItem()
-		w.written[at] = span{from, len(w.buf)}
+		w.written[at] = written{from, len(w.buf)}
 	}
 }
 

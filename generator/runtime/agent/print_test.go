@@ -152,10 +152,10 @@ metrics:
         - {}
     - name: mon/empty
 `
-	if got := string(Print(c)); got != want {
+	if got := Print(c).String(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if got := string(Print(&model.Config{})); got != "{}\n" {
+	if got := Print(&model.Config{}).String(); got != "{}\n" {
 		t.Errorf("an empty configuration is %q", got)
 	}
 }
@@ -189,17 +189,17 @@ func TestMasked(t *testing.T) {
 	if r, i := Masked(config("http://u:p@a", "p", "dsn")); r == rest || i != inlined {
 		t.Errorf("the URL changed, with a password: %s %s", r, i)
 	}
-	if text := string(PrintRedacted(config("http://u:hush@a", "hush", "hush"))); strings.Contains(text, "hush") {
+	if text := PrintRedacted(config("http://u:hush@a", "hush", "hush")).String(); strings.Contains(text, "hush") {
 		t.Errorf("a secret is shown:\n%s", text)
 	}
 	fields := &model.Config{Metrics: &model.Metrics{
 		Global:  model.Global{RemoteWrite: []model.RemoteWrite{{URL: "http://a", Headers: model.Expandable{"X-Api-Key": "hush", "X-Scope-OrgID": "team"}}}},
 		Configs: []model.Instance{{Name: "i", ScrapeConfigs: []*model.ScrapeConfig{{JobName: "j", Params: map[string][]string{"token": {"hush"}, "module": {"http"}}}}}},
 	}}
-	if text := string(PrintRedacted(fields)); strings.Contains(text, "hush") || !strings.Contains(text, "team") || !strings.Contains(text, "http") {
+	if text := PrintRedacted(fields).String(); strings.Contains(text, "hush") || !strings.Contains(text, "team") || !strings.Contains(text, "http") {
 		t.Errorf("a credential in a header or parameter is shown, or more is hidden:\n%s", text)
 	}
-	if text := string(Print(fields)); strings.Count(text, "hush") != 2 {
+	if text := Print(fields).String(); strings.Count(text, "hush") != 2 {
 		t.Errorf("not printed:\n%s", text)
 	}
 }

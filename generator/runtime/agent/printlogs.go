@@ -2,6 +2,7 @@ package agent
 
 import (
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
 func encodeLogs(w *writer, l *model.Logs) {
@@ -12,7 +13,10 @@ func encodeLogs(w *writer, l *model.Logs) {
 func encodeLogsInstance(w *writer, i *model.LogsInstance) {
 	w.str("name", i.Name)
 	list(w, "clients", i.Clients, encodeLogsClient)
-	jobs(w, i.ScrapeConfigs, i.Additional, encodeLogsScrape)
+	jobs(w, i.Origin.Object, i.ScrapeConfigs, i.Additional, func(job *model.LogsScrapeConfig) runtime.Span {
+		encodeLogsScrape(w, job)
+		return runtime.Span{Name: job.JobName, Origin: job.Origin}
+	})
 	block(w, "target_config", i.TargetConfig, func(w *writer, t *model.TargetConfig) {
 		w.optStr("sync_period", t.SyncPeriod)
 	})
@@ -64,10 +68,12 @@ func encodeIntegrations(w *writer, i *model.Integrations) {
 		w.mapKey(l.Name + "_configs")
 		w.buf = append(w.buf, '\n')
 		w.level++
-		for _, c := range l.Configs {
+		for i, c := range l.Configs {
+			start := len(w.buf)
 			w.item()
 			w.pairs(c)
 			w.endItem()
+			w.mark(runtime.Span{Name: l.Named(i), Origin: l.Origin(i)}, start)
 		}
 		w.level--
 	}

@@ -37,7 +37,7 @@ func FuzzValue(f *testing.F) {
 			return
 		}
 		c := &model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "x", Configs: []model.Map{config}}}}}
-		yaml := Print(c)
+		yaml := Print(c).Bytes
 		once := readBack(t, yaml)
 		printed, err := yamlv2.Marshal(once)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
 // indentStep is the number of spaces for one level of nesting.
@@ -25,7 +26,8 @@ type writer struct {
 	expand  bool // strings are written without protecting dollars
 	quote   bool // strings are always written in quotes
 	redact  bool // secret values are replaced
-	written map[writtenRule]span
+	written map[writtenRule]written
+	spans   []runtime.Span // of what is written
 	// inlined gets every secret value, if it is not nil.
 	inlined hash.Hash
 }
@@ -33,8 +35,14 @@ type writer struct {
 // placeholder stands for a secret value.
 const placeholder = "<redacted>"
 
-// span is a part of what is written: from one position to another.
-type span struct{ from, to int }
+// written is where a rule is written: from one position to another.
+type written struct{ from, to int }
+
+// mark notes what is written from a position to the end.
+func (w *writer) mark(span runtime.Span, start int) {
+	span.Start, span.End = start, len(w.buf)
+	w.spans = append(w.spans, span)
+}
 
 // inline returns a secret value or its placeholder. Reviewers see a token that only refers to variables.
 func (w *writer) inline(s model.Secret) string {

@@ -61,20 +61,20 @@ func secretConfig() *model.Config {
 
 // TestSecretsAreOnlyWhereTheyAreNeeded: reviewers see none, and names of components do not depend on them.
 func TestSecretsAreOnlyWhereTheyAreNeeded(t *testing.T) {
-	shown := string(PrintRedacted(secretConfig()))
+	shown := PrintRedacted(secretConfig()).String()
 	if strings.Contains(shown, "hunter2") {
 		t.Errorf("shows a secret:\n%s", shown)
 	}
 	other := secretConfig()
 	other.Metrics.Configs[0].ScrapeConfigs[0].BasicAuth.Password.Value = "another"
 	other.Metrics.Configs[0].ScrapeConfigs[2].BasicAuth.Password.Value = "another"
-	if _, both := printBoth(secretConfig()); string(both()) != shown {
-		t.Errorf("with the text (-alone +with):\n%s", cmp.Diff(shown, string(both())))
+	if with := printed(secretConfig()).Redacted().String(); with != shown {
+		t.Errorf("with the text (-alone +with):\n%s", cmp.Diff(shown, with))
 	}
-	if diff := cmp.Diff(shown, string(PrintRedacted(other))); diff != "" {
+	if diff := cmp.Diff(shown, PrintRedacted(other).String()); diff != "" {
 		t.Errorf("depends on a secret:\n%s", diff)
 	}
-	text := string(Print(secretConfig()))
+	text := Print(secretConfig()).String()
 	if n := strings.Count(text, "\nprometheus.scrape "); n != 2 || strings.Count(text, "hunter2x") != 2 {
 		t.Errorf("%d scrapes for two sets of credentials:\n%s", n, text)
 	}
@@ -100,27 +100,27 @@ func TestEachSecretIsHidden(t *testing.T) {
 		"parameter":   of(w, &model.ScrapeConfig{Params: map[string][]string{"token": {"hunter2"}}}),
 		"logs client": logs(model.LogsClient{URL: "https://u:hunter2@x.example.com"}),
 	} {
-		text, redacted := printBoth(c)
-		shown := string(redacted())
-		if !strings.Contains(string(text), "hunter2") || strings.Contains(shown, "hunter2") {
+		p := printed(c)
+		shown := p.Redacted().String()
+		if !strings.Contains(p.String(), "hunter2") || strings.Contains(shown, "hunter2") {
 			t.Errorf("%s: reviewers see\n%s", name, shown)
 		}
-		if diff := cmp.Diff(string(PrintRedacted(c)), shown); diff != "" {
+		if diff := cmp.Diff(PrintRedacted(c).String(), shown); diff != "" {
 			t.Errorf("%s: (-alone +with the text):\n%s", name, diff)
 		}
 	}
-	text, redacted := printBoth(of(w, &model.ScrapeConfig{}))
-	if string(redacted()) != string(text) {
-		t.Errorf("without secrets, reviewers see\n%s", redacted())
+	p := printed(of(w, &model.ScrapeConfig{}))
+	if p.Redacted().String() != p.String() {
+		t.Errorf("without secrets, reviewers see\n%s", p.Redacted())
 	}
 }
 
 // TestPrintingIsDeterministic also holds that printing does not change the model.
 func TestPrintingIsDeterministic(t *testing.T) {
 	c := secretConfig()
-	first := Print(c)
+	first := Print(c).Bytes
 	for range 20 {
-		if !bytes.Equal(first, Print(c)) {
+		if !bytes.Equal(first, Print(c).Bytes) {
 			t.Fatal("two prints differ")
 		}
 	}

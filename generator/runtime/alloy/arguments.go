@@ -127,8 +127,8 @@ func lacking(of *catalogue.Component, version catalogue.Version, path string, b 
 	for _, a := range b.Attrs {
 		has(a.Name, false)
 	}
-	for i := range b.Blocks {
-		if inner := &b.Blocks[i]; has(inner.Name, true) {
+	for _, inner := range b.Blocks {
+		if has(inner.Name, true) {
 			out = append(out, lacking(of, version, path+inner.Name+".", inner)...)
 		}
 	}
@@ -141,9 +141,9 @@ func missing(of *catalogue.Component, path string, b *syntax.Block) (out []strin
 	for _, a := range b.Attrs {
 		has[a.Name] = true
 	}
-	for i := range b.Blocks {
-		has[b.Blocks[i].Name] = true
-		out = append(out, missing(of, path+b.Blocks[i].Name+".", &b.Blocks[i])...)
+	for _, inner := range b.Blocks {
+		has[inner.Name] = true
+		out = append(out, missing(of, path+inner.Name+".", inner)...)
 	}
 	for _, field := range sortedKeys(of.Fields) {
 		name, inside := strings.CutPrefix(field, path)

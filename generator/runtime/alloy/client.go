@@ -20,7 +20,7 @@ type values struct {
 
 	inexpressible bool // a text has a reference to a variable that Alloy cannot express
 
-	files []byte          // the components that read files
+	files []component     // which read files
 	reads map[string]bool // the files
 }
 
@@ -164,7 +164,7 @@ func (w *values) content(path string) syntax.Expr {
 		b := syntax.Block{Name: "local.file", Label: name}
 		b.Set("filename", syntax.String(path))
 		b.Set("is_secret", syntax.Bool(true))
-		w.files = syntax.Append(w.files, &b)
+		w.files = append(w.files, component{Block: b})
 	}
 	return syntax.Expr("local.file." + name + ".content")
 }

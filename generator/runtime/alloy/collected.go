@@ -96,6 +96,6 @@ func (f *collected) inPod(in *integration, name, controller string, target model
 			b.Add(setTo("__param_"+p.Key, value))
 		}
 	}
-	f.targets = syntax.Append(f.targets, &b)
+	f.targets = append(f.targets, component{Block: b})
 	return syntax.Expr("discovery.relabel." + name + ".output")
 }

@@ -52,7 +52,7 @@ func (f *file) shared(kind string, build func(*file) syntax.Block, label func() 
 		f.discoveryIDs[kind+"."+b.Label] = true
 		ref = kind + "." + b.Label + ".targets"
 		f.discovered[key] = ref
-		f.discoveries = syntax.Append(f.discoveries, &b)
+		f.discoveries = append(f.discoveries, component{Block: b})
 	}
 	return syntax.Expr(ref)
 }
@@ -62,7 +62,7 @@ const namedNamespaces = 3
 
 // kubernetes returns the targets of a discovery in Kubernetes. All monitors of a file use the same API server, so the label
 // need not tell which. own is a selector for what the pod's own node has.
-func (f *file) kubernetes(k *model.KubernetesSD, own ...syntax.Block) syntax.Expr {
+func (f *file) kubernetes(k *model.KubernetesSD, own ...*syntax.Block) syntax.Expr {
 	b := watched(k)
 	name := k.Role
 	switch of := len(k.Namespaces); {

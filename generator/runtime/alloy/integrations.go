@@ -17,8 +17,14 @@ import (
 type integration struct {
 	*exporter.Kind
 	model.IntegrationSource
+	named    string // what people call it
 	jobLabel string
 	config   model.Map
+}
+
+// parts is what its component stands for.
+func (in *integration) parts() []runtime.Span {
+	return []runtime.Span{{Name: in.named, Origin: in.Origin}}
 }
 
 // integrationsOf returns the integrations that Alloy has.
@@ -32,7 +38,7 @@ func integrationsOf(all *model.Integrations) (out []integration) {
 			continue
 		}
 		for i, config := range list.Configs {
-			out = append(out, integration{kind, list.Sources[i], list.JobLabel, config})
+			out = append(out, integration{kind, list.Sources[i], list.Named(i), list.JobLabel, config})
 		}
 	}
 	return out
@@ -105,7 +111,7 @@ func writeIntegrations(to *file, c *model.Config) {
 			f.events(in)
 		default:
 			b := f.exporter(in)
-			f.instances = syntax.Append(f.instances, &b)
+			f.instances = append(f.instances, component{Block: b, parts: in.parts()})
 			if to, job := scrapesItself(in); job != nil {
 				f.exporters[job] = f.named(in, job.Relabel)
 				jobs[to] = append(jobs[to], job)
@@ -153,7 +159,7 @@ func (f *integrations) faro(in *integration) {
 	output := syntax.Block{Name: "output"}
 	output.Set("logs", syntax.List(f.lines[text(in.config.Get("logs_instance"))]...))
 	b.Add(output)
-	f.instances = syntax.Append(f.instances, &b)
+	f.instances = append(f.instances, component{Block: b, parts: in.parts()})
 }
 
 // events writes what reads events of Kubernetes and gives their lines the agent's labels.
@@ -167,8 +173,8 @@ func (f *integrations) events(in *integration) {
 		rules.Add(setTo(p.Key, text(p.Value)))
 	}
 	b.Set("forward_to", syntax.List(syntax.Expr("loki.relabel."+in.label()+".receiver")))
-	f.instances = syntax.Append(f.instances, &b)
-	f.instances = syntax.Append(f.instances, &rules)
+	f.instances = append(f.instances, component{Block: b, parts: in.parts()})
+	f.instances = append(f.instances, component{Block: rules})
 }
 
 // componentPrefix begins the labels of an exporter's targets that only Alloy has.
@@ -206,7 +212,7 @@ func (f *integrations) named(in *integration, rules []*model.Relabel) syntax.Exp
 	if in.TargetLabel != "" {
 		b.Add(rule("rule", &model.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: in.TargetLabel}))
 	}
-	f.targets = syntax.Append(f.targets, &b)
+	f.targets = append(f.targets, component{Block: b})
 	return syntax.Expr("discovery.relabel." + in.label() + ".output")
 }
 

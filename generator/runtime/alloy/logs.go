@@ -4,8 +4,10 @@ import (
 	"path"
 	"strconv"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/promtail"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/stages"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
@@ -15,6 +17,7 @@ import (
 type logs struct {
 	*file
 	instance  string // its label
+	of        diag.Object
 	positions string // the file of the agent that this instance has read so far
 	period    string // between two looks for new files
 	clients   []syntax.Expr
@@ -26,7 +29,7 @@ func writeLogs(f *file, directory string, i *model.LogsInstance) {
 	if len(i.Clients) == 0 {
 		return
 	}
-	l := logs{file: f, instance: alloynames.Label(i.Name), positions: path.Join(directory, i.Name+".yml")}
+	l := logs{file: f, instance: alloynames.Label(i.Name), of: i.Origin.Object, positions: path.Join(directory, i.Name+".yml")}
 	if i.TargetConfig != nil {
 		l.period = i.TargetConfig.SyncPeriod
 	}
@@ -52,7 +55,7 @@ func (l *logs) client(n int, c *model.LogsClient) {
 		b.Set("external_labels", syntax.Object(pairs(labels)))
 	}
 	b.Add(l.endpoint(c))
-	l.file.instances = syntax.Append(l.file.instances, &b)
+	l.file.instances = append(l.file.instances, component{Block: b})
 	l.clients = append(l.clients, syntax.Expr("loki.write."+name+".receiver"))
 }
 
@@ -81,7 +84,7 @@ func (l *logs) endpoint(c *model.LogsClient) syntax.Block {
 func (l *logs) podLogs(job *model.LogsScrapeConfig) {
 	name := l.instance + "__" + alloynames.Label(job.JobName)
 	to := l.process(name, stages.Blocks(job.Stages))
-	l.readFiles(name, l.targetsOfNode(job), to, &promtail.Job{})
+	l.readFiles(name, l.targetsOfNode(job), to, &promtail.Job{}, nil)
 }
 
 // written writes the components of a hand-written job. What cannot be written has been reported.
@@ -89,8 +92,9 @@ func (l *logs) written(raw *model.Raw) {
 	job, _ := promtail.Read(raw, expanded)
 	name := l.instance + "__" + alloynames.Label(job.Name)
 	to := l.process(name, job.Stages)
+	part := []runtime.Span{{Instance: l.of, Name: raw.Name(), Origin: raw.Origin, HandWritten: true}}
 	if job.Journal != nil {
-		l.journal(name, job, to)
+		l.journal(name, job, to, part)
 		return
 	}
 	var targets []syntax.Expr
@@ -106,13 +110,14 @@ func (l *logs) written(raw *model.Raw) {
 	}
 	found := concat(targets)
 	if len(job.Relabel) > 0 {
-		found = l.relabelled(name, found, job.Relabel)
+		found = l.relabelled(name, found, job.Relabel, part)
+		part = nil
 	}
-	l.readFiles(name, found, to, job)
+	l.readFiles(name, found, to, job, part)
 }
 
 // journal writes the components that read the journal of the node.
-func (l *logs) journal(name string, job *promtail.Job, to syntax.Expr) {
+func (l *logs) journal(name string, job *promtail.Job, to syntax.Expr, part []runtime.Span) {
 	b := syntax.Block{Name: "loki.source.journal", Label: name}
 	b.Set("forward_to", to)
 	b.Attrs = append(b.Attrs, job.Journal...)
@@ -122,30 +127,30 @@ func (l *logs) journal(name string, job *promtail.Job, to syntax.Expr) {
 		for _, r := range job.Relabel {
 			rules.Add(rule("rule", r))
 		}
-		l.file.targets = syntax.Append(l.file.targets, &rules)
+		l.file.targets = append(l.file.targets, component{Block: rules})
 		b.Set("relabel_rules", syntax.Expr("loki.relabel."+name+".rules"))
 	}
 	legacy := syntax.Block{Name: "legacy_position"}
 	legacy.Set("file", syntax.String(l.positions))
 	legacy.Set("name", syntax.String(job.Name))
 	b.Add(legacy)
-	l.file.instances = syntax.Append(l.file.instances, &b)
+	l.file.instances = append(l.file.instances, component{Block: b, parts: part})
 }
 
 // process writes the component that runs a pipeline, and returns where lines are sent to.
-func (l *logs) process(name string, pipeline []syntax.Block) syntax.Expr {
+func (l *logs) process(name string, pipeline []*syntax.Block) syntax.Expr {
 	if len(pipeline) == 0 {
 		return syntax.List(l.clients...)
 	}
 	b := syntax.Block{Name: "loki.process", Label: name, Blocks: pipeline}
 	b.Set("forward_to", syntax.List(l.clients...))
-	l.file.instances = syntax.Append(l.file.instances, &b)
+	l.file.instances = append(l.file.instances, component{Block: b})
 	return syntax.List(syntax.Expr("loki.process." + name + ".receiver"))
 }
 
 // readFiles writes the components that find and read the files of targets. Where the agent has read them before, it goes on
-// from there: its positions are those of the whole instance, by path.
-func (l *logs) readFiles(name string, targets, to syntax.Expr, job *promtail.Job) {
+// from there: its positions are those of the whole instance, by path. part is what reads them stands for.
+func (l *logs) readFiles(name string, targets, to syntax.Expr, job *promtail.Job, part []runtime.Span) {
 	found := syntax.Block{Name: "local.file_match", Label: name}
 	found.Set("path_targets", targets)
 	setString(&found, "sync_period", goDuration(l.period))
@@ -157,22 +162,26 @@ func (l *logs) readFiles(name string, targets, to syntax.Expr, job *promtail.Job
 	if job.Decompression != nil {
 		read.Add(*job.Decompression)
 	}
-	l.file.instances = syntax.Append(l.file.instances, &read)
-	l.file.instances = syntax.Append(l.file.instances, &found)
+	l.file.instances = append(l.file.instances, component{Block: read, parts: part})
+	l.file.instances = append(l.file.instances, component{Block: found})
 }
 
 // targetsOfNode returns the targets of a PodLogs after its rules. Instances that select one PodLogs share them.
 func (l *logs) targetsOfNode(job *model.LogsScrapeConfig) syntax.Expr {
 	name := alloynames.Label(job.JobName)
-	if !l.file.relabelled[name] {
-		l.file.relabelled[name] = true
-		return l.relabelled(name, l.kubernetes(job.Kubernetes, podsOfNode()), job.Relabel)
+	part := runtime.Span{Instance: l.of, Name: job.JobName, Origin: job.Origin}
+	if at, known := l.file.relabelled[name]; known {
+		c := &l.file.targets[at]
+		c.parts = append(c.parts, part)
+		return syntax.Expr("discovery.relabel." + name + ".output")
 	}
-	return syntax.Expr("discovery.relabel." + name + ".output")
+	targets := l.kubernetes(job.Kubernetes, podsOfNode())
+	l.file.relabelled[name] = len(l.file.targets)
+	return l.relabelled(name, targets, job.Relabel, []runtime.Span{part})
 }
 
 // relabelled writes the rules for some targets, and returns those that are left.
-func (l *logs) relabelled(name string, targets syntax.Expr, rules []*model.Relabel) syntax.Expr {
+func (l *logs) relabelled(name string, targets syntax.Expr, rules []*model.Relabel, part []runtime.Span) syntax.Expr {
 	b := syntax.Block{Name: "discovery.relabel", Label: name}
 	b.Set("targets", targets)
 	for _, r := range rules {
@@ -181,7 +190,7 @@ func (l *logs) relabelled(name string, targets syntax.Expr, rules []*model.Relab
 	if l.regexes.written(rules, hostLabel) {
 		b.Blocks = append(b.Blocks, ofHost()...)
 	}
-	l.file.targets = syntax.Append(l.file.targets, &b)
+	l.file.targets = append(l.file.targets, component{Block: b, parts: part})
 	return syntax.Expr("discovery.relabel." + name + ".output")
 }
 
@@ -192,8 +201,8 @@ func node() syntax.Expr {
 }
 
 // podsOfNode returns the selector for the pods of the node, which the agent adds too.
-func podsOfNode() syntax.Block {
-	b := syntax.Block{Name: "selectors"}
+func podsOfNode() *syntax.Block {
+	b := &syntax.Block{Name: "selectors"}
 	b.Set("role", syntax.String("pod"))
 	b.Set("field", syntax.Concat(syntax.String("spec.nodeName="), node()))
 	return b
@@ -206,7 +215,7 @@ const (
 )
 
 // ofHost returns the rules that drop targets with another host than this one.
-func ofHost() []syntax.Block {
+func ofHost() []*syntax.Block {
 	set := func(name string) syntax.Block {
 		b := rule("rule", &model.Relabel{TargetLabel: name})
 		b.Set("replacement", node())
@@ -214,5 +223,9 @@ func ofHost() []syntax.Block {
 	}
 	absent := rule("rule", &model.Relabel{SourceLabels: []string{hostLabel}, Regex: model.Present(""), TargetLabel: hostLabel})
 	absent.Set("replacement", node())
-	return []syntax.Block{set(ownLabel), absent, rule("rule", &model.Relabel{SourceLabels: []string{hostLabel}, TargetLabel: ownLabel, Action: "keepequal"})}
+	var all syntax.Block
+	all.Add(set(ownLabel))
+	all.Add(absent)
+	all.Add(rule("rule", &model.Relabel{SourceLabels: []string{hostLabel}, TargetLabel: ownLabel, Action: "keepequal"}))
+	return all.Blocks
 }

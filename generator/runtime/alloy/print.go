@@ -1,63 +1,60 @@
 package alloy
 
 import (
-	"bytes"
-	"slices"
+	"iter"
 
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
 // Print returns the configuration in Alloy's language.
-func Print(c *model.Config) []byte { return newFile(false).print(c) }
+func Print(c *model.Config) runtime.Text { return newFile(false).of(c).print() }
 
 // PrintRedacted is Print with a placeholder for every secret value, for reviewers.
-func PrintRedacted(c *model.Config) []byte { return newFile(true).print(c) }
+func PrintRedacted(c *model.Config) runtime.Text { return newFile(true).of(c).print() }
 
-// printBoth returns what [Print] returns, and a function that returns what [PrintRedacted] does. That is the same text if it hides
-// nothing.
-func printBoth(c *model.Config) (text []byte, redacted func() []byte) {
-	f := newFile(false)
-	text = f.print(c)
-	return text, func() []byte {
+// printed is what [Print] returns, with the other forms of the same file. What reviewers see is the same text if it hides nothing.
+func printed(c *model.Config) runtime.Printed {
+	f := newFile(false).of(c)
+	text := f.print()
+	redacted := func() runtime.Text {
 		switch {
 		case c.Integrations != nil || f.hidesInRules:
 			return PrintRedacted(c)
 		case f.hides:
-			return redact(c, text)
+			return f.redacted(c).print()
 		}
 		return text
 	}
+	return runtime.Printed{Text: text, Redacted: redacted, Split: f.split}
 }
 
-// redact is PrintRedacted for a configuration whose text is known, and whose rules for targets hide nothing. They are most of the text,
-// and not printed again, but taken from it.
-func redact(c *model.Config, text []byte) []byte {
-	f := newFile(true)
-	f.withoutRules = true
-	f.logging(&c.Server)
-	f.monitoring(c)
-	if first, _, found := bytes.Cut(f.targets, []byte("{")); found {
-		f.targets = text[bytes.LastIndex(text, slices.Concat([]byte("\n"), first))+1:]
-	}
-	return f.join()
+// redacted returns the file with a placeholder for every secret value. Its rules for targets hide nothing: they are the same.
+func (f *file) redacted(c *model.Config) *file {
+	shown := newFile(true)
+	shown.withoutRules = true
+	shown.logging(&c.Server)
+	shown.monitoring(c)
+	shown.targets = f.targets
+	return shown
 }
 
-// file is a file in the making. Its sections are written one after the other.
+// file is a file in the making: the components of its sections, in their order.
 type file struct {
 	values
 
-	settings    []byte // of the program
-	instances   []byte // writers, and what scrapes, reads or changes something
-	discoveries []byte
-	targets     []byte // rules for the targets of endpoints
+	settings    []component // of the program
+	instances   []component // writers, and what scrapes, reads or changes something
+	discoveries []component
+	targets     []component // rules for the targets of endpoints
 
 	discovered map[string]string // the discoveries, by what is in them: the reference to their targets
-	relabelled map[string]bool   // the endpoints, by label
+	relabelled map[string]int    // the endpoints, by label: the number of their rules in targets
 	regexes    regexes
 
-	ruleBlocks map[*model.Relabel]syntax.Block
-	ownBlocks  map[ownRule]syntax.Block
+	ruleBlocks map[*model.Relabel]*syntax.Block
+	ownBlocks  map[ownRule]*syntax.Block
 	timings    timings
 
 	withoutRules bool // those of targets are not wanted
@@ -71,45 +68,82 @@ type file struct {
 	monitored syntax.Expr                         // their targets, once they are written
 }
 
+// component is a block of a file, a setting of the program or a component.
+type component struct {
+	syntax.Block
+	// targets are the lists of targets of a component that scrapes. They are its first attribute, which is not one of the block.
+	targets []syntax.Expr
+	// parts are what the component stands for in the text of the file.
+	parts []runtime.Span
+
+	bytes int // in a file, once it is printed
+}
+
+// appendTo appends the component to a text, and an empty line in front of it unless it is the first.
+func (c *component) appendTo(text *runtime.Text) {
+	b := c.Block
+	if len(c.targets) > 0 {
+		b.Attrs = append([]syntax.Attr{{Name: "targets", Value: concat(c.targets)}}, b.Attrs...)
+	}
+	if len(text.Bytes) > 0 {
+		text.Bytes = append(text.Bytes, '\n')
+	}
+	start := len(text.Bytes)
+	text.Bytes = syntax.Append(text.Bytes, &b)
+	for _, p := range c.parts {
+		p.Start, p.End = start, len(text.Bytes)
+		text.Spans = append(text.Spans, p)
+	}
+}
+
 // bytesPerJob is the typical size of the rules for the targets of a job, to allocate once.
 const bytesPerJob = 3000
 
 func newFile(redact bool) *file {
-	return &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, ruleBlocks: map[*model.Relabel]syntax.Block{}, ownBlocks: map[ownRule]syntax.Block{}, timings: timings{}, discoveryIDs: map[string]bool{}, exporters: map[*model.ScrapeConfig]syntax.Expr{}}
+	return &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]int{}, regexes: regexes{},
+		ruleBlocks: map[*model.Relabel]*syntax.Block{}, ownBlocks: map[ownRule]*syntax.Block{}, timings: timings{},
+		discoveryIDs: map[string]bool{}, exporters: map[*model.ScrapeConfig]syntax.Expr{}}
 }
 
-func (f *file) print(c *model.Config) []byte {
+// of makes the components of a configuration, and returns the file.
+func (f *file) of(c *model.Config) *file {
 	f.logging(&c.Server)
 	if c.Integrations != nil {
 		writeIntegrations(f, c)
 	} else {
 		f.monitoring(c)
 	}
-	return f.join()
+	return f
 }
 
-// join returns the sections as one text.
-func (f *file) join() []byte {
-	var sections [][]byte
-	for _, s := range [...][]byte{f.settings, f.files, f.instances, f.discoveries, f.targets} {
-		if len(s) > 0 {
-			sections = append(sections, s)
+// components returns all components, in the order of the file.
+func (f *file) components() iter.Seq[*component] {
+	return func(yield func(*component) bool) {
+		for _, section := range [...][]component{f.settings, f.files, f.instances, f.discoveries, f.targets} {
+			for i := range section {
+				if !yield(&section[i]) {
+					return
+				}
+			}
 		}
 	}
-	return bytes.Join(sections, []byte("\n"))
+}
+
+// print prints the file.
+func (f *file) print() (text runtime.Text) {
+	text.Bytes = make([]byte, 0, 4<<10+len(f.targets)*bytesPerJob)
+	for c := range f.components() {
+		start := len(text.Bytes)
+		c.appendTo(&text)
+		c.bytes = len(text.Bytes) - start
+	}
+	return text
 }
 
 // monitoring writes the components of MetricsInstances and LogsInstances with their jobs.
 func (f *file) monitoring(c *model.Config) {
 	if c.Metrics != nil {
 		f.pods, f.clustered = c.Metrics.Integrations, c.Metrics.Clustered
-		jobs := 0
-		for i := range c.Metrics.Configs {
-			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)
-		}
-		if !f.withoutRules {
-			f.targets = make([]byte, 0, jobs*bytesPerJob)
-		}
 		for i := range c.Metrics.Configs {
 			f.instance(&c.Metrics.Global, &c.Metrics.Configs[i])
 		}
@@ -130,6 +164,6 @@ func (f *file) logging(s *model.Server) {
 		setString(&b, "format", s.LogFormat)
 	}
 	if len(b.Attrs) > 0 {
-		f.settings = syntax.Append(f.settings, &b)
+		f.settings = append(f.settings, component{Block: b})
 	}
 }

@@ -55,8 +55,8 @@ func setText(b *syntax.Block, name string, v model.Text) {
 
 // rules returns the rules for the targets of a job. Prometheus sets some labels before the rules, which they can read, and
 // adds a port after them. Alloy sets the labels after all rules, and adds no port.
-func (f *file) rules(global *model.Global, job *model.ScrapeConfig) []syntax.Block {
-	out := make([]syntax.Block, 0, len(job.Relabel)+8)
+func (f *file) rules(global *model.Global, job *model.ScrapeConfig) []*syntax.Block {
+	out := make([]*syntax.Block, 0, len(job.Relabel)+8)
 	for _, r := range f.before(global, job) {
 		out = append(out, f.ownBlock(job, r))
 	}
@@ -74,7 +74,7 @@ type ownRule struct{ sources, target, regex, replacement, action string }
 
 // ownBlock returns the block of a rule that is added to those of a job. All but that for the name of the job are the same in many
 // jobs, and written once.
-func (f *file) ownBlock(job *model.ScrapeConfig, r *model.Relabel) syntax.Block {
+func (f *file) ownBlock(job *model.ScrapeConfig, r *model.Relabel) *syntax.Block {
 	if job.Variables || r.TargetLabel == "job" {
 		return f.targetRule(r)
 	}
@@ -88,7 +88,7 @@ func (f *file) ownBlock(job *model.ScrapeConfig, r *model.Relabel) syntax.Block 
 }
 
 // ruleBlock returns the block of a rule. Jobs share most of their rules, so each is written once.
-func (f *file) ruleBlock(job *model.ScrapeConfig, r *model.Relabel) syntax.Block {
+func (f *file) ruleBlock(job *model.ScrapeConfig, r *model.Relabel) *syntax.Block {
 	if job.Variables {
 		return f.targetRule(r)
 	}
@@ -130,7 +130,7 @@ func (f *file) before(global *model.Global, job *model.ScrapeConfig) []*model.Re
 }
 
 // targetRule returns the block of a rule for targets. It shows reviewers no credential that becomes a parameter.
-func (f *file) targetRule(r *model.Relabel) syntax.Block {
+func (f *file) targetRule(r *model.Relabel) *syntax.Block {
 	if credential.InRule(r.TargetLabel, r.Replacement.Value) {
 		f.hidesInRules = true
 		if f.redact {
@@ -139,7 +139,8 @@ func (f *file) targetRule(r *model.Relabel) syntax.Block {
 			r = &shown
 		}
 	}
-	return rule("rule", r)
+	b := rule("rule", r)
+	return &b
 }
 
 // inComponent reports whether no label can hold a parameter: it has several values, or one that is or may be empty, or a

@@ -20,7 +20,7 @@ func (f *file) remoteWrite(global *model.Global, i *model.Instance, name string)
 		b.Add(f.endpoint(&w))
 	}
 	b.Add(wal(i))
-	f.instances = syntax.Append(f.instances, &b)
+	f.instances = append(f.instances, component{Block: b})
 }
 
 // writers returns where an instance sends to. Alloy refuses two endpoints that are equal once secrets are masked, so those

@@ -14,9 +14,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/folder"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/printed"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -52,8 +49,8 @@ func program(version catalogue.Version, clusters bool) runtime.Runtime {
 	return runtime.Runtime{
 		Name:  "alloy",
 		Check: func(c *model.Config) (*model.Config, []model.Finding) { return check(c, version, clusters) },
-		Print: printBoth, Read: checkSyntax, Masked: masked, Jobs: printed.Jobs, JobNames: printed.JobNames,
-		Split: splitFiles, ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
+		Print: printed, Read: checkSyntax, Masked: masked,
+		ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		VersionLabel: version.String(), Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: in.containers,
 		FreeArgs:  map[string]bool{"watch-interval": true, "storage.path": false, "disable-reporting": true, "server.http.disable-support-bundle": true},
@@ -70,22 +67,6 @@ func ownMetrics() runtime.OwnMetrics {
 		WALFailures: []string{"prometheus_remote_write_wal_corruptions_total", "prometheus_wal_watcher_record_decode_failures_total", "prometheus_tsdb_wal_writes_failed_total"},
 		SentEntries: "loki_write_sent_entries_total", DroppedEntries: "loki_write_dropped_entries_total",
 	}
-}
-
-// splitFiles returns a configuration as files of a folder. The config reloader does not replace variables there, so Alloy reads them. It
-// does not know the number of a pod of a StatefulSet, which is what follows the name of the set.
-func splitFiles(c *model.Config, set string, bytes int) ([]runtime.File, error) {
-	text, err := folder.Variables(Print(c), func(name string) string {
-		if name != "STATEFULSET_ORDINAL_NUMBER" || set == "" {
-			return string(syntax.Env(name))
-		}
-		shard := syntax.Concat(syntax.String("shard-"), syntax.Env("SHARD"), syntax.String("-"))
-		return string(syntax.Call("string.trim_prefix", syntax.Call("string.trim_prefix", syntax.Env("POD_NAME"), syntax.String(set+"-")), shard))
-	})
-	if err != nil {
-		return nil, err
-	}
-	return folder.Split(text, configKey, bytes)
 }
 
 // masked returns nothing: Alloy compares components with their secrets, so a changed one is noticed.

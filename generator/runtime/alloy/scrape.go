@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
@@ -17,6 +19,7 @@ type scrapes struct {
 	*file
 	global   *model.Global
 	instance string // its label
+	of       diag.Object
 	groups   map[string]*scrape
 	ordered  []*scrape
 	rules    map[string]syntax.Expr // the receivers for lists of rules for samples, by their text
@@ -44,7 +47,7 @@ const maxEndpoints = 250
 
 // instance writes the components of one MetricsInstance.
 func (f *file) instance(global *model.Global, i *model.Instance) {
-	s := scrapes{file: f, global: global, instance: alloynames.Label(i.Name), groups: map[string]*scrape{}, rules: map[string]syntax.Expr{}, labels: map[string]bool{}}
+	s := scrapes{file: f, global: global, instance: alloynames.Label(i.Name), of: i.Origin.Object, groups: map[string]*scrape{}, rules: map[string]syntax.Expr{}, labels: map[string]bool{}}
 	s.metadata = slices.ContainsFunc(writers(global, i), isV2)
 	f.remoteWrite(global, i, s.instance)
 	for _, job := range i.ScrapeConfigs {
@@ -78,16 +81,15 @@ func (f *file) scrape(g *scrape, endpoints []endpoint, bits string) {
 	if len(endpoints) == 0 {
 		return
 	}
-	targets := make([]syntax.Expr, len(endpoints))
+	c := component{Block: g.block, targets: make([]syntax.Expr, len(endpoints))}
 	for i, e := range endpoints {
-		targets[i] = e.targets
+		c.targets[i] = e.targets
 	}
-	b := g.block
 	if bits != "" {
-		b.Label += "__part_" + bits
+		c.Label += "__part_" + bits
 	}
-	b.Attrs = append([]syntax.Attr{{Name: "targets", Value: concat(targets)}, {Name: "forward_to", Value: g.forwardTo}}, b.Attrs...)
-	f.instances = syntax.Append(f.instances, &b)
+	c.Attrs = append([]syntax.Attr{{Name: "forward_to", Value: g.forwardTo}}, g.block.Attrs...)
+	f.instances = append(f.instances, c)
 }
 
 // concat returns one list of targets.
@@ -178,8 +180,8 @@ func (s *scrapes) label(job *model.ScrapeConfig) string {
 // relabelTargets returns the targets of an endpoint after its rules. Instances that scrape one endpoint share them.
 func (s *scrapes) relabelTargets(job *model.ScrapeConfig) syntax.Expr {
 	name := s.label(job)
-	if !s.relabelled[name] {
-		s.relabelled[name] = true
+	at, known := s.relabelled[name]
+	if !known {
 		b := syntax.Block{Name: "discovery.relabel", Label: name}
 		if !s.withoutRules {
 			b.Blocks = s.file.rules(s.global, job)
@@ -189,8 +191,12 @@ func (s *scrapes) relabelTargets(job *model.ScrapeConfig) syntax.Expr {
 		}
 		replaced(job, &b)
 		b.Set("targets", s.discover(job))
-		s.file.targets = syntax.Append(s.file.targets, &b)
+		at = len(s.file.targets)
+		s.file.targets = append(s.file.targets, component{Block: b})
+		s.relabelled[name] = at
 	}
+	c := &s.file.targets[at]
+	c.parts = append(c.parts, runtime.Span{Instance: s.of, Name: job.JobName, Origin: job.Origin, HandWritten: job.HandWritten})
 	return syntax.Expr("discovery.relabel." + name + ".output")
 }
 
@@ -267,22 +273,26 @@ func (s *scrapes) receivers(job *model.ScrapeConfig) syntax.Expr {
 		return to
 	}
 	if len(s.rules) == 0 {
-		s.samples(s.instance+"__reports", writer, rule("rule", &model.Relabel{SourceLabels: []string{"__name__"}, Regex: model.Present(reports), Action: "keep"}))
+		s.samples(s.instance+"__reports", writer, ofReports("keep"))
 	}
-	blocks := []syntax.Block{rule("rule", &model.Relabel{SourceLabels: []string{"__name__"}, Regex: model.Present(reports), Action: "drop"})}
-	blocks = append(blocks, sampleRules(job).Blocks...)
 	name := alloynames.Hashed(s.instance+"__rules", text)
-	s.samples(name, writer, blocks...)
+	s.samples(name, writer, append(ofReports("drop"), sampleRules(job).Blocks...))
 	to = syntax.List(syntax.Expr("prometheus.relabel."+s.instance+"__reports.receiver"), syntax.Expr("prometheus.relabel."+name+".receiver"))
 	s.rules[text] = to
 	return to
 }
 
+// ofReports returns the rule that keeps or drops reports.
+func ofReports(action string) []*syntax.Block {
+	b := rule("rule", &model.Relabel{SourceLabels: []string{"__name__"}, Regex: model.Present(reports), Action: action})
+	return []*syntax.Block{&b}
+}
+
 // samples writes a component that applies rules to samples.
-func (s *scrapes) samples(name string, to syntax.Expr, rules ...syntax.Block) {
+func (s *scrapes) samples(name string, to syntax.Expr, rules []*syntax.Block) {
 	b := syntax.Block{Name: "prometheus.relabel", Label: name, Blocks: rules}
 	b.Set("forward_to", syntax.List(to))
-	s.instances = syntax.Append(s.instances, &b)
+	s.instances = append(s.instances, component{Block: b})
 }
 
 // sampleRules returns the rules of a job for samples.

@@ -21,7 +21,7 @@ func scraped(t *testing.T, monitors int, limit int64) map[string][]string {
 		}
 		i.ScrapeConfigs = append(i.ScrapeConfigs, job)
 	}
-	blocks, err := alloyconfig.Blocks(string(Print(&model.Config{Metrics: &model.Metrics{Configs: []model.Instance{i}}})))
+	blocks, err := alloyconfig.Blocks(Print(&model.Config{Metrics: &model.Metrics{Configs: []model.Instance{i}}}).String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func replaced(job *model.ScrapeConfig, b *syntax.Block) {
 		b.Attrs[i].Value = replacedIn(job, b.Attrs[i].Value)
 	}
 	for i := range b.Blocks {
-		replaced(job, &b.Blocks[i])
+		replaced(job, b.Blocks[i])
 	}
 }
 

@@ -64,13 +64,13 @@ func TestDiscoveriesDifferByTheirSecrets(t *testing.T) {
 		}
 		return &model.Config{Metrics: &model.Metrics{Configs: []model.Instance{i}}}
 	}
-	whole, shown := string(Print(config("hunter2", "hunter3", "hunter2"))), string(PrintRedacted(config("hunter2", "hunter3", "hunter2")))
+	whole, shown := Print(config("hunter2", "hunter3", "hunter2")).String(), PrintRedacted(config("hunter2", "hunter3", "hunter2")).String()
 	for _, text := range []string{whole, shown} {
 		if n := strings.Count(text, "\ndiscovery.consul "); n != 2 {
 			t.Errorf("%d components:\n%s", n, text)
 		}
 	}
-	if strings.Contains(shown, "hunter") || shown != string(PrintRedacted(config("a", "b", "a"))) {
+	if strings.Contains(shown, "hunter") || shown != PrintRedacted(config("a", "b", "a")).String() {
 		t.Errorf("shows secrets, or depends on them:\n%s", shown)
 	}
 }

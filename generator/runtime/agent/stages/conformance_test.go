@@ -109,7 +109,7 @@ func decoded(t testing.TB, pipeline []model.Stage) any {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(text, &config); err != nil {
+	if err := yaml.Unmarshal(text.Bytes, &config); err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}
 	return config.Logs.Configs[0].ScrapeConfigs[0].PipelineStages

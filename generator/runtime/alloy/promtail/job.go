@@ -35,7 +35,7 @@ type Job struct {
 	File          []syntax.Attr
 	Decompression *syntax.Block
 	Relabel       []*model.Relabel
-	Stages        []syntax.Block
+	Stages        []*syntax.Block
 }
 
 // Read returns a job. expand returns a text in which the agent replaces variables, or false if Alloy cannot.

@@ -54,11 +54,11 @@ var stageFields = map[string]fields{
 }
 
 // stages returns the blocks of a pipeline.
-func (r *reader) stages(n *yaml.Node) (out []syntax.Block) {
+func (r *reader) stages(n *yaml.Node) (out []*syntax.Block) {
 	for _, s := range items(n) {
 		each(s, func(name string, at, v *yaml.Node) {
 			if b := r.stage(name, at, v); b.Name != "" {
-				out = append(out, b)
+				out = append(out, &b)
 			}
 		})
 	}
@@ -178,7 +178,7 @@ func (r *reader) sources(v *yaml.Node) syntax.Expr {
 }
 
 // metrics returns the blocks of metrics, in the order of the text.
-func (r *reader) metrics(n *yaml.Node) (out []syntax.Block) {
+func (r *reader) metrics(n *yaml.Node) (out []*syntax.Block) {
 	each(n, func(name string, _, v *yaml.Node) {
 		m := syntax.Block{Attrs: []syntax.Attr{{Name: "name", Value: syntax.String(name)}}}
 		prefix := syntax.String(agentstages.DefaultPrefix)
@@ -200,7 +200,7 @@ func (r *reader) metrics(n *yaml.Node) (out []syntax.Block) {
 		if m.Set("prefix", prefix); m.Name == "metric.histogram" && !has(&m, "buckets") {
 			m.Set("buckets", "[]")
 		}
-		out = append(out, m)
+		out = append(out, &m)
 	})
 	return out
 }

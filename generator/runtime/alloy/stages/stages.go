@@ -38,10 +38,10 @@ func Check(pipeline []model.Stage) (found []diag.Finding) {
 }
 
 // Blocks returns the blocks for a pipeline. A stage without settings has none.
-func Blocks(pipeline []model.Stage) (out []syntax.Block) {
+func Blocks(pipeline []model.Stage) (out []*syntax.Block) {
 	for i := range pipeline {
 		if b := block(&pipeline[i]); b.Name != "" {
-			out = append(out, b)
+			out = append(out, &b)
 		}
 	}
 	return out

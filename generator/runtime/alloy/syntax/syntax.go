@@ -5,6 +5,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -13,15 +14,60 @@ type Block struct {
 	// Name is the name with its dots, and Label the text in quotes after it, if it has one.
 	Name, Label string
 	Attrs       []Attr
-	Blocks      []Block
+	Blocks      []*Block
 
 	text []byte // as it is written one level deep, if that is known
 }
 
-// Written returns a block that is the same and must not be changed. It is written faster inside of others.
-func Written(b Block) Block {
-	b.text = appendBlock(make([]byte, 0, 256), &b, 1)
+// Written returns the block, which must not be changed any more. It is written faster inside of others.
+func Written(b *Block) *Block {
+	b.text = appendBlock(make([]byte, 0, 256), b, 1)
 	return b
+}
+
+// ID is the name with the label: so a reference to the component begins.
+func (b *Block) ID() string {
+	if b.Label == "" {
+		return b.Name
+	}
+	return b.Name + "." + b.Label
+}
+
+// MapExprs returns a block with what f makes of the values of all its attributes, those of inner blocks included. It is the same block if
+// that is the same. It fails with the first error of f.
+func MapExprs(b *Block, f func(Expr) (Expr, error)) (*Block, error) {
+	out := *b
+	out.text = nil
+	isChanged := false
+	for i, a := range b.Attrs {
+		value, err := f(a.Value)
+		if err != nil {
+			return nil, err
+		}
+		if value != a.Value {
+			if !isChanged {
+				out.Attrs = slices.Clone(b.Attrs)
+			}
+			out.Attrs[i].Value, isChanged = value, true
+		}
+	}
+	isNew := false
+	for i, inner := range b.Blocks {
+		value, err := MapExprs(inner, f)
+		if err != nil {
+			return nil, err
+		}
+		if value != inner {
+			if !isNew {
+				out.Blocks = slices.Clone(b.Blocks)
+			}
+			out.Blocks[i], isNew = value, true
+		}
+	}
+	if isChanged || isNew {
+		return &out, nil
+	}
+	return b, nil
 }
 
 // Attr is an attribute.
@@ -34,25 +80,20 @@ type Attr struct {
 func (b *Block) Set(name string, value Expr) { b.Attrs = append(b.Attrs, Attr{name, value}) }
 
 // Add appends an inner block.
-func (b *Block) Add(inner Block) { b.Blocks = append(b.Blocks, inner) }
+func (b *Block) Add(inner Block) { b.Blocks = append(b.Blocks, &inner) }
 
-// Append appends a block to a file, after an empty line unless it is the first.
-func Append(buf []byte, b *Block) []byte {
-	if len(buf) > 0 {
-		buf = append(buf, '\n')
-	}
-	return appendBlock(buf, b, 0)
-}
+// Append appends a block to a file. Between two blocks of a file is an empty line.
+func Append(buf []byte, b *Block) []byte { return appendBlock(buf, b, 0) }
 
 // Text returns what is inside a block.
 func Text(b *Block) string { return string(appendBody(nil, b, 0)) }
 
-func appendBlocks(buf []byte, blocks []Block, level int) []byte {
+func appendBlocks(buf []byte, blocks []*Block, level int) []byte {
 	for i := range blocks {
 		if i > 0 {
 			buf = append(buf, '\n')
 		}
-		buf = appendBlock(buf, &blocks[i], level)
+		buf = appendBlock(buf, blocks[i], level)
 	}
 	return buf
 }

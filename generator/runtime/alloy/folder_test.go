@@ -1,4 +1,4 @@
-package folder_test
+package alloy
 
 import (
 	"fmt"
@@ -13,8 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/alloyconfig"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/folder"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
 const limit = 8 << 10
@@ -31,7 +30,7 @@ func job(namespace, name string, rules int) *model.ScrapeConfig {
 	return j
 }
 
-func print(jobs []*model.ScrapeConfig) []byte {
+func configOf(jobs []*model.ScrapeConfig) *model.Config {
 	to := []model.RemoteWrite{{URL: "http://mimir"}}
 	var some []*model.ScrapeConfig // which a second instance scrapes too
 	for _, j := range jobs {
@@ -39,14 +38,14 @@ func print(jobs []*model.ScrapeConfig) []byte {
 			some = append(some, j)
 		}
 	}
-	return alloy.Print(&model.Config{Server: model.Server{LogLevel: "info"}, Metrics: &model.Metrics{Configs: []model.Instance{
+	return &model.Config{Server: model.Server{LogLevel: "info"}, Metrics: &model.Metrics{Configs: []model.Instance{
 		{Name: "a/one", RemoteWrite: to, ScrapeConfigs: jobs}, {Name: "a/two", RemoteWrite: to, ScrapeConfigs: some},
-	}}})
+	}}}
 }
 
-func split(t *testing.T, jobs []*model.ScrapeConfig) []runtime.File {
+func filesFor(t *testing.T, jobs []*model.ScrapeConfig) []runtime.File {
 	t.Helper()
-	files, err := folder.Split(print(jobs), "config.alloy", limit)
+	files, err := printed(configOf(jobs)).Split("", limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,20 +69,20 @@ func TestNothingIsLost(t *testing.T) {
 		jobs := random(rand.New(rand.NewSource(seed)))
 		var all []byte
 		seen := map[string]bool{}
-		for i, f := range split(t, jobs) {
-			if len(f.Text) > limit && f.Only == "" {
-				t.Errorf("seed %d: %s has %d bytes", seed, f.Key, len(f.Text))
+		for i, f := range filesFor(t, jobs) {
+			if len(f.Text.Bytes) > limit && f.Only == "" {
+				t.Errorf("seed %d: %s has %d bytes", seed, f.Key, len(f.Text.Bytes))
 			}
 			if seen[f.Key] || (i == 0) != (f.Part == "") {
 				t.Errorf("seed %d: two files %s, part %q", seed, f.Key, f.Part)
 			}
 			seen[f.Key] = true
-			all = append(append(all, f.Text...), '\n')
+			all = append(append(all, f.Text.Bytes...), '\n')
 		}
 		if len(seen) < 4 {
 			t.Fatalf("seed %d: only %d files", seed, len(seen))
 		}
-		want, got := components(t, print(jobs)), components(t, all)
+		want, got := components(t, Print(configOf(jobs)).Bytes), components(t, all)
 		if !maps.EqualFunc(want, got, slices.Equal) {
 			t.Errorf("seed %d: other components:\n%v\n%v", seed, want, got)
 		}
@@ -124,7 +123,7 @@ func TestEditsMoveNothing(t *testing.T) {
 		rnd := rand.New(rand.NewSource(seed))
 		jobs := random(rnd)
 		for step := range 20 {
-			before := split(t, jobs)
+			before := filesFor(t, jobs)
 			jobs = slices.Clone(jobs)
 			i := rnd.Intn(len(jobs))
 			edited := jobs[i].JobName
@@ -137,7 +136,7 @@ func TestEditsMoveNothing(t *testing.T) {
 			default:
 				jobs[i] = job(strings.Split(edited, "/")[1], strings.Split(edited, "/")[2], 1+rnd.Intn(12))
 			}
-			after := split(t, jobs)
+			after := filesFor(t, jobs)
 			old, now := filesOf(t, before), filesOf(t, after)
 			for name, file := range old {
 				to := now[name]
@@ -151,8 +150,8 @@ func TestEditsMoveNothing(t *testing.T) {
 			same++
 			for n, f := range before {
 				isOwn := f.Key == old[edited] || f.Key == now[edited]
-				if string(f.Text) != string(after[n].Text) && strings.HasPrefix(f.Part, "targets") && !isOwn {
-					t.Fatalf("seed %d, step %d: %s changes for %s (-before +after):\n%s", seed, step, f.Key, edited, cmp.Diff(string(f.Text), string(after[n].Text)))
+				if f.Text.String() != after[n].Text.String() && strings.HasPrefix(f.Part, "targets") && !isOwn {
+					t.Fatalf("seed %d, step %d: %s changes for %s (-before +after):\n%s", seed, step, f.Key, edited, cmp.Diff(f.Text.String(), after[n].Text.String()))
 				}
 			}
 		}
@@ -171,10 +170,8 @@ func filesOf(t *testing.T, files []runtime.File) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, f := range files {
-		for _, found := range alloy.Runtime().Jobs(f.Text) {
-			for _, j := range strings.Fields(found.Name)[1:] {
-				out[strings.ReplaceAll(strings.ReplaceAll(j, "__", "/"), "_", "-")] = f.Key
-			}
+		for _, part := range f.Text.Spans {
+			out[part.Name] = f.Key
 		}
 	}
 	return out
@@ -184,16 +181,15 @@ func filesOf(t *testing.T, files []runtime.File) map[string]string {
 func TestOrderDoesNotMatter(t *testing.T) {
 	rnd := rand.New(rand.NewSource(1))
 	jobs := random(rnd)
-	want := filesOf(t, split(t, jobs))
+	want := filesOf(t, filesFor(t, jobs))
 	rnd.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
-	if got := filesOf(t, split(t, jobs)); !maps.Equal(want, got) {
+	if got := filesOf(t, filesFor(t, jobs)); !maps.Equal(want, got) {
 		t.Errorf("%v\n%v", want, got)
 	}
 }
 
 func TestVariables(t *testing.T) {
-	value := func(name string) string { return "sys.env(\"" + name + "\")" }
-	for in, want := range map[string]string{
+	for in, want := range map[syntax.Expr]syntax.Expr{
 		`a = "x"`:              `a = "x"`,
 		`a = "$(A)"`:           `a = sys.env("A")`,
 		`a = "x-$(A)-$(B)"`:    `a = "x-" + sys.env("A") + "-" + sys.env("B")`,
@@ -201,8 +197,8 @@ func TestVariables(t *testing.T) {
 		"a = `x\n$(A)\ny`":     "a = `x\n` + sys.env(\"A\") + `\ny`",
 		`a = { "$(A)" = "b" }`: "",
 	} {
-		got, err := folder.Variables([]byte(in), value)
-		if string(got) != want || (err == nil) != (want != "") {
+		got, err := withValues(in, syntax.Env)
+		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %s, %v", in, got, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -33,6 +34,7 @@ func TestPodsAreTheRuntimes(t *testing.T) {
 			return []corev1.Volume{{Name: runtime.ConfigVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}},
 				[]corev1.VolumeMount{{Name: runtime.ConfigVolume, MountPath: "/etc/other"}}
 		},
+		FreeArgs: func(*v1alpha1.GrafanaAgentSpec) map[string]bool { return nil },
 		Containers: func(p runtime.Pod) []corev1.Container {
 			return []corev1.Container{{Name: "other", Image: "example.com/other:1", VolumeMounts: p.Mounts}}
 		},

@@ -201,6 +201,9 @@ func (w writer) oauth2(s *monitoringv1.OAuth2) *model.OAuth2 {
 		out.EndpointParams = map[string]model.Text{}
 	}
 	for name, value := range s.EndpointParams {
+		if strings.Contains(name, "${") {
+			w.wrong(diag.EnvReference, ".oauth2.endpointParams["+name+"]", "is not the name of a parameter: variables are expanded in values, not in names")
+		}
 		out.EndpointParams[name] = w.optional(".oauth2.endpointParams["+name+"]", value)
 	}
 	return out

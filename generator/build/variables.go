@@ -112,7 +112,7 @@ func (v variable) consequence() string {
 	if v.container == reloader {
 		return "the config reloader would refuse every new configuration"
 	}
-	return "the agent puts an empty text in its place"
+	return "an empty text takes its place"
 }
 
 // hint returns what to do about a reference to an undefined variable.
@@ -129,7 +129,7 @@ func (e environment) check(path, text string) []diag.Finding {
 	out := e.undefined(path, text)
 	if _, ok := variables(text); !ok {
 		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.EnvReference, Path: path,
-			Message: "an unfinished ${: the agent refuses the whole configuration", Hint: "write $${ for a ${ that you mean as text"})
+			Message: "an unfinished ${: the whole configuration would be refused", Hint: "write $${ for a ${ that you mean as text"})
 	}
 	return out
 }

@@ -62,9 +62,9 @@ type Runtime struct {
 	ConfigVolumes func(secret string) ([]corev1.Volume, []corev1.VolumeMount)
 	// Containers returns the containers of a pod, before users' patches.
 	Containers func(Pod) []corev1.Container
-	// FreeArgs names the arguments of containers to which users may give another value, and says whether they may leave
-	// them out. All others must be as Containers has them.
-	FreeArgs map[string]bool
+	// FreeArgs returns the arguments of the containers of a GrafanaAgent to which users may give another value, and whether they may
+	// leave them out. All others must be as Containers has them.
+	FreeArgs func(*v1alpha1.GrafanaAgentSpec) map[string]bool
 	// CheckPods reports settings of pods that the program does not have. Nil if it has all.
 	CheckPods func(*v1alpha1.GrafanaAgentSpec) []diag.Finding
 	// PodSecurity returns the security context of a pod of one of the groups, from the one of the GrafanaAgent. Nil if it is

@@ -50,7 +50,7 @@ func isBetweenWords(r rune) bool { return strings.ContainsRune(" \t\n\"'", r) }
 // has reports whether words have the argument of a container, or another value where that is free.
 func (a grafanaAgent) has(words []string, arg string) bool {
 	name, value := flag(arg)
-	mayLack, isFree := a.runtime().FreeArgs[name]
+	mayLack, isFree := a.runtime().FreeArgs(a.spec)[name]
 	if name == "" || mayLack {
 		return mayLack || slices.Contains(words, arg)
 	}

@@ -162,25 +162,25 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	annotated := root.Kustomization
 	isLabel := func(option string) bool { return option == types.ManagedByLabelOption }
 	annotated.BuildMetadata = append(slices.DeleteFunc(slices.Clone(root.BuildMetadata), isLabel), annotations...) // with any, kustomize traces objects
-	followed, err := c.referrers()
+	referrers, err := c.referrers()
 	if err != nil {
 		return nil, err
 	}
-	if followed != nil {
+	if referrers != nil {
 		annotated.Transformers = append(slices.Clone(root.Transformers), earlierNames+".yaml") // files come after what is inline
-		c.changed[path.Join(path.Dir(root.name), earlierNames+".yaml")] = []byte(followed.keepNames())
+		c.changed[path.Join(path.Dir(root.name), earlierNames+".yaml")] = []byte(referrers.keepNames())
 	}
 	c.changed[root.name] = []byte(marshal(annotated))
 	view := &files{tree: c.tree, checked: c.files, changed: c.changed}
 	var known map[*resource.Resource]names
 	var notTaken error
 	built, err := run(view, folder, c.schemas(), func(built resmap.ResMap) {
-		if followed != nil {
+		if referrers != nil {
 			known, notTaken = takeNames(built)
 		}
 	})
-	if err != nil && view.failed == nil && followed != nil { // an object that kustomize cannot patch must not stop the others
-		followed, annotated.Transformers = nil, root.Transformers
+	if err != nil && view.failed == nil && referrers != nil { // an object that kustomize cannot patch must not stop the others
+		referrers, annotated.Transformers = nil, root.Transformers
 		c.changed[root.name] = []byte(marshal(annotated))
 		view = &files{tree: c.tree, checked: c.files, changed: c.changed}
 		built, err = run(view, folder, c.schemas(), func(resmap.ResMap) {})
@@ -202,10 +202,11 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	if notTaken != nil {
 		return nil, failed(root.name, "kustomize traces an object wrongly", "remove annotations of kustomize from the objects")
 	}
-	if followed != nil {
-		followed.follow(built, known)
+	var changed map[*resource.Resource]followed
+	if referrers != nil {
+		changed = referrers.follow(built, known)
 	}
-	return c.documents(built, known, root, open)
+	return c.documents(built, known, changed, root, open)
 }
 
 // managedBy is the value of the label that buildMetadata asks for, as the program kustomize with the same library writes it. The
@@ -248,7 +249,7 @@ func run(view *files, folder string, schemas bool, then func(resmap.ResMap)) (bu
 }
 
 // documents returns the objects that were built, without the annotations by which they are traced.
-func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]names, root *file, open Open) ([]manifest.Built, error) {
+func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]names, changed map[*resource.Resource]followed, root *file, open Open) ([]manifest.Built, error) {
 	if built.Size() > MaxObjects {
 		return nil, failed(root.name, fmt.Sprintf("gives more than %d objects", MaxObjects), "split it")
 	}
@@ -263,6 +264,7 @@ func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]na
 		if err != nil {
 			return nil, failed(root.name, "kustomize traces an object wrongly", "remove annotations of kustomize from the objects")
 		}
+		origin.followed = changed[r]
 		if size += weight(r.YNode(), MaxBuiltBytes-size); size > MaxBuiltBytes {
 			return nil, failed(root.name, fmt.Sprintf("gives more than %d bytes of objects", MaxBuiltBytes), "split it")
 		}

@@ -166,8 +166,13 @@ func untraceLast(r *resource.Resource) error {
 // earlierName identifies an object by a name that it has or had, among those of a kind and namespace.
 type earlierName struct{ kind, namespace, name string }
 
-// follow writes the names that objects have now into the references to them.
-func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]names) {
+// followed are the names that were written into the references of an object, with those that its author wrote.
+type followed map[string]string
+
+// follow writes the names that objects have now into the references to them. It returns what it wrote, by the object with the
+// references.
+func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]names) map[*resource.Resource]followed {
+	out := map[*resource.Resource]followed{}
 	index := map[earlierName][]names{}
 	for object, n := range known {
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(n.earlier))) {
@@ -182,11 +187,16 @@ func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]nam
 		}
 		r.fields[object.GetKind()].visit(object.YNode(), func(kind string, value *yaml.Node) {
 			candidates := slices.Concat(index[earlierName{kind, by.namespace, value.Value}], index[earlierName{kind, clusterScoped, value.Value}])
-			if now := by.meant(candidates); now != "" {
+			if now := by.meant(candidates); now != "" && now != value.Value {
+				if out[object] == nil {
+					out[object] = followed{}
+				}
+				out[object][now] = value.Value
 				value.Value, value.Tag = now, kyaml.NodeTagString
 			}
 		})
 	}
+	return out
 }
 
 // clusterScoped is the namespace of an object that is in none.

@@ -1,6 +1,7 @@
 package kustomize_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -8,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/api/references"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
 // followed are custom resources with references of many forms, and what they refer to.
@@ -152,5 +155,34 @@ func TestAnExistingNameIsMeant(t *testing.T) {
 	}), "top")
 	if err != nil || !strings.Contains(got, "secretName: login\n") || !strings.Contains(got, "name: base-login\n") {
 		t.Errorf("%v:\n%s", err, got)
+	}
+}
+
+// TestPlacesOfFollowedReferences: a field with a reference that is followed is where its author wrote it.
+func TestPlacesOfFollowedReferences(t *testing.T) {
+	t.Parallel()
+	of := files(map[string]string{
+		"top/kustomization.yaml":  "resources: [../base]\nnamePrefix: prod-\npatches: [{path: patch.yaml}]\n",
+		"top/patch.yaml":          "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: agent}\nspec:\n  apiServer: {host: x, basicAuth: {password: {name: login, key: user}}}\n",
+		"base/kustomization.yaml": "resources: [agent.yaml]\n" + generators,
+		"base/agent.yaml":         "---\n" + followed,
+	})
+	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Wanted{Folder: "top"}, func() (tree.Files, func(), error) { return of, func() {}, nil }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"spec.serviceAccountName": "base/agent.yaml:6", "spec.apiServer.basicAuth.password": "top/patch.yaml:5", "spec.secrets[0]": "base/agent.yaml:8"}
+	got := map[string]string{}
+	for _, d := range docs {
+		if !strings.Contains(string(d.Text), "kind: GrafanaAgent") {
+			continue
+		}
+		for field := range want {
+			file, line, _ := d.Origin.Find(string(d.Text), field)
+			got[field] = fmt.Sprintf("%s:%d", file, line)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

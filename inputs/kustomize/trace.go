@@ -41,6 +41,7 @@ type origin struct {
 	file     string   // with the object, or the kustomization with its generator
 	template string   // the rendering of it that gives the object, if the file is a chart's template
 	changes  []string // the files of kustomizations and transformers that changed it, the last one first
+	followed followed
 }
 
 var _ manifest.Origin = (*origin)(nil)
@@ -108,6 +109,7 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 	if f.document == nil {
 		return o.root, 0, 0
 	}
+	o.followed.undo(f.document)
 	_, value, rest := manifest.Walk(f.document, fieldPath)
 	f.value = value
 	f.there = strings.TrimSuffix(strings.TrimSuffix(fieldPath, rest), ".")
@@ -138,6 +140,16 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 		return o.file, 0, 0
 	}
 	return o.root, 0, 0
+}
+
+// undo puts the names that the author wrote back into a document.
+func (f followed) undo(n *yaml.Node) {
+	if written, isFollowed := f[n.Value]; isFollowed && n.Kind == yaml.ScalarNode {
+		n.Value = written
+	}
+	for _, inner := range n.Content {
+		f.undo(inner)
+	}
 }
 
 // search returns the file that has an object of the same kind and name, or "".

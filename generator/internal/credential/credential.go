@@ -17,7 +17,7 @@ var (
 	// setting matches a credential in the parameters of a URL or of a data source name.
 	setting = regexp.MustCompile(`(?i)(?:(?:password|passwd|pwd|secret|token|api_?key)\s*=|session_token:)\s*\$?[^\s;&,$]`)
 	// name matches the names of headers, parameters, variables and flags that hold a credential.
-	name = regexp.MustCompile(`(?i)(?:password|passwd|passphrase|pwd|token|secret|credentials?|cookie|authorization|(?:api|access|private|secret|auth|signing)[-_.]?key)$`)
+	name = regexp.MustCompile(`(?i)(?:password|passwd|passphrase|pwd|token|secret|credentials?|cookie|authorization|assertion|(?:api|access|private|secret|auth|signing)[-_.]?key)$`)
 	// client matches the fields of clients and service discoveries that hold a credential as plain text. It is for texts that
 	// people write by hand, whose types are not known.
 	client = regexp.MustCompile(`^(?:.*_)?(?:password|passphrase|token|credentials|secret|secret_key|private_key|key|key_pem|consumer_key|connection_string)$`)
@@ -25,6 +25,8 @@ var (
 	group = regexp.MustCompile(`\$(?:\{\w+\}|\w+)`)
 	// harmless matches what such a name often has for a value that is no credential: a switch or a file.
 	harmless = regexp.MustCompile(`(?i)^(?:true|false|yes|no|on|off|none|null|[0-9]|/[^\s]*/[^\s]*)$`)
+	// before matches what stands before a reference to a variable, with its dollar: a scheme of authentication, or a cookie's name.
+	before = regexp.MustCompile(`(?i)(?:^(?:bearer|basic|token|api-?key) +|(?:^|; *)[\w.-]+=)\$`)
 	// port matches what follows the colon of a host.
 	port   = regexp.MustCompile(`^[0-9$]+[/?]`)
 	scheme = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9+.-]*$`)
@@ -41,9 +43,10 @@ func withoutVariables(text string) string {
 // Written reports whether a credential has text of its own, besides references to variables.
 func Written(text string) bool { return strings.Trim(withoutVariables(text), "$ ") != "" }
 
-// InField reports whether the value of a header, parameter, variable or flag is a credential, as its name says.
+// InField reports whether the value of a header, parameter, variable or flag is a credential, as its name says. What says in a header of
+// what kind a credential is, or names a cookie, is none.
 func InField(field, value string) bool {
-	return name.MatchString(field) && Written(value) && !harmless.MatchString(value)
+	return name.MatchString(field) && Written(before.ReplaceAllLiteralString(value, "$")) && !harmless.MatchString(value)
 }
 
 // InClient reports whether a field of a client or a service discovery that somebody wrote by hand holds a credential. The id

@@ -79,7 +79,7 @@ func TestWritten(t *testing.T) {
 
 func TestInField(t *testing.T) {
 	for field, want := range map[string]bool{
-		"X-Api-Key": true, "apikey": true, "access_token": true, "DB_PASSWORD": true, "PRIVATE-TOKEN": true, "Cookie": true, "client_secret": true,
+		"X-Api-Key": true, "apikey": true, "access_token": true, "DB_PASSWORD": true, "PRIVATE-TOKEN": true, "Cookie": true, "client_secret": true, "client_assertion": true,
 		"X-Scope-OrgID": false, "key": false, "module": false, "TOKEN_FILE": false, "passwordless": false, "bypass": false,
 	} {
 		if got := InField(field, "hush"); got != want {
@@ -88,6 +88,14 @@ func TestInField(t *testing.T) {
 	}
 	for value, want := range map[string]bool{"hush": true, "${X}": false, "$(X)": false, "": false, "true": false, "0": false, "123456": true, "/run/secrets/x": false, "/b64": true} {
 		if got := InField("token", value); got != want {
+			t.Errorf("%s: %v", value, got)
+		}
+	}
+	for value, want := range map[string]bool{
+		"Bearer ${K}": false, "bearer  $(K)": false, "x=${K}": false, "a=${A}; b=${B}": false, "Bearer ${A}${B}": false,
+		"Bearer hush": true, "Bearer hush${K}": true, "Bearer $hush": true, "x=hush": true, "x=${K}; y=hush": true, "hush ${K}": true, "hush=": true,
+	} {
+		if got := InField("Cookie", value); got != want {
 			t.Errorf("%s: %v", value, got)
 		}
 	}

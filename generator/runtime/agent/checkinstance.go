@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/agent/handwritten"
 	"github.com/agentry-dev/agentry/generator/runtime/instance"
 )
 
@@ -30,7 +31,7 @@ func checkInstance(found *findings, c *model.Config, i *model.Instance) {
 		found.add(i.Origin.Find(diag.Error, diag.IntervalAboveWAL, ".walTruncateFrequency", fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
 			prommodel.Duration(truncate), prommodel.Duration(every), nameOf(c.Origin.Object)), c.Origin.Object))
 	}
-	found.add(instance.HandWritten(c, i, truncate, c.KnownVersion)...)
+	found.add(instance.HandWritten(handwritten.Metrics, c, i, truncate, c.KnownVersion)...)
 }
 
 // intervalField returns the field of a job's interval, below its origin.

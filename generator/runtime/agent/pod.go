@@ -40,8 +40,17 @@ func Runtime() runtime.Runtime {
 		VersionLabel: versionLabel, Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: containers, OwnMetrics: ownMetrics(),
 		CheckPods: checkPods,
-		FreeArgs:  map[string]bool{"watch-interval": true, "config.enable-read-api": true, "disable-reporting": true, "disable-support-bundle": true},
+		FreeArgs:  freeArgs,
 	}
+}
+
+// freeArgs are the arguments that may be others. Only integrations need the feature that is on.
+func freeArgs(spec *v1alpha1.GrafanaAgentSpec) map[string]bool {
+	out := map[string]bool{"watch-interval": true, "config.enable-read-api": true, "disable-reporting": true, "disable-support-bundle": true}
+	if spec.Integrations.Selector == nil {
+		out["enable-features"] = true
+	}
+	return out
 }
 
 // alloyImage matches an image of Grafana Alloy, in any registry.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	schema "github.com/agentry-dev/agentry/generator/runtime/agent/handwritten"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/handwritten"
 	"github.com/agentry-dev/agentry/generator/runtime/instance"
 )
@@ -17,7 +18,7 @@ func (f *findings) handWritten(c *model.Config, i *model.Instance) (jobs []*mode
 	if len(i.Additional) == 0 {
 		return nil
 	}
-	wrong := instance.HandWritten(c, i, 0, true)
+	wrong := instance.HandWritten(schema.NewerMetrics, c, i, 0, true)
 	f.add(wrong...)
 	if slices.ContainsFunc(wrong, func(one model.Finding) bool { return one.Severity == diag.Error }) {
 		return nil

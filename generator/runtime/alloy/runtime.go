@@ -53,9 +53,14 @@ func program(version catalogue.Version, clusters bool) runtime.Runtime {
 		ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		VersionLabel: version.String(), Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: in.containers,
-		FreeArgs:  map[string]bool{"watch-interval": true, "storage.path": false, "disable-reporting": true, "server.http.disable-support-bundle": true},
+		FreeArgs:  freeArgs,
 		CheckPods: checkPods, Clusters: clusters, PodSecurity: podSecurity, OwnMetrics: ownMetrics(),
 	}
+}
+
+// freeArgs are the arguments that may be others.
+func freeArgs(*v1alpha1.GrafanaAgentSpec) map[string]bool {
+	return map[string]bool{"watch-interval": true, "storage.path": false, "disable-reporting": true, "server.http.disable-support-bundle": true}
 }
 
 // ownMetrics are named in the packages internal/static/config/instrumentation, internal/static/metrics/wal and

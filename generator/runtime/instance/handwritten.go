@@ -15,7 +15,7 @@ import (
 
 // HandWritten checks the hand-written jobs of an instance, alone and against the others. No message quotes their text. An
 // interval longer than truncate is an error, unless truncate is zero. Unless strict, unknown fields are warnings.
-func HandWritten(c *model.Config, i *model.Instance, truncate time.Duration, strict bool) (found []model.Finding) {
+func HandWritten(kind handwritten.Kind, c *model.Config, i *model.Instance, truncate time.Duration, strict bool) (found []model.Finding) {
 	made := make(map[string][]diag.Object, len(i.ScrapeConfigs)+len(i.Additional))
 	for _, job := range i.ScrapeConfigs {
 		made[job.JobName] = []diag.Object{job.Origin.Object}
@@ -31,7 +31,7 @@ func HandWritten(c *model.Config, i *model.Instance, truncate time.Duration, str
 		}
 		found = append(found, timing(c, i, raw, truncate)...)
 	}
-	return append(found, againstSchema(handwritten.Metrics, i.Additional, i.Origin, strict)...)
+	return append(found, againstSchema(kind, i.Additional, i.Origin, strict)...)
 }
 
 // HandWrittenLogs checks the hand-written jobs of a LogsInstance.

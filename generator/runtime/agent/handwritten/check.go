@@ -17,6 +17,8 @@ type Kind string
 const (
 	Metrics Kind = "metrics"
 	Logs    Kind = "logs"
+	// NewerMetrics is for a runtime with a newer Prometheus than the agent's: its own checks say what of that it has.
+	NewerMetrics Kind = newer + "metrics"
 )
 
 // MaxFindings limits the findings about a list of scrape configurations.
@@ -34,7 +36,7 @@ type Finding struct {
 // that the agent is the one that the schema describes: otherwise unknown fields are warnings, because a newer agent
 // may know them. The agent accepts a list without errors.
 func Check(kind Kind, items []*yaml.Node, strict bool) []Finding {
-	c := &checker{types: schema(), strict: strict}
+	c := &checker{kind: kind, types: schema(), strict: strict}
 	for _, i := range items {
 		c.value(string(kind), i, "")
 	}
@@ -46,6 +48,7 @@ func Check(kind Kind, items []*yaml.Node, strict bool) []Finding {
 
 // checker collects findings.
 type checker struct {
+	kind     Kind
 	types    map[string]*schemaType
 	strict   bool
 	findings []Finding
@@ -204,7 +207,7 @@ func (c *checker) member(t *schemaType, key, value *yaml.Node, path string) {
 	c.tagged(key)
 	of, ok := t.Fields[key.Value]
 	if !ok {
-		c.wrong(key, c.suggestion(key.Value, t.names), "a field that %s do not have", called(path))
+		c.wrong(key, c.suggestion(key.Value, t.names), "a field that %s do not have", c.called(path))
 		return
 	}
 	at := join(path, key.Value)

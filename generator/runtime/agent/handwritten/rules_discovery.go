@@ -126,19 +126,21 @@ func marathon(o object) {
 	}
 }
 
-func dns(o object) {
-	kind, known := o.text("type", "SRV")
-	if !known {
-		return
-	}
-	switch strings.ToUpper(kind) {
-	case "SRV":
-	case "A", "AAAA", "MX":
+// dns checks what the agent's Prometheus looks up.
+func dns(o object) { dnsRecords(o) }
+
+// dnsRecords checks what is looked up: SRV records, or some that have no port, of which newer ones may be known.
+func dnsRecords(o object, newer ...string) {
+	kind, isKnown := o.text("type", "SRV")
+	withoutPort := append([]string{"A", "AAAA", "MX"}, newer...)
+	switch kind = strings.ToUpper(kind); {
+	case !isKnown || kind == "SRV":
+	case slices.Contains(withoutPort, kind):
 		if port := o.get("port"); port == nil || number0(port) {
 			o.wrong(o.at("port"), "", "%s is needed, as only SRV records have one", o.name("port"))
 		}
 	default:
-		o.wrong(o.get("type"), "", "%s: must be SRV, A, AAAA or MX", o.name("type"))
+		o.wrong(o.get("type"), "", "%s: must be %s", o.name("type"), alternatives(append([]string{"SRV"}, withoutPort...)))
 	}
 }
 

@@ -35,6 +35,7 @@ var schema = sync.OnceValue(func() map[string]*schemaType {
 	// A group of static targets has a decoder of its own, whose fields reflection does not show.
 	file.Types["targets"] = &schemaType{Fields: map[string]string{"targets": "list of string", "labels": "labels"}}
 	known := constraints()
+	addNewer(file.Types, known)
 	for name, t := range file.Types {
 		t.constraint = known[name]
 		for _, i := range t.Inline {

@@ -27,8 +27,11 @@ func join(path, field string) string {
 }
 
 // called returns how messages call the mappings at a path.
-func called(path string) string {
-	if path == "" {
+func (c *checker) called(path string) string {
+	switch {
+	case path == "" && c.kind == NewerMetrics:
+		return "scrape configurations of Prometheus"
+	case path == "":
 		return "the agent's scrape configurations"
 	}
 	return "mappings of " + path

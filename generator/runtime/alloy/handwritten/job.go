@@ -30,7 +30,10 @@ func Job(raw *model.Raw) (*model.ScrapeConfig, []Problem) {
 		JobName: m.text("job_name"), MetricsPath: m.text("metrics_path"), Scheme: m.fixed("scheme"),
 		Interval: m.fixed("scrape_interval"), Timeout: m.fixed("scrape_timeout"),
 		Params: m.lists("params"), HTTPClient: m.client(),
-		Limits:      model.Limits{BodySize: m.fixed("body_size_limit")},
+		Limits: model.Limits{BodySize: m.fixed("body_size_limit")},
+		Formats: model.Formats{Protocols: m.list("scrape_protocols"), Fallback: m.fixed("fallback_scrape_protocol"),
+			NameValidation: m.fixed("metric_name_validation_scheme"), NameEscaping: m.fixed("metric_name_escaping_scheme"),
+			MinBucketFactor: m.fixed("native_histogram_min_bucket_factor")},
 		Discoveries: m.discoveries(), Relabel: append(m.rules("relabel_configs"), raw.Relabel...), MetricRelabel: m.rules("metric_relabel_configs"),
 	}
 	for i := range job.Switches {

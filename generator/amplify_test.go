@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
@@ -121,7 +121,7 @@ func TestEstimates(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, r.Name, out.Diags)
 				continue
 			}
-			printed, estimate := 0, build.Bytes(out.Hierarchies[0])
+			printed, estimate := 0, compile.Bytes(out.Hierarchies[0])
 			for _, f := range out.Units[0].Files {
 				printed = max(printed, len(f.Data))
 			}

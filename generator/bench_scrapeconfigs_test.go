@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
@@ -59,7 +59,7 @@ spec:
 		b.ResetTimer()
 		wall, busy := measure(b, func() {
 			h := hierarchy.Build(set, nil)[0]
-			agentruntime.Print(build.Build(h, set, build.Options{Compatibility: manifest.Current, Secrets: secretref.Policies{Default: secretref.Reference}}).Metrics)
+			agentruntime.Print(compile.Hierarchy(h, set, compile.Options{Compatibility: manifest.Current, Secrets: secretref.Policies{Default: secretref.Reference}}).Metrics)
 		})
 		b.ReportMetric(float64(wall.Microseconds())/1000/float64(n), "ms/ScrapeConfig")
 		b.ReportMetric(float64(busy.Microseconds())/1000/float64(n), "cpu-ms/ScrapeConfig")

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
@@ -207,8 +207,8 @@ func setToConfig(b *testing.B, mode manifest.Compatibility) {
 // config returns the configuration of the metrics pods of the first GrafanaAgent.
 func config(set *manifest.Set, mode manifest.Compatibility) []byte {
 	h := hierarchy.Build(set, nil)[0]
-	options := build.Options{Compatibility: mode, Secrets: secretref.Policies{Default: secretref.Reference}}
-	return agentruntime.Print(build.Build(h, set, options).Metrics).Bytes
+	options := compile.Options{Compatibility: mode, Secrets: secretref.Policies{Default: secretref.Reference}}
+	return agentruntime.Print(compile.Hierarchy(h, set, options).Metrics).Bytes
 }
 
 // TestAllocations holds what makes rendering fast: monitors share the rules that they repeat, and paths are made for

@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
@@ -22,7 +22,7 @@ const (
 func memoryFor(hierarchies []*hierarchy.Hierarchy, set *manifest.Set) int64 {
 	var size int64
 	for _, h := range hierarchies {
-		size += bytesPerUnit + copiesOfText*build.Bytes(h)
+		size += bytesPerUnit + copiesOfText*compile.Bytes(h)
 		for o := range h.Objects {
 			size += int64(o.Bytes) + copiesOfWrittenBy*int64(handWritten(o, set))
 		}

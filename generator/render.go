@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/build"
-	"github.com/agentry-dev/agentry/generator/build/integration"
-	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/compile"
+	"github.com/agentry-dev/agentry/generator/compile/integration"
+	"github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
@@ -326,8 +326,8 @@ func union[T comparable](list, more []T) []T {
 }
 
 // build builds the configurations of a hierarchy, as the runtime has them.
-func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) *build.Result {
-	config := build.Build(h, set, build.Options{
+func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) *compile.Result {
+	config := compile.Hierarchy(h, set, compile.Options{
 		Compatibility: r.opts.Compatibility, Secrets: r.opts.policies(), SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
 		SubstitutesSecrets: r.opts.Runtime.SubstitutesSecrets, Clusters: r.opts.Runtime.Clusters,
 	})
@@ -336,7 +336,7 @@ func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[m
 }
 
 // workloads returns the objects of a hierarchy with its configurations, and which of the changes match one of them.
-func (r renderer) workloads(h *hierarchy.Hierarchy, config *build.Result) ([]workload.Object, map[int]bool, diag.List) {
+func (r renderer) workloads(h *hierarchy.Hierarchy, config *compile.Result) ([]workload.Object, map[int]bool, diag.List) {
 	options := workload.Options{
 		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange, Mirror: r.opts.Mirror,
 		SecretSum: r.opts.SecretSum, SelfMonitoring: r.opts.SelfMonitoring,

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
@@ -54,7 +54,7 @@ func (r renderer) shardMemory(text []byte) []int64 {
 	}
 	shards := 1
 	if pods := set.Spec.Replicas; r.opts.Runtime.Clusters && pods != nil {
-		shards = min(int(*pods), build.MaxShards) // somebody may ask for two billion pods
+		shards = min(int(*pods), compile.MaxShards) // somebody may ask for two billion pods
 	}
 	return slices.Repeat([]int64{memoryOf(&set.Spec.Template.Spec, r.opts.Runtime.Container)}, shards)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
@@ -89,7 +89,7 @@ func TestReviewersOfAlloySeeNoSecrets(t *testing.T) {
 		set := readText(string(read(t, file)))
 		for _, policy := range []secretref.Policy{secretref.Reference, secretref.Plaintext} {
 			for _, h := range hierarchy.Build(set, nil) {
-				built := build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: policy}})
+				built := compile.Hierarchy(h, set, compile.Options{Secrets: secretref.Policies{Default: policy}})
 				for _, c := range []*model.Config{built.Metrics, built.Logs} {
 					if c == nil {
 						continue
@@ -125,7 +125,7 @@ func TestManyPodsTakeNoMemory(t *testing.T) {
 	if len(units) != 1 {
 		t.Fatal(out.Diags)
 	}
-	if n := len(units[0].Print().ShardMemory); n != build.MaxShards {
-		t.Errorf("%d shards have memory, want %d", n, build.MaxShards)
+	if n := len(units[0].Print().ShardMemory); n != compile.MaxShards {
+		t.Errorf("%d shards have memory, want %d", n, compile.MaxShards)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/build/integration"
-	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/compile/integration"
+	"github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"

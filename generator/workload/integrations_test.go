@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -70,12 +70,12 @@ data: {k: v}
 `
 
 // configured builds the configurations of the one agent of a text.
-func configured(t *testing.T, policy secretref.Policy, text string) (*hierarchy.Hierarchy, *build.Result) {
+func configured(t *testing.T, policy secretref.Policy, text string) (*hierarchy.Hierarchy, *compile.Result) {
 	t.Helper()
 	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
-	config := build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: policy}})
+	config := compile.Hierarchy(h, set, compile.Options{Secrets: secretref.Policies{Default: policy}})
 	if r.Diags.HasErrors() || config.Diags.HasErrors() {
 		t.Fatal(r.Diags, config.Diags)
 	}
@@ -258,7 +258,7 @@ func TestSDServiceOfAnyAgent(t *testing.T) {
 func TestExpectations(t *testing.T) {
 	labels := map[string]string{}
 	expect(labels, SDDeploymentPrefix, nil)
-	expect(labels, SDDeploymentPrefix, &build.Integrations{Expected: map[string]int{"redis": 2, "none": 0, "no label": 1, strings.Repeat("a", 64): 1}})
+	expect(labels, SDDeploymentPrefix, &compile.Integrations{Expected: map[string]int{"redis": 2, "none": 0, "no label": 1, strings.Repeat("a", 64): 1}})
 	if diff := cmp.Diff(map[string]string{SDDeploymentPrefix + "redis": "2"}, labels); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

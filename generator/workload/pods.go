@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/runtime"
@@ -33,7 +33,7 @@ type pods struct {
 
 // metricsPods describes the pods of all shards; the caller sets the shard. Pods that share their targets are all of one set.
 func (a grafanaAgent) metricsPods(c config) pods {
-	p := pods{kind: secretref.Metrics, label: "metrics", config: c, shards: build.Shards(a.spec)}
+	p := pods{kind: secretref.Metrics, label: "metrics", config: c, shards: compile.Shards(a.spec)}
 	if a.runtime().Clusters {
 		p.shards, p.cluster = 1, clusterName(a.Name)
 	}
@@ -55,11 +55,11 @@ func (a grafanaAgent) logsPods(c config) pods {
 // integrationsPods describes the pods of integrations. They also have the volumes of metrics and logs pods,
 // because their agent runs the MetricsInstances and LogsInstances that integrations send to. Package build has
 // reported what is wrong with the integrations' volumes.
-func (a grafanaAgent) integrationsPods(kind secretref.Group, label string, in *build.Integrations, c config) pods {
+func (a grafanaAgent) integrationsPods(kind secretref.Group, label string, in *compile.Integrations, c config) pods {
 	extras := podspec.Integrations(a.Object, kind, in.Objects, a.secrets)
 	return pods{
 		kind: kind, name: podspec.Name(a.Name, kind), label: label, selector: a.integrationsSelector(), config: c,
-		mounted: mounted{extras.Volumes, extras.Mounts}, shards: build.Shards(a.spec),
+		mounted: mounted{extras.Volumes, extras.Mounts}, shards: compile.Shards(a.spec),
 	}
 }
 
@@ -95,7 +95,7 @@ func replicas(spec *v1alpha1.GrafanaAgentSpec, clusters bool) *int32 {
 		n = int64(max(*set, 0))
 	}
 	if clusters {
-		n *= int64(build.Shards(spec))
+		n *= int64(compile.Shards(spec))
 	}
 	return new(int32(min(n, math.MaxInt32)))
 }

@@ -7,7 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/rbac"
 )
@@ -17,7 +17,7 @@ const defaultAccount = "default"
 
 // addRights adds the ServiceAccount of the pods, unless it is in the inputs or Kubernetes makes it, and what lets it discover
 // targets. Roles are of one GrafanaAgent, whose ServiceAccount others may have too.
-func addRights(a grafanaAgent, out *output, config *build.Result) {
+func addRights(a grafanaAgent, out *output, config *compile.Result) {
 	if a.options.HasAccount == nil {
 		return
 	}

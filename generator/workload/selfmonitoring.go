@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -15,7 +15,7 @@ import (
 )
 
 // addSelfMonitoring adds the alerts and the dashboard about the pods.
-func addSelfMonitoring(a grafanaAgent, out *output, config *build.Result) {
+func addSelfMonitoring(a grafanaAgent, out *output, config *compile.Result) {
 	s, agent := a.options.SelfMonitoring, watched(a, config)
 	if s == nil || len(agent.Workloads) == 0 {
 		return
@@ -48,7 +48,7 @@ func addSelfMonitoring(a grafanaAgent, out *output, config *build.Result) {
 }
 
 // watched describes the workloads that are rendered.
-func watched(a grafanaAgent, config *build.Result) selfmonitoring.Agent {
+func watched(a grafanaAgent, config *compile.Result) selfmonitoring.Agent {
 	out := selfmonitoring.Agent{Namespace: a.Namespace, Name: a.Name, Metrics: a.runtime().OwnMetrics}
 	add := func(pods string, metrics, logs bool) {
 		out.Workloads = append(out.Workloads, selfmonitoring.Workload{Pods: pods, Metrics: metrics, Logs: logs})

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/podspec"
 )
 
@@ -75,7 +75,7 @@ func (a grafanaAgent) clusterService() *corev1.Service {
 
 // sdService returns the Service of the integrations pods. It publishes pods that are not ready too, because the
 // aggregator remembers a pod only while it is listed.
-func (a grafanaAgent) sdService(once, everywhere *build.Integrations) *corev1.Service {
+func (a grafanaAgent) sdService(once, everywhere *compile.Integrations) *corev1.Service {
 	labels := with(a.options.Labels, map[string]string{
 		AdditionLabel: "true",
 		SDLabel:       SDValue,
@@ -96,7 +96,7 @@ func (a grafanaAgent) sdService(once, everywhere *build.Integrations) *corev1.Se
 	}
 }
 
-func expect(labels map[string]string, prefix string, in *build.Integrations) {
+func expect(labels map[string]string, prefix string, in *compile.Integrations) {
 	if in == nil {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -82,7 +82,7 @@ const (
 
 // Build returns the objects of a hierarchy in the order in which they are applied. The diagnostics are about
 // the GrafanaAgent. If there is an error among them, the objects must not be used.
-func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Object, diag.List) {
+func Build(h *hierarchy.Hierarchy, config *compile.Result, options Options) ([]Object, diag.List) {
 	a := grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets}
 	out := newOutput(a, h)
 	if check := a.runtime().CheckPods; check != nil {
@@ -118,7 +118,7 @@ func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Obj
 
 // addIntegrations adds the workloads of integrations that run once and on every node, and the Service by which
 // the sd-aggregator finds their pods.
-func (a grafanaAgent) addIntegrations(out *output, once, everywhere *build.Integrations) {
+func (a grafanaAgent) addIntegrations(out *output, once, everywhere *compile.Integrations) {
 	var deployment, daemonSet pods
 	if once != nil {
 		config := out.config(podspec.Name(a.Name, secretref.Deployment)+"-config", "", once.Config)

@@ -13,7 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -47,7 +47,7 @@ spec: {remoteWrite: [{url: "https://x.example.com/push"}]}
 	}
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
-	config := build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: secretref.Plaintext}})
+	config := compile.Hierarchy(h, set, compile.Options{Secrets: secretref.Policies{Default: secretref.Plaintext}})
 	options := Options{Runtime: agent.Runtime()}
 	out := newOutput(grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets}, h)
 	out.objects, out.diags = Build(h, config, options)
@@ -240,7 +240,7 @@ func TestAFullyUsedGrafanaAgentHasNoErrors(t *testing.T) {
 	parsed := manifest.Parse(manifest.File{Path: file, Data: text}, manifest.Options{})
 	set := manifest.NewSet(parsed)
 	h := hierarchy.Build(set, nil)[0]
-	config := build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: secretref.Plaintext}})
+	config := compile.Hierarchy(h, set, compile.Options{Secrets: secretref.Policies{Default: secretref.Plaintext}})
 	objects, diags := Build(h, config, Options{Runtime: agent.Runtime()})
 	if len(parsed.Diags)+len(diags) > 0 || len(objects) < 10 {
 		t.Errorf("%d objects, with %v %v", len(objects), parsed.Diags, diags)

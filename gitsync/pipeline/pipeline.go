@@ -4,7 +4,7 @@ import (
 	"github.com/fluxcd/pkg/apis/kustomize"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/generator/compile/integration"
 	"github.com/agentry-dev/agentry/generator/patch"
 	"github.com/agentry-dev/agentry/generator/selfmonitoring"
 	"github.com/agentry-dev/agentry/inputs/helm"

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"

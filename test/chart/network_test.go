@@ -83,7 +83,7 @@ func TestSelectorsFindTheirPodsAndNoOthers(t *testing.T) {
 // TestURL holds the chart, installed as documented, to the URL that the generator renders into agents.
 func TestURL(t *testing.T) {
 	var want string
-	file, err := parser.ParseFile(token.NewFileSet(), root+"/generator/build/scrape/aggregator.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), root+"/generator/compile/scrape/aggregator.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	ours "github.com/agentry-dev/agentry/generator/build/scrape"
+	ours "github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )

@@ -22,7 +22,7 @@ import (
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	ours "github.com/agentry-dev/agentry/generator/build/scrape"
+	ours "github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/agent"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -39,7 +39,7 @@ spec: {selector: {}, endpoints: [{port: web%s}]}
 	}
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
-	built := build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: secretref.Plaintext}})
+	built := compile.Hierarchy(h, set, compile.Options{Secrets: secretref.Policies{Default: secretref.Plaintext}})
 	built.Check(agent.Check)
 	var out []string
 	for _, d := range built.Diags {
@@ -68,8 +68,8 @@ func TestChecks(t *testing.T) {
 		"a global interval":                               {", scrapeInterval: soon", "", "", agentSays(diag.InvalidDuration)},
 		"two things at once":                              {", scrapeInterval: soon, enforcedNamespaceLabel: a-b", "", "", agentSays(diag.InvalidDuration, diag.InvalidRelabeling)},
 		"names of labels for the cluster and the replica": {`, metricsExternalLabelName: a-b, replicaExternalLabelName: "["`, "", "", agentSays(diag.InvalidLabelName, diag.InvalidLabelName)},
-		"too many shards":                                 {fmt.Sprintf(", shards: %d", build.MaxShards+1), "", "", agentSays(diag.InvalidSetting)},
-		"as many shards as there may be":                  {fmt.Sprintf(", shards: %d", build.MaxShards), "", "", nil},
+		"too many shards":                                 {fmt.Sprintf(", shards: %d", compile.MaxShards+1), "", "", agentSays(diag.InvalidSetting)},
+		"as many shards as there may be":                  {fmt.Sprintf(", shards: %d", compile.MaxShards), "", "", nil},
 		"the WAL takes no days":                           {"", ", maxWALTime: 1d", "", instanceSays(diag.InvalidDuration)},
 		"the WAL takes fractions":                         {"", ", walTruncateFrequency: 1.5h", "", nil},
 		"a frequency of zero":                             {"", ", walTruncateFrequency: 0s", "", instanceSays(diag.InvalidWALTimes)},

@@ -68,7 +68,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// handWritten returns a job as package build reads it.
+// handWritten returns a job as package compile reads it.
 func handWritten(t *testing.T, text string) model.Raw {
 	t.Helper()
 	var doc yaml.Node

@@ -16,7 +16,7 @@ import (
 	"gopkg.in/yaml.v2"
 )
 
-const folder = "../../../generator/build/integration/"
+const folder = "../../../generator/compile/integration/"
 
 func TestTheCatalogueIsTheAgents(t *testing.T) {
 	want, err := os.ReadFile(filepath.FromSlash(folder + "catalogue.json"))
@@ -28,12 +28,12 @@ func TestTheCatalogueIsTheAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Error("catalogue.json is not what the agent says: go run ./catalogue > ../../generator/build/integration/catalogue.json")
+		t.Error("catalogue.json is not what the agent says: go run ./catalogue > ../../generator/compile/integration/catalogue.json")
 	}
 }
 
 // TestTheChecksAreTheAgents asks the agent what it makes of the configurations of which
-// generator/build/integration claims to know: whether it takes them, and what instance it infers.
+// generator/compile/integration claims to know: whether it takes them, and what instance it infers.
 func TestTheChecksAreTheAgents(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.FromSlash(folder + "testdata/agent.txtar"))
 	if err != nil {

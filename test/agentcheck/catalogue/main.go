@@ -1,7 +1,7 @@
 // Command catalogue writes what the code of Grafana Agent v0.44.8 says of its integrations,
 // by reflection over the types into which it decodes their configuration:
 //
-//	cd test/agentcheck && go run ./catalogue > ../../generator/build/integration/catalogue.json
+//	cd test/agentcheck && go run ./catalogue > ../../generator/compile/integration/catalogue.json
 //
 // What reflection does not see stands in facts.json beside that file, kept by hand. With an
 // argument it does the same for scrape configurations, where facts.go is the rest:
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// integration is one integration without its fields, as generator/build/integration has it.
+// integration is one integration without its fields, as generator/compile/integration has it.
 type integration struct {
 	Name      string   `json:"name"`
 	OldNames  []string `json:"oldNames,omitempty"`
@@ -46,7 +46,7 @@ type integration struct {
 	Metrics   *bool    `json:"metrics,omitempty"`
 }
 
-// field is a field of a configuration, as generator/build/integration has it.
+// field is a field of a configuration, as generator/compile/integration has it.
 type field struct {
 	Name    string  `json:"name"`
 	Type    string  `json:"type"`

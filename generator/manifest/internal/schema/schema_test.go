@@ -243,7 +243,7 @@ var celRules = map[string][]string{
 }
 
 // TestCELRules holds the list of CEL rules that package schema does not evaluate. A new one has to be checked in
-// package build.
+// package compile.
 func TestCELRules(t *testing.T) {
 	message := regexp.MustCompile(`"x-kubernetes-validations":\[\{"rule":"[^"]*","message":"([^"]*)"\}\]`)
 	entries, err := crds.ReadDir("crds")

@@ -6,7 +6,7 @@ import (
 	prommodel "github.com/prometheus/common/model"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/agentry-dev/agentry/generator/build/stage"
+	"github.com/agentry-dev/agentry/generator/compile/stage"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"

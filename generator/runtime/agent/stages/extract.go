@@ -10,7 +10,7 @@ import (
 
 	"github.com/jmespath/go-jmespath"
 
-	"github.com/agentry-dev/agentry/generator/build/stage"
+	"github.com/agentry-dev/agentry/generator/compile/stage"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 )

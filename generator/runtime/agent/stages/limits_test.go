@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/build/stage"
+	"github.com/agentry-dev/agentry/generator/compile/stage"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"
 )

@@ -11,7 +11,7 @@ import (
 
 	prommodel "github.com/prometheus/common/model"
 
-	"github.com/agentry-dev/agentry/generator/build/stage"
+	"github.com/agentry-dev/agentry/generator/compile/stage"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 )

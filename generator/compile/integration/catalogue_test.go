@@ -136,7 +136,7 @@ func TestExtendRefuses(t *testing.T) {
 
 // TestManualIsUpToDate holds the table of the manual to the catalogue.
 func TestManualIsUpToDate(t *testing.T) {
-	const begin, end = "<!-- catalogue: generated, go test ./generator/build/integration -update -->\n", "<!-- end of catalogue -->\n"
+	const begin, end = "<!-- catalogue: generated, go test ./generator/compile/integration -update -->\n", "<!-- end of catalogue -->\n"
 	file := filepath.FromSlash("../../../docs/integrations.md")
 	manual, err := os.ReadFile(file)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/build/fields"
+	"github.com/agentry-dev/agentry/generator/compile/fields"
 )
 
 const (

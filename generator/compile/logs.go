@@ -1,12 +1,12 @@
-package build
+package compile
 
 import (
 	"strconv"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/build/scrape"
-	"github.com/agentry-dev/agentry/generator/build/stage"
+	"github.com/agentry-dev/agentry/generator/compile/scrape"
+	"github.com/agentry-dev/agentry/generator/compile/stage"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"

@@ -1,4 +1,4 @@
-package build
+package compile
 
 import (
 	"maps"
@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/manifest"

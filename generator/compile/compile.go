@@ -1,10 +1,10 @@
-package build
+package compile
 
 import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/build/fields"
-	"github.com/agentry-dev/agentry/generator/build/integration"
-	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/compile/fields"
+	"github.com/agentry-dev/agentry/generator/compile/integration"
+	"github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -33,9 +33,9 @@ type Options struct {
 	Left map[manifest.ID]bool
 }
 
-// Build builds the configurations of a hierarchy. If there is an error among the diagnostics, the
+// Hierarchy compiles a hierarchy to its configurations. If there is an error among the diagnostics, the
 // configurations must not be used.
-func Build(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *Result {
+func Hierarchy(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *Result {
 	b := newBuilder(h, set, options)
 	r := &Result{Secrets: b.secrets, Zones: b.prometheus().zones(), set: set, seen: map[string]bool{}}
 	b.build(r)

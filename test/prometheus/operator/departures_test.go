@@ -13,7 +13,7 @@ var stricter = map[string]string{
 	"duplicate-object":              "a cluster has one object of a name: the operator never sees two",
 	"invalid-field":                 "the API server refuses the object; test/e2e/validity asks one",
 	"unknown-field":                 "the API server takes the field away; agentry says so",
-	"needs-newer-prometheus":        "What decides what is scraped, and no agent has, is refused",
+	"needs-newer-prometheus":        "What decides what is scraped, and the runtime does not have, is refused",
 	"invalid-setting":               asAWhole,
 	"invalid-duration":              asAWhole,
 	"interval-above-wal-truncation": asAWhole,
@@ -31,6 +31,7 @@ var laxer = []struct {
 }{
 	{regexp.MustCompile(`is invalid 'target_label' for replace action`), "Captures in target labels, such as `pre_${1}`, are accepted"},
 	{regexp.MustCompile(`unable to get .* not found|key .* not found`), "If an optional reference does not resolve, its setting is left out"},
+	{regexp.MustCompile("field `matchFirstNetwork` is only supported"), "`matchFirstNetwork: false` is accepted, because it says what the agent does anyway"},
 	{regexp.MustCompile(`greater than scrapeInterval \\?"0[a-z]*\\?"`), "An interval of `0s` is none, as it is for Prometheus"},
 }
 

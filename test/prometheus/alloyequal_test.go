@@ -92,7 +92,7 @@ func (e equality) instances(static map[string]staticInstance, native map[string]
 
 func (e equality) writers(name string, want staticInstance, got alloyInstance) {
 	e.counted.writers += len(want.writers)
-	if diff := cmp.Diff(asYAML(e.T, want.writers), asYAML(e.T, got.writers)); diff != "" {
+	if diff := cmp.Diff(asYAML(e.T, want.writers), asYAML(e.T, withMessagesOf(want.writers, got.writers))); diff != "" {
 		e.Errorf("%s: %s: remote writes (-agent +alloy):\n%s", e.name, name, diff)
 	}
 	withoutEmpty := func(all map[string]any) map[string]any {
@@ -107,7 +107,7 @@ func (e equality) writers(name string, want staticInstance, got alloyInstance) {
 
 func (e equality) job(name string, want, got scrapeJob) {
 	e.counted.jobs++
-	if diff := cmp.Diff(settingsOf(e.T, want), settingsOf(e.T, got)); diff != "" {
+	if diff := cmp.Diff(settingsOf(e.T, want), settingsOf(e.T, withFormatsOf(want, got))); diff != "" {
 		e.Errorf("%s: %s: settings (-agent +alloy):\n%s", e.name, name, diff)
 	}
 	for _, d := range e.discovered(want) {
@@ -127,6 +127,39 @@ func (e equality) job(name string, want, got scrapeJob) {
 			return
 		}
 	}
+}
+
+// withMessagesOf returns the writers of Alloy with what the agent's writers have for settings that no agent has.
+func withMessagesOf(agent, alloy []*config.RemoteWriteConfig) (out []*config.RemoteWriteConfig) {
+	for i, w := range alloy {
+		with := *w
+		if i < len(agent) {
+			from := agent[i]
+			with.RoundRobinDNS, with.ProtobufMessage = from.RoundRobinDNS, from.ProtobufMessage
+			if w.ProtobufMessage != from.ProtobufMessage { // metadata is a part of these messages
+				with.MetadataConfig.Send = from.MetadataConfig.Send
+			}
+			if s := w.SigV4Config; s != nil {
+				older := *s
+				older.ExternalID, older.UseFIPSSTSEndpoint = "", false
+				with.SigV4Config = &older
+			}
+		}
+		out = append(out, &with)
+	}
+	return out
+}
+
+// withFormatsOf returns the job of Alloy with what the agent's job has for settings that no agent has: fixtures hold what they become.
+func withFormatsOf(agent, alloy scrapeJob) scrapeJob {
+	with := *alloy.ScrapeConfig
+	from := agent.ScrapeConfig
+	with.ScrapeProtocols, with.ScrapeFallbackProtocol = from.ScrapeProtocols, from.ScrapeFallbackProtocol
+	with.ScrapeNativeHistograms, with.ConvertClassicHistogramsToNHCB = from.ScrapeNativeHistograms, from.ConvertClassicHistogramsToNHCB
+	with.NativeHistogramMinBucketFactor, with.EnableCompression = from.NativeHistogramMinBucketFactor, from.EnableCompression
+	with.MetricNameValidationScheme, with.MetricNameEscapingScheme = from.MetricNameValidationScheme, from.MetricNameEscapingScheme
+	alloy.ScrapeConfig = &with
+	return alloy
 }
 
 // discovered returns targets for a job. A server may set labels that Kubernetes does not.

@@ -176,6 +176,11 @@ func (r alloyReader) job(b, endpoint *alloycheck.Block, rules []any) scrapeJob {
 	if delete(settings, "clustering"); isClustered && clustering["enabled"] != true {
 		r.wrong("%s has a block clustering that is off", b.Label)
 	}
+	if fallback, is := settings["scrape_fallback_protocol"]; is { // as Prometheus calls it
+		delete(settings, "scrape_fallback_protocol")
+		settings["fallback_scrape_protocol"] = fallback
+	}
+	delete(settings, "honor_metadata") // of Alloy only
 	settings["job_name"] = "prometheus.scrape." + b.Label
 	settings["metric_relabel_configs"] = rules
 	settings["relabel_configs"] = r.fields(endpoint)["relabel_configs"]

@@ -3,6 +3,7 @@ package prometheus
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -107,7 +108,7 @@ func readStatic(t *testing.T, text string, env map[string]string) map[string]sta
 		for n, job := range i.ScrapeConfigs {
 			others[n] = takeOthers(job.(map[string]any))
 		}
-		one := loadConfig(t, map[string]any{"global": global, "scrape_configs": i.ScrapeConfigs, "remote_write": withAgentsDefaults(i.RemoteWrite)})
+		one := loadConfig(t, map[string]any{"global": maps.Clone(global), "scrape_configs": i.ScrapeConfigs, "remote_write": withAgentsDefaults(i.RemoteWrite)})
 		s := staticInstance{map[string]scrapeJob{}, one.RemoteWriteConfigs, external}
 		for n, job := range one.ScrapeConfigs {
 			s.jobs[job.JobName] = scrapeJob{job, others[n], false, nil, func(d model.LabelSet) (labels.Labels, string, string, string) { return agentsTarget(job, d) }}
@@ -190,6 +191,31 @@ func loadable(v any) {
 	}
 }
 
+// longTimeout gives jobs the timeout of all jobs, if that is longer than their interval: the agent's Prometheus loads that, and shortens
+// it for the jobs that set none.
+func longTimeout(c map[string]any) {
+	global, _ := c["global"].(map[string]any)
+	of := func(settings map[string]any, name string, standard model.Duration) model.Duration {
+		text, _ := settings[name].(string)
+		if d, err := model.ParseDuration(text); err == nil && d > 0 {
+			return d
+		}
+		return standard
+	}
+	every := of(global, "scrape_interval", config.DefaultGlobalConfig.ScrapeInterval)
+	limit := of(global, "scrape_timeout", 0)
+	if limit <= every {
+		return
+	}
+	delete(global, "scrape_timeout")
+	jobs, _ := c["scrape_configs"].([]any)
+	for _, job := range jobs {
+		if settings := job.(map[string]any); of(settings, "scrape_timeout", 0) == 0 {
+			settings["scrape_timeout"] = min(limit, of(settings, "scrape_interval", every)).String()
+		}
+	}
+}
+
 // loadConfig loads a configuration with Prometheus' own code.
 func loadConfig(t *testing.T, c map[string]any) *config.Config {
 	t.Helper()
@@ -201,6 +227,7 @@ func loadConfig(t *testing.T, c map[string]any) *config.Config {
 	for _, job := range jobs {
 		renamed(job.(map[string]any))
 	}
+	longTimeout(c)
 	data, err := yaml.Marshal(c)
 	if err != nil {
 		t.Fatal(err)

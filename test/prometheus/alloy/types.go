@@ -183,6 +183,9 @@ func (c *checker) typeOf(name string, e ast.Expr) string {
 			c.assign(name, a, f.takes)
 		}
 		return f.returns
+	case *ast.UnaryExpr:
+		c.assign(name, e.Value, "number")
+		return "number"
 	case *ast.BinaryExpr:
 		c.assign(name, e.Left, "string")
 		c.assign(name, e.Right, "string")

@@ -1,6 +1,7 @@
 package generator_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"runtime"
@@ -234,6 +235,23 @@ func BenchmarkUnchanged(b *testing.B) {
 		for b.Loop() {
 			prev = generator.Render(set, generator.Options{}, prev)
 		}
+	})
+}
+
+// BenchmarkInvalid is a render in which every monitor has an error: the time for one of them does not grow with their number.
+func BenchmarkInvalid(b *testing.B) {
+	sizes(b, func(b *testing.B, n int) {
+		agent, monitors := fleet(n)
+		for i := range monitors {
+			monitors[i].Data = bytes.Replace(monitors[i].Data, []byte("component: server"), []byte("component: a/b"), 1)
+		}
+		set := loadAll(append([]manifest.File{agent}, monitors...))
+		for b.Loop() {
+			if out := generator.Render(set, generator.Options{Compatibility: manifest.Current}, nil); len(out.Units[0].Held) != n {
+				b.Fatalf("%d of %d are left out", len(out.Units[0].Held), n)
+			}
+		}
+		b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N)/float64(n), "ms/monitor")
 	})
 }
 

@@ -36,13 +36,16 @@ func (r *run[T]) replace(c choice, errors diag.List) choice {
 // same time, it returns them only if holding them removes the error.
 func (r *run[T]) sourcesToBlame(c choice, held heldObjects, d diag.Diagnostic) []manifest.ID {
 	var sources []manifest.ID
-	try := maps.Clone(held)
+	var try heldObjects
 	for _, o := range d.Related {
 		id := idOf(o)
 		if id.Kind != "Secret" && id.Kind != "ConfigMap" {
 			continue
 		}
 		if last, _ := r.last(id); last != nil && r.changed(c, id) {
+			if try == nil { // few errors have a source, and many objects may be held
+				try = maps.Clone(held)
+			}
 			sources = append(sources, id)
 			r.hold(c, try, id, d)
 		}

@@ -71,7 +71,7 @@ type Outcome[T any] struct {
 
 // Run renders a hierarchy, and holds objects that cause errors. given are errors of an earlier outcome.
 func Run[T any](in Input[T], given diag.List) Outcome[T] {
-	r := &run[T]{Input: in, dependencies: map[manifest.ID]*manifest.Object{}}
+	r := &run[T]{Input: in, dependencies: map[manifest.ID]*manifest.Object{}, noted: map[diag.Object]diag.List{}}
 	now := choice{held: heldObjects{}, set: in.Set, hierarchy: in.Hierarchy}
 	r.note(given, now)
 	if len(given) > 0 {
@@ -103,7 +103,8 @@ func Run[T any](in Input[T], given diag.List) Outcome[T] {
 type run[T any] struct {
 	Input[T]
 	dependencies map[manifest.ID]*manifest.Object
-	errors       diag.List // to be reported
+	errors       diag.List                 // to be reported
+	noted        map[diag.Object]diag.List // the same, by object
 	usedLastGood bool
 }
 
@@ -127,7 +128,8 @@ func (r *run[T]) attempt(c choice) Attempt[T] {
 // note keeps errors to be reported, except those of stand-ins, whose text is not in the inputs.
 func (r *run[T]) note(errors diag.List, c choice) {
 	for _, d := range errors {
-		if c.held[objectID(d)].StandIn == nil && !slices.ContainsFunc(r.errors, d.Same) {
+		if known := r.noted[d.Object]; c.held[objectID(d)].StandIn == nil && !slices.ContainsFunc(known, d.Same) {
+			r.noted[d.Object] = append(known, d)
 			r.errors = append(r.errors, d)
 		}
 	}

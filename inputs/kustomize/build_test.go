@@ -87,7 +87,7 @@ func TestAnErrorIsAtTheEntryToBlame(t *testing.T) {
 		"resources: [a.yaml, b.yaml, c.yaml]\n":       "top/kustomization.yaml:1:21: resources[1]: gives ConfigMap.v1/x.y twice",
 		"resources: [a.yaml, c.yaml]\nnamespace: z\n": "top/kustomization.yaml:2:12: namespace: two objects would have the same name in one namespace; all Namespaces would have one name, too",
 		"resources: [a.yaml]\npatches:\n- " + good + "\n- {target: {kind: ConfigMap}, patch: '[{op: add}]'}\n- " + good + "\n":  "top/kustomization.yaml:4:3: patches[1]: a patch is neither part of an object nor a list of operations",
-		"resources: [a.yaml]\npatches:\n- " + good + "\n- {target: {kind: ConfigMap}, patch: '- {op: ad, path: /a, value: 1}'}": "top/kustomization.yaml:4:3: patches[1]: a JSON patch has an operation that is not known",
+		"resources: [a.yaml]\npatches:\n- " + good + "\n- {target: {kind: ConfigMap}, patch: '- {op: ad, path: /a, value: 1}'}": `top/kustomization.yaml:4:38: patches[1], operation 1 (ad /a): ConfigMap/y/x takes no operation "ad"`,
 		"resources: [a.yaml]\npatches:\n- " + good + "\n- {path: p.yaml}\n- " + good + "\n":                                     "top/kustomization.yaml:4:3: patches[1]: a patch is for ConfigMap.v1/none, which is not there",
 		"resources: [a.yaml, ../base]\n":                                 "base/kustomization.yaml:2:11: patches[0]: a patch is for ConfigMap.v1/none, which is not there",
 		"resources: [a.yaml]\ncomponents: [../part]\n":                   "top/kustomization.yaml:2:14: components[0]: a patch is for ConfigMap.v1/none, which is not there",

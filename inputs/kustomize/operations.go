@@ -79,6 +79,7 @@ func (b *blame) failedOperation(f *file, folder, field string) error {
 
 // failing returns the first operation that an object does not take, and why.
 func failing(object *resource.Resource, list *yaml.Node) (i int, problem, hint string) {
+	known := []string{"add", "remove", "replace", "move", "copy", "test"}
 	text, err := object.MarshalJSON()
 	if err != nil {
 		return 0, "", ""
@@ -92,8 +93,8 @@ func failing(object *resource.Resource, list *yaml.Node) (i int, problem, hint s
 		if err != nil {
 			return 0, "", ""
 		}
-		if !slices.Contains([]string{"add", "remove", "replace", "move", "copy", "test"}, operationOf(node).Op) {
-			return 0, "", "" // kustomize says so
+		if op := operationOf(node).Op; op != "" && !slices.Contains(known, op) {
+			return i, "takes no operation " + strconv.Quote(op), cmp.Or(diag.DidYouMean(op, known), "use "+strings.Join(known, ", "))
 		}
 		after, err := patch.Apply(text)
 		if err == nil {

@@ -7,7 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/explain"
@@ -35,8 +34,8 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 	out := explain.Printed{Configs: config.All()}
 	objects, _, _ := r.workloads(u.Hierarchy, config)
 	for _, o := range objects {
-		if o.ID.Kind == "StatefulSet" {
-			out.ShardMemory = append(out.ShardMemory, r.shardMemory(o.YAML)...)
+		if set, isSet := o.Value.(*appsv1.StatefulSet); isSet {
+			out.ShardMemory = append(out.ShardMemory, r.shardMemory(set)...)
 		}
 		if text := o.Readable(); text != nil {
 			path := cmp.Or(o.ReviewFile, objectFile(o.ID))
@@ -47,11 +46,7 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 }
 
 // shardMemory returns the memory of the shards of a StatefulSet: it is one of them, but with pods that share their targets each pod is.
-func (r renderer) shardMemory(text []byte) []int64 {
-	var set appsv1.StatefulSet
-	if yaml.Unmarshal(text, &set) != nil { // it was checked when it was rendered
-		return []int64{0}
-	}
+func (r renderer) shardMemory(set *appsv1.StatefulSet) []int64 {
 	shards := 1
 	if pods := set.Spec.Replicas; r.opts.Runtime.Clusters && pods != nil {
 		shards = min(int(*pods), compile.MaxShards) // somebody may ask for two billion pods

@@ -3,6 +3,8 @@ package generator
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/podsecurity"
 	"github.com/agentry-dev/agentry/generator/workload"
@@ -15,8 +17,9 @@ func PodSecurity(level string, units []*Unit) (diag.List, error) {
 	for _, u := range units {
 		var workloads []podsecurity.Workload
 		for _, f := range u.Files {
-			if f.Manifest && workload.IsWorkload(f.Object.Kind) {
-				workloads = append(workloads, podsecurity.Workload{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Manifest: f.Data})
+			if pods := workload.Pods(f.Value); pods != nil {
+				labels := f.Value.(metav1.Object).GetLabels()
+				workloads = append(workloads, podsecurity.Workload{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Labels: labels, Pods: pods})
 			}
 		}
 		findings, err := podsecurity.Check(level, workloads)

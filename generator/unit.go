@@ -54,6 +54,8 @@ type File struct {
 	Data []byte
 	// Object is what the file holds; zero for a kustomization or a review text.
 	Object manifest.ID
+	// Value is the object as its Kubernetes type. It is nil for a Secret, for what is passed through, and after [Unit.DropBytes].
+	Value any
 	// Manifest is false for review texts, which are not part of the payload.
 	Manifest bool
 	// Masked is the SHA-256 of an agent's configuration without the secrets that it
@@ -85,7 +87,7 @@ func files(objects []workload.Object) []File {
 	var resources []string
 	for _, o := range objects {
 		name := objectFile(o.ID)
-		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true, Masked: o.Masked})
+		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Value: o.Value, Manifest: true, Masked: o.Masked})
 		resources = append(resources, name)
 		if o.Review != nil {
 			out = append(out, File{Path: o.ReviewFile, Data: o.Review, Object: o.ID})
@@ -107,7 +109,7 @@ func (u *Unit) DropBytes() {
 		return // they are those of the objects
 	}
 	for i := range u.Files {
-		u.Files[i].Data = nil
+		u.Files[i].Data, u.Files[i].Value = nil, nil
 	}
 	u.dropped = true
 }

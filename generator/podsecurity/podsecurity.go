@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
-	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 )
@@ -22,7 +20,8 @@ func Levels() []string { return []string{string(api.LevelBaseline), string(api.L
 // Workload is a rendered StatefulSet, DaemonSet or Deployment.
 type Workload struct {
 	Kind, Namespace, Name string
-	Manifest              []byte
+	Labels                map[string]string
+	Pods                  *corev1.PodTemplateSpec
 }
 
 const (
@@ -42,20 +41,15 @@ func Check(level string, workloads []Workload) ([]diag.Finding, error) {
 	seen := map[forbidden]int{}
 	var found []diag.Finding
 	for _, w := range workloads {
-		var of appsv1.Deployment // StatefulSets and DaemonSets have their template at the same path
-		if err := yaml.Unmarshal(w.Manifest, &of); err != nil {
-			return nil, fmt.Errorf("read %s %s/%s: %w", w.Kind, w.Namespace, w.Name, err)
-		}
-		pods := of.Spec.Template
 		version := api.LevelVersion{Level: api.Level(level), Version: api.LatestVersion()}
-		for _, r := range evaluator.EvaluatePod(version, &pods.ObjectMeta, &pods.Spec) {
-			key := forbidden{cmp.Or(of.Labels[typeLabel], w.Name), r.ForbiddenReason}
+		for _, r := range evaluator.EvaluatePod(version, &w.Pods.ObjectMeta, &w.Pods.Spec) {
+			key := forbidden{cmp.Or(w.Labels[typeLabel], w.Name), r.ForbiddenReason}
 			if seen[key]++; r.Allowed || seen[key] > 1 {
 				continue
 			}
 			f := diag.Finding{Severity: diag.Error, Code: diag.PodSecurity, Hint: patchHint,
 				Message: fmt.Sprintf("%s %s/%s: the level %s forbids %s: %s", w.Kind, w.Namespace, w.Name, level, r.ForbiddenReason, r.ForbiddenDetail)}
-			if readsNode(&pods.Spec) && slices.Contains([]string{"hostPath volumes", "restricted volume types", "privileged"}, r.ForbiddenReason) {
+			if readsNode(&w.Pods.Spec) && slices.Contains([]string{"hostPath volumes", "restricted volume types", "privileged"}, r.ForbiddenReason) {
 				f.Hint = nodeHint
 			}
 			found = append(found, f)

@@ -32,12 +32,18 @@ func (out *output) add(o Object, findings []diag.Finding) {
 	out.put(o, &corev1.Secret{})
 }
 
-// put applies the pipeline's patches to o and appends it; object is a zero value of its Go type.
+// put applies the pipeline's patches to o and appends it; object has its Go type.
 func (out *output) put(o Object, object any) {
 	if change := out.options.Change; change != nil {
 		var diags diag.List
 		before := o.YAML
-		o.YAML, diags = change(o.ID, before, func(text []byte) []diag.Finding { return out.recheck(object, text) })
+		o.YAML, diags = change(o.ID, before, func(text []byte) []diag.Finding {
+			changed, found := out.recheck(object, text)
+			if o.Value != nil {
+				o.Value = changed
+			}
+			return found
+		})
 		out.diags = append(out.diags, diags...)
 		if o.HasText { // it changes nothing but what is before the configuration
 			moved := bytes.Count(o.YAML, []byte{'\n'}) - bytes.Count(before, []byte{'\n'})
@@ -71,7 +77,7 @@ func (out *output) addChecked(o any, findings []diag.Finding) {
 		return
 	}
 	out.found(out.checker.check(o))
-	out.put(Object{ID: id, YAML: text}, o)
+	out.put(Object{ID: id, Value: o, YAML: text}, o)
 }
 
 func (out *output) found(findings []diag.Finding) {

@@ -17,15 +17,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/podrules"
 )
 
-// recheck returns what Kubernetes would refuse in a changed manifest and not in the object that it was made of.
-func (out *output) recheck(original any, text []byte) (found []diag.Finding) {
-	changed := reflect.New(reflect.TypeOf(original).Elem()).Interface()
+// recheck returns the object of a changed manifest, and what Kubernetes would refuse in it and not in the object that it was made of.
+func (out *output) recheck(original any, text []byte) (changed any, found []diag.Finding) {
+	changed = reflect.New(reflect.TypeOf(original).Elem()).Interface()
 	if err := yaml.UnmarshalStrict(text, changed); err != nil {
 		message := err.Error()
 		if i := strings.LastIndex(message, "json: "); i >= 0 {
 			message = message[i+len("json: "):]
 		}
-		return []diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject, Message: refuses + "it: " + message}}
+		return original, []diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject, Message: refuses + "it: " + message}}
 	}
 	known := out.refusals(original)
 	for _, f := range out.refusals(changed) {
@@ -37,7 +37,7 @@ func (out *output) recheck(original any, text []byte) (found []diag.Finding) {
 		}
 		found = append(found, f)
 	}
-	return append(found, out.replacedArguments(original, changed)...)
+	return changed, append(found, out.replacedArguments(original, changed)...)
 }
 
 // replacedArguments reports arguments that a change takes from the containers of a workload.
@@ -53,13 +53,21 @@ func (out *output) replacedArguments(original, changed any) (found []diag.Findin
 
 // containersOf returns the containers of a workload's pods.
 func containersOf(object any) []corev1.Container {
+	if pods := Pods(object); pods != nil {
+		return pods.Spec.Containers
+	}
+	return nil
+}
+
+// Pods returns the template for the pods of a StatefulSet, DaemonSet or Deployment, and nil for any other object.
+func Pods(object any) *corev1.PodTemplateSpec {
 	switch o := object.(type) {
 	case *appsv1.StatefulSet:
-		return o.Spec.Template.Spec.Containers
+		return &o.Spec.Template
 	case *appsv1.DaemonSet:
-		return o.Spec.Template.Spec.Containers
+		return &o.Spec.Template
 	case *appsv1.Deployment:
-		return o.Spec.Template.Spec.Containers
+		return &o.Spec.Template
 	}
 	return nil
 }

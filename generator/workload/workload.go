@@ -49,6 +49,8 @@ type Options struct {
 // Object is one rendered object.
 type Object struct {
 	ID manifest.ID
+	// Value is the object as its Kubernetes type, with the pipeline's patches. It is nil for a Secret.
+	Value any
 	// YAML is the manifest.
 	YAML []byte
 	// Review is the text of a compressed configuration without its secrets, and ReviewFile the name of the file for it.

@@ -205,7 +205,11 @@ func removesJob(rules []*model.Relabel) (removed bool) {
 
 // client warns about what Alloy reads in another way or does not have. The origin is what has the client's fields.
 func (f *findings) client(o model.Origin, c *model.HTTPClient) {
-	if c.BasicAuth != nil && c.BasicAuth.Username.File != "" {
+	switch {
+	case c.BasicAuth == nil || c.BasicAuth.Username.File == "":
+	case !f.pod.MayHave(c.BasicAuth.Username.File):
+		f.needsFiles(o, 0, []string{c.BasicAuth.Username.File})
+	default:
 		one := o.Find(diag.Warning, diag.NeededAtStart, ".basicAuth.username",
 			"Alloy reads user names when it starts: it does not start without this Secret and its key")
 		one.Hint = "let the Secret exist before the pods start"

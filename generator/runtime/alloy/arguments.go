@@ -51,9 +51,9 @@ func (w *values) argument(kind string, v model.Value) syntax.Expr {
 	case model.Number:
 		return w.scalar(kind, string(v))
 	case model.Secret:
-		return w.value(v)
+		return w.value("credential", v)
 	case model.Identity:
-		return w.value(v.Secret)
+		return w.value("credential", v.Secret)
 	case model.Credential:
 		if w.hides = true; w.redact {
 			return syntax.String(redacted)

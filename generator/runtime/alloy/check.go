@@ -152,9 +152,8 @@ const prometheus3 = "v1.11.0"
 
 // expressible reports references to variables in a writer or client that Alloy cannot express.
 func (f *findings) expressible(o model.Origin, printed *file) {
-	if printed.inexpressible {
-		one := o.Find(diag.Error, diag.NotInRuntime, "", "has a reference to a variable that Alloy cannot express: "+onlyPlainVariables)
-		f.add(one)
+	for _, setting := range printed.inexpressible {
+		f.add(o.Find(diag.Error, diag.NotInRuntime, "", setting+" has a reference to a variable that Alloy cannot express: "+onlyPlainVariables))
 	}
 }
 

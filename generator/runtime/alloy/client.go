@@ -18,7 +18,7 @@ type values struct {
 	redact bool // secret values are replaced
 	hides  bool // a value is another one where secret values are replaced
 
-	inexpressible bool // a text has a reference to a variable that Alloy cannot express
+	inexpressible []string // the settings whose references to variables Alloy cannot express
 
 	files []component     // which read files
 	reads map[string]bool // the files
@@ -44,7 +44,7 @@ func (w *values) proxy(b *syntax.Block, p *model.Proxy) {
 	for _, name := range slices.Sorted(maps.Keys(p.ConnectHeader)) {
 		var values []syntax.Expr
 		for _, s := range p.ConnectHeader[name] {
-			values = append(values, w.value(s))
+			values = append(values, w.value("proxy_connect_header["+name+"]", s))
 		}
 		headers = append(headers, syntax.Pair{Key: name, Value: syntax.List(values...)})
 	}
@@ -77,7 +77,7 @@ func (w *values) oauth2(o *model.OAuth2) syntax.Block {
 	w.setURL(&b, "token_url", o.TokenURL)
 	var scopes []syntax.Expr
 	for _, s := range o.Scopes {
-		scopes = append(scopes, w.text(s))
+		scopes = append(scopes, w.text("scopes", s))
 	}
 	if len(scopes) > 0 {
 		b.Set("scopes", syntax.List(scopes...))
@@ -97,7 +97,7 @@ func (w *values) tls(b *syntax.Block, t *model.TLS) {
 	setString(&inner, "ca_pem", t.CA)
 	setString(&inner, "cert_pem", t.Cert)
 	if t.Key.Set {
-		inner.Set("key_pem", w.value(t.Key))
+		inner.Set("key_pem", w.value("key_pem", t.Key))
 	}
 	w.setText(&inner, "ca_file", t.CAFile)
 	w.setText(&inner, "cert_file", t.CertFile)
@@ -114,7 +114,7 @@ func (w *values) secret(b *syntax.Block, name string, s model.Secret) {
 	case s.File != "":
 		w.setText(b, name+"_file", s.FileName())
 	case s.Present():
-		b.Set(name, w.value(s))
+		b.Set(name, w.value(name, s))
 	}
 }
 
@@ -124,19 +124,19 @@ func (w *values) identity(b *syntax.Block, name string, s model.Secret) {
 	case s.File != "":
 		b.Set(name, syntax.Call("string.trim_space", syntax.Call("convert.nonsensitive", w.content(s.File))))
 	case s.Present():
-		b.Set(name, w.value(s))
+		b.Set(name, w.value(name, s))
 	}
 }
 
-// value returns a secret that is no file. Reviewers see a token that only refers to variables.
-func (w *values) value(s model.Secret) syntax.Expr {
+// value returns the secret of a setting that is no file. Reviewers see a token that only refers to variables.
+func (w *values) value(of string, s model.Secret) syntax.Expr {
 	switch {
 	case s.Env != "":
 		return syntax.Env(s.Env)
 	case s.Variables && !credential.Written(s.Value):
-		return w.text(model.Expanded(s.Value))
+		return w.text(of, model.Expanded(s.Value))
 	case s.Variables:
-		return w.text(model.Expanded(w.conceal(s.Value, redacted)))
+		return w.text(of, model.Expanded(w.conceal(s.Value, redacted)))
 	}
 	return syntax.String(w.conceal(s.Value, redacted))
 }
@@ -186,7 +186,7 @@ func (w *values) setMap(b *syntax.Block, name string, m map[string]model.Text) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		v := m[key]
 		v.Value = w.shown(key, v.Value)
-		pairs = append(pairs, syntax.Pair{Key: key, Value: w.text(v)})
+		pairs = append(pairs, syntax.Pair{Key: key, Value: w.text(name+"["+key+"]", v)})
 	}
 	b.Set(name, syntax.Object(pairs))
 }
@@ -207,17 +207,19 @@ func (w *values) duration(b *syntax.Block, name string, v model.String) {
 // setText sets a text unless it is absent.
 func (w *values) setText(b *syntax.Block, name string, v model.Text) {
 	if v.Set {
-		b.Set(name, w.text(v))
+		b.Set(name, w.text(name, v))
 	}
 }
 
-// text returns a text. What Alloy cannot express is remembered.
-func (w *values) text(v model.Text) syntax.Expr {
+// text returns the text of a setting. If Alloy cannot express it, the setting is noted.
+func (w *values) text(of string, v model.Text) syntax.Expr {
 	if !v.Variables {
 		return syntax.String(v.Value)
 	}
 	e, ok := expanded(v.Value)
-	w.inexpressible = w.inexpressible || !ok
+	if !ok {
+		w.inexpressible = append(w.inexpressible, of)
+	}
 	return e
 }
 

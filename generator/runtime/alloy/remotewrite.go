@@ -108,12 +108,12 @@ func (f *file) azureAD(a *model.AzureAD) syntax.Block {
 	f.live(&b, "scope", a.Scope)
 	if a.ManagedIdentity.Set {
 		inner := syntax.Block{Name: "managed_identity"}
-		inner.Set("client_id", f.text(a.ManagedIdentity))
+		inner.Set("client_id", f.text("managed_identity", a.ManagedIdentity))
 		b.Add(inner)
 	}
 	if k := a.SDK; k != nil {
 		inner := syntax.Block{Name: "sdk"}
-		inner.Set("tenant_id", f.text(k.TenantID.Text()))
+		inner.Set("tenant_id", f.text("tenant_id", k.TenantID.Text()))
 		b.Add(inner)
 	}
 	if k := a.WorkloadIdentity; k != nil {

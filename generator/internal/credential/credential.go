@@ -25,8 +25,9 @@ var (
 	group = regexp.MustCompile(`\$(?:\{\w+\}|\w+)`)
 	// harmless matches what such a name often has for a value that is no credential: a switch or a file.
 	harmless = regexp.MustCompile(`(?i)^(?:true|false|yes|no|on|off|none|null|[0-9]|/[^\s]*/[^\s]*)$`)
-	// before matches what stands before a reference to a variable, with its dollar: a scheme of authentication, or a cookie's name.
-	before = regexp.MustCompile(`(?i)(?:^(?:bearer|basic|token|api-?key) +|(?:^|; *)[\w.-]+=)\$`)
+	// before matches what stands before a reference to a variable, with its dollar: a scheme of authentication, and a cookie's name.
+	before       = regexp.MustCompile(`(?i)^(?:bearer|basic|token|api-?key) +\$`)
+	beforeCookie = regexp.MustCompile(`(?:^|; *)[\w.-]+=\$`)
 	// port matches what follows the colon of a host.
 	port   = regexp.MustCompile(`^[0-9$]+[/?]`)
 	scheme = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9+.-]*$`)
@@ -46,7 +47,14 @@ func Written(text string) bool { return strings.Trim(withoutVariables(text), "$ 
 // InField reports whether the value of a header, parameter, variable or flag is a credential, as its name says. What says in a header of
 // what kind a credential is, or names a cookie, is none.
 func InField(field, value string) bool {
-	return name.MatchString(field) && Written(before.ReplaceAllLiteralString(value, "$")) && !harmless.MatchString(value)
+	if !name.MatchString(field) || harmless.MatchString(value) {
+		return false
+	}
+	value = before.ReplaceAllLiteralString(value, "$")
+	if strings.EqualFold(field, "cookie") {
+		value = beforeCookie.ReplaceAllLiteralString(value, "$")
+	}
+	return Written(value)
 }
 
 // InClient reports whether a field of a client or a service discovery that somebody wrote by hand holds a credential. The id

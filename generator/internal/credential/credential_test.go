@@ -99,6 +99,9 @@ func TestInField(t *testing.T) {
 			t.Errorf("%s: %v", value, got)
 		}
 	}
+	if !InField("DB_PASSWORD", "hush=${K}") {
+		t.Error("a password that ends like a cookie's name is none")
+	}
 	for argument, want := range map[string]bool{"--token=hush": true, "-db.password=hush": true, "--token": false, "token=hush": false, "--token=$(X)": false, "--use-token=true": false} {
 		if got := InArgument(argument); got != want {
 			t.Errorf("%s: %v", argument, got)

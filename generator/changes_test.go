@@ -20,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/patch"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/generator/workload"
 )
 
 // pipelineFile is the file of a scenario with the patches and images of a pipeline.
@@ -148,7 +149,13 @@ func kustomized(t *testing.T, out *generator.Output, fields []byte) (map[string]
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[r.GetKind()+"/"+r.GetNamespace()+"/"+r.GetName()] = decoded(t, text)
+		name := r.GetKind() + "/" + r.GetNamespace() + "/" + r.GetName()
+		all[name] = decoded(t, text)
+		if workload.IsWorkload(r.GetKind()) { // Kubernetes' types write some empty fields
+			if all[name], err = workload.Fields(workload.Read(r.GetKind(), text)); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	return all, nil
 }

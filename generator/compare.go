@@ -2,6 +2,7 @@ package generator
 
 import (
 	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/generator/runtime/agent"
 )
 
 // Compare returns what changes from one render to another. A unit that keeps its folder in one of them, because its
@@ -31,8 +32,17 @@ func (u *Unit) Stays() bool { return u.Failed || u.Paused }
 func (u *Unit) manifests() (out []difference.Manifest) {
 	for _, f := range u.Files {
 		if f.Manifest && f.Object.Kind != "" {
-			out = append(out, difference.Manifest{Unit: u.Name, ID: f.Object, Text: f.Data, Masked: f.Masked})
+			out = append(out, difference.Manifest{Unit: u.Name, ID: f.Object, Version: f.Version(), Masked: f.Masked})
 		}
+	}
+	return out
+}
+
+// Version returns the object of a file for a comparison.
+func (f *File) Version() difference.Version {
+	out := difference.Version{Text: f.Data, Value: f.Value, ConfigKey: f.ConfigKey}
+	if f.Config != nil {
+		out.Values = func() map[string]any { return agent.Values(f.Config, f.ConfigKey != agent.Runtime().ConfigKey) }
 	}
 	return out
 }

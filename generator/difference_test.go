@@ -67,7 +67,7 @@ func TestDifferenceOfUnlikeCases(t *testing.T) {
 			var pairs []difference.Pair
 			for i, m := range last[kind] {
 				other := now[i%len(now)]
-				pairs = append(pairs, difference.Pair{Unit: m.Unit, ID: m.ID, Before: m.Text, After: other.Text})
+				pairs = append(pairs, difference.Pair{Unit: m.Unit, ID: m.ID, Before: m.Version, After: other.Version})
 			}
 			holdComplete(t, filepath.Base(filepath.Dir(name))+" "+kind, pairs, secretValues(results))
 			last[kind] = now
@@ -107,7 +107,7 @@ func manifests(out *generator.Output) (all []difference.Manifest) {
 	for _, u := range out.Units {
 		for _, f := range u.Files {
 			if f.Manifest && f.Object.Kind != "" {
-				all = append(all, difference.Manifest{Unit: u.Name, ID: f.Object, Text: f.Data, Masked: f.Masked})
+				all = append(all, difference.Manifest{Unit: u.Name, ID: f.Object, Version: f.Version(), Masked: f.Masked})
 			}
 		}
 	}
@@ -142,62 +142,71 @@ func holdComplete(t *testing.T, name string, pairs []difference.Pair, secrets []
 			t.Errorf("%s: %s with the changes is not what is rendered:\n%s\ngot  %v\nwant %v", name, p.ID, d.Text(), got, want)
 		}
 	}
-	// The same values in another spelling are no difference.
+	// The same values in another spelling are no difference. Of what is spelled anew only the text is known.
 	for i := range pairs {
-		pairs[i].Before, pairs[i].After = pairs[i].After, respelled(t, pairs[i].After)
+		pairs[i].Before, pairs[i].After = textOf(pairs[i].After), difference.Version{Text: respelled(t, pairs[i].After.Text)}
 	}
 	if d := difference.Compare(pairs); !d.IsEmpty() {
 		t.Errorf("%s: another spelling is a difference:\n%s", name, d.Text())
 	}
 }
 
-// meaning decodes a manifest; a configuration is a field of its Secret.
-func meaning(t *testing.T, text []byte) any {
+// textOf is a version of which only the text is known.
+func textOf(v difference.Version) difference.Version { return difference.Version{Text: v.Text} }
+
+// meaning decodes a version; a configuration is a field of its Secret.
+func meaning(t *testing.T, v difference.Version) any {
 	t.Helper()
-	if text == nil {
+	if v.Text == nil {
 		return nil
 	}
 	var out map[string]any
-	if err := yaml.Unmarshal(text, &out); err != nil {
+	if err := yaml.Unmarshal(v.Text, &out); err != nil {
 		t.Fatal(err)
 	}
-	config := workload.Configuration(text)
+	config := workload.Configuration(v.Text)
+	var inner any
+	key := "agent.yml"
 	switch {
 	case config == nil:
 		return out
-	case strings.Contains(string(text), "\n  agent.yml: "):
-		var inner any
+	case v.Values != nil:
+		key = v.ConfigKey
+		inner = expanded(v.Values())
+	case strings.Contains(string(v.Text), "\n  agent.yml: "):
 		if err := yaml.Unmarshal(config, &inner); err != nil {
 			t.Fatal(err)
 		}
-		out["agent.yml"] = inner
-	case strings.Contains(string(text), "\n  config.alloy: "):
-		inner := alloyconfig.Config(string(config)) // its own tests hold it to what is printed
-		readJobs(inner)
-		out["config.alloy"] = inner
+	case strings.Contains(string(v.Text), "\n  config.alloy: "):
+		components, err := alloyconfig.Components(string(config)) // its own tests hold it to what is printed
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, inner = "config.alloy", map[string]any{"components": components}
 	default:
 		return out
 	}
+	out[key] = inner
 	delete(out, "stringData")
 	delete(out, "data")
 	return out
 }
 
-// readJobs reads all jobs of a configuration.
-func readJobs(v any) {
+// expanded is a configuration in which all jobs are made.
+func expanded(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, inner := range v {
-			readJobs(inner)
+		for k, inner := range v {
+			v[k] = expanded(inner)
 		}
 	case []any:
 		for i, item := range v {
-			if job, is := item.(*alloyconfig.Job); is {
-				v[i] = job.Fields()
-			}
-			readJobs(item)
+			v[i] = expanded(item)
 		}
+	case *agentruntime.Job:
+		return expanded(v.Fields())
 	}
+	return v
 }
 
 // respelled is a manifest as another printer writes it.
@@ -206,7 +215,7 @@ func respelled(t *testing.T, text []byte) []byte {
 	if text == nil {
 		return nil
 	}
-	out := meaning(t, text).(map[string]any)
+	out := meaning(t, difference.Version{Text: text}).(map[string]any)
 	if _, found := out["config.alloy"]; found {
 		delete(out, "config.alloy")
 		out["stringData"] = map[string]any{"config.alloy": "// spaces\n" + strings.ReplaceAll(string(workload.Configuration(text)), " = ", "  =  ")}
@@ -338,14 +347,15 @@ func TestDifferenceOfEncryptedValues(t *testing.T) {
 		return []byte("apiVersion: v1\nkind: Secret\nmetadata:\n  labels: {a: " + label + "}\n  name: agent-config\n  namespace: a\nstringData:\n  agent.yml: <encrypted>\n")
 	}
 	id := manifest.ID{Kind: "Secret", Namespace: "a", Name: "agent-config"}
-	others := difference.Pair{Unit: "a/agent", ID: manifest.ID{Kind: "StatefulSet", Namespace: "a", Name: "agent"}, Before: []byte(pod), After: []byte(pod)}
+	text := func(manifest []byte) difference.Version { return difference.Version{Text: manifest} }
+	others := difference.Pair{Unit: "a/agent", ID: manifest.ID{Kind: "StatefulSet", Namespace: "a", Name: "agent"}, Before: text([]byte(pod)), After: text([]byte(pod))}
 	for _, c := range []struct {
 		pair difference.Pair
 		want string
 	}{
-		{difference.Pair{Before: secret("b"), After: secret("b"), IsEncrypted: true}, "1 object changed\n\npods reload their configuration, without a restart\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ encrypted values\n"},
-		{difference.Pair{Before: secret("b"), After: secret("c"), IsEncrypted: true, OnlySecrets: true}, "1 object changed\n\npods keep the old secrets until they restart, because nothing but secrets changes in their configuration\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ metadata.labels.a: b → c\n  ~ encrypted values\n"},
-		{difference.Pair{Before: secret("b"), After: secret("b")}, "no difference\n"},
+		{difference.Pair{Before: text(secret("b")), After: text(secret("b")), IsEncrypted: true}, "1 object changed\n\npods reload their configuration, without a restart\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ encrypted values\n"},
+		{difference.Pair{Before: text(secret("b")), After: text(secret("c")), IsEncrypted: true, OnlySecrets: true}, "1 object changed\n\npods keep the old secrets until they restart, because nothing but secrets changes in their configuration\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ metadata.labels.a: b → c\n  ~ encrypted values\n"},
+		{difference.Pair{Before: text(secret("b")), After: text(secret("b"))}, "no difference\n"},
 	} {
 		c.pair.Unit, c.pair.ID = "a/agent", id
 		d := difference.Compare([]difference.Pair{c.pair, others})

@@ -53,8 +53,8 @@ func TestSeveralSecrets(t *testing.T) {
 	}
 	pod := set.Spec.Template.Spec
 	sources, jobs := pod.Volumes[0].Projected.Sources, 0
-	if len(sources) < 8 || workload.ConfigSecret(found["agent.statefulset.yaml"]) != "agent-config" {
-		t.Errorf("the pods mount %d Secrets, first %s", len(sources), workload.ConfigSecret(found["agent.statefulset.yaml"]))
+	if len(sources) < 8 || workload.ConfigSecret(&set.Spec.Template) != "agent-config" {
+		t.Errorf("the pods mount %d Secrets, first %s", len(sources), workload.ConfigSecret(&set.Spec.Template))
 	}
 	for _, s := range sources {
 		text := workload.Configuration(found[s.Secret.Name+".secret.yaml"])

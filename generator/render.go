@@ -256,9 +256,9 @@ func refuseDenied(list diag.List) {
 
 // rendered is what a hierarchy renders to.
 type rendered struct {
-	objects []workload.Object
-	jobs    map[manifest.ID]int
-	needs   []rbac.Need
+	files []File
+	jobs  map[manifest.ID]int
+	needs []rbac.Need
 	// matched are the numbers of the changes that match an object.
 	matched map[int]bool
 }
@@ -272,7 +272,15 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map
 		return out
 	}
 	objects, matched, diags := r.workloads(h, config)
-	out.Result, out.Diags = rendered{objects, config.Jobs(), rbac.Needs(config.All()...), matched}, append(out.Diags, diags...)
+	if out.Diags = append(out.Diags, diags...); out.Diags.HasErrors() {
+		return out
+	}
+	printed, err := files(objects)
+	if err != nil {
+		out.Diags = append(out.Diags, h.Agent.Diag(diag.Error, diag.InvalidObject, "", "%s", err))
+		return out
+	}
+	out.Result = rendered{printed, config.Jobs(), rbac.Needs(config.All()...), matched}
 	return out
 }
 
@@ -347,12 +355,12 @@ func (r renderer) workloads(h *hierarchy.Hierarchy, config *compile.Result) ([]w
 	matched := map[int]bool{}
 	if !r.opts.Changes.IsEmpty() {
 		options.Budget = r.opts.Changes.Budget
-		options.Change = func(id manifest.ID, text []byte, check func([]byte) []diag.Finding) ([]byte, diag.List) {
-			changed := r.opts.Changes.Apply(id, text, check)
+		options.Change = func(o workload.Resource, check func(workload.Resource) []diag.Finding) (workload.Resource, diag.List) {
+			changed := r.opts.Changes.Apply(o, check)
 			for _, i := range changed.Matched {
 				matched[i] = true
 			}
-			return changed.Text, changed.Diags
+			return changed.Value, changed.Diags
 		}
 	}
 	objects, diags := workload.Build(h, config, options)

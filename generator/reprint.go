@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -33,13 +32,18 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 	}
 	out := explain.Printed{Configs: config.All()}
 	objects, _, _ := r.workloads(u.Hierarchy, config)
-	for _, o := range objects {
+	for i := range objects {
+		o := &objects[i]
 		if set, isSet := o.Value.(*appsv1.StatefulSet); isSet {
 			out.ShardMemory = append(out.ShardMemory, r.shardMemory(set)...)
 		}
-		if text := o.Readable(); text != nil {
-			path := cmp.Or(o.ReviewFile, objectFile(o.ID))
-			out.Files = append(out.Files, explain.File{Path: u.Name + "/" + path, Bytes: len(text), Parts: o.Parts})
+		readable, isReview := o.Review()
+		if !isReview && o.IsText() {
+			readable, _ = o.Manifest() // it was printed before
+			readable.Name = objectFile(o.ID)
+		}
+		if readable.Name != "" {
+			out.Files = append(out.Files, explain.File{Path: u.Name + "/" + readable.Name, Bytes: len(readable.Bytes), Parts: readable.Parts})
 		}
 	}
 	return out

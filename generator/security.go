@@ -3,8 +3,6 @@ package generator
 import (
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/podsecurity"
 	"github.com/agentry-dev/agentry/generator/workload"
@@ -18,8 +16,7 @@ func PodSecurity(level string, units []*Unit) (diag.List, error) {
 		var workloads []podsecurity.Workload
 		for _, f := range u.Files {
 			if pods := workload.Pods(f.Value); pods != nil {
-				labels := f.Value.(metav1.Object).GetLabels()
-				workloads = append(workloads, podsecurity.Workload{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Labels: labels, Pods: pods})
+				workloads = append(workloads, podsecurity.Workload{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Labels: f.Value.GetLabels(), Pods: pods})
 			}
 		}
 		findings, err := podsecurity.Check(level, workloads)

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/isolate"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
@@ -54,8 +56,13 @@ type File struct {
 	Data []byte
 	// Object is what the file holds; zero for a kustomization or a review text.
 	Object manifest.ID
-	// Value is the object as its Kubernetes type. It is nil for a Secret, for what is passed through, and after [Unit.DropBytes].
-	Value any
+	// Value is the object as its Kubernetes type; a Secret has no data. It is nil for what is passed through, and after
+	// [Unit.DropBytes].
+	Value workload.Resource
+	// Config is the configuration that a Secret holds, alone or as one of several Secrets with a file each. It is nil for any other
+	// object, and after [Unit.DropBytes]. ConfigKey is the key of the configuration, or of the file, in the Secret.
+	Config    *model.Config
+	ConfigKey string
 	// Manifest is false for review texts, which are not part of the payload.
 	Manifest bool
 	// Masked is the SHA-256 of an agent's configuration without the secrets that it
@@ -64,10 +71,21 @@ type File struct {
 	Masked string
 }
 
+// Workload returns the workload in a file, or nil if there is none. One that is passed through is read.
+func (f *File) Workload() workload.Resource {
+	switch {
+	case !workload.IsWorkload(f.Object.Kind):
+		return nil
+	case f.Value != nil:
+		return f.Value
+	}
+	return workload.Read(f.Object.Kind, f.Data)
+}
+
 // newUnit makes a unit of what its hierarchy was rendered to.
 func newUnit(h *hierarchy.Hierarchy, out isolate.Outcome[rendered]) *Unit {
 	u := &Unit{
-		Name: h.Name(), Files: files(out.Result.objects), Inputs: out.Inputs, Jobs: out.Result.jobs, Held: out.Held, Failed: out.Failed,
+		Name: h.Name(), Files: out.Result.files, Inputs: out.Inputs, Jobs: out.Result.jobs, Held: out.Held, Failed: out.Failed,
 		Hierarchy: out.Hierarchy, needs: out.Result.needs, matched: out.Result.matched, diags: out.Diags,
 	}
 	for i := range u.diags {
@@ -78,24 +96,33 @@ func newUnit(h *hierarchy.Hierarchy, out isolate.Outcome[rendered]) *Unit {
 	return u
 }
 
-// files lays out the objects of a unit, with the kustomization that lists them.
-func files(objects []workload.Object) []File {
+// files prints the objects of a unit, and the kustomization that lists them.
+func files(objects []workload.Object) ([]File, error) {
 	if len(objects) == 0 {
-		return nil
+		return nil, nil
 	}
 	var out []File
 	var resources []string
-	for _, o := range objects {
+	for i := range objects {
+		o := &objects[i]
 		name := objectFile(o.ID)
-		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Value: o.Value, Manifest: true, Masked: o.Masked})
-		resources = append(resources, name)
-		if o.Review != nil {
-			out = append(out, File{Path: o.ReviewFile, Data: o.Review, Object: o.ID})
+		printed, err := o.Manifest()
+		if err != nil {
+			return nil, fmt.Errorf("%s cannot be written: %w", o.ID, err)
 		}
+		out = append(out, File{
+			Path: name, Data: printed.Bytes, Object: o.ID, Value: o.Value, Config: o.Config, ConfigKey: o.ConfigKey(),
+			Manifest: true, Masked: o.Masked,
+		})
+		resources = append(resources, name)
+		if review, ok := o.Review(); ok {
+			out = append(out, File{Path: review.Name, Data: review.Bytes, Object: o.ID})
+		}
+		o.Content = nil // the text is in the manifest
 	}
 	out = append(out, File{Path: KustomizationFile, Data: Kustomization(resources), Manifest: true})
 	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return out
+	return out, nil
 }
 
 // DropBytes drops the bytes of the unit's files. A later [Render] still takes the unit over, and
@@ -109,7 +136,7 @@ func (u *Unit) DropBytes() {
 		return // they are those of the objects
 	}
 	for i := range u.Files {
-		u.Files[i].Data, u.Files[i].Value = nil, nil
+		u.Files[i].Data, u.Files[i].Value, u.Files[i].Config = nil, nil, nil
 	}
 	u.dropped = true
 }

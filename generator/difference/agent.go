@@ -1,34 +1,38 @@
 package difference
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/agentry-dev/agentry/generator/internal/alloyconfig"
 )
 
 // configurations adds the consequences of changes of the configurations in a unit.
 func (u *unit) configurations() {
-	before, after := newAgentView(), newAgentView()
-	before.byPlace = slices.ContainsFunc(u.objects, (*object).changesProgram)
-	after.byPlace = before.byPlace
+	before, after, same := activities{}, activities{}, map[string]*[2]int{}
 	for _, o := range u.objects {
 		if !o.changesConfiguration() {
 			continue
 		}
+		if o.changesProgram() {
+			if u.programs(o, same); !u.agentsWords {
+				continue // they have no words in common
+			}
+		}
 		before.add(o, o.before)
 		after.add(o, o.after)
-		if o.changesProgram() {
-			u.programs(o)
-		}
 		for _, c := range o.changes {
-			if len(c.Path) > 1 && languageOf(c.Path[0].Field) != nil {
+			if len(c.Path) > 1 && isConfiguration(c.Path[0].Field) {
 				u.agentChange(agentChange{c, o})
 			}
 		}
 	}
-	u.compareViews(before, after)
+	u.compareActivities(before, after)
+	for _, subject := range slices.Sorted(maps.Keys(same)) {
+		u.find(TargetsSame, subject, fmt.Sprintf("%d of %d jobs", same[subject][0], same[subject][1]))
+	}
 }
 
 // activity is one thing that a configuration does: it scrapes a job, runs an integration or sends to an address.
@@ -39,29 +43,22 @@ type activity struct {
 	what       string // a job, an integration or an address
 }
 
-// agentView are the activities of configurations. Several configurations of one agent can name the same writers.
-type agentView struct {
-	all map[activity]bool
-	// byPlace means that integrations are told apart by their places, because not all programs name their instances.
-	byPlace bool
-}
+// activities are what configurations do. Several configurations of one agent can name the same writers.
+type activities map[activity]bool
 
-func newAgentView() agentView { return agentView{all: map[activity]bool{}} }
-
-// compareViews adds a consequence for each activity that ends or begins. An activity does not end if another configuration of the
-// unit still has it.
-func (u *unit) compareViews(before, after agentView) {
-	others := newAgentView()
-	others.byPlace = before.byPlace
-	if !maps.Equal(before.all, after.all) {
+// compareActivities adds a consequence for each activity that ends or begins. An activity does not end if another configuration of
+// the unit still has it.
+func (u *unit) compareActivities(before, after activities) {
+	others := activities{}
+	if !maps.Equal(before, after) {
 		for _, o := range u.objects {
-			if o.language != nil && !o.changesConfiguration() {
+			if o.isConfiguration() && !o.changesConfiguration() {
 				o.open()
 				others.add(o, o.after)
 			}
 		}
 	}
-	isSame := func(f activity) bool { return before.all[f] == after.all[f] || others.all[f] }
+	isSame := func(f activity) bool { return before[f] == after[f] || others[f] }
 	for _, f := range before.sorted() {
 		if !isSame(f) {
 			u.find(f.end, f.subject, f.what)
@@ -74,23 +71,26 @@ func (u *unit) compareViews(before, after agentView) {
 	}
 }
 
-func (v agentView) sorted() []activity {
-	return slices.SortedFunc(maps.Keys(v.all), func(a, b activity) int {
+func (all activities) sorted() []activity {
+	return slices.SortedFunc(maps.Keys(all), func(a, b activity) int {
 		return strings.Compare(a.subject+"\x00"+a.what, b.subject+"\x00"+b.what)
 	})
 }
 
 // add adds the activities of the configuration in a Secret.
-func (v agentView) add(o *object, secret *node) {
+func (all activities) add(o *object, secret *node) {
 	if secret == nil {
 		return
 	}
-	for _, l := range languages() {
-		v.addConfiguration(o, secret.get(l.key))
+	for _, key := range [...]string{agentKey, alloyKey} {
+		config := secret.get(key)
+		all.instances(o, config)
+		all.components(o, config.list("components"))
 	}
 }
 
-func (v agentView) addConfiguration(o *object, config *node) {
+// instances adds the activities of instances and integrations.
+func (all activities) instances(o *object, config *node) {
 	global := config.list("metrics", "global", "remote_write")
 	for _, instance := range config.list("metrics", "configs") {
 		subject := "instance " + instance.str("name")
@@ -98,9 +98,9 @@ func (v agentView) addConfiguration(o *object, config *node) {
 		if len(writers) == 0 {
 			writers = global
 		}
-		v.addresses(o, subject, writers)
+		all.addresses(o, subject, writers)
 		for _, job := range instance.list("scrape_configs") {
-			v.all[activity{SeriesEnd, SeriesBegin, subject, "job " + job.nameBy("job_name")}] = true
+			all[activity{SeriesEnd, SeriesBegin, subject, "job " + job.nameBy("job_name")}] = true
 		}
 	}
 	for _, instance := range config.list("logs", "configs") {
@@ -108,16 +108,40 @@ func (v agentView) addConfiguration(o *object, config *node) {
 		if len(instance.list("clients")) == 0 {
 			continue // it is not started
 		}
-		v.addresses(o, subject, instance.list("clients"))
+		all.addresses(o, subject, instance.list("clients"))
 		for _, job := range instance.list("scrape_configs") {
-			v.all[activity{LogsEnd, LogsBegin, subject, "job " + job.nameBy("job_name")}] = true
+			all[activity{LogsEnd, LogsBegin, subject, "job " + job.nameBy("job_name")}] = true
 		}
 	}
-	v.integrations(config.get("integrations").read())
+	all.integrations(config.get("integrations").read())
+}
+
+// components adds the activities of Alloy's components. What gives targets to a component that scrapes is told, and not the latter: which
+// targets share one depends on their settings.
+func (all activities) components(o *object, list []*node) {
+	for _, c := range list {
+		id := c.str("component")
+		subject := "component " + id
+		switch name := id[:max(strings.LastIndexByte(id, '.'), 0)]; {
+		case name == "prometheus.remote_write" || name == "loki.write":
+			all.addresses(o, subject, c.list("endpoint"))
+		case name == "prometheus.scrape":
+			var s secrets // only ids are looked for
+			if targets := c.get("targets"); targets != nil {
+				for _, from := range alloyconfig.Targets(s.value(targets)) {
+					all[activity{SeriesEnd, SeriesBegin, "component " + from, ""}] = true
+				}
+			}
+		case strings.HasPrefix(name, "prometheus.exporter."):
+			all[activity{SeriesEnd, SeriesBegin, subject, ""}] = true
+		case strings.HasPrefix(name, "loki.source."):
+			all[activity{LogsEnd, LogsBegin, subject, ""}] = true
+		}
+	}
 }
 
 // addresses adds the addresses that an instance sends to.
-func (v agentView) addresses(o *object, subject string, writers []*node) {
+func (all activities) addresses(o *object, subject string, writers []*node) {
 	for _, w := range writers {
 		url := w.get("url")
 		if url == nil {
@@ -129,12 +153,12 @@ func (v agentView) addresses(o *object, subject string, writers []*node) {
 				what += " as tenant " + o.secrets.text(tenant)
 			}
 		}
-		v.all[activity{SendingStops, SendingStarts, subject, what}] = true
+		all[activity{SendingStops, SendingStarts, subject, what}] = true
 	}
 }
 
 // integrations adds the integrations. Several of one kind are numbered if they do not name their instance.
-func (v agentView) integrations(block *node) {
+func (all activities) integrations(block *node) {
 	if block == nil {
 		return
 	}
@@ -145,14 +169,13 @@ func (v agentView) integrations(block *node) {
 		}
 		for i, item := range list.read().items {
 			subject := "integration " + name
-			instance := cmp.Or(item.str("instance"), item.str("integration"))
-			switch {
-			case instance != "" && !v.byPlace:
+			switch instance := item.str("instance"); {
+			case instance != "":
 				subject += " " + instance
 			case len(list.items) > 1:
 				subject += fmt.Sprintf(" %d", i+1)
 			}
-			v.all[activity{SeriesEnd, SeriesBegin, subject, ""}] = true
+			all[activity{SeriesEnd, SeriesBegin, subject, ""}] = true
 		}
 	}
 }
@@ -165,9 +188,8 @@ type agentChange struct {
 
 // agentChange adds the consequences of a change inside of an instance.
 func (u *unit) agentChange(c agentChange) {
-	subject := c.Path.subject()
+	subject, isLogs := c.Path.subject(), c.Path.isLogs()
 	for i, step := range c.Path {
-		isLogs := len(c.Path) > 1 && c.Path[1].Field == "logs"
 		switch step.Field {
 		case "external_labels":
 			kind := SeriesIdentity
@@ -179,10 +201,10 @@ func (u *unit) agentChange(c agentChange) {
 			}
 			u.labels(kind, subject, c, i)
 			return
-		case "relabel_configs", "metric_relabel_configs", "write_relabel_configs":
+		case "relabel_configs", "metric_relabel_configs", "write_relabel_configs", "rule", "write_relabel_config":
 			u.rules(isLogs, c, c.Path[:i+1])
 			return
-		case "pipeline_stages":
+		case "pipeline_stages", "stages":
 			u.stages(c, i)
 			return
 		case "static_configs":
@@ -192,11 +214,20 @@ func (u *unit) agentChange(c agentChange) {
 			u.find(SeriesIdentity, subject, step.Field)
 			return
 		}
-		if strings.HasSuffix(step.Field, "_sd_configs") {
+		switch {
+		case strings.HasSuffix(step.Field, "_sd_configs"):
 			u.find(Targets, c.Path[:i].subject(), noun(step.Field, ""))
+			return
+		case strings.HasPrefix(step.Name, "discovery.") && i == len(c.Path)-2 && c.Path[i+1].Field != "rule":
+			u.find(Targets, c.Path[:i+1].subject(), c.Path[i+1].Field)
 			return
 		}
 	}
+}
+
+// isLogs reports whether a path leads into an instance or a component of logs.
+func (p Path) isLogs() bool {
+	return len(p) > 1 && p[1].Field == "logs" || len(p) > 2 && strings.HasPrefix(p[2].Name, "loki.")
 }
 
 // labels adds a consequence for each changed label of a block. at is the index of the block in the path.

@@ -1,7 +1,6 @@
 package difference
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,14 +113,14 @@ func (u *unit) consequences() []Consequence {
 func (u *unit) pods(o *object) {
 	subject := o.ID.Kind + " " + o.ID.Namespace + "/" + o.ID.Name
 	switch {
-	case o.After == nil:
+	case o.After.Text == nil:
 		u.find(PodsStop, subject, "")
 		return
-	case o.Before == nil:
+	case o.Before.Text == nil:
 		u.find(PodsStart, subject, "")
 		return
 	}
-	if field := workload.ImmutableChange(o.Before, o.After); field != "" {
+	if field := workload.ImmutableChange(o.resource(0), o.resource(1)); field != "" {
 		u.find(Refused, subject, field)
 		return
 	}
@@ -159,15 +158,8 @@ func (o *object) replicas(n *node) string {
 
 // configOf returns the Secret with the configuration of a workload, if the configuration changes.
 func (u *unit) configOf(o *object) *object {
-	name := ""
 	for _, secret := range u.objects {
-		if !secret.changesConfiguration() && !secret.IsEncrypted || !bytes.Contains(o.After, []byte(secret.ID.Name)) {
-			continue
-		}
-		if name == "" {
-			name = workload.ConfigSecret(o.After)
-		}
-		if name == secret.ID.Name {
+		if (secret.changesConfiguration() || secret.IsEncrypted) && workload.ConfigSecret(o.pods(1)) == secret.ID.Name {
 			return secret
 		}
 	}
@@ -176,7 +168,7 @@ func (u *unit) configOf(o *object) *object {
 
 // changesConfiguration reports whether the configuration in a Secret changes.
 func (o *object) changesConfiguration() bool {
-	return o.language != nil && slices.ContainsFunc(o.changes, func(c Change) bool {
-		return len(c.Path) == 0 || languageOf(c.Path[0].Field) != nil
+	return o.isConfiguration() && slices.ContainsFunc(o.changes, func(c Change) bool {
+		return len(c.Path) == 0 || isConfiguration(c.Path[0].Field)
 	})
 }

@@ -6,19 +6,35 @@ import (
 	"encoding/json"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/workload"
 )
 
 // Pair is an object before and after. Those that stay the same say which pods use what changes.
 type Pair struct {
 	Unit          string // the folder of the output
 	ID            manifest.ID
-	Before, After []byte // manifests; nil where there is none
+	Before, After Version
 	// OnlySecrets means that nothing but secrets changes in the configuration that the object holds.
 	OnlySecrets bool
 	// IsEncrypted means that the values of the object, a Secret, are encrypted, and change. The manifests do not have them.
 	IsEncrypted bool
+}
+
+// Version is an object on one side of a comparison. What an output branch or folder has is only known as text.
+type Version struct {
+	// Text is the manifest; nil if there is no object.
+	Text []byte
+	// Value is the object as its Kubernetes type, without the data of a Secret. It is nil if only the text is known.
+	Value workload.Resource
+	// Values returns the configuration of which the Secret holds all or one file, in the words of the agent whatever program it is for:
+	// lists, maps, strings, numbers, booleans, and [Job]s. ConfigKey is the key of the configuration or of the file in the Secret. They
+	// are not set if only the text is known.
+	Values    func() map[string]any
+	ConfigKey string
 }
 
 // Difference is everything that changes between two renders.
@@ -67,7 +83,7 @@ func (d *Difference) IsEmpty() bool { return len(d.Objects) == 0 && d.short == n
 
 // Compare returns the difference of pairs, which may have any order.
 func Compare(pairs []Pair) *Difference {
-	pairs = whole(pairs)
+	pairs = slices.Clone(pairs)
 	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Unit, b.Unit), a.ID.Compare(b.ID)) })
 	d := &Difference{Consequences: []Consequence{}, Objects: []Object{}}
 	for len(pairs) > 0 {
@@ -84,13 +100,10 @@ func Compare(pairs []Pair) *Difference {
 
 // compareUnit adds the changes of a unit and their consequences.
 func (d *Difference) compareUnit(pairs []Pair) {
-	u := &unit{name: pairs[0].Unit}
-	for _, p := range pairs {
-		u.objects = append(u.objects, newObject(p))
-	}
+	u := newUnit(pairs)
 	values := u.secretValues()
 	for _, o := range u.objects {
-		o.secrets = secrets{isSecret: o.ID.Kind == "Secret" && o.language == nil, values: values}
+		o.secrets = secrets{isSecret: o.ID.Kind == "Secret" && !o.isConfiguration(), values: values}
 		if !o.isChanged() {
 			continue
 		}
@@ -106,8 +119,11 @@ func (d *Difference) compareUnit(pairs []Pair) {
 			c.add(Removed, nil, o.before, nil)
 		default:
 			c.compare(nil, o.before, o.after)
-			if o.IsEncrypted {
+			switch {
+			case o.IsEncrypted:
 				c.changes = append(c.changes, Change{Op: Changed, Path: Path{{Field: "encrypted values"}}})
+			case len(c.changes) == 0 && o.isWrittenAnew():
+				c.changes = append(c.changes, Change{Op: Changed, Path: Path{{Field: o.configs[1].key}}})
 			}
 		}
 		if o.changes = c.changes; len(c.changes) > 0 {
@@ -123,67 +139,123 @@ type unit struct {
 	objects []*object
 	found   []Consequence
 	known   map[Consequence]bool
+	// agentsWords means that all configurations, before and after, can be told in the agent's words.
+	agentsWords bool
+}
+
+func newUnit(pairs []Pair) *unit {
+	u := &unit{name: pairs[0].Unit, agentsWords: true}
+	var objects []*object
+	for _, p := range pairs {
+		objects = append(objects, &object{Pair: p, unit: u})
+	}
+	u.objects = join(objects)
+	for _, o := range u.objects {
+		for _, c := range o.configs {
+			u.agentsWords = u.agentsWords && c.hasWords()
+		}
+	}
+	return u
 }
 
 // object is a pair with its values.
 type object struct {
 	Pair
-	before, after *node     // nil where there is none; set by open
-	language      *language // of the configuration that it holds; nil without one
+	unit          *unit
+	configs       [2]*configuration // before and after, if it is the Secret of a configuration
+	partsChange   bool              // another Secret of the configuration changes
+	before, after *node             // nil where there is none; set by open
+	resources     [2]workload.Resource
 	secrets       secrets
 	changes       []Change
 	isOpen        bool
 }
 
-func newObject(p Pair) *object {
-	o := &object{Pair: p}
-	if p.ID.Kind == "Secret" && !p.IsEncrypted {
-		o.language = languageIn(p.After)
-		if o.language == nil {
-			o.language = languageIn(p.Before)
-		}
-	}
-	return o
-}
+// versions returns both sides.
+func (o *object) versions() [2]*Version { return [2]*Version{&o.Before, &o.After} }
+
+// isConfiguration reports whether the object is the Secret of a configuration, before or after.
+func (o *object) isConfiguration() bool { return o.configs[0] != nil || o.configs[1] != nil }
 
 // isChanged reports whether the texts differ.
-func (o *object) isChanged() bool { return o.IsEncrypted || !bytes.Equal(o.Before, o.After) }
+func (o *object) isChanged() bool { return o.IsEncrypted || o.partsChange || o.textsDiffer() }
 
-// open parses the manifests of the pair, unless they are parsed.
+func (o *object) textsDiffer() bool { return !bytes.Equal(o.Before.Text, o.After.Text) }
+
+// isWrittenAnew reports whether a configuration whose values are known on both sides is printed in another way. Equal values that are
+// printed differently are a gap in what is compared: the change is told all the same.
+func (o *object) isWrittenAnew() bool {
+	before, after := o.configs[0], o.configs[1]
+	return before != nil && after != nil && before.values != nil && after.values != nil
+}
+
+// open makes the values of both sides, unless they are made.
 func (o *object) open() {
 	if o.isOpen {
 		return
 	}
 	o.isOpen = true
-	o.after = o.read(o.After)
+	o.after = o.read(1)
 	o.before = o.after
 	if o.isChanged() {
-		o.before = o.read(o.Before)
+		o.before = o.read(0)
 	}
 }
 
-// read returns the value of a manifest. In the Secret of an agent, the parsed configuration takes the place of its text.
-func (o *object) read(text []byte) *node {
-	if text == nil {
+// read returns the value of a side. In the Secret of a configuration, the configuration takes the place of its text.
+func (o *object) read(side int) *node {
+	v := o.versions()[side]
+	if v.Text == nil {
 		return nil
 	}
-	if o.language != nil {
-		key, head, config := configuration(text)
-		if l := languageOf(key); l != nil && config != nil {
-			top := (&node{text: head}).read()
-			c := l.read(config)
-			c.name, c.parent = key, top
-			top.text, top.fields = nil, append(top.fields, c) // the text alone does not describe the node any more
-			return top
+	if c := o.configs[side]; c != nil {
+		top := v.node()
+		if v.Value == nil {
+			_, head, _ := data(v.Text)
+			top = (&node{text: head}).read()
+		}
+		config := c.node(o.unit.agentsWords)
+		config.parent = top
+		top.text, top.fields = nil, append(top.fields, config) // the text alone does not describe the node any more
+		return top
+	}
+	if o.ID.Kind == "Secret" {
+		return &node{text: v.Text}
+	}
+	return v.node()
+}
+
+// node returns the object, of a Secret without its data if its type is known.
+func (v *Version) node() *node {
+	if v.Value != nil {
+		if fields, err := workload.Fields(v.Value); err == nil {
+			return newNode("", nil, fields)
 		}
 	}
-	return &node{text: text}
+	return &node{text: v.Text}
+}
+
+// pods returns the template for the pods of a side, or nil if it runs none.
+func (o *object) pods(side int) *corev1.PodTemplateSpec { return workload.Pods(o.resource(side)) }
+
+// resource returns a side as its Kubernetes type, if it runs pods.
+func (o *object) resource(side int) workload.Resource {
+	if !workload.IsWorkload(o.ID.Kind) {
+		return nil
+	}
+	v := o.versions()[side]
+	if o.resources[side] == nil {
+		if o.resources[side] = v.Value; v.Value == nil {
+			o.resources[side] = workload.Read(o.ID.Kind, v.Text)
+		}
+	}
+	return o.resources[side]
 }
 
 // secretValues returns the values in the Secrets of the unit, before and after.
 func (u *unit) secretValues() (out []string) {
 	for _, o := range u.objects {
-		if o.ID.Kind != "Secret" || o.language != nil {
+		if o.ID.Kind != "Secret" || o.isConfiguration() {
 			continue
 		}
 		o.open()
@@ -200,7 +272,7 @@ func (u *unit) secretValues() (out []string) {
 type Manifest struct {
 	Unit string // the folder of the output
 	ID   manifest.ID
-	Text []byte
+	Version
 	// Masked is a digest of the object's configuration without its secrets. Empty if there is no configuration.
 	Masked string
 }
@@ -208,7 +280,7 @@ type Manifest struct {
 // Read returns the manifest that a text holds. It returns false if the text is no Kubernetes object.
 func Read(unit string, text []byte) (Manifest, bool) {
 	n := &node{text: text}
-	m := Manifest{Unit: unit, Text: text, ID: manifest.ID{
+	m := Manifest{Unit: unit, Version: Version{Text: text}, ID: manifest.ID{
 		Kind: n.str("kind"), Namespace: n.str("metadata", "namespace"), Name: n.str("metadata", "name"),
 	}}
 	return m, m.ID.Kind != "" && m.ID.Name != ""
@@ -226,16 +298,16 @@ func Match(before, after []Manifest) []Pair {
 	for _, m := range before {
 		k := key{m.Unit, m.ID}
 		places[k], masked[k] = len(pairs), m.Masked
-		pairs = append(pairs, Pair{Unit: m.Unit, ID: m.ID, Before: m.Text})
+		pairs = append(pairs, Pair{Unit: m.Unit, ID: m.ID, Before: m.Version})
 	}
 	for _, m := range after {
 		k := key{m.Unit, m.ID}
 		i, found := places[k]
 		if !found {
-			pairs = append(pairs, Pair{Unit: m.Unit, ID: m.ID, After: m.Text})
+			pairs = append(pairs, Pair{Unit: m.Unit, ID: m.ID, After: m.Version})
 			continue
 		}
-		pairs[i].After, pairs[i].OnlySecrets = m.Text, m.Masked != "" && m.Masked == masked[k]
+		pairs[i].After, pairs[i].OnlySecrets = m.Version, m.Masked != "" && m.Masked == masked[k]
 	}
 	return pairs
 }

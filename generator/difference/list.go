@@ -48,8 +48,8 @@ func itemNames(items []*node, by string) ([]string, bool) {
 // nameBy returns the text of a field of an item, without a password if it is a URL: it is shown as the item's name. If the item
 // begins with the field, the item is not parsed.
 func (n *node) nameBy(field string) string {
-	if n.job != nil && n.job.Name != "" && field == "job_name" {
-		return n.job.Name
+	if n.job != nil && n.job.Name() != "" && field == "job_name" {
+		return n.job.Name()
 	}
 	if n.shape == unread && isItem(n.text) {
 		line, _, _ := strings.Cut(string(n.text[1:min(len(n.text), maxNameBytes)]), "\n")

@@ -4,9 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/workload"
 )
@@ -15,16 +13,16 @@ import (
 // key is rendered too.
 func (u *unit) secretsNeeded() {
 	isPods := func(o *object) bool { return workload.IsWorkload(o.ID.Kind) }
-	if !slices.ContainsFunc(u.objects, func(o *object) bool { return isPods(o) && len(o.changes) > 0 && o.After != nil }) {
+	if !slices.ContainsFunc(u.objects, func(o *object) bool { return isPods(o) && len(o.changes) > 0 && o.After.Text != nil }) {
 		return
 	}
 	before, after, rendered := map[[2]string]bool{}, map[[2]string]bool{}, map[string]bool{}
 	for _, o := range u.objects {
 		switch {
 		case isPods(o):
-			needs(o.Before, before)
-			needs(o.After, after)
-		case o.After != nil:
+			needs(o.ID.Namespace, o.pods(0), before)
+			needs(o.ID.Namespace, o.pods(1), after)
+		case o.After.Text != nil:
 			rendered[o.ID.Kind+" "+o.ID.Namespace+"/"+o.ID.Name] = true
 		}
 	}
@@ -35,10 +33,9 @@ func (u *unit) secretsNeeded() {
 	}
 }
 
-// needs adds the Secrets and ConfigMaps, with their keys, that the pods of a workload refer to.
-func needs(manifest []byte, into map[[2]string]bool) {
-	var w appsv1.Deployment // StatefulSets and DaemonSets have their template at the same path
-	if manifest == nil || yaml.Unmarshal(manifest, &w) != nil {
+// needs adds the Secrets and ConfigMaps of a namespace, with their keys, that pods refer to.
+func needs(namespace string, pods *corev1.PodTemplateSpec, into map[[2]string]bool) {
+	if pods == nil {
 		return
 	}
 	add := func(kind, name, key string) {
@@ -46,7 +43,7 @@ func needs(manifest []byte, into map[[2]string]bool) {
 			key = "key " + key
 		}
 		if name != "" {
-			into[[2]string{kind + " " + w.Namespace + "/" + name, key}] = true
+			into[[2]string{kind + " " + namespace + "/" + name, key}] = true
 		}
 	}
 	items := func(kind, name string, items []corev1.KeyToPath) {
@@ -57,7 +54,7 @@ func needs(manifest []byte, into map[[2]string]bool) {
 			add(kind, name, "")
 		}
 	}
-	pod := w.Spec.Template.Spec
+	pod := pods.Spec
 	for _, s := range pod.ImagePullSecrets {
 		add("Secret", s.Name, "")
 	}

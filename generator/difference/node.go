@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/agentry-dev/agentry/generator/internal/alloyconfig"
 )
 
 // shape is what a node is.
@@ -29,8 +27,8 @@ type node struct {
 	indent int
 	// entry means that text is `key: value` or `- value`, and not the value alone.
 	entry bool
-	// job is what the node is read from if it is a job in a configuration of Alloy. Such a node has no text.
-	job *alloyconfig.Job
+	// job is what the node is read from if it is a job of a configuration that was not read from text.
+	job Job
 
 	name   string // of the field that has this value, or has it as an item
 	parent *node  // nil at the top
@@ -42,6 +40,15 @@ type node struct {
 
 	// line is where the node begins, counted from 1 in the text of the nearest node that has one; 0 at its beginning.
 	line int
+}
+
+// Job is a job of a configuration. Its fields are made when they are needed: most jobs of two configurations are the same.
+type Job interface {
+	Name() string
+	// Fields returns the fields of the job, as [Version.Values] returns values.
+	Fields() any
+	// IsSame reports whether another job is made of equal values, so that their fields are equal. It makes neither.
+	IsSame(other any) bool
 }
 
 // decodeBelow is the size in bytes below which a text is decoded as a whole: splitting is faster for larger texts only.
@@ -149,8 +156,13 @@ func (n *node) set(v any) {
 		for _, item := range v {
 			n.items = append(n.items, newNode(n.name, n, item))
 		}
-	case *alloyconfig.Job:
+	case Job:
 		n.job = v
+	case float64: // as JSON has all numbers
+		n.shape, n.plain = scalar, v
+		if i := int(v); float64(i) == v {
+			n.plain = i
+		}
 	default:
 		n.shape, n.plain = scalar, v
 	}
@@ -188,7 +200,7 @@ func (n *node) str(names ...string) string {
 	return fmt.Sprint(n.plain)
 }
 
-// isSame reports whether two nodes have the same text, or are jobs of the same texts. It parses nothing.
+// isSame reports whether two nodes have the same text, or are jobs of the same values. It parses nothing.
 func (n *node) isSame(other *node) bool {
 	if n.job != nil && other.job != nil {
 		return n.job.IsSame(other.job)

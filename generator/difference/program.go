@@ -1,8 +1,6 @@
 package difference
 
 import (
-	"bytes"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,9 +13,9 @@ func (o *object) changesProgram() bool {
 	return o.changesConfiguration() && o.before != nil && o.after != nil && o.before.get(agentKey) != nil != (o.after.get(agentKey) != nil)
 }
 
-// programs adds the consequences of running another program, as far as the configurations tell. docs/alloy.md gives the
-// reason for each.
-func (u *unit) programs(o *object) {
+// programs adds the consequences of running another program, as far as the configurations tell, and counts the jobs that find the same
+// targets, by instance. docs/alloy.md gives the reason for each.
+func (u *unit) programs(o *object, jobs map[string]*[2]int) {
 	before, after := o.before.get(agentKey), o.after.get(agentKey)
 	fromAgent := before != nil
 	if fromAgent {
@@ -33,7 +31,6 @@ func (u *unit) programs(o *object) {
 		u.find(OwnMetrics, subject, names)
 	}
 	isNew := u.hasPrometheus3(o.ID.Name)
-	timing := timingOf(before, after)
 	for _, old := range before.list("metrics", "configs") {
 		now := named(after.list("metrics", "configs"), old.str("name"))
 		if now == nil {
@@ -41,14 +38,18 @@ func (u *unit) programs(o *object) {
 		}
 		subject := "instance " + old.str("name")
 		u.find(DataLeft, subject, "samples that are not sent when a pod stops")
-		all, same := sameTargets(old.list("scrape_configs"), now.list("scrape_configs"), timing)
+		all, same := sameTargets(old.list("scrape_configs"), now.list("scrape_configs"))
 		if all == 0 {
 			continue
 		}
 		if isNew {
 			u.find(SeriesIdentity, subject, "labels le and quantile that are whole numbers, as in le=\"1\" and le=\"1.0\"")
 		}
-		u.find(TargetsSame, subject, fmt.Sprintf("%d of %d jobs", same, all))
+		if jobs[subject] == nil {
+			jobs[subject] = &[2]int{}
+		}
+		jobs[subject][0] += same
+		jobs[subject][1] += all
 	}
 	for _, old := range before.list("logs", "configs") {
 		subject := "logs instance " + old.str("name")
@@ -66,7 +67,7 @@ func (u *unit) programs(o *object) {
 // podsWith returns the workloads whose pods have the configuration in a Secret.
 func (u *unit) podsWith(secret string) (out []string) {
 	for _, o := range u.objects {
-		if workload.IsWorkload(o.ID.Kind) && o.Before != nil && o.After != nil && workload.ConfigSecret(o.After) == secret {
+		if o.Before.Text != nil && workload.ConfigSecret(o.pods(1)) == secret {
 			out = append(out, o.ID.Kind+" "+o.ID.Namespace+"/"+o.ID.Name)
 		}
 	}
@@ -83,13 +84,16 @@ const prometheus3 = 11
 // without a version counts as one.
 func (u *unit) hasPrometheus3(secret string) bool {
 	for _, o := range u.objects {
-		if !workload.IsWorkload(o.ID.Kind) || !bytes.Contains(o.After, []byte(secret)) {
-			continue
-		}
-		for _, text := range [...][]byte{o.After, o.Before} {
-			if m := alloyImage.FindSubmatch(text); m != nil {
-				minor, err := strconv.Atoi(string(m[1]))
-				return err != nil || minor >= prometheus3
+		for side := range o.versions() {
+			pods := o.pods(side)
+			if workload.ConfigSecret(pods) != secret {
+				continue
+			}
+			for _, c := range pods.Spec.Containers {
+				if m := alloyImage.FindStringSubmatch(c.Image); m != nil {
+					minor, err := strconv.Atoi(m[1])
+					return err != nil || minor >= prometheus3
+				}
 			}
 		}
 	}

@@ -15,11 +15,14 @@ import (
 // Secrets, wherever they are, and credentials. name is the file's, and unit has the manifests in its folder. The error is for a
 // text that agentry does not write.
 func Redacted(name string, text []byte, manifests []Manifest) ([]string, error) {
-	u := &unit{}
+	var pairs []Pair
 	for _, m := range manifests {
-		u.objects = append(u.objects, newObject(Pair{Unit: m.Unit, ID: m.ID, Before: m.Text, After: m.Text}))
+		pairs = append(pairs, Pair{Unit: m.Unit, ID: m.ID, Before: m.Version, After: m.Version})
 	}
-	s := &shower{secrets: secrets{values: u.secretValues()}, lines: linesOf(text)}
+	s := &shower{lines: linesOf(text)}
+	if len(pairs) > 0 {
+		s.values = newUnit(pairs).secretValues()
+	}
 	s.hidden, s.starts = make([]string, len(s.lines)), make([]bool, len(s.lines))
 	if review, ok := strings.CutSuffix(name, ".txt"); ok {
 		err := s.configuration(review, text, 0)
@@ -29,13 +32,11 @@ func Redacted(name string, text []byte, manifests []Manifest) ([]string, error) 
 	if !ok {
 		return nil, errors.New("there is no object in it")
 	}
-	if l := languageIn(text); m.ID.Kind == "Secret" && l != nil {
-		head, _, found := bytes.Cut(text, []byte("\nstringData:\n  "+l.key+": |\n"))
-		if key, _, config := written(text); found && config != nil && key == l.key {
-			s.walk(head, 0)
-			err := s.configuration(l.key, config, bytes.Count(head, []byte("\n"))+3)
-			return s.all(), err
-		}
+	key, head, config := written(text)
+	if m.ID.Kind == "Secret" && config != nil && isConfiguration(key) && bytes.HasPrefix(text[len(head):], []byte("\nstringData:")) {
+		s.walk(head, 0)
+		err := s.configuration(key, config, bytes.Count(head, []byte("\n"))+3)
+		return s.all(), err
 	}
 	s.isSecret = m.ID.Kind == "Secret"
 	s.walk(text, 0)

@@ -18,7 +18,7 @@ func (u *unit) rules(isLogs bool, c agentChange, list Path) {
 		}
 		for _, item := range found.items {
 			r := c.object.secrets.rule(item)
-			if e := r.effect(list[len(list)-1].Field, isLogs); e.kind != "" {
+			if e := r.effect(list.findsTargets(), isLogs); e.kind != "" {
 				sides[i][e] = append(sides[i][e], r.key())
 			}
 		}
@@ -83,11 +83,22 @@ func (r rule) selects() bool {
 	return slices.Contains([]string{"keep", "drop", "keepequal", "dropequal"}, r.action)
 }
 
-// effect returns what the rule decides about, by the list of the job or writer that it is in. A rule that only sets a temporary
-// label, for later rules, has no effect.
-func (r rule) effect(list string, isLogs bool) effect {
+// findsTargets reports whether the rules of a list are for targets, and not for series: those of a job, or of any component but
+// prometheus.relabel.
+func (p Path) findsTargets() bool {
+	switch p[len(p)-1].Field {
+	case "relabel_configs":
+		return true
+	case "rule":
+		return len(p) < 2 || !strings.HasPrefix(p[len(p)-2].Name, "prometheus.relabel.")
+	}
+	return false
+}
+
+// effect returns what the rule decides about. A rule that only sets a temporary label, for later rules, has no effect.
+func (r rule) effect(ofTargets, isLogs bool) effect {
 	identity, filter := SeriesIdentity, SeriesFilter
-	if list == "relabel_configs" {
+	if ofTargets {
 		filter = Targets
 	}
 	if isLogs {

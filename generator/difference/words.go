@@ -34,7 +34,7 @@ func (p Path) parts() (parts []string, rest string) {
 		}
 		parts, fields = append(parts, thing), nil
 	}
-	if len(parts) == 0 && len(fields) > 0 && languageOf(fields[0]) != nil {
+	if len(parts) == 0 && len(fields) > 0 && isConfiguration(fields[0]) {
 		key := fields[0]
 		switch fields = fields[1:]; {
 		case len(fields) == 0:
@@ -81,6 +81,7 @@ func nouns() map[string]string {
 		"containers": "container", "initContainers": "init container", "volumes": "volume", "volumeMounts": "mount", "env": "variable",
 		"ports": "port", "sources": "source", "volumeClaimTemplates": "volume claim template", "tolerations": "toleration",
 		"args": "argument", "components": "component", "imagePullSecrets": "image pull secret",
+		"rule": "rule", "write_relabel_config": "write relabel rule",
 	}
 }
 

@@ -29,7 +29,7 @@ func (c *Changes) Budget(workload manifest.ID, labels map[string]string) (out *p
 func newBudget(value any, match Match) (*policyv1.PodDisruptionBudgetSpec, *FieldError) {
 	const field = ".podDisruptionBudget"
 	out := &policyv1.PodDisruptionBudgetSpec{}
-	if err := decode(value, out); err != nil {
+	if err := convert(value, out); err != nil {
 		return nil, &FieldError{field, misfit(err), "kubectl explain poddisruptionbudget.spec shows what it can be"}
 	}
 	ofDaemonSets := func(w string) bool { return w == "logs" || w == "integrations-daemonset" }

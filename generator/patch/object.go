@@ -1,20 +1,20 @@
 package patch
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/provider"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/resid"
-	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/workload"
 )
 
 // maxBriefBytes limits what is kept of an error of kustomize.
@@ -22,29 +22,19 @@ const maxBriefBytes = 300
 
 func factory() *resource.Factory { return provider.NewDefaultDepProvider().GetResourceFactory() }
 
-// idOf returns what kustomize calls a rendered object. The first line of its manifest is its apiVersion.
-func idOf(id manifest.ID, text []byte) resid.ResId {
-	line, _, _ := strings.Cut(string(text[:min(len(text), maxBriefBytes)]), "\n")
-	group, version := resid.ParseGroupVersion(strings.TrimPrefix(line, "apiVersion: "))
-	return resid.NewResIdWithNamespace(resid.NewGvk(group, version, id.Kind), id.Name, id.Namespace)
-}
-
-// cut separates the data of a Secret, its last field, from what patches see of it.
-func cut(id manifest.ID, text []byte) (head, rest []byte) {
-	if id.Kind != "Secret" {
-		return text, nil
-	}
-	for _, field := range [...]string{"\nstringData:\n", "\ndata:\n"} {
-		if at := bytes.Index(text, []byte(field)); at >= 0 { // line breaks in metadata are escaped
-			return text[: at+1 : at+1], text[at+1:]
-		}
-	}
-	return text, nil
+// idOf returns what kustomize calls a rendered object.
+func idOf(o workload.Resource) resid.ResId {
+	kind := o.GetObjectKind().GroupVersionKind()
+	return resid.NewResIdWithNamespace(resid.NewGvk(kind.Group, kind.Version, kind.Kind), o.GetName(), o.GetNamespace())
 }
 
 // read returns an object as a list for kustomize.
-func read(text []byte) (resmap.ResMap, error) {
-	r, err := factory().FromBytes(text)
+func read(o workload.Resource) (resmap.ResMap, error) {
+	fields, err := workload.Fields(o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := factory().FromMap(fields)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +45,7 @@ func read(text []byte) (resmap.ResMap, error) {
 // isGone reports whether a patch removed the object of a list.
 func isGone(list resmap.ResMap) bool { return list.Size() != 1 || list.Resources()[0].IsNilOrEmpty() }
 
-// write returns the manifest of a changed object, as package workload writes manifests.
+// write returns a changed object as JSON.
 func write(id manifest.ID, list resmap.ResMap) ([]byte, error) {
 	list.RemoveBuildAnnotations()
 	if isGone(list) {
@@ -78,7 +68,17 @@ func write(id manifest.ID, list resmap.ResMap) ([]byte, error) {
 			return nil, fmt.Errorf("sets %s of a Secret: only its metadata can be patched", field)
 		}
 	}
-	return yaml.Marshal(object)
+	return data, nil
+}
+
+// typed returns a changed object as the type of the one that it is made of. It is an error of the change if the type lacks a field.
+func typed(original workload.Resource, data []byte) (workload.Resource, []diag.Finding) {
+	changed := reflect.New(reflect.TypeOf(original).Elem()).Interface().(workload.Resource)
+	if err := decode(data, changed); err != nil {
+		message := strings.TrimPrefix(err.Error(), "json: ")
+		return nil, []diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject, Message: "Kubernetes would refuse it: " + message}}
+	}
+	return changed, nil
 }
 
 // brief returns the first line of an error of kustomize, which can quote a whole patch.

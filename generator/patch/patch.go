@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
@@ -108,85 +109,112 @@ func New(all All, at func(field string) Place) (*Changes, []*FieldError) {
 // IsEmpty reports whether there is nothing to change.
 func (c *Changes) IsEmpty() bool { return c == nil || len(c.entries) == 0 }
 
-// Check returns what is wrong with a changed manifest and not with the one that it was made of. The manifest of a
-// Secret has no data.
-type Check func(text []byte) []diag.Finding
+// Check returns what is wrong with a changed object and not with the one that it was made of.
+type Check func(changed workload.Resource) []diag.Finding
 
 // Result is what becomes of an object.
 type Result struct {
-	// Text is its manifest, which is the one given if nothing matches.
-	Text []byte
+	// Value is the object given if nothing matches.
+	Value workload.Resource
 	// Matched are the numbers of what matches, for [Changes.Unmatched].
 	Matched []int
 	Diags   diag.List
 }
 
-// Apply changes an object. If there is an error, the text must not be used.
-func (c *Changes) Apply(id manifest.ID, text []byte, check Check) Result {
-	out := Result{Text: text}
+// Apply changes an object. A Secret comes without its data. If there is an error, the value must not be used.
+func (c *Changes) Apply(o workload.Resource, check Check) Result {
+	out := Result{Value: o}
 	if c.IsEmpty() {
 		return out
 	}
+	s := steps{
+		of: idOf(o), original: o, check: check, entries: c.entries,
+		id: manifest.ID{Kind: o.GetObjectKind().GroupVersionKind().Kind, Namespace: o.GetNamespace(), Name: o.GetName()},
+	}
+	if !slices.ContainsFunc(c.entries, func(e entry) bool { return e.mayMatch(s.of) }) {
+		return out
+	}
 	err := kustomizer.Run(false, func() error {
-		out = c.apply(id, text, check)
+		out = s.run()
 		return nil
 	})
 	if err != nil {
-		out.Diags = diag.List{c.entries[0].found(id, failure("kustomize's library crashes on it"))}
+		out = Result{o, nil, diag.List{c.entries[0].found(s.id, failure("kustomize's library crashes on it"))}}
 	}
 	return out
 }
 
-func (c *Changes) apply(id manifest.ID, text []byte, check Check) Result {
-	out := Result{Text: text}
-	of := idOf(id, text)
-	if !slices.ContainsFunc(c.entries, func(e entry) bool { return e.mayMatch(of) }) {
+// steps are the changes of one object, one after the other.
+type steps struct {
+	id       manifest.ID
+	of       resid.ResId
+	original workload.Resource
+	check    Check
+	entries  []entry
+}
+
+// run applies all steps, and checks the result. If it is wrong, they are applied again and checked one by one, so that it is
+// known which one is to blame.
+func (s *steps) run() Result {
+	changed, out := s.apply(false)
+	if len(out.Diags) > 0 || len(out.Matched) == 0 {
 		return out
 	}
-	head, rest := cut(id, text)
-	changed, matched, found := c.steps(id, head, of, nil)
-	if len(found) == 0 && len(matched) > 0 && len(check(changed)) > 0 {
-		changed, matched, found = c.steps(id, head, of, check)
+	value, wrong := s.checked(changed)
+	if len(wrong) > 0 {
+		if changed, out = s.apply(true); out.Diags.HasErrors() {
+			return out
+		}
+		value, _ = s.checked(changed)
 	}
-	out.Matched, out.Diags = matched, found
-	if len(matched) > 0 && !found.HasErrors() {
-		out.Text = append(changed, rest...)
-	}
+	out.Value = value
 	return out
 }
 
-// steps applies what matches, one after the other. With a check, it checks after each step, so that it is known which one
-// is to blame.
-func (c *Changes) steps(id manifest.ID, text []byte, of resid.ResId, check Check) (changed []byte, matched []int, found diag.List) {
-	object, err := read(text)
+// apply applies what matches, and returns the changed object as JSON. With checkEach it checks after each step.
+func (s *steps) apply(checkEach bool) (changed []byte, out Result) {
+	out.Value = s.original
+	object, err := read(s.original)
 	if err != nil {
-		return nil, nil, diag.List{c.entries[0].found(id, failure("cannot read the object: "+brief(err)))}
+		out.Diags = diag.List{s.entries[0].found(s.id, failure("cannot read the object: "+brief(err)))}
+		return nil, out
 	}
 	var before []diag.Finding
-	for i, e := range c.entries {
-		if !e.mayMatch(of) {
+	for i, e := range s.entries {
+		if !e.mayMatch(s.of) {
 			continue
 		}
 		matches, err := e.apply(object)
 		if err == nil && matches {
-			matched = append(matched, i)
-			changed, err = write(id, object)
+			out.Matched = append(out.Matched, i)
+			changed, err = write(s.id, object)
 		}
 		if err != nil {
-			return nil, matched, append(found, e.found(id, failure(brief(err))))
+			out.Diags = append(out.Diags, e.found(s.id, failure(brief(err))))
+			return nil, out
 		}
-		if !matches || check == nil {
+		if !matches || !checkEach {
 			continue
 		}
-		now := check(changed)
+		_, now := s.checked(changed)
 		for _, f := range now {
-			if !slices.ContainsFunc(before, func(b diag.Finding) bool { return b.Code == f.Code && b.Message == f.Message }) {
-				found = append(found, e.found(id, f))
+			isKnown := func(b diag.Finding) bool { return b.Code == f.Code && b.Message == f.Message }
+			if !slices.ContainsFunc(before, isKnown) {
+				out.Diags = append(out.Diags, e.found(s.id, f))
 			}
 		}
 		before = now
 	}
-	return changed, matched, found
+	return changed, out
+}
+
+// checked returns a changed object as its type, and what is wrong with it.
+func (s *steps) checked(changed []byte) (workload.Resource, []diag.Finding) {
+	value, wrong := typed(s.original, changed)
+	if len(wrong) > 0 {
+		return s.original, wrong
+	}
+	return value, s.check(value)
 }
 
 func failure(message string) diag.Finding {

@@ -92,7 +92,7 @@ func newSettings(s Settings) (*settings, *FieldError) {
 		if f.value == nil {
 			continue
 		}
-		if err := decode(f.value, f.as); err != nil {
+		if err := convert(f.value, f.as); err != nil {
 			return nil, &FieldError{"." + f.name, misfit(err), "kubectl explain " + f.of + " shows what it can be"}
 		}
 		out.steps = append(out.steps, func(w map[string]any) { f.set(w, clone(f.value)) })
@@ -186,12 +186,17 @@ func addEnv(w map[string]any, v any) {
 	c["env"] = env
 }
 
-// decode checks that a value has a type of Kubernetes.
-func decode(value, as any) error {
+// convert reads a value as a type of Kubernetes.
+func convert(value, as any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
+	return decode(text, as)
+}
+
+// decode reads JSON as a type of Kubernetes. A field that the type lacks is an error.
+func decode(text []byte, as any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	return d.Decode(as)

@@ -38,7 +38,7 @@ func newChecker(a grafanaAgent) checker {
 }
 
 // check returns the findings about an object that it has not returned for an earlier object.
-func (c *checker) check(o any) []diag.Finding {
+func (c *checker) check(o Resource) []diag.Finding {
 	c.found = nil
 	switch o := o.(type) {
 	case *corev1.Service:

@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -36,7 +35,7 @@ func (out *output) folder(name, set string, c *model.Config, printed *runtime.Pr
 			secret += "-" + f.Part
 			made.others = append(made.others, secret)
 		}
-		out.add(out.textSecret(Object{ID: out.secretID(secret)}, f.Key, f.Text), tooLarge(secret, &f, all))
+		out.add(out.textSecret(secret, c, f.Key, f.Text), tooLarge(secret, &f, all))
 	}
 	return made
 }
@@ -51,14 +50,4 @@ func tooLarge(secret string, f *runtime.File, largest func() parts) []diag.Findi
 	message := fmt.Sprintf("component %s alone has %d bytes, more than the %d that a Secret can hold (%s); the largest parts are %s", f.Only, size, maxSecretBytes, secret, of)
 	return []diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: message, Related: of.objects(),
 		Hint: "shorten the lists of targets and rules of the object that the component is made of, or make several objects of it"}}
-}
-
-// FileKey returns the key of the only value of a Secret in the form that is written here, or "".
-func FileKey(manifest []byte) string {
-	_, rest, _ := bytes.Cut(manifest, []byte("\nstringData:\n  "))
-	key, _, found := bytes.Cut(rest, []byte(": |\n"))
-	if !found || bytes.ContainsAny(key, "\n ") {
-		return ""
-	}
-	return string(key)
 }

@@ -1,39 +1,55 @@
 package workload
 
 import (
-	"bytes"
-	"reflect"
-
-	"sigs.k8s.io/yaml"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// IsWorkload reports whether objects of a kind run pods.
-func IsWorkload(kind string) bool {
-	return kind == "StatefulSet" || kind == "DaemonSet" || kind == "Deployment"
-}
-
-// ImmutableChange compares two manifests of one workload and returns the path of the first changed field that
-// the API server does not allow to change, or nothing. The rules are those of Kubernetes' apps/v1 validation of
-// updates.
-func ImmutableChange(old, fresh []byte) string {
-	if bytes.Equal(old, fresh) {
-		return ""
-	}
-	var a, b struct {
-		Kind string
-		Spec map[string]any
-	}
-	if yaml.Unmarshal(old, &a) != nil || yaml.Unmarshal(fresh, &b) != nil || a.Kind != b.Kind {
-		return "" // the old text is not agentry's: it is replaced
-	}
-	fields := []string{"selector"}
-	if a.Kind == "StatefulSet" {
-		fields = append(fields, "serviceName", "podManagementPolicy", "volumeClaimTemplates")
-	}
-	for _, f := range fields {
-		if !reflect.DeepEqual(a.Spec[f], b.Spec[f]) {
-			return "spec." + f
-		}
+// ImmutableChange compares two versions of a workload and returns the path of the first changed field that the API server does not
+// allow to change, or nothing. The rules are those of Kubernetes' apps/v1 validation of updates.
+func ImmutableChange(old, fresh Resource) string {
+	was, isKnown := fixedOf(old)
+	is, isWorkload := fixedOf(fresh)
+	switch {
+	case !isKnown || !isWorkload || was.kind != is.kind:
+		return "" // the old one is not agentry's: it is replaced
+	case !equality.Semantic.DeepEqual(was.selector, is.selector):
+		return "spec.selector"
+	case was.serviceName != is.serviceName:
+		return "spec.serviceName"
+	case was.podManagement != is.podManagement:
+		return "spec.podManagementPolicy"
+	case !equality.Semantic.DeepEqual(was.claims, is.claims):
+		return "spec.volumeClaimTemplates"
 	}
 	return ""
+}
+
+// fixed are the fields of a workload that nobody may change. Only a StatefulSet has more than the selector.
+type fixed struct {
+	kind          string
+	selector      *metav1.LabelSelector
+	serviceName   string
+	podManagement appsv1.PodManagementPolicyType
+	claims        []corev1.PersistentVolumeClaim
+}
+
+func fixedOf(o Resource) (f fixed, isWorkload bool) {
+	switch o := o.(type) {
+	case *appsv1.StatefulSet:
+		f = fixed{"StatefulSet", o.Spec.Selector, o.Spec.ServiceName, o.Spec.PodManagementPolicy, nil}
+		for _, claim := range o.Spec.VolumeClaimTemplates {
+			claim.Status = corev1.PersistentVolumeClaimStatus{}
+			f.claims = append(f.claims, claim)
+		}
+	case *appsv1.DaemonSet:
+		f = fixed{kind: "DaemonSet", selector: o.Spec.Selector}
+	case *appsv1.Deployment:
+		f = fixed{kind: "Deployment", selector: o.Spec.Selector}
+	default:
+		return f, false
+	}
+	return f, true
 }

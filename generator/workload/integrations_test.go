@@ -113,11 +113,17 @@ func TestObjectsInOrder(t *testing.T) {
 func TestOrderOfInputs(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	for _, policy := range []secretref.Policy{secretref.Plaintext, secretref.Reference} {
-		want := rendered(t, policy, everything)
+		texts := func(objects []Object) (out []string) {
+			for _, o := range objects {
+				out = append(out, string(yamlOf(t, o)))
+			}
+			return out
+		}
+		want := texts(rendered(t, policy, everything))
 		documents := strings.Split(everything, "---\n")
 		for range 5 {
 			random.Shuffle(len(documents), func(i, j int) { documents[i], documents[j] = documents[j], documents[i] })
-			if diff := cmp.Diff(want, rendered(t, policy, strings.Join(documents, "---\n"))); diff != "" {
+			if diff := cmp.Diff(want, texts(rendered(t, policy, strings.Join(documents, "---\n")))); diff != "" {
 				t.Fatalf("%s (-in order +shuffled):\n%s", policy, diff)
 			}
 		}
@@ -129,7 +135,7 @@ func TestReferenceHoldsNoSecret(t *testing.T) {
 		found := false
 		for _, o := range rendered(t, policy, everything) {
 			for _, secret := range []string{"hunter2", "aHVudGVyM"} {
-				found = found || strings.Contains(string(o.YAML)+string(o.Review), secret)
+				found = found || strings.Contains(string(yamlOf(t, o))+string(reviewOf(o)), secret)
 			}
 		}
 		if found != want {
@@ -151,7 +157,7 @@ func TestPodsMountWhatTheyUse(t *testing.T) {
 	got := map[string][]string{}
 	for _, o := range rendered(t, secretref.Reference, text) {
 		if IsWorkload(o.ID.Kind) {
-			got[o.ID.String()] = mountedObjects(t, o.YAML)
+			got[o.ID.String()] = mountedObjects(t, yamlOf(t, o))
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -223,7 +229,7 @@ func TestSDService(t *testing.T) {
 	objects, _ := Build(h, config, Options{Runtime: agent.Runtime()})
 	for _, o := range objects {
 		if o.ID.Name == "agent-integrations-sd" {
-			if diff := cmp.Diff(sdService, string(o.YAML)); diff != "" {
+			if diff := cmp.Diff(sdService, string(yamlOf(t, o))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			return
@@ -244,8 +250,8 @@ func TestSDServiceOfAnyAgent(t *testing.T) {
 		for _, o := range rendered(t, secretref.Plaintext, text) {
 			if o.ID.Kind == "Service" {
 				got = o.ID.Name
-				if !strings.Contains(string(o.YAML), SDAgentLabel+": "+name+"\n") {
-					t.Errorf("not labelled with the agent's name:\n%s", o.YAML)
+				if !strings.Contains(string(yamlOf(t, o)), SDAgentLabel+": "+name+"\n") {
+					t.Errorf("not labelled with the agent's name:\n%s", yamlOf(t, o))
 				}
 			}
 		}

@@ -1,12 +1,6 @@
 package workload
 
 import (
-	"bytes"
-	"encoding/json"
-
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
-
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -29,28 +23,16 @@ func newOutput(a grafanaAgent, h *hierarchy.Hierarchy) *output {
 // add adds a Secret, which needs no checks.
 func (out *output) add(o Object, findings []diag.Finding) {
 	out.found(findings)
-	out.put(o, &corev1.Secret{})
+	out.put(o)
 }
 
-// put applies the pipeline's patches to o and appends it; object has its Go type.
-func (out *output) put(o Object, object any) {
+// put applies the pipeline's patches to o and appends it.
+func (out *output) put(o Object) {
 	if change := out.options.Change; change != nil {
+		original := o.Value
 		var diags diag.List
-		before := o.YAML
-		o.YAML, diags = change(o.ID, before, func(text []byte) []diag.Finding {
-			changed, found := out.recheck(object, text)
-			if o.Value != nil {
-				o.Value = changed
-			}
-			return found
-		})
+		o.Value, diags = change(original, func(changed Resource) []diag.Finding { return out.recheck(original, changed) })
 		out.diags = append(out.diags, diags...)
-		if o.HasText { // it changes nothing but what is before the configuration
-			moved := bytes.Count(o.YAML, []byte{'\n'}) - bytes.Count(before, []byte{'\n'})
-			for i := range o.Parts {
-				o.Parts[i].Line += moved
-			}
-		}
 	}
 	out.objects = append(out.objects, o)
 }
@@ -60,7 +42,7 @@ func (out *output) put(o Object, object any) {
 func (out *output) config(name, set string, c *model.Config) config {
 	printed := out.runtime().Print(c)
 	o, inlined, findings := out.configSecret(name, c, &printed)
-	if o.YAML == nil {
+	if o.Content == nil {
 		return out.folder(name, set, c, &printed)
 	}
 	out.checkReadable(c, printed.Bytes)
@@ -69,49 +51,15 @@ func (out *output) config(name, set string, c *model.Config) config {
 }
 
 // addChecked adds an object and checks it.
-func (out *output) addChecked(o any, findings []diag.Finding) {
+func (out *output) addChecked(o Resource, findings []diag.Finding) {
 	out.found(findings)
-	id, text, err := encode(o)
-	if err != nil {
-		out.found([]diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject, Message: "encode: " + err.Error()}})
-		return
-	}
 	out.found(out.checker.check(o))
-	out.put(Object{ID: id, Value: o, YAML: text}, o)
+	kind := o.GetObjectKind().GroupVersionKind().Kind
+	out.put(Object{ID: manifest.ID{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}, Value: o})
 }
 
 func (out *output) found(findings []diag.Finding) {
 	for _, f := range findings {
 		out.diags = append(out.diags, out.Found(f))
-	}
-}
-
-// encode encodes an object with sorted keys, without the fields that only the API server sets.
-func encode(o any) (manifest.ID, []byte, error) {
-	data, err := json.Marshal(o)
-	if err != nil {
-		return manifest.ID{}, nil, err
-	}
-	var m map[string]any
-	if err := json.Unmarshal(data, &m); err != nil {
-		return manifest.ID{}, nil, err
-	}
-	prune(m)
-	meta := m["metadata"].(map[string]any)
-	namespace, _ := meta["namespace"].(string) // a ClusterRole has none
-	id := manifest.ID{Kind: m["kind"].(string), Namespace: namespace, Name: meta["name"].(string)}
-	text, err := yaml.Marshal(m)
-	return id, text, err
-}
-
-// prune removes the status, which Kubernetes' types always encode and only the cluster sets.
-func prune(object map[string]any) {
-	delete(object, "status")
-	spec, _ := object["spec"].(map[string]any)
-	claims, _ := spec["volumeClaimTemplates"].([]any)
-	for _, c := range claims {
-		if claim, ok := c.(map[string]any); ok {
-			delete(claim, "status")
-		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"io"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
@@ -41,14 +40,12 @@ func Unpack(compressed []byte) []byte {
 	return text
 }
 
-// ConfigSecret returns the name of the Secret with the configuration of a workload's pods, or nothing. Of several Secrets it is
-// the first.
-func ConfigSecret(manifest []byte) string {
-	var w appsv1.Deployment // StatefulSets and DaemonSets have their template at the same path
-	if yaml.Unmarshal(manifest, &w) != nil {
+// ConfigSecret returns the name of the Secret with the configuration of pods, or nothing. Of several Secrets it is the first.
+func ConfigSecret(pods *corev1.PodTemplateSpec) string {
+	if pods == nil {
 		return ""
 	}
-	for _, v := range w.Spec.Template.Spec.Volumes {
+	for _, v := range pods.Spec.Volumes {
 		switch {
 		case v.Name != runtime.ConfigVolume:
 		case v.Secret != nil:

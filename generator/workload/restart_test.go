@@ -29,15 +29,15 @@ func TestConfiguration(t *testing.T) {
 				return b.objects[len(b.objects)-1]
 			}
 			one, two := add("root:hunter1@/"), add("root:hunter2@/")
-			if want := agent.Print(withDSN("root:hunter1@/", padding)).Bytes; !bytes.Equal(Configuration(one.YAML), want) {
+			if want := agent.Print(withDSN("root:hunter1@/", padding)).Bytes; !bytes.Equal(Configuration(yamlOf(t, one)), want) {
 				t.Errorf("%s, %d: not the configuration that was written", policy, padding)
 			}
-			if one.Masked == "" || one.Masked != two.Masked || bytes.Equal(Configuration(one.YAML), Configuration(two.YAML)) {
+			if one.Masked == "" || one.Masked != two.Masked || bytes.Equal(Configuration(yamlOf(t, one)), Configuration(yamlOf(t, two))) {
 				t.Errorf("%s, %d: digests %q and %q of what differs by a credential", policy, padding, one.Masked, two.Masked)
 			}
-			if compressed := padding == compressAbove; (one.Review != nil) != compressed || !bytes.Equal(one.Review, two.Review) ||
-				compressed && !bytes.Contains(one.Review, []byte(`data_source_name: "<redacted>"`)) {
-				t.Errorf("%s, %d: reviewers see %.200q", policy, padding, one.Review)
+			if compressed := padding == compressAbove; (reviewOf(one) != nil) != compressed || !bytes.Equal(reviewOf(one), reviewOf(two)) ||
+				compressed && !bytes.Contains(reviewOf(one), []byte(`data_source_name: "<redacted>"`)) {
+				t.Errorf("%s, %d: reviewers see %.200q", policy, padding, reviewOf(one))
 			}
 		}
 	}
@@ -53,8 +53,8 @@ func TestNothingInlined(t *testing.T) {
 	b := built(t, "agent", "")
 	b.options.RestartOnSecretChange = true
 	for _, o := range b.objects {
-		if o.Masked != "" || bytes.Contains(o.YAML, []byte(inlinedKey)) {
-			t.Errorf("%s has a digest:\n%s", o.ID, o.YAML)
+		if o.Masked != "" || bytes.Contains(yamlOf(t, o), []byte(inlinedKey)) {
+			t.Errorf("%s has a digest:\n%s", o.ID, yamlOf(t, o))
 		}
 	}
 	if m := b.podMeta(nil, config{secret: "agent-config"}); m.Annotations[inlinedKey] != "" {
@@ -70,11 +70,11 @@ func TestConfigSecret(t *testing.T) {
 			continue
 		}
 		seen++
-		if got := ConfigSecret(o.YAML); got != "agent-config" {
+		if got := ConfigSecret(Pods(o.Value)); got != "agent-config" {
 			t.Errorf("%s: %q", o.ID, got)
 		}
 	}
-	if got := ConfigSecret([]byte("[")) + ConfigSecret([]byte("kind: Deployment")); got != "" || seen != 2 {
+	if got := ConfigSecret(Pods(Read("Deployment", []byte("[")))) + ConfigSecret(Pods(Read("Deployment", []byte("kind: Deployment")))); got != "" || seen != 2 {
 		t.Errorf("%d workloads; of what is none: %q", seen, got)
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
@@ -32,19 +32,14 @@ const (
 // sharedSecret returns the Secret with the content of all references, which all pods mount.
 func (a grafanaAgent) sharedSecret() (Object, []diag.Finding) {
 	name, data := a.sharedSecretName(), a.secrets.Data()
-	size := 0
-	w := a.secretHead(name, managedLabels(), dataBytes(data))
-	if len(data) > 0 {
-		w.WriteString("data:\n")
-	}
-	for _, key := range slices.Sorted(maps.Keys(data)) {
-		w.WriteString("  " + string(yamltext.Append(nil, key)) + ": ")
-		w.WriteString(base64Scalar(data[key]))
-		size += len(key) + len(data[key])
+	size, encoded := 0, 0
+	for key, value := range data {
+		size += len(key) + len(value)
+		encoded += len(key) + base64.StdEncoding.EncodedLen(len(value)) + len("  : \n\n\n\n")
 	}
 	findings := fits(size, func() parts { return largestSources(a.secrets) }, fmt.Sprintf("Secret %s would hold %d bytes", name, size),
 		"with the policy reference, pods mount each Secret itself; or let a second GrafanaAgent select some of the instances. More shards do not help: all pods mount this Secret")
-	return Object{ID: a.secretID(name), YAML: w.Bytes()}, findings
+	return a.secret(name, managedLabels(), encoded, &Content{values: data}), findings
 }
 
 func (a grafanaAgent) sharedSecretName() string { return a.Name + "-secrets" }
@@ -70,14 +65,6 @@ func fits(size int, largest func() parts, what, hint string) []diag.Finding {
 	return []diag.Finding{{Severity: diag.Warning, Code: diag.ObjectTooLarge, Message: message(share), Hint: hint, Related: of.objects()}}
 }
 
-// base64Scalar returns a value of data with its newline. An empty value is quoted.
-func base64Scalar(data []byte) string {
-	if len(data) == 0 {
-		return "\"\"\n"
-	}
-	return base64.StdEncoding.EncodeToString(data) + "\n"
-}
-
 // config is a configuration with its Secret, and the checksum of the secrets in its text. A configuration that does not fit into
 // one Secret is a folder: others have the rest of its files.
 type config struct {
@@ -87,51 +74,55 @@ type config struct {
 }
 
 // configSecret returns the Secret of a printed configuration: as text, which a reviewer can read, or compressed, with
-// the redacted text beside it. It returns nothing if the program takes several files instead of one that is too large.
+// the redacted text beside it. It has no content if the program takes several files instead of one that is too large.
 func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtime.Printed) (o Object, inlined string, findings []diag.Finding) {
 	r := a.runtime()
-	labels := with(managedLabels(), a.options.Labels)
-	o.ID = a.secretID(name)
+	masked := ""
 	if a.mayInline(c) {
-		var masked string
-		if masked, inlined = r.Masked(c); inlined != "" {
-			o.Masked = masked
+		if masked, inlined = r.Masked(c); inlined == "" {
+			masked = ""
 		}
 	}
 	if len(printed.Bytes) <= r.CompressAboveBytes {
-		return a.textSecret(o, r.ConfigKey, printed.Text), inlined, nil
+		o = a.textSecret(name, c, r.ConfigKey, printed.Text)
+		o.Masked = masked
+		return o, inlined, nil
 	}
 	compressed := compress(printed.Bytes)
 	if printed.Split != nil && len(compressed)+len(r.ConfigKey) > maxSecretBytes {
 		return Object{}, "", nil
 	}
-	w := a.secretHead(name, labels, base64.StdEncoding.EncodedLen(len(compressed)))
-	w.WriteString("data:\n  " + r.ConfigKey + ": ")
-	w.WriteString(base64Scalar(compressed))
-	shown := printed.Redacted()
-	o.YAML, o.Review, o.ReviewFile, o.Parts = w.Bytes(), shown.Bytes, name+"."+r.ConfigKey+".txt", shown.Places(1, 0)
+	content := &Content{key: r.ConfigKey, compressed: compressed, text: printed.Redacted()}
+	o = a.secret(name, a.configLabels(), base64.StdEncoding.EncodedLen(len(compressed)), content)
+	o.Config, o.Masked = c, masked
 	if printed.Split != nil {
 		return o, inlined, nil
 	}
-	findings = fits(len(compressed)+len(r.ConfigKey), func() parts { return largest(printed.Spans) }, fmt.Sprintf("the configuration is %d bytes compressed", len(compressed)),
+	findings = fits(len(compressed)+len(r.ConfigKey), func() parts { return largest(printed.Spans) },
+		fmt.Sprintf("the configuration is %d bytes compressed", len(compressed)),
 		"let a second GrafanaAgent select some of the instances. More shards do not help: all shards read the same configuration")
 	return o, inlined, findings
 }
 
-// textSecret returns the Secret of a configuration as text.
-func (a grafanaAgent) textSecret(o Object, key string, text runtime.Text) Object {
-	const indentation = "    "
-	w := a.secretHead(o.ID.Name, with(managedLabels(), a.options.Labels), len(text.Bytes))
-	w.WriteString("stringData:\n  " + key + ": |\n")
-	o.Parts = text.Places(1+bytes.Count(w.Bytes(), []byte{'\n'}), len(indentation))
-	for line := range bytes.Lines(text.Bytes) {
-		if len(line) > 1 {
-			w.WriteString(indentation)
-		}
-		w.Write(line)
-	}
-	o.YAML, o.HasText = w.Bytes(), true
+// textSecret returns the Secret of a configuration, or of a file of it, as text.
+func (a grafanaAgent) textSecret(name string, c *model.Config, key string, text runtime.Text) Object {
+	o := a.secret(name, a.configLabels(), len(text.Bytes), &Content{key: key, text: text})
+	o.Config = c
 	return o
+}
+
+func (a grafanaAgent) configLabels() map[string]string {
+	return with(managedLabels(), a.options.Labels)
+}
+
+// secret returns a Secret. size is that of its data as written.
+func (a grafanaAgent) secret(name string, labels map[string]string, size int, content *Content) Object {
+	m := a.meta(name, labels)
+	if size > clientSideBytes {
+		m.Annotations["argocd.argoproj.io/sync-options"] = "ServerSideApply=true"
+	}
+	value := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: m}
+	return Object{ID: a.secretID(name), Value: value, Content: content}
 }
 
 // mayInline reports whether a configuration can contain secrets; the others need not be printed again to find
@@ -153,40 +144,3 @@ func compress(text []byte) []byte {
 
 // gzipWriters are reused, because a new one needs almost a megabyte, more than the text that it compresses.
 var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
-
-func dataBytes(data map[string][]byte) int {
-	n := 0
-	for key, value := range data {
-		n += len(key) + base64.StdEncoding.EncodedLen(len(value)) + 8
-	}
-	return n
-}
-
-// secretHead writes a Secret up to its data. It does not use a YAML library, which would parse megabytes of
-// configuration only to print them. The size is that of the values as written.
-func (a grafanaAgent) secretHead(name string, labels map[string]string, size int) *bytes.Buffer {
-	m := a.meta(name, labels)
-	if size > clientSideBytes {
-		m.Annotations["argocd.argoproj.io/sync-options"] = "ServerSideApply=true"
-	}
-	w := &bytes.Buffer{}
-	w.Grow(size + size/16 + 1024)
-	w.WriteString("apiVersion: v1\nkind: Secret\nmetadata:\n  annotations:\n")
-	writeMap(w, m.Annotations)
-	if len(m.Labels) > 0 {
-		w.WriteString("  labels:\n")
-		writeMap(w, m.Labels)
-	}
-	w.WriteString("  name: " + string(yamltext.Append(nil, name)) + "\n")
-	w.WriteString("  namespace: " + string(yamltext.Append(nil, m.Namespace)) + "\n")
-	return w
-}
-
-func writeMap(w *bytes.Buffer, m map[string]string) {
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		line := yamltext.Append([]byte("    "), k)
-		line = append(line, ": "...)
-		line = yamltext.Append(line, m[k])
-		w.Write(append(line, '\n'))
-	}
-}

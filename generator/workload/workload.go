@@ -40,37 +40,9 @@ type Options struct {
 	// HasAccount reports whether a ServiceAccount is in the inputs. It is only set if the pods get a ServiceAccount, roles and
 	// bindings for what they discover.
 	HasAccount func(manifest.ID) bool
-	// Change returns what becomes of a manifest, with diagnostics of whoever changes it. check returns what Kubernetes would
-	// refuse of a changed manifest and not of the one that it is made of; the manifest of a Secret may lack its data. Nil
-	// changes nothing.
-	Change func(id manifest.ID, text []byte, check func([]byte) []diag.Finding) ([]byte, diag.List)
-}
-
-// Object is one rendered object.
-type Object struct {
-	ID manifest.ID
-	// Value is the object as its Kubernetes type, with the pipeline's patches. It is nil for a Secret.
-	Value any
-	// YAML is the manifest.
-	YAML []byte
-	// Review is the text of a compressed configuration without its secrets, and ReviewFile the name of the file for it.
-	Review     []byte
-	ReviewFile string
-	// Masked is the SHA-256 of a configuration without its secrets, if it contains any.
-	Masked string
-	// Parts are the places of a configuration's parts in the file in which people can read it: the ReviewFile if there is one, or else
-	// the manifest.
-	Parts []runtime.Place
-	// HasText means that the manifest has the text of a configuration, or of a file of one.
-	HasText bool
-}
-
-// Readable returns the text in which people can read a configuration, or nil if the object has none.
-func (o *Object) Readable() []byte {
-	if o.HasText {
-		return o.YAML
-	}
-	return o.Review
+	// Change returns what becomes of an object, with diagnostics of whoever changes it. A Secret comes without its data. check returns
+	// what Kubernetes would refuse of a changed object and not of the one that it is made of. Nil changes nothing.
+	Change func(o Resource, check func(changed Resource) []diag.Finding) (Resource, diag.List)
 }
 
 // The operator's names and constants.

@@ -135,7 +135,7 @@ func TestWarningsSilenceNoError(t *testing.T) {
 
 // TestLastPatchCounts holds the operator's choice among several patches of one container.
 func TestLastPatchCounts(t *testing.T) {
-	text := string(built(t, "agent", ", containers: [{name: grafana-agent, tty: true}, {name: grafana-agent, stdin: true}]").objects[3].YAML)
+	text := string(yamlOf(t, built(t, "agent", ", containers: [{name: grafana-agent, tty: true}, {name: grafana-agent, stdin: true}]").objects[3]))
 	if strings.Contains(text, "tty: true") || !strings.Contains(text, "stdin: true") {
 		t.Errorf("not the last patch:\n%s", text)
 	}
@@ -156,15 +156,15 @@ func TestCompression(t *testing.T) {
 		b.config("c", "", config)
 		o := b.objects[len(b.objects)-1]
 		var s struct{ StringData, Data map[string]string }
-		if err := yaml.Unmarshal(o.YAML, &s); err != nil {
+		if err := yaml.Unmarshal(yamlOf(t, o), &s); err != nil {
 			t.Fatal(err)
 		}
 		got := []byte(s.StringData[configKey])
 		if size > compressAbove {
 			got = unzipped(t, s.Data[configKey])
 		}
-		if !bytes.Equal(got, text) || (o.Review != nil) != (size > compressAbove) {
-			t.Errorf("%d bytes: text kept %t, review text %t", size, bytes.Equal(got, text), o.Review != nil)
+		if !bytes.Equal(got, text) || (reviewOf(o) != nil) != (size > compressAbove) {
+			t.Errorf("%d bytes: text kept %t, review text %t", size, bytes.Equal(got, text), reviewOf(o) != nil)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestServerSideApply(t *testing.T) {
 		noise := make([]byte, kib<<10)
 		_, _ = random.Read(noise) // never fails
 		b.config("c", "", &model.Config{Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": base64.StdEncoding.EncodeToString(noise)}}}})
-		text := b.objects[len(b.objects)-1].YAML
+		text := yamlOf(t, b.objects[len(b.objects)-1])
 		if marked := bytes.Contains(text, []byte("sync-options: ServerSideApply=true")); !marked && len(text) > annotations-10<<10 || marked && len(text) < annotations/2 {
 			t.Errorf("%d bytes: to be applied on the server's side: %t", len(text), marked)
 		}
@@ -206,8 +206,13 @@ func unzipped(t *testing.T, data string) []byte {
 func TestImmutableChange(t *testing.T) {
 	const set = "kind: StatefulSet\nspec:\n  serviceName: a\n  replicas: 1\n"
 	const selector = "  selector: {matchLabels: {a: b}}\n"
+	claim := func(size, status string) string {
+		return set + "  volumeClaimTemplates:\n    - {metadata: {name: d}, spec: {resources: {requests: {storage: " + size + "}}}" + status + "}\n"
+	}
 	for _, c := range []struct{ old, fresh, want string }{
 		{set, set, ""},
+		{claim("1Gi", ""), claim("1024Mi", ", status: {phase: Pending}"), ""}, // as Kubernetes compares them
+		{claim("1Gi", ""), claim("2Gi", ""), "spec.volumeClaimTemplates"},
 		{set, strings.Replace(set, "replicas: 1", "replicas: 2", 1), ""},
 		{set, strings.Replace(set, "serviceName: a", "serviceName: b", 1), "spec.serviceName"},
 		{set, set + selector, "spec.selector"},
@@ -218,7 +223,11 @@ func TestImmutableChange(t *testing.T) {
 		{"kind: DaemonSet\nspec:\n  serviceName: a\n" + selector, "kind: DaemonSet\nspec:\n" + selector, ""},
 		{"kind: DaemonSet\nspec:\n" + selector, "kind: DaemonSet\nspec: {selector: {matchLabels: {a: c}}}\n", "spec.selector"},
 	} {
-		if got := ImmutableChange([]byte(c.old), []byte(c.fresh)); got != c.want {
+		of := func(text string) Resource {
+			kind, _, _ := strings.Cut(strings.TrimPrefix(text, "kind: "), "\n")
+			return Read(kind, []byte(text))
+		}
+		if got := ImmutableChange(of(c.old), of(c.fresh)); got != c.want {
 			t.Errorf("%q to %q: %q, want %q", c.old, c.fresh, got, c.want)
 		}
 	}
@@ -245,4 +254,20 @@ func TestAFullyUsedGrafanaAgentHasNoErrors(t *testing.T) {
 	if len(parsed.Diags)+len(diags) > 0 || len(objects) < 10 {
 		t.Errorf("%d objects, with %v %v", len(objects), parsed.Diags, diags)
 	}
+}
+
+// yamlOf returns the manifest of an object.
+func yamlOf(t *testing.T, o Object) []byte {
+	t.Helper()
+	f, err := o.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Bytes
+}
+
+// reviewOf returns the redacted text beside a compressed configuration, or nil.
+func reviewOf(o Object) []byte {
+	f, _ := o.Review()
+	return f.Bytes
 }

@@ -41,7 +41,8 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 				continue
 			}
 			wanted[f.Path] = true
-			p := difference.Pair{Unit: u.Name, ID: f.Object, Before: f.Data, After: f.Data} // restoring a file is no change
+			p := difference.Pair{Unit: u.Name, ID: f.Object, After: f.Version()}
+			p.Before = p.After // restoring a file is no change
 			listed, _ := u.folder.Inventory.File(f.Path)
 			current, exists := u.folder.Entries[f.Path]
 			restored := exists
@@ -51,7 +52,8 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 				}
 			}
 			if !restored {
-				if p.Before, err = u.before(f.Path); err != nil {
+				p.Before = difference.Version{}
+				if p.Before.Text, err = u.before(f.Path); err != nil {
 					return nil, err
 				}
 				p.OnlySecrets = f.Masked != "" && f.Masked == listed.Masked
@@ -69,7 +71,7 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 			continue
 		}
 		p := difference.Pair{Unit: u.Name, ID: id}
-		if p.Before, err = u.before(f.Path); err != nil {
+		if p.Before.Text, err = u.before(f.Path); err != nil {
 			return nil, err
 		}
 		out = append(out, u.redact(p))
@@ -87,7 +89,7 @@ func (u *Unit) redact(p difference.Pair) difference.Pair {
 
 // Redact returns a pair without encrypted values, as its texts say.
 func Redact(p difference.Pair) difference.Pair {
-	if !seal.IsSealed(p.Before) && !seal.IsSealed(p.After) {
+	if !seal.IsSealed(p.Before.Text) && !seal.IsSealed(p.After.Text) {
 		return p
 	}
 	return redact(p)
@@ -97,8 +99,8 @@ func redact(p difference.Pair) difference.Pair {
 	if p.ID.Kind != "Secret" {
 		return p
 	}
-	p.IsEncrypted = !bytes.Equal(p.Before, p.After)
-	for _, text := range []*[]byte{&p.Before, &p.After} {
+	p.IsEncrypted = !bytes.Equal(p.Before.Text, p.After.Text)
+	for _, text := range []*[]byte{&p.Before.Text, &p.After.Text} {
 		if *text != nil {
 			*text = seal.Redact(*text)
 		}

@@ -199,7 +199,7 @@ func (o *output) manifests(unit string, folder plumbing.Hash) (out []difference.
 	}
 	for _, u := range units {
 		for _, f := range u.Files {
-			out = append(out, difference.Manifest{Unit: unit, ID: f.Object, Text: f.Data, Masked: f.Masked})
+			out = append(out, difference.Manifest{Unit: unit, ID: f.Object, Version: f.Version(), Masked: f.Masked})
 		}
 	}
 	return out, nil

@@ -79,8 +79,8 @@ func (in *Installation) Compare(units []*generator.Unit) (*Comparison, error) {
 			if isPods {
 				c.Live++
 			}
-			before = append(before, difference.Manifest{Unit: u.Name, ID: f.Object, Text: was})
-			after = append(after, difference.Manifest{Unit: u.Name, ID: f.Object, Text: is})
+			before = append(before, difference.Manifest{Unit: u.Name, ID: f.Object, Version: difference.Version{Text: was}})
+			after = append(after, difference.Manifest{Unit: u.Name, ID: f.Object, Version: difference.Version{Text: is}})
 		}
 	}
 	c.Difference = difference.Compare(difference.Match(before, after))

@@ -41,7 +41,7 @@ func allowed() map[string][]string {
 		"generator/runtime":             {"generator/api", "generator/diag", "generator/model", "generator/secretref", "generator/podspec", "generator/compile/stage", "generator/internal", "internal/expression"},
 		"generator/workload":            {"generator/api", "generator/diag", "generator/model", "generator/manifest", "generator/mirror", "generator/hierarchy", "generator/compile", "generator/runtime", "generator/secretref", "generator/selfmonitoring", "generator/rbac", "generator/podrules", "generator/podspec", "generator/internal"},
 		"generator/selfmonitoring":      {"generator/runtime"},
-		"generator/patch":               {"generator/diag", "generator/manifest", "internal/kustomizer", "internal/expression"},
+		"generator/patch":               {"generator/diag", "generator/manifest", "generator/workload", "internal/kustomizer", "internal/expression"},
 		"generator/podsecurity":         {"generator/diag"},
 		"generator/rbac":                {"generator/diag", "generator/manifest", "generator/model"},
 		"generator/difference":          {"generator/diag", "generator/manifest", "generator/workload", "generator/internal"},

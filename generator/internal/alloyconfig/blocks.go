@@ -27,16 +27,6 @@ func (b *Block) ID() string {
 // Attr is an attribute. Value is the text of its expression.
 type Attr struct{ Name, Value string }
 
-// attr returns the text of the expression of an attribute, or "".
-func (b *Block) attr(name string) string {
-	for _, a := range b.Attrs {
-		if a.Name == name {
-			return a.Value
-		}
-	}
-	return ""
-}
-
 // Blocks returns the blocks of a text. It is an error if the text is not in Alloy's language, or nests blocks or brackets deeper
 // than any text that agentry prints.
 func Blocks(text string) ([]*Block, error) {
@@ -51,7 +41,7 @@ func Blocks(text string) ([]*Block, error) {
 	return top.Blocks, nil
 }
 
-// maxDepth limits how deep blocks may be in blocks, brackets in brackets, and components that relabel behind one another.
+// maxDepth limits how deep blocks may be in blocks, and brackets in brackets.
 const maxDepth = 100
 
 // scanner reads a text from its beginning to its end.

@@ -1,22 +1,24 @@
 package alloyconfig
 
 import (
-	"slices"
 	"strings"
 )
 
-// words returns the agent's words for blocks, by the component. Those of all components are under "".
-func words(component, block string) string {
-	if block == "rule" {
-		if component == "prometheus.relabel" {
-			return "metric_relabel_configs"
-		}
-		return "relabel_configs"
+// Components returns the components of a text and the settings of the program as lists, maps, strings, numbers and booleans, in the
+// order of the text. Each has its id in the field component. Blocks that a component can have several times are lists of their name, and
+// its blocks called stage.KIND are the list stages, because their order matters.
+func Components(text string) ([]any, error) {
+	blocks, err := Blocks(text)
+	if err != nil {
+		return nil, err
 	}
-	if block == "write_relabel_config" {
-		return "write_relabel_configs"
+	out := make([]any, len(blocks))
+	for i, b := range blocks {
+		fields := fields(b)
+		fields["component"] = b.ID()
+		out[i] = fields
 	}
-	return block
+	return out, nil
 }
 
 // isList reports whether a component can have several blocks of a name. Any other block is a field.
@@ -28,77 +30,54 @@ func isList(block string) bool {
 	return false
 }
 
-// fields returns the attributes and blocks of a block. Blocks that can be there several times are lists; the stages of a
-// pipeline are a list too, because their order matters. without names attributes to leave out, because they can be as
-// long as all jobs.
-func fields(b *Block, without ...string) map[string]any {
-	out := make(map[string]any, len(b.Attrs)+len(b.Blocks))
+// fields returns the attributes and blocks of a block.
+func fields(b *Block) map[string]any {
+	out := make(map[string]any, len(b.Attrs)+len(b.Blocks)+1)
 	for _, a := range b.Attrs {
-		if !slices.Contains(without, a.Name) {
-			out[a.Name] = value(a.Value)
-		}
+		out[a.Name] = value(a.Value)
 	}
 	times := map[string]int{}
 	for _, inner := range b.Blocks {
 		times[inner.Name]++
 	}
 	for _, inner := range b.Blocks {
-		v := fields(inner)
+		var v any = fields(inner)
 		if inner.Label != "" {
-			v["label"] = inner.Label
+			v.(map[string]any)["label"] = inner.Label
 		}
-		name := words(b.Name, inner.Name)
-		if stage, is := strings.CutPrefix(inner.Name, "stage."); is {
-			stages, _ := out[stagesOf(b)].([]any)
-			out[stagesOf(b)] = append(stages, map[string]any{stage: v})
+		name := inner.Name
+		if stage, is := strings.CutPrefix(name, "stage."); is {
+			name, v = "stages", map[string]any{stage: v}
+		}
+		if name != "stages" && !isList(name) && times[name] < 2 {
+			out[name] = v
 			continue
 		}
-		if isList(inner.Name) || times[inner.Name] > 1 {
-			all, _ := out[name].([]any)
-			out[name] = append(all, v)
-			continue
-		}
-		out[name] = v
+		all, _ := out[name].([]any)
+		out[name] = append(all, v)
 	}
 	return out
 }
 
-// stagesOf returns the agent's word for the stages in a block.
-func stagesOf(b *Block) string {
-	if b.Name == "loki.process" {
-		return "pipeline_stages"
-	}
-	return "stages"
-}
-
-// renamed returns fields with other names.
-func renamed(all map[string]any, to map[string]string) map[string]any {
-	for old, now := range to {
-		if v, found := all[old]; found {
-			delete(all, old)
-			all[now] = v
+// Targets returns the ids of the components whose targets an expression has, as [Components] returns it.
+func Targets(value any) (out []string) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			out = append(out, Targets(item)...)
+		}
+	case string:
+		if at := strings.LastIndexByte(v, '.'); at > 0 && v == strings.Map(nameOnly, v) {
+			out = append(out, v[:at])
 		}
 	}
-	return all
+	return out
 }
 
-// IntegrationOf returns the agent's name of the integration that a component is, or "" if it is none.
-func IntegrationOf(component string) string {
-	switch component {
-	case "prometheus.exporter.self":
-		return "agent"
-	case "prometheus.exporter.apache":
-		return "apache_http"
-	case "prometheus.exporter.unix":
-		return "node_exporter"
-	case "faro.receiver":
-		return "app_agent_receiver"
-	case "loki.source.kubernetes_events":
-		return "eventhandler"
+// nameOnly keeps what can be in a reference.
+func nameOnly(r rune) rune {
+	if r < 0x80 && isName(byte(r)) {
+		return r
 	}
-	name, isExporter := strings.CutPrefix(component, "prometheus.exporter.")
-	if !isExporter {
-		return ""
-	}
-	return name
+	return -1
 }

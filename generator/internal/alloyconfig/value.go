@@ -92,28 +92,3 @@ func pair(item string) (key, expr string) {
 	}
 	return strings.TrimSpace(item[:end]), strings.TrimSpace(item[end+1:])
 }
-
-// references returns the ids of the components to whose exports an expression refers, in their order.
-func references(expr string) (out []string) {
-	switch v := value(expr).(type) {
-	case []any:
-		for _, item := range v {
-			if text, is := item.(string); is {
-				out = append(out, references(text)...)
-			}
-		}
-	case string:
-		if at := strings.LastIndexByte(v, '.'); at > 0 && v == strings.Map(nameOnly, v) {
-			out = append(out, v[:at])
-		}
-	}
-	return out
-}
-
-// nameOnly keeps what can be in a reference.
-func nameOnly(r rune) rune {
-	if r < 0x80 && isName(byte(r)) {
-		return r
-	}
-	return -1
-}

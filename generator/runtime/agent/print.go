@@ -44,16 +44,20 @@ func encode(c *model.Config, w *writer) runtime.Text {
 		}
 	}
 	w.buf, w.written = make([]byte, 0, 4<<10+jobs*bytesPerJob), map[writtenRule]written{}
+	encodeBlocks(w, c)
+	if len(w.buf) == 0 {
+		return runtime.Text{Bytes: []byte("{}\n")}
+	}
+	return runtime.Text{Bytes: w.buf, Spans: w.spans}
+}
+
+func encodeBlocks(w *writer, c *model.Config) {
 	if c.Server != (model.Server{}) {
 		block(w, "server", &c.Server, encodeServer)
 	}
 	block(w, "metrics", c.Metrics, encodeMetrics)
 	block(w, "logs", c.Logs, encodeLogs)
 	block(w, "integrations", c.Integrations, encodeIntegrations)
-	if len(w.buf) == 0 {
-		return runtime.Text{Bytes: []byte("{}\n")}
-	}
-	return runtime.Text{Bytes: w.buf, Spans: w.spans}
 }
 
 func encodeServer(w *writer, s *model.Server) {
@@ -66,14 +70,8 @@ func encodeMetrics(w *writer, m *model.Metrics) {
 	if m.Separate {
 		w.str("instance_mode", "distinct")
 	}
-	start := len(w.buf)
-	w.open("global")
-	body := len(w.buf)
-	encodeGlobal(w, &m.Global)
-	w.close()
-	if len(w.buf) == body {
-		w.buf = w.buf[:start]
-	}
+	optBlock(w, "global", &m.Global, encodeGlobal)
+	w.optTrue("clustering", m.Clustered && w.newer)
 	list(w, "configs", m.Configs, encodeInstance)
 }
 
@@ -120,32 +118,37 @@ func encodeInstance(w *writer, i *model.Instance) {
 	w.optStr("min_wal_time", i.MinWALTime)
 	w.optStr("max_wal_time", i.MaxWALTime)
 	w.optStr("remote_flush_deadline", i.RemoteFlushDeadline)
-	if i.WriteStaleOnShutdown {
-		w.boolean("write_stale_on_shutdown", true)
-	}
+	w.optTrue("write_stale_on_shutdown", i.WriteStaleOnShutdown)
 	list(w, "remote_write", i.RemoteWrite, encodeRemoteWrite)
-	jobs(w, i.Origin.Object, i.ScrapeConfigs, i.Additional, func(job *model.ScrapeConfig) runtime.Span {
-		encodeScrape(w, job)
+	jobs(w, i.Origin.Object, i.ScrapeConfigs, i.Additional, encodeScrape, func(job *model.ScrapeConfig) runtime.Span {
 		return runtime.Span{Name: job.JobName, Origin: job.Origin, HandWritten: job.HandWritten}
 	})
 }
 
-// jobs writes the scrape_configs of an instance: first those that were built, then the hand-written ones. encode writes a job and
-// returns what it is.
-func jobs[T any](w *writer, instance diag.Object, built []*T, additional []model.Raw, encode func(*T) runtime.Span) {
+// jobs writes the scrape_configs of an instance: first those that were built, then the hand-written ones. span says what a job is.
+func jobs[T any](w *writer, instance diag.Object, built []*T, additional []model.Raw, encode func(*writer, *T), span func(*T) runtime.Span) {
 	if len(built)+len(additional) == 0 {
 		return
 	}
 	w.open("scrape_configs")
 	for _, job := range built {
+		s := span(job)
+		if w.tree != nil {
+			w.tree.put(lazy(s.Name, job, w.newer, encode))
+			continue
+		}
 		start := len(w.buf)
 		w.item()
-		span := encode(job)
+		encode(w, job)
 		w.endItem()
-		span.Instance = instance
-		w.mark(span, start)
+		s.Instance = instance
+		w.mark(s, start)
 	}
 	for i := range additional {
+		if w.tree != nil {
+			w.tree.put(handWritten(&additional[i]))
+			continue
+		}
 		start := len(w.buf)
 		w.raw(additional[i])
 		w.mark(runtime.Span{Instance: instance, Name: additional[i].Name(), Origin: additional[i].Origin, HandWritten: true}, start)
@@ -199,7 +202,7 @@ func follow(w *writer, r model.Raw) {
 	}
 	w.level++
 	encodeRules(w, r.Relabel)
-	w.close()
+	w.level--
 }
 
 func encodeRemoteWrite(w *writer, r *model.RemoteWrite) {
@@ -219,6 +222,10 @@ func encodeRemoteWrite(w *writer, r *model.RemoteWrite) {
 	block(w, "azuread", r.AzureAD, encodeAzureAD)
 	block(w, "queue_config", r.Queue, encodeQueue)
 	block(w, "metadata_config", r.Metadata, encodeMetadata)
+	if w.newer {
+		w.optStr("protobuf_message", r.Message)
+		w.optTrue("round_robin_dns", r.RoundRobinDNS)
+	}
 }
 
 func encodeSigV4(w *writer, s *model.SigV4) {
@@ -227,6 +234,10 @@ func encodeSigV4(w *writer, s *model.SigV4) {
 	w.live("role_arn", s.RoleARN)
 	w.identity("access_key", "", s.AccessKey)
 	w.secret("secret_key", "", s.SecretKey)
+	if w.newer {
+		w.live("external_id", s.ExternalID)
+		w.optTrue("use_fips_sts_endpoint", s.FIPS)
+	}
 }
 
 func encodeAzureAD(w *writer, a *model.AzureAD) {
@@ -240,6 +251,15 @@ func encodeAzureAD(w *writer, a *model.AzureAD) {
 		w.live("client_id", o.ClientID)
 		w.secret("client_secret", "", o.ClientSecret)
 		w.live("tenant_id", o.TenantID)
+	})
+	if !w.newer {
+		return
+	}
+	w.live("scope", a.Scope)
+	block(w, "sdk", a.SDK, func(w *writer, s *model.AzureSDK) { w.live("tenant_id", s.TenantID) })
+	block(w, "workload_identity", a.WorkloadIdentity, func(w *writer, i *model.AzureWorkloadIdentity) {
+		w.live("client_id", i.ClientID)
+		w.live("tenant_id", i.TenantID)
 	})
 }
 
@@ -287,6 +307,18 @@ func encodeScrape(w *writer, s *model.ScrapeConfig) {
 	encodeSwitches(w, &s.Switches, model.ClassicHistograms, model.Switch(len(s.Switches)))
 	relabel(w, "relabel_configs", s.Relabel)
 	relabel(w, "metric_relabel_configs", s.MetricRelabel)
+	if w.newer {
+		encodeFormats(w, &s.Formats)
+	}
+}
+
+// encodeFormats writes how a job reads answers, in the words of newer Prometheus.
+func encodeFormats(w *writer, f *model.Formats) {
+	w.strs("scrape_protocols", f.Protocols)
+	w.optStr("fallback_scrape_protocol", f.Fallback)
+	w.optStr("metric_name_validation_scheme", f.NameValidation)
+	w.optStr("metric_name_escaping_scheme", f.NameEscaping)
+	w.optStr("native_histogram_min_bucket_factor", f.MinBucketFactor)
 }
 
 func encodeLimits(w *writer, l *model.Limits) {
@@ -301,7 +333,7 @@ func encodeLimits(w *writer, l *model.Limits) {
 // encodeSwitches prints the switches from one to before another that the agent has.
 func encodeSwitches(w *writer, all *model.Switches, from, to model.Switch) {
 	for s := from; s < to; s++ {
-		if all[s] != nil && lacksOfJobs[s.Name()].since == "" {
+		if all[s] != nil && (lacksOfJobs[s.Name()].since == "" || w.newer) {
 			w.boolean(s.Name(), *all[s])
 		}
 	}
@@ -353,7 +385,7 @@ type writtenRule struct {
 func encodeRules(w *writer, rules []*model.Relabel) {
 	for _, r := range rules {
 		at := writtenRule{r, w.level}
-		if text, ok := w.written[at]; ok {
+		if text, ok := w.written[at]; ok && w.tree == nil {
 			w.buf = append(w.buf, w.buf[text.from:text.to]...)
 			continue
 		}
@@ -361,7 +393,9 @@ func encodeRules(w *writer, rules []*model.Relabel) {
 		w.item()
 		encodeRelabel(w, r)
 		w.endItem()
-		w.written[at] = written{from, len(w.buf)}
+		if w.tree == nil {
+			w.written[at] = written{from, len(w.buf)}
+		}
 	}
 }
 
@@ -378,7 +412,8 @@ func encodeRelabel(w *writer, r *model.Relabel) {
 	w.text("separator", r.Separator)
 	if r.Shard != model.NoShardValue {
 		w.key("regex")
-		w.buf = append(w.buf, " "+shardValues[r.Shard]+r.Regex.Value+"\n"...)
+		w.space()
+		w.plain(shardValues[r.Shard]+r.Regex.Value, shardValues[r.Shard]+r.Regex.Value)
 	} else {
 		w.text("regex", readable(r.Regex))
 	}
@@ -391,8 +426,7 @@ func encodeRelabel(w *writer, r *model.Relabel) {
 	w.optStr("action", r.Action)
 	if r.Modulus != 0 {
 		w.key("modulus")
-		w.buf = append(w.buf, ' ')
-		w.buf = strconv.AppendUint(w.buf, r.Modulus, 10)
-		w.buf = append(w.buf, '\n')
+		w.space()
+		w.plain(int(r.Modulus), strconv.FormatUint(r.Modulus, 10))
 	}
 }

@@ -24,15 +24,12 @@ func encodeProxy(w *writer, p *model.Proxy) {
 	}
 	w.open("proxy_connect_header")
 	for _, name := range slices.Sorted(maps.Keys(p.ConnectHeader)) {
-		w.mapKey(name)
-		w.buf = append(w.buf, '\n')
-		w.level++
+		w.openMap(name)
 		for _, value := range p.ConnectHeader[name] {
-			w.newline()
-			w.buf = append(w.buf, '-')
+			w.dash()
 			encodeSecret(w, value)
 		}
-		w.level--
+		w.close()
 	}
 	w.close()
 }
@@ -61,8 +58,7 @@ func encodeOAuth2(w *writer, o *model.OAuth2) {
 	if len(o.Scopes) > 0 {
 		w.open("scopes")
 		for _, s := range o.Scopes {
-			w.newline()
-			w.buf = append(w.buf, '-', ' ')
+			w.dash()
 			w.words(s)
 		}
 		w.close()

@@ -16,7 +16,11 @@ func discoveries(w *writer, all []model.Discovery) {
 			}
 		}
 		w.item()
-		w.pairs(known(&all[i]))
+		if w.newer {
+			w.pairs(all[i].Settings)
+		} else {
+			w.pairs(known(&all[i]))
+		}
 		encodeClient(w, &all[i].HTTPClient)
 		w.endItem()
 	}

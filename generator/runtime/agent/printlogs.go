@@ -13,8 +13,7 @@ func encodeLogs(w *writer, l *model.Logs) {
 func encodeLogsInstance(w *writer, i *model.LogsInstance) {
 	w.str("name", i.Name)
 	list(w, "clients", i.Clients, encodeLogsClient)
-	jobs(w, i.Origin.Object, i.ScrapeConfigs, i.Additional, func(job *model.LogsScrapeConfig) runtime.Span {
-		encodeLogsScrape(w, job)
+	jobs(w, i.Origin.Object, i.ScrapeConfigs, i.Additional, encodeLogsScrape, func(job *model.LogsScrapeConfig) runtime.Span {
 		return runtime.Span{Name: job.JobName, Origin: job.Origin}
 	})
 	block(w, "target_config", i.TargetConfig, func(w *writer, t *model.TargetConfig) {
@@ -65,9 +64,7 @@ func encodeIntegrations(w *writer, i *model.Integrations) {
 	w.close()
 	w.expand, w.quote = true, true
 	for _, l := range i.Lists {
-		w.mapKey(l.Name + "_configs")
-		w.buf = append(w.buf, '\n')
-		w.level++
+		w.openMap(l.Name + "_configs")
 		for i, c := range l.Configs {
 			start := len(w.buf)
 			w.item()
@@ -75,7 +72,7 @@ func encodeIntegrations(w *writer, i *model.Integrations) {
 			w.endItem()
 			w.mark(runtime.Span{Name: l.Named(i), Origin: l.Origin(i)}, start)
 		}
-		w.level--
+		w.close()
 	}
 	w.expand, w.quote = false, false
 }

@@ -22,10 +22,12 @@ func encodeStages(w *writer, pipeline []model.Stage) {
 // keys, which the operator writes, and ignores an empty mapping.
 func encodeStage(w *writer, s *model.Stage) {
 	if s.CRI {
-		w.empty("cri")
+		w.key("cri")
+		w.emptyMap()
 	}
 	if s.Docker {
-		w.empty("docker")
+		w.key("docker")
+		w.emptyMap()
 	}
 	block(w, "drop", s.Drop, encodeDrop)
 	block(w, "json", s.JSON, func(w *writer, s *model.JSONStage) {
@@ -99,7 +101,7 @@ func encodeMatch(w *writer, s *model.MatchStage) {
 	case s.Stages == nil:
 	case len(s.Stages) == 0:
 		w.key("stages")
-		w.buf = append(w.buf, " []\n"...)
+		w.emptyList()
 	default:
 		w.open("stages")
 		encodeStages(w, s.Stages)
@@ -109,9 +111,7 @@ func encodeMatch(w *writer, s *model.MatchStage) {
 
 func encodePack(w *writer, s *model.PackStage) {
 	w.strs("labels", s.Labels)
-	if s.IngestTimestamp { // false may mean absent, which the agent reads as true
-		w.boolean("ingest_timestamp", true)
-	}
+	w.optTrue("ingest_timestamp", s.IngestTimestamp) // false may mean absent, which the agent reads as true
 }
 
 func encodeMetricStages(w *writer, all map[string]model.MetricStage) {
@@ -121,9 +121,7 @@ func encodeMetricStages(w *writer, all map[string]model.MetricStage) {
 	w.open("metrics")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s := all[name]
-		w.mapKey(name)
-		w.buf = append(w.buf, '\n')
-		w.level++
+		w.openMap(name)
 		w.str("type", stages.Type(s.Type))
 		w.optStr("description", s.Description)
 		w.optStr("prefix", s.Prefix)
@@ -132,7 +130,7 @@ func encodeMetricStages(w *writer, all map[string]model.MetricStage) {
 		w.open("config")
 		encodeMetricConfig(w, &s)
 		w.close()
-		w.level--
+		w.close()
 	}
 	w.close()
 }
@@ -151,10 +149,8 @@ func encodeMetricConfig(w *writer, s *model.MetricStage) {
 	}
 	w.open("buckets")
 	for _, bound := range s.Buckets {
-		w.newline()
-		w.buf = append(w.buf, '-', ' ')
-		w.buf = appendNumber(w.buf, strings.TrimSpace(bound))
-		w.buf = append(w.buf, '\n')
+		w.dash()
+		w.number(strings.TrimSpace(bound))
 	}
 	w.close()
 }

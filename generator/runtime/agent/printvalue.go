@@ -20,28 +20,22 @@ func (w *writer) value(v model.Value) {
 	switch v := v.(type) {
 	case model.Map:
 		if len(v) == 0 {
-			w.buf = append(w.buf, " {}\n"...)
+			w.emptyMap()
 			return
 		}
-		w.buf = append(w.buf, '\n')
-		w.level++
+		w.begin()
 		w.pairs(v)
-		w.level--
+		w.close()
 	case model.List:
 		if len(v) == 0 {
-			w.buf = append(w.buf, " []\n"...)
+			w.emptyList()
 			return
 		}
-		w.buf = append(w.buf, '\n')
-		w.level++
+		w.begin()
 		w.items(v)
-		w.level--
-	case model.Secret:
-		encodeSecret(w, v)
-	case model.Identity:
-		encodeIdentity(w, v.Secret)
+		w.close()
 	default:
-		w.buf = append(w.buf, ' ')
+		w.space()
 		w.plainValue(v)
 	}
 }
@@ -56,16 +50,15 @@ func (w *writer) items(l model.List) {
 			w.endItem()
 		case model.List:
 			if len(v) == 0 {
-				w.newline()
-				w.buf = append(w.buf, "- []\n"...)
+				w.dash()
+				w.emptyList()
 				continue
 			}
 			w.item()
 			w.items(v)
 			w.endItem()
 		default:
-			w.newline()
-			w.buf = append(w.buf, '-', ' ')
+			w.dash()
 			w.plainValue(v)
 		}
 	}
@@ -75,18 +68,21 @@ func (w *writer) plainValue(v model.Value) {
 	switch v := v.(type) {
 	case model.String:
 		w.scalar(string(v))
-		return
 	case model.Credential:
 		w.credential(v)
-		return
+	case model.Secret:
+		encodeSecret(w, v)
+	case model.Identity:
+		encodeIdentity(w, v.Secret)
 	case model.Variable:
-		w.buf = append(w.buf, v...)
+		w.plain(string(v), string(v))
 	case model.Bool:
-		w.buf = strconv.AppendBool(w.buf, bool(v))
+		w.plain(bool(v), strconv.FormatBool(bool(v)))
 	case model.Number:
-		w.buf = appendNumber(w.buf, string(v))
+		w.number(string(v))
+	default:
+		w.plain(nil, "")
 	}
-	w.buf = append(w.buf, '\n')
 }
 
 // credential writes a credential, or what stands in its place.
@@ -105,6 +101,12 @@ func (w *writer) credential(c model.Credential) {
 		}
 	}
 	w.plainValue(c.Value)
+}
+
+// number writes a number after its key or dash.
+func (w *writer) number(text string) {
+	text = string(appendNumber(nil, text))
+	w.plain(readNumber(text), text)
 }
 
 // appendNumber appends a number in a spelling that every reader understands: YAML 1.1 needs a sign and a point with

@@ -18,8 +18,10 @@ import (
 const indentStep = 2
 
 // writer appends block-style YAML to a buffer. Keys of a mapping are written at the current indentation; the first
-// key of a list item follows its dash.
+// key of a list item follows its dash. With a tree, it makes values instead.
 type writer struct {
+	tree    *tree
+	newer   bool // settings that the agent lacks are written too
 	buf     []byte
 	level   int  // nesting depth of the next key
 	pending bool // a list dash was written: the next key goes on its line
@@ -93,6 +95,10 @@ func (w *writer) newline() {
 
 // key writes "key:" without a value.
 func (w *writer) key(k string) {
+	if w.tree != nil {
+		w.tree.key(k)
+		return
+	}
 	w.newline()
 	w.buf = append(w.buf, k...)
 	w.buf = append(w.buf, ':')
@@ -101,22 +107,50 @@ func (w *writer) key(k string) {
 // open writes a key whose value is a block on the following lines.
 func (w *writer) open(k string) {
 	w.key(k)
+	w.begin()
+}
+
+// openMap is open for a key that a user chose.
+func (w *writer) openMap(k string) {
+	w.mapKey(k)
+	w.begin()
+}
+
+// begin begins a block after its key.
+func (w *writer) begin() {
+	if w.tree != nil {
+		w.tree.push()
+		return
+	}
 	w.buf = append(w.buf, '\n')
 	w.level++
 }
 
-func (w *writer) close() { w.level-- }
+func (w *writer) close() {
+	if w.tree != nil {
+		w.tree.pop()
+		return
+	}
+	w.level--
+}
 
 // item starts a list item. The next key is written on the same line.
 func (w *writer) item() {
-	w.newline()
-	w.buf = append(w.buf, '-', ' ')
+	if w.tree != nil {
+		w.tree.push()
+		return
+	}
+	w.dash()
 	w.pending = true
 	w.level++
 }
 
 // endItem ends a list item. An item without keys is {}.
 func (w *writer) endItem() {
+	if w.tree != nil {
+		w.tree.pop()
+		return
+	}
 	if w.pending {
 		w.buf = append(w.buf, '{', '}', '\n')
 		w.pending = false
@@ -124,14 +158,36 @@ func (w *writer) endItem() {
 	w.level--
 }
 
-// empty writes "key: {}".
-func (w *writer) empty(k string) {
-	w.key(k)
-	w.buf = append(w.buf, " {}\n"...)
+// dash starts a list item that is no block.
+func (w *writer) dash() {
+	if w.tree == nil {
+		w.newline()
+		w.buf = append(w.buf, '-', ' ')
+	}
 }
+
+// empty writes {} or [] after a key or dash.
+func (w *writer) empty(v any, text string) {
+	if w.tree != nil {
+		w.tree.put(v)
+		return
+	}
+	if w.buf[len(w.buf)-1] == ':' {
+		w.buf = append(w.buf, ' ')
+	}
+	w.buf = append(w.buf, text...)
+	w.buf = append(w.buf, '\n')
+}
+
+func (w *writer) emptyMap()  { w.empty(map[string]any{}, "{}") }
+func (w *writer) emptyList() { w.empty([]any{}, "[]") }
 
 // scalar writes a string as the value of a key or as a list item.
 func (w *writer) scalar(s string) {
+	if w.tree != nil {
+		w.tree.put(s)
+		return
+	}
 	switch {
 	case w.quote:
 		w.buf = yamltext.AppendQuoted(w.buf, s, !w.expand)
@@ -146,8 +202,25 @@ func (w *writer) scalar(s string) {
 // str writes the pair even if the value is empty.
 func (w *writer) str(k, v string) {
 	w.key(k)
-	w.buf = append(w.buf, ' ')
+	w.space()
 	w.scalar(v)
+}
+
+// space separates a key from a value on its line.
+func (w *writer) space() {
+	if w.tree == nil {
+		w.buf = append(w.buf, ' ')
+	}
+}
+
+// plain writes a value that YAML reads from text without quotes.
+func (w *writer) plain(v any, text string) {
+	if w.tree != nil {
+		w.tree.put(v)
+		return
+	}
+	w.buf = append(w.buf, text...)
+	w.buf = append(w.buf, '\n')
 }
 
 // optStr writes the pair unless the value is empty.
@@ -163,7 +236,7 @@ func (w *writer) live(k string, v model.String) { w.text(k, model.Expanded(strin
 func (w *writer) text(k string, v model.Text) {
 	if v.Set {
 		w.key(k)
-		w.buf = append(w.buf, ' ')
+		w.space()
 		w.words(v)
 	}
 }
@@ -171,7 +244,7 @@ func (w *writer) text(k string, v model.Text) {
 // words writes a text as the value of a key or as a list item. A text with references is in quotes, so that a value may
 // be nearly any text.
 func (w *writer) words(v model.Text) {
-	if v.Variables {
+	if v.Variables && w.tree == nil {
 		w.buf = append(yamltext.AppendQuoted(w.buf, v.Value, false), '\n')
 		return
 	}
@@ -185,28 +258,28 @@ func (w *writer) secret(k, fileKey string, s model.Secret) {
 		w.text(fileKey, s.FileName())
 	case s.Present():
 		w.key(k)
+		w.space()
 		encodeSecret(w, s)
 	}
 }
 
 // encodeSecret writes a secret that is not a file, after its key or dash.
 func encodeSecret(w *writer, s model.Secret) {
-	if s.Env != "" {
-		w.buf = append(w.buf, " '$("...)
-		w.buf = append(w.buf, s.Env...)
-		w.buf = append(w.buf, ")'\n"...)
-		return
+	switch {
+	case s.Env != "":
+		w.plain("$("+s.Env+")", "'$("+s.Env+")'")
+	case w.tree != nil:
+		w.tree.put(s.Value)
+	default:
+		w.buf = yamltext.AppendQuoted(w.buf, w.inline(s), !s.Variables)
+		w.buf = append(w.buf, '\n')
 	}
-	w.buf = append(w.buf, ' ')
-	w.buf = yamltext.AppendQuoted(w.buf, w.inline(s), !s.Variables)
-	w.buf = append(w.buf, '\n')
 }
 
 func (w *writer) boolean(k string, v bool) {
 	w.key(k)
-	w.buf = append(w.buf, ' ')
-	w.buf = strconv.AppendBool(w.buf, v)
-	w.buf = append(w.buf, '\n')
+	w.space()
+	w.plain(v, strconv.FormatBool(v))
 }
 
 // identity writes a user name or an id, which the agent does not hide.
@@ -216,6 +289,7 @@ func (w *writer) identity(k, fileKey string, s model.Secret) {
 		w.str(fileKey, s.File)
 	case s.Present():
 		w.key(k)
+		w.space()
 		encodeIdentity(w, s)
 	}
 }
@@ -228,6 +302,13 @@ func encodeIdentity(w *writer, s model.Secret) {
 	w.redact, w.inlined = redact, inlined
 }
 
+// optTrue writes the pair if the value is true.
+func (w *writer) optTrue(k string, v bool) {
+	if v {
+		w.boolean(k, true)
+	}
+}
+
 func (w *writer) optBool(k string, v *bool) {
 	if v != nil {
 		w.boolean(k, *v)
@@ -236,9 +317,8 @@ func (w *writer) optBool(k string, v *bool) {
 
 func (w *writer) integer(k string, v int64) {
 	w.key(k)
-	w.buf = append(w.buf, ' ')
-	w.buf = strconv.AppendInt(w.buf, v, 10)
-	w.buf = append(w.buf, '\n')
+	w.space()
+	w.plain(int(v), strconv.FormatInt(v, 10))
 }
 
 // optInt writes the pair unless the value is zero.
@@ -254,8 +334,7 @@ func (w *writer) strs(k string, list []string) {
 	}
 	w.open(k)
 	for _, s := range list {
-		w.newline()
-		w.buf = append(w.buf, '-', ' ')
+		w.dash()
 		w.scalar(s)
 	}
 	w.close()
@@ -267,6 +346,10 @@ const maxSimpleKeyBytes = 1000
 
 // mapKey writes a key that a user chose, with its colon.
 func (w *writer) mapKey(k string) {
+	if w.tree != nil {
+		w.tree.key(k)
+		return
+	}
 	w.newline()
 	start := len(w.buf)
 	w.buf = appendString(w.buf, k)
@@ -296,7 +379,7 @@ func entries[V any](w *writer, k string, m map[string]V, value func(name string,
 	w.open(k)
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		w.mapKey(name)
-		w.buf = append(w.buf, ' ')
+		w.space()
 		value(name, m[name])
 	}
 	w.close()
@@ -311,17 +394,15 @@ func (w *writer) params(k string, m map[string][]string) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		w.mapKey(name)
 		if len(m[name]) == 0 {
-			w.buf = append(w.buf, " []\n"...)
+			w.emptyList()
 			continue
 		}
-		w.buf = append(w.buf, '\n')
-		w.level++
+		w.begin()
 		for _, v := range m[name] {
-			w.newline()
-			w.buf = append(w.buf, '-', ' ')
+			w.dash()
 			w.scalar(reviewed(w, name, v))
 		}
-		w.level--
+		w.close()
 	}
 	w.close()
 }
@@ -342,16 +423,27 @@ func list[T any](w *writer, k string, items []T, encode func(*writer, *T)) {
 
 // block writes a key with a mapping, or {} if encode writes nothing.
 func block[T any](w *writer, k string, v *T, encode func(*writer, *T)) {
-	if v == nil {
-		return
+	if v != nil && !optBlock(w, k, v, encode) {
+		w.key(k)
+		w.emptyMap()
 	}
+}
+
+// optBlock writes a key with a mapping, or nothing if encode writes nothing. It reports whether there is a mapping.
+func optBlock[T any](w *writer, k string, v *T, encode func(*writer, *T)) bool {
 	start, pending := len(w.buf), w.pending
 	w.open(k)
 	body := len(w.buf)
 	encode(w, v)
-	w.close()
-	if len(w.buf) == body {
+	switch {
+	case w.tree != nil && w.tree.isEmpty():
+		w.tree.drop()
+		return false
+	case w.tree == nil && len(w.buf) == body:
+		w.close()
 		w.buf, w.pending = w.buf[:start], pending
-		w.empty(k)
+		return false
 	}
+	w.close()
+	return true
 }

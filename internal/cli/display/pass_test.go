@@ -57,7 +57,7 @@ func TestPrintReport(t *testing.T) {
 		},
 		"dry run": {
 			gitsync.Report{Output: output, DryRun: true, Units: units[:1], Changes: changes, Difference: difference.Compare([]difference.Pair{
-				{Unit: "a/added", ID: manifest.ID{Kind: "Service", Namespace: "a", Name: "x"}, After: []byte("kind: Service\n")},
+				{Unit: "a/added", ID: manifest.ID{Kind: "Service", Namespace: "a", Name: "x"}, After: difference.Version{Text: []byte("kind: Service\n")}},
 			})},
 			`prod: would push to environments/prod of https://git.example.com/a.git
   added a/added

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	appsv1 "k8s.io/api/apps/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -91,12 +89,11 @@ func collect(units []*generator.Unit) ([]image, error) {
 			if !f.Manifest || !workload.IsWorkload(f.Object.Kind) {
 				continue
 			}
-			var w appsv1.Deployment // StatefulSets and DaemonSets have their template at the same path
-			if err := yaml.Unmarshal(f.Data, &w); err != nil {
-				return nil, fmt.Errorf("read %s/%s: %w", u.Name, f.Path, err)
+			pods := workload.Pods(f.Workload())
+			if pods == nil {
+				return nil, fmt.Errorf("%s/%s: %s is not as Kubernetes has it", u.Name, f.Path, f.Object)
 			}
-			pod := w.Spec.Template.Spec
-			for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+			for _, c := range slices.Concat(pods.Spec.InitContainers, pods.Spec.Containers) {
 				i := byName[c.Image]
 				if i == nil {
 					i = &image{Image: c.Image, Pinned: strings.Contains(c.Image, "@")}

@@ -299,7 +299,7 @@ func (w *testbed) proposal(commit string) fleet.Outcome {
 // changed returns the difference of a changed StatefulSet.
 func changed(before, after string) *difference.Difference {
 	return difference.Compare([]difference.Pair{{
-		Unit: "a/agent", ID: manifest.ID{Kind: "StatefulSet", Namespace: "a", Name: "agent"}, Before: []byte(before), After: []byte(after),
+		Unit: "a/agent", ID: manifest.ID{Kind: "StatefulSet", Namespace: "a", Name: "agent"}, Before: difference.Version{Text: []byte(before)}, After: difference.Version{Text: []byte(after)},
 	}})
 }
 

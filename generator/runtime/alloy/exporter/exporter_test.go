@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentry-dev/agentry/generator/internal/alloyconfig"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 )
@@ -103,14 +102,5 @@ func TestTextsForReviewersHaveNoCredentials(t *testing.T) {
 	}
 	if text = Of("blackbox").Arguments(config, false).Texts[0].YAML; !strings.Contains(text, "hunter2") {
 		t.Error(text)
-	}
-}
-
-// TestIntegrationsOfComponents holds the table to the one by which configurations are read back.
-func TestIntegrationsOfComponents(t *testing.T) {
-	for name, kind := range table() {
-		if got := alloyconfig.IntegrationOf(kind.Component); kind.Component != "" && got != name {
-			t.Errorf("%s is read as %q, want %s", kind.Component, got, name)
-		}
 	}
 }

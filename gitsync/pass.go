@@ -72,7 +72,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 		return nil, fmt.Errorf("read %s of %s: %w", output.Branch, p.output.URL(), err)
 	}
 	in := plan.Inputs{
-		Pipeline: &p.pipeline, Branch: from.branch, Settled: p.memory.settled,
+		Pipeline: &p.pipeline, Branch: from.branch, Settled: p.memory.settled, Previous: p.memory.rendered,
 		AllowDeletions: p.options.AllowDeletions, DryRun: p.options.DryRun,
 	}
 	if refused := plan.RefuseAdoption(in, p.output.URL()); refused.Refused != nil {

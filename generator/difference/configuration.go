@@ -91,6 +91,11 @@ func join(objects []*object) []*object {
 	})
 }
 
+// NeedsValues reports whether the object is the Secret of a configuration whose text is not in the agent's words.
+func (v *Version) NeedsValues() bool {
+	return bytes.Contains(v.Text, []byte("\n  "+alloyKey+": ")) && v.key() == alloyKey
+}
+
 // key returns the key of the only value of a Secret, or nothing if it has none or several.
 func (v *Version) key() string {
 	switch {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -22,7 +24,7 @@ func (c *Change) Compare() error {
 		if u.State != UnitAdded && u.State != UnitChanged && u.State != UnitRemoved {
 			continue
 		}
-		more, err := u.pairs()
+		more, err := u.pairs(c.plan.lastRendered(u))
 		if err != nil {
 			return err
 		}
@@ -32,8 +34,19 @@ func (c *Change) Compare() error {
 	return nil
 }
 
-// pairs returns the objects of the unit as agentry last wrote them, and as they will be.
-func (u *Unit) pairs() (out []difference.Pair, err error) {
+// lastRendered returns the unit as the last pass rendered it, if that is what the branch has, or nil if that is not known. It is
+// rendered again when it is asked for.
+func (p *Plan) lastRendered(u *Unit) func() *generator.Unit {
+	last, isSettled := p.Settled[u.Name]
+	if !isSettled || p.Previous == nil || last.dir != u.folder.Dir {
+		return nil
+	}
+	return sync.OnceValue(func() *generator.Unit { return p.Previous.ReloadBytes(last.unit) })
+}
+
+// pairs returns the objects of the unit as agentry last wrote them, and as they will be. last returns the unit as it was rendered last; nil
+// if it is not known.
+func (u *Unit) pairs(last func() *generator.Unit) (out []difference.Pair, err error) {
 	wanted := map[string]bool{}
 	if u.action == write {
 		for _, f := range u.files() {
@@ -52,8 +65,7 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 				}
 			}
 			if !restored {
-				p.Before = difference.Version{}
-				if p.Before.Text, err = u.before(f.Path); err != nil {
+				if p.Before, err = u.before(f.Path, last); err != nil {
 					return nil, err
 				}
 				p.OnlySecrets = f.Masked != "" && f.Masked == listed.Masked
@@ -71,7 +83,7 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 			continue
 		}
 		p := difference.Pair{Unit: u.Name, ID: id}
-		if p.Before.Text, err = u.before(f.Path); err != nil {
+		if p.Before, err = u.before(f.Path, last); err != nil {
 			return nil, err
 		}
 		out = append(out, u.redact(p))
@@ -108,10 +120,21 @@ func redact(p difference.Pair) difference.Pair {
 	return p
 }
 
-// before returns a file of the unit as it is on the branch, or nil. It does not look for the version that agentry wrote
+// before returns a file of the unit as it is on the branch. It does not look for the version that agentry wrote
 // before somebody changed it by hand, because that may lie deeper in the history than a new clone reaches.
-func (u *Unit) before(name string) ([]byte, error) {
-	return orNil(u.folder.Read(name))
+func (u *Unit) before(name string, last func() *generator.Unit) (v difference.Version, err error) {
+	if v.Text, err = orNil(u.folder.Read(name)); v.Text == nil || last == nil || !v.NeedsValues() {
+		return v, err
+	}
+	v.Values = func() map[string]any {
+		files := last().Files
+		i := slices.IndexFunc(files, func(f generator.File) bool { return f.Path == name && f.Config != nil })
+		if i < 0 {
+			return nil
+		}
+		return files[i].Version().Values()
+	}
+	return v, err
 }
 
 // orNil returns no error for a file that is not there.

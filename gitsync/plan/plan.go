@@ -21,6 +21,8 @@ type Inputs struct {
 	Branch   *branch.Branch // open
 	Rendered *generator.Output
 	Settled  Settled // of the last pass
+	// Previous is what the last pass rendered; nil if it is not known. Its units are those in Settled.
+	Previous *generator.Output
 	// AllowDeletions is the id of an input commit that may delete any number of units.
 	AllowDeletions string
 	// DryRun means that nothing is pushed: the bytes of units are kept.

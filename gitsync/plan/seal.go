@@ -86,7 +86,7 @@ func withoutReviews(files []generator.File) []generator.File {
 func (p *Plan) known(u *Unit, name string, other func(string) ([]byte, error)) func() ([][]byte, error) {
 	return func() (out [][]byte, err error) {
 		for _, read := range []func() ([]byte, error){
-			func() ([]byte, error) { return u.before(name) },
+			func() ([]byte, error) { return orNil(u.folder.Read(name)) },
 			func() ([]byte, error) { return orNil(u.folder.LastWritten(name)) },
 			func() ([]byte, error) {
 				if other == nil {

@@ -24,7 +24,7 @@ func Values(c *model.Config, newer bool) map[string]any {
 // Job is a job of an instance as values. A configuration can have thousands, and most of two that are compared are the same: the
 // fields are made when they are needed.
 type Job struct {
-	name string
+	name   string
 	of     any // what the job is printed from: a job of the model, or a hand-written one
 	fields func() any
 }

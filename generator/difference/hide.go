@@ -20,6 +20,9 @@ type secrets struct {
 	values []string
 }
 
+// components is the field of Alloy's components, any of which may be an integration or hold a client.
+const components = "components"
+
 // minContained is the length in bytes from which a secret is looked for inside of other texts. A shorter secret is compared with
 // whole values only.
 const minContained = 4
@@ -60,8 +63,9 @@ func isCredential(n *node, text string) bool {
 	case "value":
 		return credential.InField(n.parent.str("name"), text)
 	}
-	return credential.InField(n.name, text) || isBelow(n, "scrape_configs", "tls_config") && credential.InClient(n.name) || credential.InArgument(text) || isBelow(n, "proxy_connect_header") ||
-		isBelow(n, "integrations") && credential.InSource(text)
+	return credential.InField(n.name, text) || credential.InArgument(text) || isBelow(n, "proxy_connect_header") ||
+		isBelow(n, "scrape_configs", "tls_config", components) && credential.InClient(n.name) ||
+		isBelow(n, "integrations", components) && credential.InSource(text)
 }
 
 // secretValues returns the values of a Secret without a configuration.

@@ -152,7 +152,7 @@ func kustomized(t *testing.T, out *generator.Output, fields []byte) (map[string]
 		name := r.GetKind() + "/" + r.GetNamespace() + "/" + r.GetName()
 		all[name] = decoded(t, text)
 		if workload.IsWorkload(r.GetKind()) { // Kubernetes' types write some empty fields
-			if all[name], err = workload.Fields(workload.Read(r.GetKind(), text)); err != nil {
+			if all[name], err = workload.Fields(workload.Workload(r.GetKind(), nil, text)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,7 +2,6 @@ package generator
 
 import (
 	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -37,12 +36,7 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 		if set, isSet := o.Value.(*appsv1.StatefulSet); isSet {
 			out.ShardMemory = append(out.ShardMemory, r.shardMemory(set)...)
 		}
-		readable, isReview := o.Review()
-		if !isReview && o.IsText() {
-			readable, _ = o.Manifest() // it was printed before
-			readable.Name = objectFile(o.ID)
-		}
-		if readable.Name != "" {
+		if readable, ok := o.Readable(); ok {
 			out.Files = append(out.Files, explain.File{Path: u.Name + "/" + readable.Name, Bytes: len(readable.Bytes), Parts: readable.Parts})
 		}
 	}
@@ -71,6 +65,3 @@ func memoryOf(pod *corev1.PodSpec, container string) int64 {
 	}
 	return 0
 }
-
-// objectFile returns the name of the file of an object.
-func objectFile(id manifest.ID) string { return id.Name + "." + strings.ToLower(id.Kind) + ".yaml" }

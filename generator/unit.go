@@ -73,13 +73,7 @@ type File struct {
 
 // Workload returns the workload in a file, or nil if there is none. One that is passed through is read.
 func (f *File) Workload() workload.Resource {
-	switch {
-	case !workload.IsWorkload(f.Object.Kind):
-		return nil
-	case f.Value != nil:
-		return f.Value
-	}
-	return workload.Read(f.Object.Kind, f.Data)
+	return workload.Workload(f.Object.Kind, f.Value, f.Data)
 }
 
 // newUnit makes a unit of what its hierarchy was rendered to.
@@ -105,16 +99,15 @@ func files(objects []workload.Object) ([]File, error) {
 	var resources []string
 	for i := range objects {
 		o := &objects[i]
-		name := objectFile(o.ID)
 		printed, err := o.Manifest()
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be written: %w", o.ID, err)
 		}
 		out = append(out, File{
-			Path: name, Data: printed.Bytes, Object: o.ID, Value: o.Value, Config: o.Config, ConfigKey: o.ConfigKey(),
+			Path: printed.Name, Data: printed.Bytes, Object: o.ID, Value: o.Value, Config: o.Config, ConfigKey: o.ConfigKey(),
 			Manifest: true, Masked: o.Masked,
 		})
-		resources = append(resources, name)
+		resources = append(resources, printed.Name)
 		if review, ok := o.Review(); ok {
 			out = append(out, File{Path: review.Name, Data: review.Bytes, Object: o.ID})
 		}

@@ -85,7 +85,7 @@ func (all activities) add(o *object, secret *node) {
 	for _, key := range [...]string{agentKey, alloyKey} {
 		config := secret.get(key)
 		all.instances(o, config)
-		all.components(o, config.list("components"))
+		all.components(o, config.list(components))
 	}
 }
 

@@ -3,7 +3,6 @@ package difference
 import (
 	"bytes"
 	"encoding/base64"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -22,10 +21,12 @@ const (
 // isConfiguration reports whether a key of a Secret is that of a configuration. The other files of a folder have other keys.
 func isConfiguration(key string) bool { return key == agentKey || key == alloyKey }
 
-// configuration is a configuration on one side of a comparison, with the manifests of all of its Secrets.
+// configuration is a configuration on one side of a comparison.
 type configuration struct {
-	key       string
-	values    func() map[string]any // nil if only the texts are known
+	key    string
+	values func() map[string]any // nil if only the texts are known
+	head   []byte                // the manifest of its first Secret without data, if only the texts are known
+	// manifests are those of its Secrets, with a file of it in each.
 	manifests [][]byte
 }
 
@@ -38,88 +39,76 @@ func (c *configuration) node(agentsWords bool) *node {
 	if c.values != nil && agentsWords {
 		return newNode(c.key, nil, c.values())
 	}
-	_, _, text := data(c.manifests[0])
-	if c.key == agentKey {
-		return &node{text: text, name: c.key}
-	}
 	var all []any
 	for _, m := range c.manifests {
 		_, _, text := data(m)
-		components, err := alloyconfig.Components(string(text))
+		if c.key == agentKey {
+			return &node{text: text, name: c.key}
+		}
+		list, err := alloyconfig.Components(string(text))
 		if err != nil {
 			return newNode(c.key, nil, map[string]any{"unreadable": string(text)})
 		}
-		all = append(all, components...)
+		all = append(all, list...)
 	}
-	return newNode(c.key, nil, map[string]any{"components": all})
+	return newNode(c.key, nil, map[string]any{components: all})
 }
 
-// join returns the objects of a unit. The Secrets of one configuration become a single one, with the name of the first: which file
-// holds a component makes no difference.
-func join(objects []*object) []*object {
-	first := map[manifest.ID]*object{}
-	keys := make([][2]string, len(objects))
-	for i, o := range objects {
+// join finds the configurations of a unit, and returns its objects. The Secrets of one configuration become a single one, with the
+// name of the first: which file holds a component makes no difference.
+func join(objects []*object) (out []*object) {
+	type file struct {
+		side int
+		part string
+	}
+	first, files := map[manifest.ID]*object{}, map[*object][]file{}
+	for _, o := range objects {
 		if o.ID.Kind != "Secret" || o.IsEncrypted {
 			continue
 		}
 		for side, v := range o.versions() {
-			if keys[i][side] = v.key(); isConfiguration(keys[i][side]) {
-				o.configs[side] = &configuration{keys[i][side], v.Values, [][]byte{v.Text}}
+			key, head := v.ConfigKey, []byte(nil)
+			if v.Value == nil && mayHoldFile(v.Text) {
+				key, head, _ = data(v.Text)
+			}
+			part, isFile := strings.CutSuffix(key, ".alloy")
+			switch {
+			case isConfiguration(key):
+				o.configs[side] = &configuration{key, v.Values, head, [][]byte{v.Text}}
 				first[o.ID] = o
+			case isFile:
+				files[o] = append(files[o], file{side, part})
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(objects), func(o *object) bool {
-		i := slices.Index(objects, o)
+	for _, o := range objects {
 		isPart := false
-		for side, v := range o.versions() {
-			part, isFile := strings.CutSuffix(keys[i][side], ".alloy")
-			if !isFile || isConfiguration(keys[i][side]) {
+		for _, f := range files[o] {
+			id := o.ID
+			id.Name = strings.TrimSuffix(id.Name, "-"+f.part)
+			whole := first[id]
+			if whole == nil || whole == o {
 				continue
 			}
-			id := o.ID
-			id.Name = strings.TrimSuffix(id.Name, "-"+part)
-			if whole := first[id]; whole != nil && whole != o {
-				isPart, whole.partsChange = true, whole.partsChange || o.textsDiffer()
-				if c := whole.configs[side]; c != nil {
-					c.manifests = append(c.manifests, v.Text)
-				}
+			isPart, whole.partsChange = true, whole.partsChange || o.textsDiffer()
+			if c := whole.configs[f.side]; c != nil {
+				c.manifests = append(c.manifests, o.versions()[f.side].Text)
 			}
 		}
-		return isPart
-	})
-}
-
-// NeedsValues reports whether the object is the Secret of a configuration whose text is not in the agent's words.
-func (v *Version) NeedsValues() bool {
-	return bytes.Contains(v.Text, []byte("\n  "+alloyKey+": ")) && v.key() == alloyKey
-}
-
-// key returns the key of the only value of a Secret, or nothing if it has none or several.
-func (v *Version) key() string {
-	switch {
-	case v.Text == nil:
-		return ""
-	case v.ConfigKey != "":
-		return v.ConfigKey
-	}
-	top := &node{text: v.Text}
-	key := ""
-	for _, field := range [...]string{"stringData", "data"} {
-		values := top.get(field).read()
-		if values == nil {
-			continue
-		}
-		for _, f := range values.fields {
-			if key != "" {
-				return ""
-			}
-			key = f.name
+		if !isPart {
+			out = append(out, o)
 		}
 	}
-	return key
+	return out
 }
+
+// mayHoldFile reports whether a manifest may be a Secret with a file of a configuration. All others need not be read.
+func mayHoldFile(manifest []byte) bool {
+	return bytes.Contains(manifest, []byte(agentKey+": ")) || bytes.Contains(manifest, []byte(".alloy: "))
+}
+
+// NeedsValues reports whether a manifest may be the Secret of a configuration whose text is not in the agent's words.
+func NeedsValues(manifest []byte) bool { return bytes.Contains(manifest, []byte("\n  "+alloyKey+": ")) }
 
 // data returns the only value of a Secret, its key, and the manifest without both. It splits manifests in the form that agentry
 // writes, and decodes all others. If the Secret has no value or several, config is nil.

@@ -182,8 +182,8 @@ func (o *object) isChanged() bool { return o.IsEncrypted || o.partsChange || o.t
 
 func (o *object) textsDiffer() bool { return !bytes.Equal(o.Before.Text, o.After.Text) }
 
-// isWrittenAnew reports whether a configuration whose values are known on both sides is printed in another way. Equal values that are
-// printed differently are a gap in what is compared: the change is told all the same.
+// isWrittenAnew reports whether the values of a configuration are known on both sides. Equal values that are printed differently are a
+// gap in what is compared: the change is told all the same.
 func (o *object) isWrittenAnew() bool {
 	before, after := o.configs[0], o.configs[1]
 	return before != nil && after != nil && before.values != nil && after.values != nil
@@ -211,8 +211,7 @@ func (o *object) read(side int) *node {
 	if c := o.configs[side]; c != nil {
 		top := v.node()
 		if v.Value == nil {
-			_, head, _ := data(v.Text)
-			top = (&node{text: head}).read()
+			top = (&node{text: c.head}).read()
 		}
 		config := c.node(o.unit.agentsWords)
 		config.parent = top
@@ -240,14 +239,8 @@ func (o *object) pods(side int) *corev1.PodTemplateSpec { return workload.Pods(o
 
 // resource returns a side as its Kubernetes type, if it runs pods.
 func (o *object) resource(side int) workload.Resource {
-	if !workload.IsWorkload(o.ID.Kind) {
-		return nil
-	}
-	v := o.versions()[side]
-	if o.resources[side] == nil {
-		if o.resources[side] = v.Value; v.Value == nil {
-			o.resources[side] = workload.Read(o.ID.Kind, v.Text)
-		}
+	if v := o.versions()[side]; o.resources[side] == nil {
+		o.resources[side] = workload.Workload(o.ID.Kind, v.Value, v.Text)
 	}
 	return o.resources[side]
 }

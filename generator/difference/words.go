@@ -80,7 +80,7 @@ func nouns() map[string]string {
 		"pipeline_stages": "stage", "stages": "stage", "static_configs": "static targets",
 		"containers": "container", "initContainers": "init container", "volumes": "volume", "volumeMounts": "mount", "env": "variable",
 		"ports": "port", "sources": "source", "volumeClaimTemplates": "volume claim template", "tolerations": "toleration",
-		"args": "argument", "components": "component", "imagePullSecrets": "image pull secret",
+		"args": "argument", components: "component", "imagePullSecrets": "image pull secret",
 		"rule": "rule", "write_relabel_config": "write relabel rule",
 	}
 }

@@ -127,10 +127,7 @@ func (c *Changes) Apply(o workload.Resource, check Check) Result {
 	if c.IsEmpty() {
 		return out
 	}
-	s := steps{
-		of: idOf(o), original: o, check: check, entries: c.entries,
-		id: manifest.ID{Kind: o.GetObjectKind().GroupVersionKind().Kind, Namespace: o.GetNamespace(), Name: o.GetName()},
-	}
+	s := steps{id: workload.IDOf(o), of: idOf(o), original: o, check: check, entries: c.entries}
 	if !slices.ContainsFunc(c.entries, func(e entry) bool { return e.mayMatch(s.of) }) {
 		return out
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -53,18 +54,18 @@ type File struct {
 	Parts []runtime.Place
 }
 
-// Manifest returns the object as YAML, with sorted keys but for the data of a Secret, which is last. The fields that only the API
-// server sets are left out. Its file has no name.
+// Manifest returns the file of the object as YAML, with sorted keys but for the data of a Secret, which is last. The fields that only
+// the API server sets are left out.
 func (o *Object) Manifest() (File, error) {
+	f := File{Name: o.ID.Name + "." + strings.ToLower(o.ID.Kind) + ".yaml"}
 	fields, err := Fields(o.Value)
 	if err != nil {
-		return File{}, err
+		return f, err
 	}
-	text, err := yaml.Marshal(fields)
-	if err != nil || o.Content == nil {
-		return File{Bytes: text}, err
+	if f.Bytes, err = yaml.Marshal(fields); err == nil && o.Content != nil {
+		o.Content.appendTo(&f)
 	}
-	return o.Content.appendTo(text), nil
+	return f, err
 }
 
 // ConfigKey returns the key of a configuration, or of a file of one, in its Secret.
@@ -84,15 +85,24 @@ func (o *Object) Review() (f File, ok bool) {
 	return File{Name: o.ID.Name + "." + c.key + ".txt", Bytes: c.text.Bytes, Parts: c.text.Places(1, 0)}, true
 }
 
-// IsText reports whether the manifest holds a configuration as text.
-func (o *Object) IsText() bool {
-	return o.Content != nil && o.Content.key != "" && o.Content.compressed == nil
+// Readable returns the file in which people can read a configuration: the manifest, or the review of a compressed one. ok is false
+// for an object without a configuration.
+func (o *Object) Readable() (f File, ok bool) {
+	if o.Config == nil {
+		return File{}, false
+	}
+	if f, ok = o.Review(); ok {
+		return f, true
+	}
+	f, err := o.Manifest()
+	return f, err == nil
 }
 
 // appendTo appends the data to the manifest of a Secret without it. It uses no YAML library, which would parse megabytes only to
 // print them.
-func (c *Content) appendTo(head []byte) File {
-	w := bytes.NewBuffer(slices.Grow(head, c.size()+1024))
+func (c *Content) appendTo(f *File) {
+	size := c.size()
+	w := bytes.NewBuffer(slices.Grow(f.Bytes, size+size/16+1024)) // with the indentation of a text
 	switch {
 	case c.compressed != nil:
 		w.WriteString("data:\n  " + c.key + ": ")
@@ -100,14 +110,13 @@ func (c *Content) appendTo(head []byte) File {
 	case c.key != "":
 		const indentation = "    "
 		w.WriteString("stringData:\n  " + c.key + ": |\n")
-		parts := c.text.Places(1+bytes.Count(w.Bytes(), []byte{'\n'}), len(indentation))
+		f.Parts = c.text.Places(1+bytes.Count(w.Bytes(), []byte{'\n'}), len(indentation))
 		for line := range bytes.Lines(c.text.Bytes) {
 			if len(line) > 1 {
 				w.WriteString(indentation)
 			}
 			w.Write(line)
 		}
-		return File{Bytes: w.Bytes(), Parts: parts}
 	case len(c.values) > 0:
 		w.WriteString("data:\n")
 		for _, key := range slices.Sorted(maps.Keys(c.values)) {
@@ -115,20 +124,20 @@ func (c *Content) appendTo(head []byte) File {
 			w.WriteString(base64Scalar(c.values[key]))
 		}
 	}
-	return File{Bytes: w.Bytes()}
+	f.Bytes = w.Bytes()
 }
 
-// size estimates the bytes of the data in a manifest.
+// size returns about how many bytes the data has in a manifest, without the indentation of a text.
 func (c *Content) size() int {
-	if c.compressed == nil {
-		const indentPerLine = 16 // of 15 bytes, about
-		n := len(c.text.Bytes) + len(c.text.Bytes)/indentPerLine
-		for key, value := range c.values {
-			n += len(key) + base64.StdEncoding.EncodedLen(len(value)) + len("  : \n\n\n\n")
-		}
-		return n
+	if c.compressed != nil {
+		return base64.StdEncoding.EncodedLen(len(c.compressed))
 	}
-	return base64.StdEncoding.EncodedLen(len(c.compressed))
+	n := len(c.text.Bytes)
+	for key, value := range c.values {
+		const around = 8 // what is around a key and a value, and a bit more
+		n += len(key) + base64.StdEncoding.EncodedLen(len(value)) + around
+	}
+	return n
 }
 
 // base64Scalar returns a value of data with its newline. An empty value is quoted.
@@ -160,8 +169,9 @@ func Fields(o Resource) (map[string]any, error) {
 	return m, nil
 }
 
-// Read returns the workload or Secret in a manifest, or nil for any other text.
-func Read(kind string, text []byte) Resource {
+// Workload returns a workload: value, or what its manifest says if value is nil. It is nil for any other object, and for a text that
+// is no such object.
+func Workload(kind string, value Resource, manifest []byte) Resource {
 	var o Resource
 	switch kind {
 	case "StatefulSet":
@@ -170,13 +180,21 @@ func Read(kind string, text []byte) Resource {
 		o = &appsv1.DaemonSet{}
 	case "Deployment":
 		o = &appsv1.Deployment{}
-	case "Secret":
-		o = &corev1.Secret{}
 	}
-	if o == nil || len(text) == 0 || yaml.Unmarshal(text, o) != nil {
+	switch {
+	case o == nil:
+		return nil
+	case value != nil:
+		return value
+	case len(manifest) == 0 || yaml.Unmarshal(manifest, o) != nil:
 		return nil
 	}
 	return o
+}
+
+// IDOf returns what identifies an object.
+func IDOf(o Resource) manifest.ID {
+	return manifest.ID{Kind: o.GetObjectKind().GroupVersionKind().Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // IsWorkload reports whether objects of a kind run pods.

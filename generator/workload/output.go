@@ -3,7 +3,6 @@ package workload
 import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
-	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
@@ -54,8 +53,7 @@ func (out *output) config(name, set string, c *model.Config) config {
 func (out *output) addChecked(o Resource, findings []diag.Finding) {
 	out.found(findings)
 	out.found(out.checker.check(o))
-	kind := o.GetObjectKind().GroupVersionKind().Kind
-	out.put(Object{ID: manifest.ID{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}, Value: o})
+	out.put(Object{ID: IDOf(o), Value: o})
 }
 
 func (out *output) found(findings []diag.Finding) {

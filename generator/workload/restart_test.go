@@ -74,7 +74,7 @@ func TestConfigSecret(t *testing.T) {
 			t.Errorf("%s: %q", o.ID, got)
 		}
 	}
-	if got := ConfigSecret(Pods(Read("Deployment", []byte("[")))) + ConfigSecret(Pods(Read("Deployment", []byte("kind: Deployment")))); got != "" || seen != 2 {
+	if got := ConfigSecret(Pods(Workload("Deployment", nil, []byte("[")))) + ConfigSecret(Pods(Workload("Deployment", nil, []byte("kind: Deployment")))); got != "" || seen != 2 {
 		t.Errorf("%d workloads; of what is none: %q", seen, got)
 	}
 }

@@ -3,7 +3,6 @@ package workload
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/base64"
 	"fmt"
 	"sync"
 
@@ -32,14 +31,13 @@ const (
 // sharedSecret returns the Secret with the content of all references, which all pods mount.
 func (a grafanaAgent) sharedSecret() (Object, []diag.Finding) {
 	name, data := a.sharedSecretName(), a.secrets.Data()
-	size, encoded := 0, 0
+	size := 0
 	for key, value := range data {
 		size += len(key) + len(value)
-		encoded += len(key) + base64.StdEncoding.EncodedLen(len(value)) + len("  : \n\n\n\n")
 	}
 	findings := fits(size, func() parts { return largestSources(a.secrets) }, fmt.Sprintf("Secret %s would hold %d bytes", name, size),
 		"with the policy reference, pods mount each Secret itself; or let a second GrafanaAgent select some of the instances. More shards do not help: all pods mount this Secret")
-	return a.secret(name, managedLabels(), encoded, &Content{values: data}), findings
+	return a.secret(name, managedLabels(), &Content{values: data}), findings
 }
 
 func (a grafanaAgent) sharedSecretName() string { return a.Name + "-secrets" }
@@ -93,7 +91,7 @@ func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtim
 		return Object{}, "", nil
 	}
 	content := &Content{key: r.ConfigKey, compressed: compressed, text: printed.Redacted()}
-	o = a.secret(name, a.configLabels(), base64.StdEncoding.EncodedLen(len(compressed)), content)
+	o = a.secret(name, a.configLabels(), content)
 	o.Config, o.Masked = c, masked
 	if printed.Split != nil {
 		return o, inlined, nil
@@ -106,7 +104,7 @@ func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtim
 
 // textSecret returns the Secret of a configuration, or of a file of it, as text.
 func (a grafanaAgent) textSecret(name string, c *model.Config, key string, text runtime.Text) Object {
-	o := a.secret(name, a.configLabels(), len(text.Bytes), &Content{key: key, text: text})
+	o := a.secret(name, a.configLabels(), &Content{key: key, text: text})
 	o.Config = c
 	return o
 }
@@ -115,10 +113,10 @@ func (a grafanaAgent) configLabels() map[string]string {
 	return with(managedLabels(), a.options.Labels)
 }
 
-// secret returns a Secret. size is that of its data as written.
-func (a grafanaAgent) secret(name string, labels map[string]string, size int, content *Content) Object {
+// secret returns a Secret.
+func (a grafanaAgent) secret(name string, labels map[string]string, content *Content) Object {
 	m := a.meta(name, labels)
-	if size > clientSideBytes {
+	if content.size() > clientSideBytes {
 		m.Annotations["argocd.argoproj.io/sync-options"] = "ServerSideApply=true"
 	}
 	value := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: m}

@@ -225,7 +225,7 @@ func TestImmutableChange(t *testing.T) {
 	} {
 		of := func(text string) Resource {
 			kind, _, _ := strings.Cut(strings.TrimPrefix(text, "kind: "), "\n")
-			return Read(kind, []byte(text))
+			return Workload(kind, nil, []byte(text))
 		}
 		if got := ImmutableChange(of(c.old), of(c.fresh)); got != c.want {
 			t.Errorf("%q to %q: %q, want %q", c.old, c.fresh, got, c.want)

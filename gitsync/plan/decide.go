@@ -157,7 +157,7 @@ func (d decider) immutable(unit *Unit) (*diag.Diagnostic, error) {
 		if err != nil {
 			return nil, err
 		}
-		field := workload.ImmutableChange(workload.Read(f.Object.Kind, old), f.Workload())
+		field := workload.ImmutableChange(workload.Workload(f.Object.Kind, nil, old), f.Workload())
 		if field == "" {
 			continue
 		}

@@ -123,7 +123,7 @@ func redact(p difference.Pair) difference.Pair {
 // before returns a file of the unit as it is on the branch. It does not look for the version that agentry wrote
 // before somebody changed it by hand, because that may lie deeper in the history than a new clone reaches.
 func (u *Unit) before(name string, last func() *generator.Unit) (v difference.Version, err error) {
-	if v.Text, err = orNil(u.folder.Read(name)); v.Text == nil || last == nil || !v.NeedsValues() {
+	if v.Text, err = orNil(u.folder.Read(name)); last == nil || !difference.NeedsValues(v.Text) {
 		return v, err
 	}
 	v.Values = func() map[string]any {

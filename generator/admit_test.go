@@ -15,7 +15,9 @@ func TestARenderEndsBetweenUnits(t *testing.T) {
 	t.Parallel()
 	text := ""
 	for i := range 50 {
-		text += fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: a%d, namespace: m}\n---\n", i)
+		text += fmt.Sprintf(
+			"apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: a%d, namespace: m}\n"+
+				"---\n", i)
 	}
 	set := manifest.NewSet(manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{}))
 	over := errors.New("its time is over")

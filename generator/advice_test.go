@@ -20,18 +20,22 @@ func notAdvised() map[diag.Code]string {
 		pipeline = "is about the pipeline file; testdata/patches-*.txtar and packages pipelinefile and tenancy have it"
 		big      = "needs an input of a megabyte or of thousands of values"
 		command  = "a command asks for it, not every render"
-		keys     = "needs keys, or the pipeline's settings for what is passed through; internal/cli and testdata/passed-through.txtar have it"
-		schema   = "the CRDs refuse all that cannot be merged"
-		ours     = "is a mistake of agentry; unreadable_test.go makes one"
-		nothing  = "says what holds; there is nothing to correct"
+		keys     = "needs keys, or the pipeline's settings for what is passed through; internal/cli and " +
+			"testdata/passed-through.txtar have it"
+		schema  = "the CRDs refuse all that cannot be merged"
+		ours    = "is a mistake of agentry; unreadable_test.go makes one"
+		nothing = "says what holds; there is nothing to correct"
 	)
 	return map[diag.Code]string{
-		diag.EmptyInput: building, diag.NoAgent: command, diag.UnreadableFile: building, diag.FileTooLarge: building, diag.SymlinkRefused: building,
+		diag.EmptyInput: building, diag.NoAgent: command, diag.UnreadableFile: building, diag.FileTooLarge: building,
+		diag.SymlinkRefused: building,
 		diag.PlainManifests: building, diag.BuildFailed: building, diag.BuildRefused: building,
 		diag.TooComplex: big, diag.TooManyDocuments: big, diag.ObjectTooLarge: big, diag.TooManyStages: big,
 		diag.TooMuchConfiguration: big, diag.UnreadableConfig: ours,
-		diag.PipelineInvalid: pipeline, diag.PipelineConflict: pipeline, diag.PipelineKept: pipeline, diag.PatchFailed: pipeline,
-		diag.PatchMatchesNothing: pipeline, diag.Tenancy: pipeline, diag.NoTenant: pipeline, diag.DefaultNamespace: pipeline,
+		diag.PipelineInvalid: pipeline, diag.PipelineConflict: pipeline, diag.PipelineKept: pipeline,
+		diag.PatchFailed:         pipeline,
+		diag.PatchMatchesNothing: pipeline, diag.Tenancy: pipeline, diag.NoTenant: pipeline,
+		diag.DefaultNamespace: pipeline,
 		diag.InvalidContainer: schema, diag.UnneededPermission: command, diag.PodSecurity: command,
 		diag.EncryptedSecret: keys, diag.ClearSecret: keys,
 		diag.SecretAsEnv: nothing, diag.RuntimeDiffers: nothing, diag.NeededAtStart: nothing,
@@ -72,8 +76,8 @@ func advised(t *testing.T, comment string, text []byte) diag.List {
 	return c.render(t)
 }
 
-// TestAdvice follows what docs/diagnostics.md says to do about each code: an archive of testdata/advice has an input with
-// the code, and what the input becomes when somebody does as it says. That has neither the code nor any error.
+// TestAdvice follows what docs/diagnostics.md says to do about each code: an archive of testdata/advice has an input
+// with the code, and what the input becomes when somebody does as it says. That has neither the code nor any error.
 func TestAdvice(t *testing.T) {
 	for _, info := range diag.Codes() {
 		name := filepath.Join("testdata/advice", string(info.Code)+".txtar")
@@ -103,7 +107,8 @@ func TestAdvice(t *testing.T) {
 				}
 			}
 			if !found {
-				t.Errorf("bad.yaml has no finding %s: %v", info.Code, advised(t, string(archive.Comment), archive.Files[0].Data))
+				t.Errorf("bad.yaml has no finding %s: %v", info.Code,
+					advised(t, string(archive.Comment), archive.Files[0].Data))
 			}
 		})
 	}

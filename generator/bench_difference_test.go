@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy"
 )
 
-// BenchmarkDifference compares two renders for Alloy that differ in three monitors, against the same for the agent in the same run:
-// the ratio of processor time.
+// BenchmarkDifference compares two renders for Alloy that differ in three monitors, against the same for the agent in
+// the same run: the ratio of processor time.
 func BenchmarkDifference(b *testing.B) {
 	sizes(b, func(b *testing.B, n int) {
 		pairs, ofAgent := editedPairs(n, alloy.Runtime()), editedPairs(n, agentruntime.Runtime())
@@ -42,7 +42,8 @@ func TestAllocationsOfADifference(t *testing.T) {
 	}{{agentruntime.Runtime(), 200}, {alloy.Runtime(), 700}} {
 		pairs := editedPairs(monitors, c.program)
 		if n := testing.AllocsPerRun(2, func() { difference.Compare(pairs) }) / monitors; n > c.most {
-			t.Errorf("%s: %.1f allocations for each monitor of two endpoints, want at most %g", c.program.Name, n, c.most)
+			t.Errorf("%s: %.1f allocations for each monitor of two endpoints, want at most %g", c.program.Name, n,
+				c.most)
 		}
 	}
 }
@@ -52,7 +53,8 @@ func editedPairs(n int, program runtime.Runtime) []difference.Pair {
 	agent, monitors := fleet(n)
 	render := func(files []manifest.File) []difference.Manifest {
 		set := loadAll(append([]manifest.File{agent}, files...))
-		return manifests(generator.Render(set, generator.Options{Compatibility: manifest.Current, Runtime: program}, nil))
+		return manifests(generator.Render(set, generator.Options{Compatibility: manifest.Current, Runtime: program},
+			nil))
 	}
 	edited := slices.Clone(monitors)
 	for _, i := range []int{n / 4, n / 2, n - 1} {

@@ -22,9 +22,12 @@ func rights(b *testing.B, bindings int) {
 	agent, monitors := fleet(1000)
 	files := append([]manifest.File{agent}, monitors...)
 	for i := range bindings {
-		text := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r%d}\nrules: [{apiGroups: [''], resources: [pods, kind%d], verbs: [get, list, watch]}]\n"+
-			"---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: r%d}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r%d}\n"+
-			"subjects: [{kind: ServiceAccount, name: grafana-agent, namespace: monitoring}]\n", i, i, i, i)
+		text := fmt.Sprintf(
+			"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r%d}\n"+
+				"rules: [{apiGroups: [''], resources: [pods, kind%d], verbs: [get, list, watch]}]\n"+
+				"---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: r%d}\n"+
+				"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r%d}\n"+
+				"subjects: [{kind: ServiceAccount, name: grafana-agent, namespace: monitoring}]\n", i, i, i, i)
 		files = append(files, manifest.File{Path: fmt.Sprintf("rights/%d.yaml", i), Data: []byte(text)})
 	}
 	set := loadAll(files)

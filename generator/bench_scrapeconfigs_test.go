@@ -25,7 +25,8 @@ var discoveries = []string{
 // for each.
 func BenchmarkScrapeConfigs(b *testing.B) {
 	sizes(b, func(b *testing.B, n int) {
-		results := []manifest.Result{manifest.Parse(manifest.File{Path: "agent.yaml", Data: []byte(`apiVersion: monitoring.grafana.com/v1alpha1
+		results := []manifest.Result{manifest.Parse(manifest.File{Path: "agent.yaml",
+			Data: []byte(`apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
 metadata: {name: agent, namespace: monitoring}
 spec: {metrics: {instanceSelector: {}}}
@@ -49,17 +50,21 @@ spec:
   metricRelabelings:
   - {sourceLabels: [__name__], regex: "go_gc_.*", action: drop}
 `, i, discoveries[i%len(discoveries)])
-			results = append(results, manifest.Parse(manifest.File{Path: fmt.Sprintf("%d.yaml", i), Data: []byte(text)}, manifest.Options{Compatibility: manifest.Current}))
+			results = append(results, manifest.Parse(manifest.File{Path: fmt.Sprintf("%d.yaml", i), Data: []byte(text)},
+				manifest.Options{Compatibility: manifest.Current}))
 		}
 		set := manifest.NewSet(results...)
-		if out := generator.Render(set, generator.Options{Compatibility: manifest.Current}, nil); out.Diags.HasErrors() || len(out.Units) != 1 {
+		if out := generator.Render(set, generator.Options{Compatibility: manifest.Current},
+			nil); out.Diags.HasErrors() || len(out.Units) != 1 {
 			b.Fatal(out.Diags)
 		}
 		b.ReportAllocs()
 		b.ResetTimer()
 		wall, busy := measure(b, func() {
 			h := hierarchy.Build(set, nil)[0]
-			agentruntime.Print(compile.Hierarchy(h, set, compile.Options{Compatibility: manifest.Current, Secrets: secretref.Policies{Default: secretref.Reference}}).Metrics)
+			agentruntime.Print(compile.Hierarchy(h, set,
+				compile.Options{Compatibility: manifest.Current,
+					Secrets: secretref.Policies{Default: secretref.Reference}}).Metrics)
 		})
 		b.ReportMetric(float64(wall.Microseconds())/1000/float64(n), "ms/ScrapeConfig")
 		b.ReportMetric(float64(busy.Microseconds())/1000/float64(n), "cpu-ms/ScrapeConfig")

@@ -42,7 +42,8 @@ spec:
   remoteWrite: [{url: "https://mimir.example.com/api/v1/push"}]
 `)}
 	for i := range n {
-		monitors = append(monitors, manifest.File{Path: fmt.Sprintf("monitors/%05d.yaml", i), Data: fmt.Appendf(nil, `apiVersion: monitoring.coreos.com/v1
+		monitors = append(monitors, manifest.File{Path: fmt.Sprintf("monitors/%05d.yaml", i),
+			Data: fmt.Appendf(nil, `apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor
 metadata:
   name: service-%[1]d
@@ -182,8 +183,8 @@ func BenchmarkLoad(b *testing.B) {
 	})
 }
 
-// BenchmarkSetToConfig is the object set to the bytes of the configuration, against only decoding the same monitors. The
-// goal is 0.04 ms for each.
+// BenchmarkSetToConfig is the object set to the bytes of the configuration, against only decoding the same monitors.
+// The goal is 0.04 ms for each.
 func BenchmarkSetToConfig(b *testing.B) { setToConfig(b, manifest.Operator) }
 
 // BenchmarkSetToConfigCurrent is the same as today's Prometheus Operator does it.
@@ -238,7 +239,8 @@ func BenchmarkUnchanged(b *testing.B) {
 	})
 }
 
-// BenchmarkInvalid is a render in which every monitor has an error: the time for one of them does not grow with their number.
+// BenchmarkInvalid is a render in which every monitor has an error: the time for one of them does not grow with their
+// number.
 func BenchmarkInvalid(b *testing.B) {
 	sizes(b, func(b *testing.B, n int) {
 		agent, monitors := fleet(n)
@@ -247,7 +249,8 @@ func BenchmarkInvalid(b *testing.B) {
 		}
 		set := loadAll(append([]manifest.File{agent}, monitors...))
 		for b.Loop() {
-			if out := generator.Render(set, generator.Options{Compatibility: manifest.Current}, nil); len(out.Units[0].Held) != n {
+			if out := generator.Render(set, generator.Options{Compatibility: manifest.Current},
+				nil); len(out.Units[0].Held) != n {
 				b.Fatalf("%d of %d are left out", len(out.Units[0].Held), n)
 			}
 		}

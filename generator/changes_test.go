@@ -73,8 +73,8 @@ func changesIn(t testing.TB, text []byte) *patch.Changes {
 	return changes
 }
 
-// TestChangesAreKustomizes: what the patches and images of a scenario make of its objects is what kustomize makes of what
-// is rendered without them.
+// TestChangesAreKustomizes: what the patches and images of a scenario make of its objects is what kustomize makes of
+// what is rendered without them.
 func TestChangesAreKustomizes(t *testing.T) {
 	names, err := filepath.Glob("testdata/patches*.txtar")
 	if err != nil || len(names) == 0 {
@@ -182,8 +182,8 @@ func decoded(t *testing.T, text []byte) (out any) {
 	return out
 }
 
-// TestChangesThatChangeNothingKeepTheBytes renders all scenarios with patches that change nothing: what is written anew is
-// written as it was, and nothing else is found.
+// TestChangesThatChangeNothingKeepTheBytes renders all scenarios with patches that change nothing: what is written anew
+// is written as it was, and nothing else is found.
 func TestChangesThatChangeNothingKeepTheBytes(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -211,13 +211,16 @@ images:
 		var results []manifest.Result
 		for _, f := range archive.Files {
 			if file, ok := strings.CutPrefix(f.Name, "in/"); ok {
-				results = append(results, manifest.Parse(manifest.File{Path: file, Data: f.Data}, manifest.Options{Compatibility: opts.Compatibility}))
+				results = append(results, manifest.Parse(manifest.File{Path: file, Data: f.Data},
+					manifest.Options{Compatibility: opts.Compatibility}))
 			}
 		}
 		plain := renderAll(results, opts)
 		opts.Changes = nothing
 		same := renderAll(results, opts)
-		same.Diags = slices.DeleteFunc(same.Diags, func(d diag.Diagnostic) bool { return d.Code == diag.PatchMatchesNothing })
+		same.Diags = slices.DeleteFunc(same.Diags, func(d diag.Diagnostic) bool {
+			return d.Code == diag.PatchMatchesNothing
+		})
 		if diff := cmp.Diff(plain.Diags, same.Diags); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -235,17 +238,20 @@ images:
 	}
 }
 
-// TestPodsKeepTheirIdentity holds that settings cannot take away by which pods know what is theirs: every variable that runtimes
-// set, but those that only say how a program was deployed.
+// TestPodsKeepTheirIdentity holds that settings cannot take away by which pods know what is theirs: every variable that
+// runtimes set, but those that only say how a program was deployed.
 func TestPodsKeepTheirIdentity(t *testing.T) {
 	pod := runtime.Pod{Zone: "z"}
 	env := runtime.ZoneEnv(pod)
-	for _, pod.Kind = range []secretref.Group{secretref.Metrics, secretref.Logs, secretref.Deployment, secretref.DaemonSet} {
+	for _, pod.Kind = range []secretref.Group{secretref.Metrics, secretref.Logs, secretref.Deployment,
+		secretref.DaemonSet} {
 		env = append(env, runtime.Env(pod)...)
 	}
 	for _, v := range env {
 		value := []any{map[string]any{"name": v.Name, "value": "x"}}
-		_, wrong := patch.New(patch.All{Workloads: []patch.Settings{{Env: value}}}, func(string) patch.Place { return patch.Place{} })
+		_, wrong := patch.New(patch.All{Workloads: []patch.Settings{{Env: value}}}, func(string) patch.Place {
+			return patch.Place{}
+		})
 		if isRefused := len(wrong) > 0; isRefused == strings.HasSuffix(v.Name, "_DEPLOY_MODE") {
 			t.Errorf("%s: %v", v.Name, wrong)
 		}

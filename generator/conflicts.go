@@ -9,8 +9,8 @@ import (
 )
 
 // conflicts finds objects that two units, or a unit and the inputs, would both own. A unit that has the object on the
-// output branch already stays; the others are taken out. An object that is passed through yields to a unit, unless it is
-// on the output branch already and the unit is not: then it is among those taken.
+// output branch already stays; the others are taken out. An object that is passed through yields to a unit, unless it
+// is on the output branch already and the unit is not: then it is among those taken.
 func conflicts(out *Output, set *manifest.Set, lastGood LastGood) diag.List {
 	owners := map[manifest.ID]int{}
 	out.taken = map[manifest.ID]*manifest.Object{}
@@ -49,10 +49,12 @@ func conflicts(out *Output, set *manifest.Set, lastGood LastGood) diag.List {
 			o := set.Find(f.Object)
 			switch {
 			case o == nil:
-			case o.Passed != nil && (owns(i, f.Object) || lastGood == nil || !lastGood.Owns(passthrough.Unit(o.Namespace), o.ID)):
+			case o.Passed != nil && (owns(i, f.Object) || lastGood == nil ||
+				!lastGood.Owns(passthrough.Unit(o.Namespace), o.ID)):
 				out.taken[f.Object] = out.Hierarchies[i].Agent
 			default:
-				report(i, o, "would be rendered, and is in the inputs already: %s", o.SeenFrom(out.Hierarchies[i].Agent, ""))
+				report(i, o, "would be rendered, and is in the inputs already: %s",
+					o.SeenFrom(out.Hierarchies[i].Agent, ""))
 				failed[i] = failed[i] || !owns(i, f.Object)
 			}
 		}
@@ -84,7 +86,8 @@ func (u *Unit) asRendered() *Unit {
 // sameOwners reports whether there is no conflict between units because there was none in prev: no object is rendered
 // or in the inputs that was not then.
 func (out *Output) sameOwners(prev *Output) bool {
-	if prev == nil || prev.refused || len(prev.between)+len(prev.taken) > 0 || len(prev.Hierarchies) != len(out.Units) || !out.renderer.set.SameNames(prev.renderer.set) {
+	if prev == nil || prev.refused || len(prev.between)+len(prev.taken) > 0 ||
+		len(prev.Hierarchies) != len(out.Units) || !out.renderer.set.SameNames(prev.renderer.set) {
 		return false
 	}
 	for i, u := range out.Units {

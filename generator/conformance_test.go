@@ -121,7 +121,8 @@ func collect(t *testing.T, into map[string]any, file string, data []byte) {
 			continue
 		}
 		meta := o["metadata"].(map[string]any)
-		if labels, _ := meta["labels"].(map[string]any); o["kind"] == "Service" && labels["agentry.dev/addition"] == "true" {
+		if labels, _ := meta["labels"].(map[string]any); o["kind"] == "Service" &&
+			labels["agentry.dev/addition"] == "true" {
 			continue
 		}
 		namespace, _ := meta["namespace"].(string)
@@ -195,7 +196,8 @@ func norm(v any) any {
 func clean(t *testing.T, o map[string]any) any {
 	t.Helper()
 	meta := o["metadata"].(map[string]any)
-	for _, k := range []string{"ownerReferences", "uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"} {
+	for _, k := range []string{"ownerReferences", "uid", "resourceVersion", "creationTimestamp", "generation",
+		"managedFields"} {
 		delete(meta, k)
 	}
 	dropOurs(meta)

@@ -27,18 +27,21 @@ var currentDepartures = map[string]string{
 	"gl-05-retention-gate":           "an agent has no retained shards",
 	"gl-19-class-full":               "references of scrape classes are looked up in the GrafanaAgent's namespace",
 	"pm-09-attach-and-role-selector": "a portNumber gets the endpoint label",
-	"rw-06-queue":                    "the agent has sample_age_limit, and a written retryOnRateLimit: false is not its default",
-	"rw-08-gated-3":                  "V2.0 of the protocol is dropped, so metadata go on being sent",
-	"sc-08-azure-gce":                "client settings of azureSDConfigs are rendered; the Prometheus Operator loses them",
-	"sc-17-enforced-namespace":       "the enforced namespace rule is also in a ScrapeConfig without relabelings",
-	"sc-18-gated":                    "dnsSDConfigs with the type NS are refused: without it, SRV records would be asked for",
-	"sc-19-gated-3":                  "the same, and no agent has what is newer than Prometheus 2.48",
-	"sc-27-discovery-3":              "no agent has what is newer than Prometheus 2.48: these discoveries are refused",
-	"sm-23-enforced-limits-old":      "every agent has the global limits of Prometheus 2.48",
-	"sm-37-protocols":                "a value that says what the agent does anyway needs no warning",
-	"sm-40-apiserver":                "references of the API server are looked up in the GrafanaAgent's namespace",
-	"sm-42-rejected":                 "captures in target labels are accepted, because the agent takes them",
-	"sm-46-without-defaults":         "an object without the CRDs' defaults behaves as with them",
+	"rw-06-queue": "the agent has sample_age_limit, and a written retryOnRateLimit: false is not " +
+		"its default",
+	"rw-08-gated-3": "V2.0 of the protocol is dropped, so metadata go on being sent",
+	"sc-08-azure-gce": "client settings of azureSDConfigs are rendered; the Prometheus Operator loses " +
+		"them",
+	"sc-17-enforced-namespace": "the enforced namespace rule is also in a ScrapeConfig without relabelings",
+	"sc-18-gated": "dnsSDConfigs with the type NS are refused: without it, SRV records would be " +
+		"asked for",
+	"sc-19-gated-3":             "the same, and no agent has what is newer than Prometheus 2.48",
+	"sc-27-discovery-3":         "no agent has what is newer than Prometheus 2.48: these discoveries are refused",
+	"sm-23-enforced-limits-old": "every agent has the global limits of Prometheus 2.48",
+	"sm-37-protocols":           "a value that says what the agent does anyway needs no warning",
+	"sm-40-apiserver":           "references of the API server are looked up in the GrafanaAgent's namespace",
+	"sm-42-rejected":            "captures in target labels are accepted, because the agent takes them",
+	"sm-46-without-defaults":    "an object without the CRDs' defaults behaves as with them",
 }
 
 // TestCurrentConformance compares mode current with what today's Prometheus Operator made of the same inputs. Its
@@ -86,8 +89,10 @@ type expectation struct {
 
 // newerKeys are the keys that the agent's Prometheus does not know. Some cases are of a later one.
 var newerKeys = []string{
-	"scrape_protocols", "fallback_scrape_protocol", "enable_compression", "native_histogram_min_bucket_factor", "convert_classic_histograms_to_nhcb",
-	"scrape_native_histograms", "metric_name_validation_scheme", "metric_name_escaping_scheme", "protobuf_message", "round_robin_dns", "scrape_failure_log_file",
+	"scrape_protocols", "fallback_scrape_protocol", "enable_compression", "native_histogram_min_bucket_factor",
+	"convert_classic_histograms_to_nhcb",
+	"scrape_native_histograms", "metric_name_validation_scheme", "metric_name_escaping_scheme", "protobuf_message",
+	"round_robin_dns", "scrape_failure_log_file",
 }
 
 // withoutNewerFields takes out what an agent cannot have: it must be dropped with a warning, or be refused.
@@ -142,7 +147,9 @@ func compareCurrent(t *testing.T, folder string) (differences []string) {
 	slices.Sort(refused)
 	different("rejected", slices.Compact(rejected), slices.Compact(refused))
 	for _, w := range want.Warnings {
-		if field := droppedField(w); field != "" && !slices.ContainsFunc(out.Diags, func(d diag.Diagnostic) bool { return strings.Contains(d.Message, field) }) {
+		if field := droppedField(w); field != "" && !slices.ContainsFunc(out.Diags, func(d diag.Diagnostic) bool {
+			return strings.Contains(d.Message, field)
+		}) {
 			differences = append(differences, "no finding names "+field+": "+w)
 		}
 	}
@@ -180,8 +187,10 @@ func droppedField(warning string) string {
 // renderCurrent renders an input of the Prometheus Operator.
 func renderCurrent(t *testing.T, input []byte) *generator.Output {
 	t.Helper()
-	result := manifest.Parse(manifest.File{Path: "input.yaml", Data: withAgents(t, input)}, manifest.Options{Compatibility: manifest.Current, UnknownFields: manifest.IgnoreUnknownFields})
-	out := generator.Render(manifest.NewSet(result), generator.Options{Compatibility: manifest.Current, Secrets: secretref.Plaintext}, nil)
+	result := manifest.Parse(manifest.File{Path: "input.yaml", Data: withAgents(t, input)},
+		manifest.Options{Compatibility: manifest.Current, UnknownFields: manifest.IgnoreUnknownFields})
+	out := generator.Render(manifest.NewSet(result),
+		generator.Options{Compatibility: manifest.Current, Secrets: secretref.Plaintext}, nil)
 	out.Diags = append(out.Diags, result.Diags...)
 	return out
 }
@@ -216,7 +225,8 @@ func fromPrometheus(o map[string]any) (out []map[string]any) {
 	meta := o["metadata"].(map[string]any)
 	spec := o["spec"].(map[string]any)
 	metrics := map[string]any{
-		"metricsExternalLabelName": "prometheus", "replicaExternalLabelName": "prometheus_replica", "scrapeInterval": "30s", "instanceSelector": map[string]any{},
+		"metricsExternalLabelName": "prometheus", "replicaExternalLabelName": "prometheus_replica",
+		"scrapeInterval": "30s", "instanceSelector": map[string]any{},
 	}
 	agent := map[string]any{"metrics": metrics}
 	instance := map[string]any{}
@@ -224,7 +234,8 @@ func fromPrometheus(o map[string]any) (out []map[string]any) {
 	for name, value := range spec {
 		switch name {
 		case "version", "replicas", "evaluationInterval":
-		case "scrapeProtocols", "nameValidationScheme", "nameEscapingScheme", "convertClassicHistogramsToNHCB", "scrapeClassicHistograms",
+		case "scrapeProtocols", "nameValidationScheme", "nameEscapingScheme", "convertClassicHistogramsToNHCB",
+			"scrapeClassicHistograms",
 			"scrapeNativeHistograms", "scrapeFailureLogFile": // no agent has them in its global section
 		case "prometheusExternalLabelName":
 			metrics["metricsExternalLabelName"] = value
@@ -268,7 +279,9 @@ func renderedOf(t *testing.T, out *generator.Output) (r renderedCase) {
 	t.Helper()
 	r.global = map[string]any{}
 	for _, u := range out.Units {
-		i := slices.IndexFunc(u.Files, func(f generator.File) bool { return strings.HasSuffix(f.Path, "-config.secret.yaml") })
+		i := slices.IndexFunc(u.Files, func(f generator.File) bool {
+			return strings.HasSuffix(f.Path, "-config.secret.yaml")
+		})
 		if i < 0 {
 			continue
 		}

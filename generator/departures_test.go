@@ -16,39 +16,48 @@ import (
 // text must be nowhere in them.
 func shown() map[string][2]string {
 	return map[string][2]string{
-		"A Secret that a file path refers to":           {"monitor-checks", "error[missing-secret]: spec.endpoints[0].tlsConfig.cert.secret"},
-		"Inlined secrets with":                          {"variables", `client_id: "a\x24{DEFINED}\x24(RELOADED)"`},
-		"`additionalScrapeConfigs` are decoded":         {"additional-jobs", "version: 1.10\n"},
-		"An object of the inputs that has":              {"name-conflicts", "is in the inputs already"},
-		"A namespace selector needs":                    {"namespace-selectors", "namespaces without a manifest count as having no label"},
-		"A pull secret may be named twice":              {"departures", "error[invalid-rendered-object]: spec.imagePullSecrets"},
+		"A Secret that a file path refers to": {"monitor-checks",
+			"error[missing-secret]: spec.endpoints[0].tlsConfig.cert.secret"},
+		"Inlined secrets with":                  {"variables", `client_id: "a\x24{DEFINED}\x24(RELOADED)"`},
+		"`additionalScrapeConfigs` are decoded": {"additional-jobs", "version: 1.10\n"},
+		"An object of the inputs that has":      {"name-conflicts", "is in the inputs already"},
+		"A namespace selector needs": {"namespace-selectors",
+			"namespaces without a manifest count as having no label"},
+		"A pull secret may be named twice": {"departures",
+			"error[invalid-rendered-object]: spec.imagePullSecrets"},
 		"`argocd.argoproj.io/tracking-id`":              {"departures", "no tracking-id"},
 		"`ownerReferences` to":                          {"departures", "no ownerReferences"},
 		"`${NAME}` and `$(NAME)` in relabelings":        {"dollars", `replacement: "\x24{1}\x24(SHARD)\x24\x24"`},
 		"`${NAME}` and `$(NAME)` in fields of monitors": {"departures", `metrics_path: "/\x24{P}"`},
 		"A selector value, port or":                     {"departures", "regex: (?:null)"},
-		"`$(NAME)` that no container":                   {"variables", "DEFINED is not defined: the config reloader would refuse"},
-		"`${NAME}` that no container":                   {"variables", "warning[env-reference]: spec.remoteWrite[2].sigv4.region: UNDEFINED is not defined"},
-		"A reload in which only an inlined":             {"inlined-secrets", "agentry.dev/inlined-secrets: "},
-		"An empty or relative URL":                      {"departures", "error[invalid-url]: spec.remoteWrite[0].url"},
-		"More than 1000 shards":                         {"departures", "error[invalid-setting]: spec.metrics.shards: 1001"},
-		"Two MetricsInstances with equal settings":      {"shared-instances", "instance_mode: distinct"},
-		"Unnamed `remoteWrite`s":                        {"remote-writes", "name: agentry-0"},
-		"`${NAME}` and `$(NAME)` in stages":             {"departures", `replace: "\x24{HOME}"`},
-		"Unnamed clients":                               {"logs-checks", "name: agentry-0"},
-		"`autoscrape.metrics_instance` and":             {"integrations-checks", "error[instance-not-selected]"},
-		"MetricsInstances stand in the order":           {"departures", "configs:\n        - name: m/z\n"},
-		"Names of an integration's volumes":             {"departures", "no m-a.dotted-name-files"},
-		"`args` of a container in":                      {"container-arguments", "error[missing-arguments]: spec.containers["},
-		"`${NAME}` in `config`":                         {"integrations-checks", "warning[env-reference]: spec.config.redis_addr"},
+		"`$(NAME)` that no container": {"variables",
+			"DEFINED is not defined: the config reloader would refuse"},
+		"`${NAME}` that no container": {"variables",
+			"warning[env-reference]: spec.remoteWrite[2].sigv4.region: UNDEFINED is not defined"},
+		"A reload in which only an inlined": {"inlined-secrets", "agentry.dev/inlined-secrets: "},
+		"An empty or relative URL":          {"departures", "error[invalid-url]: spec.remoteWrite[0].url"},
+		"More than 1000 shards": {"departures",
+			"error[invalid-setting]: spec.metrics.shards: 1001"},
+		"Two MetricsInstances with equal settings": {"shared-instances", "instance_mode: distinct"},
+		"Unnamed `remoteWrite`s":                   {"remote-writes", "name: agentry-0"},
+		"`${NAME}` and `$(NAME)` in stages":        {"departures", `replace: "\x24{HOME}"`},
+		"Unnamed clients":                          {"logs-checks", "name: agentry-0"},
+		"`autoscrape.metrics_instance` and":        {"integrations-checks", "error[instance-not-selected]"},
+		"MetricsInstances stand in the order":      {"departures", "configs:\n        - name: m/z\n"},
+		"Names of an integration's volumes":        {"departures", "no m-a.dotted-name-files"},
+		"`args` of a container in": {"container-arguments",
+			"error[missing-arguments]: spec.containers["},
+		"`${NAME}` in `config`": {"integrations-checks",
+			"warning[env-reference]: spec.config.redis_addr"},
 	}
 }
 
-var caseName = regexp.MustCompile("`((?:agent|bad|conflict|integration|logs|pm|podlogs|probe|rw|sm|stages|storage)-[a-z0-9-]+)`")
+var caseName = regexp.MustCompile(
+	"`((?:agent|bad|conflict|integration|logs|pm|podlogs|probe|rw|sm|stages|storage)-[a-z0-9-]+)`")
 
 // TestListOfDifferences: each row of the manual about a difference from the operator is shown by a conformance case, in
-// which the output is another one or the operator fails, or by the expectations of a scenario. The reverse, that no case
-// differs without a row, is tested with the cases.
+// which the output is another one or the operator fails, or by the expectations of a scenario. The reverse, that no
+// case differs without a row, is tested with the cases.
 func TestListOfDifferences(t *testing.T) {
 	_, text, _ := strings.Cut(string(read(t, "../docs/compatibility.md")), "## What is different on purpose\n")
 	text, _, _ = strings.Cut(text, "\n## ")
@@ -64,7 +73,8 @@ func TestListOfDifferences(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(corpus, c[1])); err != nil {
 				t.Error(err)
 			}
-			if !slices.Contains(departures, c[1]) && !strings.HasPrefix(c[1], "bad-") && !strings.HasPrefix(c[1], "conflict-") {
+			if !slices.Contains(departures, c[1]) && !strings.HasPrefix(c[1], "bad-") &&
+				!strings.HasPrefix(c[1], "conflict-") {
 				t.Errorf("the output is the operator's in %s: %s", c[1], cell)
 			}
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// TestEditsMeanTheSameToBothRuntimes edits fixtures at random: what happens to series, lines and targets is told in the same
-// words, whichever program runs.
+// TestEditsMeanTheSameToBothRuntimes edits fixtures at random: what happens to series, lines and targets is told in the
+// same words, whichever program runs.
 func TestEditsMeanTheSameToBothRuntimes(t *testing.T) {
 	compared := 0
 	for seed := range int64(share(120 * seeds)) {
@@ -30,7 +30,8 @@ func TestEditsMeanTheSameToBothRuntimes(t *testing.T) {
 			for i, program := range generator.Runtimes() {
 				after[i] = renderAll(w.parse(), generator.Options{Runtime: program})
 			}
-			if before[0] != nil && errorsIn(before[0]) == errorsIn(before[1]) && errorsIn(after[0]) == errorsIn(after[1]) {
+			if before[0] != nil && errorsIn(before[0]) == errorsIn(before[1]) &&
+				errorsIn(after[0]) == errorsIn(after[1]) {
 				agent, alloy := told(before[0], after[0]), told(before[1], after[1])
 				compared += len(agent)
 				if seed < int64(share(5*seeds)) {
@@ -55,8 +56,8 @@ func TestEditsMeanTheSameToBothRuntimes(t *testing.T) {
 	}
 }
 
-// TestJobsThatAreNotMadeChangeNothing edits fixtures and monitors at random: a difference of jobs that are only made where values
-// differ is the same as one in which all are read from the agent's text.
+// TestJobsThatAreNotMadeChangeNothing edits fixtures and monitors at random: a difference of jobs that are only made
+// where values differ is the same as one in which all are read from the agent's text.
 func TestJobsThatAreNotMadeChangeNothing(t *testing.T) {
 	options := generator.Options{Secrets: secretref.Plaintext}
 	jobs, changed := 0, 0
@@ -91,8 +92,10 @@ func TestJobsThatAreNotMadeChangeNothing(t *testing.T) {
 // monitorEdits are edits of the monitors of a fleet. Made twice, they change nothing.
 func monitorEdits() (out []*strings.Replacer) {
 	for _, pair := range [][2]string{
-		{"name: service-", "name: other-"}, {"- team-", "- other-"}, {"path: /metrics", "path: /other"}, {"interval: 30s", "interval: 31s"},
-		{"Verify: true", "Verify: false"}, {"action: drop", "action: keep"}, {"regex: go_", "regex: other_"}, {"targetLabel: node", "targetLabel: job"},
+		{"name: service-", "name: other-"}, {"- team-", "- other-"}, {"path: /metrics", "path: /other"},
+		{"interval: 30s", "interval: 31s"},
+		{"Verify: true", "Verify: false"}, {"action: drop", "action: keep"}, {"regex: go_", "regex: other_"},
+		{"targetLabel: node", "targetLabel: job"},
 		{"endpoints:", "sampleLimit: 9\n  endpoints:"}, {"port: admin", "honorLabels: true\n      port: admin"},
 	} {
 		out = append(out, strings.NewReplacer(pair[1], pair[0], pair[0], pair[1]))
@@ -100,8 +103,8 @@ func monitorEdits() (out []*strings.Replacer) {
 	return out
 }
 
-// asTexts compares two renders as they are, as texts, and with a text on one side. It returns how many jobs there are, and how many
-// objects change.
+// asTexts compares two renders as they are, as texts, and with a text on one side. It returns how many jobs there are,
+// and how many objects change.
 func asTexts(t *testing.T, name string, before, after []difference.Manifest) (jobs, changed int) {
 	t.Helper()
 	texts := func(list []difference.Manifest) []difference.Manifest {
@@ -114,7 +117,8 @@ func asTexts(t *testing.T, name string, before, after []difference.Manifest) (jo
 	}
 	got := difference.Compare(difference.Match(before, after))
 	for _, want := range []*difference.Difference{
-		difference.Compare(difference.Match(texts(before), texts(after))), difference.Compare(difference.Match(texts(before), after)),
+		difference.Compare(difference.Match(texts(before), texts(after))),
+		difference.Compare(difference.Match(texts(before), after)),
 	} {
 		if got.Text() != want.Text() || encoded(t, got) != encoded(t, want) {
 			t.Fatalf("%s: values\n%s\ntexts\n%s", name, got.Text(), want.Text())
@@ -146,7 +150,8 @@ func errorsIn(out *generator.Output) (all string) {
 func told(before, after *generator.Output) (out []string) {
 	for _, c := range generator.Compare(before.Units, after.Units).Consequences {
 		switch c.Kind {
-		case difference.PodsRestart, difference.PodsReload, difference.SecretsStale, difference.SecretsNeeded, difference.Refused:
+		case difference.PodsRestart, difference.PodsReload, difference.SecretsStale, difference.SecretsNeeded,
+			difference.Refused:
 			continue
 		}
 		out = append(out, fmt.Sprintf("%s %s %s: %s", c.Unit, c.Kind, c.Subject, c.What))
@@ -155,7 +160,8 @@ func told(before, after *generator.Output) (out []string) {
 	return out
 }
 
-// TestDifferenceOfRuntimes renders every case for both programs: no series and no lines end, and nothing is sent elsewhere.
+// TestDifferenceOfRuntimes renders every case for both programs: no series and no lines end, and nothing is sent
+// elsewhere.
 func TestDifferenceOfRuntimes(t *testing.T) {
 	cases, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
 	if err != nil || len(cases) < 2 {
@@ -176,7 +182,8 @@ func TestDifferenceOfRuntimes(t *testing.T) {
 		name = filepath.Base(filepath.Dir(name))
 		if complete {
 			holdComplete(t, name, difference.Match(manifests(sides[0]), manifests(sides[1])), secretValues(results))
-			holdComplete(t, name+", back", difference.Match(manifests(sides[1]), manifests(sides[0])), secretValues(results))
+			holdComplete(t, name+", back", difference.Match(manifests(sides[1]), manifests(sides[0])),
+				secretValues(results))
 		}
 		d := generator.Compare(sides[0].Units, sides[1].Units)
 		for _, c := range d.Consequences {
@@ -197,7 +204,8 @@ func TestDifferenceOfRuntimes(t *testing.T) {
 	}
 }
 
-// TestSameTargetsNoticesEverySetting changes each line of an agent's configuration by which targets are found or relabelled.
+// TestSameTargetsNoticesEverySetting changes each line of an agent's configuration by which targets are found or
+// relabelled.
 func TestSameTargetsNoticesEverySetting(t *testing.T) {
 	input, err := os.ReadFile(filepath.Join(corpus, "real-sharded-3x2-pvc", "input.yaml"))
 	if err != nil {

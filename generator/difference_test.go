@@ -22,8 +22,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// TestDifferenceIsComplete edits fixtures at random, and makes the changes that the difference names to what was rendered
-// before: that is what is rendered after. No secret is in the difference.
+// TestDifferenceIsComplete edits fixtures at random, and makes the changes that the difference names to what was
+// rendered before: that is what is rendered after. No secret is in the difference.
 func TestDifferenceIsComplete(t *testing.T) {
 	for seed := range int64(seeds) {
 		for _, policy := range policies() {
@@ -75,7 +75,8 @@ func TestDifferenceOfUnlikeCases(t *testing.T) {
 	}
 }
 
-// TestDifferencesFromTheAgentToAlloy holds what diff says of the way from the agent to Alloy to what it was, for all conformance cases and examples.
+// TestDifferencesFromTheAgentToAlloy holds what diff says of the way from the agent to Alloy to what it was, for all
+// conformance cases and examples.
 func TestDifferencesFromTheAgentToAlloy(t *testing.T) {
 	after := corpusAndExamples(t, alloy.Runtime())
 	for name, before := range corpusAndExamples(t, agentruntime.Runtime()) {
@@ -107,7 +108,8 @@ func manifests(out *generator.Output) (all []difference.Manifest) {
 	for _, u := range out.Units {
 		for _, f := range u.Files {
 			if f.Manifest && f.Object.Kind != "" {
-				all = append(all, difference.Manifest{Unit: u.Name, ID: f.Object, Version: f.Version(), Masked: f.Masked})
+				all = append(all, difference.Manifest{Unit: u.Name, ID: f.Object, Version: f.Version(),
+					Masked: f.Masked})
 			}
 		}
 	}
@@ -139,12 +141,14 @@ func holdComplete(t *testing.T, name string, pairs []difference.Pair, secrets []
 			got = nil
 		}
 		if !fits(got, want) {
-			t.Errorf("%s: %s with the changes is not what is rendered:\n%s\ngot  %v\nwant %v", name, p.ID, d.Text(), got, want)
+			t.Errorf("%s: %s with the changes is not what is rendered:\n%s\ngot  %v\nwant %v", name, p.ID, d.Text(),
+				got, want)
 		}
 	}
 	// The same values in another spelling are no difference. Of what is spelled anew only the text is known.
 	for i := range pairs {
-		pairs[i].Before, pairs[i].After = textOf(pairs[i].After), difference.Version{Text: respelled(t, pairs[i].After.Text)}
+		pairs[i].Before, pairs[i].After = textOf(pairs[i].After),
+			difference.Version{Text: respelled(t, pairs[i].After.Text)}
 	}
 	if d := difference.Compare(pairs); !d.IsEmpty() {
 		t.Errorf("%s: another spelling is a difference:\n%s", name, d.Text())
@@ -218,7 +222,8 @@ func respelled(t *testing.T, text []byte) []byte {
 	out := meaning(t, difference.Version{Text: text}).(map[string]any)
 	if _, found := out["config.alloy"]; found {
 		delete(out, "config.alloy")
-		out["stringData"] = map[string]any{"config.alloy": "// spaces\n" + strings.ReplaceAll(string(workload.Configuration(text)), " = ", "  =  ")}
+		out["stringData"] = map[string]any{"config.alloy": "// spaces\n" +
+			strings.ReplaceAll(string(workload.Configuration(text)), " = ", "  =  ")}
 	}
 	if config, found := out["agent.yml"]; found {
 		inner, err := yaml.Marshal(config)
@@ -328,7 +333,8 @@ func applyList(list []any, steps map[string][]difference.Change, order []string,
 	}
 	if order != nil {
 		place := func(v any) int {
-			for _, by := range []string{"job_name", "name", "mountPath", "url", "instance", "integration", "component"} {
+			for _, by := range []string{"job_name", "name", "mountPath", "url", "instance", "integration",
+				"component"} {
 				if i := slices.Index(order, fmt.Sprint(v.(map[string]any)[by])); i >= 0 {
 					return i
 				}
@@ -340,21 +346,30 @@ func applyList(list []any, steps map[string][]difference.Change, order []string,
 	return out
 }
 
-// TestDifferenceOfEncryptedValues: that they change is all that is known of them, and pods read their configuration again.
+// TestDifferenceOfEncryptedValues: that they change is all that is known of them, and pods read their configuration
+// again.
 func TestDifferenceOfEncryptedValues(t *testing.T) {
-	const pod = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: agent, namespace: a}\nspec: {template: {spec: {volumes: [{name: config, secret: {secretName: agent-config}}]}}}\n"
+	const pod = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: agent, namespace: a}\n" +
+		"spec: {template: {spec: {volumes: [{name: config, secret: {secretName: agent-config}}]}}}\n"
 	secret := func(label string) []byte {
-		return []byte("apiVersion: v1\nkind: Secret\nmetadata:\n  labels: {a: " + label + "}\n  name: agent-config\n  namespace: a\nstringData:\n  agent.yml: <encrypted>\n")
+		return []byte("apiVersion: v1\nkind: Secret\nmetadata:\n  labels: {a: " + label +
+			"}\n  name: agent-config\n  namespace: a\nstringData:\n  agent.yml: <encrypted>\n")
 	}
 	id := manifest.ID{Kind: "Secret", Namespace: "a", Name: "agent-config"}
 	text := func(manifest []byte) difference.Version { return difference.Version{Text: manifest} }
-	others := difference.Pair{Unit: "a/agent", ID: manifest.ID{Kind: "StatefulSet", Namespace: "a", Name: "agent"}, Before: text([]byte(pod)), After: text([]byte(pod))}
+	others := difference.Pair{Unit: "a/agent", ID: manifest.ID{Kind: "StatefulSet", Namespace: "a", Name: "agent"},
+		Before: text([]byte(pod)), After: text([]byte(pod))}
 	for _, c := range []struct {
 		pair difference.Pair
 		want string
 	}{
-		{difference.Pair{Before: text(secret("b")), After: text(secret("b")), IsEncrypted: true}, "1 object changed\n\npods reload their configuration, without a restart\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ encrypted values\n"},
-		{difference.Pair{Before: text(secret("b")), After: text(secret("c")), IsEncrypted: true, OnlySecrets: true}, "1 object changed\n\npods keep the old secrets until they restart, because nothing but secrets changes in their configuration\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ metadata.labels.a: b → c\n  ~ encrypted values\n"},
+		{difference.Pair{Before: text(secret("b")), After: text(secret("b")), IsEncrypted: true},
+			"1 object changed\n\npods reload their configuration, without a restart\n  StatefulSet a/agent\n\n" +
+				"~ Secret a/agent-config\n  ~ encrypted values\n"},
+		{difference.Pair{Before: text(secret("b")), After: text(secret("c")), IsEncrypted: true, OnlySecrets: true},
+			"1 object changed\n\npods keep the old secrets until they restart, because nothing but secrets changes " +
+				"in their configuration\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n" +
+				"  ~ metadata.labels.a: b → c\n  ~ encrypted values\n"},
 		{difference.Pair{Before: text(secret("b")), After: text(secret("b"))}, "no difference\n"},
 	} {
 		c.pair.Unit, c.pair.ID = "a/agent", id

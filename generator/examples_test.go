@@ -35,7 +35,8 @@ func example(t *testing.T, name string, opts generator.Options) *generator.Outpu
 			return err
 		}
 		within, err := filepath.Rel(root, file)
-		results = append(results, manifest.Parse(manifest.File{Path: filepath.ToSlash(within), Data: data}, manifest.Options{Compatibility: opts.Compatibility}))
+		results = append(results, manifest.Parse(manifest.File{Path: filepath.ToSlash(within), Data: data},
+			manifest.Options{Compatibility: opts.Compatibility}))
 		return err
 	})
 	if err != nil {

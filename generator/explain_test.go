@@ -29,7 +29,8 @@ func corpusAndExamples(t *testing.T, r runtime.Runtime) map[string]*generator.Ou
 	t.Helper()
 	all := map[string]*generator.Output{}
 	for _, name := range []string{"quickstart", "platform"} {
-		all[name] = example(t, name, generator.Options{Compatibility: manifest.Current, Secrets: secretref.Reference, Runtime: r})
+		all[name] = example(t, name, generator.Options{Compatibility: manifest.Current, Secrets: secretref.Reference,
+			Runtime: r})
 	}
 	cases, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
 	if err != nil || len(cases) < 100 {
@@ -37,7 +38,8 @@ func corpusAndExamples(t *testing.T, r runtime.Runtime) map[string]*generator.Ou
 	}
 	for _, name := range cases {
 		result := manifest.Parse(manifest.File{Path: "input.yaml", Data: read(t, name)}, manifest.Options{})
-		all[filepath.Base(filepath.Dir(name))] = generator.Render(manifest.NewSet(result), generator.Options{Secrets: secretref.Reference, Runtime: r}, nil)
+		all[filepath.Base(filepath.Dir(name))] = generator.Render(manifest.NewSet(result),
+			generator.Options{Secrets: secretref.Reference, Runtime: r}, nil)
 	}
 	return all
 }
@@ -139,12 +141,14 @@ func explainedJobs(t *testing.T, out *generator.Output) map[string][]string {
 				at := r.Unit + " " + r.Instance
 				found[at] = append(found[at], j.Name)
 				lines := files[j.File]
-				if j.Line < 1 || j.Line > len(lines) || !strings.Contains(strings.Join(lines[j.Line-1:min(len(lines), j.Line+3)], ""), j.Name) {
+				if j.Line < 1 || j.Line > len(lines) ||
+					!strings.Contains(strings.Join(lines[j.Line-1:min(len(lines), j.Line+3)], ""), j.Name) {
 					t.Errorf("%s: job %s is not at %s:%d", id, j.Name, j.File, j.Line)
 				}
 			}
 		}
-		if (e.State == explain.NotSelected) != (len(e.SelectedBy) == 0 || allEnd(e.SelectedBy)) && e.State != explain.LeftOut && id.Kind != "GrafanaAgent" && e.UsedBy == nil && e.State != explain.Unused {
+		if (e.State == explain.NotSelected) != (len(e.SelectedBy) == 0 || allEnd(e.SelectedBy)) &&
+			e.State != explain.LeftOut && id.Kind != "GrafanaAgent" && e.UsedBy == nil && e.State != explain.Unused {
 			t.Errorf("%s is %s, and selected by %v", id, e.State, e.SelectedBy)
 		}
 	}
@@ -198,7 +202,8 @@ func TestMissesBecomeSelections(t *testing.T) {
 				}
 				if unset := m.Reasons[0] == m.Field.Path+" is not set: it selects nothing"; !unset {
 					if len(m.Changes) < last {
-						t.Errorf("seed %d: %s: a miss by %d changes is behind one by %d", seed, id, len(m.Changes), last)
+						t.Errorf("seed %d: %s: a miss by %d changes is behind one by %d", seed, id, len(m.Changes),
+							last)
 					}
 					last = len(m.Changes)
 				}
@@ -248,7 +253,8 @@ func applied(t *testing.T, w *fixture, changes []explain.Change) *manifest.Set {
 	}
 	var results []manifest.Result
 	for id, text := range texts {
-		results = append(results, manifest.Parse(manifest.File{Path: id + ".yaml", Data: []byte(text)}, manifest.Options{}))
+		results = append(results, manifest.Parse(manifest.File{Path: id + ".yaml", Data: []byte(text)},
+			manifest.Options{}))
 	}
 	return manifest.NewSet(results...)
 }

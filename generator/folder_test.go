@@ -17,11 +17,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// largeFleet is a fleet whose configuration is larger than a Secret, even compressed. The bytes are in the rules of each monitor.
+// largeFleet is a fleet whose configuration is larger than a Secret, even compressed. The bytes are in the rules of
+// each monitor.
 func largeFleet(n int) []manifest.File {
 	agent, monitors := fleet(n)
 	for i := range monitors {
-		rule := fmt.Sprintf("      relabelings:\n        - {targetLabel: unique, replacement: %q}\n", incompressible(1200 + i)[:1200])
+		rule := fmt.Sprintf("      relabelings:\n        - {targetLabel: unique, replacement: %q}\n",
+			incompressible(1200 + i)[:1200])
 		monitors[i].Data = []byte(strings.Replace(string(monitors[i].Data), "      relabelings:\n", rule, 1))
 	}
 	return append([]manifest.File{agent}, monitors...)
@@ -29,7 +31,8 @@ func largeFleet(n int) []manifest.File {
 
 func renderFolder(t *testing.T, files []manifest.File) (*generator.Output, map[string][]byte) {
 	t.Helper()
-	out := generator.Render(loadAll(files), generator.Options{Compatibility: manifest.Current, Runtime: alloy.Runtime()}, nil)
+	out := generator.Render(loadAll(files),
+		generator.Options{Compatibility: manifest.Current, Runtime: alloy.Runtime()}, nil)
 	for _, d := range out.Diags {
 		if d.Severity == diag.Error || d.Code == diag.ObjectTooLarge {
 			t.Fatal(d)
@@ -42,8 +45,8 @@ func renderFolder(t *testing.T, files []manifest.File) (*generator.Output, map[s
 	return out, found
 }
 
-// TestSeveralSecrets renders a configuration that no Secret can hold for Alloy: each of its Secrets is small enough, the pods mount all of
-// them, and an edit of a monitor changes one of them.
+// TestSeveralSecrets renders a configuration that no Secret can hold for Alloy: each of its Secrets is small enough,
+// the pods mount all of them, and an edit of a monitor changes one of them.
 func TestSeveralSecrets(t *testing.T) {
 	files := largeFleet(2000)
 	before, found := renderFolder(t, files)
@@ -70,7 +73,8 @@ func TestSeveralSecrets(t *testing.T) {
 		t.Errorf("%d jobs", jobs)
 	}
 	reloader, process := strings.Join(pod.Containers[0].Args, " "), strings.Join(pod.Containers[1].Args, " ")
-	if !strings.HasPrefix(process, "run /var/lib/grafana-agent/config-in ") || !strings.Contains(reloader, "--watched-dir=/var/lib/grafana-agent/config-in") {
+	if !strings.HasPrefix(process, "run /var/lib/grafana-agent/config-in ") ||
+		!strings.Contains(reloader, "--watched-dir=/var/lib/grafana-agent/config-in") {
 		t.Errorf("arguments %s and %s", process, reloader)
 	}
 
@@ -99,7 +103,8 @@ func TestTooLargeComponent(t *testing.T) {
 	out := generator.Render(readText(huge), generator.Options{Runtime: alloy.Runtime()}, nil)
 	told := false
 	for _, d := range out.Diags {
-		told = told || d.Code == diag.ObjectTooLarge && strings.Contains(d.Message, "discovery.relabel.serviceMonitor__m__huge__0 alone has 2") && d.Hint != ""
+		told = told || d.Code == diag.ObjectTooLarge &&
+			strings.Contains(d.Message, "discovery.relabel.serviceMonitor__m__huge__0 alone has 2") && d.Hint != ""
 	}
 	if !told {
 		t.Errorf("not told: %v", out.Diags)

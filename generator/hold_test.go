@@ -169,7 +169,8 @@ func checkHeld(t *testing.T, out *generator.Output, set *manifest.Set, opts gene
 				continue
 			}
 			if v.Failed || len(v.Held) > 0 {
-				t.Errorf("%s: what it is rendered from is not good: failed %v, held %v\n%v", u.Name, v.Failed, v.Held, alone.Diags)
+				t.Errorf("%s: what it is rendered from is not good: failed %v, held %v\n%v", u.Name, v.Failed, v.Held,
+					alone.Diags)
 			}
 			if diff := cmp.Diff(v.Files, u.Files); diff != "" {
 				t.Errorf("%s is not what its versions render to (-versions +unit):\n%s", u.Name, diff)

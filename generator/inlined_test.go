@@ -69,7 +69,8 @@ kind: ServiceMonitor
 metadata: {name: web, namespace: m}
 spec:
   selector: {}
-  endpoints: [{port: http, interval: ` + interval + `, basicAuth: {username: {name: s, key: user}, password: {name: s, key: password}}}]
+  endpoints: [{port: http, interval: ` + interval +
+			`, basicAuth: {username: {name: s, key: user}, password: {name: s, key: password}}}]
 ---
 apiVersion: v1
 kind: Secret

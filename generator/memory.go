@@ -9,16 +9,16 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Estimates of the memory that rendering takes, measured: for a unit, and for a byte of its configurations. Each byte of
-// hand-written jobs is a value, a model and a text for some time.
+// Estimates of the memory that rendering takes, measured: for a unit, and for a byte of its configurations. Each byte
+// of hand-written jobs is a value, a model and a text for some time.
 const (
 	bytesPerUnit      = 64 << 10
 	copiesOfText      = 2
 	copiesOfWrittenBy = 8
 )
 
-// memoryFor estimates the memory that rendering takes. A small text can render to any size, because each of many agents can
-// select each of many monitors, and each of many endpoints repeats a part of its monitor.
+// memoryFor estimates the memory that rendering takes. A small text can render to any size, because each of many agents
+// can select each of many monitors, and each of many endpoints repeats a part of its monitor.
 func memoryFor(hierarchies []*hierarchy.Hierarchy, set *manifest.Set) int64 {
 	var size int64
 	for _, h := range hierarchies {

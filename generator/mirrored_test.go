@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// TestMirrorsFollowTheirSource holds that a unit is rendered again when the ExternalSecret that it copies changes, comes or
-// goes, and is taken over as it is otherwise.
+// TestMirrorsFollowTheirSource holds that a unit is rendered again when the ExternalSecret that it copies changes,
+// comes or goes, and is taken over as it is otherwise.
 func TestMirrorsFollowTheirSource(t *testing.T) {
 	hierarchy := manifest.Parse(manifest.File{Path: "a.yaml", Data: []byte(`apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
@@ -35,7 +35,8 @@ metadata: {name: db, namespace: shop}
 spec: {secretStoreRef: {kind: ClusterSecretStore, name: vault}, dataFrom: [{extract: {key: ` + key + `}}]}
 `)}, manifest.Options{})
 	}
-	opts := generator.Options{Secrets: secretref.Reference, Mirror: &mirror.Settings{ExternalSecret: &mirror.ExternalSecret{Copy: true, Kubernetes: true}}}
+	opts := generator.Options{Secrets: secretref.Reference,
+		Mirror: &mirror.Settings{ExternalSecret: &mirror.ExternalSecret{Copy: true, Kubernetes: true}}}
 	one, two := external("one"), external("two")
 	var before *generator.Output
 	for _, step := range []struct {

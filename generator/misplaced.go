@@ -11,8 +11,8 @@ import (
 )
 
 // misplaced warns about references, under the policy reference, that the cluster will most likely not resolve:
-// to a Secret or ConfigMap of which the inputs have one only in another namespace, or in the same one under the name that
-// kustomize gave it or one that is almost the same, and to a key that an encrypted Secret does not have.
+// to a Secret or ConfigMap of which the inputs have one only in another namespace, or in the same one under the name
+// that kustomize gave it or one that is almost the same, and to a key that an encrypted Secret does not have.
 func misplaced(out *Output) diag.List {
 	set := out.renderer.set
 	policies := out.renderer.opts.policies()
@@ -115,13 +115,15 @@ func doubtful(o *manifest.Object, f secretref.Field, set *manifest.Set, known in
 		return o.Found(lacking), true
 	}
 	if renamed := set.Renamed(id); renamed != nil {
-		d = o.Diag(diag.Warning, diag.MissingSecret, f.Path, "%s %s/%s is not in the inputs", id.Kind, id.Namespace, id.Name)
+		d = o.Diag(diag.Warning, diag.MissingSecret, f.Path, "%s %s/%s is not in the inputs", id.Kind, id.Namespace,
+			id.Name)
 		d.Hint = secretref.RenamedHint(id.Name, renamed)
 		return d, true
 	}
 	if namespaces := known.namespaces[manifest.ID{Kind: id.Kind, Name: id.Name}]; len(namespaces) > 0 {
 		slices.Sort(namespaces)
-		d = o.Diag(diag.Warning, diag.MissingSecret, f.Path, "%s %s/%s is not in the inputs, but one of that name is in %s",
+		d = o.Diag(diag.Warning, diag.MissingSecret, f.Path,
+			"%s %s/%s is not in the inputs, but one of that name is in %s",
 			id.Kind, id.Namespace, id.Name, strings.Join(slices.Compact(namespaces), ", "))
 		d.Hint = fmt.Sprintf("the pods can mount only what is in the namespace %s: put it there", id.Namespace)
 		return d, true
@@ -135,8 +137,8 @@ func doubtful(o *manifest.Object, f secretref.Field, set *manifest.Set, known in
 	return d, true
 }
 
-// isMisspelt reports whether a name is another one with a letter missing, added, changed or swapped. Names that differ in a
-// digit are meant to differ.
+// isMisspelt reports whether a name is another one with a letter missing, added, changed or swapped. Names that differ
+// in a digit are meant to differ.
 func isMisspelt(name, other string) bool {
 	letters := func(s string) string { return strings.Trim(s, "0123456789") }
 	return len(name) > 3 && diag.Distance(name, other) == 1 && diag.Distance(letters(name), letters(other)) == 1

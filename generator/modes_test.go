@@ -16,22 +16,25 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// TestModesHaveTheSamePods renders every fixture in both modes. A switch is a reload of the agents and no rollout: but for
-// the text of configurations, and for Secrets in general, the files of a unit are the same byte for byte. The exceptions are
-// those of docs/migration.md: zones, version 2.0 of the remote-write protocol in Alloy, and under the policy reference what pods mount.
+// TestModesHaveTheSamePods renders every fixture in both modes. A switch is a reload of the agents and no rollout: but
+// for the text of configurations, and for Secrets in general, the files of a unit are the same byte for byte. The
+// exceptions are those of docs/migration.md: zones, version 2.0 of the remote-write protocol in Alloy, and under the
+// policy reference what pods mount.
 func TestModesHaveTheSamePods(t *testing.T) {
 	compared := 0
 	for name, read := range switchable(t) {
 		for _, policy := range policies() {
 			before, after := read(manifest.Operator, policy), read(manifest.Current, policy)
-			known := policy == secretref.Reference && slices.ContainsFunc(slices.Concat(before.Diags, after.Diags), explainsMounts)
+			known := policy == secretref.Reference &&
+				slices.ContainsFunc(slices.Concat(before.Diags, after.Diags), explainsMounts)
 			for i, u := range before.Units {
 				if len(workloads(u)) == 0 || len(workloads(after.Units[i])) == 0 { // one mode refuses the GrafanaAgent
 					continue
 				}
 				compared++
 				if diff := rollout(t, u, after.Units[i], known); diff != "" {
-					t.Errorf("%s, %s, unit %s: a switch would be a rollout (-operator +current):\n%s", name, policy, u.Name, diff)
+					t.Errorf("%s, %s, unit %s: a switch would be a rollout (-operator +current):\n%s", name, policy,
+						u.Name, diff)
 				}
 			}
 		}
@@ -43,7 +46,8 @@ func TestModesHaveTheSamePods(t *testing.T) {
 
 // explainsMounts reports whether a finding says why the modes mount different Secrets.
 func explainsMounts(d diag.Diagnostic) bool {
-	return d.Severity == diag.Error || d.Code == diag.NotRendered || strings.HasPrefix(d.Message, "ScrapeConfigs are ignored")
+	return d.Severity == diag.Error || d.Code == diag.NotRendered ||
+		strings.HasPrefix(d.Message, "ScrapeConfigs are ignored")
 }
 
 // switchable are all fixtures, as functions that render them.
@@ -56,7 +60,8 @@ func switchable(t *testing.T) map[string]func(manifest.Compatibility, secretref.
 			opts.Compatibility, opts.Secrets, opts.RestartOnSecretChange = mode, policy, false
 			var results []manifest.Result
 			for _, f := range files {
-				results = append(results, manifest.Parse(f, manifest.Options{Compatibility: mode, UnknownFields: manifest.IgnoreUnknownFields}))
+				results = append(results, manifest.Parse(f,
+					manifest.Options{Compatibility: mode, UnknownFields: manifest.IgnoreUnknownFields}))
 			}
 			return renderAll(results, opts)
 		}
@@ -64,7 +69,8 @@ func switchable(t *testing.T) map[string]func(manifest.Compatibility, secretref.
 	for _, c := range corpora(t) {
 		add(c.name, c.opts, c.files...)
 	}
-	for _, pattern := range []string{filepath.Join(corpus, "*", "input.yaml"), filepath.Join(currentCorpus, "*", "input.yaml")} {
+	for _, pattern := range []string{filepath.Join(corpus, "*", "input.yaml"),
+		filepath.Join(currentCorpus, "*", "input.yaml")} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal(pattern, err)
@@ -125,7 +131,9 @@ func workloads(u *generator.Unit) map[string]string {
 func withoutExceptions(pod map[string]any, mounts, zones bool) {
 	drop := func(o map[string]any, list string, gone func(name string) bool) {
 		items, _ := o[list].([]any)
-		if items = slices.DeleteFunc(items, func(item any) bool { return gone(item.(map[string]any)["name"].(string)) }); len(items) > 0 {
+		if items = slices.DeleteFunc(items, func(item any) bool {
+			return gone(item.(map[string]any)["name"].(string))
+		}); len(items) > 0 {
 			o[list] = items
 		} else {
 			delete(o, list)
@@ -136,10 +144,13 @@ func withoutExceptions(pod map[string]any, mounts, zones bool) {
 	for _, c := range pod["containers"].([]any) {
 		drop(c.(map[string]any), "volumeMounts", isMount)
 		if args, _ := c.(map[string]any)["args"].([]any); args != nil {
-			c.(map[string]any)["args"] = slices.DeleteFunc(args, func(arg any) bool { return arg == "--stability.level=experimental" })
+			c.(map[string]any)["args"] = slices.DeleteFunc(args, func(arg any) bool {
+				return arg == "--stability.level=experimental"
+			})
 		}
 		drop(c.(map[string]any), "env", func(name string) bool {
-			return mounts && strings.HasPrefix(name, "AGENTRY_") || zones && (name == "TOPOLOGY_ZONE" || name == "INZONE_SHARD")
+			return mounts && strings.HasPrefix(name, "AGENTRY_") ||
+				zones && (name == "TOPOLOGY_ZONE" || name == "INZONE_SHARD")
 		})
 	}
 	if nodes, _ := pod["nodeSelector"].(map[string]any); zones && nodes != nil {

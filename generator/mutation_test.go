@@ -68,7 +68,8 @@ func damaged(doc *yaml.Node, random *rand.Rand) *yaml.Node {
 	if len(all) == 0 {
 		return root
 	}
-	replacement := []string{"null", "{}", "[]", "[null]", "''", "0", "-1", "x", "{secret: null}", "[{}]", "99999999999", "${", "true"}
+	replacement := []string{"null", "{}", "[]", "[null]", "''", "0", "-1", "x", "{secret: null}", "[{}]", "99999999999",
+		"${", "true"}
 	var value yaml.Node
 	if err := yaml.Unmarshal([]byte(replacement[random.Intn(len(replacement))]), &value); err != nil {
 		panic(fmt.Sprint(err)) // one of the constants above

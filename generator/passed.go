@@ -19,8 +19,8 @@ type passer struct {
 	taken map[manifest.ID]*manifest.Object // what is rendered as well, with the GrafanaAgents that it is rendered for
 }
 
-// units returns the units by name: one for each namespace, and one for what is in none. Those of prev whose objects are the
-// same are taken over.
+// units returns the units by name: one for each namespace, and one for what is in none. Those of prev whose objects are
+// the same are taken over.
 func (p passer) units(prev *Output) []*Unit {
 	before := map[string]*Unit{}
 	if prev != nil {
@@ -54,7 +54,8 @@ func (p passer) stays(old *Unit, objects []*manifest.Object) bool {
 		(len(p.taken) == 0 || !slices.ContainsFunc(objects, isTaken))
 }
 
-// unit renders a unit of some objects. given are errors that the caller found. An object with an error is replaced by its last good version.
+// unit renders a unit of some objects. given are errors that the caller found. An object with an error is replaced by
+// its last good version.
 func (p passer) unit(name string, objects []*manifest.Object, given diag.List) *Unit {
 	u := &Unit{Name: name, basis: basis{objects: objects}}
 	var resources []string
@@ -97,16 +98,23 @@ func (p passer) last(unit string, id manifest.ID) *manifest.Object {
 // refusal returns why an object is not copied as it is, or nil.
 func (p passer) refusal(o *manifest.Object, given diag.List) *diag.Diagnostic {
 	if agent := p.taken[o.ID]; agent != nil {
-		d := o.Diag(diag.Error, diag.NameConflict, "metadata.name", "%s would be passed through, and is rendered for %s", o.ID, agent.SeenFrom(o, ""))
-		d.Hint, d.Related = "rename one of the two; or remove this one, if it is what the operator made of the other", []diag.Object{agent.Ref()}
+		d := o.Diag(diag.Error, diag.NameConflict, "metadata.name",
+			"%s would be passed through, and is rendered for %s", o.ID, agent.SeenFrom(o, ""))
+		d.Hint, d.Related = "rename one of the two; or remove this one, if it is what the operator made of the other",
+			[]diag.Object{agent.Ref()}
 		return &d
 	}
 	if what := p.holdsSecret(o); what != "" {
-		policy, way := string(secretref.Reference), "encrypt it with SOPS, or make it a SealedSecret or an ExternalSecret; or allow it by a rule in secrets.rules with policy: plaintext; or leave its kind out of passThrough.kinds"
+		policy, way := string(secretref.Reference),
+			"encrypt it with SOPS, or make it a SealedSecret or an ExternalSecret; or allow it by a rule in "+
+				"secrets.rules with policy: plaintext; or leave its kind out of passThrough.kinds"
 		if p.opts.Encrypted {
-			policy, way = "sops", "encrypt all of its values with SOPS, or move them into a Secret that has this policy; or leave its kind out of passThrough.kinds"
+			policy, way = "sops", "encrypt all of its values with SOPS, or move them into a Secret that has this "+
+				"policy; or leave its kind out of passThrough.kinds"
 		}
-		d := o.Diag(diag.Error, diag.ClearSecret, "", "%s, so it is not passed through: under the secrets policy %s no secret gets to the output in clear", what, policy)
+		d := o.Diag(diag.Error, diag.ClearSecret, "",
+			"%s, so it is not passed through: under the secrets policy %s no secret gets to the output in clear", what,
+			policy)
 		d.Hint = way
 		return &d
 	}

@@ -27,11 +27,12 @@ func Accounts(units []*Unit) []rbac.Account {
 // account returns the ServiceAccount of the unit's pods.
 func (u *Unit) account() manifest.ID {
 	agent := u.Hierarchy.Agent
-	return manifest.ID{Kind: "ServiceAccount", Namespace: agent.Namespace, Name: cmp.Or(u.Hierarchy.Spec().ServiceAccountName, "default")}
+	return manifest.ID{Kind: "ServiceAccount", Namespace: agent.Namespace,
+		Name: cmp.Or(u.Hierarchy.Spec().ServiceAccountName, "default")}
 }
 
-// UnneededRights returns findings for what the Roles of a set allow to pods of the units, and these do not need. What pods of a
-// unit need that is not rendered is not known, so nothing is said about their ServiceAccount.
+// UnneededRights returns findings for what the Roles of a set allow to pods of the units, and these do not need. What
+// pods of a unit need that is not rendered is not known, so nothing is said about their ServiceAccount.
 func UnneededRights(set *manifest.Set, units []*Unit) diag.List {
 	unknown := map[manifest.ID]bool{}
 	for _, u := range units {

@@ -7,9 +7,11 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 )
 
-// TestPlacesOfJobs holds that an explanation finds each job in the files of its unit, also where a patch moves the configuration.
+// TestPlacesOfJobs holds that an explanation finds each job in the files of its unit, also where a patch moves the
+// configuration.
 func TestPlacesOfJobs(t *testing.T) {
-	const patched = "patches:\n- target: {kind: Secret}\n  patch: |\n    - {op: add, path: /metadata/annotations/example.com~1owner, value: team}\n"
+	const patched = "patches:\n- target: {kind: Secret}\n  patch: |\n" +
+		"    - {op: add, path: /metadata/annotations/example.com~1owner, value: team}\n"
 	for _, r := range generator.Runtimes() {
 		for name, changes := range map[string]string{"plain": "", "patched": patched} {
 			opts := generator.Options{Runtime: r}
@@ -34,7 +36,9 @@ func TestPlacesOfJobs(t *testing.T) {
 					jobs++
 					rest := strings.Join(strings.SplitAfter(text, "\n")[p.Line-1:], "")
 					first, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
-					if first != "- job_name: "+p.Name && first != `discovery.relabel "`+strings.ReplaceAll(p.Name, "/", "__")+`" {` || !strings.HasSuffix(rest[:p.Bytes], "\n") {
+					if first != "- job_name: "+p.Name &&
+						first != `discovery.relabel "`+strings.ReplaceAll(p.Name, "/", "__")+`" {` ||
+						!strings.HasSuffix(rest[:p.Bytes], "\n") {
 						t.Errorf("%s, %s: %s is at line %d, where there is %s", r.Name, name, p.Name, p.Line, first)
 					}
 				}

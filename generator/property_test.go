@@ -100,10 +100,15 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 // TestConflictsComeAndGo lets a unit grow into the name of another, and shrink again.
 func TestConflictsComeAndGo(t *testing.T) {
 	agent := func(name string, shards int) manifest.Result {
-		text := fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: %s, namespace: one}\nspec: {metrics: {shards: %d, instanceSelector: {}}}\n", name, shards)
+		text := fmt.Sprintf(
+			"apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: %s, namespace: one}\n"+
+				"spec: {metrics: {shards: %d, instanceSelector: {}}}\n", name, shards)
 		return manifest.Parse(manifest.File{Path: name + ".yaml", Data: []byte(text)}, manifest.Options{})
 	}
-	instance := manifest.Parse(manifest.File{Path: "main.yaml", Data: []byte("apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: main, namespace: one}\nspec: {remoteWrite: [{url: https://x.example.com/push}]}\n")}, manifest.Options{})
+	instance := manifest.Parse(manifest.File{Path: "main.yaml",
+		Data: []byte("apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\n" +
+			"metadata: {name: main, namespace: one}\nspec: {remoteWrite: [{url: https://x.example.com/push}]}\n")},
+		manifest.Options{})
 	set := manifest.NewSet(instance, agent("web", 1), agent("web-shard-1", 1))
 	out := generator.Render(set, generator.Options{}, nil)
 	for step, shards := range []int{1, 2, 2, 1, 2} {

@@ -45,11 +45,11 @@ type Options struct {
 	RenderRights bool
 	// Tenancy is what objects of tenants may ask for; see [manifest.Tenants].
 	Tenancy tenancy.Rules
-	// Encrypted says that the caller encrypts the Secrets that are rendered under secretref.Plaintext. What is not a Secret is
-	// not encrypted, so values of Secrets must not be in it.
+	// Encrypted says that the caller encrypts the Secrets that are rendered under secretref.Plaintext. What is not a
+	// Secret is not encrypted, so values of Secrets must not be in it.
 	Encrypted bool
-	// SecretSum returns what pods have for a checksum of the secrets in a configuration, whose Secret it is given. Default:
-	// the checksum.
+	// SecretSum returns what pods have for a checksum of the secrets in a configuration, whose Secret it is given.
+	// Default: the checksum.
 	SecretSum func(config manifest.ID, checksum string) string
 	// OperatorLabels are the -labels of the operator that is being replaced.
 	OperatorLabels map[string]string
@@ -65,8 +65,8 @@ type Options struct {
 	Changes *patch.Changes
 	// Integrations is the catalogue of integrations; nil is the agent's own.
 	Integrations *integration.Catalogue
-	// Admit is asked before anything is rendered whether about so many bytes of memory may be used, and before each unit whether
-	// to go on, for no bytes. Its error is [Output.Refused], and nothing more is rendered. Nil: they may.
+	// Admit is asked before anything is rendered whether about so many bytes of memory may be used, and before each
+	// unit whether to go on, for no bytes. Its error is [Output.Refused], and nothing more is rendered. Nil: they may.
 	Admit func(bytes int64) error
 	// LastGood is what units were last rendered from; nil when nothing is known of it.
 	LastGood LastGood
@@ -184,9 +184,11 @@ func (out *Output) NoAgent(severity diag.Severity, hint string) diag.List {
 	if severity == diag.Warning && len(all) == 0 && set.MayLack(v1alpha1.GrafanaAgentKind) {
 		return nil // it may be in what cannot be read, which is reported
 	}
-	d := diag.Diagnostic{Severity: severity, Code: diag.NoAgent, Message: "there is no GrafanaAgent, so nothing is rendered", Hint: hint}
+	d := diag.Diagnostic{Severity: severity, Code: diag.NoAgent,
+		Message: "there is no GrafanaAgent, so nothing is rendered", Hint: hint}
 	if len(all) > 0 {
-		d.Message = fmt.Sprintf("no GrafanaAgent of %d has labels %s, so nothing is rendered", len(all), out.renderer.opts.AgentSelector)
+		d.Message = fmt.Sprintf("no GrafanaAgent of %d has labels %s, so nothing is rendered", len(all),
+			out.renderer.opts.AgentSelector)
 	}
 	return diag.List{d}
 }
@@ -208,7 +210,8 @@ func (out *Output) Refuse(unit string, d diag.Diagnostic) *Unit {
 
 // collect gathers what was found.
 func (out *Output) collect() {
-	list := slices.Concat(out.SpareUnused(out.renderer.set.Diags()), out.between, out.misplaced, out.missing, out.unmatched())
+	list := slices.Concat(out.SpareUnused(out.renderer.set.Diags()), out.between, out.misplaced, out.missing,
+		out.unmatched())
 	for _, u := range out.Units {
 		list = append(list, u.diags...)
 	}
@@ -264,7 +267,8 @@ type rendered struct {
 }
 
 // attempt renders a hierarchy without the objects that are left out.
-func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) isolate.Attempt[rendered] {
+func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set,
+	leftOut map[manifest.ID]bool) isolate.Attempt[rendered] {
 	config := r.build(h, set, leftOut)
 	config.Diags = append(config.Diags, r.breaches(h, config.Diags, leftOut)...)
 	out := isolate.Attempt[rendered]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}
@@ -284,8 +288,8 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map
 	return out
 }
 
-// unmatched warns of patches and images that match nothing in any unit. A unit that stays as it is may have what they are
-// for.
+// unmatched warns of patches and images that match nothing in any unit. A unit that stays as it is may have what they
+// are for.
 func (out *Output) unmatched() diag.List {
 	matched := map[int]bool{}
 	for _, u := range out.Units {
@@ -336,7 +340,8 @@ func union[T comparable](list, more []T) []T {
 // build builds the configurations of a hierarchy, as the runtime has them.
 func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) *compile.Result {
 	config := compile.Hierarchy(h, set, compile.Options{
-		Compatibility: r.opts.Compatibility, Secrets: r.opts.policies(), SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
+		Compatibility: r.opts.Compatibility, Secrets: r.opts.policies(), SDAggregator: r.opts.SDAggregator,
+		Integrations: r.opts.Integrations, Left: leftOut,
 		SubstitutesSecrets: r.opts.Runtime.SubstitutesSecrets, Clusters: r.opts.Runtime.Clusters,
 	})
 	config.Check(r.opts.Runtime.Check)
@@ -344,9 +349,11 @@ func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[m
 }
 
 // workloads returns the objects of a hierarchy with its configurations, and which of the changes match one of them.
-func (r renderer) workloads(h *hierarchy.Hierarchy, config *compile.Result) ([]workload.Object, map[int]bool, diag.List) {
+func (r renderer) workloads(h *hierarchy.Hierarchy, config *compile.Result) ([]workload.Object, map[int]bool,
+	diag.List) {
 	options := workload.Options{
-		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange, Mirror: r.opts.Mirror,
+		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange,
+		Mirror:    r.opts.Mirror,
 		SecretSum: r.opts.SecretSum, SelfMonitoring: r.opts.SelfMonitoring,
 	}
 	if r.opts.RenderRights {
@@ -355,7 +362,8 @@ func (r renderer) workloads(h *hierarchy.Hierarchy, config *compile.Result) ([]w
 	matched := map[int]bool{}
 	if !r.opts.Changes.IsEmpty() {
 		options.Budget = r.opts.Changes.Budget
-		options.Change = func(o workload.Resource, check func(workload.Resource) []diag.Finding) (workload.Resource, diag.List) {
+		options.Change = func(o workload.Resource, check func(workload.Resource) []diag.Finding) (workload.Resource,
+			diag.List) {
 			changed := r.opts.Changes.Apply(o, check)
 			for _, i := range changed.Matched {
 				matched[i] = true

@@ -37,13 +37,15 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 			out.ShardMemory = append(out.ShardMemory, r.shardMemory(set)...)
 		}
 		if readable, ok := o.Readable(); ok {
-			out.Files = append(out.Files, explain.File{Path: u.Name + "/" + readable.Name, Bytes: len(readable.Bytes), Parts: readable.Parts})
+			out.Files = append(out.Files, explain.File{Path: u.Name + "/" + readable.Name, Bytes: len(readable.Bytes),
+				Parts: readable.Parts})
 		}
 	}
 	return out
 }
 
-// shardMemory returns the memory of the shards of a StatefulSet: it is one of them, but with pods that share their targets each pod is.
+// shardMemory returns the memory of the shards of a StatefulSet: it is one of them, but with pods that share their
+// targets each pod is.
 func (r renderer) shardMemory(set *appsv1.StatefulSet) []int64 {
 	shards := 1
 	if pods := set.Spec.Replicas; r.opts.Runtime.Clusters && pods != nil {

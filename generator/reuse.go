@@ -20,8 +20,11 @@ type basis struct {
 	usedLastGood bool                             // it depends on last good versions, which may change
 }
 
-func newBasis(h *hierarchy.Hierarchy, set *manifest.Set, dependencies map[manifest.ID]*manifest.Object, usedLastGood bool) basis {
-	b := basis{dependencies: dependencies, external: map[manifest.ID]*manifest.External{}, leftOut: map[manifest.ID]bool{}, renamed: map[manifest.ID]*manifest.Object{}, diags: diagText(h.Diags), usedLastGood: usedLastGood}
+func newBasis(h *hierarchy.Hierarchy, set *manifest.Set, dependencies map[manifest.ID]*manifest.Object,
+	usedLastGood bool) basis {
+	b := basis{dependencies: dependencies, external: map[manifest.ID]*manifest.External{},
+		leftOut: map[manifest.ID]bool{}, renamed: map[manifest.ID]*manifest.Object{}, diags: diagText(h.Diags),
+		usedLastGood: usedLastGood}
 	h.Objects(func(o *manifest.Object) bool {
 		b.objects = append(b.objects, o)
 		return true
@@ -52,7 +55,8 @@ func (b *basis) is(h *hierarchy.Hierarchy, set *manifest.Set) bool {
 		return false
 	}
 	for id, o := range b.dependencies {
-		if set.Get(id) != o || set.IsLeftOut(id) != b.leftOut[id] || set.Named()[id].External != b.external[id] || o == nil && set.Renamed(id) != b.renamed[id] {
+		if set.Get(id) != o || set.IsLeftOut(id) != b.leftOut[id] || set.Named()[id].External != b.external[id] ||
+			o == nil && set.Renamed(id) != b.renamed[id] {
 			return false
 		}
 	}

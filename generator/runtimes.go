@@ -17,8 +17,8 @@ func Runtime(name string) runtime.Runtime {
 	return all[max(i, 0)]
 }
 
-// RuntimeAt returns a version of the runtime of a name. Without a version it is [Runtime]. The version of the agent is a field
-// of the GrafanaAgent.
+// RuntimeAt returns a version of the runtime of a name. Without a version it is [Runtime]. The version of the agent is
+// a field of the GrafanaAgent.
 func RuntimeAt(name, version string) (runtime.Runtime, error) {
 	v, err := alloyVersion(name, version)
 	if err != nil || name != alloy.Runtime().Name {
@@ -42,7 +42,8 @@ func alloyVersion(name, version string) (catalogue.Version, error) {
 	case version == "":
 		return catalogue.Default(), nil
 	case name != alloy.Runtime().Name:
-		return catalogue.Version{}, fmt.Errorf("the version of the runtime %s is spec.version of the GrafanaAgent", name)
+		return catalogue.Version{}, fmt.Errorf("the version of the runtime %s is spec.version of the GrafanaAgent",
+			name)
 	}
 	return catalogue.ParseVersion(version)
 }

@@ -27,11 +27,16 @@ func TestPodsAreTheRuntimes(t *testing.T) {
 	other := runtime.Runtime{
 		Name:  "other",
 		Check: func(c *model.Config) (*model.Config, []model.Finding) { return c, nil },
-		Print: func(*model.Config) runtime.Printed { return runtime.Printed{Text: config(), Redacted: config} }, Masked: func(*model.Config) (string, string) { return "", "" },
+		Print: func(*model.Config) runtime.Printed {
+			return runtime.Printed{Text: config(), Redacted: config}
+		}, Masked: func(*model.Config) (string, string) {
+			return "", ""
+		},
 		ConfigKey: "config.other", CompressAboveBytes: 1 << 10,
 		Container: "other", Port: 4711, GraceSeconds: 7,
 		ConfigVolumes: func(secret string) ([]corev1.Volume, []corev1.VolumeMount) {
-			return []corev1.Volume{{Name: runtime.ConfigVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}},
+			return []corev1.Volume{{Name: runtime.ConfigVolume,
+					VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}},
 				[]corev1.VolumeMount{{Name: runtime.ConfigVolume, MountPath: "/etc/other"}}
 		},
 		FreeArgs: func(*v1alpha1.GrafanaAgentSpec) map[string]bool { return nil },
@@ -48,7 +53,8 @@ func TestPodsAreTheRuntimes(t *testing.T) {
 		files[f.Path] = string(f.Data)
 	}
 	for path, want := range map[string][]string{
-		"a.statefulset.yaml":      {"name: other", "image: example.com/other:1", "mountPath: /etc/other", "terminationGracePeriodSeconds: 7", "default-container: other"},
+		"a.statefulset.yaml": {"name: other", "image: example.com/other:1", "mountPath: /etc/other",
+			"terminationGracePeriodSeconds: 7", "default-container: other"},
 		"a-config.secret.yaml":    {"config.other: |\n    its own language\n"},
 		"a-operated.service.yaml": {"port: 4711"},
 	} {
@@ -78,7 +84,8 @@ func TestAPanicInAWorkerIsTheCallers(t *testing.T) {
 	generator.Render(inputs, generator.Options{Runtime: broken}, nil)
 }
 
-// TestReviewersOfAlloySeeNoSecrets: the text beside a configuration of a case is the one that is printed without secret values.
+// TestReviewersOfAlloySeeNoSecrets: the text beside a configuration of a case is the one that is printed without secret
+// values.
 func TestReviewersOfAlloySeeNoSecrets(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
 	if err != nil || len(files) < 100 {
@@ -112,14 +119,17 @@ func TestReviewersOfAlloySeeNoSecrets(t *testing.T) {
 	}
 }
 
-// TestManyPodsTakeNoMemory: however many pods a cluster asks for, an explanation counts only as many shards as there may be.
+// TestManyPodsTakeNoMemory: however many pods a cluster asks for, an explanation counts only as many shards as there
+// may be.
 func TestManyPodsTakeNoMemory(t *testing.T) {
 	r, err := generator.Clustered("alloy", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: a, namespace: m}\nspec: {metrics: {replicas: 2000000, instanceSelector: {}}}\n---\n" +
-		"apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: i, namespace: m}\nspec: {remoteWrite: [{url: 'http://mimir/push'}], serviceMonitorSelector: {}}\n"
+	agent := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: a, namespace: m}\n" +
+		"spec: {metrics: {replicas: 2000000, instanceSelector: {}}}\n---\n" +
+		"apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: i, namespace: m}\n" +
+		"spec: {remoteWrite: [{url: 'http://mimir/push'}], serviceMonitorSelector: {}}\n"
 	out := generator.Render(readText(agent), generator.Options{Runtime: r}, nil)
 	units := out.Explained().Units
 	if len(units) != 1 {

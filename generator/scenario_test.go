@@ -65,7 +65,8 @@ func rewrite(t *testing.T, archive *txtar.Archive) {
 			opts.Changes = changesIn(t, f.Data)
 		}
 		if file, ok := strings.CutPrefix(f.Name, "in/"); ok {
-			results = append(results, manifest.Parse(manifest.File{Path: file, Data: f.Data}, manifest.Options{Compatibility: opts.Compatibility, PassThrough: kinds}))
+			results = append(results, manifest.Parse(manifest.File{Path: file, Data: f.Data},
+				manifest.Options{Compatibility: opts.Compatibility, PassThrough: kinds}))
 		}
 	}
 	out := renderAll(results, opts)
@@ -160,7 +161,8 @@ func scenarioOptions(t *testing.T, comment string) generator.Options {
 		case "secret rule": // such as: reference names db-*
 			f := strings.Fields(value)
 			rule := secretref.Rule{Policy: secretref.Policy(f[0])}
-			*map[string]*[]string{"namespaces": &rule.Namespaces, "names": &rule.Names, "types": &rule.Types}[f[1]] = f[2:]
+			*map[string]*[]string{"namespaces": &rule.Namespaces, "names": &rule.Names,
+				"types": &rule.Types}[f[1]] = f[2:]
 			opts.SecretRules = append(opts.SecretRules, rule)
 		case "restart on secret change":
 			opts.RestartOnSecretChange = value == "true"

@@ -8,15 +8,16 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// PodSecurity returns what a level of the Pod Security Standards forbids in the rendered pods, at the GrafanaAgents that
-// they are for. A unit that stays as it is is not looked at.
+// PodSecurity returns what a level of the Pod Security Standards forbids in the rendered pods, at the GrafanaAgents
+// that they are for. A unit that stays as it is is not looked at.
 func PodSecurity(level string, units []*Unit) (diag.List, error) {
 	var out diag.List
 	for _, u := range units {
 		var workloads []podsecurity.Workload
 		for _, f := range u.Files {
 			if pods := workload.Pods(f.Value); pods != nil {
-				workloads = append(workloads, podsecurity.Workload{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Labels: f.Value.GetLabels(), Pods: pods})
+				workloads = append(workloads, podsecurity.Workload{Kind: f.Object.Kind, Namespace: f.Object.Namespace,
+					Name: f.Object.Name, Labels: f.Value.GetLabels(), Pods: pods})
 			}
 		}
 		findings, err := podsecurity.Check(level, workloads)

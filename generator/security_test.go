@@ -23,8 +23,8 @@ metadata: {name: l, namespace: m}
 spec: {clients: [{url: "https://loki.example.com/push"}]}
 `
 
-// TestPodSecurity says what each level forbids in rendered pods: of metrics pods nothing once the patch of the manual is
-// applied.
+// TestPodSecurity says what each level forbids in rendered pods: of metrics pods nothing once the patch of the manual
+// is applied.
 func TestPodSecurity(t *testing.T) {
 	manual, err := os.ReadFile("../docs/workloads.md")
 	if err != nil {
@@ -34,15 +34,19 @@ func TestPodSecurity(t *testing.T) {
 	_, block, _ := strings.Cut(section, "```yaml\nspec:\n")
 	block, _, _ = strings.Cut(block, "```")
 	documented := strings.ReplaceAll("\n"+block, "\n  ", "\n")
-	metrics := strings.Replace(faultyAgent, "spec: {metrics: {", "spec: {metrics: {shards: 2, ", 1) + faultyMonitor("one", "")
+	metrics := strings.Replace(faultyAgent, "spec: {metrics: {", "spec: {metrics: {shards: 2, ", 1) +
+		faultyMonitor("one", "")
 	for _, c := range []struct {
 		level, inputs, changes string
 		want                   []string
 	}{
 		{"baseline", metrics, "", nil},
-		{"restricted", metrics, "", []string{"StatefulSet m/a-shard-1: allowPrivilegeEscalation != false", "StatefulSet m/a-shard-1: runAsNonRoot != true", "StatefulSet m/a-shard-1: seccompProfile", "StatefulSet m/a-shard-1: unrestricted capabilities"}},
+		{"restricted", metrics, "", []string{"StatefulSet m/a-shard-1: allowPrivilegeEscalation != false",
+			"StatefulSet m/a-shard-1: runAsNonRoot != true", "StatefulSet m/a-shard-1: seccompProfile",
+			"StatefulSet m/a-shard-1: unrestricted capabilities"}},
 		{"restricted", metrics, documented, nil},
-		{"baseline", nodeReader, "", []string{"DaemonSet m/logs-logs: hostPath volumes", "DaemonSet m/logs-logs: privileged"}},
+		{"baseline", nodeReader, "", []string{"DaemonSet m/logs-logs: hostPath volumes",
+			"DaemonSet m/logs-logs: privileged"}},
 	} {
 		opts := generator.Options{}
 		if c.changes != "" {
@@ -61,7 +65,8 @@ func TestPodSecurity(t *testing.T) {
 			workload, reason, _ := strings.Cut(d.Message, ": the level "+c.level+" forbids ")
 			reason, _, _ = strings.Cut(reason, ": ")
 			got = append(got, workload+": "+reason)
-			if isNode := strings.Contains(d.Hint, "enforce=privileged"); isNode != strings.HasPrefix(workload, "DaemonSet") {
+			if isNode := strings.Contains(d.Hint, "enforce=privileged"); isNode !=
+				strings.HasPrefix(workload, "DaemonSet") {
 				t.Errorf("%s: the hint is %s", d.Message, d.Hint)
 			}
 		}

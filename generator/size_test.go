@@ -25,7 +25,8 @@ func TestNearlyFullSecrets(t *testing.T) {
 		case want == "":
 		case i < 0 || out.Diags[i].Severity != want:
 			t.Errorf("%d KiB: want %s, got %v", kilobytes, want, out.Diags)
-		case !strings.Contains(out.Diags[i].Message, "the largest parts are Secret/m/s (") || !strings.Contains(out.Diags[i].Hint, "More shards do not help"):
+		case !strings.Contains(out.Diags[i].Message, "the largest parts are Secret/m/s (") ||
+			!strings.Contains(out.Diags[i].Hint, "More shards do not help"):
 			t.Errorf("%d KiB: %s; %s", kilobytes, out.Diags[i].Message, out.Diags[i].Hint)
 		}
 	}

@@ -35,12 +35,13 @@ metadata: {name: oauth, namespace: m}
 data: {id: %q, secret: c2VjcmV0}
 `
 
-// substituted returns the errors about a client id, and the one that is in the configuration after the config reloader replaced its
-// variable by the value. In test/e2e/telemetry the real reloader and the real agent do that.
+// substituted returns the errors about a client id, and the one that is in the configuration after the config reloader
+// replaced its variable by the value. In test/e2e/telemetry the real reloader and the real agent do that.
 func substituted(t *testing.T, runtime int, value string) (errors diag.List, got any, err error) {
 	t.Helper()
 	text := fmt.Sprintf(clientID, base64.StdEncoding.EncodeToString([]byte(value)))
-	out := generator.Render(manifest.NewSet(manifest.Parse(manifest.File{Path: "a.yaml", Data: []byte(text)}, manifest.Options{})),
+	out := generator.Render(manifest.NewSet(manifest.Parse(manifest.File{Path: "a.yaml", Data: []byte(text)},
+		manifest.Options{})),
 		generator.Options{Compatibility: manifest.Current, Runtime: generator.Runtimes()[runtime]}, nil)
 	for _, d := range out.Diags {
 		if d.Code == diag.SecretNotText {
@@ -79,8 +80,10 @@ func substituted(t *testing.T, runtime int, value string) (errors diag.List, got
 
 func TestSubstitutedSecrets(t *testing.T) {
 	for value, problem := range map[string]string{
-		"plain": "", "007": "", "1e3": "", "true": "", "null": "", "": "", " spaces ": "", `"quoted" \n \ #: {a} [b] & *c %d`: "", "$1 $name $(A) $": "", "tab\there": "", "ü": "", "{{.}}": "",
-		"it's": "a single quote", "line\n": "a line break", "a\nb": "a line break", "a\r": "a line break", "a\u2028b": "a line break", "${A}": "a dollar sign", "a$$b": "a dollar sign",
+		"plain": "", "007": "", "1e3": "", "true": "", "null": "", "": "", " spaces ": "",
+		`"quoted" \n \ #: {a} [b] & *c %d`: "", "$1 $name $(A) $": "", "tab\there": "", "ü": "", "{{.}}": "",
+		"it's": "a single quote", "line\n": "a line break", "a\nb": "a line break", "a\r": "a line break",
+		"a\u2028b": "a line break", "${A}": "a dollar sign", "a$$b": "a dollar sign",
 		"\x01": "a control character", "\xff": "not UTF-8",
 	} {
 		errors, got, err := substituted(t, 0, value)
@@ -89,7 +92,8 @@ func TestSubstitutedSecrets(t *testing.T) {
 			t.Errorf("%q: %v", value, err)
 		case problem == "" && (len(errors) > 0 || got != value):
 			t.Errorf("%q is read as %q; %v", value, got, errors)
-		case problem != "" && (len(errors) != 1 || !strings.Contains(errors[0].Message, problem) || errors[0].Line == 0 || len(value) > 2 && strings.Contains(errors[0].Message, value)):
+		case problem != "" && (len(errors) != 1 || !strings.Contains(errors[0].Message, problem) ||
+			errors[0].Line == 0 || len(value) > 2 && strings.Contains(errors[0].Message, value)):
 			t.Errorf("%q: %v", value, errors)
 		}
 		if errors, _, _ := substituted(t, 1, value); len(errors) > 0 {
@@ -100,7 +104,8 @@ func TestSubstitutedSecrets(t *testing.T) {
 
 // TestWhatIsNotRefusedIsReadAsItIs: of random texts, those without an error arrive as they are.
 func TestWhatIsNotRefusedIsReadAsItIs(t *testing.T) {
-	parts := []string{"'", "\"", "\n", "\r", "$", "{", "}", "(", ")", "\\", "0", "1", "#", ":", " ", "\t", "-", "[", "é", "\u0085", "\u2028", "\ufeff", "\x00", "\x7f", "|", ">", "%", "@", "`", "!", "&", "*", "a"}
+	parts := []string{"'", "\"", "\n", "\r", "$", "{", "}", "(", ")", "\\", "0", "1", "#", ":", " ", "\t", "-", "[",
+		"é", "\u0085", "\u2028", "\ufeff", "\x00", "\x7f", "|", ">", "%", "@", "`", "!", "&", "*", "a"}
 	random, fine := rand.New(rand.NewPCG(1, 2)), 0
 	for range share(2000) {
 		var b strings.Builder

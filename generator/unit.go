@@ -14,8 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// Unit is what one GrafanaAgent and everything that it discovers renders to, or what is passed through to a namespace: one
-// folder of the output, always a whole and consistent render.
+// Unit is what one GrafanaAgent and everything that it discovers renders to, or what is passed through to a namespace:
+// one folder of the output, always a whole and consistent render.
 type Unit struct {
 	// Name is namespace/name of the GrafanaAgent, or what [passthrough.Unit] returns, and the unit's folder.
 	Name string
@@ -59,8 +59,9 @@ type File struct {
 	// Value is the object as its Kubernetes type; a Secret has no data. It is nil for what is passed through, and after
 	// [Unit.DropBytes].
 	Value workload.Resource
-	// Config is the configuration that a Secret holds, alone or as one of several Secrets with a file each. It is nil for any other
-	// object, and after [Unit.DropBytes]. ConfigKey is the key of the configuration, or of the file, in the Secret.
+	// Config is the configuration that a Secret holds, alone or as one of several Secrets with a file each. It is nil
+	// for any other object, and after [Unit.DropBytes]. ConfigKey is the key of the configuration, or of the file, in
+	// the Secret.
 	Config    *model.Config
 	ConfigKey string
 	// Manifest is false for review texts, which are not part of the payload.
@@ -79,7 +80,8 @@ func (f *File) Workload() workload.Resource {
 // newUnit makes a unit of what its hierarchy was rendered to.
 func newUnit(h *hierarchy.Hierarchy, out isolate.Outcome[rendered]) *Unit {
 	u := &Unit{
-		Name: h.Name(), Files: out.Result.files, Inputs: out.Inputs, Jobs: out.Result.jobs, Held: out.Held, Failed: out.Failed,
+		Name: h.Name(), Files: out.Result.files, Inputs: out.Inputs, Jobs: out.Result.jobs, Held: out.Held,
+		Failed:    out.Failed,
 		Hierarchy: out.Hierarchy, needs: out.Result.needs, matched: out.Result.matched, diags: out.Diags,
 	}
 	for i := range u.diags {
@@ -104,8 +106,9 @@ func files(objects []workload.Object) ([]File, error) {
 			return nil, fmt.Errorf("%s cannot be written: %w", o.ID, err)
 		}
 		out = append(out, File{
-			Path: printed.Name, Data: printed.Bytes, Object: o.ID, Value: o.Value, Config: o.Config, ConfigKey: o.ConfigKey(),
-			Manifest: true, Masked: o.Masked,
+			Path: printed.Name, Data: printed.Bytes, Object: o.ID, Value: o.Value, Config: o.Config,
+			ConfigKey: o.ConfigKey(),
+			Manifest:  true, Masked: o.Masked,
 		})
 		resources = append(resources, printed.Name)
 		if review, ok := o.Review(); ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy"
 )
 
-// TestWhatAlloyCannotReadIsLeftOut: a mistake of the printer is an error of the monitor that it concerns, and all others
-// are rendered.
+// TestWhatAlloyCannotReadIsLeftOut: a mistake of the printer is an error of the monitor that it concerns, and all
+// others are rendered.
 func TestWhatAlloyCannotReadIsLeftOut(t *testing.T) {
 	broken := alloy.Runtime()
 	broken.Print = func(c *model.Config) runtime.Printed {

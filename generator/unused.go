@@ -8,9 +8,10 @@ import (
 )
 
 // SpareUnused downgrades errors in unreferenced Secrets, ConfigMaps and Namespaces to warnings, and drops the other
-// findings about them: repositories hold many that are not agentry's business. A Secret or ConfigMap is used if a hierarchy
-// refers to it, which one without a namespace never is, or if it is passed through; a Namespace if an object of another kind is in it.
-// What a tenant may not define stays an error: it is not about the object, but about who defines it.
+// findings about them: repositories hold many that are not agentry's business. A Secret or ConfigMap is used if a
+// hierarchy refers to it, which one without a namespace never is, or if it is passed through; a Namespace if an object
+// of another kind is in it. What a tenant may not define stays an error: it is not about the object, but about who
+// defines it.
 func (out *Output) SpareUnused(list diag.List) diag.List {
 	kept := make(diag.List, 0, len(list))
 	for _, d := range list {

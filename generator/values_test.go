@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// TestValuesAreWhatIsPrinted holds the values of a configuration to what the agent reads in its text, for all conformance cases and
-// examples and for fixtures that are edited at random.
+// TestValuesAreWhatIsPrinted holds the values of a configuration to what the agent reads in its text, for all
+// conformance cases and examples and for fixtures that are edited at random.
 func TestValuesAreWhatIsPrinted(t *testing.T) {
 	held := 0
 	for name, out := range corpusAndExamples(t, agentruntime.Runtime()) {
@@ -25,12 +25,15 @@ func TestValuesAreWhatIsPrinted(t *testing.T) {
 		for range 6 {
 			edit := w.edit()
 			for _, policy := range policies() {
-				held += holdValues(t, edit, renderAll(w.parse(), generator.Options{Secrets: policy, Compatibility: manifest.Current}))
+				held += holdValues(t, edit, renderAll(w.parse(),
+					generator.Options{Secrets: policy, Compatibility: manifest.Current}))
 			}
 		}
 	}
 	agent, monitors := fleet(20)
-	held += holdValues(t, "fleet", generator.Render(loadAll(append([]manifest.File{agent}, monitors...)), generator.Options{Secrets: secretref.Plaintext}, nil))
+	held += holdValues(t, "fleet",
+		generator.Render(loadAll(append([]manifest.File{agent}, monitors...)),
+			generator.Options{Secrets: secretref.Plaintext}, nil))
 	if held < share(150) {
 		t.Errorf("only %d configurations were compared", held)
 	}

@@ -66,13 +66,15 @@ func TestVariablesOfWriters(t *testing.T) {
 		Metrics: &model.Metrics{Configs: []model.Instance{{Name: "m/i", RemoteWrite: []model.RemoteWrite{w}}}},
 		Logs:    &model.Logs{Configs: []model.LogsInstance{{Name: "m/l", Clients: []model.LogsClient{c}}}},
 	}
-	for name, text := range map[string]string{"agent": agent.Print(config).String(), "Alloy": alloy.Print(config).String()} {
+	for name, text := range map[string]string{"agent": agent.Print(config).String(),
+		"Alloy": alloy.Print(config).String()} {
 		for i := range r.texts {
 			marker := fmt.Sprintf(`"${VAR%d}"`, i+1)
 			if name == "Alloy" {
 				marker = fmt.Sprintf(`sys.env("VAR%d")`, i+1)
 			}
-			if isLacking := name == "agent" && onlyInAlloy[strings.Trim(marker, `"`)]; strings.Contains(text, marker) == isLacking {
+			if isLacking := name == "agent" && onlyInAlloy[strings.Trim(marker, `"`)]; strings.Contains(text, marker) ==
+				isLacking {
 				t.Errorf("%s: %s is missing, or is what the agent does not have:\n%s", name, marker, text)
 			}
 		}

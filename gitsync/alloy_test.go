@@ -7,8 +7,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// TestWhatChangesForAlloyIsToldInTheAgentsWords: a pass knows what the last one rendered, so it tells a change of a job. After a restart
-// it only knows the texts on the output branch, and tells a change of components.
+// TestWhatChangesForAlloyIsToldInTheAgentsWords: a pass knows what the last one rendered, so it tells a change of a
+// job. After a restart it only knows the texts on the output branch, and tells a change of components.
 func TestWhatChangesForAlloyIsToldInTheAgentsWords(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -11,17 +11,19 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// argued is a repository of an app of apps and an ApplicationSet over folders. They give two units; beside it are the same
-// objects as plain manifests, which must render to the same.
+// argued is a repository of an app of apps and an ApplicationSet over folders. They give two units; beside it are the
+// same objects as plain manifests, which must render to the same.
 func argued(url string) (built, plain map[string]string) {
 	without := func(text string) string { return strings.ReplaceAll(text, ", namespace: x", "") }
 	source := func(path string) string { return fmt.Sprintf("source: {repoURL: %s, path: %s}", url, path) }
 	return map[string]string{
 		"in/root.yaml": argoApplication("root", source("apps"), "argocd"),
 		"apps/a.yaml":  argoApplication("a", source("base/one"), "a"),
-		"apps/set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set, namespace: argocd}\nspec:\n" +
+		"apps/set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n" +
+			"metadata: {name: set, namespace: argocd}\nspec:\n" +
 			"  generators: [{git: {repoURL: " + url + ", directories: [{path: teams/*}]}}]\n" +
-			"  template: {metadata: {name: '{{path.basename}}'}, spec: {source: {repoURL: " + url + ", path: '{{path}}'}, destination: {name: in-cluster, namespace: '{{path.basename}}'}}}\n",
+			"  template: {metadata: {name: '{{path.basename}}'}, spec: {source: {repoURL: " + url +
+			", path: '{{path}}'}, destination: {name: in-cluster, namespace: '{{path.basename}}'}}}\n",
 		"base/one/agent.yaml": without(agent("x")), "base/one/web.yaml": without(monitor("x", "web", "http")),
 		"teams/b/kustomization.yaml": "resources: [../../base/one/agent.yaml, ../../base/one/web.yaml]\n",
 		"other/unlisted.yaml":        monitor("a", "unlisted", "http"),
@@ -29,7 +31,9 @@ func argued(url string) (built, plain map[string]string) {
 }
 
 func argoApplication(name, source, namespace string) string {
-	return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: %s, namespace: argocd}\nspec:\n  %s\n  destination: {server: https://kubernetes.default.svc, namespace: %s}\n", name, source, namespace)
+	return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Application\n"+
+		"metadata: {name: %s, namespace: argocd}\nspec:\n  %s\n"+
+		"  destination: {server: https://kubernetes.default.svc, namespace: %s}\n", name, source, namespace)
 }
 
 // argoLab has a pipeline that follows Applications.
@@ -48,7 +52,8 @@ func argoLab(t *testing.T) (l *lab, built, plain map[string]string) {
 func TestApplicationsAreFollowed(t *testing.T) {
 	l, built, plain := argoLab(t)
 	of := func(team string, since int) (out []string) {
-		for _, object := range []string{"GrafanaAgent/%[1]s/agent", "MetricsInstance/%[1]s/main", "ServiceMonitor/%[1]s/web"} {
+		for _, object := range []string{"GrafanaAgent/%[1]s/agent", "MetricsInstance/%[1]s/main",
+			"ServiceMonitor/%[1]s/web"} {
 			out = append(out, fmt.Sprintf(object+" in %[1]s/agent: version 1 since %[2]d", team, since))
 		}
 		return out
@@ -58,18 +63,24 @@ func TestApplicationsAreFollowed(t *testing.T) {
 	runSteps(t, l,
 		step{like: plain},
 		// What an ApplicationSet gives is broken, then the ApplicationSet, then its Application goes on.
-		step{edit: map[string]string{"teams/b/kustomization.yaml": "resources: [absent.yaml]\n"}, like: plain, wrong: "build-failed", held: held(3)},
+		step{edit: map[string]string{"teams/b/kustomization.yaml": "resources: [absent.yaml]\n"}, like: plain,
+			wrong: "build-failed", held: held(3)},
 		step{edit: map[string]string{"teams/b/kustomization.yaml": built["teams/b/kustomization.yaml"]}, like: plain},
-		step{edit: map[string]string{"apps/set.yaml": strings.Replace(set, "git: {", "pullRequest: {", 1)}, like: plain, wrong: "build-refused", held: held(5)},
+		step{edit: map[string]string{"apps/set.yaml": strings.Replace(set, "git: {", "pullRequest: {", 1)}, like: plain,
+			wrong: "build-refused", held: held(5)},
 		step{edit: map[string]string{"apps/set.yaml": set}, like: plain},
 		// The file of the ApplicationSet is no YAML, then that of the first Application.
-		step{edit: map[string]string{"apps/set.yaml": set + "  bad: [\n"}, like: plain, wrong: "invalid-yaml", held: held(7)},
+		step{edit: map[string]string{"apps/set.yaml": set + "  bad: [\n"}, like: plain, wrong: "invalid-yaml",
+			held: held(7)},
 		step{edit: map[string]string{"apps/set.yaml": set}, like: plain},
-		step{edit: map[string]string{"in/root.yaml": built["in/root.yaml"] + "  bad: [\n"}, like: plain, wrong: "invalid-yaml", held: append(of("a", 9), held(9)...)},
+		step{edit: map[string]string{"in/root.yaml": built["in/root.yaml"] + "  bad: [\n"}, like: plain,
+			wrong: "invalid-yaml", held: append(of("a", 9), held(9)...)},
 		step{edit: map[string]string{"in/root.yaml": built["in/root.yaml"]}, like: plain},
 		// The app of apps is broken, and gives nothing: all is held.
-		step{edit: map[string]string{"base/one/web.yaml": strings.ReplaceAll(built["base/one/web.yaml"], "http", "metrics")}, like: map[string]string{
-			"in/a/agent.yaml": plain["in/a/agent.yaml"], "in/a/web.yaml": monitor("a", "web", "metrics"), "in/b/agent.yaml": plain["in/b/agent.yaml"], "in/b/web.yaml": monitor("b", "web", "metrics")}},
+		step{edit: map[string]string{"base/one/web.yaml": strings.ReplaceAll(built["base/one/web.yaml"], "http",
+			"metrics")}, like: map[string]string{
+			"in/a/agent.yaml": plain["in/a/agent.yaml"], "in/a/web.yaml": monitor("a", "web", "metrics"),
+			"in/b/agent.yaml": plain["in/b/agent.yaml"], "in/b/web.yaml": monitor("b", "web", "metrics")}},
 	)
 }
 

@@ -30,10 +30,12 @@ var badCases = map[string][]badFault{
 	"bad-additional-scrape-duplicate-job": {{"36:5 duplicate-job", "Secret/sad/extra"}},
 	"bad-additional-scrape-not-list":      {{"26:5 invalid-additional-scrape-configs", "Secret/sad/extra"}},
 	"bad-additional-scrape-yaml":          {{"25:11 invalid-additional-scrape-configs", "Secret/sad/extra"}},
-	"bad-basic-auth-half":                 {{"29:5 incomplete-basic-auth", "MetricsInstance/sad/rw"}, {"51:5 incomplete-basic-auth", "ServiceMonitor/sad/half"}},
-	"bad-cr-selector-operator":            {{"27:18 invalid-selector", "MetricsInstance/sad/bad"}},
-	"bad-duplicate-unique-integration":    {{"27:3 unique-integration", "Integration/sad/two"}},
-	"bad-durations": {{"9:13 invalid-duration", "GrafanaAgent/sad/agent"}, {"17:3 invalid-duration", "MetricsInstance/sad/m"},
+	"bad-basic-auth-half": {{"29:5 incomplete-basic-auth", "MetricsInstance/sad/rw"},
+		{"51:5 incomplete-basic-auth", "ServiceMonitor/sad/half"}},
+	"bad-cr-selector-operator":         {{"27:18 invalid-selector", "MetricsInstance/sad/bad"}},
+	"bad-duplicate-unique-integration": {{"27:3 unique-integration", "Integration/sad/two"}},
+	"bad-durations": {{"9:13 invalid-duration", "GrafanaAgent/sad/agent"},
+		{"17:3 invalid-duration", "MetricsInstance/sad/m"},
 		{"27:27 invalid-field", "ServiceMonitor/sad/d"}},
 	"bad-histogram-bucket":           {{"28:66 invalid-stage", "PodLogs/sad/p"}},
 	"bad-integration-missing-secret": {{"19:13 missing-secret", "Secret/sad/nowhere"}},
@@ -48,9 +50,12 @@ var badCases = map[string][]badFault{
 	"bad-scrape-timeout":             {{"26:42 timeout-above-interval", "ServiceMonitor/sad/s"}},
 	"bad-secret-key-collision":       {{"25:54 secret-key-collision", "MetricsInstance/a/m"}},
 	"bad-target-selector-nil-values": {{"25:33 invalid-selector", "ServiceMonitor/sad/absent"}},
-	"bad-two-auth-methods":           {{"37:17 auth-conflict", "MetricsInstance/sad/b"}, {"46:15 auth-conflict", "ServiceMonitor/sad/a"}},
-	"bad-types":                      {{"10:22 invalid-field", "GrafanaAgent/sad/agent"}, {"36:16 invalid-field", "ServiceMonitor/sad/s"}},
-	"bad-unknown-integration":        {{"17:3 unknown-integration", "Integration/sad/typo"}, {"29:3 invalid-field", "Integration/sad/string"}},
+	"bad-two-auth-methods": {{"37:17 auth-conflict", "MetricsInstance/sad/b"},
+		{"46:15 auth-conflict", "ServiceMonitor/sad/a"}},
+	"bad-types": {{"10:22 invalid-field", "GrafanaAgent/sad/agent"},
+		{"36:16 invalid-field", "ServiceMonitor/sad/s"}},
+	"bad-unknown-integration": {{"17:3 unknown-integration", "Integration/sad/typo"},
+		{"29:3 invalid-field", "Integration/sad/string"}},
 }
 
 // TestBadAfterGood commits each bad case of the corpus on top of a good version of it:
@@ -140,7 +145,8 @@ func told(report *gitsync.Report) []string {
 // mixed renders the bad version with the good one's objects in place of those that are held.
 func mixed(good, bad string, held map[manifest.ID]bool) *generator.Output {
 	parse := func(text string) *manifest.Set {
-		return manifest.NewSet(manifest.Parse(manifest.File{Path: "in/case.yaml", Data: []byte(text)}, manifest.Options{}))
+		return manifest.NewSet(manifest.Parse(manifest.File{Path: "in/case.yaml", Data: []byte(text)},
+			manifest.Options{}))
 	}
 	standIns := map[manifest.ID]*manifest.Object{}
 	for id := range held {
@@ -166,10 +172,12 @@ func (l *lab) branchIs(want *generator.Output) {
 func TestADuplicateIsReportedAtTheNewDefinition(t *testing.T) {
 	t.Parallel()
 	l := rendered(t)
-	l.input(map[string]string{"in/copy.yaml": monitor("a", "web", "other"), "in/b/web.yaml": monitor("b", "web", "other")})
+	l.input(map[string]string{"in/copy.yaml": monitor("a", "web", "other"),
+		"in/b/web.yaml": monitor("b", "web", "other")})
 	report := l.pass()
 	sees(t, report, unitStates{"a/agent": "unchanged", "b/agent": "changed"})
-	if len(report.Diags) != 1 || report.Diags[0].File != "in/copy.yaml" || report.Diags[0].Code != diag.DuplicateObject {
+	if len(report.Diags) != 1 || report.Diags[0].File != "in/copy.yaml" ||
+		report.Diags[0].Code != diag.DuplicateObject {
 		t.Errorf("told is %v", report.Diags)
 	}
 	if len(report.Held) != 1 || report.Held[0].Object.Name != "web" {
@@ -182,13 +190,18 @@ func TestADuplicateIsReportedAtTheNewDefinition(t *testing.T) {
 func TestConsequencesOfAnErrorAreWarnings(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.input(map[string]string{"in/agent.yaml": strings.Replace(agent("a"), "spec:\n", "spec:\n  integrations: {selector: {}}\n", 1)})
+	l.input(map[string]string{"in/agent.yaml": strings.Replace(agent("a"), "spec:\n",
+		"spec:\n  integrations: {selector: {}}\n", 1)})
 	l.pass()
 	l.input(map[string]string{
-		"in/instance.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: new, namespace: a}\nspec: {serviceMonitorSelector: 1}\n",
-		"in/redis.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\nmetadata: {name: redis, namespace: a}\n" +
-			"spec: {name: redis, type: {}, config: {redis_addr: x, autoscrape: {enable: true, metrics_instance: a/new}}}\n",
-		"in/mysql.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\nmetadata: {name: mysql, namespace: a}\n" +
+		"in/instance.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\n" +
+			"metadata: {name: new, namespace: a}\nspec: {serviceMonitorSelector: 1}\n",
+		"in/redis.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\n" +
+			"metadata: {name: redis, namespace: a}\n" +
+			"spec: {name: redis, type: {}, config: {redis_addr: x, autoscrape: {enable: true, metrics_instance: " +
+			"a/new}}}\n",
+		"in/mysql.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\n" +
+			"metadata: {name: mysql, namespace: a}\n" +
 			"spec: {name: mysql, type: {}, config: {data_source_name: \"root@(db:3306)/\"}}\n",
 	})
 	report := l.pass()
@@ -199,7 +212,8 @@ func TestConsequencesOfAnErrorAreWarnings(t *testing.T) {
 	if diff := cmp.Diff([]string{"follows-error"}, codes(report, diag.Warning)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-	if text := l.remote.read("env")["a/agent/agent-integrations-deploy-config.secret.yaml"].text; !strings.Contains(text, "mysql") || strings.Contains(text, "redis") {
+	if text := l.remote.read("env")["a/agent/agent-integrations-deploy-config.secret.yaml"].text; !strings.Contains(
+		text, "mysql") || strings.Contains(text, "redis") {
 		t.Error(text)
 	}
 }

@@ -95,7 +95,8 @@ func (r *fleetRig) syncer(branch string, passed ...string) *gitsync.Syncer {
 	}
 	p.Spec.PassThrough.Kinds = passed
 	p.Default()
-	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, 1)}, gitsync.Options{CacheDir: r.cache, Version: "bench"})
+	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, 1)},
+		gitsync.Options{CacheDir: r.cache, Version: "bench"})
 	if err != nil {
 		r.b.Fatal(err)
 	}
@@ -138,7 +139,8 @@ func newGitCLI(b *testing.B, url string) *gitCLI {
 	}
 	c.git("", "init", "-q", "--bare", ".")
 	c.git("", "remote", "add", "origin", url)
-	c.git("", "fetch", "-q", "--depth", "50", "origin", "+refs/heads/main:refs/heads/main", "+refs/heads/env:refs/heads/env")
+	c.git("", "fetch", "-q", "--depth", "50", "origin", "+refs/heads/main:refs/heads/main",
+		"+refs/heads/env:refs/heads/env")
 	return c
 }
 
@@ -160,9 +162,11 @@ func (c *gitCLI) round(round int) time.Duration {
 	c.git("", "fetch", "-q", "origin", "+refs/heads/main:refs/heads/main", "+refs/heads/env:refs/heads/env")
 	elapsed := time.Since(start)
 	c.git("", "read-tree", "env")
-	for _, name := range []string{"hydrator.metadata", "team-003/agent/.agentry/inventory", "team-003/agent/agent-config.secret.yaml"} {
+	for _, name := range []string{"hydrator.metadata", "team-003/agent/.agentry/inventory",
+		"team-003/agent/agent-config.secret.yaml"} {
 		text := c.git("", "cat-file", "blob", "env:"+name) + fmt.Sprintf("\n# %d", round)
-		c.git("", "update-index", "--add", "--cacheinfo", "100644,"+c.git(text, "hash-object", "-w", "--stdin")+","+name)
+		c.git("", "update-index", "--add", "--cacheinfo",
+			"100644,"+c.git(text, "hash-object", "-w", "--stdin")+","+name)
 	}
 	commit := c.git("", "commit-tree", "-p", "env", "-m", "round", c.git("", "write-tree"))
 	start = time.Now()

@@ -74,16 +74,20 @@ func (s *Syncer) keepCharts(in *source.Inputs) (pins []chart.Pinned, warnings di
 	s.chartVersions.Keep(in.Charts)
 	for _, d := range s.chartVersions.Warnings(in.Charts) {
 		found := diag.Diagnostic{
-			Severity: diag.Warning, Code: diag.ChartUnreachable, File: d.Of.URL, Message: d.Reason + "; version " + d.Of.Pin.Version + " goes on, which was rendered last",
-			Hint: "check the URL, the network and the credentials in charts.repositories",
+			Severity: diag.Warning, Code: diag.ChartUnreachable, File: d.Of.URL,
+			Message: d.Reason + "; version " + d.Of.Pin.Version + " goes on, which was rendered last",
+			Hint:    "check the URL, the network and the credentials in charts.repositories",
 		}
 		switch {
 		case d.IsUnverified:
 			found.Severity, found.Code = diag.Error, diag.ChartUnverified
-			found.Hint = "ask the owner of the chart to sign it; if its key is a new one, add that to the file that charts.verify names"
+			found.Hint = "ask the owner of the chart to sign it; if its key is a new one, add that to the file that " +
+				"charts.verify names"
 		case d.IsChanged:
 			found.Severity, found.Code = diag.Error, diag.ChartChanged
-			found.Message, found.Hint = d.Reason, "ask the owner of the chart; if the new one is right, write the version in another way, such as ="+d.Of.Pin.Version
+			found.Message, found.Hint = d.Reason,
+				"ask the owner of the chart; if the new one is right, write the version in another way, such as ="+
+					d.Of.Pin.Version
 		}
 		warnings = append(warnings, found)
 	}

@@ -43,16 +43,19 @@ func (p *pass) refuseContest(from *start, rd *object.Reader) error {
 	}
 	d := diag.Diagnostic{
 		Severity: diag.Error, Code: diag.OutputContested,
-		Message: fmt.Sprintf("another agentry writes to branch %s of %s, with another specification of pipeline %s: its commit %.12s is of the same inputs and says %s, this one is %s; nothing is written",
+		Message: fmt.Sprintf(
+			"another agentry writes to branch %s of %s, with another specification of pipeline %s: its commit %.12s "+
+				"is of the same inputs and says %s, this one is %s; nothing is written",
 			output.Branch, p.output.URL(), p.pipeline.Metadata.Name, last.Hash, theirs, ours),
-		Hint: "run the pipeline in one place, or everywhere from the same file; or give one of the two another output.branch or output.path; or set output.adopt: true here, to take the branch over",
+		Hint: "run the pipeline in one place, or everywhere from the same file; or give one of the two another " +
+			"output.branch or output.path; or set output.adopt: true here, to take the branch over",
 	}
 	p.report.add(plan.Findings{Diags: diag.List{d}, Refused: &d})
 	return nil
 }
 
-// lastOf returns the last commit that is not of a pipeline with another output.path. It is nil if there is none among the
-// last commits.
+// lastOf returns the last commit that is not of a pipeline with another output.path. It is nil if there is none among
+// the last commits.
 func lastOf(outputPath string, tip plumbing.Hash, rd *object.Reader) (*object.Commit, error) {
 	var last *object.Commit
 	err := ancestors(rd, tip, func(c *object.Commit) bool {

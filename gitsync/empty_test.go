@@ -14,7 +14,8 @@ func TestNoGrafanaAgentIsAMistake(t *testing.T) {
 	l := newLab(t)
 	refused := func() {
 		t.Helper()
-		if report := l.pass(); report.Commit != "" || report.Refused == nil || report.Refused.Code != diag.NoAgent || report.Ready().Status != "False" {
+		if report := l.pass(); report.Commit != "" || report.Refused == nil || report.Refused.Code != diag.NoAgent ||
+			report.Ready().Status != "False" {
 			t.Errorf("commit %q, refused %v, %v", report.Commit, report.Refused, report.Diags)
 		}
 	}
@@ -40,7 +41,8 @@ func TestAPathWithoutAManifestDeletesNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.pipeline.Spec.Sources[0].Paths = []string{"in", "more"}
-	l.input(map[string]string{agentA: agent("a"), "in/a/web.yaml": monitor("a", "web", "http"), "more/README.md": "Monitors go here.\n"})
+	l.input(map[string]string{agentA: agent("a"), "in/a/web.yaml": monitor("a", "web", "http"),
+		"more/README.md": "Monitors go here.\n"})
 	if report := l.pass(); !slices.Equal(codes(report, diag.Error), []string{"empty-input"}) {
 		t.Errorf("at a first pass: %v", report.Diags)
 	}
@@ -48,7 +50,8 @@ func TestAPathWithoutAManifestDeletesNothing(t *testing.T) {
 	l.pass()
 	l.input(map[string]string{"more/db.yaml": "", "in/a/web.yaml": monitor("a", "web", "metrics")})
 	report := l.pass()
-	if text := l.remote.read("env")["a/agent/agent-config.secret.yaml"].text; report.Commit == "" || !strings.Contains(text, "serviceMonitor/a/db") || !strings.Contains(text, "metrics") {
+	if text := l.remote.read("env")["a/agent/agent-config.secret.yaml"].text; report.Commit == "" ||
+		!strings.Contains(text, "serviceMonitor/a/db") || !strings.Contains(text, "metrics") {
 		t.Errorf("what was in the folder is gone: %v", report.Diags)
 	}
 	if !slices.Equal(codes(report, diag.Error), []string{"empty-input"}) || report.Ready().Status != "False" {
@@ -56,7 +59,8 @@ func TestAPathWithoutAManifestDeletesNothing(t *testing.T) {
 	}
 	l.pipeline.Spec.Limits.AllowEmpty = true
 	report = l.pass()
-	if text := l.remote.read("env")["a/agent/agent-config.secret.yaml"].text; strings.Contains(text, "serviceMonitor/a/db") || len(report.Diags) > 0 {
+	if text := l.remote.read("env")["a/agent/agent-config.secret.yaml"].text; strings.Contains(text,
+		"serviceMonitor/a/db") || len(report.Diags) > 0 {
 		t.Errorf("limits.allowEmpty does not allow it: %v", report.Diags)
 	}
 }

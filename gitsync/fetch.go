@@ -146,6 +146,8 @@ func (p *pass) choose(ctx context.Context, s *start, src *source.Source, tip sou
 	}
 	s.commits, s.bases = append(s.commits, commit), append(s.bases, last.Base)
 	s.inputs.Sources = append(s.inputs.Sources, publish.Source{URL: url, Ref: ref, Commit: commit})
-	p.report.Sources = append(p.report.Sources, SourceReport{URL: url, Ref: ref, Commit: commit.Hash.String(), Date: hold.CommitRef(commit).Date, Stale: stale != nil})
+	p.report.Sources = append(p.report.Sources,
+		SourceReport{URL: url, Ref: ref, Commit: commit.Hash.String(), Date: hold.CommitRef(commit).Date,
+			Stale: stale != nil})
 	return nil
 }

@@ -52,7 +52,8 @@ func newChartRepository(t *testing.T, ports map[string]string) *chartRepository 
 			fmt.Fprint(w, "entries:\n  shop:\n")
 			for version, port := range r.ports {
 				sum := sha256.Sum256(shopChart(t, version, port))
-				fmt.Fprintf(w, "  - {version: %s, digest: %s, urls: [shop-%s.tgz]}\n", version, hex.EncodeToString(sum[:]), version)
+				fmt.Fprintf(w, "  - {version: %s, digest: %s, urls: [shop-%s.tgz]}\n", version,
+					hex.EncodeToString(sum[:]), version)
 			}
 			return
 		}
@@ -86,9 +87,12 @@ func shopChart(t *testing.T, version, port string) []byte {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
 	w := tar.NewWriter(zip)
-	template := "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  endpoints: [{port: " + port + "}]\n"
-	for _, f := range [][2]string{{"shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: " + version + "\n"}, {"shop/templates/monitor.yaml", template}} {
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f[0], Size: int64(len(f[1])), Mode: 0o644}); err != nil {
+	template := "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: web}\nspec:\n" +
+		"  selector: {matchLabels: {app: web}}\n  endpoints: [{port: " + port + "}]\n"
+	for _, f := range [][2]string{{"shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: " + version + "\n"},
+		{"shop/templates/monitor.yaml", template}} {
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f[0], Size: int64(len(f[1])),
+			Mode: 0o644}); err != nil {
 			t.Error(err)
 		}
 		if _, err := io.WriteString(w, f[1]); err != nil {
@@ -108,14 +112,16 @@ func newChartLab(t *testing.T, r *chartRepository, version string) *lab {
 	l.options.Charts = helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{chartsEnv + "=1"}})
 	t.Cleanup(l.options.Charts.Close)
 	l.input(map[string]string{
-		"in/a/agent.yaml": strings.ReplaceAll(agent("a"), ", namespace: a", ""), "in/b/agent.yaml": agent("b"), "in/b/web.yaml": monitor("b", "web", "http"),
+		"in/a/agent.yaml": strings.ReplaceAll(agent("a"), ", namespace: a", ""), "in/b/agent.yaml": agent("b"),
+		"in/b/web.yaml":           monitor("b", "web", "http"),
 		"in/a/kustomization.yaml": fetches(r, version),
 	})
 	return l
 }
 
 func fetches(r *chartRepository, version string) string {
-	return "namespace: a\nresources: [agent.yaml]\nhelmCharts: [{name: shop, repo: '" + r.URL + "', version: '" + version + "', releaseName: web}]\n"
+	return "namespace: a\nresources: [agent.yaml]\nhelmCharts: [{name: shop, repo: '" + r.URL + "', version: '" +
+		version + "', releaseName: web}]\n"
 }
 
 // fresh is the lab of a process with an empty cache.
@@ -141,7 +147,8 @@ func (l *lab) pins() (out []string) {
 // port is what the agent of team a scrapes.
 func (l *lab) port() string {
 	l.t.Helper()
-	_, after, _ := strings.Cut(l.remote.read("env")["a/agent/agent-config.secret.yaml"].text, "__meta_kubernetes_endpoint_port_name")
+	_, after, _ := strings.Cut(l.remote.read("env")["a/agent/agent-config.secret.yaml"].text,
+		"__meta_kubernetes_endpoint_port_name")
 	_, after, _ = strings.Cut(after, "regex: ")
 	port, _, _ := strings.Cut(after, "\n")
 	return port
@@ -209,7 +216,8 @@ func TestANewVersionAloneMakesNoCommit(t *testing.T) {
 	}
 }
 
-// TestAChartThatIsAwayHoldsItsUnit: in a process with an empty cache nobody knows what it gave, so nothing of it is deleted.
+// TestAChartThatIsAwayHoldsItsUnit: in a process with an empty cache nobody knows what it gave, so nothing of it is
+// deleted.
 func TestAChartThatIsAwayHoldsItsUnit(t *testing.T) {
 	t.Parallel()
 	for name, answers := range map[string]func(http.ResponseWriter, *http.Request) bool{
@@ -240,11 +248,14 @@ func TestAChartThatIsAwayHoldsItsUnit(t *testing.T) {
 			l.pass()
 			before := below(l.remote.read("env"), "a")
 			r.set(map[string]string{"1.2.0": "first"}, answers)
-			l.input(map[string]string{"in/b/web.yaml": monitor("b", "web", "b1"), "in/a/kustomization.yaml": fetches(r, "1.x") + "# edited\n"})
+			l.input(map[string]string{"in/b/web.yaml": monitor("b", "web", "b1"),
+				"in/a/kustomization.yaml": fetches(r, "1.x") + "# edited\n"})
 			other := l.fresh()
 			other.options.ChartStore = quickStore(t)
 			report := other.pass()
-			if !slices.Equal(codes(report, diag.Error), []string{"vanished-held", "build-failed"}) || report.Commit == "" || states(report)["a/agent"] != plan.UnitHeld || states(report)["b/agent"] != plan.UnitChanged {
+			if !slices.Equal(codes(report, diag.Error), []string{"vanished-held", "build-failed"}) ||
+				report.Commit == "" || states(report)["a/agent"] != plan.UnitHeld ||
+				states(report)["b/agent"] != plan.UnitChanged {
 				t.Errorf("commit %q, units %v, %v", report.Commit, states(report), report.Diags)
 			}
 			after := below(l.remote.read("env"), "a")
@@ -272,12 +283,14 @@ func TestANewChartThatCannotBeHad(t *testing.T) {
 	l.pass()
 	l.input(map[string]string{"in/a/kustomization.yaml": fetches(r, "9.x")})
 	report := l.pass()
-	if !slices.Equal(codes(report, diag.Error), []string{"build-failed"}) || !strings.Contains(report.Diags[0].Message, `no version of the chart in "9.x"`) || len(report.Held) == 0 {
+	if !slices.Equal(codes(report, diag.Error), []string{"build-failed"}) ||
+		!strings.Contains(report.Diags[0].Message, `no version of the chart in "9.x"`) || len(report.Held) == 0 {
 		t.Errorf("held %v, %v", report.Held, report.Diags)
 	}
 	l.pipeline.Spec.Charts.Repositories = nil
 	l.input(map[string]string{"in/a/kustomization.yaml": fetches(r, "1.2.0")})
-	if report := l.pass(); len(report.Diags) == 0 || !strings.Contains(report.Diags[0].Message, "name the repository under charts.repositories") {
+	if report := l.pass(); len(report.Diags) == 0 ||
+		!strings.Contains(report.Diags[0].Message, "name the repository under charts.repositories") {
 		t.Errorf("a private address that the pipeline does not name: %v", report.Diags)
 	}
 }
@@ -296,16 +309,19 @@ func TestAProposalPinsItsCharts(t *testing.T) {
 	}
 	charts.set(map[string]string{"1.2.0": "first", "1.3.0": "second"}, nil)
 	r.options.CacheDir = t.TempDir()
-	if again := r.pass(); again.Proposed.Commit != first.Proposed.Commit || again.Proposed.DrySHA != first.Proposed.DrySHA {
+	if again := r.pass(); again.Proposed.Commit != first.Proposed.Commit ||
+		again.Proposed.DrySHA != first.Proposed.DrySHA {
 		t.Errorf("another process proposes %+v, not %+v", again.Proposed, first.Proposed)
 	}
 	r.pipeline.Spec.Charts.Update = "1h"
 	s := r.syncer()
 	next := r.passOf(s)
-	if lock := r.out("show", "agentry/inputs:test.lock"); !strings.Contains(lock, `"version": "1.3.0"`) || next.Proposed.DrySHA == first.Proposed.DrySHA {
+	if lock := r.out("show", "agentry/inputs:test.lock"); !strings.Contains(lock, `"version": "1.3.0"`) ||
+		next.Proposed.DrySHA == first.Proposed.DrySHA {
 		t.Errorf("a new version has drySha %s and the lock file\n%s", next.Proposed.DrySHA, lock)
 	}
-	if again := r.passOf(s); again.Proposed.Commit != next.Proposed.Commit || again.Proposed.DrySHA != next.Proposed.DrySHA {
+	if again := r.passOf(s); again.Proposed.Commit != next.Proposed.Commit ||
+		again.Proposed.DrySHA != next.Proposed.DrySHA {
 		t.Errorf("the next pass proposes %+v, not %+v", again.Proposed, next.Proposed)
 	}
 }
@@ -317,15 +333,19 @@ func TestChartsOfHelmReleasesArePinned(t *testing.T) {
 	l := newChartLab(t, r, "1.x")
 	l.pipeline.Spec.Sources[0].Build = pipeline.BuildFlux
 	release := func(ns string) string {
-		return "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: " + ns + "}\nspec:\n  interval: 1h\n  chart: {spec: {chart: shop, version: 1.x, sourceRef: {kind: HelmRepository, name: shop, namespace: flux-system}}}\n"
+		return "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: " + ns +
+			"}\nspec:\n  interval: 1h\n  chart: {spec: {chart: shop, version: 1.x, sourceRef: {kind: HelmRepository, " +
+			"name: shop, namespace: flux-system}}}\n"
 	}
 	l.input(map[string]string{
 		"in/a/kustomization.yaml": "", "in/a/agent.yaml": agent("a"), "in/b/web.yaml": "",
-		"in/shop.yaml":  "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: shop, namespace: flux-system}\nspec: {url: '" + r.URL + "'}\n",
+		"in/shop.yaml": "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\n" +
+			"metadata: {name: shop, namespace: flux-system}\nspec: {url: '" + r.URL + "'}\n",
 		"in/a/web.yaml": release("a"), "in/b/release.yaml": release("b"),
 	})
 	report := l.pass()
-	if diff := cmp.Diff([]string{"first", "shop 1.x is 1.2.0"}, append([]string{l.port()}, l.pins()...)); diff != "" || len(report.Diags) > 0 {
+	if diff := cmp.Diff([]string{"first", "shop 1.x is 1.2.0"}, append([]string{l.port()}, l.pins()...)); diff != "" ||
+		len(report.Diags) > 0 {
 		t.Errorf("%v (-want +got):\n%s", report.Diags, diff)
 	}
 	r.set(map[string]string{"1.2.0": "first", "1.3.0": "second"}, nil)
@@ -336,7 +356,8 @@ func TestChartsOfHelmReleasesArePinned(t *testing.T) {
 	r.set(nil, away)
 	l.input(map[string]string{"in/c/agent.yaml": agent("c") + "# x\n"})
 	report = l.fresh().pass()
-	if s := states(report); s["a/agent"] != plan.UnitHeld || s["b/agent"] != plan.UnitHeld || s["c/agent"] != plan.UnitUnchanged {
+	if s := states(report); s["a/agent"] != plan.UnitHeld || s["b/agent"] != plan.UnitHeld ||
+		s["c/agent"] != plan.UnitUnchanged {
 		t.Errorf("away: %v %v", s, report.Diags)
 	}
 }

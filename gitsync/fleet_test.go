@@ -101,7 +101,8 @@ func TestRefsOfAPipeline(t *testing.T) {
 	s := newServed(t)
 	s.pipeline.Spec.Sources = append(s.pipeline.Spec.Sources,
 		pipeline.Source{URL: s.pipeline.Spec.Sources[0].URL + "/", Ref: pipeline.Ref{Tag: "v1"}, Paths: []string{"x"}},
-		pipeline.Source{URL: s.pipeline.Spec.Sources[0].URL, Ref: pipeline.Ref{Commit: strings.Repeat("1", 40)}, Paths: []string{"y"}},
+		pipeline.Source{URL: s.pipeline.Spec.Sources[0].URL, Ref: pipeline.Ref{Commit: strings.Repeat("1", 40)},
+			Paths: []string{"y"}},
 		pipeline.Source{URL: "https://example.com/other", Ref: pipeline.Ref{SemVer: ">=1"}, Paths: []string{"z"}})
 	auth := s.creds.Sources[0]
 	s.creds.Sources = []transport.Auth{auth, auth, auth, {}}
@@ -152,7 +153,8 @@ func TestCredentialsThatRotate(t *testing.T) {
 	}
 	bad := s.as("three")
 	bad.Output.BearerToken = "too"
-	for _, creds := range []gitsync.Credentials{{}, bad, {Sources: s.creds.Sources, Signing: signature.Key{Key: []byte("no key")}}} {
+	for _, creds := range []gitsync.Credentials{{}, bad,
+		{Sources: s.creds.Sources, Signing: signature.Key{Key: []byte("no key")}}} {
 		if err := syncer.SetCredentials(creds); err == nil {
 			t.Errorf("%v are credentials", len(creds.Sources))
 		}
@@ -162,7 +164,8 @@ func TestCredentialsThatRotate(t *testing.T) {
 	}
 
 	// Another identity is another cache.
-	if err := syncer.SetCredentials(gitsync.Credentials{Sources: []transport.Auth{{Password: "two", Identity: "other"}}, Output: transport.Auth{Password: "two"}}); err != nil {
+	if err := syncer.SetCredentials(gitsync.Credentials{Sources: []transport.Auth{{Password: "two", Identity: "other"}},
+		Output: transport.Auth{Password: "two"}}); err != nil {
 		t.Fatal(err)
 	}
 	s.commit("three", map[string]string{"in/a/web.yaml": monitor("a", "web", "http")})

@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// fluxed is a repository as flux bootstrap makes it. Its Kustomizations give two units; beside it are the same objects as
-// plain manifests, which must render to the same.
+// fluxed is a repository as flux bootstrap makes it. Its Kustomizations give two units; beside it are the same objects
+// as plain manifests, which must render to the same.
 func fluxed() (built, plain map[string]string) {
 	without := func(text string) string { return strings.ReplaceAll(text, ", namespace: x", "") }
 	return map[string]string{
@@ -18,9 +18,12 @@ func fluxed() (built, plain map[string]string) {
 		"in/flux-system/gotk-sync.yaml":     fluxKustomization("flux-system", "./in", ""),
 		"in/a.yaml":                         fluxKustomization("a", "./base", "targetNamespace: a"),
 		"in/b.yaml":                         fluxKustomization("b", "./deep", ""),
-		"deep/b.yaml":                       fluxKustomization("b-apps", "base", "targetNamespace: b, postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}"),
-		"deep/vars.yaml":                    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {PORT: http}\n",
-		"base/agent.yaml":                   without(agent("x")), "base/web.yaml": strings.ReplaceAll(monitor("x", "web", `"${PORT:-http}"`), ", namespace: x", ""),
+		"deep/b.yaml": fluxKustomization("b-apps", "base",
+			"targetNamespace: b, postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}"),
+		"deep/vars.yaml": "apiVersion: v1\nkind: ConfigMap\n" +
+			"metadata: {name: vars, namespace: flux-system}\ndata: {PORT: http}\n",
+		"base/agent.yaml":  without(agent("x")),
+		"base/web.yaml":    strings.ReplaceAll(monitor("x", "web", `"${PORT:-http}"`), ", namespace: x", ""),
 		"base/values.yaml": "replicas: 3\n", "other/unlisted.yaml": monitor("a", "unlisted", "http"),
 	}, withPort(twoTeams())
 }
@@ -40,8 +43,10 @@ func fluxKustomization(name, path, more string) string {
 	if more != "" {
 		more = ", " + more
 	}
-	return fmt.Sprintf("apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: %s, namespace: flux-system}\n"+
-		"spec: {path: %s, interval: 1m, prune: true, sourceRef: {kind: GitRepository, name: flux-system}%s}\n", name, path, more)
+	return fmt.Sprintf("apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"+
+		"metadata: {name: %s, namespace: flux-system}\n"+
+		"spec: {path: %s, interval: 1m, prune: true, sourceRef: {kind: GitRepository, name: flux-system}%s}\n", name,
+		path, more)
 }
 
 // TestFluxKustomizationsAreFollowed: what they give is rendered as plain manifests are, and held if they break.
@@ -59,13 +64,18 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 	runSteps(t, l,
 		step{like: plain},
 		// One is broken, then the one that it is made by, then what it needs.
-		step{edit: map[string]string{"deep/b.yaml": strings.Replace(built["deep/b.yaml"], "path: base", "path: none", 1)}, like: plain, wrong: "build-failed", held: held(3)},
+		step{edit: map[string]string{"deep/b.yaml": strings.Replace(built["deep/b.yaml"], "path: base", "path: none",
+			1)}, like: plain, wrong: "build-failed", held: held(3)},
 		step{edit: map[string]string{"deep/b.yaml": built["deep/b.yaml"]}, like: plain},
-		step{edit: map[string]string{"in/b.yaml": strings.Replace(built["in/b.yaml"], "sourceRef: {", "sourceRef: {namespace: other, ", 1)}, like: plain, wrong: "build-refused", held: held(5)},
-		step{edit: map[string]string{"in/b.yaml": built["in/b.yaml"], "deep/vars.yaml": ""}, like: plain, wrong: "build-refused", held: held(6)},
-		step{edit: map[string]string{"deep/vars.yaml": strings.Replace(built["deep/vars.yaml"], "http", "metrics", 1)}, like: map[string]string{
-			"in/a/agent.yaml": plain["in/a/agent.yaml"], "in/a/web.yaml": plain["in/a/web.yaml"], "in/b/agent.yaml": plain["in/b/agent.yaml"],
-			"in/b/web.yaml": monitor("b", "web", "metrics")}},
+		step{edit: map[string]string{"in/b.yaml": strings.Replace(built["in/b.yaml"], "sourceRef: {",
+			"sourceRef: {namespace: other, ", 1)}, like: plain, wrong: "build-refused", held: held(5)},
+		step{edit: map[string]string{"in/b.yaml": built["in/b.yaml"], "deep/vars.yaml": ""}, like: plain,
+			wrong: "build-refused", held: held(6)},
+		step{edit: map[string]string{"deep/vars.yaml": strings.Replace(built["deep/vars.yaml"], "http", "metrics", 1)},
+			like: map[string]string{
+				"in/a/agent.yaml": plain["in/a/agent.yaml"], "in/a/web.yaml": plain["in/a/web.yaml"],
+				"in/b/agent.yaml": plain["in/b/agent.yaml"],
+				"in/b/web.yaml":   monitor("b", "web", "metrics")}},
 	)
 }
 
@@ -90,10 +100,12 @@ func TestOnlyKustomizationsOfFluxThatReadAChangeAreBuiltAgain(t *testing.T) {
 	}
 }
 
-// TestAVariableOfASecretStaysSecret: it is rendered under the policy plaintext only, and a held object does not keep it.
+// TestAVariableOfASecretStaysSecret: it is rendered under the policy plaintext only, and a held object does not keep
+// it.
 func TestAVariableOfASecretStaysSecret(t *testing.T) {
 	built, plain := fluxed()
-	built["deep/vars.yaml"] = strings.NewReplacer("ConfigMap", "Secret", "data: {PORT: http}", "stringData: {PORT: hunter22}").Replace(built["deep/vars.yaml"])
+	built["deep/vars.yaml"] = strings.NewReplacer("ConfigMap", "Secret", "data: {PORT: http}",
+		"stringData: {PORT: hunter22}").Replace(built["deep/vars.yaml"])
 	built["deep/b.yaml"] = strings.Replace(built["deep/b.yaml"], "kind: ConfigMap", "kind: Secret", 1)
 	like := func(port string) map[string]string {
 		out := maps.Clone(plain)
@@ -106,10 +118,15 @@ func TestAVariableOfASecretStaysSecret(t *testing.T) {
 	l.pipeline.Spec.Secrets.Policy = "plaintext"
 	runSteps(t, l,
 		step{like: like("hunter22")},
-		step{edit: map[string]string{"base/web.yaml": strings.Replace(built["base/web.yaml"], "spec:", "spec:\n  sampleLimit: many", 1)}, like: like("hunter22"), wrong: "invalid-field invalid-field",
-			held: []string{"ServiceMonitor/a/web in a/agent: version 1 since 3", "ServiceMonitor/b/web in b/agent: version 1 since 3"}},
-		step{edit: map[string]string{"base/web.yaml": strings.Replace(built["base/web.yaml"], "spec:", "spec:\n  sampleLimit: lots", 1), "in/b.yaml": built["in/b.yaml"] + "# x\n"}, like: like("hunter22"), wrong: "invalid-field invalid-field",
-			held: []string{"ServiceMonitor/a/web in a/agent: version 1 since 4", "ServiceMonitor/b/web in b/agent: version 1 since 4"}},
+		step{edit: map[string]string{"base/web.yaml": strings.Replace(built["base/web.yaml"], "spec:",
+			"spec:\n  sampleLimit: many", 1)}, like: like("hunter22"), wrong: "invalid-field invalid-field",
+			held: []string{"ServiceMonitor/a/web in a/agent: version 1 since 3",
+				"ServiceMonitor/b/web in b/agent: version 1 since 3"}},
+		step{edit: map[string]string{"base/web.yaml": strings.Replace(built["base/web.yaml"], "spec:",
+			"spec:\n  sampleLimit: lots", 1), "in/b.yaml": built["in/b.yaml"] + "# x\n"}, like: like("hunter22"),
+			wrong: "invalid-field invalid-field",
+			held: []string{"ServiceMonitor/a/web in a/agent: version 1 since 4",
+				"ServiceMonitor/b/web in b/agent: version 1 since 4"}},
 	)
 	for _, text := range l.heldTexts() {
 		if strings.Contains(text, "hunter") {
@@ -121,7 +138,8 @@ func TestAVariableOfASecretStaysSecret(t *testing.T) {
 // TestAVariableOfASecretIsRefused by the secrets policy reference, without its value.
 func TestAVariableOfASecretIsRefused(t *testing.T) {
 	built, _ := fluxed()
-	built["deep/vars.yaml"] = strings.NewReplacer("ConfigMap", "Secret", "data: {PORT: http}", "stringData: {PORT: hunter22}").Replace(built["deep/vars.yaml"])
+	built["deep/vars.yaml"] = strings.NewReplacer("ConfigMap", "Secret", "data: {PORT: http}",
+		"stringData: {PORT: hunter22}").Replace(built["deep/vars.yaml"])
 	built["deep/b.yaml"] = strings.Replace(built["deep/b.yaml"], "kind: ConfigMap", "kind: Secret", 1)
 	l := newLab(t)
 	l.files = built

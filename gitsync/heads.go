@@ -12,10 +12,11 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Heads looks for a revision in the repositories of the sources: a branch, a tag, a full name such as refs/pull/7/head, or a
-// full commit id. It returns what [Options.Heads] takes, for the sources whose repositories have it.
+// Heads looks for a revision in the repositories of the sources: a branch, a tag, a full name such as refs/pull/7/head,
+// or a full commit id. It returns what [Options.Heads] takes, for the sources whose repositories have it.
 func (s *Syncer) Heads(ctx context.Context, revision string) (map[int]repo.Ref, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, fmt.Errorf("no answer within %s", s.options.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout,
+		fmt.Errorf("no answer within %s", s.options.Timeout))
 	defer cancel()
 	known, heads := map[*repo.Repo]*repo.Ref{}, map[int]repo.Ref{}
 	for i, src := range s.sources.List {
@@ -34,8 +35,8 @@ func (s *Syncer) Heads(ctx context.Context, revision string) (map[int]repo.Ref, 
 	return heads, nil
 }
 
-// find returns the ref that a revision means in a repository, or nil. A commit is searched in a branch, if the remote does
-// not send commits that are asked for by their ids.
+// find returns the ref that a revision means in a repository, or nil. A commit is searched in a branch, if the remote
+// does not send commits that are asked for by their ids.
 func find(ctx context.Context, r *repo.Repo, revision, branch string) (*repo.Ref, error) {
 	if plumbing.IsHash(revision) {
 		ref := repo.Ref{Commit: revision, Branch: branch}

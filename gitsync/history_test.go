@@ -41,7 +41,8 @@ func (r *rig) cached(commit string) bool {
 // TestHistory reads the past when something is wrong, and only then.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]string{"a server that gives any commit": "true", "a server that gives tips": "false"} {
+	for name, config := range map[string]string{"a server that gives any commit": "true",
+		"a server that gives tips": "false"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
@@ -62,7 +63,8 @@ func TestHistory(t *testing.T) {
 				last := base
 				base = r.git("rev-parse", "HEAD")
 				if report := r.shallow(&packs); report.Commit == "" || packs.Load() != 1 || r.cached(last) {
-					t.Errorf("good input: commit %q, %d packs, base cached: %v", report.Commit, packs.Load(), r.cached(last))
+					t.Errorf("good input: commit %q, %d packs, base cached: %v", report.Commit, packs.Load(),
+						r.cached(last))
 				}
 			}
 			r.commit("bad", map[string]string{webA: bad("a"), "in/b/web.yaml": monitor("b", "web", "other")})
@@ -88,7 +90,8 @@ func BenchmarkHolding(b *testing.B) {
 		b.Run(mode, func(b *testing.B) {
 			const n = 10_000
 			good, held := newHoldingFleet(b, n, mode), newHoldingFleet(b, n, mode)
-			held.repo.Commit("main", map[string]string{monitorFile(1): strings.Replace(fleetMonitor(1, 0), "interval: 30s", "interval: 1s\n      scrapeTimeout: 2s", 1)})
+			held.repo.Commit("main", map[string]string{monitorFile(1): strings.Replace(fleetMonitor(1, 0),
+				"interval: 30s", "interval: 1s\n      scrapeTimeout: 2s", 1)})
 			held.turn(1)
 			var with, without []time.Duration
 			for b.Loop() {

@@ -15,7 +15,8 @@ import (
 
 // bySpace is an agent whose monitors are chosen by a label of their Namespace.
 func bySpace(ns string) string {
-	return strings.Replace(agent(ns), "serviceMonitorSelector: {}", "serviceMonitorSelector: {}\n  serviceMonitorNamespaceSelector: {matchLabels: {team: x}}", 1)
+	return strings.Replace(agent(ns), "serviceMonitorSelector: {}",
+		"serviceMonitorSelector: {}\n  serviceMonitorNamespaceSelector: {matchLabels: {team: x}}", 1)
 }
 
 func space(name, team string) string {
@@ -32,11 +33,13 @@ func TestLostNamespaceHolds(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
 			files := twoTeams()
-			files["in/a/agent.yaml"], files["in/a/ns.yaml"], files["in/b/ns.yaml"] = bySpace("a"), space("a", "x"), space("b", "y")
+			files["in/a/agent.yaml"], files["in/a/ns.yaml"], files["in/b/ns.yaml"] = bySpace("a"), space("a", "x"),
+				space("b", "y")
 			l.input(files)
 			l.pass()
 			for round := range 3 { // the labels are kept when the base moves on
-				l.input(map[string]string{"in/a/ns.yaml": lose("a"), "in/b/web.yaml": monitor("b", "web", fmt.Sprint("p", round))})
+				l.input(map[string]string{"in/a/ns.yaml": lose("a"),
+					"in/b/web.yaml": monitor("b", "web", fmt.Sprint("p", round))})
 				report := l.pass()
 				sees(t, report, unitStates{"a/agent": "unchanged", "b/agent": "changed"})
 				if diff := cmp.Diff([]string{"Namespace/a in a/agent: version 1 since 2"}, l.held(report)); diff != "" {
@@ -59,7 +62,8 @@ func TestFirstIncompleteThenMended(t *testing.T) {
 	sees(t, l.passOf(s), unitStates{"a/agent": "added", "b/agent": "added"})
 	sees(t, l.passOf(s), unitStates{"a/agent": "unchanged", "b/agent": "unchanged"}) // as a one-shot pass says
 	sees(t, l.pass(), unitStates{"a/agent": "unchanged", "b/agent": "unchanged"})
-	if text := l.remote.read("env")["a/agent/.agentry/inventory"].text; !strings.Contains(text, `"state": "incomplete"`) || strings.Contains(text, "ServiceMonitor/a/web") {
+	if text := l.remote.read("env")["a/agent/.agentry/inventory"].text; !strings.Contains(text,
+		`"state": "incomplete"`) || strings.Contains(text, "ServiceMonitor/a/web") {
 		t.Error(text)
 	}
 	l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "http")})
@@ -95,7 +99,8 @@ func TestSecretRuleForAHeldUnit(t *testing.T) {
 	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
 	l.input(twoTeams())
 	l.pass()
-	l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"db-*"}}, Policy: pipeline.SecretsReference}}
+	l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"db-*"}},
+		Policy: pipeline.SecretsReference}}
 	l.input(elsewhere(2, agentA, paused("a")))
 	l.refusedAt(diag.SecretsHeld, "a/agent")
 	l.input(elsewhere(3, agentA, agent("a")))
@@ -165,7 +170,8 @@ func TestOnInvalidFailIgnoresWarnings(t *testing.T) {
 	files["in/kustomization.yaml"] = "resources: []\n"
 	l.input(files)
 	report := l.pass()
-	if diff := cmp.Diff([]string{"kustomization-not-built"}, codes(report, diag.Warning)); diff != "" || report.Commit == "" {
+	if diff := cmp.Diff([]string{"kustomization-not-built"}, codes(report, diag.Warning)); diff != "" ||
+		report.Commit == "" {
 		t.Errorf("commit %q %s", report.Commit, diff)
 	}
 }
@@ -186,12 +192,17 @@ func TestGuardCountsWhatIsSelected(t *testing.T) {
 			"the commit would take 4 of 6 ServiceMonitors, 7 of 11 jobs from GrafanaAgent a/agent, more than 50%", "",
 		},
 		"most of their jobs": {
-			map[string]string{"in/a/m1.yaml": monitor("a", "m1", "x"), "in/a/m2.yaml": monitor("a", "m2", "x"), "in/a/m3.yaml": monitor("a", "m3", "x"), "in/a/m4.yaml": monitor("a", "m4", "x"), "in/a/m5.yaml": monitor("a", "m5", "x")},
+			map[string]string{"in/a/m1.yaml": monitor("a", "m1", "x"), "in/a/m2.yaml": monitor("a", "m2", "x"),
+				"in/a/m3.yaml": monitor("a", "m3", "x"), "in/a/m4.yaml": monitor("a", "m4", "x"),
+				"in/a/m5.yaml": monitor("a", "m5", "x")},
 			"", "-5 jobs",
 		},
-		"a few":              {map[string]string{"in/a/m1.yaml": "", "in/a/m2.yaml": ""}, "", "-2 ServiceMonitors, -4 jobs"},
-		"the last one":       {map[string]string{"in/b/web.yaml": ""}, "", "-1 ServiceMonitor, -1 job"},
-		"all of an instance": {map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"), "serviceMonitorSelector: {}", "serviceMonitorSelector: {matchLabels: {no: one}}", 1)}, "6 of 6 ServiceMonitors, 11 of 11 jobs from GrafanaAgent a/agent", ""},
+		"a few": {map[string]string{"in/a/m1.yaml": "", "in/a/m2.yaml": ""}, "",
+			"-2 ServiceMonitors, -4 jobs"},
+		"the last one": {map[string]string{"in/b/web.yaml": ""}, "", "-1 ServiceMonitor, -1 job"},
+		"all of an instance": {map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"),
+			"serviceMonitorSelector: {}", "serviceMonitorSelector: {matchLabels: {no: one}}", 1)},
+			"6 of 6 ServiceMonitors, 11 of 11 jobs from GrafanaAgent a/agent", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -206,12 +217,15 @@ func TestGuardCountsWhatIsSelected(t *testing.T) {
 			l.input(c.input)
 			report := l.pass()
 			if c.want != "" {
-				if report.Refused == nil || report.Refused.Code != diag.DeletionGuard || !strings.Contains(report.Refused.Message, c.want) {
+				if report.Refused == nil || report.Refused.Code != diag.DeletionGuard ||
+					!strings.Contains(report.Refused.Message, c.want) {
 					t.Errorf("not refused: %+v", report.Refused)
 				}
 				return
 			}
-			if report.Commit == "" || !slices.ContainsFunc(report.Units, func(u gitsync.UnitReport) bool { return u.Lost == c.report }) {
+			if report.Commit == "" || !slices.ContainsFunc(report.Units, func(u gitsync.UnitReport) bool {
+				return u.Lost == c.report
+			}) {
 				t.Errorf("%v, %v", report.Units, report.Diags)
 			}
 		})
@@ -224,10 +238,12 @@ func TestGuardOfAnInstance(t *testing.T) {
 	l := newLab(t)
 	files := twoTeams()
 	second := strings.Replace(agent("a")[strings.Index(agent("a"), "---\n"):], "name: main", "name: small", 1)
-	second = strings.Replace(second, "serviceMonitorSelector: {}", `serviceMonitorSelector: {matchLabels: {size: small}}`, 1)
+	second = strings.Replace(second, "serviceMonitorSelector: {}",
+		`serviceMonitorSelector: {matchLabels: {size: small}}`, 1)
 	files["in/a/small.yaml"] = second
 	for _, name := range []string{"one", "two"} {
-		files["in/a/"+name+".yaml"] = strings.Replace(monitor("a", name, "http"), "namespace: a", "namespace: a, labels: {size: small}", 1)
+		files["in/a/"+name+".yaml"] = strings.Replace(monitor("a", name, "http"), "namespace: a",
+			"namespace: a, labels: {size: small}", 1)
 	}
 	for _, name := range []string{"three", "four", "five"} {
 		files["in/a/"+name+".yaml"] = monitor("a", name, "http")
@@ -235,7 +251,8 @@ func TestGuardOfAnInstance(t *testing.T) {
 	l.input(files)
 	l.pass()
 	l.input(map[string]string{"in/a/small.yaml": strings.Replace(second, "size: small", "size: none", 1)})
-	const want = "the commit would take all jobs from MetricsInstance/a/small of GrafanaAgent a/agent: nothing is written"
+	const want = "the commit would take all jobs from MetricsInstance/a/small of GrafanaAgent a/agent: nothing is " +
+		"written"
 	if report := l.pass(); report.Refused == nil || report.Refused.Message != want {
 		t.Errorf("%+v", report.Refused)
 	}

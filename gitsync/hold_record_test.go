@@ -56,10 +56,12 @@ func TestRecord(t *testing.T) {
 	inv := l.rootInventory()
 	want := map[string]any{
 		"object": "ServiceMonitor/a/web", "units": []any{"a/agent"}, "source": l.remote.url, "ref": "branch main",
-		"commit": l.inputs[0], "date": "2026-01-02T03:01:00Z", "path": webA, "blob": plumbing.ComputeHash(plumbing.BlobObject, []byte(text)).String(),
-		"file":   heldDir + sum(text)[:16],
-		"since":  map[string]any{"commit": l.inputs[1], "date": "2026-01-02T03:02:00Z"},
-		"reason": "in/a/web.yaml:6:42: spec.endpoints[0].scrapeTimeout: the timeout 2s is longer than the scrape interval 1s",
+		"commit": l.inputs[0], "date": "2026-01-02T03:01:00Z", "path": webA,
+		"blob":  plumbing.ComputeHash(plumbing.BlobObject, []byte(text)).String(),
+		"file":  heldDir + sum(text)[:16],
+		"since": map[string]any{"commit": l.inputs[1], "date": "2026-01-02T03:02:00Z"},
+		"reason": "in/a/web.yaml:6:42: spec.endpoints[0].scrapeTimeout: the timeout 2s is longer than the scrape " +
+			"interval 1s",
 	}
 	if diff := cmp.Diff([]map[string]any{want}, inv.Held); diff != "" {
 		t.Error(diff)
@@ -90,8 +92,10 @@ func TestRecordAlone(t *testing.T) {
 func TestRecordIsDamaged(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(files tree, file string){
-		"the text is gone":        func(files tree, file string) { delete(files, file) },
-		"the text is another":     func(files tree, file string) { files[file] = entry{text: monitor("a", "web", "theirs")} },
+		"the text is gone": func(files tree, file string) { delete(files, file) },
+		"the text is another": func(files tree, file string) {
+			files[file] = entry{text: monitor("a", "web", "theirs")}
+		},
 		"the inventory is":        func(files tree, _ string) { files[".agentry/inventory"] = entry{text: "garbage"} },
 		"it names another's file": func(files tree, file string) { rename(files, file, "../theirs") },
 		"it names another file of the branch": func(files tree, file string) {
@@ -124,11 +128,13 @@ func rename(files tree, from, to string) {
 
 // jobs is a Secret of hand-written jobs, and usingJobs an agent's input that has them.
 func jobs(text string) string {
-	return "apiVersion: v1\nkind: Secret\nmetadata: {name: jobs, namespace: a}\ndata: {j: " + base64.StdEncoding.EncodeToString([]byte(text)) + "}\n"
+	return "apiVersion: v1\nkind: Secret\nmetadata: {name: jobs, namespace: a}\ndata: {j: " +
+		base64.StdEncoding.EncodeToString([]byte(text)) + "}\n"
 }
 
 func usingJobs() string {
-	return strings.Replace(agent("a"), "  remoteWrite", "  additionalScrapeConfigs: {name: jobs, key: j}\n  remoteWrite", 1)
+	return strings.Replace(agent("a"), "  remoteWrite",
+		"  additionalScrapeConfigs: {name: jobs, key: j}\n  remoteWrite", 1)
 }
 
 // TestHoldSecrets holds Secrets that become wrong or go while somebody refers to them.
@@ -152,7 +158,8 @@ func TestHoldSecrets(t *testing.T) {
 			{edit: elsewhere(4, agentA, agent("a"))},
 		},
 		"it is unusable": {start,
-			{edit: elsewhere(3, file, jobs("[{")), like: like, wrong: "invalid-additional-scrape-configs", held: held(3)},
+			{edit: elsewhere(3, file, jobs("[{")), like: like, wrong: "invalid-additional-scrape-configs",
+				held: held(3)},
 			{edit: elsewhere(4), like: like, wrong: "invalid-additional-scrape-configs", held: held(3)},
 			{edit: elsewhere(5, file, noYAML), like: like, wrong: "invalid-yaml", held: held(3)},
 		},
@@ -177,8 +184,10 @@ func TestNoSecretInRecords(t *testing.T) {
 	t.Parallel()
 	const file = "in/a/jobs.yaml"
 	for name, text := range map[string]string{
-		"it is gone": "", "it is broken": noYAML, "it is invalid": strings.Replace(jobs("[]"), "data: {j: ", "data: {j: ?", 1),
-		"it is one of a List": list(strings.Replace(jobs("[]"), "data: {", "data: 5 # {", 1), monitor("a", "db", "sql")),
+		"it is gone": "", "it is broken": noYAML,
+		"it is invalid": strings.Replace(jobs("[]"), "data: {j: ", "data: {j: ?", 1),
+		"it is one of a List": list(strings.Replace(jobs("[]"), "data: {", "data: 5 # {", 1),
+			monitor("a", "db", "sql")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,8 +202,10 @@ func TestNoSecretInRecords(t *testing.T) {
 				t.Fatalf("held are %v, texts %v", l.held(report), l.heldTexts())
 			}
 			for name, e := range l.remote.read("env") {
-				about := strings.HasPrefix(name, ".agentry/") || path.Base(name) == "README.md" || path.Base(name) == "inventory"
-				if about && (strings.Contains(e.text, "hunter2") || strings.Contains(e.text, "aHVudGVyMg") || strings.Contains(e.text, "eJob")) {
+				about := strings.HasPrefix(name, ".agentry/") || path.Base(name) == "README.md" ||
+					path.Base(name) == "inventory"
+				if about && (strings.Contains(e.text, "hunter2") || strings.Contains(e.text, "aHVudGVyMg") ||
+					strings.Contains(e.text, "eJob")) {
 					t.Errorf("%s:\n%s", name, e.text)
 				}
 			}
@@ -208,7 +219,8 @@ func TestRecordsHoldNoTextThatThePolicyForbids(t *testing.T) {
 	t.Parallel()
 	l := rendered(t)
 	withToken := strings.Replace(agent("a"), `mimir/push"`, `mimir/push", bearerToken: hunter2`, 1)
-	for i, text := range []string{withToken, strings.Replace(withToken, "remoteWrite: [", "remoteWrite: 5 # [", 1), noYAML} {
+	for i, text := range []string{withToken, strings.Replace(withToken, "remoteWrite: [", "remoteWrite: 5 # [", 1),
+		noYAML} {
 		l.input(elsewhere(i, agentA, text))
 		report := l.pass()
 		if report.Commit == "" || len(report.Held) == 0 {
@@ -234,7 +246,8 @@ func TestHeldReport(t *testing.T) {
 	id := func(name string) manifest.ID { return manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: name} }
 	want := []plan.HeldObject{
 		{Object: id("new"), Since: at(1), Reason: diag.Diagnostic{Code: diag.InvalidField}},
-		{Object: id("web"), Units: []string{"a/agent"}, As: at(0), Since: at(1), Reason: diag.Diagnostic{Code: "timeout-above-interval"},
+		{Object: id("web"), Units: []string{"a/agent"}, As: at(0), Since: at(1),
+			Reason:  diag.Diagnostic{Code: "timeout-above-interval"},
 			Waiting: []string{"spec.endpoints[0].interval", "spec.endpoints[0].scrapeTimeout"}},
 	}
 	for i := range report.Held {
@@ -243,11 +256,14 @@ func TestHeldReport(t *testing.T) {
 	if diff := cmp.Diff(want, report.Held); diff != "" {
 		t.Error(diff)
 	}
-	if message := report.Ready().Message; !strings.HasPrefix(message, "1 object is held at its last good version, 1 object is left out; first: in/a/") {
+	if message := report.Ready().Message; !strings.HasPrefix(message,
+		"1 object is held at its last good version, 1 object is left out; first: in/a/") {
 		t.Error(message)
 	}
 	const readme = "a/agent/README.md"
-	row := fmt.Sprintf("| `ServiceMonitor/a/web` | %s of 2026-01-02 | %s of 2026-01-02 | `spec.endpoints[0].interval, spec.endpoints[0].scrapeTimeout` | `in/a/web.yaml:6:42: spec.endpoints[0].scrapeTimeout: the timeout 2s is longer than the scrape interval 1s` |\n",
+	row := fmt.Sprintf("| `ServiceMonitor/a/web` | %s of 2026-01-02 | %s of 2026-01-02 | "+
+		"`spec.endpoints[0].interval, spec.endpoints[0].scrapeTimeout` | `in/a/web.yaml:6:42: "+
+		"spec.endpoints[0].scrapeTimeout: the timeout 2s is longer than the scrape interval 1s` |\n",
 		l.inputs[0][:7], l.inputs[1][:7])
 	if text := l.remote.read("env")[readme].text; !strings.Contains(text, row) {
 		t.Errorf("no row %s\n%s", row, text)
@@ -278,7 +294,8 @@ func TestReadmeOfOthers(t *testing.T) {
 	l.pass()
 	l.input(map[string]string{agentA: "", webA: ""})
 	l.pass()
-	if diff := cmp.Diff(tree{"README.md": {text: "theirs"}}, below(l.remote.read("env"), "a/agent"), cmp.AllowUnexported(entry{})); diff != "" {
+	if diff := cmp.Diff(tree{"README.md": {text: "theirs"}}, below(l.remote.read("env"), "a/agent"),
+		cmp.AllowUnexported(entry{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -288,7 +305,8 @@ func TestHoldTwoSources(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	other := l.remote.host.add("other")
-	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, pipeline.Source{URL: other.url, Ref: pipeline.Ref{Branch: "main"}})
+	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources,
+		pipeline.Source{URL: other.url, Ref: pipeline.Ref{Branch: "main"}})
 	l.input(twoTeams())
 	other.commit("main", tree{"x.yaml": {text: monitor("a", "db", "sql")}}, 1, "one")
 	l.pass()
@@ -296,12 +314,14 @@ func TestHoldTwoSources(t *testing.T) {
 	check := func(what string, commit bool, held int) {
 		t.Helper()
 		report := l.pass()
-		if diff := cmp.Diff(before, l.payload("a/agent")); diff != "" || (report.Commit != "") != commit || len(report.Held) != held {
+		if diff := cmp.Diff(before, l.payload("a/agent")); diff != "" || (report.Commit != "") != commit ||
+			len(report.Held) != held {
 			t.Errorf("%s: commit %q, held %v\n%s", what, report.Commit, report.Held, diff)
 		}
 	}
 	l.input(map[string]string{webA: ""})
-	other.commit("main", tree{"x.yaml": {text: monitor("a", "db", "sql")}, "web.yaml": {text: monitor("a", "web", "http")}}, 2, "moved")
+	other.commit("main", tree{"x.yaml": {text: monitor("a", "db", "sql")},
+		"web.yaml": {text: monitor("a", "web", "http")}}, 2, "moved")
 	check("moved", false, 0)
 	other.commit("main", tree{"x.yaml": {text: monitor("a", "db", "sql")}, "web.yaml": {text: bad("a")}}, 3, "bad")
 	check("bad at its new place", false, 1)
@@ -312,12 +332,14 @@ func TestHoldTwoSources(t *testing.T) {
 	l.input(elsewhere(6))
 	check("broken, and the base moves on", true, 2)
 	l.input(map[string]string{"in/a/broken.yaml": noYAML, "in/b/web.yaml": monitor("b", "web", "b7")})
-	other.commit("main", tree{"x.yaml": {text: monitor("a", "db", "sql")}, "web.yaml": {text: monitor("a", "web", "http")}}, 7, "mended")
+	other.commit("main", tree{"x.yaml": {text: monitor("a", "db", "sql")},
+		"web.yaml": {text: monitor("a", "web", "http")}}, 7, "mended")
 	check("a broken file of one source hides nothing of the other", true, 0)
 	l.input(elsewhere(8))
 	other.commit("main", tree{"x.yaml": {text: monitor("a", "db", "sql")}}, 8, "gone")
 	l.pass() // what only the other source had goes, although this one has a broken file
-	if text := l.payload("a/agent")["agent-config.secret.yaml"]; strings.Contains(text, "a/web") || !strings.Contains(text, "a/db") {
+	if text := l.payload("a/agent")["agent-config.secret.yaml"]; strings.Contains(text, "a/web") ||
+		!strings.Contains(text, "a/db") {
 		t.Errorf("%s", text)
 	}
 	delete(l.remote.host.remote, "other")

@@ -92,7 +92,8 @@ func (l *lab) rendering(like map[string]string) tree {
 		}
 	}
 	out := tree{}
-	for _, u := range generator.Render(manifest.NewSet(results...), generator.Options{Secrets: secretref.Policy(l.pipeline.Spec.Secrets.Policy)}, nil).Units {
+	for _, u := range generator.Render(manifest.NewSet(results...),
+		generator.Options{Secrets: secretref.Policy(l.pipeline.Spec.Secrets.Policy)}, nil).Units {
 		for _, f := range u.Files {
 			out[u.Name+"/"+f.Path] = entry{text: string(f.Data)}
 		}
@@ -104,7 +105,8 @@ func (l *lab) rendering(like map[string]string) tree {
 func (l *lab) unitFiles() tree {
 	out := l.remote.read("env")
 	for name := range out {
-		if strings.Contains(name, ".agentry/") || strings.HasSuffix(name, "hydrator.metadata") || strings.HasSuffix(name, "README.md") || strings.Count(name, "/") < 2 {
+		if strings.Contains(name, ".agentry/") || strings.HasSuffix(name, "hydrator.metadata") ||
+			strings.HasSuffix(name, "README.md") || strings.Count(name, "/") < 2 {
 			delete(out, name)
 		}
 	}
@@ -119,7 +121,8 @@ func (l *lab) held(report *gitsync.Report) []string {
 		if h.As.Commit != "" {
 			as = fmt.Sprint("version ", l.number(h.As.Commit))
 		}
-		out = append(out, fmt.Sprintf("%s in %s: %s since %d", h.Object, strings.Join(h.Units, " "), as, l.number(h.Since.Commit)))
+		out = append(out, fmt.Sprintf("%s in %s: %s since %d", h.Object, strings.Join(h.Units, " "), as,
+			l.number(h.Since.Commit)))
 	}
 	return out
 }

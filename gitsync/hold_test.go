@@ -27,18 +27,23 @@ func TestHoldInvalid(t *testing.T) {
 	t.Parallel()
 	tellAll(t, map[string][]step{
 		"until it is right": {
-			{edit: elsewhere(2, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field", held: heldWeb(1, 2)},
+			{edit: elsewhere(2, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field",
+				held: heldWeb(1, 2)},
 			{edit: elsewhere(3), like: asWeb("http"), wrong: "invalid-field", held: heldWeb(1, 2)},
 			{edit: one(webA, monitor("a", "web", "fixed"))},
 		},
 		"until it is deleted": {
-			{edit: elsewhere(2, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field", held: heldWeb(1, 2)},
+			{edit: elsewhere(2, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field",
+				held: heldWeb(1, 2)},
 			{edit: one(webA, "")},
 		},
 		"a new one is left out": {
-			{edit: one("in/a/new.yaml", badField("a", "new")), wrong: "invalid-field", held: []string{"ServiceMonitor/a/new in : no version since 2"}},
-			{edit: elsewhere(3), wrong: "invalid-field", held: []string{"ServiceMonitor/a/new in : no version since 3"}},
-			{edit: elsewhere(4), wrong: "invalid-field", held: []string{"ServiceMonitor/a/new in : no version since 3"}},
+			{edit: one("in/a/new.yaml", badField("a", "new")), wrong: "invalid-field",
+				held: []string{"ServiceMonitor/a/new in : no version since 2"}},
+			{edit: elsewhere(3), wrong: "invalid-field",
+				held: []string{"ServiceMonitor/a/new in : no version since 3"}},
+			{edit: elsewhere(4), wrong: "invalid-field",
+				held: []string{"ServiceMonitor/a/new in : no version since 3"}},
 			{edit: one("in/a/new.yaml", monitor("a", "new", "http"))},
 		},
 		"a document that can be read beats one that cannot": {
@@ -48,7 +53,8 @@ func TestHoldInvalid(t *testing.T) {
 			{edit: one(webA, monitor("a", "web", "new")+"---\n"+noYAML), wrong: "invalid-yaml"},
 		},
 		"an agent, and its unit moves on": {
-			{edit: one(agentA, strings.Replace(agent("a"), "  metrics: {", "  metrics: 5 # {", 1)), like: one(agentA, agent("a")), wrong: "invalid-field",
+			{edit: one(agentA, strings.Replace(agent("a"), "  metrics: {", "  metrics: 5 # {", 1)),
+				like: one(agentA, agent("a")), wrong: "invalid-field",
 				held: []string{"GrafanaAgent/a/agent in a/agent: version 1 since 2"}},
 			{edit: one(webA, monitor("a", "web", "new")), like: one(agentA, agent("a")), wrong: "invalid-field",
 				held: []string{"GrafanaAgent/a/agent in a/agent: version 1 since 3"}},
@@ -61,16 +67,20 @@ func TestHoldDuplicates(t *testing.T) {
 	const again, third = "in/a/again.yaml", "in/a/third.yaml"
 	tellAll(t, map[string][]step{
 		"the one counts that was there": {
-			{edit: elsewhere(2, again, monitor("a", "web", "other")), like: one(again, ""), wrong: "duplicate-object", held: heldWeb(1, 2)},
+			{edit: elsewhere(2, again, monitor("a", "web", "other")), like: one(again, ""), wrong: "duplicate-object",
+				held: heldWeb(1, 2)},
 			{edit: elsewhere(3), like: one(again, ""), wrong: "duplicate-object", held: heldWeb(1, 2)},
 			{edit: one(webA, "")},
 		},
 		"both are new": {
-			{edit: elsewhere(2, again, monitor("a", "new", "x"), third, monitor("a", "new", "z")), like: map[string]string{again: "", third: ""},
-				wrong: "duplicate-object duplicate-object", held: []string{"ServiceMonitor/a/new in : no version since 2"}},
+			{edit: elsewhere(2, again, monitor("a", "new", "x"), third, monitor("a", "new", "z")),
+				like:  map[string]string{again: "", third: ""},
+				wrong: "duplicate-object duplicate-object",
+				held:  []string{"ServiceMonitor/a/new in : no version since 2"}},
 		},
 		"both changed": {
-			{edit: elsewhere(2, webA, monitor("a", "web", "x"), again, monitor("a", "web", "z")), like: map[string]string{again: "", webA: monitor("a", "web", "http")},
+			{edit: elsewhere(2, webA, monitor("a", "web", "x"), again, monitor("a", "web", "z")),
+				like:  map[string]string{again: "", webA: monitor("a", "web", "http")},
 				wrong: "duplicate-object duplicate-object", held: heldWeb(1, 2)},
 		},
 	})
@@ -78,7 +88,8 @@ func TestHoldDuplicates(t *testing.T) {
 
 func TestHoldHidden(t *testing.T) {
 	t.Parallel()
-	held := []string{"GrafanaAgent/a/agent in a/agent: version 1 since 2", "MetricsInstance/a/main in a/agent: version 1 since 2"}
+	held := []string{"GrafanaAgent/a/agent in a/agent: version 1 since 2",
+		"MetricsInstance/a/main in a/agent: version 1 since 2"}
 	tellAll(t, map[string][]step{
 		"a broken file is not a deletion": {
 			{edit: elsewhere(2, webA, noYAML), like: asWeb("http"), wrong: "invalid-yaml", held: heldWeb(1, 2)},
@@ -86,14 +97,18 @@ func TestHoldHidden(t *testing.T) {
 			{edit: one(webA, monitor("a", "other", "http"))},
 		},
 		"renamed and broken, and again": {
-			{edit: elsewhere(2, webA, "", "in/a/1.yaml", noYAML), like: asWeb("http"), wrong: "invalid-yaml", held: heldWeb(1, 2)},
-			{edit: elsewhere(3, "in/a/1.yaml", "", "in/a/2.yaml", noYAML), like: asWeb("http"), wrong: "invalid-yaml", held: heldWeb(1, 2)},
-			{edit: elsewhere(4, "in/a/2.yaml", noYAML+noYAML), like: asWeb("http"), wrong: "invalid-yaml", held: heldWeb(1, 2)},
+			{edit: elsewhere(2, webA, "", "in/a/1.yaml", noYAML), like: asWeb("http"), wrong: "invalid-yaml",
+				held: heldWeb(1, 2)},
+			{edit: elsewhere(3, "in/a/1.yaml", "", "in/a/2.yaml", noYAML), like: asWeb("http"), wrong: "invalid-yaml",
+				held: heldWeb(1, 2)},
+			{edit: elsewhere(4, "in/a/2.yaml", noYAML+noYAML), like: asWeb("http"), wrong: "invalid-yaml",
+				held: heldWeb(1, 2)},
 			{edit: elsewhere(5), like: asWeb("http"), wrong: "invalid-yaml", held: heldWeb(1, 2)},
 			{edit: elsewhere(6, "in/a/2.yaml", monitor("a", "web", "moved"))},
 		},
 		"renamed and broken, and then gone": {
-			{edit: elsewhere(2, webA, "", "in/a/1.yaml", noYAML), like: asWeb("http"), wrong: "invalid-yaml", held: heldWeb(1, 2)},
+			{edit: elsewhere(2, webA, "", "in/a/1.yaml", noYAML), like: asWeb("http"), wrong: "invalid-yaml",
+				held: heldWeb(1, 2)},
 			{edit: one("in/a/1.yaml", "")},
 		},
 		"what is deleted beside a file that was broken before goes": {
@@ -102,19 +117,25 @@ func TestHoldHidden(t *testing.T) {
 		},
 		"an agent, which may be deleted then": {
 			{edit: elsewhere(2, agentA, noYAML), like: one(agentA, agent("a")), wrong: "invalid-yaml", held: held},
-			{edit: one(webA, monitor("a", "web", "moves on")), like: one(agentA, agent("a")), wrong: "invalid-yaml", held: held},
+			{edit: one(webA, monitor("a", "web", "moves on")), like: one(agentA, agent("a")), wrong: "invalid-yaml",
+				held: held},
 			{edit: one(agentA, "")},
 		},
 		"an object that was invalid before": {
-			{edit: elsewhere(2, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field", held: heldWeb(1, 2)},
-			{edit: elsewhere(3, webA, "", "in/a/1.yaml", noYAML), like: asWeb("http"), wrong: "invalid-yaml", held: heldWeb(1, 2)},
-			{edit: elsewhere(4, "in/a/1.yaml", badField("a", "web")), like: asWeb("http"), wrong: "invalid-field", held: heldWeb(1, 2)},
+			{edit: elsewhere(2, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field",
+				held: heldWeb(1, 2)},
+			{edit: elsewhere(3, webA, "", "in/a/1.yaml", noYAML), like: asWeb("http"), wrong: "invalid-yaml",
+				held: heldWeb(1, 2)},
+			{edit: elsewhere(4, "in/a/1.yaml", badField("a", "web")), like: asWeb("http"), wrong: "invalid-field",
+				held: heldWeb(1, 2)},
 		},
 		"an object without a name": {
-			{edit: one(webA, strings.Replace(monitor("a", "web", "http"), "name: web", "name: We_b", 1)), like: asWeb("http"), wrong: "invalid-metadata", held: heldWeb(1, 2)},
+			{edit: one(webA, strings.Replace(monitor("a", "web", "http"), "name: web", "name: We_b", 1)),
+				like: asWeb("http"), wrong: "invalid-metadata", held: heldWeb(1, 2)},
 		},
 		"an object without a namespace": {
-			{edit: one(webA, strings.Replace(monitor("a", "web", "http"), ", namespace: a", "", 1)), like: asWeb("http"), wrong: "missing-namespace", held: heldWeb(1, 2)},
+			{edit: one(webA, strings.Replace(monitor("a", "web", "http"), ", namespace: a", "", 1)),
+				like: asWeb("http"), wrong: "missing-namespace", held: heldWeb(1, 2)},
 		},
 		"an object in another place": {
 			{edit: elsewhere(2, webA, noYAML, "in/moved.yaml", monitor("a", "web", "moved")), wrong: "invalid-yaml"},
@@ -127,7 +148,8 @@ func TestHoldMissingPath(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.pipeline.Spec.Sources[0].Paths = []string{"in/a", "in/b"}
-	held := []string{"GrafanaAgent/a/agent in a/agent: version 1 since 2", "MetricsInstance/a/main in a/agent: version 1 since 2", heldWeb(1, 2)[0]}
+	held := []string{"GrafanaAgent/a/agent in a/agent: version 1 since 2",
+		"MetricsInstance/a/main in a/agent: version 1 since 2", heldWeb(1, 2)[0]}
 	all := map[string]string{agentA: agent("a"), webA: monitor("a", "web", "http")}
 	runSteps(t, l,
 		step{edit: elsewhere(2, agentA, "", webA, ""), like: all, wrong: "source-path-missing", held: held},
@@ -143,37 +165,51 @@ func TestHoldWrong(t *testing.T) {
 		"through commits and other errors": {
 			{edit: one(webA, bad("a")), like: asWeb("http"), wrong: wrong, held: heldWeb(1, 2)},
 			{edit: elsewhere(3), like: asWeb("http"), wrong: wrong, held: heldWeb(1, 3)},
-			{edit: elsewhere(4, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field", held: heldWeb(1, 3)},
+			{edit: elsewhere(4, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field",
+				held: heldWeb(1, 3)},
 			{edit: elsewhere(5, webA, noYAML), like: asWeb("http"), wrong: "invalid-yaml", held: heldWeb(1, 3)},
 			{edit: elsewhere(6, webA, bad("a")), like: asWeb("http"), wrong: wrong, held: heldWeb(1, 3)},
 			{edit: one(webA, monitor("a", "web", "fixed"))},
 		},
 		"a new one is left out": {
-			{edit: elsewhere(2, "in/a/new.yaml", strings.Replace(bad("a"), "name: web", "name: new", 1)), like: one("in/a/new.yaml", ""), wrong: wrong,
+			{edit: elsewhere(2, "in/a/new.yaml", strings.Replace(bad("a"), "name: web", "name: new", 1)),
+				like: one("in/a/new.yaml", ""), wrong: wrong,
 				held: []string{"ServiceMonitor/a/new in a/agent: no version since 2"}},
-			{edit: elsewhere(3), like: one("in/a/new.yaml", ""), wrong: wrong, held: []string{"ServiceMonitor/a/new in a/agent: no version since 2"}},
+			{edit: elsewhere(3), like: one("in/a/new.yaml", ""), wrong: wrong,
+				held: []string{"ServiceMonitor/a/new in a/agent: no version since 2"}},
 		},
 		"while it moves": {
 			{edit: elsewhere(2, webA, "", "in/moved.yaml", monitor("a", "web", "http"))},
-			{edit: elsewhere(3, "in/moved.yaml", bad("a")), like: one("in/moved.yaml", monitor("a", "web", "http")), wrong: wrong, held: heldWeb(2, 3)},
-			{edit: elsewhere(4, "in/moved.yaml", "", webA, bad("a")), like: asWeb("http"), wrong: wrong, held: heldWeb(2, 3)},
+			{edit: elsewhere(3, "in/moved.yaml", bad("a")), like: one("in/moved.yaml", monitor("a", "web", "http")),
+				wrong: wrong, held: heldWeb(2, 3)},
+			{edit: elsewhere(4, "in/moved.yaml", "", webA, bad("a")), like: asWeb("http"), wrong: wrong,
+				held: heldWeb(2, 3)},
 		},
 		"one of a List": {
 			{edit: one(webA, list(monitor("a", "web", "http"), monitor("a", "db", "sql")))},
-			{edit: elsewhere(3, webA, list(bad("a"), monitor("a", "db", "new"))), like: one(webA, list(monitor("a", "web", "http"), monitor("a", "db", "new"))), wrong: wrong, held: heldWeb(2, 3)},
-			{edit: elsewhere(4), like: one(webA, list(monitor("a", "web", "http"), monitor("a", "db", "new"))), wrong: wrong, held: heldWeb(2, 3)},
+			{edit: elsewhere(3, webA, list(bad("a"), monitor("a", "db", "new"))),
+				like: one(webA, list(monitor("a", "web", "http"), monitor("a", "db", "new"))), wrong: wrong,
+				held: heldWeb(2, 3)},
+			{edit: elsewhere(4), like: one(webA, list(monitor("a", "web", "http"), monitor("a", "db", "new"))),
+				wrong: wrong, held: heldWeb(2, 3)},
 			{edit: elsewhere(5, webA, bad("a")), like: asWeb("http"), wrong: wrong, held: heldWeb(2, 3)},
 		},
 		"for the unit alone that it is wrong for": {
 			{edit: elsewhere(2, "in/b/agent.yaml", curious("b"))},
-			{edit: asSecured("p3"), likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "secret-across-namespaces",
+			{edit: asSecured("p3"), likeIn: map[string]map[string]string{"b/agent": asWeb("http")},
+				wrong: "secret-across-namespaces",
+				held:  []string{"ServiceMonitor/a/web in b/agent: version 2 since 3"}},
+			{edit: elsewhere(4, webA, monitorWithAuth("p4")),
+				likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "secret-across-namespaces",
 				held: []string{"ServiceMonitor/a/web in b/agent: version 2 since 3"}},
-			{edit: elsewhere(4, webA, monitorWithAuth("p4")), likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "secret-across-namespaces",
-				held: []string{"ServiceMonitor/a/web in b/agent: version 2 since 3"}},
-			{edit: elsewhere(5, webA, badField("a", "web")), like: asSecured("p4"), likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "invalid-field",
-				held: []string{"ServiceMonitor/a/web in a/agent: version 4 since 5", "ServiceMonitor/a/web in b/agent: version 2 since 3"}},
-			{edit: elsewhere(6, webA, noYAML), like: asSecured("p4"), likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "invalid-yaml",
-				held: []string{"ServiceMonitor/a/web in a/agent: version 4 since 5", "ServiceMonitor/a/web in b/agent: version 2 since 3"}},
+			{edit: elsewhere(5, webA, badField("a", "web")), like: asSecured("p4"),
+				likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "invalid-field",
+				held: []string{"ServiceMonitor/a/web in a/agent: version 4 since 5",
+					"ServiceMonitor/a/web in b/agent: version 2 since 3"}},
+			{edit: elsewhere(6, webA, noYAML), like: asSecured("p4"),
+				likeIn: map[string]map[string]string{"b/agent": asWeb("http")}, wrong: "invalid-yaml",
+				held: []string{"ServiceMonitor/a/web in a/agent: version 4 since 5",
+					"ServiceMonitor/a/web in b/agent: version 2 since 3"}},
 			{edit: elsewhere(7, webA, monitor("a", "web", "all"))},
 		},
 		"an agent that is deleted takes its unit along": {
@@ -182,14 +218,18 @@ func TestHoldWrong(t *testing.T) {
 		},
 		"a paused unit stays": {
 			{edit: one(agentA, paused("a")), like: one(agentA, agent("a"))},
-			{edit: elsewhere(3, webA, bad("a")), like: map[string]string{agentA: agent("a"), webA: monitor("a", "web", "http")}},
-			{edit: elsewhere(4, agentA, agent("a")), like: asWeb("http"), wrong: wrong, held: []string{"GrafanaAgent/a/agent in a/agent: no version since 4"}},
+			{edit: elsewhere(3, webA, bad("a")),
+				like: map[string]string{agentA: agent("a"), webA: monitor("a", "web", "http")}},
+			{edit: elsewhere(4, agentA, agent("a")), like: asWeb("http"), wrong: wrong,
+				held: []string{"GrafanaAgent/a/agent in a/agent: no version since 4"}},
 			{edit: one(webA, monitor("a", "web", "fixed"))},
 		},
 		"an immutable field": {
-			{edit: elsewhere(2, agentA, withStorage("a"), webA, monitor("a", "web", "new")), like: one(agentA, agent("a")), wrong: "immutable-field",
+			{edit: elsewhere(2, agentA, withStorage("a"), webA, monitor("a", "web", "new")),
+				like: one(agentA, agent("a")), wrong: "immutable-field",
 				held: []string{"GrafanaAgent/a/agent in a/agent: version 1 since 2"}},
-			{edit: elsewhere(3), like: one(agentA, agent("a")), wrong: "immutable-field", held: []string{"GrafanaAgent/a/agent in a/agent: version 1 since 2"}},
+			{edit: elsewhere(3), like: one(agentA, agent("a")), wrong: "immutable-field",
+				held: []string{"GrafanaAgent/a/agent in a/agent: version 1 since 2"}},
 			{edit: one(agentA, agent("a"))},
 		},
 	})
@@ -204,25 +244,33 @@ func TestHoldWithoutBase(t *testing.T) {
 		"the version is on the branch": {
 			{edit: elsewhere(2, webA, bad("a")), like: asWeb("http"), wrong: wrong, held: heldWeb(1, 2)},
 			{do: forget, edit: elsewhere(3), like: asWeb("http"), wrong: wrong, held: heldWeb(1, 2)},
-			{edit: elsewhere(4, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field", held: heldWeb(1, 2)},
-			{do: forget, edit: elsewhere(5, webA, noYAML), like: asWeb("http"), wrong: "invalid-yaml", held: heldWeb(1, 2)},
+			{edit: elsewhere(4, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field",
+				held: heldWeb(1, 2)},
+			{do: forget, edit: elsewhere(5, webA, noYAML), like: asWeb("http"), wrong: "invalid-yaml",
+				held: heldWeb(1, 2)},
 		},
 		"the unit stays for an object that cannot be rendered": {
-			{do: forget, edit: elsewhere(2, webA, bad("a"), agentA, logging("a")), likeIn: map[string]map[string]string{"a/agent": {agentA: agent("a"), webA: monitor("a", "web", "http")}}, wrong: wrong},
+			{do: forget, edit: elsewhere(2, webA, bad("a"), agentA, logging("a")),
+				likeIn: map[string]map[string]string{"a/agent": {agentA: agent("a"),
+					webA: monitor("a", "web", "http")}}, wrong: wrong},
 			{edit: one(webA, monitor("a", "web", "fixed"))},
 		},
 		"the unit stays for an invalid object": {
-			{do: forget, edit: elsewhere(2, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field", held: keptWeb(2)},
+			{do: forget, edit: elsewhere(2, webA, badField("a", "web")), like: asWeb("http"), wrong: "invalid-field",
+				held: keptWeb(2)},
 			{edit: elsewhere(3), like: asWeb("http"), wrong: "invalid-field", held: keptWeb(2)},
 			{edit: one(webA, monitor("a", "web", "fixed"))},
 		},
 		"the unit stays for what may be in a broken file": {
-			{do: forget, edit: elsewhere(2, webA, noYAML), like: asWeb("http"), wrong: "invalid-yaml vanished-held", held: keptWeb(2)},
+			{do: forget, edit: elsewhere(2, webA, noYAML), like: asWeb("http"), wrong: "invalid-yaml vanished-held",
+				held: keptWeb(2)},
 			{edit: one(webA, "")},
 		},
 		"the unit stays for an agent that may be in a broken file": {
-			{do: forget, edit: elsewhere(2, agentA, noYAML), like: one(agentA, agent("a")), wrong: "invalid-yaml vanished-held",
-				held: []string{"GrafanaAgent/a/agent in a/agent: no version since 2", "MetricsInstance/a/main in a/agent: no version since 2"}},
+			{do: forget, edit: elsewhere(2, agentA, noYAML), like: one(agentA, agent("a")),
+				wrong: "invalid-yaml vanished-held",
+				held: []string{"GrafanaAgent/a/agent in a/agent: no version since 2",
+					"MetricsInstance/a/main in a/agent: no version since 2"}},
 			{edit: one(agentA, agent("a"))},
 		},
 	})
@@ -248,7 +296,8 @@ func TestHoldConflicts(t *testing.T) {
 		},
 		"who has it and is paused stays": {
 			{edit: one(agentA, sharded)},
-			{edit: elsewhere(3, agentA, strings.Replace(sharded, "spec:\n  metrics", "spec:\n  paused: true\n  metrics", 1), rivals, rival),
+			{edit: elsewhere(3, agentA, strings.Replace(sharded, "spec:\n  metrics", "spec:\n  paused: true\n  metrics",
+				1), rivals, rival),
 				like: map[string]string{agentA: sharded, rivals: ""}, wrong: "name-conflict"},
 		},
 	})
@@ -263,7 +312,8 @@ func logging(ns string) string {
 }
 
 func withStorage(ns string) string {
-	return strings.Replace(agent(ns), "spec:\n  metrics", "spec:\n  storage: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Gi}}}}}\n  metrics", 1)
+	return strings.Replace(agent(ns), "spec:\n  metrics",
+		"spec:\n  storage: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Gi}}}}}\n  metrics", 1)
 }
 
 // curious is an agent that looks for monitors in all namespaces.
@@ -273,7 +323,8 @@ func curious(ns string) string {
 
 // monitorWithAuth is one that agents of other namespaces cannot scrape with.
 func monitorWithAuth(port string) string {
-	return strings.Replace(monitor("a", "web", port), "{port: ", "{basicAuth: {username: {name: s, key: u}, password: {name: s, key: p}}, port: ", 1)
+	return strings.Replace(monitor("a", "web", port), "{port: ",
+		"{basicAuth: {username: {name: s, key: u}, password: {name: s, key: p}}, port: ", 1)
 }
 
 func asSecured(port string) map[string]string { return one(webA, monitorWithAuth(port)) }

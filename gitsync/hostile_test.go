@@ -57,7 +57,8 @@ func TestPathsInInventoriesStayInTheOutput(t *testing.T) {
 	l := rendered(t)
 	l.tamper(func(files tree) {
 		files["theirs.txt"] = entry{text: "theirs"}
-		files["a/agent/.agentry/inventory"] = entry{text: `{"version": 1, "files": [{"path": "../../theirs.txt"}, {"path": "/theirs.txt"}, {"path": ".."}, {"path": ""},
+		files["a/agent/.agentry/inventory"] = entry{
+			text: `{"version": 1, "files": [{"path": "../../theirs.txt"}, {"path": "/theirs.txt"}, {"path": ".."}, {"path": ""},
 			{"path": "../../b/agent/agent.statefulset.yaml"}, {"path": "agent.statefulset.yaml"}]}`}
 	})
 	l.prune()
@@ -83,7 +84,8 @@ func TestPathsInTheListOfUnitsStayInTheOutput(t *testing.T) {
 			others["mine/theirs/a/agent/"+name] = e
 		}
 		maps.Copy(files, others)
-		files["mine/here/.agentry/units"] = entry{text: `["../theirs/a/agent", "../theirs", "a/../../theirs/a/agent", ".", "", "/", "a/agent", "b/agent"]`}
+		files["mine/here/.agentry/units"] = entry{
+			text: `["../theirs/a/agent", "../theirs", "a/../../theirs/a/agent", ".", "", "/", "a/agent", "b/agent"]`}
 	})
 	l.prune()
 	sees(t, l.pass(), map[string]plan.UnitState{"a/agent": "removed", "b/agent": "unchanged"})
@@ -109,7 +111,8 @@ func TestDamagedInventories(t *testing.T) {
 		"the unit's inventory is garbage": {"a/agent/.agentry/inventory", "garbage"},
 		"the bases are gone":              {"hydrator.metadata", ""},
 		"the bases are garbage":           {"hydrator.metadata", "garbage"},
-		"the bases are those of others":   {"hydrator.metadata", `{"drySha": "c67d318169400ea0dcd2bdb4fbe86399f2488050"}`},
+		"the bases are those of others": {"hydrator.metadata",
+			`{"drySha": "c67d318169400ea0dcd2bdb4fbe86399f2488050"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +138,8 @@ func TestDamagedInventories(t *testing.T) {
 			if again := l.pass(); again.Commit != "" {
 				t.Errorf("and again: %v", again.Changes)
 			}
-			for _, file := range []string{".agentry/units", ".agentry/inventory", "a/agent/.agentry/inventory", "hydrator.metadata"} {
+			for _, file := range []string{".agentry/units", ".agentry/inventory", "a/agent/.agentry/inventory",
+				"hydrator.metadata"} {
 				if text := l.remote.read("env")[file].text; len(text) < 10 {
 					t.Errorf("%s was not put back: %q", file, text)
 				}
@@ -202,7 +206,8 @@ func TestInTheWay(t *testing.T) {
 		l.refusedAt(diag.AdoptionCollision, "a/agent/agent.statefulset.yaml")
 		l.prune()
 		l.pass()
-		if diff := cmp.Diff(tree{"agent.statefulset.yaml/x": {text: "theirs"}}, below(l.remote.read("env"), "a/agent"), cmp.AllowUnexported(entry{})); diff != "" {
+		if diff := cmp.Diff(tree{"agent.statefulset.yaml/x": {text: "theirs"}}, below(l.remote.read("env"), "a/agent"),
+			cmp.AllowUnexported(entry{})); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -229,13 +234,15 @@ func TestOddEntriesAreDrift(t *testing.T) {
 			before := l.remote.read("env")[file]
 			for _, text := range []string{before.text, "/etc/passwd"} {
 				l.tamper(func(files tree) {
-					files[file] = entry{text: text, mode: mode, hash: plumbing.NewHash("1234567890123456789012345678901234567890")}
+					files[file] = entry{text: text, mode: mode,
+						hash: plumbing.NewHash("1234567890123456789012345678901234567890")}
 				})
 				l.options.DryRun = true
 				l.pass()
 				l.options.DryRun = false
 				report := l.pass()
-				if diff := cmp.Diff([]string{"drift"}, codes(report, diag.Warning)); diff != "" || l.remote.read("env")[file] != before {
+				if diff := cmp.Diff([]string{"drift"}, codes(report, diag.Warning)); diff != "" ||
+					l.remote.read("env")[file] != before {
 					t.Errorf("%v %+v", report.Diags, l.remote.read("env")[file])
 				}
 			}

@@ -58,8 +58,9 @@ func TestAnInvalidSourceIgnoreHidesAndDeletesNothing(t *testing.T) {
 		"too large":         {text: strings.Repeat("#", sourceignore.MaxBytes+1)},
 		"too many patterns": {text: strings.Repeat("x\n", sourceignore.MaxPatterns+1)},
 		"symlink":           {text: "../elsewhere", mode: filemode.Symlink},
-		"submodule":         {mode: filemode.Submodule, hash: plumbing.NewHash("1234567890123456789012345678901234567890")},
-		"Git LFS":           {text: pointer},
+		"submodule": {mode: filemode.Submodule,
+			hash: plumbing.NewHash("1234567890123456789012345678901234567890")},
+		"Git LFS": {text: pointer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +86,8 @@ func TestAnInvalidSourceIgnoreHidesAndDeletesNothing(t *testing.T) {
 	}
 }
 
-const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+const pointer = "version https://git-lfs.github.com/spec/v1\n" +
+	"oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
 
 func TestPointersOfGitLFS(t *testing.T) {
 	t.Parallel()
@@ -106,7 +108,8 @@ func TestPointersOfGitLFS(t *testing.T) {
 	}
 
 	// One that is no manifest can be ignored.
-	l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "http"), "in/a/dump.json": pointer, "in/.sourceignore": "dump.json"})
+	l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "http"), "in/a/dump.json": pointer,
+		"in/.sourceignore": "dump.json"})
 	if report := l.pass(); len(report.Diags) > 0 {
 		t.Errorf("%v", report.Diags)
 	}

@@ -42,7 +42,9 @@ spec:
 `,
 		"in/a/web.yaml": strings.Replace(monitor("a", "web", "http"), "port: http",
 			"port: http, basicAuth: {username: {name: s, key: user}, password: {name: s, key: metrics}}", 1),
-		"in/a/secret.yaml": fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: a}\nstringData: {user: me, metrics: %s, logs: %s}\n", metrics, logs),
+		"in/a/secret.yaml": fmt.Sprintf(
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: a}\n"+
+				"stringData: {user: me, metrics: %s, logs: %s}\n", metrics, logs),
 	}
 }
 
@@ -111,7 +113,9 @@ func TestInlinedSecretChanged(t *testing.T) {
 			secret(metrics)(l)
 			l.replace("in/a/agent.yaml", "shards: 2", "shards: 3")
 		}, ""},
-		"labels of all objects":                   {unchangedLab, func(l *lab) { l.pipeline.Spec.Operator.Labels = map[string]string{"app.kubernetes.io/part-of": "x"} }, ""},
+		"labels of all objects": {unchangedLab, func(l *lab) {
+			l.pipeline.Spec.Operator.Labels = map[string]string{"app.kubernetes.io/part-of": "x"}
+		}, ""},
 		"a password, on a branch that was edited": {unchangedLab, edited(secret(metrics)), metricsPods},
 		"a password, after an older agentry": {unchangedLab, func(l *lab) {
 			secret(metrics)(l)
@@ -130,8 +134,14 @@ func TestInlinedSecretChanged(t *testing.T) {
 		}, ""},
 		"a password, with restarts":            {restarting, secret(both), ""},
 		"a password, and restarts from now on": {unchangedLab, func(l *lab) { secret(both)(l); restarting(l) }, ""},
-		"a password, and no restarts any more": {restarting, func(l *lab) { secret(both)(l); l.pipeline.Spec.Secrets.RestartOnChange = false }, ""},
-		"a password, and files in its place":   {unchangedLab, func(l *lab) { secret(both)(l); l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference }, ""},
+		"a password, and no restarts any more": {restarting, func(l *lab) {
+			secret(both)(l)
+			l.pipeline.Spec.Secrets.RestartOnChange = false
+		}, ""},
+		"a password, and files in its place": {unchangedLab, func(l *lab) {
+			secret(both)(l)
+			l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
+		}, ""},
 		"a password, and the unit stays as it was": {unchangedLab, func(l *lab) {
 			secret(both)(l)
 			l.files["in/a/web.yaml"] = bad("a")
@@ -210,14 +220,17 @@ func TestInlinedSecretWarning(t *testing.T) {
 		t.Errorf("a dry run: %q", got)
 	}
 	report := l.passOf(s)
-	const want = "in/a/agent.yaml:1:1: warning[inlined-secret-changed]: nothing but secrets changes in the configuration of " +
+	const want = "in/a/agent.yaml:1:1: warning[inlined-secret-changed]: nothing but secrets changes in the " +
+		"configuration of " +
 		"statefulset/agent, statefulset/agent-shard-1: the agents that run ignore that, and keep the old ones"
-	const hint = "once it is applied, run kubectl -n a rollout restart statefulset/agent statefulset/agent-shard-1; or set secrets.restartOnChange in the pipeline, and it happens by itself"
+	const hint = "once it is applied, run kubectl -n a rollout restart statefulset/agent statefulset/agent-shard-1; " +
+		"or set secrets.restartOnChange in the pipeline, and it happens by itself"
 	if len(report.Diags) != 1 || report.Commit == "" {
 		t.Fatalf("%q %v", report.Commit, report.Diags)
 	}
 	d := report.Diags[0]
-	if diff := cmp.Diff([]string{want, hint, "a/agent", "GrafanaAgent"}, []string{d.String(), d.Hint, strings.Join(d.Units, " "), d.Object.Kind}); diff != "" {
+	if diff := cmp.Diff([]string{want, hint, "a/agent", "GrafanaAgent"},
+		[]string{d.String(), d.Hint, strings.Join(d.Units, " "), d.Object.Kind}); diff != "" {
 		t.Error(diff)
 	}
 	inventory := l.remote.read("env")["a/agent/.agentry/inventory"].text
@@ -248,7 +261,8 @@ func TestRestartOnChange(t *testing.T) {
 	if len(before) != 3 {
 		t.Errorf("%v", before)
 	}
-	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text, "--secrets plaintext --secrets-restart-on-change") {
+	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text,
+		"--secrets plaintext --secrets-restart-on-change") {
 		t.Errorf("the command does not reproduce it:\n%s", text)
 	}
 	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference

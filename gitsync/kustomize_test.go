@@ -16,7 +16,8 @@ func overlays() (built, plain map[string]string) {
 	overlay := func(ns string) string { return "resources: [../../base]\nnamespace: " + ns + "\n" }
 	return map[string]string{
 		"base/kustomization.yaml": "resources: [agent.yaml, web.yaml]\n",
-		"base/agent.yaml":         without(agent("x")), "base/web.yaml": strings.ReplaceAll(monitor("x", "web", "http"), ", namespace: x", ""),
+		"base/agent.yaml":         without(agent("x")),
+		"base/web.yaml":           strings.ReplaceAll(monitor("x", "web", "http"), ", namespace: x", ""),
 		"in/a/kustomization.yaml": overlay("a"), "in/b/kustomization.yaml": overlay("b"),
 		"in/a/unlisted.yaml": monitor("a", "unlisted", "http"),
 	}, twoTeams()
@@ -46,13 +47,18 @@ func TestABrokenKustomizationHoldsItsObjects(t *testing.T) {
 	}
 	runSteps(t, l,
 		step{like: like(nil)},
-		step{edit: map[string]string{"in/a/kustomization.yaml": broken}, like: like(nil), wrong: "build-failed", held: held(3)},
-		step{edit: map[string]string{"base/web.yaml": strings.ReplaceAll(monitor("x", "web", "metrics"), ", namespace: x", "")},
-			like: like(map[string]string{"in/b/web.yaml": monitor("b", "web", "metrics")}), wrong: "build-failed", held: held(4)},
+		step{edit: map[string]string{"in/a/kustomization.yaml": broken}, like: like(nil), wrong: "build-failed",
+			held: held(3)},
+		step{edit: map[string]string{"base/web.yaml": strings.ReplaceAll(monitor("x", "web", "metrics"),
+			", namespace: x", "")},
+			like: like(map[string]string{"in/b/web.yaml": monitor("b", "web", "metrics")}), wrong: "build-failed",
+			held: held(4)},
 		step{edit: map[string]string{"base/agent.yaml": built["base/agent.yaml"] + "# x\n"},
-			like: like(map[string]string{"in/b/web.yaml": monitor("b", "web", "metrics")}), wrong: "build-failed", held: held(4)},
+			like: like(map[string]string{"in/b/web.yaml": monitor("b", "web", "metrics")}), wrong: "build-failed",
+			held: held(4)},
 		step{edit: map[string]string{"in/a/kustomization.yaml": built["in/a/kustomization.yaml"]},
-			like: like(map[string]string{"in/a/web.yaml": monitor("a", "web", "metrics"), "in/b/web.yaml": monitor("b", "web", "metrics")})},
+			like: like(map[string]string{"in/a/web.yaml": monitor("a", "web", "metrics"),
+				"in/b/web.yaml": monitor("b", "web", "metrics")})},
 	)
 }
 
@@ -62,11 +68,14 @@ func TestAPatchIsToBlame(t *testing.T) {
 	plain["in/a/unlisted.yaml"] = "{}"
 	l := newLab(t)
 	l.files = built
-	patch := "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: web}\nspec:\n  sampleLimit: many\n"
+	patch := "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: web}\nspec:\n" +
+		"  sampleLimit: many\n"
 	runSteps(t, l,
-		step{edit: map[string]string{"in/a/kustomization.yaml": built["in/a/kustomization.yaml"] + "patches: [{path: ../../limit.yaml}]\n", "limit.yaml": patch},
+		step{edit: map[string]string{"in/a/kustomization.yaml": built["in/a/kustomization.yaml"] +
+			"patches: [{path: ../../limit.yaml}]\n", "limit.yaml": patch},
 			like: plain, wrong: "invalid-field", held: heldWeb(1, 2)},
-		step{edit: map[string]string{"limit.yaml": strings.Replace(patch, "many", "lots", 1)}, like: plain, wrong: "invalid-field", held: heldWeb(1, 3)},
+		step{edit: map[string]string{"limit.yaml": strings.Replace(patch, "many", "lots", 1)}, like: plain,
+			wrong: "invalid-field", held: heldWeb(1, 3)},
 	)
 	report := l.pass()
 	if d := report.Diags[0]; d.File != "limit.yaml" || d.Line != 5 || d.BuiltBy != "in/a/kustomization.yaml" {
@@ -86,7 +95,8 @@ func TestOnlyRootsThatReadAChangeAreBuiltAgain(t *testing.T) {
 		l.input(edit)
 		return l.passOf(s).Set.Get(before.ID)
 	}
-	if get(map[string]string{"in/a/kustomization.yaml": built["in/a/kustomization.yaml"] + "commonAnnotations: {x: y}\n", "base/unread.yaml": "x"}) != before {
+	if get(map[string]string{"in/a/kustomization.yaml": built["in/a/kustomization.yaml"] +
+		"commonAnnotations: {x: y}\n", "base/unread.yaml": "x"}) != before {
 		t.Error("it is built again though nothing that it reads has changed")
 	}
 	if get(map[string]string{"base/web.yaml": built["base/web.yaml"] + "# the same\n"}) == before {
@@ -106,9 +116,11 @@ func TestALayoutMayChange(t *testing.T) {
 	l.files = built
 	listed := built["in/a/kustomization.yaml"]
 	runSteps(t, l,
-		step{edit: map[string]string{"in/a/kustomization.yaml": strings.Replace(listed, "base]", "base, unlisted.yaml]", 1)}, like: with(nil)},
+		step{edit: map[string]string{"in/a/kustomization.yaml": strings.Replace(listed, "base]", "base, unlisted.yaml]",
+			1)}, like: with(nil)},
 		step{edit: map[string]string{"in/c/kustomization.yaml": "resources: [../a]\n"}, like: with(nil)},
 		step{edit: map[string]string{"in/a/kustomization.yaml": "", "in/c/kustomization.yaml": ""},
-			like: map[string]string{"in/b/agent.yaml": plain["in/b/agent.yaml"], "in/b/web.yaml": plain["in/b/web.yaml"]}},
+			like: map[string]string{"in/b/agent.yaml": plain["in/b/agent.yaml"],
+				"in/b/web.yaml": plain["in/b/web.yaml"]}},
 	)
 }

@@ -75,7 +75,8 @@ func (l *lab) syncer() *gitsync.Syncer {
 	if problems := p.Validate(); len(problems) > 0 {
 		l.t.Fatal(problems)
 	}
-	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources)), Decryption: l.keys, Sealing: l.sealing, Signers: l.signers}, l.options)
+	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources)),
+		Decryption: l.keys, Sealing: l.sealing, Signers: l.signers}, l.options)
 	if err != nil {
 		l.t.Fatal(err)
 	}

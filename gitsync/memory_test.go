@@ -61,7 +61,8 @@ func newHost(t testing.TB) *host {
 }
 
 func (h *host) add(name string) *remote {
-	r := &remote{host: h, name: name, url: h.url + "/" + name, objects: memory.NewStorage(), refs: map[string]plumbing.Hash{}}
+	r := &remote{host: h, name: name, url: h.url + "/" + name, objects: memory.NewStorage(),
+		refs: map[string]plumbing.Hash{}}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.remote[name] = r
@@ -77,7 +78,8 @@ func (h *host) serve(r *remote) {
 
 // fork is a copy that shares the objects.
 func (r *remote) fork() *remote {
-	return &remote{host: r.host, name: r.name, url: r.url, objects: r.objects, refs: maps.Clone(r.refs), refuse: r.refuse}
+	return &remote{host: r.host, name: r.name, url: r.url, objects: r.objects, refs: maps.Clone(r.refs),
+		refuse: r.refuse}
 }
 
 // ServeHTTP implements http.Handler.
@@ -284,7 +286,9 @@ func (r *remote) rawCommit(branch string, files tree, author, committer, message
 // note makes a new commit of notes.
 func (r *remote) note() plumbing.Hash {
 	old := r.refs[r.moving]
-	return r.put(plumbing.CommitObject, fmt.Appendf(nil, "tree %s\nparent %s\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\nnote", r.tree(nil), old))
+	return r.put(plumbing.CommitObject,
+		fmt.Appendf(nil, "tree %s\nparent %s\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\nnote", r.tree(nil),
+			old))
 }
 
 // hang lets the remote answer nothing from now on.

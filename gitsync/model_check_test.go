@@ -99,7 +99,8 @@ func (u *expected) String() string {
 func (m *model) payload(files tree, unit string) tree {
 	out := below(files, unit)
 	for name := range out {
-		if _, theirs := m.foreign[unit+"/"+name]; theirs || name == ".agentry/inventory" || name == "hydrator.metadata" || name == "README.md" {
+		if _, theirs := m.foreign[unit+"/"+name]; theirs || name == ".agentry/inventory" ||
+			name == "hydrator.metadata" || name == "README.md" {
 			delete(out, name)
 		}
 	}
@@ -213,7 +214,8 @@ func (m *model) replica(report *gitsync.Report, fork *remote) {
 	defer m.server.host.serve(m.stage.remotes[0])
 	first, err := s.Pass(context.Background())
 	if err != nil || first.Commit != report.Commit {
-		m.fail("replica: without memory the pass makes commit %q, not %q: %v\n%s", first.Commit, report.Commit, err, outcome(first))
+		m.fail("replica: without memory the pass makes commit %q, not %q: %v\n%s", first.Commit, report.Commit, err,
+			outcome(first))
 	}
 }
 

@@ -202,9 +202,11 @@ func (d doc) agent() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "spec:\n  paused: %v\n", d.paused)
 	if d.storage > 0 {
-		fmt.Fprintf(&b, "  storage: {volumeClaimTemplate: {spec: {resources: {requests: {storage: %dGi}}}}}\n", d.storage)
+		fmt.Fprintf(&b, "  storage: {volumeClaimTemplate: {spec: {resources: {requests: {storage: %dGi}}}}}\n",
+			d.storage)
 	}
-	b.WriteString("  integrations: {selector: {}, namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [" + strings.Join(d.spaces(), ", ") + "]}]}}\n")
+	b.WriteString("  integrations: {selector: {}, namespaceSelector: {matchExpressions: [{key: " +
+		"kubernetes.io/metadata.name, operator: In, values: [" + strings.Join(d.spaces(), ", ") + "]}]}}\n")
 	fmt.Fprintf(&b, "  metrics:\n    instanceSelector: %s\n    externalLabels: {rev: %q}\n", d.selector(), d.value())
 	if d.shards > 0 {
 		fmt.Fprintf(&b, "    shards: %d\n", d.shards)
@@ -280,7 +282,8 @@ func (d doc) monitor() string {
 	if d.fault == unrendered {
 		times += ", relabelings: [{sourceLabels: [a], regex: \"(\"}]"
 	}
-	return fmt.Sprintf("spec:\n  selector: {matchLabels: {app: x}}\n  endpoints: [{port: p%d%s%s}]\n", d.rev, times, d.auth())
+	return fmt.Sprintf("spec:\n  selector: {matchLabels: {app: x}}\n  endpoints: [{port: p%d%s%s}]\n", d.rev, times,
+		d.auth())
 }
 
 func (d doc) integration() string {

@@ -207,16 +207,20 @@ func beginning() []edit {
 	for _, ns := range []string{"a", "b"} {
 		add(0, "in/"+ns+"/agent.yaml", doc{kind: "GrafanaAgent", ns: ns, name: "agent"},
 			doc{kind: "MetricsInstance", ns: ns, name: "main", tier: 1, ref: "s"})
-		add(0, "in/"+ns+"/monitors.yaml", doc{kind: "ServiceMonitor", ns: ns, name: "web", ref: "s"}, doc{kind: "ServiceMonitor", ns: ns, name: "db", tier: 1})
+		add(0, "in/"+ns+"/monitors.yaml", doc{kind: "ServiceMonitor", ns: ns, name: "web", ref: "s"},
+			doc{kind: "ServiceMonitor", ns: ns, name: "db", tier: 1})
 		add(0, "in/"+ns+"/space.yaml", doc{kind: "Namespace", name: ns, team: true})
 	}
-	add(0, "in/a/agent.yaml", doc{kind: "MetricsInstance", ns: "a", name: "second", tier: 2, sel: 1, wide: true, jobs: "jobs"})
+	add(0, "in/a/agent.yaml", doc{kind: "MetricsInstance", ns: "a", name: "second", tier: 2, sel: 1, wide: true,
+		jobs: "jobs"})
 	add(0, "in/a/cache.yaml", doc{kind: "Integration", ns: "a", name: "cache", inst: "a/main"})
 	add(0, "more/secrets.yaml", doc{kind: "Secret", ns: "a", name: "s"}, doc{kind: "Secret", ns: "b", name: "s"})
 	add(0, "more/jobs.yaml", doc{kind: "Secret", ns: "a", name: "jobs"})
-	add(1, "in/c.yaml", doc{kind: "Integration", ns: "c", name: "shared", addr: 1}, doc{kind: "ServiceMonitor", ns: "a", name: "far", ca: "ca"})
+	add(1, "in/c.yaml", doc{kind: "Integration", ns: "c", name: "shared", addr: 1},
+		doc{kind: "ServiceMonitor", ns: "a", name: "far", ca: "ca"})
 	add(1, "in/ca.yaml", doc{kind: "ConfigMap", ns: "a", name: "ca"})
-	add(0, "in/a/accounts.yaml", doc{kind: "ServiceAccount", ns: "a", name: "agent"}, doc{kind: "ServiceAccount", ns: "a", name: "web"})
+	add(0, "in/a/accounts.yaml", doc{kind: "ServiceAccount", ns: "a", name: "agent"},
+		doc{kind: "ServiceAccount", ns: "a", name: "web"})
 	add(1, "in/c.yaml", doc{kind: "ServiceAccount", ns: "c", name: "agent"})
 	return out
 }
@@ -271,9 +275,11 @@ func (a *author) edit(pass int) edit {
 	case 0, 1, 2, 3, 4, 5:
 		d := fresh[a.rand.IntN(len(fresh))]
 		d.rev = a.number()
-		return edit{op: "add", source: a.rand.IntN(2), file: []string{"in/new.yaml", "in/c.yaml"}[a.rand.IntN(2)], doc: d}
+		return edit{op: "add", source: a.rand.IntN(2), file: []string{"in/new.yaml", "in/c.yaml"}[a.rand.IntN(2)],
+			doc: d}
 	case 6, 7:
-		return edit{op: "force", source: a.rand.IntN(2), n: a.rand.IntN(pass + 1), field: []string{"", "", "forget"}[a.rand.IntN(3)]}
+		return edit{op: "force", source: a.rand.IntN(2), n: a.rand.IntN(pass + 1),
+			field: []string{"", "", "forget"}[a.rand.IntN(3)]}
 	case 8, 9:
 		return edit{op: "away", n: a.rand.IntN(2)}
 	case 10:

@@ -15,21 +15,29 @@ func TestModelFound(t *testing.T) {
 		return e
 	}
 	drop := func(e edit) edit { e.op = "drop"; return e }
-	a, b := at(agentA, doc{kind: "GrafanaAgent", ns: "a", name: "agent"}), at(agentB, doc{kind: "GrafanaAgent", ns: "b", name: "agent"})
-	secret, cache := at(jobs, doc{kind: "Secret", ns: "a", name: "jobs"}), at("in/a/cache.yaml", doc{kind: "Integration", ns: "a", name: "cache"})
+	a, b := at(agentA, doc{kind: "GrafanaAgent", ns: "a", name: "agent"}), at(agentB,
+		doc{kind: "GrafanaAgent", ns: "b", name: "agent"})
+	secret, cache := at(jobs, doc{kind: "Secret", ns: "a", name: "jobs"}), at("in/a/cache.yaml",
+		doc{kind: "Integration", ns: "a", name: "cache"})
 	secretB := at("more/secrets.yaml", doc{kind: "Secret", ns: "b", name: "s"})
-	web, db := at("in/a/monitors.yaml", doc{kind: "ServiceMonitor", ns: "a", name: "web"}), at("in/a/monitors.yaml", doc{kind: "ServiceMonitor", ns: "a", name: "db"})
+	web, db := at("in/a/monitors.yaml", doc{kind: "ServiceMonitor", ns: "a", name: "web"}), at("in/a/monitors.yaml",
+		doc{kind: "ServiceMonitor", ns: "a", name: "db"})
 	plaintext, pass, orphan := edit{op: "stage", n: 1}, edit{op: "pass"}, edit{op: "orphan"}
 	for name, edits := range map[string][]edit{
-		"a Secret that is left out is none of the unit's inputs": {orphan, set(secret, "fault", 4), pass, set(b, "rev", 1), pass},
-		"a Secret that is left out is not copied":                {plaintext, orphan, set(secret, "fault", 4), pass},
-		"a Secret that is left out loses its key":                {orphan, set(secret, "fault", 4), pass, set(secret, "nokey", 1), pass},
+		"a Secret that is left out is none of the unit's inputs": {orphan, set(secret, "fault", 4), pass,
+			set(b, "rev", 1), pass},
+		"a Secret that is left out is not copied": {plaintext, orphan, set(secret, "fault", 4), pass},
+		"a Secret that is left out loses its key": {orphan, set(secret, "fault", 4), pass,
+			set(secret, "nokey", 1), pass},
 		"a Secret that is new and lacks a key that is not needed": {
-			orphan, set(secretB, "fault", 3), pass, set(secretB, "fault", 0), set(secretB, "nokey", 1), set(b, "rev", 1), pass},
+			orphan, set(secretB, "fault", 3), pass, set(secretB, "fault", 0), set(secretB, "nokey", 1),
+			set(b, "rev", 1), pass},
 		"what vanished while nobody knows the base is not deleted later": {
-			edit{op: "force", n: 0, field: "forget"}, set(db, "fault", 1), set(b, "rev", 1), pass, set(b, "rev", 2), pass},
+			edit{op: "force", n: 0, field: "forget"}, set(db, "fault", 1), set(b, "rev", 1), pass, set(b, "rev", 2),
+			pass},
 		"a unit that is new when an object breaks that was wrong before": {
-			set(cache, "fault", 4), set(a, "rev", 1), pass, set(cache, "fault", 1), {op: "add", file: "in/new.yaml", doc: fresh[0]}, pass},
+			set(cache, "fault", 4), set(a, "rev", 1), pass, set(cache, "fault", 1),
+			{op: "add", file: "in/new.yaml", doc: fresh[0]}, pass},
 		"a deletion while a path is missing for long": {
 			{op: "remove", file: "more/secrets.yaml"}, drop(secret), set(b, "rev", 1), pass, drop(cache), pass},
 		"a unit that is paused keeps what is held for it": {

@@ -63,7 +63,8 @@ func (m *model) parse(d doc) *manifest.Object {
 	if o := m.objects[d]; o != nil {
 		return o
 	}
-	r := manifest.Parse(manifest.File{Path: "x.yaml", Data: []byte(d.text())}, manifest.Options{Compatibility: manifest.Operator, PassThrough: "ServiceAccount."})
+	r := manifest.Parse(manifest.File{Path: "x.yaml", Data: []byte(d.text())},
+		manifest.Options{Compatibility: manifest.Operator, PassThrough: "ServiceAccount."})
 	if len(r.Objects) != 1 {
 		m.t.Fatalf("the model writes what cannot be read: %v\n%s", r.Diags, d.text())
 	}

@@ -288,7 +288,8 @@ func (m *model) expect() *verdict {
 		}
 	}
 	st.recall(base, m.epochs)
-	v := &verdict{seen: look(now, base), unread: map[manifest.ID][]place{}, standIn: docs{}, units: map[string]*expected{}}
+	v := &verdict{seen: look(now, base), unread: map[manifest.ID][]place{}, standIn: docs{},
+		units: map[string]*expected{}}
 	v.unreadable(st, m.epochs)
 	all := maps.Clone(v.seen.objects)
 	maps.Copy(all, v.standIn)
@@ -358,8 +359,8 @@ func (m *model) expectUnit(v *verdict, agent manifest.ID, all docs) {
 	u.gone = len(u.files) == 0
 }
 
-// misses tells whether a unit was rendered from an object that nobody can have now. What the unit has of an object stands in,
-// though it was deleted.
+// misses tells whether a unit was rendered from an object that nobody can have now. What the unit has of an object
+// stands in, though it was deleted.
 func (v *verdict) misses(was *folder, rendered docs) bool {
 	for id := range was.inputs {
 		_, is := rendered[id]

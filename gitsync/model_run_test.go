@@ -164,14 +164,18 @@ func kindOf(edits []edit) stageKind {
 }
 
 func (l *historyRunner) newModel(s *stage) *model {
-	m := &model{historyRunner: l, stage: s, in: newInputs(), foreign: tree{}, lostBase: map[int]bool{}, epochs: make([]int, len(s.remotes)), state: s.state, minute: 10}
+	m := &model{historyRunner: l, stage: s, in: newInputs(), foreign: tree{}, lostBase: map[int]bool{},
+		epochs: make([]int, len(s.remotes)), state: s.state, minute: 10}
 	m.in.plain = s.kind.plain
 	m.pipeline = pipeline.Pipeline{
 		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "test"},
-		Spec: pipeline.Spec{Output: pipeline.Output{Branch: "env"}, Limits: pipeline.Limits{Deletions: "100%", AllowEmpty: true}, PassThrough: pipeline.PassThrough{Kinds: []string{"ServiceAccount"}}},
+		Spec: pipeline.Spec{Output: pipeline.Output{Branch: "env"},
+			Limits:      pipeline.Limits{Deletions: "100%", AllowEmpty: true},
+			PassThrough: pipeline.PassThrough{Kinds: []string{"ServiceAccount"}}},
 	}
 	for i, r := range s.remotes {
-		m.pipeline.Spec.Sources = append(m.pipeline.Spec.Sources, pipeline.Source{URL: r.url, Ref: pipeline.Ref{Branch: "main"}, Paths: modelPaths[i]})
+		m.pipeline.Spec.Sources = append(m.pipeline.Spec.Sources,
+			pipeline.Source{URL: r.url, Ref: pipeline.Ref{Branch: "main"}, Paths: modelPaths[i]})
 	}
 	m.setPipeline()
 	if m.long = s.long; m.long == nil {
@@ -206,7 +210,8 @@ func (m *model) setPipeline() bool {
 		spec.Operator.AgentSelector = "tier=t0"
 	}
 	spec.Operator.Labels = map[string]string{"label": fmt.Sprint(m.in.label)}
-	return secrets != spec.Secrets.Policy || operator.AgentSelector != spec.Operator.AgentSelector || operator.Labels["label"] != spec.Operator.Labels["label"]
+	return secrets != spec.Secrets.Policy || operator.AgentSelector != spec.Operator.AgentSelector ||
+		operator.Labels["label"] != spec.Operator.Labels["label"]
 }
 
 func (m *model) fail(format string, args ...any) {
@@ -308,7 +313,9 @@ func (m *model) touchOutput() {
 func (m *model) hand(n int) {
 	r := m.stage.remotes[0]
 	files := r.read("env")
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return strings.Contains(name, ".agentry/") || name == "hydrator.metadata" })
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool {
+		return strings.Contains(name, ".agentry/") || name == "hydrator.metadata"
+	})
 	if len(names) == 0 {
 		return
 	}

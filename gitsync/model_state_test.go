@@ -45,7 +45,8 @@ func (u *expected) folder(was *folder, m *model, before tree) *folder {
 		}
 		return &f
 	}
-	f := &folder{inputs: u.objects, plain: m.in.plain, label: m.in.label, storage: u.view.agent.storage, files: map[string]bool{}}
+	f := &folder{inputs: u.objects, plain: m.in.plain, label: m.in.label, storage: u.view.agent.storage,
+		files: map[string]bool{}}
 	for name := range u.files {
 		f.files[name] = true
 	}
@@ -95,7 +96,9 @@ func (v *verdict) stays(unit string, id manifest.ID, d doc, st *state) bool {
 	now, there := v.seen.objects[id]
 	_, unread := v.unread[id]
 	unread = unread || len(v.coarse(id)) > 0
-	held := slices.ContainsFunc(st.records, func(r record) bool { return r.id == id && r.unit == unit && r.doc != doc{} })
+	held := slices.ContainsFunc(st.records, func(r record) bool {
+		return r.id == id && r.unit == unit && r.doc != doc{}
+	})
 	switch {
 	case !u.keep && !u.paused, u.paused && !unread && !held:
 		return false

@@ -93,7 +93,8 @@ func (v view) errors() []blame {
 		if d.fault == unrendered {
 			blamed(d)
 		}
-		if inst := (manifest.ID{Kind: "MetricsInstance", Namespace: d.ns, Name: strings.TrimPrefix(d.inst, d.ns+"/")}); d.inst != "" && !v.has(inst) {
+		if inst := (manifest.ID{Kind: "MetricsInstance", Namespace: d.ns,
+			Name: strings.TrimPrefix(d.inst, d.ns+"/")}); d.inst != "" && !v.has(inst) {
 			blamed(d, v.agent.id(), inst)
 		}
 		v.refers(d, "Secret", d.ref, true, blamed)
@@ -152,7 +153,8 @@ func (v view) objects() docs {
 	out := docs{v.agent.id(): v.agent}
 	take := func(d doc) {
 		out[d.id()] = d
-		for _, ref := range [...]manifest.ID{{Kind: "Secret", Name: d.ref}, {Kind: "Secret", Name: d.jobs}, {Kind: "ConfigMap", Name: d.ca}} {
+		for _, ref := range [...]manifest.ID{{Kind: "Secret", Name: d.ref}, {Kind: "Secret", Name: d.jobs},
+			{Kind: "ConfigMap", Name: d.ca}} {
 			ref.Namespace = d.ns
 			if target, ok := v.all[ref]; ok && ref.Name != "" {
 				out[ref] = target

@@ -11,8 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// TestABranchOfVersion1 holds that a branch whose inventory has the bases, and whose units have metadata, is read as it is
-// and migrated by its next commit, unit by unit.
+// TestABranchOfVersion1 holds that a branch whose inventory has the bases, and whose units have metadata, is read as it
+// is and migrated by its next commit, unit by unit.
 func TestABranchOfVersion1(t *testing.T) {
 	t.Parallel()
 	l := rendered(t)
@@ -25,7 +25,8 @@ func TestABranchOfVersion1(t *testing.T) {
 		t.Fatalf("the base was not found: %+v %v", report.Held, report.Diags)
 	}
 	files := l.remote.read("env")
-	if text := files[".agentry/inventory"].text; strings.Contains(text, "sources") || !strings.Contains(text, `"version": 3`) {
+	if text := files[".agentry/inventory"].text; strings.Contains(text, "sources") ||
+		!strings.Contains(text, `"version": 3`) {
 		t.Errorf("the inventory is %s", text)
 	}
 	if text := files["hydrator.metadata"].text; !strings.Contains(text, "agentrySources") {
@@ -36,7 +37,8 @@ func TestABranchOfVersion1(t *testing.T) {
 	if !a || b {
 		t.Errorf("metadata in the unit that stays: %v, in the one that changes: %v", a, b)
 	}
-	l.input(map[string]string{"in/a/web.yaml": "", "in/a/agent.yaml": "", "in/b/web.yaml": monitor("b", "web", "third")})
+	l.input(map[string]string{"in/a/web.yaml": "", "in/a/agent.yaml": "",
+		"in/b/web.yaml": monitor("b", "web", "third")})
 	if report := l.pass(); report.Diags.HasErrors() {
 		t.Fatal(report.Diags)
 	}
@@ -78,8 +80,8 @@ func toVersion1(files tree) {
 	}
 }
 
-// TestABranchOfVersion2 holds that a branch whose inventories have a hash of each file is read as it is, that what somebody
-// changed on it is found, and that a unit's hashes go when the unit changes.
+// TestABranchOfVersion2 holds that a branch whose inventories have a hash of each file is read as it is, that what
+// somebody changed on it is found, and that a unit's hashes go when the unit changes.
 func TestABranchOfVersion2(t *testing.T) {
 	t.Parallel()
 	l := rendered(t)
@@ -93,7 +95,8 @@ func TestABranchOfVersion2(t *testing.T) {
 		t.Errorf("one file was changed by hand, found %v", report.Diags)
 	}
 	files := l.remote.read("env")
-	for name, has := range map[string]bool{".agentry/inventory": false, "a/agent/.agentry/inventory": false, "b/agent/.agentry/inventory": true} {
+	for name, has := range map[string]bool{".agentry/inventory": false, "a/agent/.agentry/inventory": false,
+		"b/agent/.agentry/inventory": true} {
 		if strings.Contains(files[name].text, "sha256") != has {
 			t.Errorf("%s is %s", name, files[name].text)
 		}

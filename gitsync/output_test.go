@@ -60,7 +60,8 @@ func TestOutputOfOthers(t *testing.T) {
 		r := foreign(t, map[string]string{"a/agent/agent-config.secret.yaml": "theirs"})
 		r.pipeline.Spec.Output.Adopt = true
 		report := r.pass()
-		if diff := cmp.Diff([]string{"adoption-collision"}, codes(report, diag.Error)); diff != "" || report.Commit != "" {
+		if diff := cmp.Diff([]string{"adoption-collision"}, codes(report, diag.Error)); diff != "" ||
+			report.Commit != "" {
 			t.Errorf("%s", diff)
 		}
 		if file := report.Diags[0].File; file != "a/agent/agent-config.secret.yaml" {
@@ -142,7 +143,8 @@ func TestBranchDeletedOrRewritten(t *testing.T) {
 	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
 	r.passOf(s)
 	r.out("update-ref", "refs/heads/env", first.Commit)
-	if again := r.passOf(s); again.Commit == "" || !strings.Contains(r.show("a/agent/agent-config.secret.yaml"), "other") {
+	if again := r.passOf(s); again.Commit == "" ||
+		!strings.Contains(r.show("a/agent/agent-config.secret.yaml"), "other") {
 		t.Errorf("after the rewind: %+v", again)
 	}
 }
@@ -152,10 +154,12 @@ func TestBranchDeletedOrRewritten(t *testing.T) {
 func TestCommandNamesTheAggregator(t *testing.T) {
 	t.Parallel()
 	l := withPlaintext(t, func(l *lab) { l.pipeline.Spec.SDAggregator.URL = "https://sd.example.com" })
-	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text, "--sd-aggregator-url https://sd.example.com ") {
+	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text,
+		"--sd-aggregator-url https://sd.example.com ") {
 		t.Errorf("no:\n%s", text)
 	}
-	if text := withPlaintext(t, unchangedLab).remote.read("env")["README.md"].text; strings.Contains(text, "--sd-aggregator-url") {
+	if text := withPlaintext(t, unchangedLab).remote.read("env")["README.md"].text; strings.Contains(text,
+		"--sd-aggregator-url") {
 		t.Errorf("the default is named:\n%s", text)
 	}
 }
@@ -166,12 +170,15 @@ func TestReadmeNamesWhatTheCommandLeavesOut(t *testing.T) {
 	t.Parallel()
 	l := withPlaintext(t, func(l *lab) {
 		l.pipeline.Spec.Namespaces = map[string]map[string]string{"elsewhere": {"monitoring": "enabled"}}
-		l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"none"}}, Policy: pipeline.SecretsReference}}
+		l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"none"}},
+			Policy: pipeline.SecretsReference}}
 	})
-	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text, "leaves out what the pipeline sets in `namespaces`, `secrets.rules`. `agentry render -f`") {
+	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text,
+		"leaves out what the pipeline sets in `namespaces`, `secrets.rules`. `agentry render -f`") {
 		t.Errorf("no:\n%s", text)
 	}
-	if text := withPlaintext(t, unchangedLab).remote.read("env")["README.md"].text; strings.Contains(text, "leaves out") {
+	if text := withPlaintext(t, unchangedLab).remote.read("env")["README.md"].text; strings.Contains(text,
+		"leaves out") {
 		t.Errorf("nothing is left out:\n%s", text)
 	}
 }

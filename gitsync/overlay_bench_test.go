@@ -25,7 +25,9 @@ func overlayFiles() (built, plain map[string]string) {
 		built[dir+"agent.yaml"] = bare(agent("x"))
 		for j := range perBase - 1 {
 			list += fmt.Sprintf(", m%02d.yaml", j)
-			built[fmt.Sprintf("%sm%02d.yaml", dir, j)] = bare(strings.Replace(monitor("x", fmt.Sprintf("m%02d", j), "http"), "namespace: x", "namespace: x", 1))
+			built[fmt.Sprintf("%sm%02d.yaml", dir,
+				j)] = bare(strings.Replace(monitor("x", fmt.Sprintf("m%02d", j), "http"), "namespace: x",
+				"namespace: x", 1))
 		}
 		built[dir+"kustomization.yaml"] = list + "]\n"
 	}
@@ -41,7 +43,9 @@ func overlayFiles() (built, plain map[string]string) {
 }
 
 func overlay(i, round int) string {
-	return fmt.Sprintf("resources: [../../bases/b%02d]\nnamespace: team-%04d\npatches:\n- target: {kind: ServiceMonitor, name: m00}\n  patch: |\n    - {op: replace, path: /spec/endpoints/0/port, value: p%d}\n",
+	return fmt.Sprintf("resources: [../../bases/b%02d]\nnamespace: team-%04d\npatches:\n"+
+		"- target: {kind: ServiceMonitor, name: m00}\n  patch: |\n"+
+		"    - {op: replace, path: /spec/endpoints/0/port, value: p%d}\n",
 		i%baseCount, i, round)
 }
 
@@ -65,7 +69,8 @@ func BenchmarkOverlays(b *testing.B) {
 		i := round * 37 % overlayCount
 		for side, edit := range []map[string]string{
 			{fmt.Sprintf("in/o%04d/kustomization.yaml", i): overlay(i, round)},
-			{fmt.Sprintf("in/o%04d/m00.yaml", i): monitor(fmt.Sprintf("team-%04d", i), "m00", fmt.Sprintf("p%d", round))},
+			{fmt.Sprintf("in/o%04d/m00.yaml", i): monitor(fmt.Sprintf("team-%04d", i), "m00",
+				fmt.Sprintf("p%d", round))},
 		} {
 			rigs[side].repo.Commit("main", edit)
 			start := time.Now()

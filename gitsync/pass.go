@@ -121,7 +121,8 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 	return planned, nil
 }
 
-// review puts the units into the report of a pass that is asked for them. A plan that is nil has not encrypted anything yet.
+// review puts the units into the report of a pass that is asked for them. A plan that is nil has not encrypted anything
+// yet.
 func (p *pass) review(units []*generator.Unit, planned *plan.Plan) {
 	switch {
 	case !p.options.Review:
@@ -148,7 +149,8 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	var warnings diag.List
 	from.inputs.Charts, warnings = p.keepCharts(inputs)
 	p.report.Diags, p.report.NextPass = append(p.report.Diags, warnings...), p.chartVersions.Next()
-	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget, UseNetwork: p.useNetwork(ctx)}
+	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget,
+		UseNetwork: p.useNetwork(ctx)}
 	in.LastGood = hold.NewLastGood(from.branch, history, &p.memory.lastGood)
 	if in.Objects, err = hold.Replace(inputs, in.LastGood); err == nil {
 		if t := p.pipeline.Spec.Tenancy; t != nil {

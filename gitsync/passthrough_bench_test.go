@@ -11,13 +11,15 @@ import (
 // fleetConfig is a ConfigMap of the fleet, of a kilobyte.
 func fleetConfig(i, round int) (name, content string) {
 	name = fmt.Sprintf("in/team-%03d/config-%02d.yaml", i/filesPerUnit, i%filesPerUnit)
-	return name, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-%02d, namespace: team-%03d}\ndata: {round: \"%d\", text: %s}\n",
+	return name, fmt.Sprintf(
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-%02d, namespace: team-%03d}\n"+
+			"data: {round: \"%d\", text: %s}\n",
 		i%filesPerUnit, i/filesPerUnit, round, strings.Repeat("x", 1000))
 }
 
-// BenchmarkPassThrough is a later pass over as many ConfigMaps as files of the fleet, which are passed through: after one
-// monitor changed, and after one ConfigMap did. It is measured against a pass of the same repository that passes nothing
-// through, after the same monitor changed.
+// BenchmarkPassThrough is a later pass over as many ConfigMaps as files of the fleet, which are passed through: after
+// one monitor changed, and after one ConfigMap did. It is measured against a pass of the same repository that passes
+// nothing through, after the same monitor changed.
 func BenchmarkPassThrough(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		for _, what := range []string{"monitor", "ConfigMap"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// TestPassedThroughOfFluxAndArgoCD: what custom resources lead to is passed through to the namespace that they say, keeps what
-// it gave when one breaks, and goes with it.
+// TestPassedThroughOfFluxAndArgoCD: what custom resources lead to is passed through to the namespace that they say,
+// keeps what it gave when one breaks, and goes with it.
 func TestPassedThroughOfFluxAndArgoCD(t *testing.T) {
 	t.Parallel()
 	for build, resource := range map[string]func(url, path string) string{
@@ -27,7 +27,9 @@ func TestPassedThroughOfFluxAndArgoCD(t *testing.T) {
 			l.pipeline.Spec.Sources[0].Build = "plain"
 			l.pass()
 			without := func(text string) string { return strings.ReplaceAll(text, ", namespace: x", "") }
-			l.input(map[string]string{"apps/web.yaml": without(account("x", "web", "one")), "apps/a.yaml": without(agent("x")), "apps/b.yaml": without(account("x", "b", "one")), "other/no.yaml": account("shop", "no", "one"),
+			l.input(map[string]string{"apps/web.yaml": without(account("x", "web", "one")),
+				"apps/a.yaml": without(agent("x")), "apps/b.yaml": without(account("x", "b", "one")),
+				"other/no.yaml": account("shop", "no", "one"),
 				"in/agent.yaml": "", "in/web.yaml": "", "in/shop.yaml": resource(url, "apps")})
 			if build == "flux" {
 				l.pipeline.Spec.Sources[0].Build = "flux"
@@ -46,7 +48,8 @@ func TestPassedThroughOfFluxAndArgoCD(t *testing.T) {
 				t.Errorf("%s: it breaks: %s %v", build, diff, report.Diags)
 			}
 			l.input(map[string]string{"in/shop.yaml": resource(url, "apps"), "apps/b.yaml": ""})
-			if report = l.pass(); len(codes(report, diag.Error)) > 0 || !strings.Contains(l.file("shop/_passthrough/web.serviceaccount.yaml"), "team: one") {
+			if report = l.pass(); len(codes(report, diag.Error)) > 0 ||
+				!strings.Contains(l.file("shop/_passthrough/web.serviceaccount.yaml"), "team: one") {
 				t.Errorf("%s: it goes on: %v", build, report.Diags)
 			}
 			if diff := cmp.Diff(both[1:], l.passed("shop")); diff != "" {
@@ -56,7 +59,8 @@ func TestPassedThroughOfFluxAndArgoCD(t *testing.T) {
 	}
 }
 
-// TestPassedThroughIsAdopted: output.adopt overwrites no file that somebody else wrote in the place of one that is passed through.
+// TestPassedThroughIsAdopted: output.adopt overwrites no file that somebody else wrote in the place of one that is
+// passed through.
 func TestPassedThroughIsAdopted(t *testing.T) {
 	l := newPassingLab(t, "ServiceAccount")
 	l.input(map[string]string{"in/a.yaml": account("shop", "a", "one")})

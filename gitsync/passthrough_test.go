@@ -29,7 +29,9 @@ func newPassingLab(t *testing.T, kinds ...string) *lab {
 
 // passed are the files of what is passed through to a namespace, without the kustomization.
 func (l *lab) passed(ns string) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(l.payload(ns+"/_passthrough"))), func(name string) bool { return strings.HasSuffix(name, "kustomization.yaml") })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(l.payload(ns+"/_passthrough"))), func(name string) bool {
+		return strings.HasSuffix(name, "kustomization.yaml")
+	})
 }
 
 // file is a file of the output branch.
@@ -43,13 +45,14 @@ func heldObjects(report *gitsync.Report) (out []string) {
 	return out
 }
 
-// TestPassedThroughObjects: what is passed through follows the inputs one by one. A broken object, or one in a broken file,
-// stays as it was, and what is removed is pruned, at last with its folder.
+// TestPassedThroughObjects: what is passed through follows the inputs one by one. A broken object, or one in a broken
+// file, stays as it was, and what is removed is pruned, at last with its folder.
 func TestPassedThroughObjects(t *testing.T) {
 	l := newPassingLab(t, "ServiceAccount", "ClusterRole")
 	l.input(map[string]string{
 		"in/a.yaml": account("shop", "a", "one"), "in/b.yaml": account("shop", "b", "one"),
-		"in/role.yaml": "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: \"system:web\"}\nrules: []\n",
+		"in/role.yaml": "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n" +
+			"metadata: {name: \"system:web\"}\nrules: []\n",
 	})
 	s := l.syncer()
 	l.passOf(s)
@@ -72,22 +75,27 @@ func TestPassedThroughObjects(t *testing.T) {
 		t.Error("a fresh process made a commit")
 	}
 
-	l.input(map[string]string{"in/a.yaml": account("shop", "a", "two"), "in/b.yaml": strings.Replace(account("shop", "b", "two"), "metadata:", "secrtes: []\nmetadata:", 1)})
+	l.input(map[string]string{"in/a.yaml": account("shop", "a", "two"),
+		"in/b.yaml": strings.Replace(account("shop", "b", "two"), "metadata:", "secrtes: []\nmetadata:", 1)})
 	report := l.passOf(s)
 	now := l.payload("shop/_passthrough")
-	if !strings.Contains(now["a.serviceaccount.yaml"], "team: two") || !strings.Contains(now["b.serviceaccount.yaml"], "team: one") {
+	if !strings.Contains(now["a.serviceaccount.yaml"], "team: two") ||
+		!strings.Contains(now["b.serviceaccount.yaml"], "team: one") {
 		t.Errorf("the broken object is not held alone: %v", now)
 	}
 	if diff := cmp.Diff([]string{"ServiceAccount/shop/b"}, heldObjects(report)); diff != "" {
 		t.Error(diff)
 	}
-	if readme := l.file("shop/_passthrough/README.md"); !strings.Contains(readme, "# What is passed through to namespace shop\n") || !strings.Contains(readme, "| `ServiceAccount/shop/b` |") {
+	if readme := l.file("shop/_passthrough/README.md"); !strings.Contains(readme,
+		"# What is passed through to namespace shop\n") || !strings.Contains(readme, "| `ServiceAccount/shop/b` |") {
 		t.Errorf("README.md:\n%s", readme)
 	}
 
-	l.input(map[string]string{"in/a.yaml": "kind: ServiceAccount\nmetadata: [\n", "in/role.yaml": "kind: ClusterRole\nrules: [\n"})
+	l.input(map[string]string{"in/a.yaml": "kind: ServiceAccount\nmetadata: [\n",
+		"in/role.yaml": "kind: ClusterRole\nrules: [\n"})
 	report = l.passOf(s)
-	if diff := cmp.Diff([]string{"ClusterRole/system:web", "ServiceAccount/shop/a", "ServiceAccount/shop/b"}, heldObjects(report)); diff != "" || len(l.passed("shop")) != 2 || len(l.passed("_cluster")) != 1 {
+	if diff := cmp.Diff([]string{"ClusterRole/system:web", "ServiceAccount/shop/a", "ServiceAccount/shop/b"},
+		heldObjects(report)); diff != "" || len(l.passed("shop")) != 2 || len(l.passed("_cluster")) != 1 {
 		t.Errorf("broken files: %s, left %v", diff, l.passed("shop"))
 	}
 	if report := l.pass(); report.Commit != "" { // with nothing in memory
@@ -96,7 +104,8 @@ func TestPassedThroughObjects(t *testing.T) {
 
 	l.input(map[string]string{"in/a.yaml": account("shop", "a", "three"), "in/b.yaml": "", "in/role.yaml": ""})
 	report = l.passOf(s)
-	if diff := cmp.Diff([]string{"a.serviceaccount.yaml"}, l.passed("shop")); diff != "" || len(report.Held) > 0 || len(l.passed("_cluster")) > 0 {
+	if diff := cmp.Diff([]string{"a.serviceaccount.yaml"}, l.passed("shop")); diff != "" || len(report.Held) > 0 ||
+		len(l.passed("_cluster")) > 0 {
 		t.Errorf("after the repair: %s, held %v, %v", diff, heldObjects(report), l.passed("_cluster"))
 	}
 	l.input(map[string]string{"in/a.yaml": ""})
@@ -106,7 +115,8 @@ func TestPassedThroughObjects(t *testing.T) {
 	}
 }
 
-// TestPassedThroughDrift: who else changes a copy is corrected, and a pipeline that names no kinds any more takes them away.
+// TestPassedThroughDrift: who else changes a copy is corrected, and a pipeline that names no kinds any more takes them
+// away.
 func TestPassedThroughDrift(t *testing.T) {
 	l := newPassingLab(t, "ServiceAccount")
 	l.input(map[string]string{"in/a.yaml": account("m", "a", "one")})
@@ -124,14 +134,16 @@ func TestPassedThroughDrift(t *testing.T) {
 	}
 }
 
-// TestPassedThroughSecrets: an encrypted Secret that loses its encryption stays as it was, and neither the clear text nor
-// the old one is among the records.
+// TestPassedThroughSecrets: an encrypted Secret that loses its encryption stays as it was, and neither the clear text
+// nor the old one is among the records.
 func TestPassedThroughSecrets(t *testing.T) {
-	const sealed = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: m}\ndata: {key: \"ENC[AES256_GCM,data:%s]\"}\nsops: {mac: \"ENC[x]\"}\n"
+	const sealed = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: m}\n" +
+		"data: {key: \"ENC[AES256_GCM,data:%s]\"}\nsops: {mac: \"ENC[x]\"}\n"
 	l := newPassingLab(t, "Secret")
 	l.input(map[string]string{"in/s.yaml": fmt.Sprintf(sealed, "b25l")})
 	l.pass()
-	l.input(map[string]string{"in/s.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: m}\nstringData: {key: hunter2}\n"})
+	l.input(map[string]string{
+		"in/s.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: m}\nstringData: {key: hunter2}\n"})
 	for range 2 { // also in a fresh process, when the base has moved on
 		report := l.pass()
 		if diff := cmp.Diff([]string{"clear-secret"}, codes(report, diag.Error)); diff != "" {
@@ -154,7 +166,8 @@ func TestPassedThroughSecrets(t *testing.T) {
 		}
 	}
 	l.input(map[string]string{"in/s.yaml": fmt.Sprintf(sealed, "dHdv")})
-	if report := l.pass(); len(report.Diags) > 0 || !strings.Contains(l.file("m/_passthrough/s.secret.yaml"), "data:dHdv") {
+	if report := l.pass(); len(report.Diags) > 0 ||
+		!strings.Contains(l.file("m/_passthrough/s.secret.yaml"), "data:dHdv") {
 		t.Errorf("after the repair: %v", report.Diags)
 	}
 }
@@ -164,12 +177,15 @@ func TestPassedThroughSecrets(t *testing.T) {
 func TestPassedThroughConflicts(t *testing.T) {
 	l := newPassingLab(t, "ServiceAccount", "Service")
 	other := newHost(t).add("other")
-	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, pipeline.Source{URL: other.url, Ref: pipeline.Ref{Branch: "main"}})
+	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources,
+		pipeline.Source{URL: other.url, Ref: pipeline.Ref{Branch: "main"}})
 	other.commit("main", plain(map[string]string{"readme.yaml": "kind: none\n"}), 1, "one")
-	service := "apiVersion: v1\nkind: Service\nmetadata: {name: second-operated, namespace: m}\nspec: {ports: [{port: 80}]}\n"
+	service := "apiVersion: v1\nkind: Service\nmetadata: {name: second-operated, namespace: m}\n" +
+		"spec: {ports: [{port: 80}]}\n"
 	l.input(map[string]string{"in/a.yaml": account("m", "a", "one"), "in/service.yaml": service})
 	l.pass()
-	other.commit("main", plain(map[string]string{"a.yaml": account("m", "a", "other"), "second.yaml": strings.ReplaceAll(agent("m"), "name: agent", "name: second")}), 2, "two")
+	other.commit("main", plain(map[string]string{"a.yaml": account("m", "a", "other"),
+		"second.yaml": strings.ReplaceAll(agent("m"), "name: agent", "name: second")}), 2, "two")
 	report := l.pass()
 	if text := l.file("m/_passthrough/a.serviceaccount.yaml"); !strings.Contains(text, "team: one") {
 		t.Errorf("the first definition does not stay: %s", text)
@@ -178,13 +194,14 @@ func TestPassedThroughConflicts(t *testing.T) {
 	if !slices.Contains(found, "duplicate-object") || !slices.Contains(found, "name-conflict") {
 		t.Errorf("found %v", report.Diags)
 	}
-	if stays := l.file("m/_passthrough/second-operated.service.yaml") != ""; !stays || states(report)["m/second"] != "leftout" {
+	if stays := l.file("m/_passthrough/second-operated.service.yaml") != ""; !stays ||
+		states(report)["m/second"] != "leftout" {
 		t.Errorf("the Service stays: %t, %v", stays, states(report))
 	}
 }
 
-// TestPassedThroughDeletionGuard: a commit that would prune most of what is passed through is refused, with the folder or
-// without.
+// TestPassedThroughDeletionGuard: a commit that would prune most of what is passed through is refused, with the folder
+// or without.
 func TestPassedThroughDeletionGuard(t *testing.T) {
 	l := newPassingLab(t, "ConfigMap")
 	var all string
@@ -193,10 +210,12 @@ func TestPassedThroughDeletionGuard(t *testing.T) {
 	}
 	l.input(map[string]string{"in/all.yaml": all})
 	l.pass()
-	for _, left := range []string{all[:strings.Index(all, "c3")-len("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: ")], ""} {
+	for _, left := range []string{all[:strings.Index(all, "c3")-
+		len("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: ")], ""} {
 		l.input(map[string]string{"in/all.yaml": left})
 		report := l.pass()
-		if report.Refused == nil || report.Refused.Code != diag.DeletionGuard || !strings.Contains(report.Refused.Message, "ConfigMaps") {
+		if report.Refused == nil || report.Refused.Code != diag.DeletionGuard ||
+			!strings.Contains(report.Refused.Message, "ConfigMaps") {
 			t.Errorf("refused: %v", report.Refused)
 		}
 	}
@@ -206,14 +225,16 @@ func TestPassedThroughDeletionGuard(t *testing.T) {
 	}
 }
 
-// TestPassedThroughKustomization: an overlay decides the namespace, a finding names the file of the base, and an overlay
-// that cannot be built keeps what it gave.
+// TestPassedThroughKustomization: an overlay decides the namespace, a finding names the file of the base, and an
+// overlay that cannot be built keeps what it gave.
 func TestPassedThroughKustomization(t *testing.T) {
 	l := newPassingLab(t, "ServiceAccount", "Secret")
 	const overlay = "namespace: shop\nnamePrefix: eu-\nresources: [../base]\n"
 	l.input(map[string]string{
-		"in/base/kustomization.yaml": "resources: [account.yaml, secret.yaml]\n", "in/base/account.yaml": account("any", "web", "one"),
-		"in/base/secret.yaml":           "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {key: \"ENC[AES256_GCM,data:b25l]\"}\nsops: {mac: \"ENC[x]\", version: 3.9.0}\n",
+		"in/base/kustomization.yaml": "resources: [account.yaml, secret.yaml]\n",
+		"in/base/account.yaml":       account("any", "web", "one"),
+		"in/base/secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n" +
+			"stringData: {key: \"ENC[AES256_GCM,data:b25l]\"}\nsops: {mac: \"ENC[x]\", version: 3.9.0}\n",
 		"in/overlay/kustomization.yaml": overlay,
 	})
 	l.pipeline.Spec.Sources[0].Build = pipeline.BuildAuto
@@ -221,33 +242,43 @@ func TestPassedThroughKustomization(t *testing.T) {
 	if diff := cmp.Diff([]string{"eu-s.secret.yaml", "eu-web.serviceaccount.yaml"}, l.passed("shop")); diff != "" {
 		t.Fatal(diff, report.Diags)
 	}
-	if text := l.file("shop/_passthrough/eu-s.secret.yaml"); !strings.Contains(text, "mac: ENC[x]") || strings.Contains(text, "annotations") {
+	if text := l.file("shop/_passthrough/eu-s.secret.yaml"); !strings.Contains(text, "mac: ENC[x]") ||
+		strings.Contains(text, "annotations") {
 		t.Errorf("the encrypted Secret: %s", text)
 	}
 	l.input(map[string]string{"in/overlay/kustomization.yaml": overlay + "patches: [{path: missing.yaml}]\n"})
 	if report = l.pass(); len(l.passed("shop")) != 2 || !report.Diags.HasErrors() {
 		t.Errorf("left: %v, found %v", l.passed("shop"), report.Diags)
 	}
-	l.input(map[string]string{"in/overlay/kustomization.yaml": overlay, "in/base/account.yaml": account("any", "web", "one") + "secrtes: []\n"})
+	l.input(map[string]string{"in/overlay/kustomization.yaml": overlay,
+		"in/base/account.yaml": account("any", "web", "one") + "secrtes: []\n"})
 	report = l.pass()
-	if len(report.Diags) != 1 || report.Diags[0].File != "in/base/account.yaml" || report.Diags[0].Line != 4 || len(l.passed("shop")) != 2 {
+	if len(report.Diags) != 1 || report.Diags[0].File != "in/base/account.yaml" || report.Diags[0].Line != 4 ||
+		len(l.passed("shop")) != 2 {
 		t.Errorf("left: %v, found %+v", l.passed("shop"), report.Diags)
 	}
 }
 
 // TestPassedThroughWorkload: a change that Kubernetes allows nobody is held at the object itself, and others go on.
 func TestPassedThroughWorkload(t *testing.T) {
-	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, labels: {rev: %q}}\n" +
-		"spec: {selector: {matchLabels: {app: %s}}, template: {metadata: {labels: {app: %[2]s}}, spec: {containers: []}}}\n"
+	const deployment = "apiVersion: apps/v1\nkind: Deployment\n" +
+		"metadata: {name: web, namespace: shop, labels: {rev: %q}}\n" +
+		"spec: {selector: {matchLabels: {app: %s}}, template: {metadata: {labels: {app: %[2]s}}, spec: {containers: " +
+		"[]}}}\n"
 	l := newPassingLab(t, "Deployment", "ServiceAccount")
-	l.input(map[string]string{"in/deployment.yaml": fmt.Sprintf(deployment, "one", "web"), "in/a.yaml": account("shop", "a", "one")})
+	l.input(map[string]string{"in/deployment.yaml": fmt.Sprintf(deployment, "one", "web"),
+		"in/a.yaml": account("shop", "a", "one")})
 	l.pass()
-	l.input(map[string]string{"in/deployment.yaml": fmt.Sprintf(deployment, "two", "other"), "in/a.yaml": account("shop", "a", "two")})
+	l.input(map[string]string{"in/deployment.yaml": fmt.Sprintf(deployment, "two", "other"),
+		"in/a.yaml": account("shop", "a", "two")})
 	report := l.pass()
-	if diff := cmp.Diff([]string{"immutable-field"}, codes(report, diag.Error)); diff != "" || report.Diags[0].Object.Kind != "Deployment" {
+	if diff := cmp.Diff([]string{"immutable-field"}, codes(report, diag.Error)); diff != "" ||
+		report.Diags[0].Object.Kind != "Deployment" {
 		t.Error(diff, report.Diags)
 	}
-	if web, a := l.file("shop/_passthrough/web.deployment.yaml"), l.file("shop/_passthrough/a.serviceaccount.yaml"); !strings.Contains(web, "app: web") || !strings.Contains(a, "team: two") {
+	if web, a := l.file("shop/_passthrough/web.deployment.yaml"),
+		l.file("shop/_passthrough/a.serviceaccount.yaml"); !strings.Contains(web, "app: web") ||
+		!strings.Contains(a, "team: two") {
 		t.Errorf("%s\n%s", web, a)
 	}
 }

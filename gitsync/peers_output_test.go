@@ -25,7 +25,8 @@ func TestNoCommitWithoutAChange(t *testing.T) {
 	r.passOf(s)
 	tip := r.out("rev-parse", "env")
 	r.passOf(s)
-	r.commit("words", map[string]string{"README.md": "words", "in/a/web.yaml": "# a comment\n" + monitor("a", "web", "http")})
+	r.commit("words", map[string]string{"README.md": "words",
+		"in/a/web.yaml": "# a comment\n" + monitor("a", "web", "http")})
 	r.passOf(s)
 	r.pass()
 	if got := r.out("rev-parse", "env"); got != tip {
@@ -63,7 +64,8 @@ func TestAgentsOfOneNameHaveFoldersOfTheirOwn(t *testing.T) {
 	r.commit("one", twoTeams())
 	r.pass()
 	before := r.files()
-	r.commit("three", map[string]string{"in/0/agent.yaml": agent("aa"), "in/0/web.yaml": monitor("aa", "web", "http"), "in/a/other.yaml": monitor("a", "other", "http")})
+	r.commit("three", map[string]string{"in/0/agent.yaml": agent("aa"), "in/0/web.yaml": monitor("aa", "web", "http"),
+		"in/a/other.yaml": monitor("a", "other", "http")})
 	r.pass()
 	after := r.files()
 	for _, name := range before {
@@ -129,7 +131,8 @@ func TestATypoDeletesNothing(t *testing.T) {
 		},
 		"a path that is mistyped": func(r *rig) { r.pipeline.Spec.Sources[0].Paths = []string{"inn"} },
 		"inputs that vanish": func(r *rig) {
-			r.commit("oh", map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": "", "in/b/agent.yaml": "", "in/b/web.yaml": "", "in/README.md": "empty"})
+			r.commit("oh", map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": "", "in/b/agent.yaml": "",
+				"in/b/web.yaml": "", "in/README.md": "empty"})
 		},
 		"a selector that is mistyped": func(r *rig) { r.pipeline.Spec.Operator.AgentSelector = "team=nobody" },
 	} {
@@ -144,7 +147,9 @@ func TestATypoDeletesNothing(t *testing.T) {
 			if r.tree("a") != tree || !report.Diags.HasErrors() {
 				t.Errorf("%v\n%s", report.Diags, strings.Join(r.files(), "\n"))
 			}
-			if i := slices.IndexFunc(report.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); i >= 0 && report.Diags[i].Hint == "" {
+			if i := slices.IndexFunc(report.Diags, func(d diag.Diagnostic) bool {
+				return d.Severity == diag.Error
+			}); i >= 0 && report.Diags[i].Hint == "" {
 				t.Errorf("no way out is told: %v", report.Diags)
 			}
 		})

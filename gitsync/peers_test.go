@@ -26,7 +26,8 @@ func (r *rig) apart(name string) *rig {
 	r.t.Helper()
 	one := *r
 	one.pipeline.Metadata.Name = name
-	one.pipeline.Spec.Sources = []pipeline.Source{{URL: "file://" + r.repo.Dir, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in/" + name}}}
+	one.pipeline.Spec.Sources = []pipeline.Source{{URL: "file://" + r.repo.Dir, Ref: pipeline.Ref{Branch: "main"},
+		Paths: []string{"in/" + name}}}
 	one.pipeline.Spec.Output.Path = "apps/" + name
 	one.options.CacheDir = r.t.TempDir()
 	return &one
@@ -56,7 +57,8 @@ func TestFilesOfOthersStay(t *testing.T) {
 	r := newRig(t)
 	r.commit("one", twoTeams())
 	r.pass()
-	theirs := map[string]string{"bitbucket-pipelines.yml": "image: x", "CODEOWNERS": "* @team", "a/agent/extra.yaml": "x: y"}
+	theirs := map[string]string{"bitbucket-pipelines.yml": "image: x", "CODEOWNERS": "* @team",
+		"a/agent/extra.yaml": "x: y"}
 	r.edit(theirs)
 	r.commit("without a", map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": ""})
 	r.pass()
@@ -112,7 +114,8 @@ func TestACommitHoldsAWholeRender(t *testing.T) {
 	s := r.syncer()
 	r.commit("one", twoTeams())
 	r.passOf(s)
-	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two"), "in/b/web.yaml": monitor("b", "web", "two")})
+	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two"),
+		"in/b/web.yaml": monitor("b", "web", "two")})
 	r.passOf(s)
 	if n := r.out("rev-list", "--count", "env"); n != "2" {
 		t.Errorf("%s commits for two inputs", n)
@@ -121,7 +124,8 @@ func TestACommitHoldsAWholeRender(t *testing.T) {
 		var inventory struct {
 			Files []struct{ Path string }
 		}
-		if err := json.Unmarshal([]byte(r.show(unit+"/.agentry/inventory")), &inventory); err != nil || len(inventory.Files) == 0 {
+		if err := json.Unmarshal([]byte(r.show(unit+"/.agentry/inventory")), &inventory); err != nil ||
+			len(inventory.Files) == 0 {
 			t.Fatal(err)
 		}
 		for _, f := range inventory.Files {
@@ -208,7 +212,8 @@ func TestManifestsCarryNoMarksOfFluxOrArgoCD(t *testing.T) {
 		}
 		manifests++
 		text := r.show(name)
-		for _, mark := range []string{"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance", "kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"} {
+		for _, mark := range []string{"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance",
+			"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"} {
 			if strings.Contains(text, mark) {
 				t.Errorf("%s holds %s", name, mark)
 			}
@@ -256,13 +261,15 @@ func TestEverythingCommittedIsSigned(t *testing.T) {
 	key, public := gittest.NewSSHKey(t)
 	r.creds.Signing = signature.Key{Key: key}
 	allowed := filepath.Join(t.TempDir(), "allowed_signers")
-	if err := os.WriteFile(allowed, append([]byte("agentry@localhost "), ssh.MarshalAuthorizedKey(public)...), 0o600); err != nil {
+	if err := os.WriteFile(allowed, append([]byte("agentry@localhost "), ssh.MarshalAuthorizedKey(public)...),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.commit("one", twoTeams())
 	r.pass()
 	for _, ref := range []string{"env", "env-next", "agentry/inputs", "refs/notes/hydrator.metadata"} {
-		if out := r.out("-c", "gpg.ssh.allowedSignersFile="+allowed, "verify-commit", "-v", ref); !strings.Contains(out, `Good "git" signature for agentry@localhost`) {
+		if out := r.out("-c", "gpg.ssh.allowedSignersFile="+allowed, "verify-commit", "-v", ref); !strings.Contains(out,
+			`Good "git" signature for agentry@localhost`) {
 			t.Errorf("%s: %s", ref, out)
 		}
 	}
@@ -280,7 +287,8 @@ func TestWritersOfOneBranchAllSucceed(t *testing.T) {
 			const regions = 5
 			for i := range regions {
 				name := fmt.Sprintf("r%d", i)
-				files["in/"+name+"/agent.yaml"], files["in/"+name+"/web.yaml"] = agent(name), monitor(name, "web", "http")
+				files["in/"+name+"/agent.yaml"], files["in/"+name+"/web.yaml"] = agent(name), monitor(name, "web",
+					"http")
 			}
 			r.commit("one", files)
 			r.repo.Commit("env", map[string]string{"CODEOWNERS": "*"})
@@ -320,7 +328,8 @@ func TestAStaleProposalIsReplaced(t *testing.T) {
 	r.edit(map[string]string{"a/agent/agent-config.secret.yaml": "theirs"})
 	dir := t.TempDir()
 	r.gitIn(dir, "clone", "-q", "-b", "env-next", r.repo.Dir, ".")
-	if err := os.WriteFile(filepath.Join(dir, "a/agent/agent-config.secret.yaml"), []byte("theirs too"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "a/agent/agent-config.secret.yaml"), []byte("theirs too"), 0o600); err !=
+		nil {
 		t.Fatal(err)
 	}
 	r.gitIn(dir, "commit", "-q", "-a", "-m", "by hand")

@@ -20,9 +20,10 @@ import (
 func TestRenderOptions(t *testing.T) {
 	tls, auth := &v1alpha1.TLSConfig{CAFile: "ca"}, &monitoringv1.SafeAuthorization{Type: "Bearer"}
 	spec := pipeline.Spec{
-		Secrets:      pipeline.Secrets{Policy: pipeline.SecretsPlaintext, RestartOnChange: true},
-		Operator:     pipeline.Operator{Labels: map[string]string{"a": "b"}, AgentSelector: "a=b"},
-		SDAggregator: pipeline.SDAggregator{URL: "https://sd", RefreshInterval: &metav1.Duration{Duration: time.Minute}, TLSConfig: tls, Authorization: auth},
+		Secrets:  pipeline.Secrets{Policy: pipeline.SecretsPlaintext, RestartOnChange: true},
+		Operator: pipeline.Operator{Labels: map[string]string{"a": "b"}, AgentSelector: "a=b"},
+		SDAggregator: pipeline.SDAggregator{URL: "https://sd", RefreshInterval: &metav1.Duration{Duration: time.Minute},
+			TLSConfig: tls, Authorization: auth},
 		Integrations: []integration.Entry{{Name: "nginx"}},
 	}
 	got, err := renderOptions(&pipeline.Pipeline{Spec: spec})
@@ -33,14 +34,17 @@ func TestRenderOptions(t *testing.T) {
 	if diff := cmp.Diff(want, got.SDAggregator); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got.Secrets != secretref.Plaintext || !got.RestartOnSecretChange || got.OperatorLabels["a"] != "b" || got.AgentSelector.String() != "a=b" || got.Integrations == nil {
+	if got.Secrets != secretref.Plaintext || !got.RestartOnSecretChange || got.OperatorLabels["a"] != "b" ||
+		got.AgentSelector.String() != "a=b" || got.Integrations == nil {
 		t.Errorf("%+v", got)
 	}
-	if got, err := renderOptions(&pipeline.Pipeline{}); err != nil || got.Integrations != nil || got.AgentSelector != nil {
+	if got, err := renderOptions(&pipeline.Pipeline{}); err != nil || got.Integrations != nil ||
+		got.AgentSelector != nil {
 		t.Errorf("of an empty pipeline: %+v, %v", got, err)
 	}
 	spec.Operator.AgentSelector = "in ("
-	if _, err := renderOptions(&pipeline.Pipeline{Spec: spec}); err == nil || !strings.HasPrefix(err.Error(), "agentSelector: ") {
+	if _, err := renderOptions(&pipeline.Pipeline{Spec: spec}); err == nil ||
+		!strings.HasPrefix(err.Error(), "agentSelector: ") {
 		t.Errorf("a bad selector: %v", err)
 	}
 }

@@ -104,7 +104,8 @@ func TestTransports(t *testing.T) {
 		},
 		"https with a token and a CA": func(r *rig) {
 			server := r.overHTTP(gittest.HTTPOptions{Token: "hunter2", TLS: true})
-			r.creds.Sources[0] = transport.Auth{BearerToken: "hunter2", Connection: httpclient.Connection{CAPEM: server.CAPEM}}
+			r.creds.Sources[0] = transport.Auth{BearerToken: "hunter2",
+				Connection: httpclient.Connection{CAPEM: server.CAPEM}}
 		},
 		"ssh": func(r *rig) {
 			server := gittest.NewSSH(r.t)
@@ -150,7 +151,8 @@ func TestNotesRefused(t *testing.T) {
 	r.repo.Hook("pre-receive", `while read old new ref; do case $ref in refs/notes/*) echo "no notes here"; exit 1;; esac; done`)
 	r.commit("one", twoTeams())
 	report := r.pass()
-	if !report.Proposed.Open() || len(report.Diags) != 1 || report.Diags[0].Code != "note-refused" || !strings.Contains(report.Diags[0].Message, "no notes here") {
+	if !report.Proposed.Open() || len(report.Diags) != 1 || report.Diags[0].Code != "note-refused" ||
+		!strings.Contains(report.Diags[0].Message, "no notes here") {
 		t.Errorf("%+v", report)
 	}
 }
@@ -271,7 +273,8 @@ func TestLostRace(t *testing.T) {
 	var races atomic.Int32
 	r.overHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if req.Method == http.MethodGet && strings.Contains(req.URL.RawQuery, "git-receive-pack") && races.Add(-1) >= 0 {
+			if req.Method == http.MethodGet && strings.Contains(req.URL.RawQuery, "git-receive-pack") &&
+				races.Add(-1) >= 0 {
 				r.edit(map[string]string{"somebody.txt": fmt.Sprint(races.Load())})
 			}
 			next.ServeHTTP(w, req)

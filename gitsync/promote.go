@@ -125,9 +125,11 @@ func (p *pass) isProposed(c *plan.Change, out *publish.Output) (bool, error) {
 }
 
 // proposeNew proposes a change with a new commit.
-func (p *pass) proposeNew(ctx context.Context, from *start, c *plan.Change, out *publish.Output, dry publish.Dry) (plumbing.Hash, error) {
+func (p *pass) proposeNew(ctx context.Context, from *start, c *plan.Change, out *publish.Output,
+	dry publish.Dry) (plumbing.Hash, error) {
 	report, data := p.report.Proposed, messageData(from.inputs, c)
-	pushed, err := out.Propose(ctx, publish.Change{Edits: c.Edits, Metadata: metadataOf(from.inputs, c, dry), Data: data, Readme: c.Readme()})
+	pushed, err := out.Propose(ctx,
+		publish.Change{Edits: c.Edits, Metadata: metadataOf(from.inputs, c, dry), Data: data, Readme: c.Readme()})
 	p.report.Diags = append(p.report.Diags, pushed.Warnings...)
 	if !pushed.Base.IsZero() {
 		report.Base = pushed.Base.String() // the push made the output branch if there was none
@@ -146,8 +148,10 @@ func (p *pass) note(ctx context.Context, from *start, commit, dry plumbing.Hash)
 	if err := p.memory.noted.Note(ctx, p.batches, n); err != nil {
 		p.report.Diags = append(p.report.Diags, diag.Diagnostic{
 			Severity: diag.Warning, Code: diag.NoteRefused,
-			Message: fmt.Sprintf("what is proposed is on %s, its note was not pushed: %v", p.pipeline.Spec.Output.ProposedBranch(), err),
-			Hint:    "allow pushes to " + publish.NotesRef + "; if it cannot be extended, delete it; or ignore this if nothing reads the note",
+			Message: fmt.Sprintf("what is proposed is on %s, its note was not pushed: %v",
+				p.pipeline.Spec.Output.ProposedBranch(), err),
+			Hint: "allow pushes to " + publish.NotesRef +
+				"; if it cannot be extended, delete it; or ignore this if nothing reads the note",
 		})
 	}
 }

@@ -97,8 +97,10 @@ func (r *rig) proposes(report *gitsync.Report) string {
 	if tip := r.out("rev-parse", branch); tip != p.Commit || p.Branch != branch {
 		r.t.Fatalf("%s is at %s, the report says %s of %s", branch, tip, p.Commit, p.Branch)
 	}
-	if parents := r.out("log", "-1", "--format=%P", p.Commit); parents != r.out("rev-parse", "env") || parents != p.Base {
-		r.t.Fatalf("the proposal is on top of %s, the branch is at %s, the report says %s", parents, r.out("rev-parse", "env"), p.Base)
+	if parents := r.out("log", "-1", "--format=%P", p.Commit); parents != r.out("rev-parse", "env") ||
+		parents != p.Base {
+		r.t.Fatalf("the proposal is on top of %s, the branch is at %s, the report says %s", parents,
+			r.out("rev-parse", "env"), p.Base)
 	}
 	if report.Commit != "" {
 		r.t.Errorf("%s was committed to the branch itself", report.Commit)
@@ -115,7 +117,8 @@ func (r *rig) isCurrent(report *gitsync.Report) {
 	r.t.Helper()
 	inputs := r.out("rev-parse", "agentry/inputs")
 	if report.Proposed.DrySHA != inputs || r.note(report.Proposed.Commit) != inputs {
-		r.t.Errorf("the inputs are at %s, the report says %s, the note %s", inputs, report.Proposed.DrySHA, r.note(report.Proposed.Commit))
+		r.t.Errorf("the inputs are at %s, the report says %s, the note %s", inputs, report.Proposed.DrySHA,
+			r.note(report.Proposed.Commit))
 	}
 	lock := r.out("show", "agentry/inputs:"+report.Pipeline+".lock")
 	for _, s := range report.Sources {
@@ -145,10 +148,12 @@ func TestPromotion(t *testing.T) {
 
 			// There is no branch to promote to: it is made, without a manifest.
 			first := r.proposes(r.passOf(s))
-			if files := r.files(); !slices.Equal(files, []string{".agentry/inventory", ".agentry/units", ".gitattributes", "README.md"}) {
+			if files := r.files(); !slices.Equal(files,
+				[]string{".agentry/inventory", ".agentry/units", ".gitattributes", "README.md"}) {
 				t.Errorf("the new branch has %v", files)
 			}
-			if diff := cmp.Diff([]string{"agentry/inputs", "env", "env-next", "notes/hydrator.metadata"}, names(r.refs())); diff != "" {
+			if diff := cmp.Diff([]string{"agentry/inputs", "env", "env-next", "notes/hydrator.metadata"},
+				names(r.refs())); diff != "" {
 				t.Error(diff)
 			}
 			if r.drySHA(first, "") != r.out("rev-parse", "agentry/inputs") {
@@ -157,7 +162,8 @@ func TestPromotion(t *testing.T) {
 			var meta struct {
 				References []struct{ Commit struct{ SHA, Subject string } }
 			}
-			if err := json.Unmarshal([]byte(r.out("show", first+":hydrator.metadata")), &meta); err != nil || len(meta.References) != 1 || meta.References[0].Commit.SHA != source {
+			if err := json.Unmarshal([]byte(r.out("show", first+":hydrator.metadata")),
+				&meta); err != nil || len(meta.References) != 1 || meta.References[0].Commit.SHA != source {
 				t.Errorf("references %+v, %v", meta.References, err)
 			}
 
@@ -302,7 +308,8 @@ func TestPathsOfOneBranch(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		one := *r
 		one.pipeline.Metadata.Name = name
-		one.pipeline.Spec.Sources = []pipeline.Source{{URL: "file://" + r.repo.Dir, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in/" + name}}}
+		one.pipeline.Spec.Sources = []pipeline.Source{{URL: "file://" + r.repo.Dir, Ref: pipeline.Ref{Branch: "main"},
+			Paths: []string{"in/" + name}}}
 		one.pipeline.Spec.Output.Path = "apps/" + name
 		one.options.CacheDir = t.TempDir()
 		pipelines = append(pipelines, &one)
@@ -310,7 +317,8 @@ func TestPathsOfOneBranch(t *testing.T) {
 	a, b := pipelines[0], pipelines[1]
 	first := a.proposes(a.pass())
 	b.proposes(b.pass())
-	if diff := cmp.Diff([]string{"agentry/inputs", "env", "env-next/apps/a", "env-next/apps/b", "notes/hydrator.metadata"}, names(r.refs())); diff != "" {
+	if diff := cmp.Diff([]string{"agentry/inputs", "env", "env-next/apps/a", "env-next/apps/b",
+		"notes/hydrator.metadata"}, names(r.refs())); diff != "" {
 		t.Error(diff)
 	}
 	// The inputs of b are newer: the note says that they are known for a as well.
@@ -323,11 +331,13 @@ func TestPathsOfOneBranch(t *testing.T) {
 	r.merge("env-next/apps/b", true)
 	b.settled(b.pass())
 	a.settled(a.pass())
-	if files := r.files(); !slices.Contains(files, "apps/a/a/agent/agent.statefulset.yaml") || !slices.Contains(files, "apps/b/b/agent/agent.statefulset.yaml") {
+	if files := r.files(); !slices.Contains(files, "apps/a/a/agent/agent.statefulset.yaml") ||
+		!slices.Contains(files, "apps/b/b/agent/agent.statefulset.yaml") {
 		t.Errorf("%v", files)
 	}
 	// Both move at once, and are merged one after the other.
-	r.commit("both", map[string]string{"in/a/web.yaml": monitor("a", "web", "two"), "in/b/web.yaml": monitor("b", "web", "two")})
+	r.commit("both", map[string]string{"in/a/web.yaml": monitor("a", "web", "two"),
+		"in/b/web.yaml": monitor("b", "web", "two")})
 	a.proposes(a.pass())
 	b.proposes(b.pass())
 	r.merge("env-next/apps/a", false)
@@ -348,7 +358,8 @@ func TestDrySHAMoves(t *testing.T) {
 	t.Parallel()
 	start := func(t *testing.T) (*rig, *rig) {
 		r, other := newPromotion(t), newRig(t)
-		other.commit("the other source", map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
+		other.commit("the other source",
+			map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
 		r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, other.pipeline.Spec.Sources[0])
 		r.pipeline.Spec.Output.URL = "file://" + r.repo.Dir
 		r.creds.Sources = make([]transport.Auth, 2)
@@ -386,7 +397,9 @@ func TestDrySHAMoves(t *testing.T) {
 		})
 	}
 	for name, change := range map[string]func(r *rig){
-		"when it is polled":               func(r *rig) { r.pipeline.Spec.Interval = &metav1.Duration{Duration: time.Hour} },
+		"when it is polled": func(r *rig) {
+			r.pipeline.Spec.Interval = &metav1.Duration{Duration: time.Hour}
+		},
 		"a version that makes it equally": func(r *rig) { r.options.Version = "v0.0.1-test" },
 	} {
 		t.Run("not with "+name, func(t *testing.T) {
@@ -406,7 +419,8 @@ func TestDrySHAMoves(t *testing.T) {
 func TestProposalStaysWhileASourceIsAway(t *testing.T) {
 	t.Parallel()
 	r, other := newPromotion(t), newRig(t)
-	other.commit("the other source", map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
+	other.commit("the other source",
+		map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
 	r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, other.pipeline.Spec.Sources[0])
 	r.pipeline.Spec.Output.URL = "file://" + r.repo.Dir
 	r.creds.Sources = make([]transport.Auth, 2)
@@ -480,7 +494,8 @@ func TestProposalsWithHeldObjects(t *testing.T) {
 	r.pass()
 	r.merge("env-next", false)
 	r.settled(r.pass())
-	r.commit("broken", map[string]string{"in/a/web.yaml": monitor("a", "web", "[]"), "in/b/web.yaml": monitor("b", "web", "two")})
+	r.commit("broken", map[string]string{"in/a/web.yaml": monitor("a", "web", "[]"),
+		"in/b/web.yaml": monitor("b", "web", "two")})
 	commit := r.proposes(r.pass())
 	if held := r.out("ls-tree", "-r", "--name-only", commit, ".agentry/held"); held == "" {
 		t.Fatal("nothing is held")

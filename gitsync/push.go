@@ -37,7 +37,8 @@ func (p *pass) push(ctx context.Context, from *start, c *plan.Change, out *publi
 	}
 	p.gate.leave()
 	p.report.enter(StagePush)
-	pushed, err := out.Push(ctx, publish.Change{Edits: c.Edits, Metadata: metadataOf(from.inputs, c, publish.Dry{}), Data: messageData(from.inputs, c)})
+	pushed, err := out.Push(ctx, publish.Change{Edits: c.Edits, Metadata: metadataOf(from.inputs, c, publish.Dry{}),
+		Data: messageData(from.inputs, c)})
 	p.report.Diags = append(p.report.Diags, pushed.Warnings...)
 	if err != nil || pushed.Commit.IsZero() {
 		return err
@@ -66,7 +67,8 @@ func metadataOf(inputs *publish.Inputs, c *plan.Change, dry publish.Dry) publish
 	return m
 }
 
-// explain reports what changes, and what it means. A pass that pushes does not keep this report: it is in the commit's message.
+// explain reports what changes, and what it means. A pass that pushes does not keep this report: it is in the commit's
+// message.
 func (p *pass) explain(c *plan.Change) (err error) {
 	if err = c.Compare(); err != nil {
 		return err
@@ -92,7 +94,8 @@ func messageData(inputs *publish.Inputs, c *plan.Change) pipeline.Message {
 	if c.Difference != nil && !c.Difference.IsEmpty() {
 		data.Difference = c.Difference.Brief(maxBriefLines)
 	}
-	for state, list := range map[plan.UnitState]*[]string{plan.UnitAdded: &data.Added, plan.UnitChanged: &data.Changed, plan.UnitRemoved: &data.Removed, plan.UnitHeld: &data.Held} {
+	for state, list := range map[plan.UnitState]*[]string{plan.UnitAdded: &data.Added, plan.UnitChanged: &data.Changed,
+		plan.UnitRemoved: &data.Removed, plan.UnitHeld: &data.Held} {
 		*list = c.UnitsWith(state)
 	}
 	return data

@@ -27,15 +27,16 @@ func (r *Report) Ready() metav1.Condition {
 	case r.DryRun && len(r.Changes) > 0:
 		c.Message = fmt.Sprintf("%d files would change", len(r.Changes))
 	case r.Proposed.Open():
-		c.Message = fmt.Sprintf("proposed as %s@sha1:%s, not merged into %s yet", r.Proposed.Branch, r.Proposed.Commit, r.Output.Branch)
+		c.Message = fmt.Sprintf("proposed as %s@sha1:%s, not merged into %s yet", r.Proposed.Branch, r.Proposed.Commit,
+			r.Output.Branch)
 	default:
 		c.Message = fmt.Sprintf("%s@sha1:%s is up to date", r.Output.Branch, r.Output.Before)
 	}
 	return c
 }
 
-// Problem says in one sentence what is wrong with what was read, or nothing: what is held and left out, or the number of errors, and
-// the first error. All programs and pages show it.
+// Problem says in one sentence what is wrong with what was read, or nothing: what is held and left out, or the number
+// of errors, and the first error. All programs and pages show it.
 func (r *Report) Problem() string {
 	objects, units := r.withheld()
 	parts := append(objects.words("object"), units.words("unit")...)
@@ -92,7 +93,8 @@ func (w withheld) words(noun string) (out []string) {
 	return out
 }
 
-// InEffect reports whether a version of a held object is in effect: an earlier one is rendered, or one of its units keeps its folder.
+// InEffect reports whether a version of a held object is in effect: an earlier one is rendered, or one of its units
+// keeps its folder.
 func InEffect(h plan.HeldObject, units []UnitReport) bool {
 	return h.As.Commit != "" || slices.ContainsFunc(units, func(u UnitReport) bool {
 		return (u.State == plan.UnitHeld || u.State == plan.UnitPaused) && slices.Contains(h.Units, u.Name)

@@ -11,7 +11,8 @@ import (
 
 func TestReady(t *testing.T) {
 	out := gitsync.OutputReport{Branch: "env", Before: "1234"}
-	bad := diag.Diagnostic{Severity: diag.Error, File: "a.yaml", Line: 3, Column: 1, Message: "is wrong", Hint: "write it right",
+	bad := diag.Diagnostic{Severity: diag.Error, File: "a.yaml", Line: 3, Column: 1, Message: "is wrong",
+		Hint:   "write it right",
 		Object: diag.Object{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}}
 	earlier := plan.HeldObject{As: branch.CommitRef{Commit: "1234"}}
 	for name, c := range map[string]struct {
@@ -20,22 +21,31 @@ func TestReady(t *testing.T) {
 	}{
 		"pushed":     {gitsync.Report{Output: out, Commit: "5678"}, "True Succeeded rendered to env@sha1:5678"},
 		"up to date": {gitsync.Report{Output: out}, "True Succeeded env@sha1:1234 is up to date"},
-		"proposed": {gitsync.Report{Output: out, Proposed: &gitsync.Proposal{Branch: "env-next", Base: "1234", Commit: "5678"}},
+		"proposed": {gitsync.Report{Output: out,
+			Proposed: &gitsync.Proposal{Branch: "env-next", Base: "1234", Commit: "5678"}},
 			"True Succeeded proposed as env-next@sha1:5678, not merged into env yet"},
-		"nothing to propose": {gitsync.Report{Output: out, Proposed: &gitsync.Proposal{Branch: "env-next", Base: "1234", Commit: "1234"}},
+		"nothing to propose": {gitsync.Report{Output: out,
+			Proposed: &gitsync.Proposal{Branch: "env-next", Base: "1234", Commit: "1234"}},
 			"True Succeeded env@sha1:1234 is up to date"},
-		"dry run": {gitsync.Report{Output: out, DryRun: true, Changes: make([]plan.FileChange, 2)}, "True Succeeded 2 files would change"},
+		"dry run": {gitsync.Report{Output: out, DryRun: true, Changes: make([]plan.FileChange, 2)},
+			"True Succeeded 2 files would change"},
 		"an error, and nothing is held": {gitsync.Report{Output: out, Diags: diag.List{{Severity: diag.Warning}, bad}},
 			"False BuildFailed 1 error; first: a.yaml:3:1: ServiceMonitor/a/web: is wrong; write it right"},
 		"errors": {gitsync.Report{Output: out, Diags: diag.List{bad, bad}},
 			"False BuildFailed 2 errors; first: a.yaml:3:1: ServiceMonitor/a/web: is wrong; write it right"},
-		"objects": {gitsync.Report{Output: out, Commit: "5678", Diags: diag.List{bad}, Held: []plan.HeldObject{earlier, earlier}},
-			"False BuildFailed 2 objects are held at their last good version; first: a.yaml:3:1: ServiceMonitor/a/web: is wrong; write it right"},
+		"objects": {gitsync.Report{Output: out, Commit: "5678", Diags: diag.List{bad},
+			Held: []plan.HeldObject{earlier, earlier}},
+			"False BuildFailed 2 objects are held at their last good version; first: a.yaml:3:1: " +
+				"ServiceMonitor/a/web: is wrong; write it right"},
 		"a new object": {gitsync.Report{Output: out, Held: []plan.HeldObject{earlier, {Units: []string{"a/agent"}}}},
 			"False BuildFailed 1 object is held at its last good version, 1 object is left out"},
-		"an object of a unit that keeps its folder": {gitsync.Report{Output: out, Held: []plan.HeldObject{{Units: []string{"a/agent"}}}, Units: []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitHeld}}},
+		"an object of a unit that keeps its folder": {gitsync.Report{Output: out,
+			Held:  []plan.HeldObject{{Units: []string{"a/agent"}}},
+			Units: []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitHeld}}},
 			"False BuildFailed 1 object is held at its last good version, 1 unit is held at its last good version"},
-		"units": {gitsync.Report{Output: out, Units: []gitsync.UnitReport{{State: plan.UnitLeftOut}, {State: plan.UnitLeftOut}, {State: plan.UnitPaused}}},
+		"units": {gitsync.Report{Output: out,
+			Units: []gitsync.UnitReport{{State: plan.UnitLeftOut}, {State: plan.UnitLeftOut},
+				{State: plan.UnitPaused}}},
 			"False BuildFailed 2 units are left out"},
 	} {
 		t.Run(name, func(t *testing.T) {

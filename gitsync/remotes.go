@@ -27,8 +27,10 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 		return fmt.Errorf("pipeline %s: %d credentials for %d sources", name, len(creds.Sources), len(s.sources.List))
 	}
 	first := s.output == nil
-	sameKey, sameRings := !first && reflect.DeepEqual(creds.Signing, s.creds.Signing), !first && reflect.DeepEqual(creds.Verify, s.creds.Verify)
-	sameCharts := !first && reflect.DeepEqual(creds.Charts, s.creds.Charts) && reflect.DeepEqual(creds.Signers, s.creds.Signers)
+	sameKey, sameRings := !first && reflect.DeepEqual(creds.Signing, s.creds.Signing), !first &&
+		reflect.DeepEqual(creds.Verify, s.creds.Verify)
+	sameCharts := !first && reflect.DeepEqual(creds.Charts, s.creds.Charts) &&
+		reflect.DeepEqual(creds.Signers, s.creds.Signers)
 	if sameDecryption := !first && reflect.DeepEqual(creds.Decryption, s.creds.Decryption); !sameDecryption {
 		s.decrypter.Keys, s.creds.Decryption = creds.Decryption, creds.Decryption
 		s.fileDecrypter.Use(creds.Decryption)
@@ -41,7 +43,8 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	if newKeys {
 		s.render.SecretSum, s.memory = s.sealing.sum, memory{}
 	}
-	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && sameCharts && slices.EqualFunc(creds.Sources, s.creds.Sources, transport.Auth.Equal) {
+	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && sameCharts &&
+		slices.EqualFunc(creds.Sources, s.creds.Sources, transport.Auth.Equal) {
 		return nil
 	}
 	var verify []*signature.Verifier
@@ -123,7 +126,8 @@ func (s *Syncer) open(creds Credentials) (next remotes, perSource []*repo.Repo, 
 		}
 	}
 	if next.output == nil {
-		if next.output, err = next.add(s.options.Pool, transport.Remote{URL: spec.Output.URL, Auth: creds.Output}); err != nil {
+		if next.output, err = next.add(s.options.Pool,
+			transport.Remote{URL: spec.Output.URL, Auth: creds.Output}); err != nil {
 			return next, nil, err
 		}
 	}

@@ -67,7 +67,8 @@ func rendered(policy pipeline.SecretsPolicy) secretref.Policy {
 
 func secretRules(rules []pipeline.SecretRule) (out []secretref.Rule) {
 	for _, r := range rules {
-		out = append(out, secretref.Rule{Namespaces: r.Match.Namespaces, Names: r.Match.Names, Types: r.Match.Types, Policy: rendered(r.Policy)})
+		out = append(out, secretref.Rule{Namespaces: r.Match.Namespaces, Names: r.Match.Names, Types: r.Match.Types,
+			Policy: rendered(r.Policy)})
 	}
 	return out
 }

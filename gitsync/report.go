@@ -26,8 +26,8 @@ type Report struct {
 	// are rendered from. Both are nil if the pass was refused before they were needed.
 	Set         *manifest.Set
 	Hierarchies []*hierarchy.Hierarchy
-	// Rendered are the units as they were rendered, if Options.Review asks for them. Under the secrets policy sops the values of
-	// Secrets are encrypted or placeholders.
+	// Rendered are the units as they were rendered, if Options.Review asks for them. Under the secrets policy sops the
+	// values of Secrets are encrypted or placeholders.
 	Rendered []*generator.Unit
 	// Kept are the files that Options.Keep asks for, in the order of the sources and of their paths.
 	Kept []source.Kept
@@ -49,7 +49,8 @@ type Report struct {
 	Proposed *Proposal
 	// DryRun says that nothing was pushed.
 	DryRun bool
-	// NextPass is when the versions of charts are looked up again: a pass is due then although no ref moved. Zero: never.
+	// NextPass is when the versions of charts are looked up again: a pass is due then although no ref moved. Zero:
+	// never.
 	NextPass time.Time
 	// Stages are the stages of the pass in order. After a lost race, they are those of the last attempt.
 	Stages []Stage
@@ -127,6 +128,7 @@ func (r *Report) add(f plan.Findings) {
 func (r *Report) addPlan(p *plan.Plan) {
 	for i := range p.Units {
 		u := &p.Units[i]
-		r.Units = append(r.Units, UnitReport{Name: u.Name, State: u.State, Reason: u.Reason, Lost: u.Lost, Files: u.Files()})
+		r.Units = append(r.Units, UnitReport{Name: u.Name, State: u.State, Reason: u.Reason, Lost: u.Lost,
+			Files: u.Files()})
 	}
 }

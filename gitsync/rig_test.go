@@ -38,8 +38,9 @@ func newRig(t *testing.T) *rig {
 	r.pipeline = pipeline.Pipeline{
 		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "test"},
 		Spec: pipeline.Spec{
-			Sources: []pipeline.Source{{URL: "file://" + r.repo.Dir, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in"}}},
-			Output:  pipeline.Output{Branch: "env"},
+			Sources: []pipeline.Source{{URL: "file://" + r.repo.Dir, Ref: pipeline.Ref{Branch: "main"},
+				Paths: []string{"in"}}},
+			Output: pipeline.Output{Branch: "env"},
 		},
 	}
 	r.creds = gitsync.Credentials{Sources: make([]transport.Auth, 1)}
@@ -155,7 +156,8 @@ func (r *rig) tree(name string) string {
 // payload are the manifests of a folder and their hashes.
 func (r *rig) payload(dir string) string {
 	r.t.Helper()
-	return r.out("ls-tree", "env:"+dir, "kustomization.yaml", "agent-config.secret.yaml", "agent-operated.service.yaml", "agent.statefulset.yaml")
+	return r.out("ls-tree", "env:"+dir, "kustomization.yaml", "agent-config.secret.yaml", "agent-operated.service.yaml",
+		"agent.statefulset.yaml")
 }
 
 func codes(report *gitsync.Report, severity diag.Severity) []string {

@@ -54,17 +54,20 @@ func (s *sealing) recipients(name string) (sops.Recipients, error) {
 	}
 	to, ok := s.with.Rules.For(name)
 	if !ok {
-		return to, fmt.Errorf("encrypt Secrets: no rule of %s matches %s: add one whose path_regex does", s.settings.CreationRules, name)
+		return to, fmt.Errorf("encrypt Secrets: no rule of %s matches %s: add one whose path_regex does",
+			s.settings.CreationRules, name)
 	}
 	return to, nil
 }
 
 // seal encrypts the Secrets of a plan. proposed is the tip of the proposed branch, if there is one.
-func (s *sealing) seal(ctx context.Context, planned *plan.Plan, options *Options, proposed repo.Tip, rd *object.Reader) error {
+func (s *sealing) seal(ctx context.Context, planned *plan.Plan, options *Options, proposed repo.Tip,
+	rd *object.Reader) error {
 	if s.sealer == nil {
 		return nil
 	}
-	with := plan.Sealing{Sealer: s.sealer, To: s.recipients, Redact: options.DryRun && !options.Encrypt, Known: options.Encrypted}
+	with := plan.Sealing{Sealer: s.sealer, To: s.recipients, Redact: options.DryRun && !options.Encrypt,
+		Known: options.Encrypted}
 	if with.Known == nil && proposed.Exists() {
 		with.Known = func(name string) ([]byte, error) {
 			commit, err := rd.Commit(proposed.Commit)
@@ -80,8 +83,8 @@ func (s *sealing) seal(ctx context.Context, planned *plan.Plan, options *Options
 	return planned.Seal(ctx, with)
 }
 
-// reviewed returns units as a report may show them. Under the policy sops these are copies with the encrypted files of the plan, which
-// may be nil. Files that the plan does not write have placeholders for values.
+// reviewed returns units as a report may show them. Under the policy sops these are copies with the encrypted files of
+// the plan, which may be nil. Files that the plan does not write have placeholders for values.
 func (s *sealing) reviewed(units []*generator.Unit, planned *plan.Plan) []*generator.Unit {
 	if s.sealer == nil {
 		return units

@@ -38,7 +38,8 @@ func newSealingLab(t *testing.T) *lab {
 	l.pipeline.Spec.Secrets.SOPS = &pipeline.SOPS{Age: []string{recipient(t)}, HMACKeyFile: "hmac"}
 	l.sealing.Key = []byte(sealingKey)
 	l.pipeline.Spec.Limits.Deletions = "100%"
-	l.input(map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"), "in/a/login.yaml": clear("canary-one")})
+	l.input(map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),
+		"in/a/login.yaml": clear("canary-one")})
 	return l
 }
 
@@ -61,7 +62,8 @@ func (l *lab) decrypted() map[string]string {
 		if !seal.IsSealed([]byte(text)) {
 			continue // a Secret without values
 		}
-		opened, err := l.options.SOPS.Decrypt(l.t.Context(), l.keys, []sops.File{{Format: sops.YAML, Data: []byte(text)}})
+		opened, err := l.options.SOPS.Decrypt(l.t.Context(), l.keys,
+			[]sops.File{{Format: sops.YAML, Data: []byte(text)}})
 		if err != nil || opened[0].Reason != "" {
 			l.t.Fatalf("%s: %v, %s\n%s", name, err, opened[0].Reason, text)
 		}
@@ -136,7 +138,8 @@ func TestOutputIsEncryptedAndStays(t *testing.T) {
 		t.Fatalf("got %v, %v", first, report.Diags)
 	}
 	for name, text := range first {
-		if !strings.Contains(text, "ENC[AES256_GCM,") || !strings.Contains(text, "encrypted_regex: ^(data|stringData)$") || !seal.IsSealed([]byte(text)) {
+		if !strings.Contains(text, "ENC[AES256_GCM,") ||
+			!strings.Contains(text, "encrypted_regex: ^(data|stringData)$") || !seal.IsSealed([]byte(text)) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
@@ -156,7 +159,9 @@ func TestOutputIsEncryptedAndStays(t *testing.T) {
 		l.isClean(report)
 		now := l.secrets()
 		for name, text := range first {
-			if isSame := now[name] == text; isSame == slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(name, n) }) {
+			if isSame := now[name] == text; isSame == slices.ContainsFunc(names, func(n string) bool {
+				return strings.HasSuffix(name, n)
+			}) {
 				t.Errorf("%s: %s stays: %t", what, name, isSame)
 			}
 		}
@@ -222,7 +227,8 @@ func TestOtherRecipientsAndKeysEncryptOnce(t *testing.T) {
 	rotate("another key", func() { l.sealing.Key = []byte(strings.ToUpper(sealingKey)) })
 	settings.Age = nil
 	settings.CreationRules = ".sops.yaml"
-	rules := "creation_rules: [{path_regex: ^a/, age: '" + recipient(t) + "," + another + "'}, {age: [" + recipient(t) + "]}]"
+	rules := "creation_rules: [{path_regex: ^a/, age: '" + recipient(t) + "," + another + "'}, {age: [" + recipient(t) +
+		"]}]"
 	rotate("recipients of rules", func() {
 		var err error
 		if l.sealing.Rules, err = sops.ParseRules([]byte(rules)); err != nil {
@@ -232,12 +238,15 @@ func TestOtherRecipientsAndKeysEncryptOnce(t *testing.T) {
 	l.input(map[string]string{"in/b/agent.yaml": agent("b")})
 	l.pass()
 	files := l.secrets()
-	if a, b := files["a/agent/agent-config.secret.yaml"], files["b/agent/agent-config.secret.yaml"]; !strings.Contains(a, another) || strings.Contains(b, another) {
+	if a, b := files["a/agent/agent-config.secret.yaml"],
+		files["b/agent/agent-config.secret.yaml"]; !strings.Contains(a, another) || strings.Contains(b, another) {
 		t.Errorf("rules by path: got\n%s\n%s", a, b)
 	}
 	l.sealing.Rules = l.sealing.Rules[:1]
 	l.input(map[string]string{"in/c/agent.yaml": agent("c")})
-	if _, err := l.syncer().Pass(t.Context()); err == nil || !strings.Contains(err.Error(), "no rule of .sops.yaml matches b/agent/") && !strings.Contains(err.Error(), "no rule of .sops.yaml matches c/agent/") {
+	if _, err := l.syncer().Pass(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "no rule of .sops.yaml matches b/agent/") &&
+			!strings.Contains(err.Error(), "no rule of .sops.yaml matches c/agent/") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -258,7 +267,8 @@ func TestKeyIsReadAgain(t *testing.T) {
 	l.passOf(s)
 	before := l.secrets()
 	set := func(key string) error {
-		return s.SetCredentials(gitsync.Credentials{Sources: make([]transport.Auth, 1), Decryption: l.keys, Sealing: gitsync.Sealing{Key: []byte(key)}})
+		return s.SetCredentials(gitsync.Credentials{Sources: make([]transport.Auth, 1), Decryption: l.keys,
+			Sealing: gitsync.Sealing{Key: []byte(key)}})
 	}
 	if err := set(sealingKey); err != nil || l.passOf(s).Commit != "" {
 		t.Errorf("the same key: %v", err)
@@ -330,7 +340,8 @@ func TestDryRunsShowPlaceholders(t *testing.T) {
 		}
 	}
 	l.options.Encrypt, l.options.InClear = false, true
-	if report := l.fresh().pass(); !strings.Contains(string(report.Rendered[0].Files[1].Data)+string(report.Rendered[0].Files[0].Data), "agent.yml: |") {
+	if report := l.fresh().pass(); !strings.Contains(string(report.Rendered[0].Files[1].Data)+
+		string(report.Rendered[0].Files[0].Data), "agent.yml: |") {
 		t.Error("what is compared is not in clear")
 	}
 }
@@ -357,8 +368,8 @@ func TestHistoryInClear(t *testing.T) {
 	}
 }
 
-// TestHeldSecretsAreNotInClear: an object with an error is held with what the last good Secret had, and nothing of it is written
-// in clear.
+// TestHeldSecretsAreNotInClear: an object with an error is held with what the last good Secret had, and nothing of it
+// is written in clear.
 func TestHeldSecretsAreNotInClear(t *testing.T) {
 	t.Parallel()
 	l := newSealingLab(t)
@@ -378,7 +389,8 @@ func TestHeldSecretsAreNotInClear(t *testing.T) {
 	}
 }
 
-// TestTextsOfHeldObjectsStayInTheSource: nobody knows what credentials are written in them. Another is written in the output.
+// TestTextsOfHeldObjectsStayInTheSource: nobody knows what credentials are written in them. Another is written in the
+// output.
 func TestTextsOfHeldObjectsStayInTheSource(t *testing.T) {
 	t.Parallel()
 	l := newSealingLab(t)
@@ -395,7 +407,8 @@ func TestTextsOfHeldObjectsStayInTheSource(t *testing.T) {
 	if diff := cmp.Diff(before, l.secrets()); diff != "" || len(report.Held) == 0 || len(l.heldTexts()) > 0 {
 		t.Errorf("held %v, texts %v\n%s", report.Held, l.heldTexts(), diff)
 	}
-	l.input(map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"), "spec:", "spec:\n  containers: [{name: x, image: x, env: [{name: DB_PASSWORD, value: canary-literal}]}]", 1)})
+	l.input(map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"), "spec:",
+		"spec:\n  containers: [{name: x, image: x, env: [{name: DB_PASSWORD, value: canary-literal}]}]", 1)})
 	report = l.pass()
 	l.isClean(report)
 	if !slices.Contains(codes(report, diag.Error), string(diag.LiteralToken)) {
@@ -408,9 +421,11 @@ func TestRulesNameSOPS(t *testing.T) {
 	t.Parallel()
 	l := newSealingLab(t)
 	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
-	l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"login"}}, Policy: pipeline.SecretsSOPS}}
+	l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"login"}},
+		Policy: pipeline.SecretsSOPS}}
 	l.isClean(l.pass())
-	if all := fmt.Sprint(l.decrypted()); !strings.Contains(all, base64.StdEncoding.EncodeToString([]byte("canary-one"))) {
+	if all := fmt.Sprint(l.decrypted()); !strings.Contains(all,
+		base64.StdEncoding.EncodeToString([]byte("canary-one"))) {
 		t.Errorf("got %s", all)
 	}
 }
@@ -420,7 +435,9 @@ func TestWithoutTheProgramNothingIsWritten(t *testing.T) {
 	t.Setenv("PATH", "")
 	l := newSealingLab(t)
 	l.options.SOPS = sops.NewWorkers(sops.Options{})
-	if _, err := l.syncer().Pass(t.Context()); err == nil || !strings.Contains(err.Error(), "agentry-sops") || !strings.Contains(err.Error(), "install it beside agentry") || l.remote.refs["refs/heads/env"] != plumbing.ZeroHash {
+	if _, err := l.syncer().Pass(t.Context()); err == nil || !strings.Contains(err.Error(), "agentry-sops") ||
+		!strings.Contains(err.Error(), "install it beside agentry") ||
+		l.remote.refs["refs/heads/env"] != plumbing.ZeroHash {
 		t.Errorf("got %v", err)
 	}
 }
@@ -429,12 +446,14 @@ func TestWithoutTheProgramNothingIsWritten(t *testing.T) {
 func TestReplicasThatEncryptAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.pipeline.Spec.Secrets = pipeline.Secrets{Policy: pipeline.SecretsSOPS, SOPS: &pipeline.SOPS{Age: []string{recipient(t)}, HMACKeyFile: "hmac"}}
+	r.pipeline.Spec.Secrets = pipeline.Secrets{Policy: pipeline.SecretsSOPS,
+		SOPS: &pipeline.SOPS{Age: []string{recipient(t)}, HMACKeyFile: "hmac"}}
 	r.creds.Sealing.Key = []byte(sealingKey)
 	r.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{os.Args[0]}, Env: []string{sopsEnv + "=1"}})
 	t.Cleanup(r.options.SOPS.Close)
 	for i := range 3 {
-		r.commit("Change", map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"), "in/a/login.yaml": clear(fmt.Sprint("canary-", i))})
+		r.commit("Change", map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),
+			"in/a/login.yaml": clear(fmt.Sprint("canary-", i))})
 		var wait sync.WaitGroup
 		for range 3 {
 			r.options.CacheDir = t.TempDir()
@@ -456,8 +475,8 @@ func TestReplicasThatEncryptAtOnce(t *testing.T) {
 	}
 }
 
-// TestReplicasWithOtherKeys: who finds Secrets that were encrypted with another key encrypts them again, and says so. A changed
-// Secret, other recipients and the next pass give no such warning.
+// TestReplicasWithOtherKeys: who finds Secrets that were encrypted with another key encrypts them again, and says so. A
+// changed Secret, other recipients and the next pass give no such warning.
 func TestReplicasWithOtherKeys(t *testing.T) {
 	t.Parallel()
 	l := newSealingLab(t)

@@ -36,7 +36,8 @@ func gpgHome(t *testing.T) string {
 
 func runGPG(t *testing.T, home, stdin string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("gpg", append([]string{"--homedir", home, "--batch", "--quiet", "--no-tty", "--passphrase", "", "--pinentry-mode", "loopback"}, args...)...)
+	cmd := exec.Command("gpg", append([]string{"--homedir", home, "--batch", "--quiet", "--no-tty", "--passphrase", "",
+		"--pinentry-mode", "loopback"}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var errs strings.Builder
 	cmd.Stderr = &errs
@@ -88,7 +89,8 @@ func TestSignedCommits(t *testing.T) {
 			if kind == "ssh" {
 				key, public := gittest.NewSSHKey(t)
 				r.creds.Signing = signature.Key{Key: key}
-				if err := os.WriteFile(allowed, append([]byte("agentry@localhost "), ssh.MarshalAuthorizedKey(public)...), 0o600); err != nil {
+				if err := os.WriteFile(allowed,
+					append([]byte("agentry@localhost "), ssh.MarshalAuthorizedKey(public)...), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				want = `Good "git" signature for agentry@localhost`
@@ -124,8 +126,9 @@ func TestUnusableSigningKey(t *testing.T) {
 		passphrase string
 		want       string
 	}{
-		"not a key":                         {"hunter2", "", "no private key of SSH or PGP"},
-		"a broken PGP key":                  {"-----BEGIN PGP PRIVATE KEY BLOCK-----\nhunter2\n", "", "read the PGP key"},
+		"not a key": {"hunter2", "", "no private key of SSH or PGP"},
+		"a broken PGP key": {"-----BEGIN PGP PRIVATE KEY BLOCK-----\nhunter2\n", "",
+			"read the PGP key"},
 		"a public PGP key":                  {g.public, "", "public"},
 		"a PGP key without its passphrase":  {encrypted, "", "passphrase"},
 		"a PGP key with a wrong passphrase": {encrypted, "hunter3", "not that of the PGP key"},
@@ -157,6 +160,7 @@ func encryptedGPG(t *testing.T) string {
 	t.Helper()
 	home := gpgHome(t)
 	args := []string{"--passphrase", "hunter2"}
-	runGPG(t, home, "", append(args, "--quick-generate-key", "agentry <agentry@localhost>", "rsa2048", "sign", "never")...)
+	runGPG(t, home, "", append(args, "--quick-generate-key", "agentry <agentry@localhost>", "rsa2048", "sign",
+		"never")...)
 	return runGPG(t, home, "", append(args, "--armor", "--export-secret-keys")...)
 }

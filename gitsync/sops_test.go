@@ -37,32 +37,41 @@ func newSOPSLab(t *testing.T, policy pipeline.SecretsPolicy) *lab {
 
 // login is a monitor that logs in, and clear is its Secret.
 func login(port string) string {
-	return strings.Replace(monitor("a", "web", port), "{port: ", "{basicAuth: {username: {name: login, key: user}, password: {name: login, key: password}}, port: ", 1)
+	return strings.Replace(monitor("a", "web", port), "{port: ",
+		"{basicAuth: {username: {name: login, key: user}, password: {name: login, key: password}}, port: ", 1)
 }
 
 func clear(password string) string {
-	return "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: a}\nstringData: {user: admin, password: " + password + "}\n"
+	return "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: a}\nstringData: {user: admin, password: " +
+		password + "}\n"
 }
 
 // TestSealedSecretsAreLikeClearOnes under plaintext; what cannot be decrypted holds who needs it.
 func TestSealedSecretsAreLikeClearOnes(t *testing.T) {
 	like := func(port, password string) map[string]string {
-		return map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login(port), "in/a/login.yaml": clear(password)}
+		return map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login(port),
+			"in/a/login.yaml": clear(password)}
 	}
 	l := newSOPSLab(t, pipeline.SecretsPlaintext)
-	l.files = map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"), "in/a/login.yaml": sealedFile(t, "age.yaml")}
+	l.files = map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),
+		"in/a/login.yaml": sealedFile(t, "age.yaml")}
 	if !strings.Contains(l.files["in/a/web.yaml"], "basicAuth") {
 		t.Fatalf("the monitor needs no Secret: %s", l.files["in/a/web.yaml"])
 	}
 	runSteps(t, l,
 		step{like: like("http", "first-password")},
-		step{edit: map[string]string{"in/a/login.yaml": sealedFile(t, "age-rotated.yaml")}, like: like("http", "second-password")},
+		step{edit: map[string]string{"in/a/login.yaml": sealedFile(t, "age-rotated.yaml")},
+			like: like("http", "second-password")},
 		step{edit: map[string]string{"in/a/web.yaml": login("web")}, like: like("web", "second-password")},
-		step{edit: map[string]string{"in/a/login.yaml": sealedFile(t, "pgp.yaml")}, like: like("web", "second-password"), wrong: "encrypted-secret", held: []string{"Secret/a/login in a/agent: no version since 5"}},
-		step{edit: map[string]string{"in/a/web.yaml": login("metrics"), "in/a/login.yaml": sealedFile(t, "age.yaml")}, like: like("metrics", "first-password")},
+		step{edit: map[string]string{"in/a/login.yaml": sealedFile(t, "pgp.yaml")},
+			like: like("web", "second-password"), wrong: "encrypted-secret",
+			held: []string{"Secret/a/login in a/agent: no version since 5"}},
+		step{edit: map[string]string{"in/a/web.yaml": login("metrics"), "in/a/login.yaml": sealedFile(t, "age.yaml")},
+			like: like("metrics", "first-password")},
 	)
 	report := l.pass()
-	seen, err := json.Marshal([]any{report.Sources, report.Output, report.Units, report.Held, report.Changes, report.Difference, report.Refused})
+	seen, err := json.Marshal([]any{report.Sources, report.Output, report.Units, report.Held, report.Changes,
+		report.Difference, report.Refused})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +90,8 @@ func TestUnderReferenceNothingIsDecrypted(t *testing.T) {
 	l := newSOPSLab(t, pipeline.SecretsReference)
 	l.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{"/no/such/program"}})
 	l.keys = nil
-	l.files = map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"), "in/a/login.yaml": sealedFile(t, "age.yaml")}
+	l.files = map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),
+		"in/a/login.yaml": sealedFile(t, "age.yaml")}
 	runSteps(t, l, step{like: map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http")}})
 	if diags := l.pass().Diags; len(diags) > 0 {
 		t.Error(diags)

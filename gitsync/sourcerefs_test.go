@@ -28,14 +28,15 @@ func twoRepositories(t *testing.T) (l *lab, apps *remote, files, like map[string
 	l.files = built
 	apps = l.remote.host.add("apps")
 	l.pipeline.Spec.Sources[0].Build = "flux"
-	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, pipeline.Source{Name: "apps", URL: apps.url, Ref: pipeline.Ref{Branch: "main"}})
+	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources,
+		pipeline.Source{Name: "apps", URL: apps.url, Ref: pipeline.Ref{Branch: "main"}})
 	l.pipeline.Spec.SourceRefs = map[string]string{"GitRepository/flux-system/apps": "apps"}
 	apps.commit("main", plain(files), 0, "apps")
 	return l, apps, files, like
 }
 
-// TestKustomizationsBuildFromAnotherSource: an edit of either repository counts, also for a new process, and what breaks in
-// either is held.
+// TestKustomizationsBuildFromAnotherSource: an edit of either repository counts, also for a new process, and what
+// breaks in either is held.
 func TestKustomizationsBuildFromAnotherSource(t *testing.T) {
 	l, apps, files, like := twoRepositories(t)
 	minute := 0
@@ -61,19 +62,24 @@ func TestKustomizationsBuildFromAnotherSource(t *testing.T) {
 	vars, b := files["deep/vars.yaml"], l.files["in/b.yaml"]
 	runSteps(t, l,
 		step{like: like},
-		step{do: edit(map[string]string{"deep/vars.yaml": strings.Replace(vars, "http", "metrics", 1)}), like: with("metrics")},
+		step{do: edit(map[string]string{"deep/vars.yaml": strings.Replace(vars, "http", "metrics", 1)}),
+			like: with("metrics")},
 		step{do: edit(map[string]string{"deep/vars.yaml": vars}), like: like},
 		step{do: edit(map[string]string{"deep/b.yaml": files["deep/b.yaml"] + "# x\n", "other.yaml": "{"}), like: like},
-		step{edit: map[string]string{"in/b.yaml": strings.Replace(b, "./deep", "./none", 1)}, like: like, wrong: "build-failed", held: held(6)},
-		step{edit: map[string]string{"in/b.yaml": b}, do: edit(map[string]string{"deep/vars.yaml": ""}), like: like, wrong: "build-refused", held: held(7)},
-		step{do: edit(map[string]string{"deep/vars.yaml": strings.Replace(vars, "http", "late", 1)}), like: with("late")},
+		step{edit: map[string]string{"in/b.yaml": strings.Replace(b, "./deep", "./none", 1)}, like: like,
+			wrong: "build-failed", held: held(6)},
+		step{edit: map[string]string{"in/b.yaml": b}, do: edit(map[string]string{"deep/vars.yaml": ""}), like: like,
+			wrong: "build-refused", held: held(7)},
+		step{do: edit(map[string]string{"deep/vars.yaml": strings.Replace(vars, "http", "late", 1)}),
+			like: with("late")},
 	)
 }
 
 // TestAnObjectOfAnotherSourceIsHeldWithoutItsText: it is built again from the commits of both.
 func TestAnObjectOfAnotherSourceIsHeldWithoutItsText(t *testing.T) {
 	l, apps, files, like := twoRepositories(t)
-	files["deep/vars.yaml"] = strings.NewReplacer("ConfigMap", "Secret", "data: {PORT: http}", "stringData: {PORT: hunter22}").Replace(files["deep/vars.yaml"])
+	files["deep/vars.yaml"] = strings.NewReplacer("ConfigMap", "Secret", "data: {PORT: http}",
+		"stringData: {PORT: hunter22}").Replace(files["deep/vars.yaml"])
 	files["deep/b.yaml"] = strings.Replace(files["deep/b.yaml"], "kind: ConfigMap", "kind: Secret", 1)
 	apps.commit("main", plain(files), 0, "apps")
 	l.pipeline.Spec.Secrets.Policy = "plaintext"
@@ -81,22 +87,27 @@ func TestAnObjectOfAnotherSourceIsHeldWithoutItsText(t *testing.T) {
 	bad := func(value string, minute int) func(*lab) {
 		return func(*lab) {
 			changed := maps.Clone(files)
-			changed["base/web.yaml"] = strings.Replace(files["base/web.yaml"], "spec:", "spec:\n  sampleLimit: "+value, 1)
+			changed["base/web.yaml"] = strings.Replace(files["base/web.yaml"], "spec:", "spec:\n  sampleLimit: "+value,
+				1)
 			changed["base/agent.yaml"] += fmt.Sprintf("# %d\n", minute)
 			apps.commit("main", plain(changed), minute, "apps")
 		}
 	}
 	held := func(since int) []string {
-		return []string{fmt.Sprintf("ServiceMonitor/a/web in a/agent: version 1 since %d", since), fmt.Sprintf("ServiceMonitor/b/web in b/agent: version 1 since %d", since)}
+		return []string{fmt.Sprintf("ServiceMonitor/a/web in a/agent: version 1 since %d", since),
+			fmt.Sprintf("ServiceMonitor/b/web in b/agent: version 1 since %d", since)}
 	}
 	runSteps(t, l,
 		step{like: like},
 		step{do: bad("many", 1), like: like, wrong: "invalid-field invalid-field", held: held(3)},
-		step{do: bad("lots", 2), edit: map[string]string{"in/more.yaml": monitor("a", "more", "one")}, like: like, wrong: "invalid-field invalid-field", held: held(4)},
-		step{do: bad("more", 3), edit: map[string]string{"in/more.yaml": monitor("a", "more", "two")}, like: like, wrong: "invalid-field invalid-field", held: held(4)},
+		step{do: bad("lots", 2), edit: map[string]string{"in/more.yaml": monitor("a", "more", "one")}, like: like,
+			wrong: "invalid-field invalid-field", held: held(4)},
+		step{do: bad("more", 3), edit: map[string]string{"in/more.yaml": monitor("a", "more", "two")}, like: like,
+			wrong: "invalid-field invalid-field", held: held(4)},
 	)
 	d := l.pass().Diags[0]
-	if !strings.HasPrefix(d.File, "@apps/base/web.yaml") || d.BuiltBy != "@apps/deep/b.yaml (Kustomization/flux-system/b-apps)" {
+	if !strings.HasPrefix(d.File, "@apps/base/web.yaml") ||
+		d.BuiltBy != "@apps/deep/b.yaml (Kustomization/flux-system/b-apps)" {
 		t.Errorf("the finding is at %s, built by %q", d.Position(), d.BuiltBy)
 	}
 }
@@ -109,9 +120,11 @@ func TestAnotherSourceIsAway(t *testing.T) {
 	l.passOf(s)
 	before := l.payload("b/agent")
 	delete(l.remote.host.remote, "apps")
-	l.input(map[string]string{"in/a.yaml": strings.Replace(l.files["in/a.yaml"], "targetNamespace: a", "targetNamespace: c", 1)})
+	l.input(map[string]string{"in/a.yaml": strings.Replace(l.files["in/a.yaml"], "targetNamespace: a",
+		"targetNamespace: c", 1)})
 	report := l.passOf(s)
-	if report.Set.Get(manifest.ID{Kind: "ServiceMonitor", Namespace: "c", Name: "web"}) == nil || strings.Join(codes(report, diag.Error), " ") != "source-unreachable" {
+	if report.Set.Get(manifest.ID{Kind: "ServiceMonitor", Namespace: "c", Name: "web"}) == nil ||
+		strings.Join(codes(report, diag.Error), " ") != "source-unreachable" {
 		t.Errorf("the pass goes on with %v: %v", report.Set, report.Diags)
 	}
 	if len(before) == 0 || len(l.payload("b/agent")) != len(before) {

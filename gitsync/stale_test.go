@@ -12,7 +12,8 @@ func TestASourceThatStaysSaysTheRemedy(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	other := l.remote.host.add("other")
-	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, pipeline.Source{URL: other.url, Ref: pipeline.Ref{Branch: "main"}})
+	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources,
+		pipeline.Source{URL: other.url, Ref: pipeline.Ref{Branch: "main"}})
 	l.input(map[string]string{"in/a/agent.yaml": agent("a")})
 	other.commit("main", tree{"agent.yaml": {text: agent("b")}}, 1, "b")
 	l.pass()

@@ -30,9 +30,11 @@ func TestFirstPass(t *testing.T) {
 	}
 	want := []string{
 		".agentry/inventory", ".agentry/units", ".gitattributes", "README.md",
-		"a/agent/.agentry/inventory", "a/agent/README.md", "a/agent/agent-config.secret.yaml", "a/agent/agent-operated.service.yaml",
+		"a/agent/.agentry/inventory", "a/agent/README.md", "a/agent/agent-config.secret.yaml",
+		"a/agent/agent-operated.service.yaml",
 		"a/agent/agent.statefulset.yaml", "a/agent/kustomization.yaml",
-		"b/agent/.agentry/inventory", "b/agent/README.md", "b/agent/agent-config.secret.yaml", "b/agent/agent-operated.service.yaml",
+		"b/agent/.agentry/inventory", "b/agent/README.md", "b/agent/agent-config.secret.yaml",
+		"b/agent/agent-operated.service.yaml",
 		"b/agent/agent.statefulset.yaml", "b/agent/kustomization.yaml",
 		"hydrator.metadata", "kustomization.yaml",
 	}
@@ -46,7 +48,8 @@ func TestFirstPass(t *testing.T) {
 		t.Errorf("the configuration lacks the monitor:\n%s", text)
 	}
 	message := r.out("log", "-1", "--format=%B", "env")
-	for _, line := range []string{source[:7] + ": Add teams", "Agentry-Source-Commit: " + source, "Agentry-Version: v0.0.0-test"} {
+	for _, line := range []string{source[:7] + ": Add teams", "Agentry-Source-Commit: " + source,
+		"Agentry-Version: v0.0.0-test"} {
 		if !strings.Contains(message, line) {
 			t.Errorf("message lacks %q:\n%s", line, message)
 		}
@@ -58,7 +61,8 @@ func TestFirstPass(t *testing.T) {
 	if refs := r.out("for-each-ref", "--format=%(refname)"); refs != "refs/heads/env\nrefs/heads/main" {
 		t.Errorf("refs are\n%s", refs)
 	}
-	if meta := r.show("hydrator.metadata"); !strings.Contains(meta, `"drySha": "`+source+`"`) || !strings.Contains(meta, `"body": "More words."`) {
+	if meta := r.show("hydrator.metadata"); !strings.Contains(meta, `"drySha": "`+source+`"`) ||
+		!strings.Contains(meta, `"body": "More words."`) {
 		t.Errorf("hydrator.metadata:\n%s", meta)
 	}
 	r.out("fsck", "--strict")
@@ -85,7 +89,8 @@ func TestChangeTouchesOneUnit(t *testing.T) {
 			before := r.tree("b")
 			r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "metrics")})
 			report := next()
-			if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "changed", "b/agent": "unchanged"}, states(report)); diff != "" {
+			if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "changed", "b/agent": "unchanged"},
+				states(report)); diff != "" {
 				t.Error(diff)
 			}
 			if r.tree("b") != before {
@@ -125,8 +130,10 @@ func TestReplicasMakeTheSameCommit(t *testing.T) {
 func TestBadObjectIsHeld(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]map[string]string{
-		"invalid field":      {"in/a/web.yaml": strings.Replace(monitor("a", "web", "http"), "port: http", "port: 80", 1)},
-		"error in rendering": {"in/a/web.yaml": strings.Replace(monitor("a", "web", "http"), "port: http", "port: http, interval: 1s, scrapeTimeout: 2s", 1)},
+		"invalid field": {"in/a/web.yaml": strings.Replace(monitor("a", "web", "http"), "port: http", "port: 80",
+			1)},
+		"error in rendering": {"in/a/web.yaml": strings.Replace(monitor("a", "web", "http"), "port: http",
+			"port: http, interval: 1s, scrapeTimeout: 2s", 1)},
 		"broken YAML":        {"in/a/web.yaml": "{"},
 		"broken agent":       {"in/a/agent.yaml": "{"},
 		"duplicate":          {"in/a/again.yaml": monitor("a", "web", "other")},
@@ -148,7 +155,8 @@ func TestBadObjectIsHeld(t *testing.T) {
 			bad["in/b/web.yaml"] = monitor("b", "web", "changed")
 			r.commit("bad", bad)
 			report := r.pass()
-			if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "unchanged", "b/agent": "changed"}, states(report)); diff != "" {
+			if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "unchanged", "b/agent": "changed"},
+				states(report)); diff != "" {
 				t.Errorf("%s\n%v", diff, report.Diags)
 			}
 			if errors := report.Diags.Count(diag.Error); errors != 1 {
@@ -185,7 +193,8 @@ func TestFirstRunLeavesTheBadObjectOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	files := twoTeams()
-	files["in/a/bad.yaml"] = strings.Replace(monitor("a", "bad", "http"), "port: http", "port: http, interval: 1s, scrapeTimeout: 2s", 1)
+	files["in/a/bad.yaml"] = strings.Replace(monitor("a", "bad", "http"), "port: http",
+		"port: http, interval: 1s, scrapeTimeout: 2s", 1)
 	files["in/a/broken.yaml"] = "{"
 	r.commit("one", files)
 	report := r.pass()
@@ -236,7 +245,8 @@ func TestImmutableFields(t *testing.T) {
 	storage := `spec:
   storage: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Gi}}}}}
   metrics`
-	r.commit("storage", map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"), "spec:\n  metrics", storage, 1)})
+	r.commit("storage", map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"), "spec:\n  metrics", storage,
+		1)})
 	report := r.pass()
 	if diff := cmp.Diff([]string{"immutable-field"}, codes(report, diag.Error)); diff != "" {
 		t.Error(diff)
@@ -263,7 +273,8 @@ func TestDeletionGuard(t *testing.T) {
 		r, id := setup(t)
 		before := r.out("rev-parse", "env")
 		report := r.pass()
-		if diff := cmp.Diff([]string{"deletion-guard"}, codes(report, diag.Error)); diff != "" || r.out("rev-parse", "env") != before {
+		if diff := cmp.Diff([]string{"deletion-guard"}, codes(report, diag.Error)); diff != "" ||
+			r.out("rev-parse", "env") != before {
 			t.Errorf("%s", diff)
 		}
 		if d := report.Diags[0]; !strings.Contains(d.Hint, id) {
@@ -297,8 +308,10 @@ func TestDeletionGuard(t *testing.T) {
 		files["in/README.md"] = "x" // a folder that is gone is no deletion
 		r.commit("two", files)
 		r.pass()
-		r.commit("none", map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": "", "in/b/agent.yaml": "", "in/b/web.yaml": ""})
-		if report := r.pass(); report.Commit != "" || !slices.Equal(codes(report, diag.Error), []string{"empty-input"}) {
+		r.commit("none", map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": "", "in/b/agent.yaml": "",
+			"in/b/web.yaml": ""})
+		if report := r.pass(); report.Commit != "" ||
+			!slices.Equal(codes(report, diag.Error), []string{"empty-input"}) {
 			t.Errorf("commit %q, %v", report.Commit, report.Diags)
 		}
 	})
@@ -306,7 +319,8 @@ func TestDeletionGuard(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)
 		sharded := func(n int) string {
-			return strings.Replace(agent("a"), "{instanceSelector: {}}", fmt.Sprintf("{instanceSelector: {}, shards: %d}", n), 1)
+			return strings.Replace(agent("a"), "{instanceSelector: {}}",
+				fmt.Sprintf("{instanceSelector: {}, shards: %d}", n), 1)
 		}
 		r.commit("four", map[string]string{"in/agent.yaml": sharded(4)})
 		r.pass()
@@ -321,7 +335,8 @@ func TestUnreachableSource(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	other := newRig(t)
-	r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, pipeline.Source{URL: "file://" + other.repo.Dir, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in"}})
+	r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources,
+		pipeline.Source{URL: "file://" + other.repo.Dir, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in"}})
 	r.creds.Sources = make([]transport.Auth, 2)
 	r.commit("a", map[string]string{"in/agent.yaml": agent("a")})
 	other.commit("b", map[string]string{"in/agent.yaml": agent("b")})
@@ -334,7 +349,8 @@ func TestUnreachableSource(t *testing.T) {
 	if diff := cmp.Diff([]string{"source-unreachable"}, codes(report, diag.Error)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "changed", "b/agent": "unchanged"}, states(report)); diff != "" {
+	if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "changed", "b/agent": "unchanged"},
+		states(report)); diff != "" {
 		t.Error(diff)
 	}
 	if !report.Sources[1].Stale {
@@ -380,7 +396,8 @@ func TestMissingPath(t *testing.T) {
 	r.pass()
 	r.pipeline.Spec.Sources[0].Paths = []string{"in/a", "in/c"}
 	report = r.pass()
-	if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "unchanged", "b/agent": "held"}, states(report)); diff != "" {
+	if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "unchanged", "b/agent": "held"}, states(report)); diff !=
+		"" {
 		t.Error(diff)
 	}
 }
@@ -394,7 +411,9 @@ func TestDryRun(t *testing.T) {
 	if out := r.out("for-each-ref"); strings.Contains(out, "env") || report.Commit != "" {
 		t.Errorf("something was pushed:\n%s", out)
 	}
-	i := slices.IndexFunc(report.Changes, func(c plan.FileChange) bool { return c.Path == "a/agent/agent-config.secret.yaml" })
+	i := slices.IndexFunc(report.Changes, func(c plan.FileChange) bool {
+		return c.Path == "a/agent/agent-config.secret.yaml"
+	})
 	if i < 0 || report.Changes[i].Op != "added" || report.Difference.Summary() != "6 objects added" {
 		t.Errorf("%+v", report.Changes)
 	}
@@ -407,7 +426,8 @@ func TestTheCommitSaysWhatChanges(t *testing.T) {
 	r.commit("one", twoTeams())
 	r.pass()
 	files := twoTeams()
-	files["in/a/agent.yaml"] = strings.Replace(files["in/a/agent.yaml"], "http://mimir/push", "http://elsewhere/push", 1)
+	files["in/a/agent.yaml"] = strings.Replace(files["in/a/agent.yaml"], "http://mimir/push", "http://elsewhere/push",
+		1)
 	r.commit("two", files)
 	report := r.pass()
 	message := r.out("log", "-1", "--format=%B", report.Commit)
@@ -448,20 +468,23 @@ func TestSecretsStayOut(t *testing.T) {
 	files := twoTeams()
 	files["in/a/agent.yaml"] = strings.Replace(agent("a"), `url: "http://mimir/push"`,
 		`url: "http://mimir/push", basicAuth: {username: {name: s, key: u}, password: {name: s, key: p}}`, 1)
-	files["in/a/secret.yaml"] = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: a}\nstringData: {u: me, p: hunter2}\n"
+	files["in/a/secret.yaml"] = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: a}\n" +
+		"stringData: {u: me, p: hunter2}\n"
 	r.commit("one", files)
 	r.pass()
 	if !strings.Contains(r.show("a/agent/agent-secrets.secret.yaml"), "_secrets_a_s_p: aHVudGVyMg==") {
 		t.Error("the policy plaintext did not copy the Secret")
 	}
 	r.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
-	r.commit("break", map[string]string{"in/a/agent.yaml": strings.Replace(files["in/a/agent.yaml"], "spec:\n  metrics", "spec:\n  paused: true\n  metrics", 1)})
+	r.commit("break", map[string]string{"in/a/agent.yaml": strings.Replace(files["in/a/agent.yaml"], "spec:\n  metrics",
+		"spec:\n  paused: true\n  metrics", 1)})
 	if diff := cmp.Diff([]string{"secrets-held"}, codes(r.pass(), diag.Error)); diff != "" {
 		t.Error(diff)
 	}
 	r.commit("mend", files)
 	r.pass()
-	if out := r.out("grep", "-l", "-e", "aHVudGVyMg", "-e", "hunter2", "main"); !strings.Contains(out, "main:in/a/secret.yaml") {
+	if out := r.out("grep", "-l", "-e", "aHVudGVyMg", "-e", "hunter2", "main"); !strings.Contains(out,
+		"main:in/a/secret.yaml") {
 		t.Errorf("the search for the secret does not work: %s", out)
 	}
 	for _, f := range r.files() {

@@ -68,13 +68,14 @@ type Options struct {
 	Review bool
 	// Keep says which files of the sources Report.Kept has, by their texts. Default: none.
 	Keep func(text []byte) bool `json:"-"`
-	// InClear leaves Secrets in clear in Report.Rendered under the secrets policy sops. It is for package difference, which shows
-	// no value of them.
+	// InClear leaves Secrets in clear in Report.Rendered under the secrets policy sops. It is for package difference,
+	// which shows no value of them.
 	InClear bool
-	// Encrypt makes a dry run encrypt Secrets under the secrets policy sops. Otherwise it shows placeholders for their values.
+	// Encrypt makes a dry run encrypt Secrets under the secrets policy sops. Otherwise it shows placeholders for their
+	// values.
 	Encrypt bool
-	// Encrypted returns a version of an encrypted Secret that is not on the output branch and may be used again, by its path on
-	// the branch; nil if there is none. It is for dry runs.
+	// Encrypted returns a version of an encrypted Secret that is not on the output branch and may be used again, by its
+	// path on the branch; nil if there is none. It is for dry runs.
 	Encrypted func(name string) ([]byte, error) `json:"-"`
 	// AllowDeletions is the full id of an input commit to which the deletion guard does not apply.
 	AllowDeletions string
@@ -160,7 +161,8 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		return nil, fmt.Errorf("pipeline %s: charts.update %w", p.Metadata.Name, err)
 	}
 	charts := &chart.Renderer{Workers: s.options.Charts, Cluster: spec.Cluster, Charts: s.chartVersions.Now()}
-	s.fileDecrypter = &sops.FileDecrypter{Workers: s.options.SOPS, RendersValues: spec.Secrets.Allows(pipeline.SecretsPlaintext) || spec.Secrets.Seals()}
+	s.fileDecrypter = &sops.FileDecrypter{Workers: s.options.SOPS,
+		RendersValues: spec.Secrets.Allows(pipeline.SecretsPlaintext) || spec.Secrets.Seals()}
 	for _, src := range spec.Sources {
 		s.sources.List = append(s.sources.List, &source.Source{Source: src, Charts: charts, Secrets: s.fileDecrypter})
 	}
@@ -203,7 +205,8 @@ func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error
 
 // attempt makes a pass on the current tip.
 func (s *Syncer) attempt(ctx context.Context, since time.Time) (*Report, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, fmt.Errorf("the pass took longer than %s", s.options.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout,
+		fmt.Errorf("the pass took longer than %s", s.options.Timeout))
 	defer cancel()
 	output := &s.pipeline.Spec.Output
 	p := &pass{Syncer: s, since: since, gate: gate{wait: s.options.Gate}, report: &Report{

@@ -21,9 +21,11 @@ const forged = `    - {op: replace, path: /metadata/namespace, value: b}
 // platform is an agent that selects the monitors of all namespaces, and b a tenant with one.
 func platform() map[string]string {
 	all := strings.NewReplacer("instanceSelector: {}", "instanceSelector: {}, instanceNamespaceSelector: {}",
-		"serviceMonitorSelector: {}", "serviceMonitorSelector: {}\n  serviceMonitorNamespaceSelector: {}", "spec:\n  metrics:", "spec:\n  integrations: {selector: {}, namespaceSelector: {}}\n  metrics:")
+		"serviceMonitorSelector: {}", "serviceMonitorSelector: {}\n  serviceMonitorNamespaceSelector: {}",
+		"spec:\n  metrics:", "spec:\n  integrations: {selector: {}, namespaceSelector: {}}\n  metrics:")
 	return map[string]string{
-		"in/platform/agent.yaml": all.Replace(agent("monitoring")), "in/platform/base/extra.yaml": monitor("b", "extra", "http"),
+		"in/platform/agent.yaml":         all.Replace(agent("monitoring")),
+		"in/platform/base/extra.yaml":    monitor("b", "extra", "http"),
 		"in/platform/kustomization.yaml": "resources: [agent.yaml]\n",
 		"in/teams/b/web.yaml":            monitor("b", "web", "http"),
 	}
@@ -32,30 +34,54 @@ func platform() map[string]string {
 // TestHostileTenants are refused, each alone, while others render on.
 func TestHostileTenants(t *testing.T) {
 	t.Parallel()
-	instance := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: evil, namespace: a}\nspec:\n  serviceMonitorSelector: {}\n"
+	instance := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\n" +
+		"metadata: {name: evil, namespace: a}\nspec:\n  serviceMonitorSelector: {}\n"
 	for name, files := range map[string]map[string]string{
-		"another namespace":            {"x.yaml": monitor("b", "evil", "http")},
-		"another's object":             {"x.yaml": monitor("b", "web", "evil")},
-		"the platform's namespace":     {"x.yaml": monitor("monitoring", "evil", "http")},
-		"another Namespace":            {"x.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: b, labels: {team: evil}}\n"},
-		"a kustomization's namespace":  {"kustomization.yaml": "namespace: b\nresources: [x.yaml]\n", "x.yaml": monitor("a", "evil", "http")},
-		"the platform's file":          {"kustomization.yaml": "resources: [../../platform/base/extra.yaml]\n"},
-		"another's file":               {"kustomization.yaml": "namespace: a\nresources: [../b/web.yaml]\n"},
-		"a generated ConfigMap":        {"kustomization.yaml": "configMapGenerator: [{name: evil, namespace: b, literals: [a=b]}]\n"},
-		"a forged trace":               {"kustomization.yaml": "resources: [x.yaml]\npatches:\n- target: {kind: ServiceMonitor}\n  patch: |-\n" + forged, "x.yaml": monitor("a", "evil", "http")},
-		"an old patch that forges":     {"kustomization.yaml": "resources: [x.yaml]\npatchesJson6902:\n- target: {group: monitoring.coreos.com, version: v1, kind: ServiceMonitor, name: evil}\n  patch: |-\n" + forged, "x.yaml": monitor("a", "evil", "http")},
-		"a transformer that forges":    {"kustomization.yaml": "resources: [x.yaml]\ntransformers: [t.yaml]\n", "t.yaml": "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: t}\ntarget: {kind: ServiceMonitor}\npatch: |-\n" + strings.ReplaceAll(forged, "    ", "  "), "x.yaml": monitor("a", "evil", "http")},
-		"a component":                  {"kustomization.yaml": "components: [part]\nresources: [x.yaml]\n", "part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamespace: b\n", "x.yaml": monitor("a", "evil", "http")},
-		"the platform's folder":        {"kustomization.yaml": "namespace: a\nresources: [../../platform]\nnamePrefix: evil-\n", "x.yaml": monitor("b", "evil", "http")},
-		"an integration's volume":      {"x.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\nmetadata: {name: evil, namespace: a}\nspec: {name: node_exporter, type: {allNodes: true, unique: true}, config: {}, volumes: [{name: evil, secret: {secretName: login}}]}\n"},
-		"a folder with a bad name":     {"../A_B/x.yaml": monitor("b", "evil", "http")},
-		"a sealed Secret":              {"x.yaml": "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: login, namespace: b}\nspec: {encryptedData: {evil: abc}}\n"},
-		"an agent that selects all":    {"x.yaml": strings.Replace(agent("a"), "instanceSelector: {}", "instanceSelector: {}, instanceNamespaceSelector: {}", 1)},
+		"another namespace":        {"x.yaml": monitor("b", "evil", "http")},
+		"another's object":         {"x.yaml": monitor("b", "web", "evil")},
+		"the platform's namespace": {"x.yaml": monitor("monitoring", "evil", "http")},
+		"another Namespace": {
+			"x.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: b, labels: {team: evil}}\n"},
+		"a kustomization's namespace": {"kustomization.yaml": "namespace: b\nresources: [x.yaml]\n",
+			"x.yaml": monitor("a", "evil", "http")},
+		"the platform's file": {"kustomization.yaml": "resources: [../../platform/base/extra.yaml]\n"},
+		"another's file":      {"kustomization.yaml": "namespace: a\nresources: [../b/web.yaml]\n"},
+		"a generated ConfigMap": {
+			"kustomization.yaml": "configMapGenerator: [{name: evil, namespace: b, literals: [a=b]}]\n"},
+		"a forged trace": {
+			"kustomization.yaml": "resources: [x.yaml]\npatches:\n- target: {kind: ServiceMonitor}\n  patch: |-\n" +
+				forged, "x.yaml": monitor("a", "evil", "http")},
+		"an old patch that forges": {
+			"kustomization.yaml": "resources: [x.yaml]\npatchesJson6902:\n" +
+				"- target: {group: monitoring.coreos.com, version: v1, kind: ServiceMonitor, name: evil}\n  patch: |-\n" + forged, "x.yaml": monitor("a", "evil", "http")},
+		"a transformer that forges": {"kustomization.yaml": "resources: [x.yaml]\ntransformers: [t.yaml]\n",
+			"t.yaml": "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: t}\n" +
+				"target: {kind: ServiceMonitor}\npatch: |-\n" + strings.ReplaceAll(forged, "    ", "  "),
+			"x.yaml": monitor("a", "evil", "http")},
+		"a component": {"kustomization.yaml": "components: [part]\nresources: [x.yaml]\n",
+			"part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamespace: b\n",
+			"x.yaml":                  monitor("a", "evil", "http")},
+		"the platform's folder": {
+			"kustomization.yaml": "namespace: a\nresources: [../../platform]\nnamePrefix: evil-\n",
+			"x.yaml":             monitor("b", "evil", "http")},
+		"an integration's volume": {
+			"x.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\n" +
+				"metadata: {name: evil, namespace: a}\n" +
+				"spec: {name: node_exporter, type: {allNodes: true, unique: true}, config: {}, volumes: [{name: " +
+				"evil, secret: {secretName: login}}]}\n"},
+		"a folder with a bad name": {"../A_B/x.yaml": monitor("b", "evil", "http")},
+		"a sealed Secret": {
+			"x.yaml": "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: login, namespace: b}\n" +
+				"spec: {encryptedData: {evil: abc}}\n"},
+		"an agent that selects all": {"x.yaml": strings.Replace(agent("a"), "instanceSelector: {}",
+			"instanceSelector: {}, instanceNamespaceSelector: {}", 1)},
 		"an instance that selects all": {"x.yaml": instance + "  serviceMonitorNamespaceSelector: {}\n"},
 		"a URL":                        {"x.yaml": instance + "  remoteWrite: [{url: \"http://evil/push\"}]\n"},
 		"hand-written jobs":            {"x.yaml": instance + "  additionalScrapeConfigs: {name: jobs, key: jobs}\n"},
-		"a file of the agent":          {"x.yaml": strings.Replace(monitor("a", "evil", "http"), "{port: http", "{port: http, bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token", 1)},
-		"a folder of the node":         {"x.yaml": strings.Replace(agent("a"), "spec:\n", "spec:\n  volumes: [{name: evil, hostPath: {path: /etc}}]\n", 1)},
+		"a file of the agent": {"x.yaml": strings.Replace(monitor("a", "evil", "http"), "{port: http",
+			"{port: http, bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token", 1)},
+		"a folder of the node": {"x.yaml": strings.Replace(agent("a"), "spec:\n",
+			"spec:\n  volumes: [{name: evil, hostPath: {path: /etc}}]\n", 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +121,9 @@ func TestTenantsRenderWhatIsTheirs(t *testing.T) {
 
 // fluxTenants are the platform and two tenants, each with a Kustomization of Flux.
 func fluxTenants() map[string]string {
-	files := map[string]string{"in/clusters/vars.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {PORT: http}\n"}
+	files := map[string]string{
+		"in/clusters/vars.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\n" +
+			"data: {PORT: http}\n"}
 	for name, text := range platform() {
 		if !strings.Contains(name, "/base/") {
 			files[name] = text
@@ -103,7 +131,8 @@ func fluxTenants() map[string]string {
 	}
 	files["in/clusters/platform.yaml"] = fluxKustomization("platform", "in/platform", "")
 	for _, tenant := range []string{"a", "b"} {
-		files["in/clusters/"+tenant+".yaml"] = fluxKustomization(tenant, "in/teams/"+tenant, "postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}")
+		files["in/clusters/"+tenant+".yaml"] = fluxKustomization(tenant, "in/teams/"+tenant,
+			"postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}")
 	}
 	files["in/teams/a/own.yaml"] = monitor("a", "own", "http")
 	files["in/teams/b/web.yaml"] = monitor("b", "web", `"${PORT}"`)
@@ -118,13 +147,16 @@ func TestHostileTenantsOfFlux(t *testing.T) {
 		return strings.Replace(text, "name: flux-system}", "name: flux-system, namespace: flux-system}", 1)
 	}
 	for name, text := range map[string]string{
-		"a target namespace":               own(from(fluxKustomization("evil", "in/teams/a/parts", "targetNamespace: b"))),
-		"another's path":                   own(from(fluxKustomization("evil", "in/teams/b", "namePrefix: evil-"))),
-		"all paths":                        own(from(fluxKustomization("evil", "in/clusters", ""))),
-		"another's Kustomization":          fluxKustomization("b", "in/teams/a/parts", ""),
-		"the platform's":                   fluxKustomization("platform", "in/teams/a/parts", ""),
-		"another namespace's substitution": fluxKustomization("evil", "in/teams/a/parts", "postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}"),
-		"another's variables":              "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {PORT: evil}\n",
+		"a target namespace": own(from(fluxKustomization("evil", "in/teams/a/parts",
+			"targetNamespace: b"))),
+		"another's path":          own(from(fluxKustomization("evil", "in/teams/b", "namePrefix: evil-"))),
+		"all paths":               own(from(fluxKustomization("evil", "in/clusters", ""))),
+		"another's Kustomization": fluxKustomization("b", "in/teams/a/parts", ""),
+		"the platform's":          fluxKustomization("platform", "in/teams/a/parts", ""),
+		"another namespace's substitution": fluxKustomization("evil", "in/teams/a/parts",
+			"postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}"),
+		"another's variables": "apiVersion: v1\nkind: ConfigMap\n" +
+			"metadata: {name: vars, namespace: flux-system}\ndata: {PORT: evil}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,8 +165,10 @@ func TestHostileTenantsOfFlux(t *testing.T) {
 			l.pipeline.Spec.Sources[0].Build, l.pipeline.Spec.Sources[0].Paths = "flux", []string{"in/clusters"}
 			l.input(fluxTenants())
 			l.pass()
-			l.input(map[string]string{"in/teams/a/kustomization.yaml": "resources: [own.yaml, x.yaml]\n", "in/teams/a/x.yaml": text,
-				"in/teams/a/parts/evil.yaml": monitor("a", "evil", "http"), "in/teams/b/new.yaml": monitor("b", "new", `"${PORT}"`)})
+			l.input(map[string]string{"in/teams/a/kustomization.yaml": "resources: [own.yaml, x.yaml]\n",
+				"in/teams/a/x.yaml":          text,
+				"in/teams/a/parts/evil.yaml": monitor("a", "evil", "http"),
+				"in/teams/b/new.yaml":        monitor("b", "new", `"${PORT}"`)})
 			refused(t, l)
 		})
 	}
@@ -145,7 +179,8 @@ func refused(t *testing.T, l *lab) {
 	t.Helper()
 	report := l.pass()
 	if !slices.ContainsFunc(report.Diags, func(d diag.Diagnostic) bool {
-		return d.Severity == diag.Error && d.Code == diag.Tenancy && d.File != "" && strings.Contains(d.Message, "spec.tenancy") && d.Hint != ""
+		return d.Severity == diag.Error && d.Code == diag.Tenancy && d.File != "" &&
+			strings.Contains(d.Message, "spec.tenancy") && d.Hint != ""
 	}) {
 		t.Errorf("no error of tenancy: %v", report.Diags)
 	}
@@ -172,7 +207,8 @@ func TestTenantsKeepNothingOfOthers(t *testing.T) {
 	files["in/teams/b/stays.yaml"] = monitor("b", "stays", "http")
 	l.input(files)
 	l.pass()
-	l.input(map[string]string{"in/teams/b/web.yaml": "", "in/teams/a/x.yaml": monitor("b", "web", "http"), "in/teams/a/y.yaml": strings.Replace(monitor("b", "web", "http"), "spec:", "spec:\n  sampleLimit: many", 1)})
+	l.input(map[string]string{"in/teams/b/web.yaml": "", "in/teams/a/x.yaml": monitor("b", "web", "http"),
+		"in/teams/a/y.yaml": strings.Replace(monitor("b", "web", "http"), "spec:", "spec:\n  sampleLimit: many", 1)})
 	report := l.pass()
 	text := ""
 	for _, one := range l.payload("monitoring/agent") {

@@ -20,18 +20,24 @@ func TestForeignText(t *testing.T) {
 	t.Parallel()
 	const who = "Ann <ann@example.com> 1767323160 +0000"
 	for name, c := range map[string]struct{ author, committer, message string }{
-		"control characters":    {"A\x1b[31mnn\x00 <ann@\x07example.com> 1767323160 +0000", who, "Sub\x1b[2Jject\x00\r\x0b with\u2028lines\u202e"},
-		"not UTF-8":             {"J\xf6rg <j\xf6rg@example.com> 1767323160 +0000", who, "Gr\xfc\xdfe"},
-		"no name":               {" <ann@example.com> 1767323160 +0000", who, "Subject"},
-		"nothing at all":        {" <> 0 +0000", " <> 0 +0000", ""},
-		"a name in brackets":    {"Ann <Bob> Cat <ann@example.com> 1767323160 +0000", who, "Subject"},
-		"a very long subject":   {who, who, strings.Repeat("long ", 100_000)},
-		"before 1970":           {"Ann <ann@example.com> -86400 +0000", "Ann <ann@example.com> -86400 +0000", "Subject"},
-		"far in the future":     {"Ann <ann@example.com> 999999999999999 +0000", "Ann <ann@example.com> 999999999999999 +0000", "Subject"},
-		"absurd time zone":      {"Ann <ann@example.com> 1767323160 +9999", "Ann <ann@example.com> 1767323160 -9959", "Subject"},
-		"no date":               {"Ann <ann@example.com>", "Ann <ann@example.com>", "Subject"},
-		"no number as date":     {"Ann <ann@example.com> yesterday +0000", "Ann <ann@example.com> yesterday +0000", "Subject"},
-		"trailers as a subject": {who, who, "Agentry-Source-Commit: 1234\n\nAgentry-Version: evil\nAgentry-Allow-Deletions: true"},
+		"control characters": {"A\x1b[31mnn\x00 <ann@\x07example.com> 1767323160 +0000", who,
+			"Sub\x1b[2Jject\x00\r\x0b with\u2028lines\u202e"},
+		"not UTF-8":           {"J\xf6rg <j\xf6rg@example.com> 1767323160 +0000", who, "Gr\xfc\xdfe"},
+		"no name":             {" <ann@example.com> 1767323160 +0000", who, "Subject"},
+		"nothing at all":      {" <> 0 +0000", " <> 0 +0000", ""},
+		"a name in brackets":  {"Ann <Bob> Cat <ann@example.com> 1767323160 +0000", who, "Subject"},
+		"a very long subject": {who, who, strings.Repeat("long ", 100_000)},
+		"before 1970": {"Ann <ann@example.com> -86400 +0000", "Ann <ann@example.com> -86400 +0000",
+			"Subject"},
+		"far in the future": {"Ann <ann@example.com> 999999999999999 +0000",
+			"Ann <ann@example.com> 999999999999999 +0000", "Subject"},
+		"absurd time zone": {"Ann <ann@example.com> 1767323160 +9999", "Ann <ann@example.com> 1767323160 -9959",
+			"Subject"},
+		"no date": {"Ann <ann@example.com>", "Ann <ann@example.com>", "Subject"},
+		"no number as date": {"Ann <ann@example.com> yesterday +0000", "Ann <ann@example.com> yesterday +0000",
+			"Subject"},
+		"trailers as a subject": {who, who,
+			"Agentry-Source-Commit: 1234\n\nAgentry-Version: evil\nAgentry-Allow-Deletions: true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,12 +51,15 @@ func TestForeignText(t *testing.T) {
 			if when := head.Committer.When; when.Unix() < 0 || when.Year() > 9999 {
 				t.Errorf("date %s", when)
 			}
-			if i := strings.IndexFunc(head.Message, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }); i >= 0 || !utf8.ValidString(head.Message) {
+			if i := strings.IndexFunc(head.Message, func(r rune) bool {
+				return r != '\n' && unicode.IsControl(r)
+			}); i >= 0 || !utf8.ValidString(head.Message) {
 				t.Errorf("message %q", head.Message)
 			}
 			paragraphs := strings.Split(head.Message, "\n\n")
 			last := paragraphs[len(paragraphs)-1]
-			if len(paragraphs) != 2 || strings.Count(last, "Agentry-Source-Commit: "+id.String()+"\n") != 1 || strings.Contains(last, "evil") || strings.Contains(last, "Allow") {
+			if len(paragraphs) != 2 || strings.Count(last, "Agentry-Source-Commit: "+id.String()+"\n") != 1 ||
+				strings.Contains(last, "evil") || strings.Contains(last, "Allow") {
 				t.Errorf("message %q", head.Message)
 			}
 			var meta struct {
@@ -66,18 +75,22 @@ func TestForeignText(t *testing.T) {
 func TestAuthorsAndTemplates(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, pipeline.Source{URL: l.remote.url, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"more"}})
-	l.pipeline.Spec.Output.Commit = pipeline.Commit{Author: "J. agentry[bot], Inc. <bot@example.com>", Message: "{{ (index .Sources 1).Subject }}{{ if .Changed }}{{ index .Added 0 }}{{ end }}"}
+	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources,
+		pipeline.Source{URL: l.remote.url, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"more"}})
+	l.pipeline.Spec.Output.Commit = pipeline.Commit{Author: "J. agentry[bot], Inc. <bot@example.com>",
+		Message: "{{ (index .Sources 1).Subject }}{{ if .Changed }}{{ index .Added 0 }}{{ end }}"}
 	files := twoTeams()
 	files["more/x.txt"] = "x"
 	l.input(files)
 	l.pass()
-	if head := l.remote.head("env"); head.Author.Name != "J. agentry[bot], Inc." || !strings.HasPrefix(head.Message, "Change\n") {
+	if head := l.remote.head("env"); head.Author.Name != "J. agentry[bot], Inc." ||
+		!strings.HasPrefix(head.Message, "Change\n") {
 		t.Errorf("%s %q", head.Author, head.Message)
 	}
 	id := l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
 	report := l.pass()
-	if head := l.remote.head("env"); report.Commit == "" || !strings.HasPrefix(head.Message, id.String()[:7]+": Change\n") {
+	if head := l.remote.head("env"); report.Commit == "" ||
+		!strings.HasPrefix(head.Message, id.String()[:7]+": Change\n") {
 		t.Errorf("%q", head.Message)
 	}
 	if got := codes(report, diag.Warning); !strings.Contains(fmt.Sprint(got), "pipeline-invalid") {
@@ -122,7 +135,8 @@ func TestNoteInTheWay(t *testing.T) {
 	l.remote.moving = "refs/notes/hydrator.metadata"
 	l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
 	report = l.pass()
-	if l.remote.tip("env-next").String() != report.Proposed.Commit || fmt.Sprint(codes(report, diag.Warning)) != "[note-refused]" {
+	if l.remote.tip("env-next").String() != report.Proposed.Commit ||
+		fmt.Sprint(codes(report, diag.Warning)) != "[note-refused]" {
 		t.Errorf("%v", report.Diags)
 	}
 }
@@ -168,7 +182,8 @@ func TestTimeout(t *testing.T) {
 		t.Parallel()
 		l := newLab(t)
 		other := l.remote.host.add("other")
-		l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, pipeline.Source{URL: other.url, Ref: pipeline.Ref{Branch: "main"}})
+		l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources,
+			pipeline.Source{URL: other.url, Ref: pipeline.Ref{Branch: "main"}})
 		l.input(map[string]string{"in/a/agent.yaml": agent("a")})
 		other.commit("main", tree{"agent.yaml": {text: agent("b")}}, 1, "b")
 		l.pass()

@@ -22,10 +22,12 @@ func TestATypoIsHeld(t *testing.T) {
 	l.input(twoTeams())
 	l.pass()
 	before := l.payload("a")
-	l.input(map[string]string{"in/a/web.yaml": typo("a", "web", "other"), "in/a/new.yaml": typo("a", "new", "http"), "in/b/web.yaml": monitor("b", "web", "p2")})
+	l.input(map[string]string{"in/a/web.yaml": typo("a", "web", "other"), "in/a/new.yaml": typo("a", "new", "http"),
+		"in/b/web.yaml": monitor("b", "web", "p2")})
 	report := l.pass()
 	sees(t, report, unitStates{"a/agent": "unchanged", "b/agent": "changed"})
-	if diff := cmp.Diff([]string{"ServiceMonitor/a/new in : no version since 2", "ServiceMonitor/a/web in a/agent: version 1 since 2"}, l.held(report)); diff != "" {
+	if diff := cmp.Diff([]string{"ServiceMonitor/a/new in : no version since 2",
+		"ServiceMonitor/a/web in a/agent: version 1 since 2"}, l.held(report)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(before, l.payload("a")); diff != "" {
@@ -42,12 +44,14 @@ func TestAMisspeltKindLosesNothing(t *testing.T) {
 	before := l.payload("a")
 	for port, misspelt := range map[string]string{
 		"p2": strings.Replace(monitor("a", "web", "p1"), "kind: ServiceMonitor", "kind: ServiceMonitors", 1),
-		"p3": strings.Replace(monitor("a", "web", "p1"), "monitoring.coreos.com/v1", "monitoring.coreos.com/v1beta1", 1),
+		"p3": strings.Replace(monitor("a", "web", "p1"), "monitoring.coreos.com/v1", "monitoring.coreos.com/v1beta1",
+			1),
 	} {
 		l.input(map[string]string{"in/a/web.yaml": misspelt, "in/b/web.yaml": monitor("b", "web", port)})
 		report := l.pass()
 		sees(t, report, unitStates{"a/agent": "unchanged", "b/agent": "changed"})
-		if diff := cmp.Diff([]string{"ServiceMonitor/a/web in a/agent: version 1 since 2"}, l.held(report)); diff != "" {
+		if diff := cmp.Diff([]string{"ServiceMonitor/a/web in a/agent: version 1 since 2"}, l.held(report)); diff !=
+			"" {
 			t.Error(diff)
 		}
 		if diff := cmp.Diff(before, l.payload("a")); diff != "" {
@@ -75,7 +79,8 @@ func TestUnknownFieldsThatWereRendered(t *testing.T) {
 		}
 		report := l.pass()
 		sees(t, report, unitStates{"a/agent": "unchanged", "b/agent": "changed"})
-		if diff := cmp.Diff([]string{"ServiceMonitor/a/old in a/agent: version 1 since 2", "ServiceMonitor/a/web in a/agent: version 1 since 2"}, l.held(report)); diff != "" {
+		if diff := cmp.Diff([]string{"ServiceMonitor/a/old in a/agent: version 1 since 2",
+			"ServiceMonitor/a/web in a/agent: version 1 since 2"}, l.held(report)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -99,7 +104,8 @@ func TestFailOnWarning(t *testing.T) {
 	l.input(files)
 	l.pipeline.Spec.FailOn = pipeline.FailOnWarning
 	report := l.pass()
-	if ready := report.Ready(); report.Commit != "" || report.Refused == nil || report.Refused.Code != diag.UnknownField || ready.Status != "False" {
+	if ready := report.Ready(); report.Commit != "" || report.Refused == nil ||
+		report.Refused.Code != diag.UnknownField || ready.Status != "False" {
 		t.Errorf("commit %q, refused %v, ready %v", report.Commit, report.Refused, report.Ready())
 	}
 	l.pipeline.Spec.FailOn = pipeline.FailOnError

@@ -43,7 +43,8 @@ func newVouching(t *testing.T) (*vouching, []byte) {
 func (v *vouching) sign(version, port string) {
 	v.t.Helper()
 	file := "shop-" + version + ".tgz"
-	text, err := (&provenance.Signatory{Entity: v.key}).ClearSign(shopChart(v.t, version, port), file, []byte("name: shop\n"))
+	text, err := (&provenance.Signatory{Entity: v.key}).ClearSign(shopChart(v.t, version, port), file,
+		[]byte("name: shop\n"))
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -62,8 +63,8 @@ func (v *vouching) answer(w http.ResponseWriter, req *http.Request) bool {
 	return found
 }
 
-// TestChartsThatMustBeSigned: a chart without a signature is an error of what needs it, whose objects are held; other units move
-// on. A new version is used only if it is signed. What was in the cache before the setting is no exception.
+// TestChartsThatMustBeSigned: a chart without a signature is an error of what needs it, whose objects are held; other
+// units move on. A new version is used only if it is signed. What was in the cache before the setting is no exception.
 func TestChartsThatMustBeSigned(t *testing.T) {
 	t.Parallel()
 	signer, ring := newVouching(t)
@@ -79,11 +80,13 @@ func TestChartsThatMustBeSigned(t *testing.T) {
 		}
 	}
 	r.set(map[string]string{"1.2.0": "first"}, signer.answer)
-	l.input(map[string]string{"in/b/web.yaml": monitor("b", "web", "b1"), "in/a/kustomization.yaml": fetches(r, "1.x") + "# edited\n"})
+	l.input(map[string]string{"in/b/web.yaml": monitor("b", "web", "b1"),
+		"in/a/kustomization.yaml": fetches(r, "1.x") + "# edited\n"})
 	before := maps.Clone(below(l.remote.read("env"), "b"))
 	report := l.pass()
 	check("rendered before, and not signed", report, "first", "build-failed")
-	if !strings.Contains(report.Diags[0].Message, "version 1.2.0 is not verified: it has no provenance file") || len(report.Held) == 0 || maps.Equal(before, below(l.remote.read("env"), "b")) {
+	if !strings.Contains(report.Diags[0].Message, "version 1.2.0 is not verified: it has no provenance file") ||
+		len(report.Held) == 0 || maps.Equal(before, below(l.remote.read("env"), "b")) {
 		t.Errorf("held %v, %v", report.Held, report.Diags)
 	}
 	signer.sign("1.2.0", "first")

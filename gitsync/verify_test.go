@@ -108,8 +108,9 @@ func TestAllowedSigners(t *testing.T) {
 		allowed string
 		want    bool
 	}{
-		"the key is there":                          {"ann@example.com " + key, true},
-		"it is there after another":                 {"# people\n\nbob@example.com " + other + "\nann@example.com " + key + " laptop\n", true},
+		"the key is there": {"ann@example.com " + key, true},
+		"it is there after another": {"# people\n\nbob@example.com " + other + "\nann@example.com " +
+			key + " laptop\n", true},
 		"only another is there":                     {"ann@example.com " + other, false},
 		"principals are a list of patterns":         {`"*@example.com,!eve@example.com" ` + key, true},
 		"nobody asks for the committer's principal": {"someone@example.net " + key, true},
@@ -120,9 +121,11 @@ func TestAllowedSigners(t *testing.T) {
 		"it was good no more":                       {`ann@example.com valid-before="20260102" ` + key, false},
 		"it was no more by a minute":                {`ann@example.com valid-before="202601020359" ` + key, false},
 		"it was not good yet":                       {`ann@example.com valid-after="20260103000000" ` + key, false},
-		"it was good already":                       {`ann@example.com valid-after="202601020400",valid-before="20270101" ` + key, true},
-		"a later line is good":                      {`ann@example.com valid-before="20200101" ` + other + "\nann@example.com " + key, true},
-		"a certificate authority signs no commits":  {"ann@example.com cert-authority " + key, false},
+		"it was good already": {
+			`ann@example.com valid-after="202601020400",valid-before="20270101" ` + key, true},
+		"a later line is good": {`ann@example.com valid-before="20200101" ` + other +
+			"\nann@example.com " + key, true},
+		"a certificate authority signs no commits": {"ann@example.com cert-authority " + key, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.t = t
@@ -131,7 +134,8 @@ func TestAllowedSigners(t *testing.T) {
 			if got != c.want || r.gitAccepts(commit, keys) != c.want {
 				t.Errorf("accepted: %v, by git: %v, want %v; %v", got, r.gitAccepts(commit, keys), c.want, report.Diags)
 			}
-			if !c.want && (len(report.Diags) != 1 || report.Diags[0].Code != diag.CommitUntrusted || report.Sources[0].Commit != base) {
+			if !c.want && (len(report.Diags) != 1 || report.Diags[0].Code != diag.CommitUntrusted ||
+				report.Sources[0].Commit != base) {
 				t.Errorf("%v", report.Diags)
 			}
 			if !c.want && !strings.Contains(report.Diags[0].Message, commit) {
@@ -178,7 +182,8 @@ func TestUnsignedCommit(t *testing.T) {
 // commit of a side branch into hydrator.metadata as the base, and makes the tip one that is not accepted.
 func TestForgedBase(t *testing.T) {
 	t.Parallel()
-	for name, sign := range map[string]bool{"a commit that is not signed": false, "a signed commit that is not in the history of the ref": true} {
+	for name, sign := range map[string]bool{"a commit that is not signed": false,
+		"a signed commit that is not in the history of the ref": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
@@ -209,7 +214,8 @@ func TestForgedStandIn(t *testing.T) {
 	r.creds.Verify = []signature.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
 	good := r.signed(sshSigner(t, file), twoTeams())
 	r.pass()
-	r.signed(sshSigner(t, file), map[string]string{"in/a/web.yaml": bad("a"), "in/b/web.yaml": monitor("b", "web", "p1")})
+	r.signed(sshSigner(t, file), map[string]string{"in/a/web.yaml": bad("a"),
+		"in/b/web.yaml": monitor("b", "web", "p1")})
 	if held := r.pass().Held; len(held) != 1 || held[0].As.Commit != good {
 		t.Fatalf("held: %v", held)
 	}
@@ -263,9 +269,10 @@ func TestForgedSignatures(t *testing.T) {
 	signature := raw[strings.Index(raw, "gpgsig "):]
 	signature = signature[:strings.Index(signature, "-----END SSH SIGNATURE-----")] + "-----END SSH SIGNATURE-----\n"
 	for name, forged := range map[string]string{
-		"the message is another":         strings.Replace(raw, "to be signed", "to be forged", 1),
-		"there are two signatures":       strings.Replace(raw, signature, signature+signature, 1),
-		"the signature is of no kind":    strings.Replace(raw, signature, "gpgsig -----BEGIN THING-----\n -----END THING-----\n", 1),
+		"the message is another":   strings.Replace(raw, "to be signed", "to be forged", 1),
+		"there are two signatures": strings.Replace(raw, signature, signature+signature, 1),
+		"the signature is of no kind": strings.Replace(raw, signature,
+			"gpgsig -----BEGIN THING-----\n -----END THING-----\n", 1),
 		"the signature is cut":           strings.Replace(raw, signature, signature[:len(signature)/2]+"\n", 1),
 		"the signature is in the header": strings.Replace(raw, "gpgsig ", "gpgsig-sha256 ", 1),
 	} {
@@ -305,7 +312,8 @@ func TestVerifyWithPGP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.t = t
-			commit := r.signed(c.by.signer(), map[string]string{"in/a/web.yaml": monitor("a", "web", strings.ReplaceAll(name, " ", "-")[:5])})
+			commit := r.signed(c.by.signer(),
+				map[string]string{"in/a/web.yaml": monitor("a", "web", strings.ReplaceAll(name, " ", "-")[:5])})
 			keys := signature.Keyring{PGPKeys: []byte(c.keys)}
 			if c.keys == "" {
 				_, key := keyFile(t)
@@ -335,23 +343,33 @@ func TestUnusableKeyrings(t *testing.T) {
 		keys signature.Keyring
 		want string
 	}{
-		"a line without a key":     {signature.Keyring{AllowedSigners: []byte("ann@example.com\n")}, "line 1"},
-		"an option of tomorrow":    {signature.Keyring{AllowedSigners: []byte("# x\nann not-on-mondays " + key)}, "line 2: option not-on-mondays"},
-		"an option twice":          {signature.Keyring{AllowedSigners: []byte(`ann namespaces="git",namespaces="file" ` + key)}, "twice"},
-		"a time that is none":      {signature.Keyring{AllowedSigners: []byte(`ann valid-before="tomorrow" ` + key)}, "is no time"},
-		"times the wrong way":      {signature.Keyring{AllowedSigners: []byte(`ann valid-after="20260102",valid-before="20260101" ` + key)}, "not after"},
-		"a quote that never ends":  {signature.Keyring{AllowedSigners: []byte(`"ann ` + key)}, "quote"},
-		"comments alone":           {signature.Keyring{AllowedSigners: []byte("# nobody yet\n")}, "no key"},
-		"PGP keys that are none":   {signature.Keyring{PGPKeys: []byte("hello\n")}, "no armoured key"},
-		"a private PGP key":        {signature.Keyring{PGPKeys: []byte("-----BEGIN PGP PRIVATE KEY BLOCK-----\n")}, "private"},
-		"a PGP key that is broken": {signature.Keyring{PGPKeys: []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n")}, "block 1"},
+		"a line without a key": {signature.Keyring{AllowedSigners: []byte("ann@example.com\n")}, "line 1"},
+		"an option of tomorrow": {signature.Keyring{AllowedSigners: []byte("# x\nann not-on-mondays " + key)},
+			"line 2: option not-on-mondays"},
+		"an option twice": {
+			signature.Keyring{AllowedSigners: []byte(`ann namespaces="git",namespaces="file" ` + key)}, "twice"},
+		"a time that is none": {signature.Keyring{AllowedSigners: []byte(`ann valid-before="tomorrow" ` + key)},
+			"is no time"},
+		"times the wrong way": {
+			signature.Keyring{AllowedSigners: []byte(`ann valid-after="20260102",valid-before="20260101" ` + key)},
+			"not after"},
+		"a quote that never ends": {signature.Keyring{AllowedSigners: []byte(`"ann ` + key)}, "quote"},
+		"comments alone":          {signature.Keyring{AllowedSigners: []byte("# nobody yet\n")}, "no key"},
+		"PGP keys that are none":  {signature.Keyring{PGPKeys: []byte("hello\n")}, "no armoured key"},
+		"a private PGP key": {signature.Keyring{PGPKeys: []byte("-----BEGIN PGP PRIVATE KEY BLOCK-----\n")},
+			"private"},
+		"a PGP key that is broken": {
+			signature.Keyring{PGPKeys: []byte(
+				"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n")}, "block 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newRig(t).pipeline
 			p.Default()
-			_, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, 1), Verify: []signature.Keyring{c.keys}}, gitsync.Options{CacheDir: t.TempDir()})
-			if err == nil || !strings.Contains(err.Error(), "sources[0].verify") || !strings.Contains(err.Error(), c.want) {
+			_, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, 1),
+				Verify: []signature.Keyring{c.keys}}, gitsync.Options{CacheDir: t.TempDir()})
+			if err == nil || !strings.Contains(err.Error(), "sources[0].verify") ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -369,12 +387,18 @@ func TestCertificates(t *testing.T) {
 		allowed string
 		want    bool
 	}{
-		"for a principal that the line names":         {[]string{"-n", "ann@example.com"}, "*@example.com cert-authority " + caKey, true},
-		"for a principal that it does not name":       {[]string{"-n", "eve@example.net"}, "*@example.com cert-authority " + caKey, false},
-		"of a key that is no authority":               {[]string{"-n", "ann@example.com"}, "*@example.com " + caKey, false},
-		"good when the commit was made":               {[]string{"-n", "ann@example.com", "-V", "20260101Z:20260103Z"}, "*@example.com cert-authority " + caKey, true},
-		"from before the commit was made":             {[]string{"-n", "ann@example.com", "-V", "20250101Z:20250103Z"}, "*@example.com cert-authority " + caKey, false},
-		"with an option about logins, which are none": {[]string{"-n", "ann@example.com", "-O", "force-command=true"}, "*@example.com cert-authority " + caKey, true},
+		"for a principal that the line names": {[]string{"-n", "ann@example.com"},
+			"*@example.com cert-authority " + caKey, true},
+		"for a principal that it does not name": {[]string{"-n", "eve@example.net"},
+			"*@example.com cert-authority " + caKey, false},
+		"of a key that is no authority": {[]string{"-n", "ann@example.com"}, "*@example.com " + caKey,
+			false},
+		"good when the commit was made": {[]string{"-n", "ann@example.com", "-V", "20260101Z:20260103Z"},
+			"*@example.com cert-authority " + caKey, true},
+		"from before the commit was made": {[]string{"-n", "ann@example.com", "-V", "20250101Z:20250103Z"},
+			"*@example.com cert-authority " + caKey, false},
+		"with an option about logins, which are none": {[]string{"-n", "ann@example.com", "-O", "force-command=true"},
+			"*@example.com cert-authority " + caKey, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.t = t
@@ -385,7 +409,9 @@ func TestCertificates(t *testing.T) {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			commit := r.signed(sshSigner(t, file+"-cert.pub"), map[string]string{"in/a/web.yaml": monitor("a", "web", "p"+strings.ReplaceAll(c.args[1], "@", "-")[:3])})
+			commit := r.signed(sshSigner(t, file+"-cert.pub"),
+				map[string]string{"in/a/web.yaml": monitor("a", "web",
+					"p"+strings.ReplaceAll(c.args[1], "@", "-")[:3])})
 			keys := signature.Keyring{AllowedSigners: []byte(c.allowed + "\n")}
 			got, report := r.accepts(commit, keys)
 			if byGit := r.gitAccepts(commit, keys); got != c.want || byGit != c.want {

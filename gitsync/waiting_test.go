@@ -19,7 +19,8 @@ func TestWaiting(t *testing.T) {
 			[]string{"spec.endpoints[0].interval", "spec.endpoints[0].scrapeTimeout"},
 		},
 		"an object of a wrong type": {
-			map[string]string{"in/a/web.yaml": edited("{port: http}", "{port: http, interval: 30, params: {a.b: [c]}}, {port: admin}")},
+			map[string]string{"in/a/web.yaml": edited("{port: http}",
+				"{port: http, interval: 30, params: {a.b: [c]}}, {port: admin}")},
 			[]string{"spec.endpoints[0].interval", "spec.endpoints[0].params", "spec.endpoints[1]"},
 		},
 		"a key that is there twice": {
@@ -27,7 +28,8 @@ func TestWaiting(t *testing.T) {
 		},
 		"a file that cannot be read": {map[string]string{"in/a/web.yaml": "{"}, nil},
 		"two objects with an error": {
-			map[string]string{"in/a/web.yaml": edited("{port: http}", "1"), "in/a/web2.yaml": edited("{port: http}", "2")}, nil,
+			map[string]string{"in/a/web.yaml": edited("{port: http}", "1"),
+				"in/a/web2.yaml": edited("{port: http}", "2")}, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 const handEdited = "a/agent/agent.statefulset.yaml"
 
-// TestDriftBehindAMerge holds that what agentry wrote is found at the second parent of a commit that somebody merged, so
-// that the one file that they changed is reported and no other.
+// TestDriftBehindAMerge holds that what agentry wrote is found at the second parent of a commit that somebody merged,
+// so that the one file that they changed is reported and no other.
 func TestDriftBehindAMerge(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -63,7 +63,8 @@ func TestDriftInAPausedUnit(t *testing.T) {
 		}
 	}
 	l.input(map[string]string{"in/a/agent.yaml": agent("a")})
-	if got := codes(l.pass(), diag.Warning); !slices.Equal(got, []string{"drift"}) || l.remote.read("env")[handEdited] != before {
+	if got := codes(l.pass(), diag.Warning); !slices.Equal(got, []string{"drift"}) ||
+		l.remote.read("env")[handEdited] != before {
 		t.Errorf("after the pause: %v", got)
 	}
 }
@@ -108,8 +109,8 @@ func TestWhatWasWrittenIsNotFound(t *testing.T) {
 	}
 }
 
-// TestAnImmutableFieldChangedByHandUnseen holds what docs say of a field that Kubernetes lets nobody change when what was
-// written is not found: the unit is held, and removing the file is the way out.
+// TestAnImmutableFieldChangedByHandUnseen holds what docs say of a field that Kubernetes lets nobody change when what
+// was written is not found: the unit is held, and removing the file is the way out.
 func TestAnImmutableFieldChangedByHandUnseen(t *testing.T) {
 	t.Parallel()
 	l := rendered(t)
@@ -213,5 +214,6 @@ func TestForgedRecordsOwnNothing(t *testing.T) {
 
 // every names one object as what was written to files of agentry and of others, and to paths that lead elsewhere.
 func every(hash string) map[string]any {
-	return map[string]any{handEdited: hash, "theirs.txt": hash, "a/agent/theirs.service.yaml": hash, "../x": hash, "kustomization.yaml": hash}
+	return map[string]any{handEdited: hash, "theirs.txt": hash, "a/agent/theirs.service.yaml": hash, "../x": hash,
+		"kustomization.yaml": hash}
 }

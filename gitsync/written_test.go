@@ -30,7 +30,8 @@ func TestDriftInAHeldUnitIsRemembered(t *testing.T) {
 	t.Parallel()
 	const file = "a/agent/agent.statefulset.yaml"
 	l := rendered(t)
-	l.input(map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"), "instanceSelector: {}", "instanceSelector: {matchLabels: [x]}", 1), "in/b/web.yaml": monitor("b", "web", "other")})
+	l.input(map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"), "instanceSelector: {}",
+		"instanceSelector: {matchLabels: [x]}", 1), "in/b/web.yaml": monitor("b", "web", "other")})
 	l.forget()
 	l.input(nil)
 	l.tamper(func(files tree) { files[file] = entry{text: "edited"} })
@@ -44,12 +45,14 @@ func TestDriftInAHeldUnitIsRemembered(t *testing.T) {
 		if report.Commit == "" || !slices.Contains(codes(report, diag.Warning), "drift") {
 			t.Errorf("the drift is forgotten at %s: %v", port, report.Diags)
 		}
-		if text := l.remote.read("env")["hydrator.metadata"].text; !strings.Contains(text, `"agentryDrift": {`) || !strings.Contains(text, file) {
+		if text := l.remote.read("env")["hydrator.metadata"].text; !strings.Contains(text, `"agentryDrift": {`) ||
+			!strings.Contains(text, file) {
 			t.Errorf("%s", text)
 		}
 	}
 	l.input(map[string]string{"in/a/agent.yaml": agent("a")})
-	if report := l.pass(); !slices.Contains(codes(report, diag.Warning), "drift") || l.remote.read("env")[file].text == "edited" {
+	if report := l.pass(); !slices.Contains(codes(report, diag.Warning), "drift") ||
+		l.remote.read("env")[file].text == "edited" {
 		t.Errorf("what was changed is not put back with a warning: %v", report.Diags)
 	}
 	if text := l.remote.read("env")["hydrator.metadata"].text; strings.Contains(text, "agentryDrift") {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/roots"
 )
 
-// refuseRepositories gives a problem to each path whose files are read as they are although Kustomizations further below apply some of
-// them: everything in these would be defined twice. It is most likely the top of a repository.
+// refuseRepositories gives a problem to each path whose files are read as they are although Kustomizations further
+// below apply some of them: everything in these would be defined twice. It is most likely the top of a repository.
 func (s *search) refuseRepositories(found []Root) {
 	for i, r := range found {
 		if r.RequestedBy != nil || !s.plain[r.Folder] {
@@ -22,13 +22,15 @@ func (s *search) refuseRepositories(found []Root) {
 			continue
 		}
 		found[i].Problem = &roots.Problem{Code: diag.BuildFailed,
-			Message: r.Folder + "/ is also read as plain manifests, so that it defines again what its Kustomizations apply: only these are read",
-			Hint:    "give the path of flux bootstrap: " + strings.Join(paths, ", or ")}
+			Message: r.Folder + "/ is also read as plain manifests, so that it defines again what its Kustomizations " +
+				"apply: only these are read",
+			Hint: "give the path of flux bootstrap: " + strings.Join(paths, ", or ")}
 	}
 }
 
-// bootstrapPaths returns the folders that Flux most likely starts with, if there are Kustomizations of folders below a folder, and if all
-// are in folders below it too: those that a Kustomization in them applies, or else those with Kustomizations that no other one applies.
+// bootstrapPaths returns the folders that Flux most likely starts with, if there are Kustomizations of folders below a
+// folder, and if all are in folders below it too: those that a Kustomization in them applies, or else those with
+// Kustomizations that no other one applies.
 func bootstrapPaths(folder string, found []Root) []string {
 	by := map[string]string{} // the folder of each Kustomization's file, by the folder that it applies
 	for _, r := range found {

@@ -41,8 +41,8 @@ func (b *Built) Digest() []byte {
 	return sum[:]
 }
 
-// Build builds a root. Its objects are parsed as those of a file with the root's name. A root that cannot be built counts as
-// a file that cannot be read. An error is about reading the files.
+// Build builds a root. Its objects are parsed as those of a file with the root's name. A root that cannot be built
+// counts as a file that cannot be read. An error is about reading the files.
 func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, error) {
 	show := opts.Show
 	if show == nil {
@@ -61,7 +61,8 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 	out.Reads, out.Charts = b.reads, b.charts
 	if b.failed != nil {
 		d := b.failed.Diagnostic
-		if d.Source = opts.Source; d.File != r.Name && d.File != r.Folder && (r.RequestedBy == nil || d.Object != r.RequestedBy.Object) {
+		if d.Source = opts.Source; d.File != r.Name && d.File != r.Folder &&
+			(r.RequestedBy == nil || d.Object != r.RequestedBy.Object) {
 			d.BuiltBy = show(r.Name)
 		}
 		d.File = show(d.File)
@@ -80,7 +81,8 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 	}
 	out.Result = manifest.ParseBuilt(manifest.File{Source: opts.Source, Path: show(r.Name)}, docs, opts.Manifest)
 	for _, p := range r.Warnings {
-		d := diag.Diagnostic{Severity: diag.Warning, Code: p.Code, Source: opts.Source, Object: r.RequestedBy.Object, Message: p.Error(), Hint: p.Hint}
+		d := diag.Diagnostic{Severity: diag.Warning, Code: p.Code, Source: opts.Source, Object: r.RequestedBy.Object,
+			Message: p.Error(), Hint: p.Hint}
 		d.File, d.Line, d.Column = r.RequestedBy.Find(p.Field)
 		d.File = show(d.File)
 		out.Result.Diags = append(out.Result.Diags, d)

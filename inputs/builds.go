@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Builds keeps what a [Search] built until [Build] takes it, so that no root is built twice. It is valid for the files of that
-// search. The zero value is empty. It is safe for concurrent use.
+// Builds keeps what a [Search] built until [Build] takes it, so that no root is built twice. It is valid for the files
+// of that search. The zero value is empty. It is safe for concurrent use.
 type Builds struct {
 	// Work, if it is not nil, waits until a root may be built. What it returns is called after that.
 	Work func() (done func(), err error)

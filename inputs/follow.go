@@ -31,7 +31,8 @@ type walk struct {
 func (s *search) walk() walk {
 	switch s.Mode {
 	case Flux:
-		return walk{flux.Walker{Repositories: s.Repositories, Decrypt: s.decrypt}.Walk, flux.Follows, (*search).pathRoot}
+		return walk{flux.Walker{Repositories: s.Repositories, Decrypt: s.decrypt}.Walk, flux.Follows,
+			(*search).pathRoot}
 	case ArgoCD:
 		w := argocd.Walker{Repositories: s.Repositories}
 		if s.Options.Charts != nil {
@@ -73,9 +74,13 @@ func (s *search) follow(w walk) error {
 		}
 		paths = append(paths, found...)
 	}
-	found, err := w.follow(s.ctx, paths, func(wanted ...Root) ([][]roots.Object, error) { return s.build(wanted, w.follows) })
+	found, err := w.follow(s.ctx, paths, func(wanted ...Root) ([][]roots.Object, error) {
+		return s.build(wanted, w.follows)
+	})
 	s.refuseRepositories(found)
-	s.layout.Roots = append(found, slices.SortedFunc(maps.Values(s.refused), func(a, b Root) int { return strings.Compare(a.Name, b.Name) })...)
+	s.layout.Roots = append(found, slices.SortedFunc(maps.Values(s.refused), func(a, b Root) int {
+		return strings.Compare(a.Name, b.Name)
+	})...)
 	return err
 }
 
@@ -112,8 +117,9 @@ func (s *search) isChart(dir string) (bool, error) {
 	return slices.Contains(entries, tree.Entry{Name: chart.FileName}), infrastructure(err)
 }
 
-// entries returns the roots of a path in which Applications are looked for. A kustomization or a chart that a pipeline names is built
-// as a whole, for somebody applies it. Elsewhere, and in kustomizations below the path, only custom resources of Argo CD count.
+// entries returns the roots of a path in which Applications are looked for. A kustomization or a chart that a pipeline
+// names is built as a whole, for somebody applies it. Elsewhere, and in kustomizations below the path, only custom
+// resources of Argo CD count.
 func (s *search) entries(name string) ([]Root, error) {
 	isDir, found, err := s.isThere(name)
 	if err != nil || !found {
@@ -135,7 +141,9 @@ func (s *search) entries(name string) ([]Root, error) {
 	if !isDir {
 		return out, nil
 	}
-	below := &search{Search: s.Search, ctx: s.ctx, tree: s.tree, layout: &Layout{covered: s.layout.covered, refs: s.layout.refs}, named: map[string]bool{}, found: map[string]string{}}
+	below := &search{Search: s.Search, ctx: s.ctx, tree: s.tree,
+		layout: &Layout{covered: s.layout.covered, refs: s.layout.refs}, named: map[string]bool{},
+		found: map[string]string{}}
 	if err := errors.Join(below.folder(name, true), below.choose()); err != nil {
 		return nil, err
 	}
@@ -186,7 +194,8 @@ func (s *search) allowed(objects []roots.Object) []roots.Object {
 	}
 	var out []roots.Object
 	for _, o := range objects {
-		tenant, message, hint := s.Options.Tenants.Breach(manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, o.Authors)
+		tenant, message, hint := s.Options.Tenants.Breach(manifest.ID{Kind: o.Kind, Namespace: o.Namespace,
+			Name: o.Name}, o.Authors)
 		isCluster := s.Mode == ArgoCD && o.Kind == "Secret" && tenant != ""
 		if o.Tenant = tenant; message == "" && !isCluster {
 			out = append(out, o)
@@ -194,7 +203,8 @@ func (s *search) allowed(objects []roots.Object) []roots.Object {
 		if message != "" && o.APIVersion != "v1" { // those of v1 are read, and refused, as all objects are
 			by := &roots.CustomResource{Object: o.Object, Built: o.Built}
 			name := by.Name() + " of tenant " + tenant // nobody else's root has it
-			s.refused[name] = Root{Name: name, RequestedBy: by, Problem: &roots.Problem{Code: diag.Tenancy, Field: "metadata.namespace", Message: message, Hint: hint}}
+			s.refused[name] = Root{Name: name, RequestedBy: by,
+				Problem: &roots.Problem{Code: diag.Tenancy, Field: "metadata.namespace", Message: message, Hint: hint}}
 		}
 	}
 	return out

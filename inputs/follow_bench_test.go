@@ -21,7 +21,8 @@ func overlays(count, bases int) fstest.MapFS {
 	for i := range bases {
 		var monitors strings.Builder
 		for n := range 20 {
-			fmt.Fprintf(&monitors, "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m-%d-%d}\nspec: {selector: {}, endpoints: [{port: web}]}\n", i, n)
+			fmt.Fprintf(&monitors, "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n"+
+				"metadata: {name: m-%d-%d}\nspec: {selector: {}, endpoints: [{port: web}]}\n", i, n)
 		}
 		add(fmt.Sprintf("bases/%d/kustomization.yaml", i), "resources: [monitors.yaml]\n")
 		add(fmt.Sprintf("bases/%d/monitors.yaml", i), monitors.String())
@@ -30,7 +31,8 @@ func overlays(count, bases int) fstest.MapFS {
 		name := fmt.Sprintf("o-%d", i)
 		text := kustomization(name, fmt.Sprintf("path: ./overlays/%d\ntargetNamespace: %s", i, name))
 		add(fmt.Sprintf("clusters/prod/%s.yaml", name), strings.SplitAfterN(text, "\n", 2)[1])
-		add(fmt.Sprintf("overlays/%d/kustomization.yaml", i), fmt.Sprintf("resources: [../../bases/%d]\ncommonAnnotations: {n: \"%d\"}\n", i%bases, i))
+		add(fmt.Sprintf("overlays/%d/kustomization.yaml", i),
+			fmt.Sprintf("resources: [../../bases/%d]\ncommonAnnotations: {n: \"%d\"}\n", i%bases, i))
 	}
 	return files
 }
@@ -50,7 +52,8 @@ func BenchmarkFollow(b *testing.B) {
 					b.Fatal(err)
 				}
 				for _, r := range layout.All() {
-					if _, err := inputs.Build(context.Background(), files, r, inputs.Options{Options: s.Options, Builds: s.Builds}); err != nil {
+					if _, err := inputs.Build(context.Background(), files, r,
+						inputs.Options{Options: s.Options, Builds: s.Builds}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -79,7 +82,8 @@ func BenchmarkManyOverlays(b *testing.B) {
 		if err != nil || len(layout.Roots) != count {
 			b.Fatal(len(layout.Roots), err)
 		}
-		for name, changed := range map[string]*tree.Changes{"anew": nil, "one": tree.NewChanges(all[0]), "all": tree.NewChanges(all...)} {
+		for name, changed := range map[string]*tree.Changes{"anew": nil, "one": tree.NewChanges(all[0]),
+			"all": tree.NewChanges(all...)} {
 			b.Run(fmt.Sprintf("%d/%s", count, name), func(b *testing.B) {
 				for b.Loop() {
 					again := search

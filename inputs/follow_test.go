@@ -49,7 +49,8 @@ func applied(t *testing.T, s inputs.Search) (string, *inputs.Layout) {
 	}
 	var out strings.Builder
 	for _, r := range layout.All() {
-		built, err := inputs.Build(context.Background(), s.Files, r, inputs.Options{Manifest: manifest.Options{}, Options: s.Options, Builds: s.Builds})
+		built, err := inputs.Build(context.Background(), s.Files, r,
+			inputs.Options{Manifest: manifest.Options{}, Options: s.Options, Builds: s.Builds})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,45 +94,86 @@ spec: {jobLabel: "${CLUSTER:=none}", selector: {}, endpoints: [{port: web}]}
 
 // kustomization is a Kustomization of Flux in a file of the cluster.
 func kustomization(name, more string) string {
-	return fmt.Sprintf("-- clusters/prod/%s.yaml --\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: %s, namespace: flux-system}\nspec:\n  sourceRef: {kind: GitRepository, name: flux-system}\n  %s\n",
+	return fmt.Sprintf("-- clusters/prod/%s.yaml --\napiVersion: kustomize.toolkit.fluxcd.io/v1\n"+
+		"kind: Kustomization\nmetadata: {name: %s, namespace: flux-system}\nspec:\n"+
+		"  sourceRef: {kind: GitRepository, name: flux-system}\n  %s\n",
 		name, name, strings.ReplaceAll(more, "\n", "\n  "))
 }
 
 func TestFluxKustomizationsAreFollowed(t *testing.T) {
 	t.Parallel()
-	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {CLUSTER: prod}\n"
-	secret := strings.NewReplacer("ConfigMap", "Secret", "data: {CLUSTER: prod}", "stringData: {CLUSTER: hunter22}").Replace(config)
-	substituted := kustomization("apps", "path: ./apps\ntargetNamespace: shop\npostBuild: {substituteFrom: [{kind: ConfigMap, name: vars}, {kind: Secret, name: vars, optional: true}]}")
+	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\n" +
+		"data: {CLUSTER: prod}\n"
+	secret := strings.NewReplacer("ConfigMap", "Secret", "data: {CLUSTER: prod}",
+		"stringData: {CLUSTER: hunter22}").Replace(config)
+	substituted := kustomization("apps",
+		"path: ./apps\ntargetNamespace: shop\npostBuild: {substituteFrom: [{kind: ConfigMap, name: vars}, {kind: "+
+			"Secret, name: vars, optional: true}]}")
 	const app = "clusters/prod/apps.yaml (Kustomization/flux-system/apps)\n"
 	const own = "clusters/prod/kustomization.yaml\n"
 	for name, c := range map[string]struct{ files, want string }{
-		"one": {kustomization("apps", "path: ./apps\ntargetNamespace: shop\nnamePrefix: p-\nnameSuffix: -s\ncommonMetadata: {labels: {team: a}}"),
+		"one": {kustomization(
+			"apps", "path: ./apps\ntargetNamespace: shop\nnamePrefix: p-\nnameSuffix: -s\n"+
+				"commonMetadata: {labels: {team: a}}"),
 			app + "  ServiceMonitor/shop/p-shop-s of apps/monitor.yaml:1 map[team:a] ${CLUSTER:=none}\n" +
-				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: Flux would replace it, and nothing does so here\n" + own},
-		"a suspended one":                {kustomization("apps", "path: ./apps\nsuspend: true"), own},
-		"one for another cluster":        {kustomization("apps", "path: ./apps\nkubeConfig: {secretRef: {name: other}}"), own},
-		"one that leads out of the path": {kustomization("all", "path: ./more") + "-- more/a.yaml --\n" + strings.SplitAfterN(kustomization("apps", "path: ./apps\ntargetNamespace: shop\npostBuild: {substitute: {CLUSTER: prod}}"), "\n", 2)[1], "clusters/prod/all.yaml (Kustomization/flux-system/all)\n" + own + "more/a.yaml (Kustomization/flux-system/apps)\n  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] prod\n"},
-		"variables of a ConfigMap of another one": {substituted + kustomization("vars", "path: ./vars") + "-- vars/vars.yaml --\n" + config,
-			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] prod\n" + own + "clusters/prod/vars.yaml (Kustomization/flux-system/vars)\n  ConfigMap/flux-system/vars of vars/vars.yaml:1 map[]\n"},
+				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: Flux " +
+				"would replace it, and nothing does so here\n" + own},
+		"a suspended one": {kustomization("apps", "path: ./apps\nsuspend: true"), own},
+		"one for another cluster": {kustomization("apps",
+			"path: ./apps\nkubeConfig: {secretRef: {name: other}}"), own},
+		"one that leads out of the path": {kustomization("all", "path: ./more") + "-- more/a.yaml --\n" +
+			strings.SplitAfterN(kustomization("apps",
+				"path: ./apps\ntargetNamespace: shop\npostBuild: {substitute: {CLUSTER: prod}}"), "\n", 2)[1],
+			"clusters/prod/all.yaml (Kustomization/flux-system/all)\n" + own +
+				"more/a.yaml (Kustomization/flux-system/apps)\n" +
+				"  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] prod\n"},
+		"variables of a ConfigMap of another one": {substituted + kustomization("vars", "path: ./vars") +
+			"-- vars/vars.yaml --\n" + config,
+			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] prod\n" + own +
+				"clusters/prod/vars.yaml (Kustomization/flux-system/vars)\n" +
+				"  ConfigMap/flux-system/vars of vars/vars.yaml:1 map[]\n"},
 		"variables that nobody defines": {substituted,
-			app + "  clusters/prod/apps.yaml:8:32: error[build-refused]: spec.postBuild.substituteFrom[0]: ConfigMap flux-system/vars is not in the inputs\n" + own},
-		"a default": {kustomization("apps", "path: ./apps\ntargetNamespace: shop\npostBuild: {substituteStrategy: Always}"),
+			app + "  clusters/prod/apps.yaml:8:32: error[build-refused]: spec.postBuild.substituteFrom[0]: ConfigMap " +
+				"flux-system/vars is not in the inputs\n" + own},
+		"a default": {kustomization("apps",
+			"path: ./apps\ntargetNamespace: shop\npostBuild: {substituteStrategy: Always}"),
 			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] none\n" + own},
-		"variables of an encrypted Secret": {substituted + "-- clusters/prod/vars.yaml --\n" + config + "-- clusters/prod/secret.yaml --\n" + strings.Replace(secret, "hunter22}", "'ENC[x]'}\nsops: {}", 1),
+		"variables of an encrypted Secret": {substituted + "-- clusters/prod/vars.yaml --\n" + config +
+			"-- clusters/prod/secret.yaml --\n" + strings.Replace(secret, "hunter22}", "'ENC[x]'}\nsops: {}", 1),
 			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] ${CLUSTER}\n" +
-				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: Flux would replace it, and nothing does so here\n" +
-				"  clusters/prod/apps.yaml:8:63: warning[encrypted-secret]: spec.postBuild.substituteFrom[1]: Secret flux-system/vars cannot be decrypted: nothing is decrypted here\n" + own + "  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n"},
-		"an object that keeps its text": {kustomization("apps", "path: ./keeps\npostBuild: {substitute: {CLUSTER: prod}}") + "-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b, annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}}\ndata: {CLUSTER: \"${x}\"}\n",
+				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: Flux " +
+				"would replace it, and nothing does so here\n" +
+				"  clusters/prod/apps.yaml:8:63: warning[encrypted-secret]: spec.postBuild.substituteFrom[1]: Secret " +
+				"flux-system/vars cannot be decrypted: nothing is decrypted here\n" + own +
+				"  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n"},
+		"an object that keeps its text": {kustomization("apps",
+			"path: ./keeps\npostBuild: {substitute: {CLUSTER: prod}}") +
+			"-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" +
+			"metadata: {name: a, namespace: b, annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}}\n" +
+			"data: {CLUSTER: \"${x}\"}\n",
 			app + "  ConfigMap/b/a of keeps/a.yaml:1 map[]\n" + own},
-		"an object that Flux does not apply": {kustomization("apps", "path: ./keeps") + "-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b, annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}}\n", app + own},
-		"another repository": {strings.Replace(kustomization("apps", "path: ./apps"), "name: flux-system}\n  path", "name: other}\n  path", 1),
-			app + "  clusters/prod/apps.yaml:5:3: error[build-refused]: spec.sourceRef: nothing says where GitRepository/flux-system/other is\n" + own},
-		"two that differ": {kustomization("all", "path: ./more") + kustomization("apps", "path: ./none") + "-- more/a.yaml --\n" + strings.SplitAfterN(kustomization("apps", "path: ./apps"), "\n", 2)[1],
-			"clusters/prod/all.yaml (Kustomization/flux-system/all)\n" + app + "  clusters/prod/apps.yaml:6:3: error[build-failed]: spec.path: the folder none is not in the repository\n" + own +
-				"more/a.yaml (Kustomization/flux-system/apps) again\n  more/a.yaml:1:1: error[build-refused]: is defined twice: the other one is at clusters/prod/apps.yaml:1\n"},
-		"a circle": {kustomization("a", "path: ./circle") + "-- circle/b.yaml --\n" + strings.SplitAfterN(kustomization("b", "path: ./clusters/prod"), "\n", 2)[1],
+		"an object that Flux does not apply": {kustomization("apps", "path: ./keeps") +
+			"-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" +
+			"metadata: {name: a, namespace: b, annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}}\n",
+			app + own},
+		"another repository": {strings.Replace(kustomization("apps", "path: ./apps"), "name: flux-system}\n  path",
+			"name: other}\n  path", 1),
+			app + "  clusters/prod/apps.yaml:5:3: error[build-refused]: spec.sourceRef: nothing says where " +
+				"GitRepository/flux-system/other is\n" + own},
+		"two that differ": {kustomization("all", "path: ./more") + kustomization("apps", "path: ./none") +
+			"-- more/a.yaml --\n" + strings.SplitAfterN(kustomization("apps", "path: ./apps"), "\n", 2)[1],
+			"clusters/prod/all.yaml (Kustomization/flux-system/all)\n" + app +
+				"  clusters/prod/apps.yaml:6:3: error[build-failed]: spec.path: the folder none is not in the " +
+				"repository\n" + own +
+				"more/a.yaml (Kustomization/flux-system/apps) again\n" +
+				"  more/a.yaml:1:1: error[build-refused]: is defined twice: the other one is at " +
+				"clusters/prod/apps.yaml:1\n"},
+		"a circle": {kustomization("a", "path: ./circle") + "-- circle/b.yaml --\n" +
+			strings.SplitAfterN(kustomization("b", "path: ./clusters/prod"), "\n", 2)[1],
 			"circle/b.yaml (Kustomization/flux-system/b)\nclusters/prod/a.yaml (Kustomization/flux-system/a)\n" + own},
-		"a field of the wrong type": {kustomization("apps", "path: {}"), app + "  clusters/prod/apps.yaml:4:1: error[build-refused]: spec: a field has a value of the wrong type\n" + own},
+		"a field of the wrong type": {kustomization("apps", "path: {}"),
+			app + "  clusters/prod/apps.yaml:4:1: error[build-refused]: spec: a field has a value of the wrong type\n" +
+				own},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,7 +188,8 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 // TestAFollowedRootIsBuiltOnce: what the search built is taken, and charged for, once. It reads nothing more.
 func TestAFollowedRootIsBuiltOnce(t *testing.T) {
 	t.Parallel()
-	search := fluxSearch(archive(sync+kustomization("apps", "path: ./apps\ntargetNamespace: shop")+kustomization("bad", "path: ./none")), "clusters/prod")
+	search := fluxSearch(archive(sync+kustomization("apps", "path: ./apps\ntargetNamespace: shop")+
+		kustomization("bad", "path: ./none")), "clusters/prod")
 	want, _ := applied(t, search)
 	var works, ends int
 	var kept, taken int64
@@ -171,7 +214,8 @@ func TestAFollowedRootIsBuiltOnce(t *testing.T) {
 	}
 	for range 2 {
 		for _, r := range layout.Roots {
-			built, err := inputs.Build(t.Context(), fstest.MapFS{}, r, inputs.Options{Options: search.Options, Builds: search.Builds})
+			built, err := inputs.Build(t.Context(), fstest.MapFS{}, r,
+				inputs.Options{Options: search.Options, Builds: search.Builds})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -191,7 +235,8 @@ func TestAFollowedRootIsBuiltOnce(t *testing.T) {
 	}
 }
 
-// TestFollowingAgainIsFollowingAnew: a search that knows an older one finds what a new search finds, whatever was edited.
+// TestFollowingAgainIsFollowingAnew: a search that knows an older one finds what a new search finds, whatever was
+// edited.
 func TestFollowingAgainIsFollowingAnew(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
@@ -226,15 +271,24 @@ func randomEdit(random *rand.Rand) (name, text string) {
 	folders := []string{"apps", "more", "more/deep", "clusters/prod"}
 	switch name = pick("a", "b", "c"); random.IntN(5) {
 	case 0, 1:
-		text = kustomization(name, "path: "+pick(folders...)+pick("", "\ntargetNamespace: shop", "\nnamePrefix: p-", "\nsuspend: true")+
-			pick("", "\npostBuild: {substitute: {CLUSTER: x}}", "\npostBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}", "\npostBuild: {substituteFrom: [{kind: Secret, name: vars, optional: true}]}"))
+		text = kustomization(name, "path: "+pick(folders...)+
+			pick("", "\ntargetNamespace: shop", "\nnamePrefix: p-", "\nsuspend: true")+
+			pick("", "\npostBuild: {substitute: {CLUSTER: x}}",
+				"\npostBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}",
+				"\npostBuild: {substituteFrom: [{kind: Secret, name: vars, optional: true}]}"))
 		name, text = pick("clusters/prod/", "more/", "more/deep/")+name+".yaml", strings.SplitAfterN(text, "\n", 2)[1]
 	case 2:
-		name, text = pick("apps", "more")+"/kustomization.yaml", "resources: ["+pick("monitor.yaml", "monitor.yaml, deep", "none.yaml")+"]\n"
+		name, text = pick("apps", "more")+"/kustomization.yaml",
+			"resources: ["+pick("monitor.yaml", "monitor.yaml, deep", "none.yaml")+"]\n"
 	case 3:
-		name, text = pick("more/vars.yaml", "clusters/prod/vars.yaml"), fmt.Sprintf("apiVersion: v1\nkind: %s\nmetadata: {name: vars, namespace: flux-system}\ndata: {CLUSTER: %s}\n", pick("ConfigMap", "Secret"), pick("cHJvZA==", "dGVzdA=="))
+		name, text = pick("more/vars.yaml", "clusters/prod/vars.yaml"),
+			fmt.Sprintf("apiVersion: v1\nkind: %s\nmetadata: {name: vars, namespace: flux-system}\n"+
+				"data: {CLUSTER: %s}\n", pick("ConfigMap", "Secret"), pick("cHJvZA==", "dGVzdA=="))
 	case 4:
-		name, text = pick("apps", "more", "more/deep")+"/monitor.yaml", fmt.Sprintf("# %d\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: shop}\nspec: {jobLabel: \"${CLUSTER%s}\", selector: {}, endpoints: []}\n", random.IntN(3), pick("", ":=none", "!"))
+		name, text = pick("apps", "more", "more/deep")+"/monitor.yaml",
+			fmt.Sprintf("# %d\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: shop}\n"+
+				"spec: {jobLabel: \"${CLUSTER%s}\", selector: {}, endpoints: []}\n", random.IntN(3),
+				pick("", ":=none", "!"))
 	}
 	if slices.Contains([]int{0, 1}, random.IntN(8)) {
 		text = ""
@@ -245,37 +299,46 @@ func randomEdit(random *rand.Rand) (name, text string) {
 // TestAServerOfKeysThatIsAway: what needs it cannot be built, because the same files can give something else later.
 func TestAServerOfKeysThatIsAway(t *testing.T) {
 	t.Parallel()
-	const sealed = "apiVersion: v1\nkind: Secret\nmetadata: {name: vars, namespace: flux-system}\nstringData: {PORT: 'ENC[AES256_GCM,data:72FyAxK53RP0bh6bQqk=,iv:td7w/k6DnvJuoWi5sEEYMH+S8FhQUBDq/23p5Li03vA=,tag:AiKiTbkYIYYu1NeFMfNwcQ==,type:str]'}\n" +
+	const sealed = "apiVersion: v1\nkind: Secret\nmetadata: {name: vars, namespace: flux-system}\n" +
+		"stringData: {PORT: 'ENC[AES256_GCM,data:72FyAxK53RP0bh6bQqk=,iv:td7w/k6DnvJuoWi5sEEYMH+S8FhQUBDq/23p5Li03vA=,tag:AiKiTbkYIYYu1NeFMfNwcQ==,type:str]'}\n" +
 		"sops: {mac: 'ENC[x]'}\n"
-	const of = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n" +
-		"spec: {path: ./apps, sourceRef: {kind: GitRepository, name: flux-system}, postBuild: {substituteFrom: [{kind: Secret, name: vars}]}}\n"
-	const release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: flux-system}\n" +
-		"spec: {chart: {spec: {chart: shop, sourceRef: {kind: GitRepository, name: flux-system}}}, valuesFrom: [{kind: Secret, name: vars, valuesKey: PORT, targetPath: port}]}\n"
+	const of = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n" +
+		"metadata: {name: apps, namespace: flux-system}\n" +
+		"spec: {path: ./apps, sourceRef: {kind: GitRepository, name: flux-system}, postBuild: {substituteFrom: " +
+		"[{kind: Secret, name: vars}]}}\n"
+	const release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n" +
+		"metadata: {name: shop, namespace: flux-system}\n" +
+		"spec: {chart: {spec: {chart: shop, sourceRef: {kind: GitRepository, name: flux-system}}}, valuesFrom: " +
+		"[{kind: Secret, name: vars, valuesKey: PORT, targetPath: port}]}\n"
 	object := func(name, text string) roots.Object {
 		o := roots.Objects([]manifest.Built{{Text: []byte(text), Origin: inFile(name)}}, flux.Follows)
 		return o[0]
 	}
 	for uncertain, want := range map[bool][2]string{
-		true:  {"spec.postBuild.substituteFrom[0]: Secret flux-system/vars cannot be decrypted: no answer", "spec.valuesFrom[0]: Secret flux-system/vars cannot be decrypted: no answer"},
+		true: {"spec.postBuild.substituteFrom[0]: Secret flux-system/vars cannot be decrypted: no answer",
+			"spec.valuesFrom[0]: Secret flux-system/vars cannot be decrypted: no answer"},
 		false: {"", ""},
 	} {
 		w := flux.Walker{Decrypt: func(context.Context, sops.File) (sops.Decrypted, error) {
 			return sops.Decrypted{Reason: "no answer", IsUncertain: uncertain}, nil
 		}}
 		given := []roots.Object{object("vars.yaml", sealed), object("apps.yaml", of), object("shop.yaml", release)}
-		found, err := w.Walk(context.Background(), []roots.Root{{Name: "in", Folder: "in", Generate: &kustomize.Generate{}}}, func(wanted ...roots.Root) ([][]roots.Object, error) {
-			out := make([][]roots.Object, len(wanted))
-			if wanted[0].Name == "in" {
-				out[0] = given
-			}
-			return out, nil
-		})
+		found, err := w.Walk(context.Background(),
+			[]roots.Root{{Name: "in", Folder: "in", Generate: &kustomize.Generate{}}},
+			func(wanted ...roots.Root) ([][]roots.Object, error) {
+				out := make([][]roots.Object, len(wanted))
+				if wanted[0].Name == "in" {
+					out[0] = given
+				}
+				return out, nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got [2]string
 		for _, r := range found {
-			i := slices.Index([]string{"apps.yaml (Kustomization/flux-system/apps)", "shop.yaml (HelmRelease/flux-system/shop)"}, r.Name)
+			i := slices.Index([]string{"apps.yaml (Kustomization/flux-system/apps)",
+				"shop.yaml (HelmRelease/flux-system/shop)"}, r.Name)
 			if i < 0 {
 				continue
 			}

@@ -126,14 +126,16 @@ type Search struct {
 }
 
 // Find finds the roots. As for Flux, a path with a kustomization is a root, and what lies below it belongs to it. In a
-// path without one, each folder with one is a root, except a base of others: Flux would apply it twice. A folder with a Helm
-// chart is not searched: its files are templates and values.
+// path without one, each folder with one is a root, except a base of others: Flux would apply it twice. A folder with a
+// Helm chart is not searched: its files are templates and values.
 func (s Search) Find(ctx context.Context) (*Layout, error) {
 	if s.Before != nil && s.Before.isSame(s) {
 		return s.Before, nil
 	}
 	r := search{Search: s, ctx: ctx, tree: tree.ForSearch(ctx, s.Files),
-		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]followed{}, tenants: s.Options.Tenants}, named: map[string]bool{}, plain: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
+		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]followed{},
+			tenants: s.Options.Tenants}, named: map[string]bool{}, plain: map[string]bool{}, found: map[string]string{},
+		refused: map[string]Root{}}
 	find := r.search
 	if w := r.walk(); w.follow != nil {
 		find = func() error { return r.follow(w) }
@@ -276,8 +278,8 @@ func infrastructure(err error) error {
 	return err
 }
 
-// choose chooses the roots: the kustomizations that are named, those that no other one refers to, and the first of those
-// that only refer to each other.
+// choose chooses the roots: the kustomizations that are named, those that no other one refers to, and the first of
+// those that only refer to each other.
 func (s *search) choose() error {
 	folders := slices.Sorted(maps.Keys(s.found))
 	stoodOn := map[string]bool{}

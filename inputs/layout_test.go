@@ -34,15 +34,20 @@ func TestRootsAreWhatFluxWouldApply(t *testing.T) {
 		roots, plain []string
 	}{
 		"a path with a kustomization": {
-			repository(map[string]string{"prod": "resources: [x.yaml, ../base]", "prod/sub": "", "base": "resources: [y.yaml]"}, "prod/x.yaml", "prod/unlisted.yaml", "base/y.yaml"),
+			repository(map[string]string{"prod": "resources: [x.yaml, ../base]", "prod/sub": "",
+				"base": "resources: [y.yaml]"}, "prod/x.yaml", "prod/unlisted.yaml", "base/y.yaml"),
 			[]string{"prod"}, inputs.Auto, []string{"prod"}, nil,
 		},
 		"a path without one": {
-			repository(map[string]string{"apps/a": "resources: [../../base]", "apps/b": "resources: [x.yaml]"}, "apps/b/x.yaml", "apps/plain.yaml", "apps/c/plain.yaml", "base/y.yaml"),
-			[]string{"apps"}, inputs.Auto, []string{"apps/a", "apps/b"}, []string{"apps/c/plain.yaml", "apps/plain.yaml"},
+			repository(map[string]string{"apps/a": "resources: [../../base]", "apps/b": "resources: [x.yaml]"},
+				"apps/b/x.yaml", "apps/plain.yaml", "apps/c/plain.yaml", "base/y.yaml"),
+			[]string{"apps"}, inputs.Auto, []string{"apps/a", "apps/b"},
+			[]string{"apps/c/plain.yaml", "apps/plain.yaml"},
 		},
 		"bases and components are no roots": {
-			repository(map[string]string{"base": "resources: [x.yaml]", "prod": "resources: [../base]\ncomponents: [../tls]", "tls": component, "other": component}, "base/x.yaml"),
+			repository(map[string]string{"base": "resources: [x.yaml]",
+				"prod": "resources: [../base]\ncomponents: [../tls]", "tls": component, "other": component},
+				"base/x.yaml"),
 			[]string{"."}, inputs.Auto, []string{"prod"}, nil,
 		},
 		"unless they are named": {
@@ -50,7 +55,8 @@ func TestRootsAreWhatFluxWouldApply(t *testing.T) {
 			[]string{"prod", "base"}, inputs.Auto, []string{"base", "prod"}, nil,
 		},
 		"a file that a kustomization elsewhere names": {
-			repository(map[string]string{"prod": "resources: [../common/x.yaml]\npatches: [{path: ../patches/p.yaml}]"}, "common/x.yaml", "common/y.yaml", "patches/p.yaml"),
+			repository(map[string]string{"prod": "resources: [../common/x.yaml]\npatches: [{path: ../patches/p.yaml}]"},
+				"common/x.yaml", "common/y.yaml", "patches/p.yaml"),
 			[]string{"."}, inputs.Auto, []string{"prod"}, []string{"common/y.yaml"},
 		},
 		"a circle is a root, so that it is reported": {
@@ -70,11 +76,13 @@ func TestRootsAreWhatFluxWouldApply(t *testing.T) {
 			[]string{"."}, inputs.Plain, nil, []string{"a/kustomization.yaml", "a/x.yaml"},
 		},
 		"a Helm chart": {
-			repository(map[string]string{"charts/app/files": "resources: [x.yaml]"}, "charts/app/Chart.yaml", "charts/app/values.yaml", "charts/app/templates/x.yaml", "charts/y.yaml"),
+			repository(map[string]string{"charts/app/files": "resources: [x.yaml]"}, "charts/app/Chart.yaml",
+				"charts/app/values.yaml", "charts/app/templates/x.yaml", "charts/y.yaml"),
 			[]string{"."}, inputs.Auto, nil, []string{"charts/y.yaml"},
 		},
 		"a Helm chart if nothing is built": {
-			repository(map[string]string{"a": "resources: [x.yaml]"}, "a/chart/Chart.yaml", "a/chart/templates/x.yaml", "a/Chart.yaml/x.yaml"),
+			repository(map[string]string{"a": "resources: [x.yaml]"}, "a/chart/Chart.yaml", "a/chart/templates/x.yaml",
+				"a/Chart.yaml/x.yaml"),
 			[]string{"a"}, inputs.Plain, nil, []string{"a/Chart.yaml/x.yaml", "a/kustomization.yaml"},
 		},
 		"a Helm chart beside a kustomization": {

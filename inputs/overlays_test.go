@@ -14,8 +14,9 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// TestTenThousandOverlays over one base are found, in little memory, and each can be built: a part of them is. One kustomization
-// that lists all of them is refused at the entry where it gets too much, because the library cannot be stopped once it runs.
+// TestTenThousandOverlays over one base are found, in little memory, and each can be built: a part of them is. One
+// kustomization that lists all of them is refused at the entry where it gets too much, because the library cannot be
+// stopped once it runs.
 func TestTenThousandOverlays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes and reads 10,000 folders, which takes seconds: make race runs it")
@@ -29,10 +30,12 @@ func TestTenThousandOverlays(t *testing.T) {
 		}
 	}
 	write("base/kustomization.yaml", "resources: [web.yaml]\n")
-	write("base/web.yaml", "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: web}\nspec: {selector: {}, endpoints: [{port: web}]}\n")
+	write("base/web.yaml", "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: web}\n"+
+		"spec: {selector: {}, endpoints: [{port: web}]}\n")
 	var all strings.Builder
 	for i := range count {
-		write(fmt.Sprintf("overlays/o%d/kustomization.yaml", i), fmt.Sprintf("resources: [../../base]\nnamespace: team-%d\n", i))
+		write(fmt.Sprintf("overlays/o%d/kustomization.yaml", i),
+			fmt.Sprintf("resources: [../../base]\nnamespace: team-%d\n", i))
 		fmt.Fprintf(&all, "- ../overlays/o%d\n", i)
 	}
 	write("all/kustomization.yaml", "resources:\n"+all.String())
@@ -46,7 +49,9 @@ func TestTenThousandOverlays(t *testing.T) {
 		}
 		return layout
 	}
-	opts := inputs.Options{Options: roots.Options{Open: func() (tree.Files, func(), error) { return files, func() {}, nil }}}
+	opts := inputs.Options{Options: roots.Options{Open: func() (tree.Files, func(), error) {
+		return files, func() {}, nil
+	}}}
 	found := find("overlays").Roots
 	if len(found) != count {
 		t.Fatalf("%d roots are found", len(found))
@@ -73,7 +78,8 @@ func TestTenThousandOverlays(t *testing.T) {
 		t.Fatalf("got %v", one)
 	}
 	built, err := inputs.Build(t.Context(), files, one[0], opts)
-	if err != nil || len(built.Result.Diags) != 1 || built.Result.Diags[0].Line == 0 || !strings.Contains(built.Result.Diags[0].Message, "more than 20000 files and bases are loaded") {
+	if err != nil || len(built.Result.Diags) != 1 || built.Result.Diags[0].Line == 0 ||
+		!strings.Contains(built.Result.Diags[0].Message, "more than 20000 files and bases are loaded") {
 		t.Errorf("got %v %v", err, built.Result.Diags)
 	}
 }

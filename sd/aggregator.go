@@ -79,12 +79,14 @@ func New(o Options) *Aggregator {
 	o.MaxPodBytes = cmp.Or(o.MaxPodBytes, DefaultMaxPodBytes)
 	o.MaxDocumentBytes = cmp.Or(o.MaxDocumentBytes, DefaultMaxDocumentBytes)
 	o.Limits = cmp.Or(o.Limits, merge.DefaultLimits())
-	client := poll.NewClient(poll.ClientOptions{TLS: o.PodTLS, MaxBytes: o.MaxPodBytes, UserAgent: userAgent(o.Version)})
+	client := poll.NewClient(poll.ClientOptions{TLS: o.PodTLS, MaxBytes: o.MaxPodBytes,
+		UserAgent: userAgent(o.Version)})
 	registry := prometheus.NewRegistry()
 	a := &Aggregator{source: o.Source, metrics: newMetrics(registry), log: o.Log, version: o.Version}
 	polls := poll.Options{
-		Interval: o.Interval, Timeout: o.PodTimeout, FirstTimeout: firstTimeout, Workers: max(o.Workers, poll.MinWorkers),
-		Scheme: client.Scheme(), Limits: o.Limits, MaxDocument: o.MaxDocumentBytes,
+		Interval: o.Interval, Timeout: o.PodTimeout, FirstTimeout: firstTimeout,
+		Workers: max(o.Workers, poll.MinWorkers),
+		Scheme:  client.Scheme(), Limits: o.Limits, MaxDocument: o.MaxDocumentBytes,
 		Fetcher: client, Observer: a.metrics, Log: o.Log,
 	}
 	if o.Peers != nil {

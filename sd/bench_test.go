@@ -57,12 +57,15 @@ func (instant) Fetch(_ context.Context, addr netip.AddrPort, into *bytes.Buffer)
 func BenchmarkServe(b *testing.B) {
 	pods := make([]poll.Pod, 5000)
 	for i := range pods {
-		pods[i] = poll.Pod{Owner: merge.Owner{Namespace: "ns", Name: fmt.Sprint("ga", i%20)}, Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 80)}
+		pods[i] = poll.Pod{Owner: merge.Owner{Namespace: "ns", Name: fmt.Sprint("ga", i%20)},
+			Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 80)}
 	}
 	a := New(Options{Source: fixed{pods: pods}, Log: slog.New(slog.DiscardHandler)})
 	a.poller = poll.New(poll.Options{
-		Interval: DefaultInterval, Timeout: DefaultPodTimeout, FirstTimeout: firstTimeout, Workers: DefaultWorkers, Scheme: "http", Limits: merge.DefaultLimits(),
-		MaxDocument: DefaultMaxDocumentBytes, Fetcher: instant{}, Observer: a.metrics, Log: slog.New(slog.DiscardHandler),
+		Interval: DefaultInterval, Timeout: DefaultPodTimeout, FirstTimeout: firstTimeout, Workers: DefaultWorkers,
+		Scheme: "http", Limits: merge.DefaultLimits(),
+		MaxDocument: DefaultMaxDocumentBytes, Fetcher: instant{}, Observer: a.metrics,
+		Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan struct{})
@@ -80,12 +83,15 @@ func BenchmarkServe(b *testing.B) {
 		<-done
 	}()
 	for name, headers := range map[string]map[string]string{
-		"all": {}, "agent": {"query": "?grafanaagent=ns/ga1"}, "unchanged": {"If-None-Match": `"` + a.poller.Document().All().Tag() + `"`}, "gzip": {"Accept-Encoding": "gzip"},
+		"all": {}, "agent": {"query": "?grafanaagent=ns/ga1"},
+		"unchanged": {"If-None-Match": `"` + a.poller.Document().All().Tag() + `"`},
+		"gzip":      {"Accept-Encoding": "gzip"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				request, _ := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+Path+headers["query"], nil)
+				request, _ := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+Path+headers["query"],
+					nil)
 				request.Header.Set("Accept-Encoding", "identity")
 				for key, value := range headers {
 					if key != "query" {

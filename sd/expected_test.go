@@ -45,7 +45,8 @@ func TestTheAlertNoticesACrashedIntegration(t *testing.T) {
 		pod := new(crashes)
 		a := New(Options{Source: source, Log: slog.New(slog.DiscardHandler)})
 		a.poller = poll.New(poll.Options{
-			Interval: DefaultInterval, Timeout: DefaultPodTimeout, FirstTimeout: firstTimeout, Workers: DefaultWorkers, Scheme: "http", Limits: merge.DefaultLimits(),
+			Interval: DefaultInterval, Timeout: DefaultPodTimeout, FirstTimeout: firstTimeout, Workers: DefaultWorkers,
+			Scheme: "http", Limits: merge.DefaultLimits(),
 			MaxDocument: DefaultMaxDocumentBytes, Fetcher: pod, Observer: a.metrics, Log: slog.New(slog.DiscardHandler),
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +62,8 @@ func TestTheAlertNoticesACrashedIntegration(t *testing.T) {
 			t.Error(diff)
 		}
 		pod.crashed.Store(true)
-		if diff := cmp.Diff([]Expectation{{"agent", 1, 1}, {"redis", 1, 0}}, integrations(2*DefaultInterval)); diff != "" {
+		if diff := cmp.Diff([]Expectation{{"agent", 1, 1}, {"redis", 1, 0}}, integrations(2*DefaultInterval)); diff !=
+			"" {
 			t.Error(diff)
 		}
 		pod.crashed.Store(false)

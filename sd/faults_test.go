@@ -59,7 +59,8 @@ func asFaulty(f rig.Fault, p PodReport) bool {
 	case f.Failure != "":
 		return p.State == poll.StateFailing && p.Reason == f.Failure && p.Failures > 1
 	case f.Drop != "":
-		return p.State == poll.StateGood && len(p.Dropped) == 1 && p.Dropped[0].Reason == f.Drop && p.Dropped[0].Count == 1
+		return p.State == poll.StateGood && len(p.Dropped) == 1 && p.Dropped[0].Reason == f.Drop &&
+			p.Dropped[0].Count == 1
 	}
 	return p.State == poll.StateFailing || p.Failures == 0
 }
@@ -101,8 +102,8 @@ func TestEveryFaultHarmsOnlyItsPod(t *testing.T) {
 	r.until("all answer again", func() bool { return len(r.targets("")) == len(pods) })
 }
 
-// TestPodsThatAreFaultyFromTheStart has pods that never gave another answer. The good part of it is served. Once the pods
-// are gone, so are their targets.
+// TestPodsThatAreFaultyFromTheStart has pods that never gave another answer. The good part of it is served. Once the
+// pods are gone, so are their targets.
 func TestPodsThatAreFaultyFromTheStart(t *testing.T) {
 	r := newTestbed(t)
 	r.untilTargets("")

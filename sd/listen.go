@@ -16,7 +16,8 @@ func ServerTLS(certificate func() *tls.Certificate, clientCAs func() *x509.CertP
 	base := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	base.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		own := certificate()
-		config := &tls.Config{MinVersion: base.MinVersion, NextProtos: base.NextProtos, Certificates: []tls.Certificate{*own}}
+		config := &tls.Config{MinVersion: base.MinVersion, NextProtos: base.NextProtos,
+			Certificates: []tls.Certificate{*own}}
 		if clientCAs != nil {
 			config.ClientCAs, config.ClientAuth = withReplicas(clientCAs(), own), tls.RequireAndVerifyClientCert
 		}

@@ -57,7 +57,8 @@ func TestTLSFollowsItsFiles(t *testing.T) {
 	done := make(chan error, 1)
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 	go func() {
-		done <- httpserver.Serve(ctx, slog.New(slog.DiscardHandler), time.Minute, httpserver.Listener{Listener: listener, Handler: hello, TLS: ServerTLS(certificate.Load, clients.Load)})
+		done <- httpserver.Serve(ctx, slog.New(slog.DiscardHandler), time.Minute,
+			httpserver.Listener{Listener: listener, Handler: hello, TLS: ServerTLS(certificate.Load, clients.Load)})
 	}()
 	ask := func(trust *authority, with *tls.Certificate) bool {
 		t.Helper()
@@ -65,7 +66,8 @@ func TestTLSFollowsItsFiles(t *testing.T) {
 		if with != nil {
 			config.Certificates = []tls.Certificate{*with}
 		}
-		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true, ForceAttemptHTTP2: true}}
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true,
+			ForceAttemptHTTP2: true}}
 		response, err := client.Get("https://" + listener.Addr().String())
 		if err != nil {
 			return false
@@ -93,7 +95,9 @@ func TestTLSFollowsItsFiles(t *testing.T) {
 
 func TestBearer(t *testing.T) {
 	token := "first"
-	handler := requireBearer(func() string { return token }, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	handler := requireBearer(func() string {
+		return token
+	}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	ask := func(authorization string) int {
 		request, answer := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
 		if authorization != "" {
@@ -103,8 +107,10 @@ func TestBearer(t *testing.T) {
 		return answer.Code
 	}
 	for authorization, want := range map[string]int{
-		"Bearer first": 200, "bearer first": 200, "Bearer  first": 200, "Bearer second": 401, "Bearer firs": 401, "Bearer": 401, "": 401, "Basic first": 401, "first": 401,
-		"Basic YW55Ym9keTpmaXJzdA==": 200, "Basic YW55Ym9keTpzZWNvbmQ=": 401, "Basic Zmlyc3Q6": 401, // anybody:first, anybody:second, first:
+		"Bearer first": 200, "bearer first": 200, "Bearer  first": 200, "Bearer second": 401, "Bearer firs": 401,
+		"Bearer": 401, "": 401, "Basic first": 401, "first": 401,
+		// anybody:first, anybody:second, first:
+		"Basic YW55Ym9keTpmaXJzdA==": 200, "Basic YW55Ym9keTpzZWNvbmQ=": 401, "Basic Zmlyc3Q6": 401,
 	} {
 		if got := ask(authorization); got != want {
 			t.Errorf("%q: %d", authorization, got)

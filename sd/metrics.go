@@ -31,23 +31,28 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: namespace + "fetch_failures_total",
-			Help: "Polls of pods that failed, by reason. Pods that start fail for a moment; worry when it goes on, and at once about redirect, too_large and document_full.",
+			Help: "Polls of pods that failed, by reason. Pods that start fail for a moment; worry when it goes on, " +
+				"and at once about redirect, too_large and document_full.",
 		}, []string{"reason"}),
 		drops: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: namespace + "groups_dropped_total",
-			Help: "Target groups that pods named and that were left out, by reason, counted at each poll. Worry about any: the page says which; foreign_target and reserved_label may be an attack.",
+			Help: "Target groups that pods named and that were left out, by reason, counted at each poll. Worry " +
+				"about any: the page says which; foreign_target and reserved_label may be an attack.",
 		}, []string{"reason"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: namespace + "http_requests_total",
-			Help: "Requests by status code and by what was asked for: all, agent, page, other. Worry about 503 long after a start, and about 400 and 401: a consumer is misconfigured.",
+			Help: "Requests by status code and by what was asked for: all, agent, page, other. Worry about 503 long " +
+				"after a start, and about 400 and 401: a consumer is misconfigured.",
 		}, []string{"code", "view"}),
 		rounds: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: namespace + "rounds_total",
-			Help: "Rounds that ended: each pod that answers was polled once more. Worry when it grows by much less than one in --poll-interval: polls are late, and --max-polls is too low.",
+			Help: "Rounds that ended: each pod that answers was polled once more. Worry when it grows by much less " +
+				"than one in --poll-interval: polls are late, and --max-polls is too low.",
 		}),
 		reloads: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: namespace + "file_reload_failures_total",
-			Help: "Certificates, authorities and tokens that changed and could not be used; the previous ones stay in force. Worry about any: they expire.",
+			Help: "Certificates, authorities and tokens that changed and could not be used; the previous ones stay " +
+				"in force. Worry about any: they expire.",
 		}),
 	}
 	for _, reason := range poll.Reasons() {
@@ -93,22 +98,35 @@ type descriptions struct {
 
 func described() descriptions {
 	return descriptions{
-		ready:    describe("ready", "Whether there is a document, 0 or 1. Worry when it stays 0: consumers find nothing new, and after a restart of theirs nothing at all."),
-		pods:     describe("pods", "Pods by state: new (not tried yet), good, empty (answered, without targets), failing (the last good answer is kept). Worry when failing stays above 0.", "state"),
-		targets:  describe("targets", "Targets in the document. Worry when it falls by much."),
-		bytes:    describe("document_bytes", "Size of the document, which each consumer reads whole. Worry near --max-document-bytes."),
-		oldest:   describe("oldest_good_answer_seconds", "Age of the oldest answer in the document. Worry above some minutes: that pod does not answer any more."),
-		watches:  describe("watches", "Watched namespaces, or names in DNS, by state: waiting, good, forbidden, failing. Worry when forbidden is not 0, or failing stays.", "state"),
-		heard:    describe("watch_last_event_seconds", "Age of the last message of the watch that has been silent longest. The API server sends one about every minute. Worry above some minutes: new and removed pods are not noticed."),
-		expected: describe("integrations_expected", "Targets that the pods of a GrafanaAgent should list, by integration.", "namespace", "grafanaagent", "integration"),
-		seen:     describe("integrations_seen", "Targets that the last good answers of the pods of a GrafanaAgent list, of the integrations that are expected. Worry when it stays below agentry_sd_integrations_expected: agents do not list integrations that crashed.", "namespace", "grafanaagent", "integration"),
+		ready: describe("ready", "Whether there is a document, 0 or 1. Worry when it stays 0: consumers find "+
+			"nothing new, and after a restart of theirs nothing at all."),
+		pods: describe("pods", "Pods by state: new (not tried yet), good, empty (answered, without targets), "+
+			"failing (the last good answer is kept). Worry when failing stays above 0.", "state"),
+		targets: describe("targets", "Targets in the document. Worry when it falls by much."),
+		bytes: describe("document_bytes",
+			"Size of the document, which each consumer reads whole. Worry near --max-document-bytes."),
+		oldest: describe("oldest_good_answer_seconds",
+			"Age of the oldest answer in the document. Worry above some minutes: that pod does not answer any more."),
+		watches: describe("watches", "Watched namespaces, or names in DNS, by state: waiting, good, forbidden, "+
+			"failing. Worry when forbidden is not 0, or failing stays.", "state"),
+		heard: describe("watch_last_event_seconds",
+			"Age of the last message of the watch that has been silent longest. The API server sends one about every "+
+				"minute. Worry above some minutes: new and removed pods are not noticed."),
+		expected: describe("integrations_expected",
+			"Targets that the pods of a GrafanaAgent should list, by integration.", "namespace", "grafanaagent",
+			"integration"),
+		seen: describe("integrations_seen",
+			"Targets that the last good answers of the pods of a GrafanaAgent list, of the integrations that are "+
+				"expected. Worry when it stays below agentry_sd_integrations_expected: agents do not list "+
+				"integrations that crashed.", "namespace", "grafanaagent", "integration"),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (c collector) Describe(out chan<- *prometheus.Desc) {
 	d := described()
-	for _, one := range []*prometheus.Desc{d.ready, d.pods, d.targets, d.bytes, d.oldest, d.watches, d.heard, d.expected, d.seen} {
+	for _, one := range []*prometheus.Desc{d.ready, d.pods, d.targets, d.bytes, d.oldest, d.watches, d.heard,
+		d.expected, d.seen} {
 		out <- one
 	}
 }

@@ -39,10 +39,11 @@ func TestNoPartialDocumentIsServedAtTheStart(t *testing.T) {
 	}
 }
 
-// TestTheAPIServerGoes: while the server is unreachable or silent, the aggregator keeps what it knows. When the server is
-// back, the aggregator finds the changes, although the server forgot its history.
+// TestTheAPIServerGoes: while the server is unreachable or silent, the aggregator keeps what it knows. When the server
+// is back, the aggregator finds the changes, although the server forgot its history.
 func TestTheAPIServerGoes(t *testing.T) {
-	for name, lose := range map[string]func(*fakeapi.Server, bool){"away": (*fakeapi.Server).Away, "silent": (*fakeapi.Server).Hang} {
+	for name, lose := range map[string]func(*fakeapi.Server, bool){"away": (*fakeapi.Server).Away,
+		"silent": (*fakeapi.Server).Hang} {
 		t.Run(name, func(t *testing.T) {
 			r := newTestbed(t)
 			r.putAll(true, numbered(20))

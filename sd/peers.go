@@ -88,7 +88,8 @@ func newMemory(o Options, pods *poll.Client) *memory {
 	return &memory{
 		peers: *o.Peers, scheme: pods.Scheme(), limits: o.Limits, log: o.Log,
 		client: poll.NewClient(poll.ClientOptions{
-			TLS: o.Peers.TLS, Token: o.Peers.Token, Path: Path, MaxBytes: int64(o.MaxDocumentBytes), UserAgent: userAgent(o.Version),
+			TLS: o.Peers.TLS, Token: o.Peers.Token, Path: Path, MaxBytes: int64(o.MaxDocumentBytes),
+			UserAgent: userAgent(o.Version),
 		}),
 	}
 }
@@ -109,7 +110,8 @@ func (m *memory) recall(ctx context.Context, pods []poll.Pod) []*merge.Fragment 
 			m.log.Info("a peer has no answer of these pods", "addr", peer, "err", err)
 			continue
 		}
-		m.log.Info("asked a peer for pods that do not answer", "addr", peer, "pods", len(pods), "known", known(fragments))
+		m.log.Info("asked a peer for pods that do not answer", "addr", peer, "pods", len(pods), "known",
+			known(fragments))
 		return fragments
 	}
 	return make([]*merge.Fragment, len(pods))

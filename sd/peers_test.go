@@ -99,7 +99,8 @@ func TestPeersThatMisbehave(t *testing.T) {
 	proxy.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	proxy.Transport = &http.Transport{DisableKeepAlives: true}
 	var addresses resolves
-	for i, fault := range []string{"status 500", "redirect to another host", "two documents", "truncated", "gzip", "reset", "cut", "hang"} {
+	for i, fault := range []string{"status 500", "redirect to another host", "two documents", "truncated", "gzip",
+		"reset", "cut", "hang"} {
 		peers.Set(rig.Addr(i), rig.FaultNamed(fault).New())
 		addresses = append(addresses, rig.Addr(i).String())
 	}
@@ -125,15 +126,18 @@ func TestALyingPeer(t *testing.T) {
 		`{"targets":["ANSWERS"],"labels":{` + owner + `,"lie":"x"}}`,
 	} {
 		port := fmt.Sprint(":", r.pods.Port)
-		lies = append(lies, strings.NewReplacer("SILENT", rig.Addr(1).String()+port, "ANSWERS", rig.Addr(0).String()+port).Replace(lie))
+		lies = append(lies, strings.NewReplacer("SILENT", rig.Addr(1).String()+port, "ANSWERS",
+			rig.Addr(0).String()+port).Replace(lie))
 	}
 	peers := newPods(t, nil)
 	peers.Set(rig.Addr(0), rig.Says("["+strings.Join(lies, ",")+"]"))
 	got := r.with(&Peers{Host: "peers", Port: uint16(peers.Port), Resolver: resolves{rig.Addr(0).String()}})
-	if strings.Contains(got, "169.254") || strings.Contains(got, "lie") || strings.Contains(got, "a-b") || got == known {
+	if strings.Contains(got, "169.254") || strings.Contains(got, "lie") || strings.Contains(got, "a-b") ||
+		got == known {
 		t.Error(got)
 	}
-	if _, err := r.read(&http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}}, got); err != nil {
+	if _, err := r.read(&http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}},
+		got); err != nil {
 		t.Error(err)
 	}
 }
@@ -154,7 +158,10 @@ func (r *testbed) guarded(config *tls.Config, token string) uint16 {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- httpserver.Serve(ctx, slog.New(slog.DiscardHandler), time.Minute, httpserver.Listener{Listener: listener, Handler: requireBearer(func() string { return token }, proxy), TLS: config})
+		done <- httpserver.Serve(ctx, slog.New(slog.DiscardHandler), time.Minute,
+			httpserver.Listener{Listener: listener, Handler: requireBearer(func() string {
+				return token
+			}, proxy), TLS: config})
 	}()
 	r.Cleanup(func() {
 		cancel()
@@ -170,7 +177,9 @@ func TestPeersHaveOneGuard(t *testing.T) {
 	r, known := silenced(t)
 	ours, clients, theirs := newAuthority(t), newAuthority(t), newAuthority(t)
 	own, other := ours.issue(), theirs.issue()
-	port := r.guarded(ServerTLS(func() *tls.Certificate { return own }, func() *x509.CertPool { return clients.Pool }), "token")
+	port := r.guarded(ServerTLS(func() *tls.Certificate { return own }, func() *x509.CertPool {
+		return clients.Pool
+	}), "token")
 	peers := func(certificate *tls.Certificate, token string) *Peers {
 		return &Peers{
 			Host: "peers", Port: port, Resolver: resolves{"127.0.0.1"},

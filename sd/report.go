@@ -101,8 +101,10 @@ func agentReport(agent discover.Agent, pods []poll.Status) AgentReport {
 
 func podReport(s poll.Status) PodReport {
 	p := PodReport{
-		Name: s.Name, Address: s.Addr.String(), Node: s.Node, Ready: s.Ready, State: s.State, Since: s.Since, LastGood: s.Good,
-		LastTry: s.Tried, NextTry: s.Next, Targets: s.Published.Targets(), Held: s.Published.Targets() - s.Answer.Targets(),
+		Name: s.Name, Address: s.Addr.String(), Node: s.Node, Ready: s.Ready, State: s.State, Since: s.Since,
+		LastGood: s.Good,
+		LastTry:  s.Tried, NextTry: s.Next, Targets: s.Published.Targets(),
+		Held:     s.Published.Targets() - s.Answer.Targets(),
 		Failures: s.Failures, Dropped: s.Drops,
 	}
 	p.FromPeer = s.Good.IsZero() && s.Published.Targets() > 0

@@ -71,7 +71,8 @@ func newPods(t *testing.T, config *tls.Config) *rig.Pods {
 
 func (r *testbed) source(namespaces ...string) *discover.Slices {
 	r.Helper()
-	source, err := discover.NewSlices(discover.SlicesOptions{Config: r.api.Config(), Namespaces: namespaces, Log: slog.New(slog.DiscardHandler)})
+	source, err := discover.NewSlices(discover.SlicesOptions{Config: r.api.Config(), Namespaces: namespaces,
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -165,7 +166,8 @@ func (r *testbed) targets(query string) []string {
 	out := []string{}
 	for _, g := range groups {
 		host, _, _ := strings.Cut(g.Targets[0], ":")
-		out = append(out, g.Labels["__meta_agentoperator_grafanaagent_name"]+"/"+g.Labels["__meta_agent_integration_name"]+"@"+host)
+		out = append(out, g.Labels["__meta_agentoperator_grafanaagent_name"]+"/"+
+			g.Labels["__meta_agent_integration_name"]+"@"+host)
 	}
 	slices.Sort(out)
 	return out
@@ -239,14 +241,16 @@ func TestNothingIsServedBeforeAllIsKnown(t *testing.T) {
 	r.until("the server is away", func() bool { return r.status().Watches[0].State == discover.WatchFailing })
 	for _, url := range []string{r.sd.URL + Path, r.sd.URL + Path + "?grafanaagent=ns/ga", r.admin.URL + "/readyz"} {
 		response, body := r.do(http.MethodGet, url)
-		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || body == "" {
+		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" ||
+			body == "" {
 			t.Errorf("%s: %s %q", url, response.Status, body)
 		}
 	}
 	if response, _ := r.do(http.MethodGet, r.admin.URL+"/healthz"); response.StatusCode != http.StatusOK {
 		t.Error(response.Status)
 	}
-	if response, body := r.do(http.MethodGet, r.sd.URL+"/"); response.StatusCode != http.StatusOK || !strings.Contains(body, "Not ready") {
+	if response, body := r.do(http.MethodGet, r.sd.URL+"/"); response.StatusCode != http.StatusOK ||
+		!strings.Contains(body, "Not ready") {
 		t.Error(response.Status, body)
 	}
 	r.api.Away(false)
@@ -256,7 +260,8 @@ func TestNothingIsServedBeforeAllIsKnown(t *testing.T) {
 func TestAnAgentThatIsNotSeenHasNoEmptyList(t *testing.T) {
 	r := newTestbedOn(t, func(api *fakeapi.Server) { api.Forbid("closed", true) }, "ns", "closed")
 	r.untilTargets("")
-	for query, want := range map[string]int{"": 200, "?grafanaagent=ns/x": 200, "?grafanaagent=closed/x": 503, "?grafanaagent=other/x": 503} {
+	for query, want := range map[string]int{"": 200, "?grafanaagent=ns/x": 200, "?grafanaagent=closed/x": 503,
+		"?grafanaagent=other/x": 503} {
 		if response, _ := r.do(http.MethodGet, r.sd.URL+Path+query); response.StatusCode != want {
 			t.Errorf("%q: %s", query, response.Status)
 		}
@@ -281,8 +286,10 @@ func TestHTTP(t *testing.T) {
 	if unpacked, err := io.ReadAll(reader); err != nil || string(unpacked) != body {
 		t.Errorf("%v %s", err, unpacked)
 	}
-	if plain.Header.Get("Content-Type") != "application/json" || plain.ContentLength != int64(len(body)) || zipped.ContentLength != int64(len(packed)) ||
-		zipped.Header.Get("Content-Encoding") != "gzip" || zipped.Header.Get("Etag") == tag || !strings.HasPrefix(tag, `"`) {
+	if plain.Header.Get("Content-Type") != "application/json" || plain.ContentLength != int64(len(body)) ||
+		zipped.ContentLength != int64(len(packed)) ||
+		zipped.Header.Get("Content-Encoding") != "gzip" || zipped.Header.Get("Etag") == tag ||
+		!strings.HasPrefix(tag, `"`) {
 		t.Error(plain.Header, zipped.Header)
 	}
 	tests := map[string]struct {
@@ -290,12 +297,13 @@ func TestHTTP(t *testing.T) {
 		headers      []string
 		want         int
 	}{
-		"the same":                 {"GET", Path, []string{"If-None-Match", tag}, 304},
-		"one of several":           {"GET", Path, []string{"If-None-Match", `"x", W/` + tag}, 304},
-		"any":                      {"GET", Path, []string{"If-None-Match", "*"}, 304},
-		"another":                  {"GET", Path, []string{"If-None-Match", `"x"`}, 200},
-		"that of the packed one":   {"GET", Path, []string{"If-None-Match", zipped.Header.Get("Etag")}, 200},
-		"packed, the same":         {"GET", Path, []string{"If-None-Match", zipped.Header.Get("Etag"), "Accept-Encoding", "gzip"}, 304},
+		"the same":               {"GET", Path, []string{"If-None-Match", tag}, 304},
+		"one of several":         {"GET", Path, []string{"If-None-Match", `"x", W/` + tag}, 304},
+		"any":                    {"GET", Path, []string{"If-None-Match", "*"}, 304},
+		"another":                {"GET", Path, []string{"If-None-Match", `"x"`}, 200},
+		"that of the packed one": {"GET", Path, []string{"If-None-Match", zipped.Header.Get("Etag")}, 200},
+		"packed, the same": {"GET", Path,
+			[]string{"If-None-Match", zipped.Header.Get("Etag"), "Accept-Encoding", "gzip"}, 304},
 		"only the header":          {"HEAD", Path, nil, 200},
 		"gzip refused":             {"GET", Path, []string{"Accept-Encoding", "gzip;q=0"}, 200},
 		"POST":                     {"POST", Path, nil, 405},
@@ -346,17 +354,20 @@ func TestOneBadPodHarmsNobody(t *testing.T) {
 	r.untilTargets("", "ga/agent@10.0.1.1")
 	r.until("all were tried", func() bool {
 		metrics := r.scrape()
-		return strings.Contains(metrics, `agentry_sd_pods{state="failing"} 7`) && strings.Contains(metrics, `agentry_sd_pods{state="empty"} 3`)
+		return strings.Contains(metrics, `agentry_sd_pods{state="failing"} 7`) &&
+			strings.Contains(metrics, `agentry_sd_pods{state="empty"} 3`)
 	})
 	response, page := r.do(http.MethodGet, r.sd.URL+"/?grafanaagent=ns/ga")
-	if strings.Contains(page, "<script>") || !strings.Contains(page, "&lt;script&gt;") || !strings.Contains(page, "foreign_target") {
+	if strings.Contains(page, "<script>") || !strings.Contains(page, "&lt;script&gt;") ||
+		!strings.Contains(page, "foreign_target") {
 		t.Error(page)
 	}
 	if policy := response.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") {
 		t.Error(policy)
 	}
 	metrics := r.scrape()
-	for _, want := range []string{`fetch_failures_total{reason="redirect"}`, `fetch_failures_total{reason="timeout"}`, `groups_dropped_total{reason="foreign_target"}`} {
+	for _, want := range []string{`fetch_failures_total{reason="redirect"}`, `fetch_failures_total{reason="timeout"}`,
+		`groups_dropped_total{reason="foreign_target"}`} {
 		if !strings.Contains(metrics, want) || strings.Contains(metrics, want+" 0\n") {
 			t.Errorf("%s is not counted", want)
 		}
@@ -374,10 +385,12 @@ func TestExpectedAgainstSeen(t *testing.T) {
 	r.pod("10.0.1.1", rig.Runs("redis", "redis", "agent", "unexpected"))
 	r.pod("10.0.1.2", rig.Runs("agent"))
 	slice := fakeapi.Slice("ns", "ga", "one", r.pods.Port, "10.0.1.1", "10.0.1.2")
-	for key, value := range map[string]string{discover.DaemonSetPrefix + "agent": "1", discover.DeploymentPrefix + "redis": "3", discover.DeploymentPrefix + "agent": "1"} {
+	for key, value := range map[string]string{discover.DaemonSetPrefix + "agent": "1",
+		discover.DeploymentPrefix + "redis": "3", discover.DeploymentPrefix + "agent": "1"} {
 		slice.Labels[key] = value
 	}
-	slice.Endpoints[0].TargetRef.Name, slice.Endpoints[1].TargetRef.Name = "ga-integrations-deploy-5d9c-x2v8z", "ga-integrations-ds-zz8kd"
+	slice.Endpoints[0].TargetRef.Name, slice.Endpoints[1].TargetRef.Name = "ga-integrations-deploy-5d9c-x2v8z",
+		"ga-integrations-ds-zz8kd"
 	r.api.Put(slice)
 	want := []Expectation{{"agent", 2, 2}, {"redis", 3, 1}} // Equal groups are one.
 	r.until("counted", func() bool {
@@ -415,7 +428,9 @@ func TestEveryMetricSaysWhenToWorry(t *testing.T) {
 	r.untilTargets("")
 	var missing bytes.Buffer
 	for line := range strings.SplitSeq(r.scrape(), "\n") {
-		if help, ok := strings.CutPrefix(line, "# HELP agentry_sd_"); ok && !strings.Contains(help, "Worry") && !strings.Contains(help, "worry") && !strings.HasPrefix(help, "integrations_expected") {
+		if help, ok := strings.CutPrefix(line,
+			"# HELP agentry_sd_"); ok && !strings.Contains(help, "Worry") && !strings.Contains(help, "worry") &&
+			!strings.HasPrefix(help, "integrations_expected") {
 			fmt.Fprintln(&missing, help)
 		}
 	}

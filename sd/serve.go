@@ -74,7 +74,8 @@ func (a *Aggregator) serveSD(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !a.source.Sees(owner) {
-		unavailable(w, "the integration pods of "+owner.String()+" are not seen: its namespace is not watched, or that is forbidden")
+		unavailable(w, "the integration pods of "+owner.String()+
+			" are not seen: its namespace is not watched, or that is forbidden")
 		return
 	}
 	a.serveView(w, r, document.Of(owner))

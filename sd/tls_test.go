@@ -57,7 +57,9 @@ func TestPodsThatSpeakTLS(t *testing.T) {
 // TestPodsThatDoNotSpeakTLS get no request.
 func TestPodsThatDoNotSpeakTLS(t *testing.T) {
 	r := newTestbed(t)
-	r.sd, _ = r.replica(Options{Source: r.source(), PodTLS: func() *tls.Config { return &tls.Config{ServerName: "pod"} }})
+	r.sd, _ = r.replica(Options{Source: r.source(), PodTLS: func() *tls.Config {
+		return &tls.Config{ServerName: "pod"}
+	}})
 	r.putAll(true, numbered(1))
 	r.until("it fails", func() bool { return r.byAddress()[rig.Addr(0)].Reason == poll.ReasonTLS })
 }

@@ -1,4 +1,5 @@
-// Command agentry-charts renders Helm charts for agentry, which starts it: see package inputs/helm. It does nothing else.
+// Command agentry-charts renders Helm charts for agentry, which starts it: see package inputs/helm. It does nothing
+// else.
 package main
 
 import (

@@ -65,7 +65,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		ExitErrHandler:        func(*cli.Context, error) {}, // run maps errors to exit codes
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return usagef("sd-aggregator --help", "sd-aggregator takes no arguments, but was given %q", c.Args().First())
+				return usagef("sd-aggregator --help", "sd-aggregator takes no arguments, but was given %q",
+					c.Args().First())
 			}
 			s, err := readSettings(c)
 			if err != nil {

@@ -42,14 +42,20 @@ func TestWrongUsage(t *testing.T) {
 		"no place to listen":      {[]string{"--dns", "a/b=c:1", "--listen", "nowhere"}, "nowhere"},
 		"no kubeconfig":           {[]string{"--kubeconfig", "/nowhere"}, "/nowhere"},
 
-		"no kubelet service":                 {[]string{"kubelet-service"}, `--service "" is not NAMESPACE/NAME`},
-		"a kubelet service without a name":   {[]string{"kubelet-service", "--service", "default"}, "--service default/kubelet"},
-		"a name that no Service has":         {[]string{"kubelet-service", "--service", "default/1.kubelet"}, "is not NAMESPACE/NAME"},
-		"an argument of kubelet-service":     {[]string{"kubelet-service", "--service", "a/b", "c"}, "takes no arguments"},
+		"no kubelet service": {[]string{"kubelet-service"}, `--service "" is not NAMESPACE/NAME`},
+		"a kubelet service without a name": {[]string{"kubelet-service", "--service", "default"},
+			"--service default/kubelet"},
+		"a name that no Service has": {[]string{"kubelet-service", "--service", "default/1.kubelet"},
+			"is not NAMESPACE/NAME"},
+		"an argument of kubelet-service": {[]string{"kubelet-service", "--service", "a/b", "c"},
+			"takes no arguments"},
 		"an unknown flag of kubelet-service": {[]string{"kubelet-service", "--servce", "a/b"}, "--service"},
-		"an option of another command":       {[]string{"--namespace", "a", "kubelet-service", "--service", "a/b"}, "--namespace is not of kubelet-service"},
-		"an unknown level there":             {[]string{"kubelet-service", "--service", "a/b", "--log-level", "loud"}, "--log-level"},
-		"no kubeconfig there":                {[]string{"kubelet-service", "--service", "a/b", "--kubeconfig", "/nowhere"}, "/nowhere"},
+		"an option of another command": {[]string{"--namespace", "a", "kubelet-service", "--service", "a/b"},
+			"--namespace is not of kubelet-service"},
+		"an unknown level there": {[]string{"kubelet-service", "--service", "a/b", "--log-level", "loud"},
+			"--log-level"},
+		"no kubeconfig there": {[]string{"kubelet-service", "--service", "a/b", "--kubeconfig",
+			"/nowhere"}, "/nowhere"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +108,8 @@ func started(t *testing.T) (listen, admin string, stop func() int) {
 	var log output
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"sd-aggregator", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, io.Discard, &log)
+		done <- run(ctx, []string{"sd-aggregator", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"},
+			io.Discard, &log)
 	}()
 	addresses := regexp.MustCompile(`listen=(\S+) admin=(\S+)`)
 	for range 500 {

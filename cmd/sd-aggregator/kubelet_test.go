@@ -15,7 +15,8 @@ import (
 
 func TestHelpOfKubeletService(t *testing.T) {
 	var stdout bytes.Buffer
-	if code := run(t.Context(), []string{"sd-aggregator", "kubelet-service", "--help"}, &stdout, io.Discard); code != exitDone {
+	if code := run(t.Context(), []string{"sd-aggregator", "kubelet-service", "--help"}, &stdout, io.Discard); code !=
+		exitDone {
 		t.Error(code)
 	}
 	for _, f := range kubeletFlags() {
@@ -41,7 +42,8 @@ func TestKubeletServiceWithoutAnAPIServer(t *testing.T) {
 	var log output
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"sd-aggregator", "kubelet-service", "--service", "default/kubelet", "--admin-listen", "127.0.0.1:0", "--kubeconfig", kubeconfig}, io.Discard, &log)
+		done <- run(ctx, []string{"sd-aggregator", "kubelet-service", "--service", "default/kubelet", "--admin-listen",
+			"127.0.0.1:0", "--kubeconfig", kubeconfig}, io.Discard, &log)
 	}()
 	refused := regexp.MustCompile(`lease: it cannot be read .*refused`)
 	for deadline := time.Now().Add(time.Minute); log.find(refused) == nil; time.Sleep(10 * time.Millisecond) {
@@ -55,7 +57,8 @@ func TestKubeletServiceWithoutAnAPIServer(t *testing.T) {
 	}
 	defer response.Body.Close()
 	said, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(said), "nobody leads yet") {
+	if err != nil || response.StatusCode != http.StatusServiceUnavailable ||
+		!strings.Contains(string(said), "nobody leads yet") {
 		t.Errorf("%s %s %v", response.Status, said, err)
 	}
 	cancel()

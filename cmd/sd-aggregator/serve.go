@@ -27,7 +27,8 @@ func serve(ctx context.Context, s settings, stderr io.Writer) error {
 	files := files{failed: func(err error) { aggregator.ReloadFailed(err) }} // called only while it runs
 	source, err := s.source(log)
 	if err != nil {
-		return usagef("use --kubeconfig outside a cluster, or --dns without an API server", "cannot reach the API server: %v", err)
+		return usagef("use --kubeconfig outside a cluster, or --dns without an API server",
+			"cannot reach the API server: %v", err)
 	}
 	s.options.Source, s.options.Log = source, log
 	if s.https {
@@ -51,7 +52,8 @@ func serve(ctx context.Context, s settings, stderr io.Writer) error {
 		log.Warn("the bearer token travels without TLS: anyone on the way can read it")
 	}
 	aggregator = sd.New(s.options)
-	log.Info("started", "version", s.options.Version, "listen", listener.Addr(), "admin", admin.Addr(), "tls", guard.tls != nil)
+	log.Info("started", "version", s.options.Version, "listen", listener.Addr(), "admin", admin.Addr(), "tls",
+		guard.tls != nil)
 	working, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()

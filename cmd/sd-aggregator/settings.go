@@ -34,29 +34,46 @@ func flags() []cli.Flag {
 	limits := merge.DefaultLimits()
 	all := []cli.Flag{
 		&cli.StringFlag{Name: "listen", Value: ":8080", Usage: "`ADDRESS` for consumers and the page"},
-		&cli.StringFlag{Name: "admin-listen", Value: ":8081", Usage: "`ADDRESS` for /healthz, /readyz and /metrics, without TLS"},
-		&cli.StringSliceFlag{Name: "namespace", Usage: "`NAME` of a namespace with GrafanaAgents, repeatable; without it all are watched"},
-		&cli.StringSliceFlag{Name: "dns", Usage: "`NAMESPACE/AGENT=HOST:PORT` to find the pods of a GrafanaAgent by DNS instead, without rights in the cluster; repeatable"},
-		&cli.StringFlag{Name: "kubeconfig", Usage: "kubeconfig `FILE` for the API server; without it, as a pod of the cluster"},
+		&cli.StringFlag{Name: "admin-listen", Value: ":8081",
+			Usage: "`ADDRESS` for /healthz, /readyz and /metrics, without TLS"},
+		&cli.StringSliceFlag{Name: "namespace",
+			Usage: "`NAME` of a namespace with GrafanaAgents, repeatable; without it all are watched"},
+		&cli.StringSliceFlag{Name: "dns",
+			Usage: "`NAMESPACE/AGENT=HOST:PORT` to find the pods of a GrafanaAgent by DNS instead, without rights in " +
+				"the cluster; repeatable"},
+		&cli.StringFlag{Name: "kubeconfig",
+			Usage: "kubeconfig `FILE` for the API server; without it, as a pod of the cluster"},
 		&cli.DurationFlag{Name: "poll-interval", Value: sd.DefaultInterval, Usage: "`TIME` between two polls of a pod"},
-		&cli.DurationFlag{Name: "pod-timeout", Value: sd.DefaultPodTimeout, Usage: "`TIME` that a pod has for its answer"},
+		&cli.DurationFlag{Name: "pod-timeout", Value: sd.DefaultPodTimeout,
+			Usage: "`TIME` that a pod has for its answer"},
 		&cli.StringFlag{Name: "pod-scheme", Value: "http", Usage: "`SCHEME` that pods speak: http or https"},
-		&cli.StringFlag{Name: "pod-ca", Usage: "`FILE` with the authorities of the pods' certificates; without it the system's"},
+		&cli.StringFlag{Name: "pod-ca",
+			Usage: "`FILE` with the authorities of the pods' certificates; without it the system's"},
 		&cli.StringFlag{Name: "pod-cert", Usage: "`FILE` with the certificate to show to pods"},
 		&cli.StringFlag{Name: "pod-key", Usage: "`FILE` with its key"},
 		&cli.StringFlag{Name: "pod-server-name", Usage: "`NAME` in the pods' certificates; without it their address"},
 		&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` with the certificate for --listen"},
 		&cli.StringFlag{Name: "tls-key", Usage: "`FILE` with its key"},
-		&cli.StringFlag{Name: "client-ca", Usage: "`FILE` with the authorities of consumers, which then need a certificate"},
+		&cli.StringFlag{Name: "client-ca",
+			Usage: "`FILE` with the authorities of consumers, which then need a certificate"},
 		&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that consumers must send"},
-		&cli.StringFlag{Name: "peers", Usage: "`HOST:PORT` of a headless Service of all replicas: a replica that starts asks another for the last answers of pods that do not answer"},
-		&cli.Int64Flag{Name: "max-pod-bytes", Value: sd.DefaultMaxPodBytes, Usage: "`BYTES` that an answer may have; a larger one is refused"},
-		&cli.IntFlag{Name: "max-pod-groups", Value: limits.Groups, Usage: "`NUMBER` of groups that an answer may have; one with more is refused"},
-		&cli.IntFlag{Name: "max-group-bytes", Value: limits.GroupBytes, Usage: "`BYTES` that a group may have; a larger one is dropped"},
-		&cli.IntFlag{Name: "max-group-labels", Value: limits.LabelsPerGroup, Usage: "`NUMBER` of labels that a group may have; one with more is dropped"},
-		&cli.IntFlag{Name: "max-label-bytes", Value: limits.ValueBytes, Usage: "`BYTES` that a label's value may have; a group with a larger one is dropped"},
-		&cli.IntFlag{Name: "max-document-bytes", Value: sd.DefaultMaxDocumentBytes, Usage: "`BYTES` that the document may have; a pod's answer that does not fit in fails"},
-		&cli.IntFlag{Name: "max-polls", Value: sd.DefaultWorkers, Usage: "`NUMBER` of polls at a time; those that take longer than a second do not count"},
+		&cli.StringFlag{Name: "peers",
+			Usage: "`HOST:PORT` of a headless Service of all replicas: a replica that starts asks another for the " +
+				"last answers of pods that do not answer"},
+		&cli.Int64Flag{Name: "max-pod-bytes", Value: sd.DefaultMaxPodBytes,
+			Usage: "`BYTES` that an answer may have; a larger one is refused"},
+		&cli.IntFlag{Name: "max-pod-groups", Value: limits.Groups,
+			Usage: "`NUMBER` of groups that an answer may have; one with more is refused"},
+		&cli.IntFlag{Name: "max-group-bytes", Value: limits.GroupBytes,
+			Usage: "`BYTES` that a group may have; a larger one is dropped"},
+		&cli.IntFlag{Name: "max-group-labels", Value: limits.LabelsPerGroup,
+			Usage: "`NUMBER` of labels that a group may have; one with more is dropped"},
+		&cli.IntFlag{Name: "max-label-bytes", Value: limits.ValueBytes,
+			Usage: "`BYTES` that a label's value may have; a group with a larger one is dropped"},
+		&cli.IntFlag{Name: "max-document-bytes", Value: sd.DefaultMaxDocumentBytes,
+			Usage: "`BYTES` that the document may have; a pod's answer that does not fit in fails"},
+		&cli.IntFlag{Name: "max-polls", Value: sd.DefaultWorkers,
+			Usage: "`NUMBER` of polls at a time; those that take longer than a second do not count"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
 	}
 	for _, f := range all {
@@ -84,23 +101,29 @@ func setEnv(f cli.Flag) {
 
 func readSettings(c *cli.Context) (settings, error) {
 	s := settings{
-		listen: c.String("listen"), adminListen: c.String("admin-listen"), namespaces: c.StringSlice("namespace"), kubeconfig: c.String("kubeconfig"),
-		podCA: c.String("pod-ca"), podCert: c.String("pod-cert"), podKey: c.String("pod-key"), podName: c.String("pod-server-name"),
-		tlsCert: c.String("tls-cert"), tlsKey: c.String("tls-key"), clientCA: c.String("client-ca"), tokenFile: c.String("bearer-token-file"),
-		https: c.String("pod-scheme") == "https",
+		listen: c.String("listen"), adminListen: c.String("admin-listen"), namespaces: c.StringSlice("namespace"),
+		kubeconfig: c.String("kubeconfig"),
+		podCA:      c.String("pod-ca"), podCert: c.String("pod-cert"), podKey: c.String("pod-key"),
+		podName: c.String("pod-server-name"),
+		tlsCert: c.String("tls-cert"), tlsKey: c.String("tls-key"), clientCA: c.String("client-ca"),
+		tokenFile: c.String("bearer-token-file"),
+		https:     c.String("pod-scheme") == "https",
 	}
 	s.options = sd.Options{
-		Version: version(), Interval: c.Duration("poll-interval"), PodTimeout: c.Duration("pod-timeout"), Workers: c.Int("max-polls"),
+		Version: version(), Interval: c.Duration("poll-interval"), PodTimeout: c.Duration("pod-timeout"),
+		Workers:     c.Int("max-polls"),
 		MaxPodBytes: c.Int64("max-pod-bytes"), MaxDocumentBytes: c.Int("max-document-bytes"),
 		Limits: merge.Limits{
-			Groups: c.Int("max-pod-groups"), GroupBytes: c.Int("max-group-bytes"), LabelsPerGroup: c.Int("max-group-labels"),
-			NameBytes: merge.DefaultLimits().NameBytes, ValueBytes: c.Int("max-label-bytes"),
+			Groups: c.Int("max-pod-groups"), GroupBytes: c.Int("max-group-bytes"),
+			LabelsPerGroup: c.Int("max-group-labels"),
+			NameBytes:      merge.DefaultLimits().NameBytes, ValueBytes: c.Int("max-label-bytes"),
 		},
 	}
 	for _, text := range c.StringSlice("dns") {
 		name, err := discover.ParseName(text)
 		if err != nil {
-			return s, usagef("write it like --dns monitoring/agent=agent-integrations-sd.monitoring.svc:8080", "--dns: %v", err)
+			return s, usagef("write it like --dns monitoring/agent=agent-integrations-sd.monitoring.svc:8080",
+				"--dns: %v", err)
 		}
 		s.names = append(s.names, name)
 	}
@@ -124,7 +147,8 @@ func (s settings) check(c *cli.Context) error {
 			return usagef("", "--namespace %q: %s", n, problems[0])
 		}
 	}
-	for _, name := range []string{"max-pod-bytes", "max-pod-groups", "max-group-bytes", "max-group-labels", "max-label-bytes", "max-document-bytes"} {
+	for _, name := range []string{"max-pod-bytes", "max-pod-groups", "max-group-bytes", "max-group-labels",
+		"max-label-bytes", "max-document-bytes"} {
 		if c.Int64(name) <= 0 && c.Int(name) <= 0 {
 			return usagef("", "--%s must be positive", name)
 		}

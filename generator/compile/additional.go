@@ -46,14 +46,17 @@ func (b *builder) additional(in secretref.Scope, ref *corev1.SecretKeySelector) 
 		c.say(diag.Warning, n.line, diag.InvalidScrapeConfigs, "%s", n.message)
 	}
 	if !in.LiteralsAllowed() && !in.IsEncrypted() && len(items) > 0 {
-		b.report.warn(c.instance, diag.ScrapeConfigsInClear, path, "the content of Secret %s/%s becomes part of the output, in clear", c.secret.Namespace, c.secret.Name)
+		b.report.warn(c.instance, diag.ScrapeConfigsInClear, path,
+			"the content of Secret %s/%s becomes part of the output, in clear", c.secret.Namespace, c.secret.Name)
 	}
 	for _, item := range items {
 		if raw := (model.Raw{Job: item}); raw.Name() == "" {
 			c.fail(item.Line, diag.InvalidScrapeConfigs, "job_name is missing")
 		}
 		if size := amountOfTargets(item); size > maxObjectBytes {
-			c.fail(item.Line, diag.TooMuchConfiguration, "the targets of static_configs become about %d MiB of configuration, more than %d MiB: each repeats the labels of its list",
+			c.fail(item.Line, diag.TooMuchConfiguration,
+				"the targets of static_configs become about %d MiB of configuration, more than %d MiB: each repeats "+
+					"the labels of its list",
 				mebibytes(size), maxObjectBytes>>20)
 			return nil
 		}
@@ -114,7 +117,8 @@ func (c handWritten) checkVariables(n *yaml.Node) {
 	}
 	for _, v := range found {
 		if !c.env.defines(v) {
-			c.say(v.severity(), n.Line, diag.EnvReference, "refers to an environment variable that is not defined: %s", v.consequence())
+			c.say(v.severity(), n.Line, diag.EnvReference, "refers to an environment variable that is not defined: %s",
+				v.consequence())
 			last := &c.report.diags[len(c.report.diags)-1]
 			last.Hint = v.hint()
 			last.Related = append(last.Related, c.env.agent.Ref())

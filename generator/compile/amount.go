@@ -21,8 +21,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Limits of the configuration that is built, in bytes of text, by estimate and before it is built. A few kilobytes can become
-// gigabytes: each endpoint repeats the labels of its monitor, and each instance repeats the endpoints.
+// Limits of the configuration that is built, in bytes of text, by estimate and before it is built. A few kilobytes can
+// become gigabytes: each endpoint repeats the labels of its monitor, and each instance repeats the endpoints.
 const (
 	maxObjectBytes = 16 << 20  // of one object, in one instance
 	maxUnitBytes   = 128 << 20 // of a GrafanaAgent with all that it selects
@@ -85,7 +85,8 @@ func amountOf(o *manifest.Object) amount {
 // amountOfJobs is for a monitor with a job for each endpoint, each of which repeats what the monitor has beside them.
 func amountOfJobs[Spec, Endpoint any](spec *Spec, endpoints *[]Endpoint, path string) amount {
 	own, n := weight(endpoints), len(*endpoints)
-	return amount{own: own, parts: n, repeated: bytesPerJob + weight(spec) - own, what: "endpoints", path: path, jobs: n}
+	return amount{own: own, parts: n, repeated: bytesPerJob + weight(spec) - own, what: "endpoints", path: path,
+		jobs: n}
 }
 
 // targets adds a list of targets, each of which repeats the labels of all.
@@ -121,7 +122,8 @@ func amountOfConfig(config *apiextensionsv1.JSON) (a amount) {
 	return a
 }
 
-// amountOfTargets estimates what the static targets of a hand-written job become, each of which repeats the labels of its list.
+// amountOfTargets estimates what the static targets of a hand-written job become, each of which repeats the labels of
+// its list.
 func amountOfTargets(job *yaml.Node) int64 {
 	var a amount
 	if lists := (&model.Raw{Job: job}).Child("static_configs"); lists != nil {
@@ -143,13 +145,14 @@ func newOfAgent(spec *v1alpha1.GrafanaAgentSpec) (a ofAgent) {
 	for i := range m.ScrapeClasses {
 		a.job = max(a.job, weight(&m.ScrapeClasses[i]))
 	}
-	a.job += weight(&m.EnforcedNamespaceLabel) + weight(&m.PodTargetLabels) + weight(&spec.Logs.EnforcedNamespaceLabel) + weight(&spec.APIServerConfig)
+	a.job += weight(&m.EnforcedNamespaceLabel) + weight(&m.PodTargetLabels) +
+		weight(&spec.Logs.EnforcedNamespaceLabel) + weight(&spec.APIServerConfig)
 	a.instance = weight(&m.RemoteWrite) + weight(&m.ExternalLabels) + weight(&spec.Logs.Clients)
 	return a
 }
 
-// Bytes estimates the text of the configurations of a hierarchy. An object that becomes too much is not rendered, and does not
-// count.
+// Bytes estimates the text of the configurations of a hierarchy. An object that becomes too much is not rendered, and
+// does not count.
 func Bytes(h *hierarchy.Hierarchy) (size int64) {
 	agent := newOfAgent(h.Spec())
 	for o := range h.Objects {
@@ -169,8 +172,8 @@ func (a ofAgent) bytes(o *manifest.Object, of amount) int64 {
 	return size
 }
 
-// refuseTooMuch leaves out the objects that become too much configuration. It returns false if the others are too much for one
-// GrafanaAgent.
+// refuseTooMuch leaves out the objects that become too much configuration. It returns false if the others are too much
+// for one GrafanaAgent.
 func (b *builder) refuseTooMuch() bool {
 	agent, size, left := newOfAgent(b.spec), int64(0), map[manifest.ID]bool{}
 	maps.Copy(left, b.left)
@@ -197,11 +200,13 @@ func (b *builder) refuseTooMuch() bool {
 // tooMuch returns the error for an object.
 func (a amount) tooMuch() diag.Finding {
 	f := diag.Finding{Severity: diag.Error, Code: diag.TooMuchConfiguration, Path: cmp.Or(a.path, "spec"),
-		Message: fmt.Sprintf("becomes about %d MiB of configuration, more than the %d MiB that one object may", mebibytes(a.bytes()), maxObjectBytes>>20),
-		Hint:    "make several objects of it"}
+		Message: fmt.Sprintf("becomes about %d MiB of configuration, more than the %d MiB that one object may",
+			mebibytes(a.bytes()), maxObjectBytes>>20),
+		Hint: "make several objects of it"}
 	if a.own <= maxObjectBytes/2 {
 		f.Message += fmt.Sprintf(": each of %d %s repeats %d KiB", a.parts, a.what, a.repeated>>10)
-		f.Hint = "make several objects of it, with fewer " + a.what + " each; or shorten what they repeat, such as labels and selectors"
+		f.Hint = "make several objects of it, with fewer " + a.what +
+			" each; or shorten what they repeat, such as labels and selectors"
 	}
 	return f
 }
@@ -230,7 +235,9 @@ func (b *builder) tooMuch(size int64) diag.Finding {
 		names = append(names, fmt.Sprintf("%s (%d MiB)", o.Ref(), mebibytes(sizes[o])))
 		f.Related = append(f.Related, o.Ref())
 	}
-	f.Message = fmt.Sprintf("becomes about %d MiB of configuration with all that it selects, more than the %d MiB that one GrafanaAgent may; the largest parts are %s",
+	f.Message = fmt.Sprintf(
+		"becomes about %d MiB of configuration with all that it selects, more than the %d MiB that one GrafanaAgent "+
+			"may; the largest parts are %s",
 		mebibytes(size), maxUnitBytes>>20, strings.Join(names, ", "))
 	return f
 }

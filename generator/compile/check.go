@@ -35,10 +35,12 @@ func checkAgent(report *reports, agent *manifest.Object) {
 		report.error(agent, diag.InvalidSetting, "spec.logLevel", "%q is none of debug, info, warn, error", l)
 	}
 	if f := spec.LogFormat; f != "" && !logFormat.MatchString(f) {
-		report.warn(agent, diag.InvalidSetting, "spec.logFormat", "%q is none of logfmt, json: the agent takes it for logfmt", f)
+		report.warn(agent, diag.InvalidSetting, "spec.logFormat",
+			"%q is none of logfmt, json: the agent takes it for logfmt", f)
 	}
 	if n := Shards(spec); n > MaxShards {
-		report.error(agent, diag.InvalidSetting, "spec.metrics.shards", "%d StatefulSets are more than the %d that are rendered", n, MaxShards)
+		report.error(agent, diag.InvalidSetting, "spec.metrics.shards",
+			"%d StatefulSets are more than the %d that are rendered", n, MaxShards)
 	}
 	for _, f := range [...]struct {
 		path string
@@ -50,7 +52,8 @@ func checkAgent(report *reports, agent *manifest.Object) {
 		}
 	}
 	for _, f := range [...]struct{ path, label string }{
-		{"spec.metrics.enforcedNamespaceLabel", m.EnforcedNamespaceLabel}, {"spec.logs.enforcedNamespaceLabel", spec.Logs.EnforcedNamespaceLabel},
+		{"spec.metrics.enforcedNamespaceLabel", m.EnforcedNamespaceLabel},
+		{"spec.logs.enforcedNamespaceLabel", spec.Logs.EnforcedNamespaceLabel},
 	} {
 		if f.label != "" && !prommodel.LabelName(f.label).IsValidLegacy() {
 			report.error(agent, diag.InvalidRelabeling, f.path, "%q is not a label name", f.label)

@@ -71,7 +71,8 @@ type builder struct {
 const MaxShards = 1000
 
 func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *builder {
-	return &builder{hierarchy: h, spec: h.Spec(), set: set, secrets: secretref.New(set, options.Secrets, h.Agent.ID), left: options.Left, current: options.Compatibility == manifest.Current, options: options, report: &reports{},
+	return &builder{hierarchy: h, spec: h.Spec(), set: set, secrets: secretref.New(set, options.Secrets, h.Agent.ID),
+		left: options.Left, current: options.Compatibility == manifest.Current, options: options, report: &reports{},
 		built: map[*manifest.Object][]*model.ScrapeConfig{}, builtLogs: map[*manifest.Object]*model.LogsScrapeConfig{}}
 }
 

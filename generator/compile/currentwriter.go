@@ -22,7 +22,8 @@ func (w writer) current(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	if v := s.MessageVersion; v != nil && *v == monitoringv1.RemoteWriteMessageVersion2_0 {
 		out.Message = model.WriteV2
 	}
-	proxy := monitoringv1.ProxyConfig{NoProxy: s.NoProxy, ProxyFromEnvironment: s.ProxyFromEnvironment, ProxyConnectHeader: s.ProxyConnectHeader}
+	proxy := monitoringv1.ProxyConfig{NoProxy: s.NoProxy, ProxyFromEnvironment: s.ProxyFromEnvironment,
+		ProxyConnectHeader: s.ProxyConnectHeader}
 	if s.ProxyURL != "" {
 		proxy.ProxyURL = &s.ProxyURL
 	}
@@ -40,14 +41,16 @@ func (w writer) current(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	if s.SigV4 != nil {
 		methods = append(methods, "sigv4")
 		out.SigV4 = w.sigV4(s.SigV4)
-		out.SigV4.ExternalID, out.SigV4.FIPS = w.text(".sigv4.externalId", s.SigV4.ExternalID), s.SigV4.UseFIPSSTSEndpoint != nil && *s.SigV4.UseFIPSSTSEndpoint
+		out.SigV4.ExternalID, out.SigV4.FIPS = w.text(".sigv4.externalId", s.SigV4.ExternalID),
+			s.SigV4.UseFIPSSTSEndpoint != nil && *s.SigV4.UseFIPSSTSEndpoint
 	}
 	if s.AzureAD != nil {
 		methods = append(methods, "azureAd")
 		out.AzureAD = w.azureAD(s.AzureAD)
 	}
 	if len(methods) > 1 {
-		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s", strings.Join(methods, " and "))
+		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s",
+			strings.Join(methods, " and "))
 	}
 	if q := s.QueueConfig; q != nil {
 		out.Queue = w.queue(q)
@@ -71,7 +74,8 @@ func (w writer) client(token string, c scrape.Client) model.HTTPClient {
 		return out
 	}
 	if out.HTTPAuth != (model.HTTPAuth{}) {
-		w.wrong(diag.AuthConflict, ".bearerToken", "at most one kind of credentials may be set, and there are others beside it")
+		w.wrong(diag.AuthConflict, ".bearerToken",
+			"at most one kind of credentials may be set, and there are others beside it")
 	}
 	out.BearerToken = w.bearer(token, "").Credentials
 	return out
@@ -85,10 +89,12 @@ var (
 
 // azureAD returns the credentials for Azure.
 func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
-	out := &model.AzureAD{Cloud: w.text(".azureAd.cloud", orDefault(s.Cloud, "")), Scope: w.text(".azureAd.scope", orDefault(s.Scope, ""))}
+	out := &model.AzureAD{Cloud: w.text(".azureAd.cloud", orDefault(s.Cloud, "")),
+		Scope: w.text(".azureAd.scope", orDefault(s.Scope, ""))}
 	id := func(field, value string) model.String {
 		if !expand.Touches(value) && !azureID.MatchString(value) {
-			w.wrong(diag.InvalidSetting, ".azureAd."+field, "%q is not the id of an application, like 11111111-2222-4333-8444-555555555555", value)
+			w.wrong(diag.InvalidSetting, ".azureAd."+field,
+				"%q is not the id of an application, like 11111111-2222-4333-8444-555555555555", value)
 		}
 		return w.text(".azureAd."+field, value)
 	}
@@ -99,7 +105,8 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 		return w.text(".azureAd."+field, value)
 	}
 	var kinds []string
-	for name, set := range map[string]bool{"managedIdentity": s.ManagedIdentity != nil, "oauth": s.OAuth != nil, "sdk": s.SDK != nil, "workloadIdentity": s.WorkloadIdentity != nil} {
+	for name, set := range map[string]bool{"managedIdentity": s.ManagedIdentity != nil, "oauth": s.OAuth != nil,
+		"sdk": s.SDK != nil, "workloadIdentity": s.WorkloadIdentity != nil} {
 		if set {
 			kinds = append(kinds, name)
 		}
@@ -109,7 +116,8 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 	case len(kinds) == 0:
 		w.wrong(diag.IncompleteAuth, ".azureAd", "needs managedIdentity, oauth, sdk or workloadIdentity")
 	case len(kinds) > 1:
-		w.wrong(diag.AuthConflict, ".azureAd", "at most one kind of credentials may be set, not %s", strings.Join(kinds, " and "))
+		w.wrong(diag.AuthConflict, ".azureAd", "at most one kind of credentials may be set, not %s",
+			strings.Join(kinds, " and "))
 	case m != nil:
 		out.ManagedIdentity = model.Present("")
 		if name := orDefault(m.ClientID, ""); name != "" {
@@ -117,27 +125,32 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 		}
 	case o != nil:
 		secret := monitoringv1.SecretOrConfigMap{Secret: &o.ClientSecret}
-		out.OAuth = &model.AzureOAuth{ClientID: id("oauth.clientId", o.ClientID), TenantID: tenant("oauth.tenantId", o.TenantID),
+		out.OAuth = &model.AzureOAuth{ClientID: id("oauth.clientId", o.ClientID),
+			TenantID:     tenant("oauth.tenantId", o.TenantID),
 			ClientSecret: w.in.ValueOnly(w.path+".azureAd.oauth.clientSecret", secret)}
-		if given := out.OAuth.ClientSecret; scrape.IsOptional(secret) && !given.Present() || given.Set && given.Value == "" {
-			w.lacks(diag.IncompleteAuth, ".azureAd.oauth.clientSecret", "is missing: azureAd does not work without it", secret)
+		if given := out.OAuth.ClientSecret; scrape.IsOptional(secret) && !given.Present() ||
+			given.Set && given.Value == "" {
+			w.lacks(diag.IncompleteAuth, ".azureAd.oauth.clientSecret", "is missing: azureAd does not work without it",
+				secret)
 		}
 	case k != nil:
-		out.WorkloadIdentity = &model.AzureWorkloadIdentity{ClientID: id("workloadIdentity.clientId", k.ClientID), TenantID: tenant("workloadIdentity.tenantId", k.TenantID)}
+		out.WorkloadIdentity = &model.AzureWorkloadIdentity{ClientID: id("workloadIdentity.clientId", k.ClientID),
+			TenantID: tenant("workloadIdentity.tenantId", k.TenantID)}
 	default:
 		out.SDK = &model.AzureSDK{TenantID: w.text(".azureAd.sdk.tenantId", orDefault(s.SDK.TenantID, ""))}
 	}
 	return out
 }
 
-// currentAPIServer builds the settings that all kubernetes_sd_configs share, as today's Prometheus Operator does. Unlike
-// there, references are looked up in the GrafanaAgent's namespace.
+// currentAPIServer builds the settings that all kubernetes_sd_configs share, as today's Prometheus Operator does.
+// Unlike there, references are looked up in the GrafanaAgent's namespace.
 func (w writer) currentAPIServer(s *v1alpha1.APIServerConfig) model.KubernetesSD {
 	out := model.KubernetesSD{APIServer: w.optional(".host", s.Host)}
 	w.checkURL(".host", s.Host)
 	w.report.literalURL(w.in, w.path+".host", s.Host, scrape.AuthHint)
 	out.HTTPClient = w.client(s.BearerToken, scrape.Client{
-		BasicAuth: s.BasicAuth, Authorization: s.Authorization, BearerTokenFile: s.BearerTokenFile, TLS: s.TLSConfig, Proxy: s.ProxyConfig,
+		BasicAuth: s.BasicAuth, Authorization: s.Authorization, BearerTokenFile: s.BearerTokenFile, TLS: s.TLSConfig,
+		Proxy: s.ProxyConfig,
 	})
 	if s.Host == "" {
 		w.wrong(diag.InvalidURL, ".host", "is missing: the agent refuses settings for the API server without its URL")

@@ -54,7 +54,8 @@ func filesOf(o *manifest.Object) (out []file) {
 			w := &v.Spec.RemoteWrite[i]
 			client(w.BearerTokenFile, w.TLSConfig, "spec.remoteWrite[", strconv.Itoa(i), "]")
 			if w.Authorization != nil {
-				add(w.Authorization.CredentialsFile, "spec.remoteWrite[", strconv.Itoa(i), "].authorization.credentialsFile")
+				add(w.Authorization.CredentialsFile, "spec.remoteWrite[", strconv.Itoa(i),
+					"].authorization.credentialsFile")
 			}
 		}
 	case *v1alpha1.LogsInstance:
@@ -72,7 +73,8 @@ func holdsCredentials(name string) bool {
 		return true // the value of a variable may be such a folder
 	}
 	name = path.Clean(name) + "/"
-	for _, dir := range [...]string{secretref.Dir, secretref.FilesDir, secretref.SecretsDir, podspec.ExtraSecretsDir, podspec.ConfigDir, podspec.ConfigInDir} {
+	for _, dir := range [...]string{secretref.Dir, secretref.FilesDir, secretref.SecretsDir, podspec.ExtraSecretsDir,
+		podspec.ConfigDir, podspec.ConfigInDir} {
 		if strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/") {
 			return true
 		}
@@ -91,7 +93,8 @@ func readsOfOthers(agent, o *manifest.Object) (out diag.List) {
 		if holdsCredentials(f.name) {
 			severity, where = diag.Warning, ", in a folder with credentials of others"
 		}
-		out = append(out, o.Diag(severity, diag.ReadsAgentFile, f.path, "%s is a file in the pods of GrafanaAgent %s/%s, of another namespace%s",
+		out = append(out, o.Diag(severity, diag.ReadsAgentFile, f.path,
+			"%s is a file in the pods of GrafanaAgent %s/%s, of another namespace%s",
 			f.name, agent.Namespace, agent.Name, where))
 	}
 	return out
@@ -108,6 +111,8 @@ func denied(agent, o *manifest.Object) (f diag.Finding, is bool) {
 	if len(files) == 0 {
 		return f, false
 	}
-	return diag.Finding{Severity: diag.Warning, Code: diag.FileAccessDenied, Path: files[0].path, Related: []diag.Object{agent.Ref()},
-		Message: "the " + o.Kind + " is left out: GrafanaAgent " + agent.Namespace + "/" + agent.Name + " denies access to the agent's files"}, true
+	return diag.Finding{Severity: diag.Warning, Code: diag.FileAccessDenied, Path: files[0].path,
+		Related: []diag.Object{agent.Ref()},
+		Message: "the " + o.Kind + " is left out: GrafanaAgent " + agent.Namespace + "/" + agent.Name +
+			" denies access to the agent's files"}, true
 }

@@ -50,7 +50,9 @@ func parseJobs(text []byte) (items []*yaml.Node, notes []problem, bad *problem) 
 		return nil, nil, w.bad
 	}
 	for _, line := range w.nulls {
-		notes = append(notes, problem{line, "null in a stage is left out, as by the operator: write \"\" for a label's source, and {} for a stage without settings"})
+		notes = append(notes, problem{line,
+			"null in a stage is left out, as by the operator: write \"\" for a label's source, and {} for a stage " +
+				"without settings"})
 	}
 	if root == nil {
 		return nil, notes, nil
@@ -101,8 +103,8 @@ func yamlProblem(err error) *problem {
 	return &problem{max(line, 1), "not valid YAML: " + strings.TrimSpace(text)}
 }
 
-// redacted returns a hand-written scrape configuration with placeholders for its credentials, and whether it has any: those
-// that the agent masks or, for review, also those in parameters, headers and rules.
+// redacted returns a hand-written scrape configuration with placeholders for its credentials, and whether it has any:
+// those that the agent masks or, for review, also those in parameters, headers and rules.
 func redacted(n *yaml.Node, review bool) (out *yaml.Node, hides bool) {
 	if n.Kind == yaml.ScalarNode && credential.InURL(n.Value) {
 		return placeholder(n), true
@@ -124,7 +126,8 @@ func redacted(n *yaml.Node, review bool) (out *yaml.Node, hides bool) {
 	return &c, hides
 }
 
-// isCredential reports whether a text, or one of a list of texts, is a credential, as the name of its parameter or header says.
+// isCredential reports whether a text, or one of a list of texts, is a credential, as the name of its parameter or
+// header says.
 func isCredential(name string, n *yaml.Node) bool {
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -146,5 +149,6 @@ func scalarOf(n *yaml.Node, name string) string {
 }
 
 func placeholder(n *yaml.Node) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "<redacted>", Style: yaml.DoubleQuotedStyle, Line: n.Line}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "<redacted>", Style: yaml.DoubleQuotedStyle,
+		Line: n.Line}
 }

@@ -44,7 +44,8 @@ func TestVariables(t *testing.T) {
 // FuzzParseJobs holds that no text panics or makes an error that quotes it, and that what
 // is read can be written and read again.
 func FuzzParseJobs(f *testing.F) {
-	for _, seed := range []string{"", "- a: b", "- &a {x: *a}", "- <<: [{a: 1}, {b: 2}]", "- a: |\n    x\u2028y\n", "[[[[", "- !!binary aGk=", "? [a]\n: b", "- {<<: 1}", "--- \n- {a: ~}\n---\n- b"} {
+	for _, seed := range []string{"", "- a: b", "- &a {x: *a}", "- <<: [{a: 1}, {b: 2}]", "- a: |\n    x\u2028y\n",
+		"[[[[", "- !!binary aGk=", "? [a]\n: b", "- {<<: 1}", "--- \n- {a: ~}\n---\n- b"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -60,7 +61,8 @@ func FuzzParseJobs(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			again, _, bad := parseJobs([]byte("- " + strings.ReplaceAll(strings.TrimSuffix(string(raw), "\n"), "\n", "\n  ")))
+			again, _, bad := parseJobs([]byte("- " +
+				strings.ReplaceAll(strings.TrimSuffix(string(raw), "\n"), "\n", "\n  ")))
 			if bad != nil || len(again) > 1 {
 				t.Errorf("%q became %q: %v", text, raw, bad)
 			}
@@ -115,20 +117,24 @@ sigv4: {access_key: id, secret_key: hush}
 	}
 	node, hides := redacted(&document, false)
 	shown, err := yaml.Marshal(node)
-	if err != nil || !hides || strings.Contains(string(shown), "hush") || !strings.Contains(string(shown), "http://h/x") || !strings.Contains(string(shown), "access_key: id") {
+	if err != nil || !hides || strings.Contains(string(shown), "hush") ||
+		!strings.Contains(string(shown), "http://h/x") || !strings.Contains(string(shown), "access_key: id") {
 		t.Errorf("%v %v\n%s", hides, err, shown)
 	}
 }
 
 // TestReviewersSeeNoParameterThatIsACredential, which the agent itself does not mask.
 func TestReviewersSeeNoParameterThatIsACredential(t *testing.T) {
-	const text = "job_name: a\nparams:\n  token:\n    - hush\n  module:\n    - m\nrelabel_configs:\n  - target_label: __param_api_key\n    replacement: hush\n  - target_label: __param_token\n    replacement: $1\n"
+	const text = "job_name: a\nparams:\n  token:\n    - hush\n  module:\n    - m\nrelabel_configs:\n" +
+		"  - target_label: __param_api_key\n    replacement: hush\n  - target_label: __param_token\n" +
+		"    replacement: $1\n"
 	items, _, bad := parseJobs([]byte("- " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")))
 	if bad != nil {
 		t.Fatal(bad)
 	}
 	raw := handWritten{}.encode(items, func(*model.Raw) {})[0]
-	if want := strings.NewReplacer("\n    - hush", ` "<redacted>"`, "hush", `"<redacted>"`).Replace(text); string(raw.Shown) != want || raw.Redacted != nil {
+	if want := strings.NewReplacer("\n    - hush", ` "<redacted>"`, "hush",
+		`"<redacted>"`).Replace(text); string(raw.Shown) != want || raw.Redacted != nil {
 		t.Errorf("%s\nwhile the agent masks %s", raw.Shown, raw.Redacted)
 	}
 }

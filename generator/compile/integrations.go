@@ -112,8 +112,9 @@ type integrationChecks struct {
 }
 
 func (b *builder) integrationChecks() integrationChecks {
-	c := integrationChecks{hierarchy: b.hierarchy, set: b.set, secrets: b.secrets, left: b.left, catalogue: b.options.Integrations,
-		report: b.report, env: b.env(), interval: globalInterval(b.spec)}
+	c := integrationChecks{hierarchy: b.hierarchy, set: b.set, secrets: b.secrets, left: b.left,
+		catalogue: b.options.Integrations,
+		report:    b.report, env: b.env(), interval: globalInterval(b.spec)}
 	if c.catalogue == nil {
 		c.catalogue = integration.Default()
 	}
@@ -276,8 +277,8 @@ func (c clash) seenBy(o *manifest.Object) diag.Finding {
 	return f
 }
 
-// collected gives the metrics pods the integrations that their IntegrationMonitors select from, for programs that need no
-// sd-aggregator.
+// collected gives the metrics pods the integrations that their IntegrationMonitors select from, for programs that need
+// no sd-aggregator.
 func collected(r *Result, agent *manifest.Object, apiServer model.KubernetesSD) {
 	if r.Metrics == nil || !slices.ContainsFunc(r.Metrics.Metrics.Configs, hasIntegrationMonitor) {
 		return

@@ -32,13 +32,15 @@ func (r *reports) literalInPod(in secretref.Scope, path, what, hint string) {
 }
 
 func (r *reports) refuse(in secretref.Scope, path, what, hint string) {
-	r.found(in.Object(), diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path, Message: what + " " + scrape.InClear, Hint: hint})
+	r.found(in.Object(), diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path,
+		Message: what + " " + scrape.InClear, Hint: hint})
 }
 
 // literalVariables refuses an object into which variables of Flux, or values of a chart, put values of Secrets.
 func (r *reports) literalVariables(in secretref.Scope) {
 	for _, name := range in.Object().SecretVariables() {
-		r.literalInPod(in, "", name+" puts the value of a Secret into it,", "move the value to a ConfigMap if it is not secret, or refer to the Secret in the object")
+		r.literalInPod(in, "", name+" puts the value of a Secret into it,",
+			"move the value to a ConfigMap if it is not secret, or refer to the Secret in the object")
 	}
 }
 
@@ -50,7 +52,8 @@ func (r *reports) literalURL(in secretref.Scope, path, url, hint string) {
 }
 
 // variableHint says how a text of a writer gets a value that must not stand in it.
-const variableHint = "write ${NAME}, and let spec.containers of the GrafanaAgent define NAME for the container grafana-agent from a Secret"
+const variableHint = "write ${NAME}, and let spec.containers of the GrafanaAgent define NAME for the container " +
+	"grafana-agent from a Secret"
 
 const endpointHint = "use clientSecret, which refers to a Secret"
 
@@ -71,7 +74,8 @@ func (r *reports) literalsOfRequests(in secretref.Scope, job *model.ScrapeConfig
 	path := job.Origin.Path
 	for _, name := range slices.Sorted(maps.Keys(job.Params)) {
 		if slices.ContainsFunc(job.Params[name], func(value string) bool { return credential.InField(name, value) }) {
-			r.literal(in, path+".params["+name+"]", "is, by its name, a credential", "refer to a Secret in basicAuth or authorization, which parameters cannot")
+			r.literal(in, path+".params["+name+"]", "is, by its name, a credential",
+				"refer to a Secret in basicAuth or authorization, which parameters cannot")
 		}
 	}
 	if job.OAuth2 != nil {
@@ -89,7 +93,8 @@ func (r *reports) literalsOfContainers(in secretref.Scope, path string, list []c
 		at := path + "[" + strconv.Itoa(i) + "]"
 		for n, env := range c.Env {
 			if credential.InField(env.Name, env.Value) {
-				r.literalInPod(in, at+".env["+strconv.Itoa(n)+"].value", env.Name+" is, by its name, a credential", "refer to a Secret: valueFrom: {secretKeyRef: {name: ..., key: ...}}")
+				r.literalInPod(in, at+".env["+strconv.Itoa(n)+"].value", env.Name+" is, by its name, a credential",
+					"refer to a Secret: valueFrom: {secretKeyRef: {name: ..., key: ...}}")
 			}
 		}
 		for _, list := range [...]struct {
@@ -98,7 +103,9 @@ func (r *reports) literalsOfContainers(in secretref.Scope, path string, list []c
 		}{{".command", c.Command}, {".args", c.Args}} {
 			for n, word := range list.words {
 				if credential.InArgument(word) {
-					r.literalInPod(in, at+list.field+"["+strconv.Itoa(n)+"]", "gives a flag what is, by its name, a credential", "write $(NAME), and let env of the container define NAME from a Secret")
+					r.literalInPod(in, at+list.field+"["+strconv.Itoa(n)+"]",
+						"gives a flag what is, by its name, a credential",
+						"write $(NAME), and let env of the container define NAME from a Secret")
 				}
 			}
 		}
@@ -121,7 +128,8 @@ func (r *reports) literalsOfTargets(in secretref.Scope, job *model.ScrapeConfig)
 	path := job.Origin.Path
 	if job.Static != nil {
 		for i, target := range job.Static.Targets {
-			r.literalURL(in, path+".targets.staticConfig.static["+strconv.Itoa(i)+"]", target, "put the user and the password into the prober's module")
+			r.literalURL(in, path+".targets.staticConfig.static["+strconv.Itoa(i)+"]", target,
+				"put the user and the password into the prober's module")
 		}
 	}
 }
@@ -134,7 +142,8 @@ func (c integrationChecks) literals(o *manifest.Object, r *running) (out []diag.
 	for _, path := range r.Literals {
 		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path,
 			Message: "is or contains a secret " + scrape.InClear,
-			Hint:    "write ${NAME} and let spec.containers of the GrafanaAgent define NAME for the container grafana-agent from a Secret, or use a field that names a file"})
+			Hint: "write ${NAME} and let spec.containers of the GrafanaAgent define NAME for the container " +
+				"grafana-agent from a Secret, or use a field that names a file"})
 	}
 	return out
 }

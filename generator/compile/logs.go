@@ -48,7 +48,8 @@ func (b *builder) logsBlock(podLogs bool) *model.Logs {
 // that it selects.
 func (b *builder) logsInstance(l *hierarchy.LogsInstance, podLogs bool) model.LogsInstance {
 	spec := &manifest.As[v1alpha1.LogsInstance](l.Object).Spec
-	i := model.LogsInstance{Origin: model.Origin{Object: l.Object.Ref(), Path: "spec"}, Name: l.Object.Namespace + "/" + l.Object.Name, Clients: b.clients(l.Object, spec)}
+	i := model.LogsInstance{Origin: model.Origin{Object: l.Object.Ref(), Path: "spec"},
+		Name: l.Object.Namespace + "/" + l.Object.Name, Clients: b.clients(l.Object, spec)}
 	b.report.add(readsOfOthers(b.hierarchy.Agent, l.Object)...)
 	if podLogs {
 		for _, o := range l.PodLogs {
@@ -98,7 +99,8 @@ func checkLogFiles(report *reports, o *manifest.Object, p *v1alpha1.PodLogs) {
 		}
 		switch target {
 		case "__path__", "__path_exclude__":
-			report.warn(o, diag.ReadsAnyFile, "spec.relabelings["+strconv.Itoa(i)+"]."+field, "sets %s, which decides what files of the node are read", target)
+			report.warn(o, diag.ReadsAnyFile, "spec.relabelings["+strconv.Itoa(i)+"]."+field,
+				"sets %s, which decides what files of the node are read", target)
 		}
 	}
 }
@@ -110,7 +112,9 @@ func (b *builder) clients(o *manifest.Object, spec *v1alpha1.LogsInstanceSpec) [
 		in, path, specs = b.secrets.In(b.hierarchy.Agent), "spec.logs.clients", b.spec.Logs.Clients
 	}
 	if len(specs) == 0 {
-		b.report.warn(o, diag.NoLogsClient, "spec.clients", "neither the LogsInstance nor GrafanaAgent %s has a client: the agent does not start it", b.hierarchy.Name())
+		b.report.warn(o, diag.NoLogsClient, "spec.clients",
+			"neither the LogsInstance nor GrafanaAgent %s has a client: the agent does not start it",
+			b.hierarchy.Name())
 	}
 	var out []model.LogsClient
 	for i := range specs {

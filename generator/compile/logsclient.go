@@ -18,9 +18,11 @@ import (
 func (w writer) logsClient(s *v1alpha1.LogsClientSpec) model.LogsClient {
 	out := model.LogsClient{
 		Origin: w.origin(),
-		URL:    w.text(".url", s.URL), TenantID: w.text(".tenantId", s.TenantID), BatchWait: w.goDuration(".batchWait", s.BatchWait),
+		URL:    w.text(".url", s.URL), TenantID: w.text(".tenantId", s.TenantID),
+		BatchWait: w.goDuration(".batchWait", s.BatchWait),
 		BatchSize: scrape.Float64Int(int64(s.BatchSize)),
-		Timeout:   w.goDuration(".timeout", s.Timeout), ProxyURL: w.text(".proxyUrl", s.ProxyURL), ExternalLabels: w.clientLabels(s),
+		Timeout:   w.goDuration(".timeout", s.Timeout), ProxyURL: w.text(".proxyUrl", s.ProxyURL),
+		ExternalLabels: w.clientLabels(s),
 	}
 	w.checkTarget(".url", s.URL)
 	w.checkPushPath(s.URL, "add the path that the server takes lines at: Loki has /loki/api/v1/push")
@@ -40,7 +42,8 @@ func (w writer) logsClient(s *v1alpha1.LogsClientSpec) model.LogsClient {
 // may replace it.
 func (w writer) clientLabels(s *v1alpha1.LogsClientSpec) model.Expandable {
 	out := model.Expandable{}
-	if name := orDefault(manifest.As[v1alpha1.GrafanaAgent](w.env.agent).Spec.Logs.LogsExternalLabelName, "cluster"); name != "" {
+	if name := orDefault(manifest.As[v1alpha1.GrafanaAgent](w.env.agent).Spec.Logs.LogsExternalLabelName,
+		"cluster"); name != "" {
 		out[name] = w.cluster
 		w.report.logLabel(w.env.agent, "spec.logs.logsExternalLabelName", name)
 	}
@@ -71,7 +74,8 @@ func (w writer) clientAuth(out *model.LogsClient, s *v1alpha1.LogsClientSpec) {
 		out.BearerToken = a.Credentials
 	}
 	if len(methods) > 1 {
-		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s", strings.Join(methods, " and "))
+		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s",
+			strings.Join(methods, " and "))
 	}
 }
 

@@ -35,7 +35,9 @@ func (b *builder) metricsSettings(apiServer model.KubernetesSD) scrape.Settings 
 
 // discovery returns how the pods find the targets of IntegrationMonitors. It is empty if there are none.
 func (b *builder) discovery() model.HTTPSD {
-	if !slices.ContainsFunc(b.hierarchy.Metrics, func(m *hierarchy.MetricsInstance) bool { return len(m.IntegrationMonitors) > 0 }) {
+	if !slices.ContainsFunc(b.hierarchy.Metrics, func(m *hierarchy.MetricsInstance) bool {
+		return len(m.IntegrationMonitors) > 0
+	}) {
 		return model.HTTPSD{}
 	}
 	agent := b.hierarchy.Agent
@@ -150,7 +152,8 @@ func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) model.In
 	b.report.add(readsOfOthers(b.hierarchy.Agent, m.Object)...)
 	b.report.found(m.Object, fields.Check(b.options.Compatibility, m.Object)...)
 	for _, f := range [...]struct{ field, value string }{
-		{"walTruncateFrequency", i.WALTruncateFrequency}, {"remoteFlushDeadline", i.RemoteFlushDeadline}, {"minWALTime", i.MinWALTime}, {"maxWALTime", i.MaxWALTime},
+		{"walTruncateFrequency", i.WALTruncateFrequency}, {"remoteFlushDeadline", i.RemoteFlushDeadline},
+		{"minWALTime", i.MinWALTime}, {"maxWALTime", i.MaxWALTime},
 	} {
 		b.report.goDuration(m.Object, "spec."+f.field, f.value)
 	}
@@ -183,7 +186,8 @@ func (b *builder) integrationMonitor(o, instance *manifest.Object) *model.Scrape
 		return nil
 	}
 	b.report.add(readsOfOthers(b.hierarchy.Agent, o)...)
-	job, findings := b.jobs.IntegrationMonitor(manifest.As[v1alpha1.IntegrationMonitor](o), instance.Namespace+"/"+instance.Name, b.secrets.In(o))
+	job, findings := b.jobs.IntegrationMonitor(manifest.As[v1alpha1.IntegrationMonitor](o),
+		instance.Namespace+"/"+instance.Name, b.secrets.In(o))
 	b.report.found(o, findings...)
 	job.Origin = model.Origin{Object: o.Ref(), Path: "spec"}
 	b.report.literalsOfJob(b.secrets.In(o), job)

@@ -20,7 +20,8 @@ import (
 
 // monitorJobs builds the jobs of monitors, as one of the two operators does.
 type monitorJobs interface {
-	ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets scrape.Secrets) (*model.ScrapeConfig, []diag.Finding)
+	ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets scrape.Secrets) (*model.ScrapeConfig,
+		[]diag.Finding)
 	PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets scrape.Secrets) (*model.ScrapeConfig, []diag.Finding)
 	Probe(m *monitoringv1.Probe, secrets scrape.Secrets) (*model.ScrapeConfig, []diag.Finding)
 }
@@ -70,7 +71,8 @@ func (p prometheus) version() []diag.Finding {
 		return nil
 	}
 	return []diag.Finding{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
-		Message: version + " has an older Prometheus than v0.39.2 and may refuse what was checked for v0.44.8: take a newer agent, or compatibility: operator, which renders fewer fields"}}
+		Message: version + " has an older Prometheus than v0.39.2 and may refuse what was checked for v0.44.8: take " +
+			"a newer agent, or compatibility: operator, which renders fewer fields"}}
 }
 
 // enforcedLimits returns the limits that no job may exceed.
@@ -82,9 +84,11 @@ func enforcedLimits(spec *v1alpha1.MetricsSubsystemSpec) model.Limits {
 		return new(int64(min(*v, math.MaxInt64)))
 	}
 	return model.Limits{BodySize: string(spec.EnforcedBodySizeLimit), Counts: model.Counts{
-		model.Samples: signed(spec.EnforcedSampleLimit), model.Targets: signed(spec.EnforcedTargetLimit), model.Labels: spec.EnforcedLabelLimit,
-		model.LabelNameLength: spec.EnforcedLabelNameLengthLimit, model.LabelValueLength: spec.EnforcedLabelValueLengthLimit,
-		model.KeptDropped: spec.EnforcedKeepDroppedTargets,
+		model.Samples: signed(spec.EnforcedSampleLimit), model.Targets: signed(spec.EnforcedTargetLimit),
+		model.Labels:           spec.EnforcedLabelLimit,
+		model.LabelNameLength:  spec.EnforcedLabelNameLengthLimit,
+		model.LabelValueLength: spec.EnforcedLabelValueLengthLimit,
+		model.KeptDropped:      spec.EnforcedKeepDroppedTargets,
 	}}
 }
 
@@ -99,9 +103,12 @@ func (p prometheus) globalLimits() model.Limits {
 	if spec.BodySizeLimit != nil {
 		standard.BodySize = string(*spec.BodySizeLimit)
 	}
-	for _, f := range [...]struct{ field, size string }{{"bodySizeLimit", standard.BodySize}, {"enforcedBodySizeLimit", string(spec.EnforcedBodySizeLimit)}} {
+	for _, f := range [...]struct {
+		field, size string
+	}{{"bodySizeLimit", standard.BodySize}, {"enforcedBodySizeLimit", string(spec.EnforcedBodySizeLimit)}} {
 		if f.size != "" && !scrape.ValidSize(f.size) {
-			p.report.error(p.agent, diag.InvalidSetting, "spec.metrics."+f.field, "%q is not a size below 8EiB, like 512KB or 10MB", f.size)
+			p.report.error(p.agent, diag.InvalidSetting, "spec.metrics."+f.field,
+				"%q is not a size below 8EiB, like 512KB or 10MB", f.size)
 		}
 	}
 	return scrape.GlobalLimits(standard, enforcedLimits(spec))
@@ -110,7 +117,8 @@ func (p prometheus) globalLimits() model.Limits {
 // zones returns the zones that shards are spread over, or nil.
 func (p prometheus) zones() []string {
 	s := p.spec.Metrics.ShardingStrategy
-	if !p.current || s == nil || s.Topology == nil || s.Mode == nil || *s.Mode != monitoringv1.TopologyShardingStrategyMode {
+	if !p.current || s == nil || s.Topology == nil || s.Mode == nil ||
+		*s.Mode != monitoringv1.TopologyShardingStrategyMode {
 		return nil
 	}
 	return s.Topology.Values
@@ -133,27 +141,35 @@ func (p prometheus) zoneLabel() string {
 func (p prometheus) checkZones() {
 	const path = "spec.metrics.shardingStrategy.topology"
 	agent, s := p.agent, p.spec.Metrics.ShardingStrategy
-	if p.current && s != nil && s.Topology != nil && p.zones() == nil && (s.Mode == nil || *s.Mode != monitoringv1.TopologyShardingStrategyMode) {
+	if p.current && s != nil && s.Topology != nil && p.zones() == nil &&
+		(s.Mode == nil || *s.Mode != monitoringv1.TopologyShardingStrategyMode) {
 		p.report.error(agent, diag.InvalidSetting, path, "is for the mode Topology only: write mode: Topology")
 	}
 	zones, shards := p.zones(), Shards(p.spec)
 	if p.clustered && zones != nil {
-		p.report.error(agent, diag.NotInRuntime, "spec.metrics.shardingStrategy", "with clustering, any pod may scrape a target, whatever its zone: write sharding: rules in the pipeline, or leave the zones out")
+		p.report.error(agent, diag.NotInRuntime, "spec.metrics.shardingStrategy",
+			"with clustering, any pod may scrape a target, whatever its zone: write sharding: rules in the pipeline, "+
+				"or leave the zones out")
 		return
 	}
 	if len(zones) > shards {
-		p.report.error(agent, diag.InvalidSetting, path+".values", "%d zones need at least as many shards, and spec.metrics.shards is %d: nobody would scrape the others", len(zones), shards)
+		p.report.error(agent, diag.InvalidSetting, path+".values",
+			"%d zones need at least as many shards, and spec.metrics.shards is %d: nobody would scrape the others",
+			len(zones), shards)
 	}
 	if n := len(zones); n > 0 && shards > n && shards%n > 0 {
-		p.report.warn(agent, diag.InvalidSetting, path+".values", "%d shards are no multiple of %d zones: those from number %d on scrape nothing", shards, n, shards-shards%n)
+		p.report.warn(agent, diag.InvalidSetting, path+".values",
+			"%d shards are no multiple of %d zones: those from number %d on scrape nothing", shards, n, shards-shards%n)
 	}
 	for i, zone := range zones {
 		at := path + ".values[" + strconv.Itoa(i) + "]"
 		if problems := validation.IsValidLabelValue(zone); zone == "" || len(problems) > 0 {
-			p.report.error(agent, diag.InvalidSetting, at, "%q is not the name of a zone, which is the value of a node's label", zone)
+			p.report.error(agent, diag.InvalidSetting, at,
+				"%q is not the name of a zone, which is the value of a node's label", zone)
 		}
 		if slices.Contains(zones[:i], zone) {
-			p.report.error(agent, diag.InvalidSetting, at, "%q stands in the list twice: its targets would be scraped twice", zone)
+			p.report.error(agent, diag.InvalidSetting, at,
+				"%q stands in the list twice: its targets would be scraped twice", zone)
 		}
 	}
 }

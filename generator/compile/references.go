@@ -15,7 +15,8 @@ import (
 func (c integrationChecks) resolve(r *running) []diag.Finding {
 	var out []diag.Finding
 	for _, ref := range r.MetricsInstances {
-		out = append(out, c.resolveOne("MetricsInstance", "spec.metrics.instanceSelector", ref, metricsObjects(c.hierarchy))...)
+		out = append(out, c.resolveOne("MetricsInstance", "spec.metrics.instanceSelector", ref,
+			metricsObjects(c.hierarchy))...)
 	}
 	for _, ref := range r.LogsInstances {
 		out = append(out, c.resolveOne("LogsInstance", "spec.logs.instanceSelector", ref, logsObjects(c.hierarchy))...)
@@ -28,13 +29,15 @@ func (c integrationChecks) resolve(r *running) []diag.Finding {
 }
 
 // resolveOne checks a reference against the selected instances of its kind.
-func (c integrationChecks) resolveOne(kind, selector string, ref integration.Reference, selected []*manifest.Object) []diag.Finding {
+func (c integrationChecks) resolveOne(kind, selector string, ref integration.Reference,
+	selected []*manifest.Object) []diag.Finding {
 	f := diag.Finding{Severity: diag.Error, Code: diag.InstanceNotSelected, Path: ref.Path}
 	namespace, name, _ := strings.Cut(ref.Name, "/")
 	id := manifest.ID{Kind: kind, Namespace: namespace, Name: name}
 	f.Related = []diag.Object{c.hierarchy.Agent.Ref()}
 	if name != "" {
-		f.Related = append(f.Related, diag.Object{APIVersion: v1alpha1.APIVersion, Kind: kind, Namespace: namespace, Name: name})
+		f.Related = append(f.Related, diag.Object{APIVersion: v1alpha1.APIVersion, Kind: kind, Namespace: namespace,
+			Name: name})
 	}
 	var names []string
 	for _, o := range selected {
@@ -48,12 +51,16 @@ func (c integrationChecks) resolveOne(kind, selector string, ref integration.Ref
 	}
 	if c.left[id] || c.set.IsLeftOut(id) {
 		f.Code, f.Hint = diag.FollowsError, "correct the "+kind
-		f.Message = fmt.Sprintf("%s %q is left out because of an error, and without it the agent would not start", kind, ref.Name)
+		f.Message = fmt.Sprintf("%s %q is left out because of an error, and without it the agent would not start", kind,
+			ref.Name)
 		return []diag.Finding{f}
 	}
-	f.Message = fmt.Sprintf("%s %q is not one of GrafanaAgent %s: the agent would not start", kind, ref.Name, c.hierarchy.Name())
+	f.Message = fmt.Sprintf("%s %q is not one of GrafanaAgent %s: the agent would not start", kind, ref.Name,
+		c.hierarchy.Name())
 	if ref.Path == "spec.config" { // the field is absent
-		f.Message = fmt.Sprintf("without the field for its %s the integration uses %q, which is not one of GrafanaAgent %s: the agent would not start", kind, ref.Name, c.hierarchy.Name())
+		f.Message = fmt.Sprintf(
+			"without the field for its %s the integration uses %q, which is not one of GrafanaAgent %s: the agent "+
+				"would not start", kind, ref.Name, c.hierarchy.Name())
 	}
 	f.Hint = "it is written namespace/name, and " + selector + " must select it; "
 	if len(names) == 0 {
@@ -84,8 +91,10 @@ func reportDependence(report *reports, pod []running) {
 	for _, r := range pod {
 		if need := integration.Needs(r.Name); need != "" && len(pod) > 1 {
 			report.found(r.object, diag.Finding{Severity: diag.Info, Code: diag.StopsTheOthers, Path: "spec.name",
-				Message: fmt.Sprintf("%s needs %s when the agent starts: without, none of the %d integrations in its pod runs", r.Name, need, len(pod)),
-				Hint:    "let another GrafanaAgent select it, to keep the others apart"})
+				Message: fmt.Sprintf(
+					"%s needs %s when the agent starts: without, none of the %d integrations in its pod runs", r.Name,
+					need, len(pod)),
+				Hint: "let another GrafanaAgent select it, to keep the others apart"})
 		}
 	}
 }

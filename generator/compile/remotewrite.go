@@ -109,28 +109,33 @@ func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 }
 
 // plain builds what is the same with both operators. They differ in what convert makes of a rule.
-func (w writer) plain(s *v1alpha1.RemoteWriteSpec, convert func(*v1alpha1.RelabelConfig) *model.Relabel) model.RemoteWrite {
+func (w writer) plain(s *v1alpha1.RemoteWriteSpec,
+	convert func(*v1alpha1.RelabelConfig) *model.Relabel) model.RemoteWrite {
 	out := model.RemoteWrite{
 		Origin: w.origin(),
-		Name:   w.text(".name", s.Name), URL: w.text(".url", s.URL), RemoteTimeout: w.duration(".remoteTimeout", s.RemoteTimeout),
-		Headers: s.Headers,
+		Name:   w.text(".name", s.Name), URL: w.text(".url", s.URL),
+		RemoteTimeout: w.duration(".remoteTimeout", s.RemoteTimeout),
+		Headers:       s.Headers,
 	}
 	w.checkTarget(".url", s.URL)
-	w.checkPushPath(s.URL, "add the path that the server takes samples at: Mimir has /api/v1/push, Prometheus /api/v1/write")
+	w.checkPushPath(s.URL, "add the path that the server takes samples at: Mimir has /api/v1/push, Prometheus "+
+		"/api/v1/write")
 	w.checkProxy(s.ProxyURL)
 	w.checkHeaders(s.Headers)
 	samples := relabel.Samples()
 	for i := range s.WriteRelabelConfigs {
 		r := convert(&s.WriteRelabelConfigs[i])
 		for _, p := range slices.Concat(w.rules.Check(r), samples.Lint(out.WriteRelabel, r)) {
-			d := w.in.Object().Diag(p.Severity, p.Code, fieldPath(w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]", p.Field), "%s", p.Message)
+			d := w.in.Object().Diag(p.Severity, p.Code,
+				fieldPath(w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]", p.Field), "%s", p.Message)
 			d.Hint = p.Hint
 			w.report.add(d)
 		}
 		out.WriteRelabel = append(out.WriteRelabel, r)
 	}
 	if m := s.MetadataConfig; m != nil {
-		out.Metadata = &model.Metadata{Send: m.Send != nil && *m.Send, SendInterval: w.duration(".metadataConfig.sendInterval", m.SendInterval)}
+		out.Metadata = &model.Metadata{Send: m.Send != nil && *m.Send,
+			SendInterval: w.duration(".metadataConfig.sendInterval", m.SendInterval)}
 	}
 	return out
 }
@@ -162,19 +167,22 @@ func (w writer) auth(out *model.RemoteWrite, s *v1alpha1.RemoteWriteSpec) {
 		out.SigV4 = w.sigV4(s.SigV4)
 	}
 	if len(methods) > 1 {
-		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s", strings.Join(methods, " and "))
+		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s",
+			strings.Join(methods, " and "))
 	}
 }
 
 func (w writer) basicAuth(s *monitoringv1.BasicAuth) *model.BasicAuth {
 	out := &model.BasicAuth{}
 	if s.Username.Name == "" {
-		w.wrong(diag.IncompleteBasicAuth, ".basicAuth.username", "is missing: basicAuth needs a username and a password")
+		w.wrong(diag.IncompleteBasicAuth, ".basicAuth.username",
+			"is missing: basicAuth needs a username and a password")
 	} else {
 		out.Username = w.in.Value(w.path+".basicAuth.username", &s.Username)
 	}
 	if s.Password.Name == "" {
-		w.wrong(diag.IncompleteBasicAuth, ".basicAuth.password", "is missing: basicAuth needs a username and a password")
+		w.wrong(diag.IncompleteBasicAuth, ".basicAuth.password",
+			"is missing: basicAuth needs a username and a password")
 	} else {
 		out.Password.File = w.in.File(w.path+".basicAuth.password", monitoringv1.SecretOrConfigMap{Secret: &s.Password})
 	}
@@ -190,10 +198,12 @@ func (w writer) oauth2(s *monitoringv1.OAuth2) *model.OAuth2 {
 		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientId", needed, s.ClientID)
 	}
 	if secret == "" && s.ClientSecret.Optional != nil && *s.ClientSecret.Optional {
-		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientSecret", needed, monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
+		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientSecret", needed,
+			monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
 	}
 	w.report.literalFields(w.in, w.path+".oauth2.endpointParams", s.EndpointParams, endpointHint)
-	out := &model.OAuth2{ClientID: id, ClientSecret: model.Secret{File: secret}, TokenURL: w.optional(".oauth2.tokenUrl", string(s.TokenURL))}
+	out := &model.OAuth2{ClientID: id, ClientSecret: model.Secret{File: secret},
+		TokenURL: w.optional(".oauth2.tokenUrl", string(s.TokenURL))}
 	for i, scope := range s.Scopes {
 		out.Scopes = append(out.Scopes, w.optional(".oauth2.scopes["+strconv.Itoa(i)+"]", scope))
 	}
@@ -202,7 +212,8 @@ func (w writer) oauth2(s *monitoringv1.OAuth2) *model.OAuth2 {
 	}
 	for name, value := range s.EndpointParams {
 		if strings.Contains(name, "${") {
-			w.wrong(diag.EnvReference, ".oauth2.endpointParams["+name+"]", "is not the name of a parameter: variables are expanded in values, not in names")
+			w.wrong(diag.EnvReference, ".oauth2.endpointParams["+name+"]",
+				"is not the name of a parameter: variables are expanded in values, not in names")
 		}
 		out.EndpointParams[name] = w.optional(".oauth2.endpointParams["+name+"]", value)
 	}
@@ -211,10 +222,12 @@ func (w writer) oauth2(s *monitoringv1.OAuth2) *model.OAuth2 {
 
 func (w writer) sigV4(s *v1alpha1.SigV4Config) *model.SigV4 {
 	if (s.AccessKey == nil) != (s.SecretKey == nil) {
-		w.wrong(diag.AuthConflict, ".sigv4", "accessKey and secretKey belong together: set both, or none to use the environment's credentials")
+		w.wrong(diag.AuthConflict, ".sigv4",
+			"accessKey and secretKey belong together: set both, or none to use the environment's credentials")
 	}
 	out := &model.SigV4{
-		Region: w.text(".sigv4.region", s.Region), Profile: w.text(".sigv4.profile", s.Profile), RoleARN: w.text(".sigv4.roleARN", s.RoleARN),
+		Region: w.text(".sigv4.region", s.Region), Profile: w.text(".sigv4.profile", s.Profile),
+		RoleARN:   w.text(".sigv4.roleARN", s.RoleARN),
 		AccessKey: w.in.ValueOnly(w.path+".sigv4.accessKey", monitoringv1.SecretOrConfigMap{Secret: s.AccessKey}),
 		SecretKey: w.in.ValueOnly(w.path+".sigv4.secretKey", monitoringv1.SecretOrConfigMap{Secret: s.SecretKey}),
 	}
@@ -227,15 +240,19 @@ func (w writer) sigV4(s *v1alpha1.SigV4Config) *model.SigV4 {
 func (w writer) checkPart(field string, ref *corev1.SecretKeySelector, part, other model.Secret) {
 	gone := ref != nil && ref.Optional != nil && *ref.Optional && !part.Present()
 	if (gone || part.Set && part.Value == "") && (other.Value != "" || other.Env != "") {
-		w.lacks(diag.AuthConflict, field, "has no value, and belongs together with the other key: the agent takes both or none", monitoringv1.SecretOrConfigMap{Secret: ref})
+		w.lacks(diag.AuthConflict, field,
+			"has no value, and belongs together with the other key: the agent takes both or none",
+			monitoringv1.SecretOrConfigMap{Secret: ref})
 	}
 }
 
 func (w writer) queue(q *v1alpha1.QueueConfig) *model.Queue {
 	return &model.Queue{
-		Capacity: int64(q.Capacity), MinShards: int64(q.MinShards), MaxShards: int64(q.MaxShards), MaxSamplesPerSend: int64(q.MaxSamplesPerSend),
+		Capacity: int64(q.Capacity), MinShards: int64(q.MinShards), MaxShards: int64(q.MaxShards),
+		MaxSamplesPerSend: int64(q.MaxSamplesPerSend),
 		BatchSendDeadline: w.duration(".queueConfig.batchSendDeadline", q.BatchSendDeadline),
-		MinBackoff:        w.duration(".queueConfig.minBackoff", q.MinBackoff), MaxBackoff: w.duration(".queueConfig.maxBackoff", q.MaxBackoff),
+		MinBackoff:        w.duration(".queueConfig.minBackoff", q.MinBackoff),
+		MaxBackoff:        w.duration(".queueConfig.maxBackoff", q.MaxBackoff),
 	}
 }
 
@@ -252,14 +269,16 @@ func (w writer) checkTarget(field, value string) {
 	}
 }
 
-// checkPushPath warns of a URL that ends after the host: requests go to exactly this URL, and no server that is known takes
-// samples or lines at its root.
+// checkPushPath warns of a URL that ends after the host: requests go to exactly this URL, and no server that is known
+// takes samples or lines at its root.
 func (w writer) checkPushPath(value, hint string) {
 	u, err := url.Parse(value)
-	if err != nil || expand.Touches(value) || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" && u.Path != "/" {
+	if err != nil || expand.Touches(value) || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+		u.Path != "" && u.Path != "/" {
 		return
 	}
-	d := w.in.Object().Diag(diag.Warning, diag.InvalidURL, w.path+".url", "has no path: requests go to the root of the server")
+	d := w.in.Object().Diag(diag.Warning, diag.InvalidURL, w.path+".url",
+		"has no path: requests go to the root of the server")
 	d.Hint = hint
 	w.report.add(d)
 }
@@ -286,15 +305,18 @@ func (w writer) checkHeaders(headers map[string]string) {
 	for name, value := range headers {
 		w.text(".headers["+name+"]", value)
 		if expand.Touches(name) {
-			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "is not the name of a header: variables are expanded in values, not in names")
+			w.wrong(diag.InvalidHeader, ".headers["+name+"]",
+				"is not the name of a header: variables are expanded in values, not in names")
 			delete(usable, name)
 		}
 		switch strings.ToLower(name) {
 		case "authorization":
-			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "credentials go into basicAuth, oauth2, sigv4 or the bearer token fields")
+			w.wrong(diag.InvalidHeader, ".headers["+name+"]",
+				"credentials go into basicAuth, oauth2, sigv4 or the bearer token fields")
 			delete(usable, name)
 		case "host", "content-encoding", "content-length", "content-type", "user-agent", "connection", "keep-alive",
-			"proxy-authenticate", "proxy-authorization", "www-authenticate", "accept-encoding", "x-prometheus-remote-write-version",
+			"proxy-authenticate", "proxy-authorization", "www-authenticate", "accept-encoding",
+			"x-prometheus-remote-write-version",
 			"x-prometheus-remote-read-version", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256":
 			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "is a header that the agent sets itself")
 			delete(usable, name)
@@ -309,7 +331,9 @@ func (w writer) bearer(token, file string) *model.Authorization {
 		w.wrong(diag.AuthConflict, ".bearerToken", "at most one of bearerToken and bearerTokenFile may be set")
 	}
 	if credential.Written(token) {
-		w.report.literal(w.in, w.path+".bearerToken", "is a secret", "mount a Secret by spec.secrets of the GrafanaAgent and name its file in bearerTokenFile, or use the policy plaintext")
+		w.report.literal(w.in, w.path+".bearerToken", "is a secret",
+			"mount a Secret by spec.secrets of the GrafanaAgent and name its file in bearerTokenFile, or use the "+
+				"policy plaintext")
 	}
 	if token == "" && file == "" {
 		return nil
@@ -341,8 +365,10 @@ func (w writer) tls(s *monitoringv1.TLSConfig) *model.TLS {
 	if s.InsecureSkipVerify != nil && *s.InsecureSkipVerify {
 		t.InsecureSkipVerify = s.InsecureSkipVerify
 	}
-	if half, missing := scrape.HalfTLS(t, s.CertFile != "" || scrape.Given(s.Cert), s.KeyFile != "" || scrape.Given(key), s.Cert, key); half {
-		w.report.fail(w.in.Object(), diag.IncompleteTLS, w.path+".tlsConfig", "a client certificate needs its key, and a key its certificate", missing...)
+	if half, missing := scrape.HalfTLS(t, s.CertFile != "" || scrape.Given(s.Cert),
+		s.KeyFile != "" || scrape.Given(key), s.Cert, key); half {
+		w.report.fail(w.in.Object(), diag.IncompleteTLS, w.path+".tlsConfig",
+			"a client certificate needs its key, and a key its certificate", missing...)
 	}
 	if *t == (model.TLS{}) {
 		return nil
@@ -372,10 +398,12 @@ func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 	}
 	out.Authorization = w.bearer(s.BearerToken, s.BearerTokenFile)
 	if out.BasicAuth != nil && out.Authorization != nil {
-		b.report.error(in.Object(), diag.AuthConflict, path, "at most one of basicAuth, bearerToken and bearerTokenFile may be set")
+		b.report.error(in.Object(), diag.AuthConflict, path,
+			"at most one of basicAuth, bearerToken and bearerTokenFile may be set")
 	}
 	if s.Host == "" && (out.BasicAuth != nil || out.Authorization != nil || s.TLSConfig != nil) {
-		b.report.error(in.Object(), diag.InvalidURL, path+".host", "is missing: the agent refuses credentials for the API server without its URL")
+		b.report.error(in.Object(), diag.InvalidURL, path+".host",
+			"is missing: the agent refuses credentials for the API server without its URL")
 	}
 	if s.TLSConfig != nil {
 		out.TLS = w.tls(s.TLSConfig)

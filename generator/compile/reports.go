@@ -29,15 +29,16 @@ func (r *reports) warn(o *manifest.Object, code diag.Code, path, format string, 
 	r.add(o.Diag(diag.Warning, code, path, format, args...))
 }
 
-// found adds findings about an object: of many, [manifest.MaxFindings], errors first, and a note that there are more. To
-// look up where a finding stands costs time in proportion to the text around it.
+// found adds findings about an object: of many, [manifest.MaxFindings], errors first, and a note that there are more.
+// To look up where a finding stands costs time in proportion to the text around it.
 func (r *reports) found(o *manifest.Object, findings ...diag.Finding) {
 	if len(findings) > manifest.MaxFindings {
 		findings = slices.SortedStableFunc(slices.Values(findings), func(a, b diag.Finding) int {
 			return cmp.Compare(rank(a.Severity), rank(b.Severity))
 		})
 		note := findings[manifest.MaxFindings]
-		findings = append(findings[:manifest.MaxFindings], diag.Finding{Severity: note.Severity, Code: note.Code, Message: "further findings are not shown"})
+		findings = append(findings[:manifest.MaxFindings],
+			diag.Finding{Severity: note.Severity, Code: note.Code, Message: "further findings are not shown"})
 	}
 	for _, f := range findings {
 		r.add(o.Found(f))
@@ -66,7 +67,8 @@ func (r *reports) goDuration(o *manifest.Object, path, value string) {
 		return
 	}
 	if _, err := time.ParseDuration(value); err != nil {
-		r.error(o, diag.InvalidDuration, path, "%q is not a duration that the agent takes here, like 30s or 1h30m; it knows no days", value)
+		r.error(o, diag.InvalidDuration, path,
+			"%q is not a duration that the agent takes here, like 30s or 1h30m; it knows no days", value)
 	}
 }
 
@@ -79,6 +81,7 @@ func (r *reports) labelName(o *manifest.Object, path, name string) {
 // logLabel refuses names of external labels that are valid for metrics only.
 func (r *reports) logLabel(o *manifest.Object, path, name string) {
 	if !prommodel.LabelName(name).IsValidLegacy() {
-		r.error(o, diag.InvalidLabelName, path, "%q is not a label name: the agent refuses the whole configuration", name)
+		r.error(o, diag.InvalidLabelName, path, "%q is not a label name: the agent refuses the whole configuration",
+			name)
 	}
 }

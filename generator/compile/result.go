@@ -85,7 +85,8 @@ func (r *Result) Check(check func(*model.Config) (*model.Config, []model.Finding
 func (r *Result) place(f model.Finding) diag.Diagnostic {
 	o := r.set.Get(manifest.ID{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name})
 	if o == nil {
-		return diag.Diagnostic{Severity: f.Severity, Code: f.Code, Object: f.Object, Message: f.Path + ": " + f.Message, Hint: f.Hint, Related: f.Related}
+		return diag.Diagnostic{Severity: f.Severity, Code: f.Code, Object: f.Object, Message: f.Path + ": " + f.Message,
+			Hint: f.Hint, Related: f.Related}
 	}
 	d := o.Found(f.Finding)
 	if f.TextLine > 0 && strings.HasPrefix(f.Path, "stringData") {

@@ -19,7 +19,8 @@ import (
 func (c integrationChecks) checkMounted(r running, extras podspec.Extras) {
 	eachText("spec.config", r.Config, func(path, text string) {
 		inFolder := func(dir string) bool { return strings.HasPrefix(text, dir+"/") }
-		if !slices.ContainsFunc([]string{secretref.FilesDir, secretref.SecretsDir, secretref.ConfigMapsDir}, inFolder) || strings.Contains(text, "$") {
+		if !slices.ContainsFunc([]string{secretref.FilesDir, secretref.SecretsDir, secretref.ConfigMapsDir},
+			inFolder) || strings.Contains(text, "$") {
 			return
 		}
 		own := func(m corev1.VolumeMount) bool {
@@ -27,7 +28,9 @@ func (c integrationChecks) checkMounted(r running, extras podspec.Extras) {
 		}
 		if !extras.MayHaveFile(text) && !slices.ContainsFunc(agentMounts(c.hierarchy.Spec()), own) {
 			c.report.found(r.object, diag.Finding{Severity: diag.Error, Code: diag.FileNotMounted, Path: r.place(path),
-				Message: text + " is not in the pod: nothing that is mounted has it", Hint: "list it in spec.secrets or spec.configMaps, or correct the path", Related: []diag.Object{c.hierarchy.Agent.Ref()}})
+				Message: text + " is not in the pod: nothing that is mounted has it",
+				Hint:    "list it in spec.secrets or spec.configMaps, or correct the path",
+				Related: []diag.Object{c.hierarchy.Agent.Ref()}})
 		}
 	})
 }

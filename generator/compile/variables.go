@@ -60,7 +60,8 @@ func (e environment) undefined(path, text string) (out []diag.Finding) {
 	for _, v := range found {
 		if !e.defines(v) {
 			out = append(out, diag.Finding{Severity: v.severity(), Code: diag.EnvReference, Path: path,
-				Message: v.name + " is not defined: " + v.consequence(), Hint: v.hint(), Related: []diag.Object{e.agent.Ref()}})
+				Message: v.name + " is not defined: " + v.consequence(), Hint: v.hint(),
+				Related: []diag.Object{e.agent.Ref()}})
 		}
 	}
 	return out
@@ -129,7 +130,8 @@ func (e environment) check(path, text string) []diag.Finding {
 	out := e.undefined(path, text)
 	if _, ok := variables(text); !ok {
 		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.EnvReference, Path: path,
-			Message: "an unfinished ${: the whole configuration would be refused", Hint: "write $${ for a ${ that you mean as text"})
+			Message: "an unfinished ${: the whole configuration would be refused",
+			Hint:    "write $${ for a ${ that you mean as text"})
 	}
 	return out
 }

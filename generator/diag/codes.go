@@ -57,17 +57,24 @@ func Lookup(code Code) (CodeInfo, bool) {
 func (c Code) Severities() []Severity {
 	switch c {
 	case BooleanKey, PlainManifests, FluxVariable,
-		SelectsNothing, UnknownNamespace, MissingServiceAccount, MissingPermission, SelectedTwice, RendersNothing, NotRendered, EnforcedLabel, OptionalMissing,
-		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError, NeededAtStart, NeedsEnvironment,
-		NotCollected, ReservedLabel, DropsEverything, UnknownMetaLabel, StageIgnored, NoLogsClient, ReadsAnyFile, NoTenant, PodWarning, PatchMatchesNothing,
-		Drift, NoteRefused, SecretsInHistory, OtherSealKey, InlinedSecretChanged, PipelineKept, ChartUnreachable, ChartLookup, OtherRevision:
+		SelectsNothing, UnknownNamespace, MissingServiceAccount, MissingPermission, SelectedTwice, RendersNothing,
+		NotRendered, EnforcedLabel, OptionalMissing,
+		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError, NeededAtStart,
+		NeedsEnvironment,
+		NotCollected, ReservedLabel, DropsEverything, UnknownMetaLabel, StageIgnored, NoLogsClient, ReadsAnyFile,
+		NoTenant, PodWarning, PatchMatchesNothing,
+		Drift, NoteRefused, SecretsInHistory, OtherSealKey, InlinedSecretChanged, PipelineKept, ChartUnreachable,
+		ChartLookup, OtherRevision:
 		return []Severity{Warning}
 	case DefaultNamespace, OldIntegrationName, StopsTheOthers, UnneededPermission:
 		return []Severity{Info}
 	case MissingTargetNamespace, ReadsAgentFile, RuntimeDiffers:
 		return []Severity{Warning, Info}
-	case EmptyInput, NoAgent, UnknownKind, UnknownField, InvalidMetadata, InvalidSecret, DuplicateObject, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
-		IncompleteAuth, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
+	case EmptyInput, NoAgent, UnknownKind, UnknownField, InvalidMetadata, InvalidSecret, DuplicateObject,
+		EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets,
+		InvalidScrapeConfigs,
+		IncompleteAuth, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField,
+		IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
 		SourcePathMissing, PipelineInvalid, FileAccessDenied, ObjectTooLarge, TimeoutAboveInterval, MissingArguments:
 		return []Severity{Error, Warning}
 	case EncryptedFile:

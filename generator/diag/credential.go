@@ -13,9 +13,11 @@ const credentialWord = `passw|passphrase|pwd|token|secret|credential|basic_?auth
 
 var (
 	// namesCredential matches the key of a field that can hold a credential.
-	namesCredential = regexp.MustCompile(`(?i)` + credentialWord + `|auth|key$|uri$|headers?$|^(?:env|args|command|config|value)$`)
+	namesCredential = regexp.MustCompile(`(?i)` + credentialWord +
+		`|auth|key$|uri$|headers?$|^(?:env|args|command|config|value)$`)
 	// credentialText matches lines that name such a field.
-	credentialText = regexp.MustCompile(`(?i)` + credentialWord + `|(?:auth\w*|key|uri|headers?|\b(?:env|args|command|config|value))["']?\s*:`)
+	credentialText = regexp.MustCompile(`(?i)` + credentialWord +
+		`|(?:auth\w*|key|uri|headers?|\b(?:env|args|command|config|value))["']?\s*:`)
 	// setting matches a credential in the parameters of a URL or of a data source name.
 	setting = regexp.MustCompile(`(?i)(?:pass\w*|pwd|token|secret|key|sig|signature|auth\w*)\s*=`)
 	// userInfo matches a user or a password before a host. Passwords can hold slashes.
@@ -52,5 +54,6 @@ func looksSecret(text string) bool {
 
 // isRandom reports whether a word mixes digits with letters of both cases, as a generated token does.
 func isRandom(word string) bool {
-	return strings.ContainsFunc(word, unicode.IsDigit) && strings.ContainsFunc(word, unicode.IsUpper) && strings.ContainsFunc(word, unicode.IsLower)
+	return strings.ContainsFunc(word, unicode.IsDigit) && strings.ContainsFunc(word, unicode.IsUpper) &&
+		strings.ContainsFunc(word, unicode.IsLower)
 }

@@ -67,7 +67,8 @@ func (d Diagnostic) String() string {
 
 // Same reports whether two diagnostics report the same problem of the same object.
 func (d Diagnostic) Same(other Diagnostic) bool {
-	return d.Object == other.Object && d.Source == other.Source && d.BuiltBy == other.BuiltBy && d.String() == other.String()
+	return d.Object == other.Object && d.Source == other.Source && d.BuiltBy == other.BuiltBy &&
+		d.String() == other.String()
 }
 
 // Advice returns the message with the hint, on one line.

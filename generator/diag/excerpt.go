@@ -17,7 +17,8 @@ const maxExcerptBytes = 160
 func (d Diagnostic) Excerpt(input []byte) (line string, ok bool) {
 	begin, end := lineBounds(input, d.Line)
 	raw := bytes.TrimSuffix(input[begin:end], []byte("\r"))
-	if len(raw) == 0 && end == len(input) || len(raw) > maxExcerptBytes || !utf8.Valid(raw) || bytes.ContainsRune(raw, '\r') {
+	if len(raw) == 0 && end == len(input) || len(raw) > maxExcerptBytes || !utf8.Valid(raw) ||
+		bytes.ContainsRune(raw, '\r') {
 		return "", false
 	}
 	first, last := documentBounds(input, begin, end)

@@ -83,7 +83,8 @@ func TestNoCredentialIsQuoted(t *testing.T) {
 	if _, ok := (Diagnostic{Code: LiteralToken, Line: 3}).Excerpt([]byte(ours + "x: hush")); ok {
 		t.Error("a literal token is quoted")
 	}
-	if got, ok := (Diagnostic{Line: 3}).Excerpt([]byte(ours + "x: hush\nitems: [{apiVersion: v1, kind: Secret}]\n")); ok {
+	if got, ok := (Diagnostic{Line: 3}).Excerpt([]byte(ours +
+		"x: hush\nitems: [{apiVersion: v1, kind: Secret}]\n")); ok {
 		t.Errorf("a line of a document with a Secret is quoted: %q", got)
 	}
 }

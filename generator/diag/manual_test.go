@@ -14,7 +14,8 @@ func manual(topics []Topic) string {
 		}
 		b.WriteString("\n## " + t.Title + "\n")
 		for _, c := range t.Codes {
-			b.WriteString("\n### " + string(c.Code) + "\n\n" + c.Summary + "\n\n*" + severityWords(c.Code) + ".* " + c.Help + "\n")
+			b.WriteString("\n### " + string(c.Code) + "\n\n" + c.Summary + "\n\n*" + severityWords(c.Code) + ".* " +
+				c.Help + "\n")
 		}
 	}
 	return b.String()

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// LabelName says what is wrong with a name that must be a DNS label, as those of namespaces, and suggests another one. It says nothing
-// about a valid name.
+// LabelName says what is wrong with a name that must be a DNS label, as those of namespaces, and suggests another one.
+// It says nothing about a valid name.
 func LabelName(name string) (problem, hint string) {
 	if len(validation.IsDNS1123Label(name)) == 0 {
 		return "", ""
@@ -50,7 +50,8 @@ func nameProblem(name, marks, inWords string, most int) (problem, hint string) {
 	return problem, "did you mean " + better + "?"
 }
 
-// NameRule shortens Kubernetes' message about an invalid name, label or key to the rule: examples and a regular expression follow it.
+// NameRule shortens Kubernetes' message about an invalid name, label or key to the rule: examples and a regular
+// expression follow it.
 func NameRule(message string) string {
 	rule, _, _ := strings.Cut(message, " (e.g. ")
 	return rule

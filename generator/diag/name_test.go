@@ -11,7 +11,8 @@ import (
 
 func TestNames(t *testing.T) {
 	const label = "must consist of lower-case letters, digits and hyphens, and begin and end with a letter or a digit"
-	const subdomain = "must consist of lower-case letters, digits, hyphens and dots, and begin and end with a letter or a digit"
+	const subdomain = "must consist of lower-case letters, digits, hyphens and dots, and begin and end with a letter " +
+		"or a digit"
 	for name, want := range map[string]struct{ label, labelHint, subdomain, subdomainHint string }{
 		"prod":                         {},
 		"1":                            {},
@@ -34,7 +35,8 @@ func TestNames(t *testing.T) {
 		if problem, got := diag.SubdomainName(name); problem != want.subdomain || got != other {
 			t.Errorf("subdomain %q: %q, %q", name, problem, got)
 		}
-		if want.labelHint != "" && len(validation.IsDNS1123Label(want.labelHint)) > 0 || want.subdomainHint != "" && len(validation.IsDNS1123Subdomain(want.subdomainHint)) > 0 {
+		if want.labelHint != "" && len(validation.IsDNS1123Label(want.labelHint)) > 0 ||
+			want.subdomainHint != "" && len(validation.IsDNS1123Subdomain(want.subdomainHint)) > 0 {
 			t.Errorf("%q: Kubernetes refuses what is suggested", name)
 		}
 	}

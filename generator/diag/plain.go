@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// What is printed goes to terminals and to logs of CI, which obey what stands in it. So every printer passes text that is
-// not its own (names, keys, paths, messages of servers) through [OneLine], [Plain] or [WriteJSON].
+// What is printed goes to terminals and to logs of CI, which obey what stands in it. So every printer passes text that
+// is not its own (names, keys, paths, messages of servers) through [OneLine], [Plain] or [WriteJSON].
 
 var (
 	// lineCommand matches a command to GitHub's runner, ::name::text, which begins a line.

@@ -14,28 +14,39 @@ func report() List {
 		{
 			Severity: Warning, Code: "unknown-field", Message: "spec.endpoints[0].intreval: unknown field",
 			Hint: "did you mean interval?", File: "api.yaml", Line: 4, Column: 5, Object: monitor,
-			Units: []string{"monitoring/agent"}, Related: []Object{{APIVersion: "v1", Kind: "Secret", Namespace: "team-a", Name: "login"}},
+			Units:   []string{"monitoring/agent"},
+			Related: []Object{{APIVersion: "v1", Kind: "Secret", Namespace: "team-a", Name: "login"}},
 		},
-		{Severity: Error, Code: "tab-before", Message: "caret below a tab", File: "api.yaml", Line: 5, Column: 2, Object: monitor},
+		{Severity: Error, Code: "tab-before", Message: "caret below a tab", File: "api.yaml", Line: 5, Column: 2,
+			Object: monitor},
 		{Severity: Error, Code: "no-column", Message: "a whole line", File: "api.yaml", Line: 1, Object: monitor},
-		{Severity: Error, Code: "line-gone", Message: "past the end", File: "api.yaml", Line: 99, Column: 1, Object: monitor},
+		{Severity: Error, Code: "line-gone", Message: "past the end", File: "api.yaml", Line: 99, Column: 1,
+			Object: monitor},
 		{
-			Severity: Error, Code: "secret-line", Message: "no byte of a Secret is quoted", File: "secret.yaml", Line: 3, Column: 3,
+			Severity: Error, Code: "secret-line", Message: "no byte of a Secret is quoted", File: "secret.yaml",
+			Line: 3, Column: 3,
 			Object: Object{APIVersion: "v1", Kind: "Secret", Namespace: "team-a", Name: "login"},
 		},
-		{Severity: Error, Code: "secret-near", Message: "nor of a text that may hold one", File: "secret.yaml", Line: 3, Column: 3},
-		{Severity: Error, Code: "secret-inline", Message: "nor of a line that does", File: "list.json", Line: 1, Column: 3, Object: monitor},
+		{Severity: Error, Code: "secret-near", Message: "nor of a text that may hold one", File: "secret.yaml", Line: 3,
+			Column: 3},
+		{Severity: Error, Code: "secret-inline", Message: "nor of a line that does", File: "list.json", Line: 1,
+			Column: 3, Object: monitor},
 		{Severity: Info, Code: "no-place", Message: "first line\nsecond line", Source: "https://git.example.com/a.git"},
-		{Severity: Error, Code: "of-a-base", Message: "built twice", File: "base.yaml", Line: 2, Column: 1, BuiltBy: "prod/kustomization.yaml"},
-		{Severity: Error, Code: "of-a-base", Message: "built twice", File: "base.yaml", Line: 2, Column: 1, BuiltBy: "test/kustomization.yaml"},
-		{Severity: Error, Code: "of-a-base", Message: "built twice", File: "base.yaml", Line: 2, Column: 1, BuiltBy: "dev/kustomization.yaml"},
-		{Severity: Error, Code: "hostile", Message: "100%: a\r\n::error::forged \x1b[31m<b>", File: "dir,a:b%\n.yaml", Line: 2, Column: 1},
+		{Severity: Error, Code: "of-a-base", Message: "built twice", File: "base.yaml", Line: 2, Column: 1,
+			BuiltBy: "prod/kustomization.yaml"},
+		{Severity: Error, Code: "of-a-base", Message: "built twice", File: "base.yaml", Line: 2, Column: 1,
+			BuiltBy: "test/kustomization.yaml"},
+		{Severity: Error, Code: "of-a-base", Message: "built twice", File: "base.yaml", Line: 2, Column: 1,
+			BuiltBy: "dev/kustomization.yaml"},
+		{Severity: Error, Code: "hostile", Message: "100%: a\r\n::error::forged \x1b[31m<b>", File: "dir,a:b%\n.yaml",
+			Line: 2, Column: 1},
 	}
 }
 
 func inputs(_, file string) []byte {
 	return []byte(map[string]string{
-		"api.yaml":    "{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor}\r\nspec:\n  endpoints:\n  - intreval: 30s\n\tregex: \x1b[31mred\n",
+		"api.yaml": "{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor}\r\nspec:\n  endpoints:\n" +
+			"  - intreval: 30s\n\tregex: \x1b[31mred\n",
 		"secret.yaml": "kind: Secret\nstringData:\n  password: hunter2\n",
 		"list.json":   `{"kind":"List","items":[{"kind":"Secret","data":{"password":"hunter2"}}]}`,
 	}[file])

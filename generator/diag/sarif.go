@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// SARIF prints a log of SARIF 2.1.0, which GitHub code scanning, GitLab and editors read. A rule is a code. A result keeps its
-// fingerprint when it moves to another line.
+// SARIF prints a log of SARIF 2.1.0, which GitHub code scanning, GitLab and editors read. A rule is a code. A result
+// keeps its fingerprint when it moves to another line.
 type SARIF struct{}
 
 var _ Printer = SARIF{}
@@ -83,7 +83,8 @@ func (SARIF) Print(w io.Writer, list List) error {
 		run.Results = append(run.Results, newSarifResult(d, at))
 	}
 	return WriteJSON(w, sarifLog{
-		Schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
+		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+		Version: "2.1.0", Runs: []sarifRun{run},
 	})
 }
 
@@ -97,7 +98,8 @@ func newSarifRule(code Code) sarifRule {
 
 func newSarifResult(d Diagnostic, rule int) sarifResult {
 	text := d.fullText()
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(d.Code), d.Object.String(), d.Source, d.File, d.Message}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(d.Code), d.Object.String(), d.Source, d.File, d.Message},
+		"\x00")))
 	out := sarifResult{
 		Rule: string(d.Code), Index: rule, Level: sarifLevel(d.Severity), Message: sarifText{Plain(text)},
 		Fingerprints: map[string]string{"agentry/v1": hex.EncodeToString(sum[:])},

@@ -31,7 +31,8 @@ func TestSARIFIsValid(t *testing.T) {
 	}
 	everyCode := List{}
 	for _, c := range Codes() {
-		everyCode = append(everyCode, Diagnostic{Severity: Warning, Code: c.Code, Message: "m", File: "a b.yaml", Line: 1})
+		everyCode = append(everyCode, Diagnostic{Severity: Warning, Code: c.Code, Message: "m", File: "a b.yaml",
+			Line: 1})
 	}
 	for name, list := range map[string]List{"nothing": nil, "every shape": report(), "every code": everyCode} {
 		var b strings.Builder

@@ -10,8 +10,8 @@ import (
 const minPartBytes = 4
 
 // Suggest returns the candidate that word is most likely a misspelling of, otherwise the one that it is most
-// likely a part of, otherwise the longest one that is a part of it. It returns false if there is none. Of equally likely
-// candidates it returns the first.
+// likely a part of, otherwise the longest one that is a part of it. It returns false if there is none. Of equally
+// likely candidates it returns the first.
 func Suggest(word string, candidates []string) (string, bool) {
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, c := range candidates {
@@ -121,8 +121,8 @@ const WriteList = `begin each item of the list with "- "`
 // maxFields is the largest number of fields that a hint lists.
 const maxFields = 8
 
-// Fields returns a hint with the fields of a mapping that has few: where one is not known, or something else stands in its place.
-// It is empty for a whole object.
+// Fields returns a hint with the fields of a mapping that has few: where one is not known, or something else stands in
+// its place. It is empty for a whole object.
 func Fields(names []string) string {
 	switch {
 	case len(names) == 0 || len(names) > maxFields || slices.Contains(names, "apiVersion"):

@@ -21,7 +21,8 @@ func TestSuggest(t *testing.T) {
 }
 
 func TestSuggestWhatAWordIsAPartOf(t *testing.T) {
-	candidates := []string{"elasticsearch_exporter", "elasticsearch", "instanceSelector", "podSelector", "Europe/Berlin", "--dry-run", "metricRelabelings", "relabelings", "HTTPRoute", "authPriv", "authNoPriv"}
+	candidates := []string{"elasticsearch_exporter", "elasticsearch", "instanceSelector", "podSelector",
+		"Europe/Berlin", "--dry-run", "metricRelabelings", "relabelings", "HTTPRoute", "authPriv", "authNoPriv"}
 	for word, want := range map[string]string{
 		"elastic":        "elasticsearch", // the other one begins with it
 		"Elastic":        "elasticsearch",

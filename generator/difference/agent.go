@@ -46,8 +46,8 @@ type activity struct {
 // activities are what configurations do. Several configurations of one agent can name the same writers.
 type activities map[activity]bool
 
-// compareActivities adds a consequence for each activity that ends or begins. An activity does not end if another configuration of
-// the unit still has it.
+// compareActivities adds a consequence for each activity that ends or begins. An activity does not end if another
+// configuration of the unit still has it.
 func (u *unit) compareActivities(before, after activities) {
 	others := activities{}
 	if !maps.Equal(before, after) {
@@ -116,8 +116,8 @@ func (all activities) instances(o *object, config *node) {
 	all.integrations(config.get("integrations").read())
 }
 
-// components adds the activities of Alloy's components. What gives targets to a component that scrapes is told, and not the latter: which
-// targets share one depends on their settings.
+// components adds the activities of Alloy's components. What gives targets to a component that scrapes is told, and not
+// the latter: which targets share one depends on their settings.
 func (all activities) components(o *object, list []*node) {
 	for _, c := range list {
 		id := c.str("component")

@@ -31,8 +31,8 @@ type Path []Step
 
 // Step is a field, or an item of a list.
 type Step struct {
-	// Field is the name of a field, or of the field by which the items of a list are told apart; empty if they are known
-	// by their places.
+	// Field is the name of a field, or of the field by which the items of a list are told apart; empty if they are
+	// known by their places.
 	Field string
 	// Name is that of an item.
 	Name   string

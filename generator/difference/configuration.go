@@ -18,7 +18,8 @@ const (
 	alloyKey = "config.alloy"
 )
 
-// isConfiguration reports whether a key of a Secret is that of a configuration. The other files of a folder have other keys.
+// isConfiguration reports whether a key of a Secret is that of a configuration. The other files of a folder have other
+// keys.
 func isConfiguration(key string) bool { return key == agentKey || key == alloyKey }
 
 // configuration is a configuration on one side of a comparison.
@@ -30,8 +31,8 @@ type configuration struct {
 	manifests [][]byte
 }
 
-// hasWords reports whether the configuration can be told in the agent's words: it is the agent's, or its values are known. A text of
-// Alloy is told by its components.
+// hasWords reports whether the configuration can be told in the agent's words: it is the agent's, or its values are
+// known. A text of Alloy is told by its components.
 func (c *configuration) hasWords() bool { return c == nil || c.values != nil || c.key == agentKey }
 
 // node returns the value of the configuration.
@@ -54,8 +55,8 @@ func (c *configuration) node(agentsWords bool) *node {
 	return newNode(c.key, nil, map[string]any{components: all})
 }
 
-// join finds the configurations of a unit, and returns its objects. The Secrets of one configuration become a single one, with the
-// name of the first: which file holds a component makes no difference.
+// join finds the configurations of a unit, and returns its objects. The Secrets of one configuration become a single
+// one, with the name of the first: which file holds a component makes no difference.
 func join(objects []*object) (out []*object) {
 	type file struct {
 		side int
@@ -110,8 +111,8 @@ func mayHoldFile(manifest []byte) bool {
 // NeedsValues reports whether a manifest may be the Secret of a configuration whose text is not in the agent's words.
 func NeedsValues(manifest []byte) bool { return bytes.Contains(manifest, []byte("\n  "+alloyKey+": ")) }
 
-// data returns the only value of a Secret, its key, and the manifest without both. It splits manifests in the form that agentry
-// writes, and decodes all others. If the Secret has no value or several, config is nil.
+// data returns the only value of a Secret, its key, and the manifest without both. It splits manifests in the form that
+// agentry writes, and decodes all others. If the Secret has no value or several, config is nil.
 func data(manifest []byte) (key string, head, config []byte) {
 	if key, head, config = written(manifest); config != nil {
 		return key, head, config

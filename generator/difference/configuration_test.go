@@ -19,16 +19,19 @@ func compared(before, after Version) *Difference {
 func TestComponentsShowNoSecrets(t *testing.T) {
 	of := func(secret string) Version {
 		text := "prometheus.exporter.mysql \"m\" {\n\tdata_source_name = \"u:" + secret + "@(db:3306)/\"\n}\n\n" +
-			"discovery.http \"m\" {\n\turl = \"http://sd\"\n\n\tbasic_auth {\n\t\tpassword = \"" + secret + "\"\n\t}\n\n\ttls_config {\n\t\tkey_pem = \"" + secret + "\"\n\t}\n}\n"
+			"discovery.http \"m\" {\n\turl = \"http://sd\"\n\n\tbasic_auth {\n\t\tpassword = \"" + secret +
+			"\"\n\t}\n\n\ttls_config {\n\t\tkey_pem = \"" + secret + "\"\n\t}\n}\n"
 		return Version{Text: []byte(secretOf(alloyKey, text))}
 	}
 	got := compared(of("hush1"), of("hush2")).Text()
-	if strings.Contains(got, "hush") || strings.Count(got, placeholder) < 3 || !strings.Contains(got, "component discovery.http.m") {
+	if strings.Contains(got, "hush") || strings.Count(got, placeholder) < 3 ||
+		!strings.Contains(got, "component discovery.http.m") {
 		t.Error(got)
 	}
 }
 
-// TestAnUnreadableConfigurationIsCompared: a Secret that was edited by hand, so that it holds no configuration, is one like others.
+// TestAnUnreadableConfigurationIsCompared: a Secret that was edited by hand, so that it holds no configuration, is one
+// like others.
 func TestAnUnreadableConfigurationIsCompared(t *testing.T) {
 	of := func(value string) Version {
 		return Version{Text: []byte(strings.Replace(head, "stringData:", "data:", 1) + "  agent.yml: " + value + "\n")}

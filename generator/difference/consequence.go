@@ -44,7 +44,8 @@ func kinds() [][2]string {
 		{string(SecretsNeeded), "needed in the cluster, and not needed before"},
 		{string(PodsRestart), "pods restart"},
 		{string(PodsStop), "pods stop"},
-		{string(SecretsStale), "pods keep the old secrets until they restart, because nothing but secrets changes in their configuration"},
+		{string(SecretsStale), "pods keep the old secrets until they restart, because nothing but secrets changes in " +
+			"their configuration"},
 		{string(PodsReload), "pods reload their configuration, without a restart"},
 		{string(DataLeft), "the new program does not take over"},
 		{string(SendingStops), "stops sending"},

@@ -20,7 +20,8 @@ type Pair struct {
 	Before, After Version
 	// OnlySecrets means that nothing but secrets changes in the configuration that the object holds.
 	OnlySecrets bool
-	// IsEncrypted means that the values of the object, a Secret, are encrypted, and change. The manifests do not have them.
+	// IsEncrypted means that the values of the object, a Secret, are encrypted, and change. The manifests do not have
+	// them.
 	IsEncrypted bool
 }
 
@@ -30,17 +31,17 @@ type Version struct {
 	Text []byte
 	// Value is the object as its Kubernetes type, without the data of a Secret. It is nil if only the text is known.
 	Value workload.Resource
-	// Values returns the configuration of which the Secret holds all or one file, in the words of the agent whatever program it is for:
-	// lists, maps, strings, numbers, booleans, and [Job]s. ConfigKey is the key of the configuration or of the file in the Secret. They
-	// are not set if only the text is known.
+	// Values returns the configuration of which the Secret holds all or one file, in the words of the agent whatever
+	// program it is for: lists, maps, strings, numbers, booleans, and [Job]s. ConfigKey is the key of the configuration
+	// or of the file in the Secret. They are not set if only the text is known.
 	Values    func() map[string]any
 	ConfigKey string
 }
 
 // Difference is everything that changes between two renders.
 type Difference struct {
-	// Settings are warnings that another program lacks settings of objects, or has them in another form. Whoever renders
-	// for two programs adds them.
+	// Settings are warnings that another program lacks settings of objects, or has them in another form. Whoever
+	// renders for two programs adds them.
 	Settings diag.List
 	// Consequences say what happens when the change is applied, gravest first.
 	Consequences []Consequence
@@ -94,7 +95,9 @@ func Compare(pairs []Pair) *Difference {
 		d.compareUnit(pairs[:n])
 		pairs = pairs[n:]
 	}
-	slices.SortStableFunc(d.Consequences, func(a, b Consequence) int { return cmp.Compare(a.Kind.rank(), b.Kind.rank()) })
+	slices.SortStableFunc(d.Consequences, func(a, b Consequence) int {
+		return cmp.Compare(a.Kind.rank(), b.Kind.rank())
+	})
 	return d
 }
 
@@ -182,8 +185,8 @@ func (o *object) isChanged() bool { return o.IsEncrypted || o.partsChange || o.t
 
 func (o *object) textsDiffer() bool { return !bytes.Equal(o.Before.Text, o.After.Text) }
 
-// isWrittenAnew reports whether the values of a configuration are known on both sides. Equal values that are printed differently are a
-// gap in what is compared: the change is told all the same.
+// isWrittenAnew reports whether the values of a configuration are known on both sides. Equal values that are printed
+// differently are a gap in what is compared: the change is told all the same.
 func (o *object) isWrittenAnew() bool {
 	before, after := o.configs[0], o.configs[1]
 	return before != nil && after != nil && before.values != nil && after.values != nil

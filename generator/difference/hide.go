@@ -15,16 +15,16 @@ const placeholder = "<redacted>"
 type secrets struct {
 	// isSecret means that the object is a Secret: nothing of its data is shown.
 	isSecret bool
-	// values are the values in the unit's Secrets. Under the secrets policy plaintext they are also in configurations, where they
-	// can only be told from other text by comparing it with them.
+	// values are the values in the unit's Secrets. Under the secrets policy plaintext they are also in configurations,
+	// where they can only be told from other text by comparing it with them.
 	values []string
 }
 
 // components is the field of Alloy's components, any of which may be an integration or hold a client.
 const components = "components"
 
-// minContained is the length in bytes from which a secret is looked for inside of other texts. A shorter secret is compared with
-// whole values only.
+// minContained is the length in bytes from which a secret is looked for inside of other texts. A shorter secret is
+// compared with whole values only.
 const minContained = 4
 
 // shown returns a text as it may be shown: without credentials, or as a placeholder if it is or contains a secret.
@@ -34,7 +34,9 @@ func (s *secrets) shown(n *node, text string) string {
 		return text
 	case s.isSecret && isBelow(n, "data", "stringData"), isCredential(n, text) && credential.Written(text):
 		return placeholder
-	case slices.ContainsFunc(s.values, func(v string) bool { return v == text || len(v) >= minContained && strings.Contains(text, v) }):
+	case slices.ContainsFunc(s.values, func(v string) bool {
+		return v == text || len(v) >= minContained && strings.Contains(text, v)
+	}):
 		return placeholder
 	}
 	return credential.Redacted(text)
@@ -50,11 +52,12 @@ func isBelow(n *node, names ...string) bool {
 	return false
 }
 
-// isCredential reports whether the names of the fields around a value say that it is a credential. User names count, because they
-// come from Secrets too.
+// isCredential reports whether the names of the fields around a value say that it is a credential. User names count,
+// because they come from Secrets too.
 func isCredential(n *node, text string) bool {
 	switch n.name {
-	case "username", "password", "bearer_token", "credentials", "client_secret", "access_key", "secret_key", "key_pem", "connection_string", "consumer_key":
+	case "username", "password", "bearer_token", "credentials", "client_secret", "access_key", "secret_key", "key_pem",
+		"connection_string", "consumer_key":
 		return true
 	case "client_id":
 		return isBelow(n, "oauth2")

@@ -45,8 +45,8 @@ func itemNames(items []*node, by string) ([]string, bool) {
 	return names, true
 }
 
-// nameBy returns the text of a field of an item, without a password if it is a URL: it is shown as the item's name. If the item
-// begins with the field, the item is not parsed.
+// nameBy returns the text of a field of an item, without a password if it is a URL: it is shown as the item's name. If
+// the item begins with the field, the item is not parsed.
 func (n *node) nameBy(field string) string {
 	if n.job != nil && n.job.Name() != "" && field == "job_name" {
 		return n.job.Name()

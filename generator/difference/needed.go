@@ -9,11 +9,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// secretsNeeded adds a consequence for each key of a Secret or ConfigMap that pods need now and did not need before, unless the
-// key is rendered too.
+// secretsNeeded adds a consequence for each key of a Secret or ConfigMap that pods need now and did not need before,
+// unless the key is rendered too.
 func (u *unit) secretsNeeded() {
 	isPods := func(o *object) bool { return workload.IsWorkload(o.ID.Kind) }
-	if !slices.ContainsFunc(u.objects, func(o *object) bool { return isPods(o) && len(o.changes) > 0 && o.After.Text != nil }) {
+	if !slices.ContainsFunc(u.objects, func(o *object) bool {
+		return isPods(o) && len(o.changes) > 0 && o.After.Text != nil
+	}) {
 		return
 	}
 	before, after, rendered := map[[2]string]bool{}, map[[2]string]bool{}, map[string]bool{}
@@ -26,7 +28,9 @@ func (u *unit) secretsNeeded() {
 			rendered[o.ID.Kind+" "+o.ID.Namespace+"/"+o.ID.Name] = true
 		}
 	}
-	for _, need := range slices.SortedFunc(maps.Keys(after), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+	for _, need := range slices.SortedFunc(maps.Keys(after), func(a, b [2]string) int {
+		return slices.Compare(a[:], b[:])
+	}) {
 		if !before[need] && !rendered[need[0]] {
 			u.find(SecretsNeeded, need[0], need[1])
 		}

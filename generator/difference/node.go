@@ -19,8 +19,8 @@ const (
 	scalar
 )
 
-// node is a value in a manifest. It is parsed when somebody looks into it: a large mapping or list is split into the texts of its
-// parts, anything else is decoded.
+// node is a value in a manifest. It is parsed when somebody looks into it: a large mapping or list is split into the
+// texts of its parts, anything else is decoded.
 type node struct {
 	// text is in block style. Its first line has no indentation; further lines have at least indent spaces.
 	text   []byte
@@ -42,7 +42,8 @@ type node struct {
 	line int
 }
 
-// Job is a job of a configuration. Its fields are made when they are needed: most jobs of two configurations are the same.
+// Job is a job of a configuration. Its fields are made when they are needed: most jobs of two configurations are the
+// same.
 type Job interface {
 	Name() string
 	// Fields returns the fields of the job, as [Version.Values] returns values.
@@ -205,7 +206,8 @@ func (n *node) isSame(other *node) bool {
 	if n.job != nil && other.job != nil {
 		return n.job.IsSame(other.job)
 	}
-	return n.text != nil && other.text != nil && n.indent == other.indent && n.entry == other.entry && string(n.text) == string(other.text)
+	return n.text != nil && other.text != nil && n.indent == other.indent && n.entry == other.entry &&
+		string(n.text) == string(other.text)
 }
 
 // fieldNames returns the names of the fields of several mappings, sorted.

@@ -10,11 +10,12 @@ import (
 
 // changesProgram reports whether one program's configuration takes the place of another's.
 func (o *object) changesProgram() bool {
-	return o.changesConfiguration() && o.before != nil && o.after != nil && o.before.get(agentKey) != nil != (o.after.get(agentKey) != nil)
+	return o.changesConfiguration() && o.before != nil && o.after != nil &&
+		o.before.get(agentKey) != nil != (o.after.get(agentKey) != nil)
 }
 
-// programs adds the consequences of running another program, as far as the configurations tell, and counts the jobs that find the same
-// targets, by instance. docs/alloy.md gives the reason for each.
+// programs adds the consequences of running another program, as far as the configurations tell, and counts the jobs
+// that find the same targets, by instance. docs/alloy.md gives the reason for each.
 func (u *unit) programs(o *object, jobs map[string]*[2]int) {
 	before, after := o.before.get(agentKey), o.after.get(agentKey)
 	fromAgent := before != nil
@@ -43,7 +44,8 @@ func (u *unit) programs(o *object, jobs map[string]*[2]int) {
 			continue
 		}
 		if isNew {
-			u.find(SeriesIdentity, subject, "labels le and quantile that are whole numbers, as in le=\"1\" and le=\"1.0\"")
+			u.find(SeriesIdentity, subject,
+				"labels le and quantile that are whole numbers, as in le=\"1\" and le=\"1.0\"")
 		}
 		if jobs[subject] == nil {
 			jobs[subject] = &[2]int{}
@@ -55,7 +57,8 @@ func (u *unit) programs(o *object, jobs map[string]*[2]int) {
 		subject := "logs instance " + old.str("name")
 		for _, job := range old.list("scrape_configs") {
 			if slices.ContainsFunc(job.list("pipeline_stages"), func(s *node) bool { return s.get("metrics") != nil }) {
-				u.find(SeriesIdentity, subject+within+"job "+job.str("job_name"), "labels logs_config, component_id and component_path of metrics of its stages")
+				u.find(SeriesIdentity, subject+within+"job "+job.str("job_name"),
+					"labels logs_config, component_id and component_path of metrics of its stages")
 			}
 		}
 		if !fromAgent || !isNew {
@@ -76,8 +79,8 @@ func (u *unit) podsWith(secret string) (out []string) {
 
 var alloyImage = regexp.MustCompile(`/alloy:v1\.(\d+)\.`)
 
-// prometheus3 is the first minor version of Alloy 1 with Prometheus 3, which writes whole numbers in the labels le and quantile as
-// floats. It is also the first that takes over the agent's positions in log files.
+// prometheus3 is the first minor version of Alloy 1 with Prometheus 3, which writes whole numbers in the labels le and
+// quantile as floats. It is also the first that takes over the agent's positions in log files.
 const prometheus3 = 11
 
 // hasPrometheus3 reports whether the pods with a configuration run such an Alloy, by the image of one of them. An image

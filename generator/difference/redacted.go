@@ -11,9 +11,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Redacted returns the lines of a file of a unit as people may see them. What a difference does not show is not shown here: values of
-// Secrets, wherever they are, and credentials. name is the file's, and unit has the manifests in its folder. The error is for a
-// text that agentry does not write.
+// Redacted returns the lines of a file of a unit as people may see them. What a difference does not show is not shown
+// here: values of Secrets, wherever they are, and credentials. name is the file's, and unit has the manifests in its
+// folder. The error is for a text that agentry does not write.
 func Redacted(name string, text []byte, manifests []Manifest) ([]string, error) {
 	var pairs []Pair
 	for _, m := range manifests {
@@ -33,7 +33,8 @@ func Redacted(name string, text []byte, manifests []Manifest) ([]string, error) 
 		return nil, errors.New("there is no object in it")
 	}
 	key, head, config := written(text)
-	if m.ID.Kind == "Secret" && config != nil && isConfiguration(key) && bytes.HasPrefix(text[len(head):], []byte("\nstringData:")) {
+	if m.ID.Kind == "Secret" && config != nil && isConfiguration(key) &&
+		bytes.HasPrefix(text[len(head):], []byte("\nstringData:")) {
 		s.walk(head, 0)
 		err := s.configuration(key, config, bytes.Count(head, []byte("\n"))+3)
 		return s.all(), err
@@ -55,7 +56,8 @@ type shower struct {
 	starts []bool   // by the line: a value begins in it
 }
 
-// configuration hides what is secret in the configuration that begins at a line. name ends with the key of its language.
+// configuration hides what is secret in the configuration that begins at a line. name ends with the key of its
+// language.
 func (s *shower) configuration(name string, text []byte, first int) error {
 	switch {
 	case strings.HasSuffix(name, agentKey):
@@ -131,7 +133,9 @@ func (s *shower) all() []string {
 
 // isSuspect reports whether a text, of which nothing is known, looks like a credential or has one.
 func (s *shower) isSuspect(text string) bool {
-	return !diag.MayQuote("", text) || slices.ContainsFunc(s.values, func(v string) bool { return len(v) >= minContained && strings.Contains(text, v) })
+	return !diag.MayQuote("", text) || slices.ContainsFunc(s.values, func(v string) bool {
+		return len(v) >= minContained && strings.Contains(text, v)
+	})
 }
 
 // visible replaces what could steer a reader's program, or turn text around.

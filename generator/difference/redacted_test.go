@@ -10,7 +10,8 @@ import (
 
 // In these texts, each value with hush is a secret, and nothing else is.
 const (
-	otherSecret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: agent-secrets\n  namespace: m\ndata:\n  # hush\n  a: aHVzaHk=\nstringData:\n  b: |\n    hush\n    password: hush\n"
+	otherSecret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: agent-secrets\n  namespace: m\ndata:\n  # hush\n" +
+		"  a: aHVzaHk=\nstringData:\n  b: |\n    hush\n    password: hush\n"
 	head        = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: agent-config\n  namespace: m\nstringData:\n"
 	agentConfig = `metrics:
   configs:
@@ -42,7 +43,14 @@ const (
               target_label: x
             - "plain"
 `
-	alloyConfig = "prometheus.remote_write \"m\" {\n\tendpoint {\n\t\turl = \"https://mimir\"\n\t\tbasic_auth {\n\t\t\tusername = \"hush\"\n\t\t\tpassword = \"hush\"\n\t\t}\n\t\theaders = {\n\t\t\t\"X-Token\" = \"hush\",\n\t\t}\n\t\tbearer_token = sys.env(\"NAME\")\n\t}\n\traw = `\nhush\n`\n\tlabel = \"with hushy in it\"\n}\ndiscovery.relabel \"m\" {\n\trule {\n\t\ttarget_label = \"__param_token\"\n\t\treplacement  = \"hush\"\n\t}\n\n\trule {\n\t\ttarget_label = \"__param_module\"\n\t\treplacement  = \"m\"\n\t}\n}\nprometheus.scrape \"m\" {\n\tparams = {\n\t\t\"api_key\" = [\"hush\", \"hush\"],\n\t}\n\ttls_config {\n\t\tkey_pem = \"hush\"\n\t}\n}\nprometheus.exporter.mysql \"m\" {\n\tdata_source = \"u:hush@(db)/\"\n}\n"
+	alloyConfig = "prometheus.remote_write \"m\" {\n\tendpoint {\n\t\turl = \"https://mimir\"\n\t\tbasic_auth {\n" +
+		"\t\t\tusername = \"hush\"\n\t\t\tpassword = \"hush\"\n\t\t}\n\t\theaders = {\n" +
+		"\t\t\t\"X-Token\" = \"hush\",\n\t\t}\n\t\tbearer_token = sys.env(\"NAME\")\n\t}\n\traw = `\nhush\n`\n" +
+		"\tlabel = \"with hushy in it\"\n}\ndiscovery.relabel \"m\" {\n\trule {\n" +
+		"\t\ttarget_label = \"__param_token\"\n\t\treplacement  = \"hush\"\n\t}\n\n\trule {\n" +
+		"\t\ttarget_label = \"__param_module\"\n\t\treplacement  = \"m\"\n\t}\n}\nprometheus.scrape \"m\" {\n" +
+		"\tparams = {\n\t\t\"api_key\" = [\"hush\", \"hush\"],\n\t}\n\ttls_config {\n\t\tkey_pem = \"hush\"\n\t}\n}\n" +
+		"prometheus.exporter.mysql \"m\" {\n\tdata_source = \"u:hush@(db)/\"\n}\n"
 )
 
 func secretOf(key, config string) string {
@@ -57,19 +65,34 @@ func TestWhatIsShownOfAFile(t *testing.T) {
 	other, _ := Read("m/agent", []byte(otherSecret))
 	long := agentConfig
 	for i := range 200 {
-		long += fmt.Sprintf("        - job_name: serviceMonitor/m/b/%d\n          password: hush\n          scheme: http\n", i)
+		long += fmt.Sprintf(
+			"        - job_name: serviceMonitor/m/b/%d\n          password: hush\n          scheme: http\n", i)
 	}
 	for name, test := range map[string]struct {
 		file, text string
 		says       map[int]string // by the line, from 1
 	}{
-		"another Secret": {"agent-secrets.secret.yaml", otherSecret, map[int]string{4: "  name: agent-secrets", 8: "  a: <redacted>", 10: "  b: <redacted>", 11: "    <redacted>"}},
-		"an agent":       {"agent-config.secret.yaml", secretOf("agent.yml", agentConfig), map[int]string{10: "        - name: m/main", 12: "            - url: https://<redacted>@mimir/push", 14: "                username: <redacted>", 22: "          scrape_configs:", 23: "            - job_name: serviceMonitor/m/a/0", 34: "                - replacement: <redacted>", 31: "                - replacement: $1", 35: "                  target_label: x", 36: "                - \"plain\""}},
-		"a large agent":  {"agent-config.secret.yaml", secretOf("agent.yml", long), map[int]string{23: "            - job_name: serviceMonitor/m/a/0", 634: "            - job_name: serviceMonitor/m/b/199", 636: "              scheme: http"}},
-		"a review text":  {"agent-config.agent.yml.txt", agentConfig, map[int]string{3: "    - name: m/main", 7: "            username: <redacted>"}},
-		"Alloy":          {"agent-config.secret.yaml", secretOf("config.alloy", alloyConfig), map[int]string{10: "    \t\turl = \"https://mimir\"", 13: "    \t\t\tpassword = <redacted>", 18: "    \t\tbearer_token = sys.env(\"NAME\")"}},
-		"Alloy's review": {"agent-config.config.alloy.txt", alloyConfig, map[int]string{26: "\t\treplacement  = \"m\"", 38: "\tdata_source = <redacted>"}},
-		"no Secret":      {"a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: \"\\e[31m\u202e\"\n  y: hushy\n", map[int]string{5: "  x: \"\\e[31m\ufffd\"", 6: "  y: <redacted>"}},
+		"another Secret": {"agent-secrets.secret.yaml", otherSecret,
+			map[int]string{4: "  name: agent-secrets", 8: "  a: <redacted>", 10: "  b: <redacted>",
+				11: "    <redacted>"}},
+		"an agent": {"agent-config.secret.yaml", secretOf("agent.yml", agentConfig),
+			map[int]string{10: "        - name: m/main", 12: "            - url: https://<redacted>@mimir/push",
+				14: "                username: <redacted>", 22: "          scrape_configs:",
+				23: "            - job_name: serviceMonitor/m/a/0", 34: "                - replacement: <redacted>",
+				31: "                - replacement: $1", 35: "                  target_label: x",
+				36: "                - \"plain\""}},
+		"a large agent": {"agent-config.secret.yaml", secretOf("agent.yml", long),
+			map[int]string{23: "            - job_name: serviceMonitor/m/a/0",
+				634: "            - job_name: serviceMonitor/m/b/199", 636: "              scheme: http"}},
+		"a review text": {"agent-config.agent.yml.txt", agentConfig,
+			map[int]string{3: "    - name: m/main", 7: "            username: <redacted>"}},
+		"Alloy": {"agent-config.secret.yaml", secretOf("config.alloy", alloyConfig),
+			map[int]string{10: "    \t\turl = \"https://mimir\"", 13: "    \t\t\tpassword = <redacted>",
+				18: "    \t\tbearer_token = sys.env(\"NAME\")"}},
+		"Alloy's review": {"agent-config.config.alloy.txt", alloyConfig,
+			map[int]string{26: "\t\treplacement  = \"m\"", 38: "\tdata_source = <redacted>"}},
+		"no Secret": {"a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n" +
+			"  x: \"\\e[31m\u202e\"\n  y: hushy\n", map[int]string{5: "  x: \"\\e[31m\ufffd\"", 6: "  y: <redacted>"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines, err := Redacted(test.file, []byte(test.text), []Manifest{other})

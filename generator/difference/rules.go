@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// rules says what a change of a list of relabel rules means. It compares the effects of the rules, wherever they are in the list.
+// rules says what a change of a list of relabel rules means. It compares the effects of the rules, wherever they are in
+// the list.
 func (u *unit) rules(isLogs bool, c agentChange, list Path) {
 	var sides [2]map[effect][]string
 	for i, top := range [...]*node{c.object.before, c.object.after} {
@@ -63,7 +64,8 @@ func (s *secrets) rule(n *node) rule {
 		return standard
 	}
 	r := rule{
-		action: strings.ToLower(text("action", "replace")), target: text("target_label", ""), regex: text("regex", "(.*)"),
+		action: strings.ToLower(text("action", "replace")), target: text("target_label", ""),
+		regex:     text("regex", "(.*)"),
 		separator: text("separator", ";"), rest: text("modulus", ""),
 	}
 	r.replacement = strings.ReplaceAll(text("replacement", "$1"), "${1}", "$1")
@@ -83,8 +85,8 @@ func (r rule) selects() bool {
 	return slices.Contains([]string{"keep", "drop", "keepequal", "dropequal"}, r.action)
 }
 
-// findsTargets reports whether the rules of a list are for targets, and not for series: those of a job, or of any component but
-// prometheus.relabel.
+// findsTargets reports whether the rules of a list are for targets, and not for series: those of a job, or of any
+// component but prometheus.relabel.
 func (p Path) findsTargets() bool {
 	switch p[len(p)-1].Field {
 	case "relabel_configs":
@@ -106,7 +108,9 @@ func (r rule) effect(ofTargets, isLogs bool) effect {
 	}
 	isInner := func(label string) bool { return strings.HasPrefix(label, "__tmp") }
 	switch {
-	case r.selects() && len(r.sources) > 0 && !slices.ContainsFunc(r.sources, func(l string) bool { return !isInner(l) }), isInner(r.target):
+	case r.selects() && len(r.sources) > 0 && !slices.ContainsFunc(r.sources, func(l string) bool {
+		return !isInner(l)
+	}), isInner(r.target):
 		return effect{}
 	case r.selects():
 		return effect{filter, r.String(), true}

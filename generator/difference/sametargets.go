@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// sameTargets returns how many jobs two lists have in common, and how many of these find the same targets by equal discoveries and
-// rules and scrape them at the same addresses and times. What is written in another way counts as different, even if it means the
-// same.
+// sameTargets returns how many jobs two lists have in common, and how many of these find the same targets by equal
+// discoveries and rules and scrape them at the same addresses and times. What is written in another way counts as
+// different, even if it means the same.
 func sameTargets(before, after []*node) (all, same int) {
 	others := make(map[string]*node, len(after))
 	for _, job := range after {
@@ -30,7 +30,8 @@ func targetsOf(job *node) string {
 	found := &node{shape: mapping}
 	for _, f := range job.read().fields {
 		switch f.name {
-		case "metrics_path", "scheme", "scrape_interval", "scrape_timeout", "params", "static_configs", "relabel_configs":
+		case "metrics_path", "scheme", "scrape_interval", "scrape_timeout", "params", "static_configs",
+			"relabel_configs":
 			found.fields = append(found.fields, f)
 		default:
 			if strings.HasSuffix(f.name, "_sd_configs") {

@@ -11,7 +11,8 @@ import (
 // alloyEntry matches an attribute, or the head of a block.
 var alloyEntry = regexp.MustCompile(`^"?([A-Za-z_][\w.-]*)"?\s*(=?)\s*(.*)$`)
 
-// alloy hides texts of a configuration of Alloy, whose lines begin at a line of the file. agentry writes an attribute in each line.
+// alloy hides texts of a configuration of Alloy, whose lines begin at a line of the file. agentry writes an attribute
+// in each line.
 func (s *shower) alloy(lines []string, first int) {
 	within, inRaw := []*node{{shape: mapping}}, false
 	target := "" // label of the rule
@@ -66,7 +67,8 @@ func (s *shower) hasSecret(n *node, expression string) bool {
 	}
 }
 
-// isOfExporter reports whether a node is in a block that exports metrics of a program, for which it may have a password.
+// isOfExporter reports whether a node is in a block that exports metrics of a program, for which it may have a
+// password.
 func isOfExporter(n *node) bool {
 	for ; n != nil; n = n.parent {
 		if strings.HasPrefix(n.name, "prometheus.exporter") {

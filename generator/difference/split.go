@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// split splits a mapping or a list in block style into the texts of its parts. It knows the form that agentry writes, and returns
-// false for any other YAML, which has to be decoded.
+// split splits a mapping or a list in block style into the texts of its parts. It knows the form that agentry writes,
+// and returns false for any other YAML, which has to be decoded.
 func (n *node) split() bool {
 	text := n.text
 	if n.entry {
@@ -105,7 +105,8 @@ func fieldName(text []byte) (string, bool) {
 		switch {
 		case c == ':' && i > 0 && i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\n'):
 			return string(text[:i]), true
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', i > 0 && (c == '-' || c >= '0' && c <= '9' || c == '.' || c == '/'):
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', i > 0 &&
+			(c == '-' || c >= '0' && c <= '9' || c == '.' || c == '/'):
 		default:
 			return "", false
 		}

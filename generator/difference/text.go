@@ -116,7 +116,8 @@ func (d *Difference) Effects() (out []Section) {
 		return d.short.effects
 	}
 	if len(d.Settings) > 0 {
-		out = append(out, Section{"settings that the program does not have, or has in another way", settingLines(d.Settings)})
+		out = append(out, Section{"settings that the program does not have, or has in another way",
+			settingLines(d.Settings)})
 	}
 	units := map[string]bool{}
 	for _, o := range d.Objects {
@@ -192,7 +193,8 @@ func (d *Difference) Details() (out []Section) {
 		return d.short.details
 	}
 	for _, o := range d.Objects {
-		s := Section{Heading: mark(o.Op) + " " + o.ID.Kind + " " + strings.TrimPrefix(o.ID.Namespace+"/"+o.ID.Name, "/")}
+		s := Section{Heading: mark(o.Op) + " " + o.ID.Kind + " " +
+			strings.TrimPrefix(o.ID.Namespace+"/"+o.ID.Name, "/")}
 		top := &thing{}
 		for _, c := range o.Changes {
 			if len(c.Path) > 0 {

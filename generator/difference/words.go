@@ -8,8 +8,8 @@ import (
 // globalSettings are the settings of all instances.
 const globalSettings = "all instances"
 
-// parts returns the named parts that a path leads through, in words, and the rest of the path: "instance a/b", "job c", "relabel
-// rule 3", and the rest regex.
+// parts returns the named parts that a path leads through, in words, and the rest of the path: "instance a/b", "job c",
+// "relabel rule 3", and the rest regex.
 func (p Path) parts() (parts []string, rest string) {
 	var fields []string
 	for i, step := range p {
@@ -76,11 +76,14 @@ const within = " > "
 func nouns() map[string]string {
 	return map[string]string{
 		"scrape_configs": "job", "remote_write": "writer", "clients": "client",
-		"relabel_configs": "relabel rule", "metric_relabel_configs": "metric relabel rule", "write_relabel_configs": "write relabel rule",
-		"pipeline_stages": "stage", "stages": "stage", "static_configs": "static targets",
-		"containers": "container", "initContainers": "init container", "volumes": "volume", "volumeMounts": "mount", "env": "variable",
-		"ports": "port", "sources": "source", "volumeClaimTemplates": "volume claim template", "tolerations": "toleration",
-		"args": "argument", components: "component", "imagePullSecrets": "image pull secret",
+		"relabel_configs": "relabel rule", "metric_relabel_configs": "metric relabel rule",
+		"write_relabel_configs": "write relabel rule",
+		"pipeline_stages":       "stage", "stages": "stage", "static_configs": "static targets",
+		"containers": "container", "initContainers": "init container", "volumes": "volume", "volumeMounts": "mount",
+		"env":   "variable",
+		"ports": "port", "sources": "source", "volumeClaimTemplates": "volume claim template",
+		"tolerations": "toleration",
+		"args":        "argument", components: "component", "imagePullSecrets": "image pull secret",
 		"rule": "rule", "write_relabel_config": "write relabel rule",
 	}
 }

@@ -17,13 +17,24 @@ func many(b *testing.B, n int) explain.Render {
 		results = append(results, manifest.Parse(manifest.File{Path: path, Data: []byte(text)}, manifest.Options{}))
 	}
 	for i := range 10 {
-		add(fmt.Sprintf("agents/%d.yaml", i), fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: agent-%[1]d, namespace: monitoring}\nspec: {metrics: {instanceSelector: {matchLabels: {agent: '%[1]d'}}}}\n", i))
+		add(fmt.Sprintf("agents/%d.yaml", i),
+			fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\n"+
+				"metadata: {name: agent-%[1]d, namespace: monitoring}\n"+
+				"spec: {metrics: {instanceSelector: {matchLabels: {agent: '%[1]d'}}}}\n", i))
 	}
 	for i := range 100 {
-		add(fmt.Sprintf("instances/%d.yaml", i), fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: team-%[1]d, namespace: monitoring, labels: {agent: '%[2]d'}}\nspec: {serviceMonitorSelector: {matchLabels: {team: '%[1]d'}}, serviceMonitorNamespaceSelector: {}, remoteWrite: [{url: 'https://x.example.com/push'}]}\n", i, i%10))
+		add(fmt.Sprintf("instances/%d.yaml", i),
+			fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\n"+
+				"metadata: {name: team-%[1]d, namespace: monitoring, labels: {agent: '%[2]d'}}\n"+
+				"spec: {serviceMonitorSelector: {matchLabels: {team: '%[1]d'}}, serviceMonitorNamespaceSelector: {}, "+
+				"remoteWrite: [{url: 'https://x.example.com/push'}]}\n", i, i%10))
 	}
 	for i := range n {
-		add(fmt.Sprintf("monitors/%d.yaml", i), fmt.Sprintf("apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: service-%[1]d, namespace: team-%[2]d, labels: {team: '%[2]d', app: service-%[1]d}}\nspec: {selector: {matchLabels: {app: service-%[1]d}}, endpoints: [{port: http}]}\n", i, i%100))
+		add(fmt.Sprintf("monitors/%d.yaml", i),
+			fmt.Sprintf("apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n"+
+				"metadata: {name: service-%[1]d, namespace: team-%[2]d, labels: {team: '%[2]d', app: "+
+				"service-%[1]d}}\nspec: {selector: {matchLabels: {app: service-%[1]d}}, endpoints: [{port: http}]}\n",
+				i, i%100))
 	}
 	return generator.Render(manifest.NewSet(results...), generator.Options{}, nil).Explained()
 }

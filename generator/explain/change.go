@@ -72,7 +72,8 @@ func (x *selectors) miss(p parent, c *choice, o *manifest.Object) Miss {
 	var fixed bool
 	if c.Selector == nil {
 		m.Reasons = append(m.Reasons, c.Path+" is not set: it selects nothing")
-		m.Changes = append(m.Changes, Change{Object: name(p.object), Field: c.Path, To: &metav1.LabelSelector{MatchLabels: maps.Clone(map[string]string(own))}})
+		m.Changes = append(m.Changes, Change{Object: name(p.object), Field: c.Path,
+			To: &metav1.LabelSelector{MatchLabels: maps.Clone(map[string]string(own))}})
 		fixed = true
 	} else {
 		wants := unmet(c.selector, own)
@@ -105,7 +106,8 @@ func (x *selectors) missNamespace(m *Miss, p parent, c *choice, o *manifest.Obje
 			changes[i].IsNew = isNew
 		}
 		if m.Changes = append(m.Changes, changes...); isNew {
-			m.Reasons = append(m.Reasons, "namespace "+o.Namespace+" has no manifest here, so it has only its name label")
+			m.Reasons = append(m.Reasons, "namespace "+o.Namespace+
+				" has no manifest here, so it has only its name label")
 		}
 		m.Reasons = append(m.Reasons, reasons("namespace selector", "label of namespace "+o.Namespace, in.wants)...)
 	}
@@ -115,7 +117,8 @@ func (x *selectors) missNamespace(m *Miss, p parent, c *choice, o *manifest.Obje
 			where = c.NamespacePath + " is not set: it looks only in its own namespace, " + p.object.Namespace
 		}
 		m.Reasons = append(m.Reasons, where)
-		m.Changes = append(m.Changes, Change{Object: name(p.object), Field: c.NamespacePath, To: widen(c.NamespaceSelector, p.object.Namespace, o.Namespace)})
+		m.Changes = append(m.Changes, Change{Object: name(p.object), Field: c.NamespacePath,
+			To: widen(c.NamespaceSelector, p.object.Namespace, o.Namespace)})
 	}
 	return isFixed
 }
@@ -137,8 +140,8 @@ func reasons(selector, label string, wants []Requirement) (out []string) {
 	return out
 }
 
-// fix returns the changes of labels by which all requirements are met, one for each label. It returns false if requirements
-// contradict each other.
+// fix returns the changes of labels by which all requirements are met, one for each label. It returns false if
+// requirements contradict each other.
 func fix(s labels.Selector, own labels.Set, wants []Requirement, of Object) (changes []Change, ok bool) {
 	all := requirementsOf(s, own)
 	for _, want := range wants {
@@ -160,20 +163,24 @@ func fix(s labels.Selector, own labels.Set, wants []Requirement, of Object) (cha
 func fixed(s labels.Selector, all []Requirement, label string) (Change, bool) {
 	var tries []Change
 	for _, want := range all {
-		if want.Label == label && slices.Contains([]selection.Operator{selection.In, selection.Equals, selection.DoubleEquals}, want.operator) {
+		if want.Label == label && slices.Contains([]selection.Operator{selection.In, selection.Equals,
+			selection.DoubleEquals}, want.operator) {
 			for _, value := range want.values {
 				tries = append(tries, Change{Label: label, Value: value})
 			}
 		}
 	}
-	tries = append(tries, Change{Label: label, Remove: true}, Change{Label: label, Value: "true"}, Change{Label: label, Value: "other"})
+	tries = append(tries, Change{Label: label, Remove: true}, Change{Label: label, Value: "true"},
+		Change{Label: label, Value: "other"})
 	requirements, _ := s.Requirements()
 	i := slices.IndexFunc(tries, func(c Change) bool {
 		set := labels.Set{}
 		if !c.Remove {
 			set[label] = c.Value
 		}
-		return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() == label && !r.Matches(set) })
+		return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool {
+			return r.Key() == label && !r.Matches(set)
+		})
 	})
 	if i < 0 {
 		return Change{}, false
@@ -217,7 +224,8 @@ func widen(s *metav1.LabelSelector, own, more string) *metav1.LabelSelector {
 // named returns the requirement that a namespace has one of the names.
 func named(names ...string) metav1.LabelSelectorRequirement {
 	slices.Sort(names)
-	return metav1.LabelSelectorRequirement{Key: nameLabel, Operator: metav1.LabelSelectorOpIn, Values: slices.Compact(names)}
+	return metav1.LabelSelectorRequirement{Key: nameLabel, Operator: metav1.LabelSelectorOpIn,
+		Values: slices.Compact(names)}
 }
 
 // away counts changes in words.

@@ -61,33 +61,47 @@ func TestMisses(t *testing.T) {
 		changes                    []string
 	}{
 		"a label that differs": {"{matchLabels: {team: b}}", "{}", "",
-			[]string{"selector wants `team=b`, label is `a`", "one label away"}, []string{"set label team=b on ServiceMonitor/one/shop"}},
+			[]string{"selector wants `team=b`, label is `a`", "one label away"},
+			[]string{"set label team=b on ServiceMonitor/one/shop"}},
 		"a label that is not there": {"{matchLabels: {tier: x}}", "{}", "",
-			[]string{"selector wants `tier=x`, label `tier` is not set", "one label away"}, []string{"set label tier=x on ServiceMonitor/one/shop"}},
+			[]string{"selector wants `tier=x`, label `tier` is not set", "one label away"},
+			[]string{"set label tier=x on ServiceMonitor/one/shop"}},
 		"a label that must not be there": {"{matchExpressions: [{key: team, operator: DoesNotExist}]}", "{}", "",
-			[]string{"selector wants `!team`, label is `a`", "one label away"}, []string{"remove label team from ServiceMonitor/one/shop"}},
-		"two requirements of one label": {"{matchExpressions: [{key: team, operator: In, values: [a, b]}, {key: team, operator: NotIn, values: [a]}]}", "{}", "",
-			[]string{"selector wants `team notin (a)`, label is `a`", "one label away"}, []string{"set label team=b on ServiceMonitor/one/shop"}},
-		"requirements that contradict": {"{matchLabels: {team: b}, matchExpressions: [{key: team, operator: NotIn, values: [b]}]}", "{}", "",
+			[]string{"selector wants `!team`, label is `a`", "one label away"},
+			[]string{"remove label team from ServiceMonitor/one/shop"}},
+		"two requirements of one label": {
+			"{matchExpressions: [{key: team, operator: In, values: [a, b]}, {key: team, operator: NotIn, values: [a]}]}", "{}", "",
+			[]string{"selector wants `team notin (a)`, label is `a`", "one label away"},
+			[]string{"set label team=b on ServiceMonitor/one/shop"}},
+		"requirements that contradict": {
+			"{matchLabels: {team: b}, matchExpressions: [{key: team, operator: NotIn, values: [b]}]}", "{}", "",
 			[]string{"selector wants `team=b`, label is `a`", "no labels meet all of the selector", ""}, nil},
 		"a namespace without a manifest": {"{}", "{matchLabels: {mon: 'on'}}", "",
-			[]string{"namespace one has no manifest here, so it has only its name label", "namespace selector wants `mon=on`, label of namespace one `mon` is not set", "one label of the namespace away"},
+			[]string{"namespace one has no manifest here, so it has only its name label",
+				"namespace selector wants `mon=on`, label of namespace one `mon` is not set",
+				"one label of the namespace away"},
 			[]string{"add a manifest of Namespace/one with label mon=on"}},
-		"a namespace with another label": {"{}", "{matchLabels: {mon: 'on'}}", "apiVersion: v1\nkind: Namespace\nmetadata: {name: one, labels: {mon: 'off'}}\n",
-			[]string{"namespace selector wants `mon=on`, label of namespace one is `off`", "one label of the namespace away"},
+		"a namespace with another label": {"{}", "{matchLabels: {mon: 'on'}}",
+			"apiVersion: v1\nkind: Namespace\nmetadata: {name: one, labels: {mon: 'off'}}\n",
+			[]string{"namespace selector wants `mon=on`, label of namespace one is `off`",
+				"one label of the namespace away"},
 			[]string{"set label mon=on on Namespace/one"}},
-		"another namespace by name, and a label": {"{matchLabels: {team: b}}", "{matchLabels: {kubernetes.io/metadata.name: two}}", "",
-			[]string{"selector wants `team=b`, label is `a`", "it looks only in namespaces with kubernetes.io/metadata.name=two", "one label and one selector away"},
+		"another namespace by name, and a label": {"{matchLabels: {team: b}}",
+			"{matchLabels: {kubernetes.io/metadata.name: two}}", "",
+			[]string{"selector wants `team=b`, label is `a`",
+				"it looks only in namespaces with kubernetes.io/metadata.name=two", "one label and one selector away"},
 			[]string{"set label team=b on ServiceMonitor/one/shop",
 				`set spec.serviceMonitorNamespaceSelector of MetricsInstance/m/main to {"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"In","values":["one","two"]}]}`}},
 		"its own namespace": {"{}", "null", "",
-			[]string{"spec.serviceMonitorNamespaceSelector is not set: it looks only in its own namespace, m", "one selector away"},
+			[]string{"spec.serviceMonitorNamespaceSelector is not set: it looks only in its own namespace, m",
+				"one selector away"},
 			[]string{`set spec.serviceMonitorNamespaceSelector of MetricsInstance/m/main to {"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"In","values":["m","one"]}]}`}},
 		"no selector": {"null", "{}", "",
 			[]string{"spec.serviceMonitorSelector is not set: it selects nothing", "one selector away"},
 			[]string{`set spec.serviceMonitorSelector of MetricsInstance/m/main to {"matchLabels":{"team":"a"}}`}},
 		"an invalid selector": {"{matchExpressions: [{key: team, operator: In}]}", "{}", "",
-			[]string{"the selector is invalid: values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty", ""}, nil},
+			[]string{"the selector is invalid: values: Invalid value: null: for 'in', 'notin' operators, values set " +
+				"can't be empty", ""}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := explainer(t, generator.Options{}, with(test.selector, test.namespaces), monitor, test.more)
@@ -107,7 +121,8 @@ func TestMisses(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			instance, _ := x.Explain(manifest.ID{Kind: "MetricsInstance", Namespace: "m", Name: "main"})
-			if len(m.Changes) > 0 && !strings.HasPrefix(m.Reasons[0], "spec.serviceMonitorSelector") && (len(instance.Selects[0].Closest) != 1 || instance.Selects[0].Closest[0].Object.ID() != shop) {
+			if len(m.Changes) > 0 && !strings.HasPrefix(m.Reasons[0], "spec.serviceMonitorSelector") &&
+				(len(instance.Selects[0].Closest) != 1 || instance.Selects[0].Closest[0].Object.ID() != shop) {
 				t.Errorf("the selector is close to %v", instance.Selects[0].Closest)
 			}
 		})
@@ -144,7 +159,8 @@ func TestAgentSelector(t *testing.T) {
 }
 
 func TestSecretsAreNamedOnly(t *testing.T) {
-	const hostile = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: m}\nstringData: {user: hunter3, pass: hunter4}\n"
+	const hostile = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: m}\n" +
+		"stringData: {user: hunter3, pass: hunter4}\n"
 	for _, policy := range []generator.Options{{}, {Secrets: "plaintext"}} {
 		text := with("{}", "{}")
 		if policy.Secrets == "" {
@@ -163,19 +179,25 @@ func TestSecretsAreNamedOnly(t *testing.T) {
 }
 
 func TestTextsSteerNoTerminal(t *testing.T) {
-	hostile := strings.Replace(monitor, "port: web", `port: web, metricRelabelings: [{action: drop, sourceLabels: [a], regex: "x\x1b\n::error::y\u202e"}]`, 1)
-	x := explainer(t, generator.Options{Secrets: "plaintext"}, strings.Replace(with("{}", "{}"), ", basicAuth: {username: {name: login, key: user}, password: {name: login, key: pass}}", "", 1), hostile)
+	hostile := strings.Replace(monitor, "port: web",
+		`port: web, metricRelabelings: [{action: drop, sourceLabels: [a], regex: "x\x1b\n::error::y\u202e"}]`, 1)
+	x := explainer(t, generator.Options{Secrets: "plaintext"},
+		strings.Replace(with("{}", "{}"),
+			", basicAuth: {username: {name: login, key: user}, password: {name: login, key: pass}}", "", 1), hostile)
 	e, _ := x.Explain(shop)
 	text := e.Text()
-	if strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, "\n::error") || !strings.Contains(text, "drop series where a is x") {
+	if strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, "\n::error") ||
+		!strings.Contains(text, "drop series where a is x") {
 		t.Errorf("%q", text)
 	}
 }
 
 func TestKinds(t *testing.T) {
 	for word, want := range map[string]string{
-		"ServiceMonitor": "ServiceMonitor", "servicemonitors": "ServiceMonitor", "smon": "ServiceMonitor", "SMON": "ServiceMonitor", "servicemonitor.monitoring.coreos.com": "ServiceMonitor",
-		"pmon": "PodMonitor", "prb": "Probe", "scfg": "ScrapeConfig", "podlogs": "PodLogs", "grafanaagent": "GrafanaAgent", "cm": "ConfigMap", "ns": "Namespace", "secrets": "Secret",
+		"ServiceMonitor": "ServiceMonitor", "servicemonitors": "ServiceMonitor", "smon": "ServiceMonitor",
+		"SMON": "ServiceMonitor", "servicemonitor.monitoring.coreos.com": "ServiceMonitor",
+		"pmon": "PodMonitor", "prb": "Probe", "scfg": "ScrapeConfig", "podlogs": "PodLogs",
+		"grafanaagent": "GrafanaAgent", "cm": "ConfigMap", "ns": "Namespace", "secrets": "Secret",
 		"pod": "", "": "", "smons": "",
 	} {
 		if got, ok := explain.Kind(word); got != want || ok != (want != "") {
@@ -185,25 +207,32 @@ func TestKinds(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	other := strings.NewReplacer("name: shop", "name: shop", "namespace: one", "namespace: two", "team: a", "team: b").Replace(monitor)
+	other := strings.NewReplacer("name: shop", "name: shop", "namespace: one", "namespace: two", "team: a",
+		"team: b").Replace(monitor)
 	x := explainer(t, generator.Options{}, with("{}", "{}"), monitor, other)
 	for name, test := range map[string]struct {
 		references []string
 		selector   string
 		want       string
 	}{
-		"by its whole name":   {[]string{"smon/one/shop"}, "", "[ServiceMonitor/one/shop]"},
-		"in any namespace":    {[]string{"smon/shop"}, "", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
-		"all of a kind":       {[]string{"smon"}, "", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
-		"twice":               {[]string{"smon/one/shop", "smon"}, "", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
+		"by its whole name": {[]string{"smon/one/shop"}, "", "[ServiceMonitor/one/shop]"},
+		"in any namespace":  {[]string{"smon/shop"}, "", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
+		"all of a kind":     {[]string{"smon"}, "", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
+		"twice": {[]string{"smon/one/shop", "smon"}, "",
+			"[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
 		"by labels":           {nil, "team", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
 		"of a kind by labels": {[]string{"smon"}, "team=b", "[ServiceMonitor/two/shop]"},
 		"no such labels":      {nil, "team=x", "no object has labels team=x; agentry tree prints all objects"},
-		"a typo":              {[]string{"smon/one/shpo"}, "", "there is no smon/one/shpo; did you mean ServiceMonitor/one/shop, ServiceMonitor/two/shop?"},
-		"another namespace":   {[]string{"smon/three/shop"}, "", "there is no smon/three/shop; did you mean ServiceMonitor/one/shop, ServiceMonitor/two/shop?"},
-		"a kind without any":  {[]string{"pmon/one/shop"}, "", "there is no pmon/one/shop; the inputs have no PodMonitor"},
-		"no kind":             {[]string{"servicemonitr/one/shop"}, "", `"servicemonitr/one/shop" is not KIND/namespace/name; did you mean ServiceMonitor?`},
-		"too many parts":      {[]string{"smon/one/shop/x"}, "", `"smon/one/shop/x" is not KIND/namespace/name; write it like servicemonitor/team-shop/checkout`},
+		"a typo": {[]string{"smon/one/shpo"}, "",
+			"there is no smon/one/shpo; did you mean ServiceMonitor/one/shop, ServiceMonitor/two/shop?"},
+		"another namespace": {[]string{"smon/three/shop"}, "",
+			"there is no smon/three/shop; did you mean ServiceMonitor/one/shop, ServiceMonitor/two/shop?"},
+		"a kind without any": {[]string{"pmon/one/shop"}, "",
+			"there is no pmon/one/shop; the inputs have no PodMonitor"},
+		"no kind": {[]string{"servicemonitr/one/shop"}, "",
+			`"servicemonitr/one/shop" is not KIND/namespace/name; did you mean ServiceMonitor?`},
+		"too many parts": {[]string{"smon/one/shop/x"}, "",
+			`"smon/one/shop/x" is not KIND/namespace/name; write it like servicemonitor/team-shop/checkout`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s labels.Selector
@@ -224,7 +253,8 @@ func TestResolve(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	ix := explainer(t, generator.Options{}, with("{}", "{}"), monitor).Index()
-	for query, want := range map[string]int{"": 3, "shop": 1, "SHOP one": 1, "team=a": 1, "servicemonitor 1.yaml rendered": 1, "shop two": 0, "/m/": 2} {
+	for query, want := range map[string]int{"": 3, "shop": 1, "SHOP one": 1, "team=a": 1,
+		"servicemonitor 1.yaml rendered": 1, "shop two": 0, "/m/": 2} {
 		if got := ix.Search(query, 10); got.Total != want || len(got.Entries) != want {
 			t.Errorf("%q finds %d", query, got.Total)
 		}
@@ -256,11 +286,13 @@ kind: Secret
 metadata: {name: more, namespace: m}
 stringData: {logs: "[{job_name: by-hand, static_configs: [{targets: [localhost], labels: {__path__: /var/log/x}}]}]"}
 `
-	agent := strings.NewReplacer("u:hunter2@", "", "instanceSelector: {matchLabels: {a: b}}}", "instanceSelector: {matchLabels: {a: b}}}\n  logs: {instanceSelector: {matchLabels: {a: b}}}").
+	agent := strings.NewReplacer("u:hunter2@", "", "instanceSelector: {matchLabels: {a: b}}}",
+		"instanceSelector: {matchLabels: {a: b}}}\n  logs: {instanceSelector: {matchLabels: {a: b}}}").
 		Replace(with("{}", "{}"))
 	for _, r := range generator.Runtimes() {
 		x := explainer(t, generator.Options{Runtime: r}, agent, monitor, logs)
-		for _, id := range []manifest.ID{shop, {Kind: "PodLogs", Namespace: "one", Name: "shop"}, {Kind: "Secret", Namespace: "m", Name: "more"}} {
+		for _, id := range []manifest.ID{shop, {Kind: "PodLogs", Namespace: "one", Name: "shop"},
+			{Kind: "Secret", Namespace: "m", Name: "more"}} {
 			e, _ := x.Explain(id)
 			jobs := 0
 			for _, rendered := range e.Renders {
@@ -280,7 +312,8 @@ stringData: {logs: "[{job_name: by-hand, static_configs: [{targets: [localhost],
 // TestShards: the memory of shards says how many series they can take, up to a million each.
 func TestShards(t *testing.T) {
 	for spec, want := range map[string]string{
-		"metrics: {":           "1 shard: each can take about 90000 active series for each GiB of its memory, which nothing limits",
+		"metrics: {": "1 shard: each can take about 90000 active series for each GiB of its memory, which " +
+			"nothing limits",
 		"metrics: {shards: 3,": "3 shards: each can take about 90000 active series",
 		"resources: {requests: {memory: 1Gi}, limits: {memory: 2Gi}}\n  metrics: {shards: 2,": "2 shards with 2 GiB of memory: about 363000 active series in all, which are 363000 for each of 1 job\n",
 		"resources: {requests: {memory: 512Mi}}\n  metrics: {":                                "1 shard with 0.5 GiB of memory: about 45000 active series in all",
@@ -297,9 +330,11 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestShardsHaveTheMemoryOfTheirPods: workloads and patches of the pipeline count, and the smallest shard if they differ.
+// TestShardsHaveTheMemoryOfTheirPods: workloads and patches of the pipeline count, and the smallest shard if they
+// differ.
 func TestShardsHaveTheMemoryOfTheirPods(t *testing.T) {
-	text, _, _ := strings.Cut(strings.Replace(with("{}", "{}"), "metrics: {", "resources: {limits: {memory: 1Gi}}\n  metrics: {shards: 2,", 1), "remoteWrite:")
+	text, _, _ := strings.Cut(strings.Replace(with("{}", "{}"), "metrics: {",
+		"resources: {limits: {memory: 1Gi}}\n  metrics: {shards: 2,", 1), "remoteWrite:")
 	text += "remoteWrite: [{url: \"https://x.example.com/push\"}]\n"
 	larger := patch.Settings{Resources: map[string]any{"limits": map[string]any{"memory": "4Gi"}}}
 	smaller := patch.Patch{Target: &kustomize.Selector{Kind: "StatefulSet", Name: "agent-shard-1"},
@@ -322,7 +357,8 @@ func TestShardsHaveTheMemoryOfTheirPods(t *testing.T) {
 			programs = append(programs, clustered)
 		}
 		for _, r := range programs {
-			x := explainer(t, generator.Options{Compatibility: manifest.Current, Runtime: r, Changes: changes}, text, monitor)
+			x := explainer(t, generator.Options{Compatibility: manifest.Current, Runtime: r, Changes: changes}, text,
+				monitor)
 			e, found := x.Explain(manifest.ID{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"})
 			if !found || !strings.Contains(e.Text(), want) {
 				t.Errorf("%s: want %q:\n%s", r.Name, want, e.Text())

@@ -82,7 +82,8 @@ type selectors struct {
 
 // New prepares explanations: it looks at each object once. A unit is printed only when an explanation needs its text.
 func New(r Render) *Explainer {
-	in := &inputs{render: r, objects: map[string][]*manifest.Object{}, byID: map[manifest.ID]*manifest.Object{}, found: map[diag.Object]diag.List{}, fields: map[fieldKey]Field{}}
+	in := &inputs{render: r, objects: map[string][]*manifest.Object{}, byID: map[manifest.ID]*manifest.Object{},
+		found: map[diag.Object]diag.List{}, fields: map[fieldKey]Field{}}
 	for _, d := range r.Diags {
 		d.File, d.BuiltBy = in.show(d.File), in.show(d.BuiltBy)
 		of := d.Object
@@ -90,8 +91,9 @@ func New(r Render) *Explainer {
 		in.found[of] = append(in.found[of], d)
 	}
 	x := &Explainer{
-		selectors: &selectors{inputs: in, parents: map[string][]parent{}, spaces: map[string]labels.Set{}, matches: map[string]map[string]match{}},
-		units:     map[string]*unit{}, inUnits: map[manifest.ID][]*unit{},
+		selectors: &selectors{inputs: in, parents: map[string][]parent{}, spaces: map[string]labels.Set{},
+			matches: map[string]map[string]match{}},
+		units: map[string]*unit{}, inUnits: map[manifest.ID][]*unit{},
 	}
 	for i := range r.Units {
 		x.addUnit(&r.Units[i])

@@ -105,11 +105,12 @@ func (x *Explainer) Explain(id manifest.ID) (*Explanation, bool) {
 	return e, true
 }
 
-// named explains an object of which only the name is known: an encrypted Secret, or an object that fields refer to and that
-// is not in the inputs.
+// named explains an object of which only the name is known: an encrypted Secret, or an object that fields refer to and
+// that is not in the inputs.
 func (x *Explainer) named(id manifest.ID) (*Explanation, bool) {
 	_, isKnown := x.render.Set.Named()[id]
-	e := &Explanation{Object: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, State: Unused, UsedBy: x.allUsers()[id]}
+	e := &Explanation{Object: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, State: Unused,
+		UsedBy: x.allUsers()[id]}
 	if len(e.UsedBy) > 0 {
 		e.State = Used
 	}
@@ -126,7 +127,9 @@ func (x *Explainer) named(id manifest.ID) (*Explanation, bool) {
 
 // isRefused reports whether a tenant's file defines the object and may not, so that it counts as not defined.
 func isRefused(found diag.List) bool {
-	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Code == diag.Tenancy && d.Severity == diag.Error })
+	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool {
+		return d.Code == diag.Tenancy && d.Severity == diag.Error
+	})
 }
 
 // stateOf returns the state of an object, and the reason as far as there is one.
@@ -162,7 +165,8 @@ func (x *Explainer) stateOf(o *manifest.Object) (State, string) {
 	if in[0].Paused {
 		return Paused, "GrafanaAgent " + in[0].Name + " is paused: its folder is left unchanged"
 	}
-	return NotRendered, "GrafanaAgent " + in[0].Name + " cannot be rendered because of an error: its folder is left unchanged"
+	return NotRendered, "GrafanaAgent " + in[0].Name +
+		" cannot be rendered because of an error: its folder is left unchanged"
 }
 
 // withoutJob returns the state of an object that renders to nothing although its units are rendered, and the reason.
@@ -239,7 +243,8 @@ func (c Chain) rank() int {
 
 func (x *selectors) step(p parent, o *manifest.Object) Step {
 	c := p.of(o.Kind)
-	s := Step{By: x.describe(p.object), Field: x.field(p.object, c.Path), Selects: x.describe(o), Wants: requirementsOf(c.selector, o.Meta.Labels)}
+	s := Step{By: x.describe(p.object), Field: x.field(p.object, c.Path), Selects: x.describe(o),
+		Wants: requirementsOf(c.selector, o.Meta.Labels)}
 	s.Namespaces = x.where(p, c)
 	if c.namespaces != nil {
 		s.NamespaceWants = requirementsOf(c.namespaces, x.labelsOf(o.Namespace))

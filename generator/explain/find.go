@@ -15,7 +15,8 @@ import (
 // shortNames are the short names of kinds that kubectl takes: those of the CRDs and of Kubernetes.
 func shortNames() map[string]string {
 	return map[string]string{
-		"smon": "ServiceMonitor", "pmon": "PodMonitor", "prb": "Probe", "scfg": "ScrapeConfig", "cm": "ConfigMap", "ns": "Namespace",
+		"smon": "ServiceMonitor", "pmon": "PodMonitor", "prb": "Probe", "scfg": "ScrapeConfig", "cm": "ConfigMap",
+		"ns": "Namespace",
 	}
 }
 
@@ -39,8 +40,8 @@ func DidYouMeanKind(word string) string {
 	return diag.DidYouMean(word, append(manifest.Kinds(), "smon", "pmon", "scfg"))
 }
 
-// Find returns the objects that a reference names, sorted: KIND/namespace/name, KIND/name in any namespace, or KIND for all.
-// It returns false if the reference has another form or its kind is unknown.
+// Find returns the objects that a reference names, sorted: KIND/namespace/name, KIND/name in any namespace, or KIND for
+// all. It returns false if the reference has another form or its kind is unknown.
 func (x *Explainer) Find(reference string) (found []manifest.ID, ok bool) {
 	parts := strings.Split(reference, "/")
 	kind, known := Kind(parts[0])
@@ -58,8 +59,8 @@ func (x *Explainer) Find(reference string) (found []manifest.ID, ok bool) {
 	return found, true
 }
 
-// ids returns the objects of a kind, sorted. Among them are objects of which only the name is known, from the inputs or from
-// a field that refers to them.
+// ids returns the objects of a kind, sorted. Among them are objects of which only the name is known, from the inputs or
+// from a field that refers to them.
 func (x *Explainer) ids(kind string) (out []manifest.ID) {
 	for _, o := range x.objects[kind] {
 		out = append(out, o.ID)
@@ -70,7 +71,8 @@ func (x *Explainer) ids(kind string) (out []manifest.ID) {
 		}
 	}
 	for of, found := range x.found {
-		if id := (manifest.ID{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}); of.Kind == kind && of.Name != "" && x.byID[id] == nil && isRefused(found) {
+		if id := (manifest.ID{Kind: of.Kind, Namespace: of.Namespace,
+			Name: of.Name}); of.Kind == kind && of.Name != "" && x.byID[id] == nil && isRefused(found) {
 			out = append(out, id)
 		}
 	}
@@ -99,9 +101,9 @@ type UnknownError struct {
 // Error implements error.
 func (e *UnknownError) Error() string { return e.Message }
 
-// Resolve returns the objects that references name, in the forms of [Explainer.Find], each object once. Without a reference
-// it returns all objects that can be selected. If s is not nil, it must match the labels of an object. The error is an
-// [UnknownError].
+// Resolve returns the objects that references name, in the forms of [Explainer.Find], each object once. Without a
+// reference it returns all objects that can be selected. If s is not nil, it must match the labels of an object. The
+// error is an [UnknownError].
 func (x *Explainer) Resolve(references []string, s labels.Selector) (out []manifest.ID, err error) {
 	all := []manifest.ID{}
 	for _, reference := range references {
@@ -217,7 +219,8 @@ func (x *Explainer) Index() *Index {
 
 // rankOf returns the place of a kind in a list from the top of a hierarchy down.
 func rankOf(kind string) int {
-	kinds := []string{"GrafanaAgent", "MetricsInstance", "LogsInstance", "ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PodLogs",
+	kinds := []string{"GrafanaAgent", "MetricsInstance", "LogsInstance", "ServiceMonitor", "PodMonitor", "Probe",
+		"ScrapeConfig", "PodLogs",
 		"Integration", "MetricsIntegration", "IntegrationMonitor", "Secret", "ConfigMap", "Namespace"}
 	return slices.Index(kinds, kind)
 }

@@ -32,8 +32,8 @@ type Job struct {
 	Name string `json:"name"`
 	// From is the field of the object that the job comes from.
 	From Field `json:"from"`
-	// File is the file with the job, below the folder of all units. Line counts from 1; 0 means unknown. Bytes is the length of
-	// the job in the file.
+	// File is the file with the job, below the folder of all units. Line counts from 1; 0 means unknown. Bytes is the
+	// length of the job in the file.
 	File  string `json:"file,omitempty"`
 	Line  int    `json:"line,omitempty"`
 	Bytes int    `json:"bytes,omitempty"`
@@ -211,9 +211,12 @@ func (x *inputs) writers(list []model.RemoteWrite) (out []Writer) {
 
 func (x *inputs) writer(from model.Origin, url string, rules []*model.Relabel) Writer {
 	of := from.Object
-	out := Writer{URL: credential.Redacted(url), From: Object{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}, Path: from.Path, Filters: filters("series", rules)}
+	out := Writer{URL: credential.Redacted(url), From: Object{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name},
+		Path: from.Path, Filters: filters("series", rules)}
 	if o := x.byID[out.From.ID()]; o != nil {
-		out.Secrets = keysOf(slices.DeleteFunc(x.uses(o), func(u Use) bool { return !strings.HasPrefix(u.Field.Path, from.Path+".") }))
+		out.Secrets = keysOf(slices.DeleteFunc(x.uses(o), func(u Use) bool {
+			return !strings.HasPrefix(u.Field.Path, from.Path+".")
+		}))
 	}
 	return out
 }
@@ -243,7 +246,8 @@ func filters(what string, rules []*model.Relabel) (out []string) {
 // limits returns the limits of a job in words.
 func limits(job, all *model.Limits) (out []string) {
 	for c, what := range [...]string{
-		model.Samples: "samples", model.Targets: "targets", model.Labels: "labels", model.LabelNameLength: "bytes of a label's name",
+		model.Samples: "samples", model.Targets: "targets", model.Labels: "labels",
+		model.LabelNameLength:  "bytes of a label's name",
 		model.LabelValueLength: "bytes of a label's value",
 	} {
 		if n := cmp.Or(job.Counts[c], all.Counts[c]); n != nil {

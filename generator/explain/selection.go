@@ -10,7 +10,8 @@ import (
 type Selection struct {
 	Field Field    `json:"field"`
 	Kinds []string `json:"kinds"`
-	// Selector is the selector in Kubernetes' text form. {} chooses everything; a selector that is Unset chooses nothing.
+	// Selector is the selector in Kubernetes' text form. {} chooses everything; a selector that is Unset chooses
+	// nothing.
 	Selector string `json:"selector"`
 	Unset    bool   `json:"unset,omitempty"`
 	// Namespaces says in which namespaces it looks.

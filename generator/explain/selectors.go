@@ -110,7 +110,8 @@ func (x *selectors) matchNamespace(p parent, c *choice, namespace string) match 
 // selects reports whether a choice of a parent selects an object.
 func (x *selectors) selects(p parent, o *manifest.Object) bool {
 	c := p.of(o.Kind)
-	return c != nil && c.isSet() && c.selector.Matches(labels.Set(o.Meta.Labels)) && x.matchNamespace(p, c, o.Namespace).selected
+	return c != nil && c.isSet() && c.selector.Matches(labels.Set(o.Meta.Labels)) &&
+		x.matchNamespace(p, c, o.Namespace).selected
 }
 
 // labelsOf returns the labels of a namespace, from a cache.
@@ -167,8 +168,8 @@ func newRequirement(r *labels.Requirement, set labels.Set) Requirement {
 	return want
 }
 
-// distance estimates how many changes would make a choice select an object: it counts the unmet requirements. Misses are
-// sorted by it.
+// distance estimates how many changes would make a choice select an object: it counts the unmet requirements. Misses
+// are sorted by it.
 func (x *selectors) distance(p parent, c *choice, o *manifest.Object) int {
 	switch {
 	case c.invalid != nil:

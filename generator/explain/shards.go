@@ -9,18 +9,18 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Shards is how many series the shards of a GrafanaAgent can take, by Grafana's rule of thumb ("Estimate resource usage" in the
-// documentation of the agent and of Alloy): 11 GiB of memory for a million active series. From a million on, Grafana
-// advises to have more shards.
+// Shards is how many series the shards of a GrafanaAgent can take, by Grafana's rule of thumb ("Estimate resource
+// usage" in the documentation of the agent and of Alloy): 11 GiB of memory for a million active series. From a million
+// on, Grafana advises to have more shards.
 type Shards struct {
 	Count int `json:"count"`
 	// Jobs are the scrape jobs. Each shard has all of them, and its part of their targets.
 	Jobs int `json:"jobs"`
-	// MemoryBytes is what the agent of each may use, as its pods are rendered: limits.memory, else requests.memory. 0: neither
-	// is set. If patches make shards differ, it is the least.
+	// MemoryBytes is what the agent of each may use, as its pods are rendered: limits.memory, else requests.memory. 0:
+	// neither is set. If patches make shards differ, it is the least.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
-	// Series is how many active series they can take together, and SeriesPerJob the same for each job on average. 0: that
-	// depends on the memory.
+	// Series is how many active series they can take together, and SeriesPerJob the same for each job on average. 0:
+	// that depends on the memory.
 	Series       int64 `json:"series,omitempty"`
 	SeriesPerJob int64 `json:"seriesPerJob,omitempty"`
 }
@@ -31,15 +31,16 @@ const (
 	gib            = 1 << 30
 )
 
-// shardsOf returns what is known of the shards of a GrafanaAgent with some configurations, or nil if it has no jobs in metrics
-// pods. memory is that of each shard.
+// shardsOf returns what is known of the shards of a GrafanaAgent with some configurations, or nil if it has no jobs in
+// metrics pods. memory is that of each shard.
 func shardsOf(o *manifest.Object, files []FileSize, memory []int64) *Shards {
 	if o.Kind != v1alpha1.GrafanaAgentKind || len(memory) == 0 {
 		return nil
 	}
 	out := &Shards{Count: len(memory)}
 	for _, f := range files {
-		name := path.Base(f.Path) // those of other pods have a longer name before -config, and of several there are parts
+		// those of other pods have a longer name before -config, and of several there are parts
+		name := path.Base(f.Path)
 		if strings.HasPrefix(name, o.Name+"-config.") || strings.HasPrefix(name, o.Name+"-config-") {
 			out.Jobs += f.Jobs
 		}

@@ -12,8 +12,8 @@ type Size struct {
 	// Counts is the number of objects that it selects, through instances too, by kind.
 	Counts map[string]int `json:"counts,omitempty"`
 	Jobs   int            `json:"jobs"`
-	// Bytes is the length of the configurations of a GrafanaAgent, or of the jobs of an instance, in the files that people
-	// can read.
+	// Bytes is the length of the configurations of a GrafanaAgent, or of the jobs of an instance, in the files that
+	// people can read.
 	Bytes int `json:"bytes"`
 	// Shards is how many series the metrics pods of a GrafanaAgent can take.
 	Shards *Shards `json:"shards,omitempty"`
@@ -88,8 +88,8 @@ func (x *Explainer) sizeOf(o *manifest.Object) *Size {
 	return out
 }
 
-// addSizes adds the jobs that an instance scrapes, or all jobs of the unit for its GrafanaAgent, to the sizes of the objects
-// that the jobs come from. Hand-written jobs come from their Secret.
+// addSizes adds the jobs that an instance scrapes, or all jobs of the unit for its GrafanaAgent, to the sizes of the
+// objects that the jobs come from. Hand-written jobs come from their Secret.
 func (x *Explainer) addSizes(u *unit, o *manifest.Object, sizes map[manifest.ID]*ObjectSize) {
 	for of, list := range u.renders {
 		if isSelector(of.Kind) {

@@ -179,7 +179,8 @@ func (p *printer) selections(list []Selection) {
 			p.line(1, "no %s: %s", strings.Join(s.Kinds, " or "), unchosen(s))
 			continue
 		}
-		p.line(1, "%s: %s is %s, in %s  %s", s.Amount(), s.Field.Path, s.Selector, s.Namespaces, at(s.Field.File, s.Field.Line))
+		p.line(1, "%s: %s is %s, in %s  %s", s.Amount(), s.Field.Path, s.Selector, s.Namespaces,
+			at(s.Field.File, s.Field.Line))
 		for _, o := range s.Objects {
 			p.line(2, "%s  %s", o.ID(), at(o.File, o.Line))
 		}

@@ -7,7 +7,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Node is an object with the objects that its selectors choose. An object that nothing selects hangs below the nearest that could.
+// Node is an object with the objects that its selectors choose. An object that nothing selects hangs below the nearest
+// that could.
 type Node struct {
 	Object Object
 	State  State
@@ -36,8 +37,8 @@ func (x *Explainer) Tree() []*Node {
 	return t.roots
 }
 
-// Selectable returns the kinds that are rendered only if a selector matches them: first those that GrafanaAgents select, and then those
-// that instances select.
+// Selectable returns the kinds that are rendered only if a selector matches them: first those that GrafanaAgents
+// select, and then those that instances select.
 func Selectable() []string {
 	return []string{"MetricsInstance", "LogsInstance", "Integration", "MetricsIntegration",
 		"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "IntegrationMonitor", "PodLogs"}
@@ -80,8 +81,8 @@ func (t *tree) addUnit(root *Node, u *unit) {
 	t.add(root, u.Hierarchy.Integrations)
 }
 
-// addUnselected adds an object below the parent that is nearest to select it. An instance that no GrafanaAgent selects may select
-// the object.
+// addUnselected adds an object below the parent that is nearest to select it. An instance that no GrafanaAgent selects
+// may select the object.
 func (t *tree) addUnselected(o *manifest.Object) {
 	n, near := t.node(o), nearest[parent]{limit: 1}
 	if o.Meta == nil { // it could not be read

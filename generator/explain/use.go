@@ -49,7 +49,8 @@ func (x *inputs) uses(o *manifest.Object) (out []Use) {
 		id := manifest.ID{Kind: r.Ref.Kind, Namespace: r.Ref.Namespace, Name: r.Ref.Name}
 		_, isNamed := x.render.Set.Named()[id]
 		out = append(out, Use{
-			By: name(o), Field: x.field(o, r.Path), Of: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, Key: r.Ref.Key,
+			By: name(o), Field: x.field(o, r.Path), Of: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},
+			Key:     r.Ref.Key,
 			Missing: x.byID[id] == nil && !isNamed,
 		})
 	}
@@ -91,7 +92,8 @@ func (x *selectors) usersOfNamespace(o *manifest.Object) (out []Use) {
 			p := x.newParent(by)
 			for i := range p.choices {
 				c := &p.choices[i]
-				if c.isSet() && c.namespaces != nil && !c.namespaces.Empty() && c.namespaces.Matches(hierarchy.NamespaceLabels(x.render.Set, o.Name)) {
+				if c.isSet() && c.namespaces != nil && !c.namespaces.Empty() &&
+					c.namespaces.Matches(hierarchy.NamespaceLabels(x.render.Set, o.Name)) {
 					out = append(out, Use{By: name(by), Field: x.field(by, c.NamespacePath), Of: name(o)})
 				}
 			}

@@ -40,11 +40,13 @@ func Choices(o *manifest.Object) []Choice {
 	case *v1alpha1.MetricsInstance:
 		s := &v.Spec
 		return []Choice{
-			one("spec.", "serviceMonitor", s.ServiceMonitorSelector, s.ServiceMonitorNamespaceSelector, "ServiceMonitor"),
+			one("spec.", "serviceMonitor", s.ServiceMonitorSelector, s.ServiceMonitorNamespaceSelector,
+				"ServiceMonitor"),
 			one("spec.", "podMonitor", s.PodMonitorSelector, s.PodMonitorNamespaceSelector, "PodMonitor"),
 			one("spec.", "probe", s.ProbeSelector, s.ProbeNamespaceSelector, "Probe"),
 			one("spec.", "scrapeConfig", s.ScrapeConfigSelector, s.ScrapeConfigNamespaceSelector, "ScrapeConfig"),
-			one("spec.", "integrationMonitor", s.IntegrationMonitorSelector, s.IntegrationMonitorNamespaceSelector, "IntegrationMonitor"),
+			one("spec.", "integrationMonitor", s.IntegrationMonitorSelector, s.IntegrationMonitorNamespaceSelector,
+				"IntegrationMonitor"),
 		}
 	case *v1alpha1.LogsInstance:
 		return []Choice{one("spec.", "podLogs", v.Spec.PodLogsSelector, v.Spec.PodLogsNamespaceSelector, "PodLogs")}

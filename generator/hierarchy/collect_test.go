@@ -44,7 +44,8 @@ spec: {name: mysql}
 `
 
 func monitor(name, spec string) string {
-	return fmt.Sprintf("---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: IntegrationMonitor\nmetadata: {name: %s, namespace: own}\nspec: {%s}\n", name, spec)
+	return fmt.Sprintf("---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: IntegrationMonitor\n"+
+		"metadata: {name: %s, namespace: own}\nspec: {%s}\n", name, spec)
 }
 
 func TestBothKindsOfIntegrationsAreSelected(t *testing.T) {
@@ -74,7 +75,8 @@ func TestOnlyOneKindNeedsToMatch(t *testing.T) {
 		h := Build(parse(t, strings.Join(kept, "---\n")), nil)[0]
 		got := 0
 		for _, d := range h.Diags {
-			if strings.Contains(d.Message, "selects no Integration or MetricsIntegration: there is none in the namespaces that it looks in") {
+			if strings.Contains(d.Message,
+				"selects no Integration or MetricsIntegration: there is none in the namespaces that it looks in") {
 				got++
 			}
 		}
@@ -91,30 +93,46 @@ func TestUncollectedIntegrationsAreReported(t *testing.T) {
 	}{
 		"all are collected": {"", monitor("m", "selector: {}, namespaceSelector: {any: true}"), nil},
 		"the own namespace is what an absent selector means": {"", monitor("m", "selector: {}"), []string{
-			"MetricsIntegration/shop/b:not-collected: IntegrationMonitor/own/m selects its labels, but looks only in own: see its namespaceSelector",
+			"MetricsIntegration/shop/b:not-collected: IntegrationMonitor/own/m selects its labels, but looks only in " +
+				"own: see its namespaceSelector",
 		}},
 		"by name": {"", monitor("m", "selector: {}, namespaceSelector: {matchNames: [shop, own]}"), nil},
-		"a typo in a label": {"", monitor("m", "selector: {matchLabels: {team: shpo}}, namespaceSelector: {any: true}"), []string{
-			"IntegrationMonitor/own/m:selects-nothing", "MetricsIntegration/own/a:not-collected", "MetricsIntegration/shop/b:not-collected",
-		}},
+		"a typo in a label": {"", monitor("m", "selector: {matchLabels: {team: shpo}}, namespaceSelector: {any: true}"),
+			[]string{
+				"IntegrationMonitor/own/m:selects-nothing", "MetricsIntegration/own/a:not-collected",
+				"MetricsIntegration/shop/b:not-collected",
+			}},
 		"a typo in a namespace": {"", monitor("m", "selector: {}, namespaceSelector: {matchNames: [shpo]}"), []string{
 			"IntegrationMonitor/own/m:selects-nothing",
-			"MetricsIntegration/own/a:not-collected: IntegrationMonitor/own/m selects its labels, but looks only in shpo: see its namespaceSelector",
-			"MetricsIntegration/shop/b:not-collected: IntegrationMonitor/own/m selects its labels, but looks only in shpo: see its namespaceSelector",
+			"MetricsIntegration/own/a:not-collected: IntegrationMonitor/own/m selects its labels, but looks only in " +
+				"shpo: see its namespaceSelector",
+			"MetricsIntegration/shop/b:not-collected: IntegrationMonitor/own/m selects its labels, but looks only in " +
+				"shpo: see its namespaceSelector",
 		}},
-		"what is not selected by the agent does not count": {"", monitor("m", `selector: {matchLabels: {run: "no"}}`) + monitor("m2", "selector: {}, namespaceSelector: {any: true}"), []string{
-			"IntegrationMonitor/own/m:selects-nothing",
-		}},
-		"two monitors share the work": {"", monitor("m", "selector: {matchLabels: {team: shop}}, namespaceSelector: {any: true}") + monitor("m2", "selector: {matchExpressions: [{key: team, operator: NotIn, values: [shop]}]}"), nil},
-		"ignored namespace selectors": {", ignoreNamespaceSelectors: true", monitor("m", "selector: {}, namespaceSelector: {any: true}"), []string{
-			"MetricsIntegration/shop/b:not-collected: IntegrationMonitor/own/m selects its labels, but looks only in own: see its namespaceSelector",
-		}},
+		"what is not selected by the agent does not count": {"",
+			monitor("m", `selector: {matchLabels: {run: "no"}}`) +
+				monitor("m2", "selector: {}, namespaceSelector: {any: true}"), []string{
+				"IntegrationMonitor/own/m:selects-nothing",
+			}},
+		"two monitors share the work": {"",
+			monitor("m", "selector: {matchLabels: {team: shop}}, namespaceSelector: {any: true}") +
+				monitor("m2", "selector: {matchExpressions: [{key: team, operator: NotIn, values: [shop]}]}"), nil},
+		"ignored namespace selectors": {", ignoreNamespaceSelectors: true",
+			monitor("m", "selector: {}, namespaceSelector: {any: true}"), []string{
+				"MetricsIntegration/shop/b:not-collected: IntegrationMonitor/own/m selects its labels, but looks " +
+					"only in " +
+					"own: see its namespaceSelector",
+			}},
 		"no monitor at all is one warning": {"", "", []string{
-			"GrafanaAgent/own/agent:not-collected: let the integrationMonitorSelector of one of them choose an IntegrationMonitor that selects these",
+			"GrafanaAgent/own/agent:not-collected: let the integrationMonitorSelector of one of them choose an " +
+				"IntegrationMonitor that selects these",
 		}},
-		"of all agents":                   {"", monitor("m", "scope: all, selector: {}, namespaceSelector: {any: true}"), nil},
-		"of all agents, nothing here":     {"", monitor("m", "scope: all, selector: {matchLabels: {a: b}}"), []string{"MetricsIntegration/own/a:not-collected", "MetricsIntegration/shop/b:not-collected"}},
-		"an invalid selector says enough": {"", monitor("m", "selector: {matchExpressions: [{key: a, operator: In}]}"), nil},
+		"of all agents": {"",
+			monitor("m", "scope: all, selector: {}, namespaceSelector: {any: true}"), nil},
+		"of all agents, nothing here": {"", monitor("m", "scope: all, selector: {matchLabels: {a: b}}"),
+			[]string{"MetricsIntegration/own/a:not-collected", "MetricsIntegration/shop/b:not-collected"}},
+		"an invalid selector says enough": {"", monitor("m", "selector: {matchExpressions: [{key: a, operator: In}]}"),
+			nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := Build(parse(t, fmt.Sprintf(integrations, c.agent)+c.monitors), nil)[0]
@@ -160,7 +178,8 @@ spec: {scope: %s, selector: {}, namespaceSelector: {any: true}}
 		"own": {"own/agent: GrafanaAgent/own/agent"}, // an empty selector is no typo
 	} {
 		var got []string
-		text := strings.Replace(fmt.Sprintf(integrations, "")+fmt.Sprintf(other, scope), ", integrationMonitorNamespaceSelector: {}", "", 1)
+		text := strings.Replace(fmt.Sprintf(integrations, "")+fmt.Sprintf(other, scope),
+			", integrationMonitorNamespaceSelector: {}", "", 1)
 		for _, h := range Build(parse(t, text), nil) {
 			for _, d := range h.Diags {
 				got = append(got, h.Name()+": "+d.Object.String())
@@ -174,7 +193,8 @@ spec: {scope: %s, selector: {}, namespaceSelector: {any: true}}
 
 // TestTheWarningNamesTheFirstUncollectedIntegrations holds what the one warning about all of them says.
 func TestTheWarningNamesTheFirstUncollectedIntegrations(t *testing.T) {
-	more := "---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsIntegration\nmetadata: {name: %s, namespace: shop, labels: {run: \"yes\"}}\nspec: {name: mysql}\n"
+	more := "---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsIntegration\n" +
+		"metadata: {name: %s, namespace: shop, labels: {run: \"yes\"}}\nspec: {name: mysql}\n"
 	text := fmt.Sprintf(integrations, "")
 	for added, want := range map[string]string{
 		"":                                  "(own/a, shop/b)",
@@ -193,7 +213,8 @@ func TestTheWarningNamesTheFirstUncollectedIntegrations(t *testing.T) {
 
 // TestPositionsOfCollectionWarnings holds where the warnings point.
 func TestPositionsOfCollectionWarnings(t *testing.T) {
-	text := fmt.Sprintf(integrations, "") + monitor("m", "selector: {matchLabels: {team: shpo}}, namespaceSelector: {any: true}")
+	text := fmt.Sprintf(integrations, "") +
+		monitor("m", "selector: {matchLabels: {team: shpo}}, namespaceSelector: {any: true}")
 	h := Build(parse(t, text), nil)[0]
 	h.Diags.Sort()
 	var got []string
@@ -201,9 +222,12 @@ func TestPositionsOfCollectionWarnings(t *testing.T) {
 		got = append(got, d.String())
 	}
 	want := []string{
-		"in.yaml:15:38: warning[not-collected]: metadata.labels: no IntegrationMonitor of GrafanaAgent own/agent selects it: it runs, and nobody collects its metrics",
-		"in.yaml:25:37: warning[not-collected]: metadata.labels: no IntegrationMonitor of GrafanaAgent own/agent selects it: it runs, and nobody collects its metrics",
-		"in.yaml:36:8: warning[selects-nothing]: spec.selector: selects no MetricsIntegration of GrafanaAgent own/agent: of 2 in the namespaces it looks in, none has labels team=shpo",
+		"in.yaml:15:38: warning[not-collected]: metadata.labels: no IntegrationMonitor of GrafanaAgent own/agent " +
+			"selects it: it runs, and nobody collects its metrics",
+		"in.yaml:25:37: warning[not-collected]: metadata.labels: no IntegrationMonitor of GrafanaAgent own/agent " +
+			"selects it: it runs, and nobody collects its metrics",
+		"in.yaml:36:8: warning[selects-nothing]: spec.selector: selects no MetricsIntegration of GrafanaAgent " +
+			"own/agent: of 2 in the namespaces it looks in, none has labels team=shpo",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -56,7 +56,8 @@ func (h *Hierarchy) Objects(yield func(*manifest.Object) bool) {
 		if !yield(m.Object) {
 			return
 		}
-		for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes, m.ScrapeConfigs, m.IntegrationMonitors} {
+		for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes, m.ScrapeConfigs,
+			m.IntegrationMonitors} {
 			if !each(list, yield) {
 				return
 			}
@@ -167,7 +168,8 @@ func (b *builder) metricsInstance(o *manifest.Object) *MetricsInstance {
 		ScrapeConfigs:       q.selects(choices[3]),
 		IntegrationMonitors: q.selects(choices[4]),
 	}
-	q.noteIdle(len(m.ServiceMonitors)+len(m.PodMonitors)+len(m.Probes)+len(m.ScrapeConfigs)+len(m.IntegrationMonitors), spec.AdditionalScrapeConfigs != nil,
+	q.noteIdle(len(m.ServiceMonitors)+len(m.PodMonitors)+len(m.Probes)+len(m.ScrapeConfigs)+len(m.IntegrationMonitors),
+		spec.AdditionalScrapeConfigs != nil,
 		"ServiceMonitor, PodMonitor, Probe, ScrapeConfig or IntegrationMonitor")
 	b.instances[o], b.found[o] = m, diags
 	return m

@@ -17,7 +17,8 @@ import (
 func made(random *rand.Rand, n, namespaces int) []*manifest.Object {
 	var out []*manifest.Object
 	for i := range n {
-		o := &manifest.Object{ID: manifest.ID{Kind: "ServiceMonitor", Namespace: fmt.Sprintf("ns-%03d", random.Intn(namespaces)), Name: fmt.Sprintf("m-%05d", i)},
+		o := &manifest.Object{ID: manifest.ID{Kind: "ServiceMonitor",
+			Namespace: fmt.Sprintf("ns-%03d", random.Intn(namespaces)), Name: fmt.Sprintf("m-%05d", i)},
 			Meta: &metav1.ObjectMeta{Labels: map[string]string{}}}
 		for _, key := range []string{"a", "b", "c"} {
 			if random.Intn(3) > 0 {
@@ -106,8 +107,10 @@ func TestIndexEqualsBruteForce(t *testing.T) {
 			}
 			same(t, seed, "everywhere "+selector.String(), brute(objects, nil, true, s), ix.everywhere(selector))
 			same(t, seed, "in "+selector.String(), brute(objects, namespaces, false, s), ix.in(namespaces, selector))
-			same(t, seed, "in one "+selector.String(), brute(objects, namespaces[:1], false, s), ix.in(namespaces[:1], selector))
-			if got := ix.count(namespaces, false); got != len(brute(objects, namespaces, false, &metav1.LabelSelector{})) {
+			same(t, seed, "in one "+selector.String(), brute(objects, namespaces[:1], false, s),
+				ix.in(namespaces[:1], selector))
+			if got := ix.count(namespaces, false); got !=
+				len(brute(objects, namespaces, false, &metav1.LabelSelector{})) {
 				t.Fatalf("seed %d: count is %d", seed, got)
 			}
 		}

@@ -16,7 +16,8 @@ func (q *query) warnHalf(c Choice) {
 	if c.NamespaceSelector == nil {
 		return
 	}
-	d := q.parent.Diag(diag.Warning, diag.SelectsNothing, c.NamespacePath, "selects no %s: %s is not set", strings.Join(c.Kinds, " or "), c.Path)
+	d := q.parent.Diag(diag.Warning, diag.SelectsNothing, c.NamespacePath, "selects no %s: %s is not set",
+		strings.Join(c.Kinds, " or "), c.Path)
 	d.Hint = "write " + c.Path[strings.LastIndexByte(c.Path, '.')+1:] + ": {} to select all in these namespaces"
 	*q.diags = append(*q.diags, d)
 }
@@ -24,13 +25,14 @@ func (q *query) warnHalf(c Choice) {
 // maxCompared limits the objects whose labels are compared with a selector that selects none of them.
 const maxCompared = 1000
 
-// meant returns a hint with the label that a selector which finds nothing may mean: one that is spelt much like it, of objects
-// that have all its other labels. It returns "" if there is none.
+// meant returns a hint with the label that a selector which finds nothing may mean: one that is spelt much like it, of
+// objects that have all its other labels. It returns "" if there is none.
 func (q *query) meant(selector labels.Selector, namespaces []string, all bool, kinds []string) string {
 	requirements, _ := selector.Requirements()
 	for i, wrong := range requirements {
 		want, single := wrong.Values().PopAny()
-		if !single || wrong.Values().Len() != 1 || wrong.Operator() == selection.NotIn || wrong.Operator() == selection.NotEquals {
+		if !single || wrong.Values().Len() != 1 || wrong.Operator() == selection.NotIn ||
+			wrong.Operator() == selection.NotEquals {
 			continue
 		}
 		others := labels.NewSelector().Add(slices.Delete(slices.Clone(requirements), i, i+1)...)

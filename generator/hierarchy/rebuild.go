@@ -29,7 +29,8 @@ func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object
 	for old, next := range replaced {
 		_, namesBefore := namedNamespaces(old)
 		_, names := namedNamespaces(next)
-		if !isLeaf(next) || !maps.Equal(old.Meta.Labels, next.Meta.Labels) || !slices.Equal(namesBefore, names) || reported[old.Ref()] {
+		if !isLeaf(next) || !maps.Equal(old.Meta.Labels, next.Meta.Labels) || !slices.Equal(namesBefore, names) ||
+			reported[old.Ref()] {
 			return nil, false
 		}
 	}
@@ -82,7 +83,8 @@ func (r replacer) hierarchy(h *Hierarchy) *Hierarchy {
 func (r replacer) metricsInstance(m *MetricsInstance) *MetricsInstance {
 	next := *m
 	same := true
-	for _, list := range []*[]*manifest.Object{&next.ServiceMonitors, &next.PodMonitors, &next.Probes, &next.ScrapeConfigs, &next.IntegrationMonitors} {
+	for _, list := range []*[]*manifest.Object{&next.ServiceMonitors, &next.PodMonitors, &next.Probes,
+		&next.ScrapeConfigs, &next.IntegrationMonitors} {
 		was := *list
 		*list = r.list(was)
 		same = same && isSame(was, *list)
@@ -115,7 +117,9 @@ func (r replacer) list(list []*manifest.Object) []*manifest.Object {
 		if old.ID.Compare(first) < 0 || old.ID.Compare(last) > 0 {
 			continue // most lists are of one namespace
 		}
-		i, found := slices.BinarySearchFunc(list, old.ID, func(o *manifest.Object, id manifest.ID) int { return o.ID.Compare(id) })
+		i, found := slices.BinarySearchFunc(list, old.ID, func(o *manifest.Object, id manifest.ID) int {
+			return o.ID.Compare(id)
+		})
 		if !found {
 			continue
 		}

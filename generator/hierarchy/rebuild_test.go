@@ -19,7 +19,8 @@ func replaceable(random *rand.Rand, version int) string {
 	var b strings.Builder
 	object := func(group, kind, name, namespace, spec string) {
 		b.WriteString(strings.Repeat("# moves what follows\n", random.Intn(2)))
-		fmt.Fprintf(&b, "---\napiVersion: %s\nkind: %s\nmetadata: {name: %s, namespace: %s, labels: {run: %s}, annotations: {version: %q}}\n%s\n",
+		fmt.Fprintf(&b, "---\napiVersion: %s\nkind: %s\nmetadata: {name: %s, namespace: %s, labels: {run: %s}, "+
+			"annotations: {version: %q}}\n%s\n",
 			group, kind, name, namespace, pick(`"yes"`, `"no"`), fmt.Sprint(version*random.Intn(2)), spec)
 	}
 	const grafana, prometheus = "monitoring.grafana.com/v1alpha1", "monitoring.coreos.com/v1"
@@ -39,7 +40,8 @@ func replaceable(random *rand.Rand, version int) string {
 		object(grafana, "PodLogs", "logs", ns, "spec: {selector: {}, pipelineStages: []}")
 		object(grafana, "Integration", "i", ns, "spec: {name: redis, type: {unique: false}, config: {}}")
 		object(grafana, "MetricsIntegration", "m", ns, "spec: {name: mysql}")
-		object(grafana, "IntegrationMonitor", "c", ns, fmt.Sprintf("spec: {selector: {matchLabels: {run: %q}}}", []string{"yes", "no"}[random.Intn(2)]))
+		object(grafana, "IntegrationMonitor", "c", ns,
+			fmt.Sprintf("spec: {selector: {matchLabels: {run: %q}}}", []string{"yes", "no"}[random.Intn(2)]))
 		object(prometheus, "ServiceMonitor", "a", ns, "spec: {selector: {}, endpoints: []}")
 		object(prometheus, "ServiceMonitor", "b", ns, "spec: {selector: {}, endpoints: []}")
 		object(prometheus, "PodMonitor", "a", ns, "spec: {selector: {}, podMetricsEndpoints: []}")
@@ -112,9 +114,13 @@ func told(list []*Hierarchy) []string {
 
 // TestSharedListsStayShared: thousands of instances may select the same monitors.
 func TestSharedListsStayShared(t *testing.T) {
-	const instance = "---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: %s, namespace: one}\nspec: {serviceMonitorSelector: {}, serviceMonitorNamespaceSelector: {}}\n"
-	const monitors = "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: one}\nspec: {selector: {}, endpoints: []}\n"
-	const agents = "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: agent, namespace: one}\nspec: {metrics: {instanceSelector: {}}}\n"
+	const instance = "---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\n" +
+		"metadata: {name: %s, namespace: one}\n" +
+		"spec: {serviceMonitorSelector: {}, serviceMonitorNamespaceSelector: {}}\n"
+	const monitors = "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" +
+		"metadata: {name: a, namespace: one}\nspec: {selector: {}, endpoints: []}\n"
+	const agents = "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\n" +
+		"metadata: {name: agent, namespace: one}\nspec: {metrics: {instanceSelector: {}}}\n"
 	set := parse(t, agents+fmt.Sprintf(instance, "i")+fmt.Sprintf(instance, "j")+monitors)
 	o := set.Kind("ServiceMonitor")[0]
 	replaced := *o

@@ -56,7 +56,8 @@ func (q *query) selects(c Choice) []*manifest.Object {
 		if candidates > 0 {
 			why = fmt.Sprintf("of %d in the namespaces it looks in, none has labels %s", candidates, selector)
 		}
-		d := q.parent.Diag(diag.Warning, diag.SelectsNothing, path, "selects no %s: %s", strings.Join(kinds, " or "), why)
+		d := q.parent.Diag(diag.Warning, diag.SelectsNothing, path, "selects no %s: %s", strings.Join(kinds, " or "),
+			why)
 		if !all {
 			d.Hint = q.elsewhere(selector, nsPath, nsSel, kinds)
 		}
@@ -75,7 +76,8 @@ func (b *builder) mayBeLeftOut(namespaces []string, all bool, selector labels.Se
 		return true
 	}
 	return slices.ContainsFunc(b.set.LeftOut(), func(o *manifest.Object) bool {
-		return slices.Contains(kinds, o.Kind) && (all || slices.Contains(namespaces, o.Namespace)) && selector.Matches(labels.Set(o.Meta.Labels))
+		return slices.Contains(kinds, o.Kind) && (all || slices.Contains(namespaces, o.Namespace)) &&
+			selector.Matches(labels.Set(o.Meta.Labels))
 	})
 }
 
@@ -94,7 +96,8 @@ func (q *query) elsewhere(selector labels.Selector, nsPath string, nsSel *metav1
 	}
 	example := found[0].Namespace + "/" + found[0].Name
 	if len(found) == 1 && q.isMisplaced(found[0]) {
-		return fmt.Sprintf("%s has them: did you mean namespace %s? Otherwise %s", found[0].SeenFrom(q.parent, "metadata.namespace"), q.parent.Namespace, advice)
+		return fmt.Sprintf("%s has them: did you mean namespace %s? Otherwise %s",
+			found[0].SeenFrom(q.parent, "metadata.namespace"), q.parent.Namespace, advice)
 	}
 	if len(found) == 1 {
 		return fmt.Sprintf("1 in another namespace has them, %s: %s", example, advice)
@@ -102,7 +105,8 @@ func (q *query) elsewhere(selector labels.Selector, nsPath string, nsSel *metav1
 	return fmt.Sprintf("%d in other namespaces have them, such as %s: %s", len(found), example, advice)
 }
 
-// misplaced returns a hint with the only object that selectors of everything would choose, if its namespace is misspelt, or "".
+// misplaced returns a hint with the only object that selectors of everything would choose, if its namespace is
+// misspelt, or "".
 func (q *query) misplaced(choices []Choice) string {
 	var found []*manifest.Object
 	for _, c := range choices {
@@ -117,18 +121,22 @@ func (q *query) misplaced(choices []Choice) string {
 	if len(found) != 1 {
 		return ""
 	}
-	return fmt.Sprintf("did you mean namespace %s for %s?", q.parent.Namespace, found[0].SeenFrom(q.parent, "metadata.namespace"))
+	return fmt.Sprintf("did you mean namespace %s for %s?", q.parent.Namespace,
+		found[0].SeenFrom(q.parent, "metadata.namespace"))
 }
 
-// isMisplaced reports whether an object is most likely meant to be in the parent's namespace: its own is spelt almost like that, has
-// no manifest, and holds nothing else.
+// isMisplaced reports whether an object is most likely meant to be in the parent's namespace: its own is spelt almost
+// like that, has no manifest, and holds nothing else.
 func (q *query) isMisplaced(o *manifest.Object) bool {
 	const most = 2 // letters
-	if d := diag.Distance(o.Namespace, q.parent.Namespace); d > most || 3*d > len(o.Namespace) || differInShortWord(o.Namespace, q.parent.Namespace) {
+	if d := diag.Distance(o.Namespace, q.parent.Namespace); d > most || 3*d > len(o.Namespace) ||
+		differInShortWord(o.Namespace, q.parent.Namespace) {
 		return false
 	}
 	return slices.Contains(q.unknownNamespaces(), o.Namespace) &&
-		!slices.ContainsFunc(q.set.All(), func(other *manifest.Object) bool { return other != o && other.Namespace == o.Namespace })
+		!slices.ContainsFunc(q.set.All(), func(other *manifest.Object) bool {
+			return other != o && other.Namespace == o.Namespace
+		})
 }
 
 // merge joins two sorted lists of objects; neither is changed.
@@ -149,9 +157,11 @@ func (q *query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
 	if selector, err := metav1.LabelSelectorAsSelector(sel); err == nil {
 		return selector
 	}
-	for _, err := range validation.ValidateLabelSelector(sel, validation.LabelSelectorValidationOptions{}, field.NewPath(path)) {
+	for _, err := range validation.ValidateLabelSelector(sel, validation.LabelSelectorValidationOptions{},
+		field.NewPath(path)) {
 		d := q.parent.Diag(diag.Error, diag.InvalidSelector, err.Field, "%s", err.Detail)
-		if _, isOperator := err.BadValue.(metav1.LabelSelectorOperator); isOperator && err.Type == field.ErrorTypeInvalid {
+		if _, isOperator := err.BadValue.(metav1.LabelSelectorOperator); isOperator &&
+			err.Type == field.ErrorTypeInvalid {
 			d.Hint = "use one of In, NotIn, Exists, DoesNotExist"
 		}
 		*q.diags = append(*q.diags, d)
@@ -186,20 +196,25 @@ func (q *query) inNamespaces(path string, sel *metav1.LabelSelector, kinds []str
 		q.namespaces[key] = names
 	}
 	if len(names) == 0 && !q.mayBeLeftOut(nil, true, labels.Everything(), "Namespace") { // its labels may be the error
-		*q.diags = append(*q.diags, q.parent.Diag(diag.Warning, diag.SelectsNothing, path, "selects no namespace: none has labels %s", selector))
+		*q.diags = append(*q.diags, q.parent.Diag(diag.Warning, diag.SelectsNothing, path,
+			"selects no namespace: none has labels %s", selector))
 	}
 	return names, false
 }
 
-// warnUnknownNamespaces warns about the first selector of the parent that needs labels of namespaces without a manifest in the
-// inputs.
+// warnUnknownNamespaces warns about the first selector of the parent that needs labels of namespaces without a manifest
+// in the inputs.
 func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 	requirements, _ := selector.Requirements()
 	isSaid := func(d diag.Diagnostic) bool { return d.Code == diag.UnknownNamespace && d.Object == q.parent.Ref() }
-	if slices.ContainsFunc(*q.diags, isSaid) || !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() != corev1.LabelMetadataName }) {
+	if slices.ContainsFunc(*q.diags, isSaid) || !slices.ContainsFunc(requirements, func(r labels.Requirement) bool {
+		return r.Key() != corev1.LabelMetadataName
+	}) {
 		return
 	}
-	unknown := slices.DeleteFunc(slices.Clone(q.unknownNamespaces()), func(ns string) bool { return q.meantNamespace(ns) != "" })
+	unknown := slices.DeleteFunc(slices.Clone(q.unknownNamespaces()), func(ns string) bool {
+		return q.meantNamespace(ns) != ""
+	})
 	if len(unknown) == 0 || q.set.MayLack("Namespace") {
 		return
 	}
@@ -208,16 +223,19 @@ func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 		unknown, more = unknown[:5], ", ..."
 	}
 	d := q.parent.Diag(diag.Warning, diag.UnknownNamespace, path,
-		"namespaces without a manifest count as having no label but %s: %s%s", corev1.LabelMetadataName, strings.Join(unknown, ", "), more)
+		"namespaces without a manifest count as having no label but %s: %s%s", corev1.LabelMetadataName,
+		strings.Join(unknown, ", "), more)
 	d.Hint = "add their Namespace manifests to the inputs"
 	*q.diags = append(*q.diags, d)
 }
 
-// warnMisspelt warns about objects that a selector of namespaces does not choose, because the name of their namespace is misspelt.
+// warnMisspelt warns about objects that a selector of namespaces does not choose, because the name of their namespace
+// is misspelt.
 func (q *query) warnMisspelt(selector labels.Selector, kinds []string) {
 	for _, ns := range q.unknownNamespaces() {
 		meant := q.meantNamespace(ns)
-		if meant == "" || selector.Matches(NamespaceLabels(q.set, ns)) || !selector.Matches(NamespaceLabels(q.set, meant)) {
+		if meant == "" || selector.Matches(NamespaceLabels(q.set, ns)) ||
+			!selector.Matches(NamespaceLabels(q.set, meant)) {
 			continue
 		}
 		for _, kind := range kinds {

@@ -62,21 +62,34 @@ func TestSelectors(t *testing.T) {
 		want               []string
 		codes              []diag.Code
 	}{
-		"an absent selector selects nothing":                {"null", "{}", nil, []diag.Code{diag.SelectsNothing}},
-		"an empty one selects everything":                   {"{}", "{}", []string{"bare/c", "labelled/b", "own/a"}, nil},
+		"an absent selector selects nothing": {"null", "{}", nil, []diag.Code{diag.SelectsNothing}},
+		"an empty one selects everything": {"{}", "{}", []string{"bare/c", "labelled/b", "own/a"},
+			nil},
 		"an absent namespace selector is the own namespace": {"{}", "null", []string{"own/a"}, nil},
-		"labels":                             {"{matchLabels: {app: b}}", "{}", []string{"labelled/b"}, nil},
-		"NotIn matches what lacks the label": {"{matchExpressions: [{key: app, operator: NotIn, values: [b]}]}", "{}", []string{"bare/c", "own/a"}, nil},
-		"DoesNotExist":                       {"{matchExpressions: [{key: app, operator: DoesNotExist}]}", "{}", []string{"bare/c"}, nil},
-		"the labels of a Namespace":          {"{}", "{matchLabels: {team: x}}", []string{"labelled/b"}, []diag.Code{diag.UnknownNamespace}},
-		"the name of a namespace is a label without manifest": {"{}", "{matchLabels: {kubernetes.io/metadata.name: bare}}", []string{"bare/c"}, nil},
-		"the name label cannot be forged":                     {"{}", "{matchLabels: {kubernetes.io/metadata.name: forged}}", nil, []diag.Code{diag.SelectsNothing}},
-		"no namespace is one warning":                         {"{matchLabels: {app: a}}", "{matchLabels: {kubernetes.io/metadata.name: gone}}", nil, []diag.Code{diag.SelectsNothing}},
-		"a typo":                                              {"{matchLabels: {app: typo}}", "{}", nil, []diag.Code{diag.SelectsNothing}},
-		"an unknown operator":                                 {"{matchExpressions: [{key: app, operator: Is}]}", "{}", nil, []diag.Code{diag.InvalidSelector}},
-		"In without values":                                   {"{matchExpressions: [{key: app, operator: In}]}", "{}", nil, []diag.Code{diag.InvalidSelector}},
-		"Exists with values":                                  {"{matchExpressions: [{key: app, operator: Exists, values: [a]}]}", "{}", nil, []diag.Code{diag.InvalidSelector}},
-		"a bad key in the namespace selector":                 {"{}", "{matchLabels: {a b: x}}", nil, []diag.Code{diag.InvalidSelector}},
+		"labels": {"{matchLabels: {app: b}}", "{}", []string{"labelled/b"}, nil},
+		"NotIn matches what lacks the label": {"{matchExpressions: [{key: app, operator: NotIn, values: [b]}]}", "{}",
+			[]string{"bare/c", "own/a"}, nil},
+		"DoesNotExist": {"{matchExpressions: [{key: app, operator: DoesNotExist}]}", "{}",
+			[]string{"bare/c"}, nil},
+		"the labels of a Namespace": {"{}", "{matchLabels: {team: x}}", []string{"labelled/b"},
+			[]diag.Code{diag.UnknownNamespace}},
+		"the name of a namespace is a label without manifest": {"{}",
+			"{matchLabels: {kubernetes.io/metadata.name: bare}}", []string{"bare/c"}, nil},
+		"the name label cannot be forged": {"{}",
+			"{matchLabels: {kubernetes.io/metadata.name: forged}}", nil, []diag.Code{diag.SelectsNothing}},
+		"no namespace is one warning": {"{matchLabels: {app: a}}",
+			"{matchLabels: {kubernetes.io/metadata.name: gone}}", nil, []diag.Code{diag.SelectsNothing}},
+		"a typo": {"{matchLabels: {app: typo}}", "{}", nil,
+			[]diag.Code{diag.SelectsNothing}},
+		"an unknown operator": {"{matchExpressions: [{key: app, operator: Is}]}", "{}",
+			nil, []diag.Code{diag.InvalidSelector}},
+		"In without values": {"{matchExpressions: [{key: app, operator: In}]}", "{}",
+			nil, []diag.Code{diag.InvalidSelector}},
+		"Exists with values": {
+			"{matchExpressions: [{key: app, operator: Exists, values: [a]}]}", "{}", nil,
+			[]diag.Code{diag.InvalidSelector}},
+		"a bad key in the namespace selector": {"{}", "{matchLabels: {a b: x}}", nil,
+			[]diag.Code{diag.InvalidSelector}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := Build(parse(t, fmt.Sprintf(fleet, c.labels, c.namespaces)), nil)[0]
@@ -140,7 +153,8 @@ kind: Integration
 metadata: {name: i, namespace: other, labels: {a: b}}
 spec: {name: redis, type: {unique: false}, config: {}}
 `), nil)[0]
-	want := "2 in other namespaces have them, such as other/i: set spec.integrations.namespaceSelector ({} is all namespaces)"
+	want := "2 in other namespaces have them, such as other/i: set spec.integrations.namespaceSelector ({} is all " +
+		"namespaces)"
 	if len(h.Diags) != 1 || h.Diags[0].Hint != want {
 		t.Errorf("hint %q, want %q; %v", h.Diags[0].Hint, want, h.Diags)
 	}
@@ -162,14 +176,16 @@ func TestEveryParentWithTheSelectorGetsTheWarning(t *testing.T) {
 func FuzzSelector(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"a", "In", "1,2", "b=3"}, {"a", "NotIn", "1", ""}, {"a", "Exists", "", "c=1"}, {"b", "DoesNotExist", "", ""},
-		{"", "In", "", "="}, {"a/b/c", "Exists", "x", "é=ü"}, {"a", "in", "1", ""}, {"a", "In", ",", "a="}, {"kubernetes.io/x", "In", "-", ""},
+		{"", "In", "", "="}, {"a/b/c", "Exists", "x", "é=ü"}, {"a", "in", "1", ""}, {"a", "In", ",", "a="},
+		{"kubernetes.io/x", "In", "-", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}
 	objects := made(rand.New(rand.NewSource(7)), scanLimit+50, 5)
 	parent := parse(f, fmt.Sprintf(fleet, "{}", "{}")).Kind("GrafanaAgent")[0]
 	f.Fuzz(func(t *testing.T, key, operator, values, label string) {
-		s := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOperator(operator)}}}
+		s := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key,
+			Operator: metav1.LabelSelectorOperator(operator)}}}
 		if values != "" {
 			s.MatchExpressions[0].Values = strings.Split(values, ",")
 		}
@@ -192,7 +208,8 @@ func FuzzSelector(f *testing.F) {
 	})
 }
 
-// TestTheNamespaceOfTheOnlyInstanceIsMisspelt holds the hint of a GrafanaAgent that selects everything and finds nothing.
+// TestTheNamespaceOfTheOnlyInstanceIsMisspelt holds the hint of a GrafanaAgent that selects everything and finds
+// nothing.
 func TestTheNamespaceOfTheOnlyInstanceIsMisspelt(t *testing.T) {
 	t.Parallel()
 	for namespace, want := range map[string]string{

@@ -37,7 +37,8 @@ func warnSelectedTwice(all []*Hierarchy) {
 		for _, h := range by[o] {
 			agents, related = append(agents, h.Agent), append(related, h.Agent.Ref())
 		}
-		d := o.Diag(diag.Warning, diag.SelectedTwice, "metadata", "the GrafanaAgents %s select it: each of them collects its targets and writes the same data", first(agents))
+		d := o.Diag(diag.Warning, diag.SelectedTwice, "metadata",
+			"the GrafanaAgents %s select it: each of them collects its targets and writes the same data", first(agents))
 		d.Hint = "narrow their selectors, so that one of them selects it"
 		d.Related = related
 		for _, h := range by[o] {
@@ -84,12 +85,14 @@ func (b *builder) warnMissingNamespaces(h *Hierarchy) {
 // isNamespace reports whether a namespace is in the inputs, or in every cluster.
 func (b *builder) isNamespace(name string) bool {
 	_, found := slices.BinarySearch(b.allNamespaces(), name)
-	return found || name == "default" || strings.HasPrefix(name, "kube-") || b.set.IsLeftOut(manifest.ID{Kind: "Namespace", Name: name})
+	return found || name == "default" || strings.HasPrefix(name, "kube-") ||
+		b.set.IsLeftOut(manifest.ID{Kind: "Namespace", Name: name})
 }
 
 // missingNamespace is a warning if the name looks like a misspelling: the namespace may be defined elsewhere.
 func (b *builder) missingNamespace(o *manifest.Object, path, name string) diag.Diagnostic {
-	d := o.Diag(diag.Info, diag.MissingTargetNamespace, path, "names the namespace %q, which has no manifest and no object in the inputs", name)
+	d := o.Diag(diag.Info, diag.MissingTargetNamespace, path,
+		"names the namespace %q, which has no manifest and no object in the inputs", name)
 	if hint := diag.DidYouMean(name, b.allNamespaces()); hint != "" {
 		d.Severity, d.Hint = diag.Warning, hint
 	}
@@ -98,18 +101,21 @@ func (b *builder) missingNamespace(o *manifest.Object, path, name string) diag.D
 
 // misspelt is the warning about an object in a namespace that has no manifest, where one of almost the same name has.
 func misspelt(o *manifest.Object, meant, so string) diag.Diagnostic {
-	d := o.Diag(diag.Warning, diag.UnknownNamespace, "metadata.namespace", "no Namespace %q is in the inputs, %s", o.Namespace, so)
+	d := o.Diag(diag.Warning, diag.UnknownNamespace, "metadata.namespace", "no Namespace %q is in the inputs, %s",
+		o.Namespace, so)
 	d.Hint = "did you mean " + meant + "?"
 	return d
 }
 
-// meantNamespace returns the namespace with a manifest of which a name without one is most likely a misspelling, or nothing.
+// meantNamespace returns the namespace with a manifest of which a name without one is most likely a misspelling, or
+// nothing.
 func (b *builder) meantNamespace(name string) string {
 	if meant, known := b.meantNames[name]; known {
 		return meant
 	}
 	meant := ""
-	if namespaces := b.set.Kind("Namespace"); slices.Contains(b.unknownNamespaces(), name) && !b.set.MayLack("Namespace") {
+	if namespaces := b.set.Kind("Namespace"); slices.Contains(b.unknownNamespaces(), name) &&
+		!b.set.MayLack("Namespace") {
 		for _, o := range namespaces[:min(len(namespaces), maxCompared)] {
 			if diag.Distance(name, o.Name) == 1 && !differInShortWord(name, o.Name) {
 				meant = o.Name
@@ -120,8 +126,8 @@ func (b *builder) meantNamespace(name string) string {
 	return meant
 }
 
-// differInShortWord reports whether two names differ in a short word or in a number, as team-a and team-b or shop1 and shop2 do on
-// purpose.
+// differInShortWord reports whether two names differ in a short word or in a number, as team-a and team-b or shop1 and
+// shop2 do on purpose.
 func differInShortWord(a, b string) bool {
 	letters := func(s string) string { return strings.Trim(s, "0123456789") }
 	x, y := strings.Split(a, "-"), strings.Split(b, "-")
@@ -186,7 +192,8 @@ func (b *builder) warnIdle(h *Hierarchy) {
 // rendersNothing is the warning about a GrafanaAgent without workloads.
 func (q *query) rendersNothing(choices []Choice) diag.Diagnostic {
 	if slices.ContainsFunc(choices, func(c Choice) bool { return c.Selector != nil }) {
-		d := q.parent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or integration: there are no workloads")
+		d := q.parent.Diag(diag.Warning, diag.RendersNothing, "spec",
+			"selects no MetricsInstance, LogsInstance or integration: there are no workloads")
 		d.Hint = q.misplaced(choices)
 		return d
 	}
@@ -197,7 +204,8 @@ func (q *query) rendersNothing(choices []Choice) diag.Diagnostic {
 			break
 		}
 	}
-	d := q.parent.Diag(diag.Warning, diag.RendersNothing, lacking.Path, "is not set: nothing is selected, so there are no workloads")
+	d := q.parent.Diag(diag.Warning, diag.RendersNothing, lacking.Path,
+		"is not set: nothing is selected, so there are no workloads")
 	d.Hint = "{} selects all in this namespace"
 	return d
 }
@@ -220,7 +228,8 @@ func (b *builder) warnServiceAccount(h *Hierarchy) {
 	}
 	slices.Sort(others)
 	d := h.Agent.Diag(diag.Warning, diag.MissingServiceAccount, "spec.serviceAccountName",
-		"the ServiceAccount %q is not in the inputs, although others of the namespace are: without it no pod starts", name)
+		"the ServiceAccount %q is not in the inputs, although others of the namespace are: without it no pod starts",
+		name)
 	if d.Hint = diag.DidYouMean(name, others); d.Hint == "" {
 		d.Hint = "there are " + strings.Join(others[:min(len(others), maxNamed)], ", ")
 	}

@@ -17,8 +17,11 @@ func (h *Hierarchy) Without(gone map[manifest.ID]bool) *Hierarchy {
 	out := &Hierarchy{Agent: h.Agent, Integrations: kept(h.Integrations), Diags: h.Diags}
 	for _, m := range h.Metrics {
 		if !gone[m.Object.ID] {
-			out.Metrics = append(out.Metrics, &MetricsInstance{Object: m.Object, ServiceMonitors: kept(m.ServiceMonitors), PodMonitors: kept(m.PodMonitors),
-				Probes: kept(m.Probes), ScrapeConfigs: kept(m.ScrapeConfigs), IntegrationMonitors: kept(m.IntegrationMonitors)})
+			out.Metrics = append(out.Metrics,
+				&MetricsInstance{Object: m.Object, ServiceMonitors: kept(m.ServiceMonitors),
+					PodMonitors: kept(m.PodMonitors),
+					Probes:      kept(m.Probes), ScrapeConfigs: kept(m.ScrapeConfigs),
+					IntegrationMonitors: kept(m.IntegrationMonitors)})
 		}
 	}
 	for _, l := range h.Logs {

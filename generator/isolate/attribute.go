@@ -11,7 +11,8 @@ import (
 // attribute returns the errors to report, found while objects were held: each fault once, at the object that caused
 // it. An object that is not held was there before and stays, so nobody has to correct it.
 func attribute(errors diag.List, held heldObjects) diag.List {
-	r := reporter{held: held, pairs: map[pair]bool{}, reported: map[cause]int{}, victims: map[cause]map[diag.Object]bool{}}
+	r := reporter{held: held, pairs: map[pair]bool{}, reported: map[cause]int{},
+		victims: map[cause]map[diag.Object]bool{}}
 	errors = slices.Clone(errors)
 	errors.Sort()
 	for _, d := range errors {

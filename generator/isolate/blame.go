@@ -60,7 +60,8 @@ func (r *run[T]) sourcesToBlame(c choice, held heldObjects, d diag.Diagnostic) [
 // the objects that they refer to, the instances above them, and the GrafanaAgent, and keeps the first choice that
 // helps.
 func (r *run[T]) replaceAround(c choice, errors diag.List) choice {
-	stuck, related, agent := map[manifest.ID]diag.Diagnostic{}, map[manifest.ID]diag.Diagnostic{}, map[manifest.ID]diag.Diagnostic{}
+	stuck, related, agent := map[manifest.ID]diag.Diagnostic{}, map[manifest.ID]diag.Diagnostic{},
+		map[manifest.ID]diag.Diagnostic{}
 	for _, d := range errors {
 		stuck[objectID(d)] = d
 		agent[r.Hierarchy.Agent.ID] = d

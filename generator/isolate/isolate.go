@@ -165,8 +165,12 @@ func (r *run[T]) rendered(a Attempt[T], c choice) Outcome[T] {
 // effective returns the hierarchy without the objects below instances that are left out.
 func (c choice) effective() *hierarchy.Hierarchy {
 	h := *c.hierarchy
-	h.Metrics = slices.DeleteFunc(slices.Clone(h.Metrics), func(m *hierarchy.MetricsInstance) bool { return c.leftOut[m.Object.ID] })
-	h.Logs = slices.DeleteFunc(slices.Clone(h.Logs), func(l *hierarchy.LogsInstance) bool { return c.leftOut[l.Object.ID] })
+	h.Metrics = slices.DeleteFunc(slices.Clone(h.Metrics), func(m *hierarchy.MetricsInstance) bool {
+		return c.leftOut[m.Object.ID]
+	})
+	h.Logs = slices.DeleteFunc(slices.Clone(h.Logs), func(l *hierarchy.LogsInstance) bool {
+		return c.leftOut[l.Object.ID]
+	})
 	return &h
 }
 

@@ -92,28 +92,38 @@ func TestAWrongObjectHarmsNothingButItself(t *testing.T) {
 			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor one: good, ServiceMonitor two: reader",
 		},
 		"a changed object is replaced by its last good version": {
-			now:  map[string]string{monitor: "wrong"},
-			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor one: good, ServiceMonitor two: reader; held ServiceMonitor/m/one; error ServiceMonitor/m/one: is wrong",
+			now: map[string]string{monitor: "wrong"},
+			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor one: good, ServiceMonitor two: " +
+				"reader; held ServiceMonitor/m/one; error ServiceMonitor/m/one: is wrong",
 		},
 		"a new object is left out": {
 			before: map[string]string{monitor: "-"}, now: map[string]string{monitor: "wrong"},
-			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor two: reader; left out ServiceMonitor/m/one; error ServiceMonitor/m/one: is wrong",
+			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor two: reader; left out " +
+				"ServiceMonitor/m/one; error ServiceMonitor/m/one: is wrong",
 		},
 		"a changed Secret is held, and not who reads it": {
-			now:  map[string]string{secret: "wrong"},
-			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor one: good, ServiceMonitor two: reader; held Secret/m/s; error Secret/m/s: because of it, ServiceMonitor/m/two (in.yaml:22:1) is wrong: reads a wrong Secret",
+			now: map[string]string{secret: "wrong"},
+			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor one: good, ServiceMonitor two: " +
+				"reader; held Secret/m/s; error Secret/m/s: because of it, ServiceMonitor/m/two (in.yaml:22:1) is " +
+				"wrong: reads a wrong Secret",
 		},
 		"of a Secret and its reader that changed at once, the Secret is held if that helps": {
-			now:  map[string]string{secret: "wrong", other: "late reader"},
-			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor one: good, ServiceMonitor two: late reader; held Secret/m/s; error Secret/m/s: because of it, ServiceMonitor/m/two (in.yaml:22:1) is wrong: reads a wrong Secret",
+			now: map[string]string{secret: "wrong", other: "late reader"},
+			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor one: good, ServiceMonitor two: late " +
+				"reader; held Secret/m/s; error Secret/m/s: because of it, ServiceMonitor/m/two (in.yaml:22:1) is " +
+				"wrong: reads a wrong Secret",
 		},
 		"when an object did not change, the instance above it did": {
-			before: map[string]string{monitor: "wrong under odd"}, now: map[string]string{monitor: "wrong under odd", instance: "odd"},
-			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor one: wrong under odd, ServiceMonitor two: reader; held MetricsInstance/m/i; error ServiceMonitor/m/one: is wrong",
+			before: map[string]string{monitor: "wrong under odd"},
+			now:    map[string]string{monitor: "wrong under odd", instance: "odd"},
+			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor one: wrong under odd, " +
+				"ServiceMonitor two: reader; held MetricsInstance/m/i; error ServiceMonitor/m/one: is wrong",
 		},
 		"and if not the instance, the GrafanaAgent": {
-			before: map[string]string{monitor: "wrong under odd"}, now: map[string]string{monitor: "wrong under odd", agent: "odd"},
-			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor one: wrong under odd, ServiceMonitor two: reader; held GrafanaAgent/m/a; error ServiceMonitor/m/one: is wrong",
+			before: map[string]string{monitor: "wrong under odd"},
+			now:    map[string]string{monitor: "wrong under odd", agent: "odd"},
+			want: "GrafanaAgent a: good, MetricsInstance i: good, ServiceMonitor one: wrong under odd, " +
+				"ServiceMonitor two: reader; held GrafanaAgent/m/a; error ServiceMonitor/m/one: is wrong",
 		},
 		"nothing changed, so nothing can be replaced": {
 			before: map[string]string{monitor: "wrong"}, now: map[string]string{monitor: "wrong"},
@@ -157,7 +167,8 @@ func TestAnErrorFoundLaterIsIsolatedToo(t *testing.T) {
 	set := read(t, map[string]string{agent: "good", instance: "good", monitor: "good"})
 	in := Input[[]string]{Hierarchy: hierarchy.Build(set, nil)[0], Set: set, Render: render}
 	d := set.Kind("ServiceMonitor")[0].Diag(diag.Error, diag.InvalidObject, "", "is too late")
-	want := "GrafanaAgent a: good, MetricsInstance i: good; left out ServiceMonitor/m/one; error ServiceMonitor/m/one: is too late"
+	want := "GrafanaAgent a: good, MetricsInstance i: good; left out ServiceMonitor/m/one; error " +
+		"ServiceMonitor/m/one: is too late"
 	if diff := cmp.Diff(want, summary(Run(in, diag.List{d}))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -106,7 +106,8 @@ func BenchmarkNewSet(b *testing.B) {
 	const count = 100_000
 	results := make([]Result, count)
 	for i := range results {
-		id := ID{Kind: "ServiceMonitor", Namespace: fmt.Sprintf("team-%d", i%200), Name: fmt.Sprintf("app-%d", i*7919%count)}
+		id := ID{Kind: "ServiceMonitor", Namespace: fmt.Sprintf("team-%d", i%200),
+			Name: fmt.Sprintf("app-%d", i*7919%count)}
 		results[i].Objects = []*Object{{ID: id}}
 	}
 	b.ReportAllocs()

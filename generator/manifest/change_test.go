@@ -17,15 +17,18 @@ func randomFile(random *rand.Rand, name string) manifest.Result {
 	text := ""
 	for range random.IntN(4) {
 		if random.IntN(4) == 0 {
-			text += fmt.Sprintf("---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ns%d, labels: {team: t%d}}\n", random.IntN(3), random.IntN(2))
+			text += fmt.Sprintf("---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ns%d, labels: {team: t%d}}\n",
+				random.IntN(3), random.IntN(2))
 			continue
 		}
 		kind := []string{"ServiceMonitor", "PodMonitor"}[random.IntN(2)]
-		spec := map[string]string{"ServiceMonitor": "{selector: {}, endpoints: []}", "PodMonitor": "{selector: {}, podMetricsEndpoints: []}"}[kind]
+		spec := map[string]string{"ServiceMonitor": "{selector: {}, endpoints: []}",
+			"PodMonitor": "{selector: {}, podMetricsEndpoints: []}"}[kind]
 		if random.IntN(12) == 0 {
 			spec = "{selector: 3}"
 		}
-		text += fmt.Sprintf("---\napiVersion: monitoring.coreos.com/v1\nkind: %s\nmetadata: {name: n%d, namespace: ns%d}\nspec: %s\n",
+		text += fmt.Sprintf(
+			"---\napiVersion: monitoring.coreos.com/v1\nkind: %s\nmetadata: {name: n%d, namespace: ns%d}\nspec: %s\n",
 			kind, random.IntN(5), random.IntN(2), spec)
 	}
 	return manifest.Parse(manifest.File{Path: name, Data: []byte(text)}, manifest.Options{})
@@ -104,7 +107,10 @@ func contents(s *manifest.Set) map[string][]string {
 func TestStandInsKeepNames(t *testing.T) {
 	t.Parallel()
 	object := func(name, labels string) *manifest.Object {
-		text := fmt.Sprintf("apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: %s, namespace: ns0, labels: {%s}}\nspec: {selector: {}, podMetricsEndpoints: []}\n", name, labels)
+		text := fmt.Sprintf(
+			"apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"+
+				"metadata: {name: %s, namespace: ns0, labels: {%s}}\nspec: {selector: {}, podMetricsEndpoints: []}\n",
+			name, labels)
 		result := manifest.Parse(manifest.File{Path: name + ".yaml", Data: []byte(text)}, manifest.Options{})
 		if len(result.Objects) != 1 {
 			t.Fatal(result.Diags)
@@ -127,7 +133,8 @@ func TestStandInsKeepNames(t *testing.T) {
 	}
 	without := map[manifest.ID]*manifest.Object{c.ID: nil}
 	for name, set := range map[string]*manifest.Set{
-		"taken out instead": after.With(without), "nothing": after, "another": after.With(stands(object("d", ""))), "twice": y.With(without),
+		"taken out instead": after.With(without), "nothing": after, "another": after.With(stands(object("d", ""))),
+		"twice": y.With(without),
 	} {
 		if set.SameNames(x) || x.SameNames(set) {
 			t.Errorf("%s: has the names", name)

@@ -41,8 +41,8 @@ type coreReader struct {
 	findings
 }
 
-// isReadable reports whether the object is not encrypted. What is encrypted is no finding: only its value is unknown, and
-// who needs it says so.
+// isReadable reports whether the object is not encrypted. What is encrypted is no finding: only its value is unknown,
+// and who needs it says so.
 func (r *coreReader) isReadable() bool { return r.raw["sops"] == nil }
 
 func (r *coreReader) secret(s *corev1.Secret) {
@@ -125,7 +125,8 @@ func (r *coreReader) checkKeys(path string) {
 	data, _ := r.raw[path].(map[string]any)
 	for key := range data {
 		if messages := validation.IsConfigMapKey(key); len(messages) > 0 {
-			r.fail(diag.InvalidSecret, path+"["+key+"]", "the key is not valid: "+diag.NameRule(strings.Join(messages, ", ")), "")
+			r.fail(diag.InvalidSecret, path+"["+key+"]",
+				"the key is not valid: "+diag.NameRule(strings.Join(messages, ", ")), "")
 		}
 	}
 }
@@ -138,7 +139,8 @@ func (r *coreReader) checkImmutable() {
 
 func (r *coreReader) checkSize(size int) {
 	if size > corev1.MaxSecretSize {
-		r.fail(diag.InvalidSecret, "", fmt.Sprintf("the data have %d bytes, more than %d", size, corev1.MaxSecretSize), "")
+		r.fail(diag.InvalidSecret, "", fmt.Sprintf("the data have %d bytes, more than %d", size, corev1.MaxSecretSize),
+			"")
 	}
 }
 
@@ -150,7 +152,8 @@ type Encrypted struct {
 	Type string
 	// Text is what SOPS encrypted: the file, with all of its documents, or the object alone if it IsBuilt from files.
 	Text string
-	// IsBuilt says that the text was changed after it was encrypted, or may have been: then SOPS's MAC is of another text.
+	// IsBuilt says that the text was changed after it was encrypted, or may have been: then SOPS's MAC is of another
+	// text.
 	IsBuilt bool
 
 	opts Options
@@ -177,8 +180,8 @@ func (p *parser) nameEncrypted(o *Object, raw map[string]any) {
 	p.name(Named{ID: o.ID, Keys: slices.Sorted(maps.Keys(keys)), Encrypted: encrypted})
 }
 
-// Open reads the object from the decrypted text. Findings have the places of the encrypted object, and quote nothing. The
-// object is nil if the text does not hold it, or what it holds cannot be used.
+// Open reads the object from the decrypted text. Findings have the places of the encrypted object, and quote nothing.
+// The object is nil if the text does not hold it, or what it holds cannot be used.
 func (s *Encrypted) Decrypted(decrypted []byte) (*Object, diag.List) {
 	for doc := range stream.Documents(decrypted) {
 		value, _, err := yamlvalue.Decode(string(doc.Text))
@@ -187,7 +190,8 @@ func (s *Encrypted) Decrypted(decrypted []byte) (*Object, diag.List) {
 			continue
 		}
 		p := &parser{file: File{Source: s.Object.at.source, Path: s.Object.at.file}, opts: s.opts}
-		p.add(written{opts: s.opts, apiVersion: s.Object.APIVersion, kind: s.Object.Kind, raw: raw, at: s.Object.at}, newValue(s.Object.APIVersion, s.Object.Kind))
+		p.add(written{opts: s.opts, apiVersion: s.Object.APIVersion, kind: s.Object.Kind, raw: raw, at: s.Object.at},
+			newValue(s.Object.APIVersion, s.Object.Kind))
 		for _, o := range slices.Concat(p.result.Objects, p.result.LeftOut) {
 			if o.ID == s.Object.ID {
 				return usable(p.result, o)
@@ -215,8 +219,8 @@ func (n Named) Description() string {
 // Lacks reports whether it is known that a Secret has no such key.
 func (n Named) Lacks(key string) bool { return len(n.Keys) > 0 && !slices.Contains(n.Keys, key) }
 
-// usable returns the object of a result and what is wrong with its data; findings about the rest were made when the encrypted
-// object was read.
+// usable returns the object of a result and what is wrong with its data; findings about the rest were made when the
+// encrypted object was read.
 func usable(r Result, o *Object) (*Object, diag.List) {
 	found := slices.DeleteFunc(r.Diags, func(d diag.Diagnostic) bool { return d.Code != diag.InvalidSecret })
 	if !slices.Contains(r.Objects, o) {
@@ -225,8 +229,8 @@ func usable(r Result, o *Object) (*Object, diag.List) {
 	return o, found
 }
 
-// Open returns a set with objects that were decrypted, and with what is wrong with those that could not be. It only copies
-// pointers.
+// Open returns a set with objects that were decrypted, and with what is wrong with those that could not be. It only
+// copies pointers.
 func (s *Set) Open(opened map[ID]*Object, problems map[ID]string) *Set {
 	if len(opened)+len(problems) == 0 {
 		return s

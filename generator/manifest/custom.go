@@ -78,7 +78,9 @@ func (r *crdReader) refuseEncrypted(path string, value any) bool {
 	switch value := value.(type) {
 	case string:
 		if strings.HasPrefix(value, "ENC[") {
-			r.fail(diag.EncryptedSecret, path, "is encrypted by SOPS, which agentry decrypts in Secrets and ConfigMaps only", "encrypt Secrets only, as with encrypted_regex: ^(data|stringData)$")
+			r.fail(diag.EncryptedSecret, path,
+				"is encrypted by SOPS, which agentry decrypts in Secrets and ConfigMaps only",
+				"encrypt Secrets only, as with encrypted_regex: ^(data|stringData)$")
 			return true
 		}
 	case []any:
@@ -220,7 +222,8 @@ func (r *crdReader) checkConfig() {
 			r.failInside(path, 1, 1, "must hold a YAML mapping, is "+typeName(value), "")
 		}
 	default:
-		r.fail(diag.InvalidField, path, "must be a mapping, or a string that holds one as YAML, is "+typeName(config), "")
+		r.fail(diag.InvalidField, path, "must be a mapping, or a string that holds one as YAML, is "+typeName(config),
+			"")
 	}
 }
 

@@ -70,7 +70,9 @@ func (f findings) failed() bool {
 
 // onlyUnknownFields reports whether all errors are about fields that the object's kind does not have.
 func (f findings) onlyUnknownFields() bool {
-	return !slices.ContainsFunc(f, func(f finding) bool { return f.severity == diag.Error && f.code != diag.UnknownField })
+	return !slices.ContainsFunc(f, func(f finding) bool {
+		return f.severity == diag.Error && f.code != diag.UnknownField
+	})
 }
 
 // diags converts the findings to diagnostics with positions.

@@ -48,7 +48,8 @@ func readForeign(w written, value *Foreign, found findings) findings {
 	if w.raw["sops"] != nil {
 		sops, _ := w.raw["sops"].(map[string]any)
 		if mac, _ := sops["mac"].(string); mac == "" {
-			f.fail(diag.EncryptedSecret, "sops", "is not what SOPS writes: it has no mac", "encrypt the file again, with sops")
+			f.fail(diag.EncryptedSecret, "sops", "is not what SOPS writes: it has no mac",
+				"encrypt the file again, with sops")
 		}
 		if w.kind == "Secret" {
 			value.Clear = clearValue(w.raw)
@@ -93,7 +94,8 @@ func clearValue(raw map[string]any) string {
 		data, _ := raw[field].(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(data)) {
 			// SOPS leaves what is empty as it is.
-			if text, isText := data[key].(string); !isText && data[key] != nil || text != "" && !strings.HasPrefix(text, "ENC[") {
+			if text, isText := data[key].(string); !isText && data[key] != nil ||
+				text != "" && !strings.HasPrefix(text, "ENC[") {
 				return field + "[" + key + "]"
 			}
 		}
@@ -101,8 +103,9 @@ func clearValue(raw map[string]any) string {
 	return ""
 }
 
-// passed returns the object as it is passed through: without what only a cluster sets, in its namespace, with sorted keys.
-// Flux must substitute nothing in it; but of what SOPS has encrypted nothing else may change, because SOPS compares a sum.
+// passed returns the object as it is passed through: without what only a cluster sets, in its namespace, with sorted
+// keys. Flux must substitute nothing in it; but of what SOPS has encrypted nothing else may change, because SOPS
+// compares a sum.
 func (f *findings) passed(w written, meta *metav1.ObjectMeta) []byte {
 	out := maps.Clone(w.raw)
 	metadata := map[string]any{"name": meta.Name}
@@ -131,7 +134,8 @@ func (f *findings) passed(w written, meta *metav1.ObjectMeta) []byte {
 		f.fail(diag.InvalidObject, "", "cannot be encoded", "")
 	}
 	if len(text) > maxPassedBytes {
-		f.fail(diag.ObjectTooLarge, "", fmt.Sprintf("has %d bytes, more than the %d that Kubernetes stores", len(text), maxPassedBytes), "split it")
+		f.fail(diag.ObjectTooLarge, "",
+			fmt.Sprintf("has %d bytes, more than the %d that Kubernetes stores", len(text), maxPassedBytes), "split it")
 	}
 	return text
 }

@@ -9,10 +9,13 @@ import (
 
 // TestAppliedDocumentsAreNotPassedThrough: what somebody else applies is read as before, and copied never.
 func TestAppliedDocumentsAreNotPassedThrough(t *testing.T) {
-	text := []byte("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, namespace: m}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: m}\n")
+	text := []byte("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, namespace: m}\n---\napiVersion: v1\n" +
+		"kind: ConfigMap\nmetadata: {name: a, namespace: m}\n")
 	for _, applied := range []bool{false, true} {
-		docs := []manifest.Built{{Text: text, Applied: applied}, {Text: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: m}\n")}}
-		r := manifest.ParseBuilt(manifest.File{Path: "root"}, docs, manifest.Options{PassThrough: "ConfigMap.,ServiceAccount."})
+		docs := []manifest.Built{{Text: text, Applied: applied},
+			{Text: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: m}\n")}}
+		r := manifest.ParseBuilt(manifest.File{Path: "root"}, docs,
+			manifest.Options{PassThrough: "ConfigMap.,ServiceAccount."})
 		var passed []string
 		for _, o := range r.Objects {
 			if o.Passed != nil {
@@ -28,8 +31,10 @@ func TestAppliedDocumentsAreNotPassedThrough(t *testing.T) {
 // TestUnknownFieldsThatArePassedThrough: where unknown fields are no errors, a copy has them.
 func TestUnknownFieldsThatArePassedThrough(t *testing.T) {
 	text := []byte("apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: m}\nspec: {prots: [1]}\n")
-	r := manifest.Parse(manifest.File{Path: "a.yaml", Data: text}, manifest.Options{PassThrough: "Service.", UnknownFields: manifest.IgnoreUnknownFields})
-	if len(r.Diags) != 1 || !strings.HasSuffix(r.Diags[0].Message, "unknown field, it is passed through") || r.Diags.HasErrors() {
+	r := manifest.Parse(manifest.File{Path: "a.yaml", Data: text},
+		manifest.Options{PassThrough: "Service.", UnknownFields: manifest.IgnoreUnknownFields})
+	if len(r.Diags) != 1 || !strings.HasSuffix(r.Diags[0].Message, "unknown field, it is passed through") ||
+		r.Diags.HasErrors() {
 		t.Errorf("found %v", r.Diags)
 	}
 	if len(r.Objects) != 1 || !strings.Contains(string(r.Objects[0].Passed), "prots:") {

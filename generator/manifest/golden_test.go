@@ -76,7 +76,8 @@ func report(files []txtar.File, opts Options) string {
 	var diags diag.List
 	for _, f := range files {
 		// Special characters that an archive cannot hold, or that editors would eat.
-		data := strings.NewReplacer("<CR>", "\r", "<TAB>", "\t", "<BOM>", "\uFEFF", "<FF>", "\xFF", "<NUL>", "\x00").Replace(string(f.Data))
+		data := strings.NewReplacer("<CR>", "\r", "<TAB>", "\t", "<BOM>", "\uFEFF", "<FF>", "\xFF", "<NUL>",
+			"\x00").Replace(string(f.Data))
 		result := Parse(File{Path: f.Name, Data: []byte(data)}, opts)
 		results = append(results, result)
 		diags = append(diags, result.Diags...)

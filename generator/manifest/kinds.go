@@ -107,15 +107,18 @@ func otherPromKinds() []string {
 	}
 }
 
-// unknown is what to say about an object of a kind that agentry does not read. If it is clear which kind is meant, that is an
-// error, as it is to an API server: the object must not get lost. The message is empty if there is nothing to say.
+// unknown is what to say about an object of a kind that agentry does not read. If it is clear which kind is meant, that
+// is an error, as it is to an API server: the object must not get lost. The message is empty if there is nothing to
+// say.
 type unknown struct{ message, hint, meant string }
 
 func unknownKind(apiVersion, kind string) unknown {
 	if isScrapeConfig(apiVersion, kind) {
 		return unknown{
-			message: "ScrapeConfigs are ignored in compatibility mode operator: the Grafana Agent Operator does not know them",
-			hint:    "to scrape them, set compatibility: current in the pipeline (or --compatibility current), and let the scrapeConfigSelector of a MetricsInstance select them",
+			message: "ScrapeConfigs are ignored in compatibility mode operator: the Grafana Agent Operator does not " +
+				"know them",
+			hint: "to scrape them, set compatibility: current in the pipeline (or --compatibility current), and " +
+				"let the scrapeConfigSelector of a MetricsInstance select them",
 		}
 	}
 	group, _, _ := strings.Cut(apiVersion, "/")
@@ -123,7 +126,8 @@ func unknownKind(apiVersion, kind string) unknown {
 		return unknown{}
 	}
 	if apiVersion == v1alpha1.Group+"/v1alpha2" && kind == v1alpha1.PodLogsKind {
-		return unknown{message: "PodLogs of v1alpha2 is a resource of Grafana Alloy, and is ignored", hint: "for the Grafana Agent write " + v1alpha1.APIVersion}
+		return unknown{message: "PodLogs of v1alpha2 is a resource of Grafana Alloy, and is ignored",
+			hint: "for the Grafana Agent write " + v1alpha1.APIVersion}
 	}
 	known, other := ownKinds(), promKinds()
 	if group == promGroup {

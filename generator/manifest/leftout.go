@@ -43,8 +43,9 @@ func (s *Set) absent(objects []*Object) []*Object {
 	return out
 }
 
-// Diags reports each definition of a duplicate at its position, and of each source once the files that are encrypted. One definition
-// of a duplicate can be in the set as the stand-in (see [Set.With]). It was there before the others, and is not reported.
+// Diags reports each definition of a duplicate at its position, and of each source once the files that are encrypted.
+// One definition of a duplicate can be in the set as the stand-in (see [Set.With]). It was there before the others, and
+// is not reported.
 func (s *Set) Diags() diag.List {
 	list := s.encryptedFiles()
 	for _, group := range s.duplicates {
@@ -76,11 +77,13 @@ func (s *Set) encryptedFiles() (list diag.List) {
 		files[f.Source] = append(files[f.Source], f.Path)
 	}
 	for _, source := range slices.Sorted(maps.Keys(files)) {
-		d := diag.Diagnostic{Severity: diag.Info, Code: diag.EncryptedFile, Source: source, File: slices.Min(files[source]), Line: 1, Column: 1,
+		d := diag.Diagnostic{Severity: diag.Info, Code: diag.EncryptedFile, Source: source,
+			File: slices.Min(files[source]), Line: 1, Column: 1,
 			Message: "is encrypted with git-crypt, and left out: nobody knows what it holds",
 			Hint:    "encrypt Secrets with SOPS instead, or hide what is no manifest with .sourceignore"}
 		if n := len(files[source]); n > 1 {
-			d.Message = fmt.Sprintf("%d files are encrypted with git-crypt, this one first, and left out: nobody knows what they hold", n)
+			d.Message = fmt.Sprintf(
+				"%d files are encrypted with git-crypt, this one first, and left out: nobody knows what they hold", n)
 		}
 		list = append(list, d)
 	}
@@ -124,7 +127,8 @@ func ifClusters(file, other string) string {
 	}
 	folders := []string{path.Join(a[:differs+1]...), path.Join(b[:differs+1]...)}
 	slices.Sort(folders)
-	return fmt.Sprintf("; if %s and %s are for two clusters, read each alone: name one as PATH, or in paths of a pipeline", folders[0], folders[1])
+	return fmt.Sprintf("; if %s and %s are for two clusters, read each alone: name one as PATH, or in paths of a "+
+		"pipeline", folders[0], folders[1])
 }
 
 // standIn returns the definition that is in the set although there are duplicates. Of equal definitions it
@@ -136,7 +140,9 @@ func (s *Set) standIn(group []*Object) *Object {
 	}
 	equal := slices.DeleteFunc(slices.Clone(group), func(o *Object) bool { return o.Digest != used.Digest })
 	if len(equal) > 1 {
-		equal = slices.DeleteFunc(equal, func(o *Object) bool { return o.at.source != used.at.source || o.at.file != used.at.file })
+		equal = slices.DeleteFunc(equal, func(o *Object) bool {
+			return o.at.source != used.at.source || o.at.file != used.at.file
+		})
 	}
 	if len(equal) != 1 {
 		return nil

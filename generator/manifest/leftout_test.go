@@ -8,7 +8,8 @@ import (
 )
 
 func monitorText(name, spec string) string {
-	return "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: " + name + ", namespace: m, labels: {team: red}}\nspec: {selector: {}, endpoints: [{" + spec + "}]}\n"
+	return "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: " + name +
+		", namespace: m, labels: {team: red}}\nspec: {selector: {}, endpoints: [{" + spec + "}]}\n"
 }
 
 func oneFile(name, text string) Result {
@@ -36,7 +37,8 @@ func TestLeftOut(t *testing.T) {
 		t.Error("an object that is there, or that nobody wrote, is left out; or an invalid one is not")
 	}
 	standIn := oneFile("c.yaml", monitorText("invalid", "port: x")).Objects[0]
-	if diff := cmp.Diff([]string{"twice red", "twice red"}, leftOut(set.With(map[ID]*Object{standIn.ID: standIn}))); diff != "" {
+	if diff := cmp.Diff([]string{"twice red", "twice red"},
+		leftOut(set.With(map[ID]*Object{standIn.ID: standIn}))); diff != "" {
 		t.Errorf("with a stand-in: %s", diff)
 	}
 	replaced, ok := set.Replace([]*Object{set.Get(id("good"))})
@@ -78,7 +80,8 @@ func TestDuplicateBesideItsStandIn(t *testing.T) {
 	}
 }
 
-// TestFilesOfGitCryptAreReportedTogether: there is one information for each source, and what may be in the files is not deleted.
+// TestFilesOfGitCryptAreReportedTogether: there is one information for each source, and what may be in the files is not
+// deleted.
 func TestFilesOfGitCryptAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	parse := func(source, path string) Result {
@@ -92,7 +95,8 @@ func TestFilesOfGitCryptAreReportedTogether(t *testing.T) {
 		got = append(got, d.String())
 	}
 	want := []string{
-		"a.yaml:1:1: info[encrypted-file]: 3 files are encrypted with git-crypt, this one first, and left out: nobody knows what they hold",
+		"a.yaml:1:1: info[encrypted-file]: 3 files are encrypted with git-crypt, this one first, and left out: " +
+			"nobody knows what they hold",
 		"x.yaml:1:1: info[encrypted-file]: is encrypted with git-crypt, and left out: nobody knows what it holds",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -32,10 +32,12 @@ func TestLimits(t *testing.T) {
 		return []byte("apiVersion: v1\nkind: List\nitems:\n" + strings.Repeat("- "+tiny+"\n", count))
 	}
 	configMap := func(size int) []byte {
-		return fmt.Appendf(nil, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {a: %s}}", strings.Repeat("x", size))
+		return fmt.Appendf(nil, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {a: %s}}",
+			strings.Repeat("x", size))
 	}
 	annotated := func(size int) []byte {
-		return fmt.Appendf(nil, "{apiVersion: v1, kind: Namespace, metadata: {name: a, annotations: {a: %s}}}", strings.Repeat("x", size-1))
+		return fmt.Appendf(nil, "{apiVersion: v1, kind: Namespace, metadata: {name: a, annotations: {a: %s}}}",
+			strings.Repeat("x", size-1))
 	}
 	for name, test := range map[string]struct {
 		data    []byte
@@ -43,22 +45,24 @@ func TestLimits(t *testing.T) {
 		code    diag.Code
 		broken  int
 	}{
-		"largest file":            {padded(MaxFileBytes), 1, "", 0},
-		"file too large":          {padded(MaxFileBytes + 1), 0, diag.FileTooLarge, 1},
-		"most documents":          {documents(MaxDocuments), MaxDocuments, "", 0},
-		"too many documents":      {documents(MaxDocuments + 1), MaxDocuments, diag.TooManyDocuments, 1},
-		"longest list":            {list(MaxListItems), MaxListItems, "", 0},
-		"too long a list":         {list(MaxListItems + 1), MaxListItems, diag.TooManyDocuments, 1},
-		"largest ConfigMap":       {configMap(1 << 20), 1, "", 0},
-		"too large a ConfigMap":   {configMap(1<<20 + 1), 0, diag.InvalidSecret, 0},
-		"largest annotations":     {annotated(256 << 10), 1, "", 0},
-		"too large annotations":   {annotated(256<<10 + 1), 0, diag.InvalidMetadata, 0},
-		"nested deeper than read": {[]byte("apiVersion: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)), 0, diag.TooComplex, 1},
+		"largest file":          {padded(MaxFileBytes), 1, "", 0},
+		"file too large":        {padded(MaxFileBytes + 1), 0, diag.FileTooLarge, 1},
+		"most documents":        {documents(MaxDocuments), MaxDocuments, "", 0},
+		"too many documents":    {documents(MaxDocuments + 1), MaxDocuments, diag.TooManyDocuments, 1},
+		"longest list":          {list(MaxListItems), MaxListItems, "", 0},
+		"too long a list":       {list(MaxListItems + 1), MaxListItems, diag.TooManyDocuments, 1},
+		"largest ConfigMap":     {configMap(1 << 20), 1, "", 0},
+		"too large a ConfigMap": {configMap(1<<20 + 1), 0, diag.InvalidSecret, 0},
+		"largest annotations":   {annotated(256 << 10), 1, "", 0},
+		"too large annotations": {annotated(256<<10 + 1), 0, diag.InvalidMetadata, 0},
+		"nested deeper than read": {[]byte("apiVersion: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)), 0,
+			diag.TooComplex, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			result := Parse(File{Data: test.data}, Options{})
 			if len(result.Objects) != test.objects || result.Broken != test.broken {
-				t.Errorf("%d objects, %d broken, want %d, %d", len(result.Objects), result.Broken, test.objects, test.broken)
+				t.Errorf("%d objects, %d broken, want %d, %d", len(result.Objects), result.Broken, test.objects,
+					test.broken)
 			}
 			switch {
 			case test.code == "" && len(result.Diags) > 0:
@@ -73,13 +77,15 @@ func TestLimits(t *testing.T) {
 func TestFindingsAreLimited(t *testing.T) {
 	manifest := func(unknown int) []byte {
 		var b bytes.Buffer
-		b.WriteString("apiVersion: monitoring.grafana.com/v1alpha1\nkind: PodLogs\nmetadata: {name: a, namespace: b}\nspec:\n  selector: {}\n")
+		b.WriteString("apiVersion: monitoring.grafana.com/v1alpha1\nkind: PodLogs\n" +
+			"metadata: {name: a, namespace: b}\nspec:\n  selector: {}\n")
 		for i := range unknown {
 			fmt.Fprintf(&b, "  unknown%d: 1\n", i)
 		}
 		return b.Bytes()
 	}
-	for unknown, want := range map[int]int{MaxFindings: MaxFindings, MaxFindings + 1: MaxFindings + 1, 2 * MaxFindings: MaxFindings + 1} {
+	for unknown, want := range map[int]int{MaxFindings: MaxFindings, MaxFindings + 1: MaxFindings + 1,
+		2 * MaxFindings: MaxFindings + 1} {
 		result := Parse(File{Data: manifest(unknown)}, Options{UnknownFields: IgnoreUnknownFields})
 		if len(result.Diags) != want || len(result.Objects) != 1 {
 			t.Errorf("%d findings: %d diagnostics, want %d", unknown, len(result.Diags), want)
@@ -131,7 +137,8 @@ data:
 	} {
 		line, column := o.ValuePosition(test.path, test.line, test.column)
 		if line != test.inFile || column != test.fileColumn {
-			t.Errorf("%s %d:%d is at %d:%d, want %d:%d", test.path, test.line, test.column, line, column, test.inFile, test.fileColumn)
+			t.Errorf("%s %d:%d is at %d:%d, want %d:%d", test.path, test.line, test.column, line, column, test.inFile,
+				test.fileColumn)
 		}
 	}
 }
@@ -163,13 +170,15 @@ func TestPositionsInJSON(t *testing.T) {
 // stage would be lost.
 func TestAnUnknownStageIsAnErrorBehindManyUnknownFields(t *testing.T) {
 	var text strings.Builder
-	text.WriteString("apiVersion: monitoring.grafana.com/v1alpha1\nkind: PodLogs\nmetadata: {name: a, namespace: x}\nspec:\n  selector: {}\n")
+	text.WriteString("apiVersion: monitoring.grafana.com/v1alpha1\nkind: PodLogs\nmetadata: {name: a, namespace: x}\n" +
+		"spec:\n  selector: {}\n")
 	for i := range 3 * MaxFindings {
 		fmt.Fprintf(&text, "  added%d: 1\n", i) // sorted before the stages
 	}
 	text.WriteString("  pipelineStages:\n  - multilines: {}\n")
 	result := Parse(File{Path: "a.yaml", Data: []byte(text.String())}, Options{UnknownFields: IgnoreUnknownFields})
-	if len(result.Objects) != 0 || len(result.Diags) != MaxFindings+1 || result.Diags[0].Code != diag.UnknownStageField {
+	if len(result.Objects) != 0 || len(result.Diags) != MaxFindings+1 ||
+		result.Diags[0].Code != diag.UnknownStageField {
 		t.Errorf("%d objects, %d findings, the first %v", len(result.Objects), len(result.Diags), result.Diags[0])
 	}
 }
@@ -177,7 +186,8 @@ func TestAnUnknownStageIsAnErrorBehindManyUnknownFields(t *testing.T) {
 // TestManyUnknownSettingsOfAStage takes minutes if the key of each is looked for.
 func TestManyUnknownSettingsOfAStage(t *testing.T) {
 	var text strings.Builder
-	text.WriteString("apiVersion: monitoring.grafana.com/v1alpha1\nkind: PodLogs\nmetadata: {name: a, namespace: x}\nspec:\n  selector: {}\n  pipelineStages:\n  - drop:\n      expression: x\n")
+	text.WriteString("apiVersion: monitoring.grafana.com/v1alpha1\nkind: PodLogs\nmetadata: {name: a, namespace: x}\n" +
+		"spec:\n  selector: {}\n  pipelineStages:\n  - drop:\n      expression: x\n")
 	for i := range 100_000 {
 		fmt.Fprintf(&text, "      added%d: 1\n", i)
 	}

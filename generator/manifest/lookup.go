@@ -46,7 +46,8 @@ func (o *Object) Has(path string) bool { return o.at.has(path) }
 
 // IsEmptyText reports whether the object is written with "" at path, for fields whose Go type cannot tell "" from none.
 func (o *Object) IsEmptyText(path string) bool {
-	if !strings.Contains(o.at.text, `""`) && !strings.Contains(o.at.text, "''") { // to find a path takes parsing the text
+	// to find a path takes parsing the text
+	if !strings.Contains(o.at.text, `""`) && !strings.Contains(o.at.text, "''") {
 		return false
 	}
 	_, value, found := o.at.find(path)
@@ -94,8 +95,8 @@ type Named struct {
 	ID
 	// Keys are a Secret's, as far as they can be read.
 	Keys []string
-	// By is the kind of the object that describes a Secret: SealedSecret or ExternalSecret. It is empty for one that SOPS
-	// encrypted.
+	// By is the kind of the object that describes a Secret: SealedSecret or ExternalSecret. It is empty for one that
+	// SOPS encrypted.
 	By string
 	// External is the ExternalSecret that makes a Secret, else nil.
 	External *External
@@ -134,7 +135,8 @@ func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any, at pla
 		data, _ := lookup(raw, "spec.encryptedData").(map[string]any)
 		named.Keys = slices.Sorted(maps.Keys(data))
 		if template, _ := lookup(raw, "spec.template.data").(map[string]any); len(template) > 0 {
-			named.Keys = slices.Compact(slices.Sorted(slices.Values(append(named.Keys, slices.Collect(maps.Keys(template))...))))
+			named.Keys = slices.Compact(slices.Sorted(slices.Values(append(named.Keys,
+				slices.Collect(maps.Keys(template))...))))
 		}
 	case kind == "ExternalSecret":
 		if name, ok := lookup(raw, "spec.target.name").(string); ok {
@@ -152,16 +154,18 @@ func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any, at pla
 
 // namesOthers reports whether objects of a kind are of use although the kind is not read.
 func namesOthers(apiVersion, kind string) bool {
-	return apiVersion == rbacv1.SchemeGroupVersion.String() || kind == "ServiceAccount" || kind == "SealedSecret" || kind == "ExternalSecret"
+	return apiVersion == rbacv1.SchemeGroupVersion.String() || kind == "ServiceAccount" || kind == "SealedSecret" ||
+		kind == "ExternalSecret"
 }
 
-// externalKeys returns the keys of the Secret that an ExternalSecret makes, or nothing if it does not list them: then it takes
-// what the store has.
+// externalKeys returns the keys of the Secret that an ExternalSecret makes, or nothing if it does not list them: then
+// it takes what the store has.
 func externalKeys(raw map[string]any) []string {
 	data, _ := lookup(raw, "spec.data").([]any)
 	template, _ := lookup(raw, "spec.target.template.data").(map[string]any)
 	merged := lookup(raw, "spec.target.template.mergePolicy") == "Merge"
-	if lookup(raw, "spec.dataFrom") != nil || lookup(raw, "spec.target.template.templateFrom") != nil || lookup(raw, "spec.target.creationPolicy") == "Merge" {
+	if lookup(raw, "spec.dataFrom") != nil || lookup(raw, "spec.target.template.templateFrom") != nil ||
+		lookup(raw, "spec.target.creationPolicy") == "Merge" {
 		return nil
 	}
 	keys := slices.Collect(maps.Keys(template))
@@ -176,7 +180,8 @@ func externalKeys(raw map[string]any) []string {
 	return slices.Compact(slices.Sorted(slices.Values(keys)))
 }
 
-// right keeps an object that says who may ask what of the Kubernetes API. It is left to the API server to find mistakes.
+// right keeps an object that says who may ask what of the Kubernetes API. It is left to the API server to find
+// mistakes.
 func (p *parser) right(kind string, raw map[string]any, at place) {
 	var value typed
 	switch kind {
@@ -200,7 +205,8 @@ func (p *parser) right(kind string, raw map[string]any, at place) {
 	} else {
 		meta.Namespace = cmp.Or(meta.Namespace, p.opts.DefaultNamespace)
 	}
-	o := &Object{ID: ID{kind, meta.Namespace, meta.Name}, APIVersion: rbacv1.SchemeGroupVersion.String(), Meta: meta, Value: value, at: at}
+	o := &Object{ID: ID{kind, meta.Namespace, meta.Name}, APIVersion: rbacv1.SchemeGroupVersion.String(), Meta: meta,
+		Value: value, at: at}
 	p.result.Rights = append(p.result.Rights, o)
 }
 
@@ -210,7 +216,8 @@ func (p *parser) name(n Named) {
 	}
 }
 
-// Rights returns the Roles, ClusterRoles and their bindings, in the order of files and lines. They are no part of [Set.All].
+// Rights returns the Roles, ClusterRoles and their bindings, in the order of files and lines. They are no part of
+// [Set.All].
 func (s *Set) Rights() []*Object { return s.rights }
 
 // Named returns the objects of which only the name is used, by identity.

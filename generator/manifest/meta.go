@@ -67,7 +67,8 @@ func (f *findings) looksInDefault(w written) {
 	case monitoringv1.PodMonitorsKind, v1alpha1.PodLogsKind:
 		targets = "pods"
 	case monitoringv1.ProbesKind:
-		if path, targets = "spec.targets.ingress.namespaceSelector", "Ingresses"; lookup(w.raw, "spec.targets.ingress") == nil {
+		if path, targets = "spec.targets.ingress.namespaceSelector",
+			"Ingresses"; lookup(w.raw, "spec.targets.ingress") == nil {
 			return
 		}
 	default:
@@ -76,8 +77,9 @@ func (f *findings) looksInDefault(w written) {
 	selector, _ := lookup(w.raw, path).(map[string]any)
 	if names, _ := selector["matchNames"].([]any); selector["any"] != true && len(names) == 0 {
 		*f = append(*f, finding{severity: diag.Info, code: diag.DefaultNamespace, path: "metadata",
-			message: "has no namespace, so it is in the default namespace " + w.opts.DefaultNamespace + ", and looks for " + targets + " only there",
-			hint:    "set metadata.namespace, or " + path})
+			message: "has no namespace, so it is in the default namespace " + w.opts.DefaultNamespace +
+				", and looks for " + targets + " only there",
+			hint: "set metadata.namespace, or " + path})
 	}
 }
 
@@ -144,7 +146,8 @@ func (f *findings) checkName(name, kind string, raw map[string]any) {
 	}
 	switch _, isText := raw["name"].(string); {
 	case raw["name"] == nil && raw["generateName"] != nil:
-		f.fail(diag.InvalidMetadata, "metadata.generateName", "is not enough: there is no cluster that would make a name", "set metadata.name")
+		f.fail(diag.InvalidMetadata, "metadata.generateName",
+			"is not enough: there is no cluster that would make a name", "set metadata.name")
 	case isAbsent(raw["name"]):
 		f.fail(diag.InvalidMetadata, "metadata.name", "is required", "")
 	case isText && !isPlainName(name):
@@ -157,10 +160,12 @@ func (f *findings) checkName(name, kind string, raw map[string]any) {
 func (f *findings) checkNamespace(namespace string, raw map[string]any, file string) {
 	switch _, isText := raw["namespace"].(string); {
 	case isAbsent(raw["namespace"]):
-		f.fail(diag.MissingNamespace, "metadata.namespace", "is required", ifPatch(file, "set it, or a default for all: --namespace, or spec.defaultNamespace of the pipeline"))
+		f.fail(diag.MissingNamespace, "metadata.namespace", "is required",
+			ifPatch(file, "set it, or a default for all: --namespace, or spec.defaultNamespace of the pipeline"))
 	case isText && !isPlainName(namespace):
 		for _, message := range apivalidation.ValidateNamespaceName(namespace, false) {
-			f.fail(diag.InvalidMetadata, "metadata.namespace", fmt.Sprintf("%q: %s", namespace, diag.NameRule(message)), "")
+			f.fail(diag.InvalidMetadata, "metadata.namespace", fmt.Sprintf("%q: %s", namespace, diag.NameRule(message)),
+				"")
 		}
 	}
 }
@@ -177,7 +182,8 @@ func (f *findings) checkLabels(meta *metav1.ObjectMeta) {
 		}
 		value := meta.Labels[key]
 		if !isPlainKey(key) || value != "" && !isPlainValue(value) {
-			errs = append(errs, metav1validation.ValidateLabels(map[string]string{key: value}, path.Child("labels").Key(key))...)
+			errs = append(errs, metav1validation.ValidateLabels(map[string]string{key: value},
+				path.Child("labels").Key(key))...)
 		}
 	}
 	size := 0

@@ -37,7 +37,8 @@ func mistypedPaths(errs field.ErrorList) map[string]bool {
 	return paths
 }
 
-// repeatsMismatch reports whether an error only repeats that a value has the wrong type, as that it is none of several types.
+// repeatsMismatch reports whether an error only repeats that a value has the wrong type, as that it is none of several
+// types.
 func repeatsMismatch(err *field.Error, mistyped map[string]bool) bool {
 	path, ok := strings.CutSuffix(err.Detail, `" must validate at least one schema (anyOf)`)
 	return ok && mistyped[strings.TrimPrefix(path, `"`)]
@@ -210,11 +211,14 @@ func formOf(pattern string) form {
 		"([0-9]+)ms)?)$":       {"is not a duration", durationHint},
 		"[numkMGTPE]":          {"is not a quantity", "write a quantity such as 500m or 128Mi"},
 		"(K|M|G|T|E|P)i?)?B)$": {"is not a size", "write a size such as 64MB"},
-		"^[a-zA-Z_][a-zA-Z0-9": {"is not the name of a label", "use letters, digits and _, and no digit at the beginning"},
-		"^(http|https)://":     {"must be an address that begins with http:// or https://", ""},
-		"^https?://":           {"must be an address that begins with http:// or https://", ""},
-		"^[a-zA-Z][a-zA-Z0-9+": {"must be an address that begins with a scheme, such as unix:///var/run/docker.sock", ""},
-		"(json|yml|yaml|JSON|": {"must be a file that ends with .json, .yml or .yaml; only its name may have a *, and only one", ""},
+		"^[a-zA-Z_][a-zA-Z0-9": {"is not the name of a label",
+			"use letters, digits and _, and no digit at the beginning"},
+		"^(http|https)://": {"must be an address that begins with http:// or https://", ""},
+		"^https?://":       {"must be an address that begins with http:// or https://", ""},
+		"^[a-zA-Z][a-zA-Z0-9+": {"must be an address that begins with a scheme, such as unix:///var/run/docker.sock",
+			""},
+		"(json|yml|yaml|JSON|": {
+			"must be a file that ends with .json, .yml or .yaml; only its name may have a *, and only one", ""},
 		"^[0-9a-zA-Z-.]+$":     {"must have letters, digits, - and . only", ""},
 		`^[\w\s:/.`:            {`must have letters, digits, spaces and _ : / . \ - only`, ""},
 		"^(http|https|socks5)": {"must be an address that begins with http://, https:// or socks5://", ""},

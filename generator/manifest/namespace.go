@@ -42,7 +42,8 @@ func CheckNamespaceFrom(pattern string) error {
 		if part == "" || part == "." || part == ".." {
 			return errors.New("must be a relative path in which no part is empty or leads up")
 		}
-		if rest := strings.Replace(part, namespaceHole, "", 1); part != "**" && part != "*" && strings.ContainsAny(rest, "*{}") {
+		if rest := strings.Replace(part, namespaceHole, "", 1); part != "**" && part != "*" &&
+			strings.ContainsAny(rest, "*{}") {
 			return errors.New("* and ** must stand alone between slashes")
 		}
 	}
@@ -79,7 +80,8 @@ func matchFolders(pattern, path []string, found string) (namespace string, ok bo
 		before, after, isHole := strings.Cut(pattern[0], namespaceHole)
 		switch {
 		case isHole:
-			if len(path[0]) <= len(before)+len(after) || !strings.HasPrefix(path[0], before) || !strings.HasSuffix(path[0], after) {
+			if len(path[0]) <= len(before)+len(after) || !strings.HasPrefix(path[0], before) ||
+				!strings.HasSuffix(path[0], after) {
 				return "", false
 			}
 			found = path[0][len(before) : len(path[0])-len(after)]
@@ -91,15 +93,15 @@ func matchFolders(pattern, path []string, found string) (namespace string, ok bo
 	return found, len(path) == 0
 }
 
-// Tenants says whose the files are. A tenant's file may define objects in the tenant's namespace only. The zero value has no
-// tenants: all files are the platform's.
+// Tenants says whose the files are. A tenant's file may define objects in the tenant's namespace only. The zero value
+// has no tenants: all files are the platform's.
 type Tenants struct {
 	// Folders is a pattern of paths such as teams/{namespace}/**, by [CheckTenants].
 	Folders string
 	// All is the tenant of all files, whatever their folders.
 	All string
-	// Mounted are the sources that are mounted with their tenants: @name=tenant, or @name= for one that has none, each with a
-	// comma behind it. A folder that is none of them is no other source, however it is named.
+	// Mounted are the sources that are mounted with their tenants: @name=tenant, or @name= for one that has none, each
+	// with a comma behind it. A folder that is none of them is no other source, however it is named.
 	Mounted string
 }
 
@@ -122,8 +124,8 @@ func CheckTenants(pattern string) error {
 	return nil
 }
 
-// Of returns the namespace of the tenant whom a file belongs to. The namespace is empty if the tenant's folder names none. A file
-// of no tenant is the platform's.
+// Of returns the namespace of the tenant whom a file belongs to. The namespace is empty if the tenant's folder names
+// none. A file of no tenant is the platform's.
 func (t Tenants) Of(file string) (namespace string, isTenant bool) {
 	if !t.IsSet() {
 		return "", false
@@ -179,16 +181,16 @@ func (t Tenants) Same(folder, name string) bool {
 	return isTenant && tenant != "" && tenant == other
 }
 
-// Author is a file that had a say in a built document: it holds the object, a kustomization that the object went through, one of
-// its patches, or the custom resource that asks for all that.
+// Author is a file that had a say in a built document: it holds the object, a kustomization that the object went
+// through, one of its patches, or the custom resource that asks for all that.
 type Author struct {
 	File string
 	// Asks is the custom resource of Flux or Argo CD by which the file had its say, if it had it by one.
 	Asks diag.Object
 }
 
-// Breach returns what one of the files that had a say in an object may not do about it, with the way out, and the tenant whose
-// file had a say.
+// Breach returns what one of the files that had a say in an object may not do about it, with the way out, and the
+// tenant whose file had a say.
 func (t Tenants) Breach(id ID, authors []Author) (tenant, message, hint string) {
 	for _, a := range authors {
 		namespace, isTenant := t.Of(a.File)
@@ -205,39 +207,49 @@ func (t Tenants) Breach(id ID, authors []Author) (tenant, message, hint string) 
 
 // breach returns what a tenant's file may not do about an object, or "".
 func (t Tenants) breach(tenant string, id ID, by Author) (message, hint string) {
-	rule, outside := " (spec.tenancy.folders)", "or define it in a file that no tenant has a say in, outside of "+t.Folders
+	rule, outside := " (spec.tenancy.folders)", "or define it in a file that no tenant has a say in, outside of "+
+		t.Folders
 	if _, of := t.source(by.File); of != "" {
 		rule, outside = " (spec.sources[].tenant)", "or define it in a source that has no tenant"
 	}
 	switch {
 	case tenant == "":
-		return fmt.Sprintf("%s is in a folder that names no namespace, so it may define nothing%s", by.File, rule), "rename the folder to the namespace; " + outside
+		return fmt.Sprintf("%s is in a folder that names no namespace, so it may define nothing%s", by.File, rule),
+			"rename the folder to the namespace; " + outside
 	case by.Asks.Namespace != tenant && strings.Contains(by.Asks.APIVersion, ".toolkit.fluxcd.io/"):
-		return fmt.Sprintf("%s is a file of the tenant %s, and asks for it by %s of namespace %q, whose Secrets it could read%s", by.File, tenant, by.Asks.Kind, by.Asks.Namespace, rule),
+		return fmt.Sprintf("%s is a file of the tenant %s, and asks for it by %s of namespace %q, whose Secrets it "+
+				"could read%s", by.File, tenant, by.Asks.Kind, by.Asks.Namespace, rule),
 			fmt.Sprintf("move the %s to namespace %s", by.Asks.Kind, tenant)
 	case by.Asks.Namespace != tenant && strings.HasPrefix(by.Asks.APIVersion, "argoproj.io/"):
-		return fmt.Sprintf("%s is a file of the tenant %s, and asks for it by %s of namespace %q%s", by.File, tenant, by.Asks.Kind, by.Asks.Namespace, rule),
+		return fmt.Sprintf("%s is a file of the tenant %s, and asks for it by %s of namespace %q%s", by.File, tenant,
+				by.Asks.Kind, by.Asks.Namespace, rule),
 			fmt.Sprintf("move the %s to namespace %s (Applications in any namespace)", by.Asks.Kind, tenant)
 	case id.Kind == NamespaceKind && id.Name != tenant:
-		return fmt.Sprintf("%s is a file of the tenant %s, and may define no other Namespace%s", by.File, tenant, rule), outside[len("or "):]
+		return fmt.Sprintf("%s is a file of the tenant %s, and may define no other Namespace%s", by.File, tenant, rule),
+			outside[len("or "):]
 	case id.Kind == NamespaceKind:
 		return "", ""
 	case isOfCluster(id.Kind):
-		return fmt.Sprintf("%s is a file of the tenant %s, and may define no %s, which is in no namespace%s", by.File, tenant, id.Kind, rule), outside[len("or "):]
+		return fmt.Sprintf("%s is a file of the tenant %s, and may define no %s, which is in no namespace%s", by.File,
+			tenant, id.Kind, rule), outside[len("or "):]
 	case id.Namespace != tenant:
-		return fmt.Sprintf("%s is a file of the tenant %s, and may define objects in that namespace only, not in %q%s", by.File, tenant, id.Namespace, rule),
+		return fmt.Sprintf("%s is a file of the tenant %s, and may define objects in that namespace only, not in %q%s",
+				by.File, tenant, id.Namespace, rule),
 			"move the object to namespace " + tenant + ", " + outside
 	}
 	return "", ""
 }
 
-// isOfCluster reports whether objects of a kind are in no namespace. The API server drops the namespace of such an object, so it
-// counts nothing that a tenant's file names one.
+// isOfCluster reports whether objects of a kind are in no namespace. The API server drops the namespace of such an
+// object, so it counts nothing that a tenant's file names one.
 func isOfCluster(kind string) bool {
 	return passthrough.IsClusterScoped(kind) || strings.HasSuffix(kind, "Class") || slices.Contains([]string{
-		"APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ComponentStatus", "CustomResourceDefinition", "DeviceClass",
-		"FlowSchema", "IPAddress", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "Node",
-		"PersistentVolume", "PriorityLevelConfiguration", "ResourceSlice", "ServiceCIDR", "StorageVersion", "ValidatingAdmissionPolicy",
+		"APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ComponentStatus",
+		"CustomResourceDefinition", "DeviceClass",
+		"FlowSchema", "IPAddress", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+		"MutatingWebhookConfiguration", "Node",
+		"PersistentVolume", "PriorityLevelConfiguration", "ResourceSlice", "ServiceCIDR", "StorageVersion",
+		"ValidatingAdmissionPolicy",
 		"ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "VolumeAttachment",
 	}, kind)
 }

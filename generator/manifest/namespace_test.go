@@ -26,12 +26,14 @@ func TestNamespaceFrom(t *testing.T) {
 			t.Errorf("%s finds %q in %s, want %q", test.pattern, got, test.path, test.want)
 		}
 	}
-	if o := (manifest.Options{NamespaceFrom: "n/{namespace}/*", DefaultNamespace: "other"}).Of("x.yaml"); o.DefaultNamespace != "other" {
+	if o := (manifest.Options{NamespaceFrom: "n/{namespace}/*",
+		DefaultNamespace: "other"}).Of("x.yaml"); o.DefaultNamespace != "other" {
 		t.Errorf("without a match the default namespace is %q", o.DefaultNamespace)
 	}
 	for pattern, good := range map[string]bool{
 		"namespaces/{namespace}/**": true, "{namespace}": true, "**/x-{namespace}-y/*": true,
-		"namespaces/**": false, "{namespace}/{namespace}": false, "/{namespace}": false, "../{namespace}": false, "a*/{namespace}": false, "{namespace}{x}": false,
+		"namespaces/**": false, "{namespace}/{namespace}": false, "/{namespace}": false, "../{namespace}": false,
+		"a*/{namespace}": false, "{namespace}{x}": false,
 	} {
 		if err := manifest.CheckNamespaceFrom(pattern); (err == nil) != good {
 			t.Errorf("%s: %v", pattern, err)

@@ -28,24 +28,27 @@ type Built struct {
 	Secret map[string]string
 	// WithVariables is the text before Flux's variables in it were replaced, if there were any.
 	WithVariables string `json:",omitempty"`
-	// DefaultNamespace, if it is not empty, is that of the object if it names none: a chart's objects go where the chart is installed.
+	// DefaultNamespace, if it is not empty, is that of the object if it names none: a chart's objects go where the
+	// chart is installed.
 	DefaultNamespace string
 	// Lookup is the template of a chart that gave it and asked the cluster for objects, if one did.
 	Lookup string
 	// EarlierNames are the names that the object had before kustomize renamed it, the one in its file first.
 	EarlierNames []string `json:",omitempty"`
-	// Applied means that somebody else applies the document, so that it is not passed through: Helm does what is of a chart.
+	// Applied means that somebody else applies the document, so that it is not passed through: Helm does what is of a
+	// chart.
 	Applied bool
 	// Authors are the files that had a say in it, if that is of interest.
 	Authors []Author `json:",omitempty"`
-	// Leads means that the document led to others, so that it counts as broken if it cannot be read, whatever its kind is.
+	// Leads means that the document led to others, so that it counts as broken if it cannot be read, whatever its kind
+	// is.
 	Leads bool `json:",omitempty"`
 }
 
 // Origin finds where the fields of a built document were written.
 type Origin interface {
-	// Find returns the file and the position of the field at path in the document with that text, or of its nearest parent. The
-	// line is 0 if only the file is known.
+	// Find returns the file and the position of the field at path in the document with that text, or of its nearest
+	// parent. The line is 0 if only the file is known.
 	Find(text, path string) (file string, line, column int)
 }
 
@@ -111,8 +114,8 @@ type Object struct {
 	Passed []byte
 	// EarlierNames are the names that the object had before kustomize renamed it, the one in its file first.
 	EarlierNames []string
-	// Tenant is the tenant who had a say in the object: its namespace, or of a Namespace the name. What only the platform
-	// defines has none.
+	// Tenant is the tenant who had a say in the object: its namespace, or of a Namespace the name. What only the
+	// platform defines has none.
 	Tenant string
 	// Digest changes whenever Value or Tenant could change.
 	Digest [32]byte
@@ -144,7 +147,8 @@ func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format strin
 	if path != "" {
 		message = strings.TrimSuffix(path, ">") + ": " + message
 	}
-	d := diag.Diagnostic{Severity: severity, Code: code, Message: o.at.conceal(path, message), Source: o.at.source, Object: o.Ref()}
+	d := diag.Diagnostic{Severity: severity, Code: code, Message: o.at.conceal(path, message), Source: o.at.source,
+		Object: o.Ref()}
 	d.File, d.Line, d.Column = o.at.locate(path)
 	if d.File != o.at.file {
 		d.BuiltBy = o.at.file

@@ -3,9 +3,9 @@
 //
 // [Parse] reads one file. It knows the kinds that agentry renders (the custom resources of the Grafana Agent
 // Operator, the monitors of the Prometheus Operator) and those that they refer to (Secret, ConfigMap,
-// Namespace), and reads objects of the kinds that are passed through. Everything else is ignored and counted. The CRDs' defaults are set. What kubectl or the API server
-// would refuse, as an unknown field, is an error and left out. Every finding is a diagnostic with file, line and
-// column. [NewSet] merges the objects of many files.
+// Namespace), and reads objects of the kinds that are passed through. Everything else is ignored and counted. The CRDs'
+// defaults are set. What kubectl or the API server would refuse, as an unknown field, is an error and left out. Every
+// finding is a diagnostic with file, line and column. [NewSet] merges the objects of many files.
 //
 // Promises:
 //   - Pure: no I/O, no clock, nothing kept between calls. Safe for concurrent use.
@@ -136,7 +136,8 @@ func Parse(f File, opts Options) Result {
 	}
 	p := &parser{file: f, opts: opts}
 	if len(f.Data) > MaxFileBytes {
-		p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has %d bytes, more than %d", len(f.Data), MaxFileBytes), "", "")
+		p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has %d bytes, more than %d", len(f.Data), MaxFileBytes),
+			"", "")
 		return p.result
 	}
 	if bytes.HasPrefix(f.Data, []byte("\x00GITCRYPT\x00")) {
@@ -144,13 +145,15 @@ func Parse(f File, opts Options) Result {
 	}
 	if IsLFSPointer(f.Data) {
 		p.broken(diag.LFSPointer, 1, 1, "is a pointer of Git LFS, whose content is not in the repository",
-			"store manifests as plain files: `git lfs untrack` their pattern, then `git add --renormalize .` and commit", "")
+			"store manifests as plain files: `git lfs untrack` their pattern, then `git add --renormalize .` and "+
+				"commit", "")
 		return p.result
 	}
 	count := 0
 	for doc := range stream.Documents(f.Data) {
 		if count++; count > MaxDocuments {
-			p.broken(diag.TooManyDocuments, doc.Line, doc.Column, fmt.Sprintf("the file has more than %d documents", MaxDocuments), "", "")
+			p.broken(diag.TooManyDocuments, doc.Line, doc.Column,
+				fmt.Sprintf("the file has more than %d documents", MaxDocuments), "", "")
 			break
 		}
 		p.document(doc)
@@ -158,7 +161,8 @@ func Parse(f File, opts Options) Result {
 	return p.finish()
 }
 
-// Syntax returns the first error because of which a document of a file cannot be read, whatever its kind. Without one, found is false.
+// Syntax returns the first error because of which a document of a file cannot be read, whatever its kind. Without one,
+// found is false.
 func Syntax(f File) (d diag.Diagnostic, found bool) {
 	p := &parser{file: f, opts: Options{Compatibility: Operator}, leads: true}
 	for doc := range stream.Documents(f.Data) {
@@ -179,7 +183,8 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	p := &parser{file: f, opts: opts}
 	line := 1
 	for _, doc := range docs {
-		p.origin, p.secret, p.variables, p.by, p.leads = doc.Origin, doc.Secret, doc.WithVariables, doc.Authors, doc.Leads
+		p.origin, p.secret, p.variables, p.by, p.leads = doc.Origin, doc.Secret, doc.WithVariables, doc.Authors,
+			doc.Leads
 		if p.opts = opts; doc.DefaultNamespace != "" {
 			p.opts = opts.In(doc.DefaultNamespace)
 		}
@@ -217,7 +222,8 @@ func (r Result) At(path string) Result {
 		for i, o := range objects {
 			moved := *o
 			if documents[o.at.document] == nil {
-				documents[o.at.document] = &document{o.at.source, path, o.at.content, o.at.origin, o.at.secret, o.at.withVariables}
+				documents[o.at.document] = &document{o.at.source, path, o.at.content, o.at.origin, o.at.secret,
+					o.at.withVariables}
 			}
 			moved.at.document = documents[o.at.document]
 			out[i] = &moved
@@ -267,7 +273,8 @@ type parser struct {
 func (p *parser) broken(code diag.Code, line, column int, message, hint, text string) {
 	p.result.Broken++
 	p.result.BrokenKinds = append(p.result.BrokenKinds, kindsNamed(text)...)
-	p.report(diag.Diagnostic{Severity: diag.Error, Code: code, Message: message, Hint: hint, Line: line, Column: column}, text)
+	p.report(diag.Diagnostic{Severity: diag.Error, Code: code, Message: message, Hint: hint, Line: line,
+		Column: column}, text)
 }
 
 // report adds a diagnostic about a document with that text.
@@ -301,7 +308,8 @@ func kindsNamed(text string) []string {
 var (
 	// objectKey finds a key of an object in a text that need not be YAML.
 	objectKey = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^["']?(kind|metadata|spec|data|stringData|items)["']?[ \t]*:|\bapiVersion["']?[ \t]*:`)
+		return regexp.MustCompile(
+			`(?m)^["']?(kind|metadata|spec|data|stringData|items)["']?[ \t]*:|\bapiVersion["']?[ \t]*:`)
 	})
 	// otherText finds what else a text can be: a mapping, or a template.
 	otherText = sync.OnceValue(func() *regexp.Regexp {
@@ -309,10 +317,12 @@ var (
 	})
 )
 
-// mayDefine reports whether a document that cannot be read may define an object that is read, followed or passed through: people keep
-// templates, values and settings of other programs beside manifests. A text that shows nothing, or may be UTF-16, can have been anything.
+// mayDefine reports whether a document that cannot be read may define an object that is read, followed or passed
+// through: people keep templates, values and settings of other programs beside manifests. A text that shows nothing, or
+// may be UTF-16, can have been anything.
 func (p *parser) mayDefine(text string) bool {
-	if p.leads || strings.Contains(text, v1alpha1.Group) || strings.Contains(text, promGroup) || strings.ContainsRune(text, 0) {
+	if p.leads || strings.Contains(text, v1alpha1.Group) || strings.Contains(text, promGroup) ||
+		strings.ContainsRune(text, 0) {
 		return true
 	}
 	kinds := kindsNamed(text)
@@ -329,14 +339,16 @@ func (p *parser) mayDefine(text string) bool {
 func (p *parser) document(d stream.Document) {
 	// One copy, which the object and its strings share, so that the file's bytes can be freed.
 	text := string(d.Text)
-	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}, p.origin, p.secret, p.variables}
+	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}, p.origin,
+		p.secret, p.variables}
 	if !utf8.ValidString(text) {
 		if !p.mayDefine(text) {
 			p.ignore("", "")
 			return
 		}
 		line, column := doc.inFile(offsetPosition(text, firstInvalid(text)))
-		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", "save the file as UTF-8; hide it with .sourceignore if it is no manifest", text)
+		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8",
+			"save the file as UTF-8; hide it with .sourceignore if it is no manifest", text)
 		return
 	}
 	value, notes, err := yamlvalue.Decode(text)
@@ -371,8 +383,9 @@ func (p *parser) document(d stream.Document) {
 func (p *parser) note(doc *document, n yamlvalue.Note) {
 	line, column := doc.inFile(n.Line, n.Column)
 	p.report(diag.Diagnostic{
-		Severity: diag.Warning, Code: diag.BooleanKey, Message: fmt.Sprintf("the key %s is a boolean, and is read as %q", n.Key, n.Value),
-		Hint: fmt.Sprintf("quote it: %q", n.Key), Line: line, Column: column,
+		Severity: diag.Warning, Code: diag.BooleanKey,
+		Message: fmt.Sprintf("the key %s is a boolean, and is read as %q", n.Key, n.Value),
+		Hint:    fmt.Sprintf("quote it: %q", n.Key), Line: line, Column: column,
 	}, doc.text)
 }
 
@@ -414,6 +427,7 @@ const maxLFSPointerBytes = 1024
 // IsLFSPointer reports whether a file is a pointer to a file in Git LFS: its first line is the version, and the
 // other lines are keys and values.
 func IsLFSPointer(text []byte) bool {
-	return len(text) < maxLFSPointerBytes && bytes.HasPrefix(text, []byte("version https://git-lfs.github.com/spec/v")) &&
+	return len(text) < maxLFSPointerBytes &&
+		bytes.HasPrefix(text, []byte("version https://git-lfs.github.com/spec/v")) &&
 		bytes.Contains(text, []byte("\noid sha256:"))
 }

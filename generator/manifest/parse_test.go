@@ -9,7 +9,8 @@ import (
 
 func TestPointersOfGitLFS(t *testing.T) {
 	t.Parallel()
-	const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+	const pointer = "version https://git-lfs.github.com/spec/v1\n" +
+		"oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
 	for name, c := range map[string]struct {
 		text string
 		want bool
@@ -26,7 +27,8 @@ func TestPointersOfGitLFS(t *testing.T) {
 		}
 	}
 	result := manifest.Parse(manifest.File{Path: "a.yaml", Data: []byte(pointer)}, manifest.Options{})
-	if len(result.Diags) != 1 || result.Diags[0].Position() != "a.yaml:1:1" || result.Diags[0].Code != "lfs-pointer" || result.Diags[0].Hint == "" || result.Broken != 1 {
+	if len(result.Diags) != 1 || result.Diags[0].Position() != "a.yaml:1:1" || result.Diags[0].Code != "lfs-pointer" ||
+		result.Diags[0].Hint == "" || result.Broken != 1 {
 		t.Errorf("%+v", result)
 	}
 }

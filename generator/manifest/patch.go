@@ -46,15 +46,16 @@ func directiveIn(path string, value any) string {
 	return ""
 }
 
-// isPatchOfObject reports whether a document is a JSON patch (RFC 6902) of a Kubernetes object: programs such as Talos have
-// such patches of files of their own.
+// isPatchOfObject reports whether a document is a JSON patch (RFC 6902) of a Kubernetes object: programs such as Talos
+// have such patches of files of their own.
 func isPatchOfObject(list []any) bool {
 	ofObject := false
 	for _, item := range list {
 		operation, _ := item.(map[string]any)
 		op, _ := operation["op"].(string)
 		path, _ := operation["path"].(string)
-		if !slices.Contains([]string{"add", "remove", "replace", "move", "copy", "test"}, op) || !strings.HasPrefix(path, "/") {
+		if !slices.Contains([]string{"add", "remove", "replace", "move", "copy", "test"}, op) ||
+			!strings.HasPrefix(path, "/") {
 			return false
 		}
 		field, _, _ := strings.Cut(path[1:], "/")
@@ -81,7 +82,8 @@ func ifPatch(file, hint string) string {
 func (p *parser) jsonPatch(doc *document) {
 	line, column := doc.inFile(1, 1)
 	p.report(diag.Diagnostic{
-		Severity: diag.Info, Code: diag.UnappliedPatch, Message: "is a JSON patch (RFC 6902), and no kustomization names it: it changes nothing",
-		Hint: patchHint, Line: line, Column: column,
+		Severity: diag.Info, Code: diag.UnappliedPatch,
+		Message: "is a JSON patch (RFC 6902), and no kustomization names it: it changes nothing",
+		Hint:    patchHint, Line: line, Column: column,
 	}, doc.text)
 }

@@ -14,7 +14,8 @@ import (
 // After a > a path continues in the YAML text that a string holds, or is a line and column of any text:
 // spec.stages>[0].regex, spec.stages>3:7.
 
-// Walk follows a path of [Object.Diag] below a node, as far as it exists. It returns the value, its key if it has one, and the rest of the path.
+// Walk follows a path of [Object.Diag] below a node, as far as it exists. It returns the value, its key if it has one,
+// and the rest of the path.
 func Walk(node *yaml.Node, path string) (key, value *yaml.Node, rest string) {
 	for path != "" {
 		nextKey, next, rest, ok := step(node, path)

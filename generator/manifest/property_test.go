@@ -184,7 +184,8 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	for _, seed := range []string{
-		"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}, data: {a: ?}}]",
+		"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}, data: " +
+			"{a: ?}}]",
 		"{\"apiVersion\": \"v1\", \"kind\": \"Namespace\", \"metadata\": {\"name\": \"\\ud83d\"}}{}",
 		"--- &a\napiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: a, namespace: b, labels: {<<: *m}}\n",
 	} {

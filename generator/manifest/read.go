@@ -56,7 +56,8 @@ func (p *parser) add(w written, value typed) {
 	digest, size := w.digest(), bytesOf(w.raw) // of the input, so before defaults are set
 	delete(w.raw, "status")                    // only a cluster sets it
 	meta, found := readMetadata(w)
-	object := &Object{ID: ID{Kind: w.kind, Namespace: meta.Namespace, Name: meta.Name}, APIVersion: w.apiVersion, at: w.at}
+	object := &Object{ID: ID{Kind: w.kind, Namespace: meta.Namespace, Name: meta.Name}, APIVersion: w.apiVersion,
+		at: w.at}
 	use := true
 	patched := directive(w.at, w.raw)
 	foreign, isForeign := value.(*Foreign)
@@ -113,7 +114,8 @@ func (p *parser) nameless(raw map[string]any, at place) {
 	missing := "apiVersion"
 	switch {
 	case raw["kind"] != nil && slices.Contains(Kinds(), fmt.Sprint(raw["kind"])):
-	case strings.HasPrefix(fmt.Sprint(raw["apiVersion"]), "monitoring."), raw["apiVersion"] == coreVersion && raw["metadata"] != nil && (raw["data"] != nil || raw["stringData"] != nil):
+	case strings.HasPrefix(fmt.Sprint(raw["apiVersion"]), "monitoring."),
+		raw["apiVersion"] == coreVersion && raw["metadata"] != nil && (raw["data"] != nil || raw["stringData"] != nil):
 		missing = "kind"
 	default:
 		p.ignore("", "")
@@ -160,8 +162,8 @@ func (w written) digest() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// bytesOf estimates the memory that a value takes when it is decoded into an object, without its strings. Maps become structs, which have
-// their full size even if the map is empty: an endpoint has 272 bytes, a container 408.
+// bytesOf estimates the memory that a value takes when it is decoded into an object, without its strings. Maps become
+// structs, which have their full size even if the map is empty: an endpoint has 272 bytes, a container 408.
 func bytesOf(value any) int {
 	const ofObject, ofMap, ofScalar = 256, 300, 16
 	size := ofObject
@@ -185,15 +187,16 @@ func bytesOf(value any) int {
 	return size
 }
 
-// isList reports whether a kind is List, the list of a kind that is passed through, or that of a kind in one of the groups
-// that agentry reads.
+// isList reports whether a kind is List, the list of a kind that is passed through, or that of a kind in one of the
+// groups that agentry reads.
 func (p *parser) isList(apiVersion, kind string) bool {
 	element, found := strings.CutSuffix(kind, "List")
 	if !found {
 		return false
 	}
 	group, _, _ := strings.Cut(apiVersion, "/")
-	return element == "" && apiVersion == coreVersion || newValue(apiVersion, element) != nil || p.opts.PassThrough.Has(apiVersion, element) ||
+	return element == "" && apiVersion == coreVersion || newValue(apiVersion, element) != nil ||
+		p.opts.PassThrough.Has(apiVersion, element) ||
 		element != "" && (group == v1alpha1.Group || group == promGroup)
 }
 
@@ -209,7 +212,8 @@ func (p *parser) list(raw map[string]any, list place) {
 		at := place{list.document, strings.TrimPrefix(fmt.Sprintf("%s.items[%d]", list.prefix, i), ".")}
 		if i == MaxListItems {
 			line, column := at.position("")
-			p.broken(diag.TooManyDocuments, line, column, fmt.Sprintf("the list has more than %d items", MaxListItems), "", at.text)
+			p.broken(diag.TooManyDocuments, line, column, fmt.Sprintf("the list has more than %d items", MaxListItems),
+				"", at.text)
 			return
 		}
 		object, ok := item.(map[string]any)
@@ -256,21 +260,23 @@ func (p *parser) tenant(id ID) (tenant string, refused *finding) {
 	return "", &finding{severity: diag.Error, code: diag.Tenancy, path: field, message: message, hint: hint}
 }
 
-// mayHold reports whether a refused object is held: its last good version is the tenant's own. Of another namespace it would be
-// somebody else's, and a tenant could keep what others delete.
+// mayHold reports whether a refused object is held: its last good version is the tenant's own. Of another namespace it
+// would be somebody else's, and a tenant could keep what others delete.
 func (p *parser) mayHold(id ID) bool {
 	tenant, isTenant := p.opts.Tenants.Of(p.file.Path)
 	return isTenant && tenant == id.Namespace && tenant != ""
 }
 
-// refusesName reports whether an object of a kind of which only the name or the rights are read is not the tenant's to define.
+// refusesName reports whether an object of a kind of which only the name or the rights are read is not the tenant's to
+// define.
 func (p *parser) refusesName(id ID, apiVersion string, at place) bool {
 	_, refused := p.tenant(id)
 	if refused == nil {
 		return false
 	}
 	if !p.opts.PassThrough.Has(apiVersion, id.Kind) { // of which [parser.add] says so
-		p.result.Diags = append(p.result.Diags, findings{*refused}.diags(&Object{ID: id, APIVersion: apiVersion, at: at})...)
+		p.result.Diags = append(p.result.Diags,
+			findings{*refused}.diags(&Object{ID: id, APIVersion: apiVersion, at: at})...)
 	}
 	return true
 }
@@ -278,7 +284,9 @@ func (p *parser) refusesName(id ID, apiVersion string, at place) bool {
 // lookup warns of objects whose template asked the cluster.
 func (p *parser) lookup(template string, objects []*Object) {
 	for _, o := range objects {
-		d := o.Diag(diag.Warning, diag.ChartLookup, "", "%s asks the cluster for objects (lookup), and finds none while agentry renders: in the cluster, the object may be another one", template)
+		d := o.Diag(diag.Warning, diag.ChartLookup, "",
+			"%s asks the cluster for objects (lookup), and finds none while agentry renders: in the cluster, the "+
+				"object may be another one", template)
 		d.Hint = "set the values of the chart that make it ask for nothing"
 		p.result.Diags = append(p.result.Diags, d)
 	}

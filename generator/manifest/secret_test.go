@@ -17,14 +17,19 @@ func TestASubstitutedSecretIsInNoFinding(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter22 is \"long\" and has a tail that no message needs"
 	for name, text := range map[string]string{
-		"a value":        "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: b}\nspec: {selector: {}, endpoints: [{interval: '${}'}]}\n",
-		"an enumeration": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: b}\nspec: {selector: {}, endpoints: [{scheme: '${}'}]}\n",
-		"a field":        "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: b}\nspec: {selector: {}, endpoints: [], '${}': 1}\n",
-		"a label":        "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: b, labels: {x: '${}'}}\nspec: {selector: {}, endpoints: []}\n",
-		"no object":      "kind: ServiceMonitor\nmetadata: {name: '${}'}\nspec: {}\n",
-		"not YAML":       "kind: ServiceMonitor\na: '${}'\n'${}': 1\n'${}': 1\n",
+		"a value": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" +
+			"metadata: {name: a, namespace: b}\nspec: {selector: {}, endpoints: [{interval: '${}'}]}\n",
+		"an enumeration": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" +
+			"metadata: {name: a, namespace: b}\nspec: {selector: {}, endpoints: [{scheme: '${}'}]}\n",
+		"a field": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" +
+			"metadata: {name: a, namespace: b}\nspec: {selector: {}, endpoints: [], '${}': 1}\n",
+		"a label": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" +
+			"metadata: {name: a, namespace: b, labels: {x: '${}'}}\nspec: {selector: {}, endpoints: []}\n",
+		"no object": "kind: ServiceMonitor\nmetadata: {name: '${}'}\nspec: {}\n",
+		"not YAML":  "kind: ServiceMonitor\na: '${}'\n'${}': 1\n'${}': 1\n",
 	} {
-		built := manifest.Built{Text: []byte(strings.ReplaceAll(text, "${}", secret)), Origin: inFile{}, Secret: map[string]string{secret: "${PASSWORD}"}}
+		built := manifest.Built{Text: []byte(strings.ReplaceAll(text, "${}", secret)), Origin: inFile{},
+			Secret: map[string]string{secret: "${PASSWORD}"}}
 		r := manifest.ParseBuilt(manifest.File{Path: "root"}, []manifest.Built{built}, manifest.Options{})
 		if len(r.Diags) == 0 {
 			t.Errorf("%s: nothing is found", name)

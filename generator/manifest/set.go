@@ -38,7 +38,8 @@ func (n *names) same(other *names) bool {
 // one: each of several folders may define the Namespace that it needs.
 func NewSet(results ...Result) *Set {
 	all := sorted(results)
-	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}, named: map[ID]Named{}, names: &names{}, repeated: map[ID]bool{}}
+	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}, named: map[ID]Named{},
+		names: &names{}, repeated: map[ID]bool{}}
 	for i, end := 0, 0; i < len(all); i = end {
 		for end = i + 1; end < len(all) && all[end].ID == all[i].ID; end++ {
 		}
@@ -118,7 +119,8 @@ func (s *Set) All() []*Object { return s.objects }
 // Kind returns the objects of a kind, by namespace and name. The caller must not change the slice.
 func (s *Set) Kind(kind string) []*Object { return s.byKind[kind] }
 
-// Get returns the object with an identity, or nil. What is encrypted counts as absent, because nothing can be read of it.
+// Get returns the object with an identity, or nil. What is encrypted counts as absent, because nothing can be read of
+// it.
 func (s *Set) Get(id ID) *Object {
 	if o := s.Find(id); o != nil && !(o.IsForeign() && (id.Kind == "Secret" || id.Kind == "ConfigMap")) {
 		return o
@@ -135,7 +137,8 @@ func (s *Set) Find(id ID) *Object {
 	return s.objects[i]
 }
 
-// Renamed returns the object that had an identity before kustomize renamed it, or nil if there is none or more than one.
+// Renamed returns the object that had an identity before kustomize renamed it, or nil if there is none or more than
+// one.
 func (s *Set) Renamed(id ID) *Object {
 	var out *Object
 	of := s.byKind[id.Kind]
@@ -161,7 +164,9 @@ func find(sorted []*Object, id ID) (int, bool) {
 // Replace returns a set in which the objects replace those with the same identities. It only copies pointers.
 // It returns false if the set lacks one of the identities; then call [NewSet] with all results.
 func (s *Set) Replace(objects []*Object) (*Set, bool) {
-	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, named: s.named, rights: s.rights, encrypted: s.encrypted, broken: s.broken, shadowing: s.shadowing, repeated: s.repeated, names: s.names}
+	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates,
+		leftOut: s.leftOut, named: s.named, rights: s.rights, encrypted: s.encrypted, broken: s.broken,
+		shadowing: s.shadowing, repeated: s.repeated, names: s.names}
 	copied := map[string]bool{}
 	for _, o := range objects {
 		i, found := find(out.objects, o.ID)
@@ -237,7 +242,8 @@ func (s *Set) With(objects map[ID]*Object) *Set {
 	for id, o := range objects {
 		present[id] = o != nil
 	}
-	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, named: s.named, rights: s.rights, encrypted: s.encrypted, broken: s.broken, repeated: s.repeated, names: &names{of: s.names, present: present}}
+	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, named: s.named, rights: s.rights,
+		encrypted: s.encrypted, broken: s.broken, repeated: s.repeated, names: &names{of: s.names, present: present}}
 	out.objects = with(s.objects, objects)
 	kinds := map[string]map[ID]*Object{}
 	for id, o := range objects {

@@ -23,8 +23,10 @@ const fluxKeepsText = "kustomize.toolkit.fluxcd.io/substitute"
 // expandedElsewhere are fields in which ${NAME} can mean something else: the agent's environment, a group of a
 // regular expression, or the shell of a container. What is wrong with it there is found later.
 var expandedElsewhere = map[string]bool{
-	"relabelings": true, "metricRelabelings": true, "relabelConfigs": true, "writeRelabelConfigs": true, "metricRelabelConfigs": true,
-	"apiServer": true, "externalLabels": true, "enforcedNamespaceLabel": true, "pipelineStages": true, "matchStages": true, "config": true, "remoteWrite": true, "clients": true, "proxyUrl": true,
+	"relabelings": true, "metricRelabelings": true, "relabelConfigs": true, "writeRelabelConfigs": true,
+	"metricRelabelConfigs": true,
+	"apiServer":            true, "externalLabels": true, "enforcedNamespaceLabel": true, "pipelineStages": true,
+	"matchStages": true, "config": true, "remoteWrite": true, "clients": true, "proxyUrl": true,
 	"containers": true, "initContainers": true, "volumes": true,
 }
 
@@ -50,7 +52,8 @@ func (f *findings) variablesOfFlux(w written, meta *metav1.ObjectMeta) {
 	}
 }
 
-// quotedForFlux says how to quote values of variables that Flux replaced. Quotes of YAML do not help: kustomize drops them before.
+// quotedForFlux says how to quote values of variables that Flux replaced. Quotes of YAML do not help: kustomize drops
+// them before.
 func (f *findings) quotedForFlux(w written) {
 	if w.at.withVariables == "" {
 		return
@@ -60,9 +63,12 @@ func (f *findings) quotedForFlux(w written) {
 			continue
 		}
 		_, value, rest := Walk(w.at.before(), found.path)
-		if match := fluxVariable.FindStringSubmatch(value.Value); rest == "" && match != nil && diag.MayQuote("", match[2]) {
+		if match := fluxVariable.FindStringSubmatch(value.Value); rest == "" && match != nil &&
+			diag.MayQuote("", match[2]) {
 			variable := "${" + match[2] + "}" // without a default, which may be a credential
-			(*f)[i].hint = fmt.Sprintf("kustomize drops quotes around %s before Flux replaces it: set quote: '\"' in postBuild.substitute, and write ${quote}%[1]s${quote}", variable)
+			(*f)[i].hint = fmt.Sprintf(
+				"kustomize drops quotes around %s before Flux replaces it: set quote: '\"' in postBuild.substitute, "+
+					"and write ${quote}%[1]s${quote}", variable)
 		}
 	}
 }
@@ -96,11 +102,14 @@ func (s *substitutionSearch) text(path, text string, elsewhere bool) {
 		return
 	}
 	variable := "${" + match[2] + "}" // without a default, which may be a credential
-	const hint = "write the value, or read the repository with build: flux; or annotate the object with " + fluxKeepsText + ": disabled if it is meant as text"
+	const hint = "write the value, or read the repository with build: flux; or annotate the object with " +
+		fluxKeepsText + ": disabled if it is meant as text"
 	if i, found := s.caused[path]; found {
-		(*s.findings)[i].hint = "Flux would replace " + variable + ", and agentry reads it as it is: write the value, or read the repository with build: flux"
+		(*s.findings)[i].hint = "Flux would replace " + variable +
+			", and agentry reads it as it is: write the value, or read the repository with build: flux"
 	} else if !elsewhere {
-		s.warn(diag.FluxVariable, path, variable+" is used as text: Flux would replace it, and nothing does so here", hint)
+		s.warn(diag.FluxVariable, path, variable+" is used as text: Flux would replace it, and nothing does so here",
+			hint)
 	}
 }
 

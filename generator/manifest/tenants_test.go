@@ -65,7 +65,8 @@ func TestPatternsOfTenants(t *testing.T) {
 // TestWayOutOfABreach does as the hint says, after which nothing is found.
 func TestWayOutOfABreach(t *testing.T) {
 	t.Parallel()
-	const monitor = "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: web, namespace: blog}\nspec: {selector: {}, endpoints: [{port: http}]}\n"
+	const monitor = "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" +
+		"metadata: {name: web, namespace: blog}\nspec: {selector: {}, endpoints: [{port: http}]}\n"
 	kinds, _, _, err := passthrough.Parse([]string{"ClusterRole", "StorageClass.storage.k8s.io", "ConfigMap"})
 	if err != nil {
 		t.Fatal(err)
@@ -76,16 +77,28 @@ func TestWayOutOfABreach(t *testing.T) {
 	}
 	class := "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: x, namespace: shop}\nprovisioner: x\n"
 	for _, c := range []struct{ file, text, hint, otherFile, otherText string }{
-		{"teams/shop/x.yaml", monitor, "move the object to namespace shop", "teams/shop/x.yaml", strings.Replace(monitor, "blog", "shop", 1)},
-		{"teams/shop/x.yaml", monitor, "or define it in a file that no tenant has a say in, outside of teams/{namespace}/**", "platform/x.yaml", monitor},
+		{"teams/shop/x.yaml", monitor, "move the object to namespace shop", "teams/shop/x.yaml",
+			strings.Replace(monitor, "blog", "shop", 1)},
+		{"teams/shop/x.yaml", monitor,
+			"or define it in a file that no tenant has a say in, outside of teams/{namespace}/**", "platform/x.yaml",
+			monitor},
 		{"teams/B_log/x.yaml", monitor, "rename the folder to the namespace", "teams/blog/x.yaml", monitor},
-		{"teams/shop/x.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: blog}\n", "define it in a file that no tenant", "platform/x.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: blog}\n"},
-		{"teams/shop/x.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: x}\nrules: []\n", "define it in a file that no tenant", "x.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: x}\nrules: []\n"},
+		{"teams/shop/x.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: blog}\n",
+			"define it in a file that no tenant", "platform/x.yaml",
+			"apiVersion: v1\nkind: Namespace\nmetadata: {name: blog}\n"},
+		{"teams/shop/x.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: x}\n" +
+			"rules: []\n", "define it in a file that no tenant", "x.yaml",
+			"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: x}\nrules: []\n"},
 		{"teams/shop/x.yaml", class, "define it in a file that no tenant", "x.yaml", class},
-		{"teams/shop/x.yaml", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: blog}}\n", "move the object to namespace shop", "teams/shop/x.yaml", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: shop}}\n"},
+		{"teams/shop/x.yaml", "apiVersion: v1\nkind: List\nitems:\n" +
+			"- {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: blog}}\n",
+			"move the object to namespace shop", "teams/shop/x.yaml",
+			"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: " +
+				"shop}}\n"},
 	} {
 		found := find(c.file, c.text)
-		if len(found) != 1 || found[0].Code != diag.Tenancy || found[0].Severity != diag.Error || !strings.Contains(found[0].Hint, c.hint) || found[0].Line == 0 {
+		if len(found) != 1 || found[0].Code != diag.Tenancy || found[0].Severity != diag.Error ||
+			!strings.Contains(found[0].Hint, c.hint) || found[0].Line == 0 {
 			t.Errorf("%s: %v\n%s", c.file, found, c.text)
 		}
 		if found := find(c.otherFile, c.otherText); len(found) > 0 {
@@ -94,10 +107,12 @@ func TestWayOutOfABreach(t *testing.T) {
 	}
 }
 
-// TestTenantsDescribeNoSecretsOfOthers: neither by an object of which only the name is read, nor by one that is passed through.
+// TestTenantsDescribeNoSecretsOfOthers: neither by an object of which only the name is read, nor by one that is passed
+// through.
 func TestTenantsDescribeNoSecretsOfOthers(t *testing.T) {
 	t.Parallel()
-	const secret = "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: login, namespace: blog}\nspec: {data: [{secretKey: evil, remoteRef: {key: platform}}]}\n"
+	const secret = "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\n" +
+		"metadata: {name: login, namespace: blog}\nspec: {data: [{secretKey: evil, remoteRef: {key: platform}}]}\n"
 	kinds, _, _, err := passthrough.Parse([]string{"ExternalSecret.external-secrets.io"})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +123,8 @@ func TestTenantsDescribeNoSecretsOfOthers(t *testing.T) {
 		if len(r.Named)+len(r.Objects) > 0 || len(r.Diags) != 1 || r.Diags[0].Code != diag.Tenancy {
 			t.Errorf("passed through %q: %v, %v", passed, r.Named, r.Diags)
 		}
-		if r := manifest.Parse(manifest.File{Path: "teams/blog/x.yaml", Data: []byte(secret)}, opts); len(r.Named) != 1 {
+		if r := manifest.Parse(manifest.File{Path: "teams/blog/x.yaml", Data: []byte(secret)}, opts); len(r.Named) !=
+			1 {
 			t.Errorf("passed through %q: its own is not read: %v", passed, r.Diags)
 		}
 	}

@@ -66,7 +66,8 @@ func around(text string, scalar *yaml.Node, line, column int) (int, int) {
 	}
 	written, _ := lineOf(text, scalar.Line)
 	before := string([]rune(held)[:column-1])
-	if runes := []rune(written); line == 1 && offset <= len(runes) && strings.HasPrefix(string(runes[offset:]), before) {
+	if runes := []rune(written); line == 1 && offset <= len(runes) &&
+		strings.HasPrefix(string(runes[offset:]), before) {
 		return scalar.Line, offset + column
 	}
 	return scalar.Line, scalar.Column

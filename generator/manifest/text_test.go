@@ -98,12 +98,15 @@ func TestPositionsInText(t *testing.T) {
 // FuzzPosition holds that every path has a position within the file.
 func FuzzPosition(f *testing.F) {
 	for _, path := range []string{
-		"spec.pipelineStages[0].match.stages>[1].match.stages>[0].regex.expression", "spec.pipelineStages[1].match.stages>[0].match.stages>[0].json",
-		"spec.pipelineStages[0].match.stages>3:5", "spec.pipelineStages[5].match.stages>1:4", "spec.config>a.b", "data.a>>>", ">>", "metadata.labels[a>b]>1:1",
+		"spec.pipelineStages[0].match.stages>[1].match.stages>[0].regex.expression",
+		"spec.pipelineStages[1].match.stages>[0].match.stages>[0].json",
+		"spec.pipelineStages[0].match.stages>3:5", "spec.pipelineStages[5].match.stages>1:4", "spec.config>a.b",
+		"data.a>>>", ">>", "metadata.labels[a>b]>1:1",
 	} {
 		f.Add([]byte(nested), path)
 	}
-	f.Add([]byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\r\ndata:\r\n  a: |+\r\n    b: c\r\n\r\n\r\n  d: >\r\n    e\r\n"), "data.a>b")
+	f.Add([]byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\r\ndata:\r\n  a: |+\r\n"+
+		"    b: c\r\n\r\n\r\n  d: >\r\n    e\r\n"), "data.a>b")
 	f.Add([]byte(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}, "data": {"a": "b: c"}}`), "data.a>b")
 	f.Fuzz(func(t *testing.T, data []byte, path string) {
 		result := Parse(File{Path: "f", Data: data}, Options{DefaultNamespace: "x"})

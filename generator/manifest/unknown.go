@@ -78,8 +78,8 @@ func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped ma
 // maxPlaces is the largest number of places that a hint names.
 const maxPlaces = 3
 
-// misplaced adds a hint to the last finding if the field is known elsewhere, in the object's kind or in another one, and
-// no name beside it is like it.
+// misplaced adds a hint to the last finding if the field is known elsewhere, in the object's kind or in another one,
+// and no name beside it is like it.
 func (r *crdReader) misplaced(kind *schema.Kind, path, name string) {
 	f := &r.findings[len(r.findings)-1]
 	if hint := ofNamespaces(path, name); hint != "" {
@@ -99,10 +99,12 @@ func (r *crdReader) misplaced(kind *schema.Kind, path, name string) {
 	}
 }
 
-// ofNamespaces returns the hint for a field that the namespaceSelector of a monitor has, in the selector of an instance.
+// ofNamespaces returns the hint for a field that the namespaceSelector of a monitor has, in the selector of an
+// instance.
 func ofNamespaces(path, name string) string {
 	parent := strings.ToLower(strings.TrimSuffix(path, "."+name))
-	if !strings.HasSuffix(parent, "namespaceselector") || strings.HasSuffix(parent, ".namespaceselector") && name != "any" {
+	if !strings.HasSuffix(parent, "namespaceselector") ||
+		strings.HasSuffix(parent, ".namespaceselector") && name != "any" {
 		return ""
 	}
 	switch name {
@@ -125,7 +127,8 @@ func (r *crdReader) valueAsKey(path string) bool {
 	if !found || node.ShortTag() != "!!null" {
 		return false
 	}
-	r.fail(diag.UnknownField, parent, "a key without a value is an "+unknownField, "write the field's name, a colon and the value")
+	r.fail(diag.UnknownField, parent, "a key without a value is an "+unknownField,
+		"write the field's name, a colon and the value")
 	return true
 }
 
@@ -136,7 +139,8 @@ func (r *crdReader) misspelt(path string) bool {
 	parent, name := path[:max(dot, 0)], path[dot+1:]
 	for i := range r.findings {
 		f := &r.findings[i]
-		if f.code == diag.UnknownField && f.path[:max(strings.LastIndexByte(f.path, '.'), 0)] == parent && f.hint == diag.DidYouMean(name, []string{name}) {
+		if f.code == diag.UnknownField && f.path[:max(strings.LastIndexByte(f.path, '.'), 0)] == parent &&
+			f.hint == diag.DidYouMean(name, []string{name}) {
 			f.code, f.message = diag.InvalidField, unknownField+", and "+name+" is required"
 			return true
 		}

@@ -7,8 +7,8 @@ import (
 // ClusterStoreKind is the kind of a store that all namespaces can read.
 const ClusterStoreKind = "ClusterSecretStore"
 
-// uncopyable says why there is no ExternalSecret that would make the same Secret in another namespace. It is empty if there
-// is one.
+// uncopyable says why there is no ExternalSecret that would make the same Secret in another namespace. It is empty if
+// there is one.
 func uncopyable(named manifest.Named) string {
 	if named.External == nil {
 		return "the inputs have no ExternalSecret for it"

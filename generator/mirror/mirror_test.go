@@ -9,7 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// TestPermissions holds which annotations of a Secret let a controller copy it, as the documentation of the controllers says.
+// TestPermissions holds which annotations of a Secret let a controller copy it, as the documentation of the controllers
+// says.
 func TestPermissions(t *testing.T) {
 	for name, c := range map[string]struct {
 		reflector       Reflector
@@ -30,7 +31,8 @@ func TestPermissions(t *testing.T) {
 		"kubernetes-replicator, by .* in a list": {Mittwald, "true", ".*", true},
 	} {
 		p := permissions[c.reflector]
-		secret := &manifest.Object{ID: manifest.ID{Kind: "Secret", Namespace: "shop", Name: "db"}, Meta: &metav1.ObjectMeta{Annotations: map[string]string{p.allowed: c.allowed, p.namespaces: c.listed}}}
+		secret := &manifest.Object{ID: manifest.ID{Kind: "Secret", Namespace: "shop", Name: "db"},
+			Meta: &metav1.ObjectMeta{Annotations: map[string]string{p.allowed: c.allowed, p.namespaces: c.listed}}}
 		settings := Settings{Reflector: c.reflector}
 		problem, hint := settings.Refusal(manifest.ID{Namespace: "m", Name: "a"}, Source{ID: secret.ID, Object: secret})
 		if (problem == "") != c.want || (hint == "") != c.want {
@@ -58,7 +60,10 @@ func TestCopiesChangeNothing(t *testing.T) {
 	spec := map[string]any{"target": target, "secretStoreRef": map[string]any{"kind": ClusterStoreKind}}
 	id := manifest.ID{Kind: "Secret", Namespace: "shop", Name: "db"}
 	settings := Settings{ExternalSecret: &ExternalSecret{Copy: true}}
-	objects := settings.Objects(manifest.ID{Namespace: "m", Name: "a"}, []Mirrored{{Source: Source{ID: id, Named: manifest.Named{ID: id, External: &manifest.External{APIVersion: "external-secrets.io/v1beta1", Spec: spec}}}}})
+	objects := settings.Objects(manifest.ID{Namespace: "m", Name: "a"},
+		[]Mirrored{{Source: Source{ID: id,
+			Named: manifest.Named{ID: id, External: &manifest.External{APIVersion: "external-secrets.io/v1beta1",
+				Spec: spec}}}}})
 	if target["name"] != "db" || len(objects) != 1 || objects[0].APIVersion != "external-secrets.io/v1beta1" {
 		t.Errorf("target %v, objects %v", target, objects)
 	}

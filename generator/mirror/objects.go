@@ -34,8 +34,8 @@ const v1 = "external-secrets.io/v1"
 // defaultRefresh is how often values are read unless the settings say it.
 const defaultRefresh = "1h"
 
-// Objects returns what mirrors the sources for a GrafanaAgent. Each source has passed [Settings.Refusal], or is optional: of
-// an optional ConfigMap that is not in the inputs there is no copy.
+// Objects returns what mirrors the sources for a GrafanaAgent. Each source has passed [Settings.Refusal], or is
+// optional: of an optional ConfigMap that is not in the inputs there is no copy.
 func (s *Settings) Objects(agent manifest.ID, of []Mirrored) []Object {
 	var out []Object
 	byNamespace := map[string][]string{} // Secrets that the Kubernetes provider reads
@@ -85,7 +85,8 @@ func (m Mirrored) copied() map[string]any {
 func (e *ExternalSecret) copies(m Mirrored) bool { return e.Copy && uncopyable(m.Named) == "" }
 
 // external returns the API version and the fields of an ExternalSecret that makes a Secret.
-func (e *ExternalSecret) external(agent manifest.ID, secret string, m Mirrored) (apiVersion string, fields map[string]any) {
+func (e *ExternalSecret) external(agent manifest.ID, secret string, m Mirrored) (apiVersion string,
+	fields map[string]any) {
 	if e.copies(m) {
 		return m.Named.External.APIVersion, map[string]any{"spec": withTarget(m.Named.External.Spec, secret)}
 	}
@@ -95,7 +96,8 @@ func (e *ExternalSecret) external(agent manifest.ID, secret string, m Mirrored) 
 		store = map[string]any{"kind": cmp.Or(e.Store.Kind, ClusterStoreKind), "name": e.Store.Name}
 	}
 	spec := map[string]any{
-		"refreshInterval": cmp.Or(e.RefreshInterval, defaultRefresh), "secretStoreRef": store, "target": map[string]any{"name": secret},
+		"refreshInterval": cmp.Or(e.RefreshInterval, defaultRefresh), "secretStoreRef": store,
+		"target": map[string]any{"name": secret},
 	}
 	if m.Keys == nil {
 		spec["dataFrom"] = []any{map[string]any{"extract": map[string]any{"key": key}}}
@@ -103,7 +105,8 @@ func (e *ExternalSecret) external(agent manifest.ID, secret string, m Mirrored) 
 	}
 	var data []any
 	for _, property := range m.Keys {
-		data = append(data, map[string]any{"secretKey": property, "remoteRef": map[string]any{"key": key, "property": property}})
+		data = append(data, map[string]any{"secretKey": property,
+			"remoteRef": map[string]any{"key": key, "property": property}})
 	}
 	spec["data"] = data
 	return v1, map[string]any{"spec": spec}
@@ -124,8 +127,8 @@ func withTarget(spec map[string]any, secret string) map[string]any {
 
 func storeName(agent, namespace string) string { return agent + "." + namespace }
 
-// rights returns the stores that read Secrets of other namespaces, the ServiceAccount that they do it as, and the Roles by
-// which it may get exactly these Secrets.
+// rights returns the stores that read Secrets of other namespaces, the ServiceAccount that they do it as, and the Roles
+// by which it may get exactly these Secrets.
 func rights(agent manifest.ID, byNamespace map[string][]string) (out []Object) {
 	if len(byNamespace) == 0 {
 		return nil
@@ -136,20 +139,26 @@ func rights(agent manifest.ID, byNamespace map[string][]string) (out []Object) {
 		secrets := slices.Compact(slices.Sorted(slices.Values(byNamespace[namespace])))
 		role := agent.Namespace + "." + agent.Name + "." + namespace
 		out = append(out,
-			Object{APIVersion: v1, Kind: "SecretStore", Namespace: agent.Namespace, Name: storeName(agent.Name, namespace), Fields: map[string]any{
-				"spec": map[string]any{"provider": map[string]any{"kubernetes": map[string]any{
-					"remoteNamespace": namespace,
-					"server":          map[string]any{"caProvider": map[string]any{"type": "ConfigMap", "name": "kube-root-ca.crt", "key": "ca.crt"}},
-					"auth":            map[string]any{"serviceAccount": map[string]any{"name": account}},
-				}}},
-			}},
-			Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: namespace, Name: role, Fields: map[string]any{
-				"rules": []any{map[string]any{"apiGroups": []any{""}, "resources": []any{"secrets"}, "resourceNames": list(secrets), "verbs": []any{"get"}}},
-			}},
-			Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding", Namespace: namespace, Name: role, Fields: map[string]any{
-				"roleRef":  map[string]any{"apiGroup": rbacv1.GroupName, "kind": "Role", "name": role},
-				"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": agent.Namespace, "name": account}},
-			}},
+			Object{APIVersion: v1, Kind: "SecretStore", Namespace: agent.Namespace,
+				Name: storeName(agent.Name, namespace), Fields: map[string]any{
+					"spec": map[string]any{"provider": map[string]any{"kubernetes": map[string]any{
+						"remoteNamespace": namespace,
+						"server": map[string]any{"caProvider": map[string]any{"type": "ConfigMap",
+							"name": "kube-root-ca.crt", "key": "ca.crt"}},
+						"auth": map[string]any{"serviceAccount": map[string]any{"name": account}},
+					}}},
+				}},
+			Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: namespace, Name: role,
+				Fields: map[string]any{
+					"rules": []any{map[string]any{"apiGroups": []any{""}, "resources": []any{"secrets"},
+						"resourceNames": list(secrets), "verbs": []any{"get"}}},
+				}},
+			Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding", Namespace: namespace,
+				Name: role, Fields: map[string]any{
+					"roleRef": map[string]any{"apiGroup": rbacv1.GroupName, "kind": "Role", "name": role},
+					"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": agent.Namespace,
+						"name": account}},
+				}},
 		)
 	}
 	return out

@@ -20,16 +20,16 @@ type Settings struct {
 	Reflector Reflector `json:"reflector,omitempty"`
 }
 
-// ExternalSecret says where the External Secrets Operator finds the values. At least one of Copy, Store and Kubernetes is
-// set, and not both of the latter.
+// ExternalSecret says where the External Secrets Operator finds the values. At least one of Copy, Store and Kubernetes
+// is set, and not both of the latter.
 type ExternalSecret struct {
-	// Copy copies the ExternalSecret that the inputs have for the Secret, if it reads a ClusterSecretStore: the copy asks the
-	// store for the same, in the namespace of the GrafanaAgent. Store or Kubernetes is for the other Secrets.
+	// Copy copies the ExternalSecret that the inputs have for the Secret, if it reads a ClusterSecretStore: the copy
+	// asks the store for the same, in the namespace of the GrafanaAgent. Store or Kubernetes is for the other Secrets.
 	Copy bool `json:"copy,omitempty"`
 	// Store is a store that has the values.
 	Store *Store `json:"store,omitempty"`
-	// Kubernetes reads the Secrets of the other namespaces themselves, by the Kubernetes provider of the External Secrets
-	// Operator and a ServiceAccount that may get exactly these Secrets.
+	// Kubernetes reads the Secrets of the other namespaces themselves, by the Kubernetes provider of the External
+	// Secrets Operator and a ServiceAccount that may get exactly these Secrets.
 	Kubernetes bool `json:"kubernetes,omitempty"`
 	// RefreshInterval is how often the values are read. Default: 1h.
 	RefreshInterval string `json:"refreshInterval,omitempty"`
@@ -40,8 +40,8 @@ type Store struct {
 	// Kind is `ClusterSecretStore` or `SecretStore`. Default: ClusterSecretStore.
 	Kind string `json:"kind,omitempty"`
 	Name string `json:"name"`
-	// Path is where the store has a Secret; `{namespace}` and `{name}` stand for the Secret's. Its keys are the properties
-	// there.
+	// Path is where the store has a Secret; `{namespace}` and `{name}` stand for the Secret's. Its keys are the
+	// properties there.
 	Path string `json:"path"`
 }
 
@@ -79,17 +79,18 @@ func (s Source) annotations() (map[string]string, bool) {
 	return nil, false
 }
 
-// Name returns the name of the object in the namespace of a GrafanaAgent that has the content of a Secret or ConfigMap of
-// another one. No two have the same name, because the name of a namespace has no dot.
+// Name returns the name of the object in the namespace of a GrafanaAgent that has the content of a Secret or ConfigMap
+// of another one. No two have the same name, because the name of a namespace has no dot.
 func Name(agent string, source manifest.ID) string {
 	return agent + "." + source.Namespace + "." + source.Name
 }
 
-// Refusal says why a source cannot be mirrored into the namespace of a GrafanaAgent, and what to do about it. Both are empty
-// if it can be.
+// Refusal says why a source cannot be mirrored into the namespace of a GrafanaAgent, and what to do about it. Both are
+// empty if it can be.
 func (s *Settings) Refusal(agent manifest.ID, source Source) (message, hint string) {
 	if name := Name(agent.Name, source.ID); len(name) > validation.DNS1123SubdomainMaxLength {
-		return fmt.Sprintf("its copy would have the name %s, of %d characters, more than %d", name, len(name), validation.DNS1123SubdomainMaxLength), "use shorter names"
+		return fmt.Sprintf("its copy would have the name %s, of %d characters, more than %d", name, len(name),
+			validation.DNS1123SubdomainMaxLength), "use shorter names"
 	}
 	switch {
 	case source.Kind == configMapKind && source.Object == nil:
@@ -102,7 +103,8 @@ func (s *Settings) Refusal(agent manifest.ID, source Source) (message, hint stri
 		return "", ""
 	}
 	if problem := uncopyable(source.Named); problem != "" {
-		return problem, "let an ExternalSecret make it that reads a ClusterSecretStore, or set store or kubernetes in secrets.mirror.externalSecret of the pipeline"
+		return problem, "let an ExternalSecret make it that reads a ClusterSecretStore, or set store or kubernetes " +
+			"in secrets.mirror.externalSecret of the pipeline"
 	}
 	return "", ""
 }
@@ -119,11 +121,13 @@ type permission struct {
 // The documentation of both controllers names these annotations.
 var permissions = map[Reflector]permission{
 	Emberstack: {
-		allowed: "reflector.v1.k8s.emberstack.com/reflection-allowed", namespaces: "reflector.v1.k8s.emberstack.com/reflection-allowed-namespaces",
-		source: "reflector.v1.k8s.emberstack.com/reflects",
+		allowed:    "reflector.v1.k8s.emberstack.com/reflection-allowed",
+		namespaces: "reflector.v1.k8s.emberstack.com/reflection-allowed-namespaces",
+		source:     "reflector.v1.k8s.emberstack.com/reflects",
 	},
 	Mittwald: {
-		allowed: "replicator.v1.mittwald.de/replication-allowed", namespaces: "replicator.v1.mittwald.de/replication-allowed-namespaces", mustList: true,
+		allowed:    "replicator.v1.mittwald.de/replication-allowed",
+		namespaces: "replicator.v1.mittwald.de/replication-allowed-namespaces", mustList: true,
 		source: "replicator.v1.mittwald.de/replicate-from",
 	},
 }
@@ -135,7 +139,8 @@ func (r Reflector) refusal(namespace string, source Source) (message, hint strin
 	if !known || p.allows(annotations, namespace) {
 		return "", ""
 	}
-	return "its annotations do not let " + string(r) + " copy it to this namespace", fmt.Sprintf(`give it the annotations %s: "true" and %s: %s`, p.allowed, p.namespaces, namespace)
+	return "its annotations do not let " + string(r) + " copy it to this namespace",
+		fmt.Sprintf(`give it the annotations %s: "true" and %s: %s`, p.allowed, p.namespaces, namespace)
 }
 
 func (p permission) allows(annotations map[string]string, namespace string) bool {

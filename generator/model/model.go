@@ -200,8 +200,8 @@ type ScrapeConfig struct {
 	MetricRelabel []*Relabel
 	// HandWritten means that its name is unique only in its instance.
 	HandWritten bool
-	// Variables means that references to environment variables are expanded in all texts, as in hand-written jobs. $$ is
-	// a dollar in them then.
+	// Variables means that references to environment variables are expanded in all texts, as in hand-written jobs. $$
+	// is a dollar in them then.
 	Variables bool
 }
 
@@ -346,8 +346,8 @@ type IntegrationSource struct {
 	Origin
 	// ConfigPath is what is in front of the path of a field of the configuration, with its separator.
 	ConfigPath string
-	// Instance is the label instance of its targets, in which variables are expanded, as far as it is known. OfPod means that it
-	// is the name of the pod's host and the port.
+	// Instance is the label instance of its targets, in which variables are expanded, as far as it is known. OfPod
+	// means that it is the name of the pod's host and the port.
 	Instance Text
 	OfPod    bool
 }

@@ -21,5 +21,6 @@ type Finding struct {
 
 // Find returns a finding about a field below the origin, or about the origin itself if the field is empty.
 func (o Origin) Find(s diag.Severity, code diag.Code, field, message string, related ...diag.Object) Finding {
-	return Finding{Object: o.Object, Finding: diag.Finding{Severity: s, Code: code, Path: o.Path + field, Message: message, Related: related}}
+	return Finding{Object: o.Object,
+		Finding: diag.Finding{Severity: s, Code: code, Path: o.Path + field, Message: message, Related: related}}
 }

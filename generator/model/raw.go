@@ -12,8 +12,8 @@ type Raw struct {
 	Text []byte
 	// Redacted is the text without the credentials that the agent masks too, or nil if it has none.
 	Redacted []byte
-	// Shown is the text as reviewers see it, or nil if they see all of it. It has no credential in parameters either, which the
-	// agent does not mask.
+	// Shown is the text as reviewers see it, or nil if they see all of it. It has no credential in parameters either,
+	// which the agent does not mask.
 	Shown []byte
 	// Relabel rules are appended to the rules in Text.
 	Relabel []*Relabel

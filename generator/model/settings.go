@@ -30,7 +30,8 @@ const (
 
 // Names are Prometheus's. All runtimes use them.
 var countNames = [counts]string{
-	"sample_limit", "target_limit", "label_limit", "label_name_length_limit", "label_value_length_limit", "keep_dropped_targets",
+	"sample_limit", "target_limit", "label_limit", "label_name_length_limit", "label_value_length_limit",
+	"keep_dropped_targets",
 	"native_histogram_bucket_limit",
 }
 
@@ -63,7 +64,8 @@ const (
 )
 
 var switchNames = [switches]string{
-	"honor_labels", "honor_timestamps", "track_timestamps_staleness", "scrape_classic_histograms", "scrape_native_histograms",
+	"honor_labels", "honor_timestamps", "track_timestamps_staleness", "scrape_classic_histograms",
+	"scrape_native_histograms",
 	"convert_classic_histograms_to_nhcb", "enable_compression",
 }
 
@@ -97,8 +99,8 @@ func (s Switch) perEndpoint() bool { return s <= TrackStaleness }
 type Formats struct {
 	// Protocols are what targets are asked for, the best first.
 	Protocols []string
-	// Fallback is how an answer is read that does not say what it is. It may be a setting of a scrape class, which is its origin
-	// then.
+	// Fallback is how an answer is read that does not say what it is. It may be a setting of a scrape class, which is
+	// its origin then.
 	Fallback       string
 	FallbackOrigin Origin
 	// NameValidation is utf8, and NameEscaping allow-utf-8, underscores, dots or values.
@@ -144,7 +146,8 @@ func (s *ScrapeConfig) Settings(yield func(Setting) bool) {
 		{s.Formats.Fallback != "", Setting{"fallback_scrape_protocol", fallback}},
 		{s.Formats.NameValidation != "", Setting{"metric_name_validation_scheme", at("spec", "nameValidationScheme")}},
 		{s.Formats.NameEscaping != "", Setting{"metric_name_escaping_scheme", at("spec", "nameEscapingScheme")}},
-		{s.Formats.MinBucketFactor != "", Setting{"native_histogram_min_bucket_factor", at("spec", "nativeHistogramMinBucketFactor")}},
+		{s.Formats.MinBucketFactor != "",
+			Setting{"native_histogram_min_bucket_factor", at("spec", "nativeHistogramMinBucketFactor")}},
 	} {
 		if f.given && !yield(f.Setting) {
 			return

@@ -15,11 +15,14 @@ func TestEachSettingHasANameAndAField(t *testing.T) {
 		}
 		seen[name] = true
 	}
-	limits := map[model.Count]string{model.Samples: "sampleLimit", model.LabelNameLength: "labelNameLengthLimit", model.HistogramBuckets: "nativeHistogramBucketLimit"}
+	limits := map[model.Count]string{model.Samples: "sampleLimit", model.LabelNameLength: "labelNameLengthLimit",
+		model.HistogramBuckets: "nativeHistogramBucketLimit"}
 	for i := range (model.Counts{}) {
 		check(model.Count(i).Name(), model.Count(i).Field(), limits[model.Count(i)])
 	}
-	switches := map[model.Switch]string{model.HonorLabels: "honorLabels", model.ClassicHistograms: "scrapeClassicHistograms", model.ConvertClassicHistograms: "convertClassicHistogramsToNHCB"}
+	switches := map[model.Switch]string{model.HonorLabels: "honorLabels",
+		model.ClassicHistograms:        "scrapeClassicHistograms",
+		model.ConvertClassicHistograms: "convertClassicHistogramsToNHCB"}
 	for i := range (model.Switches{}) {
 		check(model.Switch(i).Name(), model.Switch(i).Field(), switches[model.Switch(i)])
 	}

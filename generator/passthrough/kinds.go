@@ -1,5 +1,5 @@
-// Package passthrough says which objects of the inputs a pipeline copies to its output besides what it renders: those of
-// the kinds that it names.
+// Package passthrough says which objects of the inputs a pipeline copies to its output besides what it renders: those
+// of the kinds that it names.
 //
 // [Parse] reads names of kinds, and refuses those that must not be copied: what agentry renders from, what Flux and
 // Argo CD act on, and what takes other objects or data with it when it is pruned. The objects are read by
@@ -28,14 +28,17 @@ const MaxKinds = 100
 // zero value has none.
 type Kinds string
 
-// groups has the group of each kind whose name is enough, because everybody knows which one is meant. The core group is "".
+// groups has the group of each kind whose name is enough, because everybody knows which one is meant. The core group is
+// "".
 var groups = map[string]string{
 	"ServiceAccount": "", "Service": "", "ConfigMap": "", "Secret": "", "LimitRange": "", "ResourceQuota": "",
-	"Role": rbacv1.GroupName, "RoleBinding": rbacv1.GroupName, "ClusterRole": rbacv1.GroupName, "ClusterRoleBinding": rbacv1.GroupName,
-	"NetworkPolicy": networkingv1.GroupName, "Ingress": networkingv1.GroupName,
+	"Role": rbacv1.GroupName, "RoleBinding": rbacv1.GroupName, "ClusterRole": rbacv1.GroupName,
+	"ClusterRoleBinding": rbacv1.GroupName,
+	"NetworkPolicy":      networkingv1.GroupName, "Ingress": networkingv1.GroupName,
 	"Deployment": appsv1.GroupName, "StatefulSet": appsv1.GroupName, "DaemonSet": appsv1.GroupName,
-	"CronJob": "batch", "PodDisruptionBudget": "policy", "HorizontalPodAutoscaler": "autoscaling", "PriorityClass": "scheduling.k8s.io",
-	"SealedSecret": "bitnami.com", "ExternalSecret": externalSecrets, "SecretStore": externalSecrets,
+	"CronJob": "batch", "PodDisruptionBudget": "policy", "HorizontalPodAutoscaler": "autoscaling",
+	"PriorityClass": "scheduling.k8s.io",
+	"SealedSecret":  "bitnami.com", "ExternalSecret": externalSecrets, "SecretStore": externalSecrets,
 	"ClusterExternalSecret": externalSecrets, "ClusterSecretStore": externalSecrets,
 	"PrometheusRule": monitoring, "AlertmanagerConfig": monitoring,
 }
@@ -45,8 +48,8 @@ const (
 	monitoring      = "monitoring.coreos.com"
 )
 
-// Parse reads names of kinds: Kind, as in ServiceAccount, or Kind.group, as in Certificate.cert-manager.io. It returns an
-// error for the name at an index, and what to do about it, or no error.
+// Parse reads names of kinds: Kind, as in ServiceAccount, or Kind.group, as in Certificate.cert-manager.io. It returns
+// an error for the name at an index, and what to do about it, or no error.
 func Parse(names []string) (kinds Kinds, index int, hint string, err error) {
 	if len(names) > MaxKinds {
 		return "", MaxKinds, "", fmt.Errorf("more than %d kinds are named", MaxKinds)
@@ -58,7 +61,9 @@ func Parse(names []string) (kinds Kinds, index int, hint string, err error) {
 			return "", i, hint, err
 		}
 		if other, ok := found[kind]; ok && other != group {
-			return "", i, "name one of the two, and leave the other to another pipeline", fmt.Errorf("%s is named with two groups, and agentry tells objects apart by kind, namespace and name", kind)
+			return "", i, "name one of the two, and leave the other to another pipeline",
+				fmt.Errorf("%s is named with two groups, and agentry tells objects apart by kind, namespace and name",
+					kind)
 		}
 		found[kind] = group
 	}
@@ -73,10 +78,14 @@ func Parse(names []string) (kinds Kinds, index int, hint string, err error) {
 func parse(name string) (kind, group, hint string, err error) {
 	kind, group, hasGroup := strings.Cut(name, ".")
 	if strings.Contains(name, "*") {
-		return "", "", "name each kind", fmt.Errorf("%q: patterns are not possible, because a new kind in the inputs would reach the cluster unseen", name)
+		return "", "", "name each kind",
+			fmt.Errorf("%q: patterns are not possible, because a new kind in the inputs would reach the cluster unseen",
+				name)
 	}
-	if !isKind(kind) || hasGroup && (group == "" || strings.Trim(group, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "") {
-		return "", "", "write Kind or Kind.group, as in ServiceAccount or Certificate.cert-manager.io", fmt.Errorf("%q is not the name of a kind", name)
+	if !isKind(kind) || hasGroup &&
+		(group == "" || strings.Trim(group, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "") {
+		return "", "", "write Kind or Kind.group, as in ServiceAccount or Certificate.cert-manager.io",
+			fmt.Errorf("%q is not the name of a kind", name)
 	}
 	if !hasGroup {
 		group = groups[kind]
@@ -114,7 +123,8 @@ func refused(kind, group string) (reason, hint string) {
 		return "when it is pruned, its data goes", elsewhere
 	case "CustomResourceDefinition":
 		return "when it is pruned, all objects of its kind go", elsewhere
-	case "GrafanaAgent", "MetricsInstance", "LogsInstance", "PodLogs", "Integration", "MetricsIntegration", "IntegrationMonitor":
+	case "GrafanaAgent", "MetricsInstance", "LogsInstance", "PodLogs", "Integration", "MetricsIntegration",
+		"IntegrationMonitor":
 		if group == "" {
 			group = "monitoring.grafana.com"
 		}
@@ -182,8 +192,8 @@ func (k Kinds) Names() (names []string) {
 	return names
 }
 
-// IsClusterScoped reports whether objects of a kind are in no namespace. Of kinds that are not Kubernetes' own those are
-// taken to be so whose name begins with Cluster.
+// IsClusterScoped reports whether objects of a kind are in no namespace. Of kinds that are not Kubernetes' own those
+// are taken to be so whose name begins with Cluster.
 func IsClusterScoped(kind string) bool {
 	return kind == "Namespace" || kind == "PriorityClass" || strings.HasPrefix(kind, "Cluster")
 }
@@ -226,8 +236,8 @@ func New(apiVersion, kind string) any {
 	return nil
 }
 
-// Fields returns the names of the fields that stand at a path of a Go value of Kubernetes: spec.ports[0], or empty for the
-// object itself. It returns nil for a path that the value does not have.
+// Fields returns the names of the fields that stand at a path of a Go value of Kubernetes: spec.ports[0], or empty for
+// the object itself. It returns nil for a path that the value does not have.
 func Fields(value any, path string) []string {
 	at := reflect.TypeOf(value)
 	for step := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {

@@ -27,7 +27,8 @@ func IsUnit(unit string) bool {
 // maxFileName leaves room in the 255 bytes that a file's name can have.
 const maxFileName = 150
 
-// FileName returns the name of an object's file. A name that not every file system can have is replaced in part by a hash.
+// FileName returns the name of an object's file. A name that not every file system can have is replaced in part by a
+// hash.
 func FileName(kind, name string) string {
 	kind = "." + strings.ToLower(kind) + ".yaml"
 	if len(name) <= maxFileName && len(validation.IsDNS1123Subdomain(name)) == 0 {

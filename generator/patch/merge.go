@@ -66,7 +66,9 @@ func newMerge(p Patch) (*merge, *FieldError) {
 	case err != nil || len(docs) == 0:
 		return nil, &FieldError{".patch", "is neither a strategic merge patch nor a JSON patch", mergeHint}
 	case len(docs) > 1 && out.target != nil:
-		return nil, &FieldError{".patch", fmt.Sprintf("has %d documents, and with a target there can only be one", len(docs)), "write one entry for each"}
+		return nil, &FieldError{".patch",
+			fmt.Sprintf("has %d documents, and with a target there can only be one", len(docs)),
+			"write one entry for each"}
 	}
 	for _, doc := range docs {
 		if err := out.addDocument(doc); err != nil {
@@ -91,7 +93,8 @@ func badYAML(err error) *FieldError {
 // addOperations adds a JSON patch.
 func (m *merge) addOperations(text string, operations []any) *FieldError {
 	if m.target == nil {
-		return &FieldError{".target", "is required for a JSON patch", "name the objects by kind, name, namespace or labelSelector"}
+		return &FieldError{".target", "is required for a JSON patch",
+			"name the objects by kind, name, namespace or labelSelector"}
 	}
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -104,10 +107,12 @@ func (m *merge) addOperations(text string, operations []any) *FieldError {
 	known := []string{"add", "remove", "replace", "move", "copy", "test"}
 	for i, o := range ops {
 		if !slices.Contains(known, o.Kind()) {
-			return &FieldError{".patch", fmt.Sprintf("operation %d: op %q is not known", i+1, o.Kind()), "use " + strings.Join(known, ", ")}
+			return &FieldError{".patch", fmt.Sprintf("operation %d: op %q is not known", i+1, o.Kind()),
+				"use " + strings.Join(known, ", ")}
 		}
 		if path, err := o.Path(); err != nil || !strings.HasPrefix(path, "/") {
-			return &FieldError{".patch", fmt.Sprintf("operation %d: path must begin with /", i+1), "write it like /spec/template/spec/priorityClassName"}
+			return &FieldError{".patch", fmt.Sprintf("operation %d: path must begin with /", i+1),
+				"write it like /spec/template/spec/priorityClassName"}
 		}
 	}
 	return m.add(part{}, text)
@@ -127,7 +132,8 @@ func (m *merge) add(p part, text string) *FieldError {
 	config, err := json.Marshal(map[string]string{"patch": text})
 	if err == nil {
 		deps := provider.NewDefaultDepProvider()
-		err = p.plugin.Config(resmap.NewPluginHelpers(nil, deps.GetFieldValidator(), resmap.NewFactory(deps.GetResourceFactory()), types.DisabledPluginConfig()), config)
+		err = p.plugin.Config(resmap.NewPluginHelpers(nil, deps.GetFieldValidator(),
+			resmap.NewFactory(deps.GetResourceFactory()), types.DisabledPluginConfig()), config)
 	}
 	if err != nil {
 		return &FieldError{".patch", "is neither a strategic merge patch nor a JSON patch", mergeHint}
@@ -140,7 +146,8 @@ func (m *merge) add(p part, text string) *FieldError {
 }
 
 func newTarget(s kustomize.Selector) (*target, *FieldError) {
-	for _, f := range [...][2]string{{"group", s.Group}, {"version", s.Version}, {"kind", s.Kind}, {"name", s.Name}, {"namespace", s.Namespace}} {
+	for _, f := range [...][2]string{{"group", s.Group}, {"version", s.Version}, {"kind", s.Kind}, {"name", s.Name},
+		{"namespace", s.Namespace}} {
 		if err := expression.Check(f[1]); err != nil {
 			return nil, &FieldError{".target." + f[0], "is not a regular expression: " + brief(err), ""}
 		}
@@ -151,7 +158,8 @@ func newTarget(s kustomize.Selector) (*target, *FieldError) {
 		}
 	}
 	out := &target{selector: types.Selector{
-		ResId:              resid.ResId{Gvk: resid.Gvk{Group: s.Group, Version: s.Version, Kind: s.Kind}, Name: s.Name, Namespace: s.Namespace},
+		ResId: resid.ResId{Gvk: resid.Gvk{Group: s.Group, Version: s.Version, Kind: s.Kind}, Name: s.Name,
+			Namespace: s.Namespace},
 		AnnotationSelector: s.AnnotationSelector, LabelSelector: s.LabelSelector,
 	}}
 	var err error

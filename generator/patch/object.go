@@ -60,8 +60,11 @@ func write(id manifest.ID, list resmap.ResMap) ([]byte, error) {
 		return nil, errors.New("leaves an object that cannot be read")
 	}
 	meta, _ := object["metadata"].(map[string]any)
-	if namespace, _ := meta["namespace"].(string); object["kind"] != id.Kind || meta["name"] != id.Name || namespace != id.Namespace {
-		return nil, fmt.Errorf("renames the object to %v %v/%v: its name, namespace and kind must stay, because others refer to them", object["kind"], meta["namespace"], meta["name"])
+	if namespace, _ := meta["namespace"].(string); object["kind"] != id.Kind || meta["name"] != id.Name ||
+		namespace != id.Namespace {
+		return nil, fmt.Errorf(
+			"renames the object to %v %v/%v: its name, namespace and kind must stay, because others refer to them",
+			object["kind"], meta["namespace"], meta["name"])
 	}
 	for field := range object {
 		if id.Kind == "Secret" && field != "apiVersion" && field != "kind" && field != "metadata" {
@@ -71,12 +74,14 @@ func write(id manifest.ID, list resmap.ResMap) ([]byte, error) {
 	return data, nil
 }
 
-// typed returns a changed object as the type of the one that it is made of. It is an error of the change if the type lacks a field.
+// typed returns a changed object as the type of the one that it is made of. It is an error of the change if the type
+// lacks a field.
 func typed(original workload.Resource, data []byte) (workload.Resource, []diag.Finding) {
 	changed := reflect.New(reflect.TypeOf(original).Elem()).Interface().(workload.Resource)
 	if err := decode(data, changed); err != nil {
 		message := strings.TrimPrefix(err.Error(), "json: ")
-		return nil, []diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject, Message: "Kubernetes would refuse it: " + message}}
+		return nil, []diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject,
+			Message: "Kubernetes would refuse it: " + message}}
 	}
 	return changed, nil
 }

@@ -1,5 +1,5 @@
-// Package patch changes rendered objects as a pipeline says: by settings of workloads, then by patches, and then by images,
-// each list in its order. kustomize's own library applies patches and images, as in a kustomization.
+// Package patch changes rendered objects as a pipeline says: by settings of workloads, then by patches, and then by
+// images, each list in its order. kustomize's own library applies patches and images, as in a kustomization.
 //
 // An object that nothing matches keeps its bytes. A patch must not rename or remove an object, or change it so that
 // Kubernetes would refuse it: that is an error at the place where the patch is written. Of a Secret, patches see and
@@ -150,8 +150,8 @@ type steps struct {
 	entries  []entry
 }
 
-// run applies all steps, and checks the result. If it is wrong, they are applied again and checked one by one, so that it is
-// known which one is to blame.
+// run applies all steps, and checks the result. If it is wrong, they are applied again and checked one by one, so that
+// it is known which one is to blame.
 func (s *steps) run() Result {
 	changed, out := s.apply(false)
 	if len(out.Diags) > 0 || len(out.Matched) == 0 {

@@ -57,8 +57,10 @@ func newRetag(i Image) (*retag, *FieldError) {
 		return nil, &FieldError{".digest", "is not a digest", "write it like sha256: and 64 hexadecimal digits"}
 	}
 	if i.NewName != "" {
-		if _, err := name.NewRepository(i.NewName, name.WeakValidation); err != nil || strings.Contains(i.NewName, "://") {
-			return nil, &FieldError{".newName", "is not the name of an image", "write it without a tag, such as registry.example.com/grafana/agent"}
+		if _, err := name.NewRepository(i.NewName, name.WeakValidation); err != nil ||
+			strings.Contains(i.NewName, "://") {
+			return nil, &FieldError{".newName", "is not the name of an image",
+				"write it without a tag, such as registry.example.com/grafana/agent"}
 		}
 	}
 	return &retag{names: regexp.MustCompile("^" + i.Name + tail), plugin: &builtins.ImageTagTransformerPlugin{

@@ -20,8 +20,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Settings are what is set of the workloads that match, in place of what their GrafanaAgent says. Maps and env are added by
-// key and name, and everything else takes the place of what is there. The fields are those of Kubernetes.
+// Settings are what is set of the workloads that match, in place of what their GrafanaAgent says. Maps and env are
+// added by key and name, and everything else takes the place of what is there. The fields are those of Kubernetes.
 type Settings struct {
 	// Match is the workloads that the settings are for. Default: all.
 	Match Match `json:"match,omitempty"`
@@ -29,7 +29,8 @@ type Settings struct {
 	Replicas *int64 `json:"replicas,omitempty"`
 	// UpdateStrategy is how pods are replaced: updateStrategy, or the strategy of a Deployment.
 	UpdateStrategy any `json:"updateStrategy,omitempty"`
-	// PodDisruptionBudget is made for the pods of each StatefulSet and Deployment. It has no selector. DaemonSets have none.
+	// PodDisruptionBudget is made for the pods of each StatefulSet and Deployment. It has no selector. DaemonSets have
+	// none.
 	PodDisruptionBudget any `json:"podDisruptionBudget,omitempty"`
 	// Annotations are those of pods.
 	Annotations any `json:"annotations,omitempty"`
@@ -74,7 +75,8 @@ func newSettings(s Settings) (*settings, *FieldError) {
 	words := []string{"metrics", "logs", "integrations-daemonset", "integrations-deployment"}
 	for _, w := range s.Match.Workloads {
 		if !slices.Contains(words, w) {
-			return nil, &FieldError{".match.workloads", fmt.Sprintf("%q is not a workload", w), "use " + strings.Join(words, ", ")}
+			return nil, &FieldError{".match.workloads", fmt.Sprintf("%q is not a workload", w),
+				"use " + strings.Join(words, ", ")}
 		}
 	}
 	for _, pattern := range slices.Concat(s.Match.Namespaces, s.Match.Names) {
@@ -98,7 +100,8 @@ func newSettings(s Settings) (*settings, *FieldError) {
 		out.steps = append(out.steps, func(w map[string]any) { f.set(w, clone(f.value)) })
 	}
 	if name := ownVariable(s.Env); name != "" {
-		return nil, &FieldError{".env", name + " is set by agentry: pods find out by it who they are and which targets are theirs", "remove it"}
+		return nil, &FieldError{".env",
+			name + " is set by agentry: pods find out by it who they are and which targets are theirs", "remove it"}
 	}
 	if s.PodDisruptionBudget != nil {
 		budget, err := newBudget(s.PodDisruptionBudget, s.Match)
@@ -127,18 +130,23 @@ func (s Settings) fields() []setting {
 		return func(w map[string]any, v any) { pod(w)[name] = v }
 	}
 	return []setting{
-		{"updateStrategy", "daemonset.spec.updateStrategy", s.UpdateStrategy, &appsv1.DaemonSetUpdateStrategy{}, setStrategy},
+		{"updateStrategy", "daemonset.spec.updateStrategy", s.UpdateStrategy, &appsv1.DaemonSetUpdateStrategy{},
+			setStrategy},
 		{"annotations", "pod.metadata.annotations", s.Annotations, &map[string]string{}, func(w map[string]any, v any) {
 			maps.Copy(at(w, "spec", "template", "metadata", "annotations"), v.(map[string]any))
 		}},
-		{"resources", "pod.spec.containers.resources", s.Resources, &corev1.ResourceRequirements{}, func(w map[string]any, v any) { container(w)["resources"] = v }},
+		{"resources", "pod.spec.containers.resources", s.Resources, &corev1.ResourceRequirements{},
+			func(w map[string]any, v any) {
+				container(w)["resources"] = v
+			}},
 		{"env", "pod.spec.containers.env", s.Env, &[]corev1.EnvVar{}, addEnv},
 		{"nodeSelector", "pod.spec.nodeSelector", s.NodeSelector, &map[string]string{}, func(w map[string]any, v any) {
 			maps.Copy(at(w, "spec", "template", "spec", "nodeSelector"), v.(map[string]any))
 		}},
 		{"tolerations", "pod.spec.tolerations", s.Tolerations, &[]corev1.Toleration{}, ofPod("tolerations")},
 		{"affinity", "pod.spec.affinity", s.Affinity, &corev1.Affinity{}, ofPod("affinity")},
-		{"topologySpreadConstraints", "pod.spec.topologySpreadConstraints", s.TopologySpreadConstraints, &[]corev1.TopologySpreadConstraint{}, ofPod("topologySpreadConstraints")},
+		{"topologySpreadConstraints", "pod.spec.topologySpreadConstraints", s.TopologySpreadConstraints,
+			&[]corev1.TopologySpreadConstraint{}, ofPod("topologySpreadConstraints")},
 	}
 }
 
@@ -214,7 +222,8 @@ func misfit(err error) string {
 		if got == "bool" {
 			got = "boolean"
 		}
-		return at + "is " + manifest.TypeInWords(got) + ", and Kubernetes has " + manifest.TypeInWords(schemaType(wrong.Type)) + " here"
+		return at + "is " + manifest.TypeInWords(got) + ", and Kubernetes has " +
+			manifest.TypeInWords(schemaType(wrong.Type)) + " here"
 	}
 	if name, ok := strings.CutPrefix(text, "json: unknown field "); ok {
 		return name + " is not a field that Kubernetes has here"

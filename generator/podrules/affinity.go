@@ -41,10 +41,12 @@ func affinity(a *corev1.Affinity, path *field.Path) (errs field.ErrorList) {
 		errs = append(errs, podTerm(t.PodAffinityTerm, t.path)...)
 	}
 	if p := a.PodAffinity; p != nil {
-		errs = append(errs, weights(p.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAffinity", preferredTerms))...)
+		errs = append(errs, weights(p.PreferredDuringSchedulingIgnoredDuringExecution,
+			path.Child("podAffinity", preferredTerms))...)
 	}
 	if p := a.PodAntiAffinity; p != nil {
-		errs = append(errs, weights(p.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAntiAffinity", preferredTerms))...)
+		errs = append(errs, weights(p.PreferredDuringSchedulingIgnoredDuringExecution,
+			path.Child("podAntiAffinity", preferredTerms))...)
 	}
 	return errs
 }
@@ -72,14 +74,17 @@ func podTerms(a *corev1.Affinity, path *field.Path) (terms []located) {
 			terms = append(terms, located{&must[i], path.Child(requiredTerms).Index(i)})
 		}
 		for i := range may {
-			terms = append(terms, located{&may[i].PodAffinityTerm, path.Child(preferredTerms).Index(i).Child("podAffinityTerm")})
+			terms = append(terms, located{&may[i].PodAffinityTerm,
+				path.Child(preferredTerms).Index(i).Child("podAffinityTerm")})
 		}
 	}
 	if p := a.PodAffinity; p != nil {
-		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAffinity"))
+		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution,
+			path.Child("podAffinity"))
 	}
 	if p := a.PodAntiAffinity; p != nil {
-		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAntiAffinity"))
+		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution,
+			path.Child("podAntiAffinity"))
 	}
 	return terms
 }
@@ -108,13 +113,15 @@ func nodeTerm(t *corev1.NodeSelectorTerm, required bool, path *field.Path) (errs
 				errs = append(errs, field.Required(path.Child("values"), "Gt and Lt need one value"))
 			}
 		default:
-			errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt"))
+			errs = append(errs, field.Invalid(path.Child("operator"), r.Operator,
+				"must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt"))
 		}
 	}
 	for i, r := range t.MatchFields {
 		path := path.Child("matchFields").Index(i)
 		errs = append(errs, oneOf(path.Child("key"), r.Key, "metadata.name")...)
-		errs = append(errs, oneOf(path.Child("operator"), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)...)
+		errs = append(errs, oneOf(path.Child("operator"), r.Operator, corev1.NodeSelectorOpIn,
+			corev1.NodeSelectorOpNotIn)...)
 		if len(r.Values) != 1 {
 			errs = append(errs, field.Required(path.Child("values"), "needs one value"))
 		}
@@ -128,7 +135,8 @@ func nodeTerm(t *corev1.NodeSelectorTerm, required bool, path *field.Path) (errs
 func podTerm(t *corev1.PodAffinityTerm, path *field.Path) (errs field.ErrorList) {
 	options := metavalidation.LabelSelectorValidationOptions{}
 	errs = append(errs, metavalidation.ValidateLabelSelector(t.LabelSelector, options, path.Child("labelSelector"))...)
-	errs = append(errs, metavalidation.ValidateLabelSelector(t.NamespaceSelector, options, path.Child("namespaceSelector"))...)
+	errs = append(errs, metavalidation.ValidateLabelSelector(t.NamespaceSelector, options,
+		path.Child("namespaceSelector"))...)
 	for i, name := range t.Namespaces {
 		errs = append(errs, invalid(path.Child("namespaces").Index(i), name, validation.IsDNS1123Label(name))...)
 	}
@@ -162,5 +170,7 @@ func labelKeys(match, mismatch []string, selector *metav1.LabelSelector, path *f
 
 func selects(s *metav1.LabelSelector, key string) bool {
 	_, ok := s.MatchLabels[key]
-	return ok || slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == key })
+	return ok || slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+		return r.Key == key
+	})
 }

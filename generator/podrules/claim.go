@@ -14,7 +14,8 @@ import (
 // of the field below the specification. Both are empty for a valid one. Defaults must have been set. The rules
 // are those of ValidatePersistentVolumeClaimSpec in Kubernetes 1.36.
 func Claim(s *corev1.PersistentVolumeClaimSpec) (field, problem string) {
-	for _, check := range []func(*corev1.PersistentVolumeClaimSpec) (string, string){accessProblem, sizeProblem, classProblem, selectorProblem, sourceProblem} {
+	for _, check := range []func(*corev1.PersistentVolumeClaimSpec) (string, string){accessProblem, sizeProblem,
+		classProblem, selectorProblem, sourceProblem} {
 		if field, problem := check(s); problem != "" {
 			return field, problem
 		}
@@ -23,7 +24,8 @@ func Claim(s *corev1.PersistentVolumeClaimSpec) (field, problem string) {
 }
 
 func accessProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) {
-	known := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod}
+	known := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany,
+		corev1.ReadWriteOncePod}
 	for _, mode := range s.AccessModes {
 		if !slices.Contains(known, mode) {
 			return "accessModes", fmt.Sprintf("%q is none of %s", mode, join(known))
@@ -32,7 +34,10 @@ func accessProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) 
 	switch {
 	case len(s.AccessModes) == 0:
 		return "accessModes", "a claim needs one of " + join(known)
-	case slices.Contains(s.AccessModes, corev1.ReadWriteOncePod) && slices.ContainsFunc(s.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool { return m != corev1.ReadWriteOncePod }):
+	case slices.Contains(s.AccessModes, corev1.ReadWriteOncePod) &&
+		slices.ContainsFunc(s.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool {
+			return m != corev1.ReadWriteOncePod
+		}):
 		return "accessModes", "ReadWriteOncePod cannot be combined with another mode"
 	}
 	return "", ""
@@ -74,7 +79,8 @@ func selectorProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string
 	if s.Selector == nil {
 		return "", ""
 	}
-	for _, e := range metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{}, nil) {
+	for _, e := range metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{},
+		nil) {
 		return "selector", e.Error()
 	}
 	return "", ""
@@ -103,7 +109,8 @@ func sourceProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) 
 	case from == nil:
 	case elsewhere:
 		return "dataSource", "it cannot be combined with dataSourceRef.namespace"
-	case group(from.APIGroup) != group(ref.APIGroup) || (from.APIGroup == nil) != (ref.APIGroup == nil) || from.Kind != ref.Kind || from.Name != ref.Name:
+	case group(from.APIGroup) != group(ref.APIGroup) || (from.APIGroup == nil) != (ref.APIGroup == nil) ||
+		from.Kind != ref.Kind || from.Name != ref.Name:
 		return "dataSource", "it is another object than dataSourceRef"
 	}
 	return "", ""

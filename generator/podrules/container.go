@@ -22,8 +22,10 @@ type PodContext struct {
 // are those of validateContainerCommon and its callers. The container has no defaults yet; initial is true for
 // an init container.
 func Container(c *corev1.Container, initial bool, pod PodContext, path *field.Path) (errs field.ErrorList) {
-	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy, "", corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)...)
-	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
+	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy, "",
+		corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)...)
+	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, "", corev1.PullAlways,
+		corev1.PullIfNotPresent, corev1.PullNever)...)
 	errs = append(errs, ports(c.Ports, path.Child("ports"))...)
 	for i := range c.Env {
 		errs = append(errs, variable(&c.Env[i], path.Child("env").Index(i))...)
@@ -48,11 +50,14 @@ func ports(list []corev1.ContainerPort, path *field.Path) (errs field.ErrorList)
 			}
 			names[p.Name] = true
 		}
-		errs = append(errs, invalid(path.Child("containerPort"), p.ContainerPort, validation.IsValidPortNum(int(p.ContainerPort)))...)
+		errs = append(errs, invalid(path.Child("containerPort"), p.ContainerPort,
+			validation.IsValidPortNum(int(p.ContainerPort)))...)
 		if p.HostPort != 0 {
-			errs = append(errs, invalid(path.Child("hostPort"), p.HostPort, validation.IsValidPortNum(int(p.HostPort)))...)
+			errs = append(errs, invalid(path.Child("hostPort"), p.HostPort,
+				validation.IsValidPortNum(int(p.HostPort)))...)
 		}
-		errs = append(errs, oneOf(path.Child("protocol"), p.Protocol, "", corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)...)
+		errs = append(errs, oneOf(path.Child("protocol"), p.Protocol, "", corev1.ProtocolTCP, corev1.ProtocolUDP,
+			corev1.ProtocolSCTP)...)
 	}
 	return errs
 }
@@ -103,7 +108,8 @@ func keyRef(name, key string, path *field.Path) field.ErrorList {
 // The fields of a pod that a fieldRef may name. Labels and annotations are named one by one.
 var (
 	podFields = []string{"metadata.name", "metadata.namespace", "metadata.uid"}
-	envFields = append(slices.Clone(podFields), "spec.nodeName", "spec.host", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
+	envFields = append(slices.Clone(podFields), "spec.nodeName", "spec.host", "spec.serviceAccountName",
+		"status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
 	// volumeFields are the fields that a file of a downward API volume may show.
 	volumeFields = append(slices.Clone(podFields), "metadata.labels", "metadata.annotations")
 )
@@ -126,9 +132,12 @@ func fieldRef(r *corev1.ObjectFieldSelector, fields []string, path *field.Path) 
 
 func resourceRef(r *corev1.ResourceFieldSelector, path *field.Path) (errs field.ErrorList) {
 	of, what, _ := strings.Cut(r.Resource, ".")
-	known := what == "cpu" || what == "memory" || what == "ephemeral-storage" || strings.HasPrefix(what, corev1.ResourceHugePagesPrefix)
+	known := what == "cpu" || what == "memory" || what == "ephemeral-storage" ||
+		strings.HasPrefix(what, corev1.ResourceHugePagesPrefix)
 	if of != "limits" && of != "requests" || !known {
-		errs = append(errs, field.NotSupported(path.Child("resource"), r.Resource, []string{"limits.cpu", "limits.memory", "limits.ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage"}))
+		errs = append(errs, field.NotSupported(path.Child("resource"), r.Resource,
+			[]string{"limits.cpu", "limits.memory", "limits.ephemeral-storage", "requests.cpu", "requests.memory",
+				"requests.ephemeral-storage"}))
 	}
 	units := []string{"0", "1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
 	if what == "cpu" {
@@ -142,7 +151,8 @@ func variables(e *corev1.EnvFromSource, path *field.Path) (errs field.ErrorList)
 		errs = append(errs, invalid(path.Child("prefix"), e.Prefix, validation.IsEnvVarName(e.Prefix))...)
 	}
 	if r := e.ConfigMapRef; r != nil {
-		errs = append(errs, invalid(path.Child("configMapRef", "name"), r.Name, validation.IsDNS1123Subdomain(r.Name))...)
+		errs = append(errs, invalid(path.Child("configMapRef", "name"), r.Name,
+			validation.IsDNS1123Subdomain(r.Name))...)
 	}
 	if r := e.SecretRef; r != nil {
 		errs = append(errs, invalid(path.Child("secretRef", "name"), r.Name, validation.IsDNS1123Subdomain(r.Name))...)
@@ -194,7 +204,8 @@ func amount(name corev1.ResourceName, value resource.Quantity, path *field.Path)
 			errs = append(errs, field.Invalid(path, name, "is not the name of an extended resource"))
 		}
 	case !isHugePages(name):
-		errs = append(errs, oneOf(path, name, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage)...)
+		errs = append(errs, oneOf(path, name, corev1.ResourceCPU, corev1.ResourceMemory,
+			corev1.ResourceEphemeralStorage)...)
 	default:
 		page, err := resource.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
 		if err != nil || page.Sign() <= 0 || page.MilliValue()%1000 != 0 || value.Value()%page.Value() != 0 {
@@ -216,7 +227,8 @@ func isHugePages(name corev1.ResourceName) bool {
 
 // isExtended reports whether a resource is an extended resource, such as nvidia.com/gpu.
 func isExtended(name corev1.ResourceName) bool {
-	return strings.Contains(string(name), "/") && !strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix) &&
+	return strings.Contains(string(name), "/") &&
+		!strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix) &&
 		!strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix) &&
 		len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+string(name))) == 0
 }
@@ -249,7 +261,8 @@ func security(s *corev1.SecurityContext, path *field.Path) (errs field.ErrorList
 	}
 	errs = append(errs, ifSet(path.Child("runAsUser"), s.RunAsUser, validation.IsValidUserID)...)
 	errs = append(errs, ifSet(path.Child("runAsGroup"), s.RunAsGroup, validation.IsValidGroupID)...)
-	errs = append(errs, oneOfIfSet(path.Child("procMount"), s.ProcMount, corev1.DefaultProcMount)...) // other values are valid only with hostUsers: false
+	// other values are valid only with hostUsers: false
+	errs = append(errs, oneOfIfSet(path.Child("procMount"), s.ProcMount, corev1.DefaultProcMount)...)
 	errs = append(errs, seccomp(s.SeccompProfile, path.Child("seccompProfile"))...)
 	errs = append(errs, appArmor(s.AppArmorProfile, path.Child("appArmorProfile"))...)
 	if s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation {
@@ -267,7 +280,8 @@ func security(s *corev1.SecurityContext, path *field.Path) (errs field.ErrorList
 
 // life checks the lifecycle, the probes and the restart policy of a container.
 func life(c *corev1.Container, initial bool, grace int64, path *field.Path) (errs field.ErrorList) {
-	errs = append(errs, oneOfIfSet(path.Child("restartPolicy"), c.RestartPolicy, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
+	errs = append(errs, oneOfIfSet(path.Child("restartPolicy"), c.RestartPolicy, corev1.ContainerRestartPolicyAlways,
+		corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
 	if len(c.RestartPolicyRules) > 0 && c.RestartPolicy == nil {
 		errs = append(errs, field.Required(path.Child("restartPolicy"), "restartPolicyRules need it"))
 	}
@@ -275,8 +289,10 @@ func life(c *corev1.Container, initial bool, grace int64, path *field.Path) (err
 	seen := map[corev1.ResourceName]bool{}
 	for i, p := range c.ResizePolicy {
 		path := path.Child("resizePolicy").Index(i)
-		errs = append(errs, oneOf(path.Child("resourceName"), p.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)...)
-		errs = append(errs, oneOf(path.Child("restartPolicy"), p.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)...)
+		errs = append(errs, oneOf(path.Child("resourceName"), p.ResourceName, corev1.ResourceCPU,
+			corev1.ResourceMemory)...)
+		errs = append(errs, oneOf(path.Child("restartPolicy"), p.RestartPolicy, corev1.NotRequired,
+			corev1.RestartContainer)...)
 		if seen[p.ResourceName] {
 			errs = append(errs, field.Duplicate(path, p.ResourceName))
 		}
@@ -285,12 +301,14 @@ func life(c *corev1.Container, initial bool, grace int64, path *field.Path) (err
 		}
 		seen[p.ResourceName] = true
 	}
-	for name, p := range map[string]*corev1.Probe{"livenessProbe": c.LivenessProbe, "readinessProbe": c.ReadinessProbe, "startupProbe": c.StartupProbe} {
+	for name, p := range map[string]*corev1.Probe{"livenessProbe": c.LivenessProbe, "readinessProbe": c.ReadinessProbe,
+		"startupProbe": c.StartupProbe} {
 		if p == nil {
 			continue
 		}
 		if ends {
-			errs = append(errs, field.Forbidden(path.Child(name), "an init container has none, unless its restartPolicy is Always"))
+			errs = append(errs, field.Forbidden(path.Child(name),
+				"an init container has none, unless its restartPolicy is Always"))
 		}
 		errs = append(errs, probe(p, name == "readinessProbe", grace, path.Child(name))...)
 	}
@@ -304,9 +322,11 @@ func life(c *corev1.Container, initial bool, grace int64, path *field.Path) (err
 	if c.Lifecycle.StopSignal != nil {
 		errs = append(errs, field.Forbidden(path.Child("stopSignal"), "the pods have no spec.os.name, which it needs"))
 	}
-	for name, h := range map[string]*corev1.LifecycleHandler{"postStart": c.Lifecycle.PostStart, "preStop": c.Lifecycle.PreStop} {
+	for name, h := range map[string]*corev1.LifecycleHandler{"postStart": c.Lifecycle.PostStart,
+		"preStop": c.Lifecycle.PreStop} {
 		if h != nil {
-			errs = append(errs, handler(action{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, grace, path.Child(name))...)
+			errs = append(errs, handler(action{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, grace,
+				path.Child(name))...)
 		}
 	}
 	return errs
@@ -315,7 +335,8 @@ func life(c *corev1.Container, initial bool, grace int64, path *field.Path) (err
 func probe(p *corev1.Probe, readiness bool, grace int64, path *field.Path) (errs field.ErrorList) {
 	errs = append(errs, handler(action{p.Exec, p.HTTPGet, p.TCPSocket, p.GRPC, nil}, grace, path)...)
 	for name, value := range map[string]int32{
-		"initialDelaySeconds": p.InitialDelaySeconds, "timeoutSeconds": p.TimeoutSeconds, "periodSeconds": p.PeriodSeconds,
+		"initialDelaySeconds": p.InitialDelaySeconds, "timeoutSeconds": p.TimeoutSeconds,
+		"periodSeconds":    p.PeriodSeconds,
 		"successThreshold": p.SuccessThreshold, "failureThreshold": p.FailureThreshold,
 	} {
 		if value < 0 {
@@ -326,7 +347,8 @@ func probe(p *corev1.Probe, readiness bool, grace int64, path *field.Path) (errs
 		errs = append(errs, field.Invalid(path.Child("successThreshold"), p.SuccessThreshold, "must be 1"))
 	}
 	if s := p.TerminationGracePeriodSeconds; s != nil && (readiness || *s <= 0) {
-		errs = append(errs, field.Invalid(path.Child("terminationGracePeriodSeconds"), *s, "must be greater than zero, and a readinessProbe has none"))
+		errs = append(errs, field.Invalid(path.Child("terminationGracePeriodSeconds"), *s,
+			"must be greater than zero, and a readinessProbe has none"))
 	}
 	return errs
 }
@@ -354,7 +376,8 @@ func handler(a action, grace int64, path *field.Path) (errs field.ErrorList) {
 		errs = append(errs, port(h.Port, path.Child("port"))...)
 		errs = append(errs, oneOf(path.Child("scheme"), h.Scheme, "", corev1.URISchemeHTTP, corev1.URISchemeHTTPS)...)
 		for i, header := range h.HTTPHeaders {
-			errs = append(errs, invalid(path.Child("httpHeaders").Index(i).Child("name"), header.Name, validation.IsHTTPHeaderName(header.Name))...)
+			errs = append(errs, invalid(path.Child("httpHeaders").Index(i).Child("name"), header.Name,
+				validation.IsHTTPHeaderName(header.Name))...)
 		}
 	}
 	if a.tcp != nil {

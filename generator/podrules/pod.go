@@ -15,7 +15,8 @@ import (
 // containers have functions of their own. The rules are those of ValidatePodSpec for the fields that a
 // GrafanaAgent has. Errors have paths below path.
 func Pod(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
-	for name, value := range map[string]string{"serviceAccountName": pod.ServiceAccountName, "priorityClassName": pod.PriorityClassName} {
+	for name, value := range map[string]string{"serviceAccountName": pod.ServiceAccountName,
+		"priorityClassName": pod.PriorityClassName} {
 		if value != "" {
 			errs = append(errs, invalid(path.Child(name), value, validation.IsDNS1123Subdomain(value))...)
 		}
@@ -46,7 +47,8 @@ func oneOf[T ~string](path *field.Path, value T, valid ...T) field.ErrorList {
 	if slices.Contains(valid, value) {
 		return nil
 	}
-	named := slices.DeleteFunc(slices.Clone(valid), func(v T) bool { return v == "" }) // an empty value stands for an absent field
+	// an empty value stands for an absent field
+	named := slices.DeleteFunc(slices.Clone(valid), func(v T) bool { return v == "" })
 	return field.ErrorList{field.NotSupported(path, value, named)}
 }
 
@@ -84,15 +86,19 @@ func toleration(t *corev1.Toleration, path *field.Path) (errs field.ErrorList) {
 		errs = append(errs, invalid(path.Child("value"), t.Value, validation.IsValidLabelValue(t.Value))...)
 	case corev1.TolerationOpExists:
 		if t.Value != "" {
-			errs = append(errs, field.Invalid(path.Child("value"), t.Value, "must be empty when the operator is Exists"))
+			errs = append(errs, field.Invalid(path.Child("value"), t.Value,
+				"must be empty when the operator is Exists"))
 		}
 	default: // Lt and Gt need a feature gate in the cluster.
-		errs = append(errs, field.NotSupported(path.Child("operator"), t.Operator, []corev1.TolerationOperator{corev1.TolerationOpEqual, corev1.TolerationOpExists}))
+		errs = append(errs, field.NotSupported(path.Child("operator"), t.Operator,
+			[]corev1.TolerationOperator{corev1.TolerationOpEqual, corev1.TolerationOpExists}))
 	}
 	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
-		errs = append(errs, field.Invalid(path.Child("effect"), t.Effect, "must be NoExecute when there are tolerationSeconds"))
+		errs = append(errs, field.Invalid(path.Child("effect"), t.Effect,
+			"must be NoExecute when there are tolerationSeconds"))
 	}
-	return append(errs, oneOf(path.Child("effect"), t.Effect, "", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
+	return append(errs, oneOf(path.Child("effect"), t.Effect, "", corev1.TaintEffectNoSchedule,
+		corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
 }
 
 // pullSecrets checks for names that occur twice: only server-side apply refuses them, and Flux and Argo CD can use it.
@@ -121,19 +127,25 @@ func topologySpread(list []corev1.TopologySpreadConstraint, path *field.Path) (e
 		if c.TopologyKey == "" {
 			errs = append(errs, field.Required(path.Child("topologyKey"), ""))
 		}
-		errs = append(errs, oneOf(path.Child("whenUnsatisfiable"), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
+		errs = append(errs, oneOf(path.Child("whenUnsatisfiable"), c.WhenUnsatisfiable, corev1.DoNotSchedule,
+			corev1.ScheduleAnyway)...)
 		k := kind{c.TopologyKey, c.WhenUnsatisfiable}
 		if seen[k] {
-			errs = append(errs, field.Duplicate(path, fmt.Sprintf("topologyKey %s, whenUnsatisfiable %s", k.key, k.when)))
+			errs = append(errs, field.Duplicate(path,
+				fmt.Sprintf("topologyKey %s, whenUnsatisfiable %s", k.key, k.when)))
 		}
 		seen[k] = true
 		if d := c.MinDomains; d != nil && (*d <= 0 || c.WhenUnsatisfiable != corev1.DoNotSchedule) {
-			errs = append(errs, field.Invalid(path.Child("minDomains"), *d, "must be greater than zero, and needs whenUnsatisfiable: DoNotSchedule"))
+			errs = append(errs, field.Invalid(path.Child("minDomains"), *d,
+				"must be greater than zero, and needs whenUnsatisfiable: DoNotSchedule"))
 		}
-		errs = append(errs, oneOfIfSet(path.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)...)
-		errs = append(errs, oneOfIfSet(path.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)...)
+		errs = append(errs, oneOfIfSet(path.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy,
+			corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)...)
+		errs = append(errs, oneOfIfSet(path.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy,
+			corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)...)
 		errs = append(errs, labelKeys(c.MatchLabelKeys, nil, c.LabelSelector, path)...)
-		errs = append(errs, metavalidation.ValidateLabelSelector(c.LabelSelector, metavalidation.LabelSelectorValidationOptions{}, path.Child("labelSelector"))...)
+		errs = append(errs, metavalidation.ValidateLabelSelector(c.LabelSelector,
+			metavalidation.LabelSelectorValidationOptions{}, path.Child("labelSelector"))...)
 	}
 	return errs
 }
@@ -164,9 +176,12 @@ func podSecurity(s *corev1.PodSecurityContext, path *field.Path) (errs field.Err
 		}
 		seen[p.Name] = true
 	}
-	errs = append(errs, oneOfIfSet(path.Child("fsGroupChangePolicy"), s.FSGroupChangePolicy, corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)...)
-	errs = append(errs, oneOfIfSet(path.Child("supplementalGroupsPolicy"), s.SupplementalGroupsPolicy, corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)...)
-	errs = append(errs, oneOfIfSet(path.Child("seLinuxChangePolicy"), s.SELinuxChangePolicy, corev1.SELinuxChangePolicyRecursive, corev1.SELinuxChangePolicyMountOption)...)
+	errs = append(errs, oneOfIfSet(path.Child("fsGroupChangePolicy"), s.FSGroupChangePolicy, corev1.FSGroupChangeAlways,
+		corev1.FSGroupChangeOnRootMismatch)...)
+	errs = append(errs, oneOfIfSet(path.Child("supplementalGroupsPolicy"), s.SupplementalGroupsPolicy,
+		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)...)
+	errs = append(errs, oneOfIfSet(path.Child("seLinuxChangePolicy"), s.SELinuxChangePolicy,
+		corev1.SELinuxChangePolicyRecursive, corev1.SELinuxChangePolicyMountOption)...)
 	errs = append(errs, seccomp(s.SeccompProfile, path.Child("seccompProfile"))...)
 	return append(errs, appArmor(s.AppArmorProfile, path.Child("appArmorProfile"))...)
 }
@@ -175,7 +190,8 @@ func seccomp(p *corev1.SeccompProfile, path *field.Path) field.ErrorList {
 	if p == nil {
 		return nil
 	}
-	errs := oneOf(path.Child("type"), p.Type, corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
+	errs := oneOf(path.Child("type"), p.Type, corev1.SeccompProfileTypeLocalhost,
+		corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
 	errs = append(errs, localhost(p.LocalhostProfile, p.Type == corev1.SeccompProfileTypeLocalhost, path)...)
 	if p.LocalhostProfile != nil {
 		if problem := localPath("the path", *p.LocalhostProfile); problem != "" {
@@ -189,7 +205,8 @@ func appArmor(p *corev1.AppArmorProfile, path *field.Path) field.ErrorList {
 	if p == nil {
 		return nil
 	}
-	errs := oneOf(path.Child("type"), p.Type, corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
+	errs := oneOf(path.Child("type"), p.Type, corev1.AppArmorProfileTypeLocalhost,
+		corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
 	return append(errs, localhost(p.LocalhostProfile, p.Type == corev1.AppArmorProfileTypeLocalhost, path)...)
 }
 

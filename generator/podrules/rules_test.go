@@ -41,19 +41,26 @@ func TestPod(t *testing.T) {
 		"tolerations: [{key: a, tolerationSeconds: 1, effect: NoSchedule}]":                   "tolerations[0].effect",
 		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: Never}]": "topologySpreadConstraints[0].whenUnsatisfiable",
 		"topologySpreadConstraints: [{whenUnsatisfiable: ScheduleAnyway}]":                    "topologySpreadConstraints[0].maxSkew topologySpreadConstraints[0].topologyKey",
-		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, minDomains: 1, nodeTaintsPolicy: No, nodeAffinityPolicy: No}]":                                          "topologySpreadConstraints[0].minDomains topologySpreadConstraints[0].nodeAffinityPolicy topologySpreadConstraints[0].nodeTaintsPolicy",
-		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]":                                        "topologySpreadConstraints[1]",
-		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [a]}]":                                                                                   "topologySpreadConstraints[0].matchLabelKeys",
-		"affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {}}}":                                                                                                                     "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms",
-		"affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {a: b}}, matchLabelKeys: [a], mismatchLabelKeys: [a], topologyKey: z}]}}":                   "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys[0]",
-		"affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 101, podAffinityTerm: {namespaces: [a.b], labelSelector: {matchExpressions: [{key: a, operator: in}]}}}]}}": "affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector.matchExpressions[0].operator affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.namespaces[0] affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight",
-		"securityContext: {runAsUser: -1, runAsGroup: -1, fsGroup: -1, supplementalGroups: [-1]}":                                                                                                            "securityContext.fsGroup securityContext.runAsGroup securityContext.runAsUser securityContext.supplementalGroups[0]",
-		"securityContext: {fsGroupChangePolicy: Never, supplementalGroupsPolicy: Never, seLinuxChangePolicy: Never}":                                                                                         "securityContext.fsGroupChangePolicy securityContext.seLinuxChangePolicy securityContext.supplementalGroupsPolicy",
-		"securityContext: {sysctls: [{name: net.core.x}, {name: net.core.x}, {name: 'a b'}]}":                                                                                                                "securityContext.sysctls[1].name securityContext.sysctls[2].name",
-		"securityContext: {seccompProfile: {type: Localhost}}":                                                                                                                                               "securityContext.seccompProfile.localhostProfile",
-		"securityContext: {seccompProfile: {type: Localhost, localhostProfile: ../x}}":                                                                                                                       "securityContext.seccompProfile.localhostProfile",
-		"securityContext: {appArmorProfile: {type: RuntimeDefault, localhostProfile: x}}":                                                                                                                    "securityContext.appArmorProfile.localhostProfile",
-		"affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: a, operator: In, values: ['no label!']}]}}]}}":                        "",
+		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, minDomains: 1, " +
+			"nodeTaintsPolicy: No, nodeAffinityPolicy: No}]": "topologySpreadConstraints[0].minDomains " +
+			"topologySpreadConstraints[0].nodeAffinityPolicy topologySpreadConstraints[0].nodeTaintsPolicy",
+		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, " +
+			"topologyKey: a, whenUnsatisfiable: DoNotSchedule}]": "topologySpreadConstraints[1]",
+		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: " +
+			"[a]}]": "topologySpreadConstraints[0].matchLabelKeys",
+		"affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {}}}": "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms",
+		"affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {a: " +
+			"b}}, matchLabelKeys: [a], mismatchLabelKeys: [a], topologyKey: z}]}}": "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys[0]",
+		"affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 101, " +
+			"podAffinityTerm: {namespaces: [a.b], labelSelector: {matchExpressions: [{key: a, operator: in}]}}}]}}": "affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector.matchExpressions[0].operator affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.namespaces[0] affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight",
+		"securityContext: {runAsUser: -1, runAsGroup: -1, fsGroup: -1, supplementalGroups: [-1]}":                    "securityContext.fsGroup securityContext.runAsGroup securityContext.runAsUser securityContext.supplementalGroups[0]",
+		"securityContext: {fsGroupChangePolicy: Never, supplementalGroupsPolicy: Never, seLinuxChangePolicy: Never}": "securityContext.fsGroupChangePolicy securityContext.seLinuxChangePolicy securityContext.supplementalGroupsPolicy",
+		"securityContext: {sysctls: [{name: net.core.x}, {name: net.core.x}, {name: 'a b'}]}":                        "securityContext.sysctls[1].name securityContext.sysctls[2].name",
+		"securityContext: {seccompProfile: {type: Localhost}}":                                                       "securityContext.seccompProfile.localhostProfile",
+		"securityContext: {seccompProfile: {type: Localhost, localhostProfile: ../x}}":                               "securityContext.seccompProfile.localhostProfile",
+		"securityContext: {appArmorProfile: {type: RuntimeDefault, localhostProfile: x}}":                            "securityContext.appArmorProfile.localhostProfile",
+		"affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: " +
+			"{matchExpressions: [{key: a, operator: In, values: ['no label!']}]}}]}}": "",
 	} {
 		var pod corev1.PodSpec
 		if err := yaml.UnmarshalStrict([]byte(text), &pod); err != nil {
@@ -64,7 +71,8 @@ func TestPod(t *testing.T) {
 		}
 	}
 	nodeTerms := func(expression string) string {
-		return "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [" + expression + "]}}}"
+		return "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [" +
+			expression + "]}}}"
 	}
 	for text, want := range map[string]string{
 		"{matchExpressions: [{key: a, operator: In}]}":                        "values",
@@ -156,7 +164,8 @@ func container(t *testing.T, text string, initial bool) string {
 	if err := yaml.UnmarshalStrict([]byte(text), &c); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	return strings.Join(fields(Container(&c, initial, PodContext{Claims: map[string]bool{"claim": true}, Grace: 30}, nil)), " ")
+	return strings.Join(fields(Container(&c, initial, PodContext{Claims: map[string]bool{"claim": true}, Grace: 30},
+		nil)), " ")
 }
 
 func TestWarnings(t *testing.T) {
@@ -211,8 +220,9 @@ func TestVolume(t *testing.T) {
 		"projected: {sources: [{serviceAccountToken: {path: a, expirationSeconds: 599}}]}": "expirationSeconds",
 		"projected: {sources: [{serviceAccountToken: {path: ''}}]}":                        "serviceAccountToken.path is empty",
 		"projected: {sources: [{secret: {name: a}, configMap: {name: a}}]}":                "more than one kind",
-		"projected: {sources: [{secret: {name: a, items: [{key: k, path: p}]}}, {configMap: {name: a, items: [{key: k, path: p}]}}]}": "sources[1]",
-		"projected: {sources: [{clusterTrustBundle: {name: a, path: ../b}}]}":                                                         "clusterTrustBundle.path",
+		"projected: {sources: [{secret: {name: a, items: [{key: k, path: p}]}}, {configMap: {name: a, items: [{key: " +
+			"k, path: p}]}}]}": "sources[1]",
+		"projected: {sources: [{clusterTrustBundle: {name: a, path: ../b}}]}": "clusterTrustBundle.path",
 	} {
 		var v corev1.Volume
 		if err := yaml.UnmarshalStrict([]byte(text), &v); err != nil {

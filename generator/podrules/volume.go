@@ -37,8 +37,10 @@ func Volume(v *corev1.Volume) string {
 		if problem := backsteps("hostPath.path", v.HostPath.Path); problem != "" {
 			return problem
 		}
-		return first(oneOfIfSet(field.NewPath("hostPath.type"), v.HostPath.Type, corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
-			corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev))
+		return first(oneOfIfSet(field.NewPath("hostPath.type"), v.HostPath.Type, corev1.HostPathUnset,
+			corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
+			corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev,
+			corev1.HostPathBlockDev))
 	case v.Secret != nil:
 		return named("secret.secretName", v.Secret.SecretName, v.Secret.Items, v.Secret.DefaultMode)
 	case v.ConfigMap != nil:
@@ -50,9 +52,11 @@ func Volume(v *corev1.Volume) string {
 	case v.CSI != nil:
 		return csi(v.CSI)
 	case v.Image != nil:
-		return first(oneOf(field.NewPath("image.pullPolicy"), v.Image.PullPolicy, "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever))
+		return first(oneOf(field.NewPath("image.pullPolicy"), v.Image.PullPolicy, "", corev1.PullAlways,
+			corev1.PullIfNotPresent, corev1.PullNever))
 	case v.DownwardAPI != nil:
-		return first(append(downward(v.DownwardAPI.Items, field.NewPath("downwardAPI.items")), mode(v.DownwardAPI.DefaultMode, field.NewPath("downwardAPI.defaultMode"))...))
+		return first(append(downward(v.DownwardAPI.Items, field.NewPath("downwardAPI.items")),
+			mode(v.DownwardAPI.DefaultMode, field.NewPath("downwardAPI.defaultMode"))...))
 	case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate == nil:
 		return "ephemeral needs a volumeClaimTemplate"
 	case v.Ephemeral != nil:
@@ -71,7 +75,8 @@ func ephemeral(t *corev1.PersistentVolumeClaimTemplate) string {
 		return "ephemeral.volumeClaimTemplate.metadata: only labels and annotations can be set"
 	}
 	at := field.NewPath("ephemeral.volumeClaimTemplate.metadata")
-	errs := append(metav1validation.ValidateLabels(t.Labels, at.Child("labels")), apivalidation.ValidateAnnotations(t.Annotations, at.Child("annotations"))...)
+	errs := append(metav1validation.ValidateLabels(t.Labels, at.Child("labels")),
+		apivalidation.ValidateAnnotations(t.Annotations, at.Child("annotations"))...)
 	if len(errs) > 0 {
 		return first(errs)
 	}
@@ -114,7 +119,8 @@ func projected(v *corev1.ProjectedVolumeSource) string {
 			kinds++
 			problem = cmp.Or(problem, filePath("serviceAccountToken.path", t.Path))
 			if life := t.ExpirationSeconds; life != nil {
-				errs = append(errs, between(path.Child("serviceAccountToken", "expirationSeconds"), *life, minTokenLife, maxTokenLife)...)
+				errs = append(errs, between(path.Child("serviceAccountToken", "expirationSeconds"), *life, minTokenLife,
+					maxTokenLife)...)
 			}
 		}
 		if s.ClusterTrustBundle != nil {
@@ -213,7 +219,8 @@ func csi(v *corev1.CSIVolumeSource) string {
 		errs = append(errs, field.TooLong(field.NewPath("csi.driver"), v.Driver, maxDriverName))
 	}
 	if r := v.NodePublishSecretRef; r != nil {
-		errs = append(errs, invalid(field.NewPath("csi.nodePublishSecretRef.name"), r.Name, validation.IsDNS1123Subdomain(r.Name))...)
+		errs = append(errs, invalid(field.NewPath("csi.nodePublishSecretRef.name"), r.Name,
+			validation.IsDNS1123Subdomain(r.Name))...)
 	}
 	return first(errs)
 }

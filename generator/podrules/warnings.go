@@ -15,7 +15,8 @@ import (
 // GetWarningsForPod. The details of the errors are sentences.
 func PodWarnings(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	noSelector := func(path *field.Path) {
-		errs = append(errs, field.Invalid(path.Child("labelSelector"), nil, "has no effect without a labelSelector: it matches no pod"))
+		errs = append(errs, field.Invalid(path.Child("labelSelector"), nil,
+			"has no effect without a labelSelector: it matches no pod"))
 	}
 	for i, c := range pod.TopologySpreadConstraints {
 		if c.LabelSelector == nil {
@@ -24,7 +25,8 @@ func PodWarnings(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	}
 	for i, s := range pod.ImagePullSecrets {
 		if s.Name == "" {
-			errs = append(errs, field.Invalid(path.Child("imagePullSecrets").Index(i).Child("name"), "", "names no Secret"))
+			errs = append(errs, field.Invalid(path.Child("imagePullSecrets").Index(i).Child("name"), "",
+				"names no Secret"))
 		}
 	}
 	for _, t := range podTerms(pod.Affinity, path.Child("affinity")) {
@@ -41,7 +43,8 @@ func ContainerWarnings(c *corev1.Container, path *field.Path) (errs field.ErrorL
 		path := path.Child("resources", []string{"limits", "requests"}[i])
 		for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 			if value, ok := list[name]; ok && value.MilliValue()%1000 != 0 {
-				errs = append(errs, field.Invalid(path.Key(string(name)), value.String(), value.String()+" is a fraction of bytes: m stands for a thousandth, M and Mi for a million"))
+				errs = append(errs, field.Invalid(path.Key(string(name)), value.String(),
+					value.String()+" is a fraction of bytes: m stands for a thousandth, M and Mi for a million"))
 			}
 		}
 	}
@@ -87,7 +90,8 @@ func overlap(files []string) string {
 	slices.Sort(sorted)
 	for i := range max(len(sorted)-1, 0) {
 		if a, b := sorted[i], sorted[i+1]; a == b || strings.HasPrefix(b, a+separator) {
-			return fmt.Sprintf("two files want one place, %q and %q", strings.ReplaceAll(a, separator, "/"), strings.ReplaceAll(b, separator, "/"))
+			return fmt.Sprintf("two files want one place, %q and %q", strings.ReplaceAll(a, separator, "/"),
+				strings.ReplaceAll(b, separator, "/"))
 		}
 	}
 	return ""

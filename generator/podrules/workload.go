@@ -17,37 +17,47 @@ func Workload(object any) (errs field.ErrorList) {
 	case *appsv1.StatefulSet:
 		u := o.Spec.UpdateStrategy
 		errs = append(errs, around(o.Spec.Selector, &o.Spec.Template, o.Spec.Replicas, o.Spec.MinReadySeconds)...)
-		errs = append(errs, oneOf(spec.Child("updateStrategy", "type"), u.Type, appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType, "")...)
-		errs = append(errs, unused(spec.Child("updateStrategy"), u.Type == appsv1.OnDeleteStatefulSetStrategyType, u.RollingUpdate != nil)...)
-		errs = append(errs, oneOf(spec.Child("podManagementPolicy"), o.Spec.PodManagementPolicy, appsv1.ParallelPodManagement, appsv1.OrderedReadyPodManagement, "")...)
+		errs = append(errs, oneOf(spec.Child("updateStrategy", "type"), u.Type,
+			appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType, "")...)
+		errs = append(errs, unused(spec.Child("updateStrategy"), u.Type == appsv1.OnDeleteStatefulSetStrategyType,
+			u.RollingUpdate != nil)...)
+		errs = append(errs, oneOf(spec.Child("podManagementPolicy"), o.Spec.PodManagementPolicy,
+			appsv1.ParallelPodManagement, appsv1.OrderedReadyPodManagement, "")...)
 	case *appsv1.DaemonSet:
 		u := o.Spec.UpdateStrategy
 		errs = append(errs, around(o.Spec.Selector, &o.Spec.Template, nil, o.Spec.MinReadySeconds)...)
-		errs = append(errs, oneOf(spec.Child("updateStrategy", "type"), u.Type, appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType, "")...)
+		errs = append(errs, oneOf(spec.Child("updateStrategy", "type"), u.Type,
+			appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType, "")...)
 		if r := u.RollingUpdate; r != nil && u.Type != appsv1.OnDeleteDaemonSetStrategyType {
-			errs = append(errs, rolls(spec.Child("updateStrategy", "rollingUpdate"), orNumber(r.MaxUnavailable, 1), orNumber(r.MaxSurge, 0), true)...)
+			errs = append(errs, rolls(spec.Child("updateStrategy", "rollingUpdate"), orNumber(r.MaxUnavailable, 1),
+				orNumber(r.MaxSurge, 0), true)...)
 		}
 	case *appsv1.Deployment:
 		u := o.Spec.Strategy
 		errs = append(errs, around(o.Spec.Selector, &o.Spec.Template, o.Spec.Replicas, o.Spec.MinReadySeconds)...)
-		errs = append(errs, oneOf(spec.Child("strategy", "type"), u.Type, appsv1.RollingUpdateDeploymentStrategyType, appsv1.RecreateDeploymentStrategyType, "")...)
-		errs = append(errs, unused(spec.Child("strategy"), u.Type == appsv1.RecreateDeploymentStrategyType, u.RollingUpdate != nil)...)
+		errs = append(errs, oneOf(spec.Child("strategy", "type"), u.Type, appsv1.RollingUpdateDeploymentStrategyType,
+			appsv1.RecreateDeploymentStrategyType, "")...)
+		errs = append(errs, unused(spec.Child("strategy"), u.Type == appsv1.RecreateDeploymentStrategyType,
+			u.RollingUpdate != nil)...)
 		if r := u.RollingUpdate; r != nil {
-			errs = append(errs, rolls(spec.Child("strategy", "rollingUpdate"), orNumber(r.MaxUnavailable, 1), orNumber(r.MaxSurge, 1), false)...)
+			errs = append(errs, rolls(spec.Child("strategy", "rollingUpdate"), orNumber(r.MaxUnavailable, 1),
+				orNumber(r.MaxSurge, 1), false)...)
 		}
 	}
 	return errs
 }
 
 // around checks what all workloads have.
-func around(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, replicas *int32, ready int32) (errs field.ErrorList) {
+func around(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, replicas *int32,
+	ready int32) (errs field.ErrorList) {
 	spec := field.NewPath("spec")
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	switch {
 	case err != nil || s.Empty():
 		errs = append(errs, field.Invalid(spec.Child("selector"), "", "selects no pods"))
 	case !s.Matches(labels.Set(template.Labels)):
-		errs = append(errs, field.Invalid(spec.Child("template", "metadata", "labels"), template.Labels, "the selector of the workload does not match them"))
+		errs = append(errs, field.Invalid(spec.Child("template", "metadata", "labels"), template.Labels,
+			"the selector of the workload does not match them"))
 	}
 	if replicas != nil && *replicas < 0 {
 		errs = append(errs, field.Invalid(spec.Child("replicas"), *replicas, "must not be negative"))
@@ -56,7 +66,8 @@ func around(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, re
 		errs = append(errs, field.Invalid(spec.Child("minReadySeconds"), ready, "must not be negative"))
 	}
 	if policy := template.Spec.RestartPolicy; policy != "" && policy != corev1.RestartPolicyAlways {
-		errs = append(errs, field.NotSupported(spec.Child("template", "spec", "restartPolicy"), policy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))
+		errs = append(errs, field.NotSupported(spec.Child("template", "spec", "restartPolicy"), policy,
+			[]corev1.RestartPolicy{corev1.RestartPolicyAlways}))
 	}
 	if template.Spec.ActiveDeadlineSeconds != nil {
 		errs = append(errs, field.Forbidden(spec.Child("template", "spec", "activeDeadlineSeconds"), "only Jobs end"))
@@ -84,7 +95,8 @@ func rolls(path *field.Path, unavailable, surge intstr.IntOrString, exactlyOne b
 	isSet := func(name string, v intstr.IntOrString) bool {
 		n, err := intstr.GetScaledValueFromIntOrPercent(&v, 100, true)
 		if err != nil || n < 0 {
-			errs = append(errs, field.Invalid(path.Child(name), v.String(), "must be a number, or a percentage such as 25%"))
+			errs = append(errs, field.Invalid(path.Child(name), v.String(),
+				"must be a number, or a percentage such as 25%"))
 			return true
 		}
 		return n > 0
@@ -93,7 +105,8 @@ func rolls(path *field.Path, unavailable, surge intstr.IntOrString, exactlyOne b
 	case !out && !in:
 		errs = append(errs, field.Invalid(path, "0", "maxUnavailable and maxSurge must not both be 0"))
 	case exactlyOne && out && in && len(errs) == 0:
-		errs = append(errs, field.Invalid(path, unavailable.String(), "one of maxUnavailable (1 if it is not set) and maxSurge must be 0"))
+		errs = append(errs, field.Invalid(path, unavailable.String(),
+			"one of maxUnavailable (1 if it is not set) and maxSurge must be 0"))
 	}
 	return errs
 }

@@ -1,5 +1,5 @@
-// Package podsecurity finds what the Pod Security Standards of Kubernetes forbid in rendered pods, by the library that the
-// API server asks.
+// Package podsecurity finds what the Pod Security Standards of Kubernetes forbid in rendered pods, by the library that
+// the API server asks.
 package podsecurity
 
 import (
@@ -28,7 +28,8 @@ const (
 	typeLabel = "agentry.dev/workload"
 
 	patchHint = "set it by a patch in the pipeline, or in spec.securityContext and spec.containers of the GrafanaAgent"
-	nodeHint  = "pods that read files of their node need it: keep them in a namespace with the label pod-security.kubernetes.io/enforce=privileged, apart from what runs without"
+	nodeHint  = "pods that read files of their node need it: keep them in a namespace with the label " +
+		"pod-security.kubernetes.io/enforce=privileged, apart from what runs without"
 )
 
 // Check returns what a level forbids in workloads of one GrafanaAgent, the same in several shards once.
@@ -48,8 +49,10 @@ func Check(level string, workloads []Workload) ([]diag.Finding, error) {
 				continue
 			}
 			f := diag.Finding{Severity: diag.Error, Code: diag.PodSecurity, Hint: patchHint,
-				Message: fmt.Sprintf("%s %s/%s: the level %s forbids %s: %s", w.Kind, w.Namespace, w.Name, level, r.ForbiddenReason, r.ForbiddenDetail)}
-			if readsNode(&w.Pods.Spec) && slices.Contains([]string{"hostPath volumes", "restricted volume types", "privileged"}, r.ForbiddenReason) {
+				Message: fmt.Sprintf("%s %s/%s: the level %s forbids %s: %s", w.Kind, w.Namespace, w.Name, level,
+					r.ForbiddenReason, r.ForbiddenDetail)}
+			if readsNode(&w.Pods.Spec) && slices.Contains([]string{"hostPath volumes", "restricted volume types",
+				"privileged"}, r.ForbiddenReason) {
 				f.Hint = nodeHint
 			}
 			found = append(found, f)

@@ -60,7 +60,8 @@ func interchangeable(a, b *mount) bool {
 	}
 	x, y := a.VolumeMount, b.VolumeMount
 	x.Name = y.Name
-	return equality.Semantic.DeepEqual(x, y) && equality.Semantic.DeepEqual(a.volume.VolumeSource, b.volume.VolumeSource)
+	return equality.Semantic.DeepEqual(x, y) &&
+		equality.Semantic.DeepEqual(a.volume.VolumeSource, b.volume.VolumeSource)
 }
 
 // addFiles mounts a volume of files that integrations list. If another mount is in the way at v.Path, that
@@ -83,10 +84,12 @@ func (m *merger) addFiles(v secretref.Volume) {
 		return
 	}
 	if other := m.inTheWay(v, v.Short); other != nil {
-		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not mounted at %s: %s mounts a volume there", v.Short, place(other, v.Object))
+		m.report(v.Object, diag.Warning, diag.MountConflict, "spec",
+			"its files are not mounted at %s: %s mounts a volume there", v.Short, place(other, v.Object))
 		m.relate(other.owner)
 	} else if taken := m.reserved(v.Short); taken != "" {
-		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not mounted at %s: %s", v.Short, taken)
+		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not mounted at %s: %s", v.Short,
+			taken)
 		m.relate(m.agent)
 	} else {
 		mountAt(v.Short)
@@ -96,7 +99,8 @@ func (m *merger) addFiles(v secretref.Volume) {
 // checkFiles reports an error about each object whose mount is in the way of a volume of files.
 func (m *merger) checkFiles(v secretref.Volume) {
 	if other := m.inTheWay(v, v.Path); other != nil {
-		m.report(other.owner, diag.Error, diag.MountConflict, other.path, "the files of spec.secrets and spec.configMaps of %s are mounted at %s", v.Object.ID, other.MountPath)
+		m.report(other.owner, diag.Error, diag.MountConflict, other.path,
+			"the files of spec.secrets and spec.configMaps of %s are mounted at %s", v.Object.ID, other.MountPath)
 		m.relate(v.Object)
 	}
 	if taken := m.reserved(v.Path); taken != "" {

@@ -50,9 +50,12 @@ func Name(agent string, pods secretref.Group) string {
 //
 // If two want different volumes at one path, the first keeps it, as with the operator. If a MetricsIntegration
 // is involved, it gets an error.
-func Integrations(agent *manifest.Object, pods secretref.Group, members []*manifest.Object, secrets *secretref.Resolver) Extras {
-	m := &merger{agent: agent, spec: &manifest.As[v1alpha1.GrafanaAgent](agent).Spec, names: map[string]bool{}, mounts: map[string]*mount{}}
-	wal := corev1.Volume{Name: Label(Name(agent.Name, pods) + "-wal"), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+func Integrations(agent *manifest.Object, pods secretref.Group, members []*manifest.Object,
+	secrets *secretref.Resolver) Extras {
+	m := &merger{agent: agent, spec: &manifest.As[v1alpha1.GrafanaAgent](agent).Spec, names: map[string]bool{},
+		mounts: map[string]*mount{}}
+	wal := corev1.Volume{Name: Label(Name(agent.Name, pods) + "-wal"),
+		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 	m.reserve(wal.Name)
 	for _, o := range members {
 		m.add(o)
@@ -70,7 +73,8 @@ func Integrations(agent *manifest.Object, pods secretref.Group, members []*manif
 // HostLogs returns the volumes of the node's logs. Each is mounted read-only at its own path.
 func HostLogs() []corev1.Volume {
 	host := func(name, path string) corev1.Volume {
-		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}}
+		return corev1.Volume{Name: name,
+			VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}}
 	}
 	return []corev1.Volume{host("varlog", "/var/log"), host("dockerlogs", "/var/lib/docker/containers")}
 }
@@ -164,7 +168,8 @@ func (m *merger) add(o *manifest.Object) {
 		case v.Name == "":
 			m.refuse(o, path, "a volume without a name")
 		case own[v.Name] != nil:
-			m.report(o, diag.Warning, diag.MountConflict, path+".name", "the volume is left out: there is another one named %q", v.Name)
+			m.report(o, diag.Warning, diag.MountConflict, path+".name",
+				"the volume is left out: there is another one named %q", v.Name)
 		default:
 			own[v.Name] = v
 			order = append(order, v)
@@ -173,7 +178,8 @@ func (m *merger) add(o *manifest.Object) {
 	}
 	kept, dropped := map[string]bool{}, map[string]bool{}
 	for i := range mounts {
-		entry := &mount{VolumeMount: mounts[i], owner: o, path: fmt.Sprintf("spec.volumeMounts[%d]", i), volume: own[mounts[i].Name]}
+		entry := &mount{VolumeMount: mounts[i], owner: o, path: fmt.Sprintf("spec.volumeMounts[%d]", i),
+			volume: own[mounts[i].Name]}
 		if !m.resolve(entry, prefix) {
 			continue
 		}
@@ -263,6 +269,8 @@ func (e Extras) MayHaveFile(path string) bool {
 		rest := strings.Trim(strings.TrimPrefix(absolute(path), absolute(m.MountPath)), "/")
 		list := items(sources[m.Name])
 		return m.SubPath != "" || m.SubPathExpr != "" || len(list) == 0 || rest == "" ||
-			slices.ContainsFunc(list, func(i corev1.KeyToPath) bool { return i.Path == rest || below("/"+i.Path, "/"+rest) })
+			slices.ContainsFunc(list, func(i corev1.KeyToPath) bool {
+				return i.Path == rest || below("/"+i.Path, "/"+rest)
+			})
 	})
 }

@@ -16,12 +16,13 @@ import (
 // Grants are what the Roles and bindings of the inputs allow.
 type Grants struct {
 	roles map[manifest.ID][]*manifest.Object
-	// bindings are those of an account, of all accounts of a namespace (without a name) and of all (without a namespace).
+	// bindings are those of an account, of all accounts of a namespace (without a name) and of all (without a
+	// namespace).
 	bindings map[manifest.ID][]*manifest.Object
 }
 
-// NewGrants returns the grants of some Roles, ClusterRoles and bindings. Several definitions of one are all in effect: they
-// may be for different clusters.
+// NewGrants returns the grants of some Roles, ClusterRoles and bindings. Several definitions of one are all in effect:
+// they may be for different clusters.
 func NewGrants(objects []*manifest.Object) *Grants {
 	g := &Grants{roles: map[manifest.ID][]*manifest.Object{}, bindings: map[manifest.ID][]*manifest.Object{}}
 	for _, o := range objects {
@@ -40,7 +41,8 @@ func NewGrants(objects []*manifest.Object) *Grants {
 func (g *Grants) bind(binding *manifest.Object, subjects []rbacv1.Subject) {
 	for _, s := range subjects {
 		account, ok := accounts(s, binding.Namespace)
-		if bound := g.bindings[account]; ok && (len(bound) == 0 || bound[len(bound)-1] != binding) { // many subjects may be one account
+		// many subjects may be one account
+		if bound := g.bindings[account]; ok && (len(bound) == 0 || bound[len(bound)-1] != binding) {
 			g.bindings[account] = append(bound, binding)
 		}
 	}
@@ -72,7 +74,8 @@ type scope struct {
 	place *manifest.Object
 	// open means that a role may grant more than the inputs say.
 	open bool
-	// missing are the answers of [scope.lacks], by the right without its namespace: discoveries ask for the same in many namespaces.
+	// missing are the answers of [scope.lacks], by the right without its namespace: discoveries ask for the same in
+	// many namespaces.
 	missing map[Right][]rbacv1.PolicyRule
 }
 
@@ -90,10 +93,12 @@ func (s *scope) lacks(right Right) []rbacv1.PolicyRule {
 	return missing
 }
 
-// of returns what an account may do in each namespace, and at "" in the whole cluster. It is empty if nothing binds the account.
+// of returns what an account may do in each namespace, and at "" in the whole cluster. It is empty if nothing binds the
+// account.
 func (g *Grants) of(account manifest.ID) map[string]*scope {
 	out := map[string]*scope{}
-	for _, id := range []manifest.ID{account, {Kind: account.Kind, Namespace: account.Namespace}, {Kind: account.Kind}} {
+	for _, id := range []manifest.ID{account, {Kind: account.Kind, Namespace: account.Namespace},
+		{Kind: account.Kind}} {
 		for _, binding := range g.bindings[id] {
 			if out[binding.Namespace] == nil {
 				out[binding.Namespace] = &scope{}
@@ -137,8 +142,8 @@ func roleOf(binding *manifest.Object) manifest.ID {
 	return id
 }
 
-// rules returns the rules of a role. An aggregated ClusterRole has the rules of every role its selectors match; its own are
-// overwritten.
+// rules returns the rules of a role. An aggregated ClusterRole has the rules of every role its selectors match; its own
+// are overwritten.
 func (g *Grants) rules(role *manifest.Object, seen map[*manifest.Object]bool) (rules []rbacv1.PolicyRule, open bool) {
 	if v, ok := role.Value.(*rbacv1.Role); ok {
 		return v.Rules, false

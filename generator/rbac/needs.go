@@ -132,7 +132,8 @@ func (n *needs) integrations(c *model.Config) {
 		}
 		for _, config := range list.Configs {
 			if text(config.Get("kubeconfig_path")) == "" {
-				n.add(c.Origin.Object, Right{Resource: "events", Verbs: watch, Namespace: text(config.Get("namespace"))}, false)
+				n.add(c.Origin.Object, Right{Resource: "events", Verbs: watch,
+					Namespace: text(config.Get("namespace"))}, false)
 			}
 		}
 	}
@@ -160,8 +161,8 @@ const (
 	nodesOfAPI = "/api/v1/nodes/"
 )
 
-// scraped adds what targets most likely want that get the token: the API server and proxies ask for the path, kubelets for
-// nodes/metrics, and a node behind the API server for nodes/proxy.
+// scraped adds what targets most likely want that get the token: the API server and proxies ask for the path, kubelets
+// for nodes/metrics, and a node behind the API server for nodes/proxy.
 func (n *needs) scraped(by diag.Object, path string, behindAPI bool) {
 	if behindAPI {
 		n.add(by, Right{Resource: "nodes/proxy", Verbs: get}, true)
@@ -223,7 +224,8 @@ func ofSettings(s model.Map) discovery {
 	if text(s.Get("api_server")) != "" {
 		return discovery{}
 	}
-	d := discovery{role: text(s.Get("role")), nodes: isTrue(s.Get("attach_metadata"), "node"), own: isTrue(s.Get("namespaces"), "own_namespace")}
+	d := discovery{role: text(s.Get("role")), nodes: isTrue(s.Get("attach_metadata"), "node"),
+		own: isTrue(s.Get("namespaces"), "own_namespace")}
 	namespaces, _ := s.Get("namespaces").(model.Map)
 	names, _ := namespaces.Get("names").(model.List)
 	for _, name := range names {

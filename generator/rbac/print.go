@@ -11,15 +11,16 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Manifests returns a ServiceAccount with the roles and bindings that give it what it needs, as a YAML stream: a ClusterRole
-// for the whole cluster, and a Role in each namespace to which a discovery is limited. If exists is true, the ServiceAccount itself
-// is left out. Comments say who needs each rule.
+// Manifests returns a ServiceAccount with the roles and bindings that give it what it needs, as a YAML stream: a
+// ClusterRole for the whole cluster, and a Role in each namespace to which a discovery is limited. If exists is true,
+// the ServiceAccount itself is left out. Comments say who needs each rule.
 func Manifests(a Account, exists bool) string {
 	var b strings.Builder
 	if exists {
 		fmt.Fprintf(&b, "# ServiceAccount %s/%s is in the inputs.\n", a.Namespace, a.Name)
 	} else {
-		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: %s\n  namespace: %s\n", a.Name, a.Namespace)
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: %s\n  namespace: %s\n", a.Name,
+			a.Namespace)
 	}
 	byNamespace := a.byNamespace()
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
@@ -28,8 +29,8 @@ func Manifests(a Account, exists bool) string {
 	return b.String()
 }
 
-// byNamespace returns the needs in each namespace and, at "", in the whole cluster. What is needed in the whole cluster is not
-// among those of a namespace.
+// byNamespace returns the needs in each namespace and, at "", in the whole cluster. What is needed in the whole cluster
+// is not among those of a namespace.
 func (a Account) byNamespace() map[string][]Need {
 	everywhere := map[Right]bool{}
 	out := map[string][]Need{}
@@ -60,7 +61,9 @@ func (a Account) role(b *strings.Builder, namespace string, needs []Need) {
 		}
 		writeRule(b, needs[i:end])
 	}
-	fmt.Fprintf(b, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata:\n%sroleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s-%s\nsubjects:\n  - kind: ServiceAccount\n    name: %s\n    namespace: %s\n",
+	fmt.Fprintf(b, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata:\n%sroleRef:\n"+
+		"  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s-%s\nsubjects:\n  - kind: ServiceAccount\n"+
+		"    name: %s\n    namespace: %s\n",
 		kind, metadata, kind, a.Namespace, a.Name, a.Name, a.Namespace)
 }
 
@@ -71,13 +74,15 @@ func compareNeeds(a, b Need) int {
 		}
 		return 0
 	}
-	return cmp.Or(likely(a)-likely(b), strings.Compare(a.Group, b.Group), strings.Compare(a.Verbs, b.Verbs), strings.Compare(who(a), who(b)),
+	return cmp.Or(likely(a)-likely(b), strings.Compare(a.Group, b.Group), strings.Compare(a.Verbs, b.Verbs),
+		strings.Compare(who(a), who(b)),
 		strings.Compare(a.URL, b.URL), strings.Compare(a.Resource, b.Resource))
 }
 
 // sameRule reports whether two needs are written as one rule.
 func sameRule(a, b Need) bool {
-	return a.Likely == b.Likely && a.Group == b.Group && a.Verbs == b.Verbs && who(a) == who(b) && (a.URL == "") == (b.URL == "")
+	return a.Likely == b.Likely && a.Group == b.Group && a.Verbs == b.Verbs && who(a) == who(b) &&
+		(a.URL == "") == (b.URL == "")
 }
 
 // who names the object that has a need.
@@ -105,7 +110,8 @@ func writeRule(b *strings.Builder, needs []Need) {
 	if first.URL != "" {
 		fmt.Fprintf(b, "  - nonResourceURLs: [%s]\n", strings.Join(urls, ", "))
 	} else {
-		fmt.Fprintf(b, "  - apiGroups: [%s]\n    resources: [%s]\n", quotedGroup(first.Group), strings.Join(resources, ", "))
+		fmt.Fprintf(b, "  - apiGroups: [%s]\n    resources: [%s]\n", quotedGroup(first.Group),
+			strings.Join(resources, ", "))
 	}
 	fmt.Fprintf(b, "    verbs: [%s]\n", strings.ReplaceAll(first.Verbs, ",", ", "))
 }

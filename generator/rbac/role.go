@@ -14,8 +14,9 @@ type Role struct {
 	Rules     []rbacv1.PolicyRule
 }
 
-// Roles returns exactly what the discoveries of an account need: nothing that targets most likely ask for, because their rights,
-// such as nodes/proxy, can be large. The order of the rules depends on the rights only, and not on who needs them.
+// Roles returns exactly what the discoveries of an account need: nothing that targets most likely ask for, because
+// their rights, such as nodes/proxy, can be large. The order of the rules depends on the rights only, and not on who
+// needs them.
 func (a Account) Roles() (out []Role) {
 	certain := Account{a.ID, slices.DeleteFunc(slices.Clone(a.Needs), func(n Need) bool { return n.Likely })}
 	byNamespace := certain.byNamespace()
@@ -26,9 +27,12 @@ func (a Account) Roles() (out []Role) {
 			resources[kind] = append(resources[kind], need.Resource)
 		}
 		role := Role{Namespace: namespace}
-		for _, kind := range slices.SortedFunc(maps.Keys(resources), func(x, y [2]string) int { return slices.Compare(x[:], y[:]) }) {
+		for _, kind := range slices.SortedFunc(maps.Keys(resources), func(x, y [2]string) int {
+			return slices.Compare(x[:], y[:])
+		}) {
 			names := slices.Compact(slices.Sorted(slices.Values(resources[kind])))
-			role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{kind[0]}, Resources: names, Verbs: strings.Split(kind[1], ",")})
+			role.Rules = append(role.Rules,
+				rbacv1.PolicyRule{APIGroups: []string{kind[0]}, Resources: names, Verbs: strings.Split(kind[1], ",")})
 		}
 		out = append(out, role)
 	}

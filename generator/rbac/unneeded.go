@@ -14,9 +14,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Unneeded returns findings for what the Roles and ClusterRoles of the inputs allow to accounts, and none of them needs. The
-// accounts must be all that agentry renders pods for. Nothing is reported of a role that is bound to somebody else too, or
-// that is aggregated. What targets most likely ask for counts as needed.
+// Unneeded returns findings for what the Roles and ClusterRoles of the inputs allow to accounts, and none of them
+// needs. The accounts must be all that agentry renders pods for. Nothing is reported of a role that is bound to
+// somebody else too, or that is aggregated. What targets most likely ask for counts as needed.
 func (g *Grants) Unneeded(accounts []Account) (out diag.List) {
 	needs := map[manifest.ID][]Need{}
 	for _, a := range accounts {
@@ -28,7 +28,8 @@ func (g *Grants) Unneeded(accounts []Account) (out diag.List) {
 	}) {
 		for i, rule := range rulesOf(role) {
 			if spare := spareOf(rule, bound[role]); spare != "" {
-				d := role.Diag(diag.Info, diag.UnneededPermission, fmt.Sprintf("rules[%d]", i), "no pod needs %s", spare)
+				d := role.Diag(diag.Info, diag.UnneededPermission, fmt.Sprintf("rules[%d]", i), "no pod needs %s",
+					spare)
 				d.Hint = "remove it; agentry rbac prints all that is needed"
 				out = append(out, d)
 			}

@@ -36,7 +36,8 @@ func (n *needs) written(raw *model.Raw) {
 	by := raw.Origin.Object
 	for _, sd := range job.SDs {
 		if sd.APIServer == "" && sd.Kubeconfig == "" {
-			n.discovered(by, discovery{role: sd.Role, namespaces: sd.Namespaces.Names, own: sd.Namespaces.Own, nodes: sd.Attach.Node})
+			n.discovered(by, discovery{role: sd.Role, namespaces: sd.Namespaces.Names, own: sd.Namespaces.Own,
+				nodes: sd.Attach.Node})
 		}
 	}
 	if job.Token != tokenFile && job.Authorization.File != tokenFile {

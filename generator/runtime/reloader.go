@@ -32,7 +32,8 @@ const (
 func ReloaderVolumes(secret string) ([]corev1.Volume, []corev1.VolumeMount) {
 	const out = "config-out"
 	return []corev1.Volume{
-			{Name: ConfigVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}},
+			{Name: ConfigVolume, VolumeSource: corev1.VolumeSource{
+				Secret: &corev1.SecretVolumeSource{SecretName: secret}}},
 			{Name: out, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		}, []corev1.VolumeMount{
 			{Name: ConfigVolume, ReadOnly: true, MountPath: podspec.ConfigInDir},
@@ -40,20 +41,22 @@ func ReloaderVolumes(secret string) ([]corev1.Volume, []corev1.VolumeMount) {
 		}
 }
 
-// FolderVolume returns the volume and the mount for a configuration of several files, each in a Secret. The kubelet changes
-// all files at once.
+// FolderVolume returns the volume and the mount for a configuration of several files, each in a Secret. The kubelet
+// changes all files at once.
 func FolderVolume(secrets []string) ([]corev1.Volume, []corev1.VolumeMount) {
 	var sources []corev1.VolumeProjection
 	for _, name := range secrets {
 		one := corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}}
 		sources = append(sources, corev1.VolumeProjection{Secret: &one})
 	}
-	return []corev1.Volume{{Name: ConfigVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}}},
+	return []corev1.Volume{{Name: ConfigVolume,
+			VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}}},
 		[]corev1.VolumeMount{{Name: ConfigVolume, ReadOnly: true, MountPath: podspec.ConfigInDir}}
 }
 
 // Reloader returns the container that watches the mounted configuration, unzips it, replaces $(NAME) by environment
-// variables and makes the program reload. key is the name of the file, and port where the program listens. A folder is only watched.
+// variables and makes the program reload. key is the name of the file, and port where the program listens. A folder is
+// only watched.
 func Reloader(p Pod, env []corev1.EnvVar, key string, port int) corev1.Container {
 	no, yes := false, true
 	args := []string{
@@ -112,7 +115,8 @@ func Image(full *string, repository, version, defaultVersion string) string {
 // Readiness returns the probe of a program that is ready once it runs its configuration.
 func Readiness(portName string) *corev1.Probe {
 	return &corev1.Probe{
-		ProbeHandler:   corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/-/ready", Port: intstr.FromString(portName)}},
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/-/ready",
+			Port: intstr.FromString(portName)}},
 		TimeoutSeconds: 3, PeriodSeconds: 5, FailureThreshold: 120,
 	}
 }
@@ -122,5 +126,6 @@ func constant(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: nam
 
 // fromField returns an environment variable that differs in each pod.
 func fromField(name, path string) corev1.EnvVar {
-	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+	return corev1.EnvVar{Name: name,
+		ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 }

@@ -24,8 +24,8 @@ type Runtime struct {
 	Check func(*model.Config) (*model.Config, []model.Finding)
 	// Print returns the configuration as the program reads it.
 	Print func(*model.Config) Printed
-	// Read reads a printed file as the program does when it starts. Its error says where the file is not in the program's
-	// language, and shows no value. Nil if the program's files are not read again.
+	// Read reads a printed file as the program does when it starts. Its error says where the file is not in the
+	// program's language, and shows no value. Nil if the program's files are not read again.
 	Read func(text []byte) error
 	// Masked returns the SHA-256 sums of a configuration without its secret values, and of these values. inlined is
 	// empty if there are none, or if the program notices changes of secrets.
@@ -38,12 +38,12 @@ type Runtime struct {
 	// OwnMetrics are the metrics of the program about itself.
 	OwnMetrics OwnMetrics
 
-	// SubstitutesSecrets means that a secret in an environment variable is replaced in the text of the configuration, and not read
-	// by the program.
+	// SubstitutesSecrets means that a secret in an environment variable is replaced in the text of the configuration,
+	// and not read by the program.
 	SubstitutesSecrets bool
 
-	// Clusters means that the metrics pods of a GrafanaAgent share its targets among themselves, and not by rules. They find each
-	// other by a Service.
+	// Clusters means that the metrics pods of a GrafanaAgent share its targets among themselves, and not by rules. They
+	// find each other by a Service.
 	Clusters bool
 
 	// ListsIntegrations means that the program tells the sd-aggregator which integrations it runs.
@@ -62,19 +62,19 @@ type Runtime struct {
 	ConfigVolumes func(secret string) ([]corev1.Volume, []corev1.VolumeMount)
 	// Containers returns the containers of a pod, before users' patches.
 	Containers func(Pod) []corev1.Container
-	// FreeArgs returns the arguments of the containers of a GrafanaAgent to which users may give another value, and whether they may
-	// leave them out. All others must be as Containers has them.
+	// FreeArgs returns the arguments of the containers of a GrafanaAgent to which users may give another value, and
+	// whether they may leave them out. All others must be as Containers has them.
 	FreeArgs func(*v1alpha1.GrafanaAgentSpec) map[string]bool
 	// CheckPods reports settings of pods that the program does not have. Nil if it has all.
 	CheckPods func(*v1alpha1.GrafanaAgentSpec) []diag.Finding
-	// PodSecurity returns the security context of a pod of one of the groups, from the one of the GrafanaAgent. Nil if it is
-	// that.
+	// PodSecurity returns the security context of a pod of one of the groups, from the one of the GrafanaAgent. Nil if
+	// it is that.
 	PodSecurity func(secretref.Group, *corev1.PodSecurityContext) *corev1.PodSecurityContext
 }
 
-// OwnMetrics are the names of metrics that each program names in its own way. An empty name is one that it does not export.
-// Those of Prometheus's scrape manager and remote write, prometheus_target_... and prometheus_remote_storage_..., are the
-// same in all.
+// OwnMetrics are the names of metrics that each program names in its own way. An empty name is one that it does not
+// export. Those of Prometheus's scrape manager and remote write, prometheus_target_... and
+// prometheus_remote_storage_..., are the same in all.
 type OwnMetrics struct {
 	// Loaded is 1 if the newest configuration was accepted, else 0.
 	Loaded string
@@ -91,8 +91,9 @@ type Printed struct {
 	Text
 	// Redacted returns the text with a placeholder for every secret value.
 	Redacted func() Text
-	// Split returns the configuration as files of a folder, of about so many bytes each, if it does not fit into one Secret. set is
-	// the name of the StatefulSet of the first shard, or "" if the pods are no shards. Nil if the program reads one file.
+	// Split returns the configuration as files of a folder, of about so many bytes each, if it does not fit into one
+	// Secret. set is the name of the StatefulSet of the first shard, or "" if the pods are no shards. Nil if the
+	// program reads one file.
 	Split func(set string, bytes int) ([]File, error)
 }
 

@@ -17,9 +17,9 @@ type Text struct {
 // String returns the text.
 func (t Text) String() string { return string(t.Bytes) }
 
-// Span is the place of a scrape job or an integration in a text: all its lines, from the offset Start to before the offset End. A job
-// of several components is where its targets get their labels, or else where its files are read. Instances can share a job, so
-// that several spans have one place.
+// Span is the place of a scrape job or an integration in a text: all its lines, from the offset Start to before the
+// offset End. A job of several components is where its targets get their labels, or else where its files are read.
+// Instances can share a job, so that several spans have one place.
 type Span struct {
 	// Instance is the MetricsInstance or LogsInstance that runs the job. It is zero for an integration.
 	Instance diag.Object
@@ -36,14 +36,15 @@ type Span struct {
 // IsJob reports whether the part is a scrape job.
 func (s *Span) IsJob() bool { return s.Instance != diag.Object{} }
 
-// Place is where a part of a configuration is in a file: the first of its lines, counted from 1, and the bytes of all of them.
+// Place is where a part of a configuration is in a file: the first of its lines, counted from 1, and the bytes of all
+// of them.
 type Place struct {
 	Span
 	Line, Bytes int
 }
 
-// Places returns the places of the parts in a file whose lines are those of the text from a line on. Those that are not empty are
-// indented there.
+// Places returns the places of the parts in a file whose lines are those of the text from a line on. Those that are not
+// empty are indented there.
 func (t Text) Places(line, indent int) []Place {
 	out := make([]Place, len(t.Spans))
 	at := 0

@@ -8,7 +8,9 @@ import (
 // TestPlaces holds that a part is where its lines are in the file, with their indentation.
 func TestPlaces(t *testing.T) {
 	const first, second = "- job: a\n\n  b: c\n", "- job: d\n"
-	text := Text{Bytes: []byte("jobs:\n" + first + second), Spans: []Span{{Name: "a", Start: 6, End: 6 + len(first)}, {Name: "d", Start: 6 + len(first), End: 6 + len(first) + len(second)}}}
+	text := Text{Bytes: []byte("jobs:\n" + first + second),
+		Spans: []Span{{Name: "a", Start: 6, End: 6 + len(first)},
+			{Name: "d", Start: 6 + len(first), End: 6 + len(first) + len(second)}}}
 	file := "head:\n  key: |\n" + "    jobs:\n    - job: a\n\n      b: c\n    - job: d\n"
 	places := text.Places(3, 4)
 	for i, want := range []string{"    - job: a\n\n      b: c\n", "    - job: d\n"} {

@@ -47,7 +47,8 @@ const maxFileNameBytes = validation.DNS1123SubdomainMaxLength
 // the whole workload.
 func (s Scope) validName(path string, ref Ref) bool {
 	for _, problem := range validation.IsDNS1123Subdomain(ref.Name) {
-		s.report(diag.MissingSecret, path, "", "%q is not the name of a %s: %s", ref.Name, ref.Kind, diag.NameRule(problem))
+		s.report(diag.MissingSecret, path, "", "%q is not the name of a %s: %s", ref.Name, ref.Kind,
+			diag.NameRule(problem))
 		return false
 	}
 	return true
@@ -76,7 +77,8 @@ func (s Scope) reachable(path string, ref Ref) bool {
 	if s.policyOf(ref) != Reference || ref.Namespace == s.agent.Namespace {
 		return true
 	}
-	message := fmt.Sprintf("%s %s/%s cannot be mounted: a pod can only mount what is in its own namespace, %s", ref.Kind, ref.Namespace, ref.Name, s.agent.Namespace)
+	message := fmt.Sprintf("%s %s/%s cannot be mounted: a pod can only mount what is in its own namespace, %s",
+		ref.Kind, ref.Namespace, ref.Name, s.agent.Namespace)
 	hint := s.mirrorHint(ref)
 	if s.policies.Mirror.IsSet() {
 		source := s.source(ref)
@@ -86,13 +88,16 @@ func (s Scope) reachable(path string, ref Ref) bool {
 		}
 		message, hint = message+", and it cannot be mirrored: "+problem, remedy
 	}
-	s.addOnce(diag.Finding{Code: diag.SecretAcrossNS, Path: path, Hint: hint, Message: message}, "across\n"+ref.id().String())
+	s.addOnce(diag.Finding{Code: diag.SecretAcrossNS, Path: path, Hint: hint, Message: message},
+		"across\n"+ref.id().String())
 	return false
 }
 
 // mirrorHint says what to do about a Secret or ConfigMap of another namespace.
 func (s Scope) mirrorHint(ref Ref) string {
-	hint := fmt.Sprintf("set secrets.mirror in the pipeline (docs/secrets.md#secrets-of-other-namespaces), or move the %s and the %s to %s",
+	hint := fmt.Sprintf(
+		"set secrets.mirror in the pipeline (docs/secrets.md#secrets-of-other-namespaces), or move the %s and the %s "+
+			"to %s",
 		s.object.Kind, ref.Kind, s.agent.Namespace)
 	switch s.object.Kind {
 	case monitoringv1.ServiceMonitorsKind, monitoringv1.PodMonitorsKind:
@@ -101,7 +106,8 @@ func (s Scope) mirrorHint(ref Ref) string {
 	return hint
 }
 
-// needsNoValue returns what helps beside another hint, if it does: the policy reference needs no value of what pods can mount.
+// needsNoValue returns what helps beside another hint, if it does: the policy reference needs no value of what pods can
+// mount.
 func (s Scope) needsNoValue(ref Ref) string {
 	if ref.Namespace != s.agent.Namespace && !s.policies.Mirror.IsSet() {
 		return ""
@@ -127,7 +133,8 @@ func (s Scope) collides(path string, ref Ref, otherPath string, otherRef Ref, ot
 		user = other.object.SeenFrom(s.object, otherPath)
 		f.Related = []diag.Object{other.object.Ref()}
 	}
-	f.Message = fmt.Sprintf("%s and %s (used by %s) would be one file in the pod, %s", ref, otherRef, user, ref.FileName())
+	f.Message = fmt.Sprintf("%s and %s (used by %s) would be one file in the pod, %s", ref, otherRef, user,
+		ref.FileName())
 	s.addOnce(f, "collision\n"+other.object.ID.String()+"\n"+ref.id().String()+"\n"+otherRef.id().String())
 }
 
@@ -147,8 +154,9 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 	}
 	if required && bytes.HasPrefix(data, []byte("\x00GITCRYPT\x00")) { // a file that a generator made a Secret of
 		s.addOnce(diag.Finding{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(),
-			Message: fmt.Sprintf("%s is needed here, and is encrypted with git-crypt, which agentry cannot decrypt", ref),
-			Hint:    "encrypt it with SOPS instead" + s.needsNoValue(ref)}, "")
+			Message: fmt.Sprintf("%s is needed here, and is encrypted with git-crypt, which agentry cannot decrypt",
+				ref),
+			Hint: "encrypt it with SOPS instead" + s.needsNoValue(ref)}, "")
 		return nil, false
 	}
 	if !ok && !required && slices.Contains(filledByCluster(o), ref.Key) {
@@ -169,7 +177,8 @@ func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool
 		return nil, false
 	}
 	if o == nil && required {
-		s.missing(path, diag.MissingSecret, ref, "correct the reference, or add what it refers to", "there is no such %s in the inputs", ref.Kind)
+		s.missing(path, diag.MissingSecret, ref, "correct the reference, or add what it refers to",
+			"there is no such %s in the inputs", ref.Kind)
 		return nil, false
 	}
 	return o, true
@@ -190,7 +199,8 @@ func (s Scope) unread(path string, ref Ref, named manifest.Named) {
 		s.lacks(path, ref, named)
 		return
 	case named.Problem != "":
-		f.Message = fmt.Sprintf("%s cannot be decrypted: %s", Ref{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}, named.Problem)
+		f.Message = fmt.Sprintf("%s cannot be decrypted: %s",
+			Ref{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}, named.Problem)
 	default:
 		f.Message = fmt.Sprintf("%s is needed here, and is not known: it is %s", ref, named.Description())
 	}
@@ -209,7 +219,8 @@ func Lacking(ref Ref, named manifest.Named) diag.Finding {
 	whole := ref
 	whole.Key = ""
 	return diag.Finding{
-		Code: diag.MissingKey, Message: fmt.Sprintf("%s is %s; key `%s` is not one of them", whole, named.Description(), ref.Key),
+		Code: diag.MissingKey, Message: fmt.Sprintf("%s is %s; key `%s` is not one of them", whole, named.Description(),
+			ref.Key),
 		Hint: diag.DidYouMean(ref.Key, named.Keys),
 	}
 }
@@ -221,7 +232,8 @@ const maxKeys = 20
 func keyHint(o *manifest.Object, key string) string {
 	keys := filledByCluster(o)
 	if slices.Contains(keys, key) {
-		return "Kubernetes writes this key in the cluster: give the Secret the policy reference, by a rule of secrets.rules in the pipeline"
+		return "Kubernetes writes this key in the cluster: give the Secret the policy reference, by a rule of " +
+			"secrets.rules in the pipeline"
 	}
 	if o.Kind == "Secret" {
 		keys = append(keys, slices.Sorted(maps.Keys(manifest.As[corev1.Secret](o).Data))...)
@@ -241,10 +253,12 @@ func keyHint(o *manifest.Object, key string) string {
 	return "its keys: " + strings.Join(keys, ", ")
 }
 
-// isEncrypted reports whether a value is one that SOPS encrypted, or a whole file of SOPS, as a generator makes Secrets of.
+// isEncrypted reports whether a value is one that SOPS encrypted, or a whole file of SOPS, as a generator makes Secrets
+// of.
 func isEncrypted(value []byte) bool {
 	const prefix, version = "ENC[AES256_GCM,data:", "sops"
-	return bytes.HasPrefix(value, []byte(prefix)) || bytes.Contains(value, []byte(prefix)) && bytes.Contains(value, []byte(version))
+	return bytes.HasPrefix(value, []byte(prefix)) ||
+		bytes.Contains(value, []byte(prefix)) && bytes.Contains(value, []byte(version))
 }
 
 func content(o *manifest.Object, key string) ([]byte, bool) {

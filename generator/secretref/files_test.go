@@ -33,11 +33,14 @@ func lists(t *testing.T, policy Policy, text string) *Resolver {
 }
 
 func second(namespace, name, spec string) string {
-	return fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\nmetadata: {name: %s, namespace: %s}\nspec: {name: redis, type: {}, config: {}, %s}\n---\n", name, namespace, spec)
+	return fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\n"+
+		"metadata: {name: %s, namespace: %s}\nspec: {name: redis, type: {}, config: {}, %s}\n---\n", name, namespace,
+		spec)
 }
 
 func first(namespace, name, spec string) string {
-	return fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsIntegration\nmetadata: {name: %s, namespace: %s}\nspec: {name: redis, %s}\n---\n", name, namespace, spec)
+	return fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsIntegration\n"+
+		"metadata: {name: %s, namespace: %s}\nspec: {name: redis, %s}\n---\n", name, namespace, spec)
 }
 
 // volumes is a line for each volume, then one for each finding.
@@ -72,13 +75,18 @@ func TestVolumes(t *testing.T) {
 	}{
 		"nothing": {Plaintext, second("m", "a", ""), nil},
 		"keys in the operator's order, each once": {
-			Plaintext, second("m", "a", "secrets: [{name: s, key: k}, {name: s, key: empty}], configMaps: [{name: c, key: ca}]") + second("m", "b", "secrets: [{name: s, key: k}, {name: s, key: binary}]"),
-			[]string{shared + "_secrets_m_s_k>secrets/m/s/k _secrets_m_s_empty>secrets/m/s/empty _configMaps_m_c_ca>configMaps/m/c/ca _secrets_m_s_binary>secrets/m/s/binary at /etc/grafana-agent/integrations"},
+			Plaintext, second("m", "a", "secrets: [{name: s, key: k}, {name: s, key: empty}], configMaps: [{name: c, "+
+				"key: ca}]") + second("m", "b", "secrets: [{name: s, key: k}, {name: s, key: binary}]"),
+			[]string{shared + "_secrets_m_s_k>secrets/m/s/k _secrets_m_s_empty>secrets/m/s/empty " +
+				"_configMaps_m_c_ca>configMaps/m/c/ca _secrets_m_s_binary>secrets/m/s/binary at " +
+				"/etc/grafana-agent/integrations"},
 		},
 		"keys of the cluster": {
-			Reference, second("m", "a", "secrets: [{name: s, key: k}, {name: gone, key: x}], configMaps: [{name: c, key: ca}]") + second("m", "b", "secrets: [{name: s, key: k}, {name: s, key: binary}]"),
+			Reference, second("m", "a", "secrets: [{name: s, key: k}, {name: gone, key: x}], configMaps: [{name: c, "+
+				"key: ca}]") + second("m", "b", "secrets: [{name: s, key: k}, {name: s, key: binary}]"),
 			[]string{
-				"integration-secret-s: Secret s k>k binary>binary optional at /etc/grafana-agent/integrations/secrets/m/s",
+				"integration-secret-s: Secret s k>k binary>binary optional at " +
+					"/etc/grafana-agent/integrations/secrets/m/s",
 				"integration-secret-gone: Secret gone x>x optional at /etc/grafana-agent/integrations/secrets/m/gone",
 				"integration-configmap-c: ConfigMap c ca>ca optional at /etc/grafana-agent/integrations/configMaps/m/c",
 			},
@@ -86,48 +94,66 @@ func TestVolumes(t *testing.T) {
 		"names and keys of a MetricsIntegration": {
 			Plaintext, first("m", "a", "secrets: [s-x, {name: s, key: k}], configMaps: [c]"),
 			[]string{
-				shared + "_secrets_m_s_x_k>secrets/m/s-x/k _secrets_m_s_x_x_k>secrets/m/s-x/x_k _secrets_m_s_k>secrets/m/s/k _configMaps_m_c_ca>configMaps/m/c/ca at /etc/grafana-agent/integrations",
-				"integration-secret-s-x: Secret agent-secrets _secrets_m_s_x_k>k _secrets_m_s_x_x_k>x_k at  /etc/grafana-agent/secrets/s-x",
-				"integration-configmap-c: Secret agent-secrets _configMaps_m_c_ca>ca at  /etc/grafana-agent/configmaps/c",
+				shared + "_secrets_m_s_x_k>secrets/m/s-x/k _secrets_m_s_x_x_k>secrets/m/s-x/x_k " +
+					"_secrets_m_s_k>secrets/m/s/k _configMaps_m_c_ca>configMaps/m/c/ca at " +
+					"/etc/grafana-agent/integrations",
+				"integration-secret-s-x: Secret agent-secrets _secrets_m_s_x_k>k _secrets_m_s_x_x_k>x_k at  " +
+					"/etc/grafana-agent/secrets/s-x",
+				"integration-configmap-c: Secret agent-secrets _configMaps_m_c_ca>ca at  " +
+					"/etc/grafana-agent/configmaps/c",
 			},
 		},
 		"a name holds all keys, also those that others list": {
-			Reference, second("m", "a", "secrets: [{name: s, key: k}]") + first("m", "b", "secrets: [s, gone]") + first("m", "c", "secrets: [{name: s, key: empty}]"),
+			Reference, second("m", "a", "secrets: [{name: s, key: k}]") + first("m", "b", "secrets: [s, gone]") +
+				first("m", "c", "secrets: [{name: s, key: empty}]"),
 			[]string{
-				"integration-secret-s: Secret s optional at /etc/grafana-agent/integrations/secrets/m/s /etc/grafana-agent/secrets/s",
-				"integration-secret-gone: Secret gone optional at /etc/grafana-agent/integrations/secrets/m/gone /etc/grafana-agent/secrets/gone",
+				"integration-secret-s: Secret s optional at /etc/grafana-agent/integrations/secrets/m/s " +
+					"/etc/grafana-agent/secrets/s",
+				"integration-secret-gone: Secret gone optional at /etc/grafana-agent/integrations/secrets/m/gone " +
+					"/etc/grafana-agent/secrets/gone",
 			},
 		},
 		"one name in two namespaces": {
 			Plaintext, first("m", "a", "secrets: [s]") + first("other", "b", "secrets: [s]"),
 			[]string{
-				shared + "_secrets_m_s_binary>secrets/m/s/binary _secrets_m_s_empty>secrets/m/s/empty _secrets_m_s_k>secrets/m/s/k _secrets_other_s_k>secrets/other/s/k at /etc/grafana-agent/integrations",
-				"warning secret-key-collision MetricsIntegration/other/b: spec.secrets[0]: Secret other/s is not mounted at /etc/grafana-agent/secrets/s: Secret m/s has the same name",
-				"warning secret-key-collision MetricsIntegration/m/a: spec.secrets[0]: Secret m/s is not mounted at /etc/grafana-agent/secrets/s: Secret other/s has the same name",
+				shared + "_secrets_m_s_binary>secrets/m/s/binary _secrets_m_s_empty>secrets/m/s/empty " +
+					"_secrets_m_s_k>secrets/m/s/k _secrets_other_s_k>secrets/other/s/k at " +
+					"/etc/grafana-agent/integrations",
+				"warning secret-key-collision MetricsIntegration/other/b: spec.secrets[0]: Secret other/s is not " +
+					"mounted at /etc/grafana-agent/secrets/s: Secret m/s has the same name",
+				"warning secret-key-collision MetricsIntegration/m/a: spec.secrets[0]: Secret m/s is not mounted at " +
+					"/etc/grafana-agent/secrets/s: Secret other/s has the same name",
 			},
 		},
 		"in pods of their own there is no clash": {
 			Plaintext, first("m", "a", "secrets: [s]") + first("other", "everywhere", "secrets: [s]"),
 			[]string{
-				shared + "_secrets_m_s_binary>secrets/m/s/binary _secrets_m_s_empty>secrets/m/s/empty _secrets_m_s_k>secrets/m/s/k at /etc/grafana-agent/integrations",
-				"integration-secret-s: Secret agent-secrets _secrets_m_s_binary>binary _secrets_m_s_empty>empty _secrets_m_s_k>k at  /etc/grafana-agent/secrets/s",
+				shared + "_secrets_m_s_binary>secrets/m/s/binary _secrets_m_s_empty>secrets/m/s/empty " +
+					"_secrets_m_s_k>secrets/m/s/k at /etc/grafana-agent/integrations",
+				"integration-secret-s: Secret agent-secrets _secrets_m_s_binary>binary _secrets_m_s_empty>empty " +
+					"_secrets_m_s_k>k at  /etc/grafana-agent/secrets/s",
 			},
 		},
 		"what is missing": {
-			Plaintext, second("m", "a", "secrets: [{name: gone, key: k}, {name: s, key: gone}]") + first("m", "b", "secrets: [gone]"),
+			Plaintext, second("m", "a", "secrets: [{name: gone, key: k}, {name: s, key: gone}]") +
+				first("m", "b", "secrets: [gone]"),
 			[]string{
 				"error missing-key Integration/m/a: spec.secrets[1]: Secret m/s, key gone: it has no such key",
-				"error missing-secret Integration/m/a: spec.secrets[0]: Secret m/gone, key k: there is no such Secret in the inputs",
-				"error missing-secret MetricsIntegration/m/b: spec.secrets[0]: Secret m/gone: there is no such Secret in the inputs",
+				"error missing-secret Integration/m/a: spec.secrets[0]: Secret m/gone, key k: there is no such " +
+					"Secret in the inputs",
+				"error missing-secret MetricsIntegration/m/b: spec.secrets[0]: Secret m/gone: there is no such " +
+					"Secret in the inputs",
 			},
 		},
 		"optional": {
 			Plaintext, second("m", "a", "secrets: [{name: gone, key: k, optional: true}]"),
-			[]string{"warning optional-missing Integration/m/a: spec.secrets[0]: Secret m/gone, key k is not in the inputs: the setting is left out"},
+			[]string{"warning optional-missing Integration/m/a: spec.secrets[0]: Secret m/gone, key k is not in the " +
+				"inputs: the setting is left out"},
 		},
 		"another namespace": {
 			Reference, first("other", "b", "secrets: [s]"),
-			[]string{"error secret-across-namespaces MetricsIntegration/other/b: spec.secrets[0]: Secret other/s cannot be mounted: a pod can only mount what is in its own namespace, m"},
+			[]string{"error secret-across-namespaces MetricsIntegration/other/b: spec.secrets[0]: Secret other/s " +
+				"cannot be mounted: a pod can only mount what is in its own namespace, m"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +185,8 @@ func TestGroups(t *testing.T) {
 
 // TestOwnKinds holds that references of agentry's own kinds are found.
 func TestOwnKinds(t *testing.T) {
-	text := first("m", "a", "secrets: [whole, {name: s, key: k}], configMaps: [{name: c, key: ca}]") + `apiVersion: monitoring.grafana.com/v1alpha1
+	text := first("m", "a", "secrets: [whole, {name: s, key: k}], configMaps: [{name: c, key: ca}]") +
+		`apiVersion: monitoring.grafana.com/v1alpha1
 kind: IntegrationMonitor
 metadata: {name: i, namespace: m}
 spec:
@@ -184,7 +211,8 @@ spec:
 		"spec.basicAuth.username Secret m/s, key u", "spec.basicAuth.password Secret m/s, key p",
 		"spec.authorization.credentials Secret m/s, key a",
 		"spec.oauth2.clientId.configMap ConfigMap m/c, key id", "spec.oauth2.clientSecret Secret m/s, key o",
-		"spec.tlsConfig.ca.configMap ConfigMap m/c, key ca", "spec.tlsConfig.cert.secret Secret m/s, key cert", "spec.tlsConfig.keySecret Secret m/s, key key",
+		"spec.tlsConfig.ca.configMap ConfigMap m/c, key ca", "spec.tlsConfig.cert.secret Secret m/s, key cert",
+		"spec.tlsConfig.keySecret Secret m/s, key key",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

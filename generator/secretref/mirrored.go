@@ -40,8 +40,8 @@ func (r *Resolver) source(ref Ref) mirror.Source {
 	return mirror.Source{ID: ref.id(), Object: r.Look(ref.id()), Named: r.set.Named()[ref.id()]}
 }
 
-// mounted returns the name of the Secret or ConfigMap in the GrafanaAgent's namespace that has the content of a reference
-// under Reference.
+// mounted returns the name of the Secret or ConfigMap in the GrafanaAgent's namespace that has the content of a
+// reference under Reference.
 func (r *Resolver) mounted(ref Ref) string {
 	if ref.Namespace == r.agent.Namespace {
 		return ref.Name

@@ -77,9 +77,11 @@ func (r *Resolver) Env(pods Group) []corev1.EnvVar {
 			continue
 		}
 		object := corev1.LocalObjectReference{Name: r.mounted(u.ref)}
-		source := &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: object, Key: u.ref.Key}}
+		source := &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: object,
+			Key: u.ref.Key}}
 		if u.ref.Kind == "ConfigMap" {
-			source = &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: object, Key: u.ref.Key}}
+			source = &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: object,
+				Key: u.ref.Key}}
 		}
 		out = append(out, corev1.EnvVar{Name: envName(u.ref), ValueFrom: source})
 	}

@@ -21,13 +21,14 @@ const (
 
 // Rule gives the Secrets that it matches a policy of their own.
 type Rule struct {
-	// Namespaces, Names and Types are what the Secret must have one of each; an empty list matches all. They are patterns
-	// of [path.Match]. A Secret that is not in the inputs has no type.
+	// Namespaces, Names and Types are what the Secret must have one of each; an empty list matches all. They are
+	// patterns of [path.Match]. A Secret that is not in the inputs has no type.
 	Namespaces, Names, Types []string
 	Policy                   Policy
 }
 
-// Policies are the policies of Secrets: that of the first rule that matches, else the default, which ConfigMaps have too.
+// Policies are the policies of Secrets: that of the first rule that matches, else the default, which ConfigMaps have
+// too.
 type Policies struct {
 	Default Policy
 	Rules   []Rule
@@ -46,7 +47,8 @@ func (p Policies) Any(policy Policy) bool {
 func (p Policies) Of(id manifest.ID, o *manifest.Object) Policy {
 	if id.Kind == "Secret" {
 		for _, r := range p.Rules {
-			if matches(r.Namespaces, id.Namespace) && matches(r.Names, id.Name) && (len(r.Types) == 0 || o != nil && matches(r.Types, typeOf(o))) {
+			if matches(r.Namespaces, id.Namespace) && matches(r.Names, id.Name) &&
+				(len(r.Types) == 0 || o != nil && matches(r.Types, typeOf(o))) {
 				return r.Policy
 			}
 		}

@@ -69,7 +69,8 @@ func References(o *manifest.Object) []Field {
 	return w.found
 }
 
-// Mentioned returns the Secrets and ConfigMaps that an object refers to, by a key or as a whole. One can be there twice.
+// Mentioned returns the Secrets and ConfigMaps that an object refers to, by a key or as a whole. One can be there
+// twice.
 func Mentioned(o *manifest.Object) []manifest.ID {
 	var out []manifest.ID
 	for _, f := range References(o) {
@@ -93,7 +94,8 @@ type walk struct {
 }
 
 func (w *walk) add(path, kind, name, key string, optional *bool) {
-	w.found = append(w.found, Field{Path: path, Ref: Ref{Kind: kind, Namespace: w.namespace, Name: name, Key: key, Optional: optional != nil && *optional}})
+	w.found = append(w.found, Field{Path: path,
+		Ref: Ref{Kind: kind, Namespace: w.namespace, Name: name, Key: key, Optional: optional != nil && *optional}})
 }
 
 // secret adds a selector with a name and a key. Older tools write bearerTokenSecret: {key: ""} for no reference.

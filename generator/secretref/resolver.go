@@ -191,12 +191,16 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.
 	}
 	if problem := unfit(u.data); s.substituted && problem != "" && !isEncrypted(u.data) {
 		s.addOnce(diag.Finding{Code: diag.SecretNotText, Path: path, Related: ref.objects(),
-			Message: fmt.Sprintf("%s becomes an environment variable, and has %s: the config reloader writes it between single quotes as it is, and the agent would refuse the whole configuration or use another value", ref, problem),
-			Hint:    "change the value; or give the Secret the policy plaintext, by a rule of secrets.rules in the pipeline"}, "")
+			Message: fmt.Sprintf(
+				"%s becomes an environment variable, and has %s: the config reloader writes it between single quotes "+
+					"as it is, and the agent would refuse the whole configuration or use another value", ref, problem),
+			Hint: "change the value; or give the Secret the policy plaintext, by a rule of secrets.rules in the " +
+				"pipeline"}, "")
 		return model.Secret{}
 	}
 	u.env |= s.group
-	d := s.object.Diag(diag.Warning, diag.SecretAsEnv, path, "%s becomes an environment variable: the agent has no file field for it", ref)
+	d := s.object.Diag(diag.Warning, diag.SecretAsEnv, path,
+		"%s becomes an environment variable: the agent has no file field for it", ref)
 	d.Hint = "it must exist before the pods start; rotating it needs a restart"
 	s.diags = append(s.diags, d)
 	return model.Secret{Env: envName(ref)}
@@ -241,8 +245,8 @@ func (s Scope) inline(path string, ref Ref) model.Secret {
 	return model.Secret{Value: string(u.data), Set: true}
 }
 
-// unfit returns what in a value keeps the agent from reading it as it is, where it replaces $(NAME) between the single quotes of a
-// text of YAML, in which the agent then expands ${NAME} and $$.
+// unfit returns what in a value keeps the agent from reading it as it is, where it replaces $(NAME) between the single
+// quotes of a text of YAML, in which the agent then expands ${NAME} and $$.
 func unfit(value []byte) string {
 	text := string(value)
 	switch {
@@ -272,7 +276,8 @@ func (s Scope) report(code diag.Code, path, hint, format string, args ...any) {
 	s.addOnce(diag.Finding{Code: code, Path: path, Hint: hint, Message: fmt.Sprintf(format, args...)}, "")
 }
 
-// addOnce adds an error about the scope's object, unless one with the same key was added. The default key is the message.
+// addOnce adds an error about the scope's object, unless one with the same key was added. The default key is the
+// message.
 func (s Scope) addOnce(f diag.Finding, key string) {
 	f.Severity = diag.Error
 	d := s.object.Found(f)

@@ -56,7 +56,8 @@ func scope(t *testing.T, policy Policy, namespace string) Scope {
 		t.Fatal(r.Diags)
 	}
 	set := manifest.NewSet(r)
-	id := manifest.ID{Kind: "ServiceMonitor", Namespace: namespace, Name: map[string]string{"m": "here", "other": "there"}[namespace]}
+	id := manifest.ID{Kind: "ServiceMonitor", Namespace: namespace,
+		Name: map[string]string{"m": "here", "other": "there"}[namespace]}
 	return New(set, Policies{Default: policy}, manifest.ID{Namespace: "m"}).In(set.Get(id))
 }
 
@@ -76,21 +77,22 @@ func TestValues(t *testing.T) {
 		want      model.Secret
 		code      string
 	}{
-		"inlined":                      {Plaintext, "m", key("s", "k"), model.Secret{Value: "hunter2", Set: true}, ""},
-		"an empty value":               {Plaintext, "m", key("s", "empty"), model.Secret{Set: true}, ""},
-		"in its own namespace":         {Plaintext, "other", key("s", "k"), model.Secret{Value: "far", Set: true}, ""},
-		"not text":                     {Plaintext, "m", key("s", "binary"), model.Secret{}, "secret-not-text"},
-		"a missing key":                {Plaintext, "m", key("s", "gone"), model.Secret{}, "missing-key"},
-		"a missing Secret":             {Plaintext, "m", key("gone", "k"), model.Secret{}, "missing-secret"},
-		"an optional one":              {Plaintext, "m", optional, model.Secret{}, "optional-missing"},
-		"a file":                       {Reference, "m", key("s", "k"), model.Secret{File: file + "s_k"}, ""},
-		"a file of the cluster":        {Reference, "m", key("gone", "k.x"), model.Secret{File: file + "gone_k_x"}, ""},
-		"a key that is not there":      {Reference, "m", key("s", "gone"), model.Secret{}, "missing-key"},
-		"another namespace":            {Reference, "other", key("s", "k"), model.Secret{}, "secret-across-namespaces"},
-		"no name":                      {Reference, "m", key("", "k"), model.Secret{}, "missing-secret"},
-		"no name that could be":        {Reference, "m", key("A_b", "k"), model.Secret{}, "missing-secret"},
-		"no key":                       {Reference, "m", key("s2", ""), model.Secret{}, "missing-key"},
-		"a file name that is too long": {Reference, "m", key(strings.Repeat("a", 120), strings.Repeat("k", 130)), model.Secret{}, "invalid-rendered-object"},
+		"inlined":                 {Plaintext, "m", key("s", "k"), model.Secret{Value: "hunter2", Set: true}, ""},
+		"an empty value":          {Plaintext, "m", key("s", "empty"), model.Secret{Set: true}, ""},
+		"in its own namespace":    {Plaintext, "other", key("s", "k"), model.Secret{Value: "far", Set: true}, ""},
+		"not text":                {Plaintext, "m", key("s", "binary"), model.Secret{}, "secret-not-text"},
+		"a missing key":           {Plaintext, "m", key("s", "gone"), model.Secret{}, "missing-key"},
+		"a missing Secret":        {Plaintext, "m", key("gone", "k"), model.Secret{}, "missing-secret"},
+		"an optional one":         {Plaintext, "m", optional, model.Secret{}, "optional-missing"},
+		"a file":                  {Reference, "m", key("s", "k"), model.Secret{File: file + "s_k"}, ""},
+		"a file of the cluster":   {Reference, "m", key("gone", "k.x"), model.Secret{File: file + "gone_k_x"}, ""},
+		"a key that is not there": {Reference, "m", key("s", "gone"), model.Secret{}, "missing-key"},
+		"another namespace":       {Reference, "other", key("s", "k"), model.Secret{}, "secret-across-namespaces"},
+		"no name":                 {Reference, "m", key("", "k"), model.Secret{}, "missing-secret"},
+		"no name that could be":   {Reference, "m", key("A_b", "k"), model.Secret{}, "missing-secret"},
+		"no key":                  {Reference, "m", key("s2", ""), model.Secret{}, "missing-key"},
+		"a file name that is too long": {Reference, "m", key(strings.Repeat("a", 120), strings.Repeat("k", 130)),
+			model.Secret{}, "invalid-rendered-object"},
 	} {
 		s := scope(t, c.policy, c.namespace)
 		if diff := cmp.Diff(c.want, s.Value("spec", c.ref)); diff != "" {
@@ -109,8 +111,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestUnrenderedFieldsCopyOnlyExistingSecrets holds that only what is there is copied for fields that are never rendered:
-// a Secret that is not in Git concerns nobody, and an empty selector is none.
+// TestUnrenderedFieldsCopyOnlyExistingSecrets holds that only what is there is copied for fields that are never
+// rendered: a Secret that is not in Git concerns nobody, and an empty selector is none.
 func TestUnrenderedFieldsCopyOnlyExistingSecrets(t *testing.T) {
 	s := scope(t, Plaintext, "m")
 	if len(s.Diags()) > 0 || len(s.Data()) > 0 {
@@ -151,9 +153,12 @@ func TestACollisionIsReportedOnce(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %v %s", d.Object.Name, d.Related, d.Message))
 	}
 	want := []string{
-		"here [] spec.c: Secret m/s.x, key k and Secret m/s-x, key k (used by spec.a) would be one file in the pod, _secrets_m_s_x_k",
-		"beside [ServiceMonitor/m/here] spec.d: Secret m/s.x, key k and Secret m/s-x, key k (used by ServiceMonitor/m/here (in.yaml:24)) would be one file in the pod, _secrets_m_s_x_k",
-		"here [ServiceMonitor/m/beside] spec.a: Secret m/s-x, key k and Secret m/s.x, key k (used by ServiceMonitor/m/beside (in.yaml:34)) would be one file in the pod, _secrets_m_s_x_k",
+		"here [] spec.c: Secret m/s.x, key k and Secret m/s-x, key k (used by spec.a) would be one file in the pod, " +
+			"_secrets_m_s_x_k",
+		"beside [ServiceMonitor/m/here] spec.d: Secret m/s.x, key k and Secret m/s-x, key k (used by " +
+			"ServiceMonitor/m/here (in.yaml:24)) would be one file in the pod, _secrets_m_s_x_k",
+		"here [ServiceMonitor/m/beside] spec.a: Secret m/s-x, key k and Secret m/s.x, key k (used by " +
+			"ServiceMonitor/m/beside (in.yaml:34)) would be one file in the pod, _secrets_m_s_x_k",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -164,7 +169,9 @@ func TestPods(t *testing.T) {
 	s := scope(t, Reference, "m")
 	s.Value("spec", key("s", "k"))
 	s.Value("spec", key("s", "empty"))
-	s.File("spec", monitoringv1.SecretOrConfigMap{ConfigMap: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "c"}, Key: "ca"}})
+	s.File("spec", monitoringv1.SecretOrConfigMap{
+		ConfigMap: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "c"},
+			Key: "ca"}})
 	env := s.ValueOnly("spec", monitoringv1.SecretOrConfigMap{Secret: key("aws", "id")})
 	if env.Env != "AGENTRY_secrets_m_aws_id" {
 		t.Errorf("variable %q", env.Env)
@@ -188,7 +195,8 @@ func TestPods(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("projections (-want +got):\n%s", diff)
 	}
-	if vars := s.Env(Metrics); len(vars) != 1 || vars[0].Name != env.Env || vars[0].ValueFrom.SecretKeyRef.Name != "aws" {
+	if vars := s.Env(Metrics); len(vars) != 1 || vars[0].Name != env.Env ||
+		vars[0].ValueFrom.SecretKeyRef.Name != "aws" {
 		t.Errorf("env %v", vars)
 	}
 }
@@ -209,7 +217,8 @@ spec:
   consulSDConfigs: [{server: a}, {server: b, tokenRef: {name: s, key: t}}]
   ovhcloudSDConfigs: [{applicationKey: k, applicationSecret: {name: s, key: as}, consumerKey: {name: "", key: ck}, service: VPS}]
 `
-	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{Compatibility: manifest.Current})
+	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)},
+		manifest.Options{Compatibility: manifest.Current})
 	if len(r.Diags) > 0 {
 		t.Fatal(r.Diags)
 	}

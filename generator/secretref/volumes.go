@@ -25,10 +25,10 @@ type Volume struct {
 // Volumes returns the volumes that the pods of a group mount for the lists of their integrations.
 //
 // If all is Plaintext these are, as with the operator, one volume with the listed keys of the GrafanaAgent's shared
-// Secret; and one for each whole Secret and ConfigMap, at the path of the first RFC's layout. Otherwise there is one for
-// each object, because a single projected volume can neither hold all keys of an object in a folder nor have a mount
-// inside it: over the cluster's own object under Reference, and over the shared Secret under Plaintext. Those of the
-// cluster are optional, so that a missing object fails only its own integration and the pod starts.
+// Secret; and one for each whole Secret and ConfigMap, at the path of the first RFC's layout. Otherwise there is one
+// for each object, because a single projected volume can neither hold all keys of an object in a folder nor have a
+// mount inside it: over the cluster's own object under Reference, and over the shared Secret under Plaintext. Those of
+// the cluster are optional, so that a missing object fails only its own integration and the pod starts.
 func (r *Resolver) Volumes(pods Group, agent string) []Volume {
 	isReference := func(l *listed) bool { return l.pods&pods != 0 && r.policyOf(l.ref) == Reference }
 	if !slices.ContainsFunc(r.listed, isReference) {
@@ -103,13 +103,15 @@ func (r *Resolver) copied(pods Group, agent string) []Volume {
 			}
 		}
 		if l.whole() && !r.nameClash(l, pods) {
-			out = append(out, Volume{Name: l.ref.volumeName(), Source: copies(agent, own), Short: l.ref.shortDir(), Object: l.object})
+			out = append(out, Volume{Name: l.ref.volumeName(), Source: copies(agent, own), Short: l.ref.shortDir(),
+				Object: l.object})
 		}
 	}
 	if len(all) == 0 {
 		return nil // a volume without items would show all keys
 	}
-	return append([]Volume{{Name: agent + "-integrations-secrets", Source: copies(agent, all), Path: FilesDir, Object: first}}, out...)
+	return append([]Volume{{Name: agent + "-integrations-secrets", Source: copies(agent, all), Path: FilesDir,
+		Object: first}}, out...)
 }
 
 func copies(agent string, items []corev1.KeyToPath) corev1.VolumeSource {

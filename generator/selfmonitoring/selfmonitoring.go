@@ -1,9 +1,9 @@
-// Package selfmonitoring makes what watches the pods of a GrafanaAgent itself: a PrometheusRule with alerts, and a ConfigMap
-// with a dashboard for Grafana. It promises that they ask only for metrics that the runtime's program exports
+// Package selfmonitoring makes what watches the pods of a GrafanaAgent itself: a PrometheusRule with alerts, and a
+// ConfigMap with a dashboard for Grafana. It promises that they ask only for metrics that the runtime's program exports
 // ([runtime.OwnMetrics]), and only about workloads that are rendered.
 //
-// Both go by the labels namespace and pod, which every PodMonitor and ServiceMonitor gives to series. Nothing here scrapes
-// the pods: a PodMonitor of the inputs does.
+// Both go by the labels namespace and pod, which every PodMonitor and ServiceMonitor gives to series. Nothing here
+// scrapes the pods: a PodMonitor of the inputs does.
 package selfmonitoring
 
 import (
@@ -75,8 +75,8 @@ func StatefulSets(name string) string { return regexp.QuoteMeta(name) + "(-shard
 // DaemonSet returns a regular expression for the pods of a DaemonSet.
 func DaemonSet(name string) string { return regexp.QuoteMeta(name) + "-[a-z0-9]{5}" }
 
-// Deployment returns a regular expression for the pods of a Deployment. Kubernetes cuts the names of pods that would have
-// more than 63 characters, before the last five.
+// Deployment returns a regular expression for the pods of a Deployment. Kubernetes cuts the names of pods that would
+// have more than 63 characters, before the last five.
 func Deployment(name string) string {
 	const kept = 46 // at least these stay, before the hash of the ReplicaSet
 	if len(name) > kept {
@@ -85,8 +85,8 @@ func Deployment(name string) string {
 	return regexp.QuoteMeta(name) + "-[a-z0-9]+-[a-z0-9]{5}"
 }
 
-// selector returns the label matchers for the series of all pods, or of those of metrics or logs. It is empty if there are
-// none.
+// selector returns the label matchers for the series of all pods, or of those of metrics or logs. It is empty if there
+// are none.
 func (a Agent) selector(of string) string {
 	var pods []string
 	for _, w := range a.Workloads {

@@ -65,7 +65,8 @@ func urls(o *manifest.Object) (out []place) {
 	return out
 }
 
-// variable returns a field of a writer or client of an object that refers to an environment variable of the agent, or "".
+// variable returns a field of a writer or client of an object that refers to an environment variable of the agent, or
+// "".
 func variable(o *manifest.Object) string {
 	var list any
 	path := ""
@@ -88,8 +89,8 @@ func variable(o *manifest.Object) string {
 	return reference(path, tree)
 }
 
-// reference returns the path of the first text below a value that refers to an environment variable, or "". In relabelings
-// nothing is expanded.
+// reference returns the path of the first text below a value that refers to an environment variable, or "". In
+// relabelings nothing is expanded.
 func reference(path string, value any) (found string) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -146,7 +147,8 @@ func (c *check) paths(o *manifest.Object) {
 		at := fmt.Sprintf("spec.relabelings[%d]", i)
 		switch isPath := r.IsPodLogPath(); {
 		case isPath && mayLack: // an empty UID makes the path of all pods
-			c.refuseFiles(o, at, "sets the path of log files after a labeldrop or labelkeep, which may remove the pod that the path is of")
+			c.refuseFiles(o, at, "sets the path of log files after a labeldrop or labelkeep, which may remove the "+
+				"pod that the path is of")
 		case !isPath && mayWriteHidden(r):
 			c.refuseFiles(o, at, "may write a label that decides what files of the node are read")
 		}
@@ -154,15 +156,16 @@ func (c *check) paths(o *manifest.Object) {
 	}
 }
 
-// ofObject is the expression of a labelmap that copies the labels or annotations of an object. Their names begin with a letter or a
-// digit, which Kubernetes checks. The kind must be a single word: __meta_kubernetes_pod_annotation_x_label_(.+) would copy what
-// follows x/label_ in the name of an annotation, and that can begin with underscores.
+// ofObject is the expression of a labelmap that copies the labels or annotations of an object. Their names begin with a
+// letter or a digit, which Kubernetes checks. The kind must be a single word:
+// __meta_kubernetes_pod_annotation_x_label_(.+) would copy what follows x/label_ in the name of an annotation, and that
+// can begin with underscores.
 var ofObject = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^__meta_kubernetes_[a-z]+_(label|annotation)(present)?_\(\.[+*]\)$`)
 })
 
-// mayWriteHidden reports whether a rule may write a label that begins with two underscores: the path of the files is one, and so are
-// those that it is made from. Such labels that are only for the rules themselves begin with __tmp_.
+// mayWriteHidden reports whether a rule may write a label that begins with two underscores: the path of the files is
+// one, and so are those that it is made from. Such labels that are only for the rules themselves begin with __tmp_.
 func mayWriteHidden(r *v1alpha1.RelabelConfig) bool {
 	target, isMap := r.TargetLabel, strings.EqualFold(r.Action, "labelmap")
 	switch {

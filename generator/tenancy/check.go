@@ -19,7 +19,8 @@ func (r Rules) Check(h *hierarchy.Hierarchy) diag.List {
 	c.asks(h.Agent)
 	for _, m := range h.Metrics {
 		c.selected(h.Agent, m.Object)
-		for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes, m.ScrapeConfigs, m.IntegrationMonitors} {
+		for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes, m.ScrapeConfigs,
+			m.IntegrationMonitors} {
 			c.selected(m.Object, list...)
 		}
 	}
@@ -86,13 +87,20 @@ func (c *check) selected(parent *manifest.Object, objects ...*manifest.Object) {
 			parent = c.agent // runs what its instances select, whoever defines these
 		}
 		if parent.Tenant != "" && o.Namespace != parent.Namespace && !matches(rule.Agents, parent.Namespace) {
-			c.fail(parent, selectorOf(parent, o.Kind), fmt.Sprintf("select only objects of namespace %s; or let them be selected by agents: [%s] in spec.tenancy.rules of the pipeline, in a rule for %s", parent.Namespace, parent.Namespace, o.Namespace),
-				"the tenant %s selects %s, of another namespace (%s.agents)", parent.Tenant, o.SeenFrom(parent, ""), field)
+			c.fail(parent, selectorOf(parent, o.Kind),
+				fmt.Sprintf("select only objects of namespace %s; or let them be selected by agents: [%s] in "+
+					"spec.tenancy.rules of the pipeline, in a rule for %s", parent.Namespace, parent.Namespace,
+					o.Namespace),
+				"the tenant %s selects %s, of another namespace (%s.agents)", parent.Tenant, o.SeenFrom(parent, ""),
+				field)
 			continue
 		}
-		if o.Tenant != "" && len(rule.Agents) > 0 && o.Namespace != c.agent.Namespace && !matches(rule.Agents, c.agent.Namespace) {
-			c.fail(o, "", "add the namespace to agents of the rule; or change the labels by which the object is selected",
-				"is selected by GrafanaAgent %s/%s, and %s.agents does not name its namespace", c.agent.Namespace, c.agent.Name, field)
+		if o.Tenant != "" && len(rule.Agents) > 0 && o.Namespace != c.agent.Namespace &&
+			!matches(rule.Agents, c.agent.Namespace) {
+			c.fail(o, "", "add the namespace to agents of the rule; or change the labels by which the object is "+
+				"selected",
+				"is selected by GrafanaAgent %s/%s, and %s.agents does not name its namespace", c.agent.Namespace,
+				c.agent.Name, field)
 			continue
 		}
 		c.asks(o)
@@ -117,8 +125,8 @@ func (c *check) node(agent *manifest.Object) {
 	c.volumes(agent, manifest.As[v1alpha1.GrafanaAgent](agent).Spec.Volumes)
 }
 
-// volumes checks what an object of a tenant mounts into the pods of the GrafanaAgent: nothing of nodes and, if the GrafanaAgent is
-// in another namespace, nothing of that namespace.
+// volumes checks what an object of a tenant mounts into the pods of the GrafanaAgent: nothing of nodes and, if the
+// GrafanaAgent is in another namespace, nothing of that namespace.
 func (c *check) volumes(o *manifest.Object, volumes []corev1.Volume) {
 	for i, v := range volumes {
 		switch path := fmt.Sprintf("spec.volumes[%d]", i); {
@@ -132,7 +140,8 @@ func (c *check) volumes(o *manifest.Object, volumes []corev1.Volume) {
 
 func (c *check) refuseFiles(o *manifest.Object, path, what string) {
 	if rule, field := c.of(o.Namespace); !rule.Files {
-		c.fail(o, path, "leave it to a GrafanaAgent of the platform; or allow it by files: true in spec.tenancy.rules of the pipeline",
+		c.fail(o, path, "leave it to a GrafanaAgent of the platform; or allow it by files: true in "+
+			"spec.tenancy.rules of the pipeline",
 			"a tenant's %s %s (%s.files)", o.Kind, what, field)
 	}
 }
@@ -160,16 +169,21 @@ func (c *check) asks(o *manifest.Object) {
 	}
 	for _, u := range urls(o) {
 		if !rule.allowsURL(u.text) {
-			c.fail(o, u.path, "let the platform define where to send to; or add the URL to urls in spec.tenancy.rules of the pipeline",
-				"the tenant %s may not choose where GrafanaAgent %s/%s sends to (%s.urls)", o.Tenant, c.agent.Namespace, c.agent.Name, field)
+			c.fail(o, u.path, "let the platform define where to send to; or add the URL to urls in "+
+				"spec.tenancy.rules of the pipeline",
+				"the tenant %s may not choose where GrafanaAgent %s/%s sends to (%s.urls)", o.Tenant, c.agent.Namespace,
+				c.agent.Name, field)
 		}
 	}
 	if path := variable(o); path != "" && !rule.ScrapeConfigs {
 		c.fail(o, path, "write the value; or allow it by scrapeConfigs: true in spec.tenancy.rules of the pipeline",
-			"the tenant %s may not read environment variables of GrafanaAgent %s/%s (%s.scrapeConfigs)", o.Tenant, c.agent.Namespace, c.agent.Name, field)
+			"the tenant %s may not read environment variables of GrafanaAgent %s/%s (%s.scrapeConfigs)", o.Tenant,
+			c.agent.Namespace, c.agent.Name, field)
 	}
 	if path := handWritten(o); path != "" && !rule.ScrapeConfigs {
-		c.fail(o, path, "use a ServiceMonitor or PodMonitor; or allow it by scrapeConfigs: true in spec.tenancy.rules of the pipeline",
-			"the tenant %s may not give GrafanaAgent %s/%s hand-written configuration (%s.scrapeConfigs)", o.Tenant, c.agent.Namespace, c.agent.Name, field)
+		c.fail(o, path, "use a ServiceMonitor or PodMonitor; or allow it by scrapeConfigs: true in "+
+			"spec.tenancy.rules of the pipeline",
+			"the tenant %s may not give GrafanaAgent %s/%s hand-written configuration (%s.scrapeConfigs)", o.Tenant,
+			c.agent.Namespace, c.agent.Name, field)
 	}
 }

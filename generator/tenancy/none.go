@@ -16,6 +16,7 @@ func None(folders string, set *manifest.Set, found diag.List) diag.List {
 		return nil
 	}
 	return diag.List{{Severity: diag.Warning, Code: diag.NoTenant,
-		Message: "no object is a tenant's: no file that is read is in " + folders + " (spec.tenancy.folders), and all count as the platform's",
-		Hint:    "correct the pattern, which counts from the top of the repository; or wait until there is such a file"}}
+		Message: "no object is a tenant's: no file that is read is in " + folders +
+			" (spec.tenancy.folders), and all count as the platform's",
+		Hint: "correct the pattern, which counts from the top of the repository; or wait until there is such a file"}}
 }

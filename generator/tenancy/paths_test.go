@@ -15,8 +15,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// TestNoTenantChoosesFiles: whatever rules a tenant writes that are allowed, and whatever labels and annotations its pods have, the
-// path is that of the pod's own files. Prometheus's own code applies the rules.
+// TestNoTenantChoosesFiles: whatever rules a tenant writes that are allowed, and whatever labels and annotations its
+// pods have, the path is that of the pod's own files. Prometheus's own code applies the rules.
 func TestNoTenantChoosesFiles(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewSource(1))
@@ -63,7 +63,8 @@ func pieces(random *rand.Rand, most int, choices ...string) string {
 }
 
 // hiddenLabels are what a path is made from, or decides about files.
-var hiddenLabels = []string{"__path__", "__path_exclude__", "__host__", "__meta_kubernetes_pod_uid", "__meta_kubernetes_pod_container_name"}
+var hiddenLabels = []string{"__path__", "__path_exclude__", "__host__", "__meta_kubernetes_pod_uid",
+	"__meta_kubernetes_pod_container_name"}
 
 // randomRule returns a rule that is likely to be about hidden labels.
 func randomRule(random *rand.Rand) string {
@@ -76,13 +77,16 @@ func randomRule(random *rand.Rand) string {
 			return "__meta_kubernetes_pod_" + one("", "", "annotation_x_") + "annotation_(.+)"
 		}
 		return one("", "__meta_kubernetes_") + one("", "pod_", "pod_annotation_x_", "pod_label_x_", ".*") +
-			one("label_", "annotation_", "annotationpresent_", "", "uid", "_") + one("(.+)", "(.*)", "(.+)(.*)", "()", "(?P<y>.+)", "")
+			one("label_", "annotation_", "annotationpresent_", "", "uid", "_") +
+			one("(.+)", "(.*)", "(.+)(.*)", "()", "(?P<y>.+)", "")
 	}
 	target := func() string {
 		if random.Intn(2) == 0 {
-			return one("$1", "$1x${y}", "$1x${y}", "${1}") + one("", "__path__", "__path__", "__meta_kubernetes_pod_uid")
+			return one("$1", "$1x${y}", "$1x${y}", "${1}") +
+				one("", "__path__", "__path__", "__meta_kubernetes_pod_uid")
 		}
-		return pieces(random, 3, append(hiddenLabels, "$1", "$1", "${1}", "$2", "${y}", "$1x", "_", "x", "__tmp_", "path__", "__meta_kubernetes_pod_")...)
+		return pieces(random, 3, append(hiddenLabels, "$1", "$1", "${1}", "$2", "${y}", "$1x", "_", "x", "__tmp_",
+			"path__", "__meta_kubernetes_pod_")...)
 	}
 	var fields []string
 	add := func(field, value string) { fields = append(fields, field+": '"+value+"'") }
@@ -105,7 +109,8 @@ func randomRule(random *rand.Rand) string {
 		add("replacement", one("$1", "/etc/shadow", "$2", "*"))
 	}
 	add("targetLabel", target())
-	fields = append(fields, "sourceLabels: ["+one("__meta_kubernetes_pod_annotation_a", "__tmp_x", "pod", "__path__")+"]")
+	fields = append(fields, "sourceLabels: ["+one("__meta_kubernetes_pod_annotation_a", "__tmp_x", "pod", "__path__")+
+		"]")
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
@@ -113,11 +118,13 @@ func randomRule(random *rand.Rand) string {
 func hostilePod(random *rand.Rand) map[string]string {
 	out := map[string]string{
 		"__address__": "10.0.0.1:80", "__meta_kubernetes_namespace": "shop", "__meta_kubernetes_pod_name": "web-0",
-		"__meta_kubernetes_pod_uid": "own-uid", "__meta_kubernetes_pod_container_name": "app", "__meta_kubernetes_pod_node_name": "node",
+		"__meta_kubernetes_pod_uid": "own-uid", "__meta_kubernetes_pod_container_name": "app",
+		"__meta_kubernetes_pod_node_name": "node",
 	}
 	for range 1 + random.Intn(5) {
 		// A name begins with a letter or a digit. Discovery writes an underscore for what no name of a label has.
-		name := pieces(random, 1, "a", "x", "9", "x_label_", "x_annotation_", "annotation_", "y") + pieces(random, 3, append(hiddenLabels, "", "_", "a", "path__")...)
+		name := pieces(random, 1, "a", "x", "9", "x_label_", "x_annotation_", "annotation_", "y") +
+			pieces(random, 3, append(hiddenLabels, "", "_", "a", "path__")...)
 		for _, kind := range []string{"label", "annotation"} {
 			out["__meta_kubernetes_pod_"+kind+"_"+name] = pieces(random, 1, "/etc/shadow", "*", "__path__", "../x", "")
 			out["__meta_kubernetes_pod_"+kind+"present_"+name] = "true"

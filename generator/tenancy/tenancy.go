@@ -1,8 +1,9 @@
 // Package tenancy says what the objects of tenants may ask of GrafanaAgents.
 //
-// [Rules.Check] looks at one hierarchy. A tenant's object is one with [manifest.Object.Tenant]: a file of the tenant had a say in
-// it. What is in the tenant's own namespace is the tenant's business. Beyond it, an object may only ask for what a rule
-// allows; what it asks for without one is an error of the object. Objects of the platform may ask for everything.
+// [Rules.Check] looks at one hierarchy. A tenant's object is one with [manifest.Object.Tenant]: a file of the tenant
+// had a say in it. What is in the tenant's own namespace is the tenant's business. Beyond it, an object may only ask
+// for what a rule allows; what it asks for without one is an error of the object. Objects of the platform may ask for
+// everything.
 //
 // That a tenant defines objects in no other namespace is checked before, when files are read.
 package tenancy
@@ -22,19 +23,20 @@ import (
 type Rule struct {
 	// Namespaces are those of the tenants, in which `*` stands for any text. Default: all.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// Agents are the namespaces whose GrafanaAgents may select the objects, besides their own. Default: those that no tenant
-	// defines. `*` stands for any text.
+	// Agents are the namespaces whose GrafanaAgents may select the objects, besides their own. Default: those that no
+	// tenant defines. `*` stands for any text.
 	Agents []string `json:"agents,omitempty"`
 	// URLs are where the objects may make agents of other namespaces send metrics and logs, such as
 	// https://mimir.example.com/*: `*` stands for any text, but does not lead out of the host. Default: none.
 	URLs []string `json:"urls,omitempty"`
-	// Secrets are the names of the Secrets and ConfigMaps of their namespace that the objects may refer to. `*` stands for any
-	// text. Default: all.
+	// Secrets are the names of the Secrets and ConfigMaps of their namespace that the objects may refer to. `*` stands
+	// for any text. Default: all.
 	Secrets []string `json:"secrets,omitempty"`
 	// Files lets the objects read files of nodes, and of pods of other namespaces. Default: false.
 	Files bool `json:"files,omitempty"`
-	// ScrapeConfigs lets the objects give agents of other namespaces hand-written configuration: additionalScrapeConfigs, and
-	// objects of the kinds ScrapeConfig, Integration and MetricsIntegration. Default: false.
+	// ScrapeConfigs lets the objects give agents of other namespaces hand-written configuration:
+	// additionalScrapeConfigs, and objects of the kinds ScrapeConfig, Integration and MetricsIntegration. Default:
+	// false.
 	ScrapeConfigs bool `json:"scrapeConfigs,omitempty"`
 }
 
@@ -63,7 +65,8 @@ func match(pattern, text, asterisk string) bool {
 	return err == nil && found
 }
 
-// CheckURL returns what is wrong with an item of [Rule.URLs]: it must say which host is meant, and that the host's name ends there.
+// CheckURL returns what is wrong with an item of [Rule.URLs]: it must say which host is meant, and that the host's name
+// ends there.
 func CheckURL(pattern string) error {
 	scheme, rest, found := strings.Cut(pattern, "://")
 	host, _, hasPath := strings.Cut(rest, "/")
@@ -80,11 +83,12 @@ func CheckURL(pattern string) error {
 	return nil
 }
 
-// allowsURL reports whether the rule allows a URL. The host must match by itself, so that nothing in a path, a user or a query can
-// take its place, and a path that leads up matches nothing.
+// allowsURL reports whether the rule allows a URL. The host must match by itself, so that nothing in a path, a user or
+// a query can take its place, and a path that leads up matches nothing.
 func (r Rule) allowsURL(text string) bool {
 	u, err := url.Parse(text)
-	if err != nil || expand.Touches(text) || u.Host == "" || u.User != nil || u.Opaque != "" || slices.Contains(strings.Split(u.Path, "/"), "..") {
+	if err != nil || expand.Touches(text) || u.Host == "" || u.User != nil || u.Opaque != "" ||
+		slices.Contains(strings.Split(u.Path, "/"), "..") {
 		return slices.Contains(r.URLs, "*")
 	}
 	return slices.ContainsFunc(r.URLs, func(pattern string) bool {

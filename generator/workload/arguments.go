@@ -41,7 +41,8 @@ func (a grafanaAgent) missingArguments(path string, own, patched *corev1.Contain
 	}
 	message := fmt.Sprintf("replaces all arguments of the container %s, and lacks %s: its pods would not work",
 		own.Name, strings.Join(missing, " "))
-	return []diag.Finding{{Severity: severity, Code: diag.MissingArguments, Path: path + ".args", Message: message, Hint: hint}}
+	return []diag.Finding{{Severity: severity, Code: diag.MissingArguments, Path: path + ".args", Message: message,
+		Hint: hint}}
 }
 
 // isBetweenWords splits arguments, and the text of a shell's -c, into words.

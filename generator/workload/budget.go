@@ -21,9 +21,11 @@ func (out *output) addWithBudget(o Resource, kind string, selector *metav1.Label
 	}
 	spec := *given
 	spec.Selector = selector.DeepCopy()
-	if kind == "Deployment" { // the DaemonSet of integrations has the same selector, as with the operator; its pods lack this label
+	// the DaemonSet of integrations has the same selector, as with the operator; its pods lack this label
+	if kind == "Deployment" {
 		spec.Selector.MatchExpressions = append(spec.Selector.MatchExpressions,
-			metav1.LabelSelectorRequirement{Key: appsv1.DefaultDeploymentUniqueLabelKey, Operator: metav1.LabelSelectorOpExists})
+			metav1.LabelSelectorRequirement{Key: appsv1.DefaultDeploymentUniqueLabelKey,
+				Operator: metav1.LabelSelectorOpExists})
 	}
 	out.addChecked(&policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},

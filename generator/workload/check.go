@@ -48,7 +48,8 @@ func (c *checker) check(o Resource) []diag.Finding {
 		c.checkLabels(o.Labels)
 	case *appsv1.StatefulSet:
 		if len(o.Name) > maxStatefulSetName {
-			c.refuse("metadata.name", "StatefulSet %s: its pods: the name is %d characters long, and with the hash of its revision a label may have %d", o.Name, len(o.Name), maxStatefulSetName)
+			c.refuse("metadata.name", "StatefulSet %s: its pods: the name is %d characters long, and with the hash "+
+				"of its revision a label may have %d", o.Name, len(o.Name), maxStatefulSetName)
 		}
 		var claims []string
 		for i := range o.Spec.VolumeClaimTemplates {
@@ -113,7 +114,8 @@ func (c *checker) warn(path, problem string) {
 }
 
 func (c *checker) report(severity diag.Severity, code diag.Code, path, format string, args ...any) {
-	c.found = append(c.found, diag.Finding{Severity: severity, Code: code, Path: path, Message: fmt.Sprintf(format, args...)})
+	c.found = append(c.found, diag.Finding{Severity: severity, Code: code, Path: path,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 func (c *checker) checkLabels(labels map[string]string) {
@@ -214,7 +216,8 @@ func (c *checker) checkVolumes(volumes []corev1.Volume, claims []string) (known,
 // checkClaim checks a claim template.
 func (c *checker) checkClaim(claim *corev1.PersistentVolumeClaim) {
 	if claim.Spec.Resources.Requests.Storage().IsZero() {
-		c.report(diag.Error, diag.InvalidObject, "spec.storage", "needs emptyDir, ephemeral, or a volumeClaimTemplate with spec.resources.requests.storage")
+		c.report(diag.Error, diag.InvalidObject, "spec.storage",
+			"needs emptyDir, ephemeral, or a volumeClaimTemplate with spec.resources.requests.storage")
 		return
 	}
 	if field, problem := podrules.Claim(&claim.Spec); problem != "" {

@@ -13,7 +13,8 @@ import (
 )
 
 // checkContainer checks a container at path, with the volumes and claims of its pod.
-func (c *checker) checkContainer(path string, container *corev1.Container, initial bool, volumes, claims map[string]bool) {
+func (c *checker) checkContainer(path string, container *corev1.Container, initial bool,
+	volumes, claims map[string]bool) {
 	for _, p := range validation.IsDNS1123Label(container.Name) {
 		c.refuse(path, "the container name %q: %s", container.Name, p)
 	}
@@ -27,7 +28,8 @@ func (c *checker) checkContainer(path string, container *corev1.Container, initi
 		c.warn(of(d.Field), d.Detail)
 	}
 	paths := map[string]bool{}
-	privileged := container.SecurityContext != nil && container.SecurityContext.Privileged != nil && *container.SecurityContext.Privileged
+	privileged := container.SecurityContext != nil && container.SecurityContext.Privileged != nil &&
+		*container.SecurityContext.Privileged
 	for _, m := range container.VolumeMounts {
 		at := mountPath(c.spec, path, m, paths[m.MountPath])
 		problem := podrules.Mount(&m, privileged)

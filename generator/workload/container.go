@@ -23,7 +23,8 @@ func mergeContainers(generated, patches []corev1.Container) (out []corev1.Contai
 		if i, ok := last[c.Name]; ok {
 			merged, err := mergeContainer(c, patches[i])
 			if err != nil {
-				findings = append(findings, diag.Finding{Severity: diag.Error, Code: diag.InvalidContainer, Path: "spec.containers[" + strconv.Itoa(i) + "]",
+				findings = append(findings, diag.Finding{Severity: diag.Error, Code: diag.InvalidContainer,
+					Path:    "spec.containers[" + strconv.Itoa(i) + "]",
 					Message: "cannot be merged into container " + c.Name + ": " + err.Error()})
 			}
 			c = merged

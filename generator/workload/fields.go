@@ -86,7 +86,8 @@ func (a grafanaAgent) containerField(path string, c *corev1.Container, field str
 		if strings.HasPrefix(rest, ".resources") {
 			return "spec" + rest
 		}
-		if p := c.ReadinessProbe; p != nil && p.HTTPGet != nil && p.HTTPGet.Port.StrVal == a.portName() && rest == ".readinessProbe.httpGet.port" {
+		if p := c.ReadinessProbe; p != nil && p.HTTPGet != nil && p.HTTPGet.Port.StrVal == a.portName() &&
+			rest == ".readinessProbe.httpGet.port" {
 			return "spec.portName"
 		}
 	}
@@ -105,7 +106,9 @@ func (a grafanaAgent) containerField(path string, c *corev1.Container, field str
 	}
 	for i, p := range c.Ports {
 		if inside, ok := strings.CutPrefix(rest, fmt.Sprintf(".ports[%d]", i)); ok {
-			n := slices.IndexFunc(theirs.Ports, func(t corev1.ContainerPort) bool { return t.ContainerPort == p.ContainerPort && t.Name == p.Name })
+			n := slices.IndexFunc(theirs.Ports, func(t corev1.ContainerPort) bool {
+				return t.ContainerPort == p.ContainerPort && t.Name == p.Name
+			})
 			if n >= 0 {
 				return fmt.Sprintf("%s.ports[%d]%s", path, n, inside)
 			}

@@ -8,16 +8,18 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
-// fileBytes is the size of a file of a folder above which it becomes two. It is well below that of a Secret, so that a component
-// can grow.
+// fileBytes is the size of a file of a folder above which it becomes two. It is well below that of a Secret, so that a
+// component can grow.
 const fileBytes = maxSecretBytes / 4 * 3
 
-// folder adds the Secrets of a configuration that is too large for one, with a file in each. Their names end in the part of the file.
+// folder adds the Secrets of a configuration that is too large for one, with a file in each. Their names end in the
+// part of the file.
 func (out *output) folder(name, set string, c *model.Config, printed *runtime.Printed) config {
 	files, err := printed.Split(set, fileBytes)
 	if err != nil {
-		out.found([]diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: "the configuration needs several Secrets: " + err.Error(),
-			Hint: "write the value without a variable, or let a second GrafanaAgent select some of the instances"}})
+		out.found([]diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge,
+			Message: "the configuration needs several Secrets: " + err.Error(),
+			Hint:    "write the value without a variable, or let a second GrafanaAgent select some of the instances"}})
 		return config{of: c, secret: name}
 	}
 	made := config{of: c, secret: name}
@@ -47,7 +49,10 @@ func tooLarge(secret string, f *runtime.File, largest func() parts) []diag.Findi
 		return nil
 	}
 	of := largest()
-	message := fmt.Sprintf("component %s alone has %d bytes, more than the %d that a Secret can hold (%s); the largest parts are %s", f.Only, size, maxSecretBytes, secret, of)
+	message := fmt.Sprintf(
+		"component %s alone has %d bytes, more than the %d that a Secret can hold (%s); the largest parts are %s",
+		f.Only, size, maxSecretBytes, secret, of)
 	return []diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: message, Related: of.objects(),
-		Hint: "shorten the lists of targets and rules of the object that the component is made of, or make several objects of it"}}
+		Hint: "shorten the lists of targets and rules of the object that the component is made of, or make several " +
+			"objects of it"}}
 }

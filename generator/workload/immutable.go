@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ImmutableChange compares two versions of a workload and returns the path of the first changed field that the API server does not
-// allow to change, or nothing. The rules are those of Kubernetes' apps/v1 validation of updates.
+// ImmutableChange compares two versions of a workload and returns the path of the first changed field that the API
+// server does not allow to change, or nothing. The rules are those of Kubernetes' apps/v1 validation of updates.
 func ImmutableChange(old, fresh Resource) string {
 	was, isKnown := fixedOf(old)
 	is, isWorkload := fixedOf(fresh)

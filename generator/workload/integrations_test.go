@@ -101,7 +101,8 @@ func TestObjectsInOrder(t *testing.T) {
 	want := []string{
 		"Secret/m/agent-secrets", "Secret/m/agent-config", "Service/m/agent-operated", "StatefulSet/m/agent",
 		"Secret/m/agent-logs-config", "DaemonSet/m/agent-logs",
-		"Secret/m/agent-integrations-deploy-config", "Secret/m/agent-integrations-ds-config", "Service/m/agent-integrations-sd",
+		"Secret/m/agent-integrations-deploy-config", "Secret/m/agent-integrations-ds-config",
+		"Service/m/agent-integrations-sd",
 		"Deployment/m/agent-integrations-deploy", "DaemonSet/m/agent-integrations-ds",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -147,7 +148,8 @@ func TestReferenceHoldsNoSecret(t *testing.T) {
 // TestPodsMountWhatTheyUse is about the policy reference: each workload has its own keys.
 // Those of integrations run the instances too, and need their credentials.
 func TestPodsMountWhatTheyUse(t *testing.T) {
-	text := strings.Replace(everything, "{name: s, key: u}, password: {name: s, key: p}", "{name: mimir, key: u}, password: {name: mimir, key: p}", 1)
+	text := strings.Replace(everything, "{name: s, key: u}, password: {name: s, key: p}",
+		"{name: mimir, key: u}, password: {name: mimir, key: p}", 1)
 	want := map[string][]string{
 		"StatefulSet/m/agent":                    {"Secret mimir"},
 		"DaemonSet/m/agent-logs":                 {"Secret s"},
@@ -244,7 +246,8 @@ func TestSDServiceOfAnyAgent(t *testing.T) {
 		strings.Repeat("a", 63): strings.Repeat("a", 54) + "-891e88cd",
 		"1.agent":               "a-1-agent-integrations-sd-7582b5af",
 	} {
-		text := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: " + name + ", namespace: m}\nspec: {integrations: {selector: {}}}\n---\n" +
+		text := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: " + name +
+			", namespace: m}\nspec: {integrations: {selector: {}}}\n---\n" +
 			everything[strings.Index(everything, "---\n")+4:]
 		got := ""
 		for _, o := range rendered(t, secretref.Plaintext, text) {
@@ -264,7 +267,9 @@ func TestSDServiceOfAnyAgent(t *testing.T) {
 func TestExpectations(t *testing.T) {
 	labels := map[string]string{}
 	expect(labels, SDDeploymentPrefix, nil)
-	expect(labels, SDDeploymentPrefix, &compile.Integrations{Expected: map[string]int{"redis": 2, "none": 0, "no label": 1, strings.Repeat("a", 64): 1}})
+	expect(labels, SDDeploymentPrefix,
+		&compile.Integrations{Expected: map[string]int{"redis": 2, "none": 0, "no label": 1,
+			strings.Repeat("a", 64): 1}})
 	if diff := cmp.Diff(map[string]string{SDDeploymentPrefix + "redis": "2"}, labels); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -273,8 +278,12 @@ func TestExpectations(t *testing.T) {
 func TestLargest(t *testing.T) {
 	pad := strings.Repeat("x", 100)
 	got := largest(agent.Print(&model.Config{
-		Metrics: &model.Metrics{Configs: []model.Instance{{Origin: model.Origin{Object: diag.Object{Namespace: "m", Name: "i"}}, ScrapeConfigs: []*model.ScrapeConfig{{JobName: "small"}}, Additional: []model.Raw{{Text: []byte(pad + pad + pad + pad)}}}}},
-		Logs:    &model.Logs{Configs: []model.LogsInstance{{ScrapeConfigs: []*model.LogsScrapeConfig{{JobName: "podLogs/" + pad + pad}}}}},
+		Metrics: &model.Metrics{Configs: []model.Instance{{Origin: model.Origin{Object: diag.Object{Namespace: "m",
+			Name: "i"}}, ScrapeConfigs: []*model.ScrapeConfig{{JobName: "small"}},
+			Additional: []model.Raw{{Text: []byte(pad + pad + pad + pad)}}}}},
+		Logs: &model.Logs{
+			Configs: []model.LogsInstance{{ScrapeConfigs: []*model.LogsScrapeConfig{{JobName: "podLogs/" + pad +
+				pad}}}}},
 		Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "redis", Configs: []model.Map{
 			{{Key: "a", Value: model.String("b")}}, {{Key: "a", Value: model.String(pad + pad + pad)}},
 		}}}},
@@ -283,7 +292,8 @@ func TestLargest(t *testing.T) {
 	for _, p := range got {
 		names = append(names, p.name)
 	}
-	want := []string{"additionalScrapeConfigs of m/i", "redis_configs[1]", "podLogs/" + pad + pad, "small", "redis_configs[0]"}
+	want := []string{"additionalScrapeConfigs of m/i", "redis_configs[1]", "podLogs/" + pad + pad, "small",
+		"redis_configs[0]"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

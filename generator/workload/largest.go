@@ -42,7 +42,8 @@ func (list parts) objects() (out []diag.Object) {
 	return out
 }
 
-// largest returns the largest parts of a configuration. The hand-written jobs of an instance are one part: they all come from one Secret.
+// largest returns the largest parts of a configuration. The hand-written jobs of an instance are one part: they all
+// come from one Secret.
 func largest(spans []runtime.Span) parts {
 	var all parts
 	byHand := map[diag.Object]int{} // their places in all, by instance
@@ -58,7 +59,8 @@ func largest(spans []runtime.Span) parts {
 		at, known := byHand[s.Instance]
 		if !known {
 			at, byHand[s.Instance] = len(all), len(all)
-			all = append(all, part{"additionalScrapeConfigs of " + s.Instance.Namespace + "/" + s.Instance.Name, 0, s.Instance})
+			all = append(all, part{"additionalScrapeConfigs of " + s.Instance.Namespace + "/" + s.Instance.Name, 0,
+				s.Instance})
 		}
 		all[at].size += size
 	}

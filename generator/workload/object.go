@@ -54,8 +54,8 @@ type File struct {
 	Parts []runtime.Place
 }
 
-// Manifest returns the file of the object as YAML, with sorted keys but for the data of a Secret, which is last. The fields that only
-// the API server sets are left out.
+// Manifest returns the file of the object as YAML, with sorted keys but for the data of a Secret, which is last. The
+// fields that only the API server sets are left out.
 func (o *Object) Manifest() (File, error) {
 	f := File{Name: o.ID.Name + "." + strings.ToLower(o.ID.Kind) + ".yaml"}
 	fields, err := Fields(o.Value)
@@ -76,7 +76,8 @@ func (o *Object) ConfigKey() string {
 	return o.Content.key
 }
 
-// Review returns the redacted configuration in a file of its own if the Secret holds it compressed. ok is false for all other objects.
+// Review returns the redacted configuration in a file of its own if the Secret holds it compressed. ok is false for all
+// other objects.
 func (o *Object) Review() (f File, ok bool) {
 	c := o.Content
 	if c == nil || c.compressed == nil {
@@ -85,8 +86,8 @@ func (o *Object) Review() (f File, ok bool) {
 	return File{Name: o.ID.Name + "." + c.key + ".txt", Bytes: c.text.Bytes, Parts: c.text.Places(1, 0)}, true
 }
 
-// Readable returns the file in which people can read a configuration: the manifest, or the review of a compressed one. ok is false
-// for an object without a configuration.
+// Readable returns the file in which people can read a configuration: the manifest, or the review of a compressed one.
+// ok is false for an object without a configuration.
 func (o *Object) Readable() (f File, ok bool) {
 	if o.Config == nil {
 		return File{}, false
@@ -98,8 +99,8 @@ func (o *Object) Readable() (f File, ok bool) {
 	return f, err == nil
 }
 
-// appendTo appends the data to the manifest of a Secret without it. It uses no YAML library, which would parse megabytes only to
-// print them.
+// appendTo appends the data to the manifest of a Secret without it. It uses no YAML library, which would parse
+// megabytes only to print them.
 func (c *Content) appendTo(f *File) {
 	size := c.size()
 	w := bytes.NewBuffer(slices.Grow(f.Bytes, size+size/16+1024)) // with the indentation of a text
@@ -148,7 +149,8 @@ func base64Scalar(data []byte) string {
 	return base64.StdEncoding.EncodeToString(data) + "\n"
 }
 
-// Fields returns an object as JSON has it, without the status, which Kubernetes' types always encode and only the cluster sets.
+// Fields returns an object as JSON has it, without the status, which Kubernetes' types always encode and only the
+// cluster sets.
 func Fields(o Resource) (map[string]any, error) {
 	data, err := json.Marshal(o)
 	if err != nil {
@@ -169,8 +171,8 @@ func Fields(o Resource) (map[string]any, error) {
 	return m, nil
 }
 
-// Workload returns a workload: value, or what its manifest says if value is nil. It is nil for any other object, and for a text that
-// is no such object.
+// Workload returns a workload: value, or what its manifest says if value is nil. It is nil for any other object, and
+// for a text that is no such object.
 func Workload(kind string, value Resource, manifest []byte) Resource {
 	var o Resource
 	switch kind {

@@ -30,14 +30,16 @@ func (out *output) put(o Object) {
 	if change := out.options.Change; change != nil {
 		original := o.Value
 		var diags diag.List
-		o.Value, diags = change(original, func(changed Resource) []diag.Finding { return out.recheck(original, changed) })
+		o.Value, diags = change(original, func(changed Resource) []diag.Finding {
+			return out.recheck(original, changed)
+		})
 		out.diags = append(out.diags, diags...)
 	}
 	out.objects = append(out.objects, o)
 }
 
-// config adds the Secret of a configuration, or several if one is too small. set is the name of the first StatefulSet that uses
-// it, or "".
+// config adds the Secret of a configuration, or several if one is too small. set is the name of the first StatefulSet
+// that uses it, or "".
 func (out *output) config(name, set string, c *model.Config) config {
 	printed := out.runtime().Print(c)
 	o, inlined, findings := out.configSecret(name, c, &printed)

@@ -31,7 +31,8 @@ type pods struct {
 	inZone   int    // its number among the shards of the zone
 }
 
-// metricsPods describes the pods of all shards; the caller sets the shard. Pods that share their targets are all of one set.
+// metricsPods describes the pods of all shards; the caller sets the shard. Pods that share their targets are all of one
+// set.
 func (a grafanaAgent) metricsPods(c config) pods {
 	p := pods{kind: secretref.Metrics, label: "metrics", config: c, shards: compile.Shards(a.spec)}
 	if a.runtime().Clusters {
@@ -48,7 +49,8 @@ func (a grafanaAgent) logsPods(c config) pods {
 		p.mounted.add(v, corev1.VolumeMount{Name: v.Name, ReadOnly: true, MountPath: v.HostPath.Path})
 	}
 	positions := corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: podspec.DataDir}}
-	p.mounted.add(corev1.Volume{Name: "data", VolumeSource: positions}, corev1.VolumeMount{Name: "data", MountPath: podspec.DataDir})
+	p.mounted.add(corev1.Volume{Name: "data", VolumeSource: positions},
+		corev1.VolumeMount{Name: "data", MountPath: podspec.DataDir})
 	return p
 }
 
@@ -87,8 +89,8 @@ func (a grafanaAgent) statefulSet(p pods) (*appsv1.StatefulSet, []diag.Finding) 
 	}, findings
 }
 
-// replicas returns the number of pods of a StatefulSet. It is 1 if none are set, and 0 for negative numbers. The only set of a
-// cluster has those of all shards.
+// replicas returns the number of pods of a StatefulSet. It is 1 if none are set, and 0 for negative numbers. The only
+// set of a cluster has those of all shards.
 func replicas(spec *v1alpha1.GrafanaAgentSpec, clusters bool) *int32 {
 	n := int64(1)
 	if set := spec.Metrics.Replicas; set != nil {
@@ -130,7 +132,8 @@ func (a grafanaAgent) deployment(p pods) (*appsv1.Deployment, []diag.Finding) {
 func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) {
 	in := a.volumes(p)
 	generated := a.runtime().Containers(runtime.Pod{
-		Namespace: a.Namespace, Agent: a.Name, Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards, Zone: p.zone, ShardInZone: p.inZone,
+		Namespace: a.Namespace, Agent: a.Name, Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards,
+		Zone: p.zone, ShardInZone: p.inZone,
 		Cluster: p.cluster, Config: p.config.of,
 		IsFolder: len(p.config.others) > 0, PortName: a.portName(), SecretEnv: a.secrets.Env(p.kind), Mounts: in.mounts,
 	})

@@ -57,7 +57,8 @@ func (out *output) refusals(object Resource) (found []diag.Finding) {
 		errs = append(errs, metav1validation.ValidateLabels(object.GetLabels(), at.Child("labels"))...)
 	}
 	for _, e := range errs {
-		found = append(found, diag.Finding{Severity: diag.Error, Code: diag.InvalidObject, Message: refuses + "it: " + e.Error()})
+		found = append(found, diag.Finding{Severity: diag.Error, Code: diag.InvalidObject,
+			Message: refuses + "it: " + e.Error()})
 	}
 	if !isSecret {
 		checker := newChecker(out.grafanaAgent)

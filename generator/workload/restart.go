@@ -40,7 +40,8 @@ func Unpack(compressed []byte) []byte {
 	return text
 }
 
-// ConfigSecret returns the name of the Secret with the configuration of pods, or nothing. Of several Secrets it is the first.
+// ConfigSecret returns the name of the Secret with the configuration of pods, or nothing. Of several Secrets it is the
+// first.
 func ConfigSecret(pods *corev1.PodTemplateSpec) string {
 	if pods == nil {
 		return ""

@@ -13,8 +13,10 @@ import (
 // withDSN is a configuration of integrations with a credential in it, padded to a length
 // above or below that from which it is compressed.
 func withDSN(dsn string, padding int) *model.Config {
-	mysql := model.Map{{Key: "data_source_name", Value: model.Credential{Value: model.String(dsn), Masked: true}}, {Key: "lock_wait_timeout", Value: model.String(strings.Repeat("x", padding))}}
-	return &model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{mysql}}}}}
+	mysql := model.Map{{Key: "data_source_name", Value: model.Credential{Value: model.String(dsn), Masked: true}},
+		{Key: "lock_wait_timeout", Value: model.String(strings.Repeat("x", padding))}}
+	return &model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql",
+		Configs: []model.Map{mysql}}}}}
 }
 
 // TestConfiguration holds that a configuration is read back from both forms of its Secret,
@@ -29,19 +31,24 @@ func TestConfiguration(t *testing.T) {
 				return b.objects[len(b.objects)-1]
 			}
 			one, two := add("root:hunter1@/"), add("root:hunter2@/")
-			if want := agent.Print(withDSN("root:hunter1@/", padding)).Bytes; !bytes.Equal(Configuration(yamlOf(t, one)), want) {
+			if want := agent.Print(withDSN("root:hunter1@/",
+				padding)).Bytes; !bytes.Equal(Configuration(yamlOf(t, one)), want) {
 				t.Errorf("%s, %d: not the configuration that was written", policy, padding)
 			}
-			if one.Masked == "" || one.Masked != two.Masked || bytes.Equal(Configuration(yamlOf(t, one)), Configuration(yamlOf(t, two))) {
-				t.Errorf("%s, %d: digests %q and %q of what differs by a credential", policy, padding, one.Masked, two.Masked)
+			if one.Masked == "" || one.Masked != two.Masked ||
+				bytes.Equal(Configuration(yamlOf(t, one)), Configuration(yamlOf(t, two))) {
+				t.Errorf("%s, %d: digests %q and %q of what differs by a credential", policy, padding, one.Masked,
+					two.Masked)
 			}
-			if compressed := padding == compressAbove; (reviewOf(one) != nil) != compressed || !bytes.Equal(reviewOf(one), reviewOf(two)) ||
+			if compressed := padding == compressAbove; (reviewOf(one) != nil) != compressed ||
+				!bytes.Equal(reviewOf(one), reviewOf(two)) ||
 				compressed && !bytes.Contains(reviewOf(one), []byte(`data_source_name: "<redacted>"`)) {
 				t.Errorf("%s, %d: reviewers see %.200q", policy, padding, reviewOf(one))
 			}
 		}
 	}
-	for _, text := range []string{"", "[", "stringData: {one: x, other: x}", "data: {agent.yml: '!'}", "data: {agent.yml: eA==}", "data: {agent.yml: H4sIAAAAAAAA}"} {
+	for _, text := range []string{"", "[", "stringData: {one: x, other: x}", "data: {agent.yml: '!'}",
+		"data: {agent.yml: eA==}", "data: {agent.yml: H4sIAAAAAAAA}"} {
 		if got := Configuration([]byte(text)); got != nil {
 			t.Errorf("%q holds %q", text, got)
 		}
@@ -74,7 +81,8 @@ func TestConfigSecret(t *testing.T) {
 			t.Errorf("%s: %q", o.ID, got)
 		}
 	}
-	if got := ConfigSecret(Pods(Workload("Deployment", nil, []byte("[")))) + ConfigSecret(Pods(Workload("Deployment", nil, []byte("kind: Deployment")))); got != "" || seen != 2 {
+	if got := ConfigSecret(Pods(Workload("Deployment", nil, []byte("[")))) +
+		ConfigSecret(Pods(Workload("Deployment", nil, []byte("kind: Deployment")))); got != "" || seen != 2 {
 		t.Errorf("%d workloads; of what is none: %q", seen, got)
 	}
 }

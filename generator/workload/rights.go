@@ -15,13 +15,14 @@ import (
 // defaultAccount is the ServiceAccount that Kubernetes makes in every namespace.
 const defaultAccount = "default"
 
-// addRights adds the ServiceAccount of the pods, unless it is in the inputs or Kubernetes makes it, and what lets it discover
-// targets. Roles are of one GrafanaAgent, whose ServiceAccount others may have too.
+// addRights adds the ServiceAccount of the pods, unless it is in the inputs or Kubernetes makes it, and what lets it
+// discover targets. Roles are of one GrafanaAgent, whose ServiceAccount others may have too.
 func addRights(a grafanaAgent, out *output, config *compile.Result) {
 	if a.options.HasAccount == nil {
 		return
 	}
-	account := manifest.ID{Kind: rbacv1.ServiceAccountKind, Namespace: a.Namespace, Name: cmp.Or(a.spec.ServiceAccountName, defaultAccount)}
+	account := manifest.ID{Kind: rbacv1.ServiceAccountKind, Namespace: a.Namespace,
+		Name: cmp.Or(a.spec.ServiceAccountName, defaultAccount)}
 	if account.Name != defaultAccount && !a.options.HasAccount(account) {
 		out.addChecked(&corev1.ServiceAccount{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: rbacv1.ServiceAccountKind},
@@ -49,9 +50,11 @@ func addRole(a grafanaAgent, out *output, account manifest.ID, role rbac.Role) {
 	subjects := []rbacv1.Subject{{Kind: account.Kind, Namespace: account.Namespace, Name: account.Name}}
 	if kind == "Role" {
 		out.addChecked(&rbacv1.Role{TypeMeta: of(kind), ObjectMeta: meta, Rules: role.Rules}, nil)
-		out.addChecked(&rbacv1.RoleBinding{TypeMeta: of("RoleBinding"), ObjectMeta: meta, RoleRef: ref, Subjects: subjects}, nil)
+		out.addChecked(&rbacv1.RoleBinding{TypeMeta: of("RoleBinding"), ObjectMeta: meta, RoleRef: ref,
+			Subjects: subjects}, nil)
 		return
 	}
 	out.addChecked(&rbacv1.ClusterRole{TypeMeta: of(kind), ObjectMeta: meta, Rules: role.Rules}, nil)
-	out.addChecked(&rbacv1.ClusterRoleBinding{TypeMeta: of("ClusterRoleBinding"), ObjectMeta: meta, RoleRef: ref, Subjects: subjects}, nil)
+	out.addChecked(&rbacv1.ClusterRoleBinding{TypeMeta: of("ClusterRoleBinding"), ObjectMeta: meta, RoleRef: ref,
+		Subjects: subjects}, nil)
 }

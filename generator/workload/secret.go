@@ -35,8 +35,11 @@ func (a grafanaAgent) sharedSecret() (Object, []diag.Finding) {
 	for key, value := range data {
 		size += len(key) + len(value)
 	}
-	findings := fits(size, func() parts { return largestSources(a.secrets) }, fmt.Sprintf("Secret %s would hold %d bytes", name, size),
-		"with the policy reference, pods mount each Secret itself; or let a second GrafanaAgent select some of the instances. More shards do not help: all pods mount this Secret")
+	findings := fits(size, func() parts {
+		return largestSources(a.secrets)
+	}, fmt.Sprintf("Secret %s would hold %d bytes", name, size),
+		"with the policy reference, pods mount each Secret itself; or let a second GrafanaAgent select some of the "+
+			"instances. More shards do not help: all pods mount this Secret")
 	return a.secret(name, managedLabels(), &Content{values: data}), findings
 }
 
@@ -46,25 +49,28 @@ func (a grafanaAgent) secretID(name string) manifest.ID {
 	return manifest.ID{Kind: "Secret", Namespace: a.Namespace, Name: name}
 }
 
-// fits returns an error for a Secret of so many bytes that Kubernetes does not store, and a warning for one that is nearly
-// so large. Both name the largest parts.
+// fits returns an error for a Secret of so many bytes that Kubernetes does not store, and a warning for one that is
+// nearly so large. Both name the largest parts.
 func fits(size int, largest func() parts, what, hint string) []diag.Finding {
 	if size <= nearlyFullBytes {
 		return nil
 	}
 	of := largest()
 	message := func(than string) string {
-		return fmt.Sprintf("%s, %s the %d that a Secret can hold; the largest parts are %s", what, than, maxSecretBytes, of)
+		return fmt.Sprintf("%s, %s the %d that a Secret can hold; the largest parts are %s", what, than, maxSecretBytes,
+			of)
 	}
 	if size > maxSecretBytes {
-		return []diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: message("more than"), Hint: hint, Related: of.objects()}}
+		return []diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: message("more than"),
+			Hint: hint, Related: of.objects()}}
 	}
 	share := fmt.Sprintf("%d%% of", size*100/maxSecretBytes)
-	return []diag.Finding{{Severity: diag.Warning, Code: diag.ObjectTooLarge, Message: message(share), Hint: hint, Related: of.objects()}}
+	return []diag.Finding{{Severity: diag.Warning, Code: diag.ObjectTooLarge, Message: message(share), Hint: hint,
+		Related: of.objects()}}
 }
 
-// config is a configuration with its Secret, and the checksum of the secrets in its text. A configuration that does not fit into
-// one Secret is a folder: others have the rest of its files.
+// config is a configuration with its Secret, and the checksum of the secrets in its text. A configuration that does not
+// fit into one Secret is a folder: others have the rest of its files.
 type config struct {
 	of              *model.Config
 	secret, inlined string
@@ -73,7 +79,8 @@ type config struct {
 
 // configSecret returns the Secret of a printed configuration: as text, which a reviewer can read, or compressed, with
 // the redacted text beside it. It has no content if the program takes several files instead of one that is too large.
-func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtime.Printed) (o Object, inlined string, findings []diag.Finding) {
+func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtime.Printed) (o Object, inlined string,
+	findings []diag.Finding) {
 	r := a.runtime()
 	masked := ""
 	if a.mayInline(c) {
@@ -98,7 +105,8 @@ func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtim
 	}
 	findings = fits(len(compressed)+len(r.ConfigKey), func() parts { return largest(printed.Spans) },
 		fmt.Sprintf("the configuration is %d bytes compressed", len(compressed)),
-		"let a second GrafanaAgent select some of the instances. More shards do not help: all shards read the same configuration")
+		"let a second GrafanaAgent select some of the instances. More shards do not help: all shards read the same "+
+			"configuration")
 	return o, inlined, findings
 }
 

@@ -32,7 +32,8 @@ func addSelfMonitoring(a grafanaAgent, out *output, config *compile.Result) {
 	}
 	text, err := s.Dashboard.JSON(agent)
 	if err != nil {
-		out.found([]diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject, Message: "encode the dashboard: " + err.Error()}})
+		out.found([]diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject,
+			Message: "encode the dashboard: " + err.Error()}})
 		return
 	}
 	labels := s.Dashboard.Labels
@@ -60,10 +61,12 @@ func watched(a grafanaAgent, config *compile.Result) selfmonitoring.Agent {
 		add(selfmonitoring.DaemonSet(a.Name+"-logs"), false, true)
 	}
 	if in := config.Deployment; in != nil {
-		add(selfmonitoring.Deployment(podspec.Name(a.Name, secretref.Deployment)), in.Config.Metrics != nil, in.Config.Logs != nil)
+		add(selfmonitoring.Deployment(podspec.Name(a.Name, secretref.Deployment)), in.Config.Metrics != nil,
+			in.Config.Logs != nil)
 	}
 	if in := config.DaemonSet; in != nil {
-		add(selfmonitoring.DaemonSet(podspec.Name(a.Name, secretref.DaemonSet)), in.Config.Metrics != nil, in.Config.Logs != nil)
+		add(selfmonitoring.DaemonSet(podspec.Name(a.Name, secretref.DaemonSet)), in.Config.Metrics != nil,
+			in.Config.Logs != nil)
 	}
 	return out
 }

@@ -57,18 +57,21 @@ func (a grafanaAgent) operatedService() *corev1.Service {
 // clusterName returns the name of the Service by which the metrics pods of a GrafanaAgent find each other.
 func clusterName(agent string) string { return podspec.ServiceName(agent + "-cluster") }
 
-// clusterService returns the Service by which metrics pods find each other. It publishes pods that are not ready too, because pods that start
-// at the same time must find each other. The port has another name than that of the governing Service, so nobody scrapes the pods twice.
+// clusterService returns the Service by which metrics pods find each other. It publishes pods that are not ready too,
+// because pods that start at the same time must find each other. The port has another name than that of the governing
+// Service, so nobody scrapes the pods twice.
 func (a grafanaAgent) clusterService() *corev1.Service {
 	port := a.runtime().Port
 	return &corev1.Service{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: a.meta(clusterName(a.Name), with(managedLabels(), a.options.Labels, map[string]string{AdditionLabel: "true"})),
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: a.meta(clusterName(a.Name),
+			with(managedLabels(), a.options.Labels, map[string]string{AdditionLabel: "true"})),
 		Spec: corev1.ServiceSpec{
 			ClusterIP:                corev1.ClusterIPNone,
 			PublishNotReadyAddresses: true,
-			Ports:                    []corev1.ServicePort{{Name: "cluster", Port: port, TargetPort: intstr.FromInt32(port)}},
-			Selector:                 a.selector("metrics", "0"),
+			Ports: []corev1.ServicePort{{Name: "cluster", Port: port,
+				TargetPort: intstr.FromInt32(port)}},
+			Selector: a.selector("metrics", "0"),
 		},
 	}
 }
@@ -90,8 +93,9 @@ func (a grafanaAgent) sdService(once, everywhere *compile.Integrations) *corev1.
 		Spec: corev1.ServiceSpec{
 			ClusterIP:                corev1.ClusterIPNone,
 			PublishNotReadyAddresses: true,
-			Ports:                    []corev1.ServicePort{{Name: a.portName(), Port: port, TargetPort: intstr.FromInt32(port)}},
-			Selector:                 a.integrationsSelector(),
+			Ports: []corev1.ServicePort{{Name: a.portName(), Port: port,
+				TargetPort: intstr.FromInt32(port)}},
+			Selector: a.integrationsSelector(),
 		},
 	}
 }

@@ -19,7 +19,8 @@ func (out *output) checkReadable(c *model.Config, text []byte) {
 	}
 	found := diag.Finding{Severity: diag.Error, Code: diag.UnreadableConfig,
 		Message: "the rendered configuration would keep the pods from starting: " + err.Error(),
-		Hint:    "this is a mistake of agentry: report it, and until then remove the setting that is new or unusual here"}
+		Hint: "this is a mistake of agentry: report it, and until then remove the setting that is new or unusual " +
+			"here"}
 	wrong := map[diag.Object]bool{}
 	parts := partsOf(c)
 	if read(out.runtime().Print(&model.Config{Server: c.Server}).Bytes) != nil {

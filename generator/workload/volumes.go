@@ -27,13 +27,15 @@ func (a grafanaAgent) volumes(p pods) mounted {
 	}
 	if source, ok := a.secretsSource(p.kind); ok {
 		const name = "secrets"
-		m.add(corev1.Volume{Name: name, VolumeSource: source}, corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: secretref.Dir})
+		m.add(corev1.Volume{Name: name, VolumeSource: source},
+			corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: secretref.Dir})
 	}
 	m.volumes, m.mounts = append(m.volumes, p.mounted.volumes...), append(m.mounts, p.mounted.mounts...)
 	m.volumes, m.mounts = append(m.volumes, a.spec.Volumes...), append(m.mounts, a.spec.VolumeMounts...)
 	for _, name := range a.spec.Secrets {
 		volume := podspec.ObjectVolume("secret-" + name)
-		m.add(corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
+		m.add(corev1.Volume{Name: volume,
+			VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
 			corev1.VolumeMount{Name: volume, ReadOnly: true, MountPath: podspec.ExtraSecretsDir + name})
 	}
 	for _, name := range a.spec.ConfigMaps {

@@ -37,11 +37,12 @@ type Options struct {
 	Budget func(workload manifest.ID, labels map[string]string) *policyv1.PodDisruptionBudgetSpec
 	// SelfMonitoring watches the pods; nil: nothing does.
 	SelfMonitoring *selfmonitoring.Settings
-	// HasAccount reports whether a ServiceAccount is in the inputs. It is only set if the pods get a ServiceAccount, roles and
-	// bindings for what they discover.
+	// HasAccount reports whether a ServiceAccount is in the inputs. It is only set if the pods get a ServiceAccount,
+	// roles and bindings for what they discover.
 	HasAccount func(manifest.ID) bool
-	// Change returns what becomes of an object, with diagnostics of whoever changes it. A Secret comes without its data. check returns
-	// what Kubernetes would refuse of a changed object and not of the one that it is made of. Nil changes nothing.
+	// Change returns what becomes of an object, with diagnostics of whoever changes it. A Secret comes without its
+	// data. check returns what Kubernetes would refuse of a changed object and not of the one that it is made of. Nil
+	// changes nothing.
 	Change func(o Resource, check func(changed Resource) []diag.Finding) (Resource, diag.List)
 }
 
@@ -199,8 +200,9 @@ func (a grafanaAgent) podMeta(selector map[string]string, c config) metav1.Objec
 		custom, annotations = m.Labels, m.Annotations
 	}
 	out := metav1.ObjectMeta{
-		Labels:      with(map[string]string{"app.kubernetes.io/version": a.runtime().VersionLabel}, custom, selector),
-		Annotations: with(annotations, map[string]string{"kubectl.kubernetes.io/default-container": a.runtime().Container}),
+		Labels: with(map[string]string{"app.kubernetes.io/version": a.runtime().VersionLabel}, custom, selector),
+		Annotations: with(annotations,
+			map[string]string{"kubectl.kubernetes.io/default-container": a.runtime().Container}),
 	}
 	if c.inlined != "" && a.options.RestartOnSecretChange {
 		out.Annotations[inlinedKey] = c.inlined
@@ -217,7 +219,8 @@ func (a grafanaAgent) workloadMeta(name, workload string, podLabels map[string]s
 	m := a.meta(name, with(podLabels, map[string]string{workloadLabel: workload}))
 	delete(m.Labels, "app.kubernetes.io/version")
 	for k, v := range a.Meta.Annotations {
-		if !strings.HasPrefix(k, "kubectl.kubernetes.io/") && k != "argocd.argoproj.io/tracking-id" && k != substituteKey {
+		if !strings.HasPrefix(k, "kubectl.kubernetes.io/") && k != "argocd.argoproj.io/tracking-id" &&
+			k != substituteKey {
 			m.Annotations[k] = v
 		}
 	}

@@ -60,47 +60,90 @@ func TestChecks(t *testing.T) {
 		agent, spec string
 		want        []string // paths
 	}{
-		"nothing is wrong":                   {"agent", "", nil},
-		"the longest name, with its shard":   {long + "a", "", nil},
-		"a shard's name too long":            {long + "ab", "", []string{"metadata.name"}},
-		"no label of a Service":              {"1agent", "", []string{"metadata.name"}},
-		"two volumes of a name":              {"agent", ", volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]", []string{"spec.volumes[1].name"}},
-		"a volume named like the operator's": {"agent", ", volumes: [{name: secrets, emptyDir: {}}]", []string{"spec.volumes[0].name"}},
-		"a mount without a volume":           {"agent", ", volumeMounts: [{name: v, mountPath: /v}]", []string{"spec.volumeMounts[0]"}},
-		"a mount over the operator's":        {"agent", ", volumeMounts: [{name: config, mountPath: /var/lib/grafana-agent/config}]", []string{"spec.volumeMounts[0]"}},
-		"a volume without a source":          {"agent", ", volumes: [{name: v}]", nil},
-		"a volume with two sources":          {"agent", ", volumes: [{name: v, emptyDir: {}, hostPath: {path: /}}]", []string{"spec.volumes[0].name"}},
-		"a mount that wants privileges":      {"agent", ", volumeMounts: [{name: config, mountPath: /x, mountPropagation: Bidirectional}]", []string{"spec.volumeMounts[0]"}},
-		"a mount path with a colon":          {"agent", ", volumeMounts: [{name: config, mountPath: '/a:b'}]", []string{"spec.volumeMounts[0]"}},
-		"a port name of 15 characters":       {"agent", ", portName: abcdefghijklmno", nil},
-		"a port name of 16 characters":       {"agent", ", portName: abcdefghijklmnop", []string{"spec.portName"}},
-		"a port name without a letter":       {"agent", ", portName: '8080'", []string{"spec.portName"}},
-		"secrets that are one volume":        {"agent", ", secrets: [a.b, a-b]", []string{"spec.secrets[1]"}},
-		"secrets and configMaps apart":       {"agent", ", secrets: [a], configMaps: [a]", nil},
-		"sidecars of one name":               {"agent", ", containers: [{name: x, image: x}, {name: x, image: x}]", []string{"spec.containers[1]"}},
-		"two patches of one container":       {"agent", ", containers: [{name: grafana-agent, tty: true}, {name: grafana-agent, stdin: true}]", nil},
-		"a sidecar without an image":         {"agent", ", initContainers: [{name: x}]", []string{"spec.initContainers[0]"}},
-		"a bad variable":                     {"agent", ", containers: [{name: grafana-agent, env: [{name: 'a=b', value: x}]}]", []string{"spec.containers[0].env[0].name"}},
-		"a service account with capitals":    {"agent", ", serviceAccountName: Agent", []string{"spec.serviceAccountName"}},
-		"a toleration with a typo":           {"agent", ", tolerations: [{key: a, operator: Exist}]", []string{"spec.tolerations[0].operator"}},
-		"a seccomp profile that is not":      {"agent", ", securityContext: {seccompProfile: {type: Default}}", []string{"spec.securityContext.seccompProfile.type"}},
-		"storage as a resource":              {"agent", ", resources: {requests: {storage: 1Gi}}", []string{"spec.resources.requests[storage]"}},
-		"a variable with two sources":        {"agent", ", containers: [{name: grafana-agent, env: [{name: a, valueFrom: {fieldRef: {fieldPath: metadata.name}, configMapKeyRef: {name: c, key: k}}}]}]", []string{"spec.containers[0].env[0].valueFrom"}},
-		"a probe without a port":             {"agent", ", containers: [{name: x, image: x, livenessProbe: {httpGet: {path: /, port: 0}}}]", []string{"spec.containers[0].livenessProbe.httpGet.port"}},
-		"a probe of an init container":       {"agent", ", initContainers: [{name: x, image: x, livenessProbe: {tcpSocket: {port: 1}}}]", []string{"spec.initContainers[0].livenessProbe"}},
-		"a second port of another number":    {"agent", ", containers: [{name: grafana-agent, ports: [{name: x, containerPort: 99999}]}]", []string{"spec.containers[0].ports[0].containerPort"}},
-		"one port of the node for two":       {"agent", ", containers: [{name: x, image: x, ports: [{containerPort: 1, hostPort: 1}]}, {name: z, image: z, ports: [{containerPort: 2, hostPort: 1}]}]", []string{"spec.containers[1].ports[0].hostPort"}},
-		"a pull secret twice":                {"agent", ", imagePullSecrets: [{name: a}, {name: a}]", []string{"spec.imagePullSecrets[1]"}},
-		"thousandths of a byte":              {"agent", ", resources: {limits: {memory: 400m}}", []string{"spec.resources.limits[memory]"}},
-		"one port for two containers":        {"agent", ", containers: [{name: x, image: x, ports: [{containerPort: 8080}]}]", []string{"spec.containers[0].ports[0]"}},
-		"an address without a port":          {"agent", ", containers: [{name: x, image: x, ports: [{containerPort: 1, hostIP: 10.0.0.1}]}]", []string{"spec.containers[0].ports[0].hostIP"}},
-		"one name for two ports":             {"agent", ", containers: [{name: x, image: x, ports: [{name: http-metrics, containerPort: 1}]}]", []string{"spec.containers[0].ports[0]"}},
-		"two files at one place":             {"agent", ", volumes: [{name: v, secret: {secretName: s, items: [{key: a, path: x}, {key: b, path: x}]}}]", []string{"spec.volumes[0]"}},
-		"a bad label":                        {"agent", ", podMetadata: {labels: {a: 'b c'}}", []string{"spec.podMetadata.labels[a]"}},
-		"a bad annotation":                   {"agent", ", podMetadata: {annotations: {'a b': c}}", []string{"spec.podMetadata.annotations[a b]"}},
-		"requests above limits":              {"agent", ", resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}", []string{"spec.resources.requests[memory]"}},
-		"a claim without a size":             {"agent", ", storage: {}", []string{"spec.storage"}},
-		"a claim over a volume":              {"agent", ", storage: {volumeClaimTemplate: {metadata: {name: secrets}, spec: {resources: {requests: {storage: 1Gi}}}}}", []string{"spec.storage.volumeClaimTemplate.metadata.name"}},
+		"nothing is wrong":                 {"agent", "", nil},
+		"the longest name, with its shard": {long + "a", "", nil},
+		"a shard's name too long":          {long + "ab", "", []string{"metadata.name"}},
+		"no label of a Service":            {"1agent", "", []string{"metadata.name"}},
+		"two volumes of a name": {"agent", ", volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]",
+			[]string{"spec.volumes[1].name"}},
+		"a volume named like the operator's": {"agent", ", volumes: [{name: secrets, emptyDir: {}}]",
+			[]string{"spec.volumes[0].name"}},
+		"a mount without a volume": {"agent", ", volumeMounts: [{name: v, mountPath: /v}]",
+			[]string{"spec.volumeMounts[0]"}},
+		"a mount over the operator's": {"agent",
+			", volumeMounts: [{name: config, mountPath: /var/lib/grafana-agent/config}]",
+			[]string{"spec.volumeMounts[0]"}},
+		"a volume without a source": {"agent", ", volumes: [{name: v}]", nil},
+		"a volume with two sources": {"agent", ", volumes: [{name: v, emptyDir: {}, hostPath: {path: /}}]",
+			[]string{"spec.volumes[0].name"}},
+		"a mount that wants privileges": {"agent",
+			", volumeMounts: [{name: config, mountPath: /x, mountPropagation: Bidirectional}]",
+			[]string{"spec.volumeMounts[0]"}},
+		"a mount path with a colon": {"agent", ", volumeMounts: [{name: config, mountPath: '/a:b'}]",
+			[]string{"spec.volumeMounts[0]"}},
+		"a port name of 15 characters": {"agent", ", portName: abcdefghijklmno", nil},
+		"a port name of 16 characters": {"agent", ", portName: abcdefghijklmnop", []string{"spec.portName"}},
+		"a port name without a letter": {"agent", ", portName: '8080'", []string{"spec.portName"}},
+		"secrets that are one volume":  {"agent", ", secrets: [a.b, a-b]", []string{"spec.secrets[1]"}},
+		"secrets and configMaps apart": {"agent", ", secrets: [a], configMaps: [a]", nil},
+		"sidecars of one name": {"agent", ", containers: [{name: x, image: x}, {name: x, image: x}]",
+			[]string{"spec.containers[1]"}},
+		"two patches of one container": {"agent",
+			", containers: [{name: grafana-agent, tty: true}, {name: grafana-agent, stdin: true}]", nil},
+		"a sidecar without an image": {"agent", ", initContainers: [{name: x}]",
+			[]string{"spec.initContainers[0]"}},
+		"a bad variable": {"agent",
+			", containers: [{name: grafana-agent, env: [{name: 'a=b', value: x}]}]",
+			[]string{"spec.containers[0].env[0].name"}},
+		"a service account with capitals": {"agent", ", serviceAccountName: Agent",
+			[]string{"spec.serviceAccountName"}},
+		"a toleration with a typo": {"agent", ", tolerations: [{key: a, operator: Exist}]",
+			[]string{"spec.tolerations[0].operator"}},
+		"a seccomp profile that is not": {"agent", ", securityContext: {seccompProfile: {type: Default}}",
+			[]string{"spec.securityContext.seccompProfile.type"}},
+		"storage as a resource": {"agent", ", resources: {requests: {storage: 1Gi}}",
+			[]string{"spec.resources.requests[storage]"}},
+		"a variable with two sources": {"agent",
+			", containers: [{name: grafana-agent, env: [{name: a, valueFrom: {fieldRef: {fieldPath: metadata.name}, " +
+				"configMapKeyRef: {name: c, key: k}}}]}]", []string{"spec.containers[0].env[0].valueFrom"}},
+		"a probe without a port": {"agent",
+			", containers: [{name: x, image: x, livenessProbe: {httpGet: {path: /, port: 0}}}]",
+			[]string{"spec.containers[0].livenessProbe.httpGet.port"}},
+		"a probe of an init container": {"agent",
+			", initContainers: [{name: x, image: x, livenessProbe: {tcpSocket: {port: 1}}}]",
+			[]string{"spec.initContainers[0].livenessProbe"}},
+		"a second port of another number": {"agent",
+			", containers: [{name: grafana-agent, ports: [{name: x, containerPort: 99999}]}]",
+			[]string{"spec.containers[0].ports[0].containerPort"}},
+		"one port of the node for two": {"agent",
+			", containers: [{name: x, image: x, ports: [{containerPort: 1, hostPort: 1}]}, {name: z, image: z, " +
+				"ports: [{containerPort: 2, hostPort: 1}]}]", []string{"spec.containers[1].ports[0].hostPort"}},
+		"a pull secret twice": {"agent", ", imagePullSecrets: [{name: a}, {name: a}]",
+			[]string{"spec.imagePullSecrets[1]"}},
+		"thousandths of a byte": {"agent", ", resources: {limits: {memory: 400m}}",
+			[]string{"spec.resources.limits[memory]"}},
+		"one port for two containers": {"agent",
+			", containers: [{name: x, image: x, ports: [{containerPort: 8080}]}]",
+			[]string{"spec.containers[0].ports[0]"}},
+		"an address without a port": {"agent",
+			", containers: [{name: x, image: x, ports: [{containerPort: 1, hostIP: 10.0.0.1}]}]",
+			[]string{"spec.containers[0].ports[0].hostIP"}},
+		"one name for two ports": {"agent",
+			", containers: [{name: x, image: x, ports: [{name: http-metrics, containerPort: 1}]}]",
+			[]string{"spec.containers[0].ports[0]"}},
+		"two files at one place": {"agent",
+			", volumes: [{name: v, secret: {secretName: s, items: [{key: a, path: x}, {key: b, path: x}]}}]",
+			[]string{"spec.volumes[0]"}},
+		"a bad label": {"agent", ", podMetadata: {labels: {a: 'b c'}}",
+			[]string{"spec.podMetadata.labels[a]"}},
+		"a bad annotation": {"agent", ", podMetadata: {annotations: {'a b': c}}",
+			[]string{"spec.podMetadata.annotations[a b]"}},
+		"requests above limits": {"agent", ", resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}",
+			[]string{"spec.resources.requests[memory]"}},
+		"a claim without a size": {"agent", ", storage: {}", []string{"spec.storage"}},
+		"a claim over a volume": {"agent",
+			", storage: {volumeClaimTemplate: {metadata: {name: secrets}, spec: {resources: {requests: {storage: " +
+				"1Gi}}}}}", []string{"spec.storage.volumeClaimTemplate.metadata.name"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := map[string]bool{}
@@ -135,7 +178,8 @@ func TestWarningsSilenceNoError(t *testing.T) {
 
 // TestLastPatchCounts holds the operator's choice among several patches of one container.
 func TestLastPatchCounts(t *testing.T) {
-	text := string(yamlOf(t, built(t, "agent", ", containers: [{name: grafana-agent, tty: true}, {name: grafana-agent, stdin: true}]").objects[3]))
+	text := string(yamlOf(t, built(t, "agent",
+		", containers: [{name: grafana-agent, tty: true}, {name: grafana-agent, stdin: true}]").objects[3]))
 	if strings.Contains(text, "tty: true") || !strings.Contains(text, "stdin: true") {
 		t.Errorf("not the last patch:\n%s", text)
 	}
@@ -146,7 +190,8 @@ func TestLastPatchCounts(t *testing.T) {
 func TestCompression(t *testing.T) {
 	for _, size := range []int{compressAbove, compressAbove + 1} {
 		b := built(t, "agent", "")
-		config := &model.Config{Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": "é \u2028 $x"}}}}
+		config := &model.Config{
+			Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": "é \u2028 $x"}}}}
 		config.Metrics.Global.ExternalLabels["pad"] = " "
 		config.Metrics.Global.ExternalLabels["pad"] += strings.Repeat("x", size-len(agent.Print(config).Bytes))
 		text := agent.Print(config).Bytes
@@ -178,9 +223,13 @@ func TestServerSideApply(t *testing.T) {
 		b := built(t, "agent", "")
 		noise := make([]byte, kib<<10)
 		_, _ = random.Read(noise) // never fails
-		b.config("c", "", &model.Config{Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": base64.StdEncoding.EncodeToString(noise)}}}})
+		b.config("c", "", &model.Config{
+			Metrics: &model.Metrics{
+				Global: model.Global{ExternalLabels: model.Expandable{"a": base64.StdEncoding.EncodeToString(noise)}}}})
 		text := yamlOf(t, b.objects[len(b.objects)-1])
-		if marked := bytes.Contains(text, []byte("sync-options: ServerSideApply=true")); !marked && len(text) > annotations-10<<10 || marked && len(text) < annotations/2 {
+		if marked := bytes.Contains(text,
+			[]byte("sync-options: ServerSideApply=true")); !marked && len(text) > annotations-10<<10 ||
+			marked && len(text) < annotations/2 {
 			t.Errorf("%d bytes: to be applied on the server's side: %t", len(text), marked)
 		}
 	}
@@ -207,7 +256,8 @@ func TestImmutableChange(t *testing.T) {
 	const set = "kind: StatefulSet\nspec:\n  serviceName: a\n  replicas: 1\n"
 	const selector = "  selector: {matchLabels: {a: b}}\n"
 	claim := func(size, status string) string {
-		return set + "  volumeClaimTemplates:\n    - {metadata: {name: d}, spec: {resources: {requests: {storage: " + size + "}}}" + status + "}\n"
+		return set + "  volumeClaimTemplates:\n    - {metadata: {name: d}, spec: {resources: {requests: {storage: " +
+			size + "}}}" + status + "}\n"
 	}
 	for _, c := range []struct{ old, fresh, want string }{
 		{set, set, ""},
@@ -221,7 +271,8 @@ func TestImmutableChange(t *testing.T) {
 		{"kind: Deployment\nspec:\n  strategy: {}\n" + selector, "kind: Deployment\nspec:\n" + selector, ""},
 		{"kind: Deployment\nspec:\n  strategy: {}\n" + selector, "kind: Deployment\nspec: {}\n", "spec.selector"},
 		{"kind: DaemonSet\nspec:\n  serviceName: a\n" + selector, "kind: DaemonSet\nspec:\n" + selector, ""},
-		{"kind: DaemonSet\nspec:\n" + selector, "kind: DaemonSet\nspec: {selector: {matchLabels: {a: c}}}\n", "spec.selector"},
+		{"kind: DaemonSet\nspec:\n" + selector, "kind: DaemonSet\nspec: {selector: {matchLabels: {a: c}}}\n",
+			"spec.selector"},
 	} {
 		of := func(text string) Resource {
 			kind, _, _ := strings.Cut(strings.TrimPrefix(text, "kind: "), "\n")
@@ -231,7 +282,8 @@ func TestImmutableChange(t *testing.T) {
 			t.Errorf("%q to %q: %q, want %q", c.old, c.fresh, got, c.want)
 		}
 	}
-	for kind, want := range map[string]bool{"StatefulSet": true, "DaemonSet": true, "Deployment": true, "Service": false, "Secret": false} {
+	for kind, want := range map[string]bool{"StatefulSet": true, "DaemonSet": true, "Deployment": true,
+		"Service": false, "Secret": false} {
 		if IsWorkload(kind) != want {
 			t.Errorf("%s runs pods: %t", kind, !want)
 		}

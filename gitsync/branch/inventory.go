@@ -34,7 +34,8 @@ const (
 
 // Attributes is the content of AttributesFile. It keeps generated files out of a forge's language statistics and
 // diffs.
-const Attributes = "**/README.md linguist-generated=true\n**/hydrator.metadata linguist-generated=true\n**/.agentry/* linguist-generated=true\n"
+const Attributes = "**/README.md linguist-generated=true\n**/hydrator.metadata linguist-generated=true\n" +
+	"**/.agentry/* linguist-generated=true\n"
 
 // Limits of what is read from the output branch.
 const (
@@ -47,8 +48,8 @@ const (
 type Inventory struct {
 	Version  int    `json:"version"`
 	Pipeline string `json:"pipeline"`
-	// Sources are the bases: the input commits that the output was rendered from. They are in MetadataFile, the one file
-	// that every commit rewrites. Version 1 had them here.
+	// Sources are the bases: the input commits that the output was rendered from. They are in MetadataFile, the one
+	// file that every commit rewrites. Version 1 had them here.
 	Sources []SourceCommit `json:"sources,omitempty"`
 	// Charts are those that were fetched for it. They and Written are stored with the bases, not in the inventory.
 	Charts  []chart.Pinned `json:"-"`
@@ -161,8 +162,8 @@ func EncodeJSON(v any) ([]byte, error) {
 // maxHistory is how many commits are searched for a lost inventory.
 const maxHistory = 50
 
-// findInventory reads the inventory of a commit, the list of units and the bases. A file that somebody removed or damaged
-// is read from the newest ancestor that has it. It returns nil if there is none.
+// findInventory reads the inventory of a commit, the list of units and the bases. A file that somebody removed or
+// damaged is read from the newest ancestor that has it. It returns nil if there is none.
 func findInventory(rd *object.Reader, tip *object.Commit, outputPath string) (*Inventory, error) {
 	var inv Inventory
 	age, err := newest(rd, tip, path.Join(outputPath, InventoryFile), func(data []byte) (bool, error) {
@@ -197,7 +198,8 @@ func findInventory(rd *object.Reader, tip *object.Commit, outputPath string) (*I
 // checkVersion refuses an inventory that a newer agentry wrote.
 func checkVersion(version int) error {
 	if version > InventoryVersion {
-		return fmt.Errorf("%s has version %d, which a newer agentry wrote: this one knows %d", InventoryFile, version, InventoryVersion)
+		return fmt.Errorf("%s has version %d, which a newer agentry wrote: this one knows %d", InventoryFile, version,
+			InventoryVersion)
 	}
 	return nil
 }
@@ -205,7 +207,8 @@ func checkVersion(version int) error {
 // newest searches a commit and its ancestors for a file that decode accepts, and returns how many commits back
 // it is, or -1. It skips a file that decode does not accept or that is too large: it was tampered with, and its
 // history has a good one.
-func newest(rd *object.Reader, commit *object.Commit, name string, decode func([]byte) (bool, error)) (age int, err error) {
+func newest(rd *object.Reader, commit *object.Commit, name string, decode func([]byte) (bool, error)) (age int,
+	err error) {
 	for age := range maxHistory {
 		data, err := ReadFile(rd, commit.Tree, name)
 		if err != nil {

@@ -16,14 +16,16 @@ type Written struct {
 	// Tree is the hash of the output folder without MetadataFile, which cannot hold its own. A commit that
 	// nobody else edited has a folder with that hash.
 	Tree string `json:"agentryTree,omitempty"`
-	// Drift has the blobs that agentry wrote to files that somebody changed later in a unit that stays as it is, by path
-	// below the output folder: Tree covers the changed files, not these.
+	// Drift has the blobs that agentry wrote to files that somebody changed later in a unit that stays as it is, by
+	// path below the output folder: Tree covers the changed files, not these.
 	Drift map[string]string `json:"agentryDrift,omitempty"`
 }
 
 // FolderHash returns the hash of an output folder without MetadataFile.
 func FolderHash(folder []object.Entry) plumbing.Hash {
-	return object.HashTree(slices.DeleteFunc(slices.Clone(folder), func(e object.Entry) bool { return e.Name == MetadataFile }))
+	return object.HashTree(slices.DeleteFunc(slices.Clone(folder), func(e object.Entry) bool {
+		return e.Name == MetadataFile
+	}))
 }
 
 // IsUntouched reports whether the tip is what agentry wrote, and no drift was left in it.
@@ -42,8 +44,9 @@ func (b *Branch) IsUntouched() (bool, error) {
 	return entry.Hash == folder, err
 }
 
-// written returns the blob that agentry last wrote to a file, by its path below the output folder; the zero hash means none. It is
-// unknown on branches of version 2, and if that commit is no near ancestor of the tip, as after a forced push.
+// written returns the blob that agentry last wrote to a file, by its path below the output folder; the zero hash means
+// none. It is unknown on branches of version 2, and if that commit is no near ancestor of the tip, as after a forced
+// push.
 func (b *Branch) written(name string) (blob plumbing.Hash, known bool, err error) {
 	if b.Inventory == nil {
 		return plumbing.ZeroHash, false, nil
@@ -168,9 +171,9 @@ func (u *Unit) WasWritten(name string, data []byte) (bool, error) {
 	return known && blob == plumbing.ComputeHash(plumbing.BlobObject, data), err
 }
 
-// LastWritten returns a file of a unit as agentry last wrote it, even if somebody changed it since. If that version is unknown,
-// it returns the file as it is. For a removed file the error is [object.ErrPathNotFound]: users remove the file of a workload to have it
-// replaced.
+// LastWritten returns a file of a unit as agentry last wrote it, even if somebody changed it since. If that version is
+// unknown, it returns the file as it is. For a removed file the error is [object.ErrPathNotFound]: users remove the
+// file of a workload to have it replaced.
 func (u *Unit) LastWritten(name string) ([]byte, error) {
 	data, err := u.Read(name)
 	listed, ours := u.Inventory.File(name)

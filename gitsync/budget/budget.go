@@ -1,10 +1,10 @@
 // Package budget bounds the memory that pipelines need, so that no repository, however hostile, ends the process and
 // with it all other pipelines. All of these bounds are here.
 //
-// They are parts of the memory of the process ([New]). A [Pass] is charged for what it keeps and renders, by estimate and
-// before it is done; a pass that needs more than a quarter of the process fails, and no other one does. Passes that need
-// little run in parallel, those that need much one after the other ([Pass.Take]). Unpacking and parsing, in all passes and
-// fetches together, may use a sixth ([Budget.Work]).
+// They are parts of the memory of the process ([New]). A [Pass] is charged for what it keeps and renders, by estimate
+// and before it is done; a pass that needs more than a quarter of the process fails, and no other one does. Passes that
+// need little run in parallel, those that need much one after the other ([Pass.Take]). Unpacking and parsing, in all
+// passes and fetches together, may use a sixth ([Budget.Work]).
 //
 // Files, documents and values have bounds of their own, for which no budget is needed: see package manifest.
 package budget
@@ -42,8 +42,8 @@ type Budget struct {
 	large                chan struct{} // has room for one pass that needs more than its share
 }
 
-// New returns the budget of a process with so many bytes of memory. Zero means its memory limit (GOMEMLIMIT), or else nine
-// tenths of the memory of its cgroup or machine.
+// New returns the budget of a process with so many bytes of memory. Zero means its memory limit (GOMEMLIMIT), or else
+// nine tenths of the memory of its cgroup or machine.
 func New(memory int64) *Budget {
 	if memory <= 0 {
 		memory = debug.SetMemoryLimit(-1)
@@ -51,7 +51,8 @@ func New(memory int64) *Budget {
 	if memory == math.MaxInt64 {
 		memory = Available() / 10 * 9
 	}
-	b := &Budget{pass: memory / passPart, share: memory / sharePart, workMax: memory / workPart, large: make(chan struct{}, 1)}
+	b := &Budget{pass: memory / passPart, share: memory / sharePart, workMax: memory / workPart,
+		large: make(chan struct{}, 1)}
 	b.work = semaphore.NewWeighted(b.workMax)
 	return b
 }
@@ -95,8 +96,8 @@ type Pass struct {
 // Pass begins a pass. The caller must end it.
 func (b *Budget) Pass(ctx context.Context) *Pass { return &Pass{ctx: ctx, budget: b} }
 
-// Take charges the pass for bytes that it is about to need until its end. It waits while another pass needs much. Above the
-// budget it returns [ErrExceeded], and once the pass has to end, the reason.
+// Take charges the pass for bytes that it is about to need until its end. It waits while another pass needs much. Above
+// the budget it returns [ErrExceeded], and once the pass has to end, the reason.
 func (p *Pass) Take(bytes int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -86,11 +86,13 @@ func (w *benchTestbed) remote(r int) string { return fmt.Sprintf("%s/team-%d.git
 func (w *benchTestbed) definition(r, p int) fleet.Definition {
 	d := fleet.Definition{
 		Pipeline: pipeline.Pipeline{
-			APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: fmt.Sprintf("remote-%d-cluster-%d", r, p)},
+			APIVersion: pipeline.APIVersion, Kind: pipeline.Kind,
+			Metadata: pipeline.Metadata{Name: fmt.Sprintf("remote-%d-cluster-%d", r, p)},
 			Spec: pipeline.Spec{
 				Interval: &metav1.Duration{Duration: time.Minute},
-				Sources:  []pipeline.Source{{URL: w.remote(r), Ref: pipeline.Ref{Branch: "main"}, Paths: []string{clusterFolder(p)}}},
-				Output:   pipeline.Output{Branch: fmt.Sprintf("environments/cluster-%d", p)},
+				Sources: []pipeline.Source{{URL: w.remote(r), Ref: pipeline.Ref{Branch: "main"},
+					Paths: []string{clusterFolder(p)}}},
+				Output: pipeline.Output{Branch: fmt.Sprintf("environments/cluster-%d", p)},
 			},
 		},
 		Credentials: func() (gitsync.Credentials, error) {
@@ -293,7 +295,8 @@ func BenchmarkChange(b *testing.B) {
 				p := w.change(0)
 				name := w.definitions[p].Metadata.Name
 				start := time.Now()
-				r.Trigger(fleet.Trigger{Repository: pipeline.RepositoryAddress(w.remote(0)), Reason: fleet.ReasonWebhook})
+				r.Trigger(fleet.Trigger{Repository: pipeline.RepositoryAddress(w.remote(0)),
+					Reason: fleet.ReasonWebhook})
 				r.wait("the change", func() bool { return r.pushed[name].After(start) })
 				own = append(own, r.pushed[name].Sub(start))
 				git = append(git, cli.round(p, w.round))
@@ -363,9 +366,11 @@ func (c *benchGit) round(p, round int) time.Duration {
 	c.git("", "fetch", "-q", "origin", "+refs/heads/main:refs/heads/main", "+"+branch+":"+branch)
 	took := time.Since(start)
 	c.git("", "read-tree", branch)
-	for _, name := range []string{"hydrator.metadata", "team-0/agent/.agentry/inventory", "team-0/agent/agent-config.secret.yaml"} {
+	for _, name := range []string{"hydrator.metadata", "team-0/agent/.agentry/inventory",
+		"team-0/agent/agent-config.secret.yaml"} {
 		text := c.git("", "cat-file", "blob", branch+":"+name) + fmt.Sprintf("\n# %d", round)
-		c.git("", "update-index", "--add", "--cacheinfo", "100644,"+c.git(text, "hash-object", "-w", "--stdin")+","+name)
+		c.git("", "update-index", "--add", "--cacheinfo",
+			"100644,"+c.git(text, "hash-object", "-w", "--stdin")+","+name)
 	}
 	commit := c.git("", "commit-tree", "-p", branch, "-m", "round", c.git("", "write-tree"))
 	start = time.Now()

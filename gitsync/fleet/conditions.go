@@ -66,7 +66,8 @@ func conditions(in inputs) []condition {
 	case in.last.failure != "":
 		return failed(in.last.failure, in.last.permanent)
 	case in.waits != "":
-		return ready(no, meta.DependencyNotReadyReason, in.waits).and(reconciling(meta.DependencyNotReadyReason, in.waits))
+		return ready(no, meta.DependencyNotReadyReason, in.waits).and(reconciling(meta.DependencyNotReadyReason,
+			in.waits))
 	case in.sourceDown != "":
 		return failed("a source cannot be reached: "+in.sourceDown, in.downPermanently)
 	case !in.last.succeeded:
@@ -82,7 +83,8 @@ func conditions(in inputs) []condition {
 
 // failed returns the conditions of a pipeline whose pass will be retried.
 func failed(message string, permanent bool) []condition {
-	out := ready(metav1.ConditionFalse, meta.FailedReason, message).and(reconciling(meta.ProgressingWithRetryReason, message))
+	out := ready(metav1.ConditionFalse, meta.FailedReason, message).and(reconciling(meta.ProgressingWithRetryReason,
+		message))
 	if permanent {
 		out = append(out, stalled(meta.FailedReason, message))
 	}
@@ -105,8 +107,11 @@ func passConditions(in inputs) []condition {
 func timed(list []condition, before []metav1.Condition, now metav1.Time) []metav1.Condition {
 	out := make([]metav1.Condition, 0, len(list))
 	for _, c := range list {
-		next := metav1.Condition{Type: c.kind, Status: c.status, Reason: c.reason, Message: c.message, LastTransitionTime: now}
-		if i := slices.IndexFunc(before, func(old metav1.Condition) bool { return old.Type == c.kind && old.Status == c.status }); i >= 0 {
+		next := metav1.Condition{Type: c.kind, Status: c.status, Reason: c.reason, Message: c.message,
+			LastTransitionTime: now}
+		if i := slices.IndexFunc(before, func(old metav1.Condition) bool {
+			return old.Type == c.kind && old.Status == c.status
+		}); i >= 0 {
 			next.LastTransitionTime = before[i].LastTransitionTime
 		}
 		out = append(out, next)

@@ -19,7 +19,9 @@ func TestSetStartsStopsAndRestartsJustWhatChanged(t *testing.T) {
 		w.run(def("same", urlA), def("changed", urlA), def("gone", urlA))
 		after(10 * time.Second)
 		problems := diag.List{{Code: diag.PipelineInvalid, Message: "bad file"}}
-		w.fleet.Set([]Definition{def("new", urlA), def("same", urlA), def("changed", urlA).with(func(s *pipeline.Spec) { s.Output.Path = "deep" })}, problems)
+		w.fleet.Set([]Definition{def("new", urlA), def("same", urlA), def("changed", urlA).with(func(s *pipeline.Spec) {
+			s.Output.Path = "deep"
+		})}, problems)
 		after(time.Second)
 		same(t, "same", w.passesOf("same"), seconds(0))
 		same(t, "changed", w.passesOf("changed"), seconds(0, 10))
@@ -165,9 +167,11 @@ func TestOfTwoDefinitionsOfOnePlaceTheFirstRuns(t *testing.T) {
 		same(t, "twin", w.ready("twin"), "False Failed Stalled")
 		same(t, "inside", w.ready("inside"), "False Failed Stalled")
 		s, _ := w.fleet.Pipeline("twin")
-		same(t, "message", s.Condition("Stalled").Message, "writes to the same place as pipeline x of x.yaml:1, which comes first and runs")
+		same(t, "message", s.Condition("Stalled").Message,
+			"writes to the same place as pipeline x of x.yaml:1, which comes first and runs")
 		same(t, "problems", w.fleet.Problems(), diag.List{{
-			Severity: diag.Error, Code: diag.PipelineConflict, File: "x.yaml:1", Message: "pipeline x is defined by x.yaml:1 already, which runs",
+			Severity: diag.Error, Code: diag.PipelineConflict, File: "x.yaml:1",
+			Message: "pipeline x is defined by x.yaml:1 already, which runs",
 		}})
 		w.fleet.Set([]Definition{twin}, nil)
 		synctest.Wait()
@@ -290,7 +294,9 @@ func TestARolloutOfAPatternHoldsBackWhatItMakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestbed(t)
 		w.list("each", "eu us")
-		w.run(forEach("each", urlA, func(s *pipeline.Spec) { s.Rollout.After = []string{"nobody"} }).with(afterThose("nobody")))
+		w.run(forEach("each", urlA, func(s *pipeline.Spec) {
+			s.Rollout.After = []string{"nobody"}
+		}).with(afterThose("nobody")))
 		after(10 * time.Second)
 		same(t, "each", w.ready("each"), "True Succeeded")
 		same(t, "eu", w.ready("eu"), "False DependencyNotReady")

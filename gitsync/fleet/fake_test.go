@@ -75,12 +75,13 @@ func newTestbed(t *testing.T, change ...func(*Options)) *testbed {
 		listings: map[string][]time.Duration{}, folders: map[string]string{}, active: map[string]int{},
 	}
 	options := Options{Workers: 2, Jitter: -1, Observers: []Observer{w}}
-	options.Log = slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey || a.Key == "stack" {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	options.Log = slog.New(slog.NewTextHandler(&w.log,
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "stack" {
+				return slog.Attr{}
+			}
+			return a
+		}}))
 	for _, f := range change {
 		f(&options)
 	}
@@ -214,7 +215,8 @@ func (w *testbed) break_(url string, err error) {
 	w.down[normalURL(url)] = err
 }
 
-func (w *testbed) fetch(ctx context.Context, r *repo.Repo, _ time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error {
+func (w *testbed) fetch(ctx context.Context, r *repo.Repo, _ time.Time, refs []repo.Ref,
+	tips map[repo.Ref]plumbing.Hash) error {
 	w.mu.Lock()
 	silent, answers, returns := w.silent[r.URL()], w.answers, w.returns
 	w.mu.Unlock()
@@ -419,16 +421,19 @@ func (p *fakePasser) report() *gitsync.Report {
 	out := &p.def.Spec.Output
 	url, branch := normalURL(out.URL), "refs/heads/"+out.Branch
 	before := p.w.tips[url][branch]
-	report := &gitsync.Report{Pipeline: p.def.Metadata.Name, Output: gitsync.OutputReport{URL: url, Branch: out.Branch, Path: out.Path}}
+	report := &gitsync.Report{Pipeline: p.def.Metadata.Name,
+		Output: gitsync.OutputReport{URL: url, Branch: out.Branch, Path: out.Path}}
 	if !before.IsZero() {
 		report.Output.Before = before.String()
 	}
 	text := ""
 	for _, src := range p.def.Spec.Sources {
 		from := normalURL(src.URL)
-		s := gitsync.SourceReport{URL: from, Ref: sourceRef(src).String(), Commit: p.w.tips[from]["refs/heads/main"].String(), Stale: p.w.down[from] != nil}
+		s := gitsync.SourceReport{URL: from, Ref: sourceRef(src).String(),
+			Commit: p.w.tips[from]["refs/heads/main"].String(), Stale: p.w.down[from] != nil}
 		if s.Stale {
-			report.Diags = append(report.Diags, diag.Diagnostic{Severity: diag.Error, Code: diag.SourceUnreachable, Message: "stale"})
+			report.Diags = append(report.Diags,
+				diag.Diagnostic{Severity: diag.Error, Code: diag.SourceUnreachable, Message: "stale"})
 		}
 		text += s.Commit
 		report.Sources = append(report.Sources, s)

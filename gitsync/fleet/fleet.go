@@ -35,8 +35,8 @@ type Options struct {
 	Workers int
 	// MemoryBytes is what all pipelines together may keep between passes. Default 256 MiB.
 	MemoryBytes int64
-	// PassTimeout bounds a pass, and each round of a remote. A pass that is in a library that cannot be stopped is left alone
-	// then: others get its place, and its pipeline waits until it has ended. Default 10 minutes.
+	// PassTimeout bounds a pass, and each round of a remote. A pass that is in a library that cannot be stopped is left
+	// alone then: others get its place, and its pipeline waits until it has ended. Default 10 minutes.
 	PassTimeout time.Duration
 	// Jitter is the share by which intervals differ from the configured ones, up or down. Default
 	// 0.05; negative: none.
@@ -131,7 +131,9 @@ func New(opts Options) *Fleet {
 	store := chart.NewStore(chart.Options{Folder: filepath.Join(pool.Dir(), "charts")})
 	return newFleet(opts, engine{
 		open: func(def *Definition, creds gitsync.Credentials, enter gate) (passer, error) {
-			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Charts: charts, SOPS: decrypting, ChartStore: store, Version: opts.Version, Timeout: opts.PassTimeout})
+			return gitsync.New(def.Pipeline, creds,
+				gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Charts: charts, SOPS: decrypting,
+					ChartStore: store, Version: opts.Version, Timeout: opts.PassTimeout})
 		},
 		expand: func(def *Definition, creds gitsync.Credentials) (multiplier, error) {
 			return newExpander(def, pool, creds)
@@ -150,10 +152,12 @@ func newFleet(opts Options, e engine) *Fleet {
 	opts.setDefaults()
 	f := &Fleet{
 		options: opts, engine: e, log: opts.Log,
-		workers: newPlaces(opts.Workers), memory: newMemory(opts.MemoryBytes), notifier: newNotifier(opts.Observers, opts.Log),
+		workers: newPlaces(opts.Workers), memory: newMemory(opts.MemoryBytes),
+		notifier:  newNotifier(opts.Observers, opts.Log),
 		pipelines: map[string]*runner{}, windows: map[int]*window{}, active: !opts.Passive,
 	}
-	f.remotes = &remotes{options: opts, engine: e, busy: &f.busy, before: f.renew, after: f.roundEnded, all: map[*repo.Repo]*remote{}}
+	f.remotes = &remotes{options: opts, engine: e, busy: &f.busy, before: f.renew, after: f.roundEnded,
+		all: map[*repo.Repo]*remote{}}
 	return f
 }
 

@@ -125,7 +125,8 @@ func (o outcomes) until(t *testing.T, what string, is func(fleet.Outcome) bool) 
 func start(t *testing.T, cache string, defs ...fleet.Definition) (*fleet.Fleet, outcomes) {
 	before := runtime.NumGoroutine()
 	seen := make(outcomes, 1000)
-	f := fleet.New(fleet.Options{CacheDir: cache, Version: "v0.0.0-test", MinGap: time.Millisecond, Observers: []fleet.Observer{seen}})
+	f := fleet.New(fleet.Options{CacheDir: cache, Version: "v0.0.0-test", MinGap: time.Millisecond,
+		Observers: []fleet.Observer{seen}})
 	f.Set(defs, nil)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -201,7 +202,8 @@ func TestAFleetOnTwoRemotes(t *testing.T) {
 		t.Errorf("reached %d", n)
 	}
 	for name, o := range seen.passes(t, 20) {
-		if o.Report.Commit != "" || o.After.LastHandledReconcileAt != "all" || o.After.Condition("Ready").Reason != "Succeeded" {
+		if o.Report.Commit != "" || o.After.LastHandledReconcileAt != "all" ||
+			o.After.Condition("Ready").Reason != "Succeeded" {
 			t.Errorf("%s: %+v", name, o.After)
 		}
 	}
@@ -268,7 +270,8 @@ func TestAFleetOnTwoRemotes(t *testing.T) {
 
 func TestForEachOfRealFolders(t *testing.T) {
 	h := newHost(t)
-	h.Commit("main", map[string]string{"in/eu/agent.yaml": input("eu", "first"), "in/us/agent.yaml": input("us", "first"), "in/README.md": "not a folder", "x/in/no/agent.yaml": "!"})
+	h.Commit("main", map[string]string{"in/eu/agent.yaml": input("eu", "first"),
+		"in/us/agent.yaml": input("us", "first"), "in/README.md": "not a folder", "x/in/no/agent.yaml": "!"})
 	each := runner("each", h.url)
 	each.Spec.ForEach = "in/*"
 	each.Expand = func(folders []string) (out []fleet.Definition, _ diag.List) {
@@ -284,7 +287,9 @@ func TestForEachOfRealFolders(t *testing.T) {
 	}
 	head := h.Commit("main", map[string]string{"in/us/agent.yaml": ""})
 	f.Trigger(fleet.Trigger{Repository: h.address()})
-	seen.until(t, "the folder that is gone stops its pipeline", func(o fleet.Outcome) bool { return o.Removed && o.After.Name == "us" })
+	seen.until(t, "the folder that is gone stops its pipeline", func(o fleet.Outcome) bool {
+		return o.Removed && o.After.Name == "us"
+	})
 	if !h.Has("refs/heads/env/us") {
 		t.Error("its branch is gone")
 	}

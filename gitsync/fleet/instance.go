@@ -43,7 +43,8 @@ type engine struct {
 	open   func(def *Definition, creds gitsync.Credentials, enter gate) (passer, error)
 	expand func(def *Definition, creds gitsync.Credentials) (multiplier, error)
 	// fetch lists and fetches refs, and enters their commits into tips.
-	fetch  func(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error
+	fetch func(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref,
+		tips map[repo.Ref]plumbing.Hash) error
 	random func() float64 // from 0 to 1
 	close  func()
 }
@@ -85,7 +86,9 @@ func (o *opening) run(e engine, workers *places, log *slog.Logger) {
 	inst := &instance{use: newSlots(1), pipeline: o.pipeline}
 	o.instance = inst
 	if o.def.Expand == nil {
-		inst.passer, o.err = e.open(o.def, creds, func(ctx context.Context) (func(), error) { return inst.enter(ctx, workers) })
+		inst.passer, o.err = e.open(o.def, creds, func(ctx context.Context) (func(), error) {
+			return inst.enter(ctx, workers)
+		})
 		return
 	}
 	inst.multiplier, o.err = e.expand(o.def, creds)

@@ -26,7 +26,8 @@ func TestARemoteThatIsDownStopsNobodyElse(t *testing.T) {
 		same(t, "ready", w.ready("x"), "True Succeeded")
 		same(t, "ready", w.ready("y"), "False Failed")
 		same(t, "passes", w.passesOf("y"), seconds())
-		if s, _ := w.fleet.Pipeline("y"); s.NextPass == nil || time.Until(s.NextPass.Time) <= 0 || time.Until(s.NextPass.Time) > maxBackoff {
+		if s, _ := w.fleet.Pipeline("y"); s.NextPass == nil || time.Until(s.NextPass.Time) <= 0 ||
+			time.Until(s.NextPass.Time) > maxBackoff {
 			t.Errorf("the next pass is said to be at %v", s.NextPass)
 		}
 		// 0, 1, 3, 7 ... 255 s, then every 5 minutes.
@@ -189,7 +190,8 @@ func TestAPanicEndsOnePassAndNothingElse(t *testing.T) {
 			t.Errorf("%d instances: what panicked goes on", n)
 		}
 		same(t, "ready", w.ready("x"), "True Succeeded")
-		if log := w.log.String(); strings.Contains(log, "hunter2") || !strings.Contains(log, `msg=panic during=pass of=x value=string`) {
+		if log := w.log.String(); strings.Contains(log, "hunter2") ||
+			!strings.Contains(log, `msg=panic during=pass of=x value=string`) {
 			t.Error(log)
 		}
 	})

@@ -131,7 +131,8 @@ func (f *Fleet) begin(p *runner, v view) {
 	if !p.instance.use.tryTake() {
 		return // a round renews its credentials, and schedules it afterwards
 	}
-	r := &run{pipeline: p, instance: p.instance, def: p.def, request: p.request, since: v.since, window: limit, began: now}
+	r := &run{pipeline: p, instance: p.instance, def: p.def, request: p.request, since: v.since, window: limit,
+		began: now}
 	p.request, p.phase = request{}, phasePassing
 	p.last.began = now
 	p.instance.tried = v.tips
@@ -140,8 +141,8 @@ func (f *Fleet) begin(p *runner, v view) {
 	f.busy.Go(func() { f.pass(r) })
 }
 
-// stopTime is how long a pass gets to end when its time is over, or the fleet stops. Only one that is in a library which
-// cannot be stopped takes longer.
+// stopTime is how long a pass gets to end when its time is over, or the fleet stops. Only one that is in a library
+// which cannot be stopped takes longer.
 const stopTime = 5 * time.Second
 
 // errStuck means that a pass does not end when its time is over.
@@ -185,13 +186,15 @@ func (f *Fleet) report(r *run) {
 	<-reported
 }
 
-// abandon reports a pass that does not end as failed, and gives its places to others. It returns when the pass has ended.
+// abandon reports a pass that does not end as failed, and gives its places to others. It returns when the pass has
+// ended.
 func (f *Fleet) abandon(r *run, err error, made <-chan struct{}) {
 	p := r.pipeline
 	f.log.Error("a pass does not stop, others get its place", "pipeline", r.def.Metadata.Name, "err", err)
 	f.workers.abandon(&r.instance.pace)
 	r.instance.stopWriting()
-	f.report(&run{pipeline: p, instance: r.instance, def: r.def, request: r.request, window: r.window, began: r.began, took: time.Since(r.began), err: err})
+	f.report(&run{pipeline: p, instance: r.instance, def: r.def, request: r.request, window: r.window, began: r.began,
+		took: time.Since(r.began), err: err})
 	f.mu.Lock()
 	p.phase = phaseStuck
 	f.review(p)
@@ -221,7 +224,8 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 		p.conclude(r, f.options.MinGap, f.engine.random)
 		if r.pushed() {
 			r.enterPush(f.remotes)
-			f.log.Info("pushed", "pipeline", p.name(), "branch", r.report.Output.Branch, "commit", r.report.Commit, "trigger", r.request.reason)
+			f.log.Info("pushed", "pipeline", p.name(), "branch", r.report.Output.Branch, "commit", r.report.Commit,
+				"trigger", r.request.reason)
 		}
 		if _, output := f.remotes.look(p.instance).moved(p.instance.tried); output {
 			p.ask(request{reason: ReasonPoll}, f.options.MinGap)

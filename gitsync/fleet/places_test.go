@@ -12,8 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-// TestSlowPipelinesLeaveAPlace: pipelines that take minutes get all places but one, from their second pass on, and a quick
-// one beside them goes on.
+// TestSlowPipelinesLeaveAPlace: pipelines that take minutes get all places but one, from their second pass on, and a
+// quick one beside them goes on.
 func TestSlowPipelinesLeaveAPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestbed(t)
@@ -60,8 +60,8 @@ func (w *testbed) blocking(name string) (release func()) {
 	return release
 }
 
-// TestAPassThatDoesNotStopIsLeftAlone: it fails when its time is over, others get its place, and its pipeline passes again
-// when it has ended.
+// TestAPassThatDoesNotStopIsLeftAlone: it fails when its time is over, others get its place, and its pipeline passes
+// again when it has ended.
 func TestAPassThatDoesNotStopIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestbed(t, func(o *Options) { o.Workers = 1 })

@@ -45,9 +45,9 @@ func (f *Fleet) Definitions() []*Definition {
 	return out
 }
 
-// Explained returns what the last pass of a pipeline rendered, for package explain. It is nil before the first pass, after
-// the pipeline changed, and when memory was needed for other pipelines: then the next pass that is triggered renders it again. It
-// returns false if there is no such pipeline.
+// Explained returns what the last pass of a pipeline rendered, for package explain. It is nil before the first pass,
+// after the pipeline changed, and when memory was needed for other pipelines: then the next pass that is triggered
+// renders it again. It returns false if there is no such pipeline.
 func (f *Fleet) Explained(name string) (*explain.Render, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,9 +61,9 @@ func (f *Fleet) Explained(name string) (*explain.Render, bool) {
 	return p.instance.explained.Load(), true
 }
 
-// Caches opens a Reader of what is cached of each repository that a pipeline uses, the output's first. It asks no remote. The
-// caller must close the Readers. There are none before the pipeline is open, and while another replica runs it. Caches
-// returns false if there is no such pipeline.
+// Caches opens a Reader of what is cached of each repository that a pipeline uses, the output's first. It asks no
+// remote. The caller must close the Readers. There are none before the pipeline is open, and while another replica runs
+// it. Caches returns false if there is no such pipeline.
 func (f *Fleet) Caches(name string) ([]*object.Reader, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -82,7 +82,8 @@ func (r *remote) ask(reason string) {
 func (r *remote) status() RemoteStatus {
 	out := RemoteStatus{
 		URL: r.repo.URL(), Pipelines: len(r.users), Refs: len(r.refs()),
-		Interval: metav1.Duration{Duration: r.interval()}, LastRound: jsonTime(r.good), Took: metav1.Duration{Duration: r.took},
+		Interval: metav1.Duration{Duration: r.interval()}, LastRound: jsonTime(r.good),
+		Took:      metav1.Duration{Duration: r.took},
 		NextRound: jsonTime(r.due), Failures: r.failures,
 	}
 	if r.err != nil {
@@ -193,7 +194,8 @@ func (v view) commit(src *pipeline.Source) string {
 	}
 	want.Optional = true
 	for _, t := range v.tips {
-		if t.ref == want && !t.commit.IsZero() && pipeline.RepositoryAddress(t.remote.repo.URL()) == pipeline.RepositoryAddress(src.URL) {
+		if t.ref == want && !t.commit.IsZero() &&
+			pipeline.RepositoryAddress(t.remote.repo.URL()) == pipeline.RepositoryAddress(src.URL) {
 			return t.commit.String()
 		}
 	}

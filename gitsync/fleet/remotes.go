@@ -73,7 +73,8 @@ func (rs *remotes) join(inst *instance, def *Definition) {
 			rs.all[refs.Repo] = r
 		}
 		m := member{remote: r, refs: refs.Refs, interval: def.interval()}
-		if ref := outputRef(def); def.Expand == nil && slices.Contains(refs.Refs, ref) && r.repo.URL() == normalURL(def.Spec.Output.URL) {
+		if ref := outputRef(def); def.Expand == nil && slices.Contains(refs.Refs, ref) &&
+			r.repo.URL() == normalURL(def.Spec.Output.URL) {
 			inst.output, m.writes = r, &ref
 		}
 		r.users[inst] = m
@@ -117,7 +118,9 @@ func (rs *remotes) readers(inst *instance) (out []*object.Reader) {
 func (rs *remotes) hasMoved(inst *instance) bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	return !slices.EqualFunc(inst.passer.Refs(), inst.members, func(refs gitsync.RemoteRefs, m member) bool { return refs.Repo == m.remote.repo })
+	return !slices.EqualFunc(inst.passer.Refs(), inst.members, func(refs gitsync.RemoteRefs, m member) bool {
+		return refs.Repo == m.remote.repo
+	})
 }
 
 // ask asks for rounds of an instance's remotes, except one, that have an address; empty: any address.
@@ -177,7 +180,8 @@ func (rs *remotes) round(r *remote) {
 	rs.mu.Lock()
 	began, refs := time.Now(), r.refs()
 	rs.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(rs.ctx, rs.options.PassTimeout, fmt.Errorf("no answer within %s", rs.options.PassTimeout))
+	ctx, cancel := context.WithTimeoutCause(rs.ctx, rs.options.PassTimeout,
+		fmt.Errorf("no answer within %s", rs.options.PassTimeout))
 	defer cancel()
 	tips, err := rs.list(ctx, r.repo, began, refs)
 	if err != nil && rs.ctx.Err() != nil {
@@ -194,7 +198,8 @@ func (rs *remotes) round(r *remote) {
 
 // list fetches refs. If one of them fails, each is fetched by itself, so that it is missing only for
 // the pipelines that read it: their passes report why.
-func (rs *remotes) list(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref) (tips map[repo.Ref]plumbing.Hash, err error) {
+func (rs *remotes) list(ctx context.Context, r *repo.Repo, since time.Time,
+	refs []repo.Ref) (tips map[repo.Ref]plumbing.Hash, err error) {
 	defer fault.Recover(rs.options.Log, "round", r.URL(), &err)
 	tips = make(map[repo.Ref]plumbing.Hash, len(refs))
 	if len(refs) == 0 {
@@ -261,13 +266,16 @@ func (rs *remotes) status() []RemoteStatus {
 
 // isPermanent reports whether an error lasts until somebody does something.
 func isPermanent(err error) bool {
-	return isAny(err, errStuck, transport.ErrAuth, transport.ErrHostKey, transport.ErrRepositoryNotFound, repo.ErrRejected, transport.ErrRefNotFound, repo.ErrEmptyRepository, limit.ErrTooLarge, repo.ErrCache, repo.ErrFiles)
+	return isAny(err, errStuck, transport.ErrAuth, transport.ErrHostKey, transport.ErrRepositoryNotFound,
+		repo.ErrRejected, transport.ErrRefNotFound, repo.ErrEmptyRepository, limit.ErrTooLarge, repo.ErrCache,
+		repo.ErrFiles)
 }
 
 // isOfRemote reports whether an error says something about the remote as a whole, and not
 // about one of the refs that were asked for, or about the cache.
 func isOfRemote(err error) bool {
-	return isAny(err, transport.ErrUnreachable, transport.ErrAuth, transport.ErrHostKey, transport.ErrRepositoryNotFound, context.DeadlineExceeded, context.Canceled)
+	return isAny(err, transport.ErrUnreachable, transport.ErrAuth, transport.ErrHostKey,
+		transport.ErrRepositoryNotFound, context.DeadlineExceeded, context.Canceled)
 }
 
 func isAny(err error, kinds ...error) bool {

@@ -17,7 +17,8 @@ import (
 
 // record records a pass. Of a failed pass it records only the error.
 func (s *Status) record(r *run) {
-	s.LastPass = &PassStatus{Began: metav1.NewTime(r.began), Took: metav1.Duration{Duration: r.took}, Trigger: r.request.reason}
+	s.LastPass = &PassStatus{Began: metav1.NewTime(r.began), Took: metav1.Duration{Duration: r.took},
+		Trigger: r.request.reason}
 	if r.request.token != "" {
 		s.LastHandledReconcileAt = r.request.token
 	}
@@ -40,7 +41,8 @@ func (s *Status) record(r *run) {
 		return
 	}
 	out := report.Output
-	s.Output = &OutputStatus{URL: out.URL, Branch: out.Branch, Path: out.Path, Commit: cmp.Or(report.Commit, out.Before)}
+	s.Output = &OutputStatus{URL: out.URL, Branch: out.Branch, Path: out.Path,
+		Commit: cmp.Or(report.Commit, out.Before)}
 	s.Units = units(report.Units, s.Units)
 	s.Held = held(report.Held)
 	s.History = history(s.History, s, r)
@@ -66,7 +68,8 @@ func refusal(def *Definition, report *gitsync.Report) string {
 }
 
 func findings(diags diag.List) Findings {
-	out := Findings{Errors: diags.Count(diag.Error), Warnings: diags.Count(diag.Warning), Infos: diags.Count(diag.Info), First: []Finding{}}
+	out := Findings{Errors: diags.Count(diag.Error), Warnings: diags.Count(diag.Warning), Infos: diags.Count(diag.Info),
+		First: []Finding{}}
 	for _, severity := range []diag.Severity{diag.Error, diag.Warning, diag.Info} {
 		for _, d := range diags {
 			if d.Severity == severity && len(out.First) < MaxFindings {

@@ -23,10 +23,14 @@ func TestStatusInJSON(t *testing.T) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			report := p.report()
-			bad := diag.Diagnostic{Severity: diag.Error, Code: diag.InvalidSetting, Message: "is wrong", File: "in/a.yaml", Line: 3, Column: 1, Object: diag.Object{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}}
+			bad := diag.Diagnostic{Severity: diag.Error, Code: diag.InvalidSetting, Message: "is wrong",
+				File: "in/a.yaml", Line: 3, Column: 1,
+				Object: diag.Object{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}}
 			report.Diags = diag.List{{Severity: diag.Warning, Code: diag.NoteRefused, Message: "a note"}, bad}
-			report.Units = []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitHeld, Reason: "spec is wrong"}, {Name: "b/agent", State: plan.UnitRemoved}, {Name: "c/agent", State: plan.UnitPaused}}
-			report.Held = []plan.HeldObject{{Object: manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}, Units: []string{"a/agent"}, As: branch.CommitRef{Commit: "1234"}, Reason: bad}}
+			report.Units = []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitHeld, Reason: "spec is wrong"},
+				{Name: "b/agent", State: plan.UnitRemoved}, {Name: "c/agent", State: plan.UnitPaused}}
+			report.Held = []plan.HeldObject{{Object: manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: "web"},
+				Units: []string{"a/agent"}, As: branch.CommitRef{Commit: "1234"}, Reason: bad}}
 			return report, nil
 		}
 		w.run(def("x", urlA))
@@ -43,7 +47,8 @@ func TestStatusInJSON(t *testing.T) {
 	})
 }
 
-const advice = "spec.compatibility is not set, so metrics jobs are rendered as the Grafana Agent Operator did: set it to current to render them " +
+const advice = "spec.compatibility is not set, so metrics jobs are rendered as the Grafana Agent Operator did: set " +
+	"it to current to render them " +
 	"as today's Prometheus Operator does, or to operator to keep them (docs/migration.md, step 8)"
 
 const wantStatus = `{
@@ -180,17 +185,19 @@ func TestFindingsAtTheirLimit(t *testing.T) {
 }
 
 func TestAPassThatIsRefusedIsStalled(t *testing.T) {
-	guard := &diag.Diagnostic{Severity: diag.Error, Code: diag.DeletionGuard, Message: "too many", Hint: "say that you mean it"}
+	guard := &diag.Diagnostic{Severity: diag.Error, Code: diag.DeletionGuard, Message: "too many",
+		Hint: "say that you mean it"}
 	collision := &diag.Diagnostic{Severity: diag.Error, File: "README.md", Message: "is in the way"}
 	for name, test := range map[string]struct {
 		onInvalid pipeline.OnInvalid
 		refused   *diag.Diagnostic
 		want      string
 	}{
-		"nothing is wrong":             {},
-		"the deletion guard":           {refused: guard, want: "too many; say that you mean it"},
-		"a file in the way":            {refused: collision, want: "README.md: is in the way"},
-		"an error with onInvalid fail": {onInvalid: pipeline.OnInvalidFail, refused: guard, want: "nothing is written, as spec.onInvalid is fail: too many; say that you mean it"},
+		"nothing is wrong":   {},
+		"the deletion guard": {refused: guard, want: "too many; say that you mean it"},
+		"a file in the way":  {refused: collision, want: "README.md: is in the way"},
+		"an error with onInvalid fail": {onInvalid: pipeline.OnInvalidFail, refused: guard,
+			want: "nothing is written, as spec.onInvalid is fail: too many; say that you mean it"},
 	} {
 		d := def("x", urlA)
 		d.Spec.OnInvalid = test.onInvalid

@@ -89,7 +89,8 @@ func conflicts(defs []*Definition) map[string]string {
 		if o.SameArtifact {
 			what = "artifact"
 		}
-		refused[second] = fmt.Sprintf("writes to the same %s as pipeline %s of %s, which comes first and runs", what, first.Metadata.Name, first.Origin)
+		refused[second] = fmt.Sprintf("writes to the same %s as pipeline %s of %s, which comes first and runs", what,
+			first.Metadata.Name, first.Origin)
 	}
 	for name, others := range after {
 		if len(others) == 0 {

@@ -32,7 +32,8 @@ func TestALaterPipelineWaitsUntilTheEarlierIsGood(t *testing.T) {
 		w.push(urlA, "2")
 		after(50 * time.Second)
 		s, _ := w.fleet.Pipeline("prod")
-		same(t, "prod waits for", s.Condition("Ready").Message, fmt.Sprintf("waits for staging, which has not rendered %s yet", short(hash("2").String())))
+		same(t, "prod waits for", s.Condition("Ready").Message,
+			fmt.Sprintf("waits for staging, which has not rendered %s yet", short(hash("2").String())))
 		after(20 * time.Second)
 		same(t, "prod", w.passesOf("prod"), seconds(5, 65))
 
@@ -58,7 +59,8 @@ func TestARolloutThatCannotEndIsReported(t *testing.T) {
 		w.run(
 			def("unknown", urlA).with(afterThose("nobody")),
 			def("asleep", urlA).with(suspended), def("sleepers", urlA).with(afterThose("asleep")),
-			def("a", urlA).with(afterThose("b")), def("b", urlA).with(afterThose("c")), def("c", urlA).with(afterThose("a")),
+			def("a", urlA).with(afterThose("b")), def("b", urlA).with(afterThose("c")),
+			def("c", urlA).with(afterThose("a")),
 			def("fine", urlA),
 		)
 		for name, want := range map[string]string{

@@ -117,8 +117,10 @@ func (p *runner) reset() {
 	p.last = lastPass{began: p.last.began}
 	p.status = Status{
 		Name: p.name(), ForEach: p.def.Spec.ForEach, Advice: p.def.Spec.Advice(),
-		Conditions: p.status.Conditions, Pipelines: p.status.Pipelines, LastHandledReconcileAt: p.status.LastHandledReconcileAt,
-		Sources: []SourceStatus{}, Units: []UnitStatus{}, Held: []HeldStatus{}, Findings: Findings{First: []Finding{}},
+		Conditions: p.status.Conditions, Pipelines: p.status.Pipelines,
+		LastHandledReconcileAt: p.status.LastHandledReconcileAt,
+		Sources:                []SourceStatus{}, Units: []UnitStatus{}, Held: []HeldStatus{},
+		Findings: Findings{First: []Finding{}},
 	}
 	for _, src := range p.def.Spec.Sources {
 		p.status.Sources = append(p.status.Sources, SourceStatus{URL: normalURL(src.URL), Ref: sourceRef(src).String()})

@@ -11,8 +11,8 @@ const (
 	// minBackoff and maxBackoff bound the delay until a failing remote or pipeline is tried again.
 	minBackoff = time.Second
 	maxBackoff = 5 * time.Minute
-	// maxLocalBackoff is maxBackoff for errors of this machine, such as a full disk: a retry disturbs no server, and people who
-	// have made room wait for it.
+	// maxLocalBackoff is maxBackoff for errors of this machine, such as a full disk: a retry disturbs no server, and
+	// people who have made room wait for it.
 	maxLocalBackoff = 15 * time.Second
 )
 

@@ -28,7 +28,8 @@ func TestAnIdleFleetListsOncePerIntervalAndPassesOnce(t *testing.T) {
 		w.push(urlA, "1")
 		w.run(def("x", urlA), def("y", urlA), def("z", urlA))
 		after(5*time.Minute + time.Second)
-		same(t, "listings", w.listed(urlA), []time.Duration{0, time.Minute, 2 * time.Minute, 3 * time.Minute, 4 * time.Minute, 5 * time.Minute})
+		same(t, "listings", w.listed(urlA),
+			[]time.Duration{0, time.Minute, 2 * time.Minute, 3 * time.Minute, 4 * time.Minute, 5 * time.Minute})
 		for _, name := range []string{"x", "y", "z"} {
 			same(t, "passes of "+name, w.passesOf(name), seconds(0))
 			same(t, name, w.ready(name), "True Succeeded")
@@ -275,7 +276,8 @@ func TestADiskThatWasFullIsTriedAgainSoon(t *testing.T) {
 
 func TestBackoffGrowsToItsLimitAndIsAllRandom(t *testing.T) {
 	one := func() float64 { return 1 }
-	for failures, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, 1_000_000: 5 * time.Minute} {
+	for failures, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 9: 256 * time.Second,
+		10: 5 * time.Minute, 1_000_000: 5 * time.Minute} {
 		if got := backoff(failures, one); got != want {
 			t.Errorf("%d: %s, want %s", failures, got, want)
 		}

@@ -20,7 +20,8 @@ const MaxBodyBytes = 64 << 10
 // SplitMessage returns the first line of a message and the rest.
 func SplitMessage(message string) (subject, body string) {
 	subject, body, _ = strings.Cut(strings.TrimSpace(message), "\n")
-	return Cut(OneLine(subject), maxSubjectBytes), Cut(strings.ToValidUTF8(strings.TrimSpace(body), "\ufffd"), MaxBodyBytes)
+	return Cut(OneLine(subject), maxSubjectBytes), Cut(strings.ToValidUTF8(strings.TrimSpace(body), "\ufffd"),
+		MaxBodyBytes)
 }
 
 // OneLine replaces invalid text, line ends and control characters.

@@ -135,7 +135,9 @@ func (in *Inputs) findHidden(i int) error {
 	if err != nil {
 		return err
 	}
-	unknown := base.Commit == nil || base.Lacks || slices.ContainsFunc(places, func(p unreadablePlace) bool { return p.isPath && !base.Below(p.Path) })
+	unknown := base.Commit == nil || base.Lacks || slices.ContainsFunc(places, func(p unreadablePlace) bool {
+		return p.isPath && !base.Below(p.Path)
+	})
 	if unknown {
 		for _, p := range places {
 			in.UnreadablePaths = append(in.UnreadablePaths, p.Place)
@@ -151,7 +153,9 @@ func (in *Inputs) findHidden(i int) error {
 		}
 	}
 	for _, r := range in.lastGood.records {
-		over := slices.DeleteFunc(slices.Clone(places), func(p unreadablePlace) bool { return !p.mayHideRecorded(r, base, unknown) })
+		over := slices.DeleteFunc(slices.Clone(places), func(p unreadablePlace) bool {
+			return !p.mayHideRecorded(r, base, unknown)
+		})
 		in.hide(i, r.id, over)
 	}
 	return nil

@@ -220,7 +220,8 @@ func (l *LastGood) atBase(id manifest.ID) (*manifest.Object, error) {
 		for _, f := range b.Definitions(id, l.history.Objects, src) {
 			all = append(all, f.Object)
 			origin = branch.Origin{
-				Source: src.Repo.URL(), Ref: src.RefName(), Commit: b.Commit.Hash.String(), Date: CommitRef(b.Commit).Date,
+				Source: src.Repo.URL(), Ref: src.RefName(), Commit: b.Commit.Hash.String(),
+				Date: CommitRef(b.Commit).Date,
 				Path: f.File.Path, Blob: f.File.Blob.String(), With: l.with(i),
 			}
 		}
@@ -238,7 +239,8 @@ func (l *LastGood) with(i int) []branch.SourceCommit {
 	var out []branch.SourceCommit
 	for _, n := range l.history.Mounted(i) {
 		of := l.history.Sources[n]
-		out = append(out, branch.SourceCommit{URL: of.Repo.URL(), Ref: of.RefName(), Commit: l.history.Bases[n].String()})
+		out = append(out, branch.SourceCommit{URL: of.Repo.URL(), Ref: of.RefName(),
+			Commit: l.history.Bases[n].String()})
 	}
 	return out
 }
@@ -333,7 +335,8 @@ func (l *LastGood) Text(o *manifest.Object) string {
 		return ""
 	}
 	result := manifest.Parse(manifest.File{Path: o.File(), Data: []byte(text)}, l.history.Parse)
-	if again := only(result, o.ID); again == nil || again.Digest != o.Digest || len(result.Objects)+len(result.LeftOut) != 1 {
+	if again := only(result, o.ID); again == nil || again.Digest != o.Digest ||
+		len(result.Objects)+len(result.LeftOut) != 1 {
 		return ""
 	}
 	return text

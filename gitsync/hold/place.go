@@ -26,7 +26,9 @@ func (in *Inputs) unreadablePlaces(i int) []unreadablePlace {
 	for _, f := range src.Input.OddFiles() {
 		if f.Unreadable() {
 			p := unreadablePlace{Place: at(f.Path)}
-			if n := slices.IndexFunc(f.Result.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); n >= 0 {
+			if n := slices.IndexFunc(f.Result.Diags, func(d diag.Diagnostic) bool {
+				return d.Severity == diag.Error
+			}); n >= 0 {
 				p.reason = f.Result.Diags[n]
 			}
 			out = append(out, p)

@@ -12,21 +12,23 @@ type Charts struct {
 	// Update is how often the repositories of charts are asked again which versions there are: a time such as `1h`, or
 	// `never`. Default: 1h.
 	Update ChartUpdate `json:"update,omitempty"`
-	// Repositories are those with credentials, certificates or a proxy of their own, and those whose address is not public.
+	// Repositories are those with credentials, certificates or a proxy of their own, and those whose address is not
+	// public.
 	Repositories []ChartRepository `json:"repositories,omitempty"`
 	// Verify says which charts must be signed, and by whom. Default: none must be.
 	Verify []ChartVerify `json:"verify,omitempty"`
 }
 
-// ChartVerify says who must have signed the charts at a URL, and below it. The longest URL counts. A chart that is not signed so
-// is not used. Keys are public ones; a chart must be signed by one of those in the file.
+// ChartVerify says who must have signed the charts at a URL, and below it. The longest URL counts. A chart that is not
+// signed so is not used. Keys are public ones; a chart must be signed by one of those in the file.
 type ChartVerify struct {
 	// URL is an https, http or oci URL of a repository, of a chart, or of what is above them. Default: all charts.
 	URL string `json:"url,omitempty"`
 	// CosignKeyFile and CosignKeyEnv hold public keys in PEM, as in cosign.pub. They are for charts in registries.
 	CosignKeyFile string `json:"cosignKeyFile,omitempty"`
 	CosignKeyEnv  string `json:"cosignKeyEnv,omitempty"`
-	// KeyringFile and KeyringEnv hold PGP keys, armoured or as `gpg --export` writes them. They are for provenance files of Helm.
+	// KeyringFile and KeyringEnv hold PGP keys, armoured or as `gpg --export` writes them. They are for provenance
+	// files of Helm.
 	KeyringFile string `json:"keyringFile,omitempty"`
 	KeyringEnv  string `json:"keyringEnv,omitempty"`
 	// Unverified accepts the charts without a check, also if Flux would check them.
@@ -77,7 +79,9 @@ func validateCharts(path string, c Charts) findings {
 		f.check(!slices.Contains(seen, r.URL), at+".url", "write it once", "is there already")
 		seen = append(seen, r.URL)
 		has := r.Auth.kinds()
-		f.check(!has.bearer && !has.key && !has.hosts && !has.app, at+".auth", "use a user name and password, certificates, or a proxy", "bearer tokens, SSH and GitHub Apps are not for repositories of charts")
+		f.check(!has.bearer && !has.key && !has.hosts && !has.app, at+".auth",
+			"use a user name and password, certificates, or a proxy",
+			"bearer tokens, SSH and GitHub Apps are not for repositories of charts")
 		web := r.URL
 		if rest, isOCI := strings.CutPrefix(web, "oci://"); isOCI {
 			web = "https://" + rest
@@ -88,7 +92,8 @@ func validateCharts(path string, c Charts) findings {
 		at := fmt.Sprintf("%s.verify[%d]", path, i)
 		f.add(validateChartVerify(at, v))
 		isOther := func(other ChartVerify) bool { return other.URL == v.URL }
-		f.check(slices.IndexFunc(c.Verify, isOther) == i, at+".url", "write it once; a file may hold several keys", "is there already")
+		f.check(slices.IndexFunc(c.Verify, isOther) == i, at+".url", "write it once; a file may hold several keys",
+			"is there already")
 	}
 	return f
 }
@@ -99,7 +104,8 @@ func validateChartVerify(at string, v ChartVerify) findings {
 		f.add(validateWebURL(at+".url", v.URL, "https", "http", "oci"))
 		f.check(!strings.Contains(v.URL, "?"), at+".url", "", "must not hold a query")
 	}
-	f.add(onePlace(at, []credential{{"cosignKey", v.CosignKeyFile, v.CosignKeyEnv}, {"keyring", v.KeyringFile, v.KeyringEnv}}))
+	f.add(onePlace(at, []credential{{"cosignKey", v.CosignKeyFile, v.CosignKeyEnv},
+		{"keyring", v.KeyringFile, v.KeyringEnv}}))
 	ways := 0
 	hasCosign, hasKeyring := v.CosignKeyFile+v.CosignKeyEnv != "", v.KeyringFile+v.KeyringEnv != ""
 	for _, isSet := range []bool{hasCosign, hasKeyring, v.Unverified} {
@@ -107,7 +113,9 @@ func validateChartVerify(at string, v ChartVerify) findings {
 			ways++
 		}
 	}
-	f.check(ways == 1, at, "set cosignKeyFile, keyringFile, or unverified: true", "must say one way in which the charts are verified, and says %d", ways)
-	f.check(!hasCosign || !strings.HasPrefix(v.URL, "http"), at, "use keyringFile", "cosign signs charts in registries (oci://) only")
+	f.check(ways == 1, at, "set cosignKeyFile, keyringFile, or unverified: true",
+		"must say one way in which the charts are verified, and says %d", ways)
+	f.check(!hasCosign || !strings.HasPrefix(v.URL, "http"), at, "use keyringFile",
+		"cosign signs charts in registries (oci://) only")
 	return f
 }

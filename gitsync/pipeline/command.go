@@ -8,7 +8,8 @@ import (
 )
 
 // RenderCommand returns the command that renders the manifests in a checkout of a source, except for the fields in
-// [Spec.NotInRenderCommand]. If Secrets are encrypted, the command reads the pipeline file: no flag names the recipients.
+// [Spec.NotInRenderCommand]. If Secrets are encrypted, the command reads the pipeline file: no flag names the
+// recipients.
 func (s *Spec) RenderCommand(source int) string {
 	if s.Secrets.Seals() {
 		return "agentry render -f PIPELINE -o OUT"

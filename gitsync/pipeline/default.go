@@ -124,7 +124,8 @@ func (o *Output) inherit(sources []Source) {
 // InheritsAuth reports whether the output is written with the credentials of the first source: it has none of
 // its own and the same repository.
 func (s *Spec) InheritsAuth() bool {
-	return len(s.Sources) > 0 && s.Output.Auth.IsZero() && RepositoryAddress(s.Output.URL) == RepositoryAddress(s.Sources[0].URL)
+	return len(s.Sources) > 0 && s.Output.Auth.IsZero() &&
+		RepositoryAddress(s.Output.URL) == RepositoryAddress(s.Sources[0].URL)
 }
 
 func setDefault[T ~string](field *T, value T) {

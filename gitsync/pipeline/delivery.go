@@ -15,7 +15,8 @@ type Verify struct {
 
 // Promotion is how a render gets onto the output branch.
 type Promotion struct {
-	// Mode is `direct`: pushed to the branch; `next`: proposed on `<branch>-next`, for gitops-promoter; `pullRequest`: proposed there with a pull request that agentry opens through output.forge. Default: direct.
+	// Mode is `direct`: pushed to the branch; `next`: proposed on `<branch>-next`, for gitops-promoter; `pullRequest`:
+	// proposed there with a pull request that agentry opens through output.forge. Default: direct.
 	Mode PromotionMode `json:"mode,omitempty"`
 	// Labels are put on pull requests that agentry opens.
 	Labels []string `json:"labels,omitempty"`

@@ -15,7 +15,9 @@ func CheckFolder(folder string) error {
 		switch {
 		case segment == "" || segment == "." || segment == "..":
 			return errors.New("is not a folder's name")
-		case !utf8.ValidString(segment) || strings.ContainsFunc(segment, func(r rune) bool { return !unicode.IsPrint(r) || r == '\\' }):
+		case !utf8.ValidString(segment) || strings.ContainsFunc(segment, func(r rune) bool {
+			return !unicode.IsPrint(r) || r == '\\'
+		}):
 			return errors.New("has a name with characters that cannot be printed, or a backslash")
 		}
 	}
@@ -31,9 +33,12 @@ func validateForEach(pattern string) findings {
 	const at = "spec.forEach"
 	_, err := path.Match(pattern, "")
 	f.check(err == nil, at, "", "is not a pattern: a bracket is not closed, or a backslash ends it")
-	f.check(!strings.Contains(pattern, "**"), at, "write one * for each level, such as clusters/*/*", "must not hold **")
-	f.check(strings.ContainsAny(pattern, "*?["), at, "write it like clusters/*, or leave out forEach", "matches only one folder")
-	f.check(path.Clean(pattern) == pattern && pattern != ".", at, "write it like clusters/*", "must be a clean path, relative to the repository's root")
+	f.check(!strings.Contains(pattern, "**"), at, "write one * for each level, such as clusters/*/*",
+		"must not hold **")
+	f.check(strings.ContainsAny(pattern, "*?["), at, "write it like clusters/*, or leave out forEach",
+		"matches only one folder")
+	f.check(path.Clean(pattern) == pattern && pattern != ".", at, "write it like clusters/*",
+		"must be a clean path, relative to the repository's root")
 	f.add(validateRepositoryPath(at, pattern))
 	return f
 }

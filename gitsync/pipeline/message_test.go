@@ -23,10 +23,12 @@ func TestFormatMessage(t *testing.T) {
 
 func TestFormatMessageErrors(t *testing.T) {
 	for template, want := range map[string]string{
-		`{{ env "HOME" }}`:                     "not defined",
-		`{{ .Now }}`:                           ".Now: there is no field Now; the fields are Pipeline, Sources, Added, Changed, Removed, Held",
-		`{{ (index .Sources 0).Ref }}`:         "there is no field Ref; the fields are URL, Commit, Subject, Author",
-		`{{ .Sources.Commit }}`:                ".Sources.Commit: a list has no field Commit; write for example (index .Sources 0).Commit",
+		`{{ env "HOME" }}`: "not defined",
+		`{{ .Now }}`: ".Now: there is no field Now; the fields are Pipeline, Sources, " +
+			"Added, Changed, Removed, Held",
+		`{{ (index .Sources 0).Ref }}`: "there is no field Ref; the fields are URL, Commit, Subject, Author",
+		`{{ .Sources.Commit }}`: ".Sources.Commit: a list has no field Commit; write for example " +
+			"(index .Sources 0).Commit",
 		`{{ .Pipeline.Name }}`:                 ".Pipeline.Name: a text has no field Name",
 		`{{ with .Removed }}x{{ end }}`:        "the message is empty",
 		strings.Repeat("x", MaxMessageBytes+1): "longer than",

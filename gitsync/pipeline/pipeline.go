@@ -58,11 +58,12 @@ type Spec struct {
 	// Runtime is the program that pods run: `agent` is Grafana Agent v0.44.8, `alloy` Grafana Alloy v1.18.1.
 	// Default: agent.
 	Runtime Runtime `json:"runtime,omitempty"`
-	// RuntimeVersion is the version of Alloy, from v1.8 on: what it does not have is an error, and `grafana/alloy` has this tag.
-	// Only with `runtime: alloy`. Default: v1.18.1.
+	// RuntimeVersion is the version of Alloy, from v1.8 on: what it does not have is an error, and `grafana/alloy` has
+	// this tag. Only with `runtime: alloy`. Default: v1.18.1.
 	RuntimeVersion string `json:"runtimeVersion,omitempty"`
-	// Sharding says how the pods of a GrafanaAgent share its targets: `rules` gives each shard its own by relabeling rules, as the operator
-	// does, `clustering` lets the pods agree among themselves, with `runtime: alloy` only. Default: rules.
+	// Sharding says how the pods of a GrafanaAgent share its targets: `rules` gives each shard its own by relabeling
+	// rules, as the operator does, `clustering` lets the pods agree among themselves, with `runtime: alloy` only.
+	// Default: rules.
 	Sharding Sharding `json:"sharding,omitempty"`
 	// OnInvalid says what an error in the input does: `hold` renders the last good version of the objects with
 	// errors, `fail` makes no commit. Default: hold.
@@ -94,8 +95,8 @@ type Spec struct {
 	// Sources are the repositories that are read, at least one. The objects of all of them form one set.
 	Sources []Source `json:"sources"`
 	// SourceRefs say by which source of this pipeline custom resources of Flux and Argo CD build: the source's name, by
-	// `GitRepository/namespace/name` (also OCIRepository and Bucket) or by the URL of a repository. A source that is named here
-	// gives nothing by itself unless it has paths.
+	// `GitRepository/namespace/name` (also OCIRepository and Bucket) or by the URL of a repository. A source that is
+	// named here gives nothing by itself unless it has paths.
 	SourceRefs map[string]string `json:"sourceRefs,omitempty"`
 	// Output is the branch that is written.
 	Output Output `json:"output"`
@@ -107,16 +108,16 @@ type Spec struct {
 	Decryption Decryption `json:"decryption,omitempty"`
 	// SDAggregator says where agents find the targets of MetricsIntegrations.
 	SDAggregator SDAggregator `json:"sdAggregator,omitempty"`
-	// Workloads set what the pods of single workloads have in place of what their GrafanaAgent says, in their order. Patches
-	// come after them.
+	// Workloads set what the pods of single workloads have in place of what their GrafanaAgent says, in their order.
+	// Patches come after them.
 	Workloads []patch.Settings `json:"workloads,omitempty"`
-	// Patches change the rendered objects, in their order, as in a Kustomization of Flux: strategic merge patches and JSON
-	// patches. Of a Secret they see only the metadata. Objects cannot be renamed or removed.
+	// Patches change the rendered objects, in their order, as in a Kustomization of Flux: strategic merge patches and
+	// JSON patches. Of a Secret they see only the metadata. Objects cannot be renamed or removed.
 	Patches []kustomize.Patch `json:"patches,omitempty"`
 	// Images give the images of the rendered pods another name, tag or digest, after the patches.
 	Images []kustomize.Image `json:"images,omitempty"`
-	// RBAC says whether each GrafanaAgent gets a ServiceAccount, roles and bindings for what its pods discover: `render` or `none`.
-	// Default: none.
+	// RBAC says whether each GrafanaAgent gets a ServiceAccount, roles and bindings for what its pods discover:
+	// `render` or `none`. Default: none.
 	RBAC RBAC `json:"rbac,omitempty"`
 	// SelfMonitoring renders what watches the pods themselves. Default: nothing.
 	SelfMonitoring *selfmonitoring.Settings `json:"selfMonitoring,omitempty"`
@@ -220,11 +221,12 @@ type Source struct {
 	// source.
 	Paths []string `json:"paths,omitempty"`
 	// Build says what is built. auto builds kustomizations, and reads files that belong to none as they are, as Flux
-	// does. kustomize demands a kustomization in each path. flux applies each path as a Kustomization of Flux would, and
-	// follows the Kustomizations in it. argocd follows the Applications of Argo CD in the paths. plain reads all files as they are. Default: auto.
+	// does. kustomize demands a kustomization in each path. flux applies each path as a Kustomization of Flux would,
+	// and follows the Kustomizations in it. argocd follows the Applications of Argo CD in the paths. plain reads all
+	// files as they are. Default: auto.
 	Build Build `json:"build,omitempty"`
-	// Tenant is the namespace in which the files of the source may define objects, and no other; see spec.tenancy. Default: none,
-	// the source is the platform's.
+	// Tenant is the namespace in which the files of the source may define objects, and no other; see spec.tenancy.
+	// Default: none, the source is the platform's.
 	Tenant string `json:"tenant,omitempty"`
 	// Auth is for reading. Default: none.
 	Auth Auth `json:"auth,omitempty"`
@@ -320,7 +322,8 @@ type Limits struct {
 	// Deletions is the share of the units, of the workloads, and of the selected objects and scrape jobs, that one
 	// commit may take away. Taking a single one is always allowed. Default: 50%.
 	Deletions string `json:"deletions,omitempty"`
-	// AllowEmpty allows paths without a manifest, and inputs without a GrafanaAgent. Default: false, nothing is deleted then.
+	// AllowEmpty allows paths without a manifest, and inputs without a GrafanaAgent. Default: false, nothing is deleted
+	// then.
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
 	// AllowFor is the full id of an input commit that the limit does not apply to.
 	AllowFor string `json:"allowFor,omitempty"`

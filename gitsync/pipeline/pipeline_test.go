@@ -13,19 +13,22 @@ import (
 func TestOverlaps(t *testing.T) {
 	const url = "https://git.example.com/out.git"
 	at := func(name, url, branch, path string) *Pipeline {
-		return &Pipeline{Metadata: Metadata{Name: name}, Spec: Spec{Output: Output{URL: url, Branch: branch, Path: path}}}
+		return &Pipeline{Metadata: Metadata{Name: name},
+			Spec: Spec{Output: Output{URL: url, Branch: branch, Path: path}}}
 	}
 	for name, test := range map[string]struct {
 		a, b *Pipeline
 		want bool
 	}{
-		"equal places":              {at("a", url, "x", "."), at("b", url, "x", "."), true},
-		"another branch":            {at("a", url, "x", "."), at("b", url, "y", "."), false},
-		"folders side by side":      {at("a", url, "x", "prod"), at("b", url, "x", "prod-eu"), false},
-		"one folder in the other":   {at("a", url, "x", "prod"), at("b", url, "x", "prod/eu"), true},
-		"the root and a folder":     {at("a", url, "x", "prod"), at("b", url, "x", "."), true},
-		"one place spelt two ways":  {at("a", url, "x", "prod/"), at("b", "git@GIT.example.com:out", "x", "./prod"), true},
-		"another port":              {at("a", url, "x", "."), at("b", "https://git.example.com:8443/out.git", "x", "."), false},
+		"equal places":            {at("a", url, "x", "."), at("b", url, "x", "."), true},
+		"another branch":          {at("a", url, "x", "."), at("b", url, "y", "."), false},
+		"folders side by side":    {at("a", url, "x", "prod"), at("b", url, "x", "prod-eu"), false},
+		"one folder in the other": {at("a", url, "x", "prod"), at("b", url, "x", "prod/eu"), true},
+		"the root and a folder":   {at("a", url, "x", "prod"), at("b", url, "x", "."), true},
+		"one place spelt two ways": {at("a", url, "x", "prod/"), at("b", "git@GIT.example.com:out", "x", "./prod"),
+			true},
+		"another port": {at("a", url, "x", "."), at("b", "https://git.example.com:8443/out.git", "x", "."),
+			false},
 		"one name, other places":    {at("a", url, "x", "."), at("a", url, "y", "."), true},
 		"a branch below the other":  {at("a", url, "x", "prod"), at("b", url, "x/y", "dev"), true},
 		"another repository's name": {at("a", url, "x", "."), at("b", url+"2", "x", "."), false},
@@ -74,7 +77,8 @@ func TestOverlapsOfAFleet(t *testing.T) {
 }
 
 func overlapsSlowly(a, b *Pipeline) bool {
-	if a.Metadata.Name == b.Metadata.Name || a.Spec.Output.OCI != nil && b.Spec.Output.OCI != nil && *a.Spec.Output.OCI == *b.Spec.Output.OCI {
+	if a.Metadata.Name == b.Metadata.Name ||
+		a.Spec.Output.OCI != nil && b.Spec.Output.OCI != nil && *a.Spec.Output.OCI == *b.Spec.Output.OCI {
 		return true
 	}
 	for _, x := range a.Spec.Output.places() {
@@ -90,7 +94,8 @@ func overlapsSlowly(a, b *Pipeline) bool {
 }
 
 func TestProposedBranch(t *testing.T) {
-	for path, want := range map[string]string{"": "environments/prod-next", ".": "environments/prod-next", "app-a": "environments/prod-next/app-a", "./x//y/": "environments/prod-next/x/y"} {
+	for path, want := range map[string]string{"": "environments/prod-next", ".": "environments/prod-next",
+		"app-a": "environments/prod-next/app-a", "./x//y/": "environments/prod-next/x/y"} {
 		if got := (Output{Branch: "environments/prod", Path: path}).ProposedBranch(); got != want {
 			t.Errorf("%q: %s, want %s", path, got, want)
 		}
@@ -100,17 +105,21 @@ func TestProposedBranch(t *testing.T) {
 // TestDefaultsOfTheService checks the defaults that depend on other fields.
 func TestDefaultsOfTheService(t *testing.T) {
 	const url = "https://git.example.com:8443/a.git"
-	source := Source{URL: url, Webhook: &Webhook{Type: "gitlab", SecretEnv: "S"}, Forge: &Forge{Type: ForgeGitLab, TokenEnv: "T"}}
+	source := Source{URL: url, Webhook: &Webhook{Type: "gitlab", SecretEnv: "S"},
+		Forge: &Forge{Type: ForgeGitLab, TokenEnv: "T"}}
 	for name, test := range map[string]struct {
 		output      Output
 		wantWebhook bool
 		wantForge   string // its URL
 	}{
-		"pull requests go through the forge of the source": {Output{Promotion: Promotion{Mode: PromotePullRequest}}, true, "https://git.example.com:8443"},
-		"without pull requests the output needs none":      {Output{}, true, ""},
-		"another repository has nothing of it":             {Output{URL: "https://git.example.com/b.git", Promotion: Promotion{Mode: PromotePullRequest}}, false, ""},
+		"pull requests go through the forge of the source": {Output{Promotion: Promotion{Mode: PromotePullRequest}},
+			true, "https://git.example.com:8443"},
+		"without pull requests the output needs none": {Output{}, true, ""},
+		"another repository has nothing of it": {Output{URL: "https://git.example.com/b.git",
+			Promotion: Promotion{Mode: PromotePullRequest}}, false, ""},
 		"one of its own stays": {
-			Output{URL: "ssh://git@git.example.com:2222/b.git", Promotion: Promotion{Mode: PromotePullRequest}, Forge: &Forge{Type: ForgeGitea}}, false, "https://git.example.com",
+			Output{URL: "ssh://git@git.example.com:2222/b.git", Promotion: Promotion{Mode: PromotePullRequest},
+				Forge: &Forge{Type: ForgeGitea}}, false, "https://git.example.com",
 		},
 	} {
 		p := &Pipeline{Spec: Spec{Sources: []Source{source}, Output: test.output}}
@@ -144,9 +153,10 @@ func TestMaxDeletions(t *testing.T) {
 
 func TestDefaultTwiceIsDefaultOnce(t *testing.T) {
 	p := &Pipeline{Spec: Spec{
-		Sources: []Source{{URL: "https://git.example.com/a.git", Webhook: &Webhook{}, Forge: &Forge{}, Previews: &Previews{}}},
-		Output:  Output{Promotion: Promotion{Mode: PromotePullRequest}, OCI: &OCI{}, Receivers: []Receiver{{}}},
-		Notify:  []Notify{{}},
+		Sources: []Source{{URL: "https://git.example.com/a.git", Webhook: &Webhook{}, Forge: &Forge{},
+			Previews: &Previews{}}},
+		Output: Output{Promotion: Promotion{Mode: PromotePullRequest}, OCI: &OCI{}, Receivers: []Receiver{{}}},
+		Notify: []Notify{{}},
 	}}
 	p.Default()
 	once := *p

@@ -100,7 +100,8 @@ func (o Output) CheckProposedBranch() error {
 	if !o.Promotion.Mode.Proposes() {
 		return nil
 	}
-	if err := plumbing.NewBranchReferenceName(o.ProposedBranch()).Validate(); err != nil || strings.HasSuffix(o.ProposedBranch(), ".lock") {
+	if err := plumbing.NewBranchReferenceName(o.ProposedBranch()).Validate(); err != nil ||
+		strings.HasSuffix(o.ProposedBranch(), ".lock") {
 		return fmt.Errorf("output.promotion: %q is no name of a branch, choose another output.path", o.ProposedBranch())
 	}
 	return nil

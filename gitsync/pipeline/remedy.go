@@ -21,9 +21,12 @@ func Remedy(err error) string {
 		{transport.ErrRefNotFound, "check the source's ref"},
 		{repo.ErrEmptyRepository, "push a first commit"},
 		{repo.ErrRejected, "let the credential of spec.output.auth push there, or choose another branch"},
-		{budget.ErrExceeded, "read fewer files by sources[].paths or a .sourceignore, or split the pipeline; or give the process more memory, by GOMEMLIMIT or the chart's resources.limits.memory"},
-		{repo.ErrFiles, "let the process open more files, by ulimit -n or LimitNOFILE of systemd; each pipeline needs some"},
-		{repo.ErrCache, "make room in the folder of --cache-dir, or let agentry write there; nothing in it is needed, it may be emptied"},
+		{budget.ErrExceeded, "read fewer files by sources[].paths or a .sourceignore, or split the pipeline; or give " +
+			"the process more memory, by GOMEMLIMIT or the chart's resources.limits.memory"},
+		{repo.ErrFiles, "let the process open more files, by ulimit -n or LimitNOFILE of systemd; each pipeline " +
+			"needs some"},
+		{repo.ErrCache, "make room in the folder of --cache-dir, or let agentry write there; nothing in it is " +
+			"needed, it may be emptied"},
 	} {
 		if errors.Is(err, known.kind) {
 			return known.remedy

@@ -29,7 +29,8 @@ func (s *Spec) Advice() string {
 	if s.Compatibility != "" {
 		return ""
 	}
-	return "spec.compatibility is not set, so metrics jobs are rendered as the Grafana Agent Operator did: set it to current to render them " +
+	return "spec.compatibility is not set, so metrics jobs are rendered as the Grafana Agent Operator did: set it to " +
+		"current to render them " +
 		"as today's Prometheus Operator does, or to operator to keep them (docs/migration.md, step 8)"
 }
 
@@ -66,10 +67,12 @@ func (s *Spec) Refusal(found diag.List) *diag.Diagnostic {
 
 // Changes returns what the pipeline changes about rendered objects.
 func (p *Pipeline) Changes() (*patch.Changes, []*patch.FieldError) {
-	return patch.New(patch.All{Workloads: p.Spec.Workloads, Patches: p.Spec.Patches, Images: p.Spec.Images}, func(field string) patch.Place {
-		at := p.Places["spec."+field]
-		return patch.Place{File: at.File, Line: at.Line, Column: at.Column, Object: diag.Object{APIVersion: p.APIVersion, Kind: p.Kind, Name: p.Metadata.Name}}
-	})
+	return patch.New(patch.All{Workloads: p.Spec.Workloads, Patches: p.Spec.Patches, Images: p.Spec.Images},
+		func(field string) patch.Place {
+			at := p.Places["spec."+field]
+			return patch.Place{File: at.File, Line: at.Line, Column: at.Column,
+				Object: diag.Object{APIVersion: p.APIVersion, Kind: p.Kind, Name: p.Metadata.Name}}
+		})
 }
 
 // validateChanges checks the settings of workloads, the patches and the images.
@@ -88,11 +91,13 @@ func validateSelfMonitoring(path string, s *selfmonitoring.Settings) findings {
 	if s == nil {
 		return f
 	}
-	f.check(s.Alerts != nil || s.Dashboard != nil, path, "set alerts: {} and dashboard: {}", "has neither alerts nor dashboard")
+	f.check(s.Alerts != nil || s.Dashboard != nil, path, "set alerts: {} and dashboard: {}",
+		"has neither alerts nor dashboard")
 	labels := func(field string, labels map[string]string) {
 		for _, k := range slices.Sorted(maps.Keys(labels)) {
 			problems := append(validation.IsQualifiedName(k), validation.IsValidLabelValue(labels[k])...)
-			f.check(len(problems) == 0, path+field, "", "the label %s=%s: %s", k, labels[k], diag.NameRule(strings.Join(problems, "; ")))
+			f.check(len(problems) == 0, path+field, "", "the label %s=%s: %s", k, labels[k],
+				diag.NameRule(strings.Join(problems, "; ")))
 		}
 	}
 	if d := s.Dashboard; d != nil {
@@ -126,23 +131,30 @@ func validateMirror(path string, m *mirror.Settings) findings {
 		oneOf(&f, path+".reflector", m.Reflector, []mirror.Reflector{mirror.Emberstack, mirror.Mittwald})
 	}
 	e := m.ExternalSecret
-	f.check((e != nil) != (m.Reflector != ""), path, "set one of the two", "needs externalSecret or reflector, and not both")
+	f.check((e != nil) != (m.Reflector != ""), path, "set one of the two",
+		"needs externalSecret or reflector, and not both")
 	if e == nil {
 		return f
 	}
 	path += ".externalSecret"
-	f.check(e.Copy || e.Kubernetes || e.Store != nil, path, "set copy, store or kubernetes", "does not say where the values are")
+	f.check(e.Copy || e.Kubernetes || e.Store != nil, path, "set copy, store or kubernetes",
+		"does not say where the values are")
 	f.check(!e.Kubernetes || e.Store == nil, path, "remove one of the two", "has both store and kubernetes")
 	interval, err := time.ParseDuration(e.RefreshInterval)
-	f.check(e.RefreshInterval == "" || err == nil && interval >= 0, path+".refreshInterval", "write it like 1h", "%q is not a duration", e.RefreshInterval)
+	f.check(e.RefreshInterval == "" || err == nil && interval >= 0, path+".refreshInterval", "write it like 1h",
+		"%q is not a duration", e.RefreshInterval)
 	if e.Store == nil {
 		return f
 	}
-	oneOf(&f, path+".store.kind", cmp.Or(e.Store.Kind, mirror.ClusterStoreKind), []string{mirror.ClusterStoreKind, "SecretStore"})
-	f.check(len(validation.IsDNS1123Subdomain(e.Store.Name)) == 0, path+".store.name", "", "%q is not the name of a store", e.Store.Name)
+	oneOf(&f, path+".store.kind", cmp.Or(e.Store.Kind, mirror.ClusterStoreKind),
+		[]string{mirror.ClusterStoreKind, "SecretStore"})
+	f.check(len(validation.IsDNS1123Subdomain(e.Store.Name)) == 0, path+".store.name", "",
+		"%q is not the name of a store", e.Store.Name)
 	const example = "write it like kv/{namespace}/{name}"
-	f.check(strings.Contains(e.Store.Path, "{name}"), path+".store.path", example, "has no {name}: all Secrets would be one")
-	f.check(strings.Contains(e.Store.Path, "{namespace}"), path+".store.path", example, "has no {namespace}: a namespace could read the Secrets of another")
+	f.check(strings.Contains(e.Store.Path, "{name}"), path+".store.path", example,
+		"has no {name}: all Secrets would be one")
+	f.check(strings.Contains(e.Store.Path, "{namespace}"), path+".store.path", example,
+		"has no {namespace}: a namespace could read the Secrets of another")
 	return f
 }
 
@@ -154,7 +166,8 @@ func validateIntegrations(path string, entries []integration.Entry) findings {
 	for i := range entries {
 		extended, err := catalogue.Extend(entries[i : i+1])
 		if err != nil {
-			f.check(false, fmt.Sprintf("%s[%d]", path, i), "", "%s", strings.TrimPrefix(err.Error(), "integrations[0]: "))
+			f.check(false, fmt.Sprintf("%s[%d]", path, i), "", "%s",
+				strings.TrimPrefix(err.Error(), "integrations[0]: "))
 			continue
 		}
 		catalogue = extended
@@ -168,8 +181,9 @@ func validateIntegrations(path string, entries []integration.Entry) findings {
 
 // Tenancy says what teams that share the inputs may define, and what their objects may ask for.
 type Tenancy struct {
-	// Folders says which files are a tenant's: a pattern such as `teams/{namespace}/**`, in which `*` is any name. What such a
-	// file has a say in must be in that namespace. All other files are the platform's, but for those of sources with a tenant.
+	// Folders says which files are a tenant's: a pattern such as `teams/{namespace}/**`, in which `*` is any name. What
+	// such a file has a say in must be in that namespace. All other files are the platform's, but for those of sources
+	// with a tenant.
 	Folders string `json:"folders,omitempty"`
 	// Rules allow the objects of tenants more, by their namespaces. The first rule that matches counts.
 	Rules []tenancy.Rule `json:"rules,omitempty"`
@@ -202,7 +216,8 @@ func validateTenancy(s *Spec) findings {
 		}
 		for k, text := range rule.URLs {
 			err := tenancy.CheckURL(text)
-			f.check(text == "" || err == nil, fmt.Sprintf("%s.urls[%d]", at, k), "write it like https://mimir.example.com/*", "%v", err)
+			f.check(text == "" || err == nil, fmt.Sprintf("%s.urls[%d]", at, k),
+				"write it like https://mimir.example.com/*", "%v", err)
 		}
 	}
 	return f

@@ -17,20 +17,27 @@ func TestTenancyIsChecked(t *testing.T) {
 		tenant  string
 		wrong   []string
 	}{
-		"none":                    {nil, "", nil},
-		"folders":                 {&pipeline.Tenancy{Folders: folders}, "", nil},
-		"a source":                {nil, "shop", nil},
-		"a source and rules":      {&pipeline.Tenancy{Rules: []tenancy.Rule{{Files: true}}}, "shop", nil},
-		"neither":                 {&pipeline.Tenancy{}, "", []string{"spec.tenancy.folders"}},
-		"not a pattern":           {&pipeline.Tenancy{Folders: "teams/**"}, "", []string{"spec.tenancy.folders"}},
-		"not a namespace":         {nil, "A_b", []string{"spec.sources[0].tenant"}},
-		"a URL without a host":    {&pipeline.Tenancy{Folders: folders, Rules: []tenancy.Rule{{}, {URLs: []string{"https://a/", "https://mimir*"}}}}, "", []string{"spec.tenancy.rules[1].urls[1]"}},
-		"an empty item":           {&pipeline.Tenancy{Folders: folders, Rules: []tenancy.Rule{{Agents: []string{""}}}}, "", []string{"spec.tenancy.rules[0].agents"}},
-		"an empty Secret and URL": {&pipeline.Tenancy{Folders: folders, Rules: []tenancy.Rule{{Secrets: []string{""}, URLs: []string{""}}}}, "", []string{"spec.tenancy.rules[0].urls", "spec.tenancy.rules[0].secrets"}},
+		"none":               {nil, "", nil},
+		"folders":            {&pipeline.Tenancy{Folders: folders}, "", nil},
+		"a source":           {nil, "shop", nil},
+		"a source and rules": {&pipeline.Tenancy{Rules: []tenancy.Rule{{Files: true}}}, "shop", nil},
+		"neither":            {&pipeline.Tenancy{}, "", []string{"spec.tenancy.folders"}},
+		"not a pattern":      {&pipeline.Tenancy{Folders: "teams/**"}, "", []string{"spec.tenancy.folders"}},
+		"not a namespace":    {nil, "A_b", []string{"spec.sources[0].tenant"}},
+		"a URL without a host": {&pipeline.Tenancy{Folders: folders,
+			Rules: []tenancy.Rule{{}, {URLs: []string{"https://a/", "https://mimir*"}}}}, "",
+			[]string{"spec.tenancy.rules[1].urls[1]"}},
+		"an empty item": {&pipeline.Tenancy{Folders: folders, Rules: []tenancy.Rule{{Agents: []string{""}}}},
+			"", []string{"spec.tenancy.rules[0].agents"}},
+		"an empty Secret and URL": {&pipeline.Tenancy{Folders: folders,
+			Rules: []tenancy.Rule{{Secrets: []string{""}, URLs: []string{""}}}}, "",
+			[]string{"spec.tenancy.rules[0].urls", "spec.tenancy.rules[0].secrets"}},
 	} {
-		p := pipeline.Pipeline{APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "x"}, Spec: pipeline.Spec{
-			Tenancy: c.tenancy, Sources: []pipeline.Source{{URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"}, Tenant: c.tenant}},
-			Output: pipeline.Output{Branch: "env"}}}
+		p := pipeline.Pipeline{APIVersion: pipeline.APIVersion, Kind: pipeline.Kind,
+			Metadata: pipeline.Metadata{Name: "x"}, Spec: pipeline.Spec{
+				Tenancy: c.tenancy, Sources: []pipeline.Source{{URL: "https://git.example.com/a.git",
+					Ref: pipeline.Ref{Branch: "main"}, Tenant: c.tenant}},
+				Output: pipeline.Output{Branch: "env"}}}
 		p.Default()
 		var wrong []string
 		for _, problem := range p.Validate() {

@@ -44,7 +44,8 @@ func validateSDAggregator(path string, a *SDAggregator) findings {
 		f.add(validateTLS(path+".tlsConfig", t))
 	}
 	if auth := a.Authorization; auth != nil {
-		f.check(!strings.EqualFold(strings.TrimSpace(auth.Type), "basic"), path+".authorization.type", "", "must not be Basic, which the agent refuses here")
+		f.check(!strings.EqualFold(strings.TrimSpace(auth.Type), "basic"), path+".authorization.type", "",
+			"must not be Basic, which the agent refuses here")
 		f.check(auth.Credentials != nil, path+".authorization.credentials", "name a Secret and its key", "is required")
 		f.add(validateSecretKey(path+".authorization.credentials", auth.Credentials))
 	}
@@ -60,7 +61,8 @@ func validateTLS(path string, t *v1alpha1.TLSConfig) findings {
 		name string
 		ref  monitoringv1.SecretOrConfigMap
 	}{{".ca", t.CA}, {".cert", t.Cert}} {
-		f.check(part.ref.Secret == nil || part.ref.ConfigMap == nil, path+part.name, "", "only one of secret and configMap may be set")
+		f.check(part.ref.Secret == nil || part.ref.ConfigMap == nil, path+part.name, "",
+			"only one of secret and configMap may be set")
 		f.add(validateSecretKey(path+part.name+".secret", part.ref.Secret))
 		if c := part.ref.ConfigMap; c != nil {
 			f.check(c.Name != "" && c.Key != "", path+part.name+".configMap", "", "needs a name and a key")

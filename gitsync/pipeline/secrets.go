@@ -27,13 +27,13 @@ const (
 
 // Secrets is how Secrets are rendered.
 type Secrets struct {
-	// Policy is `reference`, which renders no byte of a Secret, `plaintext`, which renders what the operator puts into the
-	// cluster, or `sops`, which renders the same and encrypts the Secrets. Default: reference.
+	// Policy is `reference`, which renders no byte of a Secret, `plaintext`, which renders what the operator puts into
+	// the cluster, or `sops`, which renders the same and encrypts the Secrets. Default: reference.
 	Policy SecretsPolicy `json:"policy,omitempty"`
 	// Rules give single Secrets another policy. The first rule that matches a Secret wins.
 	Rules []SecretRule `json:"rules,omitempty"`
-	// Mirror is how Secrets of other namespaces than the GrafanaAgent's get to its pods under `reference`. Default: not at all;
-	// a reference to one is an error.
+	// Mirror is how Secrets of other namespaces than the GrafanaAgent's get to its pods under `reference`. Default: not
+	// at all; a reference to one is an error.
 	Mirror *mirror.Settings `json:"mirror,omitempty"`
 	// RestartOnChange restarts pods when a secret in their configuration changes, because running agents do not
 	// notice that: pod templates have a checksum of these secrets. Default: false; then `sync` prints a
@@ -60,18 +60,19 @@ type SOPS struct {
 	AzureKeyVault []string `json:"azureKeyVault,omitempty"`
 	// Vault are URLs of transit keys of Vault, such as `https://vault.example.com/v1/transit/keys/k`.
 	Vault []string `json:"vault,omitempty"`
-	// CreationRules is a file .sops.yaml whose rules say for whom each file of the output is encrypted, in place of recipients
-	// here. Its path counts from the pipeline file, and rules match paths from the top of the output branch.
+	// CreationRules is a file .sops.yaml whose rules say for whom each file of the output is encrypted, in place of
+	// recipients here. Its path counts from the pipeline file, and rules match paths from the top of the output branch.
 	CreationRules string `json:"creationRules,omitempty"`
-	// HMACKeyFile and HMACKeyEnv hold a random text of at least 32 characters. With it agentry knows again what it encrypted,
-	// and leaves it as it is.
+	// HMACKeyFile and HMACKeyEnv hold a random text of at least 32 characters. With it agentry knows again what it
+	// encrypted, and leaves it as it is.
 	HMACKeyFile string `json:"hmacKeyFile,omitempty"`
 	HMACKeyEnv  string `json:"hmacKeyEnv,omitempty"`
 }
 
 // Recipients are all of them.
 func (s *SOPS) Recipients() sops.Recipients {
-	return sops.Recipients{Age: s.Age, PGP: s.PGP, KMS: s.KMS, GCPKMS: s.GCPKMS, AzureKeyVault: s.AzureKeyVault, Vault: s.Vault}
+	return sops.Recipients{Age: s.Age, PGP: s.PGP, KMS: s.KMS, GCPKMS: s.GCPKMS, AzureKeyVault: s.AzureKeyVault,
+		Vault: s.Vault}
 }
 
 // SecretRule gives the Secrets that it matches a policy.
@@ -80,8 +81,8 @@ type SecretRule struct {
 	Policy SecretsPolicy `json:"policy"`
 }
 
-// SecretMatch selects Secrets: they must match one entry of each list that is set. `*` stands for any text. A Secret that
-// is not in the inputs has no type.
+// SecretMatch selects Secrets: they must match one entry of each list that is set. `*` stands for any text. A Secret
+// that is not in the inputs has no type.
 type SecretMatch struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 	Names      []string `json:"names,omitempty"`
@@ -96,14 +97,15 @@ func (s Secrets) Allows(policy SecretsPolicy) bool {
 	return s.Policy == policy || slices.ContainsFunc(s.Rules, func(r SecretRule) bool { return r.Policy == policy })
 }
 
-// Decryption says where the keys are that decrypt the Secrets of the inputs that SOPS encrypted. Without any, and for the keys
-// of clouds and Vault, it is as with the program sops: environment variables and the user's files say what there is.
+// Decryption says where the keys are that decrypt the Secrets of the inputs that SOPS encrypted. Without any, and for
+// the keys of clouds and Vault, it is as with the program sops: environment variables and the user's files say what
+// there is.
 type Decryption struct {
 	// KeyFile and KeyEnv hold identities of age, a private SSH key, or an armoured private PGP key.
 	KeyFile string `json:"keyFile,omitempty"`
 	KeyEnv  string `json:"keyEnv,omitempty"`
-	// KeyFolder holds such keys in files that end in .agekey or .asc, as does the Secret that a Kustomization of Flux names.
-	// Other files are not read.
+	// KeyFolder holds such keys in files that end in .agekey or .asc, as does the Secret that a Kustomization of Flux
+	// names. Other files are not read.
 	KeyFolder string `json:"keyFolder,omitempty"`
 }
 
@@ -120,7 +122,8 @@ func validateSecrets(field string, s Secrets) findings {
 		at := fmt.Sprintf("%s.rules[%d]", field, i)
 		oneOf(&f, at+".policy", r.Policy, policies)
 		patterns := slices.Concat(r.Match.Namespaces, r.Match.Names, r.Match.Types)
-		f.check(len(patterns) > 0, at+".match", "set namespaces, names or types; secrets.policy is the policy for all others", "matches every Secret")
+		f.check(len(patterns) > 0, at+".match",
+			"set namespaces, names or types; secrets.policy is the policy for all others", "matches every Secret")
 		for _, pattern := range patterns {
 			_, err := path.Match(pattern, "")
 			f.check(err == nil && pattern != "", at+".match", "use * for any text", "%q is not a pattern", pattern)
@@ -129,7 +132,8 @@ func validateSecrets(field string, s Secrets) findings {
 	f.check(!s.Seals() || !s.Allows(SecretsPlaintext), field+".rules", "use sops in place of plaintext",
 		"the policies sops and plaintext exclude each other: one Secret of the output has values of many")
 	f.add(validateSOPS(field+".sops", s))
-	f.check(s.Mirror == nil || s.Allows(SecretsReference), field+".mirror", "remove it", "is for the policy reference, which no Secret has")
+	f.check(s.Mirror == nil || s.Allows(SecretsReference), field+".mirror", "remove it",
+		"is for the policy reference, which no Secret has")
 	f.add(validateMirror(field+".mirror", s.Mirror))
 	return f
 }
@@ -138,7 +142,8 @@ func validateSecrets(field string, s Secrets) findings {
 func validateSOPS(field string, s Secrets) findings {
 	var f findings
 	if s.SOPS == nil {
-		f.check(!s.Seals(), field, "set age to the recipients of the program that applies the output, and hmacKeyFile: see docs/secrets.md", "is required by the policy sops")
+		f.check(!s.Seals(), field, "set age to the recipients of the program that applies the output, and "+
+			"hmacKeyFile: see docs/secrets.md", "is required by the policy sops")
 		return f
 	}
 	f.check(s.Seals(), field, "set secrets.policy: sops, or remove it", "has no effect without the policy sops")
@@ -146,13 +151,17 @@ func validateSOPS(field string, s Secrets) findings {
 	for _, kind := range s.SOPS.kinds() {
 		all += len(kind.list)
 		for i, one := range kind.list {
-			f.check(kind.form.MatchString(one), fmt.Sprintf("%s.%s[%d]", field, kind.name, i), "", "is not %s", kind.what)
+			f.check(kind.form.MatchString(one), fmt.Sprintf("%s.%s[%d]", field, kind.name, i), "", "is not %s",
+				kind.what)
 		}
 	}
-	f.check(all > 0 || s.SOPS.CreationRules != "", field, "set age to the recipients of the program that applies the output", "has no recipient")
-	f.check(all == 0 || s.SOPS.CreationRules == "", field+".creationRules", "list the recipients in one place", "excludes recipients beside it")
+	f.check(all > 0 || s.SOPS.CreationRules != "", field,
+		"set age to the recipients of the program that applies the output", "has no recipient")
+	f.check(all == 0 || s.SOPS.CreationRules == "", field+".creationRules", "list the recipients in one place",
+		"excludes recipients beside it")
 	if s.SOPS.HMACKeyFile+s.SOPS.HMACKeyEnv == "" {
-		f.check(false, field, "openssl rand -hex 32 > hmac.key makes a key for hmacKeyFile: hmac.key", "has neither hmacKeyFile nor hmacKeyEnv")
+		f.check(false, field, "openssl rand -hex 32 > hmac.key makes a key for hmacKeyFile: hmac.key",
+			"has neither hmacKeyFile nor hmacKeyEnv")
 		return f
 	}
 	f.add(exactlyOne(field, "the policy sops", credential{"hmacKey", s.SOPS.HMACKeyFile, s.SOPS.HMACKeyEnv}))

@@ -17,9 +17,11 @@ type Webhook struct {
 type Forge struct {
 	// Type is `github`, `gitlab` or `gitea` (also Forgejo).
 	Type ForgeType `json:"type"`
-	// URL is the address of the site, such as https://gitlab.example.com. Default: https and the host of the repository's URL.
+	// URL is the address of the site, such as https://gitlab.example.com. Default: https and the host of the
+	// repository's URL.
 	URL string `json:"url,omitempty"`
-	// TokenFile and TokenEnv hold an access token. Default: the password, bearer token or GitHub App of the repository's auth.
+	// TokenFile and TokenEnv hold an access token. Default: the password, bearer token or GitHub App of the
+	// repository's auth.
 	TokenFile string `json:"tokenFile,omitempty"`
 	TokenEnv  string `json:"tokenEnv,omitempty"`
 	// CAFile and CAEnv hold PEM certificates to trust in addition to the system's. Default: those of the

@@ -54,9 +54,13 @@ func validateSourceRefs(s *Spec) findings {
 		at, name := "spec.sourceRefs["+ref+"]", s.SourceRefs[ref]
 		f.check(names[name], at, "give the source this name in sources[].name", "no source has the name %q", name)
 		kind, _, _ := strings.Cut(ref, "/")
-		isKind := slices.Contains([]string{"GitRepository", "OCIRepository", "Bucket"}, kind) && strings.Count(ref, "/") == 2
-		f.check(isKind || strings.Contains(ref, "://") || strings.Contains(ref, ":"), at, "write it as GitRepository/NAMESPACE/NAME (also OCIRepository and Bucket), or as a URL", "names no source of Flux, and no repository")
+		isKind := slices.Contains([]string{"GitRepository", "OCIRepository", "Bucket"}, kind) &&
+			strings.Count(ref, "/") == 2
+		f.check(isKind || strings.Contains(ref, "://") || strings.Contains(ref, ":"), at,
+			"write it as GitRepository/NAMESPACE/NAME (also OCIRepository and Bucket), or as a URL",
+			"names no source of Flux, and no repository")
 	}
-	f.check(follows || len(s.SourceRefs) == 0, "spec.sourceRefs", "set build: flux or build: argocd in a source", "has no effect, because no source follows custom resources")
+	f.check(follows || len(s.SourceRefs) == 0, "spec.sourceRefs", "set build: flux or build: argocd in a source",
+		"has no effect, because no source follows custom resources")
 	return f
 }

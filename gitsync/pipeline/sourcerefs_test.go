@@ -10,9 +10,11 @@ import (
 func TestSourceRefs(t *testing.T) {
 	t.Parallel()
 	spec := func(refs map[string]string, sources ...Source) *Pipeline {
-		p := &Pipeline{APIVersion: APIVersion, Kind: Kind, Metadata: Metadata{Name: "p"}, Spec: Spec{Sources: sources, SourceRefs: refs, Output: Output{Branch: "env"}}}
+		p := &Pipeline{APIVersion: APIVersion, Kind: Kind, Metadata: Metadata{Name: "p"},
+			Spec: Spec{Sources: sources, SourceRefs: refs, Output: Output{Branch: "env"}}}
 		for i := range p.Spec.Sources {
-			p.Spec.Sources[i].URL, p.Spec.Sources[i].Ref = "https://git.example.com/"+p.Spec.Sources[i].Name+"x.git", Ref{Branch: "main"}
+			p.Spec.Sources[i].URL, p.Spec.Sources[i].Ref = "https://git.example.com/"+p.Spec.Sources[i].Name+"x.git",
+				Ref{Branch: "main"}
 		}
 		p.Default()
 		return p
@@ -22,12 +24,16 @@ func TestSourceRefs(t *testing.T) {
 		p    *Pipeline
 		want string // the fields with errors
 	}{
-		"of Flux":             {spec(map[string]string{"GitRepository/flux-system/apps": "apps"}, fleet, apps), ""},
-		"of Argo CD":          {spec(map[string]string{"https://git.example.com/x": "apps"}, Source{Build: BuildArgoCD}, apps), ""},
-		"no such source":      {spec(map[string]string{"GitRepository/flux-system/apps": "other"}, fleet, apps), "spec.sourceRefs[GitRepository/flux-system/apps]"},
-		"no reference":        {spec(map[string]string{"apps": "apps"}, fleet, apps), "spec.sourceRefs[apps]"},
-		"another kind":        {spec(map[string]string{"HelmRepository/flux-system/apps": "apps"}, fleet, apps), "spec.sourceRefs[HelmRepository/flux-system/apps]"},
-		"nothing follows":     {spec(map[string]string{"GitRepository/flux-system/apps": "apps"}, Source{}, apps), "spec.sourceRefs"},
+		"of Flux": {spec(map[string]string{"GitRepository/flux-system/apps": "apps"}, fleet, apps), ""},
+		"of Argo CD": {spec(map[string]string{"https://git.example.com/x": "apps"}, Source{Build: BuildArgoCD},
+			apps), ""},
+		"no such source": {spec(map[string]string{"GitRepository/flux-system/apps": "other"}, fleet, apps),
+			"spec.sourceRefs[GitRepository/flux-system/apps]"},
+		"no reference": {spec(map[string]string{"apps": "apps"}, fleet, apps), "spec.sourceRefs[apps]"},
+		"another kind": {spec(map[string]string{"HelmRepository/flux-system/apps": "apps"}, fleet, apps),
+			"spec.sourceRefs[HelmRepository/flux-system/apps]"},
+		"nothing follows": {spec(map[string]string{"GitRepository/flux-system/apps": "apps"}, Source{}, apps),
+			"spec.sourceRefs"},
 		"two of the name":     {spec(nil, fleet, apps, apps), "spec.sources[2].name"},
 		"no name of a source": {spec(nil, fleet, Source{Name: "A/b"}), "spec.sources[1].name"},
 	} {

@@ -61,7 +61,8 @@ func (f *findings) add(part []FieldError) { *f = append(*f, part...) }
 // check adds an error unless ok is true.
 func (f *findings) check(ok bool, path, hint, format string, args ...any) {
 	if !ok {
-		*f = append(*f, FieldError{Path: path, Code: diag.PipelineInvalid, Message: fmt.Sprintf(format, args...), Hint: hint})
+		*f = append(*f, FieldError{Path: path, Code: diag.PipelineInvalid, Message: fmt.Sprintf(format, args...),
+			Hint: hint})
 	}
 }
 
@@ -119,7 +120,8 @@ func validateRuntimeVersion(s *Spec) findings {
 	if s.RuntimeVersion == "" {
 		return nil
 	}
-	f.check(s.Runtime == RuntimeAlloy, "spec.runtimeVersion", "set spec.version of the GrafanaAgents, or runtime: alloy", "is only for runtime: alloy")
+	f.check(s.Runtime == RuntimeAlloy, "spec.runtimeVersion",
+		"set spec.version of the GrafanaAgents, or runtime: alloy", "is only for runtime: alloy")
 	_, err := catalogue.ParseVersion(s.RuntimeVersion)
 	f.check(err == nil, "spec.runtimeVersion", "write it like "+catalogue.Default().String(), "%v", err)
 	return f
@@ -127,17 +129,20 @@ func validateRuntimeVersion(s *Spec) findings {
 
 func validateSpec(s *Spec) findings {
 	var f findings
-	f.check(s.Interval == nil || s.Interval.Duration >= MinInterval, "spec.interval", "write it like 30s or 5m", "must be at least %s", MinInterval)
+	f.check(s.Interval == nil || s.Interval.Duration >= MinInterval, "spec.interval", "write it like 30s or 5m",
+		"must be at least %s", MinInterval)
 	f.add(validateForEach(s.ForEach))
 	oneOf(&f, "spec.compatibility", s.Mode(), []Compatibility{CompatibilityOperator, CompatibilityCurrent})
 	oneOf(&f, "spec.runtime", s.Runtime, []Runtime{RuntimeAgent, RuntimeAlloy})
 	f.add(validateRuntimeVersion(s))
 	oneOf(&f, "spec.sharding", s.Sharding, []Sharding{ShardingRules, ShardingClustering})
-	f.check(s.Sharding != ShardingClustering || s.Runtime == RuntimeAlloy, "spec.sharding", "set runtime: alloy, or sharding: rules", "clustering is only for runtime: alloy")
+	f.check(s.Sharding != ShardingClustering || s.Runtime == RuntimeAlloy, "spec.sharding",
+		"set runtime: alloy, or sharding: rules", "clustering is only for runtime: alloy")
 	oneOf(&f, "spec.onInvalid", s.OnInvalid, []OnInvalid{OnInvalidHold, OnInvalidFail})
 	oneOf(&f, "spec.unknownFields", s.UnknownFields, []UnknownFields{UnknownFieldsError, UnknownFieldsWarn})
 	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})
-	f.check(s.FailOn != FailOnWarning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well", "warning has no effect without onInvalid: fail")
+	f.check(s.FailOn != FailOnWarning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well",
+		"warning has no effect without onInvalid: fail")
 	f.add(validateNamespaces(s))
 	f.add(validateTenancy(s))
 	if _, i, hint, err := passthrough.Parse(s.PassThrough.Kinds); err != nil {
@@ -147,7 +152,8 @@ func validateSpec(s *Spec) findings {
 		f.check(false, "spec.cluster."+field, "", "%v", err)
 	}
 	f.add(validateCharts("spec.charts", s.Charts))
-	f.check(len(s.Sources) > 0, "spec.sources", "name the repository to read: a list item with url and ref.branch", "at least one source is required")
+	f.check(len(s.Sources) > 0, "spec.sources", "name the repository to read: a list item with url and ref.branch",
+		"at least one source is required")
 	for i, source := range s.Sources {
 		f.add(validateSource(fmt.Sprintf("spec.sources[%d]", i), source))
 	}
@@ -169,7 +175,8 @@ func validateSpec(s *Spec) findings {
 	f.add(validateSelfMonitoring("spec.selfMonitoring", s.SelfMonitoring))
 	_, err := s.Limits.MaxDeletions()
 	f.check(err == nil, "spec.limits.deletions", "write it like 50%", "must be a percentage from 0%% to 100%%")
-	f.check(s.Limits.AllowFor == "" || commitForm.MatchString(s.Limits.AllowFor), "spec.limits.allowFor", "git rev-parse prints it", "must be a full commit id")
+	f.check(s.Limits.AllowFor == "" || commitForm.MatchString(s.Limits.AllowFor), "spec.limits.allowFor",
+		"git rev-parse prints it", "must be a full commit id")
 	return f
 }
 
@@ -180,7 +187,8 @@ func validateSource(path string, s Source) findings {
 	for i, p := range s.Paths {
 		f.add(validateRepositoryPath(fmt.Sprintf("%s.paths[%d]", path, i), p))
 	}
-	f.check(slices.Contains([]Build{"", BuildAuto, BuildPlain, BuildKustomize, BuildFlux, BuildArgoCD}, s.Build), path+".build", "use auto, plain, kustomize, flux or argocd", "is not known")
+	f.check(slices.Contains([]Build{"", BuildAuto, BuildPlain, BuildKustomize, BuildFlux, BuildArgoCD}, s.Build),
+		path+".build", "use auto, plain, kustomize, flux or argocd", "is not known")
 	f.add(validateAuth(path+".auth", s.URL, s.Auth))
 	f.add(validateVerify(path+".verify", s.Verify))
 	f.add(validateWebhook(path+".webhook", s.URL, s.Webhook))
@@ -203,8 +211,10 @@ func validateRef(path string, r Ref) findings {
 	if r.Branch != "" {
 		f.add(validateBranch(path+".branch", r.Branch))
 	}
-	f.check(r.Tag == "" || plumbing.NewTagReferenceName(r.Tag).Validate() == nil, path+".tag", "", "is not a name that Git allows")
-	f.check(r.Commit == "" || commitForm.MatchString(r.Commit), path+".commit", "git rev-parse prints it", "must be a full commit id")
+	f.check(r.Tag == "" || plumbing.NewTagReferenceName(r.Tag).Validate() == nil, path+".tag", "",
+		"is not a name that Git allows")
+	f.check(r.Commit == "" || commitForm.MatchString(r.Commit), path+".commit", "git rev-parse prints it",
+		"must be a full commit id")
 	f.check(r.Name == "" || strings.HasPrefix(r.Name, "refs/") && plumbing.ReferenceName(r.Name).Validate() == nil,
 		path+".name", "", "must be a full reference name, such as refs/heads/main")
 	return f
@@ -221,10 +231,12 @@ func validateBranch(path, name string) findings {
 // validateRepositoryPath refuses paths that could leave the repository or lead to Git's own files.
 func validateRepositoryPath(field, p string) findings {
 	var f findings
-	f.check(!strings.HasPrefix(p, "/") && !strings.Contains(p, `\`), field, "", "must be relative to the repository's root and slash-separated")
+	f.check(!strings.HasPrefix(p, "/") && !strings.Contains(p, `\`), field, "",
+		"must be relative to the repository's root and slash-separated")
 	f.check(p != "", field, "write . for the repository's root", "must not be empty")
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
-	f.check(!strings.ContainsFunc(p, unprintable), field, "", "must not hold line breaks and other characters that cannot be printed")
+	f.check(!strings.ContainsFunc(p, unprintable), field, "",
+		"must not hold line breaks and other characters that cannot be printed")
 	for part := range strings.SplitSeq(path.Clean("./"+p), "/") {
 		f.check(part != "..", field, "", "must not leave the repository")
 		f.check(!strings.EqualFold(part, ".git"), field, "", "must not reach into .git")
@@ -254,7 +266,8 @@ func validateOutput(path string, s *Spec) findings {
 		if o.isReadBy(source) {
 			f = append(f, FieldError{
 				Path: path + ".path", Code: diag.PipelineConflict,
-				Message: fmt.Sprintf("lies among the inputs that spec.sources[%d] reads", i), Hint: "write to another branch or folder",
+				Message: fmt.Sprintf("lies among the inputs that spec.sources[%d] reads", i),
+				Hint:    "write to another branch or folder",
 			})
 		}
 	}
@@ -264,7 +277,8 @@ func validateOutput(path string, s *Spec) findings {
 func validateOperator(path string, o Operator) findings {
 	var f findings
 	for _, key := range slices.Sorted(maps.Keys(o.Labels)) {
-		f.all(path+".labels["+key+"]", append(validation.IsQualifiedName(key), validation.IsValidLabelValue(o.Labels[key])...))
+		f.all(path+".labels["+key+"]",
+			append(validation.IsQualifiedName(key), validation.IsValidLabelValue(o.Labels[key])...))
 	}
 	_, err := labels.Parse(o.AgentSelector)
 	f.check(err == nil, path+".agentSelector", "", "%v", err)
@@ -286,7 +300,8 @@ func (l Limits) MaxDeletions() (percent int, err error) {
 func sampleMessage(sources int) Message {
 	m := Message{Pipeline: "sample"}
 	for range max(1, sources) {
-		m.Sources = append(m.Sources, MessageSource{URL: "https://git.example.com/a.git", Commit: strings.Repeat("0", 40), Subject: "Subject", Author: "A <a@example.com>"})
+		m.Sources = append(m.Sources, MessageSource{URL: "https://git.example.com/a.git",
+			Commit: strings.Repeat("0", 40), Subject: "Subject", Author: "A <a@example.com>"})
 	}
 	return m
 }

@@ -17,9 +17,11 @@ func validateRepositoryURL(path, raw string) findings {
 	if err != nil {
 		return f
 	}
-	f.check(strings.Contains(raw, ":") || strings.HasPrefix(raw, "/"), path, relativeHint(raw), "has no scheme, such as https://, and is no absolute path")
+	f.check(strings.Contains(raw, ":") || strings.HasPrefix(raw, "/"), path, relativeHint(raw),
+		"has no scheme, such as https://, and is no absolute path")
 	u, err := url.Parse(raw)
-	f.check(err != nil || u.User == nil || scheme(raw) == "ssh", path, "use auth.usernameFile or auth.usernameEnv", "must not hold a user name or token")
+	f.check(err != nil || u.User == nil || scheme(raw) == "ssh", path, "use auth.usernameFile or auth.usernameEnv",
+		"must not hold a user name or token")
 	return f
 }
 
@@ -52,11 +54,14 @@ func validateAuth(path, rawURL string, a Auth) findings {
 			kinds++
 		}
 	}
-	f.check(kinds <= 1, path, "", "more than one of a user name and password, a bearer token, an SSH key and a GitHub App")
+	f.check(kinds <= 1, path, "", "more than one of a user name and password, a bearer token, an SSH key and a "+
+		"GitHub App")
 	f.check(!has.basic || a.PasswordFile+a.PasswordEnv != "", path, "", "a user name needs a password")
 	f.check(a.SSHKeyPassphraseFile+a.SSHKeyPassphraseEnv == "" || has.key, path, "", "a passphrase needs an SSH key")
-	f.check(a.ClientCertFile+a.ClientCertEnv == "" || a.ClientKeyFile+a.ClientKeyEnv != "", path, "set clientKeyFile or clientKeyEnv", "a client certificate needs its key")
-	f.check(a.ClientKeyFile+a.ClientKeyEnv == "" || a.ClientCertFile+a.ClientCertEnv != "", path, "set clientCertFile or clientCertEnv", "a client key needs its certificate")
+	f.check(a.ClientCertFile+a.ClientCertEnv == "" || a.ClientKeyFile+a.ClientKeyEnv != "", path,
+		"set clientKeyFile or clientKeyEnv", "a client certificate needs its key")
+	f.check(a.ClientKeyFile+a.ClientKeyEnv == "" || a.ClientCertFile+a.ClientCertEnv != "", path,
+		"set clientCertFile or clientCertEnv", "a client key needs its certificate")
 	f.add(validateProxy(path, a))
 	if has.app {
 		f.add(validateGitHubApp(path+".githubApp", a.GitHubApp))
@@ -76,16 +81,19 @@ func validateAuth(path, rawURL string, a Auth) findings {
 	return f
 }
 
-// validateSSH checks the credential of an ssh URL. One of another kind is one mistake: it says nothing of a key that is missing too.
+// validateSSH checks the credential of an ssh URL. One of another kind is one mistake: it says nothing of a key that is
+// missing too.
 func validateSSH(path string, has kinds) findings {
 	var f findings
 	const hosts = "ssh-keyscan prints the keys of a host, compare them with what its owner publishes"
 	switch {
 	case has.basic || has.bearer || has.app || has.ca || has.cert:
-		f.check(false, path, "write the https URL of the repository, or set sshKeyFile or sshKeyEnv, and knownHostsFile or knownHostsEnv, instead",
+		f.check(false, path, "write the https URL of the repository, or set sshKeyFile or sshKeyEnv, and "+
+			"knownHostsFile or knownHostsEnv, instead",
 			"passwords, bearer tokens, GitHub Apps, client and CA certificates are for https URLs only")
 	case !has.key && !has.hosts:
-		f.check(false, path, "set sshKeyFile or sshKeyEnv, and knownHostsFile; "+hosts, "an ssh URL needs a key and known hosts")
+		f.check(false, path, "set sshKeyFile or sshKeyEnv, and knownHostsFile; "+hosts,
+			"an ssh URL needs a key and known hosts")
 	case !has.key:
 		f.check(false, path, "set sshKeyFile or sshKeyEnv", "an ssh URL needs a key")
 	case !has.hosts:
@@ -133,8 +141,10 @@ func validateProxy(path string, a Auth) findings {
 	if !ok {
 		return f
 	}
-	f.check(u.User == nil, path+".proxyURL", "use proxyUsernameFile and proxyPasswordFile", "must not hold a user name or password")
-	f.check(strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment == "", path+".proxyURL", form, "must end after the host and port")
+	f.check(u.User == nil, path+".proxyURL", "use proxyUsernameFile and proxyPasswordFile",
+		"must not hold a user name or password")
+	f.check(strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment == "", path+".proxyURL", form,
+		"must end after the host and port")
 	return f
 }
 
@@ -153,7 +163,8 @@ func validateGitHubApp(path string, g *GitHubApp) findings {
 func onePlace(path string, list []credential) findings {
 	var f findings
 	for _, c := range list {
-		f.check(c.file == "" || c.env == "", path+"."+c.name+"Env", "", "%sFile is set too; only one of them may be", c.name)
+		f.check(c.file == "" || c.env == "", path+"."+c.name+"Env", "", "%sFile is set too; only one of them may be",
+			c.name)
 	}
 	return f
 }
@@ -185,7 +196,8 @@ func validateWebURL(path, raw string, schemes ...string) findings {
 func validateTrust(path, rawURL string, ca credential) findings {
 	var f findings
 	f.add(onePlace(path, []credential{ca}))
-	f.check(ca.file+ca.env == "" || strings.HasPrefix(rawURL, "https://"), path, "", "CA certificates are for https URLs only")
+	f.check(ca.file+ca.env == "" || strings.HasPrefix(rawURL, "https://"), path, "",
+		"CA certificates are for https URLs only")
 	return f
 }
 
@@ -196,7 +208,8 @@ func validateSigning(path string, c Commit) findings {
 		{"signingKey", c.SigningKeyFile, c.SigningKeyEnv},
 		{"signingKeyPassphrase", c.SigningKeyPassphraseFile, c.SigningKeyPassphraseEnv},
 	}))
-	f.check(c.SigningKeyPassphraseFile+c.SigningKeyPassphraseEnv == "" || c.SigningKeyFile+c.SigningKeyEnv != "", path, "", "a passphrase needs a signing key")
+	f.check(c.SigningKeyPassphraseFile+c.SigningKeyPassphraseEnv == "" || c.SigningKeyFile+c.SigningKeyEnv != "", path,
+		"", "a passphrase needs a signing key")
 	return f
 }
 

@@ -25,7 +25,8 @@ func validateVerify(path string, a *Verify) findings {
 		{"pgpKeys", a.PGPKeysFile, a.PGPKeysEnv},
 	}))
 	f.check(a.AllowedSignersFile+a.AllowedSignersEnv+a.PGPKeysFile+a.PGPKeysEnv != "", path,
-		"set allowedSignersFile or pgpKeysFile; leave out verify to accept any commit", "names no keys, so it would accept no commit")
+		"set allowedSignersFile or pgpKeysFile; leave out verify to accept any commit",
+		"names no keys, so it would accept no commit")
 	return f
 }
 
@@ -34,7 +35,9 @@ func validateDelivery(path string, s *Spec) findings {
 	var f findings
 	o := s.Output
 	f.add(validatePromotion(path, s))
-	if o.Webhook != nil && !o.isInherited(s.Sources, func(source Source) bool { return source.Webhook != nil && *source.Webhook == *o.Webhook }) {
+	if o.Webhook != nil && !o.isInherited(s.Sources, func(source Source) bool {
+		return source.Webhook != nil && *source.Webhook == *o.Webhook
+	}) {
 		f.add(validateWebhook(path+".webhook", o.URL, o.Webhook))
 	}
 	f.add(validateOCI(path+".oci", o.OCI))
@@ -61,11 +64,13 @@ func validatePromotion(path string, s *Spec) findings {
 	if p.Mode != PromotePullRequest {
 		f.check(len(p.Labels) == 0, at+".labels", "set mode: pullRequest", "is for pull requests that agentry opens")
 		f.check(p.Title == "", at+".title", "set mode: pullRequest", "is for pull requests that agentry opens")
-		f.check(o.Forge == nil, path+".forge", "set promotion.mode: pullRequest, or leave it out", "is for pull requests that agentry opens")
+		f.check(o.Forge == nil, path+".forge", "set promotion.mode: pullRequest, or leave it out",
+			"is for pull requests that agentry opens")
 		return f
 	}
 	for i, label := range p.Labels {
-		f.check(strings.TrimSpace(label) != "" && !strings.ContainsAny(label, ",\n"), fmt.Sprintf("%s.labels[%d]", at, i), "", "must not be empty or hold a comma or a line break")
+		f.check(strings.TrimSpace(label) != "" && !strings.ContainsAny(label, ",\n"),
+			fmt.Sprintf("%s.labels[%d]", at, i), "", "must not be empty or hold a comma or a line break")
 	}
 	if p.Title != "" {
 		title, err := FormatMessage(p.Title, sampleMessage(len(s.Sources)))
@@ -93,13 +98,17 @@ func validateOCI(path string, o *OCI) findings {
 	if o == nil {
 		return f
 	}
-	f.check(ociURLForm.MatchString(o.URL), path+".url", "write it like oci://registry.example.com/clusters/prod", "must be a repository of a registry, without a tag")
-	f.check(len(o.Tag) <= maxOCITag && ociTagForm.MatchString(o.Tag), path+".tag", "", "must be up to 128 letters, digits, dots, dashes and underscores, and must not start with a dot or a dash")
+	f.check(ociURLForm.MatchString(o.URL), path+".url", "write it like oci://registry.example.com/clusters/prod",
+		"must be a repository of a registry, without a tag")
+	f.check(len(o.Tag) <= maxOCITag && ociTagForm.MatchString(o.Tag), path+".tag", "",
+		"must be up to 128 letters, digits, dots, dashes and underscores, and must not start with a dot or a dash")
 	user := credential{"username", o.UsernameFile, o.UsernameEnv}
 	password := credential{"password", o.PasswordFile, o.PasswordEnv}
 	ca := credential{"ca", o.CAFile, o.CAEnv}
 	f.add(onePlace(path, []credential{user, password, ca}))
-	f.check((user.file+user.env == "") == (password.file+password.env == ""), path, "", "a user name needs a password, and a password a user name")
-	f.check(!o.Insecure || ca.file+ca.env == "", path, "leave out one of them", "insecure connects without TLS, so CA certificates have no effect")
+	f.check((user.file+user.env == "") == (password.file+password.env == ""), path, "",
+		"a user name needs a password, and a password a user name")
+	f.check(!o.Insecure || ca.file+ca.env == "", path, "leave out one of them",
+		"insecure connects without TLS, so CA certificates have no effect")
 	return f
 }

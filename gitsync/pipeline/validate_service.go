@@ -25,15 +25,18 @@ func validateForge(path string, forge *Forge, repository Auth) findings {
 	var f findings
 	oneOf(&f, path+".type", forge.Type, []ForgeType{ForgeGitHub, ForgeGitLab, ForgeGitea})
 	if forge.URL == "" {
-		f.check(false, path+".url", "write it like https://gitlab.example.com", "is required, since the repository's URL names no host")
+		f.check(false, path+".url", "write it like https://gitlab.example.com",
+			"is required, since the repository's URL names no host")
 	} else {
 		f.add(validateWebURL(path+".url", forge.URL, "https", "http"))
 	}
 	f.add(onePlace(path, []credential{{"token", forge.TokenFile, forge.TokenEnv}}))
 	f.add(validateTrust(path, forge.URL, credential{"ca", forge.CAFile, forge.CAEnv}))
 	own := forge.TokenFile+forge.TokenEnv != ""
-	f.check(own || repository.HasToken(), path, "set tokenFile or tokenEnv", "needs an access token, and the repository's auth holds none")
-	f.check(own || repository.GitHubApp == nil || forge.Type == ForgeGitHub, path+".type", "set tokenFile or tokenEnv", "the tokens of a GitHub App are for github only")
+	f.check(own || repository.HasToken(), path, "set tokenFile or tokenEnv",
+		"needs an access token, and the repository's auth holds none")
+	f.check(own || repository.GitHubApp == nil || forge.Type == ForgeGitHub, path+".type", "set tokenFile or tokenEnv",
+		"the tokens of a GitHub App are for github only")
 	return f
 }
 
@@ -44,9 +47,11 @@ func validatePreviews(path string, s Source) findings {
 		return f
 	}
 	f.check(s.Forge != nil, path, "set forge beside it", "needs the forge, whose pull requests it is about")
-	f.check(s.Ref.branch() != "", path, "follow a branch by ref.branch", "needs a branch, because pull requests go into a branch")
+	f.check(s.Ref.branch() != "", path, "follow a branch by ref.branch",
+		"needs a branch, because pull requests go into a branch")
 	f.check(*p.Comment || *p.Status, path, "leave it out", "neither writes a comment nor sets a status")
-	f.check(p.Interval.Duration >= MinPreviewInterval, path+".interval", "webhooks make it immediate", "must be at least %s", MinPreviewInterval)
+	f.check(p.Interval.Duration >= MinPreviewInterval, path+".interval", "webhooks make it immediate",
+		"must be at least %s", MinPreviewInterval)
 	return f
 }
 
@@ -82,9 +87,11 @@ func validateNotify(path string, n Notify) findings {
 func validateReceiver(path string, r Receiver) findings {
 	var f findings
 	f.add(validateWebURL(path+".url", r.URL, "https", "http"))
-	f.check(!strings.HasSuffix(r.URL, "/hook"), path+".url", "kubectl get receiver shows it as webhookPath", "lacks the path of the Receiver's status")
+	f.check(!strings.HasSuffix(r.URL, "/hook"), path+".url", "kubectl get receiver shows it as webhookPath",
+		"lacks the path of the Receiver's status")
 	f.add(exactlyOne(path, "a receiver", credential{"secret", r.SecretFile, r.SecretEnv}))
 	f.add(validateTrust(path, r.URL, credential{"ca", r.CAFile, r.CAEnv}))
-	f.check(r.Timeout.Duration >= MinReceiverTimeout && r.Timeout.Duration <= MaxReceiverTimeout, path+".timeout", "", "must be from %s to %s", MinReceiverTimeout, MaxReceiverTimeout)
+	f.check(r.Timeout.Duration >= MinReceiverTimeout && r.Timeout.Duration <= MaxReceiverTimeout, path+".timeout", "",
+		"must be from %s to %s", MinReceiverTimeout, MaxReceiverTimeout)
 	return f
 }

@@ -122,7 +122,8 @@ func (c *Change) editFiles(u *Unit) error {
 		}
 	}
 	// The inventory must say which rules the files are rendered with: see refuseOldSecrets.
-	if !changed && slices.EqualFunc(u.folder.Inventory.SecretRules, c.plan.Pipeline.Spec.Secrets.Rules, pipeline.SecretRule.Equal) {
+	if !changed && slices.EqualFunc(u.folder.Inventory.SecretRules, c.plan.Pipeline.Spec.Secrets.Rules,
+		pipeline.SecretRule.Equal) {
 		u.State = UnitUnchanged
 		return nil
 	}
@@ -142,7 +143,8 @@ func (c *Change) findDrift(u *Unit, listed branch.FileEntry) error {
 	if _, exists := u.folder.Entries[listed.Path]; !exists {
 		how = "removed"
 	}
-	c.warn(diag.Drift, c.at(u.Name, listed.Path), driftHint, "was %s on the output branch by somebody else: it is restored", how)
+	c.warn(diag.Drift, c.at(u.Name, listed.Path), driftHint,
+		"was %s on the output branch by somebody else: it is restored", how)
 	return nil
 }
 
@@ -157,7 +159,8 @@ func (c *Change) findHeldDrift(u *Unit) error {
 			return err
 		}
 		if drift {
-			c.warn(diag.Drift, c.at(u.Name, f.Path), "correct the unit's errors, and it is rendered again", "was changed on the output branch by somebody else, and its unit is held: it is left unchanged")
+			c.warn(diag.Drift, c.at(u.Name, f.Path), "correct the unit's errors, and it is rendered again",
+				"was changed on the output branch by somebody else, and its unit is held: it is left unchanged")
 		}
 	}
 	return nil
@@ -197,8 +200,8 @@ func (c *Change) collide(name string) {
 		"is on branch %s and not agentry's: nothing is written", c.plan.Pipeline.Spec.Output.Branch)
 }
 
-// findObstacles finds what prevents the edits: a folder where a file goes, or a file where a folder goes. It is somebody
-// else's, because agentry writes plain files only. A removed path that is not a file stays.
+// findObstacles finds what prevents the edits: a folder where a file goes, or a file where a folder goes. It is
+// somebody else's, because agentry writes plain files only. A removed path that is not a file stays.
 func (c *Change) findObstacles() error {
 	reported := map[string]bool{}
 	for name, edit := range c.Edits {

@@ -140,7 +140,8 @@ func (d decider) holdUnreadable(unit *Unit) {
 // holdVanished holds a unit for an object that is gone while a file cannot be read.
 func (d decider) holdVanished(unit *Unit, id manifest.ID) {
 	unit.hold(id.String() + " is gone, and a file cannot be read")
-	d.add(diag.Error, diag.VanishedHeld, "", "repair the file; if the object was meant to go, it goes with the next pass",
+	d.add(diag.Error, diag.VanishedHeld, "",
+		"repair the file; if the object was meant to go, it goes with the next pass",
 		"%s is in no readable file, and not every file can be read: unit %s is left unchanged", id, unit.Name)
 }
 
@@ -161,16 +162,19 @@ func (d decider) immutable(unit *Unit) (*diag.Diagnostic, error) {
 		if field == "" {
 			continue
 		}
-		violation := d.toBlame(unit.Name, f.Object).Diag(diag.Error, diag.ImmutableField, "spec", "%s: %s differs from what is on the output branch, and Kubernetes lets nobody change it on an existing object", f.Object, field)
-		violation.Hint = "revert the change; or delete the workload in the cluster (kubectl delete --cascade=orphan keeps its pods) and its file on the output branch"
+		violation := d.toBlame(unit.Name, f.Object).Diag(diag.Error, diag.ImmutableField, "spec",
+			"%s: %s differs from what is on the output branch, and Kubernetes lets nobody change it on an existing "+
+				"object", f.Object, field)
+		violation.Hint = "revert the change; or delete the workload in the cluster (kubectl delete --cascade=orphan " +
+			"keeps its pods) and its file on the output branch"
 		violation.Units = []string{unit.Name}
 		return &violation, nil
 	}
 	return nil, nil
 }
 
-// toBlame returns the object to blame for an error in an object of a unit: the GrafanaAgent, or the object that is passed
-// through.
+// toBlame returns the object to blame for an error in an object of a unit: the GrafanaAgent, or the object that is
+// passed through.
 func (d decider) toBlame(unit string, id manifest.ID) *manifest.Object {
 	if passthrough.IsUnit(unit) {
 		return d.Objects.Set.Find(id)
@@ -179,7 +183,8 @@ func (d decider) toBlame(unit string, id manifest.ID) *manifest.Object {
 }
 
 // gone decides about a unit without a rendered GrafanaAgent. It is removed, unless the GrafanaAgent cannot be
-// used, or may be in a file that cannot be read. A unit of objects that are passed through is removed when the last of them is.
+// used, or may be in a file that cannot be read. A unit of objects that are passed through is removed when the last of
+// them is.
 func (d decider) gone(folder *branch.Unit) (Unit, error) {
 	unit := Unit{Name: folder.Name, folder: folder, action: remove, State: UnitRemoved}
 	if passthrough.IsUnit(unit.Name) {
@@ -216,7 +221,9 @@ func (d decider) holdConflicts() error {
 				continue
 			}
 			id, _ := manifest.ParseID(object)
-			found := d.toBlame(unit.Name, id).Diag(diag.Error, diag.NameConflict, "metadata.name", "%s would be rendered, and is on the output branch for %s, whose folder is left unchanged", object, titleOf(owner))
+			found := d.toBlame(unit.Name, id).Diag(diag.Error, diag.NameConflict, "metadata.name",
+				"%s would be rendered, and is on the output branch for %s, whose folder is left unchanged", object,
+				titleOf(owner))
 			found.Units = []string{unit.Name}
 			d.Diags = append(d.Diags, found)
 			unit.fail(found.Message)

@@ -18,7 +18,8 @@ func (c *Change) Describe(metadata any) error {
 	if err := c.updateReadmes(); err != nil {
 		return err
 	}
-	root := map[string][]byte{generator.KustomizationFile: generator.Kustomization(c.Units), branch.ReadmeFile: c.Readme(), branch.AttributesFile: []byte(branch.Attributes)}
+	root := map[string][]byte{generator.KustomizationFile: generator.Kustomization(c.Units),
+		branch.ReadmeFile: c.Readme(), branch.AttributesFile: []byte(branch.Attributes)}
 	for _, name := range []string{branch.AttributesFile, branch.ReadmeFile, generator.KustomizationFile} {
 		_, exists, err := b.Equals(c.at(name), root[name])
 		if err != nil {
@@ -31,7 +32,8 @@ func (c *Change) Describe(metadata any) error {
 		c.Edits[c.at(name)] = object.Edit{Data: root[name]}
 	}
 	units := append([]string{}, c.Units...) // JSON encodes nil as null
-	for name, v := range map[string]any{branch.InventoryFile: inv, branch.UnitsFile: units, branch.MetadataFile: metadata} {
+	for name, v := range map[string]any{branch.InventoryFile: inv, branch.UnitsFile: units,
+		branch.MetadataFile: metadata} {
 		if err := c.put(c.at(name), v, b.Inventory != nil); err != nil {
 			return err
 		}
@@ -88,7 +90,8 @@ func (c *Change) putText(name string, data []byte, ours bool) error {
 
 // describeUnit writes the inventory and the README.md of a unit whose manifests change.
 func (c *Change) describeUnit(u *Unit) error {
-	inv := branch.UnitInventory{Version: branch.InventoryVersion, State: branch.StateComplete, Secrets: c.plan.Pipeline.Spec.Secrets.Policy, SecretRules: c.plan.Pipeline.Spec.Secrets.Rules}
+	inv := branch.UnitInventory{Version: branch.InventoryVersion, State: branch.StateComplete,
+		Secrets: c.plan.Pipeline.Spec.Secrets.Policy, SecretRules: c.plan.Pipeline.Spec.Secrets.Rules}
 	if slices.ContainsFunc(u.rendered.Held, func(h generator.Held) bool { return h.StandIn == nil }) {
 		inv.State = branch.StateIncomplete
 	}

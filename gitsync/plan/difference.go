@@ -34,8 +34,8 @@ func (c *Change) Compare() error {
 	return nil
 }
 
-// lastRendered returns the unit as the last pass rendered it, if that is what the branch has, or nil if that is not known. It is
-// rendered again when it is asked for.
+// lastRendered returns the unit as the last pass rendered it, if that is what the branch has, or nil if that is not
+// known. It is rendered again when it is asked for.
 func (p *Plan) lastRendered(u *Unit) func() *generator.Unit {
 	last, isSettled := p.Settled[u.Name]
 	if !isSettled || p.Previous == nil || last.dir != u.folder.Dir {
@@ -44,8 +44,8 @@ func (p *Plan) lastRendered(u *Unit) func() *generator.Unit {
 	return sync.OnceValue(func() *generator.Unit { return p.Previous.ReloadBytes(last.unit) })
 }
 
-// pairs returns the objects of the unit as agentry last wrote them, and as they will be. last returns the unit as it was rendered last; nil
-// if it is not known.
+// pairs returns the objects of the unit as agentry last wrote them, and as they will be. last returns the unit as it
+// was rendered last; nil if it is not known.
 func (u *Unit) pairs(last func() *generator.Unit) (out []difference.Pair, err error) {
 	wanted := map[string]bool{}
 	if u.action == write {
@@ -158,14 +158,19 @@ func (c *Change) StaleSecrets() (out diag.List) {
 		if running[found.Unit] == nil {
 			units = append(units, found.Unit)
 		}
-		running[found.Unit] = append(running[found.Unit], strings.ToLower(kind)+"/"+name[strings.IndexByte(name, '/')+1:])
+		running[found.Unit] = append(running[found.Unit],
+			strings.ToLower(kind)+"/"+name[strings.IndexByte(name, '/')+1:])
 	}
 	for _, unit := range units {
 		slices.Sort(running[unit])
 		agent := c.plan.Objects.Set.Get(agentOf(unit))
-		d := agent.Diag(diag.Warning, diag.InlinedSecretChanged, "", "nothing but secrets changes in the configuration of %s: the agents that run ignore that, and keep the old ones",
+		d := agent.Diag(diag.Warning, diag.InlinedSecretChanged, "",
+			"nothing but secrets changes in the configuration of %s: the agents that run ignore that, and keep the "+
+				"old ones",
 			strings.Join(running[unit], ", "))
-		d.Hint = "once it is applied, run kubectl -n " + agent.Namespace + " rollout restart " + strings.Join(running[unit], " ") + "; or set secrets.restartOnChange in the pipeline, and it happens by itself"
+		d.Hint = "once it is applied, run kubectl -n " + agent.Namespace + " rollout restart " +
+			strings.Join(running[unit], " ") +
+			"; or set secrets.restartOnChange in the pipeline, and it happens by itself"
 		d.Units = []string{unit}
 		out = append(out, d)
 	}

@@ -15,8 +15,8 @@ import (
 // allowTrailer in the message of an input commit lifts the deletion guard for it.
 const allowTrailer = "Agentry-Allow-Deletions"
 
-// guard refuses a commit that deletes too much, in total or from one unit that stays. It notes in each unit what the unit
-// loses.
+// guard refuses a commit that deletes too much, in total or from one unit that stays. It notes in each unit what the
+// unit loses.
 func (p *Plan) guard(f *Findings) error {
 	if p.Branch.Inventory == nil {
 		return nil
@@ -62,7 +62,8 @@ func (p *Plan) guard(f *Findings) error {
 	case total.units.isAbove(percent):
 		reason = fmt.Sprintf("delete %d of %d units, more than %d%%", total.units.gone, total.units.before, percent)
 	case total.workloads.isAbove(percent):
-		reason = fmt.Sprintf("delete %d of %d workload objects, more than %d%%", total.workloads.gone, total.workloads.before, percent)
+		reason = fmt.Sprintf("delete %d of %d workload objects, more than %d%%", total.workloads.gone,
+			total.workloads.before, percent)
 	case reason == "" && total.isTooMuch(percent):
 		reason = fmt.Sprintf("take %s from all units, more than %d%%", total.shares(), percent)
 	}
@@ -78,18 +79,22 @@ func (p *Plan) refuseEmpty(f *Findings) {
 	isNew := p.Branch.Inventory == nil || len(p.Units) > 0
 	// The GrafanaAgent may be in a file that cannot be read: the errors are reason enough for a first pass to write
 	// nothing.
-	isExplained := f.Refused != nil || len(p.Objects.Missing) > 0 || p.Branch.Inventory == nil && p.Objects.Diags.HasErrors()
-	if !isNew || isExplained || slices.ContainsFunc(p.Units, isLeft) || p.Pipeline.Spec.Limits.AllowEmpty || p.AllowsDeletions(p.Objects.Commits) {
+	isExplained := f.Refused != nil || len(p.Objects.Missing) > 0 ||
+		p.Branch.Inventory == nil && p.Objects.Diags.HasErrors()
+	if !isNew || isExplained || slices.ContainsFunc(p.Units, isLeft) || p.Pipeline.Spec.Limits.AllowEmpty ||
+		p.AllowsDeletions(p.Objects.Commits) {
 		return
 	}
-	for _, d := range p.Rendered.NoAgent(diag.Error, "correct sources[].paths; or set limits.allowEmpty if it is meant") {
+	for _, d := range p.Rendered.NoAgent(diag.Error,
+		"correct sources[].paths; or set limits.allowEmpty if it is meant") {
 		f.refuse(d.Code, "", d.Hint, "%s", d.Message)
 	}
 }
 
 func (p *Plan) allowHint() string {
 	id := p.Objects.Commits[0].Hash.String()
-	return fmt.Sprintf("if that is meant, run sync with --allow-deletions %s, set limits.allowFor to it, or put the trailer %q into that commit's message", id, allowTrailer+": true")
+	return fmt.Sprintf("if that is meant, run sync with --allow-deletions %s, set limits.allowFor to it, or put the "+
+		"trailer %q into that commit's message", id, allowTrailer+": true")
 }
 
 // AllowsDeletions reports whether somebody allowed deletions for one of the input commits.
@@ -128,8 +133,11 @@ func (p *Plan) refuseOldSecrets(f *Findings) error {
 		if same || !then.Allows(pipeline.SecretsPlaintext) {
 			continue
 		}
-		f.refuse(diag.SecretsHeld, p.Branch.At(u.Name), "correct its errors or unpause it, so that it is rendered again; or revert the change of secrets.policy and secrets.rules",
-			"unit %s is %s and has files from before the secrets policy changed, which can hold secrets in clear: nothing is written", u.Name, u.State)
+		f.refuse(diag.SecretsHeld, p.Branch.At(u.Name),
+			"correct its errors or unpause it, so that it is rendered again; or revert the change of secrets.policy "+
+				"and secrets.rules",
+			"unit %s is %s and has files from before the secrets policy changed, which can hold secrets in clear: "+
+				"nothing is written", u.Name, u.State)
 	}
 	return nil
 }
@@ -142,11 +150,14 @@ func (p *Plan) warnOfHistory(f *Findings) {
 	}
 	for i := range p.Units {
 		u := &p.Units[i]
-		if u.action == keep || u.State == UnitUnchanged || !u.folder.Exists() || !policiesOf(u).Allows(pipeline.SecretsPlaintext) {
+		if u.action == keep || u.State == UnitUnchanged || !u.folder.Exists() ||
+			!policiesOf(u).Allows(pipeline.SecretsPlaintext) {
 			continue
 		}
-		f.warn(diag.SecretsInHistory, p.Branch.At(), "replace these secrets where they come from; or write to a new repository, and delete this one",
-			"the secrets of this folder are in clear in older commits of branch %s, where everybody who can read it finds them", p.Pipeline.Spec.Output.Branch)
+		f.warn(diag.SecretsInHistory, p.Branch.At(),
+			"replace these secrets where they come from; or write to a new repository, and delete this one",
+			"the secrets of this folder are in clear in older commits of branch %s, where everybody who can read it "+
+				"finds them", p.Pipeline.Spec.Output.Branch)
 		return
 	}
 }
@@ -154,8 +165,11 @@ func (p *Plan) warnOfHistory(f *Findings) {
 // warnOfOtherKey warns of Secrets on the branch that were sealed with another key than this pipeline's.
 func (p *Plan) warnOfOtherKey(f *Findings) {
 	if p.otherKeys > 0 {
-		f.warn(diag.OtherSealKey, p.Branch.At(), "give all replicas the same secrets.sops.hmacKeyFile; after a change of the key this warning comes once",
-			"%d encrypted Secrets of branch %s were written with another HMAC key, so they are encrypted again: replicas with different keys do so after each other, for ever", p.otherKeys, p.Pipeline.Spec.Output.Branch)
+		f.warn(diag.OtherSealKey, p.Branch.At(),
+			"give all replicas the same secrets.sops.hmacKeyFile; after a change of the key this warning comes once",
+			"%d encrypted Secrets of branch %s were written with another HMAC key, so they are encrypted again: "+
+				"replicas with different keys do so after each other, for ever", p.otherKeys,
+			p.Pipeline.Spec.Output.Branch)
 	}
 }
 
@@ -173,12 +187,18 @@ func RefuseAdoption(in Inputs, url string) (f Findings) {
 		hint = "choose a branch for the output that no source reads"
 	}
 	if in.Branch.HasOthers && !output.Adopt {
-		f.refuse(diag.AdoptionRefused, "", hint, "branch %s of %s holds files at %q and no inventory of agentry: nothing is written", output.Branch, url, output.Path)
+		f.refuse(diag.AdoptionRefused, "", hint,
+			"branch %s of %s holds files at %q and no inventory of agentry: nothing is written", output.Branch, url,
+			output.Path)
 	}
 	name := in.Pipeline.Metadata.Name
-	if inv := in.Branch.Inventory; inv != nil && inv.Pipeline != name && !output.Adopt && !output.Promotion.Mode.Proposes() {
-		f.refuse(diag.OutputContested, "", "give one of the two another output.branch or output.path; or, if this pipeline was renamed or is to take over the branch, set output.adopt: true until it has written once",
-			"pipeline %s writes to branch %s of %s at %q, this one is %s: nothing is written", foreigntext.OneLine(inv.Pipeline), output.Branch, url, output.Path, name)
+	if inv := in.Branch.Inventory; inv != nil && inv.Pipeline != name && !output.Adopt &&
+		!output.Promotion.Mode.Proposes() {
+		f.refuse(diag.OutputContested, "",
+			"give one of the two another output.branch or output.path; or, if this pipeline was renamed or is to "+
+				"take over the branch, set output.adopt: true until it has written once",
+			"pipeline %s writes to branch %s of %s at %q, this one is %s: nothing is written",
+			foreigntext.OneLine(inv.Pipeline), output.Branch, url, output.Path, name)
 	}
 	return f
 }

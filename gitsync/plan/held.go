@@ -129,8 +129,8 @@ func (f *heldFinder) mayHoldAnything() bool {
 	return len(f.Objects.Unreadable) > 0 || len(f.Objects.UnreadablePaths) > 0 || len(f.LastGood.Records()) > 0
 }
 
-// add adds a held object. For an object that cannot be read, the reason is that it cannot, even if its stand-in has an error
-// too.
+// add adds a held object. For an object that cannot be read, the reason is that it cannot, even if its stand-in has an
+// error too.
 func (f *heldFinder) add(h held) error {
 	if u := f.Objects.Unreadable[h.Object]; u != nil {
 		h.Reason, h.hidden = u.Reason, u.Hidden
@@ -174,7 +174,8 @@ func (f *heldFinder) since(h *held) branch.CommitRef {
 // always added, because its labels select and it is not among the inputs of a unit.
 func (f *heldFinder) addUnreadable() error {
 	for _, id := range slices.SortedFunc(maps.Keys(f.Objects.Unreadable), manifest.ID.Compare) {
-		h := held{HeldObject: HeldObject{Object: id, Units: f.usersOf(id)}, standIn: f.Objects.Unreadable[id].StandIn, forAll: true}
+		h := held{HeldObject: HeldObject{Object: id, Units: f.usersOf(id)}, standIn: f.Objects.Unreadable[id].StandIn,
+			forAll: true}
 		if h.standIn == nil || len(h.Units) == 0 && id.Kind != manifest.NamespaceKind {
 			continue
 		}
@@ -219,7 +220,8 @@ func (f *heldFinder) addLeftOut() error {
 // addRendered adds the objects that are held for one rendered unit.
 func (f *heldFinder) addRendered(unit *Unit) error {
 	for _, h := range unit.rendered.Held {
-		err := f.add(held{HeldObject: HeldObject{Object: h.ID, Units: []string{unit.Name}, Reason: h.Reason}, standIn: h.StandIn})
+		err := f.add(held{HeldObject: HeldObject{Object: h.ID, Units: []string{unit.Name}, Reason: h.Reason},
+			standIn: h.StandIn})
 		if err != nil {
 			return err
 		}
@@ -263,7 +265,8 @@ func (f *heldFinder) kept(unit *Unit, id manifest.ID) *held {
 		return nil
 	}
 	last, _ := f.LastGood.Last(unit.Name, id)
-	h := held{HeldObject: HeldObject{Object: id, Units: []string{unit.Name}, Reason: f.reasonOf(unit, id)}, standIn: last}
+	h := held{HeldObject: HeldObject{Object: id, Units: []string{unit.Name}, Reason: f.reasonOf(unit, id)},
+		standIn: last}
 	if last == nil {
 		h.old = old
 	}

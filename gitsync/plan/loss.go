@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
-// loss is what a commit removes. The objects of a removed unit do not count, because the unit does; objects that were passed
-// through count.
+// loss is what a commit removes. The objects of a removed unit do not count, because the unit does; objects that were
+// passed through count.
 type loss struct {
 	units, workloads share
 	objects          map[string]share // selected objects, by kind

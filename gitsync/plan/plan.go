@@ -39,8 +39,8 @@ type Plan struct {
 	otherKeys int
 }
 
-// Settled has the units whose folders equal what was rendered. The next pass compares two pointers to find that a unit did
-// not change.
+// Settled has the units whose folders equal what was rendered. The next pass compares two pointers to find that a unit
+// did not change.
 type Settled map[string]settledUnit
 
 type settledUnit struct {
@@ -93,7 +93,9 @@ func (p *Plan) aboutInputs(diags diag.List) diag.List {
 			out = append(out, d)
 			continue
 		}
-		if d.Severity == diag.Error && slices.ContainsFunc(p.Units, func(u Unit) bool { return u.isFailed() && slices.Contains(d.Units, u.Name) }) {
+		if d.Severity == diag.Error && slices.ContainsFunc(p.Units, func(u Unit) bool {
+			return u.isFailed() && slices.Contains(d.Units, u.Name)
+		}) {
 			d.Source, d.File, d.Line, d.Column = u.Reason.Source, u.Reason.File, u.Reason.Line, u.Reason.Column
 			out = append(out, d)
 		}

@@ -20,35 +20,43 @@ import (
 func (c *Change) Readme() []byte {
 	var b strings.Builder
 	p := c.plan
-	fmt.Fprintf(&b, "# Rendered by agentry\n\nPipeline `%s` keeps this folder up to date: Grafana Agents, rendered from custom resources.\n"+
-		"Changes made here by hand are put back; change the sources instead:\n\n%s", p.Pipeline.Metadata.Name, p.readmeSources())
+	fmt.Fprintf(&b, "# Rendered by agentry\n\nPipeline `%s` keeps this folder up to date: Grafana Agents, rendered "+
+		"from custom resources.\n"+
+		"Changes made here by hand are put back; change the sources instead:\n\n%s", p.Pipeline.Metadata.Name,
+		p.readmeSources())
 	isSealed := p.Pipeline.Spec.Secrets.Seals()
 	by := "Flux, Argo CD or\n`kubectl apply -k`"
 	if isSealed {
 		by = "Flux or Argo CD,\nwhich decrypt it"
 	}
-	b.WriteString("\nEach folder `<namespace>/<agent>` is one GrafanaAgent with its Secrets, Service and workloads. Apply this folder with " + by +
+	b.WriteString("\nEach folder `<namespace>/<agent>` is one GrafanaAgent with its Secrets, Service and workloads. " +
+		"Apply this folder with " + by +
 		". `hydrator.metadata` names the commit that it was rendered from.\n\n")
 	if isSealed {
 		b.WriteString(aboutSealed)
 	}
 	if kinds := p.Pipeline.Spec.ParseOptions().PassThrough.Names(); len(kinds) > 0 {
-		fmt.Fprintf(&b, "Each folder `%s` has copies of what else is in the sources: %s.\n\n", passthrough.Unit("<namespace>"), strings.Join(kinds, ", "))
+		fmt.Fprintf(&b, "Each folder `%s` has copies of what else is in the sources: %s.\n\n",
+			passthrough.Unit("<namespace>"), strings.Join(kinds, ", "))
 	}
 	if isSealed {
-		fmt.Fprintf(&b, "To see what would be written now, with the pipeline file and its keys:\n\n    %s\n", p.Pipeline.Spec.RenderCommand(0))
+		fmt.Fprintf(&b, "To see what would be written now, with the pipeline file and its keys:\n\n    %s\n",
+			p.Pipeline.Spec.RenderCommand(0))
 	} else if len(p.Objects.Sources) == 1 {
 		fmt.Fprintf(&b, "To reproduce it, in a checkout of that commit:\n\n    %s\n", p.Pipeline.Spec.RenderCommand(0))
 		if fields := p.Pipeline.Spec.NotInRenderCommand(); len(fields) > 0 {
-			fmt.Fprintf(&b, "\nIt leaves out what the pipeline sets in %s. `agentry render -f`, with the pipeline file, applies that too.\n", strings.Join(fields, ", "))
+			fmt.Fprintf(&b, "\nIt leaves out what the pipeline sets in %s. `agentry render -f`, with the pipeline "+
+				"file, applies that too.\n", strings.Join(fields, ", "))
 		}
 	}
 	return []byte(b.String())
 }
 
 // aboutSealed says how to apply encrypted Secrets.
-const aboutSealed = "The values of Secrets are encrypted by SOPS. Flux decrypts them if its Kustomization has `decryption: {provider: sops}` with\n" +
-	"the Secret of the key. Argo CD needs a plugin that runs `sops decrypt` before `kustomize build`. By hand, in a copy of this folder:\n\n" +
+const aboutSealed = "The values of Secrets are encrypted by SOPS. Flux decrypts them if its Kustomization has " +
+	"`decryption: {provider: sops}` with\n" +
+	"the Secret of the key. Argo CD needs a plugin that runs `sops decrypt` before `kustomize build`. By hand, in a " +
+	"copy of this folder:\n\n" +
 	"    grep -rl '^# agentry-seal' . | xargs -n 1 sops decrypt -i\n    kubectl apply -k .\n\n"
 
 func (p *Plan) readmeSources() string {
@@ -72,11 +80,13 @@ func (p *Plan) unitReadme(u *Unit) []byte {
 	var b strings.Builder
 	if passthrough.IsUnit(u.Name) {
 		title := titleOf(u.Name)
-		fmt.Fprintf(&b, "# %s\n\nPipeline `%s` copies the objects of the kinds in its `passThrough.kinds` to this folder, from:\n\n%s\n",
+		fmt.Fprintf(&b, "# %s\n\nPipeline `%s` copies the objects of the kinds in its `passThrough.kinds` to this "+
+			"folder, from:\n\n%s\n",
 			strings.ToUpper(title[:1])+title[1:], p.Pipeline.Metadata.Name, p.readmeSources())
 	} else {
 		id := agentOf(u.Name)
-		fmt.Fprintf(&b, "# GrafanaAgent %s/%s\n\nPipeline `%s` renders this folder from the custom resource `%s` and all that it selects, in:\n\n%s\n",
+		fmt.Fprintf(&b, "# GrafanaAgent %s/%s\n\nPipeline `%s` renders this folder from the custom resource `%s` and "+
+			"all that it selects, in:\n\n%s\n",
 			id.Namespace, id.Name, p.Pipeline.Metadata.Name, id, p.readmeSources())
 	}
 	b.WriteString("`.agentry/inventory` lists these objects, and `git log .` names the commits of the sources.\n" +
@@ -88,14 +98,16 @@ func (p *Plan) unitReadme(u *Unit) []byte {
 	case p.holdsIn(u.Name):
 		b.WriteString(p.readmeTable(u))
 	case u.State != UnitHeld:
-		b.WriteString("Nothing, as of the last change of this folder. `agentry status` says what is held or left out now.\n")
+		b.WriteString("Nothing, as of the last change of this folder. `agentry status` says what is held or left out " +
+			"now.\n")
 	}
 	return []byte(b.String())
 }
 
 func (p *Plan) readmeTable(u *Unit) string {
 	var b strings.Builder
-	b.WriteString("As of the last change of this folder, these objects are not rendered as they are in the sources. They go on by themselves once\n" +
+	b.WriteString("As of the last change of this folder, these objects are not rendered as they are in the sources. " +
+		"They go on by themselves once\n" +
 		"they are corrected. `agentry status` says what is held or left out now.\n\n" +
 		"| object | rendered as of | held since | waiting | why |\n|---|---|---|---|---|\n")
 	for _, h := range p.held {
@@ -118,7 +130,8 @@ func (h *held) readmeRow(u *Unit) string {
 	if h.Waiting != nil {
 		waits = strings.Join(h.Waiting, ", ")
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(h.Object.String()), as, readmeCommit(h.Since), cell(waits), cell(reasonText(h.Reason)))
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(h.Object.String()), as, readmeCommit(h.Since), cell(waits),
+		cell(reasonText(h.Reason)))
 }
 
 func readmeCommit(c branch.CommitRef) string {
@@ -143,9 +156,11 @@ func reasonText(d diag.Diagnostic) string {
 }
 
 // record returns the record of a held object in the inventory, and the text that its file has if it is written.
-// A version that cannot be read any more keeps its old record. Under the secrets policy sops there is no text: it stays in the source.
+// A version that cannot be read any more keeps its old record. Under the secrets policy sops there is no text: it stays
+// in the source.
 func (p *Plan) record(h *held) (r branch.Record, text string) {
-	r = branch.Record{Object: h.Object.String(), Origin: h.origin, Since: h.Since, Reason: reasonText(h.Reason), Hidden: h.hidden}
+	r = branch.Record{Object: h.Object.String(), Origin: h.origin, Since: h.Since, Reason: reasonText(h.Reason),
+		Hidden: h.hidden}
 	if !h.forAll {
 		r.Units = h.Units
 	}
@@ -168,7 +183,8 @@ func (p *Plan) inputsOf(u *Unit) []string {
 	namespaces := map[string]bool{}
 	for _, id := range u.rendered.Inputs {
 		out = append(out, id.String())
-		if ns := (manifest.ID{Kind: manifest.NamespaceKind, Name: id.Namespace}); !namespaces[id.Namespace] && p.Objects.Set.Get(ns) != nil {
+		if ns := (manifest.ID{Kind: manifest.NamespaceKind, Name: id.Namespace}); !namespaces[id.Namespace] &&
+			p.Objects.Set.Get(ns) != nil {
 			out = append(out, ns.String())
 		}
 		namespaces[id.Namespace] = true

@@ -45,7 +45,8 @@ func (p *Plan) Seal(ctx context.Context, with Sealing) error {
 			if err != nil {
 				return err
 			}
-			secrets = append(secrets, seal.Secret{ID: f.Object, To: to, Clear: f.Data, Known: p.known(u, f.Path, with.Known)})
+			secrets = append(secrets, seal.Secret{ID: f.Object, To: to, Clear: f.Data,
+				Known: p.known(u, f.Path, with.Known)})
 			files, units = append(files, f), append(units, u)
 		}
 	}
@@ -81,8 +82,8 @@ func withoutReviews(files []generator.File) []generator.File {
 	return slices.DeleteFunc(slices.Clone(files), isReview)
 }
 
-// known returns a function that returns the versions of a file that may be the sealed Secret: as it is on the branch, as agentry last wrote
-// it, and another.
+// known returns a function that returns the versions of a file that may be the sealed Secret: as it is on the branch,
+// as agentry last wrote it, and another.
 func (p *Plan) known(u *Unit, name string, other func(string) ([]byte, error)) func() ([][]byte, error) {
 	return func() (out [][]byte, err error) {
 		for _, read := range []func() ([]byte, error){

@@ -92,7 +92,9 @@ func (u *Unit) fail(reason string) {
 // uses reports whether the unit is rendered from an object, or in a Namespace.
 func (u *Unit) uses(id manifest.ID) bool {
 	if id.Kind == manifest.NamespaceKind {
-		return slices.ContainsFunc(u.rendered.Inputs, func(input manifest.ID) bool { return input.Namespace == id.Name })
+		return slices.ContainsFunc(u.rendered.Inputs, func(input manifest.ID) bool {
+			return input.Namespace == id.Name
+		})
 	}
 	_, found := slices.BinarySearchFunc(u.rendered.Inputs, id, manifest.ID.Compare)
 	return found

@@ -31,7 +31,8 @@ func waitingFields(inputs *manifest.Set, h *held) []string {
 	if len(written) != 1 {
 		return nil
 	}
-	return waiting(plainText(h.standIn), plainText(written[0])) // the object is invalid, so only its text can be compared
+	// the object is invalid, so only its text can be compared
+	return waiting(plainText(h.standIn), plainText(written[0]))
 }
 
 // waiting returns the paths of the fields in which two versions of an object differ. It does not return values,

@@ -49,7 +49,8 @@ func (b *Batches) group(r *repo.Repo) *batchGroup {
 	defer b.mu.Unlock()
 	g := b.groups[r.URL()]
 	if g == nil {
-		g = &batchGroup{locking: make(chan struct{}, 1), noting: make(chan struct{}, 1), notes: map[string]Note{}, tips: map[string]plumbing.Hash{}}
+		g = &batchGroup{locking: make(chan struct{}, 1), noting: make(chan struct{}, 1), notes: map[string]Note{},
+			tips: map[string]plumbing.Hash{}}
 		b.groups[r.URL()] = g
 	}
 	return g
@@ -64,8 +65,10 @@ type Writer struct {
 }
 
 // Commit makes a commit of a tree. The next push sends it to the repository.
-func (wr Writer) Commit(w *object.Writer, tree plumbing.Hash, message string, parents ...plumbing.Hash) (plumbing.Hash, error) {
-	return w.Commit(object.CommitOptions{Tree: tree, Parents: parents, Author: wr.Author, Committer: wr.Author, Message: message, Sign: wr.Sign})
+func (wr Writer) Commit(w *object.Writer, tree plumbing.Hash, message string, parents ...plumbing.Hash) (plumbing.Hash,
+	error) {
+	return w.Commit(object.CommitOptions{Tree: tree, Parents: parents, Author: wr.Author, Committer: wr.Author,
+		Message: message, Sign: wr.Sign})
 }
 
 // maxRefAttempts limits how often a push to a shared ref is tried when others push at the same time.
@@ -73,7 +76,8 @@ const maxRefAttempts = 10
 
 // extend adds a commit to a shared ref. If others moved the ref, it builds the commit again on the new tip. build
 // makes the commit on a tip; the zero hash means that there is nothing to add. extend returns the ref's tip.
-func (wr Writer) extend(ctx context.Context, ref string, since time.Time, build func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
+func (wr Writer) extend(ctx context.Context, ref string, since time.Time,
+	build func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
 	return repo.Retry(ctx, maxRefAttempts, since, func(ctx context.Context, since time.Time) (plumbing.Hash, error) {
 		tips, err := wr.Repo.FetchSince(ctx, since, repo.Ref{Name: ref, Optional: true})
 		if err != nil {
@@ -83,7 +87,8 @@ func (wr Writer) extend(ctx context.Context, ref string, since time.Time, build 
 	})
 }
 
-func (wr Writer) try(ctx context.Context, ref string, tip repo.Tip, build func(*object.Reader, *object.Writer, repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
+func (wr Writer) try(ctx context.Context, ref string, tip repo.Tip,
+	build func(*object.Reader, *object.Writer, repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
 	rd := wr.Repo.Reader()
 	defer rd.Close()
 	w := object.NewWriter(rd)
@@ -157,7 +162,9 @@ func (b *Batches) Lock(ctx context.Context, l Lock) (plumbing.Hash, error) {
 	commit, err := writeLocks(ctx, l.Writer, batch)
 	if err != nil && ctx.Err() != nil { // the other entries may still succeed
 		b.mu.Lock()
-		g.locks = append(g.locks, slices.DeleteFunc(batch, func(other *lockEntry) bool { return other == e || other.gone })...)
+		g.locks = append(g.locks, slices.DeleteFunc(batch, func(other *lockEntry) bool {
+			return other == e || other.gone
+		})...)
 		b.mu.Unlock()
 		return commit, err
 	}

@@ -38,11 +38,13 @@ func newWriter(t *testing.T) (*gittest.Repo, Writer) {
 		r.Close()
 		pool.Close()
 	})
-	return bare, Writer{Repo: r, Pusher: pusher, Author: object.Signature{Name: "agentry", Email: "agentry@localhost", When: time.Unix(1_700_000_000, 0).UTC()}}
+	return bare, Writer{Repo: r, Pusher: pusher,
+		Author: object.Signature{Name: "agentry", Email: "agentry@localhost", When: time.Unix(1_700_000_000, 0).UTC()}}
 }
 
 func lockOf(wr Writer, pipeline, commit string) Lock {
-	file := &LockFile{Version: lockVersion, Pipeline: pipeline, Sources: []branch.SourceCommit{{URL: "https://git.example.com/x", Ref: "branch main", Commit: commit}}}
+	file := &LockFile{Version: lockVersion, Pipeline: pipeline,
+		Sources: []branch.SourceCommit{{URL: "https://git.example.com/x", Ref: "branch main", Commit: commit}}}
 	return Lock{Writer: wr, File: file, About: "- https://git.example.com/x " + commit + " Change\n", Since: time.Now()}
 }
 
@@ -60,7 +62,8 @@ func TestLocksGoTogether(t *testing.T) {
 	for i := range pipelines {
 		wg.Go(func() {
 			var err error
-			if commits[i], err = b.Lock(t.Context(), lockOf(wr, fmt.Sprintf("p%02d", i), strings.Repeat("a", 40))); err != nil {
+			if commits[i], err = b.Lock(t.Context(),
+				lockOf(wr, fmt.Sprintf("p%02d", i), strings.Repeat("a", 40))); err != nil {
 				t.Error(err)
 			}
 		})
@@ -94,7 +97,8 @@ func TestLocksGoTogether(t *testing.T) {
 		t.Errorf("subject is %q", subject)
 	}
 	// An equal lock file makes no commit.
-	if again, err := b.Lock(t.Context(), lockOf(wr, "p03", strings.Repeat("a", 40))); err != nil || again.String() != tip {
+	if again, err := b.Lock(t.Context(), lockOf(wr, "p03", strings.Repeat("a", 40))); err != nil ||
+		again.String() != tip {
 		t.Errorf("%s %v", again, err)
 	}
 }
@@ -119,14 +123,16 @@ func TestACancelledPassDoesNotCancelLocksOfOthers(t *testing.T) {
 	if other.done || len(g.locks) != 1 || g.locks[0] != other {
 		t.Errorf("the other one is done with %v; %d wait", other.err, len(g.locks))
 	}
-	if _, err := b.Lock(t.Context(), lockOf(wr, "third", strings.Repeat("c", 40))); err != nil || !other.done || other.err != nil {
+	if _, err := b.Lock(t.Context(), lockOf(wr, "third", strings.Repeat("c", 40))); err != nil || !other.done ||
+		other.err != nil {
 		t.Errorf("%v %+v", err, other)
 	}
 	bare.Git("cat-file", "-e", InputsBranch+":other.lock")
 }
 
 func noteOf(wr Writer, pipeline, commit string, dry byte) Note {
-	return Note{Writer: wr, Pipeline: pipeline, Commit: plumbing.NewHash(commit), Dry: plumbing.NewHash(strings.Repeat(string(dry), 40))}
+	return Note{Writer: wr, Pipeline: pipeline, Commit: plumbing.NewHash(commit),
+		Dry: plumbing.NewHash(strings.Repeat(string(dry), 40))}
 }
 
 // TestNotesGoTogether pushes the notes of a hundred pipelines in one commit. Refused notes go with the next push.

@@ -59,7 +59,8 @@ func (in *Inputs) MessageData() pipeline.Message {
 	for _, src := range in.Sources {
 		subject, _ := foreigntext.SplitMessage(src.Commit.Message)
 		data.Sources = append(data.Sources, pipeline.MessageSource{
-			URL: src.URL, Commit: src.Commit.Hash.String(), Subject: subject, Author: foreigntext.Person(src.Commit.Author),
+			URL: src.URL, Commit: src.Commit.Hash.String(), Subject: subject,
+			Author: foreigntext.Person(src.Commit.Author),
 		})
 	}
 	return data

@@ -18,9 +18,11 @@ import (
 func TestEverySettingIsInTheDigest(t *testing.T) {
 	seen := map[string]string{}
 	for name, change := range map[string]func(*pipeline.Spec){
-		"nothing":       func(*pipeline.Spec) {},
-		"url":           func(s *pipeline.Spec) { s.SDAggregator.URL = "https://sd" },
-		"interval":      func(s *pipeline.Spec) { s.SDAggregator.RefreshInterval = &metav1.Duration{Duration: time.Minute} },
+		"nothing": func(*pipeline.Spec) {},
+		"url":     func(s *pipeline.Spec) { s.SDAggregator.URL = "https://sd" },
+		"interval": func(s *pipeline.Spec) {
+			s.SDAggregator.RefreshInterval = &metav1.Duration{Duration: time.Minute}
+		},
 		"tls":           func(s *pipeline.Spec) { s.SDAggregator.TLSConfig = &v1alpha1.TLSConfig{CAFile: "ca"} },
 		"authorization": func(s *pipeline.Spec) { s.SDAggregator.Authorization = &monitoringv1.SafeAuthorization{} },
 		"restart":       func(s *pipeline.Spec) { s.Secrets.RestartOnChange = true },

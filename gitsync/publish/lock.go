@@ -77,16 +77,18 @@ func (l *LockFile) Commits(url, ref string) []plumbing.Hash {
 
 // lockFile returns the lock file of these inputs.
 func (in *Inputs) lockFile() *LockFile {
-	return &LockFile{Version: lockVersion, Pipeline: in.Pipeline.Metadata.Name, Sources: in.SourceCommits(), Charts: in.Charts, Spec: in.renderDigest(), Agentry: in.Version}
+	return &LockFile{Version: lockVersion, Pipeline: in.Pipeline.Metadata.Name, Sources: in.SourceCommits(),
+		Charts: in.Charts, Spec: in.renderDigest(), Agentry: in.Version}
 }
 
-// renderDigest returns the SHA-256 of the specification without the fields that never affect the rendering: the schedule,
-// limits, notifications, and how repositories are reached. The lock file has the commits of the sources in a field of its
-// own.
+// renderDigest returns the SHA-256 of the specification without the fields that never affect the rendering: the
+// schedule, limits, notifications, and how repositories are reached. The lock file has the commits of the sources in a
+// field of its own.
 func (in *Inputs) renderDigest() string {
 	s := in.Pipeline.Spec
 	s.Compatibility = s.Mode()
-	s.Suspend, s.Interval, s.ForEach, s.Charts, s.Limits, s.Rollout, s.Notify = false, nil, "", pipeline.Charts{}, pipeline.Limits{}, pipeline.Rollout{}, nil
+	s.Suspend, s.Interval, s.ForEach, s.Charts, s.Limits, s.Rollout, s.Notify = false, nil, "", pipeline.Charts{},
+		pipeline.Limits{}, pipeline.Rollout{}, nil
 	s.Output = pipeline.Output{Path: s.Output.Path}
 	s.Sources = slices.Clone(s.Sources)
 	for i, src := range s.Sources {
@@ -205,7 +207,8 @@ func lockMessage(batch []*lockEntry) string {
 	var seen []string
 	for _, e := range batch {
 		for _, s := range e.File.Sources {
-			if trailers := fmt.Sprintf("Agentry-Source-Repo: %s\nAgentry-Source-Commit: %s\n", s.URL, s.Commit); !slices.Contains(seen, trailers) {
+			if trailers := fmt.Sprintf("Agentry-Source-Repo: %s\nAgentry-Source-Commit: %s\n", s.URL,
+				s.Commit); !slices.Contains(seen, trailers) {
 				seen = append(seen, trailers)
 				b.WriteString(trailers)
 			}

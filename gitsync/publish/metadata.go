@@ -54,7 +54,8 @@ func (in *Inputs) Metadata(dry Dry) Metadata {
 	first := in.Sources[0].describe()
 	m := Metadata{
 		RepoURL: first.RepoURL, DrySHA: first.SHA, Commands: []string{in.Pipeline.Spec.RenderCommand(0)},
-		Author: first.Author, Date: first.Date, Subject: first.Subject, Body: first.Body, Bases: branch.Bases{Sources: in.SourceCommits(), Charts: in.Charts},
+		Author: first.Author, Date: first.Date, Subject: first.Subject, Body: first.Body,
+		Bases: branch.Bases{Sources: in.SourceCommits(), Charts: in.Charts},
 	}
 	if dry != (Dry{}) {
 		m.RepoURL, m.DrySHA = dry.RepoURL, dry.Commit.String()
@@ -94,8 +95,10 @@ func (src *Source) describe() ReferencedCommit {
 func referenced(message string) (ReferencedCommit, bool) {
 	var c ReferencedCommit
 	fields := map[string]*string{
-		"argocd-reference-commit-sha": &c.SHA, "argocd-reference-commit-repourl": &c.RepoURL, "argocd-reference-commit-author": &c.Author,
-		"argocd-reference-commit-date": &c.Date, "argocd-reference-commit-subject": &c.Subject, "argocd-reference-commit-body": &c.Body,
+		"argocd-reference-commit-sha": &c.SHA, "argocd-reference-commit-repourl": &c.RepoURL,
+		"argocd-reference-commit-author": &c.Author,
+		"argocd-reference-commit-date":   &c.Date, "argocd-reference-commit-subject": &c.Subject,
+		"argocd-reference-commit-body": &c.Body,
 	}
 	for _, t := range foreigntext.Trailers(message) {
 		if field := fields[strings.ToLower(t.Key)]; field != nil {

@@ -178,7 +178,9 @@ func (b *Batches) flush(ctx context.Context, g *batchGroup) error {
 func (b *Batches) begin(g *batchGroup, stop context.CancelCauseFunc) (batch []Note, tips map[string]plumbing.Hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	batch = slices.SortedFunc(maps.Values(g.notes), func(a, b Note) int { return strings.Compare(a.Pipeline, b.Pipeline) })
+	batch = slices.SortedFunc(maps.Values(g.notes), func(a, b Note) int {
+		return strings.Compare(a.Pipeline, b.Pipeline)
+	})
 	clear(g.notes)
 	if len(batch) > 0 {
 		g.push = &notesPush{stop: stop, done: make(chan struct{})}
@@ -211,23 +213,24 @@ func pushNotes(ctx context.Context, batch []Note, tips map[string]plumbing.Hash)
 			lead = n.Writer
 		}
 	}
-	_, err := lead.extend(ctx, NotesRef, time.Now(), func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error) {
-		old, err := treeOf(rd, tip)
-		if err != nil {
-			return plumbing.ZeroHash, err
-		}
-		tree, err := addNotes(rd, w, old, batch)
-		if err != nil {
-			return plumbing.ZeroHash, err
-		}
-		if tree == old {
-			return plumbing.ZeroHash, nil
-		}
-		if tree, err = dropNotes(rd, w, tree, tips); err != nil {
-			return plumbing.ZeroHash, err
-		}
-		return lead.commit(w, tip, tree, "Notes added by agentry\n")
-	})
+	_, err := lead.extend(ctx, NotesRef, time.Now(),
+		func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error) {
+			old, err := treeOf(rd, tip)
+			if err != nil {
+				return plumbing.ZeroHash, err
+			}
+			tree, err := addNotes(rd, w, old, batch)
+			if err != nil {
+				return plumbing.ZeroHash, err
+			}
+			if tree == old {
+				return plumbing.ZeroHash, nil
+			}
+			if tree, err = dropNotes(rd, w, tree, tips); err != nil {
+				return plumbing.ZeroHash, err
+			}
+			return lead.commit(w, tip, tree, "Notes added by agentry\n")
+		})
 	return err
 }
 
@@ -256,7 +259,8 @@ func addNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, batch []N
 
 // dropNotes removes our notes on unreachable commits once there are many notes: those of proposals that were replaced
 // before a merge. It keeps notes of pipelines that this process does not know.
-func dropNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, tips map[string]plumbing.Hash) (plumbing.Hash, error) {
+func dropNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, tips map[string]plumbing.Hash) (plumbing.Hash,
+	error) {
 	notes, err := w.Notes(tree)
 	if err != nil || len(notes) <= maxNotes {
 		return tree, err

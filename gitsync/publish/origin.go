@@ -57,7 +57,8 @@ func OriginOf(message string) Origin {
 // sources have other commits.
 func (o Origin) Contests(other Origin) bool {
 	isOlder := slices.Equal(o.Repos, other.Repos) && !slices.Equal(o.Commits, other.Commits)
-	return o.Config != "" && !o.IsElsewhere(other.Path) && (o.Config != other.Config || o.Version != other.Version) && !isOlder
+	return o.Config != "" && !o.IsElsewhere(other.Path) && (o.Config != other.Config || o.Version != other.Version) &&
+		!isOlder
 }
 
 // IsElsewhere reports whether the commit is of a pipeline with another output.path.
@@ -65,10 +66,12 @@ func (o Origin) IsElsewhere(outputPath string) bool { return o.Config != "" && o
 
 // Equal reports whether two commits have the same origin.
 func (o Origin) Equal(other Origin) bool {
-	return o.Config == other.Config && o.Version == other.Version && slices.Equal(o.Repos, other.Repos) && slices.Equal(o.Commits, other.Commits)
+	return o.Config == other.Config && o.Version == other.Version && slices.Equal(o.Repos, other.Repos) &&
+		slices.Equal(o.Commits, other.Commits)
 }
 
 // String returns the specification and the version, as errors show them.
 func (o Origin) String() string {
-	return fmt.Sprintf("%s %.12s, %s %s", configTrailer, foreigntext.OneLine(o.Config), versionTrailer, foreigntext.OneLine(o.Version))
+	return fmt.Sprintf("%s %.12s, %s %s", configTrailer, foreigntext.OneLine(o.Config), versionTrailer,
+		foreigntext.OneLine(o.Version))
 }

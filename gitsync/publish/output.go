@@ -80,7 +80,8 @@ func (o *Output) edit(p *Pushed, c Change) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.tree, err = p.w.EditTree(p.tree, map[string]object.Edit{o.Branch.At(branch.MetadataFile): {Data: data}}); err != nil {
+	if p.tree, err = p.w.EditTree(p.tree,
+		map[string]object.Edit{o.Branch.At(branch.MetadataFile): {Data: data}}); err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
 	return nil

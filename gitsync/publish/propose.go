@@ -19,7 +19,8 @@ import (
 // isMetadata reports whether a file describes the rendered files and is not one of them.
 func isMetadata(name string) bool {
 	base := path.Base(name)
-	return base == branch.MetadataFile || base == branch.ReadmeFile || base == branch.AttributesFile || strings.Contains("/"+name, "/"+path.Dir(branch.InventoryFile)+"/")
+	return base == branch.MetadataFile || base == branch.ReadmeFile || base == branch.AttributesFile ||
+		strings.Contains("/"+name, "/"+path.Dir(branch.InventoryFile)+"/")
 }
 
 // Stands reports whether the change is proposed already: the proposed branch has one commit on top of the output
@@ -56,7 +57,8 @@ func (o *Output) Stands(edits map[string]object.Edit) (message string, stands bo
 		case edit.Remove:
 			shall[name] = object.Entry{}
 		default:
-			shall[name] = object.Entry{Mode: filemode.Regular, Hash: plumbing.ComputeHash(plumbing.BlobObject, edit.Data)}
+			shall[name] = object.Entry{Mode: filemode.Regular,
+				Hash: plumbing.ComputeHash(plumbing.BlobObject, edit.Data)}
 		}
 	}
 	same := maps.EqualFunc(is, shall, func(a, b object.Entry) bool { return a.Hash == b.Hash && a.Mode == b.Mode })
@@ -93,7 +95,8 @@ func (o *Output) propose(ctx context.Context, w *object.Writer, commit plumbing.
 	if commit == o.Tip.Proposed.Commit {
 		return nil
 	}
-	updates := append(first, repo.Update{Ref: "refs/heads/" + o.Inputs.Pipeline.Spec.Output.ProposedBranch(), Old: o.Tip.Proposed.Value, New: commit})
+	updates := append(first, repo.Update{Ref: "refs/heads/" + o.Inputs.Pipeline.Spec.Output.ProposedBranch(),
+		Old: o.Tip.Proposed.Value, New: commit})
 	if len(first) == 0 {
 		active := o.Tip.Output
 		updates = append(updates, repo.Update{Ref: active.Ref, Old: active.Value, New: active.Value})
@@ -106,19 +109,22 @@ func (o *Output) propose(ctx context.Context, w *object.Writer, commit plumbing.
 func (o *Output) seed(p *Pushed, readme []byte) error {
 	in := o.Inputs
 	output, name := &in.Pipeline.Spec.Output, in.Pipeline.Metadata.Name
-	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: name, Root: []branch.FileEntry{{Path: branch.AttributesFile}, {Path: branch.ReadmeFile}}}
+	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: name,
+		Root: []branch.FileEntry{{Path: branch.AttributesFile}, {Path: branch.ReadmeFile}}}
 	data, err := branch.EncodeJSON(inv)
 	if err != nil {
 		return err
 	}
 	p.tree, err = p.w.EditTree(plumbing.ZeroHash, map[string]object.Edit{
-		o.Branch.At(branch.ReadmeFile): {Data: readme}, o.Branch.At(branch.AttributesFile): {Data: []byte(branch.Attributes)},
-		o.Branch.At(branch.InventoryFile): {Data: data}, o.Branch.At(branch.UnitsFile): {Data: []byte("[]\n")},
+		o.Branch.At(branch.ReadmeFile):     {Data: readme},
+		o.Branch.At(branch.AttributesFile): {Data: []byte(branch.Attributes)},
+		o.Branch.At(branch.InventoryFile):  {Data: data}, o.Branch.At(branch.UnitsFile): {Data: []byte("[]\n")},
 	})
 	if err != nil {
 		return err
 	}
-	p.Base, err = o.Writer.Commit(p.w, p.tree, fmt.Sprintf("Start %s\n\nNothing is rendered here yet. Proposals of pipeline %s are on %s.\n\n%s",
-		output.Branch, name, output.ProposedBranch(), in.trailers()))
+	p.Base, err = o.Writer.Commit(p.w, p.tree,
+		fmt.Sprintf("Start %s\n\nNothing is rendered here yet. Proposals of pipeline %s are on %s.\n\n%s",
+			output.Branch, name, output.ProposedBranch(), in.trailers()))
 	return err
 }

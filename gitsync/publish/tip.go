@@ -21,7 +21,8 @@ type Tip struct {
 func Refs(output *pipeline.Output) []repo.Ref {
 	refs := []repo.Ref{{Name: "refs/heads/" + output.Branch, Optional: true}}
 	if output.Promotion.Mode.Proposes() {
-		refs = append(refs, repo.Ref{Name: "refs/heads/" + output.ProposedBranch(), Optional: true}, repo.Ref{Name: inputsRef, Optional: true})
+		refs = append(refs, repo.Ref{Name: "refs/heads/" + output.ProposedBranch(), Optional: true},
+			repo.Ref{Name: inputsRef, Optional: true})
 	}
 	return refs
 }

@@ -50,7 +50,8 @@ func newCertificate(t *testing.T, name string) (cert, key []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
 }
 
 func TestClientCertificates(t *testing.T) {
@@ -73,7 +74,8 @@ func TestClientCertificates(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	remote := transport.Remote{URL: server.URL + at.Path, Auth: transport.Auth{Connection: httpclient.Connection{CAPEM: ca, ClientCertPEM: cert, ClientKeyPEM: key}}}
+	remote := transport.Remote{URL: server.URL + at.Path,
+		Auth: transport.Auth{Connection: httpclient.Connection{CAPEM: ca, ClientCertPEM: cert, ClientKeyPEM: key}}}
 	fetch(t, open(t, remote, repo.Options{}), repo.Ref{})
 
 	remote.Auth.ClientCertPEM, remote.Auth.ClientKeyPEM = nil, nil
@@ -83,7 +85,8 @@ func TestClientCertificates(t *testing.T) {
 		"not a pair":    {ClientCertPEM: cert, ClientKeyPEM: otherKey},
 		"needs its key": {ClientCertPEM: cert},
 	} {
-		if _, err := repo.Open(t.TempDir(), transport.Remote{URL: remote.URL, Auth: transport.Auth{Connection: auth}}, repo.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := repo.Open(t.TempDir(), transport.Remote{URL: remote.URL, Auth: transport.Auth{Connection: auth}},
+			repo.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -114,15 +117,16 @@ func TestTokensThatRenew(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
-	url, _ := g.ServeHTTP(gittest.HTTPOptions{User: "x-access-token", Password: "new-s3cret", Wrap: func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if _, password, _ := req.BasicAuth(); password == "echo-s3cret" {
-				http.Error(w, "I do not like "+password+" in "+req.Header.Get("Authorization"), http.StatusTeapot)
-				return
-			}
-			next.ServeHTTP(w, req)
-		})
-	}})
+	url, _ := g.ServeHTTP(gittest.HTTPOptions{User: "x-access-token", Password: "new-s3cret",
+		Wrap: func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				if _, password, _ := req.BasicAuth(); password == "echo-s3cret" {
+					http.Error(w, "I do not like "+password+" in "+req.Header.Get("Authorization"), http.StatusTeapot)
+					return
+				}
+				next.ServeHTTP(w, req)
+			})
+		}})
 	source := &tokens{list: []string{"old-s3cret", "new-s3cret"}}
 	auth := transport.Auth{Token: source, Identity: "app 7"}
 	r := open(t, transport.Remote{URL: url, Auth: auth}, repo.Options{})
@@ -133,14 +137,16 @@ func TestTokensThatRenew(t *testing.T) {
 	source.list = []string{"echo-s3cret"}
 	_, err = r.List(testContext(t))
 	wantError(t, err, transport.ErrUnreachable, "I do not like *** in Basic ")
-	if strings.Contains(err.Error(), base64.StdEncoding.EncodeToString([]byte("echo-s"))) { // the user before it has a multiple of three bytes
+	// the user before it has a multiple of three bytes
+	if strings.Contains(err.Error(), base64.StdEncoding.EncodeToString([]byte("echo-s"))) {
 		t.Errorf("the header is shown: %v", err)
 	}
 	source.err = errors.Join(transport.ErrAuth, errors.New("the app is suspended"))
 	_, err = r.List(testContext(t))
 	wantError(t, err, transport.ErrAuth, "the app is suspended")
 
-	if _, err := repo.Open(t.TempDir(), transport.Remote{URL: url, Auth: transport.Auth{Token: source}}, repo.Options{}); err == nil {
+	if _, err := repo.Open(t.TempDir(), transport.Remote{URL: url, Auth: transport.Auth{Token: source}},
+		repo.Options{}); err == nil {
 		t.Error("a source of tokens without an identity has a cache")
 	}
 }
@@ -166,16 +172,18 @@ func TestSeveralHostKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, lines := range map[string][]string{
-		"the key comes second":    {line(server.Address), theirs},
-		"the key comes first":     {theirs, line(server.Address)},
-		"a key of another type":   {knownhosts.Line([]string{server.Address}, ecdsaKey), theirs},
-		"other hosts around":      {line("example.com"), theirs, line("[127.0.0.1]:1")},
-		"a hashed name":           {line(server.Address), knownhosts.HashHostname(knownhosts.Normalize(server.Address)) + theirs[strings.Index(theirs, " "):]},
+		"the key comes second":  {line(server.Address), theirs},
+		"the key comes first":   {theirs, line(server.Address)},
+		"a key of another type": {knownhosts.Line([]string{server.Address}, ecdsaKey), theirs},
+		"other hosts around":    {line("example.com"), theirs, line("[127.0.0.1]:1")},
+		"a hashed name": {line(server.Address),
+			knownhosts.HashHostname(knownhosts.Normalize(server.Address)) + theirs[strings.Index(theirs, " "):]},
 		"several names on a line": {"example.com," + theirs},
 		"comments between":        {"# ours", "", theirs + " of 2026"},
 	} {
 		auth := transport.Auth{SSHKey: server.Key, KnownHosts: []byte(strings.Join(lines, "\n") + "\n")}
-		if _, err := open(t, transport.Remote{URL: server.URL(g), Auth: auth}, repo.Options{}).Fetch(testContext(t), repo.Ref{}); err != nil {
+		if _, err := open(t, transport.Remote{URL: server.URL(g), Auth: auth}, repo.Options{}).Fetch(testContext(t),
+			repo.Ref{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -21,7 +21,8 @@ import (
 func manyFiles(n int) map[string]string {
 	out := make(map[string]string, n)
 	for i := range n {
-		out[fileName(i)] = fmt.Sprintf("kind: ConfigMap\nmetadata:\n  name: c%d\ndata:\n%s", i, strings.Repeat(fmt.Sprintf("  key: value-%d\n", i*7919), 50))
+		out[fileName(i)] = fmt.Sprintf("kind: ConfigMap\nmetadata:\n  name: c%d\ndata:\n%s", i,
+			strings.Repeat(fmt.Sprintf("  key: value-%d\n", i*7919), 50))
 	}
 	return out
 }
@@ -109,7 +110,8 @@ func ownRound(b *testing.B, r *repo.Repo, last []repo.Tip, text string, times st
 		commit = commitOn(b, w, rd, tips[1], map[string]object.Edit{fileName(3): {Data: []byte(text)}})
 	})
 	times.run("push", func() {
-		if err := pusher(b, r, transport.Auth{}).Push(testContext(b), w, repo.Update{Ref: tips[1].Ref, Old: tips[1].Commit, New: commit}); err != nil {
+		if err := pusher(b, r, transport.Auth{}).Push(testContext(b), w,
+			repo.Update{Ref: tips[1].Ref, Old: tips[1].Commit, New: commit}); err != nil {
 			b.Fatal(err)
 		}
 	})
@@ -137,7 +139,8 @@ func newCLI(b *testing.B, url string) *cli {
 	}
 	c.git("", "init", "-q", "--bare", ".")
 	c.git("", "remote", "add", "origin", url)
-	c.git("", "fetch", "-q", "--depth", "50", "origin", "+refs/heads/main:refs/heads/main", "+refs/heads/out-cli:refs/heads/out-cli")
+	c.git("", "fetch", "-q", "--depth", "50", "origin", "+refs/heads/main:refs/heads/main",
+		"+refs/heads/out-cli:refs/heads/out-cli")
 	c.git("", "read-tree", "out-cli")
 	return c
 }
@@ -175,10 +178,11 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(fmt.Sprintf("limit=%d", limit), func(b *testing.B) {
 			for b.Loop() {
 				rd := r.Reader()
-				err := object.Walk(rd, commitOf(b, rd, tip.Commit).Tree, object.WalkOptions{}, func(_ string, e object.Entry) error {
-					_, err := rd.Blob(e.Hash, limit)
-					return err
-				})
+				err := object.Walk(rd, commitOf(b, rd, tip.Commit).Tree, object.WalkOptions{},
+					func(_ string, e object.Entry) error {
+						_, err := rd.Blob(e.Hash, limit)
+						return err
+					})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -204,7 +208,8 @@ func BenchmarkWriteAll(b *testing.B) {
 		var commit plumbing.Hash
 		times.run("edit", func() { commit = commitOn(b, s.w, s.rd, s.tip, edits) })
 		times.run("push", func() {
-			if err := s.Push(testContext(b), s.w, repo.Update{Ref: fmt.Sprint("refs/heads/b", round), New: commit}); err != nil {
+			if err := s.Push(testContext(b), s.w,
+				repo.Update{Ref: fmt.Sprint("refs/heads/b", round), New: commit}); err != nil {
 				b.Fatal(err)
 			}
 		})

@@ -17,7 +17,8 @@ func isDisk(err error) bool {
 		return false
 	}
 	switch errno {
-	case syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.EFBIG, syscall.EIO, syscall.ENOTDIR, syscall.EMFILE, syscall.ENFILE:
+	case syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.EFBIG, syscall.EIO,
+		syscall.ENOTDIR, syscall.EMFILE, syscall.ENFILE:
 		return true
 	}
 	return false

@@ -10,7 +10,8 @@
 //	rd := r.Reader()                         // one per goroutine
 //	defer rd.Close()
 //	in, err := rd.Commit(tips[0].Commit)
-//	err = object.DiffTrees(rd, lastTree, in.Tree, object.WalkOptions{Prefix: "clusters"}, func(c object.Change) error { … })
+//	options := object.WalkOptions{Prefix: "clusters"}
+//	err = object.DiffTrees(rd, lastTree, in.Tree, options, func(c object.Change) error { … })
 //
 //	w := object.NewWriter(rd)
 //	root, err := w.EditTree(outTree, map[string]object.Edit{"ns/a.yaml": {Data: b}, "ns/old.yaml": {Remove: true}})

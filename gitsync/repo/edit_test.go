@@ -68,24 +68,36 @@ func TestEditTree(t *testing.T) {
 		want  []string          // nil: equal to base
 		err   string
 	}{
-		"nothing":                               {},
-		"what is there already":                 {edits: map[string]string{"a.yaml": "a"}},
-		"removal of what is not there":          {edits: map[string]string{"n/o/p": "", "a.yaml/x": ""}},
-		"a new file":                            {edits: map[string]string{"n/o": "1"}, want: []string{"a.yaml", "d/b.yaml", "d/e/c.yaml", "n/o", "x"}},
-		"removal of the last file of a folder":  {edits: map[string]string{"d/e/c.yaml": ""}, want: []string{"a.yaml", "d/b.yaml", "x"}},
-		"removal of all files of two folders":   {edits: map[string]string{"d/e/c.yaml": "", "d/b.yaml": ""}, want: []string{"a.yaml", "x"}},
-		"removal of all":                        {edits: map[string]string{"a.yaml": "", "d/e/c.yaml": "", "d/b.yaml": "", "x": ""}, want: []string{}},
-		"a file makes room for a folder":        {edits: map[string]string{"x": "", "x/y": "1"}, want: []string{"a.yaml", "d/b.yaml", "d/e/c.yaml", "x/y"}},
-		"a folder makes room for a file":        {edits: map[string]string{"d/e/c.yaml": "", "d/e": "1"}, want: []string{"a.yaml", "d/b.yaml", "d/e", "x"}},
-		"a file where a folder is":              {edits: map[string]string{"d": "1"}, err: "edit d: is a directory"},
-		"removal of a folder":                   {edits: map[string]string{"d/e": ""}, err: "edit d/e: is a directory"},
-		"a file below a file":                   {edits: map[string]string{"x/y": "1"}, err: "edit below x: is a file"},
-		"a file and a file below it":            {edits: map[string]string{"n": "1", "n/m": "1"}, err: "edit n: is a directory"},
-		"an absolute path":                      {edits: map[string]string{"/a": "1"}, err: "not a file name that Git allows"},
-		"a way out":                             {edits: map[string]string{"../a": "1"}, err: "not a file name that Git allows"},
-		"git's own folder":                      {edits: map[string]string{"d/.GIT/config": "1"}, err: "not a file name that Git allows"},
-		"a slash at the end":                    {edits: map[string]string{"d/": "1"}, err: "not a file name that Git allows"},
-		"names between a file's and a folder's": {edits: map[string]string{"d.yaml": "1", "d-x": "1", "d0": "1"}, want: []string{"a.yaml", "d-x", "d.yaml", "d/b.yaml", "d/e/c.yaml", "d0", "x"}},
+		"nothing":                      {},
+		"what is there already":        {edits: map[string]string{"a.yaml": "a"}},
+		"removal of what is not there": {edits: map[string]string{"n/o/p": "", "a.yaml/x": ""}},
+		"a new file": {edits: map[string]string{"n/o": "1"},
+			want: []string{"a.yaml", "d/b.yaml", "d/e/c.yaml", "n/o", "x"}},
+		"removal of the last file of a folder": {edits: map[string]string{"d/e/c.yaml": ""},
+			want: []string{"a.yaml", "d/b.yaml", "x"}},
+		"removal of all files of two folders": {edits: map[string]string{"d/e/c.yaml": "", "d/b.yaml": ""},
+			want: []string{"a.yaml", "x"}},
+		"removal of all": {edits: map[string]string{"a.yaml": "", "d/e/c.yaml": "",
+			"d/b.yaml": "", "x": ""}, want: []string{}},
+		"a file makes room for a folder": {edits: map[string]string{"x": "", "x/y": "1"},
+			want: []string{"a.yaml", "d/b.yaml", "d/e/c.yaml", "x/y"}},
+		"a folder makes room for a file": {edits: map[string]string{"d/e/c.yaml": "", "d/e": "1"},
+			want: []string{"a.yaml", "d/b.yaml", "d/e", "x"}},
+		"a file where a folder is": {edits: map[string]string{"d": "1"}, err: "edit d: is a directory"},
+		"removal of a folder":      {edits: map[string]string{"d/e": ""}, err: "edit d/e: is a directory"},
+		"a file below a file":      {edits: map[string]string{"x/y": "1"}, err: "edit below x: is a file"},
+		"a file and a file below it": {edits: map[string]string{"n": "1", "n/m": "1"},
+			err: "edit n: is a directory"},
+		"an absolute path": {edits: map[string]string{"/a": "1"},
+			err: "not a file name that Git allows"},
+		"a way out": {edits: map[string]string{"../a": "1"},
+			err: "not a file name that Git allows"},
+		"git's own folder": {edits: map[string]string{"d/.GIT/config": "1"},
+			err: "not a file name that Git allows"},
+		"a slash at the end": {edits: map[string]string{"d/": "1"},
+			err: "not a file name that Git allows"},
+		"names between a file's and a folder's": {edits: map[string]string{"d.yaml": "1", "d-x": "1", "d0": "1"},
+			want: []string{"a.yaml", "d-x", "d.yaml", "d/b.yaml", "d/e/c.yaml", "d0", "x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := gittest.NewRepo(t)
@@ -246,7 +258,8 @@ func TestEntriesOfOthersAreKept(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	link := g.GitIn("target", "hash-object", "-w", "--stdin")
-	tree := g.GitIn(fmt.Sprintf("120000 blob %s\tlink\n100755 blob %s\trun.sh\n160000 commit %s\tsub\n", link, link, strings.Repeat("12", 20)), "mktree", "--missing")
+	tree := g.GitIn(fmt.Sprintf("120000 blob %s\tlink\n100755 blob %s\trun.sh\n160000 commit %s\tsub\n", link, link,
+		strings.Repeat("12", 20)), "mktree", "--missing")
 	g.Git("update-ref", mainRef, g.Git("commit-tree", "-m", "odd", tree))
 	s := start(t, transport.Remote{URL: g.Dir})
 	commit := commitOn(t, s.w, s.rd, s.tip, map[string]object.Edit{"new.sh": {Data: []byte("x")}})
@@ -269,7 +282,8 @@ func TestEntriesOfOthersAreKept(t *testing.T) {
 		got[name] = e.Mode
 		return nil
 	})
-	want := map[string]filemode.FileMode{"link": filemode.Symlink, "run.sh": filemode.Executable, "sub": filemode.Submodule}
+	want := map[string]filemode.FileMode{"link": filemode.Symlink, "run.sh": filemode.Executable,
+		"sub": filemode.Submodule}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -340,7 +354,8 @@ func TestCommitsAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := open(t, transport.Remote{URL: g.Dir}, repo.Options{})
-	if err := pusher(t, r, transport.Auth{}).Push(testContext(t), w, repo.Update{Ref: "refs/heads/signed", New: commit}); err != nil {
+	if err := pusher(t, r, transport.Auth{}).Push(testContext(t), w,
+		repo.Update{Ref: "refs/heads/signed", New: commit}); err != nil {
 		t.Fatal(err)
 	}
 	g.Fsck()
@@ -360,10 +375,13 @@ func TestNotesKeepTheirDirectories(t *testing.T) {
 		before map[string]string
 		want   []string
 	}{
-		"the first note":         {nil, []string{"abcdef" + rest}},
-		"beside others":          {map[string]string{"ff" + strings.Repeat("0", 38): "o"}, []string{"abcdef" + rest, "ff" + strings.Repeat("0", 38)}},
-		"in a directory":         {map[string]string{"ab/00" + strings.Repeat("0", 36): "o"}, []string{"ab/00" + strings.Repeat("0", 36), "ab/cdef" + rest}},
-		"in two directories":     {map[string]string{"ab/cd/00" + strings.Repeat("0", 34): "o"}, []string{"ab/cd/00" + strings.Repeat("0", 34), "ab/cd/ef" + rest}},
+		"the first note": {nil, []string{"abcdef" + rest}},
+		"beside others": {map[string]string{"ff" + strings.Repeat("0", 38): "o"},
+			[]string{"abcdef" + rest, "ff" + strings.Repeat("0", 38)}},
+		"in a directory": {map[string]string{"ab/00" + strings.Repeat("0", 36): "o"},
+			[]string{"ab/00" + strings.Repeat("0", 36), "ab/cdef" + rest}},
+		"in two directories": {map[string]string{"ab/cd/00" + strings.Repeat("0", 34): "o"},
+			[]string{"ab/cd/00" + strings.Repeat("0", 34), "ab/cd/ef" + rest}},
 		"in place of an old one": {map[string]string{"ab/cdef" + rest: "old"}, []string{"ab/cdef" + rest}},
 		"beside a file":          {map[string]string{"ab": "odd"}, []string{"ab", "abcdef" + rest}},
 	} {

@@ -132,7 +132,8 @@ func TestTheLockIsWaitedForUntilTheDeadline(t *testing.T) {
 		})
 	}})
 	dir := t.TempDir()
-	holder, waiter := openAt(t, dir, transport.Remote{URL: url}, repo.Options{}), openAt(t, dir, transport.Remote{URL: url}, repo.Options{})
+	holder, waiter := openAt(t, dir, transport.Remote{URL: url}, repo.Options{}), openAt(t, dir,
+		transport.Remote{URL: url}, repo.Options{})
 	done := make(chan error, 1)
 	go func() {
 		_, err := holder.Fetch(testContext(t), repo.Ref{})
@@ -222,11 +223,12 @@ func TestWrongCredentials(t *testing.T) {
 	server := gittest.NewSSH(t)
 	other, _ := gittest.NewSSHKey(t)
 	for name, remote := range map[string]transport.Remote{
-		"http":              {URL: url, Auth: transport.Auth{Username: "bot", Password: "wr0ng-s3cret"}},
-		"http without":      {URL: url},
-		"http bearer":       {URL: url, Auth: transport.Auth{BearerToken: "wr0ng-s3cret"}},
-		"ssh with a key":    {URL: server.URL(g), Auth: transport.Auth{SSHKey: other, KnownHosts: server.KnownHosts}},
-		"ssh as other user": {URL: server.URL(g), Auth: transport.Auth{Username: "nobody-here", SSHKey: server.Key, KnownHosts: server.KnownHosts}},
+		"http":           {URL: url, Auth: transport.Auth{Username: "bot", Password: "wr0ng-s3cret"}},
+		"http without":   {URL: url},
+		"http bearer":    {URL: url, Auth: transport.Auth{BearerToken: "wr0ng-s3cret"}},
+		"ssh with a key": {URL: server.URL(g), Auth: transport.Auth{SSHKey: other, KnownHosts: server.KnownHosts}},
+		"ssh as other user": {URL: server.URL(g),
+			Auth: transport.Auth{Username: "nobody-here", SSHKey: server.Key, KnownHosts: server.KnownHosts}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, remote, repo.Options{})
@@ -249,7 +251,8 @@ func TestHostKeysAreChecked(t *testing.T) {
 		"is not in known_hosts": knownhosts.Line([]string{"other.example.com"}, public),
 		"lists another key":     knownhosts.Line([]string{server.Address}, public),
 	} {
-		r := open(t, transport.Remote{URL: server.URL(g), Auth: transport.Auth{SSHKey: server.Key, KnownHosts: []byte(hosts + "\n")}}, repo.Options{})
+		r := open(t, transport.Remote{URL: server.URL(g),
+			Auth: transport.Auth{SSHKey: server.Key, KnownHosts: []byte(hosts + "\n")}}, repo.Options{})
 		_, err := r.Fetch(testContext(t), repo.Ref{})
 		wantError(t, err, transport.ErrHostKey, name, "SHA256:")
 	}
@@ -287,7 +290,8 @@ func TestRedirects(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			switch {
 			case strings.HasPrefix(req.URL.Path, "/renamed/"):
-				http.Redirect(w, req, "/repo.git"+strings.TrimPrefix(req.URL.Path, "/renamed")+"?"+req.URL.RawQuery, http.StatusMovedPermanently)
+				http.Redirect(w, req, "/repo.git"+strings.TrimPrefix(req.URL.Path, "/renamed")+"?"+req.URL.RawQuery,
+					http.StatusMovedPermanently)
 			case strings.HasPrefix(req.URL.Path, "/away/"):
 				http.Redirect(w, req, elsewhere.URL+"/info/refs", http.StatusFound)
 			case strings.HasPrefix(req.URL.Path, "/login/"):

@@ -226,7 +226,8 @@ func isFinal(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || isDisk(err) {
 		return true
 	}
-	for _, kind := range []error{transport.ErrUnreachable, transport.ErrAuth, transport.ErrHostKey, transport.ErrRepositoryNotFound, transport.ErrRefNotFound} {
+	for _, kind := range []error{transport.ErrUnreachable, transport.ErrAuth, transport.ErrHostKey,
+		transport.ErrRepositoryNotFound, transport.ErrRefNotFound} {
 		if errors.Is(err, kind) {
 			return true
 		}
@@ -310,7 +311,8 @@ func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 		return errors.Join(err, os.RemoveAll(next.Dir))
 	}
 	old := filepath.Join(r.home, "old")
-	err := errors.Join(os.RemoveAll(old), renameIfThere(r.store.Dir, old), os.Rename(next.Dir, r.store.Dir), os.RemoveAll(old))
+	err := errors.Join(os.RemoveAll(old), renameIfThere(r.store.Dir, old), os.Rename(next.Dir, r.store.Dir),
+		os.RemoveAll(old))
 	if err != nil {
 		return fmt.Errorf("replace the cache of %s: %w", r.URL(), err)
 	}

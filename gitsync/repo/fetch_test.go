@@ -140,7 +140,8 @@ func TestFetchRefusesObjectsThatUnpackTooLarge(t *testing.T) {
 	wantError(t, err, limit.ErrTooLarge, "1001 bytes")
 
 	// A large file that is a delta of a file within the limit.
-	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("0123456789", 90), "b.yaml": strings.Repeat("0123456789", 150)})
+	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("0123456789", 90),
+		"b.yaml": strings.Repeat("0123456789", 150)})
 	g.Git("repack", "-adfq")
 	_, err = r.Fetch(testContext(t), repo.Ref{})
 	wantError(t, err, limit.ErrTooLarge)
@@ -163,7 +164,8 @@ func TestFetchOfEmptyRepositories(t *testing.T) {
 			rd := reader(t, r)
 			w := object.NewWriter(rd)
 			commit := commitOn(t, w, rd, tip, map[string]object.Edit{"a.yaml": {Data: []byte("1")}})
-			if err := pusher(t, r, transport.Auth{}).Push(testContext(t), w, repo.Update{Ref: tip.Ref, New: commit}); err != nil {
+			if err := pusher(t, r, transport.Auth{}).Push(testContext(t), w,
+				repo.Update{Ref: tip.Ref, New: commit}); err != nil {
 				t.Fatal(err)
 			}
 			g.Fsck()
@@ -228,7 +230,8 @@ func TestFetchOfSeveralRefsAtOnce(t *testing.T) {
 	r := open(t, transport.Remote{URL: g.Dir}, repo.Options{})
 	fetch(t, r, repo.Ref{})
 	g.Commit("main", map[string]string{"a.yaml": "main 2"})
-	tips := fetch(t, r, repo.Ref{}, repo.Ref{Branch: "other"}, repo.Ref{Tag: "v1.2.0"}, repo.Ref{Branch: "none", Optional: true})
+	tips := fetch(t, r, repo.Ref{}, repo.Ref{Branch: "other"}, repo.Ref{Tag: "v1.2.0"},
+		repo.Ref{Branch: "none", Optional: true})
 	rd := reader(t, r)
 	for i, want := range []string{"main 2", "other", "main"} {
 		wantFiles(t, rd, tips[i].Commit, map[string]string{"a.yaml": want})

@@ -47,7 +47,8 @@ func TestHasCommit(t *testing.T) {
 			g.Git("reflog", "expire", "--expire=now", "--all")
 			g.Git("gc", "-q", "--prune=now")
 			for name, remote := range remotes(t, g) {
-				if ok, err := open(t, remote, repo.Options{}).HasCommit(testContext(t), repo.Ref{Commit: away, Branch: "main"}); ok || err != nil {
+				if ok, err := open(t, remote, repo.Options{}).HasCommit(testContext(t),
+					repo.Ref{Commit: away, Branch: "main"}); ok || err != nil {
 					t.Errorf("%s: what the remote lost is given: %v", name, err)
 				}
 			}

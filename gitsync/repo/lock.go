@@ -35,7 +35,8 @@ func lockFile(ctx context.Context, name string) (*fileLock, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("wait for the cache that another process uses: %w", context.Cause(ctx)), f.Close())
+			return nil, errors.Join(fmt.Errorf("wait for the cache that another process uses: %w", context.Cause(ctx)),
+				f.Close())
 		case <-tick.C:
 		}
 	}

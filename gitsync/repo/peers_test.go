@@ -128,7 +128,8 @@ func TestKnownHostsOfSeveralHostsMayShareAFile(t *testing.T) {
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	one, two := gittest.NewSSH(t), gittest.NewSSH(t)
 	_, other := gittest.NewSSHKey(t)
-	all := knownhosts.Line([]string{"github.com", "gitlab.com"}, other) + "\n" + string(one.KnownHosts) + string(two.KnownHosts)
+	all := knownhosts.Line([]string{"github.com", "gitlab.com"}, other) + "\n" + string(one.KnownHosts) +
+		string(two.KnownHosts)
 	for _, server := range []*gittest.SSHServer{one, two} {
 		auth := transport.Auth{SSHKey: server.Key, KnownHosts: []byte(all)}
 		fetch(t, open(t, transport.Remote{URL: server.URL(g), Auth: auth}, repo.Options{}), repo.Ref{})
@@ -138,8 +139,8 @@ func TestKnownHostsOfSeveralHostsMayShareAFile(t *testing.T) {
 	wantError(t, err, transport.ErrHostKey, two.Address)
 }
 
-// TestUsersOfASharedCloneAreIndependent: gitops-promoter#1495. Users of one repository fetch, read and push ten branches
-// at once, and each branch gets its own content.
+// TestUsersOfASharedCloneAreIndependent: gitops-promoter#1495. Users of one repository fetch, read and push ten
+// branches at once, and each branch gets its own content.
 func TestUsersOfASharedCloneAreIndependent(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
@@ -166,8 +167,10 @@ func TestUsersOfASharedCloneAreIndependent(t *testing.T) {
 				}
 				rd := r.Reader()
 				w := object.NewWriter(rd)
-				next := commitOn(t, w, rd, tips[0], map[string]object.Edit{"a.yaml": {Data: []byte(fmt.Sprintf("branch %d round %d", i, round))}})
-				err = p.Push(testContext(t), w, repo.Update{Ref: fmt.Sprintf("refs/heads/b%d", i), Old: tips[0].Commit, New: next})
+				next := commitOn(t, w, rd, tips[0],
+					map[string]object.Edit{"a.yaml": {Data: []byte(fmt.Sprintf("branch %d round %d", i, round))}})
+				err = p.Push(testContext(t), w,
+					repo.Update{Ref: fmt.Sprintf("refs/heads/b%d", i), Old: tips[0].Commit, New: next})
 				rd.Close()
 				if err != nil {
 					t.Error(err)
@@ -178,7 +181,8 @@ func TestUsersOfASharedCloneAreIndependent(t *testing.T) {
 	}
 	wg.Wait()
 	for i := range branches {
-		if got, want := g.Files(fmt.Sprint("b", i))["a.yaml"], fmt.Sprintf("branch %d round %d", i, rounds-1); got != want {
+		if got, want := g.Files(fmt.Sprint("b", i))["a.yaml"], fmt.Sprintf("branch %d round %d", i, rounds-1); got !=
+			want {
 			t.Errorf("branch %d holds %q", i, got)
 		}
 	}

@@ -75,12 +75,16 @@ func TestPoolsShare(t *testing.T) {
 		got  *repo.Repo
 		same bool
 	}{
-		"another spelling":          {open("https://example.com:443/team/repo/", transport.Auth{Password: "one"}), true},
-		"whom it trusts, and how":   {open("https://example.com/team/repo", transport.Auth{Password: "one", Connection: httpclient.Connection{ProxyURL: "http://proxy"}}), true},
-		"another credential":        {open("https://example.com/team/repo", transport.Auth{Password: "two"}), false},
-		"another client's":          {open("https://example.com/team/repo", transport.Auth{Password: "one", Username: "x"}), false},
-		"another repository":        {open("https://example.com/team/other", transport.Auth{Password: "one"}), false},
-		"a credential of that name": {open("https://example.com/team/repo", transport.Auth{Password: "one", Identity: "team"}), false},
+		"another spelling": {open("https://example.com:443/team/repo/", transport.Auth{Password: "one"}),
+			true},
+		"whom it trusts, and how": {open("https://example.com/team/repo",
+			transport.Auth{Password: "one", Connection: httpclient.Connection{ProxyURL: "http://proxy"}}), true},
+		"another credential": {open("https://example.com/team/repo", transport.Auth{Password: "two"}), false},
+		"another client's": {open("https://example.com/team/repo",
+			transport.Auth{Password: "one", Username: "x"}), false},
+		"another repository": {open("https://example.com/team/other", transport.Auth{Password: "one"}), false},
+		"a credential of that name": {open("https://example.com/team/repo",
+			transport.Auth{Password: "one", Identity: "team"}), false},
 	} {
 		if (c.got == one) != c.same {
 			t.Errorf("%s: the same repository is %v", name, !c.same)
@@ -264,7 +268,8 @@ func TestPushersAfterTheRepositoryHasAnotherCredential(t *testing.T) {
 	if err := s.Repo.SetAuth(wrong); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "b.yaml", "2")}); err != nil {
+	if err := s.Push(testContext(t), s.w,
+		repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "b.yaml", "2")}); err != nil {
 		t.Error(err)
 	}
 	_, err := s.Fetch(testContext(t), repo.Ref{})

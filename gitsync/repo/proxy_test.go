@@ -129,7 +129,8 @@ func TestProxies(t *testing.T) {
 	secured, tls := g.ServeHTTP(gittest.HTTPOptions{TLS: true})
 	ssh := gittest.NewSSH(t)
 	remotes := map[string]transport.Remote{
-		"http": {URL: plain}, "https": {URL: secured, Auth: transport.Auth{Connection: httpclient.Connection{CAPEM: tls.CAPEM}}}, "ssh": sshRemote(ssh, g),
+		"http": {URL: plain}, "https": {URL: secured,
+			Auth: transport.Auth{Connection: httpclient.Connection{CAPEM: tls.CAPEM}}}, "ssh": sshRemote(ssh, g),
 	}
 	web := &webProxy{}
 	http, https := httptest.NewServer(web), httptest.NewTLSServer(web)
@@ -168,7 +169,8 @@ func TestProxiesThatCannotBe(t *testing.T) {
 		"http://u:s3cret@proxy":    "put them into auth",
 		"http://pro xy:s3cret@x\n": "cannot be parsed",
 	} {
-		for _, at := range []transport.Remote{{URL: "https://example.com/r"}, {URL: "ssh://example.com/r", Auth: sshAuth(t, "example.com:22")}} {
+		for _, at := range []transport.Remote{{URL: "https://example.com/r"},
+			{URL: "ssh://example.com/r", Auth: sshAuth(t, "example.com:22")}} {
 			at.Auth.ProxyURL = proxy
 			_, err := repo.Open(t.TempDir(), at, repo.Options{})
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {

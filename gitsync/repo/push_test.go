@@ -104,7 +104,8 @@ func TestPushLosesTheRaceInTheServer(t *testing.T) {
 			g.Git("update-ref", mainRef, "refs/heads/side~0")
 			g.Commit("main", map[string]string{"a.yaml": "moved on " + name})
 			s := start(t, remote)
-			err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "c.yaml", name)})
+			err := s.Push(testContext(t), s.w,
+				repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "c.yaml", name)})
 			wantError(t, err, repo.ErrLostRace)
 			if got := g.Head("main"); got != theirs {
 				t.Errorf("got %s, want %s", got, theirs)
@@ -124,7 +125,8 @@ func TestConcurrentPushesHaveOneWinner(t *testing.T) {
 	for i := range writers {
 		s := start(t, transport.Remote{URL: url})
 		sessions = append(sessions, s)
-		updates = append(updates, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "w.yaml", fmt.Sprint("writer ", i))})
+		updates = append(updates, repo.Update{Ref: mainRef, Old: s.tip.Commit,
+			New: s.commit(t, "w.yaml", fmt.Sprint("writer ", i))})
 	}
 	var won atomic.Int32
 	var wg sync.WaitGroup
@@ -263,8 +265,10 @@ func TestPushShowsTheWordsOfAHook(t *testing.T) {
 	for name, remote := range all {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, remote)
-			err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "b.yaml", "2")})
-			wantError(t, err, repo.ErrRejected, "pre-receive hook declined", "no commits on Fridays", "ask the platform team")
+			err := s.Push(testContext(t), s.w,
+				repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "b.yaml", "2")})
+			wantError(t, err, repo.ErrRejected, "pre-receive hook declined", "no commits on Fridays",
+				"ask the platform team")
 			if errors.Is(err, repo.ErrLostRace) || errors.Is(err, transport.ErrUnreachable) {
 				t.Errorf("a refusal is also another outcome: %v", err)
 			}

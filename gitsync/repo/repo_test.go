@@ -107,7 +107,8 @@ func wantError(t testing.TB, err, kind error, parts ...string) {
 }
 
 // commitOn builds a commit on top of a tip with one file changed.
-func commitOn(t testing.TB, w *object.Writer, rd *object.Reader, tip repo.Tip, edits map[string]object.Edit) plumbing.Hash {
+func commitOn(t testing.TB, w *object.Writer, rd *object.Reader, tip repo.Tip,
+	edits map[string]object.Edit) plumbing.Hash {
 	t.Helper()
 	opts := object.CommitOptions{Message: "test\n", Author: ann(), Committer: ann()}
 	if tip.Exists() {
@@ -148,14 +149,17 @@ func sshRemote(s *gittest.SSHServer, g *gittest.Repo) transport.Remote {
 func TestFetchAndPushOverEveryTransport(t *testing.T) {
 	t.Parallel()
 	transports := map[string]func(*testing.T, *gittest.Repo) transport.Remote{
-		"file": func(_ *testing.T, g *gittest.Repo) transport.Remote { return transport.Remote{URL: "file://" + g.Dir} },
+		"file": func(_ *testing.T, g *gittest.Repo) transport.Remote {
+			return transport.Remote{URL: "file://" + g.Dir}
+		},
 		"http": func(_ *testing.T, g *gittest.Repo) transport.Remote {
 			url, _ := g.ServeHTTP(gittest.HTTPOptions{User: "bot", Password: "s3cret"})
 			return transport.Remote{URL: url, Auth: transport.Auth{Username: "bot", Password: "s3cret"}}
 		},
 		"https": func(_ *testing.T, g *gittest.Repo) transport.Remote {
 			url, s := g.ServeHTTP(gittest.HTTPOptions{Token: "t0ken", TLS: true})
-			return transport.Remote{URL: url, Auth: transport.Auth{BearerToken: "t0ken", Connection: httpclient.Connection{CAPEM: s.CAPEM}}}
+			return transport.Remote{URL: url,
+				Auth: transport.Auth{BearerToken: "t0ken", Connection: httpclient.Connection{CAPEM: s.CAPEM}}}
 		},
 		"ssh": func(t *testing.T, g *gittest.Repo) transport.Remote { return sshRemote(gittest.NewSSH(t), g) },
 	}
@@ -170,12 +174,15 @@ func TestFetchAndPushOverEveryTransport(t *testing.T) {
 			wantFiles(t, rd, tips[0].Commit, map[string]string{"a/b.yaml": "one", "c.yaml": "two"})
 
 			w := object.NewWriter(rd)
-			commit := commitOn(t, w, rd, tips[0], map[string]object.Edit{"a/d.yaml": {Data: []byte("three")}, "c.yaml": {Remove: true}})
-			err := pusher(t, r, at.Auth).Push(testContext(t), w, repo.Update{Ref: "refs/heads/main", Old: tips[0].Commit, New: commit})
+			commit := commitOn(t, w, rd, tips[0],
+				map[string]object.Edit{"a/d.yaml": {Data: []byte("three")}, "c.yaml": {Remove: true}})
+			err := pusher(t, r, at.Auth).Push(testContext(t), w,
+				repo.Update{Ref: "refs/heads/main", Old: tips[0].Commit, New: commit})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(map[string]string{"a/b.yaml": "one", "a/d.yaml": "three"}, g.Files("main")); diff != "" {
+			if diff := cmp.Diff(map[string]string{"a/b.yaml": "one", "a/d.yaml": "three"}, g.Files("main")); diff !=
+				"" {
 				t.Error(diff)
 			}
 			g.Fsck()

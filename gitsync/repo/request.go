@@ -90,7 +90,8 @@ func (f *fetch) save(st store.Store, req transport.FetchRequest, answer *transpo
 		}
 	}
 	err := st.Receive(f.ctx, answer.Pack, store.Limits{
-		PackBytes: w.maxBytes, ObjectBytes: f.repo.opts.MaxObjectBytes, AllBytes: f.repo.opts.MaxUnpackedBytes, Work: f.repo.opts.Budget.Work,
+		PackBytes: w.maxBytes, ObjectBytes: f.repo.opts.MaxObjectBytes, AllBytes: f.repo.opts.MaxUnpackedBytes,
+		Work: f.repo.opts.Budget.Work,
 	})
 	cut := answer.Err() != nil || w.clone && errors.Is(err, store.ErrBadPack)
 	if err != nil && (cut || f.ctx.Err() != nil) {

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Retry calls f until it does not return [ErrLostRace], but at most as often as attempts says. since is the time after which a
-// remote must have answered for the answer to count ([Repo.FetchSince]): each new attempt asks again.
-func Retry[T any](ctx context.Context, attempts int, since time.Time, f func(ctx context.Context, since time.Time) (T, error)) (T, error) {
+// Retry calls f until it does not return [ErrLostRace], but at most as often as attempts says. since is the time after
+// which a remote must have answered for the answer to count ([Repo.FetchSince]): each new attempt asks again.
+func Retry[T any](ctx context.Context, attempts int, since time.Time,
+	f func(ctx context.Context, since time.Time) (T, error)) (T, error) {
 	for attempt := 1; ; attempt++ {
 		result, err := f(ctx, since)
 		if !errors.Is(err, ErrLostRace) || attempt == attempts || ctx.Err() != nil {

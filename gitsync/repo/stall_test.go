@@ -223,7 +223,8 @@ func TestPushesOnAFaultyLine(t *testing.T) {
 			for _, f := range []fault{{0, silence}, {0, drip}, {0, reset}, {0, hangUp}} {
 				rd := reader(t, r)
 				w := object.NewWriter(rd)
-				update := repo.Update{Ref: mainRef, Old: tip.Commit, New: commitOn(t, w, rd, tip, map[string]object.Edit{"b.yaml": {Data: []byte(noise(t, 50_000))}})}
+				update := repo.Update{Ref: mainRef, Old: tip.Commit,
+					New: commitOn(t, w, rd, tip, map[string]object.Edit{"b.yaml": {Data: []byte(noise(t, 50_000))}})}
 				l.fault.Store(&f)
 				err := hasty.Push(testContext(t), w, update)
 				wantError(t, err, transport.ErrUnreachable)

@@ -29,7 +29,8 @@ func (r *Refs) suggest(prefix, wanted string) string {
 	if wanted != "" {
 		meant, _ = diag.Suggest(wanted, names)
 	}
-	if head := strings.TrimPrefix(r.head, prefix); meant == "" && (wanted == "main" || wanted == "master") && slices.Contains(names, head) {
+	if head := strings.TrimPrefix(r.head, prefix); meant == "" && (wanted == "main" || wanted == "master") &&
+		slices.Contains(names, head) {
 		meant = head // these two are usual default branches
 	}
 	if meant != "" {

@@ -93,13 +93,18 @@ func TestContradictoryCredentials(t *testing.T) {
 		auth transport.Auth
 		want string
 	}{
-		"two ways at once":   {"https://h/a", transport.Auth{Password: "a", BearerToken: "b"}, "more than one of a password, a bearer token"},
-		"no certificate":     {"https://h/a", transport.Auth{Connection: httpclient.Connection{CAPEM: []byte("nonsense")}}, "no certificate"},
-		"no key":             {"ssh://h/a", transport.Auth{KnownHosts: hosts}, "needs a private key"},
-		"a key that is none": {"ssh://h/a", transport.Auth{SSHKey: []byte("s3cret"), KnownHosts: hosts}, "cannot be parsed"},
-		"no known_hosts":     {"ssh://h/a", transport.Auth{SSHKey: key}, "known_hosts"},
-		"bad known_hosts":    {"ssh://h/a", transport.Auth{SSHKey: key, KnownHosts: []byte("h ssh-rsa nonsense\n")}, "parse known_hosts"},
-		"only a passphrase":  {"ssh://h/a", transport.Auth{SSHPassphrase: []byte("x"), KnownHosts: hosts}, "passphrase without"},
+		"two ways at once": {"https://h/a", transport.Auth{Password: "a", BearerToken: "b"},
+			"more than one of a password, a bearer token"},
+		"no certificate": {"https://h/a",
+			transport.Auth{Connection: httpclient.Connection{CAPEM: []byte("nonsense")}}, "no certificate"},
+		"no key": {"ssh://h/a", transport.Auth{KnownHosts: hosts}, "needs a private key"},
+		"a key that is none": {"ssh://h/a", transport.Auth{SSHKey: []byte("s3cret"), KnownHosts: hosts},
+			"cannot be parsed"},
+		"no known_hosts": {"ssh://h/a", transport.Auth{SSHKey: key}, "known_hosts"},
+		"bad known_hosts": {"ssh://h/a", transport.Auth{SSHKey: key, KnownHosts: []byte("h ssh-rsa nonsense\n")},
+			"parse known_hosts"},
+		"only a passphrase": {"ssh://h/a", transport.Auth{SSHPassphrase: []byte("x"), KnownHosts: hosts},
+			"passphrase without"},
 	} {
 		_, err := repo.Open(t.TempDir(), transport.Remote{URL: tc.url, Auth: tc.auth}, repo.Options{})
 		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "s3cret") {
@@ -137,17 +142,20 @@ func TestResolve(t *testing.T) {
 		"a range":                 {repo.Ref{SemVer: ">=1.0.0 <2.0.0"}, first, "refs/tags/v1.4.3", ""},
 		"a range with candidates": {repo.Ref{SemVer: ">=1.0.0-0 <2.0.0"}, first, "refs/tags/1.5.0-rc.1", ""},
 		"a full name":             {repo.Ref{Name: "refs/pull/7/head"}, first, "refs/pull/7/head", ""},
-		"the name wins":           {repo.Ref{Name: "refs/heads/main", Tag: "latest", Branch: "x"}, second, "refs/heads/main", ""},
-		"the range wins":          {repo.Ref{SemVer: "2.x", Tag: "latest"}, first, "refs/tags/v2.0.0", ""},
-		"a commit":                {repo.Ref{Commit: first, Branch: "x"}, first, "", ""},
-		"half a commit":           {repo.Ref{Commit: first[:10]}, "", "", "40 hexadecimal digits"},
-		"a typing error":          {repo.Ref{Branch: "mian"}, "", "", "branch mian of file://" + g.Dir + ": not found in the remote; did you mean main? there are the branches main, team-a, "},
-		"many branches":           {repo.Ref{Branch: "production"}, "", "", "team-i and 3 more"},
-		"the other default":       {repo.Ref{Branch: "master"}, "", "", "did you mean main?"},
-		"no such tag":             {repo.Ref{Tag: "v1.4.4"}, "", "", "did you mean v1."},
-		"no such range":           {repo.Ref{SemVer: ">=3"}, "", "", "there are the tags 1.5.0-rc.1, latest, "},
-		"a range that is none":    {repo.Ref{SemVer: "new"}, "", "", "parse the range"},
-		"a name that is none":     {repo.Ref{Name: "main"}, "", "", `starts with "refs/"`},
+		"the name wins": {repo.Ref{Name: "refs/heads/main", Tag: "latest", Branch: "x"}, second,
+			"refs/heads/main", ""},
+		"the range wins": {repo.Ref{SemVer: "2.x", Tag: "latest"}, first, "refs/tags/v2.0.0", ""},
+		"a commit":       {repo.Ref{Commit: first, Branch: "x"}, first, "", ""},
+		"half a commit":  {repo.Ref{Commit: first[:10]}, "", "", "40 hexadecimal digits"},
+		"a typing error": {repo.Ref{Branch: "mian"}, "", "",
+			"branch mian of file://" + g.Dir +
+				": not found in the remote; did you mean main? there are the branches main, team-a, "},
+		"many branches":        {repo.Ref{Branch: "production"}, "", "", "team-i and 3 more"},
+		"the other default":    {repo.Ref{Branch: "master"}, "", "", "did you mean main?"},
+		"no such tag":          {repo.Ref{Tag: "v1.4.4"}, "", "", "did you mean v1."},
+		"no such range":        {repo.Ref{SemVer: ">=3"}, "", "", "there are the tags 1.5.0-rc.1, latest, "},
+		"a range that is none": {repo.Ref{SemVer: "new"}, "", "", "parse the range"},
+		"a name that is none":  {repo.Ref{Name: "main"}, "", "", `starts with "refs/"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tip, err := refs.Resolve(tc.ref)

@@ -12,7 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
-// head begins the comment of a sealed file. The number is that of the scheme: what another scheme wrote is encrypted again.
+// head begins the comment of a sealed file. The number is that of the scheme: what another scheme wrote is encrypted
+// again.
 const head = "# agentry-seal: 2 "
 
 // sum is a digest or a MAC.
@@ -27,8 +28,8 @@ type comment struct {
 	recipients, mac sum
 }
 
-// keyBytes and hexBytes are the lengths of a fingerprint and of a sum in the comment, and lineBytes that of the comment with
-// its newline.
+// keyBytes and hexBytes are the lengths of a fingerprint and of a sum in the comment, and lineBytes that of the comment
+// with its newline.
 const (
 	keyBytes  = 2 * len(fingerprint{})
 	hexBytes  = 2 * sha256.Size
@@ -41,7 +42,8 @@ func parse(file []byte) (c comment, rest []byte, ok bool) {
 		return c, nil, false
 	}
 	fields := bytes.Split(file[len(head):lineBytes-1], []byte(" "))
-	if len(fields) != 3 || !decode(c.key[:], fields[0]) || !decode(c.recipients[:], fields[1]) || !decode(c.mac[:], fields[2]) {
+	if len(fields) != 3 || !decode(c.key[:], fields[0]) || !decode(c.recipients[:], fields[1]) ||
+		!decode(c.mac[:], fields[2]) {
 		return c, nil, false
 	}
 	return c, file[lineBytes:], true
@@ -64,7 +66,8 @@ func decode(to, text []byte) bool {
 
 // line returns the comment with its newline.
 func (c comment) line() []byte {
-	return []byte(head + hex.EncodeToString(c.key[:]) + " " + hex.EncodeToString(c.recipients[:]) + " " + hex.EncodeToString(c.mac[:]) + "\n")
+	return []byte(head + hex.EncodeToString(c.key[:]) + " " + hex.EncodeToString(c.recipients[:]) + " " +
+		hex.EncodeToString(c.mac[:]) + "\n")
 }
 
 // mac returns the HMAC of parts that are about something. Each part is written with its length, so that no two lists of
@@ -83,7 +86,8 @@ func (s *Sealer) mac(about string, parts ...[]byte) (out sum) {
 	return out
 }
 
-// fingerprint is that of the key. Who has it can test guesses of the key, which is random, as with any MAC of a known text.
+// fingerprint is that of the key. Who has it can test guesses of the key, which is random, as with any MAC of a known
+// text.
 func (s *Sealer) fingerprint() (out fingerprint) {
 	sum := s.mac("key")
 	copy(out[:], sum[:])

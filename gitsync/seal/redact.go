@@ -15,7 +15,8 @@ const Placeholder = "<encrypted on the output branch>"
 // fields are those of a Secret with values.
 func isField(name string) bool { return name == "data" || name == "stringData" }
 
-// IsClear reports whether a manifest of a Secret has a value that SOPS has not encrypted. What cannot be read counts as one.
+// IsClear reports whether a manifest of a Secret has a value that SOPS has not encrypted. What cannot be read counts as
+// one.
 func IsClear(text []byte) bool {
 	root, err := read(text)
 	if err != nil {
@@ -43,8 +44,8 @@ func isEncrypted(values *yaml.Node) bool {
 	return true
 }
 
-// Redact returns the manifest of a Secret with a placeholder for each value and without what SOPS adds, or nothing but a comment
-// if it cannot be read.
+// Redact returns the manifest of a Secret with a placeholder for each value and without what SOPS adds, or nothing but
+// a comment if it cannot be read.
 func Redact(text []byte) []byte {
 	unreadable := []byte("# " + Placeholder + "\n")
 	root, err := read(text)
@@ -76,7 +77,8 @@ func hide(values *yaml.Node) {
 		return
 	}
 	for i := 0; i+1 < len(values.Content); i += 2 {
-		values.Content[i] = &yaml.Node{Kind: yaml.ScalarNode, Value: values.Content[i].Value} // without what is said about it
+		// without what is said about it
+		values.Content[i] = &yaml.Node{Kind: yaml.ScalarNode, Value: values.Content[i].Value}
 		values.Content[i+1] = &yaml.Node{Kind: yaml.ScalarNode, Value: Placeholder}
 	}
 }
@@ -92,7 +94,8 @@ func dropComments(n *yaml.Node) {
 // read returns the mapping of a manifest.
 func read(text []byte) (*yaml.Node, error) {
 	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil || len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
+	if err := yaml.Unmarshal(text, &document); err != nil || len(document.Content) != 1 ||
+		document.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("is no mapping")
 	}
 	root := document.Content[0]

@@ -20,8 +20,8 @@ const MinKeyBytes = 32
 type Sealer struct {
 	workers *sops.Workers
 	key     []byte
-	// last are the sealed Secrets that may not have reached the branch. A pass that is tried again, even for hours, does not
-	// encrypt them again.
+	// last are the sealed Secrets that may not have reached the branch. A pass that is tried again, even for hours,
+	// does not encrypt them again.
 	last map[manifest.ID][]byte
 }
 
@@ -56,8 +56,8 @@ type Sealed struct {
 	OtherKey bool
 }
 
-// Seal returns the sealed Secrets, in the same order. A dry run encrypts nothing, and returns them as [Redact] does. If one
-// Secret cannot be encrypted, Seal returns an error, and the caller must write none of them.
+// Seal returns the sealed Secrets, in the same order. A dry run encrypts nothing, and returns them as [Redact] does. If
+// one Secret cannot be encrypted, Seal returns an error, and the caller must write none of them.
 func (s *Sealer) Seal(ctx context.Context, secrets []Secret, dry bool) ([]Sealed, error) {
 	out := make([]Sealed, len(secrets))
 	anew, last := map[sum][]int{}, map[manifest.ID][]byte{} // what is encrypted, by its recipients
@@ -144,8 +144,8 @@ func (s *Sealer) encrypt(ctx context.Context, secrets []Secret, to sum, of []int
 	return nil
 }
 
-// Sum returns a checksum of an object's secrets that may be public: without the key nobody can test a guess with it, or compare
-// those of two objects.
+// Sum returns a checksum of an object's secrets that may be public: without the key nobody can test a guess with it, or
+// compare those of two objects.
 func (s *Sealer) Sum(about string, id manifest.ID, checksum string) string {
 	out := s.mac(about, []byte(id.String()), []byte(checksum))
 	return hex.EncodeToString(out[:])

@@ -49,13 +49,17 @@ func newSealer(t *testing.T, key string, to sops.Recipients) sealing {
 func id(name string) manifest.ID { return manifest.ID{Kind: "Secret", Namespace: "a", Name: name} }
 
 func manifestOf(name, value string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata:\n  name: %s\n  namespace: a\nstringData:\n  password: %q\n", name, value)
+	return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata:\n  name: %s\n  namespace: a\nstringData:\n"+
+		"  password: %q\n", name, value)
 }
 
 // seal seals one Secret beside a known file.
 func one(t *testing.T, s sealing, name, value string, known ...[]byte) Sealed {
 	t.Helper()
-	out, err := s.Seal(t.Context(), []Secret{{id(name), s.to, []byte(manifestOf(name, value)), func() ([][]byte, error) { return known, nil }}}, false)
+	out, err := s.Seal(t.Context(),
+		[]Secret{{id(name), s.to, []byte(manifestOf(name, value)), func() ([][]byte, error) {
+			return known, nil
+		}}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +97,8 @@ func TestAFileStaysUnlessSomethingOfItChanges(t *testing.T) {
 		if got.State != c.want || (got.State == Kept) != bytes.Equal(got.Data, first.Data) {
 			t.Errorf("%s: %d, want %d", name, got.State, c.want)
 		}
-		if again := one(t, c.sealer, c.name, c.text, got.Data); again.State != Kept || !bytes.Equal(again.Data, got.Data) {
+		if again := one(t, c.sealer, c.name, c.text, got.Data); again.State != Kept ||
+			!bytes.Equal(again.Data, got.Data) {
 			t.Errorf("%s: not kept the next time", name)
 		}
 	}
@@ -115,7 +120,8 @@ func TestEqualSecretsCannotBeRecognised(t *testing.T) {
 
 func TestOrderOfRecipientsIsNoChange(t *testing.T) {
 	to := recipients(t)
-	if digestOf(sops.Recipients{Age: []string{other, to.Age[0], other}}) != digestOf(sops.Recipients{Age: []string{to.Age[0], other}}) {
+	if digestOf(sops.Recipients{Age: []string{other, to.Age[0], other}}) !=
+		digestOf(sops.Recipients{Age: []string{to.Age[0], other}}) {
 		t.Error("an order or a double counts")
 	}
 	if digestOf(sops.Recipients{KMS: []string{"a"}}) == digestOf(sops.Recipients{Vault: []string{"a"}}) {
@@ -126,13 +132,16 @@ func TestOrderOfRecipientsIsNoChange(t *testing.T) {
 func TestWithoutTheProgramNothingIsWritten(t *testing.T) {
 	t.Setenv("PATH", "")
 	s := New(sops.NewWorkers(sops.Options{}), []byte(key))
-	secret := Secret{id("db"), recipients(t), []byte(manifestOf("db", "canary")), func() ([][]byte, error) { return nil, nil }}
+	secret := Secret{id("db"), recipients(t), []byte(manifestOf("db", "canary")), func() ([][]byte, error) {
+		return nil, nil
+	}}
 	out, err := s.Seal(t.Context(), []Secret{secret}, false)
 	if err == nil || !strings.Contains(err.Error(), "install it beside agentry") || out != nil {
 		t.Errorf("got %v, %v", out, err)
 	}
 	dry, err := s.Seal(t.Context(), []Secret{secret}, true)
-	if err != nil || dry[0].State != Unwritten || bytes.Contains(dry[0].Data, []byte("canary")) || !bytes.Contains(dry[0].Data, []byte(Placeholder)) {
+	if err != nil || dry[0].State != Unwritten || bytes.Contains(dry[0].Data, []byte("canary")) ||
+		!bytes.Contains(dry[0].Data, []byte(Placeholder)) {
 		t.Errorf("dry: %v, %+v", err, dry)
 	}
 }
@@ -193,7 +202,8 @@ func TestIsClear(t *testing.T) {
 
 // FuzzRedact: whatever is on a branch, no value of it is left.
 func FuzzRedact(f *testing.F) {
-	for _, text := range []string{manifestOf("a", "x"), "data: {a: &a b, c: *a}\n", "data: {a: b}\nsops: {mac: a}\n", "? data\n: a: b # c\n", "data: &a {a: *a}\n", "a: &a {data: {b: c}}\n<<: *a\n", "\"data\": !!binary YQ==\n"} {
+	for _, text := range []string{manifestOf("a", "x"), "data: {a: &a b, c: *a}\n", "data: {a: b}\nsops: {mac: a}\n",
+		"? data\n: a: b # c\n", "data: &a {a: *a}\n", "a: &a {data: {b: c}}\n<<: *a\n", "\"data\": !!binary YQ==\n"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -142,9 +142,11 @@ func (s *allowedSigner) allows(key ssh.PublicKey, date time.Time) error {
 	case s.namespaces != nil && !matchPatterns(s.namespaces, sshNamespace):
 		return fmt.Errorf("is not allowed in the namespace %s", sshNamespace)
 	case !s.after.IsZero() && date.Before(s.after):
-		return fmt.Errorf("is allowed from %s, and the commit is of %s", s.after.Format(time.RFC3339), date.UTC().Format(time.RFC3339))
+		return fmt.Errorf("is allowed from %s, and the commit is of %s", s.after.Format(time.RFC3339),
+			date.UTC().Format(time.RFC3339))
 	case !s.before.IsZero() && date.After(s.before):
-		return fmt.Errorf("is allowed until %s, and the commit is of %s", s.before.Format(time.RFC3339), date.UTC().Format(time.RFC3339))
+		return fmt.Errorf("is allowed until %s, and the commit is of %s", s.before.Format(time.RFC3339),
+			date.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

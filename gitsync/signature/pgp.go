@@ -84,7 +84,9 @@ func signPGP(key *openpgp.Entity, text []byte, date time.Time) (string, error) {
 		Time: func() time.Time { return date },
 	}
 	if _, ok := key.SigningKey(date); !ok {
-		return "", fmt.Errorf("the PGP key %X has no subkey that may sign on %s: they are expired, revoked or for another use", key.PrimaryKey.Fingerprint, date.UTC().Format(time.DateOnly))
+		return "", fmt.Errorf(
+			"the PGP key %X has no subkey that may sign on %s: they are expired, revoked or for another use",
+			key.PrimaryKey.Fingerprint, date.UTC().Format(time.DateOnly))
 	}
 	var b strings.Builder
 	if err := openpgp.ArmoredDetachSign(&b, key, bytes.NewReader(text), config); err != nil {

@@ -94,7 +94,8 @@ func (v *Verifier) Accept(r *repo.Repo, h plumbing.Hash) error {
 	}
 	if len(signatures) == 0 {
 		return &Refused{
-			Code: diag.CommitUnsigned, text: fmt.Sprintf("commit %s of %s is not signed, and only signed ones are accepted", h, r.URL()),
+			Code: diag.CommitUnsigned, text: fmt.Sprintf(
+				"commit %s of %s is not signed, and only signed ones are accepted", h, r.URL()),
 			Hint: "sign it (git commit -S), or put a signed commit on top of it",
 		}
 	}
@@ -107,7 +108,8 @@ func (v *Verifier) Accept(r *repo.Repo, h plumbing.Hash) error {
 		return nil
 	}
 	return &Refused{
-		Code: diag.CommitUntrusted, text: fmt.Sprintf("the signature of commit %s of %s is not accepted: %v", h, r.URL(), err),
+		Code: diag.CommitUntrusted, text: fmt.Sprintf("the signature of commit %s of %s is not accepted: %v", h,
+			r.URL(), err),
 		Hint: "if that key is to be trusted, add it to sources[].verify; else put a commit of a trusted signer on top",
 	}
 }

@@ -17,8 +17,8 @@ type Base struct {
 	ids      []plumbing.Hash // of both commits of the source, and of those that are mounted in it
 	at, head trees
 	Commit   *object.Commit // nil if it is not available
-	// Lacks means that a chart, or the commit of another source, cannot be had that the output was rendered from: it is unknown
-	// what it gave.
+	// Lacks means that a chart, or the commit of another source, cannot be had that the output was rendered from: it is
+	// unknown what it gave.
 	Lacks   bool
 	charts  string                  // the state of the versions of charts
 	Differs map[string]bool         // the paths where the two differ
@@ -77,8 +77,8 @@ func (b *Base) isSettled() bool {
 }
 
 // readBase reads the base of a source. It reads only the files that differ from the head; the other files are
-// the head's. The result is cached until one of the two moves, of this source or of one that is mounted in it. get returns
-// the commit of the base of a source, or nil if it is not available.
+// the head's. The result is cached until one of the two moves, of this source or of one that is mounted in it. get
+// returns the commit of the base of a source, or nil if it is not available.
 func (h *History) readBase(i int, get func(i int) (*object.Commit, error)) (*Base, error) {
 	s := h.Sources[i]
 	old, charts, head := s.base, s.Charts.State(), s.trees(h.Sources, h.Commits)
@@ -90,7 +90,8 @@ func (h *History) readBase(i int, get func(i int) (*object.Commit, error)) (*Bas
 	if old != nil && slices.Equal(old.ids, ids) && old.head.same(head) && old.charts == charts && old.isSettled() {
 		return old, nil
 	}
-	b := &Base{ids: ids, head: head, charts: charts, Differs: map[string]bool{}, Files: map[string]*File{}, objects: map[manifest.ID][]Found{}}
+	b := &Base{ids: ids, head: head, charts: charts, Differs: map[string]bool{}, Files: map[string]*File{},
+		objects: map[manifest.ID][]Found{}}
 	commits := make([]*object.Commit, len(h.Sources))
 	for _, n := range needed {
 		if h.Bases[n].IsZero() {

@@ -66,7 +66,8 @@ type Rendered struct {
 // Choose returns the commit of a source that a pass renders: the tip, if it could be fetched and the source
 // accepts its signature. Otherwise it is the commit that was rendered last, if that can still be had, and the
 // diagnostic says why.
-func (s *Source) Choose(ctx context.Context, since time.Time, tip Tip, last Rendered) (*object.Commit, *diag.Diagnostic, error) {
+func (s *Source) Choose(ctx context.Context, since time.Time, tip Tip, last Rendered) (*object.Commit, *diag.Diagnostic,
+	error) {
 	if tip.Err == nil && s.Verify != nil {
 		tip.Err = s.Verify.Accept(s.Repo, tip.Commit)
 	}
@@ -87,7 +88,8 @@ func (s *Source) Choose(ctx context.Context, since time.Time, tip Tip, last Rend
 // stay returns the best commit of a source that was rendered before and can still be had. A source with keys must
 // also trust it, by the history of the tip, or of the last commit of this process if the tip is unknown. The error
 // is that of the tip if there is none.
-func (s *Source) stay(ctx context.Context, since time.Time, tip Tip, last Rendered) (plumbing.Hash, *diag.Diagnostic, error) {
+func (s *Source) stay(ctx context.Context, since time.Time, tip Tip, last Rendered) (plumbing.Hash, *diag.Diagnostic,
+	error) {
 	cause, head := tip.Err, cmp.Or(tip.Commit, s.head)
 	stale := diag.Diagnostic{
 		Severity: diag.Error, Code: diag.SourceUnreachable, File: s.Repo.URL(),
@@ -109,7 +111,8 @@ func (s *Source) stay(ctx context.Context, since time.Time, tip Tip, last Render
 				continue
 			}
 		}
-		stale.Message = cause.Error() + "; the pass goes on with commit " + pipeline.ShortID(id.String()) + ", which was rendered last"
+		stale.Message = cause.Error() + "; the pass goes on with commit " + pipeline.ShortID(id.String()) +
+			", which was rendered last"
 		return id, &stale, nil
 	}
 	if isRefused {

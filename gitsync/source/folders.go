@@ -25,7 +25,8 @@ const MaxFolders = 10_000
 // commit itself. What was listed at the repository after since is not listed again. With
 // keys, only a commit that one of them signed counts: without its owner's word no pipeline is
 // made, and none is stopped.
-func ListFolders(ctx context.Context, r *repo.Repo, p *pipeline.Pipeline, keys signature.Keyring, since time.Time) (found []string, commit plumbing.Hash, err error) {
+func ListFolders(ctx context.Context, r *repo.Repo, p *pipeline.Pipeline, keys signature.Keyring,
+	since time.Time) (found []string, commit plumbing.Hash, err error) {
 	v, err := keys.Verifier()
 	if err != nil {
 		return nil, plumbing.ZeroHash, fmt.Errorf("sources[0].verify: %w", err)

@@ -19,7 +19,8 @@ import (
 func TestListFolders(t *testing.T) {
 	remote := gittest.NewRepo(t)
 	head := remote.Commit("main", map[string]string{
-		"clusters/prod/a.yaml": "x", "clusters/prod-eu/a.yaml": "x", "clusters/.hidden/a.yaml": "x", "clusters/file": "x",
+		"clusters/prod/a.yaml": "x", "clusters/prod-eu/a.yaml": "x", "clusters/.hidden/a.yaml": "x",
+		"clusters/file":               "x",
 		"clusters/dev/deep/er/a.yaml": "x", "edge/prod/a.yaml": "x", "a.yaml": "x",
 	})
 	url, _ := remote.ServeHTTP(gittest.HTTPOptions{})
@@ -41,7 +42,8 @@ func TestListFolders(t *testing.T) {
 		"nowhere/*":        nil,
 		"clusters/prod/*/": nil,
 	} {
-		p := &pipeline.Pipeline{Spec: pipeline.Spec{ForEach: pattern, Sources: []pipeline.Source{{URL: url, Ref: pipeline.Ref{Branch: "main"}}}}}
+		p := &pipeline.Pipeline{Spec: pipeline.Spec{ForEach: pattern,
+			Sources: []pipeline.Source{{URL: url, Ref: pipeline.Ref{Branch: "main"}}}}}
 		got, commit, err := source.ListFolders(t.Context(), r, p, signature.Keyring{}, time.Now())
 		if err != nil {
 			t.Fatal(err)
@@ -64,8 +66,10 @@ func TestFoldersOfUnsignedCommits(t *testing.T) {
 	}
 	defer r.Close()
 	const signers = "a@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIQdqlJuRxvJzQAQPLXZKYCIGXUcHjcnmCJnxGxsFJXv\n"
-	p := &pipeline.Pipeline{Spec: pipeline.Spec{ForEach: "clusters/*", Sources: []pipeline.Source{{URL: url, Ref: pipeline.Ref{Branch: "main"}}}}}
-	found, _, err := source.ListFolders(t.Context(), r, p, signature.Keyring{AllowedSigners: []byte(signers)}, time.Now())
+	p := &pipeline.Pipeline{Spec: pipeline.Spec{ForEach: "clusters/*",
+		Sources: []pipeline.Source{{URL: url, Ref: pipeline.Ref{Branch: "main"}}}}}
+	found, _, err := source.ListFolders(t.Context(), r, p, signature.Keyring{AllowedSigners: []byte(signers)},
+		time.Now())
 	if err == nil || !strings.Contains(err.Error(), "is not signed") || found != nil {
 		t.Errorf("found %v, %v", found, err)
 	}

@@ -52,7 +52,8 @@ func (h *History) Commit(i int, id plumbing.Hash) (*object.Commit, error) {
 			known[id], err = src.hasCommit(ctx, head, id)
 			return err
 		})
-		if errors.Is(err, ErrNoAnswer) || errors.Is(err, transport.ErrRefNotFound) || errors.Is(err, limit.ErrTooLarge) {
+		if errors.Is(err, ErrNoAnswer) || errors.Is(err, transport.ErrRefNotFound) ||
+			errors.Is(err, limit.ErrTooLarge) {
 			known[id], err = false, nil
 		}
 		if err != nil {
@@ -113,8 +114,8 @@ func (s *Source) trusts(ctx context.Context, id, head plumbing.Hash) (bool, erro
 	return s.Repo.IsAncestor(ctx, id, head)
 }
 
-// File returns a file of a source at an older commit, or nil if the file cannot be had, or is not that blob. with returns
-// the commits of other sources that it was built with.
+// File returns a file of a source at an older commit, or nil if the file cannot be had, or is not that blob. with
+// returns the commits of other sources that it was built with.
 func (h *History) File(i int, commit plumbing.Hash, with func(n int) plumbing.Hash, name, blob string) (*File, error) {
 	src := h.Sources[i]
 	commits := make([]*object.Commit, len(h.Sources))

@@ -21,10 +21,12 @@ import (
 
 // diff finds the readable files in which two trees differ. A file differs too if a changed .sourceignore file hides or
 // shows it, or if it belongs to a kustomization in one of them. before renders the charts of the first tree.
-func (s *Source) diff(pass *budget.Pass, from, to trees, before *chart.Renderer, opts manifest.Options) (*treeDiff, error) {
+func (s *Source) diff(pass *budget.Pass, from, to trees, before *chart.Renderer, opts manifest.Options) (*treeDiff,
+	error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
-	d := &treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, before: before, opts: opts, seen: map[string]bool{},
+	d := &treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, before: before, opts: opts,
+		seen:      map[string]bool{},
 		oldBuilds: newBuilds(pass), newBuilds: newBuilds(pass)}
 	for _, prefix := range distinct(s.Paths) {
 		if err := d.compare(prefix); err != nil {
@@ -97,12 +99,13 @@ func (d *treeDiff) compare(prefix string) error {
 			return err
 		}
 	}
-	return object.DiffTrees(d.rd, d.from.own, d.to.own, object.WalkOptions{Prefix: prefix}, func(c object.Change) error {
-		if isInput(c.Path, prefix, c.Old) || isInput(c.Path, prefix, c.New) {
-			return d.add(c)
-		}
-		return nil
-	})
+	return object.DiffTrees(d.rd, d.from.own, d.to.own, object.WalkOptions{Prefix: prefix},
+		func(c object.Change) error {
+			if isInput(c.Path, prefix, c.Old) || isInput(c.Path, prefix, c.New) {
+				return d.add(c)
+			}
+			return nil
+		})
 }
 
 // entry returns a file of a tree, or zero if there is none.
@@ -186,8 +189,8 @@ func (d *treeDiff) parseRules(folder string, e object.Entry) (sourceignore.File,
 	return sourceignore.Parse(folder, text), nil
 }
 
-// keep adds a difference, unless it is in hidden files or in those of kustomizations. A .sourceignore file counts only if it
-// is unusable: then it is a file that cannot be read.
+// keep adds a difference, unless it is in hidden files or in those of kustomizations. A .sourceignore file counts only
+// if it is unusable: then it is a file that cannot be read.
 func (d *treeDiff) keep(c object.Change) {
 	if !shows(d.old, c.Path, c.Old) || d.oldLayout.Covers(c.Path) {
 		c.Old = object.Entry{}

@@ -52,7 +52,8 @@ func oracle(files map[string]string, paths []string) []string {
 		if folder != "." {
 			domain = strings.Split(folder, "/")
 		}
-		for line := range strings.SplitSeq(strings.TrimPrefix(files[path.Join(folder, sourceignore.FileName)], "!!"), "\n") {
+		for line := range strings.SplitSeq(strings.TrimPrefix(files[path.Join(folder, sourceignore.FileName)], "!!"),
+			"\n") {
 			if !strings.HasPrefix(line, "#") && strings.TrimSpace(line) != "" {
 				patterns = append(patterns, gitignore.ParsePattern(line, domain))
 			}
@@ -88,13 +89,15 @@ func (h *ignoreHistory) step() string {
 	pick := func(list ...string) string { return list[h.rand.IntN(len(list))] }
 	changes := map[string]string{}
 	for range 1 + h.rand.IntN(3) {
-		name := path.Join(pick(".", "in", "in/a", "in/a/b", "in/c", "other"), pick("x.yaml", "y.yaml", sourceignore.FileName, sourceignore.FileName))
+		name := path.Join(pick(".", "in", "in/a", "in/a/b", "in/c", "other"),
+			pick("x.yaml", "y.yaml", sourceignore.FileName, sourceignore.FileName))
 		var text string
 		switch {
 		case h.files[name] != "" && h.rand.IntN(3) == 0: // goes
 		case path.Base(name) == sourceignore.FileName:
 			for range 1 + h.rand.IntN(3) {
-				text += pick("*.yaml", "x.yaml", "!x.yaml", "/in/a", "a/", "!a/b", "/*", "!/in", "**/b/*.yaml", "# nothing", "", "b", "!y.yaml ", "in/**/y.yaml", "/x.yaml") + "\n"
+				text += pick("*.yaml", "x.yaml", "!x.yaml", "/in/a", "a/", "!a/b", "/*", "!/in", "**/b/*.yaml",
+					"# nothing", "", "b", "!y.yaml ", "in/**/y.yaml", "/x.yaml") + "\n"
 			}
 			text = "#\n" + text
 		default:
@@ -169,7 +172,10 @@ func checkUpdate(t *testing.T, h *ignoreHistory, s *Source, tree plumbing.Hash) 
 	if diff := cmp.Diff(visible(&fresh.Input), visible(&s.Input)); diff != "" {
 		t.Errorf("by steps (+) and at once (-):\n%s", diff)
 	}
-	if diff := cmp.Diff(oracle(h.files, s.Paths), slices.Sorted(maps.Keys(fresh.Input.Files)), cmp.Transformer("nil", func(l []string) []string { return append([]string{}, l...) })); diff != "" {
+	if diff := cmp.Diff(oracle(h.files, s.Paths), slices.Sorted(maps.Keys(fresh.Input.Files)),
+		cmp.Transformer("nil", func(l []string) []string {
+			return append([]string{}, l...)
+		})); diff != "" {
 		t.Errorf("Flux (-) and we (+):\n%s", diff)
 	}
 }

@@ -38,8 +38,8 @@ type Input struct {
 	reshaped   bool
 }
 
-// File is one parsed file. It depends only on its blob. A root, which is built by its kustomization, is one too: its blob
-// stands for everything that was read to build it.
+// File is one parsed file. It depends only on its blob. A root, which is built by its kustomization, is one too: its
+// blob stands for everything that was read to build it.
 type File struct {
 	Path   string
 	Blob   plumbing.Hash
@@ -52,7 +52,9 @@ type File struct {
 // Unreadable reports whether it is unknown which objects a file defines: one of its documents cannot be parsed,
 // or has a name that no object can have.
 func (f *File) Unreadable() bool {
-	return f.Result.Broken > 0 || slices.ContainsFunc(f.Result.Invalid, func(id manifest.ID) bool { return !id.IsPossible() })
+	return f.Result.Broken > 0 || slices.ContainsFunc(f.Result.Invalid, func(id manifest.ID) bool {
+		return !id.IsPossible()
+	})
 }
 
 // isOdd reports whether a file has more than objects: diagnostics, for example.
@@ -66,7 +68,8 @@ func (in *Input) Below(name string) bool {
 }
 
 func newInput() Input {
-	return Input{Files: map[string]*File{}, folders: map[string]int{}, odd: map[string]*File{}, Ignored: map[string]int{}}
+	return Input{Files: map[string]*File{}, folders: map[string]int{}, odd: map[string]*File{},
+		Ignored: map[string]int{}}
 }
 
 // Update reads the difference between the trees that were read last and new ones. If that is too much for the pass,
@@ -170,11 +173,13 @@ func readable(name, prefix string) bool {
 func refuseMode(mode filemode.FileMode) *diag.Diagnostic {
 	switch mode {
 	case filemode.Symlink:
-		return &diag.Diagnostic{Severity: diag.Error, Code: diag.SymlinkRefused, Message: "is a symbolic link, which is not followed",
-			Hint: "put a copy of the file in its place, or name the link's target in sources[].paths"}
+		return &diag.Diagnostic{Severity: diag.Error, Code: diag.SymlinkRefused,
+			Message: "is a symbolic link, which is not followed",
+			Hint:    "put a copy of the file in its place, or name the link's target in sources[].paths"}
 	case filemode.Submodule:
-		return &diag.Diagnostic{Severity: diag.Error, Code: diag.SubmoduleRefused, Message: "is a submodule, which is not followed",
-			Hint: "add the other repository as a source of its own"}
+		return &diag.Diagnostic{Severity: diag.Error, Code: diag.SubmoduleRefused,
+			Message: "is a submodule, which is not followed",
+			Hint:    "add the other repository as a source of its own"}
 	}
 	return nil
 }
@@ -320,7 +325,8 @@ func (s *Source) parseBlob(pass *budget.Pass, rd *object.Reader, f *File, opts m
 
 // warnOfKustomization warns about a kustomization, which is not built.
 func (s *Source) warnOfKustomization(f *File) {
-	if base := path.Base(f.Path); s.Build != pipeline.BuildPlain || f.Blob.IsZero() || base != "kustomization.yaml" && base != "kustomization.yml" {
+	if base := path.Base(f.Path); s.Build != pipeline.BuildPlain || f.Blob.IsZero() ||
+		base != "kustomization.yaml" && base != "kustomization.yml" {
 		return
 	}
 	f.Result.Diags = append(f.Result.Diags, diag.Diagnostic{

@@ -60,8 +60,10 @@ func randomInput(random *rand.Rand, name string) *File {
 	for range random.IntN(4) {
 		id := fmt.Sprintf("metadata: {name: n%d, namespace: ns}", random.IntN(60))
 		text += "---\n" + []string{
-			"apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" + id + "\nspec: {selector: {}, endpoints: []}\n",
-			"apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" + id + "\nspec: {selector: {}, endpoints: [], unknown: 1}\n",
+			"apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" + id +
+				"\nspec: {selector: {}, endpoints: []}\n",
+			"apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" + id +
+				"\nspec: {selector: {}, endpoints: [], unknown: 1}\n",
 			"apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" + id + "\nspec: {selector: 3}\n",
 			"apiVersion: apps/v1\nkind: Deployment\n" + id + "\n",
 			"apiVersion: v1\nkind: Pod\n" + id + "\n",

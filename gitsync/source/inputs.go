@@ -48,7 +48,8 @@ type Missing struct {
 
 // Read reads the sources at their commits. It reads and parses only blobs that are new since the last call.
 func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifest.Options) (*Inputs, error) {
-	in := &Inputs{Sources: s.List, Commits: commits, Namespaces: s.Namespaces, Ignored: map[string]int{}, Charts: chart.Uses{}}
+	in := &Inputs{Sources: s.List, Commits: commits, Namespaces: s.Namespaces, Ignored: map[string]int{},
+		Charts: chart.Uses{}}
 	for i, src := range s.List {
 		if err := src.Update(pass, src.trees(s.List, commits), src.held(opts)); err != nil {
 			return nil, fmt.Errorf("read %s of %s: %w", commits[i].Hash, src.Repo.URL(), err)
@@ -84,15 +85,18 @@ func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 		rd := src.Repo.Reader()
 		_, err := rd.Lookup(commit.Tree, want)
 		rd.Close()
-		found := diag.Diagnostic{Severity: diag.Error, Code: diag.SourcePathMissing, File: want, Hint: "correct sources[].paths, or create the folder"}
+		found := diag.Diagnostic{Severity: diag.Error, Code: diag.SourcePathMissing, File: want,
+			Hint: "correct sources[].paths, or create the folder"}
 		at := fmt.Sprintf("in commit %s of %s", pipeline.ShortID(commit.Hash.String()), src.Repo.URL())
 		switch {
 		case err == nil && mayBeEmpty:
 			continue
 		case err == nil:
-			found.Code, found.Message, found.Hint = diag.EmptyInput, "holds no manifest "+at, "correct sources[].paths; or set limits.allowEmpty if it is meant"
+			found.Code, found.Message, found.Hint = diag.EmptyInput, "holds no manifest "+at,
+				"correct sources[].paths; or set limits.allowEmpty if it is meant"
 			if slices.Contains(src.Input.layout.ChartFolders, want) {
-				found.Message, found.Hint = "is a Helm chart, of which nothing is read, "+at, "name it in helmCharts of a kustomization, and the kustomization in sources[].paths"
+				found.Message, found.Hint = "is a Helm chart, of which nothing is read, "+at,
+					"name it in helmCharts of a kustomization, and the kustomization in sources[].paths"
 			}
 		case errors.Is(err, object.ErrPathNotFound):
 			found.Message = "is not " + at

@@ -17,9 +17,10 @@ type Kept struct {
 	Text   []byte
 }
 
-// Keep returns the files below the paths of the sources whose texts match, as the sources were read last. Files that belong to
-// a kustomization count too, and those that a .sourceignore file hides do not.
-func (s *Sources) Keep(pass *budget.Pass, commits []*object.Commit, matches func(text []byte) bool) (out []Kept, err error) {
+// Keep returns the files below the paths of the sources whose texts match, as the sources were read last. Files that
+// belong to a kustomization count too, and those that a .sourceignore file hides do not.
+func (s *Sources) Keep(pass *budget.Pass, commits []*object.Commit, matches func(text []byte) bool) (out []Kept,
+	err error) {
 	if matches == nil {
 		return nil, nil
 	}

@@ -33,7 +33,8 @@ const (
 	bytesPerRead  = 150
 )
 
-// maxRounds limits how often something is built again because charts were fetched that it asked for: one after the other.
+// maxRounds limits how often something is built again because charts were fetched that it asked for: one after the
+// other.
 const maxRounds = 50
 
 // findLayouts finds the roots of both trees from those of the tree that was read last.
@@ -75,7 +76,8 @@ func revision(ref pipeline.Ref) roots.Revision {
 }
 
 // layout finds the roots of a tree. It is faster with the layout of another tree, and what differs.
-func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes, charts *chart.Renderer, builds *inputs.Builds) (*inputs.Layout, error) {
+func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes, charts *chart.Renderer,
+	builds *inputs.Builds) (*inputs.Layout, error) {
 	if at.own.IsZero() {
 		return nil, nil
 	}
@@ -84,9 +86,12 @@ func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes
 		return nil, err
 	}
 	defer done()
-	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before, Changed: changed,
+	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before,
+		Changed: changed,
 		Builds:  builds,
-		Options: roots.Options{Open: d.open(at), Charts: charts, PassThrough: d.opts.PassThrough, Tenants: d.opts.Tenants, Secrets: d.Secrets}, Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References, Revisions: d.revisions()}}
+		Options: roots.Options{Open: d.open(at), Charts: charts, PassThrough: d.opts.PassThrough,
+			Tenants: d.opts.Tenants, Secrets: d.Secrets},
+		Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References, Revisions: d.revisions()}}
 	for range maxRounds {
 		found, err := search.Find(d.pass.Context())
 		if err != nil {
@@ -111,7 +116,8 @@ func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string,
 	wanted := map[string]bool{}
 	for _, r := range d.newLayout.All() {
 		wanted[r.Name] = true
-		if f := d.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Same(r) && f.root.reads.Same(files, d.anywhere) && d.Charts.IsCurrent(f.root.charts) {
+		if f := d.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Same(r) &&
+			f.root.reads.Same(files, d.anywhere) && d.Charts.IsCurrent(f.root.charts) {
 			f.root.at = d.to
 			continue
 		}
@@ -285,7 +291,8 @@ func newBuilds(pass *budget.Pass) *inputs.Builds {
 	return &inputs.Builds{Work: func() (func(), error) { return pass.Work(bytesPerBuild) }, Take: pass.Take}
 }
 
-func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer, builds *inputs.Builds, opts manifest.Options) error {
+func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer, builds *inputs.Builds,
+	opts manifest.Options) error {
 	files, closed, err := d.open(f.root.at)()
 	if err != nil {
 		return err
@@ -298,7 +305,9 @@ func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer
 	defer done()
 	open := func() (tree.Files, func(), error) { return d.open(f.root.at)() } // of the trees by then
 	built, err := inputs.Build(ctx, files, f.root.Root, inputs.Options{
-		Manifest: opts, Source: d.Label, Builds: builds, Options: roots.Options{Open: open, Charts: charts, PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: d.Secrets}})
+		Manifest: opts, Source: d.Label, Builds: builds,
+		Options: roots.Options{Open: open, Charts: charts, PassThrough: opts.PassThrough, Tenants: opts.Tenants,
+			Secrets: d.Secrets}})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)
 	}

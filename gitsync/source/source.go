@@ -16,8 +16,8 @@ type Source struct {
 	pipeline.Source
 	Repo  *repo.Repo
 	Label string // its URL in diagnostics, if there are several sources
-	// Mounts are the other sources that its custom resources can build from, by the folder that they are mounted in, and
-	// References say which folder a custom resource means.
+	// Mounts are the other sources that its custom resources can build from, by the folder that they are mounted in,
+	// and References say which folder a custom resource means.
 	Mounts     map[string]*Source
 	References map[string]string
 	Verify     *signature.Verifier // of commits; nil accepts any
@@ -47,8 +47,8 @@ func (s *Source) size() int64 {
 }
 
 // Estimates of the bytes kept between passes, measured with ServiceMonitors, ConfigMaps and ignored kinds: for
-// a file, for a finding, for an object that shares its value with another one, and for each byte of text, which is kept as
-// values too.
+// a file, for a finding, for an object that shares its value with another one, and for each byte of text, which is kept
+// as values too.
 const (
 	BytesPerFile    = 600
 	bytesPerFinding = 500
@@ -76,5 +76,6 @@ func (f *File) copySize() int64 {
 	if f.root != nil {
 		reads = bytesPerRead * len(f.root.reads)
 	}
-	return int64(reads + BytesPerFile + bytesPerCopy*(len(r.Objects)+len(r.LeftOut)+len(r.Ignored)) + bytesPerFinding*len(r.Diags))
+	return int64(reads + BytesPerFile + bytesPerCopy*(len(r.Objects)+len(r.LeftOut)+len(r.Ignored)) +
+		bytesPerFinding*len(r.Diags))
 }

@@ -60,8 +60,8 @@ func (s *Source) open(at trees) kustomize.Open {
 	}
 }
 
-// differing lists the files of the whole repository, and of those that are mounted in it, in which trees differ. It lists
-// none if there is nothing to compare with.
+// differing lists the files of the whole repository, and of those that are mounted in it, in which trees differ. It
+// lists none if there is nothing to compare with.
 func (s *Source) differing(from, to trees) (*tree.Changes, error) {
 	var out []tree.Change
 	if from.own.IsZero() || to.own.IsZero() {
@@ -71,7 +71,8 @@ func (s *Source) differing(from, to trees) (*tree.Changes, error) {
 		rd := of.Repo.Reader()
 		defer rd.Close()
 		return object.DiffTrees(rd, from, to, object.WalkOptions{}, func(c object.Change) error {
-			out = append(out, tree.Change{Path: prefix + c.Path, Edited: c.Old.Mode == c.New.Mode && c.Old.Mode.IsFile() && c.Old.Mode != filemode.Symlink})
+			out = append(out, tree.Change{Path: prefix + c.Path,
+				Edited: c.Old.Mode == c.New.Mode && c.Old.Mode.IsFile() && c.Old.Mode != filemode.Symlink})
 			return nil
 		})
 	}
@@ -86,7 +87,8 @@ func (s *Source) differing(from, to trees) (*tree.Changes, error) {
 	return tree.NewChanges(out...), nil
 }
 
-// held returns the options for the source's manifests, with whose its files are, and those of the sources that are mounted.
+// held returns the options for the source's manifests, with whose its files are, and those of the sources that are
+// mounted.
 func (s *Source) held(opts manifest.Options) manifest.Options {
 	opts.Tenants.All = s.Tenant
 	there, mounted := opts.Tenants.IsSet(), ""
@@ -101,8 +103,8 @@ func (s *Source) held(opts manifest.Options) manifest.Options {
 	return opts
 }
 
-// Mount mounts the sources that a pipeline's sourceRefs name in those whose custom resources are followed. The folder of one
-// is its name after an @.
+// Mount mounts the sources that a pipeline's sourceRefs name in those whose custom resources are followed. The folder
+// of one is its name after an @.
 func (s *Sources) Mount(spec *pipeline.Spec) {
 	for i, src := range s.List {
 		mounts := spec.Mounts(i)

@@ -162,7 +162,8 @@ func ParseApplication(object map[string]any) (*Application, error) {
 		return nil, problem("metadata.name", "", "is missing")
 	}
 	if out.Spec.SourceHydrator != nil {
-		return nil, refused("spec.sourceHydrator", "name the branch that it writes as a source of the pipeline", "sources that Argo CD writes by its hydrator are not built")
+		return nil, refused("spec.sourceHydrator", "name the branch that it writes as a source of the pipeline",
+			"sources that Argo CD writes by its hydrator are not built")
 	}
 	switch {
 	case len(out.Spec.Sources) > 0: // Argo CD ignores source then

@@ -48,8 +48,8 @@ type run struct {
 	bytes int
 }
 
-// Applications returns the Applications of an ApplicationSet, as objects. An error is a [*roots.Problem] or about reading
-// files.
+// Applications returns the Applications of an ApplicationSet, as objects. An error is a [*roots.Problem] or about
+// reading files.
 func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map[string]any, error) {
 	var of struct {
 		Metadata Metadata `json:"metadata"`
@@ -59,8 +59,10 @@ func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map
 		return nil, err
 	}
 	for i, option := range of.Spec.GoTemplateOptions {
-		if !slices.Contains([]string{"missingkey=default", "missingkey=invalid", "missingkey=zero", "missingkey=error"}, option) {
-			return nil, problem(fmt.Sprintf("spec.goTemplateOptions[%d]", i), "use missingkey=error", "%.100q is no option of Go's templates", option)
+		if !slices.Contains([]string{"missingkey=default", "missingkey=invalid", "missingkey=zero", "missingkey=error"},
+			option) {
+			return nil, problem(fmt.Sprintf("spec.goTemplateOptions[%d]", i), "use missingkey=error",
+				"%.100q is no option of Go's templates", option)
 		}
 	}
 	r := &run{Generator: g, ctx: ctx, spec: of.Spec}
@@ -75,13 +77,15 @@ func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map
 			metadata, _ := app["metadata"].(map[string]any)
 			name, _ := metadata["name"].(string)
 			if names[name] {
-				return nil, problem("spec.template.metadata.name", "use a parameter in the name that differs", "two Applications get the name %q", name)
+				return nil, problem("spec.template.metadata.name", "use a parameter in the name that differs",
+					"two Applications get the name %q", name)
 			}
 			names[name] = true
 			metadata["namespace"] = of.Metadata.Namespace
 		}
 		if out = append(out, made...); len(out) > MaxApplications {
-			return nil, problem("spec.generators", "split the ApplicationSet", "they give more than %d Applications", MaxApplications)
+			return nil, problem("spec.generators", "split the ApplicationSet", "they give more than %d Applications",
+				MaxApplications)
 		}
 	}
 	return out, nil

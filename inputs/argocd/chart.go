@@ -30,7 +30,9 @@ func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.render(s, files, inChart(files), func(string) manifest.Origin { return inResource{by: b.root.RequestedBy} })
+	return b.render(s, files, inChart(files), func(string) manifest.Origin {
+		return inResource{by: b.root.RequestedBy}
+	})
 }
 
 // chart renders a chart of a repository.
@@ -58,7 +60,8 @@ func (b *build) canRender(s *Source) error {
 }
 
 // render renders a chart, and keeps the kinds that are read.
-func (b *build) render(s *Source, files []helm.File, own place, origin func(template string) manifest.Origin) ([]manifest.Built, error) {
+func (b *build) render(s *Source, files []helm.File, own place,
+	origin func(template string) manifest.Origin) ([]manifest.Built, error) {
 	r := &release{Source: s, env: newEnv(b.app, s), own: own, refs: b.refs}
 	if s.Helm != nil {
 		r.of = *s.Helm
@@ -78,7 +81,8 @@ func (b *build) render(s *Source, files []helm.File, own place, origin func(temp
 	filtered := helm.Filter(docs, b.app.Spec.Destination.Namespace, isRead)
 	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" {
-			return nil, problem(s.Field, "set the values that the chart generates", "chart %s: %s: the %s depends on randomness or the time", name, d.Template, d.Kind)
+			return nil, problem(s.Field, "set the values that the chart generates",
+				"chart %s: %s: the %s depends on randomness or the time", name, d.Template, d.Kind)
 		}
 	}
 	out := make([]manifest.Built, len(filtered.Documents))

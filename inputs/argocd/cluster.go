@@ -87,7 +87,8 @@ func withoutCredentials(secret map[string]any) map[string]any {
 
 // params returns the set of parameters of a generator for the cluster.
 func (c Cluster) params(goTemplate bool) map[string]any {
-	out := map[string]any{"name": c.Name, "nameNormalized": helm.Normalize(c.Name), "server": c.Server, "project": c.Project}
+	out := map[string]any{"name": c.Name, "nameNormalized": helm.Normalize(c.Name), "server": c.Server,
+		"project": c.Project}
 	metadata := map[string]any{}
 	for name, of := range map[string]map[string]string{"labels": c.Labels, "annotations": c.Annotations} {
 		if len(of) > 0 {

@@ -47,7 +47,8 @@ func (r *run) matrix(field string, raw map[string]any, nesting int) ([]map[strin
 			out = append(out, both)
 		}
 		if len(out) > MaxApplications {
-			return nil, problem(field, "split the ApplicationSet", "it gives more than %d sets of parameters", MaxApplications)
+			return nil, problem(field, "split the ApplicationSet", "it gives more than %d sets of parameters",
+				MaxApplications)
 		}
 	}
 	return out, nil
@@ -60,7 +61,8 @@ func unitedTexts(field string, a, b map[string]any) (map[string]any, error) {
 		for key, value := range set {
 			text := fmt.Sprint(value)
 			if have, found := out[key]; found && have != text {
-				return nil, problem(field, "use pathParamPrefix for one of them, or goTemplate", "both generators give %q, and different values for it", key)
+				return nil, problem(field, "use pathParamPrefix for one of them, or goTemplate",
+					"both generators give %q, and different values for it", key)
 			}
 			out[key] = text
 		}
@@ -89,7 +91,8 @@ func (r *run) merged(field string, raw map[string]any, nesting int) ([]map[strin
 		for _, set := range sets {
 			key := keyOf(set, spec.MergeKeys)
 			if seen[key] {
-				return nil, problem(fmt.Sprintf("%s.generators[%d]", field, i), "use mergeKeys that differ", "two of its sets of parameters have the same values for mergeKeys")
+				return nil, problem(fmt.Sprintf("%s.generators[%d]", field, i), "use mergeKeys that differ",
+					"two of its sets of parameters have the same values for mergeKeys")
 			}
 			seen[key] = true
 			at, found := place[key]

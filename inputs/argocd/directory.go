@@ -38,7 +38,8 @@ func (b *build) directory(s *Source, folder string) ([]manifest.Built, error) {
 		case bytes.Contains(text, []byte(skipMarker)):
 			continue
 		case strings.HasSuffix(name, ".jsonnet"):
-			return nil, refused(s.Field+".path", "commit what it makes, or exclude it by directory.exclude", "%s is Jsonnet, which is not evaluated", name)
+			return nil, refused(s.Field+".path", "commit what it makes, or exclude it by directory.exclude",
+				"%s is Jsonnet, which is not evaluated", name)
 		}
 		out = append(out, documents(text, name, kustomize.InFile(b.opts.Open, name))...)
 	}
@@ -72,14 +73,16 @@ func documents(text []byte, name string, origin manifest.Origin) []manifest.Buil
 	for begin := 0; begin < len(text); {
 		end := nextDocument(text, begin)
 		if doc := text[begin:end]; len(bytes.TrimSpace(doc)) > 0 {
-			out = append(out, manifest.Built{Text: doc, Origin: origin, Authors: []manifest.Author{{File: name}}, Leads: isBrokenResource(doc)})
+			out = append(out, manifest.Built{Text: doc, Origin: origin, Authors: []manifest.Author{{File: name}},
+				Leads: isBrokenResource(doc)})
 		}
 		begin = end
 	}
 	return out
 }
 
-// nextDocument returns where the first line below the one at begin starts that separates documents, or where the text ends.
+// nextDocument returns where the first line below the one at begin starts that separates documents, or where the text
+// ends.
 func nextDocument(text []byte, begin int) int {
 	for at := begin; ; {
 		found := bytes.Index(text[at:], []byte("\n---"))
@@ -93,8 +96,8 @@ func nextDocument(text []byte, begin int) int {
 	}
 }
 
-// isBrokenResource reports whether a document that is not valid YAML names an Application or an ApplicationSet. What it led to must not
-// count as deleted.
+// isBrokenResource reports whether a document that is not valid YAML names an Application or an ApplicationSet. What it
+// led to must not count as deleted.
 func isBrokenResource(doc []byte) bool {
 	if !bytes.Contains(doc, []byte(APIVersion)) || !resourceKind.Match(doc) {
 		return false

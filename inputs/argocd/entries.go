@@ -18,8 +18,9 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Entries builds a path that a pipeline names: it returns the custom resources of Argo CD and the Secrets of clusters in its
-// files. Other objects there are applied only if an Application says so. Kustomizations and charts are not opened.
+// Entries builds a path that a pipeline names: it returns the custom resources of Argo CD and the Secrets of clusters
+// in its files. Other objects there are applied only if an Application says so. Kustomizations and charts are not
+// opened.
 type Entries struct{ Path string }
 
 var _ roots.Maker = Entries{}
@@ -38,7 +39,8 @@ func (e Entries) Make(_ context.Context, t *tree.Tree, _ roots.Root, opts roots.
 	for _, name := range names {
 		text, err := t.ReadFile(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, tree.ErrTooLarge) || errors.Is(err, tree.ErrOutside): // it is no manifest of Argo CD's
+		// it is no manifest of Argo CD's
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, tree.ErrTooLarge) || errors.Is(err, tree.ErrOutside):
 			continue
 		case err != nil:
 			return nil, e.explain(err)
@@ -53,7 +55,8 @@ func (e Entries) explain(err error) error {
 	if !errors.Is(err, tree.ErrTooMuch) {
 		return err
 	}
-	return &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: e.Path, Message: err.Error(), Hint: "name the folders with the Applications"}}
+	return &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: e.Path,
+		Message: err.Error(), Hint: "name the folders with the Applications"}}
 }
 
 // entriesBelow lists the files below a folder that may hold manifests.
@@ -64,7 +67,8 @@ func entriesBelow(t *tree.Tree, dir string, depth int) ([]string, error) {
 		return nil, err
 	}
 	isBuilt := func(e tree.Entry) bool {
-		return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml"}, e.Name)
+		return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml"},
+			e.Name)
 	}
 	if slices.ContainsFunc(entries, isBuilt) {
 		return nil, nil
@@ -117,14 +121,15 @@ func entriesOf(docs []manifest.Built) []manifest.Built {
 	return out
 }
 
-// FollowedKinds builds a root, and returns of its objects only those that a walk follows: custom resources of Argo CD, and the
-// Secrets of clusters.
+// FollowedKinds builds a root, and returns of its objects only those that a walk follows: custom resources of Argo CD,
+// and the Secrets of clusters.
 type FollowedKinds struct{ Root roots.Root }
 
 var _ roots.Maker = FollowedKinds{}
 
 // Make implements [roots.Maker].
-func (o FollowedKinds) Make(ctx context.Context, t *tree.Tree, _ roots.Root, opts roots.Options) ([]manifest.Built, error) {
+func (o FollowedKinds) Make(ctx context.Context, t *tree.Tree, _ roots.Root, opts roots.Options) ([]manifest.Built,
+	error) {
 	docs, err := o.Root.Build(ctx, t, opts)
 	if _, ok := errors.AsType[*kustomize.Error](err); ok && !mentions(t) {
 		return nil, nil // nobody says that it is applied
@@ -149,12 +154,15 @@ var _ roots.Maker = Chart{}
 
 // Make implements [roots.Maker].
 func (c Chart) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built, error) {
-	app := &Application{Metadata: Metadata{Name: "apps"}, Spec: ApplicationSpec{Sources: []Source{{Path: c.Path}}, Destination: Destination{Server: InCluster, Namespace: ownNamespace}}}
+	app := &Application{Metadata: Metadata{Name: "apps"},
+		Spec: ApplicationSpec{Sources: []Source{{Path: c.Path}},
+			Destination: Destination{Server: InCluster, Namespace: ownNamespace}}}
 	b := &build{ctx: ctx, app: app, root: r, opts: opts, files: t}
 	docs, err := b.chart(&app.Spec.Sources[0], repository{t, "."}, c.Path)
 	if failed, ok := errors.AsType[*roots.Problem](err); ok {
 		message := strings.TrimPrefix(strings.TrimPrefix(failed.Error(), ".path"), ": ")
-		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: failed.Code, File: r.Name, Message: message, Hint: failed.Hint}}
+		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: failed.Code, File: r.Name,
+			Message: message, Hint: failed.Hint}}
 	}
 	return docs, err
 }

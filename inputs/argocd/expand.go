@@ -156,10 +156,12 @@ func rewrite(value any, at string, text func(at, text string) (string, error)) (
 	return value, nil
 }
 
-// take counts the bytes that were made for an ApplicationSet. It returns an error if they are too many, or the pass ends.
+// take counts the bytes that were made for an ApplicationSet. It returns an error if they are too many, or the pass
+// ends.
 func (r *run) take(bytes int, field string) error {
 	if r.bytes += bytes; r.bytes > maxBytes {
-		return problem(field, "split the ApplicationSet", "generators and templates give more than %d MiB", maxBytes>>20)
+		return problem(field, "split the ApplicationSet", "generators and templates give more than %d MiB",
+			maxBytes>>20)
 	}
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)

@@ -47,7 +47,8 @@ func (r *run) generate(field string, raw, params map[string]any, nesting int) (g
 	}
 	spec, ok := raw[kind].(map[string]any)
 	if !ok && raw[kind] != nil {
-		return generated{}, problem(field+"."+kind, "compare it with Argo CD's reference", "has a value of the wrong type")
+		return generated{}, problem(field+"."+kind, "compare it with Argo CD's reference",
+			"has a value of the wrong type")
 	}
 	sets, err := r.ofKind(field+"."+kind, kind, spec, nesting)
 	if err != nil {
@@ -61,7 +62,8 @@ func (r *run) generate(field string, raw, params map[string]any, nesting int) (g
 		})
 	}
 	if len(sets) > MaxApplications {
-		return generated{}, problem(field, "split the ApplicationSet", "it gives more than %d sets of parameters", MaxApplications)
+		return generated{}, problem(field, "split the ApplicationSet", "it gives more than %d sets of parameters",
+			MaxApplications)
 	}
 	return generated{sets, spec}, nil
 }
@@ -79,7 +81,8 @@ func kindOf(field string, raw map[string]any) (string, error) {
 	case len(kinds) == 0:
 		return "", problem(field, "", "it names no generator")
 	case len(kinds) > 1:
-		return "", problem(field, "write each as an entry of its own", "it names several generators: %s", strings.Join(kinds, ", "))
+		return "", problem(field, "write each as an entry of its own", "it names several generators: %s",
+			strings.Join(kinds, ", "))
 	}
 	return kinds[0], nil
 }
@@ -102,7 +105,8 @@ func (r *run) ofKind(field, kind string, spec map[string]any, nesting int) ([]ma
 	case "merge":
 		return r.merged(field, spec, nesting)
 	case "scmProvider", "pullRequest", "clusterDecisionResource", "plugin":
-		return nil, refused(field, "commit the Applications that it gives, or use a list, files or folders of Git, or clusters",
+		return nil, refused(
+			field, "commit the Applications that it gives, or use a list, files or folders of Git, or clusters",
 			"the generator %s asks a service, and agentry reads only what is in Git", kind)
 	}
 	return nil, problem(field, "use list, clusters, git, matrix or merge", "there is no such generator")
@@ -147,7 +151,8 @@ func plain(field string, element map[string]any) (map[string]any, error) {
 		for name, value := range values {
 			text, ok := value.(string)
 			if !ok {
-				return nil, problem(field+"."+key, "put it in quotes, or set goTemplate", "without goTemplate, values are texts")
+				return nil, problem(field+"."+key, "put it in quotes, or set goTemplate",
+					"without goTemplate, values are texts")
 			}
 			if key == "values" && isMap {
 				name = "values." + name
@@ -158,7 +163,8 @@ func plain(field string, element map[string]any) (map[string]any, error) {
 	return set, nil
 }
 
-// clusters returns a set for each cluster that Argo CD knows. Argo CD's own cluster has no labels, so selectors leave it out.
+// clusters returns a set for each cluster that Argo CD knows. Argo CD's own cluster has no labels, so selectors leave
+// it out.
 func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, error) {
 	var spec struct {
 		Selector Selector          `json:"selector"`
@@ -171,7 +177,8 @@ func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, erro
 	if err := spec.Selector.check(field + ".selector"); err != nil {
 		return nil, err
 	}
-	const declare = "declare the clusters in the inputs: Secrets with name and server in clear and the labels, without config"
+	const declare = "declare the clusters in the inputs: Secrets with name and server in clear and the labels, " +
+		"without config"
 	if len(r.Clusters) == 0 && !spec.Selector.isEmpty() {
 		return nil, refused(field, declare, "no Secret of a cluster is in the inputs")
 	}
@@ -181,9 +188,12 @@ func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, erro
 	own := func(c Cluster) bool { return c.Server == InCluster }
 	var out []map[string]any
 	if spec.Selector.isEmpty() && !slices.ContainsFunc(r.Clusters, own) {
-		out = append(out, map[string]any{"name": InClusterName, "nameNormalized": InClusterName, "server": InCluster, "project": ""})
+		out = append(out, map[string]any{"name": InClusterName, "nameNormalized": InClusterName, "server": InCluster,
+			"project": ""})
 	}
-	for _, c := range slices.SortedFunc(slices.Values(r.Clusters), func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) }) {
+	for _, c := range slices.SortedFunc(slices.Values(r.Clusters), func(a, b Cluster) int {
+		return cmp.Compare(a.Name, b.Name)
+	}) {
 		if spec.Selector.matches(c.Labels) {
 			out = append(out, c.params(r.spec.GoTemplate))
 		}

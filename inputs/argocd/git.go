@@ -58,7 +58,8 @@ func (r *run) git(field string, raw map[string]any) ([]map[string]any, error) {
 
 // read turns an error of reading a tree into a problem, if the tree is to blame.
 func read(field string, err error) error {
-	if errors.Is(err, tree.ErrTooMuch) || errors.Is(err, tree.ErrTooLarge) || errors.Is(err, tree.ErrOutside) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, tree.ErrTooMuch) || errors.Is(err, tree.ErrTooLarge) || errors.Is(err, tree.ErrOutside) ||
+		errors.Is(err, fs.ErrNotExist) {
 		return problem(field, "", "%s", err.Error())
 	}
 	return err
@@ -148,13 +149,15 @@ func (r *run) files(field string, t repository, spec gitSpec) ([]map[string]any,
 			out = append(out, set)
 		}
 		if len(out) > MaxApplications {
-			return nil, problem(field+".files", "split the ApplicationSet", "they give more than %d sets of parameters", MaxApplications)
+			return nil, problem(field+".files", "split the ApplicationSet", "they give more than %d sets of parameters",
+				MaxApplications)
 		}
 	}
 	return out, nil
 }
 
-// filesLike finds the files that a path of git ls-files means: one file, all below a folder, or those that match a pattern.
+// filesLike finds the files that a path of git ls-files means: one file, all below a folder, or those that match a
+// pattern.
 func filesLike(t repository, like string) ([]string, error) {
 	base := like
 	if i := strings.IndexAny(like, `*?[\`); i >= 0 {
@@ -235,7 +238,8 @@ func objectsOf(t repository, field, name string) ([]map[string]any, error) {
 	}
 	var many []map[string]any
 	if yaml.Unmarshal(text, &many) != nil {
-		return nil, problem(field+".files", "correct the file, or exclude it", "the file %s holds neither a map nor a list of maps", name)
+		return nil, problem(field+".files", "correct the file, or exclude it",
+			"the file %s holds neither a map nor a list of maps", name)
 	}
 	return many, nil
 }

@@ -15,15 +15,16 @@ import (
 func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error) {
 	field := s.Field + ".kustomize"
 	charts := b.opts.Charts
-	wanted := kustomize.Wanted{Folder: folder, PassThrough: b.opts.PassThrough, Tenants: b.opts.Tenants, Secrets: b.opts.Secrets, Find: func(name string) (string, int, int) {
-		if name == "" {
-			return b.root.RequestedBy.Find("")
-		}
-		if rest, ok := strings.CutPrefix(name, "labels"); ok {
-			name = "commonLabels" + strings.TrimPrefix(rest, "[0].pairs")
-		}
-		return b.root.RequestedBy.Find(field + "." + name)
-	}}
+	wanted := kustomize.Wanted{Folder: folder, PassThrough: b.opts.PassThrough, Tenants: b.opts.Tenants,
+		Secrets: b.opts.Secrets, Find: func(name string) (string, int, int) {
+			if name == "" {
+				return b.root.RequestedBy.Find("")
+			}
+			if rest, ok := strings.CutPrefix(name, "labels"); ok {
+				name = "commonLabels" + strings.TrimPrefix(rest, "[0].pairs")
+			}
+			return b.root.RequestedBy.Find(field + "." + name)
+		}}
 	if of := s.Kustomize; of != nil {
 		change, err := of.change(field, newEnv(b.app, s))
 		if err != nil {

@@ -36,8 +36,8 @@ type build struct {
 	refs  map[string]repository
 }
 
-// Make implements [roots.Maker]. It returns the objects of all sources; an object of several sources is that of the last
-// one.
+// Make implements [roots.Maker]. It returns the objects of all sources; an object of several sources is that of the
+// last one.
 func (m made) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built, error) {
 	b := &build{ctx, &m.Application, r, opts, t, m.Repositories, map[string]repository{}}
 	for _, s := range m.Spec.Sources {
@@ -147,9 +147,11 @@ func (b *build) overridden(s *Source, folder string) (*Source, error) {
 		}
 		changed := Source{}
 		if err := convert(patched(have, change), s.Field, &changed); err != nil {
-			return nil, problem(s.Field+".path", "compare it with Argo CD's reference", "%s: a field has a value of the wrong type", path.Join(folder, name))
+			return nil, problem(s.Field+".path", "compare it with Argo CD's reference",
+				"%s: a field has a value of the wrong type", path.Join(folder, name))
 		}
-		changed.RepoURL, changed.Path, changed.TargetRevision, changed.Chart, changed.Field = s.RepoURL, s.Path, s.TargetRevision, s.Chart, s.Field
+		changed.RepoURL, changed.Path, changed.TargetRevision, changed.Chart, changed.Field = s.RepoURL, s.Path,
+			s.TargetRevision, s.Chart, s.Field
 		out = changed
 	}
 	return &out, out.check()
@@ -175,8 +177,10 @@ func (b *build) last(docs []manifest.Built) []manifest.Built {
 		if yaml.Unmarshal(doc.Text, &head) != nil || head.Metadata.Name == "" {
 			continue // it is reported when it is parsed
 		}
-		id := head.Kind + "/" + cmp.Or(head.Metadata.Namespace, b.app.Spec.Destination.Namespace) + "/" + head.Metadata.Name
-		kept[i] = !seen[id] && head.Metadata.Annotations["argocd.argoproj.io/hook"]+head.Metadata.Annotations["helm.sh/hook"] == ""
+		id := head.Kind + "/" + cmp.Or(head.Metadata.Namespace, b.app.Spec.Destination.Namespace) + "/" +
+			head.Metadata.Name
+		kept[i] = !seen[id] && head.Metadata.Annotations["argocd.argoproj.io/hook"]+
+			head.Metadata.Annotations["helm.sh/hook"] == ""
 		seen[id] = several
 	}
 	var out []manifest.Built

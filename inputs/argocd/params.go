@@ -34,8 +34,8 @@ func flatten(value any, name string, out map[string]string) {
 	}
 }
 
-// merge merges another map into one, deeply. If both have a value that is not empty, the first one stays, or with prefer
-// the other one replaces it.
+// merge merges another map into one, deeply. If both have a value that is not empty, the first one stays, or with
+// prefer the other one replaces it.
 func merge(into, other map[string]any, prefer bool) map[string]any {
 	out := maps.Clone(into)
 	for key, value := range other {
@@ -84,8 +84,8 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// Selector selects by labels: those of clusters, or the parameters that a generator gives. Unlike labels, parameters can
-// have any value.
+// Selector selects by labels: those of clusters, or the parameters that a generator gives. Unlike labels, parameters
+// can have any value.
 type Selector struct {
 	MatchLabels      map[string]string `json:"matchLabels"`
 	MatchExpressions []struct {

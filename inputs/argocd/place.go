@@ -62,8 +62,10 @@ func (r *release) find(field, name string) (files []file, isPattern bool, err er
 	first, rest, _ := strings.Cut(name, "/")
 	if ref, found := r.refs[first]; found {
 		at, name = inRepository(first, ref, "."), "/"+rest
-	} else if strings.HasPrefix(first, "$") && !strings.HasPrefix(first, "$ARGOCD_") && !strings.HasPrefix(first, "${ARGOCD_") {
-		return nil, false, problem(field, "name it so in the ref of another source", "no source has the ref %s", first[1:])
+	} else if strings.HasPrefix(first, "$") && !strings.HasPrefix(first, "$ARGOCD_") &&
+		!strings.HasPrefix(first, "${ARGOCD_") {
+		return nil, false, problem(field, "name it so in the ref of another source", "no source has the ref %s",
+			first[1:])
 	}
 	if name, err = r.env.expand(field, name); err != nil {
 		return nil, false, err

@@ -25,14 +25,16 @@ type release struct {
 
 // make returns what Helm renders.
 func (r *release) make(app *Application, chart []helm.File, cluster helm.Cluster) (helm.Release, error) {
-	out := helm.Release{Name: app.Metadata.Name, Namespace: app.Spec.Destination.Namespace, Chart: chart, Cluster: cluster}
+	out := helm.Release{Name: app.Metadata.Name, Namespace: app.Spec.Destination.Namespace, Chart: chart,
+		Cluster: cluster}
 	field := r.Field + ".helm"
 	if r.of.ReleaseName != "" {
 		out.Name = r.of.ReleaseName
 	}
 	const maxName = 53 // Helm's
 	if len(out.Name) > maxName {
-		return out, problem(field+".releaseName", "set a shorter one", "the release's name %q has more than %d characters", out.Name, maxName)
+		return out, problem(field+".releaseName", "set a shorter one",
+			"the release's name %q has more than %d characters", out.Name, maxName)
 	}
 	if r.of.Namespace != "" {
 		out.Namespace = r.of.Namespace
@@ -82,7 +84,8 @@ func (r *release) values(field string) (map[string]any, error) {
 	return values, r.parameters(field, values)
 }
 
-// valueFiles returns the files in the order in which they count. A file that is named by itself is left out of patterns.
+// valueFiles returns the files in the order in which they count. A file that is named by itself is left out of
+// patterns.
 func (r *release) valueFiles(field string) ([]file, error) {
 	found := make([][]file, len(r.of.ValueFiles))
 	single := make([]bool, len(found))
@@ -153,7 +156,9 @@ func (r *release) parameters(field string, values map[string]any) error {
 		if err != nil {
 			return read(at+".path", err)
 		}
-		if strvals.ParseIntoFile(p.Name+"=file", values, func([]rune) (any, error) { return string(text), nil }) != nil {
+		if strvals.ParseIntoFile(p.Name+"=file", values, func([]rune) (any, error) {
+			return string(text), nil
+		}) != nil {
 			return problem(at+".name", "write it as for helm --set-file", "it cannot be set")
 		}
 	}
@@ -180,8 +185,10 @@ type env map[string]string
 
 func newEnv(app *Application, s *Source) env {
 	return env{
-		"ARGOCD_APP_NAME": app.Metadata.Name, "ARGOCD_APP_NAMESPACE": app.Spec.Destination.Namespace, "ARGOCD_APP_PROJECT_NAME": app.Spec.Project,
-		"ARGOCD_APP_SOURCE_REPO_URL": s.RepoURL, "ARGOCD_APP_SOURCE_PATH": s.Path, "ARGOCD_APP_SOURCE_TARGET_REVISION": s.TargetRevision,
+		"ARGOCD_APP_NAME": app.Metadata.Name, "ARGOCD_APP_NAMESPACE": app.Spec.Destination.Namespace,
+		"ARGOCD_APP_PROJECT_NAME":    app.Spec.Project,
+		"ARGOCD_APP_SOURCE_REPO_URL": s.RepoURL, "ARGOCD_APP_SOURCE_PATH": s.Path,
+		"ARGOCD_APP_SOURCE_TARGET_REVISION": s.TargetRevision,
 	}
 }
 

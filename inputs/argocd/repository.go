@@ -22,9 +22,11 @@ func find(known roots.Repositories, field, url string) (top string, err error) {
 		return top, nil
 	}
 	if known.URL == "" {
-		return "", refused(field, "set the remote origin of the Git repository", "nothing says that %.200s is this repository", id)
+		return "", refused(field, "set the remote origin of the Git repository",
+			"nothing says that %.200s is this repository", id)
 	}
-	return "", refused(field, "say which source it is in sourceRefs of the pipeline; agentry check, render and tree read it with --source URL=FOLDER", "%.200s is another repository", id)
+	return "", refused(field, "say which source it is in sourceRefs of the pipeline; agentry check, render and tree "+
+		"read it with --source URL=FOLDER", "%.200s is another repository", id)
 }
 
 // warnings are about revisions that are not read.

@@ -31,27 +31,29 @@ const (
 // Walker follows Applications and ApplicationSets from the roots of the paths that are named.
 type Walker struct {
 	Repositories roots.Repositories
-	// Cluster is the name or the address of the cluster whose Applications are built; empty: of all. Those of Argo CD's own
-	// cluster are followed in any case, because they give Applications.
+	// Cluster is the name or the address of the cluster whose Applications are built; empty: of all. Those of Argo CD's
+	// own cluster are followed in any case, because they give Applications.
 	Cluster string
 }
 
 // Follows reports whether a walk looks at objects of a kind.
 func Follows(apiVersion, kind string) bool {
-	return follows(apiVersion, kind) || apiVersion == APIVersion && kind == clusterKind || apiVersion == "v1" && kind == "Secret"
+	return follows(apiVersion, kind) || apiVersion == APIVersion && kind == clusterKind ||
+		apiVersion == "v1" && kind == "Secret"
 }
 
 func follows(apiVersion, kind string) bool {
 	return apiVersion == APIVersion && (kind == ApplicationKind || kind == ApplicationSetKind)
 }
 
-// Walk implements [roots.Walk]. Each Application and ApplicationSet is a root. ApplicationSets depend on the clusters that
-// are known, so the walk is repeated until it finds no more of them.
+// Walk implements [roots.Walk]. Each Application and ApplicationSet is a root. ApplicationSets depend on the clusters
+// that are known, so the walk is repeated until it finds no more of them.
 func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builder) ([]roots.Root, error) {
 	seen := map[string][]roots.Object{} // by digests of roots
 	var clusters []Cluster
 	for pass := 0; ; pass++ {
-		r := &walk{Walker: w, ctx: ctx, build: build, seen: seen, clusters: clusters, found: map[string]Cluster{}, known: map[string]any{}, tenants: map[string]bool{}}
+		r := &walk{Walker: w, ctx: ctx, build: build, seen: seen, clusters: clusters, found: map[string]Cluster{},
+			known: map[string]any{}, tenants: map[string]bool{}}
 		if err := r.follow(paths); err != nil {
 			return nil, err
 		}
@@ -116,7 +118,8 @@ func (r *walk) follow(next []roots.Root) error {
 		}
 		if round == maxRounds || len(r.roots)+len(more) > maxRoots {
 			for i := range more {
-				more[i].Problem = &roots.Problem{Code: diag.BuildRefused, Message: "Applications lead to others without end", Hint: "name a path with fewer of them"}
+				more[i].Problem = &roots.Problem{Code: diag.BuildRefused,
+					Message: "Applications lead to others without end", Hint: "name a path with fewer of them"}
 			}
 			r.roots = append(r.roots, more[:min(len(more), 1)]...)
 			return nil
@@ -146,7 +149,9 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 		return root, false
 	case found:
 		root.Name += " again"
-		root.Problem = &roots.Problem{Code: diag.BuildFailed, Field: "metadata.name", Message: "there is another one with this name", Hint: "remove or rename one of them, or name the path of one cluster"}
+		root.Problem = &roots.Problem{Code: diag.BuildFailed, Field: "metadata.name",
+			Message: "there is another one with this name",
+			Hint:    "remove or rename one of them, or name the path of one cluster"}
 		return root, true
 	}
 	r.known[id] = o.Value["spec"]
@@ -189,14 +194,16 @@ func (r *walk) is(d Destination, cluster string) bool {
 }
 
 // oneCluster refuses Applications for several clusters, because their objects must not be mixed: a setting has to say
-// which cluster is meant. Applications that only lead to others do not count. If all Applications of the platform are for
-// one cluster, a tenant's Application for another one is refused alone.
+// which cluster is meant. Applications that only lead to others do not count. If all Applications of the platform are
+// for one cluster, a tenant's Application for another one is refused alone.
 func (r *walk) oneCluster() {
 	var leaves, ofTenants []int
 	var clusters []string
 	for i, root := range r.roots {
 		app, ok := root.Make.(made)
-		if !ok || slices.ContainsFunc(r.seen[root.Digest()], func(o roots.Object) bool { return follows(o.APIVersion, o.Kind) }) {
+		if !ok || slices.ContainsFunc(r.seen[root.Digest()], func(o roots.Object) bool {
+			return follows(o.APIVersion, o.Kind)
+		}) {
 			continue
 		}
 		if r.tenants[root.Name] {
@@ -214,7 +221,8 @@ func (r *walk) oneCluster() {
 		} else if len(more) > platforms {
 			r.roots[i].Problem = &roots.Problem{Code: diag.BuildRefused, Field: "spec.destination",
 				Message: "is for " + d.String() + ", and the platform's Applications are for " + clusters[0],
-				Hint:    "correct the destination; or say which cluster is meant: cluster.name in the pipeline file, or --cluster"}
+				Hint: "correct the destination; or say which cluster is meant: cluster.name in the pipeline file, " +
+					"or --cluster"}
 		}
 	}
 	if len(clusters) < 2 {
@@ -261,12 +269,14 @@ func (m madeSet) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 		if err != nil {
 			return nil, fmt.Errorf("write an Application: %w", err)
 		}
-		out[i] = manifest.Built{Text: text, Origin: inResource{r.RequestedBy, "spec.template"}, Authors: []manifest.Author{}}
+		out[i] = manifest.Built{Text: text, Origin: inResource{r.RequestedBy, "spec.template"},
+			Authors: []manifest.Author{}}
 	}
 	return out, nil
 }
 
-// inResource is the origin of an object that a custom resource gives: the resource as a whole, or a field of its template.
+// inResource is the origin of an object that a custom resource gives: the resource as a whole, or a field of its
+// template.
 type inResource struct {
 	by       *roots.CustomResource
 	template string

@@ -77,21 +77,28 @@ metadata: {name: pay}
 func TestWalks(t *testing.T) {
 	const destination = "destination: {server: https://kubernetes.default.svc, namespace: shop}"
 	app := func(name, source string) string {
-		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: " + name + ", namespace: argocd}\nspec:\n  project: default\n  source: {" + fleet + ", " + source + "}\n  " + destination + "\n"
+		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: " + name +
+			", namespace: argocd}\nspec:\n  project: default\n  source: {" + fleet + ", " + source + "}\n  " +
+			destination + "\n"
 	}
 	for _, c := range []struct {
 		name, files, cluster string
 		want                 []string
 	}{
-		{name: "app of apps, which lists itself", files: "-- argocd/root.yaml --\n" + app("root", "path: argocd, directory: {recurse: true}") + "-- argocd/apps/pay.yaml --\n" + app("pay", "path: apps/pay") +
-			"-- argocd/apps/shop.yaml --\n" + app("shop", "path: apps/shop/prod") + "-- argocd/apps/values.yaml --\nservice: {}\n",
+		{name: "app of apps, which lists itself",
+			files: "-- argocd/root.yaml --\n" + app("root", "path: argocd, directory: {recurse: true}") +
+				"-- argocd/apps/pay.yaml --\n" + app("pay", "path: apps/pay") +
+				"-- argocd/apps/shop.yaml --\n" + app("shop", "path: apps/shop/prod") +
+				"-- argocd/apps/values.yaml --\nservice: {}\n",
 			want: []string{
 				`argocd in "": Application pay, Application shop, Application root`,
 				`argocd/apps/pay.yaml (Application/argocd/pay) in "shop": PodMonitor pay`,
 				`argocd/apps/shop.yaml (Application/argocd/shop) in "shop": ServiceMonitor shop-prod`,
 				`argocd/root.yaml (Application/argocd/root) in "shop": Application root, Application pay, Application shop`,
 			}},
-		{name: "app of apps of a chart", files: "-- argocd/root.yaml --\n" + app("root", "path: charts/apps, helm: {valuesObject: {apps: [pay, shop/prod]}}") + `
+		{name: "app of apps of a chart",
+			files: "-- argocd/root.yaml --\n" +
+				app("root", "path: charts/apps, helm: {valuesObject: {apps: [pay, shop/prod]}}") + `
 -- charts/apps/Chart.yaml --
 apiVersion: v2
 name: apps
@@ -107,11 +114,11 @@ spec:
   destination: {name: in-cluster, namespace: {{ . | dir }}}
 {{ end }}
 `, want: []string{
-			`argocd in "": Application root`,
-			`argocd/root.yaml (Application/argocd/root) in "shop": Application pay, Application shop-prod`,
-			`charts/apps/templates/app.yaml (Application/argocd/pay) in ".": PodMonitor pay`,
-			`charts/apps/templates/app.yaml (Application/argocd/shop-prod) in "shop": ServiceMonitor shop-prod`,
-		}},
+				`argocd in "": Application root`,
+				`argocd/root.yaml (Application/argocd/root) in "shop": Application pay, Application shop-prod`,
+				`charts/apps/templates/app.yaml (Application/argocd/pay) in ".": PodMonitor pay`,
+				`charts/apps/templates/app.yaml (Application/argocd/shop-prod) in "shop": ServiceMonitor shop-prod`,
+			}},
 		{name: "an ApplicationSet over folders", files: `
 -- argocd/set.yaml --
 apiVersion: argoproj.io/v1alpha1
@@ -129,35 +136,49 @@ spec:
 			`argocd/set.yaml (Application/argocd/pay) in "pay": PodMonitor pay`,
 			`argocd/set.yaml (ApplicationSet/argocd/apps) in "": Application pay`,
 		}},
-		{name: "an ApplicationSet over clusters", cluster: "https://prod.example.com", files: clusters + matrix, want: []string{
-			`argocd in "": Cluster prod, Cluster staging, ApplicationSet apps`,
-			`argocd/set.yaml (Application/argocd/prod-shop) in "shop": ServiceMonitor shop-prod`,
-			`argocd/set.yaml (ApplicationSet/argocd/apps) in "": Application prod-shop, Application staging-shop`,
-		}},
+		{name: "an ApplicationSet over clusters", cluster: "https://prod.example.com", files: clusters + matrix,
+			want: []string{
+				`argocd in "": Cluster prod, Cluster staging, ApplicationSet apps`,
+				`argocd/set.yaml (Application/argocd/prod-shop) in "shop": ServiceMonitor shop-prod`,
+				`argocd/set.yaml (ApplicationSet/argocd/apps) in "": Application prod-shop, Application staging-shop`,
+			}},
 		{name: "several clusters, and nobody says which", files: clusters + matrix, want: []string{
 			`argocd in "": Cluster prod, Cluster staging, ApplicationSet apps`,
 			`argocd/set.yaml (Application/argocd/prod-shop): argocd/set.yaml:11:7: error[build-refused]: spec.destination: there are Applications for several clusters: prod, staging`,
 			`argocd/set.yaml (Application/argocd/staging-shop): argocd/set.yaml:11:7: error[build-refused]: spec.destination: there are Applications for several clusters: prod, staging`,
 			`argocd/set.yaml (ApplicationSet/argocd/apps) in "": Application prod-shop, Application staging-shop`,
 		}},
-		{name: "clusters that an Application gives", cluster: "prod", files: "-- argocd/a.yaml --\n" + app("clusters", "path: clusters") + strings.ReplaceAll(clusters, "argocd/clusters", "clusters/a") + matrix, want: []string{
-			`argocd in "": Application clusters, ApplicationSet apps`,
-			`argocd/a.yaml (Application/argocd/clusters) in "shop": Cluster prod, Cluster staging`,
-			`argocd/set.yaml (Application/argocd/prod-shop) in "shop": ServiceMonitor shop-prod`,
-			`argocd/set.yaml (ApplicationSet/argocd/apps) in "": Application prod-shop, Application staging-shop`,
-		}},
-		{name: "another repository", files: "-- argocd/a.yaml --\n" + strings.Replace(app("a", "path: m"), "fleet.git", "other.git", 1) + "-- other/m/a.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", want: []string{
+		{name: "clusters that an Application gives", cluster: "prod",
+			files: "-- argocd/a.yaml --\n" + app("clusters", "path: clusters") +
+				strings.ReplaceAll(clusters, "argocd/clusters", "clusters/a") + matrix, want: []string{
+				`argocd in "": Application clusters, ApplicationSet apps`,
+				`argocd/a.yaml (Application/argocd/clusters) in "shop": Cluster prod, Cluster staging`,
+				`argocd/set.yaml (Application/argocd/prod-shop) in "shop": ServiceMonitor shop-prod`,
+				`argocd/set.yaml (ApplicationSet/argocd/apps) in "": Application prod-shop, Application staging-shop`,
+			}},
+		{name: "another repository", files: "-- argocd/a.yaml --\n" +
+			strings.Replace(app("a", "path: m"), "fleet.git", "other.git", 1) +
+			"-- other/m/a.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", want: []string{
 			`argocd in "": Application a`, `argocd/a.yaml (Application/argocd/a) in "shop": ConfigMap a`,
 		}},
-		{name: "two with one name", files: "-- argocd/a.yaml --\n" + app("a", "path: apps/pay") + "-- argocd/b.yaml --\n" + app("a", "path: apps/shop/prod"), want: []string{
-			`argocd in "": Application a, Application a`, `argocd/a.yaml (Application/argocd/a) in "shop": PodMonitor pay`,
+		{name: "two with one name", files: "-- argocd/a.yaml --\n" + app("a", "path: apps/pay") +
+			"-- argocd/b.yaml --\n" + app("a", "path: apps/shop/prod"), want: []string{
+			`argocd in "": Application a, Application a`,
+			`argocd/a.yaml (Application/argocd/a) in "shop": PodMonitor pay`,
 			`argocd/b.yaml (Application/argocd/a) again: argocd/b.yaml:3:12: error[build-failed]: metadata.name: there is another one with this name`,
 		}},
-		{name: "lines that end as on Windows", files: "-- argocd/a.yaml --\n" + strings.ReplaceAll(app("pay", "path: apps/pay")+"---\n"+app("shop", "path: apps/shop/prod"), "\n", "\r\n"), want: []string{
-			`argocd in "": Application pay, Application shop`, `argocd/a.yaml (Application/argocd/pay) in "shop": PodMonitor pay`, `argocd/a.yaml (Application/argocd/shop) in "shop": ServiceMonitor shop-prod`,
-		}},
-		{name: "what cannot be read", files: "-- argocd/a.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: {source: {repoURL: a, path: [x]}}\n", want: []string{
-			`argocd in "": Application a`, `argocd/a.yaml (Application/argocd/a): argocd/a.yaml:4:29: error[build-failed]: spec.source.path: has a value of the wrong type`,
+		{name: "lines that end as on Windows",
+			files: "-- argocd/a.yaml --\n" +
+				strings.ReplaceAll(app("pay", "path: apps/pay")+"---\n"+app("shop", "path: apps/shop/prod"), "\n",
+					"\r\n"), want: []string{
+				`argocd in "": Application pay, Application shop`,
+				`argocd/a.yaml (Application/argocd/pay) in "shop": PodMonitor pay`,
+				`argocd/a.yaml (Application/argocd/shop) in "shop": ServiceMonitor shop-prod`,
+			}},
+		{name: "what cannot be read", files: "-- argocd/a.yaml --\napiVersion: argoproj.io/v1alpha1\n" +
+			"kind: Application\nmetadata: {name: a}\nspec: {source: {repoURL: a, path: [x]}}\n", want: []string{
+			`argocd in "": Application a`,
+			`argocd/a.yaml (Application/argocd/a): argocd/a.yaml:4:29: error[build-failed]: spec.source.path: has a value of the wrong type`,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -198,10 +219,12 @@ spec:
 
 func TestClustersThatNobodyKnows(t *testing.T) {
 	for name, c := range map[string]struct{ files, want string }{
-		"encrypted": {strings.ReplaceAll(clusters, "{name: prod, server", "{name: 'ENC[AES256_GCM,data:x]', server"), "Secret argocd/prod, of a cluster, is encrypted"},
-		"absent":    {"", "no Secret of a cluster is in the inputs"},
+		"encrypted": {strings.ReplaceAll(clusters, "{name: prod, server", "{name: 'ENC[AES256_GCM,data:x]', server"),
+			"Secret argocd/prod, of a cluster, is encrypted"},
+		"absent": {"", "no Secret of a cluster is in the inputs"},
 	} {
-		if got := strings.Join(walked(t, files(monitorsOf+c.files+matrix), ""), "\n"); !strings.Contains(got, c.want) || strings.Contains(got, "hunter2") {
+		if got := strings.Join(walked(t, files(monitorsOf+c.files+matrix), ""), "\n"); !strings.Contains(got, c.want) ||
+			strings.Contains(got, "hunter2") {
 			t.Errorf("%s: got %s", name, got)
 		}
 	}
@@ -211,7 +234,8 @@ func TestClustersThatNobodyKnows(t *testing.T) {
 func TestAPathThatHoldsTooMuch(t *testing.T) {
 	repository := fstest.MapFS{}
 	for i := range 50 {
-		repository[fmt.Sprintf("argocd/%d.yaml", i)] = &fstest.MapFile{Data: []byte("a: b\n# " + strings.Repeat("x", 3_000_000))}
+		repository[fmt.Sprintf("argocd/%d.yaml",
+			i)] = &fstest.MapFile{Data: []byte("a: b\n# " + strings.Repeat("x", 3_000_000))}
 	}
 	got := walked(t, repository, "")
 	if len(got) != 1 || !strings.HasPrefix(got[0], "argocd: argocd: error[build-failed]: the build reads too much") {

@@ -67,7 +67,8 @@ func inFolder(name string) (string, error) {
 	slashed := strings.ReplaceAll(name, `\`, "/") // packed on Windows
 	_, below, found := strings.Cut(slashed, "/")
 	clean := path.Clean(below)
-	if !found || path.IsAbs(slashed) || strings.Contains("/"+slashed+"/", "/../") || clean == "." || path.IsAbs(below) || strings.Contains(clean, ":") {
+	if !found || path.IsAbs(slashed) || strings.Contains("/"+slashed+"/", "/../") || clean == "." ||
+		path.IsAbs(below) || strings.Contains(clean, ":") {
 		return "", fmt.Errorf("the archive holds the file %.100q, which is not in the chart's folder", name)
 	}
 	return clean, nil

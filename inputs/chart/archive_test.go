@@ -83,8 +83,10 @@ func TestLinksAreLeftOut(t *testing.T) {
 	zip := gzip.NewWriter(&out)
 	w := tar.NewWriter(zip)
 	for _, h := range []tar.Header{
-		{Typeflag: tar.TypeSymlink, Name: "shop/values.yaml", Linkname: "/etc/passwd"}, {Typeflag: tar.TypeLink, Name: "shop/a", Linkname: "/etc/passwd"},
-		{Typeflag: tar.TypeChar, Name: "shop/b"}, {Typeflag: tar.TypeDir, Name: "shop/"}, {Typeflag: tar.TypeReg, Name: "shop/Chart.yaml"},
+		{Typeflag: tar.TypeSymlink, Name: "shop/values.yaml", Linkname: "/etc/passwd"},
+		{Typeflag: tar.TypeLink, Name: "shop/a", Linkname: "/etc/passwd"},
+		{Typeflag: tar.TypeChar, Name: "shop/b"}, {Typeflag: tar.TypeDir, Name: "shop/"},
+		{Typeflag: tar.TypeReg, Name: "shop/Chart.yaml"},
 	} {
 		if err := w.WriteHeader(&h); err != nil {
 			t.Fatal(err)
@@ -118,7 +120,8 @@ func FuzzUnpack(f *testing.F) {
 		total := 0
 		for _, file := range files {
 			total += len(file.Data)
-			if file.Name != path.Clean(file.Name) || path.IsAbs(file.Name) || strings.HasPrefix(file.Name, "..") || file.Name == "." {
+			if file.Name != path.Clean(file.Name) || path.IsAbs(file.Name) || strings.HasPrefix(file.Name, "..") ||
+				file.Name == "." {
 				t.Errorf("name %q", file.Name)
 			}
 		}

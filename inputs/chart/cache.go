@@ -68,11 +68,12 @@ const (
 	forsaken = time.Hour
 )
 
-// file returns where an archive is kept. The name depends on the credential, so that a pipeline without it does not find the
-// chart in the cache.
+// file returns where an archive is kept. The name depends on the credential, so that a pipeline without it does not
+// find the chart in the cache.
 func (s *Store) file(of Request, pin Pin) string {
 	const digits = 16
-	whose := strings.TrimPrefix(digestOf([]byte(strings.Join([]string{of.URL, of.Name, of.Username, of.Password}, "\n"))), algorithm)
+	whose := strings.TrimPrefix(digestOf([]byte(strings.Join([]string{of.URL, of.Name, of.Username, of.Password},
+		"\n"))), algorithm)
 	return filepath.Join(s.opts.Folder, whose[:digits]+"-"+strings.TrimPrefix(pin.Digest, algorithm)+suffix)
 }
 
@@ -97,8 +98,8 @@ func (s *Store) signatureFile(of Request, pin Pin) string {
 	return strings.TrimSuffix(s.file(of, pin), suffix) + signatureSuffix
 }
 
-// prune removes the least recently used files until the cache is small enough, but not the file that was just written. Other
-// processes may prune at the same time, or read a file that is removed: they have it open, or fetch it again.
+// prune removes the least recently used files until the cache is small enough, but not the file that was just written.
+// Other processes may prune at the same time, or read a file that is removed: they have it open, or fetch it again.
 func (s *Store) prune(latest string) error {
 	entries, err := os.ReadDir(s.opts.Folder)
 	if err != nil {

@@ -40,7 +40,8 @@ func pack(t *testing.T, files ...helm.File) []byte {
 	zip := gzip.NewWriter(&out)
 	w := tar.NewWriter(zip)
 	for _, f := range files {
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Size: int64(len(f.Data)), Mode: 0o644}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Size: int64(len(f.Data)),
+			Mode: 0o644}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Write(f.Data); err != nil {
@@ -58,7 +59,8 @@ func pack(t *testing.T, files ...helm.File) []byte {
 
 func shop(t *testing.T, version string) []byte {
 	t.Helper()
-	return pack(t, helm.File{Name: "shop/Chart.yaml", Data: []byte("apiVersion: v2\nname: shop\nversion: " + version + "\n")})
+	return pack(t, helm.File{Name: "shop/Chart.yaml",
+		Data: []byte("apiVersion: v2\nname: shop\nversion: " + version + "\n")})
 }
 
 // server is a repository over HTTP: paths and what they answer.
@@ -96,7 +98,8 @@ func (s *server) index(versions map[string]string) {
 	var out strings.Builder
 	out.WriteString("apiVersion: v1\nentries:\n  shop:\n")
 	for version, digest := range versions {
-		fmt.Fprintf(&out, "  - version: %s\n    urls: [shop-%s.tgz]\n    digest: %q\n", version, version, strings.TrimPrefix(digest, algorithm))
+		fmt.Fprintf(&out, "  - version: %s\n    urls: [shop-%s.tgz]\n    digest: %q\n", version, version,
+			strings.TrimPrefix(digest, algorithm))
 	}
 	s.answers["/index.yaml"] = text([]byte(out.String()))
 }
@@ -152,7 +155,8 @@ func TestAVersionIsResolvedAndPinned(t *testing.T) {
 func TestVersions(t *testing.T) {
 	all := []string{"1.0.0", "v2.0.0", "2.1.0+b", "2.1.0+a", "3.0.0-rc.1", "latest"}
 	for wanted, want := range map[string]string{
-		"": "2.1.0+b", "*": "2.1.0+b", "1.x": "1.0.0", "2.0.0": "v2.0.0", ">=3.0.0-0": "3.0.0-rc.1", "2.1.0+a": "2.1.0+a", "latest": "latest",
+		"": "2.1.0+b", "*": "2.1.0+b", "1.x": "1.0.0", "2.0.0": "v2.0.0", ">=3.0.0-0": "3.0.0-rc.1",
+		"2.1.0+a": "2.1.0+a", "latest": "latest",
 		"9.x": "", "no range": "",
 	} {
 		got, err := choose(all, wanted)
@@ -169,12 +173,20 @@ func TestServersThatFailOrLie(t *testing.T) {
 		change func(*server)
 		want   string
 	}{
-		"no index":                  {func(s *server) { delete(s.answers, "/index.yaml") }, "answers 404"},
-		"an index that is no index": {func(s *server) { s.answers["/index.yaml"] = text([]byte("<html>s3cret")) }, "is not the index"},
-		"no such chart":             {func(s *server) { s.answers["/index.yaml"] = text([]byte("entries: {}")) }, "has no such chart"},
-		"no such version":           {func(s *server) { s.index(map[string]string{"2.0.0": ""}) }, "has no version"},
-		"another digest":            {func(s *server) { s.index(map[string]string{"1.0.0": lying}) }, "gives another archive for version 1.0.0"},
-		"a digest of letters":       {func(s *server) { s.index(map[string]string{"1.0.0": "../../../etc/passwd"}) }, "digest of version 1.0.0"},
+		"no index": {func(s *server) { delete(s.answers, "/index.yaml") }, "answers 404"},
+		"an index that is no index": {func(s *server) {
+			s.answers["/index.yaml"] = text([]byte("<html>s3cret"))
+		}, "is not the index"},
+		"no such chart": {func(s *server) {
+			s.answers["/index.yaml"] = text([]byte("entries: {}"))
+		}, "has no such chart"},
+		"no such version": {func(s *server) { s.index(map[string]string{"2.0.0": ""}) }, "has no version"},
+		"another digest": {func(s *server) {
+			s.index(map[string]string{"1.0.0": lying})
+		}, "gives another archive for version 1.0.0"},
+		"a digest of letters": {func(s *server) {
+			s.index(map[string]string{"1.0.0": "../../../etc/passwd"})
+		}, "digest of version 1.0.0"},
 		"a truncated answer": {func(s *server) {
 			s.answers["/shop-1.0.0.tgz"] = func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", "1000000")
@@ -217,7 +229,8 @@ func TestServersThatFailOrLie(t *testing.T) {
 			}
 			of := Request{Source{URL: s.URL, Name: "shop", Version: "1.0.0"}, robot(), nil}
 			_, err := store.Resolve(t.Context(), of, Pin{})
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") || !strings.HasPrefix(err.Error(), "chart shop of http://127.0.0.1:") {
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") ||
+				!strings.HasPrefix(err.Error(), "chart shop of http://127.0.0.1:") {
 				t.Errorf("got %v", err)
 			}
 			if kept, err := os.ReadDir(store.opts.Folder); err == nil && len(kept) > 0 && c.want != "" {
@@ -231,7 +244,8 @@ func TestAPinnedVersionThatChanged(t *testing.T) {
 	s, store := newServer(t), newStore(t)
 	s.index(map[string]string{"1.0.0": ""})
 	s.answers["/shop-1.0.0.tgz"] = text(shop(t, "1.0.1"))
-	_, err := get(t.Context(), store, Request{Source: Source{URL: s.URL, Name: "shop", Version: "1.x"}}, Pin{"1.0.0", digestOf(shop(t, "1.0.0"))})
+	_, err := get(t.Context(), store, Request{Source: Source{URL: s.URL, Name: "shop", Version: "1.x"}},
+		Pin{"1.0.0", digestOf(shop(t, "1.0.0"))})
 	if err == nil || !strings.Contains(err.Error(), "gives another archive for version 1.0.0 than before") {
 		t.Errorf("got %v", err)
 	}
@@ -258,7 +272,8 @@ func TestWhereASiteMayLead(t *testing.T) {
 	store.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("203.0.113.7")}, nil
 	}
-	if _, err := store.Resolve(t.Context(), of, Pin{}); err == nil || !strings.Contains(err.Error(), httpclient.ErrNotPublic.Error()) {
+	if _, err := store.Resolve(t.Context(), of, Pin{}); err == nil ||
+		!strings.Contains(err.Error(), httpclient.ErrNotPublic.Error()) {
 		t.Errorf("a public site leads to this machine: %v", err)
 	}
 }
@@ -291,7 +306,8 @@ func push(t *testing.T, s *httptest.Server, of Request, tag string, archive []by
 // pushWith also stores a provenance file.
 func pushWith(t *testing.T, s *httptest.Server, of Request, tag string, archive, provenance []byte) string {
 	t.Helper()
-	image, err := mutate.AppendLayers(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), "application/vnd.cncf.helm.config.v1+json"),
+	image, err := mutate.AppendLayers(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1),
+		"application/vnd.cncf.helm.config.v1+json"),
 		static.NewLayer(provenance, provenanceMediaType), static.NewLayer(archive, chartMediaType))
 	if err != nil {
 		t.Fatal(err)
@@ -338,7 +354,8 @@ func TestChartsOfARegistry(t *testing.T) {
 	}
 	store := newStore(t)
 	of.Version, of.Digest = "3.x", ""
-	if _, err := store.Resolve(t.Context(), of, Pin{}); err == nil || !strings.Contains(err.Error(), `no version of the chart in "3.x"`) {
+	if _, err := store.Resolve(t.Context(), of, Pin{}); err == nil ||
+		!strings.Contains(err.Error(), `no version of the chart in "3.x"`) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := get(t.Context(), store, of, Pin{"3.0.0", digestOf([]byte("absent"))}); err == nil {

@@ -55,8 +55,8 @@ func (s *Store) client(ctx context.Context, of Request, maxBytes int64) (*http.C
 	if err != nil {
 		return nil, err
 	}
-	// Redirects to other sites get neither the certificate nor a credential of the proxy, and those of public sites must lead to
-	// public addresses.
+	// Redirects to other sites get neither the certificate nor a credential of the proxy, and those of public sites
+	// must lead to public addresses.
 	other := of.Connection
 	other.ClientCertPEM, other.ClientKeyPEM = nil, nil
 	other.PublicOnly = s.isPublic(ctx, site.Hostname())

@@ -14,8 +14,10 @@ import (
 func TestAFolderOfARepository(t *testing.T) {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"charts/shop/Chart.yaml": "name: shop", "charts/shop/templates/a.yaml": "\ufeffa", "charts/shop/.helmignore": "# no\n*.bak\nci/\n",
-		"charts/shop/a.bak": "", "charts/shop/ci/values.yaml": "", "charts/shop/templates/.hidden": "", "charts/shop/charts/lib/Chart.yaml": "", "other.yaml": "",
+		"charts/shop/Chart.yaml": "name: shop", "charts/shop/templates/a.yaml": "\ufeffa",
+		"charts/shop/.helmignore": "# no\n*.bak\nci/\n",
+		"charts/shop/a.bak":       "", "charts/shop/ci/values.yaml": "", "charts/shop/templates/.hidden": "",
+		"charts/shop/charts/lib/Chart.yaml": "", "other.yaml": "",
 	} {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -28,11 +30,15 @@ func TestAFolderOfARepository(t *testing.T) {
 		names = append(names, f.Name+"="+string(f.Data))
 	}
 	slices.Sort(names)
-	want := []string{".helmignore=# no\n*.bak\nci/\n", "Chart.yaml=name: shop", "charts/lib/Chart.yaml=", "templates/a.yaml=a"}
-	if diff := cmp.Diff(want, slices.DeleteFunc(names, func(n string) bool { return strings.Contains(n, ".hidden") })); diff != "" {
+	want := []string{".helmignore=# no\n*.bak\nci/\n", "Chart.yaml=name: shop", "charts/lib/Chart.yaml=",
+		"templates/a.yaml=a"}
+	if diff := cmp.Diff(want, slices.DeleteFunc(names, func(n string) bool {
+		return strings.Contains(n, ".hidden")
+	})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := Folder(tree.New(t.Context(), files), "charts"); err == nil || !strings.Contains(err.Error(), "holds no chart") {
+	if _, err := Folder(tree.New(t.Context(), files), "charts"); err == nil ||
+		!strings.Contains(err.Error(), "holds no chart") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -110,7 +110,8 @@ func (s *Store) find(ctx context.Context, of Request, version string) (entry, er
 
 // indexOf returns the place of a repository's index, and drops indexes that are old.
 func (s *Store) indexOf(of Request) *cachedIndex {
-	key := digestOf([]byte(strings.Join([]string{of.URL, of.Username, of.Password, string(of.Connection.CAPEM), of.Connection.ProxyURL}, "\n")))
+	key := digestOf([]byte(strings.Join([]string{of.URL, of.Username, of.Password, string(of.Connection.CAPEM),
+		of.Connection.ProxyURL}, "\n")))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k, kept := range s.indexes {

@@ -47,8 +47,8 @@ func (x *index) find(name, version string) (entry, error) {
 	return entries[slices.Index(versions, chosen)], nil
 }
 
-// choose returns the version of a list that is written like wanted, or else the highest in the range wanted. Pre-releases
-// are taken only by ranges that name one, as by Helm and Flux.
+// choose returns the version of a list that is written like wanted, or else the highest in the range wanted.
+// Pre-releases are taken only by ranges that name one, as by Helm and Flux.
 func choose(versions []string, wanted string) (string, error) {
 	if slices.Contains(versions, wanted) && wanted != "" {
 		return wanted, nil

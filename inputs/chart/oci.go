@@ -44,7 +44,8 @@ func (s *Store) registry(ctx context.Context, of Request, maxBytes int64) (*ociR
 		auth = authn.FromConfig(authn.AuthConfig{Username: of.Username, Password: of.Password})
 	}
 	return &ociRepository{repository, []remote.Option{
-		remote.WithContext(ctx), remote.WithAuth(auth), remote.WithTransport(client.Transport), remote.WithUserAgent("agentry"),
+		remote.WithContext(ctx), remote.WithAuth(auth), remote.WithTransport(client.Transport),
+		remote.WithUserAgent("agentry"),
 		remote.WithRetryBackoff(remote.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 2}),
 	}}, nil
 }

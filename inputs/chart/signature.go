@@ -12,10 +12,11 @@ import (
 // ErrUnverified is why a chart that must be signed is not used.
 var ErrUnverified = errors.New("is not verified")
 
-// signature is what an archive is verified with. The cache keeps it, and not the result: otherwise who can write to the cache, or
-// had a chart fetched before signatures were asked for, could have it accepted.
+// signature is what an archive is verified with. The cache keeps it, and not the result: otherwise who can write to the
+// cache, or had a chart fetched before signatures were asked for, could have it accepted.
 type signature struct {
-	// Manifest is that of a chart in a registry; what cosign signs names its digest. Payload and Signature are cosign's.
+	// Manifest is that of a chart in a registry; what cosign signs names its digest. Payload and Signature are
+	// cosign's.
 	Manifest  []byte `json:"manifest,omitempty"`
 	Payload   []byte `json:"payload,omitempty"`
 	Signature string `json:"signature,omitempty"`

@@ -65,7 +65,8 @@ func (s signer) sign(t *testing.T, payload string) mutate.Addendum {
 }
 
 func cosigned(digest string) string {
-	return `{"critical":{"identity":{"docker-reference":""},"image":{"docker-manifest-digest":"` + digest + `"},"type":"cosign container image signature"},"optional":null}`
+	return `{"critical":{"identity":{"docker-reference":""},"image":{"docker-manifest-digest":"` + digest +
+		`"},"type":"cosign container image signature"},"optional":null}`
 }
 
 // attach stores signatures of a manifest where cosign does.
@@ -75,7 +76,8 @@ func attach(t *testing.T, s *httptest.Server, of Request, manifest string, signa
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := name.ParseReference(strings.TrimPrefix(of.URL, Scheme) + ":" + strings.Replace(manifest, ":", "-", 1) + ".sig")
+	at, err := name.ParseReference(strings.TrimPrefix(of.URL, Scheme) + ":" + strings.Replace(manifest, ":", "-", 1) +
+		".sig")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,14 +115,17 @@ func TestChartsThatCosignSigned(t *testing.T) {
 		"signed by several": {func(d string) []mutate.Addendum {
 			return []mutate.Addendum{other.sign(t, cosigned(d)), ours.sign(t, cosigned(d))}
 		}, ""},
-		"another key":             {func(d string) []mutate.Addendum { return []mutate.Addendum{other.sign(t, cosigned(d))} }, "is not verified: its signature is not by a key that is trusted"},
+		"another key": {func(d string) []mutate.Addendum {
+			return []mutate.Addendum{other.sign(t, cosigned(d))}
+		}, "is not verified: its signature is not by a key that is trusted"},
 		"no signature":            {nil, "is not verified: it has no signature of cosign (there is no tag sha256-"},
 		"a list of no signatures": {func(string) []mutate.Addendum { return nil }, "it has no signature of cosign"},
 		"of another artifact": {func(string) []mutate.Addendum {
 			return []mutate.Addendum{ours.sign(t, cosigned(digestOf([]byte("another"))))}
 		}, "its signature is of another artifact"},
 		"something else": {func(d string) []mutate.Addendum {
-			return []mutate.Addendum{ours.sign(t, strings.Replace(cosigned(d), "cosign container image signature", "attestation", 1))}
+			return []mutate.Addendum{ours.sign(t,
+				strings.Replace(cosigned(d), "cosign container image signature", "attestation", 1))}
 		}, "what is signed is no signature of an artifact"},
 		"too large": {func(d string) []mutate.Addendum {
 			return []mutate.Addendum{ours.sign(t, cosigned(d)+strings.Repeat(" ", maxSignatureBytes))}
@@ -139,13 +144,15 @@ func TestChartsThatCosignSigned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, of := hub(t)
-			of.Version, of.Keys = "1.x", keys(t, signed.Keyring{Cosign: append(newSigner(t).public(t), ours.public(t)...)})
+			of.Version, of.Keys = "1.x", keys(t,
+				signed.Keyring{Cosign: append(newSigner(t).public(t), ours.public(t)...)})
 			manifest := push(t, s, of, "1.0.0_b", shop(t, "1.0.0+b"))
 			if c.signatures != nil {
 				attach(t, s, of, manifest, c.signatures(manifest)...)
 			}
 			pin, problem := newStore(t).build(t, of)
-			if (problem == "") != (c.want == "") || !strings.Contains(problem, c.want) || (c.want == "") != (pin.Version == "1.0.0+b") {
+			if (problem == "") != (c.want == "") || !strings.Contains(problem, c.want) ||
+				(c.want == "") != (pin.Version == "1.0.0+b") {
 				t.Errorf("got %v %s", pin, problem)
 			}
 			of.Source = Source{URL: of.URL, Digest: manifest}
@@ -190,14 +197,18 @@ func TestChartsWithProvenanceFiles(t *testing.T) {
 	}{
 		"signed":             {good, ""},
 		"signed, on Windows": {bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")), ""},
-		"another key":        {vouch(t, other, "shop-1.0.0.tgz", archive), fmt.Sprintf("is not by a key that is trusted (it names %X)", other.PrimaryKey.Fingerprint)},
+		"another key": {vouch(t, other, "shop-1.0.0.tgz", archive),
+			fmt.Sprintf("is not by a key that is trusted (it names %X)", other.PrimaryKey.Fingerprint)},
 		"none":               {nil, "version 1.0.0 is not verified: it has no provenance file"},
 		"of another archive": {vouch(t, ours, "shop-1.0.0.tgz", shop(t, "1.0.1")), "is about another archive"},
 		"of another version": {vouch(t, ours, "shop-0.9.0.tgz", archive), "it does not name shop-1.0.0.tgz"},
-		"changed":            {bytes.Replace(good, []byte("name: shop"), []byte("name: ship"), 1), "is not by a key that is trusted"},
-		"not signed":         {[]byte("name: shop\n...\nfiles: {shop-1.0.0.tgz: '" + digestOf(archive) + "'}\n"), "holds no signature"},
-		"too large":          {append(bytes.Repeat([]byte("x"), maxSignatureBytes), good...), "its signature is larger than 1 MiB"},
-		"a truncated one":    {good[:len(good)-200], "provenance file"},
+		"changed": {bytes.Replace(good, []byte("name: shop"), []byte("name: ship"), 1),
+			"is not by a key that is trusted"},
+		"not signed": {[]byte("name: shop\n...\nfiles: {shop-1.0.0.tgz: '" + digestOf(archive) + "'}\n"),
+			"holds no signature"},
+		"too large": {append(bytes.Repeat([]byte("x"), maxSignatureBytes), good...),
+			"its signature is larger than 1 MiB"},
+		"a truncated one": {good[:len(good)-200], "provenance file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
@@ -240,8 +251,8 @@ func TestProvenanceInARegistry(t *testing.T) {
 	}
 }
 
-// TestTheCacheIsNoWayAroundASignature: what was fetched before somebody asked for signatures, or was signed by a key that is not
-// trusted any more, is not used; nor is what another process writes into the cache.
+// TestTheCacheIsNoWayAroundASignature: what was fetched before somebody asked for signatures, or was signed by a key
+// that is not trusted any more, is not used; nor is what another process writes into the cache.
 func TestTheCacheIsNoWayAroundASignature(t *testing.T) {
 	ours, ring := newPGP(t)
 	other, otherRing := newPGP(t)
@@ -266,7 +277,8 @@ func TestTheCacheIsNoWayAroundASignature(t *testing.T) {
 			t.Errorf("%s: a build of no charts is old", step)
 		}
 	}
-	trusted, changed := Trust{Keys: keys(t, signed.Keyring{PGP: ring})}, Trust{Keys: keys(t, signed.Keyring{PGP: otherRing})}
+	trusted, changed := Trust{Keys: keys(t, signed.Keyring{PGP: ring})},
+		Trust{Keys: keys(t, signed.Keyring{PGP: otherRing})}
 	check("without a setting", "")
 	check("not signed", "version 1.0.0 is not verified: it has no provenance file", trusted)
 	uses := Uses{of: {Pin: pin}}
@@ -280,7 +292,9 @@ func TestTheCacheIsNoWayAroundASignature(t *testing.T) {
 	check("with a forged signature", "it has no provenance file", trusted)
 	s.answers["/shop-1.0.0.tgz.prov"] = text(vouch(t, ours, "shop-1.0.0.tgz", archive))
 	check("signed", "", trusted)
-	s.answers["/shop-1.0.0.tgz.prov"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
+	s.answers["/shop-1.0.0.tgz.prov"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
 	check("signed, in a later process", "", trusted)
 	check("with another key, and the repository is away", "503", changed)
 	s.answers["/shop-1.0.0.tgz.prov"] = text(vouch(t, ours, "shop-1.0.0.tgz", archive))
@@ -307,7 +321,8 @@ func TestANewVersionThatIsNotSigned(t *testing.T) {
 		t.Errorf("got %v %s", pin, problem)
 	}
 	found := b.Warnings(Uses{of: {Pin: pins["1.0.0"]}})
-	if len(found) != 1 || !found[0].IsUnverified || !strings.Contains(found[0].Reason, "version 1.1.0 is not verified: it has no provenance file") {
+	if len(found) != 1 || !found[0].IsUnverified ||
+		!strings.Contains(found[0].Reason, "version 1.1.0 is not verified: it has no provenance file") {
 		t.Errorf("got %+v", found)
 	}
 }
@@ -335,7 +350,8 @@ func TestWhichChartsMustBeSigned(t *testing.T) {
 	}
 	v := NewVersions(newStore(t), VersionsOptions{})
 	v.Use(nil, []Trust{{URL: "oci://ghcr.io/a"}, {}, {URL: "oci://ghcr.io/a/b"}})
-	for of, want := range map[string]string{"oci://ghcr.io/a/b/c": "oci://ghcr.io/a/b", "oci://ghcr.io/a/c": "oci://ghcr.io/a", "oci://ghcr.io/c": ""} {
+	for of, want := range map[string]string{"oci://ghcr.io/a/b/c": "oci://ghcr.io/a/b",
+		"oci://ghcr.io/a/c": "oci://ghcr.io/a", "oci://ghcr.io/c": ""} {
 		if got := v.trust(Source{URL: of}); got == nil || got.URL != want {
 			t.Errorf("%s: %+v", of, got)
 		}

@@ -19,8 +19,8 @@ type Source struct {
 	URL string `json:"url"`
 	// Name is the chart's name in the index of an HTTP repository.
 	Name string `json:"name,omitempty"`
-	// Version is a version, or a range of versions such as 6.x. Empty: the highest that is no pre-release. For a chart in a
-	// registry it can be any tag too.
+	// Version is a version, or a range of versions such as 6.x. Empty: the highest that is no pre-release. For a chart
+	// in a registry it can be any tag too.
 	Version string `json:"version,omitempty"`
 	// Digest, if it is not empty, is that of the manifest of a chart in a registry; Version is not looked at then.
 	Digest string `json:"digest,omitempty"`

@@ -48,11 +48,12 @@ func NewStore(opts Options) *Store {
 	if opts.MaxBytes == 0 {
 		opts.MaxBytes = size
 	}
-	return &Store{opts: opts, lookup: net.DefaultResolver.LookupNetIP, reading: make(chan struct{}, readers), indexes: map[string]*cachedIndex{}}
+	return &Store{opts: opts, lookup: net.DefaultResolver.LookupNetIP, reading: make(chan struct{}, readers),
+		indexes: map[string]*cachedIndex{}}
 }
 
-// Resolve asks the server which version is meant now. last is what it was before, if that is known: it stays if the server
-// means this version and names no digest.
+// Resolve asks the server which version is meant now. last is what it was before, if that is known: it stays if the
+// server means this version and names no digest.
 func (s *Store) Resolve(ctx context.Context, of Request, last Pin) (Pin, error) {
 	resolve := s.resolveHTTP
 	if of.isOCI() {
@@ -95,7 +96,8 @@ func (s *Store) fill(ctx context.Context, of Request, pin Pin) error {
 		return err
 	}
 	if got := digestOf(archive); got != pin.Digest {
-		return fmt.Errorf("the server gives another archive for version %s than before: %s instead of %s", pin.Version, got, pin.Digest)
+		return fmt.Errorf("the server gives another archive for version %s than before: %s instead of %s", pin.Version,
+			got, pin.Digest)
 	}
 	return s.keep(of, pin, archive)
 }

@@ -16,7 +16,8 @@ type Trust struct {
 	Keys *signed.Keys
 }
 
-// trust returns what holds for a chart: of all whose URL begins the chart's, the one with the longest. Nil: nothing was said.
+// trust returns what holds for a chart: of all whose URL begins the chart's, the one with the longest. Nil: nothing was
+// said.
 func (v *Versions) trust(of Source) (best *Trust) {
 	for i := range v.trusts {
 		t := &v.trusts[i]
@@ -27,8 +28,8 @@ func (v *Versions) trust(of Source) (best *Trust) {
 	return best
 }
 
-// covers compares more loosely than [Repository] does, which decides about credentials: whoever writes the URL of a chart cannot
-// avoid the check by another spelling of the same address.
+// covers compares more loosely than [Repository] does, which decides about credentials: whoever writes the URL of a
+// chart cannot avoid the check by another spelling of the same address.
 func (t *Trust) covers(of Source) bool {
 	if t.URL == "" {
 		return true

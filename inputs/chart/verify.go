@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// maxSignatureBytes limits a manifest, a payload that is signed, and a provenance file. These hold the chart's Chart.yaml.
+	// maxSignatureBytes limits a manifest, a payload that is signed, and a provenance file. These hold the chart's
+	// Chart.yaml.
 	maxSignatureBytes = 1 << 20
 	// maxSignatures limits the signatures of one chart that are looked at.
 	maxSignatures = 32
@@ -58,7 +59,8 @@ func (s *Store) fetchSignature(ctx context.Context, of Request, pin Pin) (signat
 	case of.isOCI():
 		found, err = s.signatureOCI(ctx, of, pin)
 	case of.Keys.IsCosign():
-		return signature{}, unverified(pin, "cosign signs charts in registries (oci://) only: name a keyring for it in charts.verify")
+		return signature{}, unverified(pin,
+			"cosign signs charts in registries (oci://) only: name a keyring for it in charts.verify")
 	default:
 		found, err = s.signatureHTTP(ctx, of, pin)
 	}

@@ -26,9 +26,10 @@ const (
 	maxParallelRequests = 4
 )
 
-// Versions knows which version of each chart a pipeline uses: the one that is pinned in the output. For a chart without a pin,
-// or one that is due to be looked up, it is the version that the repository offers now. Versions live longer than a pass; each pass
-// begins with [Versions.Open]. Builds read a [View], which needs no network; only [View.Fetch] asks repositories.
+// Versions knows which version of each chart a pipeline uses: the one that is pinned in the output. For a chart without
+// a pin, or one that is due to be looked up, it is the version that the repository offers now. Versions live longer
+// than a pass; each pass begins with [Versions.Open]. Builds read a [View], which needs no network; only [View.Fetch]
+// asks repositories.
 type Versions struct {
 	store *Store
 	opts  VersionsOptions
@@ -79,13 +80,14 @@ type failure struct {
 
 // NewVersions returns Versions without pins. It contacts nobody.
 func NewVersions(store *Store, opts VersionsOptions) *Versions {
-	v := &Versions{store: store, opts: opts, now: time.Now, replies: map[Source]reply{}, failures: map[Pinned]failure{}, verified: map[Pinned]bool{}}
+	v := &Versions{store: store, opts: opts, now: time.Now, replies: map[Source]reply{}, failures: map[Pinned]failure{},
+		verified: map[Pinned]bool{}}
 	v.Open(nil, nil, nil)
 	return v
 }
 
-// Open begins a pass. rendered are the pins of the output. proposed, if it is not nil, are the pins of a proposal that waits for
-// promotion. Functions that need the network are called by useNetwork; nil calls them directly.
+// Open begins a pass. rendered are the pins of the output. proposed, if it is not nil, are the pins of a proposal that
+// waits for promotion. Functions that need the network are called by useNetwork; nil calls them directly.
 func (v *Versions) Open(rendered, proposed []Pinned, useNetwork UseNetwork) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -160,8 +162,8 @@ func (v *Versions) hasFailed(of Source, pin Pin) bool {
 	return found && v.now().Sub(f.at) < retry
 }
 
-// answer notes the answer of a repository, and returns the pin to use. If the repository gives another archive for the same
-// version, the old one stays.
+// answer notes the answer of a repository, and returns the pin to use. If the repository gives another archive for the
+// same version, the old one stays.
 func (v *Versions) answer(of Source, last, got Pin) Pin {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -273,7 +275,9 @@ func (v *Versions) Warnings(uses Uses) (out []Warning) {
 		switch {
 		case pin == Pin{}, v.lasts(of, pin): // without a pin the build fails; a lasting pin is never looked up
 		case a.other != Pin{} && a.got == pin:
-			out = append(out, Warning{Pinned{of.public(), pin}, fmt.Sprintf("%s: the repository gives another archive for version %s than the one that was rendered: %s instead of %s", of, pin.Version, a.other.Digest, pin.Digest), true, false})
+			out = append(out, Warning{Pinned{of.public(), pin},
+				fmt.Sprintf("%s: the repository gives another archive for version %s than the one that was rendered: "+
+					"%s instead of %s", of, pin.Version, a.other.Digest, pin.Digest), true, false})
 		case hasFailed:
 			out = append(out, Warning{Pinned{of.public(), pin}, f.err.Error(), false, errors.Is(f.err, ErrUnverified)})
 		}
@@ -281,8 +285,8 @@ func (v *Versions) Warnings(uses Uses) (out []Warning) {
 	return out
 }
 
-// request returns the source with the keys that may sign it, and the access of its repository: of all repositories whose URL
-// begins the chart's, the one with the longest. v.mu is held.
+// request returns the source with the keys that may sign it, and the access of its repository: of all repositories
+// whose URL begins the chart's, the one with the longest. v.mu is held.
 func (v *Versions) request(of Source) Request {
 	var keys *signed.Keys
 	if t := v.trust(of); t != nil {
@@ -315,7 +319,8 @@ func (r *Repository) covers(of Source) bool {
 
 // compare sorts sources.
 func compare(a, b Source) int {
-	return cmp.Or(cmp.Compare(a.URL, b.URL), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Digest, b.Digest),
+	return cmp.Or(cmp.Compare(a.URL, b.URL), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version),
+		cmp.Compare(a.Digest, b.Digest),
 		cmp.Compare(fmt.Sprint(a.Insecure), fmt.Sprint(b.Insecure)))
 }
 

@@ -57,11 +57,12 @@ func TestABookKeepsWhatIsPinned(t *testing.T) {
 		rendered, proposed []Pinned
 		want               string
 	}{
-		"a new chart":                      {VersionsOptions{}, nil, nil, "1.3.0"},
-		"one that is never looked up":      {VersionsOptions{}, pinned, nil, "1.2.0"},
-		"one that is looked up":            {VersionsOptions{Update: time.Hour}, pinned, nil, "1.3.0"},
-		"what is proposed comes first":     {VersionsOptions{}, pinned, []Pinned{{of, pins["1.3.0"]}}, "1.3.0"},
-		"a pin without a digest is none":   {VersionsOptions{}, []Pinned{{of, Pin{"1.2.0", "../../etc/passwd"}}}, nil, "1.3.0"},
+		"a new chart":                  {VersionsOptions{}, nil, nil, "1.3.0"},
+		"one that is never looked up":  {VersionsOptions{}, pinned, nil, "1.2.0"},
+		"one that is looked up":        {VersionsOptions{Update: time.Hour}, pinned, nil, "1.3.0"},
+		"what is proposed comes first": {VersionsOptions{}, pinned, []Pinned{{of, pins["1.3.0"]}}, "1.3.0"},
+		"a pin without a digest is none": {VersionsOptions{}, []Pinned{{of, Pin{"1.2.0", "../../etc/passwd"}}}, nil,
+			"1.3.0"},
 		"a query is no part of what it is": {VersionsOptions{}, []Pinned{{of.public(), pins["1.2.0"]}}, nil, "1.2.0"},
 	} {
 		c.opts.AllowPrivateAddresses = true
@@ -106,20 +107,22 @@ func TestAPinIsNotChangedInSilence(t *testing.T) {
 		t.Errorf("got %v %s", pin, problem)
 	}
 	doubts := b.Warnings(Uses{of: {Pin: pins["1.2.0"]}})
-	if len(doubts) != 1 || !doubts[0].IsChanged || !strings.Contains(doubts[0].Reason, "another archive for version 1.2.0") {
+	if len(doubts) != 1 || !doubts[0].IsChanged ||
+		!strings.Contains(doubts[0].Reason, "another archive for version 1.2.0") {
 		t.Errorf("got %+v", doubts)
 	}
 	// A process without the cache cannot go on, and says why.
 	b = NewVersions(newStore(t), VersionsOptions{AllowPrivateAddresses: true})
 	b.Open([]Pinned{{of, pins["1.2.0"]}}, nil, nil)
 	fetch(t, b.Now(), of)
-	if pin, problem := used(t, b.Now(), of); pin != (Pin{}) || !strings.Contains(problem, "another archive for version 1.2.0 than before") {
+	if pin, problem := used(t, b.Now(), of); pin != (Pin{}) ||
+		!strings.Contains(problem, "another archive for version 1.2.0 than before") {
 		t.Errorf("got %v %s", pin, problem)
 	}
 }
 
-// TestARepositoryThatIsAway: a pinned chart is rendered from the cache. The repository is asked again after a while, and
-// not before.
+// TestARepositoryThatIsAway: a pinned chart is rendered from the cache. The repository is asked again after a while,
+// and not before.
 func TestARepositoryThatIsAway(t *testing.T) {
 	s := newServer(t)
 	pins := s.publish(t, "1.2.0")
@@ -150,7 +153,9 @@ func TestARepositoryThatIsAway(t *testing.T) {
 			index = s.answers["/index.yaml"]
 		}
 		if s.answers["/index.yaml"] = index; step.away {
-			s.answers["/index.yaml"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
+			s.answers["/index.yaml"] = func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
 		}
 		s.asked = nil
 		fetch(t, b.Now(), of)
@@ -159,7 +164,8 @@ func TestARepositoryThatIsAway(t *testing.T) {
 		for _, d := range b.Warnings(uses) {
 			problem += d.Reason
 		}
-		if pin != pins[step.want] || (problem == "") != (step.says == "") || !strings.Contains(problem, step.says) || (len(s.asked) > 0) != step.asked {
+		if pin != pins[step.want] || (problem == "") != (step.says == "") || !strings.Contains(problem, step.says) ||
+			(len(s.asked) > 0) != step.asked {
 			t.Errorf("step %d: got %v %q, asked %v", i, pin, problem, s.asked)
 		}
 		if next := b.Next().Sub(clock); next != step.next {
@@ -187,7 +193,8 @@ func TestOnlyRepositoriesThatAreNamedCanBePrivate(t *testing.T) {
 		"one that is named": {VersionsOptions{Repositories: named(s.URL)}, "", " robots3cret"},
 		"its host":          {VersionsOptions{Repositories: named(s.URL + "/")}, "", " robots3cret"},
 		"another folder":    {VersionsOptions{Repositories: named(s.URL + "/other")}, "name the repository", ""},
-		"another host":      {VersionsOptions{Repositories: named("https://charts.example.com"), AllowPrivateAddresses: true}, "", ""},
+		"another host": {VersionsOptions{Repositories: named("https://charts.example.com"),
+			AllowPrivateAddresses: true}, "", ""},
 	} {
 		s.asked = nil
 		b := NewVersions(newStore(t), c.opts)
@@ -201,7 +208,9 @@ func TestOnlyRepositoriesThatAreNamedCanBePrivate(t *testing.T) {
 			}
 		}
 	}
-	if r := named("https://charts.example.com/team"); !r[0].covers(Source{URL: "https://charts.example.com/team/a"}) || r[0].covers(Source{URL: "https://charts.example.com/team/../other"}) || r[0].covers(Source{URL: "https://charts.example.com/teams"}) {
+	if r := named("https://charts.example.com/team"); !r[0].covers(Source{URL: "https://charts.example.com/team/a"}) ||
+		r[0].covers(Source{URL: "https://charts.example.com/team/../other"}) ||
+		r[0].covers(Source{URL: "https://charts.example.com/teams"}) {
 		t.Error("a credential is used for other folders")
 	}
 }
@@ -227,7 +236,8 @@ func TestANewVersionThatCannotBeHad(t *testing.T) {
 	lies, clock = true, clock.Add(time.Hour)
 	fetch(t, b.Now(), of.Source)
 	pin, problem := used(t, b.Now(), of.Source)
-	if doubts := b.Warnings(Uses{of.Source: {Pin: pin}}); pin.Version != "1.2.0" || problem != "" || len(doubts) != 1 || doubts[0].IsChanged {
+	if doubts := b.Warnings(Uses{of.Source: {Pin: pin}}); pin.Version != "1.2.0" || problem != "" || len(doubts) != 1 ||
+		doubts[0].IsChanged {
 		t.Errorf("got %v %q, %v", pin, problem, doubts)
 	}
 }
@@ -239,7 +249,8 @@ func TestAFaultIsOfItsChart(t *testing.T) {
 	b := NewVersions(store, VersionsOptions{})
 	of := Source{URL: "https://charts.example.com", Name: "shop"}
 	fetch(t, b.Now(), of)
-	if _, problem := used(t, b.Now(), of); !strings.Contains(problem, "a fault in agentry itself") || strings.Contains(problem, "s3cret") {
+	if _, problem := used(t, b.Now(), of); !strings.Contains(problem, "a fault in agentry itself") ||
+		strings.Contains(problem, "s3cret") {
 		t.Errorf("got %q", problem)
 	}
 }
@@ -327,7 +338,8 @@ func TestProcessesShareACache(t *testing.T) {
 			store := NewStore(Options{Folder: dir, MaxBytes: 1})
 			for n := range 20 {
 				v := versions[(i+n)%len(versions)]
-				if err := store.Fetch(context.Background(), Request{Source: Source{URL: s.URL, Name: "shop"}}, pins[v]); err != nil {
+				if err := store.Fetch(context.Background(), Request{Source: Source{URL: s.URL, Name: "shop"}},
+					pins[v]); err != nil {
 					t.Error(err)
 				}
 			}

@@ -51,8 +51,8 @@ func (w View) Find(ctx context.Context, of Source) ([]helm.File, Pin, error) {
 	return files, pin, nil
 }
 
-// request returns the source as it is asked for. What the output was rendered from may stay until another version can be used:
-// it needs no signature. The mutex of the versions is held.
+// request returns the source as it is asked for. What the output was rendered from may stay until another version can
+// be used: it needs no signature. The mutex of the versions is held.
 func (w View) request(of Source) Request {
 	as := w.versions.request(of)
 	if w.rendered {
@@ -77,7 +77,8 @@ func (w View) pinOf(of Source) (as Request, pin Pin, away *Error) {
 	case hasFailed && errors.Is(f.err, ErrUnverified):
 		away = f.err
 	case hasFailed:
-		away = named(as, fmt.Errorf("version %s, which was rendered last, is not in the cache: %s", pin.Version, f.err.reason))
+		away = named(as, fmt.Errorf("version %s, which was rendered last, is not in the cache: %s", pin.Version,
+			f.err.reason))
 	default:
 		away = named(as, fmt.Errorf("version %s is not in the cache", pin.Version))
 	}
@@ -118,8 +119,9 @@ func (w View) pin(of Source) Pin {
 	return pinned
 }
 
-// Fetch looks up versions that are unknown or due, and fetches archives that are not in the cache. If a chart fails, [View.Find]
-// returns its error, and [Versions.Warnings] a warning. The error of Fetch itself is about waiting for the network.
+// Fetch looks up versions that are unknown or due, and fetches archives that are not in the cache. If a chart fails,
+// [View.Find] returns its error, and [Versions.Warnings] a warning. The error of Fetch itself is about waiting for the
+// network.
 func (w View) Fetch(ctx context.Context, uses Uses) error {
 	v := w.versions
 	var wanted []Source

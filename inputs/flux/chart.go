@@ -18,7 +18,8 @@ type Chart struct {
 	// Source is the GitRepository that Folder is in.
 	Source ObjectRef
 	Folder string
-	// ValuesFiles replace the chart's values.yaml: files of the chart, or of the GitRepository if the chart is a folder there.
+	// ValuesFiles replace the chart's values.yaml: files of the chart, or of the GitRepository if the chart is a folder
+	// there.
 	ValuesFiles   []string
 	IgnoreMissing bool
 	// Verify is the field that asks for a signature of the chart, "" if none does.
@@ -36,7 +37,8 @@ func (r *HelmRelease) Chart(objects Objects) (Chart, error) {
 	object := objects(ref.Kind, namespace, ref.Name)
 	switch {
 	case ref.Kind != "OCIRepository" && ref.Kind != "HelmChart":
-		return Chart{}, problem(field+".kind", "use an OCIRepository or a HelmChart", "charts of kind %s are not read", ref.Kind)
+		return Chart{}, problem(field+".kind", "use an OCIRepository or a HelmChart", "charts of kind %s are not read",
+			ref.Kind)
 	case object == nil:
 		return Chart{}, missing(field, ref.Kind, namespace, ref.Name)
 	case ref.Kind == "OCIRepository":
@@ -68,12 +70,14 @@ func resolveChart(field string, c HelmChartSpec, namespace string, objects Objec
 	ref := c.SourceRef
 	switch {
 	case c.Verify != nil && ref.Kind == "GitRepository":
-		return Chart{}, problem(field+".verify", "remove it, or use a chart of a registry", "a chart in a GitRepository has no signature")
+		return Chart{}, problem(field+".verify", "remove it, or use a chart of a registry",
+			"a chart in a GitRepository has no signature")
 	case ref.Kind == "GitRepository":
 		out.Source, out.Folder = ObjectRef{ref.Kind, ref.Name, namespace}, path.Clean(c.Chart)
 		return out, nil
 	case ref.Kind != "HelmRepository":
-		return Chart{}, problem(field+".sourceRef.kind", "use a GitRepository, HelmRepository or OCIRepository", "charts of kind %s are not read", ref.Kind)
+		return Chart{}, problem(field+".sourceRef.kind", "use a GitRepository, HelmRepository or OCIRepository",
+			"charts of kind %s are not read", ref.Kind)
 	}
 	repository := objects(ref.Kind, namespace, ref.Name)
 	if repository == nil {
@@ -92,7 +96,8 @@ func resolveChart(field string, c HelmChartSpec, namespace string, objects Objec
 }
 
 func ociChart(field string, repository map[string]any) Chart {
-	source := &chart.Source{URL: text(repository, "spec.url"), Insecure: flag(repository, "insecure"), Digest: text(repository, "spec.ref.digest")}
+	source := &chart.Source{URL: text(repository, "spec.url"), Insecure: flag(repository, "insecure"),
+		Digest: text(repository, "spec.ref.digest")}
 	source.Version = text(repository, "spec.ref.semver")
 	if source.Version == "" {
 		source.Version = text(repository, "spec.ref.tag")

@@ -47,5 +47,6 @@ func firstOf(first, second error) error {
 
 // undecrypted says that a field refers to an object that cannot be decrypted.
 func undecrypted(field, kind, namespace, name string, o sops.Decrypted) *Problem {
-	return &Problem{Field: field, Reason: fmt.Sprintf("%s %s/%s cannot be decrypted: %s", kind, namespace, name, o.Reason), Hint: "name a key for it in decryption of the pipeline", isEncrypted: true}
+	return &Problem{Field: field, Reason: fmt.Sprintf("%s %s/%s cannot be decrypted: %s", kind, namespace, name,
+		o.Reason), Hint: "name a key for it in decryption of the pipeline", isEncrypted: true}
 }

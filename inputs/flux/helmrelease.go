@@ -1,8 +1,9 @@
 // Package flux reads the custom resources of Flux that decide what is applied.
 //
-// A HelmRelease is a value: it names its chart ([HelmRelease.Chart]), makes a release of the chart's files and of the values
-// that it refers to ([HelmRelease.Release]), and changes the chart's objects ([HelmRelease.PostRender]). A function finds the
-// objects that it refers to; nothing is fetched and rendered here. Values can be secret: no [Problem] quotes one.
+// A HelmRelease is a value: it names its chart ([HelmRelease.Chart]), makes a release of the chart's files and of the
+// values that it refers to ([HelmRelease.Release]), and changes the chart's objects ([HelmRelease.PostRender]). A
+// function finds the objects that it refers to; nothing is fetched and rendered here. Values can be secret: no
+// [Problem] quotes one.
 package flux
 
 import (
@@ -109,7 +110,8 @@ type Objects func(kind, namespace, name string) map[string]any
 func ParseHelmRelease(text []byte) (*HelmRelease, error) {
 	var out HelmRelease
 	if err := yaml.Unmarshal(text, &out); err != nil {
-		return nil, problem("spec", "compare it with Flux's reference of HelmRelease", "a field has a value of the wrong type")
+		return nil, problem("spec", "compare it with Flux's reference of HelmRelease",
+			"a field has a value of the wrong type")
 	}
 	if (out.Spec.Chart == nil) == (out.Spec.ChartRef == nil) {
 		return nil, problem("spec", "", "needs either chart or chartRef")
@@ -148,7 +150,8 @@ func (r *HelmRelease) Release(chart []helm.File, objects Objects, cluster helm.C
 	if err != nil {
 		return helm.Release{}, err
 	}
-	return helm.Release{Name: r.ReleaseName(), Namespace: r.Namespace(), Chart: chart, Values: values, Cluster: cluster}, nil
+	return helm.Release{Name: r.ReleaseName(), Namespace: r.Namespace(), Chart: chart, Values: values,
+		Cluster: cluster}, nil
 }
 
 func (r *HelmRelease) namespaceOf(ref ObjectRef) string {

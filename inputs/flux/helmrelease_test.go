@@ -28,7 +28,8 @@ func objectsOf(t *testing.T, documents string) Objects {
 
 func release(t *testing.T, spec string) *HelmRelease {
 	t.Helper()
-	r, err := ParseHelmRelease([]byte("metadata: {name: shop, namespace: apps}\nspec:\n  " + strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n  ") + "\n"))
+	r, err := ParseHelmRelease([]byte("metadata: {name: shop, namespace: apps}\nspec:\n  " +
+		strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n  ") + "\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,13 +77,19 @@ values: {a: {z: 3}, list: [3]}
 }
 
 func TestValuesThatCannotBeRead(t *testing.T) {
-	objects := objectsOf(t, "kind: Secret\nmetadata: {name: keys, namespace: apps}\nstringData: {values.yaml: 'hunter2: [', list: '[hunter2'}\n")
+	objects := objectsOf(
+		t, "kind: Secret\nmetadata: {name: keys, namespace: apps}\n"+
+			"stringData: {values.yaml: 'hunter2: [', list: '[hunter2'}\n")
 	for spec, want := range map[string]string{
-		"{kind: Secret, name: absent}":                                      "spec.valuesFrom[0]: Secret apps/absent is not in the inputs",
-		"{kind: Secret, name: keys, valuesKey: absent}":                     "spec.valuesFrom[0]: Secret apps/keys has no key absent",
-		"{kind: Secret, name: keys}":                                        "spec.valuesFrom[0]: the values of Secret keys are not values of Helm",
-		"{kind: Secret, name: keys, valuesKey: list, targetPath: 'a[x].b'}": "spec.valuesFrom[0]: the values of Secret keys are not values of Helm",
-		"{kind: Pod, name: keys}":                                           `spec.valuesFrom[0].kind: "Pod" holds no values`,
+		"{kind: Secret, name: absent}": "spec.valuesFrom[0]: Secret apps/absent " +
+			"is not in the inputs",
+		"{kind: Secret, name: keys, valuesKey: absent}": "spec.valuesFrom[0]: Secret apps/keys " +
+			"has no key absent",
+		"{kind: Secret, name: keys}": "spec.valuesFrom[0]: the values of " +
+			"Secret keys are not values of Helm",
+		"{kind: Secret, name: keys, valuesKey: list, targetPath: 'a[x].b'}": "spec.valuesFrom[0]: the values of " +
+			"Secret keys are not values of Helm",
+		"{kind: Pod, name: keys}": `spec.valuesFrom[0].kind: "Pod" holds no values`,
 	} {
 		_, err := release(t, ref+"valuesFrom: ["+spec+"]").Release(nil, objects, helm.Cluster{})
 		if _, ok := errors.AsType[*Problem](err); !ok || err.Error() != want {
@@ -129,16 +136,20 @@ metadata: {name: shop, namespace: apps}
 spec: {chart: shop, version: 2.x, sourceRef: {kind: HelmRepository, name: oci}}
 `)
 	for spec, want := range map[string]Chart{
-		"chart: {spec: {chart: shop, version: 1.x, sourceRef: {kind: HelmRepository, name: http, namespace: flux-system}}}": {
+		"chart: {spec: {chart: shop, version: 1.x, sourceRef: {kind: HelmRepository, name: http, namespace: " +
+			"flux-system}}}": {
 			Remote: &chart.Source{URL: "https://charts.example.com", Name: "shop", Version: "1.x"}},
-		"chart: {spec: {chart: web, sourceRef: {kind: HelmRepository, name: oci}}}": {Remote: &chart.Source{URL: "oci://ghcr.io/shop/web"}},
+		"chart: {spec: {chart: web, sourceRef: {kind: HelmRepository, name: oci}}}": {
+			Remote: &chart.Source{URL: "oci://ghcr.io/shop/web"}},
 		"chart: {spec: {chart: ./charts/web, valuesFiles: [a.yaml], sourceRef: {kind: GitRepository, name: apps}}}": {
 			Source: ObjectRef{"GitRepository", "apps", "apps"}, Folder: "charts/web", ValuesFiles: []string{"a.yaml"}},
 		ref: {Remote: &chart.Source{URL: "oci://ghcr.io/charts/shop", Version: "1.x"}},
-		"chartRef: {kind: OCIRepository, name: signed}": {Remote: &chart.Source{URL: "oci://ghcr.io/charts/shop", Version: "latest"}, Verify: "spec.chartRef.verify"},
+		"chartRef: {kind: OCIRepository, name: signed}": {Remote: &chart.Source{URL: "oci://ghcr.io/charts/shop",
+			Version: "latest"}, Verify: "spec.chartRef.verify"},
 		"chart: {spec: {chart: a, verify: {provider: cosign}, sourceRef: {kind: HelmRepository, name: oci}}}": {
 			Remote: &chart.Source{URL: "oci://ghcr.io/shop/a"}, Verify: "spec.chart.spec.verify"},
-		"chartRef: {kind: HelmChart, name: shop}": {Remote: &chart.Source{URL: "oci://ghcr.io/shop/shop", Version: "2.x"}},
+		"chartRef: {kind: HelmChart, name: shop}": {Remote: &chart.Source{URL: "oci://ghcr.io/shop/shop",
+			Version: "2.x"}},
 	} {
 		got, err := release(t, spec).Chart(objects)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -159,8 +170,10 @@ spec: {chart: shop, version: 2.x, sourceRef: {kind: HelmRepository, name: oci}}
 
 func TestPostRenderers(t *testing.T) {
 	docs := []helm.Document{
-		{Template: "templates/a.yaml", Kind: "Deployment", Text: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"},
-		{Template: "templates/b.yaml", Kind: "ServiceMonitor", Lookup: true, Text: "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m}\n"},
+		{Template: "templates/a.yaml", Kind: "Deployment",
+			Text: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"},
+		{Template: "templates/b.yaml", Kind: "ServiceMonitor", Lookup: true,
+			Text: "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m}\n"},
 	}
 	r := release(t, ref+`
 postRenderers:
@@ -189,7 +202,8 @@ postRenderers:
 				t.Errorf("got %+v", d)
 			}
 		case "ServiceMonitor":
-			if d.Template != "templates/b.yaml" || !d.Lookup || !strings.Contains(d.Text, "team: shop") || strings.Contains(d.Text, "origin") {
+			if d.Template != "templates/b.yaml" || !d.Lookup || !strings.Contains(d.Text, "team: shop") ||
+				strings.Contains(d.Text, "origin") {
 				t.Errorf("got %+v", d)
 			}
 		}
@@ -197,7 +211,8 @@ postRenderers:
 	if len(got) != len(docs) {
 		t.Errorf("got %+v", got)
 	}
-	for _, patch := range []string{"{patch: 'kind: hunter2'}", "{path: /etc/passwd}", "{patch: 'not: [a patch hunter2'}"} {
+	for _, patch := range []string{"{patch: 'kind: hunter2'}", "{path: /etc/passwd}",
+		"{patch: 'not: [a patch hunter2'}"} {
 		_, err := release(t, ref+"postRenderers: [{kustomize: {patches: ["+patch+"]}}]").PostRender(docs)
 		if _, ok := errors.AsType[*Problem](err); !ok || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: got %v", patch, err)
@@ -206,15 +221,18 @@ postRenderers:
 }
 
 func TestValuesFilesReplaceTheChartsValues(t *testing.T) {
-	files := []helm.File{{Name: "values.yaml", Data: []byte("a: 1")}, {Name: "prod.yaml", Data: []byte("b: {c: 2}")}, {Name: "eu.yaml", Data: []byte("b: {d: 3}")}}
-	got, err := WithValuesFiles(files, Chart{ValuesFiles: []string{"prod.yaml", "./eu.yaml", "absent.yaml"}, IgnoreMissing: true}, InChart(files))
+	files := []helm.File{{Name: "values.yaml", Data: []byte("a: 1")}, {Name: "prod.yaml", Data: []byte("b: {c: 2}")},
+		{Name: "eu.yaml", Data: []byte("b: {d: 3}")}}
+	got, err := WithValuesFiles(files,
+		Chart{ValuesFiles: []string{"prod.yaml", "./eu.yaml", "absent.yaml"}, IgnoreMissing: true}, InChart(files))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if text, _ := InChart(got)("values.yaml"); string(text) != "b:\n  c: 2\n  d: 3\n" {
 		t.Errorf("got %s", text)
 	}
-	if _, err := WithValuesFiles(files, Chart{ValuesFiles: []string{"absent.yaml"}}, InChart(files)); err == nil || !strings.Contains(err.Error(), "the file absent.yaml is not there") {
+	if _, err := WithValuesFiles(files, Chart{ValuesFiles: []string{"absent.yaml"}}, InChart(files)); err == nil ||
+		!strings.Contains(err.Error(), "the file absent.yaml is not there") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -77,7 +77,8 @@ func parseKustomization(o roots.Object) (*kustomization, error) {
 	}
 	object.Spec = &k.spec
 	if err := yaml.Unmarshal(o.Text, &object); err != nil { // which can quote a value
-		return k, problem("spec", "compare it with Flux's reference of Kustomization", "a field has a value of the wrong type")
+		return k, problem("spec", "compare it with Flux's reference of Kustomization",
+			"a field has a value of the wrong type")
 	}
 	return k, nil
 }
@@ -105,7 +106,8 @@ func (k *kustomization) root(top string, variables *roots.Variables) roots.Root 
 
 // rootBy is a root that the Kustomization asks for, without anything to build.
 func (k *kustomization) rootBy() roots.Root {
-	by := &roots.CustomResource{Object: k.Object.Object, Built: k.Built, Prefix: "spec.", Fields: map[string]string{"namespace": "targetNamespace"}}
+	by := &roots.CustomResource{Object: k.Object.Object, Built: k.Built, Prefix: "spec.",
+		Fields: map[string]string{"namespace": "targetNamespace"}}
 	return roots.Root{Name: cmp.Or(k.name, by.Name()), RequestedBy: by}
 }
 
@@ -134,9 +136,10 @@ func (k *kustomization) checkDecryption() error {
 	return nil
 }
 
-// variables are those of spec.postBuild: nil if nothing is substituted. What cannot be decrypted is a problem in encrypted, and
-// its variables keep their names, unless a server of keys may answer later.
-func (k *kustomization) variables(objects Objects, read *reader) (found *roots.Variables, encrypted []*Problem, err error) {
+// variables are those of spec.postBuild: nil if nothing is substituted. What cannot be decrypted is a problem in
+// encrypted, and its variables keep their names, unless a server of keys may answer later.
+func (k *kustomization) variables(objects Objects, read *reader) (found *roots.Variables, encrypted []*Problem,
+	err error) {
 	if k.spec.PostBuild == nil {
 		return nil, nil, nil
 	}
@@ -150,7 +153,8 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 		case object == nil && ref.Optional:
 			continue
 		case object == nil:
-			return nil, nil, problem(field, "add it to the inputs, or set optional: true", "%s %s/%s is not in the inputs", ref.Kind, k.namespace(), ref.Name)
+			return nil, nil, problem(field, "add it to the inputs, or set optional: true",
+				"%s %s/%s is not in the inputs", ref.Kind, k.namespace(), ref.Name)
 		}
 		wasEncrypted, isKnown := isEncrypted(object), true
 		if wasEncrypted {
@@ -169,7 +173,8 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 	all = all.Over(oneLine(k.spec.PostBuild.Substitute), false)
 	for _, name := range slices.Sorted(maps.Keys(all.Values)) {
 		if !variableName.MatchString(name) {
-			return nil, nil, problem("spec.postBuild", "use letters, digits and _ only", "%q is no name of a variable", name)
+			return nil, nil, problem("spec.postBuild", "use letters, digits and _ only", "%q is no name of a variable",
+				name)
 		}
 	}
 	if len(all.Values) == 0 && k.spec.PostBuild.SubstituteStrategy != "Always" {
@@ -201,7 +206,8 @@ func oneLine(values map[string]string) map[string]string {
 	return out
 }
 
-// waitsFor reports whether an object is missing that could still be found: one that must be there or, if all is set, any.
+// waitsFor reports whether an object is missing that could still be found: one that must be there or, if all is set,
+// any.
 func (k *kustomization) waitsFor(objects Objects, all bool) bool {
 	if k.spec.PostBuild == nil {
 		return false

@@ -16,8 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
-// PostRender applies the release's post-renderers to all objects of a chart: a patch may be meant for an object that agentry
-// does not read.
+// PostRender applies the release's post-renderers to all objects of a chart: a patch may be meant for an object that
+// agentry does not read.
 func (r *HelmRelease) PostRender(docs []helm.Document) ([]helm.Document, error) {
 	for i, renderer := range r.Spec.PostRenderers {
 		if renderer.Kustomize == nil {
@@ -30,8 +30,10 @@ func (r *HelmRelease) PostRender(docs []helm.Document) ([]helm.Document, error) 
 			}
 		}
 		var err error
-		if docs, err = kustomized(docs, types.Kustomization{Patches: renderer.Kustomize.Patches, Images: renderer.Kustomize.Images}); err != nil {
-			return nil, problem(field, "each patch needs an object of the chart that it matches", "kustomize cannot apply it to what the chart gives")
+		if docs, err = kustomized(docs,
+			types.Kustomization{Patches: renderer.Kustomize.Patches, Images: renderer.Kustomize.Images}); err != nil {
+			return nil, problem(field, "each patch needs an object of the chart that it matches",
+				"kustomize cannot apply it to what the chart gives")
 		}
 	}
 	return docs, nil

@@ -65,12 +65,14 @@ func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 		if failed.IsUncertain {
 			return refused(root, p), true
 		}
-		p.Reason, p.Hint = p.Reason+"; the chart is rendered without its values", p.Hint+", or set in values what decides which monitors there are"
+		p.Reason, p.Hint = p.Reason+"; the chart is rendered without its values", p.Hint+
+			", or set in values what decides which monitors there are"
 		root.Warnings = append(root.Warnings, p.ofRoot())
 	}
 	wanted, err := h.Chart(note)
 	if err == nil && wanted.Remote == nil {
-		m.Top, err = r.find(wanted.Source.Kind, wanted.Source.Namespace, wanted.Source.Name, "spec.chart.spec.sourceRef")
+		m.Top, err = r.find(wanted.Source.Kind, wanted.Source.Namespace, wanted.Source.Name,
+			"spec.chart.spec.sourceRef")
 	}
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return refused(root, p), true
@@ -100,7 +102,8 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 		return nil, rootProblem(err)
 	}
 	if opts.Charts == nil {
-		return nil, &roots.Problem{Code: diag.BuildRefused, Field: "spec.chart", Message: "charts are not rendered here", Hint: "put the program agentry-charts beside agentry"}
+		return nil, &roots.Problem{Code: diag.BuildRefused, Field: "spec.chart",
+			Message: "charts are not rendered here", Hint: "put the program agentry-charts beside agentry"}
 	}
 	charts := &Charts{Renderer: opts.Charts, Open: func(ObjectRef) (*tree.Tree, string) { return t, m.Top }}
 	wanted, err := h.Chart(m.object)
@@ -110,16 +113,22 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 	docs, err := charts.Render(ctx, h, m.object)
 	if failure, ok := errors.AsType[*helm.Failure](err); ok && wanted.Remote == nil && failure.Line > 0 {
 		o := r.RequestedBy.Object
-		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: path.Join(m.Top, wanted.Folder, failure.Template), Line: failure.Line,
-			Message: failure.Reason + "; used by " + manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()}}
+		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed,
+			File: path.Join(m.Top, wanted.Folder, failure.Template), Line: failure.Line,
+			Message: failure.Reason + "; used by " +
+				manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()}}
 	}
 	if err != nil {
 		return nil, rootProblem(err)
 	}
-	filtered := helm.Filter(docs, h.Namespace(), func(_, kind string) bool { return slices.Contains(manifest.Kinds(), kind) })
+	filtered := helm.Filter(docs, h.Namespace(), func(_, kind string) bool {
+		return slices.Contains(manifest.Kinds(), kind)
+	})
 	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" { // which may well be other ones each time
-			return nil, &roots.Problem{Code: diag.BuildFailed, Field: "spec.chart", Message: fmt.Sprintf("%s: the %s depends on randomness or the time", d.Template, d.Kind), Hint: "set the values that the chart generates"}
+			return nil, &roots.Problem{Code: diag.BuildFailed, Field: "spec.chart",
+				Message: fmt.Sprintf("%s: the %s depends on randomness or the time", d.Template, d.Kind),
+				Hint:    "set the values that the chart generates"}
 		}
 	}
 	secrets := m.secrets(h, string(r.RequestedBy.Text))
@@ -129,7 +138,8 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 		if wanted.Remote == nil {
 			at.file = path.Join(m.Top, wanted.Folder, d.Template)
 		}
-		out[i] = manifest.Built{Text: []byte(d.Text), Origin: at, Secret: secrets.in(d.Text), Applied: true, Lookup: d.LookedUp()}
+		out[i] = manifest.Built{Text: []byte(d.Text), Origin: at, Secret: secrets.in(d.Text), Applied: true,
+			Lookup: d.LookedUp()}
 	}
 	return out, nil
 }

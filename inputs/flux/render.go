@@ -16,8 +16,8 @@ type Charts struct {
 	Open func(ObjectRef) (files *tree.Tree, top string)
 }
 
-// Render returns the objects of a HelmRelease, none if it is suspended. Its errors are a [*Problem], a [*helm.Failure] or a
-// [*chart.Error], or about reading files.
+// Render returns the objects of a HelmRelease, none if it is suspended. Its errors are a [*Problem], a [*helm.Failure]
+// or a [*chart.Error], or about reading files.
 func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([]helm.Document, error) {
 	if r.Spec.Suspend {
 		return nil, nil
@@ -45,7 +45,10 @@ func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([
 func (c *Charts) files(ctx context.Context, wanted Chart) ([]helm.File, error) {
 	if wanted.Remote != nil {
 		if wanted.Verify != "" && !c.IsTrusted(*wanted.Remote) {
-			return nil, problem(wanted.Verify, "name the signer's public key in charts.verify of the pipeline; unverified: true there accepts the chart as it is", "agentry cannot verify the signature that is asked for: the key is only in the cluster")
+			return nil, problem(wanted.Verify,
+				"name the signer's public key in charts.verify of the pipeline; unverified: true there accepts the "+
+					"chart as it is", "agentry cannot verify the signature that is asked for: the key is only in the "+
+					"cluster")
 		}
 		files, err := c.Fetch(ctx, *wanted.Remote)
 		if err != nil {
@@ -55,7 +58,8 @@ func (c *Charts) files(ctx context.Context, wanted Chart) ([]helm.File, error) {
 	}
 	of, top := c.Open(wanted.Source)
 	if of == nil {
-		return nil, problem("spec.chart.spec.sourceRef", "say which repository it is", "nothing says where GitRepository %s/%s is", wanted.Source.Namespace, wanted.Source.Name)
+		return nil, problem("spec.chart.spec.sourceRef", "say which repository it is",
+			"nothing says where GitRepository %s/%s is", wanted.Source.Namespace, wanted.Source.Name)
 	}
 	within := func(name string) string { return path.Join(top, path.Join("/", name)) } // as Flux does it
 	files, err := chart.Folder(of, within(wanted.Folder))

@@ -63,9 +63,11 @@ func (ref ValuesReference) read(field, namespace string, objects Objects) (text 
 		return text, found, nil
 	}
 	if object == nil {
-		return "", false, problem(field, "add it to the inputs, or set optional: true", "%s %s/%s is not in the inputs", ref.Kind, namespace, ref.Name)
+		return "", false, problem(field, "add it to the inputs, or set optional: true", "%s %s/%s is not in the inputs",
+			ref.Kind, namespace, ref.Name)
 	}
-	return "", false, problem(field, "add it, or set optional: true", "%s %s/%s has no key %s", ref.Kind, namespace, ref.Name, key)
+	return "", false, problem(field, "add it, or set optional: true", "%s %s/%s has no key %s", ref.Kind, namespace,
+		ref.Name, key)
 }
 
 // id is how an object is known among those of a release.

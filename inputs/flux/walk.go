@@ -32,17 +32,19 @@ var _ roots.Walk = Walker{}.Walk
 // Follows reports whether a walk looks at objects of a kind.
 func Follows(apiVersion, kind string) bool {
 	group, _, _ := strings.Cut(apiVersion, "/")
-	return group == kustomizationGroup && kind == "Kustomization" || strings.HasSuffix(group, ".toolkit.fluxcd.io") || apiVersion == "v1" && (kind == "ConfigMap" || kind == "Secret")
+	return group == kustomizationGroup && kind == "Kustomization" || strings.HasSuffix(group, ".toolkit.fluxcd.io") ||
+		apiVersion == "v1" && (kind == "ConfigMap" || kind == "Secret")
 }
 
-// Walk implements [roots.Walk]. Each Kustomization is built once. One that builds a path that is named, as the one of flux
-// bootstrap does, takes the path's place.
+// Walk implements [roots.Walk]. Each Kustomization is built once. One that builds a path that is named, as the one of
+// flux bootstrap does, takes the path's place.
 func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builder) ([]roots.Root, error) {
 	given, err := build(paths...)
 	if err != nil {
 		return nil, err
 	}
-	run := &run{Walker: w, reader: reader{ctx: ctx, decrypt: w.Decrypt}, objects: map[string]map[string]any{}, known: map[string]*kustomization{}, releases: map[string]roots.Object{}, warned: map[string]bool{}}
+	run := &run{Walker: w, reader: reader{ctx: ctx, decrypt: w.Decrypt}, objects: map[string]map[string]any{},
+		known: map[string]*kustomization{}, releases: map[string]roots.Object{}, warned: map[string]bool{}}
 	for i, path := range paths {
 		if !run.replace(path, given[i]) {
 			run.roots = append(run.roots, path)
@@ -53,7 +55,8 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		next := run.next()
 		for i := range next {
 			if round == maxRounds || len(run.known) > MaxKustomizations {
-				next[i] = refused(next[i], &Problem{Reason: "Kustomizations lead to others without end", Hint: "name a path with fewer of them"})
+				next[i] = refused(next[i], &Problem{Reason: "Kustomizations lead to others without end",
+					Hint: "name a path with fewer of them"})
 			}
 		}
 		given, err := build(next...)
@@ -96,13 +99,17 @@ func (r *run) object(kind, namespace, name string) map[string]any {
 	return r.objects[kind+"/"+namespace+"/"+name]
 }
 
-// replace reports whether Kustomizations among the objects of a path build the path itself. Then only they are followed.
+// replace reports whether Kustomizations among the objects of a path build the path itself. Then only they are
+// followed.
 func (r *run) replace(path roots.Root, objects []roots.Object) bool {
-	own := &run{Walker: r.Walker, objects: map[string]map[string]any{}, known: map[string]*kustomization{}, releases: map[string]roots.Object{}}
-	own.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.Tenant != "" })) // who would take the place of all
+	own := &run{Walker: r.Walker, objects: map[string]map[string]any{}, known: map[string]*kustomization{},
+		releases: map[string]roots.Object{}}
+	// who would take the place of all
+	own.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.Tenant != "" }))
 	replaced := false
 	for _, k := range own.waiting {
-		if top, err := own.repository(k); err == nil && k.root(top, nil).Folder == path.Folder && path.Generate.File == "" {
+		if top, err := own.repository(k); err == nil && k.root(top, nil).Folder == path.Folder &&
+			path.Generate.File == "" {
 			k.name = path.Name
 			if replaced {
 				k.name = ""
@@ -154,12 +161,14 @@ func (r *run) know(k *kustomization) {
 		again := k.rootBy()
 		again.Name += " again"
 		file, line, _ := first.Origin.Find(string(first.Text), "")
-		r.roots = append(r.roots, refused(again, &Problem{Reason: fmt.Sprintf("is defined twice: the other one is at %s:%d", file, line), Hint: "remove one of them"}))
+		r.roots = append(r.roots, refused(again,
+			&Problem{Reason: fmt.Sprintf("is defined twice: the other one is at %s:%d", file, line),
+				Hint: "remove one of them"}))
 	}
 }
 
-// next takes the Kustomizations that can be built now: those that wait for no object. If all wait, it takes those that wait for
-// optional objects, or else all.
+// next takes the Kustomizations that can be built now: those that wait for no object. If all wait, it takes those that
+// wait for optional objects, or else all.
 func (r *run) next() []roots.Root {
 	slices.SortFunc(r.waiting, func(a, b *kustomization) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
@@ -211,8 +220,8 @@ func (r *run) root(k *kustomization) roots.Root {
 	return refused(k.rootBy(), p)
 }
 
-// warnings are about the revision that a source wants, in the repository that is mounted at top: of the first field that names
-// the source.
+// warnings are about the revision that a source wants, in the repository that is mounted at top: of the first field
+// that names the source.
 func (r *run) warnings(source ObjectRef, field, top string) []roots.Problem {
 	id := source.Kind + "/" + source.Namespace + "/" + source.Name
 	spec, _ := r.objects[id]["spec"].(map[string]any)
@@ -221,7 +230,8 @@ func (r *run) warnings(source ObjectRef, field, top string) []roots.Problem {
 		return nil
 	}
 	r.warned[id] = true
-	for _, one := range []string{"commit", "name", "semver", "tag", "branch"} { // the order in which they count for Flux
+	// the order in which they count for Flux
+	for _, one := range []string{"commit", "name", "semver", "tag", "branch"} {
 		if name, _ := wanted[one].(string); name != "" {
 			return r.Repositories.Warn(top, field, name)
 		}
@@ -257,15 +267,17 @@ func (r *run) find(kind, namespace, name, field string) (string, error) {
 	if namespace == bootstrapName && name == bootstrapName {
 		return ".", nil
 	}
-	hint := fmt.Sprintf("say which source it is in sourceRefs of the pipeline; agentry check, render and tree read it with --source %s=FOLDER", id)
+	hint := fmt.Sprintf(
+		"say which source it is in sourceRefs of the pipeline; agentry check, render and tree read it with --source "+
+			"%s=FOLDER", id)
 	if url == "" {
 		return "", problem(field, hint, "nothing says where %s is", id)
 	}
 	return "", problem(field, hint, "%s is another repository", id)
 }
 
-// bootstrapName is the name and the namespace of the source that flux bootstrap and the Flux Operator make: the repository
-// with the cluster's own path.
+// bootstrapName is the name and the namespace of the source that flux bootstrap and the Flux Operator make: the
+// repository with the cluster's own path.
 const bootstrapName = "flux-system"
 
 // namespaceOr is the namespace of an object that need not name one.

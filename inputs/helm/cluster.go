@@ -10,12 +10,13 @@ const DefaultVersion = "1.35"
 
 // Cluster is what a chart can ask about the cluster that it is meant for.
 type Cluster struct {
-	// Name is what Argo CD calls it, or the address of its API server: Applications for others are not built. No chart sees it.
+	// Name is what Argo CD calls it, or the address of its API server: Applications for others are not built. No chart
+	// sees it.
 	Name string `json:"name,omitempty"`
 	// Version is Kubernetes' version, such as "1.31". Default: [DefaultVersion].
 	Version string `json:"version,omitempty"`
-	// APIVersions are offered besides Kubernetes' own, as GROUP/VERSION or GROUP/VERSION/KIND. Those of the monitors and
-	// of agents always are, because most charts ask for them before they make a monitor.
+	// APIVersions are offered besides Kubernetes' own, as GROUP/VERSION or GROUP/VERSION/KIND. Those of the monitors
+	// and of agents always are, because most charts ask for them before they make a monitor.
 	APIVersions []string `json:"apiVersions,omitempty"`
 }
 
@@ -32,7 +33,8 @@ func (c Cluster) Check() (field string, err error) {
 	}
 	for i, v := range c.APIVersions {
 		if !apiVersionForm.MatchString(v) {
-			return fmt.Sprintf("apiVersions[%d]", i), fmt.Errorf("%.100q is no API version such as cert-manager.io/v1 or cert-manager.io/v1/Issuer", v)
+			return fmt.Sprintf("apiVersions[%d]", i),
+				fmt.Errorf("%.100q is no API version such as cert-manager.io/v1 or cert-manager.io/v1/Issuer", v)
 		}
 	}
 	return "", nil

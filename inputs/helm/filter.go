@@ -9,12 +9,13 @@ import (
 // Filtered are the documents of a chart whose kinds agentry reads.
 type Filtered struct {
 	Documents []Document
-	// Random are documents with random text, which differ each time that the chart is rendered. They are not among Documents.
+	// Random are documents with random text, which differ each time that the chart is rendered. They are not among
+	// Documents.
 	Random []Document
 }
 
-// Filter returns the documents of a chart whose kinds are read. It sets the namespace of objects without one, unless namespace is
-// empty.
+// Filter returns the documents of a chart whose kinds are read. It sets the namespace of objects without one, unless
+// namespace is empty.
 func Filter(docs []Document, namespace string, isRead func(apiVersion, kind string) bool) Filtered {
 	var out Filtered
 	for _, d := range docs {
@@ -39,7 +40,8 @@ func inNamespace(text, namespace string) string {
 		return text // its error is reported when it is parsed
 	}
 	metadata, _ := object["metadata"].(map[string]any)
-	if kind, _ := object["kind"].(string); metadata == nil || metadata["namespace"] != nil || slices.Contains([]string{"Namespace", "List"}, kind) {
+	if kind, _ := object["kind"].(string); metadata == nil || metadata["namespace"] != nil ||
+		slices.Contains([]string{"Namespace", "List"}, kind) {
 		return text
 	}
 	metadata["namespace"] = namespace

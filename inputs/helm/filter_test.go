@@ -9,7 +9,8 @@ import (
 func TestWhatIsKept(t *testing.T) {
 	docs := []Document{
 		{Kind: "ServiceMonitor", Text: "kind: ServiceMonitor\nmetadata:\n  name: a\n"},
-		{Kind: "ServiceMonitor", Text: "kind: ServiceMonitor # as it is\nmetadata: {name: b, namespace: other}\n", Lookup: true},
+		{Kind: "ServiceMonitor", Text: "kind: ServiceMonitor # as it is\nmetadata: {name: b, namespace: other}\n",
+			Lookup: true},
 		{Kind: "Secret", Text: "kind: Secret\nmetadata: {name: c}\n", Random: true},
 		{Kind: "Namespace", Text: "kind: Namespace\nmetadata: {name: d}\n"},
 		{Kind: "Deployment", Text: "kind: Deployment\nmetadata: {name: e}\n", Random: true, Lookup: true},

@@ -34,7 +34,8 @@ type Answer struct {
 
 // Document is one object of a chart.
 type Document struct {
-	// Template is the file that it came from, relative to the chart's folder: templates/x.yaml, charts/sub/templates/x.yaml.
+	// Template is the file that it came from, relative to the chart's folder: templates/x.yaml,
+	// charts/sub/templates/x.yaml.
 	Template   string
 	APIVersion string
 	Kind       string

@@ -6,8 +6,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm/internal/frame"
 )
 
-// Texts are single Go templates: those of Argo CD's ApplicationSets. They have sprig's functions and a few of Argo CD's, and
-// no chart.
+// Texts are single Go templates: those of Argo CD's ApplicationSets. They have sprig's functions and a few of Argo
+// CD's, and no chart.
 type Texts struct {
 	// Options are those of package text/template, such as missingkey=error. They must be valid.
 	Options []string

@@ -40,12 +40,14 @@ func (w *Workers) Render(ctx context.Context, r Release) ([]Document, error) {
 	return a.Documents, nil
 }
 
-// Check renders a small chart. An error is a [*worker.Missing] if the program is not there; other errors say what is wrong with it.
+// Check renders a small chart. An error is a [*worker.Missing] if the program is not there; other errors say what is
+// wrong with it.
 func (w *Workers) Check(ctx context.Context) error {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: check}\n"
 	a, _, err := w.question(ctx, frame.Release, Release{
 		Name: "check", Namespace: "default", Cluster: Cluster{Version: DefaultVersion},
-		Chart: []File{{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: check\nversion: 1.0.0\n")}, {Name: "templates/check.yaml", Data: []byte(text)}},
+		Chart: []File{{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: check\nversion: 1.0.0\n")},
+			{Name: "templates/check.yaml", Data: []byte(text)}},
 	})
 	if err != nil {
 		return err
@@ -63,7 +65,8 @@ func (w *Workers) ask(ctx context.Context, kind byte, of any) (*Answer, error) {
 		return nil, &Failure{Template: template, Reason: cause(broken)}
 	}
 	if _, ok := errors.AsType[*worker.Missing](err); ok {
-		return nil, &Failure{Reason: "charts are rendered by the program " + Program + ", which is not there: install it beside agentry"}
+		return nil, &Failure{Reason: "charts are rendered by the program " + Program +
+			", which is not there: install it beside agentry"}
 	}
 	if err != nil {
 		return nil, err
@@ -102,7 +105,8 @@ func cause(b *worker.Broken) string {
 	case worker.Output:
 		return fmt.Sprintf("it renders to more than %d MiB", b.Limits.OutputBytes>>20) + change
 	}
-	return fmt.Sprintf("rendering needs more than %d MiB of memory: a template allocates or recurses too much", b.Limits.MemoryBytes>>20) + change
+	return fmt.Sprintf("rendering needs more than %d MiB of memory: a template allocates or recurses too much",
+		b.Limits.MemoryBytes>>20) + change
 }
 
 func size(r Release) int64 {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// mark makes kustomize note every kustomization that an object goes through, and not only those that change it: labels without
-// a pair change nothing, and count as a transformer. Folders of transformers are left alone.
+// mark makes kustomize note every kustomization that an object goes through, and not only those that change it: labels
+// without a pair change nothing, and count as a transformer. Folders of transformers are left alone.
 func (c *checker) mark() {
 	for dir, f := range c.files {
 		if c.done[dir+"/"] {
@@ -22,8 +22,8 @@ func (c *checker) mark() {
 	}
 }
 
-// authors returns the files that had a say in an object: its own, the kustomizations that it went through, and their patches. An
-// object cannot hide the last kustomization, because kustomize notes it after all else.
+// authors returns the files that had a say in an object: its own, the kustomizations that it went through, and their
+// patches. An object cannot hide the last kustomization, because kustomize notes it after all else.
 func (c *checker) authors(o *origin) []manifest.Author {
 	if !c.wanted.Tenants.IsSet() {
 		return nil
@@ -37,7 +37,8 @@ func (c *checker) authors(o *origin) []manifest.Author {
 			continue
 		}
 		for _, e := range f.entries() {
-			isPatch := e.use == patch || e.use == plugin || e.use == text && (strings.HasPrefix(e.field, "patches") || strings.HasPrefix(e.field, "replacements"))
+			isPatch := e.use == patch || e.use == plugin ||
+				e.use == text && (strings.HasPrefix(e.field, "patches") || strings.HasPrefix(e.field, "replacements"))
 			if isPatch && !isInline(e.path) {
 				names = append(names, path.Join(dir, e.path))
 			}

@@ -34,8 +34,8 @@ type blame struct {
 	trials int
 }
 
-// find returns the innermost kustomization that fails, with its folder, and its entry with which it starts to fail, such as patches[1].
-// The entry is empty if no single one is to blame.
+// find returns the innermost kustomization that fails, with its folder, and its entry with which it starts to fail,
+// such as patches[1]. The entry is empty if no single one is to blame.
 func (b *blame) find(root *file, folder string) (at *file, in, field string) {
 	for at = root; ; {
 		next, inner := b.base(at, folder)
@@ -58,7 +58,8 @@ func (b *blame) base(f *file, folder string) (base *file, inner string) {
 	return nil, ""
 }
 
-// fails reports whether a build fails if the kustomization in a folder is another one. A build that is not tried does not fail.
+// fails reports whether a build fails if the kustomization in a folder is another one. A build that is not tried does
+// not fail.
 func (b *blame) fails(f *file, folder string, k types.Kustomization) bool {
 	if b.trials++; b.trials > maxTrials || b.tree.Context().Err() != nil {
 		return false
@@ -123,17 +124,33 @@ func partsOf(k *types.Kustomization) []part {
 	merges, operations := k.PatchesStrategicMerge, k.PatchesJson6902
 	return []part{
 		{"resources", false, len(k.Resources), func(to *types.Kustomization, n int) { to.Resources = k.Resources[:n] }},
-		{"configMapGenerator", false, len(k.ConfigMapGenerator), func(to *types.Kustomization, n int) { to.ConfigMapGenerator = k.ConfigMapGenerator[:n] }},
-		{"secretGenerator", false, len(k.SecretGenerator), func(to *types.Kustomization, n int) { to.SecretGenerator = k.SecretGenerator[:n] }},
-		{"components", false, len(k.Components), func(to *types.Kustomization, n int) { to.Components = k.Components[:n] }},
+		{"configMapGenerator", false, len(k.ConfigMapGenerator), func(to *types.Kustomization, n int) {
+			to.ConfigMapGenerator = k.ConfigMapGenerator[:n]
+		}},
+		{"secretGenerator", false, len(k.SecretGenerator), func(to *types.Kustomization, n int) {
+			to.SecretGenerator = k.SecretGenerator[:n]
+		}},
+		{"components", false, len(k.Components), func(to *types.Kustomization, n int) {
+			to.Components = k.Components[:n]
+		}},
 		//lint:ignore SA1019 kustomize still reads it
-		{"patchesStrategicMerge", false, len(merges), func(to *types.Kustomization, n int) { to.PatchesStrategicMerge = merges[:n] }},
+		{"patchesStrategicMerge", false, len(merges), func(to *types.Kustomization, n int) {
+			to.PatchesStrategicMerge = merges[:n]
+		}},
 		{"patches", false, len(k.Patches), func(to *types.Kustomization, n int) { to.Patches = k.Patches[:n] }},
 		text("namespace", k.Namespace, func(to *types.Kustomization, s string) { to.Namespace = s }),
 		//lint:ignore SA1019 kustomize still reads it
-		{"patchesJson6902", false, len(operations), func(to *types.Kustomization, n int) { to.PatchesJson6902 = operations[:n] }},
-		{"replacements", false, len(k.Replacements), func(to *types.Kustomization, n int) { to.Replacements = k.Replacements[:n] }},
-		{"transformers", false, len(k.Transformers), func(to *types.Kustomization, n int) { to.Transformers = k.Transformers[:n] }},
-		{"validators", false, len(k.Validators), func(to *types.Kustomization, n int) { to.Validators = k.Validators[:n] }},
+		{"patchesJson6902", false, len(operations), func(to *types.Kustomization, n int) {
+			to.PatchesJson6902 = operations[:n]
+		}},
+		{"replacements", false, len(k.Replacements), func(to *types.Kustomization, n int) {
+			to.Replacements = k.Replacements[:n]
+		}},
+		{"transformers", false, len(k.Transformers), func(to *types.Kustomization, n int) {
+			to.Transformers = k.Transformers[:n]
+		}},
+		{"validators", false, len(k.Validators), func(to *types.Kustomization, n int) {
+			to.Validators = k.Validators[:n]
+		}},
 	}
 }

@@ -1,8 +1,9 @@
 // Package kustomize builds kustomizations with kustomize's own library, from the files of a repository.
 //
 // It builds everything that Flux's kustomize-controller builds: overlays, components, generators, patches, replacements
-// and transformers of kustomize's own. It renders charts (helmCharts) by package chart. It refuses what reaches beyond the repository: bases and files on other machines,
-// plugins that are programs, and paths that lead out of the repository. Each [Error] says where and what to do.
+// and transformers of kustomize's own. It renders charts (helmCharts) by package chart. It refuses what reaches beyond
+// the repository: bases and files on other machines, plugins that are programs, and paths that lead out of the
+// repository. Each [Error] says where and what to do.
 //
 // kustomize's own errors can quote a patch or a Secret, so none of them is passed on: see explain.
 package kustomize
@@ -42,8 +43,8 @@ const (
 // Open opens the files that a build read, so that positions can be found later. The function closes them.
 type Open func() (tree.Files, func(), error)
 
-// Build builds a folder. An [*Error] says why it cannot be built; any other error is about reading the files. Charts are
-// rendered by the renderer; nil refuses them.
+// Build builds a folder. An [*Error] says why it cannot be built; any other error is about reading the files. Charts
+// are rendered by the renderer; nil refuses them.
 func Build(ctx context.Context, t *tree.Tree, w Wanted, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
 	c := newChecker(t)
 	c.wanted = w
@@ -82,7 +83,8 @@ func (c *checker) wantedBuild(ctx context.Context, open Open, renderer *chart.Re
 }
 
 // build builds a kustomization that was checked.
-func (c *checker) build(ctx context.Context, folder string, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
+func (c *checker) build(ctx context.Context, folder string, open Open, renderer *chart.Renderer) ([]manifest.Built,
+	error) {
 	if err := c.charts(ctx, renderer); err != nil {
 		return nil, err
 	}
@@ -102,14 +104,17 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 		return c.run(root, folder, open)
 	case notes > maxNeededNotes:
 		return nil, &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: root.name,
-			Message: "has too many patches and objects for kustomize to note in time which patch changed which object, and " + needed, Hint: "split the kustomization, or join patches"}}
+			Message: "has too many patches and objects for kustomize to note in time which patch changed which " +
+				"object, and " + needed, Hint: "split the kustomization, or join patches"}}
 	}
 	if c.wanted.Tenants.IsSet() {
 		c.mark()
 	}
 	docs, err := c.run(root, folder, open, types.OriginAnnotations, types.TransformerAnnotations)
 	_, isRefused := errors.AsType[*Error](err)
-	if isRefused && c.wanted.Tenants.IsSet() || !isRefused && !slices.ContainsFunc(docs, func(d manifest.Built) bool { return isTraced(d.Text, root.BuildMetadata) }) {
+	if isRefused && c.wanted.Tenants.IsSet() || !isRefused && !slices.ContainsFunc(docs, func(d manifest.Built) bool {
+		return isTraced(d.Text, root.BuildMetadata)
+	}) {
 		return docs, err
 	}
 	// A patch or a replacement that reads all annotations of an object finds those by which it is traced.
@@ -126,7 +131,8 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	return plain, err
 }
 
-// needsTrace returns why kustomize must note which patch changed which object, or "". Otherwise notes only make findings more exact.
+// needsTrace returns why kustomize must note which patch changed which object, or "". Otherwise notes only make
+// findings more exact.
 func (c *checker) needsTrace(root *file) string {
 	switch {
 	case c.wanted.Tenants.IsSet():
@@ -161,13 +167,15 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	}
 	annotated := root.Kustomization
 	isLabel := func(option string) bool { return option == types.ManagedByLabelOption }
-	annotated.BuildMetadata = append(slices.DeleteFunc(slices.Clone(root.BuildMetadata), isLabel), annotations...) // with any, kustomize traces objects
+	// with any, kustomize traces objects
+	annotated.BuildMetadata = append(slices.DeleteFunc(slices.Clone(root.BuildMetadata), isLabel), annotations...)
 	referrers, err := c.referrers()
 	if err != nil {
 		return nil, err
 	}
 	if referrers != nil {
-		annotated.Transformers = append(slices.Clone(root.Transformers), earlierNames+".yaml") // files come after what is inline
+		// files come after what is inline
+		annotated.Transformers = append(slices.Clone(root.Transformers), earlierNames+".yaml")
 		c.changed[path.Join(path.Dir(root.name), earlierNames+".yaml")] = []byte(referrers.keepNames())
 	}
 	c.changed[root.name] = []byte(marshal(annotated))
@@ -179,7 +187,8 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 			known, notTaken = takeNames(built)
 		}
 	})
-	if err != nil && view.failed == nil && referrers != nil { // an object that kustomize cannot patch must not stop the others
+	// an object that kustomize cannot patch must not stop the others
+	if err != nil && view.failed == nil && referrers != nil {
 		referrers, annotated.Transformers = nil, root.Transformers
 		c.changed[root.name] = []byte(marshal(annotated))
 		view = &files{tree: c.tree, checked: c.files, changed: c.changed}
@@ -200,7 +209,8 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 		return nil, failed(root.name, "an object cannot have the label of buildMetadata", "correct its labels")
 	}
 	if notTaken != nil {
-		return nil, failed(root.name, "kustomize traces an object wrongly", "remove annotations of kustomize from the objects")
+		return nil, failed(root.name, "kustomize traces an object wrongly",
+			"remove annotations of kustomize from the objects")
 	}
 	var changed map[*resource.Resource]followed
 	if referrers != nil {
@@ -209,8 +219,8 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	return c.documents(built, known, changed, root, open)
 }
 
-// managedBy is the value of the label that buildMetadata asks for, as the program kustomize with the same library writes it. The
-// library alone writes the version of the program that it is part of.
+// managedBy is the value of the label that buildMetadata asks for, as the program kustomize with the same library
+// writes it. The library alone writes the version of the program that it is part of.
 const managedBy = "kustomize-v5.8.2"
 
 // label sets a label of all objects.
@@ -235,7 +245,8 @@ func (c *checker) schemas() bool {
 	return false
 }
 
-// run runs kustomize, and then a function with the objects that it gives: what asks kustomize for the ID of an object reads its schemas.
+// run runs kustomize, and then a function with the objects that it gives: what asks kustomize for the ID of an object
+// reads its schemas.
 func run(view *files, folder string, schemas bool, then func(resmap.ResMap)) (built resmap.ResMap, err error) {
 	options := krusty.MakeDefaultOptions()
 	options.LoadRestrictions = types.LoadRestrictionsNone // the tree has no files outside of the repository
@@ -249,7 +260,8 @@ func run(view *files, folder string, schemas bool, then func(resmap.ResMap)) (bu
 }
 
 // documents returns the objects that were built, without the annotations by which they are traced.
-func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]names, changed map[*resource.Resource]followed, root *file, open Open) ([]manifest.Built, error) {
+func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]names,
+	changed map[*resource.Resource]followed, root *file, open Open) ([]manifest.Built, error) {
 	if built.Size() > MaxObjects {
 		return nil, failed(root.name, fmt.Sprintf("gives more than %d objects", MaxObjects), "split it")
 	}
@@ -262,7 +274,8 @@ func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]na
 			err = untrace(r, root.BuildMetadata)
 		}
 		if err != nil {
-			return nil, failed(root.name, "kustomize traces an object wrongly", "remove annotations of kustomize from the objects")
+			return nil, failed(root.name, "kustomize traces an object wrongly",
+				"remove annotations of kustomize from the objects")
 		}
 		origin.followed = changed[r]
 		if size += weight(r.YNode(), MaxBuiltBytes-size); size > MaxBuiltBytes {
@@ -272,14 +285,15 @@ func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]na
 		if err != nil {
 			return nil, failed(root.name, "an object cannot be written as YAML", "run kustomize build to see more")
 		}
-		out = append(out, manifest.Built{Text: text, Origin: origin, DefaultNamespace: c.installed[origin.template], Lookup: c.lookups[origin.template],
+		out = append(out, manifest.Built{Text: text, Origin: origin, DefaultNamespace: c.installed[origin.template],
+			Lookup: c.lookups[origin.template],
 			Secret: c.secrets.in(text), Authors: c.authors(origin), EarlierNames: known[r].renamed()})
 	}
 	return out, nil
 }
 
-// weight returns about how many bytes a node has as YAML, or a number above the limit. A node that holds itself many times
-// is not written to find that out.
+// weight returns about how many bytes a node has as YAML, or a number above the limit. A node that holds itself many
+// times is not written to find that out.
 func weight(n *kyaml.Node, limit int) int {
 	if n.Kind == kyaml.AliasNode {
 		n = n.Alias
@@ -312,7 +326,8 @@ const transformations = "alpha.config.kubernetes.io/transformations"
 
 // isTraced reports whether a text holds an annotation that the kustomization does not ask for.
 func isTraced(text []byte, wanted []string) bool {
-	return !slices.Contains(wanted, types.OriginAnnotations) && bytes.Contains(text, []byte("config.kubernetes.io/origin: ")) ||
+	return !slices.Contains(wanted, types.OriginAnnotations) &&
+		bytes.Contains(text, []byte("config.kubernetes.io/origin: ")) ||
 		!slices.Contains(wanted, types.TransformerAnnotations) && bytes.Contains(text, []byte(transformations+": "))
 }
 
@@ -326,7 +341,8 @@ func explain(err error, name string) error {
 		return err
 	case errors.Is(err, tree.ErrTooLarge):
 		return failed(name, tree.ErrTooLarge.Error(), "split it")
-	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, errAliases), errors.Is(err, errLoaded), errors.Is(err, tree.ErrOutside):
+	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, errAliases), errors.Is(err, errLoaded), errors.Is(err,
+		tree.ErrOutside):
 		return failed(name, err.Error(), "")
 	}
 	return err

@@ -17,16 +17,17 @@ func TestNothingIsFetched(t *testing.T) {
 	t.Parallel()
 	const url = "http://169.254.169.254/latest"
 	for name, text := range map[string]string{
-		"a base":                        "resources: [" + url + "]",
-		"a base in other letters":       "Resources: ['HTTPS://example.com/a']",
-		"an old base":                   "bases: ['git::https://example.com/a']",
-		"of a user":                     "resources: ['git@example.com:a/b']",
-		"of GitHub":                     "resources: [GitHub.com/a/b]",
-		"a repository on disk":          "resources: ['file:///etc']",
-		"a component":                   "components: ['ssh://example.com/a']",
-		"a patch":                       "patches: [{path: " + url + "}]",
-		"an old patch":                  "patchesStrategicMerge: [" + url + "]",
-		"a JSON patch":                  "patchesJson6902: [{path: " + url + ", target: {version: v1, kind: Secret, name: x}}]",
+		"a base":                  "resources: [" + url + "]",
+		"a base in other letters": "Resources: ['HTTPS://example.com/a']",
+		"an old base":             "bases: ['git::https://example.com/a']",
+		"of a user":               "resources: ['git@example.com:a/b']",
+		"of GitHub":               "resources: [GitHub.com/a/b]",
+		"a repository on disk":    "resources: ['file:///etc']",
+		"a component":             "components: ['ssh://example.com/a']",
+		"a patch":                 "patches: [{path: " + url + "}]",
+		"an old patch":            "patchesStrategicMerge: [" + url + "]",
+		"a JSON patch": "patchesJson6902: [{path: " + url +
+			", target: {version: v1, kind: Secret, name: x}}]",
 		"a replacement":                 "replacements: [{path: " + url + "}]",
 		"a file of a Secret":            "secretGenerator: [{name: x, files: ['key=" + url + "']}]",
 		"an env file":                   "configMapGenerator: [{name: x, env: '" + url + "'}]",
@@ -36,10 +37,14 @@ func TestNothingIsFetched(t *testing.T) {
 		"a schema":                      "openapi: {path: " + url + "}",
 		"a validator":                   "validators: [" + url + "]",
 		"a transformer that looks like": "transformers: ['" + url + ": x']",
-		"a patch of a transformer":      "transformers: ['{apiVersion: builtin, kind: PatchTransformer, metadata: {name: x}, path: \"" + url + "\"}']",
-		"a generator in other letters":  "generators: ['{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: x}, Files: [\"a=" + url + "\"]}']",
-		"a generator by an alias":       "generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: x, annotations: {x: &a '" + url + "'}}\n  envs: [*a]\n",
-		"a generator by a merge":        "generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: x}\n  <<: {envs: ['" + url + "']}\n",
+		"a patch of a transformer": "transformers: ['{apiVersion: builtin, kind: PatchTransformer, metadata: " +
+			"{name: x}, path: \"" + url + "\"}']",
+		"a generator in other letters": "generators: ['{apiVersion: builtin, kind: ConfigMapGenerator, metadata: " +
+			"{name: x}, Files: [\"a=" + url + "\"]}']",
+		"a generator by an alias": "generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n" +
+			"  metadata: {name: x, annotations: {x: &a '" + url + "'}}\n  envs: [*a]\n",
+		"a generator by a merge": "generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n" +
+			"  metadata: {name: x}\n  <<: {envs: ['" + url + "']}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,19 +62,23 @@ func TestErrorsHoldNoValues(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2"
 	for name, of := range map[string]map[string]string{
-		"a literal":        {"top/kustomization.yaml": "secretGenerator: [{name: x, literals: [hunter2]}]"},
-		"a patch":          {"top/kustomization.yaml": "patches: [{patch: hunter2}]"},
-		"a broken patch":   {"top/kustomization.yaml": "patches: [{patch: '{hunter2'}]"},
-		"a resource":       {"top/kustomization.yaml": "resources: [a.yaml]", "top/a.yaml": "apiVersion: v1\nkind: Secret\nstringData: {x: hunter2}\n"},
-		"no object":        {"top/kustomization.yaml": "resources: [a.yaml]", "top/a.yaml": "password: hunter2\n"},
-		"broken YAML":      {"top/kustomization.yaml": "resources: [a.yaml]", "top/a.yaml": "apiVersion: v1\nkind: Secret\nx: 'hunter2\n"},
+		"a literal":      {"top/kustomization.yaml": "secretGenerator: [{name: x, literals: [hunter2]}]"},
+		"a patch":        {"top/kustomization.yaml": "patches: [{patch: hunter2}]"},
+		"a broken patch": {"top/kustomization.yaml": "patches: [{patch: '{hunter2'}]"},
+		"a resource": {"top/kustomization.yaml": "resources: [a.yaml]",
+			"top/a.yaml": "apiVersion: v1\nkind: Secret\nstringData: {x: hunter2}\n"},
+		"no object": {"top/kustomization.yaml": "resources: [a.yaml]", "top/a.yaml": "password: hunter2\n"},
+		"broken YAML": {"top/kustomization.yaml": "resources: [a.yaml]",
+			"top/a.yaml": "apiVersion: v1\nkind: Secret\nx: 'hunter2\n"},
 		"a kustomization":  {"top/kustomization.yaml": "secretGenerator: hunter2"},
 		"an unknown field": {"top/kustomization.yaml": "secretGenerator: [{name: x, 'hunter2 x': y}]"},
-		"a test": {"top/kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: Secret}, patch: '[{op: test, path: /stringData/x, value: other}]'}]",
+		"a test": {"top/kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: Secret}, patch: '[{op: " +
+			"test, path: /stringData/x, value: other}]'}]",
 			"top/a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\nstringData: {x: hunter2}\n"},
 	} {
 		_, err := ours(files(of), "top")
-		if _, ok := errors.AsType[*kustomize.Error](err); !ok || strings.Contains(fmt.Sprintf("%v %+v", err, err), secret) {
+		if _, ok := errors.AsType[*kustomize.Error](err); !ok ||
+			strings.Contains(fmt.Sprintf("%v %+v", err, err), secret) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -81,23 +90,37 @@ func TestAnErrorIsAtTheEntryToBlame(t *testing.T) {
 	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: y}\ndata: {a: b}\n"
 	const good = `{target: {kind: ConfigMap}, patch: '[{"op": "add", "path": "/data/c", "value": "d"}]'}`
 	for of, want := range map[string]string{
-		"resources: [a.yaml]\nkind: Kustomisation\n":  "top/kustomization.yaml:2:7: kind: is not one that kustomize knows",
-		"resources: [a.yaml]\nimages: a\n":            "top/kustomization.yaml:2:9: images: must be a list",
-		"resources: [a.yaml]\nnamePrefix: [a]\n":      "top/kustomization.yaml:2:13: namePrefix: must be a string",
-		"resources: [a.yaml, b.yaml, c.yaml]\n":       "top/kustomization.yaml:1:21: resources[1]: gives ConfigMap.v1/x.y twice",
-		"resources: [a.yaml, c.yaml]\nnamespace: z\n": "top/kustomization.yaml:2:12: namespace: two objects would have the same name in one namespace; all Namespaces would have one name, too",
-		"resources: [a.yaml]\npatches:\n- " + good + "\n- {target: {kind: ConfigMap}, patch: '[{op: add}]'}\n- " + good + "\n":  "top/kustomization.yaml:4:3: patches[1]: a patch is neither part of an object nor a list of operations",
-		"resources: [a.yaml]\npatches:\n- " + good + "\n- {target: {kind: ConfigMap}, patch: '- {op: ad, path: /a, value: 1}'}": `top/kustomization.yaml:4:38: patches[1], operation 1 (ad /a): ConfigMap/y/x takes no operation "ad"`,
-		"resources: [a.yaml]\npatches:\n- " + good + "\n- {path: p.yaml}\n- " + good + "\n":                                     "top/kustomization.yaml:4:3: patches[1]: a patch is for ConfigMap.v1/none, which is not there",
-		"resources: [a.yaml, ../base]\n":                                 "base/kustomization.yaml:2:11: patches[0]: a patch is for ConfigMap.v1/none, which is not there",
-		"resources: [a.yaml]\ncomponents: [../part]\n":                   "top/kustomization.yaml:2:14: components[0]: a patch is for ConfigMap.v1/none, which is not there",
-		"resources: [a.yaml]\nsecretGenerator: [{name: a}, {name: a}]\n": "top/kustomization.yaml:2:30: secretGenerator[1]: a generator makes an object that is there already",
+		"resources: [a.yaml]\nkind: Kustomisation\n": "top/kustomization.yaml:2:7: kind: is not one that kustomize " +
+			"knows",
+		"resources: [a.yaml]\nimages: a\n":       "top/kustomization.yaml:2:9: images: must be a list",
+		"resources: [a.yaml]\nnamePrefix: [a]\n": "top/kustomization.yaml:2:13: namePrefix: must be a string",
+		"resources: [a.yaml, b.yaml, c.yaml]\n": "top/kustomization.yaml:1:21: resources[1]: gives " +
+			"ConfigMap.v1/x.y twice",
+		"resources: [a.yaml, c.yaml]\nnamespace: z\n": "top/kustomization.yaml:2:12: namespace: two objects would " +
+			"have the same name in one namespace; all Namespaces would have one name, too",
+		"resources: [a.yaml]\npatches:\n- " + good + "\n- {target: {kind: ConfigMap}, patch: '[{op: add}]'}\n- " +
+			good + "\n": "top/kustomization.yaml:4:3: patches[1]: a patch is neither part of an object nor a list of " +
+			"operations",
+		"resources: [a.yaml]\npatches:\n- " + good +
+			"\n- {target: {kind: ConfigMap}, patch: '- {op: ad, path: /a, value: 1}'}": `top/kustomization.yaml:4:38: patches[1], operation 1 (ad /a): ConfigMap/y/x takes no operation "ad"`,
+		"resources: [a.yaml]\npatches:\n- " + good + "\n- {path: p.yaml}\n- " + good +
+			"\n": "top/kustomization.yaml:4:3: patches[1]: a patch is for ConfigMap.v1/none, which is not there",
+		"resources: [a.yaml, ../base]\n": "base/kustomization.yaml:2:11: patches[0]: " +
+			"a patch is for ConfigMap.v1/none, which is not there",
+		"resources: [a.yaml]\ncomponents: [../part]\n": "top/kustomization.yaml:2:14: " +
+			"components[0]: a patch is for ConfigMap.v1/none, which is not there",
+		"resources: [a.yaml]\nsecretGenerator: [{name: a}, {name: a}]\n": "top/kustomization.yaml:2:30: " +
+			"secretGenerator[1]: a generator makes an object that is there already",
 	} {
-		_, err := ours(files(map[string]string{"top/kustomization.yaml": of, "top/a.yaml": object, "top/b.yaml": object, "top/c.yaml": strings.Replace(object, "y}", "z}", 1),
+		_, err := ours(files(map[string]string{"top/kustomization.yaml": of, "top/a.yaml": object, "top/b.yaml": object,
+			"top/c.yaml":              strings.Replace(object, "y}", "z}", 1),
 			"top/p.yaml":              strings.Replace(object, "name: x, namespace: y", "name: none", 1),
-			"base/kustomization.yaml": "resources: [d.yaml]\npatches: [{path: p.yaml}]\n", "base/d.yaml": strings.Replace(object, "name: x", "name: d", 1),
+			"base/kustomization.yaml": "resources: [d.yaml]\npatches: [{path: p.yaml}]\n",
+			"base/d.yaml":             strings.Replace(object, "name: x", "name: d", 1),
 			"base/p.yaml":             strings.Replace(object, "name: x, namespace: y", "name: none", 1),
-			"part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: p.yaml}]\n", "part/p.yaml": strings.Replace(object, "name: x, namespace: y", "name: none", 1),
+			"part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n" +
+				"patches: [{path: p.yaml}]\n",
+			"part/p.yaml": strings.Replace(object, "name: x, namespace: y", "name: none", 1),
 		}), "top")
 		failed, ok := errors.AsType[*kustomize.Error](err)
 		if !ok {
@@ -113,17 +136,21 @@ func TestAnErrorIsAtTheEntryToBlame(t *testing.T) {
 // TestBuildsAreBounded: a few small files can ask for any amount of work.
 func TestBuildsAreBounded(t *testing.T) {
 	t.Parallel()
-	twice := map[string]string{"l0/kustomization.yaml": "resources: [x.yaml]", "l0/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}
+	twice := map[string]string{"l0/kustomization.yaml": "resources: [x.yaml]",
+		"l0/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}
 	for i := range 40 {
 		for _, side := range []string{"a", "b"} {
 			below := []string{fmt.Sprintf("../l%da", i), fmt.Sprintf("../l%db", i)}
 			if i == 0 {
 				below = []string{"../l0"}
 			}
-			twice[fmt.Sprintf("l%d%s/kustomization.yaml", i+1, side)] = "namePrefix: " + side + "-\nresources: [" + strings.Join(below, ", ") + "]\n"
+			twice[fmt.Sprintf("l%d%s/kustomization.yaml", i+1, side)] = "namePrefix: " + side + "-\nresources: [" +
+				strings.Join(below, ", ") + "]\n"
 		}
 	}
-	copies, aFile := []string{}, files(map[string]string{"top/kustomization.yaml": "configMapGenerator: [{name: x, files: [a=x.txt" + strings.Repeat(", a=x.txt", 300) + "]}]", "top/x.txt": strings.Repeat("x", 1<<20)})
+	copies, aFile := []string{}, files(
+		map[string]string{"top/kustomization.yaml": "configMapGenerator: [{name: x, files: [a=x.txt" +
+			strings.Repeat(", a=x.txt", 300) + "]}]", "top/x.txt": strings.Repeat("x", 1<<20)})
 	for i := range 60 {
 		copies = append(copies, fmt.Sprintf("{op: copy, from: /data, path: /data/d%d}", i))
 	}
@@ -132,13 +159,25 @@ func TestBuildsAreBounded(t *testing.T) {
 		files fstest.MapFS
 		top   string
 	}{
-		"bases of bases":                      {files(twice), "l40a"},
-		"a file that is loaded often":         {aFile, "top"},
-		"a JSON patch that copies its copies": {files(map[string]string{"top/kustomization.yaml": "resources: [x.yaml]\npatches: [{target: {kind: ConfigMap}, patch: '[" + strings.Join(copies, ", ") + "]'}]", "top/x.yaml": object}), "top"},
-		"a value in many places": {files(map[string]string{"top/kustomization.yaml": "resources: [x.yaml, y.yaml]\nreplacements: [{source: {kind: ConfigMap, name: y, fieldPath: data.a}, targets: [{select: {name: x}, fieldPaths: [data.list.*]}]}]",
-			"top/x.yaml": strings.Replace(object, "a: b", "list: ["+strings.Repeat("a, ", 2000)+"a]", 1), "top/y.yaml": strings.Replace(strings.Replace(object, "name: x", "name: y", 1), "a: b", "a: "+strings.Repeat("b", 1<<20), 1)}), "top"},
-		"aliases": {files(map[string]string{"top/kustomization.yaml": "resources: [x.yaml]", "top/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nx0: &x0 [a, a, a, a, a, a, a, a, a, a]\n" +
-			laughs(9)}), "top"},
+		"bases of bases":              {files(twice), "l40a"},
+		"a file that is loaded often": {aFile, "top"},
+		"a JSON patch that copies its copies": {
+			files(map[string]string{
+				"top/kustomization.yaml": "resources: [x.yaml]\npatches: [{target: {kind: ConfigMap}, patch: '[" +
+					strings.Join(copies, ", ") + "]'}]", "top/x.yaml": object}), "top"},
+		"a value in many places": {
+			files(map[string]string{
+				"top/kustomization.yaml": "resources: [x.yaml, y.yaml]\n" +
+					"replacements: [{source: {kind: ConfigMap, name: y, fieldPath: data.a}, targets: [{select: " +
+					"{name: x}, fieldPaths: [data.list.*]}]}]",
+				"top/x.yaml": strings.Replace(object, "a: b", "list: ["+strings.Repeat("a, ", 2000)+"a]",
+					1),
+				"top/y.yaml": strings.Replace(strings.Replace(object, "name: x", "name: y", 1), "a: b",
+					"a: "+strings.Repeat("b", 1<<20), 1)}), "top"},
+		"aliases": {files(map[string]string{"top/kustomization.yaml": "resources: [x.yaml]",
+			"top/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n" +
+				"x0: &x0 [a, a, a, a, a, a, a, a, a, a]\n" +
+				laughs(9)}), "top"},
 	} {
 		if _, err := ours(c.files, c.top); err == nil {
 			t.Errorf("%s: it is built", name)
@@ -149,45 +188,61 @@ func TestBuildsAreBounded(t *testing.T) {
 // TestReplacementsAreBounded: each of a few can double what the one before it wrote. What people write is built.
 func TestReplacementsAreBounded(t *testing.T) {
 	t.Parallel()
-	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: bbbbbbbb}\nlist: [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: bbbbbbbb}\n" +
+		"list: [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"
 	top := func(entry string, times int) map[string]string {
-		return map[string]string{"top/x.yaml": object, "top/kustomization.yaml": "resources: [x.yaml]\nreplacements:\n" + strings.Repeat(entry, times)}
+		return map[string]string{"top/x.yaml": object,
+			"top/kustomization.yaml": "resources: [x.yaml]\nreplacements:\n" + strings.Repeat(entry, times)}
 	}
-	const doubles = "- {source: {kind: ConfigMap, name: x, fieldPath: data.a}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.a], options: {delimiter: '-', index: -1}}]}\n"
-	const nests = "- {source: {kind: ConfigMap, name: x, fieldPath: data}, targets: [{select: {name: x}, fieldPaths: [data.k%d], options: {create: true}}]}\n"
+	const doubles = "- {source: {kind: ConfigMap, name: x, fieldPath: data.a}, targets: [{select: {kind: ConfigMap}, " +
+		"fieldPaths: [data.a], options: {delimiter: '-', index: -1}}]}\n"
+	const nests = "- {source: {kind: ConfigMap, name: x, fieldPath: data}, targets: [{select: {name: x}, fieldPaths: " +
+		"[data.k%d], options: {create: true}}]}\n"
 	inList := strings.Replace(strings.Replace(nests, "data.k%d", "list.*", 1), "fieldPath: data", "fieldPath: list", 1)
 	var nested strings.Builder
 	for i := range 40 {
 		fmt.Fprintf(&nested, nests, i)
 	}
-	chain := map[string]string{"component/kustomization.yaml": "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nreplacements:\n" + doubles, "o0/kustomization.yaml": "resources: [x.yaml]", "o0/x.yaml": object}
+	chain := map[string]string{
+		"component/kustomization.yaml": "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nreplacements:\n" + doubles, "o0/kustomization.yaml": "resources: [x.yaml]", "o0/x.yaml": object}
 	for i := range 40 {
-		chain[fmt.Sprintf("o%d/kustomization.yaml", i+1)] = fmt.Sprintf("resources: [../o%d]\ncomponents: [../component]\n", i)
+		chain[fmt.Sprintf("o%d/kustomization.yaml",
+			i+1)] = fmt.Sprintf("resources: [../o%d]\ncomponents: [../component]\n", i)
 	}
-	transformer := "- |\n  apiVersion: builtin\n  kind: ReplacementTransformer\n  metadata: {name: x}\n  replacements:\n  " + strings.ReplaceAll(strings.Repeat(doubles, 40), "\n", "\n  ") + "\n"
+	transformer := "- |\n  apiVersion: builtin\n  kind: ReplacementTransformer\n  metadata: {name: x}\n" +
+		"  replacements:\n  " + strings.ReplaceAll(strings.Repeat(doubles, 40), "\n", "\n  ") + "\n"
 	for name, c := range map[string]struct {
 		files map[string]string
 		top   string
 		isBad bool
 	}{
-		"doubled often":         {top(doubles, 40), "top", true},
-		"doubled twice":         {top(doubles, 2), "top", false},
-		"nested":                {top(nested.String(), 1), "top", true},
-		"nested once":           {top(fmt.Sprintf(nests, 1), 1), "top", false},
-		"in a list":             {top(inList, 9), "top", true},
-		"one in many overlays":  {chain, "o40", true},
-		"one in some overlays":  {chain, "o3", false},
-		"in a file":             {map[string]string{"top/x.yaml": object, "top/r.yaml": strings.Repeat(doubles, 40), "top/kustomization.yaml": "resources: [x.yaml]\nreplacements: [{path: r.yaml}]"}, "top", true},
-		"of a transformer":      {map[string]string{"top/x.yaml": object, "top/kustomization.yaml": "resources: [x.yaml]\ntransformers:\n" + transformer}, "top", true},
-		"a var in a large text": {map[string]string{"top/x.yaml": strings.Replace(object, "bbbbbbbb", strings.Repeat("$(V)", 10_000)+strings.Repeat("b", 100_000), 1), "top/kustomization.yaml": "resources: [x.yaml]\nvars: [{name: V, objref: {kind: ConfigMap, name: x, apiVersion: v1}, fieldref: {fieldpath: data.a}}]"}, "top", true},
-		"many of many objects": {map[string]string{"top/kustomization.yaml": "resources: [x.yaml]\nreplacements:\n" + strings.Repeat("- {source: {kind: ConfigMap, name: n1, fieldPath: data.a}, targets: [{select: {kind: Secret}, fieldPaths: [data.a]}]}\n", 4_000),
+		"doubled often":        {top(doubles, 40), "top", true},
+		"doubled twice":        {top(doubles, 2), "top", false},
+		"nested":               {top(nested.String(), 1), "top", true},
+		"nested once":          {top(fmt.Sprintf(nests, 1), 1), "top", false},
+		"in a list":            {top(inList, 9), "top", true},
+		"one in many overlays": {chain, "o40", true},
+		"one in some overlays": {chain, "o3", false},
+		"in a file": {map[string]string{"top/x.yaml": object, "top/r.yaml": strings.Repeat(doubles, 40),
+			"top/kustomization.yaml": "resources: [x.yaml]\nreplacements: [{path: r.yaml}]"}, "top", true},
+		"of a transformer": {map[string]string{"top/x.yaml": object,
+			"top/kustomization.yaml": "resources: [x.yaml]\ntransformers:\n" + transformer}, "top", true},
+		"a var in a large text": {map[string]string{"top/x.yaml": strings.Replace(object, "bbbbbbbb",
+			strings.Repeat("$(V)", 10_000)+strings.Repeat("b", 100_000), 1),
+			"top/kustomization.yaml": "resources: [x.yaml]\nvars: [{name: V, objref: {kind: ConfigMap, name: x, " +
+				"apiVersion: v1}, fieldref: {fieldpath: data.a}}]"}, "top", true},
+		"many of many objects": {map[string]string{"top/kustomization.yaml": "resources: [x.yaml]\nreplacements:\n" +
+			strings.Repeat("- {source: {kind: ConfigMap, name: n1, fieldPath: data.a}, targets: [{select: {kind: "+
+				"Secret}, fieldPaths: [data.a]}]}\n", 4_000),
 			"top/x.yaml": manyObjects(2_000)}, "top", true},
-		"many that read others": {top(strings.ReplaceAll(doubles, "[data.a], options: {delimiter: '-', index: -1}", "[data.b], options: {delimiter: '-', index: -1, create: true}"), 300), "top", false},
+		"many that read others": {top(strings.ReplaceAll(doubles, "[data.a], options: {delimiter: '-', index: -1}",
+			"[data.b], options: {delimiter: '-', index: -1, create: true}"), 300), "top", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ours(files(c.files), c.top)
 			failed, _ := errors.AsType[*kustomize.Error](err)
-			if (failed != nil) != c.isBad || c.isBad && (failed.Code != diag.BuildRefused || failed.Line == 0 || failed.Hint == "") {
+			if (failed != nil) != c.isBad ||
+				c.isBad && (failed.Code != diag.BuildRefused || failed.Line == 0 || failed.Hint == "") {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -205,14 +260,16 @@ func manyObjects(n int) string {
 func laughs(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "x%d: &x%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d, ", i), 10), ", "))
+		fmt.Fprintf(&b, "x%d: &x%d [%s]\n", i+1, i+1,
+			strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d, ", i), 10), ", "))
 	}
 	return b.String()
 }
 
 func TestLinksStayInTheRepository(t *testing.T) {
 	t.Parallel()
-	repository := files(map[string]string{"base/kustomization.yaml": "resources: [x.yaml]", "base/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
+	repository := files(map[string]string{"base/kustomization.yaml": "resources: [x.yaml]",
+		"base/x.yaml":            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
 		"top/kustomization.yaml": "resources: [in]", "out/kustomization.yaml": "resources: [out]"})
 	repository["top/in"] = &fstest.MapFile{Data: []byte("../base"), Mode: fs.ModeSymlink}
 	repository["out/out"] = &fstest.MapFile{Data: []byte("../../base"), Mode: fs.ModeSymlink}
@@ -228,13 +285,18 @@ func TestLinksStayInTheRepository(t *testing.T) {
 // FuzzBuild builds kustomizations that may say anything. It must end with objects or an explained error, and read
 // nothing but the files.
 func FuzzBuild(f *testing.F) {
-	for _, text := range []string{"resources: [x.yaml]", "patches: [{patch: '[]', target: {kind: ConfigMap}}]\nresources: [../base]", "namespace: x\nlabels: [{pairs: {a: b}}]",
-		"configMapGenerator: [{name: x, literals: [a=b]}]", "replacements: [{source: {kind: ConfigMap, fieldPath: data}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x]}]}]"} {
+	for _, text := range []string{"resources: [x.yaml]",
+		"patches: [{patch: '[]', target: {kind: ConfigMap}}]\nresources: [../base]",
+		"namespace: x\nlabels: [{pairs: {a: b}}]",
+		"configMapGenerator: [{name: x, literals: [a=b]}]",
+		"replacements: [{source: {kind: ConfigMap, fieldPath: data}, targets: [{select: {kind: ConfigMap}, " +
+			"fieldPaths: [data.x]}]}]"} {
 		f.Add(text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: hunter2}\n")
 	}
 	f.Fuzz(func(t *testing.T, top, x string) {
-		_, err := ours(files(map[string]string{"top/kustomization.yaml": top, "top/x.yaml": x, "base/kustomization.yaml": "resources: [y.yaml]",
-			"base/y.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n"}), "top")
+		_, err := ours(files(map[string]string{"top/kustomization.yaml": top, "top/x.yaml": x,
+			"base/kustomization.yaml": "resources: [y.yaml]",
+			"base/y.yaml":             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n"}), "top")
 		if _, ok := errors.AsType[*kustomize.Error](err); err != nil && !ok {
 			t.Errorf("an error that nobody explains: %v", err)
 		}

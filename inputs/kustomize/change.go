@@ -35,8 +35,8 @@ type Wanted struct {
 
 // Change is what a custom resource of Flux or Argo CD changes in the kustomization that it names.
 type Change struct {
-	// Kustomization has the fields that are set. Lists are added to the kustomization's, an image changes the one with its
-	// name, and other fields replace the kustomization's.
+	// Kustomization has the fields that are set. Lists are added to the kustomization's, an image changes the one with
+	// its name, and other fields replace the kustomization's.
 	types.Kustomization
 	// IgnoreMissing leaves out components that are not there.
 	IgnoreMissing bool
@@ -47,7 +47,8 @@ func (c Change) isEmpty() bool { return marshal(c.Kustomization) == marshal(type
 
 // over applies the changes to a kustomization, as Flux's kustomize-controller does.
 func (c Change) over(k types.Kustomization) types.Kustomization {
-	for to, from := range map[*string]string{&k.Namespace: c.Namespace, &k.NamePrefix: c.NamePrefix, &k.NameSuffix: c.NameSuffix} {
+	for to, from := range map[*string]string{&k.Namespace: c.Namespace, &k.NamePrefix: c.NamePrefix,
+		&k.NameSuffix: c.NameSuffix} {
 		if from != "" {
 			*to = from
 		}
@@ -115,7 +116,8 @@ type Generate struct {
 	File string
 }
 
-// makeKustomization makes a kustomization for a folder without one. Files that hold no manifest, and charts, are left out.
+// makeKustomization makes a kustomization for a folder without one. Files that hold no manifest, and charts, are left
+// out.
 func (c *checker) makeKustomization(dir string, g Generate) (*file, error) {
 	c.generated = path.Join(dir, "kustomization.yaml")
 	f := &file{name: c.generated, find: func(string) (string, int, int) { return c.generated, 0, 0 }}

@@ -26,8 +26,8 @@ import (
 // only kustomize sees.
 const renderedAs = "@rendered-"
 
-// charts renders the charts of the kustomizations. kustomize sees the results as files, which replace the charts in the lists of
-// resources.
+// charts renders the charts of the kustomizations. kustomize sees the results as files, which replace the charts in the
+// lists of resources.
 func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 	var first error
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
@@ -39,7 +39,8 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 		for i, of := range f.HelmCharts {
 			field := "helmCharts" + index(i)
 			if renderer == nil {
-				return f.at(diag.BuildRefused, field, "charts of a kustomization are not rendered here", "render the chart and commit the result")
+				return f.at(diag.BuildRefused, field, "charts of a kustomization are not rendered here",
+					"render the chart and commit the result")
 			}
 			docs, err := c.chart(ctx, renderer, f, dir, field, of)
 			if _, isFailed := errors.AsType[*Error](err); isFailed {
@@ -78,9 +79,11 @@ func (f *file) chartHome(of types.HelmChart) string {
 }
 
 // chart renders one chart.
-func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, dir, field string, of types.HelmChart) ([]helm.Document, error) {
+func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, dir, field string,
+	of types.HelmChart) ([]helm.Document, error) {
 	if of.ReleaseName == "" {
-		return nil, f.at(diag.BuildRefused, field, "the chart has no releaseName, and Helm would generate another name each time", "set releaseName")
+		return nil, f.at(diag.BuildRefused, field,
+			"the chart has no releaseName, and Helm would generate another name each time", "set releaseName")
 	}
 	files, err := c.chartFiles(ctx, renderer, f, dir, field, of)
 	if err != nil {
@@ -97,11 +100,15 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 	}
 	namespaces := c.chartNamespaces(dir, of)
 	if len(namespaces) > maxNamespaces {
-		return nil, f.at(diag.BuildRefused, field, fmt.Sprintf("kustomizations of more than %d namespaces use the chart", maxNamespaces), "set namespace at the chart")
+		return nil, f.at(diag.BuildRefused, field,
+			fmt.Sprintf("kustomizations of more than %d namespaces use the chart", maxNamespaces),
+			"set namespace at the chart")
 	}
 	var docs []helm.Document
 	for i, namespace := range namespaces {
-		rendered, err := renderer.Workers.Render(ctx, helm.Release{Name: of.ReleaseName, Namespace: cmp.Or(namespace, "default"), Chart: files, Values: values, Cluster: cluster})
+		rendered, err := renderer.Workers.Render(ctx,
+			helm.Release{Name: of.ReleaseName, Namespace: cmp.Or(namespace, "default"), Chart: files, Values: values,
+				Cluster: cluster})
 		if failure, ok := errors.AsType[*helm.Failure](err); ok {
 			return nil, f.at(diag.BuildFailed, field, fmt.Sprintf("chart %s: %s", of.Name, failure), "")
 		}
@@ -109,20 +116,24 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 			return nil, err
 		}
 		if i > 0 && !slices.Equal(docs, rendered) {
-			return nil, f.at(diag.BuildRefused, field, fmt.Sprintf("the chart gives something else in each of the namespaces %s, which kustomizations give it", strings.Join(namespaces, ", ")), "set namespace at the chart")
+			return nil, f.at(diag.BuildRefused, field,
+				fmt.Sprintf("the chart gives something else in each of the namespaces %s, which kustomizations give it",
+					strings.Join(namespaces, ", ")), "set namespace at the chart")
 		}
 		docs = rendered
 	}
 	return c.lasting(docs, func(d helm.Document) error {
-		return f.at(diag.BuildFailed, field, fmt.Sprintf("chart %s: %s: the %s depends on randomness or the time", of.Name, d.Template, d.Kind), "set the values that the chart generates")
+		return f.at(diag.BuildFailed, field,
+			fmt.Sprintf("chart %s: %s: the %s depends on randomness or the time", of.Name, d.Template, d.Kind),
+			"set the values that the chart generates")
 	})
 }
 
 // maxNamespaces limits how often one chart is rendered for one kustomization.
 const maxNamespaces = 16
 
-// chartNamespaces are the namespaces that a chart in the kustomization of a folder is installed in: its own, or that of the
-// nearest kustomization above it that has one. One that is empty means that none has one.
+// chartNamespaces are the namespaces that a chart in the kustomization of a folder is installed in: its own, or that of
+// the nearest kustomization above it that has one. One that is empty means that none has one.
 func (c *checker) chartNamespaces(dir string, of types.HelmChart) []string {
 	if of.Namespace != "" {
 		return []string{of.Namespace}
@@ -172,8 +183,8 @@ func ofChart(text string) []byte {
 	return []byte(marked)
 }
 
-// lasting leaves out Secrets and ConfigMaps with random values, which differ each time, and refuses other random objects that are
-// read or passed through.
+// lasting leaves out Secrets and ConfigMaps with random values, which differ each time, and refuses other random
+// objects that are read or passed through.
 func (c *checker) lasting(docs []helm.Document, refuse func(helm.Document) error) ([]helm.Document, error) {
 	isRead := func(d helm.Document) bool {
 		return slices.Contains(manifest.Kinds(), d.Kind) || c.wanted.PassThrough.Has(d.APIVersion, d.Kind)
@@ -187,7 +198,8 @@ func (c *checker) lasting(docs []helm.Document, refuse func(helm.Document) error
 }
 
 // chartFiles are those of the chart's folder in the repository, or else of the chart that is fetched.
-func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *file, dir, field string, of types.HelmChart) ([]helm.File, error) {
+func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *file, dir, field string,
+	of types.HelmChart) ([]helm.File, error) {
 	folder := path.Join(dir, f.chartHome(of), of.Name)
 	_, isDir, err := c.tree.Resolve(folder)
 	switch {
@@ -200,7 +212,9 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *f
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, explain(err, f.name)
 	case of.Repo == "":
-		return nil, f.at(diag.BuildFailed, field, fmt.Sprintf("the folder %s holds no chart, and no repo is named", folder), "add the chart, or name its repo")
+		return nil, f.at(diag.BuildFailed, field,
+			fmt.Sprintf("the folder %s holds no chart, and no repo is named", folder),
+			"add the chart, or name its repo")
 	}
 	source := chart.Source{URL: of.Repo, Name: of.Name, Version: of.Version}
 	if strings.HasPrefix(of.Repo, chart.Scheme) {

@@ -25,8 +25,8 @@ import (
 const (
 	// maxDepth limits how deep kustomizations build on each other.
 	maxDepth = 64
-	// maxLoads limits the files and kustomizations that kustomize loads for one. It loads a base as often as it is named,
-	// also by others, so a few small files can name each other any number of times.
+	// maxLoads limits the files and kustomizations that kustomize loads for one. It loads a base as often as it is
+	// named, also by others, so a few small files can name each other any number of times.
 	maxLoads = 20_000
 )
 
@@ -35,13 +35,14 @@ type Refs struct {
 	Folders     map[string]bool // with kustomizations of their own
 	Files       map[string]bool
 	IsComponent bool // it is a part of other kustomizations
-	// Covered are the folders and files of these that are read only as parts of kustomizations. A tenant's kustomization, and
-	// those that it builds on, cover no files of others: naming a file must not remove the objects that others define in it.
+	// Covered are the folders and files of these that are read only as parts of kustomizations. A tenant's
+	// kustomization, and those that it builds on, cover no files of others: naming a file must not remove the objects
+	// that others define in it.
 	Covered map[string]bool
 }
 
-// Inspect returns the files and folders that the kustomization in a folder names. What cannot be read is left out: [Build]
-// reports it. An error is about reading the files.
+// Inspect returns the files and folders that the kustomization in a folder names. What cannot be read is left out:
+// [Build] reports it. An error is about reading the files.
 func Inspect(t *tree.Tree, folder string, tenants manifest.Tenants) (Refs, error) {
 	c := newChecker(t)
 	c.tenants, c.wanted.Tenants = tenants, tenants
@@ -74,8 +75,11 @@ type checker struct {
 }
 
 func newChecker(t *tree.Tree) *checker {
-	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}, Covered: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
-		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{}, installed: map[string]string{}, lookups: map[string]string{}, secrets: secretTexts{texts: map[string]string{}}, replacing: map[string][]types.Replacement{}}
+	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{},
+		Covered: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
+		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{},
+		installed: map[string]string{}, lookups: map[string]string{}, secrets: secretTexts{texts: map[string]string{}},
+		replacing: map[string][]types.Replacement{}}
 }
 
 // Find returns the file of the kustomization in a folder, or "" if there is none.
@@ -90,7 +94,8 @@ func Find(t *tree.Tree, folder string) (string, error) {
 			return "", err
 		case found != "":
 			return "", &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name,
-				Message: "the folder has two kustomizations, this one and " + path.Base(found), Hint: "remove one of them"}}
+				Message: "the folder has two kustomizations, this one and " + path.Base(found),
+				Hint:    "remove one of them"}}
 		default:
 			found = name
 		}
@@ -104,7 +109,8 @@ type Error struct{ diag.Diagnostic }
 func (e *Error) Error() string { return e.Diagnostic.String() }
 
 func failed(name, message, hint string) error {
-	return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Message: message, Hint: hint}}
+	return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Message: message,
+		Hint: hint}}
 }
 
 // at returns an error about a field of a kustomization.
@@ -134,7 +140,8 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 		c.refs.IsComponent = f.Kind == types.ComponentKind
 	}
 	if len(c.stack) == maxDepth {
-		return failed(f.name, fmt.Sprintf("more than %d kustomizations are nested in each other", maxDepth), "name the bases directly")
+		return failed(f.name, fmt.Sprintf("more than %d kustomizations are nested in each other", maxDepth),
+			"name the bases directly")
 	}
 	c.stack = append(c.stack, dir)
 	defer func() { c.stack = c.stack[:len(c.stack)-1] }()
@@ -148,7 +155,9 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 		}
 		loads, err := c.entry(f, dir, e)
 		if c.loads[dir] += loads; err == nil && c.loads[dir] > maxLoads {
-			err = f.at(diag.BuildRefused, e.field, fmt.Sprintf("up to here, more than %d files and bases are loaded, each as often as it is named", maxLoads), "split the kustomization")
+			err = f.at(diag.BuildRefused, e.field,
+				fmt.Sprintf("up to here, more than %d files and bases are loaded, each as often as it is named",
+					maxLoads), "split the kustomization")
 		}
 		if err != nil {
 			return err
@@ -212,7 +221,8 @@ func unreadable(name string, data []byte, err error) error {
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		line, _ = strconv.Atoi(m[1])
 	}
-	return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Line: line, Message: "the kustomization is not valid YAML"}}
+	return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Line: line,
+		Message: "the kustomization is not valid YAML"}}
 }
 
 // load reads a kustomization. Errors hold no values, which can be a Secret's.
@@ -248,7 +258,8 @@ func load(t *tree.Tree, name string) (*file, error) {
 	}
 	if wrong := f.EnforceFields(); len(wrong) > 0 {
 		field, _, _ := strings.Cut(wrong[0], " ")
-		return nil, f.at(diag.BuildFailed, field, "is not one that kustomize knows", "write apiVersion: "+types.KustomizationVersion+" and kind: "+types.KustomizationKind+", or leave both out")
+		return nil, f.at(diag.BuildFailed, field, "is not one that kustomize knows",
+			"write apiVersion: "+types.KustomizationVersion+" and kind: "+types.KustomizationKind+", or leave both out")
 	}
 	return f, nil
 }
@@ -257,7 +268,8 @@ func load(t *tree.Tree, name string) (*file, error) {
 func (f *file) mistyped(err error) error {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok || wrong.Field == "" {
-		return failed(f.name, "a field of the kustomization has a value of the wrong type", "run kustomize build to see which one")
+		return failed(f.name, "a field of the kustomization has a value of the wrong type",
+			"run kustomize build to see which one")
 	}
 	field, below, isBelow := strings.Cut(wrong.Field, ".")
 	message := "has a value of the wrong type"
@@ -290,9 +302,12 @@ func typeOf(t reflect.Type) string {
 var yamlLine = regexp.MustCompile(`line ([0-9]{1,9})`)
 
 func fieldNames() []string {
-	return []string{"resources", "components", "namespace", "namePrefix", "nameSuffix", "labels", "commonLabels", "commonAnnotations", "patches",
-		"patchesStrategicMerge", "patchesJson6902", "images", "replicas", "replacements", "configMapGenerator", "secretGenerator", "generatorOptions",
-		"generators", "transformers", "validators", "configurations", "crds", "vars", "openapi", "helmCharts", "helmGlobals", "buildMetadata", "sortOptions"}
+	return []string{"resources", "components", "namespace", "namePrefix", "nameSuffix", "labels", "commonLabels",
+		"commonAnnotations", "patches",
+		"patchesStrategicMerge", "patchesJson6902", "images", "replicas", "replacements", "configMapGenerator",
+		"secretGenerator", "generatorOptions",
+		"generators", "transformers", "validators", "configurations", "crds", "vars", "openapi", "helmCharts",
+		"helmGlobals", "buildMetadata", "sortOptions"}
 }
 
 // refuse refuses fields that agentry does not build.
@@ -303,7 +318,8 @@ func (f *file) refuse(isPlugin bool) error {
 	if isPlugin {
 		only := types.Kustomization{TypeMeta: f.TypeMeta, MetaData: f.MetaData, Resources: f.Resources}
 		if text, other := marshal(f.Kustomization), marshal(only); text != other {
-			return failed(f.name, "a folder of transformers may only list them as resources", "list them, without other fields")
+			return failed(f.name, "a folder of transformers may only list them as resources",
+				"list them, without other fields")
 		}
 	}
 	return nil
@@ -325,17 +341,23 @@ func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 	real, isDir, err := c.tree.Resolve(path.Join(dir, e.path))
 	switch {
 	case errors.Is(err, tree.ErrOutside):
-		return 0, f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" "+tree.ErrOutside.Error(), "put a copy into the repository")
+		return 0, f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" "+tree.ErrOutside.Error(),
+			"put a copy into the repository")
 	case errors.Is(err, fs.ErrNotExist):
-		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is not in the repository, or hidden by a .sourceignore", "correct the path, or add the file")
+		return 0, f.at(diag.BuildFailed, e.field,
+			strconv.Quote(e.path)+" is not in the repository, or hidden by a .sourceignore",
+			"correct the path, or add the file")
 	case err != nil:
 		return 0, explain(err, f.name)
 	case c.leadsOut(path.Join(dir, e.path), real):
-		return 0, f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" is behind a symbolic link of a tenant, which leads to "+real+" (spec.tenancy.folders)", "name "+real+" itself, or put a copy into the tenant's folder")
+		return 0, f.at(diag.BuildRefused, e.field,
+			strconv.Quote(e.path)+" is behind a symbolic link of a tenant, which leads to "+real+
+				" (spec.tenancy.folders)", "name "+real+" itself, or put a copy into the tenant's folder")
 	case isDir && (e.use == text || e.use == patch):
 		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder, and must be a file", "")
 	case !isDir && e.use == component:
-		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a file, and must be a folder with a Component", "")
+		return 0, f.at(diag.BuildFailed, e.field,
+			strconv.Quote(e.path)+" is a file, and must be a folder with a Component", "")
 	case !isDir && e.use == plugin:
 		c.note(c.refs.Files, real)
 		data, err := c.tree.ReadFile(real)
@@ -353,11 +375,16 @@ func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 
 // base checks the kustomization that an entry names.
 func (c *checker) base(f *file, e entry, real string) error {
-	if slices.ContainsFunc(c.stack, func(s string) bool { return s == real || real == "." || strings.HasPrefix(s, real+"/") }) {
-		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" leads in a circle: it is this folder, or above one that is being built", "name a folder beside it")
+	if slices.ContainsFunc(c.stack, func(s string) bool {
+		return s == real || real == "." || strings.HasPrefix(s, real+"/")
+	}) {
+		return f.at(diag.BuildFailed, e.field,
+			strconv.Quote(e.path)+" leads in a circle: it is this folder, or above one that is being built",
+			"name a folder beside it")
 	}
 	if name, err := Find(c.tree, real); err == nil && name == "" {
-		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder without a kustomization", "add one, or name the files in it")
+		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder without a kustomization",
+			"add one, or name the files in it")
 	}
 	c.note(c.refs.Folders, real)
 	c.bases[c.stack[len(c.stack)-1]] = append(c.bases[c.stack[len(c.stack)-1]], real)
@@ -368,12 +395,17 @@ func (c *checker) base(f *file, e entry, real string) error {
 func (c *checker) config(data []byte, name string) error {
 	for doc := range documents(data) {
 		if remote := remoteIn(doc, false); remote != nil {
-			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: remote.Line, Column: remote.Column,
-				Message: "a transformer reads from another machine, and agentry builds only from the repository", Hint: "put a copy into the repository"}}
+			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: remote.Line,
+				Column:  remote.Column,
+				Message: "a transformer reads from another machine, and agentry builds only from the repository",
+				Hint:    "put a copy into the repository"}}
 		}
-		if _, version, _ := manifest.Walk(doc, "apiVersion"); version.Kind == yaml.ScalarNode && version.Value != konfig.BuiltinPluginApiVersion {
-			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line, Column: version.Column,
-				Message: "a plugin is a program, and agentry runs none", Hint: "use a transformer of kustomize's own (apiVersion: builtin), or commit what the plugin makes"}}
+		if _, version, _ := manifest.Walk(doc, "apiVersion"); version.Kind == yaml.ScalarNode &&
+			version.Value != konfig.BuiltinPluginApiVersion {
+			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line,
+				Column:  version.Column,
+				Message: "a plugin is a program, and agentry runs none",
+				Hint:    "use a transformer of kustomize's own (apiVersion: builtin), or commit what the plugin makes"}}
 		}
 		var of struct{ Replacements []types.Replacement }
 		if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &of) == nil {

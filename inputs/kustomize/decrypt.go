@@ -16,9 +16,10 @@ import (
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
-// decryptFiles decrypts the files of patches and of secretGenerator that SOPS encrypted, before they are built, as Flux's
-// kustomize-controller does. Where no value of a Secret is rendered, it decrypts of the generators' those that decide a name, by its
-// suffix, and what can be copied. A file of a Secret that no key decrypts stays as it is: who needs the value says so.
+// decryptFiles decrypts the files of patches and of secretGenerator that SOPS encrypted, before they are built, as
+// Flux's kustomize-controller does. Where no value of a Secret is rendered, it decrypts of the generators' those that
+// decide a name, by its suffix, and what can be copied. A file of a Secret that no key decrypts stays as it is: who
+// needs the value says so.
 func decryptFiles(ctx context.Context, c *checker) error {
 	isNeeded := c.wanted.Secrets != nil && c.wanted.Secrets.RendersValues || len(c.replacing) > 0
 	for _, f := range c.files {
@@ -65,8 +66,8 @@ type source struct {
 	format sops.Format
 }
 
-// encryptable are the files of a generator. As for Flux, the name of the key decides the format, and a file of variables is one
-// of dotenv by default.
+// encryptable are the files of a generator. As for Flux, the name of the key decides the format, and a file of
+// variables is one of dotenv by default.
 func encryptable(field string, s types.KvPairSources) (out []source) {
 	for _, e := range sources(field, s) {
 		format := sops.FormatOf(e.path)
@@ -103,7 +104,8 @@ func decryptFile(ctx context.Context, c *checker, f *file, dir string, s source)
 	if o.Reason != "" {
 		c.tree.Unsettle()
 		if o.IsUncertain || strings.HasPrefix(s.field, "patches") && !isOfSecret(text) {
-			return f.at(diag.EncryptedSecret, s.field, name+" cannot be decrypted: "+o.Reason, "give the keys in decryption of the pipeline")
+			return f.at(diag.EncryptedSecret, s.field, name+" cannot be decrypted: "+o.Reason,
+				"give the keys in decryption of the pipeline")
 		}
 		return nil
 	}

@@ -26,23 +26,36 @@ func causes() []cause {
 	known := func(pattern, message, hint string) cause { return cause{regexp.MustCompile(pattern), message, hint} }
 	return []cause{
 		known(`already registered id: `+name, "gives $1 twice", "remove one of them, or merge them by a patch"),
-		known(`(?:no matches for Id|no resource matches strategic merge patch) "?`+name, "a patch is for $1, which is not there", "correct the patch's kind, name and namespace"),
-		known(`unable to find patch target`, "a patch is for an object that is not there", "correct the patch's target"),
+		known(`(?:no matches for Id|no resource matches strategic merge patch) "?`+name,
+			"a patch is for $1, which is not there", "correct the patch's kind, name and namespace"),
+		known(`unable to find patch target`, "a patch is for an object that is not there",
+			"correct the patch's target"),
 		known(`must specify a target`, "a JSON patch has no target", "say which objects it is for"),
-		known(`unable to parse SM or JSON patch`, "a patch is neither part of an object nor a list of operations", "correct it"),
-		known(`exists; behavior must be|behavior must be merge or replace`, "a generator makes an object that is there already", "set behavior: merge or replace, or rename one of them"),
-		known(`does not exist; cannot merge or replace`, "a generator changes an object that is not there", "remove behavior from it"),
+		known(`unable to parse SM or JSON patch`, "a patch is neither part of an object nor a list of operations",
+			"correct it"),
+		known(`exists; behavior must be|behavior must be merge or replace`,
+			"a generator makes an object that is there already",
+			"set behavior: merge or replace, or rename one of them"),
+		known(`does not exist; cannot merge or replace`, "a generator changes an object that is not there",
+			"remove behavior from it"),
 		known(`invalid literal source`, "a literal of a generator is not key=value", "write it as key=value"),
 		known(`missing metadata\.name`, "an object has no metadata.name", "set it"),
-		known(`accumulating resources from '([^'\s]{1,200})': missing Resource metadata`, "$1 is no Kubernetes object", "remove it from the resources"),
+		known(`accumulating resources from '([^'\s]{1,200})': missing Resource metadata`, "$1 is no Kubernetes object",
+			"remove it from the resources"),
 		known(`testing (?:path|value) \S{0,200} failed`, "the test of a JSON patch fails", "correct the patch"),
-		known(`Unexpected kind: `, "a JSON patch has an operation that is not known", "write add, remove, replace, move, copy or test"),
-		known(`operation does not apply|doc is missing (?:path|key)`, "a JSON patch does not fit the object that it is for", "correct the paths of its operations"),
-		known(`unable to find field|is missing for replacement source`, "a replacement names a field that is not there", "correct its fieldPath, or set options.create"),
+		known(`Unexpected kind: `, "a JSON patch has an operation that is not known",
+			"write add, remove, replace, move, copy or test"),
+		known(`operation does not apply|doc is missing (?:path|key)`,
+			"a JSON patch does not fit the object that it is for", "correct the paths of its operations"),
+		known(`unable to find field|is missing for replacement source`, "a replacement names a field that is not there",
+			"correct its fieldPath, or set options.create"),
 		known(`nothing selected by`, "a replacement selects no object", "correct its source"),
-		known(`multiple matches for selector`, "a replacement selects several objects", "make its source more specific"),
+		known(`multiple matches for selector`, "a replacement selects several objects",
+			"make its source more specific"),
 		known(`kustomization\.yaml is empty`, "the kustomization is empty", "list resources in it"),
-		known(`namespace transformation produces ID conflict`, "two objects would have the same name in one namespace; all Namespaces would have one name, too", "rename one of them, or list Namespaces in another kustomization"),
+		known(`namespace transformation produces ID conflict`,
+			"two objects would have the same name in one namespace; all Namespaces would have one name, too",
+			"rename one of them, or list Namespaces in another kustomization"),
 	}
 }
 
@@ -55,7 +68,8 @@ func (c *checker) explain(err error, root *file, folder string, read int) error 
 		}
 		r := manifest.Parse(manifest.File{Path: file, Data: text}, manifest.Options{DefaultNamespace: "default"})
 		if len(r.Encrypted) > 0 {
-			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.EncryptedFile, File: file, Line: 1, Column: 1, Message: "the file cannot be built: it is encrypted with git-crypt",
+			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.EncryptedFile, File: file, Line: 1,
+				Column: 1, Message: "the file cannot be built: it is encrypted with git-crypt",
 				Hint: "encrypt it with SOPS instead, or remove it from the kustomization"}}
 		}
 		for _, d := range r.Diags {
@@ -86,7 +100,9 @@ func (c *checker) explain(err error, root *file, folder string, read int) error 
 			return at.failed(field, unknownParts.ReplaceAllString(message, ""), known.hint)
 		}
 	}
-	return at.failed(field, "kustomize refuses it", "run kustomize build "+path.Dir(at.name)+" to see why: its own words can hold values of Secrets, so they are not shown here")
+	return at.failed(field, "kustomize refuses it",
+		"run kustomize build "+path.Dir(at.name)+
+			" to see why: its own words can hold values of Secrets, so they are not shown here")
 }
 
 // failed returns an error about an entry of a kustomization, or about all of it.

@@ -21,15 +21,16 @@ import (
 const (
 	// maxReplacements limits the replacements of one build, each as often as its kustomization is loaded.
 	maxReplacements = 5_000
-	// maxLooked limits the objects that kustomize looks at for them, each as often as it does: some microseconds for each.
+	// maxLooked limits the objects that kustomize looks at for them, each as often as it does: some microseconds for
+	// each.
 	maxLooked = 1 << 20
 	// maxReplaced limits the bytes that replacements and vars may write, by the bound that is computed before.
 	maxReplaced = 256 << 20
 )
 
-// growth bounds what replacements and vars write. kustomize copies a value as often as it is asked to, and copies can be copied
-// again: thirty replacements that each double a text need more memory than any machine has. growth computes a bound before
-// kustomize runs, because nothing can stop kustomize then.
+// growth bounds what replacements and vars write. kustomize copies a value as often as it is asked to, and copies can
+// be copied again: thirty replacements that each double a text need more memory than any machine has. growth computes a
+// bound before kustomize runs, because nothing can stop kustomize then.
 type growth struct {
 	*checker
 	documents []*yaml.Node
@@ -54,7 +55,8 @@ func boundGrowth(c *checker, root string) error {
 	if !slices.ContainsFunc(slices.Collect(maps.Values(c.files)), writes) && len(c.replacing) == 0 {
 		return nil
 	}
-	g := &growth{checker: c, kinds: map[string]int{}, first: map[string]int64{}, steps: map[string][]string{}, written: map[place]int64{}}
+	g := &growth{checker: c, kinds: map[string]int{}, first: map[string]int64{}, steps: map[string][]string{},
+		written: map[place]int64{}}
 	for _, f := range c.files {
 		g.anywhere = max(g.anywhere, f.longest())
 	}
@@ -134,7 +136,10 @@ func (g *growth) kustomization(dir string) error {
 		return nil
 	}
 	refuse := func(field string) error {
-		return f.at(diag.BuildRefused, field, fmt.Sprintf("up to here, the replacements and vars are more than %d, may write more than %d MiB, or look at more than %d objects", maxReplacements, maxReplaced>>20, maxLooked), "split the kustomization, or write the values themselves")
+		return f.at(diag.BuildRefused, field,
+			fmt.Sprintf("up to here, the replacements and vars are more than %d, may write more than %d MiB, or look "+
+				"at more than %d objects", maxReplacements, maxReplaced>>20, maxLooked),
+			"split the kustomization, or write the values themselves")
 	}
 	for i, r := range f.Replacements {
 		list, err := g.replacements(dir, r)

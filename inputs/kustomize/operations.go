@@ -25,8 +25,8 @@ type operation struct {
 	Op, Path, From string
 }
 
-// failedOperation returns the error about the operation of a JSON patch that does not fit an object, for the entry of a kustomization
-// that makes its build fail. It is nil if the entry is another one, or if the operation is not found.
+// failedOperation returns the error about the operation of a JSON patch that does not fit an object, for the entry of a
+// kustomization that makes its build fail. It is nil if the entry is another one, or if the operation is not found.
 func (b *blame) failedOperation(f *file, folder, field string) error {
 	p, n, before := f.patchBefore(field)
 	if p.Target == nil {
@@ -43,10 +43,13 @@ func (b *blame) failedOperation(f *file, folder, field string) error {
 	}
 	var objects []*resource.Resource
 	var err error
-	if tried := b.try(f, folder, before, func(built resmap.ResMap) { objects, err = built.Select(*p.Target) }); tried != nil {
+	if tried := b.try(f, folder, before, func(built resmap.ResMap) {
+		objects, err = built.Select(*p.Target)
+	}); tried != nil {
 		return nil
 	}
-	if err != nil || list == nil || list.Kind != yaml.SequenceNode || list.Style&yaml.FlowStyle != 0 && !json.Valid(text) {
+	if err != nil || list == nil || list.Kind != yaml.SequenceNode ||
+		list.Style&yaml.FlowStyle != 0 && !json.Valid(text) {
 		return nil
 	}
 	for _, object := range objects {
@@ -71,7 +74,8 @@ func (b *blame) failedOperation(f *file, folder, field string) error {
 		default:
 			d.File = f.name
 		}
-		d.Message = fmt.Sprintf("%s, operation %d (%s): %s %s", entry, i+1, operationOf(at), strings.Replace(name, "//", "/", 1), problem)
+		d.Message = fmt.Sprintf("%s, operation %d (%s): %s %s", entry, i+1, operationOf(at),
+			strings.Replace(name, "//", "/", 1), problem)
 		return &Error{d}
 	}
 	return nil
@@ -85,7 +89,8 @@ func failing(object *resource.Resource, list *yaml.Node) (i int, problem, hint s
 		return 0, "", ""
 	}
 	for i, node := range list.Content {
-		one, err := sigsyaml.YAMLToJSON([]byte(marshalNode(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}})))
+		one, err := sigsyaml.YAMLToJSON([]byte(marshalNode(&yaml.Node{Kind: yaml.SequenceNode,
+			Content: []*yaml.Node{node}})))
 		if err != nil {
 			return 0, "", ""
 		}
@@ -94,7 +99,8 @@ func failing(object *resource.Resource, list *yaml.Node) (i int, problem, hint s
 			return 0, "", ""
 		}
 		if op := operationOf(node).Op; op != "" && !slices.Contains(known, op) {
-			return i, "takes no operation " + strconv.Quote(op), cmp.Or(diag.DidYouMean(op, known), "use "+strings.Join(known, ", "))
+			return i, "takes no operation " + strconv.Quote(op), cmp.Or(diag.DidYouMean(op, known),
+				"use "+strings.Join(known, ", "))
 		}
 		after, err := patch.Apply(text)
 		if err == nil {
@@ -136,7 +142,8 @@ func misfit(object any, o operation) (problem, hint string) {
 	case missing == "":
 		return "cannot take it", "correct the path"
 	case isList:
-		return fmt.Sprintf("has no item %s in %s, which has %d", missing, there.path, len(list)), "write the number of an item, from 0 on, or - to add one at the end"
+		return fmt.Sprintf("has no item %s in %s, which has %d", missing, there.path, len(list)),
+			"write the number of an item, from 0 on, or - to add one at the end"
 	case isNew && below == "":
 		return "has no " + there.path + " that can hold it", "correct the path"
 	default:
@@ -172,8 +179,8 @@ type pointed struct {
 	value any
 }
 
-// descend follows a JSON pointer as far as the object has it. missing is the first step that the object does not have, and below what
-// follows it.
+// descend follows a JSON pointer as far as the object has it. missing is the first step that the object does not have,
+// and below what follows it.
 func descend(object any, pointer string) (there pointed, missing, below string) {
 	there.value = object
 	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
@@ -201,8 +208,8 @@ func descend(object any, pointer string) (there pointed, missing, below string) 
 // escaped returns the name of a field as a JSON pointer writes it.
 func escaped(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
 
-// patchBefore returns the patch of an entry with its number, and the kustomization without it and all that comes after it. The patch has
-// no target if the entry is something else.
+// patchBefore returns the patch of an entry with its number, and the kustomization without it and all that comes after
+// it. The patch has no target if the entry is something else.
 func (f *file) patchBefore(field string) (p types.Patch, n int, before types.Kustomization) {
 	before = f.Kustomization
 	before.NamePrefix, before.NameSuffix, before.Namespace = "", "", ""

@@ -38,13 +38,15 @@ func kustomizeItself(t *testing.T, files fstest.MapFS, folder string) (string, e
 		return "", err
 	}
 	text, err := built.AsYaml()
-	return strings.ReplaceAll(string(text), "managed-by: kustomize-(devel)", "managed-by: kustomize-v5.8.2"), err // this program is not kustomize
+	// this program is not kustomize
+	return strings.ReplaceAll(string(text), "managed-by: kustomize-(devel)", "managed-by: kustomize-v5.8.2"), err
 }
 
 // ours builds with this package.
 func ours(files fstest.MapFS, folder string) (string, error) {
 	open := func() (tree.Files, func(), error) { return files, func() {}, nil }
-	docs, err := kustomize.Build(context.Background(), tree.New(context.Background(), files), kustomize.Wanted{Folder: folder}, open, nil)
+	docs, err := kustomize.Build(context.Background(), tree.New(context.Background(), files),
+		kustomize.Wanted{Folder: folder}, open, nil)
 	var texts []string
 	for _, d := range docs {
 		texts = append(texts, string(d.Text))
@@ -60,8 +62,8 @@ func files(of map[string]string) fstest.MapFS {
 	return out
 }
 
-// TestObjectsAreThoseOfKustomize compares with kustomize over random overlays; KUSTOMIZE_SEEDS asks for more of them. It runs
-// alone, because kustomize has one set of schemas for the whole process.
+// TestObjectsAreThoseOfKustomize compares with kustomize over random overlays; KUSTOMIZE_SEEDS asks for more of them.
+// It runs alone, because kustomize has one set of schemas for the whole process.
 func TestObjectsAreThoseOfKustomize(t *testing.T) { //nolint:paralleltest // see above
 	built, seeds := 0, uint64(60)
 	if testing.Short() {
@@ -101,7 +103,8 @@ func TestBuildsSideBySide(t *testing.T) {
 			for n := range uint64(5) {
 				repository := randomRepository(rand.New(rand.NewPCG(seed, n)))
 				if n == 2 && seed < 2 {
-					repository["top/kustomization.yaml"].Data = append(repository["top/kustomization.yaml"].Data, "openapi: {path: ../schema.json}\n"...)
+					repository["top/kustomization.yaml"].Data = append(repository["top/kustomization.yaml"].Data,
+						"openapi: {path: ../schema.json}\n"...)
 					repository["schema.json"] = &fstest.MapFile{Data: []byte(`{"definitions": {}}`)}
 				}
 				first, _ := ours(repository, "top")

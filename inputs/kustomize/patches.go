@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// maxApplied limits the patches and transformers of one build times the objects that they may change, each as often as its
-	// kustomization is loaded. A text of more than a KiB counts once for each. kustomize needs 50 to 300 microseconds for one.
+	// maxApplied limits the patches and transformers of one build times the objects that they may change, each as often
+	// as its kustomization is loaded. A text of more than a KiB counts once for each. kustomize needs 50 to 300
+	// microseconds for one.
 	maxApplied = 200_000
-	// maxAdded limits the bytes that kustomize adds to all objects of a build together: names, labels, annotations and patches, for
-	// each object. No build that may be so large gives less in the end.
+	// maxAdded limits the bytes that kustomize adds to all objects of a build together: names, labels, annotations and
+	// patches, for each object. No build that may be so large gives less in the end.
 	maxAdded = MaxBuiltBytes
 	// maxCopies limits the operations that copy in the JSON patches of one build: each can double an object.
 	maxCopies = 8
-	// maxNotes is how many notes about changes may be read only to make findings more exact, and maxNeededNotes how many where
-	// something needs the notes. Where objects are traced, kustomize notes each patch in each object, and reads all notes of the
-	// object again for each patch: 300 patches of 20 objects read 900,000, which takes 10 s.
+	// maxNotes is how many notes about changes may be read only to make findings more exact, and maxNeededNotes how
+	// many where something needs the notes. Where objects are traced, kustomize notes each patch in each object, and
+	// reads all notes of the object again for each patch: 300 patches of 20 objects read 900,000, which takes 10 s.
 	maxNotes       = 300_000
 	maxNeededNotes = 2_000_000
 )
@@ -35,12 +36,12 @@ type effort struct {
 	added                  int64
 }
 
-// below is what is built in a folder: its objects, and how many notes one of them may have. The patches of a component change also
-// the objects of those that name it.
+// below is what is built in a folder: its objects, and how many notes one of them may have. The patches of a component
+// change also the objects of those that name it.
 type below struct{ objects, notes, patches int }
 
-// boundPatches returns an error if the patches of a build are too many or may copy too much. Otherwise it returns how many notes
-// about changes kustomize reads if it traces the objects.
+// boundPatches returns an error if the patches of a build are too many or may copy too much. Otherwise it returns how
+// many notes about changes kustomize reads if it traces the objects.
 func boundPatches(c *checker, root string) (notes int, err error) {
 	e := &effort{checker: c}
 	_, err = e.add(root, 0)
@@ -105,11 +106,16 @@ func (e *effort) list(f *file, list listed, objects int) error {
 	}
 	switch {
 	case e.applied > maxApplied:
-		return f.at(diag.BuildRefused, list.field, fmt.Sprintf("up to here, patches and transformers times the objects that they may change are more than %d, each counted as often as its kustomization is loaded", maxApplied), "join patches with the same target, or write a patch of one object without target")
+		return f.at(diag.BuildRefused, list.field,
+			fmt.Sprintf("up to here, patches and transformers times the objects that they may change are more than "+
+				"%d, each counted as often as its kustomization is loaded", maxApplied),
+			"join patches with the same target, or write a patch of one object without target")
 	case e.added > maxAdded:
 		return f.tooMuchAdded(list.field)
 	case e.copies > maxCopies:
-		return f.at(diag.BuildRefused, list.field, fmt.Sprintf("up to here, more than %d operations copy a part of an object: each can double it", maxCopies), "write the values themselves")
+		return f.at(diag.BuildRefused, list.field,
+			fmt.Sprintf("up to here, more than %d operations copy a part of an object: each can double it", maxCopies),
+			"write the values themselves")
 	}
 	return nil
 }
@@ -134,7 +140,8 @@ func (e *effort) repeated(f *file, objects int) error {
 		field string
 		bytes int
 	}{
-		{"namePrefix", names * len(f.NamePrefix)}, {"nameSuffix", names * len(f.NameSuffix)}, {"namespace", len(f.Namespace)},
+		{"namePrefix", names * len(f.NamePrefix)}, {"nameSuffix", names * len(f.NameSuffix)},
+		{"namespace", len(f.Namespace)},
 		{"commonAnnotations", pairs(f.CommonAnnotations)}, {"labels", places * labels},
 		//lint:ignore SA1019 kustomize still reads them
 		{"commonLabels", places * pairs(f.CommonLabels)},
@@ -147,7 +154,9 @@ func (e *effort) repeated(f *file, objects int) error {
 }
 
 func (f *file) tooMuchAdded(field string) error {
-	return f.at(diag.BuildRefused, field, fmt.Sprintf("up to here, what is written into each object may add more than %d MiB to all objects together, each counted as often as its kustomization is loaded", maxAdded>>20),
+	return f.at(diag.BuildRefused, field,
+		fmt.Sprintf("up to here, what is written into each object may add more than %d MiB to all objects together, "+
+			"each counted as often as its kustomization is loaded", maxAdded>>20),
 		"write shorter texts, or split the kustomization")
 }
 
@@ -191,7 +200,8 @@ func (l listed) count() (n int) {
 	return n
 }
 
-// patchTexts returns the texts of the patches and transformers of a kustomization. What cannot be read is kustomize's to report.
+// patchTexts returns the texts of the patches and transformers of a kustomization. What cannot be read is kustomize's
+// to report.
 func patchTexts(c *checker, dir string, f *file) []listed {
 	patches := func(field string, list []types.Patch) listed {
 		out := listed{field: field}

@@ -49,7 +49,8 @@ func newPrograms(t *testing.T) programs {
 		t.Skip("compiles kustomize and helm, which takes a minute the first time: make race runs it")
 	}
 	dir := t.TempDir()
-	for tool, pkg := range map[string]string{"kustomize": "sigs.k8s.io/kustomize/kustomize/v5", "helm": "helm.sh/helm/v3/cmd/helm"} {
+	for tool, pkg := range map[string]string{"kustomize": "sigs.k8s.io/kustomize/kustomize/v5",
+		"helm": "helm.sh/helm/v3/cmd/helm"} {
 		build := exec.Command("go", "build", "-o", filepath.Join(dir, tool), pkg)
 		build.Dir = filepath.Join(repositoryTop, "test", "e2e", "tools", tool)
 		if out, err := build.CombinedOutput(); err != nil {
@@ -58,7 +59,10 @@ func newPrograms(t *testing.T) programs {
 	}
 	// kustomize calls helm without the API versions that agentry shows to charts.
 	helm := filepath.Join(dir, "helm-with-versions")
-	script := fmt.Sprintf("#!/bin/sh\ncase $1 in template) exec %q \"$@\" --no-hooks --kube-version 1.35 --api-versions monitoring.coreos.com/v1 --api-versions monitoring.coreos.com/v1/ServiceMonitor ;; esac\nexec %[1]q \"$@\"\n", filepath.Join(dir, "helm"))
+	script := fmt.Sprintf(
+		"#!/bin/sh\ncase $1 in template) exec %q \"$@\" --no-hooks --kube-version 1.35 --api-versions "+
+			"monitoring.coreos.com/v1 --api-versions monitoring.coreos.com/v1/ServiceMonitor ;; esac\n"+
+			"exec %[1]q \"$@\"\n", filepath.Join(dir, "helm"))
 	if err := os.WriteFile(helm, []byte(script), 0o700); err != nil { //nolint:gosec // kustomize runs it
 		t.Fatal(err)
 	}
@@ -67,7 +71,8 @@ func newPrograms(t *testing.T) programs {
 
 // build builds a folder of the file system.
 func (p programs) build(folder string) (map[string]any, error) {
-	command := exec.Command(p.kustomize, "build", "--load-restrictor", "LoadRestrictionsNone", "--enable-helm", "--helm-command", p.helm, folder)
+	command := exec.Command(p.kustomize, "build", "--load-restrictor", "LoadRestrictionsNone", "--enable-helm",
+		"--helm-command", p.helm, folder)
 	command.Env = append(os.Environ(), "HELM_NO_PLUGINS=1", "TZ=UTC", "GIT_ALLOW_PROTOCOL=none") // it fetches nothing
 	var messages strings.Builder
 	command.Stderr = &messages
@@ -127,7 +132,8 @@ func oursOnDisk(t *testing.T, dir, folder string, renderer *chart.Renderer) (map
 	}
 	defer root.Close()
 	of, _ := root.FS().(tree.Files)
-	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Wanted{Folder: folder}, nil, renderer)
+	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Wanted{Folder: folder}, nil,
+		renderer)
 	if err != nil {
 		return nil, err
 	}
@@ -186,13 +192,14 @@ func link(r *rand.Rand, of fstest.MapFS) {
 		of["bases/b0/m0.yaml"] = &fstest.MapFile{Data: []byte("../../elsewhere/m.yaml"), Mode: fs.ModeSymlink}
 	}
 	if r.IntN(4) == 0 {
-		of["top/kustomization.yaml"].Data = []byte(strings.Replace(string(of["top/kustomization.yaml"].Data), "../middle", "through", 1))
+		of["top/kustomization.yaml"].Data = []byte(strings.Replace(string(of["top/kustomization.yaml"].Data),
+			"../middle", "through", 1))
 		of["top/through"] = &fstest.MapFile{Data: []byte("../middle"), Mode: fs.ModeSymlink}
 	}
 }
 
-// fixtures compares every kustomization of the repositories that other tests have. What agentry refuses by design is not
-// compared.
+// fixtures compares every kustomization of the repositories that other tests have. What agentry refuses by design is
+// not compared.
 func (p programs) fixtures(t *testing.T) {
 	workers := helm.NewWorkers(helm.Options{Command: testworker.Command(), Env: testworker.Env()})
 	t.Cleanup(workers.Close)
@@ -206,7 +213,8 @@ func (p programs) fixtures(t *testing.T) {
 			}
 			got, err := oursOnDisk(t, dir, folder, &chart.Renderer{Workers: workers})
 			failed, _ := errors.AsType[*kustomize.Error](err)
-			if failed != nil && (failed.Code == diag.BuildRefused || strings.Contains(failed.Message, "depends on randomness")) {
+			if failed != nil && (failed.Code == diag.BuildRefused ||
+				strings.Contains(failed.Message, "depends on randomness")) {
 				continue
 			}
 			follow(t, dir, file)
@@ -230,8 +238,8 @@ func (p programs) fixtures(t *testing.T) {
 	}
 }
 
-// follow lets a kustomization ask for what agentry does unasked: to follow the references in custom resources. One that cannot be read
-// stays as it is.
+// follow lets a kustomization ask for what agentry does unasked: to follow the references in custom resources. One that
+// cannot be read stays as it is.
 func follow(t *testing.T, dir, file string) {
 	t.Helper()
 	const config = "agentry-references.yaml"
@@ -287,7 +295,10 @@ func repositories(t *testing.T) map[string]fstest.MapFS {
 		}
 		of := fstest.MapFS{}
 		for _, f := range archive.Files {
-			isFolder := slices.ContainsFunc(archive.Files, func(other txtar.File) bool { return strings.HasPrefix(other.Name, f.Name+"/") }) // of another step
+			// of another step
+			isFolder := slices.ContainsFunc(archive.Files, func(other txtar.File) bool {
+				return strings.HasPrefix(other.Name, f.Name+"/")
+			})
 			if fs.ValidPath(f.Name) && !isFolder {
 				of[f.Name] = &fstest.MapFile{Data: f.Data}
 			}

@@ -19,20 +19,21 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/references"
 )
 
-// kustomize renames objects (namePrefix, hashes of generators) and follows references to them in Kubernetes' own kinds. This file
-// follows those in the custom resources too, as package references lists them. kustomize can be configured to do that, but compares
-// each reference with each object then: 1,000 monitors with credentials take it minutes.
+// kustomize renames objects (namePrefix, hashes of generators) and follows references to them in Kubernetes' own kinds.
+// This file follows those in the custom resources too, as package references lists them. kustomize can be configured to
+// do that, but compares each reference with each object then: 1,000 monitors with credentials take it minutes.
 
 // earlierNames is the field in which objects bring out of kustomize what it notes about their names.
 const earlierNames = "agentry-earlier-names"
 
-// keepNames returns a transformer for the end of a kustomization, which copies the notes of kustomize about names to a field. kustomize
-// removes its own notes before it gives the objects. Patching an object notes its name once more.
+// keepNames returns a transformer for the end of a kustomization, which copies the notes of kustomize about names to a
+// field. kustomize removes its own notes before it gives the objects. Patching an object notes its name once more.
 func (r *referrers) keepNames() string {
 	return marshal(map[string]any{
-		"apiVersion": konfig.BuiltinPluginApiVersion, "kind": "PatchTransformer", "metadata": map[string]any{"name": earlierNames},
-		"target": map[string]any{"kind": strings.Join(slices.Sorted(maps.Keys(r.kinds)), "|")},
-		"patch":  `[{"op": "copy", "from": "/metadata/annotations", "path": "/` + earlierNames + `"}]`,
+		"apiVersion": konfig.BuiltinPluginApiVersion, "kind": "PatchTransformer",
+		"metadata": map[string]any{"name": earlierNames},
+		"target":   map[string]any{"kind": strings.Join(slices.Sorted(maps.Keys(r.kinds)), "|")},
+		"patch":    `[{"op": "copy", "from": "/metadata/annotations", "path": "/` + earlierNames + `"}]`,
 	})
 }
 
@@ -49,8 +50,8 @@ type step struct {
 	any   *step            // of each key, in a map
 }
 
-// proxyHeaders is the step of the field proxyConnectHeader, which all kinds have beside other references: lists of keys of Secrets, by
-// the name of a header. kustomize's configuration cannot express it.
+// proxyHeaders is the step of the field proxyConnectHeader, which all kinds have beside other references: lists of keys
+// of Secrets, by the name of a header. kustomize's configuration cannot express it.
 var proxyHeaders = &step{any: &step{next: map[string]*step{"name": {named: "Secret"}}}}
 
 // referrers returns the references to follow in a build, or nil if it renames nothing.
@@ -95,12 +96,16 @@ func (c *checker) renames() bool {
 		allowed := func(p types.Patch) bool { return p.Options != nil && p.Options.AllowNameChange }
 		isHashed := func(g types.ConfigMapArgs) bool { return f.hasSuffix(g.GeneratorArgs) }
 		isHashedSecret := func(g types.SecretArgs) bool { return f.hasSuffix(g.GeneratorArgs) }
-		if f.NamePrefix+f.NameSuffix != "" || len(f.Transformers)+len(f.Generators) > 0 || slices.ContainsFunc(f.Patches, allowed) ||
-			slices.ContainsFunc(f.ConfigMapGenerator, isHashed) || slices.ContainsFunc(f.SecretGenerator, isHashedSecret) {
+		if f.NamePrefix+f.NameSuffix != "" || len(f.Transformers)+len(f.Generators) > 0 ||
+			slices.ContainsFunc(f.Patches, allowed) ||
+			slices.ContainsFunc(f.ConfigMapGenerator, isHashed) ||
+			slices.ContainsFunc(f.SecretGenerator, isHashedSecret) {
 			return true
 		}
 		for _, list := range patchTexts(c, dir, f) {
-			if slices.ContainsFunc(list.texts, func(text []byte) bool { return bytes.Contains(text, []byte("/metadata/name")) }) {
+			if slices.ContainsFunc(list.texts, func(text []byte) bool {
+				return bytes.Contains(text, []byte("/metadata/name"))
+			}) {
 				return true
 			}
 		}
@@ -139,7 +144,8 @@ func takeNames(built resmap.ResMap) (map[*resource.Resource]names, error) {
 			}
 			return strings.Split(note.YNode().Value, ",")
 		}
-		out[r] = names{r.CurId().EffectiveNamespace(), r.GetName(), list("previousNames"), list("prefixes"), list("suffixes")}
+		out[r] = names{r.CurId().EffectiveNamespace(), r.GetName(), list("previousNames"), list("prefixes"),
+			list("suffixes")}
 		if err := r.PipeE(kyaml.Clear(earlierNames)); err != nil {
 			return nil, err
 		}
@@ -169,8 +175,8 @@ type earlierName struct{ kind, namespace, name string }
 // followed are the names that were written into the references of an object, with those that its author wrote.
 type followed map[string]string
 
-// follow writes the names that objects have now into the references to them. It returns what it wrote, by the object with the
-// references.
+// follow writes the names that objects have now into the references to them. It returns what it wrote, by the object
+// with the references.
 func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]names) map[*resource.Resource]followed {
 	out := map[*resource.Resource]followed{}
 	index := map[earlierName][]names{}
@@ -186,7 +192,8 @@ func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]nam
 			continue
 		}
 		r.fields[object.GetKind()].visit(object.YNode(), func(kind string, value *yaml.Node) {
-			candidates := slices.Concat(index[earlierName{kind, by.namespace, value.Value}], index[earlierName{kind, clusterScoped, value.Value}])
+			candidates := slices.Concat(index[earlierName{kind, by.namespace, value.Value}],
+				index[earlierName{kind, clusterScoped, value.Value}])
 			if now := by.meant(candidates); now != "" && now != value.Value {
 				if out[object] == nil {
 					out[object] = followed{}
@@ -229,8 +236,8 @@ func (s *step) visit(n *yaml.Node, do func(kind string, value *yaml.Node)) {
 	}
 }
 
-// meant returns the name of the candidate that an object means, or "" if several can be meant: that which got the same prefixes and
-// suffixes, or else that which got the same ones last.
+// meant returns the name of the candidate that an object means, or "" if several can be meant: that which got the same
+// prefixes and suffixes, or else that which got the same ones last.
 func (n names) meant(candidates []names) string {
 	same := func(c names) bool {
 		return slices.Equal(n.prefixes, c.prefixes) && slices.Equal(n.suffixes, c.suffixes)

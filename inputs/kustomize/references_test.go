@@ -49,7 +49,8 @@ kind: ServiceAccount
 metadata: {name: account}
 `
 
-const generators = "secretGenerator: [{name: login, literals: [user=u]}]\nconfigMapGenerator: [{name: map, literals: [ca=c]}]\n"
+const generators = "secretGenerator: [{name: login, literals: [user=u]}]\n" +
+	"configMapGenerator: [{name: map, literals: [ca=c]}]\n"
 
 // configured are files as plain kustomize has to read them to follow the references.
 func configured(of map[string]string) fstest.MapFS {
@@ -60,37 +61,56 @@ func configured(of map[string]string) fstest.MapFS {
 	if lists == 0 {
 		top.Data = append(top.Data, "configurations: [../references.yaml]\n"...)
 	} else {
-		top.Data = []byte(strings.Replace(string(top.Data), "configurations: [", "configurations: [../references.yaml, ", 1))
+		top.Data = []byte(strings.Replace(string(top.Data), "configurations: [",
+			"configurations: [../references.yaml, ", 1))
 	}
 	return out
 }
 
 // TestReferencesAreFollowed compares with kustomize itself, configured by what "agentry kustomize-config" prints.
-func TestReferencesAreFollowed(t *testing.T) { //nolint:paralleltest // kustomize has one set of schemas for the whole process
+//
+//nolint:paralleltest // kustomize has one set of schemas for the whole process
+func TestReferencesAreFollowed(t *testing.T) {
 	const base = "resources: [a.yaml]\n" + generators
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  []string // in the objects, besides that kustomize gives the same
 	}{
-		"prefix, suffix and hash": {map[string]string{"top/kustomization.yaml": base + "namespace: shop\nnamePrefix: prod-\nnameSuffix: -v2\n"},
+		"prefix, suffix and hash": {map[string]string{"top/kustomization.yaml": base +
+			"namespace: shop\nnamePrefix: prod-\nnameSuffix: -v2\n"},
 			[]string{"serviceAccountName: prod-account-v2", "- prod-login-v2-", "name: absent", "  - other\n"}},
-		"of a hash only": {map[string]string{"top/kustomization.yaml": base}, []string{"serviceAccountName: account", "secretName: login-"}},
-		"in a base": {map[string]string{"top/kustomization.yaml": "resources: [../base]\nnamePrefix: prod-\n", "base/kustomization.yaml": base + "namePrefix: base-\n", "base/a.yaml": followed},
+		"of a hash only": {map[string]string{"top/kustomization.yaml": base},
+			[]string{"serviceAccountName: account", "secretName: login-"}},
+		"in a base": {map[string]string{"top/kustomization.yaml": "resources: [../base]\nnamePrefix: prod-\n",
+			"base/kustomization.yaml": base + "namePrefix: base-\n", "base/a.yaml": followed},
 			[]string{"secretName: prod-base-login-"}},
 		"of two bases with equal names": {map[string]string{"top/kustomization.yaml": "resources: [../x, ../y]\n",
-			"x/kustomization.yaml": "resources: [../base]\nnamePrefix: x-\n", "y/kustomization.yaml": "resources: [../base]\nnamePrefix: y-\n",
-			"base/kustomization.yaml": base, "base/a.yaml": followed}, []string{"secretName: x-login-", "secretName: y-login-"}},
-		"of a component": {map[string]string{"top/kustomization.yaml": "resources: [a.yaml]\ncomponents: [../component]\n",
-			"component/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: c-\n" + generators}, []string{"secretName: c-login-"}},
-		"with configurations of its own": {map[string]string{"top/kustomization.yaml": base + "namePrefix: prod-\nconfigurations: [own.yaml]\n",
-			"top/own.yaml": "nameReference:\n- {kind: Secret, version: v1, fieldSpecs: [{group: monitoring.coreos.com, kind: ServiceMonitor, path: spec/endpoints/basicAuth/username/name}, {kind: GrafanaAgent, path: spec/secrets}]}\n"},
+			"x/kustomization.yaml":    "resources: [../base]\nnamePrefix: x-\n",
+			"y/kustomization.yaml":    "resources: [../base]\nnamePrefix: y-\n",
+			"base/kustomization.yaml": base, "base/a.yaml": followed},
+			[]string{"secretName: x-login-", "secretName: y-login-"}},
+		"of a component": {map[string]string{
+			"top/kustomization.yaml": "resources: [a.yaml]\ncomponents: [../component]\n",
+			"component/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n" +
+				"namePrefix: c-\n" + generators}, []string{"secretName: c-login-"}},
+		"with configurations of its own": {map[string]string{"top/kustomization.yaml": base +
+			"namePrefix: prod-\nconfigurations: [own.yaml]\n",
+			"top/own.yaml": "nameReference:\n- {kind: Secret, version: v1, fieldSpecs: [{group: " +
+				"monitoring.coreos.com, kind: ServiceMonitor, path: spec/endpoints/basicAuth/username/name}, {kind: " +
+				"GrafanaAgent, path: spec/secrets}]}\n"},
 			[]string{"- prod-login-"}},
-		"by a patch of the name": {map[string]string{"top/kustomization.yaml": base + "patches:\n- {target: {kind: ServiceAccount}, patch: '[{\"op\": \"replace\", \"path\": \"/metadata/name\", \"value\": \"robot\"}]'}\n"},
+		"by a patch of the name": {map[string]string{"top/kustomization.yaml": base +
+			"patches:\n- {target: {kind: ServiceAccount}, patch: '[{\"op\": \"replace\", \"path\": " +
+			"\"/metadata/name\", \"value\": \"robot\"}]'}\n"},
 			[]string{"serviceAccountName: robot"}},
-		"by a transformer in a file": {map[string]string{"top/kustomization.yaml": base + "transformers: [prefix.yaml]\n",
-			"top/prefix.yaml": "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: prod-\nfieldSpecs: [{path: metadata/name}]\n"},
+		"by a transformer in a file": {map[string]string{"top/kustomization.yaml": base +
+			"transformers: [prefix.yaml]\n",
+			"top/prefix.yaml": "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: prod-\n" +
+				"fieldSpecs: [{path: metadata/name}]\n"},
 			[]string{"secretName: prod-login-"}},
-		"traced": {map[string]string{"top/kustomization.yaml": base + "namePrefix: prod-\nbuildMetadata: [originAnnotations, transformerAnnotations]\n"}, []string{"PrefixTransformer"}},
+		"traced": {map[string]string{"top/kustomization.yaml": base +
+			"namePrefix: prod-\nbuildMetadata: [originAnnotations, transformerAnnotations]\n"},
+			[]string{"PrefixTransformer"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.files["top/a.yaml"] = followed
@@ -103,7 +123,8 @@ func TestReferencesAreFollowed(t *testing.T) { //nolint:paralleltest // kustomiz
 				t.Fatal(err)
 			}
 			// In a list of names and keys, kustomize writes the namespace beside the name. It means nothing there.
-			want = strings.ReplaceAll(want, "    name: prod-login-v2-bmkcfhb76t\n    namespace: shop\n", "    name: prod-login-v2-bmkcfhb76t\n")
+			want = strings.ReplaceAll(want, "    name: prod-login-v2-bmkcfhb76t\n    namespace: shop\n",
+				"    name: prod-login-v2-bmkcfhb76t\n")
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-kustomize +agentry)\n%s", diff)
 			}
@@ -122,7 +143,8 @@ func TestReferencesBelowNamesOfHeaders(t *testing.T) {
 	got, err := ours(files(map[string]string{
 		"top/kustomization.yaml": "resources: [a.yaml]\nnamePrefix: prod-\n" + generators,
 		"top/a.yaml": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m}\n" +
-			"spec: {selector: {}, endpoints: [{port: a, proxyConnectHeader: {name: [{name: login, key: user}], Other: [{name: absent, key: user}]}}]}\n",
+			"spec: {selector: {}, endpoints: [{port: a, proxyConnectHeader: {name: [{name: login, key: user}], " +
+			"Other: [{name: absent, key: user}]}}]}\n",
 	}), "top")
 	if err != nil || strings.Count(got, "name: prod-login-") != 2 || !strings.Contains(got, "name: absent\n") {
 		t.Errorf("%v:\n%s", err, got)
@@ -135,7 +157,9 @@ func TestReferencesBesideBrokenObjects(t *testing.T) {
 	got, err := ours(files(map[string]string{
 		"top/kustomization.yaml": "resources: [a.yaml, b.yaml]\nnamePrefix: prod-\n" + generators,
 		"top/a.yaml":             followed,
-		"top/b.yaml":             "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: broken}\nspec: {selector: {}, endpoints: [{basicAuth: login}, {basicAuth: {username: [login]}}]}\n",
+		"top/b.yaml": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" +
+			"metadata: {name: broken}\nspec: {selector: {}, endpoints: [{basicAuth: login}, {basicAuth: {username: " +
+			"[login]}}]}\n",
 	}), "top")
 	if err != nil || !strings.Contains(got, "secretName: prod-login-") || !strings.Contains(got, "basicAuth: login\n") {
 		t.Errorf("%v:\n%s", err, got)
@@ -162,16 +186,21 @@ func TestAnExistingNameIsMeant(t *testing.T) {
 func TestPlacesOfFollowedReferences(t *testing.T) {
 	t.Parallel()
 	of := files(map[string]string{
-		"top/kustomization.yaml":  "resources: [../base]\nnamePrefix: prod-\npatches: [{path: patch.yaml}]\n",
-		"top/patch.yaml":          "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: agent}\nspec:\n  apiServer: {host: x, basicAuth: {password: {name: login, key: user}}}\n",
+		"top/kustomization.yaml": "resources: [../base]\nnamePrefix: prod-\npatches: [{path: patch.yaml}]\n",
+		"top/patch.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\n" +
+			"metadata: {name: agent}\nspec:\n  apiServer: {host: x, basicAuth: {password: {name: login, key: user}}}\n",
 		"base/kustomization.yaml": "resources: [agent.yaml]\n" + generators,
 		"base/agent.yaml":         "---\n" + followed,
 	})
-	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Wanted{Folder: "top"}, func() (tree.Files, func(), error) { return of, func() {}, nil }, nil)
+	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Wanted{Folder: "top"},
+		func() (tree.Files, func(), error) {
+			return of, func() {}, nil
+		}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"spec.serviceAccountName": "base/agent.yaml:6", "spec.apiServer.basicAuth.password": "top/patch.yaml:5", "spec.secrets[0]": "base/agent.yaml:8"}
+	want := map[string]string{"spec.serviceAccountName": "base/agent.yaml:6",
+		"spec.apiServer.basicAuth.password": "top/patch.yaml:5", "spec.secrets[0]": "base/agent.yaml:8"}
 	got := map[string]string{}
 	for _, d := range docs {
 		if !strings.Contains(string(d.Text), "kind: GrafanaAgent") {

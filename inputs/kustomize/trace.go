@@ -18,7 +18,8 @@ type trace struct {
 	root   string // the file of the kustomization
 	wanted Wanted
 	open   Open
-	// files and changes are what the build reads: those files of objects, and of changes, to which untraced objects can belong.
+	// files and changes are what the build reads: those files of objects, and of changes, to which untraced objects can
+	// belong.
 	files, changes []string
 
 	mu      sync.Mutex        // guards open and written
@@ -26,7 +27,8 @@ type trace struct {
 }
 
 func newTrace(c *checker, root *file, open Open) *trace {
-	t := &trace{root: root.name, wanted: c.wanted, open: open, files: slices.Sorted(maps.Keys(c.refs.Files)), changes: []string{root.name}}
+	t := &trace{root: root.name, wanted: c.wanted, open: open, files: slices.Sorted(maps.Keys(c.refs.Files)),
+		changes: []string{root.name}}
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
 		if name := c.files[dir].name; name != root.name {
 			t.changes = append(t.changes, name)
@@ -177,7 +179,8 @@ func keyOf(doc *yaml.Node) string {
 	return kind.Value + "/" + name.Value
 }
 
-// written returns the document from which the object was built: the one of the same kind whose name is part of its name.
+// written returns the document from which the object was built: the one of the same kind whose name is part of its
+// name.
 func (f field) written(text string) *yaml.Node {
 	_, kind, _ := manifest.Walk(f.document, "kind")
 	_, name, _ := manifest.Walk(f.document, "metadata.name")
@@ -186,7 +189,8 @@ func (f field) written(text string) *yaml.Node {
 	for doc := range documents([]byte(text)) {
 		_, otherKind, a := manifest.Walk(doc, "kind")
 		_, other, b := manifest.Walk(doc, "metadata.name")
-		if a+b == "" && otherKind.Value == kind.Value && strings.Contains(name.Value, other.Value) && len(other.Value) > length {
+		if a+b == "" && otherKind.Value == kind.Value && strings.Contains(name.Value, other.Value) &&
+			len(other.Value) > length {
 			best, length = doc, len(other.Value)
 		}
 	}

@@ -24,8 +24,8 @@ func (r Root) Authors() []manifest.Author {
 	return out
 }
 
-// allRead makes all files that were read the authors of documents whose authors are unknown. Charts make such documents: they
-// depend on templates and on files of values.
+// allRead makes all files that were read the authors of documents whose authors are unknown. Charts make such
+// documents: they depend on templates and on files of values.
 func allRead(t *tree.Tree, docs []manifest.Built) {
 	var all []manifest.Author
 	reads := t.Reads()

@@ -13,10 +13,11 @@ import (
 type Repositories struct {
 	// URL is that of the repository that is read, if it is known.
 	URL string
-	// Folders are where others are: the folder in the files of the build, by the custom resource, as Kind/namespace/name or
-	// the end of that, or by the URL.
+	// Folders are where others are: the folder in the files of the build, by the custom resource, as
+	// Kind/namespace/name or the end of that, or by the URL.
 	Folders map[string]string
-	// Revisions are the refs at which repositories are read, by the folder. A repository without one may be read at any.
+	// Revisions are the refs at which repositories are read, by the folder. A repository without one may be read at
+	// any.
 	Revisions map[string]Revision
 }
 
@@ -26,13 +27,16 @@ type Revision struct {
 	Names []string // the names that custom resources can use for it
 }
 
-// Warn returns a warning if a custom resource wants another revision of the repository in a folder than the one that is read.
+// Warn returns a warning if a custom resource wants another revision of the repository in a folder than the one that is
+// read.
 func (r Repositories) Warn(folder, field, wanted string) []Problem {
 	read, found := r.Revisions[folder]
 	if !found || wanted == "" || wanted == "HEAD" || slices.Contains(read.Names, wanted) {
 		return nil
 	}
-	return []Problem{{Code: diag.OtherRevision, Field: field, Message: fmt.Sprintf("%.100q is another revision than the pipeline reads of this repository: %s", wanted, read.Text),
+	return []Problem{{Code: diag.OtherRevision, Field: field,
+		Message: fmt.Sprintf("%.100q is another revision than the pipeline reads of this repository: %s", wanted,
+			read.Text),
 		Hint: "correct it, or the ref of the source in the pipeline"}}
 }
 
@@ -60,8 +64,8 @@ func (r Repositories) Find(id, url string) (folder string, found bool) {
 	return ".", at == location(r.URL)
 }
 
-// location returns the host and path of a URL: they identify a repository, whatever the protocol and the user are. It is
-// empty if the text is no URL.
+// location returns the host and path of a URL: they identify a repository, whatever the protocol and the user are. It
+// is empty if the text is no URL.
 func location(text string) string {
 	if text == "" {
 		return ""

@@ -1,8 +1,8 @@
 // Package roots builds roots. A root is what Flux, Argo CD or a person applies as a whole: a folder, with the changes
 // that a custom resource asks for.
 //
-// A [Root] is a value: the objects that it builds depend on it and on the files that were read, and on nothing else. A [Walk]
-// follows custom resources among those objects to more roots.
+// A [Root] is a value: the objects that it builds depend on it and on the files that were read, and on nothing else. A
+// [Walk] follows custom resources among those objects to more roots.
 package roots
 
 import (
@@ -27,7 +27,8 @@ import (
 
 // Root is what is built.
 type Root struct {
-	// Name is that of its result among the files of the repository: the folder's kustomization, or [CustomResource.Name].
+	// Name is that of its result among the files of the repository: the folder's kustomization, or
+	// [CustomResource.Name].
 	Name   string
 	Folder string
 	// Generate makes a kustomization for a folder without one. Nil: there must be one.
@@ -50,8 +51,9 @@ type Root struct {
 	Warnings []Problem
 }
 
-// Maker builds the objects of a root from the files of its repository. The result depends on these and on the Maker's exported
-// fields, which the root's digest covers. An error is a [*Problem] of the custom resource, a [*kustomize.Error], or about reading the files.
+// Maker builds the objects of a root from the files of its repository. The result depends on these and on the Maker's
+// exported fields, which the root's digest covers. An error is a [*Problem] of the custom resource, a
+// [*kustomize.Error], or about reading the files.
 type Maker interface {
 	Make(ctx context.Context, t *tree.Tree, r Root, opts Options) ([]manifest.Built, error)
 }
@@ -60,7 +62,8 @@ type Maker interface {
 type CustomResource struct {
 	Object diag.Object
 	manifest.Built
-	// Prefix is where the fields of [Root.Change] are in it, such as "spec.", and Fields are those that have another name there.
+	// Prefix is where the fields of [Root.Change] are in it, such as "spec.", and Fields are those that have another
+	// name there.
 	Prefix string
 	Fields map[string]string
 }
@@ -100,7 +103,9 @@ func (r Root) Same(other Root) bool { return r.Digest() == other.Digest() }
 // Digest differs for roots that may build other objects from the same files.
 func (r Root) Digest() string {
 	if r.RequestedBy != nil {
-		r.RequestedBy = &CustomResource{Object: r.RequestedBy.Object, Built: manifest.Built{Text: r.RequestedBy.Text, Authors: r.RequestedBy.Authors}, Prefix: r.RequestedBy.Prefix, Fields: r.RequestedBy.Fields}
+		r.RequestedBy = &CustomResource{Object: r.RequestedBy.Object,
+			Built:  manifest.Built{Text: r.RequestedBy.Text, Authors: r.RequestedBy.Authors},
+			Prefix: r.RequestedBy.Prefix, Fields: r.RequestedBy.Fields}
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -126,9 +131,11 @@ type Options struct {
 
 // Build builds a root. A [*kustomize.Error] says why it cannot be built; any other error is about reading the files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
-	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: opts.Secrets}
+	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough,
+		Tenants: opts.Tenants, Secrets: opts.Secrets}
 	if r.RequestedBy == nil && r.Problem != nil {
-		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: r.Problem.Code, File: r.Folder, Message: r.Problem.Error(), Hint: r.Problem.Hint}}
+		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: r.Problem.Code,
+			File: r.Folder, Message: r.Problem.Error(), Hint: r.Problem.Hint}}
 	}
 	if r.RequestedBy != nil {
 		if err := r.readRequest(t); err != nil {
@@ -155,11 +162,16 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		return docs, err
 	}
 	t.Confine(r.Folder)
-	if _, isDir, err := t.Resolve(r.Folder); r.RequestedBy != nil && (errors.Is(err, fs.ErrNotExist) || err == nil && !isDir) {
-		return nil, r.problem(Problem{Code: diag.BuildFailed, Field: r.RequestedBy.field("path"), Message: fmt.Sprintf("the folder %s is not in the repository", t.InRepository(r.Folder)), Hint: "correct the path; or if it is on another branch, give that as another source (sourceRefs, or --source)"})
+	if _, isDir, err := t.Resolve(r.Folder); r.RequestedBy != nil &&
+		(errors.Is(err, fs.ErrNotExist) || err == nil && !isDir) {
+		return nil, r.problem(Problem{Code: diag.BuildFailed, Field: r.RequestedBy.field("path"),
+			Message: fmt.Sprintf("the folder %s is not in the repository", t.InRepository(r.Folder)),
+			Hint: "correct the path; or if it is on another branch, give that as another source (sourceRefs, or " +
+				"--source)"})
 	}
 	docs, err := kustomize.Build(ctx, t, w, opts.Open, opts.Charts)
-	if failed, ok := errors.AsType[*kustomize.Error](err); ok && r.RequestedBy != nil && failed.Object == (diag.Object{}) {
+	if failed, ok := errors.AsType[*kustomize.Error](err); ok && r.RequestedBy != nil &&
+		failed.Object == (diag.Object{}) {
 		if file, _, _ := r.RequestedBy.Find(""); failed.File == file {
 			failed.Object = r.RequestedBy.Object
 		}
@@ -189,7 +201,8 @@ func (r Root) readRequest(t *tree.Tree) error {
 }
 
 func (r Root) problem(p Problem) error {
-	d := diag.Diagnostic{Severity: diag.Error, Code: p.Code, Object: r.RequestedBy.Object, Message: p.Error(), Hint: p.Hint}
+	d := diag.Diagnostic{Severity: diag.Error, Code: p.Code, Object: r.RequestedBy.Object, Message: p.Error(),
+		Hint: p.Hint}
 	d.File, d.Line, d.Column = r.RequestedBy.Find(p.Field)
 	return &kustomize.Error{Diagnostic: d}
 }

@@ -61,7 +61,8 @@ func (v *Variables) in(docs []manifest.Built, blame func(manifest.Built, string)
 		if err != nil {
 			return nil, blame(doc, "with its variables replaced, the object is not valid YAML")
 		}
-		out[i].Text, out[i].WithVariables, out[i].Origin, out[i].Secret = []byte(after), text, before{doc.Origin, text}, secret
+		out[i].Text, out[i].WithVariables, out[i].Origin, out[i].Secret = []byte(after), text, before{doc.Origin, text},
+			secret
 	}
 	return out, nil
 }
@@ -74,8 +75,8 @@ func asYAML(object []byte) (string, error) {
 	return string(text), err
 }
 
-// grown returns an upper bound of the size of a text with its variables replaced. Expressions can be nested: each level can put
-// a value in the place of every character of the one below.
+// grown returns an upper bound of the size of a text with its variables replaced. Expressions can be nested: each level
+// can put a value in the place of every character of the one below.
 func (v *Variables) grown(text string) int {
 	longest := 1
 	for name, value := range v.Values {
@@ -107,7 +108,8 @@ func keepsText(text []byte) bool { return isMarked(text, substituteKey, "disable
 
 // isUnmanaged reports whether an object is annotated so that Flux does not apply it.
 func isUnmanaged(doc manifest.Built) bool {
-	return isMarked(doc.Text, "kustomize.toolkit.fluxcd.io/reconcile", "disabled") || isMarked(doc.Text, "kustomize.toolkit.fluxcd.io/ssa", "Ignore")
+	return isMarked(doc.Text, "kustomize.toolkit.fluxcd.io/reconcile", "disabled") ||
+		isMarked(doc.Text, "kustomize.toolkit.fluxcd.io/ssa", "Ignore")
 }
 
 // isMarked reports whether an object has a label or an annotation.
@@ -136,7 +138,8 @@ func (b before) Find(_, path string) (file string, line, column int) {
 func (r Root) substitute(docs []manifest.Built) ([]manifest.Built, error) {
 	return r.Variables.in(docs, func(doc manifest.Built, message string) error {
 		d := diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, Message: message,
-			Hint: fmt.Sprintf("correct it, write $${ for the text ${, or annotate the object with %s: disabled", substituteKey)}
+			Hint: fmt.Sprintf("correct it, write $${ for the text ${, or annotate the object with %s: disabled",
+				substituteKey)}
 		d.File, d.Line, d.Column = doc.Origin.Find(string(doc.Text), "")
 		return &kustomize.Error{Diagnostic: d}
 	})

@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Walk follows custom resources: from the roots of the paths that a pipeline names it finds all roots. The result must depend
-// on these and on what build returns, and on nothing else: agentry repeats a walk only when one of them changes.
+// Walk follows custom resources: from the roots of the paths that a pipeline names it finds all roots. The result must
+// depend on these and on what build returns, and on nothing else: agentry repeats a walk only when one of them changes.
 type Walk func(ctx context.Context, paths []Root, build Builder) ([]Root, error)
 
 // Builder builds roots and returns the objects of each, which are none if it cannot be built. An error is about reading
@@ -26,7 +26,8 @@ type Object struct {
 	Tenant string
 }
 
-// Objects reads the built documents of the kinds that a walk follows. What cannot be read is reported when it is parsed.
+// Objects reads the built documents of the kinds that a walk follows. What cannot be read is reported when it is
+// parsed.
 func Objects(docs []manifest.Built, follows func(apiVersion, kind string) bool) []Object {
 	var out []Object
 	for _, doc := range docs {
@@ -37,7 +38,8 @@ func Objects(docs []manifest.Built, follows func(apiVersion, kind string) bool) 
 		if yaml.Unmarshal(doc.Text, &head) != nil || !follows(head.APIVersion, head.Kind) {
 			continue
 		}
-		o := Object{Built: doc, Object: diag.Object{APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: head.Metadata.Name}}
+		o := Object{Built: doc, Object: diag.Object{APIVersion: head.APIVersion, Kind: head.Kind,
+			Namespace: head.Metadata.Namespace, Name: head.Metadata.Name}}
 		if yaml.Unmarshal(doc.Text, &o.Value) != nil {
 			continue
 		}

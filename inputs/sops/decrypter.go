@@ -7,7 +7,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Decrypter decrypts the objects of sets, and keeps what it decrypted for the next set. It is not safe for concurrent use.
+// Decrypter decrypts the objects of sets, and keeps what it decrypted for the next set. It is not safe for concurrent
+// use.
 type Decrypter struct {
 	Workers *Workers
 	Keys    []Key
@@ -30,10 +31,11 @@ type object struct {
 	found  diag.List
 }
 
-// Decrypt returns the set with the values of the encrypted objects in wanted, and what is wrong with those values. The set notes
-// why an object cannot be decrypted; whoever needs its values reports that. Objects of earlier sets that are not wanted now are
-// forgotten. An error is ctx's, or says that no process can be started.
-func (o *Decrypter) Decrypt(ctx context.Context, set *manifest.Set, wanted []manifest.ID) (*manifest.Set, diag.List, error) {
+// Decrypt returns the set with the values of the encrypted objects in wanted, and what is wrong with those values. The
+// set notes why an object cannot be decrypted; whoever needs its values reports that. Objects of earlier sets that are
+// not wanted now are forgotten. An error is ctx's, or says that no process can be started.
+func (o *Decrypter) Decrypt(ctx context.Context, set *manifest.Set, wanted []manifest.ID) (*manifest.Set, diag.List,
+	error) {
 	kept, reasons, err := o.files(ctx, set, wanted)
 	if err != nil {
 		return nil, nil, err
@@ -69,7 +71,8 @@ func (o *Decrypter) Decrypt(ctx context.Context, set *manifest.Set, wanted []man
 }
 
 // files decrypts the files of the objects in wanted that are not known.
-func (o *Decrypter) files(ctx context.Context, set *manifest.Set, wanted []manifest.ID) (kept map[digest]*decrypted, reasons map[digest]string, err error) {
+func (o *Decrypter) files(ctx context.Context, set *manifest.Set, wanted []manifest.ID) (kept map[digest]*decrypted,
+	reasons map[digest]string, err error) {
 	kept, reasons = map[digest]*decrypted{}, map[digest]string{}
 	keys := digestOf(o.Keys)
 	var files []File

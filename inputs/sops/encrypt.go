@@ -13,8 +13,8 @@ import (
 // EncryptQuestion is the kind of the question to encrypt.
 const EncryptQuestion byte = 's'
 
-// maxEncryptedBytes is how much text one question holds, unless a single file is larger: what SOPS makes of it must fit into
-// an answer.
+// maxEncryptedBytes is how much text one question holds, unless a single file is larger: what SOPS makes of it must fit
+// into an answer.
 const maxEncryptedBytes = 4 << 20
 
 // Recipients are the keys that can decrypt, each one alone, as SOPS writes them in .sops.yaml.
@@ -40,7 +40,8 @@ func (r Recipients) IsEmpty() bool {
 	return len(r.Age)+len(r.PGP)+len(r.KMS)+len(r.GCPKMS)+len(r.AzureKeyVault)+len(r.Vault) == 0
 }
 
-// EncryptRequest asks a worker to encrypt the values of Secrets. EncryptAnswer has a result for each text, in the same order.
+// EncryptRequest asks a worker to encrypt the values of Secrets. EncryptAnswer has a result for each text, in the same
+// order.
 type (
 	EncryptRequest struct {
 		Recipients Recipients `json:"recipients"`
@@ -57,8 +58,8 @@ type Encrypted struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Encrypt encrypts the values of Secrets in YAML for the recipients. The bytes differ every time. An error is ctx's, or says
-// that no process can be started.
+// Encrypt encrypts the values of Secrets in YAML for the recipients. The bytes differ every time. An error is ctx's, or
+// says that no process can be started.
 func (w *Workers) Encrypt(ctx context.Context, to Recipients, texts [][]byte) ([]Encrypted, error) {
 	var out []Encrypted
 	for begin := 0; begin < len(texts); {

@@ -21,12 +21,13 @@ const (
 type File struct {
 	Format Format `json:"format"`
 	Data   []byte `json:"data"`
-	// IsBuilt says that something, such as a kustomization, changed it after SOPS encrypted it. Then its MAC, which covers the
-	// whole file, is not checked. Each value is checked even then, together with its field.
+	// IsBuilt says that something, such as a kustomization, changed it after SOPS encrypted it. Then its MAC, which
+	// covers the whole file, is not checked. Each value is checked even then, together with its field.
 	IsBuilt bool `json:"isBuilt,omitempty"`
 }
 
-// Key is a key that decrypts: identities of age, a private SSH key, or an armoured private PGP key. None has a passphrase.
+// Key is a key that decrypts: identities of age, a private SSH key, or an armoured private PGP key. None has a
+// passphrase.
 type Key struct {
 	Name string `json:"name"` // where it was read; messages show it
 	Text []byte `json:"text"`

@@ -8,9 +8,9 @@ import (
 // maxKeptBytes limits the decrypted texts that a [FileDecrypter] keeps.
 const maxKeptBytes = 64 << 20
 
-// FileDecrypter decrypts what builds need: files of generators, variables of Flux, and values of charts. It keeps what it
-// decrypted, by a digest of ciphertext and keys, and what it could not until [FileDecrypter.Retry]. It is safe for concurrent use. Nil
-// decrypts nothing.
+// FileDecrypter decrypts what builds need: files of generators, variables of Flux, and values of charts. It keeps what
+// it decrypted, by a digest of ciphertext and keys, and what it could not until [FileDecrypter.Retry]. It is safe for
+// concurrent use. Nil decrypts nothing.
 type FileDecrypter struct {
 	Workers *Workers
 	// RendersValues says that values of Secrets are rendered, so that they are needed although they decide no name.

@@ -20,8 +20,8 @@ type rule struct {
 	to      Recipients
 }
 
-// creationRule holds the fields of a rule that are read. Those that say which fields of a file are encrypted are ignored:
-// agentry encrypts the values of a Secret, and nothing else.
+// creationRule holds the fields of a rule that are read. Those that say which fields of a file are encrypted are
+// ignored: agentry encrypts the values of a Secret, and nothing else.
 type creationRule struct {
 	PathRegex string `json:"path_regex"`
 	Age       names  `json:"age"`
@@ -67,7 +67,8 @@ func ParseRules(text []byte) (out Rules, err error) {
 		Rules []creationRule `json:"creation_rules"`
 	}
 	if err := yaml.Unmarshal(text, &file); err != nil {
-		return nil, errors.New("is no YAML with a list creation_rules of rules whose recipients are texts or lists of texts")
+		return nil, errors.New(
+			"is no YAML with a list creation_rules of rules whose recipients are texts or lists of texts")
 	}
 	if len(file.Rules) == 0 {
 		return nil, errors.New("has no creation_rules")
@@ -75,9 +76,12 @@ func ParseRules(text []byte) (out Rules, err error) {
 	for i, r := range file.Rules {
 		at := fmt.Sprintf("creation_rules[%d]", i)
 		if len(r.KeyGroups) > 0 || r.Threshold != 0 || r.AWSProfile != "" || len(r.HCKMS) > 0 {
-			return nil, fmt.Errorf("%s has key_groups, shamir_threshold, aws_profile or hckms, which agentry cannot encrypt by: list the recipients in age, pgp, kms, gcp_kms, azure_keyvault or hc_vault_transit_uri", at)
+			return nil, fmt.Errorf(
+				"%s has key_groups, shamir_threshold, aws_profile or hckms, which agentry cannot encrypt by: list "+
+					"the recipients in age, pgp, kms, gcp_kms, azure_keyvault or hc_vault_transit_uri", at)
 		}
-		parsed := rule{to: Recipients{Age: r.Age, PGP: r.PGP, KMS: r.KMS, GCPKMS: r.GCPKMS, AzureKeyVault: r.Azure, Vault: r.Vault}}
+		parsed := rule{to: Recipients{Age: r.Age, PGP: r.PGP, KMS: r.KMS, GCPKMS: r.GCPKMS, AzureKeyVault: r.Azure,
+			Vault: r.Vault}}
 		if parsed.to.IsEmpty() {
 			return nil, fmt.Errorf("%s has no recipient", at)
 		}

@@ -12,7 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
-// Program is the name of the program that decrypts and encrypts: it calls Serve of package worker, and lies beside agentry.
+// Program is the name of the program that decrypts and encrypts: it calls Serve of package worker, and lies beside
+// agentry.
 const Program = "agentry-sops"
 
 // DecryptQuestion is the kind of the question to decrypt.
@@ -27,8 +28,8 @@ type (
 // Workers decrypt and encrypt in processes of their own. It is safe for concurrent use.
 type Workers struct{ pool *worker.Pool }
 
-// NewWorkers returns workers; no process runs before the first file. If the options have no environment, the workers get what
-// environment selects from that of this process.
+// NewWorkers returns workers; no process runs before the first file. If the options have no environment, the workers
+// get what environment selects from that of this process.
 func NewWorkers(opts Options) *Workers {
 	opts.Program = Program
 	if opts.Env == nil {
@@ -40,8 +41,8 @@ func NewWorkers(opts Options) *Workers {
 // Close ends the idle workers at once, and the others when their work is done.
 func (w *Workers) Close() { w.pool.Close() }
 
-// environment returns the variables of an environment that SOPS and the clients of clouds read: their own keys, where the
-// user's files are, and how the network is reached. Credentials of agentry are not among them.
+// environment returns the variables of an environment that SOPS and the clients of clouds read: their own keys, where
+// the user's files are, and how the network is reached. Credentials of agentry are not among them.
 func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -51,19 +52,21 @@ func environment(all []string) []string {
 		}, name) {
 			return false
 		}
-		return !slices.ContainsFunc([]string{"SOPS_", "AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "VAULT_", "HUAWEICLOUD_"}, func(prefix string) bool {
+		return !slices.ContainsFunc([]string{"SOPS_", "AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "VAULT_",
+			"HUAWEICLOUD_"}, func(prefix string) bool {
 			return strings.HasPrefix(name, prefix)
 		})
 	})
 }
 
-// Decrypt decrypts files. If a file makes the worker fail, the others are decrypted all the same. An error is ctx's, or says
-// that no process can be started.
+// Decrypt decrypts files. If a file makes the worker fail, the others are decrypted all the same. An error is ctx's, or
+// says that no process can be started.
 func (w *Workers) Decrypt(ctx context.Context, keys []Key, files []File) ([]Decrypted, error) {
 	a, err := w.ask(ctx, DecryptRequest{Keys: keys, Files: files})
 	broken, isBroken := errors.AsType[*worker.Broken](err)
 	if _, ok := errors.AsType[*worker.Missing](err); ok {
-		reason := "SOPS files are decrypted by the program " + Program + ", which is not there: install it beside agentry"
+		reason := "SOPS files are decrypted by the program " + Program +
+			", which is not there: install it beside agentry"
 		return slices.Repeat([]Decrypted{{Reason: reason}}, len(files)), nil
 	}
 	if err == nil {

@@ -12,8 +12,8 @@ type mounted struct {
 	others map[string]Files // by the folder, at the top
 }
 
-// Mount returns files with other repositories in folders at the top, which listings do not show. A build of one repository
-// cannot read the others: see [Tree.Confine].
+// Mount returns files with other repositories in folders at the top, which listings do not show. A build of one
+// repository cannot read the others: see [Tree.Confine].
 func Mount(own Files, others map[string]Files) Files {
 	if len(others) == 0 {
 		return own

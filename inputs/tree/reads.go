@@ -105,7 +105,8 @@ func NewChanges(list ...Change) *Changes {
 	return out
 }
 
-// Concern reports whether one of the changes can affect one of the reads. Its time grows with the shorter of the two lists.
+// Concern reports whether one of the changes can affect one of the reads. Its time grows with the shorter of the two
+// lists.
 func (c *Changes) Concern(r Reads) bool {
 	if c == nil || len(c.list) <= len(r) {
 		return c != nil && slices.ContainsFunc(c.list, r.Concern)

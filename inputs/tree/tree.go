@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// MaxSteps limits the reads of one Tree, repeated ones too. It bounds kustomizations that name each other many times.
+	// MaxSteps limits the reads of one Tree, repeated ones too. It bounds kustomizations that name each other many
+	// times.
 	MaxSteps = 200_000
 	// MaxBytes limits the bytes that are read from one Tree.
 	MaxBytes = 128 << 20
@@ -63,7 +64,8 @@ type Tree struct {
 
 // New returns a view of files. Reads fail once the context has ended.
 func New(ctx context.Context, files Files) *Tree {
-	return &Tree{ctx: ctx, files: files, most: MaxSteps, reads: Reads{}, rules: sourceignore.Rules{}, seen: map[string]bool{}, texts: map[string][]byte{}}
+	return &Tree{ctx: ctx, files: files, most: MaxSteps, reads: Reads{}, rules: sourceignore.Rules{},
+		seen: map[string]bool{}, texts: map[string][]byte{}}
 }
 
 // ForSearch returns a view of files without the limits of a build, for searches in a whole repository of any size.
@@ -76,8 +78,8 @@ func ForSearch(ctx context.Context, files Files) *Tree {
 // Context ends the reads.
 func (t *Tree) Context() context.Context { return t.ctx }
 
-// Unsettle notes that something else decided what becomes of the files, which can be otherwise another time: [Reads.Same] is false
-// from now on.
+// Unsettle notes that something else decided what becomes of the files, which can be otherwise another time:
+// [Reads.Same] is false from now on.
 func (t *Tree) Unsettle() { t.reads.note(unsettled, "unsettled") }
 
 // Reads returns what was read so far.

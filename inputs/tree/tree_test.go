@@ -138,7 +138,9 @@ func TestReadsAreWhatABuildDependsOn(t *testing.T) {
 			before := read(t, repository())
 			after := repository()
 			if name == "a folder that becomes a file" {
-				maps.DeleteFunc(after, func(name string, _ *fstest.MapFile) bool { return filepath.Dir(name) == "closed" })
+				maps.DeleteFunc(after, func(name string, _ *fstest.MapFile) bool {
+					return filepath.Dir(name) == "closed"
+				})
 			}
 			after[c.changed] = c.to
 			if got := before.Hold(after); got != c.holds {
@@ -157,7 +159,8 @@ func TestReadsAreWhatABuildDependsOn(t *testing.T) {
 			for i := range 100 {
 				many = append(many, tree.Change{Path: fmt.Sprintf("unread/%d", i), Edited: true})
 			}
-			if tree.NewChanges(change).Concern(before) != concerns || tree.NewChanges(append(many, change)...).Concern(before) != concerns {
+			if tree.NewChanges(change).Concern(before) != concerns ||
+				tree.NewChanges(append(many, change)...).Concern(before) != concerns {
 				t.Errorf("it concerns the reads alone: %v, but not so among others", concerns)
 			}
 			if again := read(t, after); c.holds != (again.Digest() == before.Digest()) {
@@ -200,8 +203,10 @@ func TestSearchHasNoLimit(t *testing.T) {
 func TestMountedFilesAreApart(t *testing.T) {
 	t.Parallel()
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
-	files := tree.Mount(fstest.MapFS{"base/a": file("own"), "@1/a": file("hidden"), "link": {Data: []byte("@1/base"), Mode: fs.ModeSymlink}},
-		map[string]tree.Files{"@1": fstest.MapFS{"base/a": file("other"), "up": {Data: []byte("../base"), Mode: fs.ModeSymlink}}})
+	files := tree.Mount(fstest.MapFS{"base/a": file("own"), "@1/a": file("hidden"),
+		"link": {Data: []byte("@1/base"), Mode: fs.ModeSymlink}},
+		map[string]tree.Files{"@1": fstest.MapFS{"base/a": file("other"),
+			"up": {Data: []byte("../base"), Mode: fs.ModeSymlink}}})
 	read := func(t *tree.Tree, name string) string {
 		text, err := t.ReadFile(name)
 		if errors.Is(err, tree.ErrOutside) {

@@ -21,14 +21,16 @@ func said(d *Change) string {
 	return text
 }
 
-// TestTheHistoryOfABranch: each commit names the one that it was rendered from, and says what it changes, without secrets.
+// TestTheHistoryOfABranch: each commit names the one that it was rendered from, and says what it changes, without
+// secrets.
 func TestTheHistoryOfABranch(t *testing.T) {
 	w := outputs.New(t)
 	w.Pass()
 	source := w.Remote.Commit("main", map[string]string{"in/agent.yaml": outputs.Input("second")})
 	w.Pass()
 	w.Remote.Commit("out", map[string]string{"m/agent/notes.txt": "by hand"})
-	w.Remote.Commit("main", map[string]string{"in/more.yaml": strings.ReplaceAll(outputs.Input("third"), "namespace: m}", "namespace: other}")})
+	w.Remote.Commit("main", map[string]string{"in/more.yaml": strings.ReplaceAll(outputs.Input("third"),
+		"namespace: m}", "namespace: other}")})
 	w.Pass()
 	s := storeOf(w)
 	h, refused := s.History("prod", 10)
@@ -39,7 +41,8 @@ func TestTheHistoryOfABranch(t *testing.T) {
 		t.Fatalf("%+v", h)
 	}
 	third, hand, second, first := h.Commits[0], h.Commits[1], h.Commits[2], h.Commits[3]
-	if len(second.Inputs) != 1 || second.Inputs[0].Commit != source || second.Inputs[0].Subject == "" || second.Parent != first.ID || first.Parent != "" {
+	if len(second.Inputs) != 1 || second.Inputs[0].Commit != source || second.Inputs[0].Subject == "" ||
+		second.Parent != first.ID || first.Parent != "" {
 		t.Errorf("%+v", second)
 	}
 	if len(hand.Inputs) != 0 {
@@ -88,17 +91,21 @@ func TestWhatIsNotShown(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	foreign := w.Remote.Head("out~3")
-	for id, want := range map[string]string{last.ID: "not in the cache any more", foreign: "not among the last ones", "nonsense": "not among the last ones"} {
-		if _, refused := s.Change("prod", id); refused == nil || refused.Status != http.StatusNotFound || !strings.Contains(refused.Message, want) {
+	for id, want := range map[string]string{last.ID: "not in the cache any more", foreign: "not among the last ones",
+		"nonsense": "not among the last ones"} {
+		if _, refused := s.Change("prod", id); refused == nil || refused.Status != http.StatusNotFound ||
+			!strings.Contains(refused.Message, want) {
 			t.Errorf("%s: %v", id, refused)
 		}
 	}
 	good := w.Status
 	for want, change := range map[string]func(*fleet.Status){
-		"another replica":     func(s *fleet.Status) { s.Owned = false },
-		"no output branch":    func(s *fleet.Status) { s.ForEach = "x/*" },
-		"there is no commit":  func(s *fleet.Status) { s.Output = nil },
-		"is not in the cache": func(s *fleet.Status) { s.Output = &fleet.OutputStatus{Commit: strings.Repeat("1", 40)} },
+		"another replica":    func(s *fleet.Status) { s.Owned = false },
+		"no output branch":   func(s *fleet.Status) { s.ForEach = "x/*" },
+		"there is no commit": func(s *fleet.Status) { s.Output = nil },
+		"is not in the cache": func(s *fleet.Status) {
+			s.Output = &fleet.OutputStatus{Commit: strings.Repeat("1", 40)}
+		},
 	} {
 		w.Status = good
 		change(&w.Status)

@@ -33,7 +33,8 @@ type Change struct {
 	Commit
 	// Difference is shortened.
 	Difference *difference.Difference
-	// Skipped are units that are not compared, as they are too large or cannot be read; Others counts those that are not named.
+	// Skipped are units that are not compared, as they are too large or cannot be read; Others counts those that are
+	// not named.
 	Skipped []string
 	Others  int
 }
@@ -55,12 +56,14 @@ func (s *Store) Change(pipeline, commit string) (*Change, *explained.Refusal) {
 		refused = unreadable(err)
 	case c == nil:
 		refused = &explained.Refusal{
-			Status: http.StatusNotFound, Message: "the commit is not among the last ones of the output branch in the cache",
+			Status: http.StatusNotFound, Message: "the commit is not among the last ones of the output branch in the " +
+				"cache",
 			Hint: "read it at the forge, or compare it in a clone: agentry diff COMMIT~..COMMIT",
 		}
 	case c.Oldest:
 		refused = &explained.Refusal{
-			Status: http.StatusNotFound, Message: "the commit before this one is not in the cache any more, so nothing can be compared",
+			Status: http.StatusNotFound, Message: "the commit before this one is not in the cache any more, so " +
+				"nothing can be compared",
 			Hint: "in a clone of the repository, agentry diff " + c.ID[:12] + "~.." + c.ID[:12] + " says what changed",
 		}
 	}
@@ -83,8 +86,8 @@ func (o *output) find(id string) (*Commit, error) {
 	return nil, err
 }
 
-// compare compares the units of a commit with those of the commit before it. Small units come first, so that one large unit hides
-// no other.
+// compare compares the units of a commit with those of the commit before it. Small units come first, so that one large
+// unit hides no other.
 func (o *output) compare(c *Commit) (*Change, error) {
 	before, err := o.units(c.Parent)
 	if err != nil {
@@ -94,7 +97,9 @@ func (o *output) compare(c *Commit) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed := slices.DeleteFunc(slices.Sorted(maps.Keys(union(before, after))), func(name string) bool { return before[name] == after[name] })
+	changed := slices.DeleteFunc(slices.Sorted(maps.Keys(union(before, after))), func(name string) bool {
+		return before[name] == after[name]
+	})
 	sizes := map[string]size{}
 	for _, name := range changed {
 		for _, folder := range [...]plumbing.Hash{before[name], after[name]} {
@@ -109,7 +114,8 @@ func (o *output) compare(c *Commit) (*Change, error) {
 	out, all := &Change{Commit: *c}, size{}
 	var old, now []difference.Manifest
 	for i, name := range changed {
-		if all = all.plus(sizes[name]); i == maxComparedUnits || all.bytes > maxComparedBytes || all.files > maxComparedFiles {
+		if all = all.plus(sizes[name]); i == maxComparedUnits || all.bytes > maxComparedBytes ||
+			all.files > maxComparedFiles {
 			out.skip(changed[i:]...)
 			break
 		}

@@ -48,7 +48,8 @@ func (c *changes) get(k key, compute func() (*Change, error), instead func()) (*
 	switch {
 	case a == nil:
 		instead()
-		return nil, &explained.Refusal{Status: http.StatusServiceUnavailable, Message: "many commits are being compared", Hint: "ask again in a minute"}
+		return nil, &explained.Refusal{Status: http.StatusServiceUnavailable,
+			Message: "many commits are being compared", Hint: "ask again in a minute"}
 	case isNew:
 		go c.compute(a, compute)
 	default:
@@ -57,7 +58,9 @@ func (c *changes) get(k key, compute func() (*Change, error), instead func()) (*
 	select {
 	case <-a.done:
 	case <-time.After(patience):
-		return nil, &explained.Refusal{Status: http.StatusAccepted, Message: "the commit is being compared with the one before it", Hint: "it is large: ask again in a few seconds"}
+		return nil, &explained.Refusal{Status: http.StatusAccepted,
+			Message: "the commit is being compared with the one before it",
+			Hint:    "it is large: ask again in a few seconds"}
 	}
 	if a.err != nil {
 		return nil, unreadable(a.err)

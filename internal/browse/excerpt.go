@@ -10,14 +10,14 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// Excerpt is the line of the inputs that a finding is about, cut where the finding points at. The zero Excerpt means that the line
-// is not in the cache, or must not be shown.
+// Excerpt is the line of the inputs that a finding is about, cut where the finding points at. The zero Excerpt means
+// that the line is not in the cache, or must not be shown.
 type Excerpt struct {
 	Before, At, After string
 }
 
-// Excerpts returns the lines that findings of a pipeline are about, in the same order. What may be shown is what `agentry check`
-// shows: no line that can hold a credential.
+// Excerpts returns the lines that findings of a pipeline are about, in the same order. What may be shown is what
+// `agentry check` shows: no line that can hold a credential.
 func (s *Store) Excerpts(pipeline string, list []fleet.Finding) []Excerpt {
 	out := make([]Excerpt, len(list))
 	v, refused := s.open(pipeline)

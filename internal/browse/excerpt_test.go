@@ -18,7 +18,8 @@ func TestTheLinesOfFindings(t *testing.T) {
 	}
 	elsewhere := at(2, 1)
 	elsewhere.File = "in/../../etc/passwd"
-	got := storeOf(w).Excerpts("prod", []fleet.Finding{at(2, 7), at(3, 0), at(11, 3), at(16, 3), at(99, 1), elsewhere, {}})
+	got := storeOf(w).Excerpts("prod",
+		[]fleet.Finding{at(2, 7), at(3, 0), at(11, 3), at(16, 3), at(99, 1), elsewhere, {}})
 	want := []Excerpt{
 		{"kind: ", "GrafanaAgent", ""},
 		{Before: "metadata: {name: agent, namespace: m}"},

@@ -92,7 +92,8 @@ func (s *Store) Output(pipeline, at string) (*Output, *explained.Refusal) {
 }
 
 func noFile() *explained.Refusal {
-	return &explained.Refusal{Status: http.StatusNotFound, Message: "agentry wrote no such file", Hint: "it may have gone with the last commit"}
+	return &explained.Refusal{Status: http.StatusNotFound, Message: "agentry wrote no such file",
+		Hint: "it may have gone with the last commit"}
 }
 
 // read reads the lines of a file of a unit.
@@ -104,13 +105,17 @@ func (out *Output) read(unit *branch.Unit, name string) *explained.Refusal {
 	out.File = &out.Files[i]
 	text, beside, err := out.texts(unit, name)
 	if errors.Is(err, limit.ErrTooLarge) {
-		return &explained.Refusal{Status: http.StatusUnprocessableEntity, Message: "the file is too large to be shown here", Hint: "read it at the forge, or in a clone of the repository"}
+		return &explained.Refusal{Status: http.StatusUnprocessableEntity,
+			Message: "the file is too large to be shown here",
+			Hint:    "read it at the forge, or in a clone of the repository"}
 	}
 	if err != nil {
 		return unreadable(err)
 	}
 	if out.Lines, err = difference.Redacted(name, text, beside); err != nil {
-		return &explained.Refusal{Status: http.StatusUnprocessableEntity, Message: "somebody changed the file, so that it may hold anything, and it is not shown", Hint: "read it at the forge, or in a clone of the repository"}
+		return &explained.Refusal{Status: http.StatusUnprocessableEntity,
+			Message: "somebody changed the file, so that it may hold anything, and it is not shown",
+			Hint:    "read it at the forge, or in a clone of the repository"}
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 func TestTheFilesOfTheOutput(t *testing.T) {
 	w := outputs.New(t)
 	w.Pass()
-	w.Remote.Commit("out", map[string]string{"m/agent/agent-operated.service.yaml": "nothing: " + outputs.Password + "\n", "m/agent/mine.yaml": outputs.Password})
+	w.Remote.Commit("out", map[string]string{"m/agent/agent-operated.service.yaml": "nothing: " + outputs.Password +
+		"\n", "m/agent/mine.yaml": outputs.Password})
 	w.Pass()
 	s := storeOf(w)
 	top, refused := s.Output("prod", "")
@@ -30,7 +31,9 @@ func TestTheFilesOfTheOutput(t *testing.T) {
 			t.Errorf("%s: %v", f.Name, refused)
 			continue
 		}
-		if all := strings.Join(file.Lines, "\n"); strings.Contains(all, outputs.Password) || strings.Contains(all, outputs.User) || len(file.Lines) < 3 {
+		if all := strings.Join(file.Lines,
+			"\n"); strings.Contains(all, outputs.Password) || strings.Contains(all, outputs.User) ||
+			len(file.Lines) < 3 {
 			t.Errorf("%s is shown as\n%s", f.Name, all)
 		}
 	}

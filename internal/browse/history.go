@@ -44,7 +44,8 @@ type Commit struct {
 // Input is an input commit. Subject and Author are known of the first.
 type Input struct{ URL, Ref, Commit, Subject, Author string }
 
-// History returns the last commits of a pipeline on its output branch, at most limit of them. Merged commits count as one.
+// History returns the last commits of a pipeline on its output branch, at most limit of them. Merged commits count as
+// one.
 func (s *Store) History(pipeline string, limit int) (History, *explained.Refusal) {
 	v, refused := s.open(pipeline)
 	if refused != nil {
@@ -80,9 +81,11 @@ func (o *output) history(limit int) (out History, err error) {
 	return out, err
 }
 
-// step returns what a commit is to the pipeline, nil if it is nothing, and the commit before it, nil if that is not in the cache.
+// step returns what a commit is to the pipeline, nil if it is nothing, and the commit before it, nil if that is not in
+// the cache.
 func (o *output) step(of *object.Commit) (c *Commit, before *object.Commit, err error) {
-	c = &Commit{ID: of.Hash.String(), Author: foreigntext.Person(of.Author), When: foreigntext.SafeDate(of.Committer.When)}
+	c = &Commit{ID: of.Hash.String(), Author: foreigntext.Person(of.Author),
+		When: foreigntext.SafeDate(of.Committer.When)}
 	c.Subject, _ = foreigntext.SplitMessage(of.Message)
 	if len(of.Parents) > 0 {
 		before, err = o.Commit(of.Parents[0])
@@ -113,7 +116,8 @@ func (o *output) step(of *object.Commit) (c *Commit, before *object.Commit, err 
 	return c, before, err
 }
 
-// entries are the hashes of the output folder and of the file that every commit of agentry rewrites; zero if there is none.
+// entries are the hashes of the output folder and of the file that every commit of agentry rewrites; zero if there is
+// none.
 type entries struct{ folder, metadata plumbing.Hash }
 
 func (o *output) metadata(of *object.Commit) (out entries, err error) {
@@ -164,5 +168,7 @@ const maxInputs = 20
 
 // unreadable is the refusal for a cache that cannot be read.
 func unreadable(err error) *explained.Refusal {
-	return &explained.Refusal{Status: 503, Message: "the cache of the output branch cannot be read: " + foreigntext.OneLine(err.Error()), Hint: "the next pass repairs it"}
+	return &explained.Refusal{Status: 503,
+		Message: "the cache of the output branch cannot be read: " + foreigntext.OneLine(err.Error()),
+		Hint:    "the next pass repairs it"}
 }

@@ -65,15 +65,21 @@ func (v *view) with(commit string) *object.Reader {
 func (v *view) output() (*output, *explained.Refusal) {
 	switch {
 	case v.ForEach != "":
-		return nil, &explained.Refusal{Status: http.StatusNotFound, Message: "this definition has no output branch of its own", Hint: "ask for one of the pipelines that it makes"}
+		return nil, &explained.Refusal{Status: http.StatusNotFound,
+			Message: "this definition has no output branch of its own",
+			Hint:    "ask for one of the pipelines that it makes"}
 	case !v.Owned:
-		return nil, &explained.Refusal{Status: http.StatusServiceUnavailable, Message: "another replica makes the passes, and has the repositories", Hint: "ask the active replica"}
+		return nil, &explained.Refusal{Status: http.StatusServiceUnavailable,
+			Message: "another replica makes the passes, and has the repositories", Hint: "ask the active replica"}
 	case v.Output == nil || v.Output.Commit == "":
-		return nil, &explained.Refusal{Status: http.StatusNotFound, Message: "there is no commit on the output branch yet", Hint: "the first pass makes one"}
+		return nil, &explained.Refusal{Status: http.StatusNotFound,
+			Message: "there is no commit on the output branch yet", Hint: "the first pass makes one"}
 	}
 	rd := v.with(v.Output.Commit)
 	if rd == nil {
-		return nil, &explained.Refusal{Status: http.StatusServiceUnavailable, Message: "the newest commit of the output branch is not in the cache", Hint: "the next look at the repository fetches it"}
+		return nil, &explained.Refusal{Status: http.StatusServiceUnavailable,
+			Message: "the newest commit of the output branch is not in the cache",
+			Hint:    "the next look at the repository fetches it"}
 	}
 	return &output{Reader: rd, tip: plumbing.NewHash(v.Output.Commit), path: v.Output.Path}, nil
 }

@@ -41,7 +41,8 @@ func Run(ctx context.Context, args []string, env Env) (code int) {
 	}()
 	app := newApp(env)
 	if len(args) > 2 && args[1] == completion.Ask {
-		return command.ExitCode(ctx, env.Stderr, completion.Print(env.Stdout, app, args[2:], completionSources(ctx, env)))
+		return command.ExitCode(ctx, env.Stderr,
+			completion.Print(env.Stdout, app, args[2:], completionSources(ctx, env)))
 	}
 	return command.ExitCode(ctx, env.Stderr, app.RunContext(ctx, command.Interspersed(app, args)))
 }
@@ -75,14 +76,16 @@ func newApp(env Env) *cli.App {
 // commands returns all commands, in the order of the help.
 func commands(env Env) []command.Command {
 	return []command.Command{
-		starting.Command(starting.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr, Attended: isAttended(env.Stdin)}),
+		starting.Command(starting.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr,
+			Attended: isAttended(env.Stdin)}),
 		renderCommand(env),
 		checkCommand(env),
 		testCommand(env),
 		treeCommand(env),
 		explainCommand(env),
 		diffCommand(env),
-		doctor.Command(doctor.Environment{Stdout: env.Stdout, ReadFile: env.readFile, LookupEnv: env.LookupEnv, CacheDir: cacheDir, Progress: env.progress}),
+		doctor.Command(doctor.Environment{Stdout: env.Stdout, ReadFile: env.readFile, LookupEnv: env.LookupEnv,
+			CacheDir: cacheDir, Progress: env.progress}),
 		syncCommand(env),
 		serveCommand(env),
 		statusCommand(env),
@@ -91,7 +94,8 @@ func commands(env Env) []command.Command {
 		kustomizeConfigCommand(env),
 		rbacCommand(env),
 		images.Command(env.renders()),
-		importer.Command(importer.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}, importFlags(), renderOptions, parseOptions),
+		importer.Command(importer.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}, importFlags(),
+			renderOptions, parseOptions),
 		completion.Command(env.Stdout),
 		versionCommand(env),
 	}

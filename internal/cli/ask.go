@@ -30,7 +30,8 @@ const (
 // serviceFlags returns the flags of all commands that ask a running service.
 func serviceFlags() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: addressFlag, Value: "http://" + defaultAdminListen, Usage: "`URL` of the service's admin listener"},
+		&cli.StringFlag{Name: addressFlag, Value: "http://" + defaultAdminListen,
+			Usage: "`URL` of the service's admin listener"},
 	}, authorityFlags()...)
 }
 
@@ -58,13 +59,16 @@ var errUnknownPipeline = errors.New("no such pipeline")
 // newAsker returns what asks the service that a flag names.
 func newAsker(flags *cli.Context, address string) (*asker, error) {
 	base, err := url.Parse(flags.String(address))
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" {
-		return nil, command.Usagef("write it like http://"+defaultAdminListen, "--%s is not the URL of a service", address)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil ||
+		base.RawQuery != "" {
+		return nil, command.Usagef("write it like http://"+defaultAdminListen, "--%s is not the URL of a service",
+			address)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	a := &asker{base: base, client: &http.Client{
 		Transport: transport, Timeout: requestTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this host only
+		// the token is for this host only
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if name := flags.String("ca-file"); name != "" {
 		pem, err := os.ReadFile(name)
@@ -121,7 +125,8 @@ func (a *asker) ask(ctx context.Context, method, path string, in, out any) error
 		return command.RepositoryError(fmt.Errorf("%s: the answer is larger than %d bytes", a.base, maxAnswerBytes), "")
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return command.RepositoryError(fmt.Errorf("%s does not answer as agentry serve does: %w", a.base, err), "--address names its --admin-listen")
+		return command.RepositoryError(fmt.Errorf("%s does not answer as agentry serve does: %w", a.base, err),
+			"--address names its --admin-listen")
 	}
 	return nil
 }
@@ -139,9 +144,11 @@ func (a *asker) refused(status int, text []byte) error {
 	case status == http.StatusConflict && known:
 		return command.Usagef("set spec.suspend to false", "%s", problem.Error)
 	case status == http.StatusUnauthorized:
-		return command.RepositoryError(fmt.Errorf("%s asks for another bearer token", a.base), "name its file with --bearer-token-file")
+		return command.RepositoryError(fmt.Errorf("%s asks for another bearer token", a.base),
+			"name its file with --bearer-token-file")
 	case known:
 		return command.RepositoryError(fmt.Errorf("%s: %s", a.base, problem.Error), "")
 	}
-	return command.RepositoryError(fmt.Errorf("%s answers %s", a.base, http.StatusText(status)), "--address names the --admin-listen of agentry serve")
+	return command.RepositoryError(fmt.Errorf("%s answers %s", a.base, http.StatusText(status)),
+		"--address names the --admin-listen of agentry serve")
 }

@@ -44,30 +44,38 @@ func bombs() map[string]bomb {
 	objects := func(i int) string {
 		var b strings.Builder
 		for n := range 9000 {
-			fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d-%d, namespace: shop}\ndata: {}\n", i, n)
+			fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d-%d, namespace: shop}\n"+
+				"data: {}\n", i, n)
 		}
 		return b.String()
 	}
 	agent := func(i int) string {
-		return fmt.Sprintf("---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: a, namespace: n%[1]d}\n"+
+		return fmt.Sprintf("---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\n"+
+			"metadata: {name: a, namespace: n%[1]d}\n"+
 			"spec: {metrics: {instanceSelector: {}, remoteWrite: [{url: 'https://x.example.com/push'}]}}\n"+
-			"---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: i, namespace: n%[1]d}\n"+
+			"---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\n"+
+			"metadata: {name: i, namespace: n%[1]d}\n"+
 			"spec: {serviceMonitorSelector: {}, serviceMonitorNamespaceSelector: {}}\n", i)
 	}
 	monitor := func(endpoint string, bytes int) func(int) string {
 		return func(i int) string {
-			return fmt.Sprintf("---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m%d, namespace: shop}\n"+
+			return fmt.Sprintf("---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n"+
+				"metadata: {name: m%d, namespace: shop}\n"+
 				"spec: {selector: {}, endpoints: [%s{port: web}]}\n", i, list(endpoint, bytes))
 		}
 	}
 	return map[string]bomb{
 		"objects-at-1000-paths": {1000, same(objects(0)), exceeded},
 		"text-at-1000-paths":    {1000, same("x:\n" + list("- a: 1\n", 1600<<10)), ""},
-		"numbers":               {12, func(i int) string { return fmt.Sprintf("y: %d\nx: [%s1]\n", i, list("1,", full)) }, ""},
+		"numbers": {12, func(i int) string {
+			return fmt.Sprintf("y: %d\nx: [%s1]\n", i, list("1,", full))
+		}, ""},
 		"numbers-and-an-anchor": {12, flow("1,", full), ""},
 		"maps":                  {12, flow("{a: 1},", full), ""},
 		"below-the-limit":       {12, flow("{a: 1},", 1100<<10), ""},
-		"nested-lists":          {24, broken(func(i int) string { return fmt.Sprintf("y: %d\nx: %s%s\n", i, list("[", 9000), list("]", 9000)) }), errors},
+		"nested-lists": {24, broken(func(i int) string {
+			return fmt.Sprintf("y: %d\nx: %s%s\n", i, list("[", 9000), list("]", 9000))
+		}), errors},
 		"aliases": {24, broken(func(i int) string {
 			return fmt.Sprintf("y: %d\na: &a [%s1]\nb: [%s1]\n", i, list("1,", 2000), list("*a,", 2000))
 		}), errors},
@@ -76,9 +84,13 @@ func bombs() map[string]bomb {
 		"empty-endpoints":    {8, monitor("{},", 1<<20), exceeded},
 		"empty-relabelings":  {8, monitor("{metricRelabelings: ["+list("{},", 1<<20)+"{}]},", 1<<20+100), exceeded},
 		"agents-by-monitors": {100, func(i int) string { return agent(i) + monitor("{port: web},", 110)(i) }, exceeded},
-		"endpoints":          {1, func(i int) string { return agent(i) + monitor("{port: web},", 2<<20)(i) }, "more than the 16 MiB that one object may"},
-		"boolean-keys":       {12, func(i int) string { return fmt.Sprintf("y: %d\nx: [%s{}]\n", i, list("{on: 1},", 1<<20)) }, ""},
-		"paths":              {200_000, same("a: 1\n"), ""},
+		"endpoints": {1, func(i int) string {
+			return agent(i) + monitor("{port: web},", 2<<20)(i)
+		}, "more than the 16 MiB that one object may"},
+		"boolean-keys": {12, func(i int) string {
+			return fmt.Sprintf("y: %d\nx: [%s{}]\n", i, list("{on: 1},", 1<<20))
+		}, ""},
+		"paths": {200_000, same("a: 1\n"), ""},
 	}
 }
 
@@ -98,9 +110,9 @@ func (b bomb) write(repo *gittest.Repo, branch string) {
 	repo.GitIn(blobs.String()+commit.String(), "fast-import", "--quiet")
 }
 
-// inMemory limits the memory of the service, where this machine allows that, and returns the most that it may take. That
-// is little more than the soft limit, because Go's collector uses all memory up to it. The pages of the program do not
-// count: the kernel drops them.
+// inMemory limits the memory of the service, where this machine allows that, and returns the most that it may take.
+// That is little more than the soft limit, because Go's collector uses all memory up to it. The pages of the program do
+// not count: the kernel drops them.
 func (w *served) inMemory() (peak func() int64) {
 	group := "/sys/fs/cgroup/memory/agentry-test-" + strconv.Itoa(w.cmd.Process.Pid)
 	limit, procs := filepath.Join(group, "memory.limit_in_bytes"), filepath.Join(group, "cgroup.procs")
@@ -114,7 +126,8 @@ func (w *served) inMemory() (peak func() int64) {
 			_ = w.cmd.Wait()
 			_ = os.Remove(group)
 		})
-		if os.WriteFile(limit, []byte(strconv.Itoa(memoryLimit)), 0) != nil || os.WriteFile(procs, []byte(strconv.Itoa(w.cmd.Process.Pid)), 0) != nil {
+		if os.WriteFile(limit, []byte(strconv.Itoa(memoryLimit)), 0) != nil ||
+			os.WriteFile(procs, []byte(strconv.Itoa(w.cmd.Process.Pid)), 0) != nil {
 			w.t.Log("this machine has no limit of memory for tests; the peak is compared only")
 		}
 	}
@@ -143,14 +156,15 @@ func kib(t *testing.T, status, name string) int64 {
 	return 0
 }
 
-// TestBombsTakeNoOtherPipelineWithThem runs repositories that take much memory beside one that does not, with the memory
-// that the chart gives.
+// TestBombsTakeNoOtherPipelineWithThem runs repositories that take much memory beside one that does not, with the
+// memory that the chart gives.
 func TestBombsTakeNoOtherPipelineWithThem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fetches and parses 16 bombs, which takes minutes: make race runs it")
 	}
 	hostile := gittest.NewRepo(t)
-	w := &served{t: t, repo: gittest.NewRepo(t), config: t.TempDir(), cache: t.TempDir(), env: []string{softLimit, "GOMAXPROCS=4"}}
+	w := &served{t: t, repo: gittest.NewRepo(t), config: t.TempDir(), cache: t.TempDir(),
+		env: []string{softLimit, "GOMAXPROCS=4"}}
 	w.repository, _ = w.repo.ServeHTTP(gittest.HTTPOptions{})
 	w.commit("10s")
 	w.write("hook.secret", hookSecret+"\n")
@@ -159,8 +173,10 @@ func TestBombsTakeNoOtherPipelineWithThem(t *testing.T) {
 	all := bombs()
 	for name, b := range all {
 		b.write(hostile, name)
-		w.write(name+".yaml", fmt.Sprintf("apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: %[1]s}\nspec:\n  interval: 10m\n"+
-			"  sources: [{url: %[2]s, ref: {branch: %[1]s}, paths: [in]}]\n  output: {branch: environments/%[1]s}\n", name, url))
+		w.write(name+".yaml", fmt.Sprintf(
+			"apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: %[1]s}\nspec:\n  interval: 10m\n"+
+				"  sources: [{url: %[2]s, ref: {branch: %[1]s}, paths: [in]}]\n  output: {branch: environments/%[1]s}\n",
+			name, url))
 	}
 	w.start()
 	peak := w.inMemory()
@@ -179,7 +195,8 @@ func TestBombsTakeNoOtherPipelineWithThem(t *testing.T) {
 	t.Logf("all pipelines had made a pass after %s, with %d MiB", time.Since(began).Round(time.Second), peak()>>20)
 	for _, s := range done.Items {
 		ready := meta.FindStatusCondition(s.Conditions, "Ready")
-		if b, ok := all[s.Name]; ok && (!strings.Contains(ready.Message, b.want) || b.want != "" && ready.Status == metav1.ConditionTrue) {
+		if b, ok := all[s.Name]; ok &&
+			(!strings.Contains(ready.Message, b.want) || b.want != "" && ready.Status == metav1.ConditionTrue) {
 			t.Errorf("%s is %s: %s; want %q", s.Name, ready.Status, ready.Message, b.want)
 		}
 		t.Logf("%s: %s %s", s.Name, ready.Status, ready.Message)

@@ -10,10 +10,11 @@ import (
 )
 
 // decrypted has the values of the Secrets in package sops's test data, in each spelling that a program may write.
-var decrypted = []string{"first-password", base64.StdEncoding.EncodeToString([]byte("first-password")), base64.StdEncoding.EncodeToString([]byte("first-password\n"))}
+var decrypted = []string{"first-password", base64.StdEncoding.EncodeToString([]byte("first-password")),
+	base64.StdEncoding.EncodeToString([]byte("first-password\n"))}
 
-// sealedObjects puts decrypted values where they do not belong: by Flux's variables, by the values of a chart, and by a replacement
-// that copies from a generated Secret.
+// sealedObjects puts decrypted values where they do not belong: by Flux's variables, by the values of a chart, and by a
+// replacement that copies from a generated Secret.
 var sealedObjects = map[string]string{
 	"in/apps.yaml": `apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
@@ -73,8 +74,8 @@ data: {of: "${password}"}
 `,
 }
 
-// TestNoDecryptedValueGetsOut: under the secrets policy reference, no command prints, renders, commits or stores a value
-// that is decrypted to build kustomizations and charts.
+// TestNoDecryptedValueGetsOut: under the secrets policy reference, no command prints, renders, commits or stores a
+// value that is decrypted to build kustomizations and charts.
 func TestNoDecryptedValueGetsOut(t *testing.T) {
 	testdata, err := filepath.Abs("../../inputs/sops/testdata")
 	if err != nil {
@@ -96,7 +97,8 @@ spec:
 		files["repo/"+name] = text
 	}
 	files["repo/apps/agent.yaml"] = strings.ReplaceAll(canaryAgent, "namespace: shop", "namespace: a")
-	for at, from := range map[string]string{"repo/in/login.yaml": "age.yaml", "repo/apps/login.env": "age.env", "repo/apps/login.bin": "age.bin", "key": "age.agekey"} {
+	for at, from := range map[string]string{"repo/in/login.yaml": "age.yaml", "repo/apps/login.env": "age.env",
+		"repo/apps/login.bin": "age.bin", "key": "age.agekey"} {
 		text, err := os.ReadFile(filepath.Join(testdata, from))
 		if err != nil {
 			t.Fatal(err)
@@ -112,21 +114,28 @@ spec:
 		t.Helper()
 		for _, value := range decrypted {
 			for i := 0; i+6 <= len(value); i++ {
-				if at := strings.Index(text, value[i:i+6]); at >= 0 && value[i:i+6] != "passwo" && value[i:i+6] != "asswor" && value[i:i+6] != "ssword" {
-					t.Fatalf("%s shows %q of a decrypted value:\n%s", what, value[i:i+6], text[max(0, at-200):min(len(text), at+60)])
+				if at := strings.Index(text, value[i:i+6]); at >= 0 && value[i:i+6] != "passwo" &&
+					value[i:i+6] != "asswor" && value[i:i+6] != "ssword" {
+					t.Fatalf("%s shows %q of a decrypted value:\n%s", what, value[i:i+6],
+						text[max(0, at-200):min(len(text), at+60)])
 				}
 			}
 		}
 	}
 	seen := ""
 	for round, web := range []string{"port: http, interval: 30s", "port: 80"} { // a monitor that is held next
-		writeAll(t, map[string]string{"repo/apps/agent.yaml": files["repo/apps/agent.yaml"] + "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: web, namespace: a}\nspec: {selector: {}, endpoints: [{" + web + "}]}\n"})
+		writeAll(t, map[string]string{"repo/apps/agent.yaml": files["repo/apps/agent.yaml"] +
+			"---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: web, namespace: a}\n" +
+			"spec: {selector: {}, endpoints: [{" + web + "}]}\n"})
 		git(t, "add", "-A")
 		git(t, "commit", "-q", "-m", "Change")
 		for _, args := range []string{
-			"check -f pipeline.yaml", "check --format json -f pipeline.yaml", "tree -f pipeline.yaml", "render -o out -f pipeline.yaml", "render -f pipeline.yaml",
-			"sync --dry-run -f pipeline.yaml --cache-dir cache", "sync -f pipeline.yaml --cache-dir cache --metrics-file metrics.prom",
-			"check --build flux repo/in", "tree --build flux repo/in", "render --build flux -o direct repo/in", "check repo/apps",
+			"check -f pipeline.yaml", "check --format json -f pipeline.yaml", "tree -f pipeline.yaml",
+			"render -o out -f pipeline.yaml", "render -f pipeline.yaml",
+			"sync --dry-run -f pipeline.yaml --cache-dir cache",
+			"sync -f pipeline.yaml --cache-dir cache --metrics-file metrics.prom",
+			"check --build flux repo/in", "tree --build flux repo/in", "render --build flux -o direct repo/in",
+			"check repo/apps",
 		} {
 			out, errs := runCanary(t, strings.Fields(args)...)
 			check(args, out+errs)
@@ -136,7 +145,8 @@ spec:
 			t.Fatalf("nothing is rendered:\n%s", seen)
 		}
 	}
-	for _, want := range []string{"${password} puts there", "of the encrypted apps/login.", "spec.valuesFrom[0] puts there", "clear-secret"} {
+	for _, want := range []string{"${password} puts there", "of the encrypted apps/login.",
+		"spec.valuesFrom[0] puts there", "clear-secret"} {
 		if !strings.Contains(seen, want) {
 			t.Errorf("no finding is about %q:\n%s", want, seen)
 		}

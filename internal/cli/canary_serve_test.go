@@ -103,24 +103,31 @@ stringData: {user: CANARY, password: CANARY}
 func TestNoSecretOfAServiceGetsOut(t *testing.T) {
 	secrets := &canaries{forms: map[string]string{}}
 	root, around := t.TempDir(), newOutside(t)
-	w := &served{t: t, repo: gittest.NewRepoAt(t, filepath.Join(root, "org", "monitoring.git")), config: t.TempDir(), cache: t.TempDir()}
+	w := &served{t: t, repo: gittest.NewRepoAt(t, filepath.Join(root, "org", "monitoring.git")), config: t.TempDir(),
+		cache: t.TempDir()}
 	instance := canaryInstance + `
   remoteWrite:
   - url: https://h/push
     basicAuth: {username: {name: login, key: user}, password: {name: login, key: password}}
 `
-	w.repo.Commit("main", map[string]string{"in/agent.yaml": canaryAgent, "in/instance.yaml": instance, "in/login.yaml": secrets.hide(canaryLogin)})
+	w.repo.Commit("main", map[string]string{"in/agent.yaml": canaryAgent, "in/instance.yaml": instance,
+		"in/login.yaml": secrets.hide(canaryLogin)})
 	w.repo.Git("update-ref", "refs/heads/change", "refs/heads/main")
-	broken := strings.Replace(canaryInstance, "main", "new", 1) + "\n  remoteWrite: [{url: \"https://h\", bearerToken: NUMBER}]\n"
+	broken := strings.Replace(canaryInstance, "main", "new", 1) +
+		"\n  remoteWrite: [{url: \"https://h\", bearerToken: NUMBER}]\n"
 	head := w.repo.Commit("change", map[string]string{
-		"in/login.yaml": secrets.hide(canaryLogin), "in/new.yaml": secrets.hide(broken), "in/values.yaml": secrets.hide("password: \"CANARY\n"),
+		"in/login.yaml": secrets.hide(canaryLogin), "in/new.yaml": secrets.hide(broken),
+		"in/values.yaml": secrets.hide("password: \"CANARY\n"),
 	})
 	w.repo.Git("update-ref", "refs/pull/1/head", head)
-	around.pulls = fmt.Sprintf(`[{"number": 1, "head": {"ref": "change", "sha": %q, "repo_id": 1}, "base": {"ref": "main", "repo_id": 1}}]`, head)
+	around.pulls = fmt.Sprintf(
+		`[{"number": 1, "head": {"ref": "change", "sha": %q, "repo_id": 1}, "base": {"ref": "main", "repo_id": 1}}]`,
+		head)
 	password := secrets.hide("CANARY")
 	git := gittest.NewHTTP(t, root, gittest.HTTPOptions{User: "bot", Password: password})
 	for name, text := range map[string]string{
-		"user": "bot", "password": password, "hook": secrets.hide("CANARY"), "forge": secrets.hide("CANARY"), "other": secrets.hide("CANARY"),
+		"user": "bot", "password": password, "hook": secrets.hide("CANARY"), "forge": secrets.hide("CANARY"),
+		"other":  secrets.hide("CANARY"),
 		"events": secrets.hide("CANARY"), "receiver": secrets.hide("CANARY"),
 	} {
 		w.write(name, text+"\n")
@@ -128,19 +135,23 @@ func TestNoSecretOfAServiceGetsOut(t *testing.T) {
 	w.write("pipelines.yaml", strings.NewReplacer("GIT", git.URL, "FORGE", around.URL).Replace(canaryServed))
 	w.start()
 	w.until("rendered and refused", func(p server.Pipelines) bool {
-		return len(p.Items) == 2 && allReady(p.Items[:1]) && p.Items[1].Condition(meta.ReadyCondition).Status == metav1.ConditionFalse
+		return len(p.Items) == 2 && allReady(p.Items[:1]) &&
+			p.Items[1].Condition(meta.ReadyCondition).Status == metav1.ConditionFalse
 	})
-	for !strings.Contains(around.text(), "POST /api/v1/repos/org/monitoring/issues/1/comments") || !strings.Contains(around.text(), "POST /event") {
+	for !strings.Contains(around.text(), "POST /api/v1/repos/org/monitoring/issues/1/comments") ||
+		!strings.Contains(around.text(), "POST /event") {
 		select {
 		case <-t.Context().Done():
 			t.Fatalf("no comment and no event:\n%s", around.text())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	for _, path := range []string{"/", "/api/v1/pipelines", "/api/v1/pipelines/prod", "/api/v1/pipelines/refused", "/api/v1/remotes", "/metrics"} {
+	for _, path := range []string{"/", "/api/v1/pipelines", "/api/v1/pipelines/prod", "/api/v1/pipelines/refused",
+		"/api/v1/remotes", "/metrics"} {
 		secrets.check(t, path, w.get(path))
 	}
-	for _, args := range []string{"trigger prod", "trigger refused --timeout 2s", "status", "status refused", "status prod", "status --format json"} {
+	for _, args := range []string{"trigger prod", "trigger refused --timeout 2s", "status", "status refused",
+		"status prod", "status --format json"} {
 		_, out := w.run(strings.Fields(args)...)
 		secrets.check(t, args, out)
 	}

@@ -66,8 +66,9 @@ func TestNoSecretGetsOutUnderSOPS(t *testing.T) {
 	t.Chdir(folder)
 	objects := &canaries{forms: map[string]string{}}
 	writeAll(t, map[string]string{
-		"repo/in/objects.yaml": objects.hide(canaryObjects), "pipeline.yaml": strings.Replace(canarySOPS, "FOLDER", filepath.ToSlash(folder), 1),
-		"hmac.key": strings.Repeat("0123456789abcdef", 2),
+		"repo/in/objects.yaml": objects.hide(canaryObjects),
+		"pipeline.yaml":        strings.Replace(canarySOPS, "FOLDER", filepath.ToSlash(folder), 1),
+		"hmac.key":             strings.Repeat("0123456789abcdef", 2),
 	})
 	git(t, "init", "-q", "-b", "main", ".")
 	commit := func() {

@@ -114,7 +114,8 @@ spec:`
 
 // canaryFile is a file of the corpus with its secrets.
 func canaryFile(f txtar.File) (string, *canaries) {
-	text := strings.NewReplacer("MONITOR\n", canaryMonitor+"\n", "INSTANCE\n", canaryInstance+"\n", "PIPELINE\n", canaryPipeline+"\n").Replace(string(f.Data))
+	text := strings.NewReplacer("MONITOR\n", canaryMonitor+"\n", "INSTANCE\n", canaryInstance+"\n", "PIPELINE\n",
+		canaryPipeline+"\n").Replace(string(f.Data))
 	text = regexp.MustCompile(`(?m)^INTEGRATION (.*)$`).ReplaceAllString(text, canaryIntegration)
 	c := &canaries{forms: map[string]string{}}
 	return c.hide(text), c
@@ -128,8 +129,8 @@ func runCanary(t *testing.T, args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-// TestNoSecretOfManifestsGetsOut reads manifests with credentials in right and wrong places with each command and format.
-// Nothing printed contains a secret and, under the policy reference, nothing rendered does.
+// TestNoSecretOfManifestsGetsOut reads manifests with credentials in right and wrong places with each command and
+// format. Nothing printed contains a secret and, under the policy reference, nothing rendered does.
 func TestNoSecretOfManifestsGetsOut(t *testing.T) {
 	for i, file := range corpus(t, "manifests.txtar") {
 		policies := []string{"reference", "plaintext"}
@@ -141,7 +142,8 @@ func TestNoSecretOfManifestsGetsOut(t *testing.T) {
 			text, secrets := canaryFile(file)
 			writeAll(t, map[string]string{"in/agent.yaml": canaryAgent, "in/" + file.Name: text})
 			for _, policy := range policies {
-				for _, args := range []string{"check", "check --format json", "check --format github", "tree", "tree --format json", "render -o " + policy} {
+				for _, args := range []string{"check", "check --format json", "check --format github", "tree",
+					"tree --format json", "render -o " + policy} {
 					out, errs := runCanary(t, append(strings.Fields(args), "--secrets", policy, "in")...)
 					secrets.check(t, policy+" "+args, out+errs)
 				}
@@ -160,8 +162,10 @@ func TestNoSecretOfPipelinesGetsOut(t *testing.T) {
 			t.Chdir(t.TempDir())
 			text, secrets := canaryFile(file)
 			writeAll(t, map[string]string{file.Name: text})
-			for _, args := range []string{"sync --metrics-file metrics.prom", "sync --dry-run", "tree", "tree --format json", "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0"} {
-				if out, errs := runCanary(t, append(strings.Fields(args), "--cache-dir", "cache", "-f", file.Name)...); errs == "" {
+			for _, args := range []string{"sync --metrics-file metrics.prom", "sync --dry-run", "tree",
+				"tree --format json", "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0"} {
+				if out, errs := runCanary(t, append(strings.Fields(args), "--cache-dir", "cache", "-f",
+					file.Name)...); errs == "" {
 					t.Errorf("%s found no mistake, and printed %s", args, out)
 				} else {
 					secrets.check(t, args, out+errs)

@@ -7,7 +7,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// newCharts renders charts for one command; done ends its processes. Charts that are fetched are kept in the user's cache.
+// newCharts renders charts for one command; done ends its processes. Charts that are fetched are kept in the user's
+// cache.
 func newCharts(cluster helm.Cluster) (charts *chart.Renderer, done func()) {
 	folder, err := cacheDir("")
 	if err != nil {

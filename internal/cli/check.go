@@ -38,7 +38,8 @@ a pass of the pipeline would find now. docs/diagnostics.md explains the codes.`,
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag("github for annotations in GitHub Actions, or sarif for code scanning and editors"),
 			strictFlag("exit 1 on warnings too"),
-			&cli.StringFlag{Name: "pss", Usage: "`LEVEL` of the Pod Security Standards that the pods must meet: baseline or restricted"},
+			&cli.StringFlag{Name: "pss", Usage: "`LEVEL` of the Pod Security Standards that the pods must meet: " +
+				"baseline or restricted"},
 		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return check(ctx, env, flags, paths)
@@ -264,7 +265,8 @@ func test(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 }
 
 // testPaths runs the tests at the paths. Without results the command ends with the error.
-func testPaths(ctx context.Context, env Env, flags *cli.Context, paths []string) ([]hierarchytest.Result, diag.List, error) {
+func testPaths(ctx context.Context, env Env, flags *cli.Context, paths []string) ([]hierarchytest.Result, diag.List,
+	error) {
 	in, err := env.load(ctx, flags, paths)
 	if err != nil {
 		return nil, nil, err
@@ -283,9 +285,10 @@ func testPaths(ctx context.Context, env Env, flags *cli.Context, paths []string)
 	return results, out.Diags, err
 }
 
-// testPass runs the tests in the sources of a pipeline against what a pass would render. Without results the command ends with
-// the error, which is nil for a suspended pipeline.
-func testPass(ctx context.Context, env Env, flags *cli.Context, paths []string) ([]hierarchytest.Result, diag.List, error) {
+// testPass runs the tests in the sources of a pipeline against what a pass would render. Without results the command
+// ends with the error, which is nil for a suspended pipeline.
+func testPass(ctx context.Context, env Env, flags *cli.Context, paths []string) ([]hierarchytest.Result, diag.List,
+	error) {
 	report, err := dryPass(ctx, env, flags, paths, func(p *pipelinefile.Pipeline, o *gitsync.Options) {
 		p.Spec.Runtime, p.Spec.RuntimeVersion, p.Spec.Sharding = pipeline.RuntimeAgent, "", pipeline.ShardingRules
 		o.Keep, o.InClear = hierarchytest.IsTest, true
@@ -308,7 +311,8 @@ func testPass(ctx context.Context, env Env, flags *cli.Context, paths []string) 
 	if err != nil {
 		return nil, nil, err
 	}
-	results, err := hierarchytest.Run(tests, report.Set, &generator.Output{Units: report.Rendered, Hierarchies: report.Hierarchies})
+	results, err := hierarchytest.Run(tests, report.Set,
+		&generator.Output{Units: report.Rendered, Hierarchies: report.Hierarchies})
 	return results, report.Diags, err
 }
 
@@ -323,7 +327,8 @@ func parseTests(files []folder.Found) (tests []hierarchytest.Test, err error) {
 		tests = append(tests, found...)
 	}
 	if len(tests) == 0 {
-		return nil, command.Usagef("name the folder that has one; docs/testing.md shows how they are written", "there is no %s", hierarchytest.Kind)
+		return nil, command.Usagef("name the folder that has one; docs/testing.md shows how they are written",
+			"there is no %s", hierarchytest.Kind)
 	}
 	return tests, nil
 }

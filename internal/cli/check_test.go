@@ -21,7 +21,8 @@ func TestCheckReadsNoFileBeyondTheLimit(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	code := Run(t.Context(), []string{"agentry", "check", "."}, Env{Stdout: io.Discard, Stderr: io.Discard, LookupEnv: os.LookupEnv})
+	code := Run(t.Context(), []string{"agentry", "check", "."},
+		Env{Stdout: io.Discard, Stderr: io.Discard, LookupEnv: os.LookupEnv})
 	runtime.ReadMemStats(&after)
 	if allocated := after.TotalAlloc - before.TotalAlloc; code != command.ExitFindings || allocated > most {
 		t.Errorf("exit code %d, %d bytes allocated", code, allocated)

@@ -72,7 +72,8 @@ func apart(group []*manifest.Object) (above string, folders map[string]bool) {
 }
 
 func (c *clusters) replaceIn(found diag.List) diag.List {
-	d := diag.Diagnostic{Severity: diag.Warning, Code: diag.DuplicateObject, File: cmp.Or(c.above, "."), Related: c.objects}
+	d := diag.Diagnostic{Severity: diag.Warning, Code: diag.DuplicateObject, File: cmp.Or(c.above, "."),
+		Related: c.objects}
 	found = slices.DeleteFunc(slices.Clone(found), func(old diag.Diagnostic) bool {
 		isOne := old.Code == diag.DuplicateObject && slices.Contains(c.objects, old.Object)
 		if isOne && old.Severity == diag.Error {
@@ -85,9 +86,13 @@ func (c *clusters) replaceIn(found diag.List) diag.List {
 	if len(names) > 4 {
 		shown += " and others"
 	}
-	d.Message = fmt.Sprintf("%d objects are each defined in more than one of the folders %s, and none of these is used; the first is %s/%s/%s",
+	d.Message = fmt.Sprintf(
+		"%d objects are each defined in more than one of the folders %s, and none of these is used; the first is "+
+			"%s/%s/%s",
 		len(c.objects), shown, c.objects[0].Kind, c.objects[0].Namespace, c.objects[0].Name)
-	d.Hint = fmt.Sprintf("if the folders are for different clusters, read each alone: agentry check %s; a pipeline names one in paths, or forEach: %s makes a pipeline for each",
+	d.Hint = fmt.Sprintf(
+		"if the folders are for different clusters, read each alone: agentry check %s; a pipeline names one in "+
+			"paths, or forEach: %s makes a pipeline for each",
 		path.Join(c.above, names[0]), path.Join(c.above, "*"))
 	found = append(found, d)
 	found.Sort()

@@ -27,21 +27,25 @@ func newSite(t *testing.T) *site {
 	s := &site{}
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter, value any) { _ = json.NewEncoder(w).Encode(value) }
-	mux.HandleFunc("GET /api/v3/repos/org/monitoring/issues/7/comments", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.comments) })
-	mux.HandleFunc("POST /api/v3/repos/org/monitoring/issues/7/comments", func(w http.ResponseWriter, req *http.Request) {
-		c := map[string]any{}
-		_ = json.NewDecoder(req.Body).Decode(&c)
-		c["id"] = len(s.comments)
-		s.comments, s.writes = append(s.comments, c), s.writes+1
-		answer(w, c)
+	mux.HandleFunc("GET /api/v3/repos/org/monitoring/issues/7/comments", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, s.comments)
 	})
-	mux.HandleFunc("PATCH /api/v3/repos/org/monitoring/issues/comments/{id}", func(w http.ResponseWriter, req *http.Request) {
-		var id int
-		_, _ = fmt.Sscan(req.PathValue("id"), &id)
-		_ = json.NewDecoder(req.Body).Decode(&s.comments[id])
-		s.writes++
-		answer(w, s.comments[id])
-	})
+	mux.HandleFunc("POST /api/v3/repos/org/monitoring/issues/7/comments",
+		func(w http.ResponseWriter, req *http.Request) {
+			c := map[string]any{}
+			_ = json.NewDecoder(req.Body).Decode(&c)
+			c["id"] = len(s.comments)
+			s.comments, s.writes = append(s.comments, c), s.writes+1
+			answer(w, c)
+		})
+	mux.HandleFunc("PATCH /api/v3/repos/org/monitoring/issues/comments/{id}",
+		func(w http.ResponseWriter, req *http.Request) {
+			var id int
+			_, _ = fmt.Sscan(req.PathValue("id"), &id)
+			_ = json.NewDecoder(req.Body).Decode(&s.comments[id])
+			s.writes++
+			answer(w, s.comments[id])
+		})
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -127,7 +131,8 @@ func TestADifferenceBecomesAComment(t *testing.T) {
 func TestCommentsThatCannotBeWritten(t *testing.T) {
 	s, folder := newSite(t), filepath.Join("..", "..", "examples", "quickstart")
 	code, _, errs := s.diff(t, "other", folder, filepath.Join(folder, "monitoring"))
-	if code != command.ExitRepository || !strings.Contains(errs, "403") || !strings.Contains(errs, "pull-requests: write") {
+	if code != command.ExitRepository || !strings.Contains(errs, "403") ||
+		!strings.Contains(errs, "pull-requests: write") {
 		t.Errorf("a token without rights: exit code %d\n%s", code, errs)
 	}
 	code, out, errs := s.diff(t, "", folder, folder)

@@ -37,7 +37,8 @@ func TestChoicesAreThoseOfTheCommands(t *testing.T) {
 			case "trigger":
 				args = append(args, "--all")
 			case "init":
-				args = append(args, "--url", "https://git.example.com/a/b.git", "--remote-write", "https://mimir.example.com/push")
+				args = append(args, "--url", "https://git.example.com/a/b.git", "--remote-write",
+					"https://mimir.example.com/push")
 			case "serve":
 				args = append(args, "--file", "../../examples/quickstart/pipeline.yaml")
 			case "import":
@@ -50,13 +51,15 @@ func TestChoicesAreThoseOfTheCommands(t *testing.T) {
 				args = append(args, "../../examples/quickstart")
 			}
 			var out, errs strings.Builder
-			code := Run(t.Context(), args, Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, LookupEnv: os.LookupEnv})
+			code := Run(t.Context(), args,
+				Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, LookupEnv: os.LookupEnv})
 			got := ""
 			if m := takes.FindStringSubmatch(errs.String()); m != nil {
 				got = strings.ReplaceAll(m[1], " or ", ", ")
 			}
 			if code != command.ExitUsage || got != strings.Join(choices, ", ") {
-				t.Errorf("%s: exit code %d, and it takes %q where %q are completed:\n%s", strings.Join(args, " "), code, got, choices, errs.String())
+				t.Errorf("%s: exit code %d, and it takes %q where %q are completed:\n%s", strings.Join(args, " "), code,
+					got, choices, errs.String())
 			}
 		}
 	}
@@ -68,7 +71,8 @@ func TestChoicesAreThoseOfTheCommands(t *testing.T) {
 // TestPipelinesOfAServiceAreCompleted asks a running service, and a service that does not run.
 func TestPipelinesOfAServiceAreCompleted(t *testing.T) {
 	files := t.TempDir()
-	asked := "exits 0 agentry __complete trigger q\nstdout '^quickstart$'\nexits 0 agentry __complete status ''\nstdout '^quickstart$'\n" +
+	asked := "exits 0 agentry __complete trigger q\nstdout '^quickstart$'\nexits 0 agentry __complete status ''\n" +
+		"stdout '^quickstart$'\n" +
 		"exits 0 agentry __complete status --address http://127.0.0.1:1 ''\n! stdout .\n"
 	script := whileServed(asked) + prepare
 	if err := os.WriteFile(filepath.Join(files, "served.txtar"), []byte(script), 0o666); err != nil {

@@ -58,7 +58,8 @@ func pickCRDs(kinds []string) ([]crds.CRD, error) {
 	for _, kind := range kinds {
 		c, err := crds.Find(kind)
 		if err != nil {
-			return nil, command.Usagef(cmp.Or(diag.DidYouMean(kind, names), "there are "+strings.Join(names, ", ")), "%v", err)
+			return nil, command.Usagef(cmp.Or(diag.DidYouMean(kind, names), "there are "+strings.Join(names, ", ")),
+				"%v", err)
 		}
 		picked = append(picked, c)
 	}

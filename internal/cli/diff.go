@@ -59,7 +59,9 @@ of sharing targets.`,
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag("or markdown for a comment"),
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit with 1 if there is a difference"},
-			&cli.StringFlag{Name: "comment", Usage: "write it into the pull request with the address `URL`, with the token in FORGE_TOKEN; a later run updates the comment"},
+			&cli.StringFlag{Name: "comment",
+				Usage: "write it into the pull request with the address `URL`, with the token in FORGE_TOKEN; a " +
+					"later run updates the comment"},
 		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			return diff(ctx, env, flags, args)
@@ -141,8 +143,8 @@ func compareSides(ctx context.Context, env Env, flags *cli.Context, args []strin
 	return out, nil
 }
 
-// comparePasses compares two renders of a pipeline: at revisions of its sources or, without names, the output branch with what
-// a pass would write. It returns nothing for a pipeline that is suspended.
+// comparePasses compares two renders of a pipeline: at revisions of its sources or, without names, the output branch
+// with what a pass would write. It returns nothing for a pipeline that is suspended.
 func comparePasses(ctx context.Context, env Env, flags *cli.Context, args []string) (*comparison, error) {
 	p, options, err := onePipeline(ctx, env, flags, args[min(1, len(args)):])
 	if p == nil {
@@ -180,7 +182,8 @@ func comparePasses(ctx context.Context, env Env, flags *cli.Context, args []stri
 }
 
 // compareBranch compares the output branch with what a pass would write.
-func compareBranch(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options, out *comparison) error {
+func compareBranch(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options,
+	out *comparison) error {
 	report, err := env.dry(ctx, p, options)
 	if err != nil {
 		return err
@@ -200,8 +203,10 @@ func compareBranch(ctx context.Context, env Env, p *pipelinefile.Pipeline, optio
 	return nil
 }
 
-// passAt makes a dry pass of a pipeline at a revision of its sources, and returns what it renders, and the errors, which it prints.
-func passAt(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options, revision string) ([]*generator.Unit, diag.List, error) {
+// passAt makes a dry pass of a pipeline at a revision of its sources, and returns what it renders, and the errors,
+// which it prints.
+func passAt(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options,
+	revision string) ([]*generator.Unit, diag.List, error) {
 	if revision != "" {
 		heads, err := headsOf(ctx, env, p, options, revision)
 		if err != nil {
@@ -226,7 +231,8 @@ func passAt(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gits
 }
 
 // headsOf returns the refs that a revision stands for in the sources that have it.
-func headsOf(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options, revision string) (map[int]repo.Ref, error) {
+func headsOf(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options,
+	revision string) (map[int]repo.Ref, error) {
 	credentials, found := p.Credentials(env.LookupEnv)
 	if found.HasErrors() {
 		return nil, env.configuration(nil, found)
@@ -248,7 +254,8 @@ func headsOf(ctx context.Context, env Env, p *pipelinefile.Pipeline, options git
 		return nil, command.Usagef(hint, "no source of %s has the revision %s", p.Metadata.Name, revision)
 	}
 	if all := len(p.Spec.Sources); len(heads) < all {
-		fmt.Fprintf(env.Stderr, "%s: %d of %s have it, and the others are read as the pipeline says\n", revision, len(heads), display.Amount(all, "source"))
+		fmt.Fprintf(env.Stderr, "%s: %d of %s have it, and the others are read as the pipeline says\n", revision,
+			len(heads), display.Amount(all, "source"))
 	}
 	return heads, nil
 }
@@ -267,8 +274,8 @@ func errorsOf(env Env, report *gitsync.Report, revision string) (errs diag.List,
 	return errs, diag.Text{Color: env.colored(env.Stderr)}.Print(env.Stderr, errs)
 }
 
-// sealedAs encrypts Secrets, under the secrets policy sops, as an earlier render to a folder did: what is encrypted anew counts
-// as changed.
+// sealedAs encrypts Secrets, under the secrets policy sops, as an earlier render to a folder did: what is encrypted
+// anew counts as changed.
 func sealedAs(folder string, p *pipelinefile.Pipeline, options gitsync.Options) gitsync.Options {
 	if !p.Spec.Secrets.Seals() {
 		return options
@@ -306,20 +313,25 @@ func markdown(d *difference.Difference, errs diag.List) string {
 // sideOptions are the options that can differ between the two sides.
 type sideOptions struct{ mode, program, version, sharding string }
 
-// optionsOfSides returns the options of both sides, and whether a flag has two values: then the sides can have the same paths.
+// optionsOfSides returns the options of both sides, and whether a flag has two values: then the sides can have the same
+// paths.
 func optionsOfSides(flags *cli.Context) (each [2]sideOptions, areTwo bool, err error) {
 	modes, programs := strings.Split(flags.String("compatibility"), ","), strings.Split(flags.String("runtime"), ",")
 	shardings := strings.Split(flags.String("sharding"), ",")
 	switch {
 	case len(modes) > 2:
-		return each, false, command.Usagef("write one mode, or two like operator,current", "--compatibility names %d modes", len(modes))
+		return each, false, command.Usagef("write one mode, or two like operator,current",
+			"--compatibility names %d modes", len(modes))
 	case len(programs) > 2:
-		return each, false, command.Usagef("write one program, or two like agent,alloy", "--runtime names %d programs", len(programs))
+		return each, false, command.Usagef("write one program, or two like agent,alloy", "--runtime names %d programs",
+			len(programs))
 	case len(shardings) > 2:
-		return each, false, command.Usagef("write one word, or two like rules,clustering", "--sharding has %d", len(shardings))
+		return each, false, command.Usagef("write one word, or two like rules,clustering", "--sharding has %d",
+			len(shardings))
 	}
 	for i := range each {
-		each[i] = sideOptions{modes[min(i, len(modes)-1)], programs[min(i, len(programs)-1)], flags.String("runtime-version"), shardings[min(i, len(shardings)-1)]}
+		each[i] = sideOptions{modes[min(i, len(modes)-1)], programs[min(i, len(programs)-1)],
+			flags.String("runtime-version"), shardings[min(i, len(shardings)-1)]}
 		if len(programs) == 2 && each[i].program != string(pipeline.RuntimeAlloy) {
 			each[i].version, each[i].sharding = "", string(pipeline.ShardingRules) // they are the other program's
 		}
@@ -328,7 +340,8 @@ func optionsOfSides(flags *cli.Context) (each [2]sideOptions, areTwo bool, err e
 }
 
 func (o sideOptions) set(flags *cli.Context) error {
-	return errors.Join(flags.Set("compatibility", o.mode), flags.Set("runtime", o.program), flags.Set("runtime-version", o.version), flags.Set("sharding", o.sharding))
+	return errors.Join(flags.Set("compatibility", o.mode), flags.Set("runtime", o.program),
+		flags.Set("runtime-version", o.version), flags.Set("sharding", o.sharding))
 }
 
 // settingsOf returns the findings about settings of objects that only the second program has.

@@ -21,7 +21,8 @@ const manualHead = `# The command line
 
 Names, exit codes and what is on standard output are stable: script against them. Data goes to standard
 output, everything else to standard error, in colour only on a terminal and not with ` + "`NO_COLOR`" + `.
-Flags may stand before or after the paths, and each has an environment variable. ` + "`--help`" + ` shows the options that most people need, and
+Flags may stand before or after the paths, and each has an environment variable. ` + "`--help`" +
+	` shows the options that most people need, and
 ` + "`--help-all`" + ` all of them, as here.
 `
 
@@ -103,7 +104,8 @@ const serveExample = "agentry serve -f pipeline.yaml"
 
 // whileServed is a script that runs commands while a service of the quickstart runs.
 func whileServed(lines string) string {
-	return "exec sh prepare.sh\ncd quickstart\nports\nexec " + serveExample + " &service&\nready\n" + lines + "kill -INT service\nwait service\n"
+	return "exec sh prepare.sh\ncd quickstart\nports\nexec " + serveExample + " &service&\nready\n" + lines +
+		"kill -INT service\nwait service\n"
 }
 
 // prepare makes a repository of the quickstart and points its pipeline at it.

@@ -22,9 +22,10 @@ func isOfPass(env Env, flags *cli.Context, paths []string) bool {
 	return command.IsTyped(flags, env.LookupEnv, "file") || flags.String("file") != "" && len(paths) == 0
 }
 
-// dryPass makes a pass of the pipeline that the flags name, with options that the caller sets, and pushes nothing. If the
-// report is nil, the command ends with the error, which is nil for a suspended pipeline.
-func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string, also ...func(*pipelinefile.Pipeline, *gitsync.Options)) (*gitsync.Report, error) {
+// dryPass makes a pass of the pipeline that the flags name, with options that the caller sets, and pushes nothing. If
+// the report is nil, the command ends with the error, which is nil for a suspended pipeline.
+func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string,
+	also ...func(*pipelinefile.Pipeline, *gitsync.Options)) (*gitsync.Report, error) {
 	p, options, err := onePipeline(ctx, env, flags, paths)
 	if p == nil {
 		return nil, err
@@ -35,9 +36,10 @@ func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string, a
 	return env.dry(ctx, p, options)
 }
 
-// onePipeline returns the pipeline that the flags name, and the options for a dry pass. It is nil if the command ends, with an
-// error or, for a suspended pipeline, without one.
-func onePipeline(ctx context.Context, env Env, flags *cli.Context, paths []string) (p *pipelinefile.Pipeline, options gitsync.Options, err error) {
+// onePipeline returns the pipeline that the flags name, and the options for a dry pass. It is nil if the command ends,
+// with an error or, for a suspended pipeline, without one.
+func onePipeline(ctx context.Context, env Env, flags *cli.Context, paths []string) (p *pipelinefile.Pipeline,
+	options gitsync.Options, err error) {
 	if len(paths) > 0 {
 		return nil, options, command.Usagef("leave out one of them", "a pipeline file and a PATH are given")
 	}
@@ -54,7 +56,8 @@ func onePipeline(ctx context.Context, env Env, flags *cli.Context, paths []strin
 		return nil, options, command.Usagef("", "%s makes no pipeline of any folder", flags.String("file"))
 	}
 	if len(fleet) > 1 {
-		return nil, options, command.Usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"), len(fleet))
+		return nil, options, command.Usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"),
+			len(fleet))
 	}
 	if fleet[0].Spec.Suspend {
 		return nil, options, display.PrintSuspended(env.Stderr, fleet[0].Metadata.Name)
@@ -98,8 +101,8 @@ func (e Env) renders() command.Renders {
 	}
 }
 
-// unitsAfter returns the units as they would be on the output branch after a dry pass. A unit that stays as it is counts
-// as paused.
+// unitsAfter returns the units as they would be on the output branch after a dry pass. A unit that stays as it is
+// counts as paused.
 func unitsAfter(r *gitsync.Report) []*generator.Unit {
 	rendered := map[string]*generator.Unit{}
 	for _, u := range r.Rendered {
@@ -121,7 +124,8 @@ func unitsAfter(r *gitsync.Report) []*generator.Unit {
 func summaryOfPass(r *gitsync.Report) string {
 	s := r.Pipeline
 	if r.Set != nil {
-		s += fmt.Sprintf(": %s, %s", display.Amount(len(r.Set.All()), "object"), display.Amount(len(r.Hierarchies), "GrafanaAgent"))
+		s += fmt.Sprintf(": %s, %s", display.Amount(len(r.Set.All()), "object"),
+			display.Amount(len(r.Hierarchies), "GrafanaAgent"))
 	}
 	if n := display.Total(r.Ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))

@@ -23,15 +23,17 @@ func TestExitCodes(t *testing.T) {
 		want int
 		text string
 	}{
-		"done":                   {t.Context(), nil, 0, ""},
-		"errors in the input":    {t.Context(), command.ErrFindings, 1, ""},
-		"wrong usage":            {t.Context(), command.Usagef("try this", "no"), 2, "agentry: no\nhint: try this\n"},
-		"wrapped":                {t.Context(), fmt.Errorf("a: %w", command.Usagef("try this", "no")), 2, "agentry: a: no\nhint: try this\n"},
-		"something unforeseen":   {t.Context(), errors.New("disk full"), 2, "agentry: disk full\n"},
-		"repository":             {t.Context(), command.RepositoryError(errors.New("gone"), ""), 3, "agentry: gone\n"},
-		"interrupted":            {interrupted, context.Canceled, 130, "agentry: interrupted\n"},
-		"interrupted, but done":  {interrupted, nil, 0, ""},
-		"interrupted at the net": {interrupted, command.RepositoryError(errors.New("gone"), ""), 130, "agentry: interrupted\n"},
+		"done":                {t.Context(), nil, 0, ""},
+		"errors in the input": {t.Context(), command.ErrFindings, 1, ""},
+		"wrong usage":         {t.Context(), command.Usagef("try this", "no"), 2, "agentry: no\nhint: try this\n"},
+		"wrapped": {t.Context(), fmt.Errorf("a: %w", command.Usagef("try this", "no")), 2,
+			"agentry: a: no\nhint: try this\n"},
+		"something unforeseen":  {t.Context(), errors.New("disk full"), 2, "agentry: disk full\n"},
+		"repository":            {t.Context(), command.RepositoryError(errors.New("gone"), ""), 3, "agentry: gone\n"},
+		"interrupted":           {interrupted, context.Canceled, 130, "agentry: interrupted\n"},
+		"interrupted, but done": {interrupted, nil, 0, ""},
+		"interrupted at the net": {interrupted, command.RepositoryError(errors.New("gone"), ""), 130,
+			"agentry: interrupted\n"},
 	} {
 		var b strings.Builder
 		if got := command.ExitCode(test.ctx, &b, test.err); got != test.want || b.String() != test.text {
@@ -64,7 +66,8 @@ func TestInterruptedSync(t *testing.T) {
 	}()
 	var out, errs strings.Builder
 	env := Env{Stdout: &out, Stderr: &errs, LookupEnv: os.LookupEnv}
-	if code := Run(ctx, []string{"agentry", "sync", "-f", file, "--cache-dir", folder}, env); code != command.ExitInterrupted {
+	if code := Run(ctx, []string{"agentry", "sync", "-f", file, "--cache-dir", folder}, env); code !=
+		command.ExitInterrupted {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

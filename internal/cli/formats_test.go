@@ -14,16 +14,19 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
-// TestEachListIsDataToo holds commands with a result to one flag for its format, and the two formats for programs to the same
-// values.
+// TestEachListIsDataToo holds commands with a result to one flag for its format, and the two formats for programs to
+// the same values.
 func TestEachListIsDataToo(t *testing.T) {
 	const in, before = "../../examples/quickstart", "../../examples/platform"
 	runs := map[string][][]string{
-		"check": {{"--runtime", "alloy", before}}, "test": {{in}}, "tree": {{in}}, "explain": {{"servicemonitor", in}}, "diff": {{in, before}},
-		"rbac": {{in}, {"--compare", before}}, "images": {{in}}, "version": {{}}, "import": {{in + "/monitoring/agent.yaml"}}, "doctor": {{"-f", "nowhere.yaml"}},
+		"check": {{"--runtime", "alloy", before}}, "test": {{in}}, "tree": {{in}}, "explain": {{"servicemonitor", in}},
+		"diff": {{in, before}},
+		"rbac": {{in}, {"--compare", before}}, "images": {{in}}, "version": {{}},
+		"import": {{in + "/monitoring/agent.yaml"}}, "doctor": {{"-f", "nowhere.yaml"}},
 	}
 	served := []string{"status", "trigger", "sync"}
-	plain := []string{"init", "render", "serve", "crds", "kustomize-config", "completion"} // they write files, manifests or scripts
+	// they write files, manifests or scripts
+	plain := []string{"init", "render", "serve", "crds", "kustomize-config", "completion"}
 	for _, c := range newApp(Env{LookupEnv: os.LookupEnv}).Commands {
 		has := slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "format" })
 		if has == slices.Contains(plain, c.Name) {
@@ -38,7 +41,8 @@ func TestEachListIsDataToo(t *testing.T) {
 			if err := json.Unmarshal([]byte(asJSON), &want); err != nil {
 				t.Errorf("%s: %v in\n%s", c.Name, err, asJSON)
 			}
-			if err := yaml.Unmarshal([]byte(asYAML), &got); err != nil || json.Valid([]byte(asYAML)) && len(asYAML) > 5 {
+			if err := yaml.Unmarshal([]byte(asYAML), &got); err != nil ||
+				json.Valid([]byte(asYAML)) && len(asYAML) > 5 {
 				t.Errorf("%s: %v, not YAML:\n%s", c.Name, err, asYAML)
 			}
 			if !reflect.DeepEqual(got, want) || want == nil {
@@ -52,7 +56,9 @@ func outputOf(t *testing.T, name, format string, args []string) string {
 	t.Helper()
 	var out, errs strings.Builder
 	args = slices.Concat([]string{"agentry", name, "--format", format}, args)
-	if code := Run(t.Context(), args, Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, LookupEnv: os.LookupEnv}); code > command.ExitFindings {
+	if code := Run(t.Context(), args,
+		Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, LookupEnv: os.LookupEnv}); code >
+		command.ExitFindings {
 		t.Errorf("%s: exit code %d\n%s", strings.Join(args, " "), code, errs.String())
 	}
 	return out.String()

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestHoldingPage runs docs/holding.md. Each section with terminal sessions begins with the files at the top of the page,
-// committed and rendered once. Then the commands of the page run, and must print what the page shows. With -update the
-// page gets what they print.
+// TestHoldingPage runs docs/holding.md. Each section with terminal sessions begins with the files at the top of the
+// page, committed and rendered once. Then the commands of the page run, and must print what the page shows. With
+// -update the page gets what they print.
 func TestHoldingPage(t *testing.T) {
 	for _, program := range []string{"git", "sed", "sh"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -60,7 +60,8 @@ func TestHoldingPage(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(string(page), got); diff != "" {
-		t.Errorf("docs/holding.md does not say what is printed; look at what -update makes of it (-page +printed):\n%s", diff)
+		t.Errorf("docs/holding.md does not say what is printed; look at what -update makes of it (-page +printed):\n%s",
+			diff)
 	}
 }
 
@@ -110,7 +111,8 @@ func (s *terminal) write(block string) {
 	for i, text := range texts {
 		text = strings.ReplaceAll(strings.TrimSuffix(text, "---\n"), "/srv/", s.srv+"/")
 		file := filepath.Join(s.repo(), filepath.FromSlash(names[i][1]))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err !=
+			nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -147,8 +149,10 @@ func (s *terminal) run(command, folder string) string {
 	cmd := exec.CommandContext(s.t.Context(), "sh", "-c", command)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "HOME="+s.srv, "XDG_CACHE_HOME="+filepath.Join(s.srv, ".cache"),
-		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=init.defaultBranch", "GIT_CONFIG_VALUE_0=main",
-		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=init.defaultBranch", "GIT_CONFIG_VALUE_0=main",
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada",
+		"GIT_COMMITTER_EMAIL=ada@example.com",
 		"GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date, "LC_ALL=C.UTF-8")
 	var errs strings.Builder
 	cmd.Stderr = &errs
@@ -168,7 +172,8 @@ func (s *terminal) run(command, folder string) string {
 
 // wantedCode is 1 where something wrong was printed, whatever printed it.
 func wantedCode(printed string) int {
-	if strings.Contains(printed, "not ready") || strings.Contains(printed, "error[") || strings.Contains(printed, "Not rendered") {
+	if strings.Contains(printed, "not ready") || strings.Contains(printed, "error[") ||
+		strings.Contains(printed, "Not rendered") {
 		return 1
 	}
 	return 0

@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestPreCommitHooks runs the hooks as pre-commit would: with correct manifests, and with a mistake that each hook finds.
+// TestPreCommitHooks runs the hooks as pre-commit would: with correct manifests, and with a mistake that each hook
+// finds.
 func TestPreCommitHooks(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", ".pre-commit-hooks.yaml"))
 	if err != nil {

@@ -56,11 +56,13 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 		return nil, err
 	}
 	if len(paths) == 0 {
-		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input", "no PATH is given")
+		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input",
+			"no PATH is given")
 	}
 	for _, name := range paths {
 		if parsing.Tenants.Folders != "" && parsing.Tenants.All == "" && !filepath.IsLocal(name) {
-			return nil, command.Usagef("run it at the top of the repository, from where the folders of tenants count", "--tenancy: the PATH %s is not below this folder", name)
+			return nil, command.Usagef("run it at the top of the repository, from where the folders of tenants count",
+				"--tenancy: the PATH %s is not below this folder", name)
 		}
 	}
 	cluster, err := clusterOptions(flags)
@@ -80,14 +82,16 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 		Build:    inputs.Mode(mode),
 		Sources:  sources,
 		Charts:   charts,
-		Secrets:  &sops.FileDecrypter{Workers: workers, RendersValues: options.Secrets == secretref.Plaintext, Lenient: true},
-		Stdin:    e.Stdin,
-		Skip:     outdir.Is,
+		Secrets: &sops.FileDecrypter{Workers: workers, RendersValues: options.Secrets == secretref.Plaintext,
+			Lenient: true},
+		Stdin: e.Stdin,
+		Skip:  outdir.Is,
 	})
 	if err != nil {
 		return nil, err
 	}
-	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read, build: inputs.Mode(mode), folders: parsing.Tenants.Folders, mayBeEmpty: flags.Bool("allow-empty")}
+	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read,
+		build: inputs.Mode(mode), folders: parsing.Tenants.Folders, mayBeEmpty: flags.Bool("allow-empty")}
 	if err := in.decrypt(ctx, workers); err != nil {
 		return nil, err
 	}
@@ -103,7 +107,8 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	return in, nil
 }
 
-// decrypt adds the values of encrypted objects that are rendered to the set, with the keys that the program sops would find.
+// decrypt adds the values of encrypted objects that are rendered to the set, with the keys that the program sops would
+// find.
 func (in *input) decrypt(ctx context.Context, workers *sops.Workers) error {
 	decrypter := sops.Decrypter{Workers: workers}
 	set, found, err := decrypter.Decrypt(ctx, in.set, in.options.Needs(in.set))
@@ -120,7 +125,8 @@ func sourceFolders(flags []string) (map[string]string, error) {
 	for _, flag := range flags {
 		i := strings.LastIndex(flag, "=") // a URL may have one too
 		if i < 1 || i == len(flag)-1 {
-			return nil, command.Usagef("write --source GitRepository/flux-system/apps=../apps", "--source %q is not NAME=FOLDER", flag)
+			return nil, command.Usagef("write --source GitRepository/flux-system/apps=../apps",
+				"--source %q is not NAME=FOLDER", flag)
 		}
 		name, at := flag[:i], flag[i+1:]
 		if info, err := os.Stat(at); err != nil || !info.IsDir() {
@@ -148,9 +154,11 @@ func (in *input) render(empty diag.Severity) *generator.Output {
 func (in *input) empty(out *generator.Output, severity diag.Severity) (found diag.List) {
 	const hint = "--allow-empty accepts it"
 	for _, name := range in.read.Empty {
-		d := diag.Diagnostic{Severity: severity, Code: diag.EmptyInput, File: name, Message: "holds no manifest", Hint: hint}
+		d := diag.Diagnostic{Severity: severity, Code: diag.EmptyInput, File: name, Message: "holds no manifest",
+			Hint: hint}
 		if slices.Contains(in.read.Charts, path.Clean(filepath.ToSlash(name))) {
-			d.Message, d.Hint = "is a Helm chart, of which nothing is read", "name it in helmCharts of a kustomization; or check what helm template prints"
+			d.Message, d.Hint = "is a Helm chart, of which nothing is read",
+				"name it in helmCharts of a kustomization; or check what helm template prints"
 		}
 		found = append(found, d)
 	}
@@ -169,7 +177,8 @@ func (in *input) text(_, file string) []byte { return in.read.Text(file) }
 
 // summary returns the counts of what was read and rendered.
 func (in *input) summary(agents []*hierarchy.Hierarchy) string {
-	s := fmt.Sprintf("%s, %s, %s", display.Amount(in.read.Files, "file"), display.Amount(len(in.set.All()), "object"), display.Amount(len(agents), "GrafanaAgent"))
+	s := fmt.Sprintf("%s, %s, %s", display.Amount(in.read.Files, "file"), display.Amount(len(in.set.All()), "object"),
+		display.Amount(len(agents), "GrafanaAgent"))
 	if n := len(display.Unselected(in.set, agents)); n > 0 && len(agents) > 0 && len(in.set.LeftOut()) == 0 {
 		s += fmt.Sprintf(" (no GrafanaAgent selects %s; agentry tree shows which)", display.Amount(n, "object"))
 	}
@@ -185,15 +194,16 @@ func (in *input) summary(agents []*hierarchy.Hierarchy) string {
 	return s
 }
 
-// unfollowed says which mode follows custom resources that lead to more manifests, if there are any: a repository of Flux or
-// Argo CD may give little else.
+// unfollowed says which mode follows custom resources that lead to more manifests, if there are any: a repository of
+// Flux or Argo CD may give little else.
 func (in *input) unfollowed() string {
 	for _, of := range [...]struct {
 		kinds [][2]string // with the groups
 		tool  string
 		mode  inputs.Mode
 	}{
-		{[][2]string{{"kustomize.toolkit.fluxcd.io/", "Kustomization"}, {"helm.toolkit.fluxcd.io/", "HelmRelease"}}, "Flux", inputs.Flux},
+		{[][2]string{{"kustomize.toolkit.fluxcd.io/", "Kustomization"}, {"helm.toolkit.fluxcd.io/", "HelmRelease"}},
+			"Flux", inputs.Flux},
 		{[][2]string{{"argoproj.io/", "Application"}, {"argoproj.io/", "ApplicationSet"}}, "Argo CD", inputs.ArgoCD},
 	} {
 		var found []string
@@ -209,7 +219,8 @@ func (in *input) unfollowed() string {
 			}
 		}
 		if len(found) > 0 {
-			return fmt.Sprintf(" (%s of %s not followed; --build %s does it)", strings.Join(found, " and "), of.tool, of.mode)
+			return fmt.Sprintf(" (%s of %s not followed; --build %s does it)", strings.Join(found, " and "), of.tool,
+				of.mode)
 		}
 	}
 	return ""

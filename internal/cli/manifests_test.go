@@ -29,7 +29,8 @@ func TestDocumentedManifestsAreFine(t *testing.T) {
 				continue
 			}
 			count++
-			script := "exits 0 agentry check --strict example.yaml\n! stdout .\nexits 0 agentry tree example.yaml\n! stdout 'Not selected'\n-- example.yaml --\n" + block
+			script := "exits 0 agentry check --strict example.yaml\n! stdout .\nexits 0 agentry tree example.yaml\n" +
+				"! stdout 'Not selected'\n-- example.yaml --\n" + block
 			name := strings.TrimSuffix(filepath.Base(page), ".md") + ".txtar"
 			if err := os.WriteFile(filepath.Join(files, name), []byte(script), 0o666); err != nil {
 				t.Fatal(err)

@@ -29,38 +29,61 @@ import (
 // renderFlags returns the flags of all commands that render.
 func renderFlags() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "`NAME` for objects that have no namespace; without it they are errors"},
-		&cli.StringFlag{Name: "build", Value: string(inputs.Auto), Usage: "`MODE` of reading: auto builds kustomizations; kustomize needs one in each PATH; " +
-			"flux follows the Kustomizations of Flux; argocd follows the Applications of Argo CD; plain builds nothing"},
-		&cli.StringSliceFlag{Name: "source", Usage: "`NAME=FOLDER` of another repository: NAME is a GitRepository, an OCIRepository or a Bucket, also as KIND/NAMESPACE/NAME, " +
-			"or the URL of an Application; repeatable"},
-		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent), Usage: "`MODE` of rendering: current renders monitors as today's Prometheus Operator does, " +
-			"operator as Grafana Agent Operator v0.44.8 did"},
-		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent), Usage: "`PROGRAM` that pods run: agent or alloy"},
-		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"},
+			Usage: "`NAME` for objects that have no namespace; without it they are errors"},
+		&cli.StringFlag{Name: "build", Value: string(inputs.Auto),
+			Usage: "`MODE` of reading: auto builds kustomizations; kustomize needs one in each PATH; " +
+				"flux follows the Kustomizations of Flux; argocd follows the Applications of Argo CD; plain builds " +
+				"nothing"},
+		&cli.StringSliceFlag{Name: "source",
+			Usage: "`NAME=FOLDER` of another repository: NAME is a GitRepository, an OCIRepository or a Bucket, also " +
+				"as KIND/NAMESPACE/NAME, " +
+				"or the URL of an Application; repeatable"},
+		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent),
+			Usage: "`MODE` of rendering: current renders monitors as today's Prometheus Operator does, " +
+				"operator as Grafana Agent Operator v0.44.8 did"},
+		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent),
+			Usage: "`PROGRAM` that pods run: agent or alloy"},
+		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference),
+			Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
 		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
 	}, command.Rare(
-		&cli.StringFlag{Name: "namespace-from", Usage: "`PATTERN` of paths such as namespaces/{namespace}/**: objects without a namespace get the one in their path"},
-		&cli.StringFlag{Name: "tenancy", Usage: "apply spec.tenancy of the pipeline `FILE` to the PATHs; run this at the top of the repository"},
+		&cli.StringFlag{Name: "namespace-from",
+			Usage: "`PATTERN` of paths such as namespaces/{namespace}/**: objects without a namespace get the one in " +
+				"their path"},
+		&cli.StringFlag{Name: "tenancy",
+			Usage: "apply spec.tenancy of the pipeline `FILE` to the PATHs; run this at the top of the repository"},
 		&cli.StringFlag{Name: "tenant", Usage: "treat all PATHs as tenant `NAME`'s (requires --tenancy)"},
-		&cli.StringFlag{Name: "cluster", Usage: "`NAME` or address of the cluster in Argo CD: Applications for others are not built"},
-		&cli.StringFlag{Name: "kube-version", Value: helm.DefaultVersion, Usage: "`VERSION` of Kubernetes that Helm charts see"},
-		&cli.StringFlag{Name: "api-versions", Usage: "`GROUP/VERSION,...` that Helm charts see besides those of Kubernetes, monitors and agents"},
-		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of an unknown field: error, or warn to render the object without it"},
-		&cli.StringFlag{Name: "pass-through", Usage: "also copy objects of these `KIND,...` to the output, as in ServiceAccount,Role,RoleBinding; " +
-			"write KIND.GROUP for kinds of other API groups"},
-		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret in their configuration changes"},
-		&cli.StringFlag{Name: "runtime-version", Usage: "Alloy `VERSION` (>= v1.8, default v1.18.1); unsupported settings are errors"},
-		&cli.StringFlag{Name: "sharding", Value: string(pipeline.ShardingRules), Usage: "`HOW` pods share their targets: by rules, as under the operator, or by clustering (requires --runtime alloy)"},
+		&cli.StringFlag{Name: "cluster",
+			Usage: "`NAME` or address of the cluster in Argo CD: Applications for others are not built"},
+		&cli.StringFlag{Name: "kube-version", Value: helm.DefaultVersion,
+			Usage: "`VERSION` of Kubernetes that Helm charts see"},
+		&cli.StringFlag{Name: "api-versions",
+			Usage: "`GROUP/VERSION,...` that Helm charts see besides those of Kubernetes, monitors and agents"},
+		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError),
+			Usage: "`SEVERITY` of an unknown field: error, or warn to render the object without it"},
+		&cli.StringFlag{Name: "pass-through",
+			Usage: "also copy objects of these `KIND,...` to the output, as in ServiceAccount,Role,RoleBinding; " +
+				"write KIND.GROUP for kinds of other API groups"},
+		&cli.BoolFlag{Name: "secrets-restart-on-change",
+			Usage: "restart pods when a secret in their configuration changes"},
+		&cli.StringFlag{Name: "runtime-version",
+			Usage: "Alloy `VERSION` (>= v1.8, default v1.18.1); unsupported settings are errors"},
+		&cli.StringFlag{Name: "sharding", Value: string(pipeline.ShardingRules),
+			Usage: "`HOW` pods share their targets: by rules, as under the operator, or by clustering (requires " +
+				"--runtime alloy)"},
 		&cli.StringFlag{Name: "operator-labels", Usage: "`KEY=VALUE,...` for every object, as the operator's -labels"},
-		&cli.StringFlag{Name: "agent-selector", Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
-		&cli.StringFlag{Name: "sd-aggregator-url", Value: scrape.DefaultSDURL, Usage: "`URL` at which agents find the sd-aggregator, for IntegrationMonitors"},
+		&cli.StringFlag{Name: "agent-selector",
+			Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
+		&cli.StringFlag{Name: "sd-aggregator-url", Value: scrape.DefaultSDURL,
+			Usage: "`URL` at which agents find the sd-aggregator, for IntegrationMonitors"},
 	)...)
 }
 
 // importFlags returns the flags for rendering an installation as the operator did, which is what it is compared with.
 func importFlags() []cli.Flag {
-	names := []string{"secrets", "secrets-restart-on-change", "compatibility", "operator-labels", "agent-selector", "sd-aggregator-url", "runtime", "runtime-version", "sharding", "unknown-fields"}
+	names := []string{"secrets", "secrets-restart-on-change", "compatibility", "operator-labels", "agent-selector",
+		"sd-aggregator-url", "runtime", "runtime-version", "sharding", "unknown-fields"}
 	return slices.DeleteFunc(renderFlags(), func(f cli.Flag) bool {
 		text, _ := f.(*cli.StringFlag)
 		switch f.Names()[0] {
@@ -80,17 +103,20 @@ func strictFlag(usage string) cli.Flag {
 
 // program returns what pods run.
 func program(flags *cli.Context) (out runtime.Runtime, err error) {
-	name, err := command.Choice(flags, "runtime", []string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)})
+	name, err := command.Choice(flags, "runtime",
+		[]string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)})
 	if err != nil {
 		return out, err
 	}
-	sharding, err := command.Choice(flags, "sharding", []string{string(pipeline.ShardingRules), string(pipeline.ShardingClustering)})
+	sharding, err := command.Choice(flags, "sharding",
+		[]string{string(pipeline.ShardingRules), string(pipeline.ShardingClustering)})
 	if err != nil {
 		return out, err
 	}
 	version := flags.String("runtime-version")
 	if out, err = generator.RuntimeAt(name, version); err != nil {
-		return out, command.Usagef("write it like --runtime alloy --runtime-version v1.16.2", "--runtime-version: %v", err)
+		return out, command.Usagef("write it like --runtime alloy --runtime-version v1.16.2", "--runtime-version: %v",
+			err)
 	}
 	if sharding == string(pipeline.ShardingClustering) {
 		if out, err = generator.Clustered(name, version); err != nil {
@@ -103,9 +129,11 @@ func program(flags *cli.Context) (out runtime.Runtime, err error) {
 func renderOptions(flags *cli.Context) (generator.Options, error) {
 	var o generator.Options
 	if flags.String("secrets") == string(pipeline.SecretsSOPS) {
-		return o, command.Usagef("use -f with a pipeline whose secrets.policy is sops", "--secrets sops: only a pipeline file says for whom Secrets are encrypted")
+		return o, command.Usagef("use -f with a pipeline whose secrets.policy is sops",
+			"--secrets sops: only a pipeline file says for whom Secrets are encrypted")
 	}
-	policy, err := command.Choice(flags, "secrets", []string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)})
+	policy, err := command.Choice(flags, "secrets",
+		[]string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)})
 	if err != nil {
 		return o, err
 	}
@@ -139,7 +167,8 @@ func tenancyRule(flags *cli.Context) (out pipeline.Tenancy, err error) {
 	file, tenant := flags.String("tenancy"), flags.String("tenant")
 	switch {
 	case file == "" && tenant != "":
-		return out, command.Usagef("add --tenancy PIPELINE.YAML", "--tenant is given without --tenancy, which says what tenants may do")
+		return out, command.Usagef("add --tenancy PIPELINE.YAML",
+			"--tenant is given without --tenancy, which says what tenants may do")
 	case file == "":
 		return out, nil
 	}
@@ -149,21 +178,27 @@ func tenancyRule(flags *cli.Context) (out pipeline.Tenancy, err error) {
 	}
 	fleet, found := pipelinefile.Parse(file, text)
 	if found.HasErrors() {
-		return out, command.Usagef("agentry check -f "+file+" shows all that is wrong with it", "--tenancy: %s", found[0])
+		return out, command.Usagef("agentry check -f "+file+" shows all that is wrong with it", "--tenancy: %s",
+			found[0])
 	}
 	for i, p := range fleet {
 		t := p.Spec.Tenancy
-		if tenant != "" && !slices.ContainsFunc(p.Spec.Sources, func(s pipeline.Source) bool { return s.Tenant == tenant }) {
-			return out, command.Usagef("name the tenant as a source of the pipeline does", "--tenant: no source of pipeline %s of %s has the tenant %s", p.Metadata.Name, file, tenant)
+		if tenant != "" && !slices.ContainsFunc(p.Spec.Sources, func(s pipeline.Source) bool {
+			return s.Tenant == tenant
+		}) {
+			return out, command.Usagef("name the tenant as a source of the pipeline does",
+				"--tenant: no source of pipeline %s of %s has the tenant %s", p.Metadata.Name, file, tenant)
 		}
 		if t == nil && tenant != "" {
 			t = &pipeline.Tenancy{}
 		}
 		switch {
 		case tenant == "" && (t == nil || t.Folders == ""):
-			return out, command.Usagef(checkoutHint(p), "--tenancy: pipeline %s of %s has no spec.tenancy.folders", p.Metadata.Name, file)
+			return out, command.Usagef(checkoutHint(p), "--tenancy: pipeline %s of %s has no spec.tenancy.folders",
+				p.Metadata.Name, file)
 		case i > 0 && !reflect.DeepEqual(out, *t):
-			return out, command.Usagef("move the pipeline whose tenancy rules you want into its own file", "--tenancy: the pipelines of %s have different tenancy", file)
+			return out, command.Usagef("move the pipeline whose tenancy rules you want into its own file",
+				"--tenancy: the pipelines of %s have different tenancy", file)
 		default:
 			out = *t
 		}
@@ -189,7 +224,8 @@ func readPipelineFile(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, command.Usagef("name a file in it; agentry serve and doctor take folders of pipelines", "the pipeline file %s is a folder", name)
+		return nil, command.Usagef("name a file in it; agentry serve and doctor take folders of pipelines",
+			"the pipeline file %s is a folder", name)
 	}
 	return io.ReadAll(io.LimitReader(f, pipelinefile.MaxFileBytes+1)) // Parse refuses more
 }
@@ -212,7 +248,8 @@ func clusterOptions(flags *cli.Context) (helm.Cluster, error) {
 
 // parseOptions returns the options for reading manifests.
 func parseOptions(flags *cli.Context) (manifest.Options, error) {
-	unknown, err := command.Choice(flags, "unknown-fields", []string{string(pipeline.UnknownFieldsError), string(pipeline.UnknownFieldsWarn)})
+	unknown, err := command.Choice(flags, "unknown-fields",
+		[]string{string(pipeline.UnknownFieldsError), string(pipeline.UnknownFieldsWarn)})
 	if err != nil {
 		return manifest.Options{}, err
 	}
@@ -223,7 +260,8 @@ func parseOptions(flags *cli.Context) (manifest.Options, error) {
 	namespace, pattern := flags.String("namespace"), flags.String("namespace-from")
 	if pattern != "" {
 		if err := manifest.CheckNamespaceFrom(pattern); err != nil {
-			return manifest.Options{}, command.Usagef("write it like namespaces/{namespace}/**", "--namespace-from %v", err)
+			return manifest.Options{}, command.Usagef("write it like namespaces/{namespace}/**", "--namespace-from %v",
+				err)
 		}
 	}
 	kinds, err := passThrough(flags)
@@ -236,7 +274,8 @@ func parseOptions(flags *cli.Context) (manifest.Options, error) {
 	}
 	return manifest.Options{
 		Tenants:     manifest.Tenants{Folders: rule.Folders, All: flags.String("tenant")},
-		PassThrough: kinds, DefaultNamespace: namespace, NamespaceFrom: pattern, Compatibility: mode, UnknownFields: manifest.UnknownFields(unknown),
+		PassThrough: kinds, DefaultNamespace: namespace, NamespaceFrom: pattern, Compatibility: mode,
+		UnknownFields: manifest.UnknownFields(unknown),
 	}, checkNamespace(namespace)
 }
 
@@ -255,7 +294,8 @@ func passThrough(flags *cli.Context) (passthrough.Kinds, error) {
 
 // compatibility returns the mode of rendering.
 func compatibility(flags *cli.Context) (manifest.Compatibility, error) {
-	mode, err := command.Choice(flags, "compatibility", []string{string(pipeline.CompatibilityCurrent), string(pipeline.CompatibilityOperator)})
+	mode, err := command.Choice(flags, "compatibility",
+		[]string{string(pipeline.CompatibilityCurrent), string(pipeline.CompatibilityOperator)})
 	return manifest.Compatibility(mode), err
 }
 

@@ -38,7 +38,8 @@ func (f *fleetSync) sync(ctx context.Context, p *pipelinefile.Pipeline) error {
 	}
 	began := time.Now()
 	report, failed := f.pass(ctx, p, f.options)
-	f.metrics.Observe(telemetry.Pass{Pipeline: name, Report: report, Failed: failed != nil, Ended: time.Now(), Took: time.Since(began)})
+	f.metrics.Observe(telemetry.Pass{Pipeline: name, Report: report, Failed: failed != nil, Ended: time.Now(),
+		Took: time.Since(began)})
 	outcome := display.Failed
 	if failed == nil {
 		outcome = display.OutcomeOf(report)
@@ -96,7 +97,8 @@ func (e Env) findings(r *gitsync.Report) error {
 const errConfiguration = command.ReportedError(command.ExitUsage)
 
 // pass makes one pass of a pipeline. It returns a report even if the pass fails.
-func (e Env) pass(ctx context.Context, p *pipelinefile.Pipeline, options gitsync.Options) (report *gitsync.Report, err error) {
+func (e Env) pass(ctx context.Context, p *pipelinefile.Pipeline, options gitsync.Options) (report *gitsync.Report,
+	err error) {
 	report = &gitsync.Report{Pipeline: p.Metadata.Name}
 	credentials, found := p.Credentials(e.LookupEnv)
 	if found.HasErrors() {

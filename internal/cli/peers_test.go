@@ -29,8 +29,8 @@ func manifests(t *testing.T, folder string) map[string]string {
 	return out
 }
 
-// TestRenderNeedsNoRepository: kargo-render#229. Rendering works into a folder outside of any repository, and to standard
-// output.
+// TestRenderNeedsNoRepository: kargo-render#229. Rendering works into a folder outside of any repository, and to
+// standard output.
 func TestRenderNeedsNoRepository(t *testing.T) {
 	t.Parallel()
 	input, out := filepath.Join("..", "..", "examples", "quickstart"), t.TempDir()
@@ -70,7 +70,8 @@ func TestRenderGivesWhatTheServicePushes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text, err := exec.Command("agentry", "render", "--compatibility", "operator", "-o", local, filepath.Join(input, "in")).CombinedOutput(); err != nil {
+	if text, err := exec.Command("agentry", "render", "--compatibility", "operator", "-o", local,
+		filepath.Join(input, "in")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	w.repo.Git("--work-tree", pushed, "checkout", "-f", "environments/prod", "--", ".")

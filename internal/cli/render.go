@@ -76,7 +76,8 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	case !in.mayBeEmpty && (len(out.Units) == 0 || len(in.read.Empty) > 0):
 		return failed
 	}
-	return cmp.Or(write(env.Stdout, flags.String("output"), out.Units, in.options.Secrets == secretref.Plaintext), failed)
+	return cmp.Or(write(env.Stdout, flags.String("output"), out.Units, in.options.Secrets == secretref.Plaintext),
+		failed)
 }
 
 // renderPass writes what a pass of a pipeline would write.
@@ -148,13 +149,15 @@ func writeFolder(folder string, units []*generator.Unit, private bool) error {
 			folders = append(folders, u.Name)
 		}
 		for _, f := range u.Files {
-			files = append(files, outdir.File{Path: path.Join(u.Name, f.Path), Data: f.Data, Private: private && f.Object.Kind == "Secret"})
+			files = append(files, outdir.File{Path: path.Join(u.Name, f.Path), Data: f.Data,
+				Private: private && f.Object.Kind == "Secret"})
 		}
 	}
 	files = append(files, outdir.File{Path: generator.KustomizationFile, Data: generator.Kustomization(folders)})
 	err = outdir.Write(folder, files, func(p string) bool { return paused[path.Dir(p)] })
 	if foreign, ok := errors.AsType[*outdir.ForeignError](err); ok {
-		return command.Usagef("name a folder that is new, empty, or was written by agentry render -o before", "%v", foreign)
+		return command.Usagef("name a folder that is new, empty, or was written by agentry render -o before", "%v",
+			foreign)
 	}
 	return err
 }
@@ -162,12 +165,15 @@ func writeFolder(folder string, units []*generator.Unit, private bool) error {
 // writeStream writes all manifests, in an order in which they can be applied.
 func writeStream(w io.Writer, units []*generator.Unit) error {
 	for _, u := range units {
-		manifests := slices.DeleteFunc(slices.Clone(u.Files), func(f generator.File) bool { return !f.Manifest || f.Object.Kind == "" })
+		manifests := slices.DeleteFunc(slices.Clone(u.Files), func(f generator.File) bool {
+			return !f.Manifest || f.Object.Kind == ""
+		})
 		slices.SortStableFunc(manifests, func(a, b generator.File) int {
 			return cmp.Compare(applyRank(a.Object.Kind), applyRank(b.Object.Kind))
 		})
 		for _, f := range manifests {
-			if _, err := fmt.Fprintf(w, "---\n# %s/%s\n%s\n", u.Name, f.Path, strings.TrimSuffix(string(f.Data), "\n")); err != nil {
+			if _, err := fmt.Fprintf(w, "---\n# %s/%s\n%s\n", u.Name, f.Path,
+				strings.TrimSuffix(string(f.Data), "\n")); err != nil {
 				return err
 			}
 		}

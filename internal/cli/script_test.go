@@ -31,7 +31,8 @@ func buildAndRun(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "agentry-test-")
 	if err == nil {
 		defer os.RemoveAll(folder)
-		err = exec.Command("go", "build", "-ldflags=-s -w", "-o", folder, "../../cmd/agentry", "../../cmd/agentry-charts", "../../cmd/agentry-sops").Run()
+		err = exec.Command("go", "build", "-ldflags=-s -w", "-o", folder, "../../cmd/agentry",
+			"../../cmd/agentry-charts", "../../cmd/agentry-sops").Run()
 	}
 	if err == nil {
 		err = os.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -55,7 +56,8 @@ func params(folder string) testscript.Params {
 		UpdateScripts:   *update,
 		ContinueOnError: true,
 		Setup:           setup,
-		Cmds:            map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "located": located, "ports": ports, "ready": ready},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "located": located,
+			"ports": ports, "ready": ready},
 	}
 }
 
@@ -74,7 +76,8 @@ func setup(e *testscript.Env) error {
 		return err
 	}
 	for _, example := range []string{"quickstart", "platform"} {
-		if err := os.CopyFS(filepath.Join(e.WorkDir, example), os.DirFS(filepath.Join("..", "..", "examples", example))); err != nil {
+		if err := os.CopyFS(filepath.Join(e.WorkDir, example),
+			os.DirFS(filepath.Join("..", "..", "examples", example))); err != nil {
 			return err
 		}
 	}

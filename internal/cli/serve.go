@@ -42,24 +42,40 @@ and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDRESS` for webhooks; off: none"},
 			&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` with the certificate for --listen; it may change"},
 			&cli.StringFlag{Name: "tls-key", Usage: "`FILE` with its key"},
-			&cli.StringFlag{Name: "admin-listen", Value: defaultAdminListen, Usage: "`ADDRESS` for the page, API, metrics and health; one that is not on loopback needs --bearer-token-file or --oidc-issuer"},
-			&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that --admin-listen asks for; it may change"},
-			&cli.StringFlag{Name: "read-token-file", Usage: "`FILE` with another token, for those who may see everything and start no pass; it may change"},
-			&cli.IntFlag{Name: "workers", DefaultText: "the number of CPUs", Usage: "`NUMBER` of passes that render at once"},
-			&cli.StringFlag{Name: "replicas-namespace", Usage: "be active only while holding a Lease in this `NAMESPACE` of a Kubernetes cluster: for replicas"},
+			&cli.StringFlag{Name: "admin-listen", Value: defaultAdminListen,
+				Usage: "`ADDRESS` for the page, API, metrics and health; one that is not on loopback needs " +
+					"--bearer-token-file or --oidc-issuer"},
+			&cli.StringFlag{Name: "bearer-token-file",
+				Usage: "`FILE` with the token that --admin-listen asks for; it may change"},
+			&cli.StringFlag{Name: "read-token-file",
+				Usage: "`FILE` with another token, for those who may see everything and start no pass; it may change"},
+			&cli.IntFlag{Name: "workers", DefaultText: "the number of CPUs",
+				Usage: "`NUMBER` of passes that render at once"},
+			&cli.StringFlag{Name: "replicas-namespace",
+				Usage: "be active only while holding a Lease in this `NAMESPACE` of a Kubernetes cluster: for " +
+					"replicas"},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log on stderr: text or json"},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
 		}, command.Rare(
-			&cli.StringFlag{Name: "cache-dir", Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
-			&cli.StringFlag{Name: "max-webhook-size", Usage: "`SIZE` of a webhook's body, such as 4Mi (default: 1Mi, of GitHub 25Mi)"},
-			&cli.StringFlag{Name: "admin-tls-cert", Usage: "`FILE` with the certificate for --admin-listen; it may change"},
+			&cli.StringFlag{Name: "cache-dir",
+				Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
+			&cli.StringFlag{Name: "max-webhook-size",
+				Usage: "`SIZE` of a webhook's body, such as 4Mi (default: 1Mi, of GitHub 25Mi)"},
+			&cli.StringFlag{Name: "admin-tls-cert",
+				Usage: "`FILE` with the certificate for --admin-listen; it may change"},
 			&cli.StringFlag{Name: "admin-tls-key", Usage: "`FILE` with its key"},
-			&cli.StringFlag{Name: "memory", Value: "256Mi", Usage: "`SIZE` of all that pipelines keep in memory between passes"},
-			&cli.Float64Flag{Name: "interval-jitter", Value: 0.05, Usage: "`SHARE` by which intervals vary at random, such as 0.1"},
-			&cli.DurationFlag{Name: "shutdown-grace", Value: 20 * time.Second, Usage: "`TIME` that running passes get to end at SIGTERM"},
-			&cli.StringFlag{Name: "replicas-name", Value: "agentry", Usage: "`NAME` of the Lease that the replicas share"},
-			&cli.StringFlag{Name: "identity", Usage: "`NAME` of this replica, different from all others' (default: POD_NAME, or the host's name)"},
-			&cli.StringFlag{Name: "kubeconfig", Usage: "kubeconfig `FILE` of the cluster (default: the one that the pod runs in)"},
+			&cli.StringFlag{Name: "memory", Value: "256Mi",
+				Usage: "`SIZE` of all that pipelines keep in memory between passes"},
+			&cli.Float64Flag{Name: "interval-jitter", Value: 0.05,
+				Usage: "`SHARE` by which intervals vary at random, such as 0.1"},
+			&cli.DurationFlag{Name: "shutdown-grace", Value: 20 * time.Second,
+				Usage: "`TIME` that running passes get to end at SIGTERM"},
+			&cli.StringFlag{Name: "replicas-name", Value: "agentry",
+				Usage: "`NAME` of the Lease that the replicas share"},
+			&cli.StringFlag{Name: "identity",
+				Usage: "`NAME` of this replica, different from all others' (default: POD_NAME, or the host's name)"},
+			&cli.StringFlag{Name: "kubeconfig",
+				Usage: "kubeconfig `FILE` of the cluster (default: the one that the pod runs in)"},
 		), command.Rare(access.Flags()...)),
 		Run: func(ctx context.Context, flags *cli.Context, _ []string) error {
 			return serve(ctx, env, flags)
@@ -110,10 +126,13 @@ func onHangup(ctx context.Context) (reload <-chan struct{}, stop func()) {
 func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 	o := service.Options{
 		Path: flags.String("file"), Getenv: env.LookupEnv, Version: buildVersion(),
-		Workers: flags.Int("workers"), Jitter: flags.Float64("interval-jitter"), Grace: flags.Duration("shutdown-grace"),
-		Listen:      service.Address{Address: flags.String("listen"), CertFile: flags.String("tls-cert"), KeyFile: flags.String("tls-key")},
-		AdminListen: service.Address{Address: flags.String("admin-listen"), CertFile: flags.String("admin-tls-cert"), KeyFile: flags.String("admin-tls-key")},
-		TokenFile:   flags.String("bearer-token-file"), ReadTokenFile: flags.String("read-token-file"),
+		Workers: flags.Int("workers"), Jitter: flags.Float64("interval-jitter"),
+		Grace: flags.Duration("shutdown-grace"),
+		Listen: service.Address{Address: flags.String("listen"), CertFile: flags.String("tls-cert"),
+			KeyFile: flags.String("tls-key")},
+		AdminListen: service.Address{Address: flags.String("admin-listen"), CertFile: flags.String("admin-tls-cert"),
+			KeyFile: flags.String("admin-tls-key")},
+		TokenFile: flags.String("bearer-token-file"), ReadTokenFile: flags.String("read-token-file"),
 		Replicas: service.Replicas{
 			Namespace: flags.String("replicas-namespace"), Name: flags.String("replicas-name"),
 			Identity: flags.String("identity"), Kubeconfig: flags.String("kubeconfig"),
@@ -154,9 +173,12 @@ func checkServe(o *service.Options) error {
 	case (o.AdminListen.CertFile == "") != (o.AdminListen.KeyFile == ""):
 		return command.Usagef("", "--admin-tls-cert and --admin-tls-key need each other")
 	case !server.IsLoopback(o.AdminListen.Address) && o.TokenFile == "" && o.Login.Issuer == "":
-		return command.Usagef("add --bearer-token-file or --oidc-issuer, or listen on "+defaultAdminListen, "--admin-listen %s can be reached from elsewhere, where anybody could trigger passes and see the pipelines", o.AdminListen.Address)
+		return command.Usagef("add --bearer-token-file or --oidc-issuer, or listen on "+defaultAdminListen,
+			"--admin-listen %s can be reached from elsewhere, where anybody could trigger passes and see the pipelines",
+			o.AdminListen.Address)
 	case o.ReadTokenFile != "" && o.TokenFile == "" && o.Login.Issuer == "":
-		return command.Usagef("add --bearer-token-file, or leave it out: on loopback everybody may read and act", "--read-token-file is of use with --bearer-token-file or --oidc-issuer only")
+		return command.Usagef("add --bearer-token-file, or leave it out: on loopback everybody may read and act",
+			"--read-token-file is of use with --bearer-token-file or --oidc-issuer only")
 	case o.Replicas.Namespace == "" && (o.Replicas.Identity != "" || o.Replicas.Kubeconfig != ""):
 		return command.Usagef("", "--identity and --kubeconfig are of use with --replicas-namespace only")
 	case o.Workers < 0:
@@ -189,7 +211,8 @@ func sizeFlag(flags *cli.Context, name string) (int64, error) {
 func logger(env Env, flags *cli.Context) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(flags.String("log-level"))); err != nil {
-		return nil, command.Usagef("use debug, info, warn or error", "--log-level %q is not known", flags.String("log-level"))
+		return nil, command.Usagef("use debug, info, warn or error", "--log-level %q is not known",
+			flags.String("log-level"))
 	}
 	format, err := command.Choice(flags, "log-format", []string{"text", "json"})
 	if err != nil {

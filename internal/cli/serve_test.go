@@ -57,7 +57,8 @@ func serveTestbed(t *testing.T) *served {
 
 // commit changes a monitor of the inputs.
 func (w *served) commit(interval string) string {
-	return w.repo.Commit("main", map[string]string{"in/agent.yaml": fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
+	return w.repo.Commit(
+		"main", map[string]string{"in/agent.yaml": fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
 metadata: {name: agent, namespace: shop}
 spec:
@@ -107,7 +108,8 @@ func (w *served) write(name, text string) {
 
 func (w *served) start() {
 	w.t.Helper()
-	w.cmd = exec.Command("agentry", "serve", "-f", w.config, "--cache-dir", w.cache, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+	w.cmd = exec.Command("agentry", "serve", "-f", w.config, "--cache-dir", w.cache, "--listen", "127.0.0.1:0",
+		"--admin-listen", "127.0.0.1:0",
 		"--log-format", "json", "--log-level", "debug")
 	w.cmd.Env = append(os.Environ(), w.env...)
 	stderr, err := w.cmd.StderrPipe()
@@ -192,7 +194,8 @@ func (w *served) hook(secret, body string) int {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(body))
 	r.Header.Set("X-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
-	// No connection waits in a pool: the server may close one just when a POST, which is not repeated, begins to use it.
+	// No connection waits in a pool: the server may close one just when a POST, which is not repeated, begins to use
+	// it.
 	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
 	if err != nil {
 		w.t.Fatal(err)
@@ -221,7 +224,8 @@ func (w *served) rendered(pipeline, text string) {
 	w.until(pipeline+" has rendered "+text, func(p server.Pipelines) bool {
 		for _, s := range p.Items {
 			if s.Name == pipeline && s.Output != nil && s.Output.Commit != "" {
-				return strings.Contains(w.repo.Git("show", s.Output.Commit+":shop/agent/agent-config.secret.yaml"), text)
+				return strings.Contains(w.repo.Git("show", s.Output.Commit+":shop/agent/agent-config.secret.yaml"),
+					text)
 			}
 		}
 		return false
@@ -260,7 +264,8 @@ func TestServe(t *testing.T) {
 
 	// A person asks for the status, and triggers a pass.
 	code, text := w.run("status")
-	if code != command.ExitDone || !strings.Contains(text, "prod ") || !strings.Contains(text, "environments/prod@sha1:"+w.repo.Head("environments/prod")[:8]) {
+	if code != command.ExitDone || !strings.Contains(text, "prod ") ||
+		!strings.Contains(text, "environments/prod@sha1:"+w.repo.Head("environments/prod")[:8]) {
 		t.Errorf("status: %d\n%s", code, text)
 	}
 	w.commit("30s")
@@ -274,7 +279,8 @@ func TestServe(t *testing.T) {
 	if code, text = w.run("trigger", "prd"); code != command.ExitUsage || !strings.Contains(text, `no pipeline "prd"`) {
 		t.Errorf("trigger of a pipeline that is not there: %d\n%s", code, text)
 	}
-	if code, text = w.run("status", "prod"); code != command.ExitDone || strings.Count(text, "\nadvice spec.compatibility is not set") != 1 {
+	if code, text = w.run("status", "prod"); code != command.ExitDone ||
+		strings.Count(text, "\nadvice spec.compatibility is not set") != 1 {
 		t.Errorf("status of a pipeline that could switch: %d\n%s", code, text)
 	}
 	if code, text = w.run("status", "prd"); code != command.ExitUsage || !strings.Contains(text, "prod") {
@@ -286,7 +292,8 @@ func TestServe(t *testing.T) {
 	if code, text = w.run("trigger", "prod"); code != command.ExitFindings {
 		t.Errorf("trigger with an error in the input: %d\n%s", code, text)
 	}
-	if code, text = w.run("status", "prod"); code != command.ExitFindings || !strings.Contains(text, "ServiceMonitor/shop/cart\n       in/agent.yaml:") {
+	if code, text = w.run("status", "prod"); code != command.ExitFindings ||
+		!strings.Contains(text, "ServiceMonitor/shop/cart\n       in/agent.yaml:") {
 		t.Errorf("status with an error in the input: %d\n%s", code, text)
 	}
 	if page := w.get("/"); !strings.Contains(page, "in/agent.yaml:") || !strings.Contains(page, "1 not ready") {
@@ -294,7 +301,8 @@ func TestServe(t *testing.T) {
 	}
 
 	w.stop()
-	if code, text = w.run("status"); code != command.ExitRepository || !strings.Contains(text, "is agentry serve running there?") {
+	if code, text = w.run("status"); code != command.ExitRepository ||
+		!strings.Contains(text, "is agentry serve running there?") {
 		t.Errorf("status of a service that is gone: %d\n%s", code, text)
 	}
 }
@@ -376,14 +384,18 @@ func TestServeReloads(t *testing.T) {
 	w.line("reloading")
 	w.rendered("prod", "scrape_interval: 30s")
 	w.rendered("test", "scrape_interval: 30s")
-	w.until("good again", func(p server.Pipelines) bool { return len(p.Problems) == 0 && len(p.Items) == 2 && allReady(p.Items) })
+	w.until("good again", func(p server.Pipelines) bool {
+		return len(p.Problems) == 0 && len(p.Items) == 2 && allReady(p.Items)
+	})
 	w.stop()
 }
 
 func TestServeRefusesToStart(t *testing.T) {
 	folder := t.TempDir()
-	good, bad, token := filepath.Join(folder, "good.yaml"), filepath.Join(folder, "bad.yaml"), filepath.Join(folder, "token")
-	text := "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: a}\nspec:\n  sources: [{url: /nowhere, ref: {branch: main}, paths: [in]}]\n  output: {branch: b}\n"
+	good, bad, token := filepath.Join(folder, "good.yaml"), filepath.Join(folder, "bad.yaml"), filepath.Join(folder,
+		"token")
+	text := "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: a}\nspec:\n" +
+		"  sources: [{url: /nowhere, ref: {branch: main}, paths: [in]}]\n  output: {branch: b}\n"
 	for name, content := range map[string]string{good: text, bad: text + "  colour: red\n", token: "a b"} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -393,21 +405,29 @@ func TestServeRefusesToStart(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no file":                           {nil, "no pipeline file or folder is given"},
-		"a file that is not there":          {[]string{"-f", good + "s"}, "no such file"},
-		"a file with an error":              {[]string{"-f", bad}, "unknown field"},
-		"an admin listener for all":         {[]string{"-f", good, "--admin-listen", ":0"}, "--bearer-token-file"},
-		"a token of two words":              {[]string{"-f", good, "--bearer-token-file", token}, "not one token"},
-		"a certificate without its key":     {[]string{"-f", good, "--tls-cert", token}, "--tls-cert and --tls-key need each other"},
-		"an admin certificate without one":  {[]string{"-f", good, "--admin-tls-key", token}, "--admin-tls-cert and --admin-tls-key need each other"},
-		"a certificate that is none":        {[]string{"-f", good, "--admin-listen", "127.0.0.1:0", "--tls-cert", token, "--tls-key", token}, "PEM"},
-		"a size that is none":               {[]string{"-f", good, "--memory", "much"}, `--memory "much" is not a size`},
-		"a size of nothing":                 {[]string{"-f", good, "--max-webhook-size", "0"}, "is not a size"},
-		"a jitter of all":                   {[]string{"-f", good, "--interval-jitter", "1"}, "--interval-jitter must be"},
-		"a level that is none":              {[]string{"-f", good, "--log-level", "loud"}, `--log-level "loud" is not known`},
-		"a format that is none":             {[]string{"-f", good, "--log-format", "xml"}, "use text, json"},
-		"an address that nobody can have":   {[]string{"-f", good, "--admin-listen", "127.0.0.1:70000"}, "invalid port"},
-		"a webhook address in the same way": {[]string{"-f", good, "--admin-listen", "127.0.0.1:0", "--listen", "127.0.0.1:70000"}, "invalid port"},
+		"no file":                   {nil, "no pipeline file or folder is given"},
+		"a file that is not there":  {[]string{"-f", good + "s"}, "no such file"},
+		"a file with an error":      {[]string{"-f", bad}, "unknown field"},
+		"an admin listener for all": {[]string{"-f", good, "--admin-listen", ":0"}, "--bearer-token-file"},
+		"a token of two words":      {[]string{"-f", good, "--bearer-token-file", token}, "not one token"},
+		"a certificate without its key": {[]string{"-f", good, "--tls-cert", token},
+			"--tls-cert and --tls-key need each other"},
+		"an admin certificate without one": {[]string{"-f", good, "--admin-tls-key", token},
+			"--admin-tls-cert and --admin-tls-key need each other"},
+		"a certificate that is none": {[]string{"-f", good, "--admin-listen", "127.0.0.1:0", "--tls-cert", token,
+			"--tls-key", token}, "PEM"},
+		"a size that is none": {[]string{"-f", good, "--memory", "much"},
+			`--memory "much" is not a size`},
+		"a size of nothing": {[]string{"-f", good, "--max-webhook-size", "0"}, "is not a size"},
+		"a jitter of all": {[]string{"-f", good, "--interval-jitter", "1"},
+			"--interval-jitter must be"},
+		"a level that is none": {[]string{"-f", good, "--log-level", "loud"},
+			`--log-level "loud" is not known`},
+		"a format that is none": {[]string{"-f", good, "--log-format", "xml"}, "use text, json"},
+		"an address that nobody can have": {[]string{"-f", good, "--admin-listen", "127.0.0.1:70000"},
+			"invalid port"},
+		"a webhook address in the same way": {[]string{"-f", good, "--admin-listen", "127.0.0.1:0", "--listen",
+			"127.0.0.1:70000"}, "invalid port"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var errs strings.Builder
@@ -430,14 +450,16 @@ func TestExplainOfAService(t *testing.T) {
 		return stdout.String(), stderr.String(), code
 	}
 	out, errs, code := explained("smon/shop/cart")
-	if code != command.ExitDone || !strings.Contains(out, "job serviceMonitor/shop/cart/0") || !strings.Contains(out, "in/agent.yaml:") {
+	if code != command.ExitDone || !strings.Contains(out, "job serviceMonitor/shop/cart/0") ||
+		!strings.Contains(out, "in/agent.yaml:") {
 		t.Fatalf("%d %s %s", code, out, errs)
 	}
 	out, errs, code = explained("smon/shop/carts", "--pipeline", "prod")
 	if code != command.ExitUsage || out != "" || !strings.Contains(errs, "did you mean ServiceMonitor/shop/cart?") {
 		t.Errorf("%d %s %s", code, out, errs)
 	}
-	if out, errs, code = explained("smon/shop/cart", "--pipeline", "prd"); code != command.ExitUsage || !strings.Contains(errs, "did you mean prod?") {
+	if out, errs, code = explained("smon/shop/cart", "--pipeline", "prd"); code != command.ExitUsage ||
+		!strings.Contains(errs, "did you mean prod?") {
 		t.Errorf("%d %s %s", code, out, errs)
 	}
 	if out, errs, code = explained("-l", "in (", "--pipeline", "prod"); code != command.ExitUsage {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestStartIsCheap bounds what packages allocate before main, because every command pays for it, completion even at each
-// key. Large regular expressions and tables belong into sync.OnceValue.
+// TestStartIsCheap bounds what packages allocate before main, because every command pays for it, completion even at
+// each key. Large regular expressions and tables belong into sync.OnceValue.
 func TestStartIsCheap(t *testing.T) {
 	const maxOwn, maxAll = 1000, 32_000 // allocations, which unlike times are the same on every machine
 	version := exec.Command("agentry", "version")

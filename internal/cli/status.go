@@ -32,7 +32,8 @@ be reached. With -o json or -o yaml the answer is as the API has it.`,
 		),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			if len(args) > 1 {
-				return command.Usagef("agentry status --help", "status takes one pipeline, but was given %d arguments", len(args))
+				return command.Usagef("agentry status --help", "status takes one pipeline, but was given %d arguments",
+					len(args))
 			}
 			return status(ctx, env, flags, args)
 		},

@@ -34,10 +34,12 @@ docs/holding.md says how objects are held, and docs/metrics.md what the metrics 
 		Example: "agentry sync -f pipeline.yaml --dry-run",
 		Flags: append(pipelineFlags(),
 			command.FormatFlag(""),
-			strictFlag("push nothing and exit 1 if there is an error or a warning, as onInvalid: fail with failOn: warning"),
+			strictFlag("push nothing and exit 1 if there is an error or a warning, as onInvalid: fail with failOn: "+
+				"warning"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would change, and push nothing"},
 			&cli.StringFlag{Name: "allow-deletions", Usage: "skip the deletion guard for input `COMMIT`"},
-			&cli.StringFlag{Name: "metrics-file", Usage: "write metrics of the passes to `FILE`, for the textfile collector of node_exporter"},
+			&cli.StringFlag{Name: "metrics-file",
+				Usage: "write metrics of the passes to `FILE`, for the textfile collector of node_exporter"},
 		),
 		Run: func(ctx context.Context, flags *cli.Context, _ []string) error {
 			return syncAll(ctx, env, flags)
@@ -51,7 +53,8 @@ func pipelineFlags() []cli.Flag {
 		&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`; - for standard input"},
 		&cli.StringFlag{Name: "pipeline", Usage: "only the pipeline `NAME` of the file"},
 	}, command.Rare(
-		&cli.StringFlag{Name: "cache-dir", Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
+		&cli.StringFlag{Name: "cache-dir",
+			Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
 	)...)
 }
 
@@ -73,7 +76,8 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 	}
 	metrics, file := telemetry.NewPasses(), flags.String("metrics-file")
 	if options.DryRun && command.IsTyped(flags, env.LookupEnv, "metrics-file") {
-		return command.Usagef("leave out one of them", "--metrics-file is for passes that push, and --dry-run pushes nothing")
+		return command.Usagef("leave out one of them",
+			"--metrics-file is for passes that push, and --dry-run pushes nothing")
 	}
 	run := &fleetSync{Env: env, options: options, metrics: metrics, format: format, several: len(fleet) > 1}
 	for _, p := range fleet {
@@ -121,17 +125,20 @@ func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipelinefile.Pi
 	for _, p := range fleet {
 		names = append(names, p.Metadata.Name)
 	}
-	return nil, options, cmp.Or(err, command.Usagef(diag.DidYouMean(name, names), "%s holds no pipeline %q", file, name))
+	return nil, options, cmp.Or(err,
+		command.Usagef(diag.DidYouMean(name, names), "%s holds no pipeline %q", file, name))
 }
 
 // expanded replaces pipelines with forEach by those of their folders. Besides an error it returns the pipelines
 // of the others.
-func (e Env) expanded(ctx context.Context, fleet []*pipelinefile.Pipeline, cacheDir string) ([]*pipelinefile.Pipeline, error) {
+func (e Env) expanded(ctx context.Context, fleet []*pipelinefile.Pipeline, cacheDir string) ([]*pipelinefile.Pipeline,
+	error) {
 	if !slices.ContainsFunc(fleet, func(p *pipelinefile.Pipeline) bool { return p.Spec.ForEach != "" }) {
 		return fleet, nil
 	}
 	defer e.progress("looking for the folders of forEach")()
-	fleet, found, err := pipelinefile.Expand(ctx, fleet, pipelinefile.ExpandOptions{CacheDir: cacheDir, Getenv: e.LookupEnv})
+	fleet, found, err := pipelinefile.Expand(ctx, fleet,
+		pipelinefile.ExpandOptions{CacheDir: cacheDir, Getenv: e.LookupEnv})
 	if err != nil {
 		err = command.RepositoryError(err, pipeline.Remedy(err))
 	}

@@ -117,7 +117,8 @@ func explainCommand(env Env) command.Command {
 }
 
 // explained renders PATHs, those of a revision, or a pipeline, for package explain.
-func (e Env) explained(ctx context.Context, flags *cli.Context, rev string, paths []string) (r *explain.Render, inputs, err error) {
+func (e Env) explained(ctx context.Context, flags *cli.Context, rev string, paths []string) (r *explain.Render,
+	inputs, err error) {
 	if isOfPass(e, flags, paths) {
 		report, err := dryPass(ctx, e, flags, paths)
 		if report == nil {
@@ -160,7 +161,9 @@ func leftOut(set *manifest.Set, out *generator.Output) ([]plan.HeldObject, []git
 	byID := map[manifest.ID]plan.HeldObject{}
 	var units []gitsync.UnitReport
 	for _, o := range set.LeftOut() {
-		byID[o.ID] = plan.HeldObject{Object: o.ID, Reason: firstError(out.Diags, func(d diag.Diagnostic) bool { return d.Object == o.Ref() })}
+		byID[o.ID] = plan.HeldObject{Object: o.ID, Reason: firstError(out.Diags, func(d diag.Diagnostic) bool {
+			return d.Object == o.Ref()
+		})}
 	}
 	for _, u := range out.Units {
 		if u.Failed {
@@ -168,7 +171,8 @@ func leftOut(set *manifest.Set, out *generator.Output) ([]plan.HeldObject, []git
 			if reason.Code == "" {
 				reason = firstError(out.Diags, func(d diag.Diagnostic) bool { return slices.Contains(d.Units, u.Name) })
 			}
-			units = append(units, gitsync.UnitReport{Name: u.Name, State: plan.UnitLeftOut, Reason: display.Reason(reason)})
+			units = append(units, gitsync.UnitReport{Name: u.Name, State: plan.UnitLeftOut,
+				Reason: display.Reason(reason)})
 		}
 		for _, h := range u.Held {
 			held := byID[h.ID]

@@ -64,7 +64,8 @@ func trigger(ctx context.Context, env Env, flags *cli.Context, name string) erro
 	if err != nil || flags.Bool("no-wait") {
 		return err
 	}
-	waiting, cancel := context.WithTimeoutCause(ctx, flags.Duration("timeout"), fmt.Errorf("no pass has ended within %s", flags.Duration("timeout")))
+	waiting, cancel := context.WithTimeoutCause(ctx, flags.Duration("timeout"),
+		fmt.Errorf("no pass has ended within %s", flags.Duration("timeout")))
 	defer cancel()
 	defer env.progress("waiting for the pass")()
 	all, err := a.handled(waiting, name, answer.RequestedAt)

@@ -27,7 +27,8 @@ func versionCommand(env Env) command.Command {
 			}
 			if command.IsData(format) {
 				return command.WriteData(env.Stdout, format, map[string]string{
-					"version": buildVersion(), "commit": buildCommit(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "agent": supportedAgents,
+					"version": buildVersion(), "commit": buildCommit(), "go": runtime.Version(),
+					"platform": runtime.GOOS + "/" + runtime.GOARCH, "agent": supportedAgents,
 				})
 			}
 			_, err = fmt.Fprintf(env.Stdout, "agentry %s\ncommit  %s\ngo      %s %s/%s\nagent   %s\n",

@@ -82,8 +82,10 @@ type console struct {
 // Handle adds the pages to a mux. It returns a function that answers a request with a message.
 func Handle(mux *http.ServeMux, o Options) (say func(http.ResponseWriter, *http.Request, Message), err error) {
 	c := &console{Options: o, pages: map[string]*template.Template{}, now: time.Now}
-	for _, name := range [...]string{"list", "pipeline", "remotes", "hierarchy", "explain", "history", "commit", "output", "missing"} {
-		page, err := template.New("layout.html").Funcs(functions()).ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
+	for _, name := range [...]string{"list", "pipeline", "remotes", "hierarchy", "explain", "history", "commit",
+		"output", "missing"} {
+		page, err := template.New("layout.html").Funcs(functions()).ParseFS(templates, "templates/layout.html",
+			"templates/parts.html", "templates/"+name+".html")
 		if err != nil {
 			return nil, err
 		}
@@ -140,8 +142,10 @@ func (c *console) of(r *http.Request, pipeline, tab, title string) frame {
 	return f
 }
 
-// policy is what a browser may do on a page: load the style and the script from here, ask here again, and send forms here.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+// policy is what a browser may do on a page: load the style and the script from here, ask here again, and send forms
+// here.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; " +
+	"frame-ancestors 'none'; base-uri 'none'"
 
 // write sends a page. One that the browser has already is not sent again.
 func (c *console) write(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
@@ -168,7 +172,8 @@ func (c *console) write(w http.ResponseWriter, r *http.Request, status int, name
 	_, _ = w.Write(page)
 }
 
-// visible replaces characters that somebody may have put into a name to steer a reader's program, or to turn text around.
+// visible replaces characters that somebody may have put into a name to steer a reader's program, or to turn text
+// around.
 func visible(r rune) rune {
 	switch {
 	case r == '\n', r == '\t':

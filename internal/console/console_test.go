@@ -59,7 +59,10 @@ func (f *fake) handler(t *testing.T) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
 	_, err := Handle(mux, Options{
-		Fleet: f, Repositories: browse.NewStore(f, slog.New(slog.DiscardHandler)), Version: "v1.2.3", Log: slog.New(slog.DiscardHandler), Who: func(*http.Request) Person { return Person{MayAct: true} },
+		Fleet: f, Repositories: browse.NewStore(f, slog.New(slog.DiscardHandler)), Version: "v1.2.3",
+		Log: slog.New(slog.DiscardHandler), Who: func(*http.Request) Person {
+			return Person{MayAct: true}
+		},
 		Explained: explained.NewStore(func(name string) (*explain.Render, bool) {
 			r, ok := f.renders[name]
 			return r, ok
@@ -88,7 +91,8 @@ func ready(status metav1.ConditionStatus, reason, message string) []metav1.Condi
 func good(name string) fleet.Status {
 	return fleet.Status{
 		Name: name, Owned: true, Conditions: ready(metav1.ConditionTrue, meta.SucceededReason, "rendered"),
-		Sources: []fleet.SourceStatus{{URL: "https://github.com/org/" + name[:1], Ref: "branch main", Commit: "0123456789"}},
+		Sources: []fleet.SourceStatus{{URL: "https://github.com/org/" + name[:1], Ref: "branch main",
+			Commit: "0123456789"}},
 	}
 }
 
@@ -99,16 +103,23 @@ const hostile = "<script>alert(\"x\")</script>\x1b[31m\a\u202e\u2028"
 func troubled() fleet.Status {
 	ago := metav1.NewTime(time.Now().Add(-time.Minute))
 	soon := metav1.NewTime(time.Now().Add(time.Hour))
-	why := fleet.Finding{Severity: "error", Message: hostile, Hint: "write it right", File: "team/monitor.yaml", Line: 7, Column: 3, Object: "ServiceMonitor/shop/cart"}
+	why := fleet.Finding{Severity: "error", Message: hostile, Hint: "write it right", File: "team/monitor.yaml",
+		Line: 7, Column: 3, Object: "ServiceMonitor/shop/cart"}
 	return fleet.Status{
-		Name: "prod", Origin: "fleet.yaml:3", Owned: true, Failures: 2, LastPass: &fleet.PassStatus{Began: ago, Trigger: "poll", Error: hostile}, NextPass: &soon,
-		Conditions: append(ready(metav1.ConditionFalse, meta.BuildFailedReason, hostile), metav1.Condition{Type: meta.StalledCondition, Status: metav1.ConditionTrue, Message: "protected"}),
-		Sources:    []fleet.SourceStatus{{URL: "https://github.com/org/a", Ref: "branch main", Commit: "0123456789", Stale: true}},
-		Output:     &fleet.OutputStatus{URL: "https://github.com/org/a", Branch: "environments/prod", Path: "x", Commit: "abcdef0123"},
-		Advice:     "it could switch",
-		Units:      []fleet.UnitStatus{{Name: "shop/agent", State: "held", Reason: "it is wrong"}, {Name: "shop/good", State: "unchanged"}},
-		Held:       []fleet.HeldStatus{{Object: "ServiceMonitor/shop/cart", Units: []string{"shop/agent"}, As: "1111111111", Since: "2222222222", Waiting: []string{"spec.endpoints"}, Reason: why}},
-		Findings:   fleet.Findings{Errors: 2, First: []fleet.Finding{why}},
+		Name: "prod", Origin: "fleet.yaml:3", Owned: true, Failures: 2,
+		LastPass: &fleet.PassStatus{Began: ago, Trigger: "poll", Error: hostile}, NextPass: &soon,
+		Conditions: append(ready(metav1.ConditionFalse, meta.BuildFailedReason, hostile),
+			metav1.Condition{Type: meta.StalledCondition, Status: metav1.ConditionTrue, Message: "protected"}),
+		Sources: []fleet.SourceStatus{{URL: "https://github.com/org/a", Ref: "branch main", Commit: "0123456789",
+			Stale: true}},
+		Output: &fleet.OutputStatus{URL: "https://github.com/org/a", Branch: "environments/prod", Path: "x",
+			Commit: "abcdef0123"},
+		Advice: "it could switch",
+		Units: []fleet.UnitStatus{{Name: "shop/agent", State: "held", Reason: "it is wrong"},
+			{Name: "shop/good", State: "unchanged"}},
+		Held: []fleet.HeldStatus{{Object: "ServiceMonitor/shop/cart", Units: []string{"shop/agent"},
+			As: "1111111111", Since: "2222222222", Waiting: []string{"spec.endpoints"}, Reason: why}},
+		Findings: fleet.Findings{Errors: 2, First: []fleet.Finding{why}},
 	}
 }
 
@@ -148,12 +159,14 @@ func names(text string) string {
 
 func TestTheListFindsFiltersAndSorts(t *testing.T) {
 	failing := good("bravo")
-	failing.Conditions, failing.Findings.Errors = ready(metav1.ConditionFalse, meta.BuildFailedReason, "unknown field"), 3
+	failing.Conditions, failing.Findings.Errors = ready(metav1.ConditionFalse, meta.BuildFailedReason, "unknown field"),
+		3
 	waiting := good("delta")
 	waiting.Conditions = ready(metav1.ConditionFalse, meta.DependencyNotReadyReason, "waits for alpha")
 	h := (&fake{
-		pipelines: []fleet.Status{good("zulu"), good("alpha"), failing, waiting, troubled(), {Name: "asleep", Suspended: true}, {Name: "elsewhere"}},
-		defs:      []*fleet.Definition{definition("prod")},
+		pipelines: []fleet.Status{good("zulu"), good("alpha"), failing, waiting, troubled(),
+			{Name: "asleep", Suspended: true}, {Name: "elsewhere"}},
+		defs: []*fleet.Definition{definition("prod")},
 	}).handler(t)
 	for path, want := range map[string]string{
 		"/":                               "prod bravo delta asleep elsewhere alpha zulu",
@@ -178,10 +191,13 @@ func TestTheListFindsFiltersAndSorts(t *testing.T) {
 		}
 	}
 	text := get(h, "/").Body.String()
-	holds(t, text, "2 of 7 pipelines not ready", `href="/pipelines/prod#findings"`, "2 errors", `href="/pipelines/prod#held"`, "2 held",
-		"https://github.com/org/a/commit/0123456789", "https://github.com/org/a/commit/abcdef0123", "protected", "waits for alpha", "1 min ago",
+	holds(t, text, "2 of 7 pipelines not ready", `href="/pipelines/prod#findings"`, "2 errors",
+		`href="/pipelines/prod#held"`, "2 held",
+		"https://github.com/org/a/commit/0123456789", "https://github.com/org/a/commit/abcdef0123", "protected",
+		"waits for alpha", "1 min ago",
 		`href="/?state=stalled"`, `aria-sort="ascending"><a href="/">State`)
-	holds(t, get(h, "/?q=alpha&sort=name").Body.String(), `value="alpha"`, `name="sort" value="name"`, `href="/?q=alpha&amp;sort=name&amp;state=ready"`)
+	holds(t, get(h, "/?q=alpha&sort=name").Body.String(), `value="alpha"`, `name="sort" value="name"`,
+		`href="/?q=alpha&amp;sort=name&amp;state=ready"`)
 }
 
 func TestAPageHasAThousandPipelines(t *testing.T) {
@@ -192,7 +208,8 @@ func TestAPageHasAThousandPipelines(t *testing.T) {
 	f.pipelines[maxRows].Conditions = ready(metav1.ConditionFalse, meta.BuildFailedReason, "")
 	h := f.handler(t)
 	first, second := get(h, "/").Body.String(), get(h, "/?page=2").Body.String()
-	if n := strings.Count(first, "<tr id="); n != maxRows || !strings.HasPrefix(names(first), "p1000 p0000 ") || names(second) != "p0999" {
+	if n := strings.Count(first, "<tr id="); n != maxRows || !strings.HasPrefix(names(first), "p1000 p0000 ") ||
+		names(second) != "p0999" {
 		t.Errorf("%d rows, then %s", n, names(second))
 	}
 	holds(t, first, "Page 1 of 2, 1001 pipelines", `href="/?page=2" rel="next"`)
@@ -200,16 +217,21 @@ func TestAPageHasAThousandPipelines(t *testing.T) {
 }
 
 func TestThePageOfAPipeline(t *testing.T) {
-	f := &fake{pipelines: []fleet.Status{good("fine"), troubled()}, defs: []*fleet.Definition{definition("fine"), definition("prod")}}
+	f := &fake{pipelines: []fleet.Status{good("fine"), troubled()},
+		defs: []*fleet.Definition{definition("fine"), definition("prod")}}
 	h := f.handler(t)
 	text := get(h, "/pipelines/prod").Body.String()
-	holds(t, text, "Stalled", "protected", "fleet.yaml:3", "team/monitor.yaml:7:3", "https://github.com/org/a/blob/0123456789/team/monitor.yaml#L7", "1111111", "since 2222222",
-		"spec.endpoints", "the whole unit is held", "it is wrong", "cannot be reached", "1 min ago", "in 59 min", "2 failed in a row", "write it right", "it could switch",
-		"1 more: agentry check", `href="/pipelines/prod/explain?object=ServiceMonitor%2Fshop%2Fcart"`, `action="/pipelines/prod/pass"`, "/api/v1/pipelines/prod")
+	holds(t, text, "Stalled", "protected", "fleet.yaml:3", "team/monitor.yaml:7:3",
+		"https://github.com/org/a/blob/0123456789/team/monitor.yaml#L7", "1111111", "since 2222222",
+		"spec.endpoints", "the whole unit is held", "it is wrong", "cannot be reached", "1 min ago", "in 59 min",
+		"2 failed in a row", "write it right", "it could switch",
+		"1 more: agentry check", `href="/pipelines/prod/explain?object=ServiceMonitor%2Fshop%2Fcart"`,
+		`action="/pipelines/prod/pass"`, "/api/v1/pipelines/prod")
 	if strings.Contains(text, "shop/good") {
 		t.Error("a unit that is not held is shown as held")
 	}
-	if fine := get(h, "/pipelines/fine").Body.String(); strings.Contains(fine, `id="held"`) || !strings.Contains(fine, "There was no pass yet") {
+	if fine := get(h, "/pipelines/fine").Body.String(); strings.Contains(fine, `id="held"`) ||
+		!strings.Contains(fine, "There was no pass yet") {
 		t.Errorf("a pipeline that is fine: %s", fine)
 	}
 	if got := get(h, "/pipelines/x"); got.Code != 404 || !strings.Contains(got.Body.String(), "no such pipeline") {
@@ -244,7 +266,8 @@ func TestRemotesAndProblems(t *testing.T) {
 		remotes:  []fleet.RemoteStatus{{URL: "https://git.example.com/a", Failures: 3, Error: "refused " + hostile}},
 		problems: diag.List{{Severity: diag.Error, File: "bad.yaml", Line: 9, Message: "unknown field " + hostile}},
 	}).handler(t)
-	holds(t, get(h, "/remotes").Body.String(), "1 cannot be reached", "refused", "3 times", "never", `href="/?q=https%3a%2f%2fgit.example.com%2fa"`)
+	holds(t, get(h, "/remotes").Body.String(), "1 cannot be reached", "refused", "3 times", "never",
+		`href="/?q=https%3a%2f%2fgit.example.com%2fa"`)
 	holds(t, get(h, "/").Body.String(), "1 problem in the configuration", "bad.yaml:9", "There is no pipeline yet")
 }
 
@@ -273,23 +296,31 @@ spec: {selector: {}, endpoints: [{port: web}]}
 func TestTheHierarchy(t *testing.T) {
 	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(inputs)}, manifest.Options{})
 	render := generator.Render(manifest.NewSet(r), generator.Options{}, nil).Explained()
-	h := (&fake{pipelines: []fleet.Status{good("a"), good("evicted")}, renders: map[string]*explain.Render{"a": &render, "evicted": nil}}).handler(t)
+	h := (&fake{pipelines: []fleet.Status{good("a"), good("evicted")},
+		renders: map[string]*explain.Render{"a": &render, "evicted": nil}}).handler(t)
 	for name, test := range map[string]struct {
 		path   string
 		status int
 		says   []string
 	}{
-		"the top":       {"a/hierarchy", 200, []string{"GrafanaAgents", `href="/pipelines/a/explain?object=GrafanaAgent%2Fm%2Fagent"`}},
-		"an agent":      {"a/explain?object=GrafanaAgent/m/agent", 200, []string{`href="/pipelines/a/explain?object=MetricsInstance%2Fm%2Fmain"`, "1 job"}},
-		"an instance":   {"a/explain?object=MetricsInstance/m/main", 200, []string{`href="/pipelines/a/explain?object=ServiceMonitor%2Fone%2Fs0"`}},
-		"a monitor":     {"a/explain?object=ServiceMonitor/one/s0", 200, []string{"serviceMonitor/one/s0/0", "in.yaml:14", "agent-config.secret.yaml:"}},
-		"a miss":        {"a/explain?object=ServiceMonitor/one/s1", 200, []string{"one label away", "set label team=a on ServiceMonitor/one/s1"}},
-		"a search":      {"a/hierarchy?q=team%3Da", 200, []string{"Found: 1 object"}},
-		"a hostile one": {"a/hierarchy?q=%3Cscript%3Ealert(1)%3C/script%3E", 200, []string{"Found: 0 objects", "&lt;script&gt;alert(1)&lt;/script&gt;"}},
-		"too long":      {"a/hierarchy?q=" + strings.Repeat("x", explained.MaxQueryBytes+1), 400, []string{"the query has more than"}},
-		"no object":     {"a/explain?object=ServiceMonitor/one/s9", 404, []string{"did you mean"}},
-		"no pipeline":   {"x/hierarchy", 404, []string{"no such pipeline"}},
-		"not kept":      {"evicted/hierarchy", 503, []string{"agentry trigger evicted"}},
+		"the top": {"a/hierarchy", 200,
+			[]string{"GrafanaAgents", `href="/pipelines/a/explain?object=GrafanaAgent%2Fm%2Fagent"`}},
+		"an agent": {"a/explain?object=GrafanaAgent/m/agent", 200,
+			[]string{`href="/pipelines/a/explain?object=MetricsInstance%2Fm%2Fmain"`, "1 job"}},
+		"an instance": {"a/explain?object=MetricsInstance/m/main", 200,
+			[]string{`href="/pipelines/a/explain?object=ServiceMonitor%2Fone%2Fs0"`}},
+		"a monitor": {"a/explain?object=ServiceMonitor/one/s0", 200,
+			[]string{"serviceMonitor/one/s0/0", "in.yaml:14", "agent-config.secret.yaml:"}},
+		"a miss": {"a/explain?object=ServiceMonitor/one/s1", 200,
+			[]string{"one label away", "set label team=a on ServiceMonitor/one/s1"}},
+		"a search": {"a/hierarchy?q=team%3Da", 200, []string{"Found: 1 object"}},
+		"a hostile one": {"a/hierarchy?q=%3Cscript%3Ealert(1)%3C/script%3E", 200,
+			[]string{"Found: 0 objects", "&lt;script&gt;alert(1)&lt;/script&gt;"}},
+		"too long": {"a/hierarchy?q=" + strings.Repeat("x", explained.MaxQueryBytes+1), 400,
+			[]string{"the query has more than"}},
+		"no object":   {"a/explain?object=ServiceMonitor/one/s9", 404, []string{"did you mean"}},
+		"no pipeline": {"x/hierarchy", 404, []string{"no such pipeline"}},
+		"not kept":    {"evicted/hierarchy", 503, []string{"agentry trigger evicted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := get(h, "/pipelines/"+test.path)

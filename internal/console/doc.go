@@ -11,9 +11,9 @@
 //	/remotes                        the repositories, and when they were asked last
 //
 // Pages are made here, and whole without scripts: what a page shows is in its address, and forms send queries. The one
-// script asks for the page again every few seconds and puts in place what has changed. Nothing is loaded from elsewhere,
-// and the Content-Security-Policy forbids all but what this package serves. Everything that a repository or a pipeline
-// says is text: html/template writes it.
+// script asks for the page again every few seconds and puts in place what has changed. Nothing is loaded from
+// elsewhere, and the Content-Security-Policy forbids all but what this package serves. Everything that a repository or
+// a pipeline says is text: html/template writes it.
 //
 // The caller decides who may see pages, and who may act.
 package console

@@ -53,10 +53,12 @@ func (c *console) serveExplanation(w http.ResponseWriter, r *http.Request) {
 // refuseOf says on a page about a pipeline why something cannot be explained.
 func (c *console) refuseOf(w http.ResponseWriter, r *http.Request, pipeline string, refused *explained.Refusal) {
 	if _, ok := c.Fleet.Pipeline(pipeline); !ok {
-		c.refuse(w, r, http.StatusNotFound, "no such pipeline", "it may have been removed from the configuration, or renamed")
+		c.refuse(w, r, http.StatusNotFound, "no such pipeline",
+			"it may have been removed from the configuration, or renamed")
 		return
 	}
-	c.write(w, r, refused.Status, "missing", missing{c.of(r, pipeline, "hierarchy", refused.Message), Message{Title: refused.Message, Hint: refused.Hint}})
+	c.write(w, r, refused.Status, "missing",
+		missing{c.of(r, pipeline, "hierarchy", refused.Message), Message{Title: refused.Message, Hint: refused.Hint}})
 }
 
 // hierarchyPage is the page with the picture of the hierarchies, or with the objects that have the words of a query.
@@ -74,7 +76,8 @@ func (p hierarchyPage) ObjectLink(o explain.Object) string {
 
 func (c *console) serveHierarchy(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	page := hierarchyPage{frame: c.of(r, name, "hierarchy", name+": hierarchy"), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
+	page := hierarchyPage{frame: c.of(r, name, "hierarchy", name+": hierarchy"),
+		Query: strings.TrimSpace(r.URL.Query().Get("q"))}
 	var refused *explained.Refusal
 	if page.Query == "" {
 		page.Picture, refused = c.picture(name)

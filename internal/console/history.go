@@ -31,12 +31,14 @@ func (c *console) serveHistory(w http.ResponseWriter, r *http.Request) {
 		c.refuseOn(w, r, found.Name, "history", refused)
 		return
 	}
-	c.write(w, r, http.StatusOK, "history", pipelinePage{frame: c.of(r, found.Name, "history", found.Name+": history"), row: found, History: h})
+	c.write(w, r, http.StatusOK, "history",
+		pipelinePage{frame: c.of(r, found.Name, "history", found.Name+": history"), row: found, History: h})
 }
 
 // refuseOn says on a page about a pipeline why something cannot be shown.
 func (c *console) refuseOn(w http.ResponseWriter, r *http.Request, pipeline, tab string, refused *explained.Refusal) {
-	c.write(w, r, refused.Status, "missing", missing{c.of(r, pipeline, tab, refused.Message), Message{Title: refused.Message, Hint: refused.Hint}})
+	c.write(w, r, refused.Status, "missing",
+		missing{c.of(r, pipeline, tab, refused.Message), Message{Title: refused.Message, Hint: refused.Hint}})
 }
 
 // commitPage is the page of a commit of the output branch, with what it changes.
@@ -55,7 +57,8 @@ func (c *console) serveCommit(w http.ResponseWriter, r *http.Request) {
 		c.refuseOn(w, r, found.Name, "history", refused)
 		return
 	}
-	c.write(w, r, http.StatusOK, "commit", commitPage{pipelinePage{frame: c.of(r, found.Name, "history", change.Subject), row: found}, change})
+	c.write(w, r, http.StatusOK, "commit",
+		commitPage{pipelinePage{frame: c.of(r, found.Name, "history", change.Subject), row: found}, change})
 }
 
 // CommitLink returns the page of a commit of the output branch.

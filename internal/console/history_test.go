@@ -22,19 +22,23 @@ func TestTheHistoryOfAPipeline(t *testing.T) {
 	holds(t, get(h, "/pipelines/prod").Body.String(), link, "https://github.com/org/a/commit/"+last, short(source))
 	holds(t, get(h, "/pipelines/prod/commits").Body.String(), link, `href="/pipelines/prod/commits/`+first+`"`)
 	text := get(h, "/pipelines/prod/commits/"+last).Body.String()
-	holds(t, text, "2 objects changed", "pods reload their configuration", "instance m/main", "writer http://mimir/second", "<h3 class=\"object changed\">", ": commit ")
+	holds(t, text, "2 objects changed", "pods reload their configuration", "instance m/main",
+		"writer http://mimir/second", "<h3 class=\"object changed\">", ": commit ")
 	if strings.Contains(text, outputs.Password) || strings.Contains(text, outputs.User) {
 		t.Error("the page has a secret")
 	}
-	if got := get(h, "/pipelines/prod/commits/"+source); got.Code != 404 || !strings.Contains(got.Body.String(), "not among the last ones") {
+	if got := get(h, "/pipelines/prod/commits/"+source); got.Code != 404 ||
+		!strings.Contains(got.Body.String(), "not among the last ones") {
 		t.Errorf("a commit of another branch: %d", got.Code)
 	}
-	w.Status.Findings.First = []fleet.Finding{{Severity: "error", Message: "odd", File: "in/agent.yaml", Line: 2, Column: 7}}
+	w.Status.Findings.First = []fleet.Finding{{Severity: "error", Message: "odd", File: "in/agent.yaml", Line: 2,
+		Column: 7}}
 	h = (&fake{pipelines: []fleet.Status{w.Status}, caches: w.Caches}).handler(t)
 	holds(t, get(h, "/pipelines/prod").Body.String(), "<code>kind: <b>GrafanaAgent</b></code>")
 	w.Status.Owned = false
 	h = (&fake{pipelines: []fleet.Status{w.Status}, caches: w.Caches}).handler(t)
-	if got := get(h, "/pipelines/prod/commits"); got.Code != 503 || !strings.Contains(got.Body.String(), "ask the active replica") {
+	if got := get(h, "/pipelines/prod/commits"); got.Code != 503 ||
+		!strings.Contains(got.Body.String(), "ask the active replica") {
 		t.Errorf("the history at another replica: %d", got.Code)
 	}
 }

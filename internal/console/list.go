@@ -26,7 +26,8 @@ type query struct {
 }
 
 func newQuery(from url.Values) query {
-	q := query{Words: strings.TrimSpace(from.Get("q")), State: from.Get("state"), Sort: from.Get("sort"), Group: from.Get("group"), Page: 1}
+	q := query{Words: strings.TrimSpace(from.Get("q")), State: from.Get("state"), Sort: from.Get("sort"),
+		Group: from.Get("group"), Page: 1}
 	q.Words = strings.ToValidUTF8(q.Words[:min(len(q.Words), maxQueryBytes)], "")
 	if n, err := strconv.Atoi(from.Get("page")); err == nil && n > 0 {
 		q.Page = n
@@ -68,7 +69,8 @@ func (q query) link() string {
 func orders() map[string]func(a, b row) int {
 	name := func(a, b row) int { return cmp.Compare(a.Name, b.Name) }
 	findings := func(a, b row) int {
-		return cmp.Or(cmp.Compare(b.Findings.Errors, a.Findings.Errors), cmp.Compare(b.Findings.Warnings, a.Findings.Warnings))
+		return cmp.Or(cmp.Compare(b.Findings.Errors, a.Findings.Errors),
+			cmp.Compare(b.Findings.Warnings, a.Findings.Warnings))
 	}
 	began := func(r row) int64 {
 		if r.LastPass == nil {

@@ -40,7 +40,8 @@ func (c *console) serveOutput(w http.ResponseWriter, r *http.Request) {
 		c.refuseOn(w, r, found.Name, "output", refused)
 		return
 	}
-	p := outputPage{pipelinePage: pipelinePage{frame: c.of(r, found.Name, "output", found.Name+": "+at), row: found}, Output: out, First: 1}
+	p := outputPage{pipelinePage: pipelinePage{frame: c.of(r, found.Name, "output", found.Name+": "+at), row: found},
+		Output: out, First: 1}
 	p.Still = out.File != nil
 	if line, err := strconv.Atoi(r.URL.Query().Get("line")); err == nil && line > 0 {
 		p.First = (min(line, len(out.Lines))-1)/maxLines*maxLines + 1

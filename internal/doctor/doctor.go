@@ -59,7 +59,8 @@ func Run(ctx context.Context, files []File, options Options) []Result {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	e := &examiner{Options: options, clocks: map[string]Result{}, sops: sops.NewWorkers(options.SOPS), charts: helm.NewWorkers(options.Charts)}
+	e := &examiner{Options: options, clocks: map[string]Result{}, sops: sops.NewWorkers(options.SOPS),
+		charts: helm.NewWorkers(options.Charts)}
 	defer e.sops.Close()
 	defer e.charts.Close()
 	fleet, results := parse(files)
@@ -79,7 +80,8 @@ func Run(ctx context.Context, files []File, options Options) []Result {
 func parse(files []File) (fleet []*pipelinefile.Pipeline, results []Result) {
 	for _, f := range files {
 		if f.Err != nil {
-			results = append(results, failed(checkFile, f.Name, f.Err.Error(), "name a pipeline file, or a folder of them"))
+			results = append(results, failed(checkFile, f.Name, f.Err.Error(),
+				"name a pipeline file, or a folder of them"))
 			continue
 		}
 		pipelines, found := pipelinefile.Parse(f.Name, f.Data)
@@ -111,7 +113,8 @@ func names(fleet []*pipelinefile.Pipeline) string {
 // expand replaces templates by the pipelines of their folders, and says what is wrong with all pipelines together.
 func (e *examiner) expand(ctx context.Context, fleet []*pipelinefile.Pipeline) ([]*pipelinefile.Pipeline, []Result) {
 	var results []Result
-	made, found, err := pipelinefile.Expand(ctx, fleet, pipelinefile.ExpandOptions{CacheDir: e.CacheDir, Getenv: e.Getenv})
+	made, found, err := pipelinefile.Expand(ctx, fleet,
+		pipelinefile.ExpandOptions{CacheDir: e.CacheDir, Getenv: e.Getenv})
 	for _, d := range found {
 		results = append(results, ofFile(d.File, d))
 	}
@@ -124,7 +127,8 @@ func (e *examiner) expand(ctx context.Context, fleet []*pipelinefile.Pipeline) (
 // pipeline makes the checks of one pipeline.
 func (e *examiner) pipeline(ctx context.Context, p *pipelinefile.Pipeline) []Result {
 	if p.Spec.ForEach != "" { // Expand leaves it if it is suspended
-		return []Result{skipped(checkFile, "spec.forEach", "the pipeline is suspended, so its folders are not listed", "")}
+		return []Result{skipped(checkFile, "spec.forEach", "the pipeline is suspended, so its folders are not listed",
+			"")}
 	}
 	var results []Result
 	named := p.Named(e.Getenv)
@@ -152,7 +156,8 @@ func keys(p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinef
 	case unreadable(named, signing):
 		results = append(results, skipped(checkSigning, signing, "the key cannot be read", ""))
 	case err != nil:
-		results = append(results, failed(checkSigning, signing, err.Error(), "name a private SSH key or an armoured private PGP key, with its passphrase if it has one"))
+		results = append(results, failed(checkSigning, signing, err.Error(),
+			"name a private SSH key or an armoured private PGP key, with its passphrase if it has one"))
 	case len(creds.Signing.Key) > 0:
 		results = append(results, ok(checkSigning, signing, "the key has signed a text"))
 	}
@@ -163,7 +168,8 @@ func keys(p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinef
 		case unreadable(named, at):
 			results = append(results, skipped(checkVerify, at, "the keys cannot be read", ""))
 		case err != nil:
-			results = append(results, failed(checkVerify, at, err.Error(), "write allowedSigners as ssh-keygen -Y verify reads it, and PGP keys as gpg --armor --export does"))
+			results = append(results, failed(checkVerify, at, err.Error(),
+				"write allowedSigners as ssh-keygen -Y verify reads it, and PGP keys as gpg --armor --export does"))
 		default:
 			results = append(results, ok(checkVerify, at, "the keys are usable"))
 		}
@@ -173,7 +179,9 @@ func keys(p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinef
 
 // unreadable reports whether a credential at a field or below it cannot be read.
 func unreadable(named []pipelinefile.Named, field string) bool {
-	return slices.ContainsFunc(named, func(n pipelinefile.Named) bool { return n.Problem != nil && strings.HasPrefix(n.Field, field) })
+	return slices.ContainsFunc(named, func(n pipelinefile.Named) bool {
+		return n.Problem != nil && strings.HasPrefix(n.Field, field)
+	})
 }
 
 // reason is why a credential cannot be read, without its field, which is the subject.

@@ -53,7 +53,8 @@ func check(t *testing.T, text string, env map[string]string, change func(*doctor
 	if change != nil {
 		change(&options)
 	}
-	results := doctor.Run(t.Context(), []doctor.File{{Name: filepath.Join(folder, "pipeline.yaml"), Data: []byte(text)}}, options)
+	results := doctor.Run(t.Context(),
+		[]doctor.File{{Name: filepath.Join(folder, "pipeline.yaml"), Data: []byte(text)}}, options)
 	var lines []string
 	hide := strings.NewReplacer(append(known, folder+"/", "")...)
 	for _, r := range results {
@@ -118,7 +119,8 @@ var login = map[string]string{"GIT_USER": "bot", "GIT_PASSWORD": password}
 
 func TestEverythingIsThere(t *testing.T) {
 	url, head := testbed(t, gittest.HTTPOptions{})
-	got := check(t, pipelineOf(url, plainAuth), login, nil, url, "SITE", head, "SHA", strings.Split(url, "/")[2], "HOST")
+	got := check(t, pipelineOf(url, plainAuth), login, nil, url, "SITE", head, "SHA", strings.Split(url, "/")[2],
+		"HOST")
 	want := []string{
 		"ok file pipeline.yaml: is valid: prod",
 		"ok credentials spec.sources[0].auth.usernameEnv: the environment variable GIT_USER is set",
@@ -146,15 +148,20 @@ func TestNothingIsPushed(t *testing.T) {
 	}
 	before := r.Git("for-each-ref")
 	key, hosts := string(ssh.Key), string(ssh.KnownHosts)
-	text := pipelineOf(ssh.URL(r), "      auth: {sshKeyEnv: KEY, knownHostsEnv: HOSTS}\n  output: {branch: out, promotion: {mode: next}}\n")
-	got := states(check(t, text, map[string]string{"KEY": key, "HOSTS": hosts}, nil, "ssh://"+ssh.Address+strings.TrimSuffix(r.Dir, ".git"), "SITE", r.Head("main")[:7], "SHA"), "source", "push", "output", "notes", "clock")
+	text := pipelineOf(ssh.URL(r),
+		"      auth: {sshKeyEnv: KEY, knownHostsEnv: HOSTS}\n  output: {branch: out, promotion: {mode: next}}\n")
+	got := states(check(t, text, map[string]string{"KEY": key, "HOSTS": hosts}, nil,
+		"ssh://"+ssh.Address+strings.TrimSuffix(r.Dir, ".git"), "SITE", r.Head("main")[:7], "SHA"), "source", "push",
+		"output", "notes", "clock")
 	want := []string{
 		"ok source spec.sources[0]: SITE has branch main, at SHA",
 		"ok push spec.output: SITE accepts a push; rules about single branches and hooks answer only when one is made",
 		"ok output refs/heads/out: is not there yet: a pass makes it",
 		"ok output refs/heads/out-next: is not there yet: a pass makes it",
 		"ok output refs/heads/agentry/inputs: is not there yet: a pass makes it",
-		"skipped notes refs/notes/hydrator.metadata: is not there yet, and the server says only when it is pushed whether it may be made; a refusal is a warning of the pass -> if a pass warns with note-refused, allow pushes to refs/notes/hydrator.metadata",
+		"skipped notes refs/notes/hydrator.metadata: is not there yet, and the server says only when it is pushed " +
+			"whether it may be made; a refusal is a warning of the pass -> if a pass warns with note-refused, allow " +
+			"pushes to refs/notes/hydrator.metadata",
 		"skipped clock : no server that answered says what time it is",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -186,25 +193,41 @@ func TestRemotesThatRefuse(t *testing.T) {
 		want []string // beginnings, and what is behind "..."
 	}{
 		"a user who may not push": {pipelineOf(readOnly, plainAuth), login, []string{
-			"ok source spec.sources[0]: ", "failed push spec.output: ...403 Forbidden: you may not push here -> give spec.sources[0].auth a credential that may push",
+			"ok source spec.sources[0]: ",
+			"failed push spec.output: ...403 Forbidden: you may not push here -> give spec.sources[0].auth a " +
+				"credential that may push",
 		}},
-		"a wrong password": {pipelineOf(open, plainAuth), map[string]string{"GIT_USER": "bot", "GIT_PASSWORD": short}, []string{
-			"failed source spec.sources[0]: ...access denied...-> give spec.sources[0].auth a credential that may read the repository", "failed push spec.output: ...401",
-		}},
+		"a wrong password": {pipelineOf(open, plainAuth), map[string]string{"GIT_USER": "bot", "GIT_PASSWORD": short},
+			[]string{
+				"failed source spec.sources[0]: ...access denied...-> give spec.sources[0].auth a credential that may " +
+					"read the repository", "failed push spec.output: ...401",
+			}},
 		"a variable that is not set": {pipelineOf(open, plainAuth), map[string]string{"GIT_USER": "bot"}, []string{
-			"failed credentials spec.sources[0].auth.passwordEnv: the environment variable GIT_PASSWORD is not set -> set GIT_PASSWORD in the environment",
-			"skipped source spec.sources[0]: its credential cannot be read", "skipped push spec.output: its credential cannot be read",
+			"failed credentials spec.sources[0].auth.passwordEnv: the environment variable GIT_PASSWORD is not set " +
+				"-> set GIT_PASSWORD in the environment",
+			"skipped source spec.sources[0]: its credential cannot be read",
+			"skipped push spec.output: its credential cannot be read",
 		}},
-		"a branch that is not there": {strings.Replace(pipelineOf(open, plainAuth), "branch: main}", "branch: mian}", 1), login, []string{
+		"a branch that is not there": {strings.Replace(pipelineOf(open, plainAuth), "branch: main}", "branch: mian}",
+			1), login, []string{
 			"failed source spec.sources[0]: ...did you mean main?...-> check the source's ref", "ok push",
 		}},
 		"a server that is not there": {pipelineOf("http://127.0.0.1:1/a", plainAuth), login, []string{
-			"failed source spec.sources[0]: ...connection refused -> check the URL, the name of the host", "failed push",
+			"failed source spec.sources[0]: ...connection refused -> check the URL, the name of the host",
+			"failed push",
 		}},
-		"a server that says nothing": {pipelineOf("http://"+gittest.NewSilent(t)+"/a", plainAuth), login, []string{"failed source spec.sources[0]: ...unreachable...no answer in 300ms", "failed push"}},
-		"another SSH key":            {onSSH, map[string]string{"KEY": string(otherKey), "HOSTS": string(ssh.KnownHosts)}, []string{"failed source ...access denied", "failed push ...access denied"}},
-		"another host key":           {onSSH, map[string]string{"KEY": string(ssh.Key), "HOSTS": strings.Replace(string(ssh.KnownHosts), "127.0.0.1", "127.0.0.2", 1)}, []string{"failed source ...not trusted...known", "failed push ...not trusted"}},
-		"an empty repository":        {onSSH, map[string]string{"KEY": string(ssh.Key), "HOSTS": string(ssh.KnownHosts)}, []string{"failed source ...empty -> push a first commit", "ok push"}},
+		"a server that says nothing": {pipelineOf("http://"+gittest.NewSilent(t)+"/a", plainAuth), login,
+			[]string{"failed source spec.sources[0]: ...unreachable...no answer in 300ms", "failed push"}},
+		"another SSH key": {onSSH,
+			map[string]string{"KEY": string(otherKey), "HOSTS": string(ssh.KnownHosts)},
+			[]string{"failed source ...access denied", "failed push ...access denied"}},
+		"another host key": {onSSH,
+			map[string]string{"KEY": string(ssh.Key),
+				"HOSTS": strings.Replace(string(ssh.KnownHosts), "127.0.0.1", "127.0.0.2", 1)},
+			[]string{"failed source ...not trusted...known", "failed push ...not trusted"}},
+		"an empty repository": {onSSH,
+			map[string]string{"KEY": string(ssh.Key), "HOSTS": string(ssh.KnownHosts)},
+			[]string{"failed source ...empty -> push a first commit", "ok push"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			quick := func(o *doctor.Options) {
@@ -242,7 +265,8 @@ func TestClocksAreCompared(t *testing.T) {
 		want string
 	}{
 		{29 * time.Second, "ok clock HOST: this machine's clock and the server's differ by less than 30s"},
-		{-40 * time.Second, "warning clock HOST: this machine's clock is 4"}, // 40s or 41s, for headers have no fractions
+		// 40s or 41s, for headers have no fractions
+		{-40 * time.Second, "warning clock HOST: this machine's clock is 4"},
 		{time.Hour, "warning clock HOST: this machine's clock is 1h0m"},
 	} {
 		url, _ := testbed(t, gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
@@ -255,7 +279,8 @@ func TestClocksAreCompared(t *testing.T) {
 			o.Now = func() time.Time { return time.Unix(1_800_000_000, 0).Add(test.off) }
 		}, strings.Split(url, "/")[2], "HOST"), "clock")
 		direction := map[bool]string{true: "ahead of", false: "behind"}[test.off > 0]
-		if len(got) != 1 || !strings.HasPrefix(got[0], test.want) || strings.HasPrefix(got[0], "warning") && !strings.Contains(got[0], direction) {
+		if len(got) != 1 || !strings.HasPrefix(got[0], test.want) ||
+			strings.HasPrefix(got[0], "warning") && !strings.Contains(got[0], direction) {
 			t.Errorf("%s: %v", test.off, got)
 		}
 	}
@@ -275,9 +300,11 @@ func TestTokensAndSecrets(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	key, _ := gittest.NewSSHKey(t)
-	env := map[string]string{"GIT_USER": "bot", "GIT_PASSWORD": password, "HOOK": short, "TOKEN": token, "KEY": string(key), "SIGNERS": "nonsense"}
+	env := map[string]string{"GIT_USER": "bot", "GIT_PASSWORD": password, "HOOK": short, "TOKEN": token,
+		"KEY": string(key), "SIGNERS": "nonsense"}
 	text := pipelineOf(url, "      auth: {usernameEnv: GIT_USER, passwordEnv: GIT_PASSWORD}\n"+
-		"      webhook: {type: github, secretEnv: HOOK}\n      forge: {type: github, url: "+site.URL+", tokenEnv: TOKEN}\n      previews: {}\n      verify: {allowedSignersEnv: SIGNERS}\n"+
+		"      webhook: {type: github, secretEnv: HOOK}\n      forge: {type: github, url: "+site.URL+
+		", tokenEnv: TOKEN}\n      previews: {}\n      verify: {allowedSignersEnv: SIGNERS}\n"+
 		"  output: {branch: environments/prod, commit: {signingKeyEnv: KEY}}\n  decryption: {keyEnv: KEY}\n")
 	one := func(check string, lines []string) string { return strings.Join(states(lines, check), "\n") }
 	contains := func(got, want string) {
@@ -287,7 +314,8 @@ func TestTokensAndSecrets(t *testing.T) {
 		}
 	}
 	lines := check(t, text, env, nil)
-	contains(one("webhook", lines), "warning webhook github of "+strings.TrimPrefix(url, "http://")+": the secret has fewer than 16 characters")
+	contains(one("webhook", lines),
+		"warning webhook github of "+strings.TrimPrefix(url, "http://")+": the secret has fewer than 16 characters")
 	contains(one("forge", lines), "ok forge spec.sources[0].forge: the token is accepted and has what it needs")
 	contains(one("signing", lines), "ok signing spec.output.commit.signingKey: the key has signed a text")
 	contains(one("verify", lines), "failed verify spec.sources[0].verify: ")
@@ -296,7 +324,8 @@ func TestTokensAndSecrets(t *testing.T) {
 	env["HOOK"], env["KEY"], scopes = strings.Repeat("x", 16), "no key", "repo:status"
 	lines = check(t, text, env, func(o *doctor.Options) { o.SOPS = sops.Options{} })
 	contains(one("webhook", lines), "ok webhook")
-	contains(one("forge", lines), "failed forge spec.sources[0].forge: the token lacks the scope repo -> give the token that")
+	contains(one("forge", lines), "failed forge spec.sources[0].forge: the token lacks the scope repo -> give the "+
+		"token that")
 	contains(one("signing", lines), "failed signing spec.output.commit.signingKey: ")
 
 	status = http.StatusUnauthorized
@@ -312,19 +341,28 @@ func TestTokensAndSecrets(t *testing.T) {
 
 // TestRecipients encrypts for the recipients that the pipeline names.
 func TestRecipients(t *testing.T) {
-	const age, pgp = "age: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]", "pgp: [0123456789ABCDEF0123456789ABCDEF01234567]"
+	const age, pgp = "age: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]",
+		"pgp: [0123456789ABCDEF0123456789ABCDEF01234567]"
 	home := t.TempDir()
 	for _, c := range []struct {
 		to, key string
 		sops    sops.Options
 		want    string
 	}{
-		{age, strings.Repeat("x", 32), sops.Options{Command: testworker.Command(), Env: testworker.Env("DOCTOR_SOPS=1")}, "ok sops spec.secrets.sops: agentry-sops encrypts for the recipients"},
-		{pgp, strings.Repeat("x", 32), sops.Options{Command: testworker.Command(), Env: testworker.Env("DOCTOR_SOPS=1", "HOME="+home, "GNUPGHOME="+home)}, "failed sops spec.secrets.sops: a Secret cannot be encrypted: it cannot be encrypted for PGP 0123456789ABCDEF0123456789ABCDEF01234567"},
-		{age, strings.Repeat("x", 32), sops.Options{Command: []string{"/there-is-none"}}, "failed sops spec.secrets.sops: "},
+		{age, strings.Repeat("x", 32),
+			sops.Options{Command: testworker.Command(), Env: testworker.Env("DOCTOR_SOPS=1")},
+			"ok sops spec.secrets.sops: agentry-sops encrypts for the recipients"},
+		{pgp, strings.Repeat("x", 32),
+			sops.Options{Command: testworker.Command(),
+				Env: testworker.Env("DOCTOR_SOPS=1", "HOME="+home, "GNUPGHOME="+home)},
+			"failed sops spec.secrets.sops: a Secret cannot be encrypted: it cannot be encrypted for PGP " +
+				"0123456789ABCDEF0123456789ABCDEF01234567"},
+		{age, strings.Repeat("x", 32), sops.Options{Command: []string{"/there-is-none"}},
+			"failed sops spec.secrets.sops: "},
 		{age, "short", sops.Options{}, "skipped sops spec.secrets.sops: what it names cannot be read"},
 	} {
-		text := pipelineOf("https://127.0.0.1:1/a.git", "  output: {branch: environments/prod}\n  secrets: {policy: sops, sops: {hmacKeyEnv: KEY, "+c.to+"}}\n")
+		text := pipelineOf("https://127.0.0.1:1/a.git",
+			"  output: {branch: environments/prod}\n  secrets: {policy: sops, sops: {hmacKeyEnv: KEY, "+c.to+"}}\n")
 		lines := check(t, text, map[string]string{"KEY": c.key}, func(o *doctor.Options) { o.SOPS = c.sops })
 		if got := strings.Join(states(lines, "sops"), "\n"); !strings.Contains(got, c.want) {
 			t.Errorf("%s with %d characters: got %s, want %s", c.to, len(c.key), got, c.want)
@@ -333,11 +371,14 @@ func TestRecipients(t *testing.T) {
 }
 
 func TestFilesThatAreWrong(t *testing.T) {
-	got := check(t, "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: a}\nspec: {sorces: []}\n", nil, nil)
-	if len(got) < 3 || !strings.HasPrefix(got[0], "failed file pipeline.yaml:4:") || !strings.Contains(got[0], "sorces") {
+	got := check(t, "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: a}\nspec: {sorces: []}\n", nil,
+		nil)
+	if len(got) < 3 || !strings.HasPrefix(got[0], "failed file pipeline.yaml:4:") ||
+		!strings.Contains(got[0], "sorces") {
 		t.Errorf("got %s", strings.Join(got, "\n"))
 	}
-	results := doctor.Run(t.Context(), []doctor.File{{Name: "gone.yaml", Err: os.ErrNotExist}}, doctor.Options{CacheDir: t.TempDir()})
+	results := doctor.Run(t.Context(), []doctor.File{{Name: "gone.yaml", Err: os.ErrNotExist}},
+		doctor.Options{CacheDir: t.TempDir()})
 	if results[0].State != doctor.Failed || results[0].Subject != "gone.yaml" {
 		t.Errorf("got %+v", results[0])
 	}
@@ -360,7 +401,8 @@ func TestEqualQuestionsAreAskedOnce(t *testing.T) {
 	}})
 	text := pipelineOf(url, plainAuth)
 	for i := range 5 {
-		text += "---\n" + strings.NewReplacer("name: prod", fmt.Sprintf("name: p%d", i), "environments/prod", fmt.Sprintf("environments/p%d", i)).Replace(pipelineOf(url, plainAuth))
+		text += "---\n" + strings.NewReplacer("name: prod", fmt.Sprintf("name: p%d", i), "environments/prod",
+			fmt.Sprintf("environments/p%d", i)).Replace(pipelineOf(url, plainAuth))
 	}
 	got := check(t, text, login, nil)
 	if n := len(states(got, "push")); n != 6 || asked != 2 {

@@ -29,7 +29,8 @@ const (
 )
 
 // decryption checks the keys of SOPS that the pipeline names, with the program that uses them.
-func (e *examiner) decryption(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinefile.Named) []Result {
+func (e *examiner) decryption(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials,
+	named []pipelinefile.Named) []Result {
 	const at = "spec.decryption"
 	isNamed := p.Spec.Decryption != pipeline.Decryption{}
 	switch {
@@ -44,13 +45,17 @@ func (e *examiner) decryption(ctx context.Context, p *pipelinefile.Pipeline, cre
 	_, missing := errors.AsType[*worker.Missing](err)
 	switch {
 	case missing && isNamed:
-		return []Result{failed(checkSOPS, at, "the program "+sops.Program+", which decrypts, is not there", install(sops.Program))}
+		return []Result{failed(checkSOPS, at, "the program "+sops.Program+", which decrypts, is not there",
+			install(sops.Program))}
 	case missing:
-		return []Result{skipped(checkSOPS, at, "the program "+sops.Program+" is not there; it is needed only if the inputs have files of SOPS", install(sops.Program))}
+		return []Result{skipped(checkSOPS, at,
+			"the program "+sops.Program+" is not there; it is needed only if the inputs have files of SOPS",
+			install(sops.Program))}
 	case err != nil:
 		return []Result{failed(checkSOPS, at, err.Error(), install(sops.Program))}
 	case len(unusable) > 0:
-		return []Result{failed(checkSOPS, at, strings.Join(unusable, "; "), "name identities of age, a private SSH key without a passphrase, or an armoured private PGP key")}
+		return []Result{failed(checkSOPS, at, strings.Join(unusable, "; "),
+			"name identities of age, a private SSH key without a passphrase, or an armoured private PGP key")}
 	case !isNamed:
 		return []Result{ok(checkSOPS, at, sops.Program+" answers; keys are those that the program sops would find")}
 	}
@@ -58,7 +63,8 @@ func (e *examiner) decryption(ctx context.Context, p *pipelinefile.Pipeline, cre
 }
 
 // encryption encrypts a text for the recipients of the policy sops. Those of creation rules depend on the file.
-func (e *examiner) encryption(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinefile.Named) []Result {
+func (e *examiner) encryption(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials,
+	named []pipelinefile.Named) []Result {
 	const at = "spec.secrets.sops"
 	switch {
 	case !p.Spec.Secrets.Seals():
@@ -78,7 +84,9 @@ func (e *examiner) encryption(ctx context.Context, p *pipelinefile.Pipeline, cre
 			return []Result{failed(checkSOPS, at, err.Error(), install(sops.Program))}
 		}
 		if reason := sealed[0].Reason; reason != "" {
-			return []Result{failed(checkSOPS, at, "a Secret cannot be encrypted: "+reason, "correct the recipients; for those in a cloud, in Vault or in GnuPG, check the environment as sops needs it")}
+			return []Result{failed(checkSOPS, at, "a Secret cannot be encrypted: "+reason,
+				"correct the recipients; for those in a cloud, in Vault or in GnuPG, check the environment as sops "+
+					"needs it")}
 		}
 	}
 	return []Result{ok(checkSOPS, at, sops.Program+" encrypts for the recipients")}
@@ -88,11 +96,13 @@ func install(program string) string {
 	return "install " + program + " of the same version beside agentry"
 }
 
-// helmCharts checks the program that renders charts. Without repositories of charts in the pipeline, only the inputs say whether
-// there are charts.
+// helmCharts checks the program that renders charts. Without repositories of charts in the pipeline, only the inputs
+// say whether there are charts.
 func (e *examiner) helmCharts(ctx context.Context, p *pipelinefile.Pipeline) []Result {
 	const at = "spec.charts"
-	isPlain := !slices.ContainsFunc(p.Spec.Sources, func(s pipeline.Source) bool { return s.Build != pipeline.BuildPlain })
+	isPlain := !slices.ContainsFunc(p.Spec.Sources, func(s pipeline.Source) bool {
+		return s.Build != pipeline.BuildPlain
+	})
 	if isPlain {
 		return nil
 	}
@@ -102,7 +112,8 @@ func (e *examiner) helmCharts(ctx context.Context, p *pipelinefile.Pipeline) []R
 		r := ok(checkCharts, at, helm.Program+" renders a chart")
 		err := e.charts.Check(ctx)
 		if _, missing := errors.AsType[*worker.Missing](err); missing {
-			r = skipped(checkCharts, at, "the program "+helm.Program+" is not there; it is needed only if the inputs have Helm charts", install(helm.Program))
+			r = skipped(checkCharts, at, "the program "+helm.Program+
+				" is not there; it is needed only if the inputs have Helm charts", install(helm.Program))
 		} else if err != nil {
 			r = failed(checkCharts, at, err.Error(), install(helm.Program))
 		}
@@ -122,14 +133,17 @@ func (e *examiner) compareClock(host, date string) {
 		return
 	}
 	off := e.Now().Sub(theirs)
-	r := ok(checkClock, host, fmt.Sprintf("this machine's clock and the server's differ by less than %s", maxClockOffset))
+	r := ok(checkClock, host, fmt.Sprintf("this machine's clock and the server's differ by less than %s",
+		maxClockOffset))
 	if off.Abs() > maxClockOffset {
 		word := "ahead of"
 		if off < 0 {
 			word = "behind"
 		}
-		r = warned(checkClock, host, fmt.Sprintf("this machine's clock is %s %s the server's", off.Abs().Round(time.Second), word),
-			"synchronise it, as by chrony or systemd-timesyncd: signatures, tokens of GitHub Apps and certificates depend on the time")
+		r = warned(checkClock, host, fmt.Sprintf("this machine's clock is %s %s the server's",
+			off.Abs().Round(time.Second), word),
+			"synchronise it, as by chrony or systemd-timesyncd: signatures, tokens of GitHub Apps and certificates "+
+				"depend on the time")
 	}
 	e.clocks[host] = r
 }
@@ -150,7 +164,8 @@ func (e *examiner) machine() []Result {
 func cache(folder string, free func(folder string) (uint64, error)) Result {
 	const remedy = "make room there, or name another folder by --cache-dir"
 	if err := tryWriting(folder); err != nil {
-		return failed(checkCache, folder, err.Error(), "let the user who runs agentry write there, or name another folder by --cache-dir")
+		return failed(checkCache, folder, err.Error(),
+			"let the user who runs agentry write there, or name another folder by --cache-dir")
 	}
 	bytes, err := free(folder)
 	switch {
@@ -159,9 +174,11 @@ func cache(folder string, free func(folder string) (uint64, error)) Result {
 	case err != nil:
 		return failed(checkCache, folder, "how much room it has: "+err.Error(), "")
 	case bytes < leastCacheBytes:
-		return failed(checkCache, folder, fmt.Sprintf("has %d MiB free, less than %d MiB", bytes>>20, leastCacheBytes>>20), remedy)
+		return failed(checkCache, folder,
+			fmt.Sprintf("has %d MiB free, less than %d MiB", bytes>>20, leastCacheBytes>>20), remedy)
 	case bytes < enoughCacheBytes:
-		return warned(checkCache, folder, fmt.Sprintf("has %d MiB free, which large repositories fill", bytes>>20), remedy)
+		return warned(checkCache, folder, fmt.Sprintf("has %d MiB free, which large repositories fill", bytes>>20),
+			remedy)
 	}
 	return ok(checkCache, folder, fmt.Sprintf("can be written, and has %d MiB free", bytes>>20))
 }

@@ -22,7 +22,8 @@ type answer struct {
 	err     error
 }
 
-// ask lists the refs of a repository by the program for fetches or by the one for pushes, which is ended without a push.
+// ask lists the refs of a repository by the program for fetches or by the one for pushes, which is ended without a
+// push.
 func (e *examiner) ask(ctx context.Context, remote transport.Remote, program transport.Program) *answer {
 	for _, a := range e.asked {
 		if a.program == program && a.remote.URL == remote.URL && a.remote.Auth.Equal(remote.Auth) {
@@ -53,7 +54,8 @@ func (e *examiner) ask(ctx context.Context, remote transport.Remote, program tra
 }
 
 // sources checks that each source can be read, and has what is read of it.
-func (e *examiner) sources(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinefile.Named) (results []Result) {
+func (e *examiner) sources(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials,
+	named []pipelinefile.Named) (results []Result) {
 	for i, s := range p.Spec.Sources {
 		at := fmt.Sprintf("spec.sources[%d]", i)
 		if unreadable(named, at+".auth") {
@@ -71,9 +73,11 @@ func (e *examiner) sources(ctx context.Context, p *pipelinefile.Pipeline, creds 
 		case err != nil:
 			results = append(results, failed(checkSource, at, err.Error(), readRemedy(err, at)))
 		case ref.Commit != "":
-			results = append(results, ok(checkSource, at, a.refs.Remote()+" can be read; a pass finds out whether it has the commit"))
+			results = append(results, ok(checkSource, at,
+				a.refs.Remote()+" can be read; a pass finds out whether it has the commit"))
 		default:
-			results = append(results, ok(checkSource, at, fmt.Sprintf("%s has %s, at %.7s", a.refs.Remote(), ref, tip.Commit)))
+			results = append(results, ok(checkSource, at,
+				fmt.Sprintf("%s has %s, at %.7s", a.refs.Remote(), ref, tip.Commit)))
 		}
 	}
 	return results
@@ -91,7 +95,8 @@ func readRemedy(err error, at string) string {
 }
 
 // output checks that the output can be pushed to, as far as a server says so before a push.
-func (e *examiner) output(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinefile.Named) []Result {
+func (e *examiner) output(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials,
+	named []pipelinefile.Named) []Result {
 	const at = "spec.output"
 	auth := at + ".auth"
 	if p.Spec.InheritsAuth() {
@@ -108,7 +113,8 @@ func (e *examiner) output(ctx context.Context, p *pipelinefile.Pipeline, creds g
 		}
 		return results
 	}
-	results := []Result{ok(checkPush, at, a.refs.Remote()+" accepts a push; rules about single branches and hooks answer only when one is made")}
+	results := []Result{ok(checkPush, at,
+		a.refs.Remote()+" accepts a push; rules about single branches and hooks answer only when one is made")}
 	for _, ref := range publish.Refs(&p.Spec.Output) {
 		results = append(results, branch(a.refs, ref.Name))
 	}
@@ -129,16 +135,20 @@ func branch(refs *repo.Refs, name string) Result {
 // notes says whether notes can be written. If there is no ref of notes yet, only a push shows that.
 func notes(refs *repo.Refs) Result {
 	if tip := refs.Tip(publish.NotesRef); tip.Exists() {
-		return ok(checkNotes, publish.NotesRef, fmt.Sprintf("is at %.7s, and the repository accepts a push", tip.Commit))
+		return ok(checkNotes, publish.NotesRef,
+			fmt.Sprintf("is at %.7s, and the repository accepts a push", tip.Commit))
 	}
-	return skipped(checkNotes, publish.NotesRef, "is not there yet, and the server says only when it is pushed whether it may be made; a refusal is a warning of the pass",
+	return skipped(checkNotes, publish.NotesRef,
+		"is not there yet, and the server says only when it is pushed whether it may be made; a refusal is a warning "+
+			"of the pass",
 		"if a pass warns with note-refused, allow pushes to "+publish.NotesRef)
 }
 
 // pushRemedy says what to do about an output that cannot be pushed to.
 func pushRemedy(err error, auth string) string {
 	if errors.Is(err, transport.ErrAuth) {
-		return "give " + auth + " a credential that may push: a token that may write the repository's contents, or an SSH key that is not read-only"
+		return "give " + auth + " a credential that may push: a token that may write the repository's contents, or " +
+			"an SSH key that is not read-only"
 	}
 	return readRemedy(err, "spec.output")
 }

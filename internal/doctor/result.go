@@ -69,7 +69,8 @@ func ofFile(file string, d diag.Diagnostic) Result {
 	if at := d.Position(); at != "" {
 		file = at
 	}
-	r := Result{Pipeline: d.Object.Name, Check: checkFile, Subject: file, State: Failed, Message: d.Message, Remedy: d.Hint}
+	r := Result{Pipeline: d.Object.Name, Check: checkFile, Subject: file, State: Failed, Message: d.Message,
+		Remedy: d.Hint}
 	if d.Severity != diag.Error {
 		r.State = Warning
 	}
@@ -89,7 +90,8 @@ func ofCredential(n pipelinefile.Named) Result {
 	switch {
 	case remedy != "":
 	case n.File != "":
-		remedy = "put the credential into that file, and let the user who runs agentry read it; names are relative to the pipeline file"
+		remedy = "put the credential into that file, and let the user who runs agentry read it; names are relative " +
+			"to the pipeline file"
 	default:
 		remedy = "set " + n.Env + " in the environment of agentry"
 	}

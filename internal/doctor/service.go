@@ -25,7 +25,8 @@ func webhooks(p *pipelinefile.Pipeline, secrets pipelinefile.Secrets) (results [
 	for _, w := range secrets.Webhooks {
 		at := w.Type + " of " + w.Repository
 		if len(w.Secret) < enoughSecretBytes {
-			results = append(results, warned(checkWebhook, at, fmt.Sprintf("the secret has fewer than %d characters, so that it can be guessed", enoughSecretBytes),
+			results = append(results, warned(checkWebhook, at,
+				fmt.Sprintf("the secret has fewer than %d characters, so that it can be guessed", enoughSecretBytes),
 				"make one with openssl rand -hex 32, and give it to both sides"))
 			continue
 		}
@@ -46,7 +47,8 @@ func hasWebhook(s *pipeline.Spec) bool {
 }
 
 // forges checks the tokens for the forges' APIs.
-func (e *examiner) forges(ctx context.Context, p *pipelinefile.Pipeline, secrets pipelinefile.Secrets, named []pipelinefile.Named) (results []Result) {
+func (e *examiner) forges(ctx context.Context, p *pipelinefile.Pipeline, secrets pipelinefile.Secrets,
+	named []pipelinefile.Named) (results []Result) {
 	for i, cfg := range secrets.Sources {
 		if cfg != nil {
 			at := fmt.Sprintf("spec.sources[%d]", i)
@@ -63,7 +65,8 @@ func (e *examiner) forges(ctx context.Context, p *pipelinefile.Pipeline, secrets
 }
 
 // forge checks one token.
-func (e *examiner) forge(ctx context.Context, at string, cfg *forge.Config, use forge.Use, named []pipelinefile.Named) Result {
+func (e *examiner) forge(ctx context.Context, at string, cfg *forge.Config, use forge.Use,
+	named []pipelinefile.Named) Result {
 	field := at + ".forge"
 	if unreadable(named, field) || unreadable(named, at+".auth") {
 		return skipped(checkForge, field, "the token cannot be read", "")
@@ -83,9 +86,11 @@ func (e *examiner) forge(ctx context.Context, at string, cfg *forge.Config, use 
 	case found.Lacks != "":
 		return failed(checkForge, field, "the token lacks "+found.Lacks, "give the token that; "+table)
 	case !found.Expires.IsZero() && left < expiresSoon:
-		return warned(checkForge, field, fmt.Sprintf("the token expires in %d days", max(0, int(left.Hours()/24))), "make a new one")
+		return warned(checkForge, field, fmt.Sprintf("the token expires in %d days", max(0, int(left.Hours()/24))),
+			"make a new one")
 	case found.Unsaid != "":
-		return ok(checkForge, field, "the token is accepted; the site does not say whether it has "+found.Unsaid+", which it needs")
+		return ok(checkForge, field, "the token is accepted; the site does not say whether it has "+found.Unsaid+
+			", which it needs")
 	}
 	return ok(checkForge, field, "the token is accepted and has what it needs")
 }
@@ -97,7 +102,8 @@ func forgeRemedy(err error, at string) string {
 	case !isAnswer:
 		return "check the forge's url, and the proxies and firewalls between here and there"
 	case api.Status == http.StatusUnauthorized:
-		return "the token is wrong, was revoked or has expired: put a new one where " + at + ".forge or " + at + ".auth says"
+		return "the token is wrong, was revoked or has expired: put a new one where " + at + ".forge or " + at +
+			".auth says"
 	case api.Status == http.StatusForbidden:
 		return "give the token the scopes and permissions that docs/forge.md lists"
 	case api.Status == http.StatusNotFound:

@@ -42,7 +42,8 @@ func (s *Store) Explain(pipeline string, references []string, selector string) (
 		return out, badRequest("write ?object=KIND/namespace/name", "no object is named")
 	}
 	if len(references) > MaxReferences || len(selector) > MaxSelectorBytes {
-		return out, badRequest("ask for fewer", "more than %d objects, or a selector of more than %d bytes", MaxReferences, MaxSelectorBytes)
+		return out, badRequest("ask for fewer", "more than %d objects, or a selector of more than %d bytes",
+			MaxReferences, MaxSelectorBytes)
 	}
 	var labelled labels.Selector
 	if selector != "" {
@@ -55,13 +56,15 @@ func (s *Store) Explain(pipeline string, references []string, selector string) (
 	return out, refused
 }
 
-func explainAll(x *explain.Explainer, references []string, labelled labels.Selector) (out explain.List, refused *Refusal) {
+func explainAll(x *explain.Explainer, references []string, labelled labels.Selector) (out explain.List,
+	refused *Refusal) {
 	ids, err := x.Resolve(references, labelled)
 	if unknown, ok := errors.AsType[*explain.UnknownError](err); ok {
 		return out, &Refusal{http.StatusNotFound, unknown.Message, unknown.Hint}
 	}
 	if len(ids) > MaxExplained {
-		return out, badRequest("ask for fewer of them", "%d objects are meant, and %d are explained at once", len(ids), MaxExplained)
+		return out, badRequest("ask for fewer of them", "%d objects are meant, and %d are explained at once", len(ids),
+			MaxExplained)
 	}
 	for _, id := range ids {
 		if e, ok := x.Explain(id); ok {

@@ -12,9 +12,12 @@ import (
 
 // hierarchyOf returns what is rendered of a GrafanaAgent and n MetricsInstances.
 func hierarchyOf(n int) *explain.Render {
-	text := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: agent, namespace: m}\nspec: {metrics: {instanceSelector: {}}}\n"
+	text := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: agent, namespace: m}\n" +
+		"spec: {metrics: {instanceSelector: {}}}\n"
 	for i := range n {
-		text += fmt.Sprintf("---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: i%d, namespace: m}\nspec: {remoteWrite: [{url: 'https://x.example.com/push'}]}\n", i)
+		text += fmt.Sprintf(
+			"---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\n"+
+				"metadata: {name: i%d, namespace: m}\nspec: {remoteWrite: [{url: 'https://x.example.com/push'}]}\n", i)
 	}
 	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
 	out := generator.Render(manifest.NewSet(r), generator.Options{}, nil).Explained()

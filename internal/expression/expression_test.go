@@ -45,7 +45,8 @@ func TestLargeExpressions(t *testing.T) {
 // TestInstructions: an expression that is accepted has at most as many as it may, by Go's own compiler.
 func TestInstructions(t *testing.T) {
 	for _, text := range []string{
-		strings.Repeat("a{990}", 10), "(a{1,40}b?){1,25}", strings.Repeat("(a|bc){0,99}", 12), "(?:(?:x+){9}){99}", "[a-z]{3,7}(foo|bar)*$", `(\w{1,63}\.){0,15}`,
+		strings.Repeat("a{990}", 10), "(a{1,40}b?){1,25}", strings.Repeat("(a|bc){0,99}", 12), "(?:(?:x+){9}){99}",
+		"[a-z]{3,7}(foo|bar)*$", `(\w{1,63}\.){0,15}`,
 	} {
 		if err := expression.Check(text); err != nil {
 			t.Errorf("%.40s: %v", text, err)

@@ -72,7 +72,8 @@ func TestAFaultOfTheRuntimeIsNamed(t *testing.T) {
 		_ = list[len(list)]
 		return nil
 	}()
-	if got, _ := errors.AsType[*Error](err); got == nil || got.Value != "runtime error: index out of range [0] with length 0" {
+	if got, _ := errors.AsType[*Error](err); got == nil ||
+		got.Value != "runtime error: index out of range [0] with length 0" {
 		t.Errorf("got %#v", err)
 	}
 }

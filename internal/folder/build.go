@@ -52,7 +52,8 @@ func (w *walk) findRoots(ctx context.Context, opts Options) error {
 		builds := &inputs.Builds{}
 		search := inputs.Search{Files: files, Paths: named[r], Mode: mode, Skip: func(folder string) bool {
 			return w.skip(filepath.ToSlash(w.show(r, folder)))
-		}, Options: roots.Options{Open: open, Charts: opts.Charts, PassThrough: opts.Manifest.PassThrough, Tenants: opts.Manifest.Tenants, Secrets: opts.Secrets}, Builds: builds,
+		}, Options: roots.Options{Open: open, Charts: opts.Charts, PassThrough: opts.Manifest.PassThrough,
+			Tenants: opts.Manifest.Tenants, Secrets: opts.Secrets}, Builds: builds,
 			Repositories: roots.Repositories{URL: origin(r.path), Folders: others}}
 		if r.layout, err = search.Find(ctx); err != nil {
 			return fmt.Errorf("look for kustomizations in %s: %w", r.path, err)
@@ -69,7 +70,8 @@ func (w *walk) findRoots(ctx context.Context, opts Options) error {
 		}
 		for _, one := range r.layout.Roots {
 			name := filepath.Join(r.path, filepath.FromSlash(one.Name))
-			w.files = append(w.files, file{name: show(one.Name), path: name, root: &built{Root: one, top: r.path, mounts: mounts, show: show, builds: builds}})
+			w.files = append(w.files, file{name: show(one.Name), path: name,
+				root: &built{Root: one, top: r.path, mounts: mounts, show: show, builds: builds}})
 		}
 	}
 	return nil
@@ -140,7 +142,10 @@ func (b *built) build(ctx context.Context, opts Options) manifest.Result {
 		return unreadable(b.show(b.Name), err)
 	}
 	defer done()
-	out, err := inputs.Build(ctx, files, b.Root, inputs.Options{Manifest: opts.Manifest, Show: b.show, Builds: b.builds, Options: roots.Options{Open: open, Charts: opts.Charts, PassThrough: opts.Manifest.PassThrough, Tenants: opts.Manifest.Tenants, Secrets: opts.Secrets}})
+	out, err := inputs.Build(ctx, files, b.Root,
+		inputs.Options{Manifest: opts.Manifest, Show: b.show, Builds: b.builds,
+			Options: roots.Options{Open: open, Charts: opts.Charts, PassThrough: opts.Manifest.PassThrough,
+				Tenants: opts.Manifest.Tenants, Secrets: opts.Secrets}})
 	if err != nil {
 		return unreadable(b.show(b.Name), err)
 	}

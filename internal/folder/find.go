@@ -13,7 +13,8 @@ type Found struct {
 
 // Find returns the files at the paths whose text matches, in the order in which they are found. It looks at all files
 // that [Read] would read if nothing was built. skip is as [Options.Skip]. Standard input is not read.
-func Find(ctx context.Context, paths []string, skip func(folder string) bool, matches func(text []byte) bool) ([]Found, error) {
+func Find(ctx context.Context, paths []string, skip func(folder string) bool, matches func(text []byte) bool) ([]Found,
+	error) {
 	w := newWalk(paths, skip)
 	for _, path := range paths {
 		if path == stdin {

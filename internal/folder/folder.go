@@ -5,8 +5,8 @@
 // internal folders of a mounted ConfigMap. A path that is named itself is read whatever its
 // name. No file is read twice, even if several paths and links lead to it.
 //
-// Kustomizations are built if [Options] say so, as package inputs says: what belongs to one is not read by itself. Nor is a
-// folder with a Helm chart.
+// Kustomizations are built if [Options] say so, as package inputs says: what belongs to one is not read by itself. Nor
+// is a folder with a Helm chart.
 //
 // It ignores what .sourceignore files hide, as package sourceignore says. They are read from
 // the top of the repository that a path is in; outside of repositories, from the outermost
@@ -98,7 +98,8 @@ func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
 			return nil, err
 		}
 	}
-	in := &Input{Results: make([]manifest.Result, len(w.files)), Hidden: len(w.hidden), Charts: w.charts, files: map[string]file{}}
+	in := &Input{Results: make([]manifest.Result, len(w.files)), Hidden: len(w.hidden), Charts: w.charts,
+		files: map[string]file{}}
 	fault.Each(len(w.files), func(i int) {
 		if ctx.Err() != nil {
 			return

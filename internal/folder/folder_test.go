@@ -99,7 +99,8 @@ func TestRead(t *testing.T) {
 			[]string{"a/b.yaml: b"},
 		},
 		"links within the folder are followed": {
-			[]string{".real/a.yaml: a", "link.yaml: -> .real/a.yaml", "folder: -> .other", ".other/b.yaml: b", ".other/c.yaml: -> ../.real/c.yaml", ".real/c.yaml: c"},
+			[]string{".real/a.yaml: a", "link.yaml: -> .real/a.yaml", "folder: -> .other", ".other/b.yaml: b",
+				".other/c.yaml: -> ../.real/c.yaml", ".real/c.yaml: c"},
 			[]string{"."},
 			[]string{"folder/b.yaml: b", "link.yaml: a", "folder/c.yaml: c"},
 		},
@@ -114,12 +115,15 @@ func TestRead(t *testing.T) {
 			[]string{"z.yaml: z"},
 		},
 		"links that lead out are refused": {
-			[]string{"in/a.yaml: a", "in/out.yaml: -> " + outside + "/x.yaml", "in/up: -> ..", "in/dir: -> " + outside, "b.yaml: b", "in/LICENSE: -> ../b.yaml", "in/gone.md: -> gone"},
+			[]string{"in/a.yaml: a", "in/out.yaml: -> " + outside + "/x.yaml", "in/up: -> ..", "in/dir: -> " + outside,
+				"b.yaml: b", "in/LICENSE: -> ../b.yaml", "in/gone.md: -> gone"},
 			[]string{"in"},
-			[]string{"in/a.yaml: a", "in/dir: symlink-refused", "in/out.yaml: symlink-refused", "in/up: symlink-refused"},
+			[]string{"in/a.yaml: a", "in/dir: symlink-refused", "in/out.yaml: symlink-refused",
+				"in/up: symlink-refused"},
 		},
 		"links in circles and to nothing": {
-			[]string{"a.yaml: -> b.yaml", "b.yaml: -> a.yaml", "self: -> .", "deep/up: -> ..", "gone.yaml: -> nowhere", "c.yaml: c"},
+			[]string{"a.yaml: -> b.yaml", "b.yaml: -> a.yaml", "self: -> .", "deep/up: -> ..", "gone.yaml: -> nowhere",
+				"c.yaml: c"},
 			[]string{"."},
 			[]string{"c.yaml: c", "a.yaml: symlink-refused", "b.yaml: symlink-refused", "gone.yaml: symlink-refused"},
 		},
@@ -131,7 +135,8 @@ func TestRead(t *testing.T) {
 		"kustomizations are not built": {
 			[]string{"a/kustomization.yaml: k", "a/b.yaml: b", "c/Kustomization: x"},
 			[]string{"."},
-			[]string{"a/b.yaml: b", "a/kustomization.yaml: k", "a/kustomization.yaml: kustomization-not-built", "c/Kustomization: kustomization-not-built"},
+			[]string{"a/b.yaml: b", "a/kustomization.yaml: k", "a/kustomization.yaml: kustomization-not-built",
+				"c/Kustomization: kustomization-not-built"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +157,8 @@ func TestSkip(t *testing.T) {
 }
 
 func TestStdin(t *testing.T) {
-	if diff := cmp.Diff([]string{"-: a"}, read(t, Options{Stdin: strings.NewReader(namespace("a"))}, "-", "-")); diff != "" {
+	if diff := cmp.Diff([]string{"-: a"}, read(t, Options{Stdin: strings.NewReader(namespace("a"))}, "-", "-")); diff !=
+		"" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{}, read(t, Options{}, "-")); diff != "" {
@@ -200,7 +206,8 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { _ = os.Chmod("a", 0o755) }) // so that it can be removed
-	if diff := cmp.Diff([]string{"d.yaml: d", "c.yaml: unreadable-file", "a: unreadable-file"}, read(t, Options{}, ".")); diff != "" {
+	if diff := cmp.Diff([]string{"d.yaml: d", "c.yaml: unreadable-file", "a: unreadable-file"},
+		read(t, Options{}, ".")); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
 }
@@ -262,7 +269,8 @@ func TestText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if in.Files != 2 || string(in.Text("a.yaml")) != namespace("a") || string(in.Text("-")) != namespace("b") || in.Text("x") != nil {
+	if in.Files != 2 || string(in.Text("a.yaml")) != namespace("a") || string(in.Text("-")) != namespace("b") ||
+		in.Text("x") != nil {
 		t.Errorf("%d files, texts %q, %q and %q", in.Files, in.Text("a.yaml"), in.Text("-"), in.Text("x"))
 	}
 }

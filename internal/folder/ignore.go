@@ -31,7 +31,8 @@ type place struct {
 
 // inner is a place in a folder.
 func (p place) inner(name string) place {
-	return place{file{name: filepath.Join(p.name, name), path: filepath.Join(p.path, name)}, p.root, path.Join(p.in, name)}
+	return place{file{name: filepath.Join(p.name, name), path: filepath.Join(p.path, name)}, p.root,
+		path.Join(p.in, name)}
 }
 
 // hidden reports whether rules hide the file.
@@ -53,7 +54,8 @@ func (w *walk) locate(f file, isDir bool) place {
 		w.roots[top] = r
 	}
 	at := place{f, r, r.relative(f.path)}
-	for up := (place{folder, r, r.relative(folder.path)}); ; up = (place{file{name: filepath.Join(up.name, ".."), path: filepath.Dir(up.path)}, r, path.Dir(up.in)}) {
+	for up := (place{folder, r, r.relative(folder.path)}); ; up = (place{file{name: filepath.Join(up.name, ".."),
+		path: filepath.Dir(up.path)}, r, path.Dir(up.in)}) {
 		w.ignoreFile(up)
 		if up.in == "." {
 			return at
@@ -128,7 +130,8 @@ func (p place) ignoreRules(folder string) (sourceignore.File, diag.Diagnostic) {
 		return sourceignore.Unusable(), refusedLink("is a symbolic link that leads nowhere: " + reason(err))
 	}
 	if !within(p.root.path, target) {
-		return sourceignore.Unusable(), refusedLink("is a symbolic link that leads out of the folder, and is not followed")
+		return sourceignore.Unusable(),
+			refusedLink("is a symbolic link that leads out of the folder, and is not followed")
 	}
 	info, err := os.Stat(target)
 	if err != nil {

@@ -19,7 +19,9 @@ func TestSourceIgnore(t *testing.T) {
 		hidden             int
 	}{
 		"what it hides is not there, whatever is wrong with it": {
-			[]string{".sourceignore: fixtures/ *.gen.yaml !keep.gen.yaml", "a.yaml: a", "b.gen.yaml: b", "c/keep.gen.yaml: k", "c/fixtures/Kustomization: x", "c/fixtures/x.yaml: -> nowhere", "c/fixtures/d.yaml: d"},
+			[]string{".sourceignore: fixtures/ *.gen.yaml !keep.gen.yaml", "a.yaml: a", "b.gen.yaml: b",
+				"c/keep.gen.yaml: k", "c/fixtures/Kustomization: x", "c/fixtures/x.yaml: -> nowhere",
+				"c/fixtures/d.yaml: d"},
 			[]string{"."},
 			[]string{"a.yaml: a", "c/keep.gen.yaml: k"}, 2,
 		},
@@ -34,7 +36,8 @@ func TestSourceIgnore(t *testing.T) {
 			[]string{"a/b.yaml: b"}, 1,
 		},
 		"those above a path count in a repository": {
-			[]string{".git/HEAD: x", ".sourceignore: /a/b/c.yaml", "a/.sourceignore: d.yaml", "a/b/c.yaml: c", "a/b/d.yaml: d", "a/b/e.yaml: e"},
+			[]string{".git/HEAD: x", ".sourceignore: /a/b/c.yaml", "a/.sourceignore: d.yaml", "a/b/c.yaml: c",
+				"a/b/d.yaml: d", "a/b/e.yaml: e"},
 			[]string{"a/b"},
 			[]string{"a/b/e.yaml: e"}, 2,
 		},
@@ -59,12 +62,14 @@ func TestSourceIgnore(t *testing.T) {
 			[]string{"a/c.yaml: c"}, 1,
 		},
 		"a link goes by its own name": {
-			[]string{".sourceignore: real.yaml hidden.yaml out", "real.yaml: r", "hidden.yaml: -> b.yaml", "link.yaml: -> real.yaml", "b.yaml: b", "out: -> .."},
+			[]string{".sourceignore: real.yaml hidden.yaml out", "real.yaml: r", "hidden.yaml: -> b.yaml",
+				"link.yaml: -> real.yaml", "b.yaml: b", "out: -> .."},
 			[]string{"."},
 			[]string{"b.yaml: b", "link.yaml: r"}, 0,
 		},
 		"that of a mounted ConfigMap": {
-			[]string{"..2026/.sourceignore: b.yaml", "..2026/a.yaml: a", "..2026/b.yaml: b", "..data: -> ..2026", "a.yaml: -> ..data/a.yaml", "b.yaml: -> ..data/b.yaml", ".sourceignore: -> ..data/.sourceignore"},
+			[]string{"..2026/.sourceignore: b.yaml", "..2026/a.yaml: a", "..2026/b.yaml: b", "..data: -> ..2026",
+				"a.yaml: -> ..data/a.yaml", "b.yaml: -> ..data/b.yaml", ".sourceignore: -> ..data/.sourceignore"},
 			[]string{"."},
 			[]string{"a.yaml: a"}, 1,
 		},
@@ -89,7 +94,8 @@ func TestSourceIgnore(t *testing.T) {
 			[]string{"c.yaml: c"}, 1,
 		},
 		"links that lead out and nowhere": {
-			[]string{"in/a/.sourceignore: -> ../../x", "x: x", "in/a/b.yaml: b", "in/c/.sourceignore: -> y", "in/c/d.yaml: d", "in/e.yaml: e"},
+			[]string{"in/a/.sourceignore: -> ../../x", "x: x", "in/a/b.yaml: b", "in/c/.sourceignore: -> y",
+				"in/c/d.yaml: d", "in/e.yaml: e"},
 			[]string{"in"},
 			[]string{"in/e.yaml: e", "in/a/.sourceignore: symlink-refused", "in/c/.sourceignore: symlink-refused"}, 2,
 		},
@@ -115,7 +121,8 @@ func TestSourceIgnore(t *testing.T) {
 // TestAPointerOfGitLFSIsNoSourceIgnore: a pointer to a .sourceignore does not contain its patterns.
 func TestAPointerOfGitLFSIsNoSourceIgnore(t *testing.T) {
 	write(t, "a.yaml: a")
-	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+	pointer := "version https://git-lfs.github.com/spec/v1\n" +
+		"oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
 	if err := os.WriteFile(sourceignore.FileName, []byte(pointer), 0o644); err != nil {
 		t.Fatal(err)
 	}

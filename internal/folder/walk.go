@@ -37,7 +37,8 @@ func newWalk(names []string, skip func(string) bool) *walk {
 	for _, name := range names {
 		path, err := realPath(name)
 		if info, statErr := os.Stat(path); err == nil && statErr == nil && info.IsDir() {
-			w.named = append(w.named, file{name: filepath.Clean(name), path: path}) // add reports what is wrong with the others
+			// add reports what is wrong with the others
+			w.named = append(w.named, file{name: filepath.Clean(name), path: path})
 		}
 	}
 	return w
@@ -137,7 +138,8 @@ func (w *walk) follow(ctx context.Context, link place, top string) (links []plac
 	return nil
 }
 
-// holding returns the files that hold something, and the folders above them, by path. The results are those of the files.
+// holding returns the files that hold something, and the folders above them, by path. The results are those of the
+// files.
 func (w *walk) holding(results []manifest.Result) map[string]bool {
 	holding := map[string]bool{}
 	for i, f := range w.files {
@@ -168,13 +170,15 @@ func (w *walk) file(at place) {
 // kustomization warns of a folder that means something else to kustomize.
 func (w *walk) kustomization(at place, entries []os.DirEntry) {
 	i := slices.IndexFunc(entries, func(e os.DirEntry) bool {
-		return !at.inner(e.Name()).hidden() && (e.Name() == "kustomization.yaml" || e.Name() == "kustomization.yml" || e.Name() == "Kustomization")
+		return !at.inner(e.Name()).hidden() &&
+			(e.Name() == "kustomization.yaml" || e.Name() == "kustomization.yml" || e.Name() == "Kustomization")
 	})
 	if i < 0 || w.builds {
 		return
 	}
 	w.result.Diags = append(w.result.Diags, diag.Diagnostic{
-		Severity: diag.Warning, Code: diag.PlainManifests, File: filepath.ToSlash(filepath.Join(at.name, entries[i].Name())),
+		Severity: diag.Warning, Code: diag.PlainManifests,
+		File:    filepath.ToSlash(filepath.Join(at.name, entries[i].Name())),
 		Message: "the folder's files are read as plain manifests: kustomizations are not built",
 		Hint:    "use --build auto, if patches or generators matter",
 	})

@@ -69,7 +69,9 @@ func (r *repository) Comment(ctx context.Context, number int, c Comment) error {
 
 // edit changes a comment. It returns false if the comment is gone or may not be edited.
 func (r *repository) edit(ctx context.Context, number int, id int64, text string) (bool, error) {
-	err := r.call(ctx, "update a comment", func(ctx context.Context) error { return r.editComment(ctx, number, id, text) })
+	err := r.call(ctx, "update a comment", func(ctx context.Context) error {
+		return r.editComment(ctx, number, id, text)
+	})
 	if hasStatus(err, http.StatusNotFound, http.StatusForbidden, http.StatusGone) {
 		return false, nil
 	}

@@ -61,7 +61,8 @@ func IsPermanent(err error) bool {
 		return false
 	}
 	switch api.Status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusRequestEntityTooLarge,
+		http.StatusUnprocessableEntity:
 		return true
 	}
 	return false
@@ -140,7 +141,9 @@ func flat(v any) string {
 
 // cutLine returns a text as one line of at most limit bytes. A cut text ends in an ellipsis.
 func cutLine(text string, limit int) string {
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
 	if len(text) <= limit {
 		return text
 	}

@@ -29,8 +29,8 @@ type Examination struct {
 	Date string
 }
 
-// Examine asks a site what a token may do, by at most two requests that change nothing. A token that the site refuses, and a
-// repository that it hides from the token, is an [APIError].
+// Examine asks a site what a token may do, by at most two requests that change nothing. A token that the site refuses,
+// and a repository that it hides from the token, is an [APIError].
 func (s *Sites) Examine(ctx context.Context, cfg Config, use Use) (found Examination, err error) {
 	f, err := s.Forge(cfg)
 	if err != nil {

@@ -20,27 +20,30 @@ func TestExamine(t *testing.T) {
 		uses             []Use
 		want             []Examination // if Lacks begins with "error: ", that is the error
 	}{
-		{pipeline.ForgeGitHub, "github/examine", "octocat/Hello-World", []Use{all, all, statuses, all, all, all}, []Examination{
-			{Expires: day.Add(8 * time.Hour)},
-			{Lacks: "the right of its user to write to octocat/Hello-World and the scope repo"},
-			{},
-			{Lacks: "the scope repo"},
-			{Unsaid: "Commit statuses, write and Issues, write and Pull requests, write"},
-			{Lacks: "error: 401 Unauthorized: Bad credentials"},
-		}},
-		{pipeline.ForgeGitLab, "gitlab/examine", "platform/sre/monitoring", []Use{statuses, statuses, statuses, statuses}, []Examination{
-			{Expires: day},
-			{Lacks: "the role Developer in platform/sre/monitoring and the scope api"},
-			{Unsaid: "the role Developer in platform/sre/monitoring and the scope api"},
-			{Lacks: "error: 403 Forbidden: insufficient_scope"},
-		}},
+		{pipeline.ForgeGitHub, "github/examine", "octocat/Hello-World", []Use{all, all, statuses, all, all, all},
+			[]Examination{
+				{Expires: day.Add(8 * time.Hour)},
+				{Lacks: "the right of its user to write to octocat/Hello-World and the scope repo"},
+				{},
+				{Lacks: "the scope repo"},
+				{Unsaid: "Commit statuses, write and Issues, write and Pull requests, write"},
+				{Lacks: "error: 401 Unauthorized: Bad credentials"},
+			}},
+		{pipeline.ForgeGitLab, "gitlab/examine", "platform/sre/monitoring",
+			[]Use{statuses, statuses, statuses, statuses}, []Examination{
+				{Expires: day},
+				{Lacks: "the role Developer in platform/sre/monitoring and the scope api"},
+				{Unsaid: "the role Developer in platform/sre/monitoring and the scope api"},
+				{Lacks: "error: 403 Forbidden: insufficient_scope"},
+			}},
 		{pipeline.ForgeGitea, "gitea/examine", "org/monitoring", []Use{all, statuses, statuses}, []Examination{
 			{Unsaid: "write:issue and write:repository"},
 			{Lacks: "the right of its user to write to org/monitoring", Unsaid: "write:repository"},
 			{Lacks: "error: 403 Forbidden: token does not have at least one of required scope(s): [read:repository]"},
 		}},
 	} {
-		cfg := Config{Type: test.kind, URL: converse(t, test.name).server.URL, Repository: test.repository, Token: token}
+		cfg := Config{Type: test.kind, URL: converse(t, test.name).server.URL, Repository: test.repository,
+			Token: token}
 		for i, use := range test.uses {
 			got, err := new(Sites).Examine(t.Context(), cfg, use)
 			if text, isError := strings.CutPrefix(test.want[i].Lacks, "error: "); isError {

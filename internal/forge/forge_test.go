@@ -32,11 +32,15 @@ func sites() []struct {
 
 func TestStatusOfGitHubIsCutToWhatItTakes(t *testing.T) {
 	f := converse(t, "github/status").forge(pipeline.ForgeGitHub, "octocat/Hello-World")
-	err := f.SetStatus(t.Context(), testCommit, Status{Context: "agentry/prod-eu", State: Success, Description: "12 units\n rendered", URL: "https://example.com/build/status"})
+	err := f.SetStatus(t.Context(), testCommit,
+		Status{Context: "agentry/prod-eu", State: Success, Description: "12 units\n rendered",
+			URL: "https://example.com/build/status"})
 	if err != nil {
 		t.Error(err)
 	}
-	err = f.SetStatus(t.Context(), testCommit, Status{Context: "agentry/prod-eu", State: Failure, Description: strings.Repeat("x", 141), URL: "https://example.com/" + strings.Repeat("x", 255)})
+	err = f.SetStatus(t.Context(), testCommit,
+		Status{Context: "agentry/prod-eu", State: Failure, Description: strings.Repeat("x", 141),
+			URL: "https://example.com/" + strings.Repeat("x", 255)})
 	if err != nil {
 		t.Error(err)
 	}
@@ -47,21 +51,27 @@ func TestStatusOfGitHubIsCutToWhatItTakes(t *testing.T) {
 
 func TestStatusOfGitLabThatIsPendingAlreadyIsNoError(t *testing.T) {
 	f := converse(t, "gitlab/status").forge(pipeline.ForgeGitLab, "platform/sre/monitoring")
-	if err := f.SetStatus(t.Context(), testCommit, Status{Context: "agentry/prod-eu", State: Failure, Description: "2 objects are held", URL: "https://example.com/x"}); err != nil {
+	if err := f.SetStatus(t.Context(), testCommit,
+		Status{Context: "agentry/prod-eu", State: Failure, Description: "2 objects are held",
+			URL: "https://example.com/x"}); err != nil {
 		t.Error(err)
 	}
-	if err := f.SetStatus(t.Context(), testCommit, Status{Context: "agentry/prod-eu", State: Pending, Description: "waits"}); err != nil {
+	if err := f.SetStatus(t.Context(), testCommit,
+		Status{Context: "agentry/prod-eu", State: Pending, Description: "waits"}); err != nil {
 		t.Error(err)
 	}
 	err := f.SetStatus(t.Context(), testCommit, Status{Context: "agentry/prod-eu", State: Success, Description: "done"})
-	if err == nil || !strings.Contains(err.Error(), `{"name":["has already been taken in external stage"]}`) || !IsPermanent(err) {
+	if err == nil || !strings.Contains(err.Error(), `{"name":["has already been taken in external stage"]}`) ||
+		!IsPermanent(err) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestStatusOfGitea(t *testing.T) {
 	f := converse(t, "gitea/status").forge(pipeline.ForgeGitea, "org/monitoring")
-	if err := f.SetStatus(t.Context(), testCommit, Status{Context: "agentry/prod-eu", State: Pending, Description: "waits", URL: "https://example.com/x"}); err != nil {
+	if err := f.SetStatus(t.Context(), testCommit,
+		Status{Context: "agentry/prod-eu", State: Pending, Description: "waits", URL: "https://example.com/x"}); err !=
+		nil {
 		t.Error(err)
 	}
 }
@@ -81,7 +91,8 @@ func TestPullRequestsAreListedOverPagesAndToldFromForks(t *testing.T) {
 	}
 	for _, s := range sites() {
 		t.Run(string(s.kind), func(t *testing.T) {
-			list, err := converse(t, string(s.kind)+"/list").forge(s.kind, s.repository).PullRequests(t.Context(), "main")
+			list, err := converse(t, string(s.kind)+"/list").forge(s.kind, s.repository).PullRequests(t.Context(),
+				"main")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,12 +119,14 @@ func TestPullRequestIsFoundOpenedUpdatedAndClosed(t *testing.T) {
 			if s.kind == pipeline.ForgeGitHub {
 				labels = labels[:1]
 			}
-			proposal := Proposal{Head: "env/prod-next", Base: "env/prod", Title: "Render prod", Body: "What changes", Labels: labels}
+			proposal := Proposal{Head: "env/prod-next", Base: "env/prod", Title: "Render prod", Body: "What changes",
+				Labels: labels}
 			p, err := f.OpenPullRequest(ctx, proposal)
 			if err != nil || p.Number != s.number {
 				t.Fatalf("open: %v, %v", p, err)
 			}
-			if p, err = f.FindPullRequest(ctx, "env/prod-next", "env/prod"); err != nil || p == nil || p.Number != s.number || p.Body != "old body" {
+			if p, err = f.FindPullRequest(ctx, "env/prod-next",
+				"env/prod"); err != nil || p == nil || p.Number != s.number || p.Body != "old body" {
 				t.Fatalf("find: %v, %v", p, err)
 			}
 			if _, err := f.OpenPullRequest(ctx, proposal); !errors.Is(err, ErrExists) || !IsPermanent(err) {
@@ -172,7 +185,8 @@ func TestRefsAndPagesOfTheForges(t *testing.T) {
 	}
 	for _, s := range sites() {
 		f := newForge(t, &Sites{}, Config{Type: s.kind, URL: "https://git.example.com/", Repository: s.repository})
-		got := [2]string{f.HeadRef(7), strings.TrimSuffix(strings.TrimPrefix(f.CommitURL("abc"), "https://git.example.com/"+s.repository), "abc")}
+		got := [2]string{f.HeadRef(7),
+			strings.TrimSuffix(strings.TrimPrefix(f.CommitURL("abc"), "https://git.example.com/"+s.repository), "abc")}
 		if got != want[s.kind] {
 			t.Errorf("%s: %v", s.kind, got)
 		}
@@ -182,10 +196,11 @@ func TestRefsAndPagesOfTheForges(t *testing.T) {
 func TestTokenIsAskedForEachCall(t *testing.T) {
 	c := converse(t, "gitlab/comment")
 	asked := 0
-	f := newForge(t, &Sites{}, Config{Type: pipeline.ForgeGitLab, URL: c.server.URL, Repository: "platform/sre/monitoring", Token: func(context.Context) (string, error) {
-		asked++
-		return testToken, nil
-	}})
+	f := newForge(t, &Sites{}, Config{Type: pipeline.ForgeGitLab, URL: c.server.URL,
+		Repository: "platform/sre/monitoring", Token: func(context.Context) (string, error) {
+			asked++
+			return testToken, nil
+		}})
 	for _, text := range []string{"first", "second"} {
 		if err := f.Comment(t.Context(), 12, Comment{Marker: marker, Text: text}); err != nil {
 			t.Error(err)

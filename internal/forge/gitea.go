@@ -24,7 +24,8 @@ func newGitea(client *http.Client, at address) (backend, error) {
 // client returns a client for one call, because a client has one context. It does not ask for the site's version: all
 // supported versions have these calls.
 func (g *giteaRepo) client(ctx context.Context) *gitea.Client {
-	c, _ := gitea.NewClient(g.at.site, gitea.SetGiteaVersion(""), gitea.SetHTTPClient(g.http), gitea.SetContext(ctx)) // these options return no errors
+	// these options return no errors
+	c, _ := gitea.NewClient(g.at.site, gitea.SetGiteaVersion(""), gitea.SetHTTPClient(g.http), gitea.SetContext(ctx))
 	return c
 }
 
@@ -45,9 +46,10 @@ func (g *giteaRepo) examine(ctx context.Context, use Use) (Examination, error) {
 	}
 	mayPush := repo.Permissions != nil && repo.Permissions.Push || !use.Statuses && !use.PullRequests
 	return Examination{
-		Date:   resp.Header.Get("Date"),
-		Lacks:  when(!mayPush, "the right of its user to write to "+g.at.path()),
-		Unsaid: needs(when(use.Statuses || use.PullRequests, "write:repository"), when(use.Comments || use.Labels, "write:issue")),
+		Date:  resp.Header.Get("Date"),
+		Lacks: when(!mayPush, "the right of its user to write to "+g.at.path()),
+		Unsaid: needs(when(use.Statuses || use.PullRequests, "write:repository"),
+			when(use.Comments || use.Labels, "write:issue")),
 	}, nil
 }
 
@@ -116,7 +118,8 @@ func (g *giteaRepo) labels(c *gitea.Client, names []string) ([]int64, error) {
 	const maxPages = 20
 	ids := map[string]int64{}
 	for page := 1; len(names) > 0 && page <= maxPages; page++ {
-		list, _, err := c.ListRepoLabels(g.at.owner, g.at.name, gitea.ListLabelsOptions{ListOptions: gitea.ListOptions{Page: page, PageSize: perPage}})
+		list, _, err := c.ListRepoLabels(g.at.owner, g.at.name,
+			gitea.ListLabelsOptions{ListOptions: gitea.ListOptions{Page: page, PageSize: perPage}})
 		if err != nil {
 			return nil, err
 		}
@@ -142,12 +145,14 @@ func (g *giteaRepo) labels(c *gitea.Client, names []string) ([]int64, error) {
 }
 
 func (g *giteaRepo) update(ctx context.Context, number int, title, body string) error {
-	_, _, err := g.client(ctx).EditPullRequest(g.at.owner, g.at.name, int64(number), gitea.EditPullRequestOption{Title: title, Body: &body})
+	_, _, err := g.client(ctx).EditPullRequest(g.at.owner, g.at.name, int64(number),
+		gitea.EditPullRequestOption{Title: title, Body: &body})
 	return err
 }
 
 func (g *giteaRepo) close(ctx context.Context, number int) error {
-	_, _, err := g.client(ctx).EditPullRequest(g.at.owner, g.at.name, int64(number), gitea.EditPullRequestOption{State: new(gitea.StateClosed)})
+	_, _, err := g.client(ctx).EditPullRequest(g.at.owner, g.at.name, int64(number),
+		gitea.EditPullRequestOption{State: new(gitea.StateClosed)})
 	return err
 }
 
@@ -167,7 +172,8 @@ func (g *giteaRepo) comments(ctx context.Context, number, page int) ([]comment, 
 }
 
 func (g *giteaRepo) addComment(ctx context.Context, number int, text string) (int64, error) {
-	c, _, err := g.client(ctx).CreateIssueComment(g.at.owner, g.at.name, int64(number), gitea.CreateIssueCommentOption{Body: text})
+	c, _, err := g.client(ctx).CreateIssueComment(g.at.owner, g.at.name, int64(number),
+		gitea.CreateIssueCommentOption{Body: text})
 	if err != nil {
 		return 0, err
 	}

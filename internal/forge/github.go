@@ -19,7 +19,8 @@ var _ backend = (*githubRepo)(nil)
 
 func newGitHub(client *http.Client, at address) (backend, error) {
 	// The guard follows the rate limit, which all repositories of a credential share.
-	c, err := github.NewClient(github.WithHTTPClient(client), github.WithURLs(&at.api, &at.api), github.WithDisableRateLimitCheck())
+	c, err := github.NewClient(github.WithHTTPClient(client), github.WithURLs(&at.api, &at.api),
+		github.WithDisableRateLimitCheck())
 	if err != nil {
 		return nil, err
 	}
@@ -34,8 +35,8 @@ func (g *githubRepo) headRef(number int) string { return fmt.Sprintf("refs/pull/
 
 func (g *githubRepo) commitURL(commit string) string { return g.at.String() + "/commit/" + commit }
 
-// examine reads the scopes of a classic token from the headers of an answer. Tokens of Apps and fine-grained tokens have
-// permissions in place of scopes, which GitHub does not say.
+// examine reads the scopes of a classic token from the headers of an answer. Tokens of Apps and fine-grained tokens
+// have permissions in place of scopes, which GitHub does not say.
 func (g *githubRepo) examine(ctx context.Context, use Use) (Examination, error) {
 	repo, resp, err := g.client.Repositories.Get(ctx, g.at.owner, g.at.name)
 	if err != nil {
@@ -44,7 +45,8 @@ func (g *githubRepo) examine(ctx context.Context, use Use) (Examination, error) 
 	found := Examination{Date: resp.Header.Get("Date"), Expires: resp.TokenExpiration.Time}
 	headers := resp.Header.Values("X-OAuth-Scopes")
 	if len(headers) == 0 {
-		found.Unsaid = needs(when(use.Statuses, "Commit statuses, write"), when(use.Comments || use.PullRequests, "Pull requests, write"), when(use.Labels, "Issues, write"))
+		found.Unsaid = needs(when(use.Statuses, "Commit statuses, write"),
+			when(use.Comments || use.PullRequests, "Pull requests, write"), when(use.Labels, "Issues, write"))
 		return found, nil
 	}
 	scopes := strings.FieldsFunc(strings.Join(headers, ","), func(r rune) bool { return r == ',' || r == ' ' })
@@ -132,19 +134,22 @@ func (g *githubRepo) open(ctx context.Context, p Proposal) (*PullRequest, error)
 }
 
 func (g *githubRepo) update(ctx context.Context, number int, title, body string) error {
-	_, _, err := g.client.PullRequests.Edit(ctx, g.at.owner, g.at.name, number, &github.PullRequest{Title: &title, Body: &body})
+	_, _, err := g.client.PullRequests.Edit(ctx, g.at.owner, g.at.name, number,
+		&github.PullRequest{Title: &title, Body: &body})
 	return err
 }
 
 func (g *githubRepo) close(ctx context.Context, number int) error {
-	_, _, err := g.client.PullRequests.Edit(ctx, g.at.owner, g.at.name, number, &github.PullRequest{State: new("closed")})
+	_, _, err := g.client.PullRequests.Edit(ctx, g.at.owner, g.at.name, number,
+		&github.PullRequest{State: new("closed")})
 	return err
 }
 
 func (g *githubRepo) comments(ctx context.Context, number, page int) ([]comment, bool, error) {
-	list, resp, err := g.client.Issues.ListComments(ctx, g.at.owner, g.at.name, number, &github.IssueListCommentsOptions{
-		ListOptions: github.ListOptions{Page: page, PerPage: perPage},
-	})
+	list, resp, err := g.client.Issues.ListComments(ctx, g.at.owner, g.at.name, number,
+		&github.IssueListCommentsOptions{
+			ListOptions: github.ListOptions{Page: page, PerPage: perPage},
+		})
 	if err != nil {
 		return nil, false, err
 	}

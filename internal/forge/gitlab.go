@@ -21,7 +21,8 @@ var _ backend = (*gitlabRepo)(nil)
 
 func newGitLab(client *http.Client, at address) (backend, error) {
 	c, err := gitlab.NewAuthSourceClient(gitlab.Unauthenticated{}, // the guard adds the token
-		gitlab.WithBaseURL(at.api), gitlab.WithHTTPClient(client), gitlab.WithoutRetries(), gitlab.WithCustomLimiter(noLimit{}),
+		gitlab.WithBaseURL(at.api), gitlab.WithHTTPClient(client), gitlab.WithoutRetries(),
+		gitlab.WithCustomLimiter(noLimit{}),
 		gitlab.WithURLWarningLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		return nil, err
@@ -45,8 +46,8 @@ func (g *gitlabRepo) headRef(number int) string {
 
 func (g *gitlabRepo) commitURL(commit string) string { return g.at.String() + "/-/commit/" + commit }
 
-// examine asks for the project and, as that does not say the scopes of a token, for the token. Tokens of OAuth and of jobs cannot
-// be asked for.
+// examine asks for the project and, as that does not say the scopes of a token, for the token. Tokens of OAuth and of
+// jobs cannot be asked for.
 func (g *gitlabRepo) examine(ctx context.Context, _ Use) (Examination, error) {
 	project, resp, err := g.client.Projects.GetProject(g.at.path(), nil, gitlab.WithContext(ctx))
 	if err != nil {
@@ -102,7 +103,8 @@ func (g *gitlabRepo) pullRequests(ctx context.Context, base string, page int) ([
 	return g.list(ctx, page, &gitlab.ListProjectMergeRequestsOptions{TargetBranch: &base})
 }
 
-func (g *gitlabRepo) list(ctx context.Context, page int, opts *gitlab.ListProjectMergeRequestsOptions) ([]PullRequest, bool, error) {
+func (g *gitlabRepo) list(ctx context.Context, page int, opts *gitlab.ListProjectMergeRequestsOptions) ([]PullRequest,
+	bool, error) {
 	opts.State = new("opened")
 	opts.ListOptions = gitlab.ListOptions{Page: int64(page), PerPage: perPage}
 	list, resp, err := g.client.MergeRequests.ListProjectMergeRequests(g.at.path(), opts, gitlab.WithContext(ctx))
@@ -138,7 +140,8 @@ func (g *gitlabRepo) find(ctx context.Context, head, base string) (*PullRequest,
 }
 
 func (g *gitlabRepo) open(ctx context.Context, p Proposal) (*PullRequest, error) {
-	opts := &gitlab.CreateMergeRequestOptions{Title: &p.Title, Description: &p.Body, SourceBranch: &p.Head, TargetBranch: &p.Base, RemoveSourceBranch: new(false)}
+	opts := &gitlab.CreateMergeRequestOptions{Title: &p.Title, Description: &p.Body, SourceBranch: &p.Head,
+		TargetBranch: &p.Base, RemoveSourceBranch: new(false)}
 	if len(p.Labels) > 0 {
 		opts.Labels = new(gitlab.LabelOptions(p.Labels))
 	}
@@ -183,7 +186,8 @@ func (g *gitlabRepo) comments(ctx context.Context, number, page int) ([]comment,
 }
 
 func (g *gitlabRepo) addComment(ctx context.Context, number int, text string) (int64, error) {
-	n, _, err := g.client.Notes.CreateMergeRequestNote(g.at.path(), int64(number), &gitlab.CreateMergeRequestNoteOptions{Body: &text}, gitlab.WithContext(ctx))
+	n, _, err := g.client.Notes.CreateMergeRequestNote(g.at.path(), int64(number),
+		&gitlab.CreateMergeRequestNoteOptions{Body: &text}, gitlab.WithContext(ctx))
 	if err != nil {
 		return 0, err
 	}
@@ -191,6 +195,7 @@ func (g *gitlabRepo) addComment(ctx context.Context, number int, text string) (i
 }
 
 func (g *gitlabRepo) editComment(ctx context.Context, number int, id int64, text string) error {
-	_, _, err := g.client.Notes.UpdateMergeRequestNote(g.at.path(), int64(number), id, &gitlab.UpdateMergeRequestNoteOptions{Body: &text}, gitlab.WithContext(ctx))
+	_, _, err := g.client.Notes.UpdateMergeRequestNote(g.at.path(), int64(number), id,
+		&gitlab.UpdateMergeRequestNoteOptions{Body: &text}, gitlab.WithContext(ctx))
 	return err
 }

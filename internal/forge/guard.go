@@ -55,7 +55,8 @@ func (s *Sites) client(k kind, cfg Config, at address) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("forge %s: %w", at.site, err)
 	}
-	client.Transport = &guard{next: client.Transport, prefix: k.tokenPrefix, token: cfg.Token, meter: s.meter(at.api, cfg.Identity, api.Host)}
+	client.Transport = &guard{next: client.Transport, prefix: k.tokenPrefix, token: cfg.Token,
+		meter: s.meter(at.api, cfg.Identity, api.Host)}
 	return client, nil
 }
 
@@ -113,7 +114,9 @@ func (g *guard) refusal(req *http.Request, resp *http.Response, token string) er
 	if resp.StatusCode == http.StatusForbidden {
 		text := strings.ToLower(api.Message)
 		limited := []string{"rate limit", "abuse detection"}
-		tooMany = resp.Header.Get("Retry-After") != "" || slices.ContainsFunc(limited, func(s string) bool { return strings.Contains(text, s) })
+		tooMany = resp.Header.Get("Retry-After") != "" || slices.ContainsFunc(limited, func(s string) bool {
+			return strings.Contains(text, s)
+		})
 	}
 	if tooMany {
 		return g.meter.exceeded(resp.Header)

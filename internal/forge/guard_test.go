@@ -59,15 +59,23 @@ func TestErrorsOfASiteAreTheSameForAllAndHoldNoToken(t *testing.T) {
 		want      string // in the error
 		permanent bool
 	}{
-		"a token that is not accepted": {401, `{"message": "Bad credentials", "documentation_url": "https://docs.github.com/rest", "status": "401"}`, "401 Unauthorized: Bad credentials", false},
-		"a right that is missing":      {403, `{"message": "Resource not accessible by integration"}`, "403 Forbidden: Resource not accessible by integration", false},
-		"a repository that is not":     {404, `{"message": "404 Project Not Found"}`, "404 Not Found: 404 Project Not Found", true},
-		"an error with its list":       {422, `{"message": "Validation Failed", "errors": [{"resource": "Status", "field": "sha"}]}`, `Validation Failed: [{"field":"sha","resource":"Status"}]`, true},
-		"an error of OAuth":            {401, `{"error": "invalid_token", "error_description": "x"}`, "invalid_token", false},
-		"an error that is a page":      {502, "<html><body>Bad Gateway</body></html>", "502 Bad Gateway", false},
-		"an error that is text":        {500, "it broke\nbadly", "500 Internal Server Error: it broke badly", false},
-		"an error that tells secrets":  {400, `{"message": "bad header Bearer ` + testToken + `"}`, "bad header Bearer ***", true},
-		"an error without an end":      {500, strings.Repeat("x", 5<<20), "500 Internal Server Error: xxx", false},
+		"a token that is not accepted": {401,
+			`{"message": "Bad credentials", "documentation_url": "https://docs.github.com/rest", "status": "401"}`,
+			"401 Unauthorized: Bad credentials", false},
+		"a right that is missing": {403, `{"message": "Resource not accessible by integration"}`,
+			"403 Forbidden: Resource not accessible by integration", false},
+		"a repository that is not": {404, `{"message": "404 Project Not Found"}`,
+			"404 Not Found: 404 Project Not Found", true},
+		"an error with its list": {422,
+			`{"message": "Validation Failed", "errors": [{"resource": "Status", "field": "sha"}]}`,
+			`Validation Failed: [{"field":"sha","resource":"Status"}]`, true},
+		"an error of OAuth": {401, `{"error": "invalid_token", "error_description": "x"}`, "invalid_token",
+			false},
+		"an error that is a page": {502, "<html><body>Bad Gateway</body></html>", "502 Bad Gateway", false},
+		"an error that is text":   {500, "it broke\nbadly", "500 Internal Server Error: it broke badly", false},
+		"an error that tells secrets": {400, `{"message": "bad header Bearer ` + testToken + `"}`,
+			"bad header Bearer ***", true},
+		"an error without an end": {500, strings.Repeat("x", 5<<20), "500 Internal Server Error: xxx", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -100,19 +108,29 @@ func TestRateLimitsAreKept(t *testing.T) {
 	}{
 		"too many requests, for seconds":    {429, http.Header{"Retry-After": {"90"}}, "Retry later", 90 * time.Second},
 		"too many requests, without a time": {429, nil, "Retry later", time.Minute},
-		"GitHub's secondary limit":          {403, http.Header{"Retry-After": {"60"}, "X-Ratelimit-Remaining": {"4000"}}, `{"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`, time.Minute},
-		"the same without a time":           {403, nil, `{"message": "You have exceeded a secondary rate limit and have been temporarily blocked from content creation."}`, time.Minute},
-		"GitHub's primary limit":            {403, http.Header{"X-Ratelimit-Limit": {"5000"}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"RESET"}}, `{"message": "API rate limit exceeded for user ID 1."}`, 10 * time.Minute},
-		"GitLab's limit":                    {429, http.Header{"Ratelimit-Limit": {"600"}, "Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"RESET"}}, "Retry later", 10 * time.Minute},
-		"a reset that never comes":          {429, http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"4102444800"}}, "", time.Hour},
-		"longer than anybody waits":         {429, http.Header{"Retry-After": {"99999999999"}}, "", time.Hour},
+		"GitHub's secondary limit": {403,
+			http.Header{"Retry-After": {"60"}, "X-Ratelimit-Remaining": {"4000"}},
+			`{"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`,
+			time.Minute},
+		"the same without a time": {403, nil,
+			`{"message": "You have exceeded a secondary rate limit and have been temporarily blocked from content creation."}`, time.Minute},
+		"GitHub's primary limit": {403,
+			http.Header{"X-Ratelimit-Limit": {"5000"}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"RESET"}},
+			`{"message": "API rate limit exceeded for user ID 1."}`, 10 * time.Minute},
+		"GitLab's limit": {429,
+			http.Header{"Ratelimit-Limit": {"600"}, "Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"RESET"}},
+			"Retry later", 10 * time.Minute},
+		"a reset that never comes": {429,
+			http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"4102444800"}}, "", time.Hour},
+		"longer than anybody waits": {429, http.Header{"Retry-After": {"99999999999"}}, "", time.Hour},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			server, asked := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 				for key, values := range test.header {
 					for _, v := range values {
-						w.Header().Set(key, strings.ReplaceAll(v, "RESET", strconv.FormatInt(time.Now().Add(10*time.Minute).Unix(), 10)))
+						w.Header().Set(key, strings.ReplaceAll(v, "RESET",
+							strconv.FormatInt(time.Now().Add(10*time.Minute).Unix(), 10)))
 					}
 				}
 				w.WriteHeader(test.status)
@@ -139,7 +157,8 @@ func TestTheLastRequestOfALimitBlocksTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &meter{host: "api.github.com"}
 		reset := time.Now().Add(10 * time.Minute)
-		m.read(http.Header{"X-Ratelimit-Limit": {"5000"}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {strconv.FormatInt(reset.Unix(), 10)}})
+		m.read(http.Header{"X-Ratelimit-Limit": {"5000"}, "X-Ratelimit-Remaining": {"0"},
+			"X-Ratelimit-Reset": {strconv.FormatInt(reset.Unix(), 10)}})
 		sites := &Sites{meters: map[meterKey]*meter{{"a", ""}: m, {"b", ""}: {host: "quiet"}}}
 		if got := sites.Remaining(); !maps.Equal(got, map[string]int{"api.github.com": 0}) {
 			t.Errorf("limits: %+v", got)
@@ -156,10 +175,13 @@ func TestTheLastRequestOfALimitBlocksTheNextOne(t *testing.T) {
 }
 
 func TestRepositoriesShareTheLimitOfOneIdentity(t *testing.T) {
-	server, asked := answering(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) })
+	server, asked := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
 	var all Sites
 	made := func(repository, identity string) Forge {
-		return newForge(t, &all, Config{Type: pipeline.ForgeGitHub, URL: server.URL, Repository: repository, Identity: identity})
+		return newForge(t, &all, Config{Type: pipeline.ForgeGitHub, URL: server.URL, Repository: repository,
+			Identity: identity})
 	}
 	for _, f := range []Forge{made("o/a", "bot"), made("o/b", "bot"), made("o/b", "another")} {
 		if err := f.ClosePullRequest(t.Context(), 1); err == nil {
@@ -187,7 +209,8 @@ func TestAnswersHaveASize(t *testing.T) {
 				_, _ = io.WriteString(w, "["+strings.Repeat(" ", test.size-2)+"]") // the client may stop reading
 			})
 			for _, site := range sites() {
-				f := newForge(t, &Sites{maxBytes: maxBytes}, Config{Type: site.kind, URL: server.URL, Repository: site.repository})
+				f := newForge(t, &Sites{maxBytes: maxBytes},
+					Config{Type: site.kind, URL: server.URL, Repository: site.repository})
 				if _, err := f.PullRequests(t.Context(), "main"); !errors.Is(err, test.want) {
 					t.Errorf("%s: got %v", site.kind, err)
 				}
@@ -203,7 +226,9 @@ func TestSlowAnswersEndAtTheDeadline(t *testing.T) {
 		<-req.Context().Done()
 	})
 	each(t, server.URL, Config{Timeout: 100 * time.Millisecond}, func(t *testing.T, _ Forge, err error) {
-		if err == nil || !(errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "no answer in 100ms") || strings.Contains(err.Error(), "Timeout")) || IsPermanent(err) {
+		if err == nil || !(errors.Is(err, context.DeadlineExceeded) ||
+			strings.Contains(err.Error(), "no answer in 100ms") || strings.Contains(err.Error(), "Timeout")) ||
+			IsPermanent(err) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -239,14 +264,17 @@ func TestRedirectsWithinTheSiteAreFollowedAndNoPostBecomesAGet(t *testing.T) {
 		if err != nil {
 			t.Errorf("list: %v", err)
 		}
-		if err := f.SetStatus(t.Context(), testCommit, Status{Context: "a", State: Success}); err == nil || !strings.Contains(err.Error(), "redirects a POST") {
+		if err := f.SetStatus(t.Context(), testCommit, Status{Context: "a", State: Success}); err == nil ||
+			!strings.Contains(err.Error(), "redirects a POST") {
 			t.Errorf("status: %v", err)
 		}
 	})
 }
 
 func TestCertificatesReplaceTheSystems(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "[]")
+	}))
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	each(t, server.URL, Config{Connection: httpclient.Connection{CAPEM: ca}}, func(t *testing.T, _ Forge, err error) {
@@ -259,14 +287,17 @@ func TestCertificatesReplaceTheSystems(t *testing.T) {
 			t.Errorf("without: %v", err)
 		}
 	})
-	if _, err := new(Sites).Forge(Config{Type: pipeline.ForgeGitHub, URL: server.URL, Repository: "o/n", Connection: httpclient.Connection{CAPEM: []byte("none")}}); err == nil {
+	if _, err := new(Sites).Forge(Config{Type: pipeline.ForgeGitHub, URL: server.URL, Repository: "o/n",
+		Connection: httpclient.Connection{CAPEM: []byte("none")}}); err == nil {
 		t.Error("a CA without a certificate is taken")
 	}
 }
 
 func TestATokenThatCannotBeHadIsAnError(t *testing.T) {
 	server, asked := answering(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") })
-	each(t, server.URL, Config{Token: func(context.Context) (string, error) { return "", errors.New("open token: no such file") }}, func(t *testing.T, _ Forge, err error) {
+	each(t, server.URL, Config{Token: func(context.Context) (string, error) {
+		return "", errors.New("open token: no such file")
+	}}, func(t *testing.T, _ Forge, err error) {
 		if err == nil || !strings.Contains(err.Error(), "access token: open token: no such file") {
 			t.Errorf("got %v", err)
 		}

@@ -27,9 +27,12 @@ type kind struct {
 // kinds are the known forges.
 func kinds() []kind {
 	return []kind{
-		{name: pipeline.ForgeGitHub, api: githubAddress, tokenPrefix: "Bearer ", commitPath: "/commit/", filePath: "/blob/", open: newGitHub},
-		{name: pipeline.ForgeGitLab, api: below("/api/v4/"), tokenPrefix: "Bearer ", hasSubgroups: true, commitPath: "/-/commit/", filePath: "/-/blob/", open: newGitLab},
-		{name: pipeline.ForgeGitea, api: below("/api/v1/"), tokenPrefix: "token ", commitPath: "/commit/", filePath: "/src/commit/", open: newGitea},
+		{name: pipeline.ForgeGitHub, api: githubAddress, tokenPrefix: "Bearer ", commitPath: "/commit/",
+			filePath: "/blob/", open: newGitHub},
+		{name: pipeline.ForgeGitLab, api: below("/api/v4/"), tokenPrefix: "Bearer ", hasSubgroups: true,
+			commitPath: "/-/commit/", filePath: "/-/blob/", open: newGitLab},
+		{name: pipeline.ForgeGitea, api: below("/api/v1/"), tokenPrefix: "token ", commitPath: "/commit/",
+			filePath: "/src/commit/", open: newGitea},
 	}
 }
 

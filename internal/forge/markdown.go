@@ -55,7 +55,8 @@ func Held(b *strings.Builder, held []plan.HeldObject, limit int) {
 		if h.As.Commit != "" {
 			as = "stays as of " + Code(h.As.Commit[:min(len(h.As.Commit), 7)])
 		}
-		lines = append(lines, fmt.Sprintf("%s %s: %s %s", Code(h.Object.String()), as, Code(h.Reason.Position()), Code(h.Reason.Message)))
+		lines = append(lines, fmt.Sprintf("%s %s: %s %s", Code(h.Object.String()), as, Code(h.Reason.Position()),
+			Code(h.Reason.Message)))
 	}
 	Section(b, "Held", lines, limit)
 }

@@ -14,8 +14,8 @@ type Pages struct {
 	commit, file string // what comes between that and a commit
 }
 
-// PagesOf returns the pages of a repository, by the forge that its pipeline names. Without one, the hosts count that are
-// known for one kind of forge.
+// PagesOf returns the pages of a repository, by the forge that its pipeline names. Without one, the hosts count that
+// are known for one kind of forge.
 func PagesOf(f *pipeline.Forge, repository string) Pages {
 	if f == nil {
 		if f = wellKnown(repository); f == nil {
@@ -36,7 +36,8 @@ func PagesOf(f *pipeline.Forge, repository string) Pages {
 // wellKnown returns the forge at the host of a repository, or nil.
 func wellKnown(repository string) *pipeline.Forge {
 	host, _, _ := strings.Cut(pipeline.RepositoryAddress(repository), "/")
-	kinds := map[string]pipeline.ForgeType{"github.com": pipeline.ForgeGitHub, "gitlab.com": pipeline.ForgeGitLab, "codeberg.org": pipeline.ForgeGitea}
+	kinds := map[string]pipeline.ForgeType{"github.com": pipeline.ForgeGitHub, "gitlab.com": pipeline.ForgeGitLab,
+		"codeberg.org": pipeline.ForgeGitea}
 	if kinds[host] == "" {
 		return nil
 	}

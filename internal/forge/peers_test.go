@@ -27,7 +27,8 @@ func TestNothingIsSentAfterTheRateLimit(t *testing.T) {
 	var all Sites
 	var refused int
 	for i := range 10 {
-		f := newForge(t, &all, Config{Type: pipeline.ForgeGitHub, URL: server.URL, Repository: "org/r" + strconv.Itoa(i%2), Identity: "bot"})
+		f := newForge(t, &all, Config{Type: pipeline.ForgeGitHub, URL: server.URL,
+			Repository: "org/r" + strconv.Itoa(i%2), Identity: "bot"})
 		if err := f.SetStatus(t.Context(), testCommit, Status{Context: "a", State: Success}); err != nil {
 			refused++
 		}
@@ -53,10 +54,14 @@ func TestRateLimitsDoNotDependOnTheLocalClock(t *testing.T) {
 			header http.Header
 			want   time.Duration
 		}{
-			"the end of a limit":                  {http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {unix(time.Minute)}}, time.Minute},
-			"one that never comes":                {http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {unix(year)}}, maxWait},
-			"a date after which to ask again":     {http.Header{"Retry-After": {at(time.Minute).Format(http.TimeFormat)}}, time.Minute},
-			"one that never comes, and no limit":  {http.Header{"Retry-After": {at(year).Format(http.TimeFormat)}}, maxWait},
+			"the end of a limit": {http.Header{"X-Ratelimit-Remaining": {"0"},
+				"X-Ratelimit-Reset": {unix(time.Minute)}}, time.Minute},
+			"one that never comes": {http.Header{"X-Ratelimit-Remaining": {"0"},
+				"X-Ratelimit-Reset": {unix(year)}}, maxWait},
+			"a date after which to ask again": {
+				http.Header{"Retry-After": {at(time.Minute).Format(http.TimeFormat)}}, time.Minute},
+			"one that never comes, and no limit": {http.Header{"Retry-After": {at(year).Format(http.TimeFormat)}},
+				maxWait},
 			"one that was a year ago":             {http.Header{"Retry-After": {at(-year).Format(http.TimeFormat)}}, 0},
 			"seconds, which are all that matters": {http.Header{"Retry-After": {"60"}}, time.Minute},
 		} {

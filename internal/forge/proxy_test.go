@@ -30,12 +30,14 @@ func TestAPIsAreReachedThroughTheProxy(t *testing.T) {
 		server, url, host string
 		ca                []byte
 	}{
-		"a tunnel": {safe.URL, "https://forge.example.com", "forge.example.com:443", ca}, // httptest's certificate is for *.example.com
+		// httptest's certificate is for *.example.com
+		"a tunnel": {safe.URL, "https://forge.example.com", "forge.example.com:443", ca},
 		"plain":    {plain.URL, "http://forge.invalid", "forge.invalid", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy := gittest.NewProxy(t, c.server)
-			way := httpclient.Connection{CAPEM: c.ca, ProxyURL: proxy.URL, ProxyUsername: gittest.ProxyUser, ProxyPassword: gittest.ProxyPassword}
+			way := httpclient.Connection{CAPEM: c.ca, ProxyURL: proxy.URL, ProxyUsername: gittest.ProxyUser,
+				ProxyPassword: gittest.ProxyPassword}
 			each(t, c.url, Config{Connection: way}, func(t *testing.T, _ Forge, err error) {
 				if err != nil || !slices.Contains(proxy.Hosts(), c.host) {
 					t.Errorf("%v; the proxy was asked for %q", err, proxy.Hosts())
@@ -44,7 +46,8 @@ func TestAPIsAreReachedThroughTheProxy(t *testing.T) {
 			before := len(proxy.Hosts())
 			way.ProxyPassword = "wr0ng-s3cret"
 			each(t, c.url, Config{Connection: way}, func(t *testing.T, _ Forge, err error) {
-				if err == nil || !strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)) || strings.Contains(err.Error(), "s3cret") {
+				if err == nil || !strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)) ||
+					strings.Contains(err.Error(), "s3cret") {
 					t.Errorf("with a wrong password: %v", err)
 				}
 			})

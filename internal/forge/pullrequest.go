@@ -9,11 +9,12 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// ParsePullRequest returns the repository and the number of a pull request, by the address of its page. Each kind of forge
-// writes such an address in its own way, so the address says which kind it is.
+// ParsePullRequest returns the repository and the number of a pull request, by the address of its page. Each kind of
+// forge writes such an address in its own way, so the address says which kind it is.
 func ParsePullRequest(page string) (cfg Config, number int, err error) {
 	u, err := url.Parse(page)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return cfg, 0, fmt.Errorf("%q is not the address of a pull request", page)
 	}
 	for mark, name := range map[string]pipeline.ForgeType{
@@ -25,7 +26,8 @@ func ParsePullRequest(page string) (cfg Config, number int, err error) {
 		}
 		repository, site := strings.Trim(u.Path[:cut], "/"), ""
 		number, err = strconv.Atoi(u.Path[cut+len(mark):])
-		if names := strings.Split(repository, "/"); name != pipeline.ForgeGitLab && len(names) > 2 { // the site is in a subfolder
+		// the site is in a subfolder
+		if names := strings.Split(repository, "/"); name != pipeline.ForgeGitLab && len(names) > 2 {
 			at := len(names) - 2
 			site, repository = "/"+strings.Join(names[:at], "/"), strings.Join(names[at:], "/")
 		}
@@ -33,5 +35,7 @@ func ParsePullRequest(page string) (cfg Config, number int, err error) {
 			return Config{Type: name, URL: u.Scheme + "://" + u.Host + site, Repository: repository}, number, nil
 		}
 	}
-	return cfg, 0, fmt.Errorf("%q is not the address of a pull request: it ends like /owner/name/pull/7 at GitHub, /group/name/-/merge_requests/7 at GitLab, /owner/name/pulls/7 at Gitea and Forgejo", page)
+	return cfg, 0, fmt.Errorf(
+		"%q is not the address of a pull request: it ends like /owner/name/pull/7 at GitHub, "+
+			"/group/name/-/merge_requests/7 at GitLab, /owner/name/pulls/7 at Gitea and Forgejo", page)
 }

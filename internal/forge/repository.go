@@ -99,7 +99,9 @@ func (r *repository) OpenPullRequest(ctx context.Context, p Proposal) (out *Pull
 func (r *repository) UpdatePullRequest(ctx context.Context, number int, title, body string) error {
 	max := r.limits()
 	title, body = cutLine(title, max.title), Truncate(body, max.text)
-	return r.call(ctx, "update a pull request", func(ctx context.Context) error { return r.update(ctx, number, title, body) })
+	return r.call(ctx, "update a pull request", func(ctx context.Context) error {
+		return r.update(ctx, number, title, body)
+	})
 }
 
 // ClosePullRequest implements Forge.

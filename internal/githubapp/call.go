@@ -48,7 +48,8 @@ func (s *Source) callAt(ctx context.Context, now time.Time, do request) (clock t
 		return time.Time{}, err
 	}
 	base := s.config.URL + "/"
-	api, err := github.NewClient(github.WithHTTPClient(s.http), github.WithURLs(&base, &base), github.WithAuthToken(signature), github.WithDisableRateLimitCheck())
+	api, err := github.NewClient(github.WithHTTPClient(s.http), github.WithURLs(&base, &base),
+		github.WithAuthToken(signature), github.WithDisableRateLimitCheck())
 	if err != nil {
 		return time.Time{}, errors.New("the URL of the API cannot be used")
 	}
@@ -100,7 +101,8 @@ func refusal(res *http.Response, signature string) error {
 // sign returns the JSON Web Token that identifies the app.
 func (s *Source) sign(now time.Time) (string, error) {
 	token, err := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.RegisteredClaims{
-		IssuedAt: jwt.NewNumericDate(now.Add(-signedBefore)), ExpiresAt: jwt.NewNumericDate(now.Add(signedFor)), Issuer: strconv.FormatInt(s.config.AppID, 10),
+		IssuedAt: jwt.NewNumericDate(now.Add(-signedBefore)), ExpiresAt: jwt.NewNumericDate(now.Add(signedFor)),
+		Issuer: strconv.FormatInt(s.config.AppID, 10),
 	}).SignedString(s.key)
 	if err != nil {
 		return "", errors.New("sign with the private key")

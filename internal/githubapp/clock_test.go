@@ -39,7 +39,8 @@ func dated(t *testing.T, calls *int) roundTripper {
 			return answer, nil
 		}
 		w.WriteHeader(http.StatusCreated)
-		_, _ = fmt.Fprintf(w, `{"token":%q,"expires_at":%q}`, fmt.Sprintf("%s%d", secret, *calls), now.Add(time.Hour).UTC().Format(time.RFC3339))
+		_, _ = fmt.Fprintf(w, `{"token":%q,"expires_at":%q}`, fmt.Sprintf("%s%d", secret, *calls),
+			now.Add(time.Hour).UTC().Format(time.RFC3339))
 		return w.Result(), nil
 	}
 }

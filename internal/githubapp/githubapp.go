@@ -96,12 +96,14 @@ func New(cfg Config) (*Source, error) {
 	if err != nil {
 		return nil, errors.New("GitHub App: private key is not an RSA key in PEM")
 	}
-	client, err := new(httpclient.Pool).Client(cfg.Connection, httpclient.Options{MaxAnswerBytes: MaxAnswerBytes, Redirects: 3})
+	client, err := new(httpclient.Pool).Client(cfg.Connection,
+		httpclient.Options{MaxAnswerBytes: MaxAnswerBytes, Redirects: 3})
 	if err != nil {
 		return nil, fmt.Errorf("GitHub App: %w", err)
 	}
 	return &Source{
-		config: cfg, host: u.Host, key: key, installation: cfg.InstallationID, busy: make(chan struct{}, 1), now: time.Now,
+		config: cfg, host: u.Host, key: key, installation: cfg.InstallationID, busy: make(chan struct{}, 1),
+		now:  time.Now,
 		http: client,
 	}, nil
 }

@@ -128,7 +128,8 @@ func start(t *testing.T, cfg Config, answers map[string]string) (*Source, *fakeA
 }
 
 func made(life time.Duration) string {
-	return fmt.Sprintf(`201 {"token":%q,"expires_at":%q,"permissions":{"contents":"write"}}`, secret, time.Now().Add(life).UTC().Format(time.RFC3339))
+	return fmt.Sprintf(`201 {"token":%q,"expires_at":%q,"permissions":{"contents":"write"}}`, secret,
+		time.Now().Add(life).UTC().Format(time.RFC3339))
 }
 
 const (
@@ -137,7 +138,8 @@ const (
 )
 
 func TestATokenIsMadeOnceForAll(t *testing.T) {
-	s, g := start(t, Config{Repository: "acme/monitoring"}, map[string]string{find: `200 {"id":42,"app_id":7}`, make42: made(time.Hour)})
+	s, g := start(t, Config{Repository: "acme/monitoring"},
+		map[string]string{find: `200 {"id":42,"app_id":7}`, make42: made(time.Hour)})
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
@@ -153,7 +155,8 @@ func TestATokenIsMadeOnceForAll(t *testing.T) {
 }
 
 func TestAnInstallationThatIsGivenIsNotLookedFor(t *testing.T) {
-	s, g := start(t, Config{InstallationID: 42, Repository: "acme/monitoring"}, map[string]string{make42: made(time.Hour)})
+	s, g := start(t, Config{InstallationID: 42, Repository: "acme/monitoring"},
+		map[string]string{make42: made(time.Hour)})
 	if _, err := s.Token(t.Context()); err != nil || g.count(find) != 0 {
 		t.Errorf("got %v, asked %d times", err, g.count(find))
 	}
@@ -163,7 +166,8 @@ func TestAnInstallationThatIsGivenIsNotLookedFor(t *testing.T) {
 func TestTheAPIIsReachedThroughTheProxy(t *testing.T) {
 	key, text := newKey(t)
 	g := &fakeAPI{key: &key.PublicKey, errs: make(chan error, 1), answers: map[string]string{
-		"GET /api/repos/acme/monitoring/installation": `200 {"id":42}`, "POST /api/app/installations/42/access_tokens": made(time.Hour),
+		"GET /api/repos/acme/monitoring/installation":  `200 {"id":42}`,
+		"POST /api/app/installations/42/access_tokens": made(time.Hour),
 	}}
 	server := httptest.NewTLSServer(g)
 	t.Cleanup(server.Close)
@@ -173,7 +177,8 @@ func TestTheAPIIsReachedThroughTheProxy(t *testing.T) {
 		ProxyURL: proxy.URL, ProxyUsername: gittest.ProxyUser, ProxyPassword: gittest.ProxyPassword,
 	}
 	ask := func() (string, error) {
-		s, err := New(Config{AppID: 7, PrivateKey: text, Repository: "acme/monitoring", URL: "https://github.example.com/api", Connection: way})
+		s, err := New(Config{AppID: 7, PrivateKey: text, Repository: "acme/monitoring",
+			URL: "https://github.example.com/api", Connection: way})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +189,8 @@ func TestTheAPIIsReachedThroughTheProxy(t *testing.T) {
 		t.Errorf("got %q, %v, through the proxy: %q", token, err, proxy.Hosts())
 	}
 	way.ProxyPassword = "wr0ng-s3cret"
-	if _, err := ask(); err == nil || !strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)) || strings.Contains(err.Error(), "s3cret") {
+	if _, err := ask(); err == nil || !strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)) ||
+		strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("with a wrong password: %v", err)
 	}
 }
@@ -260,7 +266,8 @@ func TestASilentAPIIsLeftAtTheDeadline(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 3 { // those who wait for another's token, too
 			wg.Go(func() {
-				if _, err := s.Token(context.Background()); err == nil || !strings.Contains(err.Error(), "no answer within 30s") {
+				if _, err := s.Token(context.Background()); err == nil ||
+					!strings.Contains(err.Error(), "no answer within 30s") {
 					t.Errorf("got %v", err)
 				}
 			})
@@ -273,7 +280,8 @@ func TestASilentAPIIsLeftAtTheDeadline(t *testing.T) {
 }
 
 func TestATokenThatAServerRefusedIsMadeAnew(t *testing.T) {
-	s, g := start(t, Config{Repository: "acme/monitoring"}, map[string]string{find: `200 {"id":42}`, make42: made(time.Hour)})
+	s, g := start(t, Config{Repository: "acme/monitoring"},
+		map[string]string{find: `200 {"id":42}`, make42: made(time.Hour)})
 	token, err := s.Token(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -296,15 +304,22 @@ func TestWhatGitHubRefuses(t *testing.T) {
 		want    string
 	}{
 		"the app is not installed": {nil, true, "find its installation for acme/monitoring"},
-		"the key is wrong":         {map[string]string{find: `401 {"message":"A JSON web token could not be decoded"}`}, true, "could not be decoded"},
-		"it is suspended":          {map[string]string{find: `200 {"id":42}`, make42: `403 {"message":"This installation has been suspended"}`}, true, "suspended"},
-		"it is down":               {map[string]string{find: `502 <html>` + secret}, false, "answers 502"},
-		"not JSON":                 {map[string]string{find: `200 {"id":42}`, make42: `201 ` + secret}, false, "not the JSON"},
-		"no token":                 {map[string]string{find: `200 {"id":42}`, make42: `201 {}`}, false, "holds no token"},
-		"a token of two lines":     {map[string]string{find: `200 {"id":42}`, make42: `201 {"token":"a\nb"}`}, false, "holds no token"},
-		"no installation":          {map[string]string{find: `200 {}`}, false, "holds none"},
-		"as much as fits":          {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes)}, false, "holds none"},
-		"one byte more":            {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes+1)}, false, "too large"},
+		"the key is wrong": {map[string]string{find: `401 {"message":"A JSON web token could not be decoded"}`},
+			true, "could not be decoded"},
+		"it is suspended": {map[string]string{find: `200 {"id":42}`,
+			make42: `403 {"message":"This installation has been suspended"}`}, true, "suspended"},
+		"it is down": {map[string]string{find: `502 <html>` + secret}, false, "answers 502"},
+		"not JSON": {map[string]string{find: `200 {"id":42}`, make42: `201 ` + secret}, false,
+			"not the JSON"},
+		"no token": {map[string]string{find: `200 {"id":42}`, make42: `201 {}`}, false,
+			"holds no token"},
+		"a token of two lines": {map[string]string{find: `200 {"id":42}`, make42: `201 {"token":"a\nb"}`}, false,
+			"holds no token"},
+		"no installation": {map[string]string{find: `200 {}`}, false, "holds none"},
+		"as much as fits": {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes)}, false,
+			"holds none"},
+		"one byte more": {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes+1)}, false,
+			"too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := start(t, Config{Repository: "acme/monitoring"}, c.answers)
@@ -348,16 +363,22 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 		change func(*Config)
 		want   string // empty: it works
 	}{
-		"as it should be":   {func(*Config) {}, ""},
-		"a key of PKCS #8":  {func(c *Config) { c.PrivateKey = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}) }, ""},
-		"no app":            {func(c *Config) { c.AppID = 0 }, "ID is not given"},
-		"no installation":   {func(c *Config) { c.InstallationID = 0 }, "neither an installation nor a repository"},
-		"half a repository": {func(c *Config) { c.InstallationID, c.Repository = 0, "acme" }, "neither an installation nor a repository"},
-		"no PEM":            {func(c *Config) { c.PrivateKey = []byte(secret) }, "not an RSA key"},
-		"not a key":         {func(c *Config) { c.PrivateKey = pem.EncodeToMemory(&pem.Block{Type: "X", Bytes: []byte(secret)}) }, "not an RSA key"},
-		"an odd URL":        {func(c *Config) { c.URL = "ftp://x" }, "URL of the API"},
-		"a password in it":  {func(c *Config) { c.URL = "https://u:" + secret + "@x" }, "URL of the API"},
-		"an odd proxy":      {func(c *Config) { c.Connection.ProxyURL = "ftp://x" }, "proxy"},
+		"as it should be": {func(*Config) {}, ""},
+		"a key of PKCS #8": {func(c *Config) {
+			c.PrivateKey = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
+		}, ""},
+		"no app":          {func(c *Config) { c.AppID = 0 }, "ID is not given"},
+		"no installation": {func(c *Config) { c.InstallationID = 0 }, "neither an installation nor a repository"},
+		"half a repository": {func(c *Config) {
+			c.InstallationID, c.Repository = 0, "acme"
+		}, "neither an installation nor a repository"},
+		"no PEM": {func(c *Config) { c.PrivateKey = []byte(secret) }, "not an RSA key"},
+		"not a key": {func(c *Config) {
+			c.PrivateKey = pem.EncodeToMemory(&pem.Block{Type: "X", Bytes: []byte(secret)})
+		}, "not an RSA key"},
+		"an odd URL":       {func(c *Config) { c.URL = "ftp://x" }, "URL of the API"},
+		"a password in it": {func(c *Config) { c.URL = "https://u:" + secret + "@x" }, "URL of the API"},
+		"an odd proxy":     {func(c *Config) { c.Connection.ProxyURL = "ftp://x" }, "proxy"},
 	} {
 		cfg := good
 		c.change(&cfg)

@@ -65,8 +65,8 @@ func (w *writer) is(name string) bool { return w.Name != "" && w.Name == name ||
 // variables are the values of $(NAME) in the pods of one shard.
 type variables map[string]string
 
-// The config reloader replaces $(NAME) in the text, where a literal $ is written as \x24. Once the text is parsed the two
-// look the same, so the former gets other brackets before.
+// The config reloader replaces $(NAME) in the text, where a literal $ is written as \x24. Once the text is parsed the
+// two look the same, so the former gets other brackets before.
 const (
 	openVariable  = "\uE000"
 	closeVariable = "\uE001"

@@ -49,7 +49,8 @@ func TestRun(t *testing.T) {
 // run renders in.yaml, and runs the tests of tests.yaml.
 func run(t *testing.T, archive *txtar.Archive, mode manifest.Compatibility) []Result {
 	t.Helper()
-	set := manifest.NewSet(manifest.Parse(manifest.File{Path: "in.yaml", Data: file(archive, "in.yaml")}, manifest.Options{Compatibility: mode}))
+	set := manifest.NewSet(manifest.Parse(manifest.File{Path: "in.yaml", Data: file(archive, "in.yaml")},
+		manifest.Options{Compatibility: mode}))
 	out := generator.Render(set, generator.Options{Compatibility: mode, Secrets: secretref.Plaintext}, nil)
 	tests, err := Parse("tests.yaml", file(archive, "tests.yaml"))
 	if err != nil {
@@ -88,7 +89,8 @@ func TestBadFilesAreRefused(t *testing.T) {
 }
 
 func TestOtherDocumentsAreSkipped(t *testing.T) {
-	for _, text := range []string{"kind: HierarchyTest\napiVersion: other.example.com/v1\n", "", "a: b\n---\n", "- kind: HierarchyTest\n"} {
+	for _, text := range []string{"kind: HierarchyTest\napiVersion: other.example.com/v1\n", "", "a: b\n---\n",
+		"- kind: HierarchyTest\n"} {
 		if tests, err := Parse("a.yaml", []byte(text)); err != nil || tests != nil {
 			t.Errorf("%q: %v, %v", text, tests, err)
 		}
@@ -102,7 +104,8 @@ func TestJUnit(t *testing.T) {
 	var text strings.Builder
 	results := []Result{
 		{Test: "a", Case: "one", File: "a.yaml", Line: 3},
-		{Test: "a", Case: "two", File: "a.yaml", Line: 5, Problems: []Problem{{About: "labels", Expected: []string{`pod: "<a>"`}, Found: []string{"\x1b[31m"}}}},
+		{Test: "a", Case: "two", File: "a.yaml", Line: 5,
+			Problems: []Problem{{About: "labels", Expected: []string{`pod: "<a>"`}, Found: []string{"\x1b[31m"}}}},
 		{Test: "b", Case: "one", File: "b.yaml", Line: 1},
 	}
 	if err := JUnit(&text, results); err != nil {
@@ -112,7 +115,8 @@ func TestJUnit(t *testing.T) {
 	if err := xml.Unmarshal([]byte(text.String()), &got); err != nil {
 		t.Fatalf("%v:\n%s", err, text.String())
 	}
-	if got.Tests != 3 || got.Failures != 1 || len(got.Suites) != 2 || got.Suites[0].Failures != 1 || got.Suites[0].Tests != 2 {
+	if got.Tests != 3 || got.Failures != 1 || len(got.Suites) != 2 || got.Suites[0].Failures != 1 ||
+		got.Suites[0].Tests != 2 {
 		t.Errorf("wrong counts:\n%s", text.String())
 	}
 	if failure := got.Suites[0].Cases[1].Failure; failure == nil || !strings.Contains(failure.Text, `- pod: "<a>"`) {
@@ -164,7 +168,8 @@ func TestSchema(t *testing.T) {
 	if err := json.Unmarshal(Schema, &root); err != nil {
 		t.Fatal(err)
 	}
-	for name, of := range map[string]any{"selected": Selected{}, "target": Target{}, "series": Series{}, "sent": Sent{}} {
+	for name, of := range map[string]any{"selected": Selected{}, "target": Target{}, "series": Series{},
+		"sent": Sent{}} {
 		var want, got []string
 		for f := range reflect.TypeOf(of).Fields() {
 			if tag := f.Tag.Get("yaml"); tag != "-" {

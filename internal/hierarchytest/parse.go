@@ -52,8 +52,8 @@ type Selected struct {
 // Target says what becomes of a target that service discovery finds.
 type Target struct {
 	Name string `yaml:"name"`
-	// Agent is namespace/name of the GrafanaAgent, and Instance that of the MetricsInstance. Each may be empty if only one
-	// has the job.
+	// Agent is namespace/name of the GrafanaAgent, and Instance that of the MetricsInstance. Each may be empty if only
+	// one has the job.
 	Agent    string `yaml:"agent"`
 	Instance string `yaml:"instance"`
 	// Job is the name of a scrape job, as in the configuration.
@@ -188,7 +188,8 @@ func plain(err error) string {
 // locate sets the lines of the cases.
 func (t *Test) locate(document *yaml.Node) {
 	line := func(list string, i int) int {
-		if items := child(document, "spec."+list); items != nil && items.Kind == yaml.SequenceNode && i < len(items.Content) {
+		if items := child(document, "spec."+list); items != nil && items.Kind == yaml.SequenceNode &&
+			i < len(items.Content) {
 			return items.Content[i].Line
 		}
 		return 0
@@ -239,7 +240,8 @@ func (t *Target) check() error {
 	case t.Job == "":
 		return errors.New("job is missing: the name of a scrape job, as in serviceMonitor/shop/checkout/0")
 	case len(t.Discovered) == 0:
-		return errors.New("discovered is missing: the labels of a target before relabelling, as Prometheus's page Service Discovery shows them")
+		return errors.New("discovered is missing: the labels of a target before relabelling, as Prometheus's page " +
+			"Service Discovery shows them")
 	case t.Dropped && (t.URL != "" || t.Labels != nil || t.Series != nil):
 		return errors.New("a target that is dropped has no url, labels or series")
 	}

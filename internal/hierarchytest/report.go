@@ -26,7 +26,8 @@ func Text(w io.Writer, results []Result) error {
 		if len(r.Problems) == 0 {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "%s:%d: FAIL %s: %s\n%s", diag.Plain(r.File), r.Line, diag.Plain(r.Test), diag.Plain(r.Case), r.text()); err != nil {
+		if _, err := fmt.Fprintf(w, "%s:%d: FAIL %s: %s\n%s", diag.Plain(r.File), r.Line, diag.Plain(r.Test),
+			diag.Plain(r.Case), r.text()); err != nil {
 			return err
 		}
 	}
@@ -84,7 +85,8 @@ func JUnit(w io.Writer, results []Result) error {
 	all := junitSuites{Tests: len(results), Failures: Failed(results)}
 	for i := 0; i < len(results); {
 		suite := junitSuite{Name: results[i].Test}
-		for first := results[i]; i < len(results) && results[i].Test == first.Test && results[i].File == first.File; i++ {
+		for first := results[i]; i < len(results) && results[i].Test == first.Test &&
+			results[i].File == first.File; i++ {
 			c := junitCase{Name: results[i].Case, Class: first.Test, File: first.File, Line: results[i].Line}
 			if len(results[i].Problems) > 0 {
 				suite.Failures++

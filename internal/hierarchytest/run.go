@@ -42,7 +42,8 @@ func Run(tests []Test, set *manifest.Set, out *generator.Output) ([]Result, erro
 	results := []Result{} // not nil: without a case, none fails
 	for _, t := range tests {
 		for _, s := range t.Selected {
-			results = append(results, Result{Test: t.Name, Case: cmp.Or(s.Name, s.Object), File: t.File, Line: s.Line, Problems: r.selected(s)})
+			results = append(results, Result{Test: t.Name, Case: cmp.Or(s.Name, s.Object), File: t.File, Line: s.Line,
+				Problems: r.selected(s)})
 		}
 		for _, target := range t.Targets {
 			result := Result{Test: t.Name, Case: cmp.Or(target.Name, target.Job), File: t.File, Line: target.Line}
@@ -74,7 +75,8 @@ func selections(out *generator.Output) map[manifest.ID][]string {
 		add(h.Agent, h.Integrations...)
 		for _, m := range h.Metrics {
 			add(h.Agent, m.Object)
-			for _, monitors := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes, m.ScrapeConfigs, m.IntegrationMonitors} {
+			for _, monitors := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes,
+				m.ScrapeConfigs, m.IntegrationMonitors} {
 				add(m.Object, monitors...)
 			}
 		}
@@ -146,7 +148,8 @@ func (r *runner) target(t Target) ([]Problem, error) {
 	case err != nil:
 		return nil, fmt.Errorf("job %s: %w", j.Name, err)
 	case t.Dropped && got.why == "":
-		return []Problem{{About: "the target is not dropped", Found: append([]string{"scraped: " + got.url}, lines(got.labels)...)}}, nil
+		return []Problem{{About: "the target is not dropped",
+			Found: append([]string{"scraped: " + got.url}, lines(got.labels)...)}}, nil
 	case t.Dropped:
 		return nil, nil
 	case got.why != "":
@@ -193,10 +196,12 @@ func (r *runner) find(t Target) (c *configuration, i *instance, j *job, problem 
 	case len(places) == 1:
 		return c, i, j, ""
 	case len(places) > 1:
-		return nil, nil, nil, fmt.Sprintf("the job %s is in several places, so set agent or instance: %s", t.Job, strings.Join(places, "; "))
+		return nil, nil, nil, fmt.Sprintf("the job %s is in several places, so set agent or instance: %s", t.Job,
+			strings.Join(places, "; "))
 	}
 	if len(others) > 0 {
-		return nil, nil, nil, fmt.Sprintf("the job %s is not there, but elsewhere: %s", t.Job, strings.Join(others, "; "))
+		return nil, nil, nil, fmt.Sprintf("the job %s is not there, but elsewhere: %s", t.Job,
+			strings.Join(others, "; "))
 	}
 	return nil, nil, nil, "there is no job " + t.Job + meant(t.Job, names)
 }
@@ -230,7 +235,8 @@ func seriesProblems(c *configuration, i *instance, j *job, target scraped, s Ser
 }
 
 // sentProblems returns how the writers that get a series differ from what a case expects.
-func sentProblems(c *configuration, i *instance, target scraped, s Series, stored labels.Labels) (problems []Problem, err error) {
+func sentProblems(c *configuration, i *instance, target scraped, s Series, stored labels.Labels) (problems []Problem,
+	err error) {
 	writers := i.RemoteWrite
 	if len(writers) == 0 {
 		writers = c.Metrics.Global.RemoteWrite
@@ -250,11 +256,13 @@ func sentProblems(c *configuration, i *instance, target scraped, s Series, store
 		case at < 0:
 		case why != "":
 			got[at] = true
-			problems = append(problems, Problem{About: fmt.Sprintf("%s is not sent to %s: %s drops it", s.Sample, s.Sent[at].To, why)})
+			problems = append(problems, Problem{About: fmt.Sprintf("%s is not sent to %s: %s drops it", s.Sample,
+				s.Sent[at].To, why)})
 		default:
 			got[at] = true
 			if s.Sent[at].As != "" {
-				problems = append(problems, compareSeries(s.Sample+" sent to "+s.Sent[at].To+" as", s.Sent[at].As, series)...)
+				problems = append(problems, compareSeries(s.Sample+" sent to "+s.Sent[at].To+" as", s.Sent[at].As,
+					series)...)
 			}
 		}
 	}

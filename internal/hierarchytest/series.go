@@ -70,7 +70,8 @@ func store(j *job, target scraped, sample labels.Labels) (series labels.Labels, 
 	}
 	for i, rule := range configs {
 		if !relabel.ProcessBuilder(lb, rule) {
-			return labels.EmptyLabels(), fmt.Sprintf("metric relabel rule %d: %s", i+1, describe(&j.MetricRelabel[i], target.vars)), nil
+			return labels.EmptyLabels(), fmt.Sprintf("metric relabel rule %d: %s", i+1,
+				describe(&j.MetricRelabel[i], target.vars)), nil
 		}
 	}
 	return lb.Labels(), "", nil
@@ -109,7 +110,8 @@ func send(g *global, w *writer, target scraped, series labels.Labels) (sent labe
 	}
 	for i, rule := range configs {
 		if !relabel.ProcessBuilder(lb, rule) {
-			return labels.EmptyLabels(), fmt.Sprintf("write relabel rule %d: %s", i+1, describe(&w.Relabel[i], target.vars)), nil
+			return labels.EmptyLabels(), fmt.Sprintf("write relabel rule %d: %s", i+1,
+				describe(&w.Relabel[i], target.vars)), nil
 		}
 	}
 	return lb.Labels(), "", nil

@@ -121,7 +121,8 @@ func scrapeURL(lb *labels.Builder, j *job) string {
 			params[name] = []string{l.Value}
 		}
 	})
-	u := url.URL{Scheme: lb.Get(model.SchemeLabel), Host: lb.Get(model.AddressLabel), Path: lb.Get(model.MetricsPathLabel), RawQuery: params.Encode()}
+	u := url.URL{Scheme: lb.Get(model.SchemeLabel), Host: lb.Get(model.AddressLabel),
+		Path: lb.Get(model.MetricsPathLabel), RawQuery: params.Encode()}
 	return u.String()
 }
 

@@ -25,8 +25,8 @@ type Options struct {
 	Timeout time.Duration
 	// MaxAnswerBytes is how many bytes the body of an answer may have.
 	MaxAnswerBytes int64
-	// Redirects is how many are followed, with the same method and within scheme, host and port. 0: the first one is the
-	// answer.
+	// Redirects is how many are followed, with the same method and within scheme, host and port. 0: the first one is
+	// the answer.
 	Redirects int
 	// Allow is asked for each request before a connection is made, those of redirects too; its error refuses. Nil: all.
 	Allow func(*url.URL) error
@@ -45,7 +45,8 @@ func (p *Pool) Client(c Connection, opts Options) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Client{Transport: &guard{t, opts}, Timeout: opts.Timeout, CheckRedirect: checkRedirect(opts.Redirects)}, nil
+	return &http.Client{Transport: &guard{t, opts}, Timeout: opts.Timeout,
+		CheckRedirect: checkRedirect(opts.Redirects)}, nil
 }
 
 func (p *Pool) transport(c Connection) (*http.Transport, error) {
@@ -111,7 +112,8 @@ func checkRedirect(limit int) func(*http.Request, []*http.Request) error {
 		case !SameSite(req.URL, first.URL):
 			return fmt.Errorf("%s redirects to %s: correct the URL", first.URL.Host, req.URL.Host)
 		case req.Method != first.Method:
-			return fmt.Errorf("%s redirects a %s: the repository may have moved, correct its URL", first.URL.Host, first.Method)
+			return fmt.Errorf("%s redirects a %s: the repository may have moved, correct its URL", first.URL.Host,
+				first.Method)
 		case len(via) > limit:
 			return fmt.Errorf("%s redirects more than %d times", first.URL.Host, limit)
 		}

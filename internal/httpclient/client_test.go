@@ -38,7 +38,8 @@ func TestConnectionsThatCannotWork(t *testing.T) {
 		"is not supported":          {ProxyURL: "ftp://proxy"},
 		"needs a scheme and a host": {ProxyURL: "http://proxy/s3cret"},
 	} {
-		if _, err := new(Pool).Client(c, Options{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+		if _, err := new(Pool).Client(c, Options{}); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -55,22 +56,25 @@ func TestAnswersRedirectsAndAddressesAreBounded(t *testing.T) {
 		case req.URL.Path == "/away":
 			http.Redirect(w, req, other.URL, http.StatusMovedPermanently)
 		default:
-			_, _ = io.WriteString(w, strings.Repeat("x", len(req.URL.Query().Get("text")))) // the client may stop reading
+			// the client may stop reading
+			_, _ = io.WriteString(w, strings.Repeat("x", len(req.URL.Query().Get("text"))))
 		}
 	}))
 	t.Cleanup(server.Close)
 	refused := errors.New("refused")
-	client, err := new(Pool).Client(Connection{}, Options{MaxAnswerBytes: 3, Redirects: 2, Allow: func(u *url.URL) error {
-		if u.Path == "/secret" {
-			return refused
-		}
-		return nil
-	}})
+	client, err := new(Pool).Client(Connection{},
+		Options{MaxAnswerBytes: 3, Redirects: 2, Allow: func(u *url.URL) error {
+			if u.Path == "/secret" {
+				return refused
+			}
+			return nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"/?text=123": "", "/?text=1234": ErrTooLarge.Error(), "/hop/2": "", "/hop/3": "more than 2 times", "/away": "redirects to", "/secret": refused.Error(),
+		"/?text=123": "", "/?text=1234": ErrTooLarge.Error(), "/hop/2": "", "/hop/3": "more than 2 times",
+		"/away": "redirects to", "/secret": refused.Error(),
 	} {
 		resp, err := client.Get(server.URL + path)
 		if err == nil {

@@ -1,9 +1,9 @@
 // Package httpclient makes the HTTP clients for everything that agentry calls: forges, registries, receivers of
 // notifications, and the tokens of GitHub Apps. Git over HTTP uses its connections.
 //
-// A client has the certificates and the proxy of its [Connection], and the limits of its [Options]: every step of a request
-// and every answer is bounded, redirects stay within the site, and addresses that are not allowed get no byte. Errors name
-// hosts and never a secret.
+// A client has the certificates and the proxy of its [Connection], and the limits of its [Options]: every step of a
+// request and every answer is bounded, redirects stay within the site, and addresses that are not allowed get no byte.
+// Errors name hosts and never a secret.
 package httpclient
 
 import (
@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Connection is how servers are reached: whom to trust, which certificate to show, and through which proxy. The zero value
-// trusts the system's authorities and uses the proxy of the environment.
+// Connection is how servers are reached: whom to trust, which certificate to show, and through which proxy. The zero
+// value trusts the system's authorities and uses the proxy of the environment.
 type Connection struct {
 	// CAPEM holds certificates that a server's chain may end in, besides the system's.
 	CAPEM []byte
@@ -34,8 +34,8 @@ type Connection struct {
 	PublicOnly bool
 }
 
-// Transport makes connections with time limits for all but the answer, which callers bound. Its errors show neither keys
-// nor passwords.
+// Transport makes connections with time limits for all but the answer, which callers bound. Its errors show neither
+// keys nor passwords.
 func (c Connection) Transport() (*http.Transport, error) {
 	config, err := c.TLS()
 	if err != nil {
@@ -112,7 +112,8 @@ func (c Connection) Proxy() (*url.URL, error) {
 	}
 	u.Path = ""
 	if u.Port() == "" {
-		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443", "socks5": "1080"}[u.Scheme])
+		u.Host = net.JoinHostPort(u.Hostname(),
+			map[string]string{"http": "80", "https": "443", "socks5": "1080"}[u.Scheme])
 	}
 	if c.ProxyUsername+c.ProxyPassword != "" {
 		u.User = url.UserPassword(c.ProxyUsername, c.ProxyPassword)

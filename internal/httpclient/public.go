@@ -21,8 +21,8 @@ func IsPublic(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !shared.Contains(a)
 }
 
-// publicOnly makes a transport refuse addresses that are not public, after names are resolved. The address of a proxy is
-// exempt: the proxy itself decides which addresses it reaches.
+// publicOnly makes a transport refuse addresses that are not public, after names are resolved. The address of a proxy
+// is exempt: the proxy itself decides which addresses it reaches.
 func publicOnly(t *http.Transport) {
 	var proxies sync.Map
 	proxy := t.Proxy

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// shortBytes is the length below which a secret is replaced only where it is a word of its own: otherwise one of a single
-// letter would make a text unreadable, and show by that where the letter is.
+// shortBytes is the length below which a secret is replaced only where it is a word of its own: otherwise one of a
+// single letter would make a text unreadable, and show by that where the letter is.
 const shortBytes = 8
 
 // Redact replaces secrets in a server's text, in the spellings of headers, URLs, JSON and HTML too. A server can repeat
@@ -82,21 +82,23 @@ func spellings(secret string) (out []spelling) {
 	quoted, _ := json.Marshal(secret) // a string
 	inHex := hex.EncodeToString([]byte(secret))
 	for _, text := range []string{
-		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`), html.EscapeString(secret), inHex, strings.ToUpper(inHex),
+		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`),
+		html.EscapeString(secret), inHex, strings.ToUpper(inHex),
 	} {
 		if text != "" {
 			out = append(out, spelling{text: text, isWord: len(secret) < shortBytes})
 		}
 	}
-	// In base64 a text has one of three forms, by the number of bytes before it. The characters at both ends also depend
-	// on the neighbouring bytes.
+	// In base64 a text has one of three forms, by the number of bytes before it. The characters at both ends also
+	// depend on the neighbouring bytes.
 	for offset := range 3 {
 		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			encoded := encoding.EncodeToString([]byte(strings.Repeat("x", offset) + secret))
 			begin, end := (offset*8+5)/6, (offset+len(secret))*8/6
 			const short = 6 // would match anything
 			if end-begin >= short {
-				out = append(out, spelling{text: encoded[begin:end], before: offset > 0, after: (offset+len(secret))%3 > 0})
+				out = append(out, spelling{text: encoded[begin:end], before: offset > 0,
+					after: (offset+len(secret))%3 > 0})
 			}
 		}
 	}

@@ -10,8 +10,8 @@ const (
 	// MaxConnections limits the connections of a listener. One address may have a quarter of them.
 	MaxConnections = 1024
 	addressPart    = 4
-	// filesPart limits the connections of a listener to one in filesPart of the files that the process may open, because
-	// passes need files too.
+	// filesPart limits the connections of a listener to one in filesPart of the files that the process may open,
+	// because passes need files too.
 	filesPart = 8
 )
 

@@ -60,7 +60,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 	if !isOpen(t, first) || !isOpen(t, second) || isOpen(t, third) {
 		t.Error("an address may have two connections")
 	}
-	client := &http.Client{Transport: &http.Transport{DialContext: from("127.0.0.2").DialContext, DisableKeepAlives: true}}
+	client := &http.Client{Transport: &http.Transport{DialContext: from("127.0.0.2").DialContext,
+		DisableKeepAlives: true}}
 	answer, err := client.Get("http://" + l.Addr().String())
 	if err != nil {
 		t.Fatalf("another address: %v", err)
@@ -83,7 +84,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 func TestConnectionsLeaveFilesForPasses(t *testing.T) {
 	l := limited(listener(t)).(*limitedListener)
 	defer l.Close()
-	if files := maxFiles(); files > 0 && l.most > max(addressPart, files/filesPart) || l.most > MaxConnections || l.mostOfAddress < 1 {
+	if files := maxFiles(); files > 0 && l.most > max(addressPart, files/filesPart) || l.most > MaxConnections ||
+		l.mostOfAddress < 1 {
 		t.Errorf("%d connections, %d of an address, with %d files", l.most, l.mostOfAddress, maxFiles())
 	}
 }

@@ -33,8 +33,8 @@ type Listener struct {
 	TLS     *tls.Config
 }
 
-// Serve serves until ctx ends. Then it accepts no new connections and finishes running requests, for as long as grace. An
-// error of one listener stops all of them.
+// Serve serves until ctx ends. Then it accepts no new connections and finishes running requests, for as long as grace.
+// An error of one listener stops all of them.
 func Serve(ctx context.Context, log *slog.Logger, grace time.Duration, listeners ...Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -69,8 +69,9 @@ type brokenError struct{ error }
 func newServer(l Listener, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: recovering(l.Handler, log), TLSConfig: l.TLS, MaxHeaderBytes: maxHeaderBytes,
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // errors of clients
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout,
+		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelDebug), // errors of clients
 	}
 }
 

@@ -41,7 +41,8 @@ func TestServeEndsWhatWasBegun(t *testing.T) {
 	l, other := listener(t), listener(t)
 	served := make(chan error)
 	go func() {
-		served <- Serve(ctx, slog.New(slog.DiscardHandler), time.Minute, Listener{Listener: l, Handler: slow}, Listener{Listener: other, Handler: slow})
+		served <- Serve(ctx, slog.New(slog.DiscardHandler), time.Minute, Listener{Listener: l, Handler: slow},
+			Listener{Listener: other, Handler: slow})
 	}()
 	body := make(chan string)
 	go func() {
@@ -72,7 +73,9 @@ func (broken) Accept() (net.Conn, error) { return nil, errors.New("broken") }
 
 func TestABrokenListenerEndsAll(t *testing.T) {
 	fine := listener(t)
-	err := Serve(t.Context(), slog.New(slog.DiscardHandler), time.Minute, Listener{Listener: fine, Handler: http.NotFoundHandler()}, Listener{Listener: broken{listener(t)}, Handler: http.NotFoundHandler()})
+	err := Serve(t.Context(), slog.New(slog.DiscardHandler), time.Minute,
+		Listener{Listener: fine, Handler: http.NotFoundHandler()},
+		Listener{Listener: broken{listener(t)}, Handler: http.NotFoundHandler()})
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -109,7 +112,8 @@ func TestAPanicEndsARequestAndShowsNoValue(t *testing.T) {
 		t.Error("the request succeeded")
 	}
 	server.Close()
-	if text := log.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "msg=panic during=request of=/x value=string") {
+	if text := log.String(); strings.Contains(text, "hunter2") ||
+		!strings.Contains(text, "msg=panic during=request of=/x value=string") {
 		t.Error(text)
 	}
 }
@@ -120,7 +124,8 @@ func TestCertificatesAreThoseOfTheMoment(t *testing.T) {
 	var current atomic.Pointer[tls.Certificate]
 	served := make(chan error)
 	go func() {
-		served <- Serve(ctx, slog.New(slog.DiscardHandler), time.Minute, Listener{Listener: l, Handler: http.NotFoundHandler(), TLS: TLS(current.Load)})
+		served <- Serve(ctx, slog.New(slog.DiscardHandler), time.Minute,
+			Listener{Listener: l, Handler: http.NotFoundHandler(), TLS: TLS(current.Load)})
 	}()
 	for serial := int64(1); serial <= 2; serial++ {
 		current.Store(certificate(t, serial))

@@ -79,8 +79,10 @@ func (in *Installation) Compare(units []*generator.Unit) (*Comparison, error) {
 			if isPods {
 				c.Live++
 			}
-			before = append(before, difference.Manifest{Unit: u.Name, ID: f.Object, Version: difference.Version{Text: was}})
-			after = append(after, difference.Manifest{Unit: u.Name, ID: f.Object, Version: difference.Version{Text: is}})
+			before = append(before, difference.Manifest{Unit: u.Name, ID: f.Object,
+				Version: difference.Version{Text: was}})
+			after = append(after, difference.Manifest{Unit: u.Name, ID: f.Object,
+				Version: difference.Version{Text: is}})
 		}
 	}
 	c.Difference = difference.Compare(difference.Match(before, after))
@@ -95,11 +97,13 @@ func (in *Installation) Compare(units []*generator.Unit) (*Comparison, error) {
 // isMade reports whether the operator made the object: a GrafanaAgent owns it, or did before it was handed over.
 func isMade(o *unstructured.Unstructured) bool {
 	return o.GetLabels()["app.kubernetes.io/managed-by"] == "grafana-agent-operator" ||
-		slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.Kind == v1alpha1.GrafanaAgentKind })
+		slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
+			return r.Kind == v1alpha1.GrafanaAgentKind
+		})
 }
 
-// normalPair returns the manifests of a live object and of the one that is applied over it, both with the defaults of the API
-// server, and without metadata, which touches no pod.
+// normalPair returns the manifests of a live object and of the one that is applied over it, both with the defaults of
+// the API server, and without metadata, which touches no pod.
 func normalPair(live, applied *unstructured.Unstructured) (before, after []byte, err error) {
 	if live.GetKind() == "Secret" {
 		before, err = secret(live)
@@ -119,8 +123,8 @@ func normalPair(live, applied *unstructured.Unstructured) (before, after []byte,
 	return before, after, err
 }
 
-// keep adds to what is applied the fields of a live object that it does not name: they stay as they are. A template and a
-// selector are applied as a whole, as far as it matters: the operator wrote all of them.
+// keep adds to what is applied the fields of a live object that it does not name: they stay as they are. A template and
+// a selector are applied as a whole, as far as it matters: the operator wrote all of them.
 func keep(applied, live map[string]any) {
 	for field, value := range live {
 		mine, named := applied[field]
@@ -166,7 +170,8 @@ func secret(o *unstructured.Unstructured) ([]byte, error) {
 }
 
 func named(o *unstructured.Unstructured) map[string]any {
-	return map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "metadata": map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}}
+	return map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(),
+		"metadata": map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}}
 }
 
 // normalWorkload returns the manifest of a workload with the defaults in its pods and claims.
@@ -183,7 +188,8 @@ func normalWorkload(o *unstructured.Unstructured, spec map[string]any) ([]byte, 
 		setPodDefaults(&s.Template)
 		for i := range s.VolumeClaimTemplates {
 			setClaimDefaults(&s.VolumeClaimTemplates[i].Spec)
-			s.VolumeClaimTemplates[i].TypeMeta.APIVersion, s.VolumeClaimTemplates[i].TypeMeta.Kind = "v1", "PersistentVolumeClaim"
+			s.VolumeClaimTemplates[i].TypeMeta.APIVersion, s.VolumeClaimTemplates[i].TypeMeta.Kind = "v1",
+				"PersistentVolumeClaim"
 			s.VolumeClaimTemplates[i].Status = corev1.PersistentVolumeClaimStatus{}
 		}
 		typed = s

@@ -24,8 +24,8 @@ func point[T any](field **T, value T) {
 	}
 }
 
-// setPodDefaults sets what the API server sets in a pod template (pkg/apis/core/v1/defaults.go of Kubernetes), so that a
-// template which it has stored and one that was never there can be compared.
+// setPodDefaults sets what the API server sets in a pod template (pkg/apis/core/v1/defaults.go of Kubernetes), so that
+// a template which it has stored and one that was never there can be compared.
 func setPodDefaults(t *corev1.PodTemplateSpec) {
 	delete(t.Annotations, restartedAt)
 	if len(t.Annotations) == 0 {
@@ -52,7 +52,8 @@ func setContainerDefaults(c *corev1.Container, hostNetwork bool) {
 	set(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
 	set(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
 	pull := corev1.PullIfNotPresent
-	if name := c.Image[strings.LastIndex(c.Image, "/")+1:]; !strings.Contains(name, "@") && (!strings.Contains(name, ":") || strings.HasSuffix(name, ":latest")) {
+	if name := c.Image[strings.LastIndex(c.Image, "/")+1:]; !strings.Contains(name, "@") &&
+		(!strings.Contains(name, ":") || strings.HasSuffix(name, ":latest")) {
 		pull = corev1.PullAlways
 	}
 	set(&c.ImagePullPolicy, pull)

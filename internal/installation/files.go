@@ -88,7 +88,8 @@ func idOf(o *unstructured.Unstructured) manifest.ID {
 func (in *Installation) custom() map[manifest.ID]*unstructured.Unstructured {
 	out := map[manifest.ID]*unstructured.Unstructured{}
 	for _, id := range in.ids {
-		if id.Kind != "Secret" && id.Kind != "ConfigMap" && id.Kind != manifest.NamespaceKind && slices.Contains(manifest.Kinds(), id.Kind) {
+		if id.Kind != "Secret" && id.Kind != "ConfigMap" && id.Kind != manifest.NamespaceKind &&
+			slices.Contains(manifest.Kinds(), id.Kind) {
 			out[id] = in.objects[id]
 		}
 	}
@@ -150,7 +151,8 @@ func (in *Installation) needed(out *generator.Output, policy secretref.Policy) [
 	var list []*unstructured.Unstructured
 	for _, instance := range in.of("MetricsInstance") { // jobs that are written by hand are configuration
 		name, _, _ := unstructured.NestedString(instance.Object, "spec", "additionalScrapeConfigs", "name")
-		if o := in.objects[manifest.ID{Kind: "Secret", Namespace: instance.GetNamespace(), Name: name}]; o != nil && !slices.Contains(list, o) {
+		if o := in.objects[manifest.ID{Kind: "Secret", Namespace: instance.GetNamespace(), Name: name}]; o != nil &&
+			!slices.Contains(list, o) {
 			list = append(list, o)
 		}
 	}
@@ -166,7 +168,8 @@ func stub(o *unstructured.Unstructured) []byte {
 			keys[key] = ""
 		}
 	}
-	kept := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}, "stringData": keys}
+	kept := map[string]any{"apiVersion": "v1", "kind": "Secret",
+		"metadata": map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}, "stringData": keys}
 	text, err := yaml.Marshal(kept)
 	if err != nil {
 		return nil // maps of texts can be written

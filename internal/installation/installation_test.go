@@ -20,8 +20,8 @@ import (
 
 const corpus = "../../test/conformance/operator"
 
-// restarts are the cases in which agentry renders other pods on purpose, because the API server refuses the operator's: no
-// cluster has them. docs/compatibility.md says why.
+// restarts are the cases in which agentry renders other pods on purpose, because the API server refuses the operator's:
+// no cluster has them. docs/compatibility.md says why.
 func restarts() []string {
 	return []string{"integration-volume-mounted-twice", "storage-ephemeral"}
 }
@@ -57,13 +57,16 @@ func TestOperatorsWorkloadsStay(t *testing.T) {
 
 // TestRestartsAreNamed changes what an agent runs, and takes secrets from Git.
 func TestRestartsAreNamed(t *testing.T) {
-	export := text(t, filepath.Join(corpus, "real-cloud-quickstart", "input.yaml")) + "\n---\n" + text(t, filepath.Join(corpus, "real-cloud-quickstart", "expected", "objects.yaml"))
+	export := text(t, filepath.Join(corpus, "real-cloud-quickstart", "input.yaml")) + "\n---\n" +
+		text(t, filepath.Join(corpus, "real-cloud-quickstart", "expected", "objects.yaml"))
 	in := read(t, export)
 	c, err := in.Compare(rendered(in, secretref.Reference).Units)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"DaemonSet default/grafana-agent-logs", "Deployment default/grafana-agent-integrations-deploy", "StatefulSet default/grafana-agent"}; !slices.Equal(slices.Sorted(slices.Values(c.With(difference.PodsRestart))), want) {
+	if want := []string{"DaemonSet default/grafana-agent-logs", "Deployment default/grafana-agent-integrations-deploy",
+		"StatefulSet default/grafana-agent"}; !slices.Equal(
+		slices.Sorted(slices.Values(c.With(difference.PodsRestart))), want) {
 		t.Errorf("these restart: %v", c.With(difference.PodsRestart))
 	}
 	if len(c.Why()) != 3 {
@@ -123,8 +126,10 @@ items:
 			t.Fatal(err)
 		}
 		want := append([]string{
-			"cluster/agent.clusterrolebinding.yaml", "cluster/monitoring.namespace.yaml", "cluster/system-agent.clusterrole.yaml",
-			"monitoring/agent.grafanaagent.yaml", "monitoring/agent.serviceaccount.yaml", "monitoring/all.metricsinstance.yaml", "monitoring/ca.configmap.yaml",
+			"cluster/agent.clusterrolebinding.yaml", "cluster/monitoring.namespace.yaml",
+			"cluster/system-agent.clusterrole.yaml",
+			"monitoring/agent.grafanaagent.yaml", "monitoring/agent.serviceaccount.yaml",
+			"monitoring/all.metricsinstance.yaml", "monitoring/ca.configmap.yaml",
 		}, stubs...)
 		slices.Sort(want)
 		var got []string
@@ -146,7 +151,8 @@ items:
 }
 
 func TestReadRefusesWithoutQuoting(t *testing.T) {
-	for _, export := range []string{"password: {", "a: b\n", "kind: Secret\n", "- top\n", "apiVersion: v1\nkind: List\nitems: [password]\n"} {
+	for _, export := range []string{"password: {", "a: b\n", "kind: Secret\n", "- top\n",
+		"apiVersion: v1\nkind: List\nitems: [password]\n"} {
 		_, err := Read([]byte(export))
 		if err == nil {
 			t.Errorf("%q is read", export)
@@ -160,7 +166,8 @@ func TestReadRefusesWithoutQuoting(t *testing.T) {
 
 // TestDefaultsAreStable: setting the defaults twice changes nothing.
 func TestDefaultsAreStable(t *testing.T) {
-	pod := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "a/b", Ports: []corev1.ContainerPort{{ContainerPort: 1}}}}}}
+	pod := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "a/b",
+		Ports: []corev1.ContainerPort{{ContainerPort: 1}}}}}}
 	setPodDefaults(&pod)
 	once, err := yaml.Marshal(pod)
 	if err != nil {
@@ -196,7 +203,8 @@ func FuzzRead(f *testing.F) {
 }
 
 func rendered(in *Installation, policy secretref.Policy) *generator.Output {
-	return generator.Render(in.Manifests(manifest.Options{Compatibility: manifest.Operator, UnknownFields: manifest.IgnoreUnknownFields}), generator.Options{Secrets: policy}, nil)
+	return generator.Render(in.Manifests(manifest.Options{Compatibility: manifest.Operator,
+		UnknownFields: manifest.IgnoreUnknownFields}), generator.Options{Secrets: policy}, nil)
 }
 
 func read(t *testing.T, export string) *Installation {

@@ -26,7 +26,8 @@ type Installation struct {
 	ids     []manifest.ID // sorted
 }
 
-// Read parses an export: documents of YAML or JSON, each an object or a List. If an object is in it twice, the first counts.
+// Read parses an export: documents of YAML or JSON, each an object or a List. If an object is in it twice, the first
+// counts.
 func Read(export []byte) (*Installation, error) {
 	in := &Installation{objects: map[manifest.ID]*unstructured.Unstructured{}}
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(export)))
@@ -97,12 +98,14 @@ func (in *Installation) of(kinds ...string) (out []*unstructured.Unstructured) {
 func clean(o *unstructured.Unstructured) *unstructured.Unstructured {
 	out := o.DeepCopy()
 	delete(out.Object, "status")
-	for _, field := range []string{"managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "ownerReferences",
+	for _, field := range []string{"managedFields", "uid", "resourceVersion", "generation", "creationTimestamp",
+		"selfLink", "ownerReferences",
 		"finalizers", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName"} {
 		unstructured.RemoveNestedField(out.Object, "metadata", field)
 	}
 	annotations := out.GetAnnotations()
-	for _, name := range []string{"kubectl.kubernetes.io/last-applied-configuration", "meta.helm.sh/release-name", "meta.helm.sh/release-namespace",
+	for _, name := range []string{"kubectl.kubernetes.io/last-applied-configuration", "meta.helm.sh/release-name",
+		"meta.helm.sh/release-namespace",
 		"argocd.argoproj.io/tracking-id", "kustomize.toolkit.fluxcd.io/checksum"} {
 		delete(annotations, name)
 	}

@@ -20,10 +20,12 @@ func Load(file string) (*rest.Config, error) {
 	return config, err
 }
 
-// Find finds the configuration as kubectl does: in a file, or else in those that KUBECONFIG names, or in ~/.kube/config. It is
-// that of a context, or of the current one. Programs that print credentials are run as kubectl runs them.
+// Find finds the configuration as kubectl does: in a file, or else in those that KUBECONFIG names, or in
+// ~/.kube/config. It is that of a context, or of the current one. Programs that print credentials are run as kubectl
+// runs them.
 func Find(file, context string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = file
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig()
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig()
 }

@@ -14,8 +14,8 @@ import (
 // MaxCopiedBytes limits the bytes that the copy operations of a JSON patch add, because each can double a value.
 const MaxCopiedBytes = 64 << 20
 
-// schemaLock keeps work that sets schemas apart from all other work. kustomize parses its schemas at the first use, while
-// others may read them; so they are parsed before.
+// schemaLock keeps work that sets schemas apart from all other work. kustomize parses its schemas at the first use,
+// while others may read them; so they are parsed before.
 var (
 	schemaLock sync.RWMutex
 	prepared   sync.Once

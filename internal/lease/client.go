@@ -37,7 +37,8 @@ func NewClient(config *rest.Config, namespace string) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.APIPath, config.GroupVersion = "/apis", &coordinationv1.SchemeGroupVersion
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json",
+		"application/vnd.kubernetes.protobuf"
 	config.QPS = -1 // A round makes few requests, and a renewal must not wait in a queue.
 	// With HTTP/1.1 a request that is cancelled ends its connection. With HTTP/2 all requests would use
 	// a dead connection until a ping is missed, which takes longer than the Lease can be trusted.

@@ -1,5 +1,5 @@
-// Package lease elects one of several processes, by one Lease (coordination.k8s.io) in a Kubernetes cluster: the one that
-// holds the Lease is active. The others are passive, and wait to take over.
+// Package lease elects one of several processes, by one Lease (coordination.k8s.io) in a Kubernetes cluster: the one
+// that holds the Lease is active. The others are passive, and wait to take over.
 //
 // # Reading and writing the Lease
 //
@@ -22,6 +22,6 @@
 // # Why not client-go's leaderelection
 //
 // It has no room for messages, and a leader that loses its Lease has to stop: it does not tell "another one
-// has it" from "the API server is away". It also imports client-go's clientset and informers: 229 packages that nothing else in
-// the sd-aggregator needs, and 12.9 MB more in agentry.
+// has it" from "the API server is away". It also imports client-go's clientset and informers: 229 packages that nothing
+// else in the sd-aggregator needs, and 12.9 MB more in agentry.
 package lease

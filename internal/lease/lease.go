@@ -72,7 +72,8 @@ func New(o Options) *Elector {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Elector{
-		options: o, log: o.Log.With("replica", o.Identity), now: time.Now, wake: make(chan struct{}, 1), outbox: map[string]string{},
+		options: o, log: o.Log.With("replica", o.Identity), now: time.Now, wake: make(chan struct{}, 1),
+		outbox: map[string]string{},
 		holder: o.Identity + "_" + strings.ToLower(rand.Text()[:10]),
 	}
 }
@@ -141,7 +142,8 @@ func (e *Elector) report(err error) {
 		e.log.Info("lease: it can be read and renewed again")
 	}
 	if silent && !wasSilent {
-		e.log.Warn("lease: not renewed for too long; another replica may become active, so this one writes and posts nothing", "after", TrustTime)
+		e.log.Warn("lease: not renewed for too long; another replica may become active, so this one writes and posts "+
+			"nothing", "after", TrustTime)
 	}
 }
 
@@ -163,5 +165,6 @@ type Status struct {
 func (e *Elector) Status() Status {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return Status{Active: e.active, Connected: e.isFresh(e.contact), Holder: e.named, Waiting: len(e.outbox), Problem: e.problem}
+	return Status{Active: e.active, Connected: e.isFresh(e.contact), Holder: e.named, Waiting: len(e.outbox),
+		Problem: e.problem}
 }

@@ -26,7 +26,8 @@ func TestOneProcessIsActive(t *testing.T) {
 		if !w.one(a)() || len(a.work.changes()) != 1 {
 			t.Errorf("after a while:\n%s", w.explain())
 		}
-		if s := w.all()[1].Status(); s.Active || !s.Connected || !strings.HasPrefix(s.Holder, "a_") || s.Problem != nil {
+		if s := w.all()[1].Status(); s.Active || !s.Connected || !strings.HasPrefix(s.Holder, "a_") ||
+			s.Problem != nil {
 			t.Errorf("a passive one: %+v", s)
 		}
 	})
@@ -67,7 +68,8 @@ func TestARestartedProcessWaitsForItsLease(t *testing.T) {
 
 // TestAProcessThatIsCutOff stays active, and owns nothing. When it is back, it is passive.
 func TestAProcessThatIsCutOff(t *testing.T) {
-	for name, kind := range map[string]int{"connections are refused": broken, "requests get no answer": frozen, "answers to writes are lost": lossy} {
+	for name, kind := range map[string]int{"connections are refused": broken, "requests get no answer": frozen,
+		"answers to writes are lost": lossy} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, w *testbed) {
 				a := w.start("a", 0)
@@ -132,9 +134,12 @@ func TestClocksThatAreSet(t *testing.T) {
 		who []string
 		off time.Duration
 	}{
-		"the active one, an hour forward": {[]string{"a"}, time.Hour}, "all, a year forward": {[]string{"a", "b", "c"}, year},
-		"a passive one, an hour forward": {[]string{"b"}, time.Hour}, "all, a year back": {[]string{"a", "b", "c"}, -year},
-		"the active one, an hour back": {[]string{"a"}, -time.Hour}, "a passive one, an hour back": {[]string{"b"}, -time.Hour},
+		"the active one, an hour forward": {[]string{"a"}, time.Hour},
+		"all, a year forward":             {[]string{"a", "b", "c"}, year},
+		"a passive one, an hour forward":  {[]string{"b"}, time.Hour},
+		"all, a year back":                {[]string{"a", "b", "c"}, -year},
+		"the active one, an hour back":    {[]string{"a"}, -time.Hour},
+		"a passive one, an hour back":     {[]string{"b"}, -time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, w *testbed) {
@@ -159,8 +164,8 @@ func TestClocksThatAreSet(t *testing.T) {
 	}
 }
 
-// TestTheAPIServerIsAway: the active process goes on, nobody owns the Lease, and afterwards everything is as before, also for
-// processes that started meanwhile.
+// TestTheAPIServerIsAway: the active process goes on, nobody owns the Lease, and afterwards everything is as before,
+// also for processes that started meanwhile.
 func TestTheAPIServerIsAway(t *testing.T) {
 	play(t, func(t *testing.T, w *testbed) {
 		a := w.start("a", 0)
@@ -233,8 +238,8 @@ func TestWrites(t *testing.T) {
 	})
 }
 
-// TestRandomHistories: at random, processes start, end, die and are cut off, and their clocks are set. At no time may two
-// own the Lease, and after the last fault one does within the promised time.
+// TestRandomHistories: at random, processes start, end, die and are cut off, and their clocks are set. At no time may
+// two own the Lease, and after the last fault one does within the promised time.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {

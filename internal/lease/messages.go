@@ -20,8 +20,8 @@ const (
 )
 
 // Send passes a message on to the active process, unless that is surely this one. It does not wait; what
-// cannot be written now is tried again. A later message with the same key replaces one that waits. The key is a name of up to
-// 63 letters, digits and dashes. A message that is too large, or one too many, is an error.
+// cannot be written now is tried again. A later message with the same key replaces one that waits. The key is a name of
+// up to 63 letters, digits and dashes. A message that is too large, or one too many, is an error.
 func (e *Elector) Send(key, message string) error {
 	if len(message) > maxMessageBytes {
 		return fmt.Errorf("a message of %d bytes: at most %d are passed on", len(message), maxMessageBytes)

@@ -73,7 +73,8 @@ func TestAMessageForAProcessThatIsDead(t *testing.T) {
 // that becomes active without knowing.
 func TestAMessageWhileTheAPIServerIsAway(t *testing.T) {
 	for name, test := range map[string]struct{ before, during int }{
-		"none was active yet": {broken, broken}, "this one was active": {none, broken}, "answers to writes are lost": {lossy, lossy},
+		"none was active yet": {broken, broken}, "this one was active": {none, broken},
+		"answers to writes are lost": {lossy, lossy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, w *testbed) {
@@ -87,7 +88,9 @@ func TestAMessageWhileTheAPIServerIsAway(t *testing.T) {
 				}
 				w.run(time.Minute)
 				w.disturb(a, none)
-				w.until("a acts on all", takeover, func() bool { return len(gotBy(w)) == maxMessages+1 && a.Status().Waiting == 0 })
+				w.until("a acts on all", takeover, func() bool {
+					return len(gotBy(w)) == maxMessages+1 && a.Status().Waiting == 0
+				})
 			})
 		})
 	}
@@ -221,7 +224,8 @@ func TestMessagesAreBounded(t *testing.T) {
 		}
 		w.mu.Lock()
 		lease := w.lease.DeepCopy()
-		lease.Annotations = map[string]string{messagePrefix + "1": strings.Repeat("x", maxMessageBytes+1), "other.example.com/x": "stays"}
+		lease.Annotations = map[string]string{messagePrefix + "1": strings.Repeat("x", maxMessageBytes+1),
+			"other.example.com/x": "stays"}
 		w.write(lease)
 		w.mu.Unlock()
 		w.run(4 * time.Second)

@@ -81,7 +81,8 @@ var errBroken = errors.New("connection refused")
 // way is one direction between a replica and the API server: it takes some time, or never ends.
 func (c *client) way(ctx context.Context, answersWrite bool) error {
 	c.mu.Lock()
-	frozen, broken, delay := c.frozen, c.broken || answersWrite && c.lossy, time.Duration(c.random.IntN(int(30*time.Millisecond)))
+	frozen, broken, delay := c.frozen, c.broken || answersWrite && c.lossy,
+		time.Duration(c.random.IntN(int(30*time.Millisecond)))
 	c.mu.Unlock()
 	if frozen != nil {
 		select {
@@ -101,9 +102,10 @@ func (c *client) way(ctx context.Context, answersWrite bool) error {
 	}
 }
 
-// ask makes a request through both ways. The API server carries out a request that arrives, whether its answer arrives or
-// not.
-func (c *client) ask(ctx context.Context, name string, write bool, do func() (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
+// ask makes a request through both ways. The API server carries out a request that arrives, whether its answer arrives
+// or not.
+func (c *client) ask(ctx context.Context, name string, write bool,
+	do func() (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
 	if name != "fleet" {
 		return nil, apierrors.NewForbidden(leaseResource(), name, errors.New("no"))
 	}

@@ -58,7 +58,8 @@ func (l *Login) write(w http.ResponseWriter, purpose string, value any, ends tim
 		l.Log.Error("cannot make a cookie", "err", err, "key", boxErr) // the key has the length that AES needs
 		return
 	}
-	l.cookie(w, purpose, base64.RawURLEncoding.EncodeToString(box.Seal(nil, nil, text, nil)), int(ends.Sub(l.now())/time.Second))
+	l.cookie(w, purpose, base64.RawURLEncoding.EncodeToString(box.Seal(nil, nil, text, nil)),
+		int(ends.Sub(l.now())/time.Second))
 }
 
 func (l *Login) drop(w http.ResponseWriter, purpose string) { l.cookie(w, purpose, "", -1) }

@@ -53,7 +53,8 @@ func (l *Login) discover(ctx context.Context) (*issuer, error) {
 	if err := p.Claims(out); err != nil {
 		return nil, plain(err)
 	}
-	for name, address := range map[string]string{"authorization_endpoint": p.Endpoint().AuthURL, "token_endpoint": p.Endpoint().TokenURL} {
+	for name, address := range map[string]string{"authorization_endpoint": p.Endpoint().AuthURL,
+		"token_endpoint": p.Endpoint().TokenURL} {
 		if err := checkURL(address); err != nil {
 			return nil, fmt.Errorf("its %s %w", name, err)
 		}
@@ -79,7 +80,8 @@ func plain(err error) error {
 		if refused.Response != nil {
 			status = refused.Response.Status
 		}
-		return fmt.Errorf("the token endpoint answers %s: %s", status, cmp.Or(short(refused.ErrorCode+" "+refused.ErrorDescription), "no reason"))
+		return fmt.Errorf("the token endpoint answers %s: %s", status,
+			cmp.Or(short(refused.ErrorCode+" "+refused.ErrorDescription), "no reason"))
 	}
 	if at, ok := errors.AsType[*url.Error](err); ok {
 		return httpclient.PlainError(at)

@@ -2,9 +2,9 @@
 // go-oidc, which checks the ID tokens.
 //
 // A browser gets two cookies. One holds what a login that is under way needs, for ten minutes; the other one is the
-// session, which ends no later than the ID token. Both are encrypted and authenticated with a key that replicas can share,
-// so nothing about sessions is kept here, and any replica can take the next request. What the cookies hold counts only
-// under the settings with which it was written: other groups or another issuer end all sessions.
+// session, which ends no later than the ID token. Both are encrypted and authenticated with a key that replicas can
+// share, so nothing about sessions is kept here, and any replica can take the next request. What the cookies hold
+// counts only under the settings with which it was written: other groups or another issuer end all sessions.
 //
 // The issuer is asked when somebody logs in. If it is away, pages say so, and those who are logged in notice nothing.
 package login
@@ -27,7 +27,8 @@ import (
 )
 
 const (
-	// loginTime is how long somebody may take to log in at the issuer, and maxSession how long nobody has to log in again.
+	// loginTime is how long somebody may take to log in at the issuer, and maxSession how long nobody has to log in
+	// again.
 	loginTime  = 10 * time.Minute
 	maxSession = 12 * time.Hour
 )
@@ -111,16 +112,19 @@ func (l *Login) begin(w http.ResponseWriter, r *http.Request) {
 		l.away(w, r, err)
 		return
 	}
-	a := attempt{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), To: local(r.URL.Query().Get("to"))}
+	a := attempt{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(),
+		To: local(r.URL.Query().Get("to"))}
 	l.write(w, loginCookie, a, l.now().Add(loginTime))
-	http.Redirect(w, r, l.client(at).AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), http.StatusSeeOther)
+	http.Redirect(w, r, l.client(at).AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)),
+		http.StatusSeeOther)
 }
 
 // client is what the issuer knows agentry as.
 func (l *Login) client(at *issuer) *oauth2.Config {
 	c := &oauth2.Config{
 		ClientID: l.ClientID, ClientSecret: l.ClientSecret(), Endpoint: at.Endpoint(),
-		RedirectURL: strings.TrimSuffix(l.URL, "/") + callbackPath, Scopes: append([]string{oidc.ScopeOpenID}, l.Scopes...),
+		RedirectURL: strings.TrimSuffix(l.URL, "/") + callbackPath,
+		Scopes:      append([]string{oidc.ScopeOpenID}, l.Scopes...),
 	}
 	c.Endpoint.AuthStyle = at.authStyle(c.ClientSecret)
 	return c
@@ -137,18 +141,22 @@ func (l *Login) callback(w http.ResponseWriter, r *http.Request) {
 	l.drop(w, loginCookie)
 	if said := query.Get("error"); said != "" {
 		l.Log.Info("the issuer refuses a login", "error", short(said))
-		l.refuse(w, r, http.StatusForbidden, "The issuer did not log you in", "It says: "+short(said+" "+query.Get("error_description")))
+		l.refuse(w, r, http.StatusForbidden, "The issuer did not log you in",
+			"It says: "+short(said+" "+query.Get("error_description")))
 		return
 	}
 	p, ends, err := l.redeem(r.Context(), query.Get("code"), a)
 	if err != nil {
 		l.Log.Error("a login failed", "err", err)
-		l.refuse(w, r, http.StatusForbidden, "You are not logged in", "The issuer's answer cannot be used: "+short(err.Error()))
+		l.refuse(w, r, http.StatusForbidden, "You are not logged in",
+			"The issuer's answer cannot be used: "+short(err.Error()))
 		return
 	}
 	if !p.MayRead {
 		l.Log.Info("somebody logged in who may not see anything", "name", p.Name)
-		l.refuse(w, r, http.StatusForbidden, "You may not see this", fmt.Sprintf("You are logged in as %s, but nothing in your claim %q lets you in. Ask those who run agentry.", p.Name, l.Claim))
+		l.refuse(w, r, http.StatusForbidden, "You may not see this",
+			fmt.Sprintf("You are logged in as %s, but nothing in your claim %q lets you in. Ask those who run agentry.",
+				p.Name, l.Claim))
 		return
 	}
 	l.Log.Info("somebody logged in", "name", p.Name, "mayAct", p.MayAct)
@@ -156,14 +164,16 @@ func (l *Login) callback(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, local(a.To), http.StatusSeeOther)
 }
 
-// notBegun answers a callback of another login than the one that is under way in this browser. That one goes on: whoever opens two
-// pages begins two logins, and the second one counts.
+// notBegun answers a callback of another login than the one that is under way in this browser. That one goes on:
+// whoever opens two pages begins two logins, and the second one counts.
 func (l *Login) notBegun(w http.ResponseWriter, r *http.Request) {
 	if _, ok := l.Who(r); ok {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
-	l.refuse(w, r, http.StatusBadRequest, "This login was not begun here", "It may be more than ten minutes old, or finished already, or begun in another window or under another address than "+l.URL+".")
+	l.refuse(w, r, http.StatusBadRequest, "This login was not begun here",
+		"It may be more than ten minutes old, or finished already, or begun in another window or under another "+
+			"address than "+l.URL+".")
 }
 
 // redeem asks the issuer for the tokens of a code, and returns who they are for, and when that ends.
@@ -233,7 +243,8 @@ func (l *Login) loggedOut(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
-	l.refuse(w, r, http.StatusOK, "You are logged out", "At the issuer you may be logged in still: then logging in again asks for no password.")
+	l.refuse(w, r, http.StatusOK, "You are logged out",
+		"At the issuer you may be logged in still: then logging in again asks for no password.")
 }
 
 // refuse says something to somebody who is not logged in.
@@ -250,7 +261,8 @@ func (l *Login) refuse(w http.ResponseWriter, r *http.Request, status int, title
 func (l *Login) away(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Retry-After", "10")
 	l.say(w, r, Page{http.StatusServiceUnavailable, "Nobody can log in at present",
-		"The issuer " + l.Issuer + " does not answer as it should: " + short(err.Error()) + ". agentry itself works on.",
+		"The issuer " + l.Issuer + " does not answer as it should: " + short(err.Error()) +
+			". agentry itself works on.",
 		[]Link{{"Try again", loginLink(local(r.URL.Query().Get("to")))}}})
 }
 

@@ -31,7 +31,8 @@ func newSite(t *testing.T, issuer string, changes ...func(*Options)) *site {
 	mux := http.NewServeMux()
 	s.server = httptest.NewServer(mux)
 	t.Cleanup(s.server.Close)
-	client, err := new(httpclient.Pool).Client(httpclient.Connection{}, httpclient.Options{Timeout: 10 * time.Second, MaxAnswerBytes: 1 << 20, Allow: Allow})
+	client, err := new(httpclient.Pool).Client(httpclient.Connection{},
+		httpclient.Options{Timeout: 10 * time.Second, MaxAnswerBytes: 1 << 20, Allow: Allow})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,9 @@ func newSite(t *testing.T, issuer string, changes ...func(*Options)) *site {
 			Issuer: issuer, ClientID: logintest.ClientID, URL: s.server.URL, Scopes: []string{"profile"},
 			Claim: "groups", Read: []string{"readers"}, Act: []string{"actors"},
 		},
-		ClientSecret: func() string { return logintest.ClientSecret }, Key: func() string { return strings.Repeat("k", MinKey) },
+		ClientSecret: func() string { return logintest.ClientSecret }, Key: func() string {
+			return strings.Repeat("k", MinKey)
+		},
 		Client: client, Log: slog.New(slog.NewTextHandler(s.log, nil)),
 	}
 	for _, change := range changes {
@@ -142,21 +145,38 @@ func TestWhoMayDoWhat(t *testing.T) {
 		status           int
 		says             string
 	}{
-		"a reader":                         {claims: map[string]any{"groups": []string{"x", "readers"}}, status: 200, says: "ada at /a?b=c, acts: false"},
-		"an actor":                         {claims: map[string]any{"groups": []string{"actors"}}, status: 200, says: "ada at /a?b=c, acts: true"},
-		"a claim that is one text":         {claims: map[string]any{"groups": "actors"}, status: 200, says: "acts: true"},
-		"a claim of userinfo":              {userInfo: map[string]any{"sub": "0001", "groups": []string{"actors"}}, status: 200, says: "acts: true"},
-		"userinfo does not overrule":       {claims: map[string]any{"groups": []string{}}, userInfo: map[string]any{"sub": "0001", "groups": []string{"actors"}}, status: 403, says: "You may not see this"},
-		"userinfo of somebody else":        {userInfo: map[string]any{"sub": "0002", "groups": []string{"actors"}}, status: 403, says: "somebody else"},
-		"no group":                         {userInfo: map[string]any{"sub": "0001"}, status: 403, says: "You may not see this"},
-		"another group":                    {claims: map[string]any{"groups": []string{"Actors", "actors ", "reader"}}, status: 403, says: "logged in as ada"},
-		"a claim of another kind":          {claims: map[string]any{"groups": map[string]any{"actors": true}}, status: 403, says: "You may not see this"},
-		"a group called *":                 {claims: map[string]any{"groups": []string{"*"}}, status: 403, says: "You may not see this"},
-		"everybody may read":               {claims: map[string]any{"groups": []string{}}, change: func(o *Options) { o.Read = []string{Everybody} }, status: 200, says: "acts: false"},
-		"an address":                       {claims: map[string]any{"email": "ada@example.com", "email_verified": true}, change: byAddress, status: 200, says: "acts: true"},
-		"an address that is not verified":  {claims: map[string]any{"email": "ada@example.com", "email_verified": false}, change: byAddress, status: 403, says: "You may not see this"},
-		"nor in the words of some issuers": {claims: map[string]any{"email": "ada@example.com", "email_verified": "false"}, change: byAddress, status: 403, says: "You may not see this"},
-		"a name of many lines":             {claims: map[string]any{"preferred_username": "a\nb\x1b[31m", "groups": "actors"}, status: 200, says: "a b [31m at"},
+		"a reader": {claims: map[string]any{"groups": []string{"x", "readers"}}, status: 200,
+			says: "ada at /a?b=c, acts: false"},
+		"an actor": {claims: map[string]any{"groups": []string{"actors"}}, status: 200,
+			says: "ada at /a?b=c, acts: true"},
+		"a claim that is one text": {claims: map[string]any{"groups": "actors"}, status: 200,
+			says: "acts: true"},
+		"a claim of userinfo": {userInfo: map[string]any{"sub": "0001", "groups": []string{"actors"}},
+			status: 200, says: "acts: true"},
+		"userinfo does not overrule": {claims: map[string]any{"groups": []string{}},
+			userInfo: map[string]any{"sub": "0001", "groups": []string{"actors"}}, status: 403,
+			says: "You may not see this"},
+		"userinfo of somebody else": {userInfo: map[string]any{"sub": "0002", "groups": []string{"actors"}},
+			status: 403, says: "somebody else"},
+		"no group": {userInfo: map[string]any{"sub": "0001"}, status: 403,
+			says: "You may not see this"},
+		"another group": {claims: map[string]any{"groups": []string{"Actors", "actors ", "reader"}},
+			status: 403, says: "logged in as ada"},
+		"a claim of another kind": {claims: map[string]any{"groups": map[string]any{"actors": true}},
+			status: 403, says: "You may not see this"},
+		"a group called *": {claims: map[string]any{"groups": []string{"*"}}, status: 403,
+			says: "You may not see this"},
+		"everybody may read": {claims: map[string]any{"groups": []string{}}, change: func(o *Options) {
+			o.Read = []string{Everybody}
+		}, status: 200, says: "acts: false"},
+		"an address": {claims: map[string]any{"email": "ada@example.com", "email_verified": true},
+			change: byAddress, status: 200, says: "acts: true"},
+		"an address that is not verified": {claims: map[string]any{"email": "ada@example.com",
+			"email_verified": false}, change: byAddress, status: 403, says: "You may not see this"},
+		"nor in the words of some issuers": {claims: map[string]any{"email": "ada@example.com",
+			"email_verified": "false"}, change: byAddress, status: 403, says: "You may not see this"},
+		"a name of many lines": {claims: map[string]any{"preferred_username": "a\nb\x1b[31m",
+			"groups": "actors"}, status: 200, says: "a b [31m at"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			issuer := logintest.New(t)
@@ -188,15 +208,25 @@ func TestTokensThatDoNotCount(t *testing.T) {
 		change func(*testing.T, *logintest.Issuer)
 		says   string
 	}{
-		"for another client":       {func(_ *testing.T, i *logintest.Issuer) { i.Claims["aud"] = "other" }, "audience"},
-		"of another issuer":        {func(_ *testing.T, i *logintest.Issuer) { i.Claims["iss"] = "https://evil.example.com" }, "different provider"},
-		"expired":                  {func(_ *testing.T, i *logintest.Issuer) { i.Claims["exp"] = time.Now().Add(-time.Second).Unix() }, "expired"},
-		"signed by another key":    {func(t *testing.T, i *logintest.Issuer) { i.Key = logintest.NewKey(t) }, "signature"},
-		"for another login":        {func(_ *testing.T, i *logintest.Issuer) { i.Claims["nonce"] = "other" }, "nonce"},
-		"refused by the issuer":    {func(_ *testing.T, i *logintest.Issuer) { i.Refuse = "access_denied" }, "access_denied"},
-		"for who has no nonce":     {func(_ *testing.T, i *logintest.Issuer) { i.Claims["nonce"] = "" }, "nonce"},
-		"without an end":           {func(_ *testing.T, i *logintest.Issuer) { i.Claims["exp"] = nil }, "expired"},
-		"valid in the future only": {func(_ *testing.T, i *logintest.Issuer) { i.Claims["nbf"] = time.Now().Add(time.Hour).Unix() }, "nbf"},
+		"for another client": {func(_ *testing.T, i *logintest.Issuer) { i.Claims["aud"] = "other" }, "audience"},
+		"of another issuer": {func(_ *testing.T, i *logintest.Issuer) {
+			i.Claims["iss"] = "https://evil.example.com"
+		}, "different provider"},
+		"expired": {func(_ *testing.T, i *logintest.Issuer) {
+			i.Claims["exp"] = time.Now().Add(-time.Second).Unix()
+		}, "expired"},
+		"signed by another key": {func(t *testing.T, i *logintest.Issuer) {
+			i.Key = logintest.NewKey(t)
+		}, "signature"},
+		"for another login": {func(_ *testing.T, i *logintest.Issuer) { i.Claims["nonce"] = "other" }, "nonce"},
+		"refused by the issuer": {func(_ *testing.T, i *logintest.Issuer) {
+			i.Refuse = "access_denied"
+		}, "access_denied"},
+		"for who has no nonce": {func(_ *testing.T, i *logintest.Issuer) { i.Claims["nonce"] = "" }, "nonce"},
+		"without an end":       {func(_ *testing.T, i *logintest.Issuer) { i.Claims["exp"] = nil }, "expired"},
+		"valid in the future only": {func(_ *testing.T, i *logintest.Issuer) {
+			i.Claims["nbf"] = time.Now().Add(time.Hour).Unix()
+		}, "nbf"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			issuer := logintest.New(t)
@@ -258,7 +288,8 @@ func TestALoginCountsOnce(t *testing.T) {
 	}
 }
 
-// TestTwoPagesAtOnce: a browser that opens two pages begins two logins, and is in with the second one, in whatever order they end.
+// TestTwoPagesAtOnce: a browser that opens two pages begins two logins, and is in with the second one, in whatever
+// order they end.
 func TestTwoPagesAtOnce(t *testing.T) {
 	issuer := logintest.New(t)
 	issuer.Claims["groups"] = "actors"
@@ -288,14 +319,15 @@ func TestTwoPagesAtOnce(t *testing.T) {
 		if !strings.Contains(says[1], "ada at /b, acts: true") {
 			t.Errorf("in order %v, the second says %q", order, says[1])
 		}
-		if want := map[bool]string{true: "ada at /, acts: true", false: "not begun here"}[order[0] == 1]; !strings.Contains(says[0], want) {
+		if want := map[bool]string{true: "ada at /, acts: true", false: "not begun here"}[order[0] ==
+			1]; !strings.Contains(says[0], want) {
 			t.Errorf("in order %v, the first says %q, want %q", order, says[0], want)
 		}
 	}
 }
 
-// TestSessions: cookies that are changed, too old, of another key or of other settings are none. One that another replica
-// made is.
+// TestSessions: cookies that are changed, too old, of another key or of other settings are none. One that another
+// replica made is.
 func TestSessions(t *testing.T) {
 	issuer := logintest.New(t)
 	issuer.Claims["groups"] = "actors"
@@ -328,7 +360,8 @@ func TestSessions(t *testing.T) {
 			t.Errorf("character %d may change", i)
 		}
 	}
-	for name, value := range map[string]string{"nothing": "", "no base64": "!!", "short": "AAAA", "cut": good[:len(good)-4], "longer": good + "AAAA"} {
+	for name, value := range map[string]string{"nothing": "", "no base64": "!!", "short": "AAAA",
+		"cut": good[:len(good)-4], "longer": good + "AAAA"} {
 		if who(s.Login, value) {
 			t.Errorf("a session: %s", name)
 		}
@@ -380,7 +413,8 @@ func TestLogout(t *testing.T) {
 		t.Errorf("another site logs out: %d", status)
 	}
 	status, text := b.read(b.Post(s.server.URL+"/logout", "", nil))
-	if status != 200 || !strings.Contains(text, "You are logged out") || !strings.Contains(text, issuer.URL+"/end") || b.cookie(s, sessionCookie) != "" {
+	if status != 200 || !strings.Contains(text, "You are logged out") || !strings.Contains(text, issuer.URL+"/end") ||
+		b.cookie(s, sessionCookie) != "" {
 		t.Errorf("%d %s", status, text)
 	}
 }
@@ -396,7 +430,8 @@ func TestTheIssuerIsAway(t *testing.T) {
 	t.Cleanup(away.Close)
 	s, b := newSite(t, away.URL), newBrowser(t)
 	status, text := b.open(s.server.URL + "/")
-	if status != 503 || !strings.Contains(text, "Nobody can log in") || !strings.Contains(text, "502") || strings.Contains(text, "\x1b") {
+	if status != 503 || !strings.Contains(text, "Nobody can log in") || !strings.Contains(text, "502") ||
+		strings.Contains(text, "\x1b") {
 		t.Errorf("%d %q", status, text)
 	}
 	s.Login.Issuer, s.asked = target.String(), time.Time{}
@@ -404,7 +439,8 @@ func TestTheIssuerIsAway(t *testing.T) {
 		t.Errorf("%d %s", status, text)
 	}
 	lying := newSite(t, issuer.URL+"/")
-	if status, text := newBrowser(t).open(lying.server.URL + "/"); status != 503 || !strings.Contains(text, "did not match") {
+	if status, text := newBrowser(t).open(lying.server.URL + "/"); status != 503 ||
+		!strings.Contains(text, "did not match") {
 		t.Errorf("an issuer with another name: %d %s", status, text)
 	}
 }
@@ -416,11 +452,13 @@ func TestCookiesOverTLS(t *testing.T) {
 	w := httptest.NewRecorder()
 	s.begin(w, httptest.NewRequest(http.MethodGet, "/login", nil))
 	at, err := url.Parse(w.Header().Get("Location"))
-	if err != nil || at.Query().Get("redirect_uri") != "https://agentry.example.com/login/callback" || at.Query().Get("scope") != "openid profile" {
+	if err != nil || at.Query().Get("redirect_uri") != "https://agentry.example.com/login/callback" ||
+		at.Query().Get("scope") != "openid profile" {
 		t.Errorf("%v %v", at, err)
 	}
 	for _, c := range w.Result().Cookies() {
-		if c.Name != "__Host-"+loginCookie || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || c.MaxAge < 590 || c.MaxAge > 600 {
+		if c.Name != "__Host-"+loginCookie || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode ||
+			c.Path != "/" || c.Domain != "" || c.MaxAge < 590 || c.MaxAge > 600 {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -432,8 +470,10 @@ func TestCookiesOverTLS(t *testing.T) {
 // TestLocal: nobody is led to another site after the login.
 func TestLocal(t *testing.T) {
 	for to, want := range map[string]string{
-		"/pipelines/a?b=c": "/pipelines/a?b=c", "/": "/", "": "/", "//evil.example.com": "/", "/\\evil.example.com": "/", "https://evil.example.com/": "/",
-		"evil": "/", "/\t/evil.example.com": "/", "///evil.example.com": "/", "/%2F/evil.example.com": "/", "javascript:alert(1)": "/", "/" + strings.Repeat("a", 2000): "/",
+		"/pipelines/a?b=c": "/pipelines/a?b=c", "/": "/", "": "/", "//evil.example.com": "/",
+		"/\\evil.example.com": "/", "https://evil.example.com/": "/",
+		"evil": "/", "/\t/evil.example.com": "/", "///evil.example.com": "/", "/%2F/evil.example.com": "/",
+		"javascript:alert(1)": "/", "/" + strings.Repeat("a", 2000): "/",
 	} {
 		if got := local(to); got != want {
 			t.Errorf("%q leads to %q", to, got)
@@ -442,7 +482,8 @@ func TestLocal(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	good := Settings{Issuer: "https://id.example.com/realms/a", ClientID: "agentry", URL: "https://agentry.example.com/", Claim: "groups", Act: []string{"sre"}}
+	good := Settings{Issuer: "https://id.example.com/realms/a", ClientID: "agentry",
+		URL: "https://agentry.example.com/", Claim: "groups", Act: []string{"sre"}}
 	if err := good.Check(); err != nil {
 		t.Error(err)
 	}

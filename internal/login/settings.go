@@ -28,8 +28,8 @@ type Settings struct {
 	URL string
 	// Scopes are asked for besides openid.
 	Scopes []string
-	// Claim is what decides who may do what. Those with one of the values Act may see everything and start passes; those
-	// with one of Read may see everything.
+	// Claim is what decides who may do what. Those with one of the values Act may see everything and start passes;
+	// those with one of Read may see everything.
 	Claim     string
 	Read, Act []string
 }
@@ -75,7 +75,8 @@ func Allow(u *url.URL) error {
 	if u.Scheme == "https" || isLoopback(u.Hostname()) {
 		return nil
 	}
-	return fmt.Errorf("%s must use https: http is for loopback only", (&url.URL{Scheme: u.Scheme, Host: u.Host}).String())
+	return fmt.Errorf("%s must use https: http is for loopback only",
+		(&url.URL{Scheme: u.Scheme, Host: u.Host}).String())
 }
 
 func isLoopback(host string) bool {

@@ -121,7 +121,8 @@ func above(dir, root string) ([]string, error) {
 // write prints each text once, below the names of the modules under it.
 func write(w io.Writer, texts map[string][]string) error {
 	var b strings.Builder
-	b.WriteString("These programs contain the following software, under the licences that are printed below each list.\n")
+	b.WriteString("These programs contain the following software, under the licences that are printed below each " +
+		"list.\n")
 	var sections []string
 	for text, owners := range texts {
 		slices.Sort(owners)

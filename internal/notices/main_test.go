@@ -25,7 +25,8 @@ func TestNoModuleIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var notices strings.Builder
-	if err := run([]string{strings.TrimSpace(string(goroot))}, strings.NewReader(string(packages)), &notices); err != nil {
+	if err := run([]string{strings.TrimSpace(string(goroot))}, strings.NewReader(string(packages)), &notices); err !=
+		nil {
 		t.Fatal(err)
 	}
 	linked, want, folder := "./cmd/...", 4, t.TempDir()
@@ -93,7 +94,8 @@ func TestLicences(t *testing.T) {
 		"all": {
 			`{"ImportPath": "fmt", "Standard": true}{"ImportPath": "m", "Module": {"Path": "m", "Main": true}}` +
 				pkg("a", "") + pkg("a", "forked") + pkg("dual", "") + pkg("same", "deep/er"),
-			"Go\n\nof Go|a v1\n\nof what a has forked|a v1\nsame v1\n\nof a|dual v1\n\nMIT|dual v1\n\nmade by somebody|same v1\n\ngranted",
+			"Go\n\nof Go|a v1\n\nof what a has forked|a v1\nsame v1\n\nof a|dual v1\n\nMIT|dual v1\n\n" +
+				"made by somebody|same v1\n\ngranted",
 		},
 		"no licence": {pkg("a", "") + pkg("bare", ""), "bare v1 has no licence that could be shipped with it"},
 		"nothing":    {"", "there are no packages on standard input"},

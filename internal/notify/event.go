@@ -52,7 +52,8 @@ func (m message) event(object *pipeline.NotifyObject, instance string) eventv1.E
 		return e
 	}
 	group := fluxGroup(object.Kind)
-	e.InvolvedObject = corev1.ObjectReference{APIVersion: group + "/v1", Kind: object.Kind, Name: object.Name, Namespace: object.Namespace}
+	e.InvolvedObject = corev1.ObjectReference{APIVersion: group + "/v1", Kind: object.Kind, Name: object.Name,
+		Namespace: object.Namespace}
 	e.Message = cutMessage(m.pipeline + ": " + m.text)
 	for key, value := range m.metadata {
 		e.Metadata[group+"/"+key] = value

@@ -113,7 +113,8 @@ type testbed struct {
 func newTestbed(spec func(*pipeline.Spec)) *testbed {
 	w := &testbed{}
 	w.def.Metadata.Name = "prod-eu"
-	w.def.Spec.Sources = []pipeline.Source{{URL: "https://git.example.com/platform/monitoring", Ref: pipeline.Ref{Branch: "main"}}}
+	w.def.Spec.Sources = []pipeline.Source{{URL: "https://git.example.com/platform/monitoring",
+		Ref: pipeline.Ref{Branch: "main"}}}
 	w.def.Spec.Output.Branch = "env/prod"
 	spec(&w.def.Spec)
 	return w
@@ -127,7 +128,8 @@ func (w *testbed) pass(reason, text string, change func(*fleet.Outcome)) fleet.O
 	}
 	out := fleet.Outcome{
 		Definition: &w.def, Began: time.Now(), Took: time.Second, Trigger: fleet.ReasonPoll,
-		Report: &gitsync.Report{Pipeline: "prod-eu", Output: gitsync.OutputReport{URL: "https://git.example.com/platform/monitoring", Branch: "env/prod"}},
+		Report: &gitsync.Report{Pipeline: "prod-eu",
+			Output: gitsync.OutputReport{URL: "https://git.example.com/platform/monitoring", Branch: "env/prod"}},
 		After: fleet.Status{
 			Name: "prod-eu", Owned: true,
 			Conditions: []metav1.Condition{{Type: meta.ReadyCondition, Status: status, Reason: reason, Message: text}},
@@ -142,12 +144,14 @@ func (w *testbed) pass(reason, text string, change func(*fleet.Outcome)) fleet.O
 
 func push(out *fleet.Outcome) {
 	out.Report.Commit = output
-	out.Report.Units = []gitsync.UnitReport{{Name: "team-a/agent", State: plan.UnitChanged}, {Name: "team-b/agent", State: plan.UnitUnchanged}}
+	out.Report.Units = []gitsync.UnitReport{{Name: "team-a/agent", State: plan.UnitChanged},
+		{Name: "team-b/agent", State: plan.UnitUnchanged}}
 }
 
 func hold(message string) func(*fleet.Outcome) {
 	return func(out *fleet.Outcome) {
-		out.After.Held = []fleet.HeldStatus{{Object: "ServiceMonitor/team-a/api", Reason: fleet.Finding{Code: "x", Message: message, File: "team-a/api.yaml", Line: 7}}}
+		out.After.Held = []fleet.HeldStatus{{Object: "ServiceMonitor/team-a/api",
+			Reason: fleet.Finding{Code: "x", Message: message, File: "team-a/api.yaml", Line: 7}}}
 	}
 }
 
@@ -158,7 +162,8 @@ func TestAnEventIsWhatFluxSends(t *testing.T) {
 	s.Start()
 	key := []byte("hmac-key")
 	w := newTestbed(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL + "/events"}} })
-	deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: key}}}, w.pass(meta.SucceededReason, "applied", push))
+	deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: key}}},
+		w.pass(meta.SucceededReason, "applied", push))
 
 	events := s.events(t)
 	if len(events) != 1 {
@@ -170,17 +175,20 @@ func TestAnEventIsWhatFluxSends(t *testing.T) {
 	events[0].Timestamp = metav1.Time{}
 	want := eventv1.Event{
 		Severity: "info", Reason: "Succeeded",
-		Message:  "pushed 7fd1a60 to env/prod of https://git.example.com/platform/monitoring\nUnits:\n- changed team-a/agent",
+		Message: "pushed 7fd1a60 to env/prod of https://git.example.com/platform/monitoring\nUnits:\n" +
+			"- changed team-a/agent",
 		Metadata: map[string]string{"revision": "env/prod@sha1:" + output, "originRevision": "main@sha1:" + input},
 
 		ReportingController: "agentry", ReportingInstance: "agentry-0",
 	}
-	want.InvolvedObject.APIVersion, want.InvolvedObject.Kind, want.InvolvedObject.Name = "agentry.dev/v1alpha1", "Pipeline", "prod-eu"
+	want.InvolvedObject.APIVersion, want.InvolvedObject.Kind, want.InvolvedObject.Name = "agentry.dev/v1alpha1",
+		"Pipeline", "prod-eu"
 	if diff := cmp.Diff(want, events[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	c := s.calls[0]
-	if c.path != "POST /events" || c.header.Get("Gotk-Component") != "agentry" || c.header.Get("Content-Type") != "application/json" {
+	if c.path != "POST /events" || c.header.Get("Gotk-Component") != "agentry" ||
+		c.header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %v", c.path, c.header)
 	}
 	if got, want := c.header.Get("X-Signature"), "sha256="+byDefinition(key, c.body); got != want {
@@ -211,15 +219,18 @@ func TestAnEventUnderTheIdentityOfAFluxObject(t *testing.T) {
 	s := newSink(t)
 	s.Start()
 	w := newTestbed(func(spec *pipeline.Spec) {
-		spec.Notify = []pipeline.Notify{{URL: s.URL, Object: &pipeline.NotifyObject{Kind: "Kustomization", Name: "monitoring", Namespace: "flux-system"}}}
+		spec.Notify = []pipeline.Notify{{URL: s.URL,
+			Object: &pipeline.NotifyObject{Kind: "Kustomization", Name: "monitoring", Namespace: "flux-system"}}}
 	})
-	deliver(t, &pipelinefile.Secrets{}, w.pass(meta.SucceededReason, "applied", push), w.pass(meta.SucceededReason, "applied", moved))
+	deliver(t, &pipelinefile.Secrets{}, w.pass(meta.SucceededReason, "applied", push),
+		w.pass(meta.SucceededReason, "applied", moved))
 	events := s.events(t)
 	if len(events) != 2 {
 		t.Fatalf("%d events", len(events))
 	}
 	object := events[0].InvolvedObject
-	if object.GroupVersionKind().String() != "kustomize.toolkit.fluxcd.io/v1, Kind=Kustomization" || object.Name != "monitoring" || object.Namespace != "flux-system" {
+	if object.GroupVersionKind().String() != "kustomize.toolkit.fluxcd.io/v1, Kind=Kustomization" ||
+		object.Name != "monitoring" || object.Namespace != "flux-system" {
 		t.Errorf("object %+v", object)
 	}
 	if !strings.HasPrefix(events[0].Message, "prod-eu: pushed ") {
@@ -233,7 +244,8 @@ func TestAnEventUnderTheIdentityOfAFluxObject(t *testing.T) {
 	if _, ok := events[0].Metadata[group+"commit_status"]; ok {
 		t.Error("a push only updates a commit status, so that chats do not see it")
 	}
-	if events[1].Metadata[group+"commit_status"] != "update" || events[1].Metadata[group+"originRevision"] != "main@sha1:"+later {
+	if events[1].Metadata[group+"commit_status"] != "update" ||
+		events[1].Metadata[group+"originRevision"] != "main@sha1:"+later {
 		t.Errorf("metadata of another commit without changes: %v", events[1].Metadata)
 	}
 	if s.calls[0].header.Get("X-Signature") != "" {
@@ -251,7 +263,9 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 	})
 	elsewhere := w.pass(fleet.ReasonElsewhere, "", func(o *fleet.Outcome) { o.After.Owned = false })
 	stalled := w.pass(meta.FailedReason, "the branch is protected", func(o *fleet.Outcome) {
-		o.After.Conditions = append(o.After.Conditions, metav1.Condition{Type: meta.StalledCondition, Status: metav1.ConditionTrue, Reason: meta.FailedReason, Message: "the branch is protected"})
+		o.After.Conditions = append(o.After.Conditions,
+			metav1.Condition{Type: meta.StalledCondition, Status: metav1.ConditionTrue, Reason: meta.FailedReason,
+				Message: "the branch is protected"})
 	})
 	outcomes := []fleet.Outcome{
 		w.pass(meta.ProgressingReason, "starts", nil),
@@ -260,7 +274,10 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 		w.pass(meta.BuildFailedReason, "1 object is held", hold("unknown field")),
 		w.pass(meta.BuildFailedReason, "1 object is held", hold("unknown field")),
 		w.pass(meta.BuildFailedReason, "1 object is held", hold("another error")),
-		w.pass(meta.BuildFailedReason, "1 object is held", func(o *fleet.Outcome) { hold("another error")(o); push(o) }),
+		w.pass(meta.BuildFailedReason, "1 object is held", func(o *fleet.Outcome) {
+			hold("another error")(o)
+			push(o)
+		}),
 		elsewhere,
 		w.pass(meta.FailedReason, "connection refused", nil),
 		w.pass(meta.FailedReason, "no route to host", nil), // fails still
@@ -286,7 +303,8 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if text := s.events(t)[0].Message; text != "1 object is held\nHeld:\n- ServiceMonitor/team-a/api: unknown field (team-a/api.yaml:7)" {
+	if text := s.events(t)[0].Message; text !=
+		"1 object is held\nHeld:\n- ServiceMonitor/team-a/api: unknown field (team-a/api.yaml:7)" {
 		t.Errorf("message: %s", text)
 	}
 	if n := len(errorsOnly.events(t)); n != 4 {
@@ -298,13 +316,15 @@ func TestMessagesHaveALimit(t *testing.T) {
 	s := newSink(t)
 	s.Start()
 	w := newTestbed(func(spec *pipeline.Spec) {
-		spec.Notify = []pipeline.Notify{{URL: s.URL, Object: &pipeline.NotifyObject{Kind: "GitRepository", Name: "x", Namespace: "y"}}}
+		spec.Notify = []pipeline.Notify{{URL: s.URL,
+			Object: &pipeline.NotifyObject{Kind: "GitRepository", Name: "x", Namespace: "y"}}}
 	})
 	deliver(t, &pipelinefile.Secrets{},
 		w.pass(meta.BuildFailedReason, strings.Repeat("é", MaxMessageBytes), nil),
 		w.pass(meta.BuildFailedReason, "many are held", func(o *fleet.Outcome) {
 			for range 1000 {
-				o.After.Held = append(o.After.Held, fleet.HeldStatus{Object: "Probe/a/b", Reason: fleet.Finding{Message: strings.Repeat("x\n", 1000)}})
+				o.After.Held = append(o.After.Held,
+					fleet.HeldStatus{Object: "Probe/a/b", Reason: fleet.Finding{Message: strings.Repeat("x\n", 1000)}})
 			}
 		}))
 	for i, e := range s.events(t) {
@@ -324,14 +344,16 @@ func TestReceiversAreCalledAfterAPushAndOnlyThen(t *testing.T) {
 		spec.Output.Receivers = []pipeline.Receiver{{URL: s.URL + "/hook/0123"}}
 	})
 	secrets := &pipelinefile.Secrets{Receivers: []pipelinefile.EndpointSecret{{Secret: []byte("token")}}}
-	deliver(t, secrets, w.pass(meta.SucceededReason, "", nil), w.pass(meta.SucceededReason, "", push), w.pass(meta.SucceededReason, "", push))
+	deliver(t, secrets, w.pass(meta.SucceededReason, "", nil), w.pass(meta.SucceededReason, "", push),
+		w.pass(meta.SucceededReason, "", push))
 	if len(s.calls) != 1 {
 		t.Fatalf("%d calls, want one for both pushes", len(s.calls))
 	}
 	if want := `{"pipeline":"prod-eu","revision":"env/prod@sha1:` + output + `"}`; string(s.calls[0].body) != want {
 		t.Errorf("body %s", s.calls[0].body)
 	}
-	if got := s.calls[0].header.Get("X-Signature"); !strings.HasPrefix(got, "sha256=") || len(got) != len("sha256=")+64 {
+	if got := s.calls[0].header.Get("X-Signature"); !strings.HasPrefix(got, "sha256=") ||
+		len(got) != len("sha256=")+64 {
 		t.Errorf("signature %q", got)
 	}
 }
@@ -345,7 +367,10 @@ func TestErrorsShowNoSecret(t *testing.T) {
 		want   string
 	}{
 		"an address that is gone": {func(w http.ResponseWriter, _ int) { w.WriteHeader(http.StatusGone) }, "410 Gone"},
-		"a redirect":              {func(w http.ResponseWriter, _ int) { w.Header().Set("Location", elsewhere.URL); w.WriteHeader(307) }, "redirects are not followed"},
+		"a redirect": {func(w http.ResponseWriter, _ int) {
+			w.Header().Set("Location", elsewhere.URL)
+			w.WriteHeader(307)
+		}, "redirects are not followed"},
 		"an answer without an end": {func(w http.ResponseWriter, _ int) {
 			w.WriteHeader(500)
 			_, _ = w.Write(bytes.Repeat([]byte(secret), 1<<20))
@@ -357,8 +382,11 @@ func TestErrorsShowNoSecret(t *testing.T) {
 			s := newSink(t)
 			s.answer = test.answer
 			s.Start()
-			w := newTestbed(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL + "/services/" + secret}} })
-			log, o := deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: []byte(secret)}}}, w.pass(meta.FailedReason, "x", nil))
+			w := newTestbed(func(spec *pipeline.Spec) {
+				spec.Notify = []pipeline.Notify{{URL: s.URL + "/services/" + secret}}
+			})
+			log, o := deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: []byte(secret)}}},
+				w.pass(meta.FailedReason, "x", nil))
 			if !strings.Contains(log, test.want) || strings.Contains(log, secret) {
 				t.Errorf("log: %s", log)
 			}
@@ -379,7 +407,8 @@ func TestAnswersThatAreTriedAgain(t *testing.T) {
 		again  bool
 	}{
 		{202, nil, false}, {400, nil, false}, {401, nil, true}, {404, nil, true}, {413, nil, false},
-		{429, nil, false}, {429, http.Header{"Retry-After": {"5"}}, true}, {500, nil, true}, {503, http.Header{"Retry-After": {"7"}}, true},
+		{429, nil, false}, {429, http.Header{"Retry-After": {"5"}}, true}, {500, nil, true},
+		{503, http.Header{"Retry-After": {"7"}}, true},
 		{503, http.Header{"Retry-After": {"Fri, 01 Jan 2100 00:00:00 GMT"}}, true}, // or our clock is far behind
 	} {
 		err := checkAnswer("host", &http.Response{StatusCode: test.status, Header: test.header})
@@ -405,7 +434,8 @@ func TestCertificatesAndSecretsAreReadWhenTheyAreNeeded(t *testing.T) {
 	s.StartTLS()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	w := newTestbed(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL}} })
-	deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{CAPEM: ca}}}, w.pass(meta.FailedReason, "x", nil))
+	deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{CAPEM: ca}}},
+		w.pass(meta.FailedReason, "x", nil))
 	if len(s.calls) != 1 {
 		t.Errorf("%d calls with the CA", len(s.calls))
 	}
@@ -416,7 +446,9 @@ func TestCertificatesAndSecretsAreReadWhenTheyAreNeeded(t *testing.T) {
 	o := New(Options{Secrets: func(*fleet.Definition) (*pipelinefile.Secrets, error) {
 		return nil, errors.New("open key: no such file")
 	}})
-	if _, err := o.endpoint(&w.def, func(s *pipelinefile.Secrets) []pipelinefile.EndpointSecret { return s.Notify }, 0); err == nil {
+	if _, err := o.endpoint(&w.def, func(s *pipelinefile.Secrets) []pipelinefile.EndpointSecret {
+		return s.Notify
+	}, 0); err == nil {
 		t.Error("sent without its secret")
 	}
 }

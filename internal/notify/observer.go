@@ -97,18 +97,21 @@ func (o *Observer) send(d *fleet.Definition, i int, sink pipeline.Notify, e mess
 // callReceiver queues the call of a Receiver. One call is enough for several pushes.
 func (o *Observer) callReceiver(d *fleet.Definition, i int, r pipeline.Receiver, report *gitsync.Report) {
 	body := receiverCall{Pipeline: report.Pipeline, Revision: revision(report.Output.Branch, report.Commit)}
-	o.box.Put(outbox.Job{Recipient: r.URL, Key: r.URL, What: "receiver", Pipeline: report.Pipeline, Do: func(ctx context.Context) error {
-		if r.Timeout != nil && r.Timeout.Duration > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, r.Timeout.Duration)
-			defer cancel()
-		}
-		secret, err := o.endpoint(d, func(s *pipelinefile.Secrets) []pipelinefile.EndpointSecret { return s.Receivers }, i)
-		if err != nil {
-			return err
-		}
-		return post(ctx, &o.pool, r.URL, secret, body)
-	}})
+	o.box.Put(outbox.Job{Recipient: r.URL, Key: r.URL, What: "receiver", Pipeline: report.Pipeline,
+		Do: func(ctx context.Context) error {
+			if r.Timeout != nil && r.Timeout.Duration > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, r.Timeout.Duration)
+				defer cancel()
+			}
+			secret, err := o.endpoint(d, func(s *pipelinefile.Secrets) []pipelinefile.EndpointSecret {
+				return s.Receivers
+			}, i)
+			if err != nil {
+				return err
+			}
+			return post(ctx, &o.pool, r.URL, secret, body)
+		}})
 }
 
 // receiverCall is the body for a Receiver, which accepts any signed body.
@@ -118,7 +121,8 @@ type receiverCall struct {
 }
 
 // endpoint returns the credentials of one address.
-func (o *Observer) endpoint(d *fleet.Definition, of func(*pipelinefile.Secrets) []pipelinefile.EndpointSecret, i int) (pipelinefile.EndpointSecret, error) {
+func (o *Observer) endpoint(d *fleet.Definition, of func(*pipelinefile.Secrets) []pipelinefile.EndpointSecret,
+	i int) (pipelinefile.EndpointSecret, error) {
 	all, err := o.options.Secrets(d)
 	if err != nil {
 		return pipelinefile.EndpointSecret{}, err

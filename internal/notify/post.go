@@ -35,12 +35,14 @@ const (
 )
 
 // post sends JSON. Its errors contain only the host of the address.
-func post(ctx context.Context, pool *httpclient.Pool, address string, secret pipelinefile.EndpointSecret, body any) error {
+func post(ctx context.Context, pool *httpclient.Pool, address string, secret pipelinefile.EndpointSecret,
+	body any) error {
 	at, err := url.Parse(address)
 	if err != nil {
 		return outbox.Permanent(errors.New("the address cannot be parsed"))
 	}
-	client, err := pool.Client(httpclient.Connection{CAPEM: secret.CAPEM}, httpclient.Options{Timeout: PostTimeout, MaxAnswerBytes: maxAnswerBytes})
+	client, err := pool.Client(httpclient.Connection{CAPEM: secret.CAPEM},
+		httpclient.Options{Timeout: PostTimeout, MaxAnswerBytes: maxAnswerBytes})
 	if err != nil {
 		return fmt.Errorf("call %s: %w", at.Host, err)
 	}
@@ -86,7 +88,8 @@ func checkAnswer(host string, resp *http.Response) error {
 			return outbox.Permanent(err)
 		}
 		return err
-	case code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusNotFound || code == http.StatusRequestTimeout || code >= 500:
+	case code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusNotFound ||
+		code == http.StatusRequestTimeout || code >= 500:
 		return err // a secret may be rotating, or an object or route may appear soon
 	}
 	return outbox.Permanent(err)

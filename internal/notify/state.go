@@ -65,7 +65,8 @@ func describe(out fleet.Outcome, before state, known bool, now state) (message, 
 	m := message{pipeline: out.After.Name, at: time.Now(), severity: eventv1.EventSeverityInfo, metadata: metadata(out)}
 	pushed := isPush(out)
 	isGood := now.ready == metav1.ConditionTrue
-	changed := now.settled && (known && !now.sameNews(before) || !known && !isGood && now.reason != meta.SuspendedReason)
+	changed := now.settled && (known && !now.sameNews(before) ||
+		!known && !isGood && now.reason != meta.SuspendedReason)
 	switch {
 	case out.Removed:
 		m.reason, m.text = "Removed", "is gone from the configuration; its branch is left unchanged"
@@ -117,7 +118,8 @@ func text(out fleet.Outcome, pushed bool) string {
 	stalled := apimeta.FindStatusCondition(out.After.Conditions, meta.StalledCondition)
 	switch {
 	case pushed:
-		fmt.Fprintf(&b, "pushed %s to %s of %s", short(out.Report.Commit), out.Report.Output.Branch, out.Report.Output.URL)
+		fmt.Fprintf(&b, "pushed %s to %s of %s", short(out.Report.Commit), out.Report.Output.Branch,
+			out.Report.Output.URL)
 		if ready.Status != metav1.ConditionTrue {
 			b.WriteString("; " + ready.Message)
 		}

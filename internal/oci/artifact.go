@@ -86,7 +86,9 @@ func Build(rd *object.Reader, commit plumbing.Hash, dir, branch string) (*Artifa
 	if err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }, tarball.WithMediaType(ContentMediaType))
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	}, tarball.WithMediaType(ContentMediaType))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +102,8 @@ func Build(rd *object.Reader, commit plumbing.Hash, dir, branch string) (*Artifa
 		revision = branch + "@" + revision
 	}
 	annotated, ok := mutate.Annotations(image, map[string]string{
-		annotationCreated: created.UTC().Format(time.RFC3339), annotationSource: from.RepoURL, annotationRevision: revision,
+		annotationCreated: created.UTC().Format(time.RFC3339), annotationSource: from.RepoURL,
+		annotationRevision: revision,
 	}).(v1.Image)
 	if !ok {
 		return nil, errors.New("adding annotations did not return an image")

@@ -54,7 +54,8 @@ func New(opts Options) *Observer {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log, Timeout: PushTimeout, Workers: 2}), done: map[string]string{}}
+	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log, Timeout: PushTimeout, Workers: 2}),
+		done: map[string]string{}}
 }
 
 // Run pushes until ctx ends, and then what is queued, for a few seconds.
@@ -78,18 +79,19 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 		return
 	}
 	to := *d.Spec.Output.OCI
-	o.box.Put(outbox.Job{Recipient: to.URL, Key: name, What: "artifact", Pipeline: name, Do: func(ctx context.Context) error {
-		if !o.options.MayPublish() {
-			o.set(name, "")
-			return nil
-		}
-		err := o.push(ctx, d, to, plumbing.NewHash(commit))
-		if isPermanent(err) {
-			o.set(name, "")
-			return outbox.Permanent(err)
-		}
-		return err
-	}})
+	o.box.Put(outbox.Job{Recipient: to.URL, Key: name, What: "artifact", Pipeline: name,
+		Do: func(ctx context.Context) error {
+			if !o.options.MayPublish() {
+				o.set(name, "")
+				return nil
+			}
+			err := o.push(ctx, d, to, plumbing.NewHash(commit))
+			if isPermanent(err) {
+				o.set(name, "")
+				return outbox.Permanent(err)
+			}
+			return err
+		}})
 }
 
 // set records that a commit is pushed, and reports whether it was not recorded before.
@@ -117,7 +119,8 @@ func (o *Observer) push(ctx context.Context, d *fleet.Definition, to pipeline.OC
 	}
 	pushed, err := Push(ctx, artifact, to, secrets.OCI)
 	if err == nil && len(pushed.Tags) > 0 {
-		o.options.Log.Info("pushed an artifact", "pipeline", d.Metadata.Name, "digest", pushed.Digest, "tags", pushed.Tags)
+		o.options.Log.Info("pushed an artifact", "pipeline", d.Metadata.Name, "digest", pushed.Digest, "tags",
+			pushed.Tags)
 	}
 	return err
 }

@@ -36,7 +36,8 @@ import (
 
 const (
 	input    = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
-	metadata = `{"repoURL": "https://git.example.com/platform/monitoring", "drySha": "` + input + `", "date": "2026-03-04T05:06:07+02:00"}`
+	metadata = `{"repoURL": "https://git.example.com/platform/monitoring", "drySha": "` + input +
+		`", "date": "2026-03-04T05:06:07+02:00"}`
 )
 
 // hub is a registry with TLS and a password, which counts what is sent to it.
@@ -148,7 +149,8 @@ func TestArtifactIsWhatAnOCIRepositoryTakes(t *testing.T) {
 	g, _, _ := branch(t, map[string]string{"README.md": "not below the path\n"})
 	commit := g.Commit("env/prod", map[string]string{
 		"clusters/prod/hydrator.metadata": metadata, "clusters/prod/kustomization.yaml": "resources: [a]\n",
-		"clusters/prod/a/x.yaml": "kind: Secret\n", "clusters/prod/a/.agentry/inventory": "{}\n", "clusters/prod/a.b/y.yaml": "y\n", "clusters/prod/empty": "!",
+		"clusters/prod/a/x.yaml": "kind: Secret\n", "clusters/prod/a/.agentry/inventory": "{}\n",
+		"clusters/prod/a.b/y.yaml": "y\n", "clusters/prod/empty": "!",
 	})
 	rd := reread(t, g)
 	a, err := Build(rd, plumbing.NewHash(commit), "clusters/prod", "main")
@@ -171,10 +173,12 @@ func TestArtifactIsWhatAnOCIRepositoryTakes(t *testing.T) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		t.Fatal(err)
 	}
-	if got := header.Get("Content-Type"); got != "application/vnd.oci.image.manifest.v1+json" || m.MediaType != got || m.SchemaVersion != 2 {
+	if got := header.Get("Content-Type"); got != "application/vnd.oci.image.manifest.v1+json" || m.MediaType != got ||
+		m.SchemaVersion != 2 {
 		t.Errorf("the manifest is %s, %s", got, m.MediaType)
 	}
-	if m.Config.MediaType != "application/vnd.cncf.flux.config.v1+json" || len(m.Layers) != 1 || m.Layers[0].MediaType != "application/vnd.cncf.flux.content.v1.tar+gzip" {
+	if m.Config.MediaType != "application/vnd.cncf.flux.config.v1+json" || len(m.Layers) != 1 ||
+		m.Layers[0].MediaType != "application/vnd.cncf.flux.content.v1.tar+gzip" {
 		t.Errorf("media types: %+v", m)
 	}
 	want := map[string]string{
@@ -225,7 +229,8 @@ func checkLayer(t *testing.T, layer []byte) {
 	}
 	want := map[string]string{
 		"hydrator.metadata": "644 " + metadata, "kustomization.yaml": "644 resources: [a]\n", "empty": "644 ",
-		"a/": "755 ", "a/x.yaml": "644 kind: Secret\n", "a/.agentry/": "755 ", "a/.agentry/inventory": "644 {}\n", "a.b/": "755 ", "a.b/y.yaml": "644 y\n",
+		"a/": "755 ", "a/x.yaml": "644 kind: Secret\n", "a/.agentry/": "755 ", "a/.agentry/inventory": "644 {}\n",
+		"a.b/": "755 ", "a.b/y.yaml": "644 y\n",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
@@ -310,10 +315,11 @@ func TestWhatCannotBeAnArtifact(t *testing.T) {
 		path  string
 		want  string
 	}{
-		"no metadata":               {map[string]string{"a": "a\n"}, "", "hydrator.metadata"},
-		"metadata that is no JSON":  {map[string]string{"hydrator.metadata": "no\n"}, "", "invalid character"},
-		"metadata without a commit": {map[string]string{"hydrator.metadata": `{"drySha": "main"}`}, "", "drySha is not a commit id"},
-		"a path that is not there":  {map[string]string{"a": "a\n"}, "b", "b"},
+		"no metadata":              {map[string]string{"a": "a\n"}, "", "hydrator.metadata"},
+		"metadata that is no JSON": {map[string]string{"hydrator.metadata": "no\n"}, "", "invalid character"},
+		"metadata without a commit": {map[string]string{"hydrator.metadata": `{"drySha": "main"}`}, "",
+			"drySha is not a commit id"},
+		"a path that is not there": {map[string]string{"a": "a\n"}, "b", "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, rd, commit := branch(t, test.files)
@@ -370,16 +376,23 @@ func TestErrorsOfARegistryShowNoPassword(t *testing.T) {
 		secret pipelinefile.RegistrySecret
 		want   string
 	}{
-		"a wrong password":       {h.place(), pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng", CAPEM: h.ca}, "401"},
-		"another CA":             {h.place(), pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng"}, "certificate"},
-		"an answer with secrets": {at(echo), pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng", CAPEM: ca(echo)}, "X: ***"},
-		"a server without TLS":   {at(plain), pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng"}, "without TLS"},
-		"a place that is none":   {pipeline.OCI{URL: "oci://UPPER"}, pipelinefile.RegistrySecret{Password: "wr0ng"}, "oci://HOST/PATH"},
-		"a CA that is none":      {h.place(), pipelinefile.RegistrySecret{Password: "wr0ng", CAPEM: []byte("x")}, "no certificate"},
+		"a wrong password": {h.place(),
+			pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng", CAPEM: h.ca}, "401"},
+		"another CA": {h.place(), pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng"},
+			"certificate"},
+		"an answer with secrets": {at(echo),
+			pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng", CAPEM: ca(echo)}, "X: ***"},
+		"a server without TLS": {at(plain), pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng"},
+			"without TLS"},
+		"a place that is none": {pipeline.OCI{URL: "oci://UPPER"}, pipelinefile.RegistrySecret{Password: "wr0ng"},
+			"oci://HOST/PATH"},
+		"a CA that is none": {h.place(), pipelinefile.RegistrySecret{Password: "wr0ng", CAPEM: []byte("x")},
+			"no certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Push(t.Context(), a, test.to, test.secret)
-			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "wr0ng") || len(err.Error()) > 700 {
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "wr0ng") ||
+				len(err.Error()) > 700 {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -395,7 +408,8 @@ func TestInsecureRegistriesAreAskedWithoutTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := pipeline.OCI{URL: Scheme + strings.TrimPrefix(server.URL, "http://") + "/x/y", Insecure: true, Tag: "stable"}
-	if pushed, err := Push(t.Context(), a, to, pipelinefile.RegistrySecret{}); err != nil || !slices.Contains(pushed.Tags, "stable") {
+	if pushed, err := Push(t.Context(), a, to, pipelinefile.RegistrySecret{}); err != nil ||
+		!slices.Contains(pushed.Tags, "stable") {
 		t.Errorf("%v, %v", pushed, err)
 	}
 }
@@ -415,7 +429,8 @@ func TestTheObserverPushesWhenTheBranchHasMoved(t *testing.T) {
 		return &pipelinefile.Secrets{OCI: h.secret}, nil
 	}})
 	pass := func(commit string, change func(*fleet.Outcome)) {
-		out := fleet.Outcome{Definition: d, Report: &gitsync.Report{}, After: fleet.Status{Name: "prod-eu", Owned: true, Output: &fleet.OutputStatus{Commit: commit}}}
+		out := fleet.Outcome{Definition: d, Report: &gitsync.Report{},
+			After: fleet.Status{Name: "prod-eu", Owned: true, Output: &fleet.OutputStatus{Commit: commit}}}
 		out.Began = out.Began.AddDate(1, 0, 0)
 		if change != nil {
 			change(&out)

@@ -86,7 +86,8 @@ func newPusher(ctx context.Context, to pipeline.OCI, secret pipelinefile.Registr
 		tag = "latest"
 	}
 	return &pusher{repository: repository, tag: tag, client: client, options: []remote.Option{
-		remote.WithContext(ctx), remote.WithAuth(auth), remote.WithTransport(client.Transport), remote.WithUserAgent("agentry"),
+		remote.WithContext(ctx), remote.WithAuth(auth), remote.WithTransport(client.Transport),
+		remote.WithUserAgent("agentry"),
 		remote.WithRetryBackoff(remote.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 2}),
 	}}, nil
 }
@@ -139,7 +140,8 @@ func (p *pusher) head(tag string) (v1.Hash, error) {
 // isPermanent reports whether the registry would refuse a retry too.
 func isPermanent(err error) bool {
 	refused, ok := errors.AsType[*transport.Error](err)
-	return errors.Is(err, ErrTooLarge) || ok && (refused.StatusCode == http.StatusBadRequest || refused.StatusCode == http.StatusRequestEntityTooLarge)
+	return errors.Is(err, ErrTooLarge) ||
+		ok && (refused.StatusCode == http.StatusBadRequest || refused.StatusCode == http.StatusRequestEntityTooLarge)
 }
 
 // secretError replaces the text of an error with one without credentials.

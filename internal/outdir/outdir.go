@@ -88,7 +88,9 @@ func list(folder fs.FS) (map[string]string, error) {
 		}
 		sum, p, _ := strings.Cut(line, "  ")
 		if len(sum) != hex.EncodedLen(sha256.Size) || !isRendered(p) {
-			return nil, fmt.Errorf("%s has the line %q, which agentry does not write: remove the list, or name another folder", listName, line)
+			return nil, fmt.Errorf(
+				"%s has the line %q, which agentry does not write: remove the list, or name another folder", listName,
+				line)
 		}
 		owned[p] = sum
 	}
@@ -98,8 +100,11 @@ func list(folder fs.FS) (map[string]string, error) {
 // isRendered reports whether a render can write a file of this name: a manifest, or a text for reviewers beside it.
 func isRendered(p string) bool {
 	hidden := func(part string) bool { return strings.HasPrefix(part, ".") }
-	return filepath.IsLocal(filepath.FromSlash(p)) && path.Clean(p) == p && !slices.ContainsFunc(strings.Split(p, "/"), hidden) &&
-		slices.ContainsFunc([]string{".yaml", ".agent.yml.txt", ".config.alloy.txt"}, func(end string) bool { return strings.HasSuffix(p, end) })
+	return filepath.IsLocal(filepath.FromSlash(p)) && path.Clean(p) == p &&
+		!slices.ContainsFunc(strings.Split(p, "/"), hidden) &&
+		slices.ContainsFunc([]string{".yaml", ".agent.yml.txt", ".config.alloy.txt"}, func(end string) bool {
+			return strings.HasSuffix(p, end)
+		})
 }
 
 // Write makes the folder contain exactly the files. It also keeps those files of the earlier render for which

@@ -16,11 +16,13 @@ type tree map[string]string
 
 func TestTheFolderMirrorsTheRender(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new", "folder")
-	render(t, folder, tree{"kustomization.yaml": "apiVersion: 1", "a/x/one.yaml": "apiVersion: 1", "a/y/two.yaml": "apiVersion: 1"})
+	render(t, folder, tree{"kustomization.yaml": "apiVersion: 1", "a/x/one.yaml": "apiVersion: 1",
+		"a/y/two.yaml": "apiVersion: 1"})
 	add(t, folder, "README", "mine")
 	add(t, folder, "a/y/notes.txt", "mine")
 	render(t, folder, tree{"kustomization.yaml": "apiVersion: 2", "b/x/one.yaml": "apiVersion: 1"})
-	want := tree{"kustomization.yaml": "apiVersion: 2", "b/x/one.yaml": "apiVersion: 1", "README": "mine", "a/y/notes.txt": "mine"}
+	want := tree{"kustomization.yaml": "apiVersion: 2", "b/x/one.yaml": "apiVersion: 1", "README": "mine",
+		"a/y/notes.txt": "mine"}
 	if diff := cmp.Diff(want, content(t, folder)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -47,13 +49,15 @@ func TestKeptFilesStayInTheInventory(t *testing.T) {
 
 // TestAForgedListRemovesNothing: the folder can come from a repository whose author wrote the list.
 func TestAForgedListRemovesNothing(t *testing.T) {
-	for _, name := range []string{".git/config", "a/.b/c.yaml", "../x.yaml", "/x.yaml", "a//x.yaml", "Makefile", "main.go", ".env", "\x1b.yaml\t", "mine.txt"} {
+	for _, name := range []string{".git/config", "a/.b/c.yaml", "../x.yaml", "/x.yaml", "a//x.yaml", "Makefile",
+		"main.go", ".env", "\x1b.yaml\t", "mine.txt"} {
 		folder := t.TempDir()
 		add(t, folder, ".agentry/rendered", sum([]byte("mine"))+"  "+name+"\n")
 		add(t, folder, ".git/config", "mine")
 		add(t, folder, "Makefile", "mine")
 		was := content(t, folder)
-		if err := Write(folder, []File{{Path: "a.yaml", Data: []byte("x")}}, never); err == nil || !strings.Contains(err.Error(), "agentry does not write") {
+		if err := Write(folder, []File{{Path: "a.yaml", Data: []byte("x")}}, never); err == nil ||
+			!strings.Contains(err.Error(), "agentry does not write") {
 			t.Errorf("%q: %v", name, err)
 		}
 		if diff := cmp.Diff(was, content(t, folder)); diff != "" {
@@ -100,7 +104,8 @@ func TestForeignFilesAreRefused(t *testing.T) {
 				add(t, folder, p, data)
 			}
 			was := content(t, folder)
-			err := Write(folder, []File{{Path: "a.yaml", Data: []byte("x")}, {Path: "b.yaml", Data: []byte("x")}}, never)
+			err := Write(folder, []File{{Path: "a.yaml", Data: []byte("x")}, {Path: "b.yaml", Data: []byte("x")}},
+				never)
 			if _, ok := errors.AsType[*ForeignError](err); !ok {
 				t.Errorf("got %v", err)
 			}

@@ -14,7 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
-// Units reads rendered output as [Write] and the output branch have it: a folder for each unit, with a file for each object.
+// Units reads rendered output as [Write] and the output branch have it: a folder for each unit, with a file for each
+// object.
 func Units(folder fs.FS) ([]*generator.Unit, error) {
 	byName := map[string]*generator.Unit{}
 	err := fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
@@ -38,7 +39,8 @@ func Units(folder fs.FS) ([]*generator.Unit, error) {
 			byName[m.Unit] = &generator.Unit{Name: m.Unit}
 		}
 		u := byName[m.Unit]
-		u.Files = append(u.Files, generator.File{Path: path.Base(name), Data: text, Object: m.ID, Manifest: true, Masked: maskedIn(folder, name)})
+		u.Files = append(u.Files, generator.File{Path: path.Base(name), Data: text, Object: m.ID, Manifest: true,
+			Masked: maskedIn(folder, name)})
 		return nil
 	})
 	var units []*generator.Unit

@@ -1,7 +1,7 @@
 // Package picture draws hierarchies: as SVG for pages and people, and as DOT for Graphviz.
 //
-// An SVG is a nested list to a screen reader, needs no script, and shows each state by shape as well as by colour. Names and
-// messages are text in it, never tags.
+// An SVG is a nested list to a screen reader, needs no script, and shows each state by shape as well as by colour.
+// Names and messages are text in it, never tags.
 package picture
 
 import (
@@ -30,7 +30,8 @@ type node struct {
 // folded is the state of a node that stands for several.
 const folded explain.State = "folded"
 
-// maxNodes is how many nodes are drawn. Of each node's children at most 30 are, or fewer where that would be too many in all.
+// maxNodes is how many nodes are drawn. Of each node's children at most 30 are, or fewer where that would be too many
+// in all.
 const maxNodes = 1000
 
 // drawAll returns what is drawn of some trees.
@@ -52,7 +53,8 @@ func (n *node) size() int {
 	return size
 }
 
-// draw returns what is drawn of a node and of all below it. Of more than most children one counts those that are not drawn.
+// draw returns what is drawn of a node and of all below it. Of more than most children one counts those that are not
+// drawn.
 func draw(n *explain.Node, link Link, most int) *node {
 	out := &node{kind: n.Object.Kind, name: n.Object.Name, state: n.State, note: n.Why}
 	if n.Object.Namespace != "" {
@@ -76,7 +78,8 @@ func draw(n *explain.Node, link Link, most int) *node {
 	}
 	out.counts = counted(kinds, total)
 	if len(more) > 0 {
-		out.children = append(out.children, &node{kind: "more", name: counted(kinds, more), state: folded, link: out.link})
+		out.children = append(out.children,
+			&node{kind: "more", name: counted(kinds, more), state: folded, link: out.link})
 	}
 	return out
 }
@@ -116,7 +119,8 @@ const (
 	boxWidth, boxHeight = 250, 40
 	columnGap, rowGap   = 50, 10
 	margin              = 10
-	// letters is how many letters of 12 pixels fit into a box, and smallLetters how many of 11, also into one with a point.
+	// letters is how many letters of 12 pixels fit into a box, and smallLetters how many of 11, also into one with a
+	// point.
 	letters, smallLetters = 34, 36
 )
 
@@ -151,7 +155,8 @@ func (p *placed) depth() int {
 	return deepest
 }
 
-// Style are the rules of an SVG that stands alone. A page has its own for the same classes: picture, node, line and the states.
+// Style are the rules of an SVG that stands alone. A page has its own for the same classes: picture, node, line and the
+// states.
 const Style = `.picture { background: #fff; color: #1f2328; font: 12px system-ui, sans-serif; }
 .picture text { fill: currentColor; } .picture .kind { font-size: 11px; opacity: .75; }
 .picture .line { fill: none; stroke: #8c959f; } .picture .node path { fill: #f6f8fa; stroke: #57606a; }
@@ -193,13 +198,15 @@ func (p *placed) write(b *strings.Builder) {
 	for _, c := range p.below {
 		from, to := p.left()+boxWidth, c.left()
 		bend := (from + to) / 2
-		fmt.Fprintf(b, `<path class="line" aria-hidden="true" d="M%d %dC%d %d %d %d %d %d"/>`, from, p.middle, bend, p.middle, bend, c.middle, to, c.middle)
+		fmt.Fprintf(b, `<path class="line" aria-hidden="true" d="M%d %dC%d %d %d %d %d %d"/>`, from, p.middle, bend,
+			p.middle, bend, c.middle, to, c.middle)
 	}
 	if p.link != "" {
 		fmt.Fprintf(b, `<a href="%s">`, escape(p.link))
 	}
 	top := p.middle - boxHeight/2
-	fmt.Fprintf(b, `<g class="node %s"><title>%s</title><path d="%s"/>`, strings.ReplaceAll(string(p.state), " ", "-"), escape(p.text()), outline(p.state, p.left(), top))
+	fmt.Fprintf(b, `<g class="node %s"><title>%s</title><path d="%s"/>`, strings.ReplaceAll(string(p.state), " ", "-"),
+		escape(p.text()), outline(p.state, p.left(), top))
 	second := p.kind
 	for _, s := range []string{p.counts, p.note} {
 		if s != "" {
@@ -235,13 +242,14 @@ func (n *node) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// outline returns the path of a box: rounded if all is well, with cut corners if the object is held, pointed if it is left out or
-// not rendered, with a double side if it is paused, and square if nothing selects it.
+// outline returns the path of a box: rounded if all is well, with cut corners if the object is held, pointed if it is
+// left out or not rendered, with a double side if it is paused, and square if nothing selects it.
 func outline(s explain.State, x, y int) string {
 	right, bottom := x+boxWidth, y+boxHeight
 	switch s {
 	case explain.Held:
-		return fmt.Sprintf("M%d %dH%dL%d %dV%dL%d %dH%dL%d %dV%dZ", x+8, y, right-8, right, y+8, bottom-8, right-8, bottom, x+8, x, bottom-8, y+8)
+		return fmt.Sprintf("M%d %dH%dL%d %dV%dL%d %dH%dL%d %dV%dZ", x+8, y, right-8, right, y+8, bottom-8, right-8,
+			bottom, x+8, x, bottom-8, y+8)
 	case explain.LeftOut, explain.NotRendered:
 		return fmt.Sprintf("M%d %dH%dL%d %dL%d %dH%dZ", x, y, right-14, right, y+boxHeight/2, right-14, bottom, x)
 	case explain.Paused:
@@ -257,7 +265,8 @@ func outline(s explain.State, x, y int) string {
 // escape makes text of XML of a text. Control characters, which XML does not have, become a mark.
 func escape(s string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r >= 0xfffe && r <= 0xffff {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
+			r >= 0xfffe && r <= 0xffff {
 			return utf8.RuneError
 		}
 		return r
@@ -275,7 +284,8 @@ func short(s string, n int) string {
 
 // DOT writes trees in the language of Graphviz, folded as in an SVG.
 func DOT(w io.Writer, roots []*explain.Node, link Link) error {
-	shapes := map[explain.State]string{explain.Held: "octagon", explain.LeftOut: "cds", explain.NotRendered: "cds", explain.Paused: "box3d", folded: "plain"}
+	shapes := map[explain.State]string{explain.Held: "octagon", explain.LeftOut: "cds", explain.NotRendered: "cds",
+		explain.Paused: "box3d", folded: "plain"}
 	styles := map[explain.State]string{explain.Rendered: "rounded", explain.NotSelected: "dashed"}
 	var b strings.Builder
 	b.WriteString("digraph hierarchy {\n  rankdir=LR; node [fontname=\"sans-serif\", fontsize=11];\n")
@@ -285,7 +295,8 @@ func DOT(w io.Writer, roots []*explain.Node, link Link) error {
 		id := next
 		next++
 		label := slices.DeleteFunc([]string{n.name, n.kind, n.counts, n.note}, func(s string) bool { return s == "" })
-		fmt.Fprintf(&b, "  n%d [shape=%s, style=%q, label=%s", id, cmp.Or(shapes[n.state], "box"), styles[n.state], quote(strings.Join(label, "\n")))
+		fmt.Fprintf(&b, "  n%d [shape=%s, style=%q, label=%s", id, cmp.Or(shapes[n.state], "box"), styles[n.state],
+			quote(strings.Join(label, "\n")))
 		if n.link != "" {
 			b.WriteString(", URL=" + quote(n.link))
 		}

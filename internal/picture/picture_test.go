@@ -30,7 +30,8 @@ func TestPicture(t *testing.T) {
 	}
 	roots := tree(string(archive.Files[0].Data))
 	var dot, svg strings.Builder
-	if err := errors.Join(picture.DOT(&dot, roots, nil), picture.SVG(&svg, "Hierarchy", roots, link, false)); err != nil {
+	if err := errors.Join(picture.DOT(&dot, roots, nil), picture.SVG(&svg, "Hierarchy", roots, link, false)); err !=
+		nil {
 		t.Fatal(err)
 	}
 	for i, got := range []string{dot.String(), svg.String()} {
@@ -56,9 +57,11 @@ func tree(text string) []*explain.Node {
 
 // TestManyChildrenAreFolded: what is not rendered is drawn even so, and every object is counted.
 func TestManyChildrenAreFolded(t *testing.T) {
-	agent := &explain.Node{Object: explain.Object{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"}, State: explain.Rendered}
+	agent := &explain.Node{Object: explain.Object{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"},
+		State: explain.Rendered}
 	for i := range 5000 {
-		n := &explain.Node{Object: explain.Object{Kind: "Probe", Namespace: "m", Name: fmt.Sprint("p", i)}, State: explain.Rendered}
+		n := &explain.Node{Object: explain.Object{Kind: "Probe", Namespace: "m", Name: fmt.Sprint("p", i)},
+			State: explain.Rendered}
 		if i == 4321 {
 			n.State = explain.Held
 		}
@@ -83,7 +86,8 @@ func TestManyChildrenAreFolded(t *testing.T) {
 func TestThousandsOfNodes(t *testing.T) {
 	var roots []*explain.Node
 	node := func(kind string, i int) *explain.Node {
-		return &explain.Node{Object: explain.Object{Kind: kind, Namespace: "m", Name: fmt.Sprint(kind, i)}, State: explain.Rendered}
+		return &explain.Node{Object: explain.Object{Kind: kind, Namespace: "m", Name: fmt.Sprint(kind, i)},
+			State: explain.Rendered}
 	}
 	for i := range 100 {
 		agent := node("GrafanaAgent", i)
@@ -107,8 +111,10 @@ func TestThousandsOfNodes(t *testing.T) {
 
 // TestHostileTexts: whatever names and messages are, an SVG is XML, and has the elements of the picture and no other.
 func TestHostileTexts(t *testing.T) {
-	for _, text := range []string{`"><script>alert(1)</script>`, "a\x00\x1b[31m\u202eb\x7f", "\xff\xfe", "]]>&lt;", strings.Repeat("ß", 500)} {
-		n := &explain.Node{Object: explain.Object{Kind: "Probe", Namespace: text, Name: text}, State: explain.Held, Why: text}
+	for _, text := range []string{`"><script>alert(1)</script>`, "a\x00\x1b[31m\u202eb\x7f", "\xff\xfe", "]]>&lt;",
+		strings.Repeat("ß", 500)} {
+		n := &explain.Node{Object: explain.Object{Kind: "Probe", Namespace: text, Name: text}, State: explain.Held,
+			Why: text}
 		svg := draw(t, n)
 		if strings.Contains(svg, "<script") || strings.ContainsAny(svg, "\x00\x1b\u202e\x7f") {
 			t.Errorf("%q gives %s", text, svg)

@@ -49,9 +49,12 @@ func overlapProblem(o pipeline.Overlap, first, second *Pipeline) pipeline.FieldE
 	case o.SameArtifact:
 		e.Path += ".oci.url"
 		e.Message = fmt.Sprintf("pipeline %s pushes its artifacts to this repository", first.Metadata.Name)
-		e.Hint = "give each pipeline a repository of its own; another tag is not enough, as artifacts are tagged with their input commits too"
+		e.Hint = "give each pipeline a repository of its own; another tag is not enough, as artifacts are tagged " +
+			"with their input commits too"
 	default:
-		e.Message = fmt.Sprintf("writes to the same place as pipeline %s, or the branch or path of one lies in that of the other", first.Metadata.Name)
+		e.Message = fmt.Sprintf(
+			"writes to the same place as pipeline %s, or the branch or path of one lies in that of the other",
+			first.Metadata.Name)
 		e.Hint = "give each pipeline an output branch or path of its own"
 	}
 	if first.Origin() != second.Origin() && (first.file != second.file || first.folder != "") {

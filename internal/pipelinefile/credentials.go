@@ -73,7 +73,8 @@ func (r *resolver) credentials() (c gitsync.Credentials) {
 	c.Sealing = r.sealing(p.Spec.Secrets)
 	commit := p.Spec.Output.Commit
 	c.Signing.Key = r.bytes("spec.output.commit.signingKey", commit.SigningKeyFile, commit.SigningKeyEnv)
-	c.Signing.Passphrase = []byte(r.text("spec.output.commit.signingKeyPassphrase", commit.SigningKeyPassphraseFile, commit.SigningKeyPassphraseEnv))
+	c.Signing.Passphrase = []byte(r.text("spec.output.commit.signingKeyPassphrase", commit.SigningKeyPassphraseFile,
+		commit.SigningKeyPassphraseEnv))
 	return c
 }
 
@@ -87,8 +88,8 @@ type Named struct {
 	Problem *diag.Diagnostic
 }
 
-// Named reads all credentials that the pipeline names, and returns their places, each field once. It leaves out fields that are not
-// written but taken from a source and, for a pipeline with forEach, what depends on the folder.
+// Named reads all credentials that the pipeline names, and returns their places, each field once. It leaves out fields
+// that are not written but taken from a source and, for a pipeline with forEach, what depends on the folder.
 func (p *Pipeline) Named(getenv Getenv) []Named {
 	r := resolver{pipeline: p, getenv: getenv}
 	r.credentials()
@@ -202,11 +203,13 @@ func (r *resolver) signers(path string, v pipeline.ChartVerify) signed.Keyring {
 // its cache. With an environment variable it returns nothing, because the variable's name does not say whose
 // token it holds: then the credential itself is the identity.
 func (r *resolver) identity(a pipeline.Auth) string {
-	if a.UsernameEnv+a.PasswordEnv+a.BearerTokenEnv+a.SSHKeyEnv+a.SSHKeyPassphraseEnv+a.ClientCertEnv+a.ClientKeyEnv != "" {
+	if a.UsernameEnv+a.PasswordEnv+a.BearerTokenEnv+a.SSHKeyEnv+a.SSHKeyPassphraseEnv+a.ClientCertEnv+a.ClientKeyEnv !=
+		"" {
 		return ""
 	}
 	var files []string
-	for _, name := range []string{a.UsernameFile, a.PasswordFile, a.BearerTokenFile, a.SSHKeyFile, a.ClientCertFile, a.ClientKeyFile} {
+	for _, name := range []string{a.UsernameFile, a.PasswordFile, a.BearerTokenFile, a.SSHKeyFile, a.ClientCertFile,
+		a.ClientKeyFile} {
 		if name == "" {
 			continue
 		}

@@ -43,7 +43,8 @@ spec:
 		"spec.sources[0].auth.usernameFile user",
 		"spec.sources[0].auth.passwordFile token: spec.sources[0].auth.passwordFile: has more than one line",
 		"spec.decryption.keyFolder keys: spec.decryption.keyFolder: open /keys: no such file or directory",
-		"spec.output.commit.signingKeyFile gone: spec.output.commit.signingKeyFile: open /gone: no such file or directory",
+		"spec.output.commit.signingKeyFile gone: spec.output.commit.signingKeyFile: open /gone: no such file or " +
+			"directory",
 		"spec.sources[0].webhook.secretEnv HOOK",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -35,18 +35,24 @@ func TestCredentialsFromFiles(t *testing.T) {
 	write(t, folder, "ca.pem", "PEM\n")
 	got := credentials(t, folder, basicAuth, nil)
 	want := transport.Auth{
-		Username: "robot", Password: "s3cret", Connection: httpclient.Connection{CAPEM: []byte("PEM\n")}, SSHPassphrase: []byte{},
-		Identity: filepath.Join(folder, "user") + "\n" + filepath.Join(folder, "token"),
+		Username: "robot", Password: "s3cret", Connection: httpclient.Connection{CAPEM: []byte("PEM\n")},
+		SSHPassphrase: []byte{},
+		Identity:      filepath.Join(folder, "user") + "\n" + filepath.Join(folder, "token"),
 	}
-	if diff := cmp.Diff(gitsync.Credentials{Sources: []transport.Auth{want}, Output: want, Signing: signature.Key{Passphrase: []byte{}}}, got); diff != "" {
+	if diff := cmp.Diff(gitsync.Credentials{Sources: []transport.Auth{want}, Output: want,
+		Signing: signature.Key{Passphrase: []byte{}}}, got); diff != "" {
 		t.Errorf("the output inherits the source's credentials (-want +got):\n%s", diff)
 	}
 }
 
 func TestCredentialsFromEnvironment(t *testing.T) {
-	text := strings.Replace(basicAuth, "{usernameFile: user, passwordFile: token, caFile: ca.pem}", "{bearerTokenEnv: TOKEN}", 1)
-	text = strings.Replace(text, "{branch: environments/prod}", "{branch: environments/prod, auth: {passwordEnv: WRITE}, commit: {signingKeyEnv: KEY, signingKeyPassphraseEnv: PHRASE}}", 1)
-	got := credentials(t, t.TempDir(), text, map[string]string{"TOKEN": "read", "WRITE": "write", "KEY": "key\n", "PHRASE": "open\n"})
+	text := strings.Replace(basicAuth, "{usernameFile: user, passwordFile: token, caFile: ca.pem}",
+		"{bearerTokenEnv: TOKEN}", 1)
+	text = strings.Replace(text, "{branch: environments/prod}",
+		"{branch: environments/prod, auth: {passwordEnv: WRITE}, commit: {signingKeyEnv: KEY, "+
+			"signingKeyPassphraseEnv: PHRASE}}", 1)
+	got := credentials(t, t.TempDir(), text,
+		map[string]string{"TOKEN": "read", "WRITE": "write", "KEY": "key\n", "PHRASE": "open\n"})
 	want := gitsync.Credentials{
 		Sources: []transport.Auth{{BearerToken: "read", SSHPassphrase: []byte{}}},
 		Output:  transport.Auth{Password: "write", SSHPassphrase: []byte{}},
@@ -59,27 +65,36 @@ func TestCredentialsFromEnvironment(t *testing.T) {
 
 func TestCredentialsOfChartRepositories(t *testing.T) {
 	folder := t.TempDir()
-	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\r\n", "ca.pem": "PEM\n", "charts-user": "reader\n"} {
+	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\r\n", "ca.pem": "PEM\n",
+		"charts-user": "reader\n"} {
 		write(t, folder, name, text)
 	}
-	text := strings.Replace(basicAuth, "  output:", "  charts: {repositories: [{url: oci://registry.example.com, auth: {usernameFile: charts-user, passwordEnv: CHARTS, caFile: ca.pem}}, {url: http://charts.internal}]}\n  output:", 1)
+	text := strings.Replace(basicAuth, "  output:",
+		"  charts: {repositories: [{url: oci://registry.example.com, auth: {usernameFile: charts-user, passwordEnv: "+
+			"CHARTS, caFile: ca.pem}}, {url: http://charts.internal}]}\n  output:", 1)
 	got := credentials(t, folder, text, map[string]string{"CHARTS": "pull"})
-	want := []chart.Access{{Username: "reader", Password: "pull", Connection: httpclient.Connection{CAPEM: []byte("PEM\n")}}, {}}
+	want := []chart.Access{{Username: "reader", Password: "pull",
+		Connection: httpclient.Connection{CAPEM: []byte("PEM\n")}}, {}}
 	if diff := cmp.Diff(want, got.Charts); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
 func TestKeysOfWhoSignsCharts(t *testing.T) {
-	const key = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----\n"
+	const key = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n" +
+		"-----END PUBLIC KEY-----\n"
 	folder := t.TempDir()
-	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\n", "ca.pem": "PEM\n", "cosign.pub": key, "private": "-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----\nczNjcmV0\n-----END ENCRYPTED SIGSTORE PRIVATE KEY-----\n"} {
+	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\n", "ca.pem": "PEM\n",
+		"cosign.pub": key, "private": "-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----\nczNjcmV0\n" +
+			"-----END ENCRYPTED SIGSTORE PRIVATE KEY-----\n"} {
 		write(t, folder, name, text)
 	}
 	with := func(verify string) string {
 		return strings.Replace(basicAuth, "  output:", "  charts: {verify: ["+verify+"]}\n  output:", 1)
 	}
-	got := credentials(t, folder, with("{url: oci://ghcr.io/a, cosignKeyFile: cosign.pub}, {cosignKeyEnv: COSIGN}, {url: oci://ghcr.io/b, unverified: true}"), map[string]string{"COSIGN": key})
+	got := credentials(t, folder, with(
+		"{url: oci://ghcr.io/a, cosignKeyFile: cosign.pub}, {cosignKeyEnv: COSIGN}, {url: oci://ghcr.io/b, "+
+			"unverified: true}"), map[string]string{"COSIGN": key})
 	if diff := cmp.Diff([]signed.Keyring{{Cosign: []byte(key)}, {Cosign: []byte(key)}, {}}, got.Signers); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -106,18 +121,27 @@ func TestBadCredentials(t *testing.T) {
 		auth    string
 		want    string
 	}{
-		"file that is not there": {nil, "{passwordFile: gone}", "pipeline.yaml:8:28: error[pipeline-invalid]: Pipeline/prod: spec.sources[0].auth.passwordFile: open"},
-		"empty file":             {func(f string) { write(t, f, "p", "\n") }, "{passwordFile: p}", "passwordFile: is empty"},
-		"several lines":          {func(f string) { write(t, f, "p", "hunter2\nhunter3\n") }, "{passwordFile: p}", "passwordFile: has more than one line"},
-		"variable that is unset": {nil, "{bearerTokenEnv: GONE}", "bearerTokenEnv: the environment variable GONE is not set"},
-		"too large":              {func(f string) { write(t, f, "p", strings.Repeat("x", MaxCredentialBytes+1)) }, "{passwordFile: p}", "is larger than"},
+		"file that is not there": {nil, "{passwordFile: gone}",
+			"pipeline.yaml:8:28: error[pipeline-invalid]: Pipeline/prod: spec.sources[0].auth.passwordFile: open"},
+		"empty file": {func(f string) {
+			write(t, f, "p", "\n")
+		}, "{passwordFile: p}", "passwordFile: is empty"},
+		"several lines": {func(f string) {
+			write(t, f, "p", "hunter2\nhunter3\n")
+		}, "{passwordFile: p}", "passwordFile: has more than one line"},
+		"variable that is unset": {nil, "{bearerTokenEnv: GONE}",
+			"bearerTokenEnv: the environment variable GONE is not set"},
+		"too large": {func(f string) {
+			write(t, f, "p", strings.Repeat("x", MaxCredentialBytes+1))
+		}, "{passwordFile: p}", "is larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			if test.prepare != nil {
 				test.prepare(folder)
 			}
-			text := strings.Replace(basicAuth, "{usernameFile: user, passwordFile: token, caFile: ca.pem}", test.auth, 1)
+			text := strings.Replace(basicAuth, "{usernameFile: user, passwordFile: token, caFile: ca.pem}", test.auth,
+				1)
 			fleet, found := Parse(filepath.Join(folder, "pipeline.yaml"), []byte(text))
 			if len(found) > 0 {
 				t.Fatal(found)
@@ -156,18 +180,22 @@ func TestCredentialsForDecryption(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(folder, "keys"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\n", "ca.pem": "PEM\n", "keys/b.asc": "pgp", "keys/a.agekey": "age", "keys/sops.aws-kms": "other", "keys/..data": "x"} {
+	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\n", "ca.pem": "PEM\n",
+		"keys/b.asc": "pgp", "keys/a.agekey": "age", "keys/sops.aws-kms": "other", "keys/..data": "x"} {
 		write(t, folder, name, text)
 	}
 	text := strings.Replace(basicAuth, "  output:", "  decryption: {keyEnv: KEY, keyFolder: keys}\n  output:", 1)
 	got := credentials(t, folder, text, map[string]string{"KEY": "ssh"})
-	want := []sops.Key{{Name: "decryption.keyEnv", Text: []byte("ssh")}, {Name: "the key a.agekey", Text: []byte("age")}, {Name: "the key b.asc", Text: []byte("pgp")}}
+	want := []sops.Key{{Name: "decryption.keyEnv", Text: []byte("ssh")},
+		{Name: "the key a.agekey", Text: []byte("age")}, {Name: "the key b.asc", Text: []byte("pgp")}}
 	if diff := cmp.Diff(want, got.Decryption); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	fleet, _ := Parse(filepath.Join(folder, "pipeline.yaml"), []byte(strings.Replace(text, "keyFolder: keys", "keyFolder: gone", 1)))
+	fleet, _ := Parse(filepath.Join(folder, "pipeline.yaml"),
+		[]byte(strings.Replace(text, "keyFolder: keys", "keyFolder: gone", 1)))
 	_, found := fleet[0].Credentials(func(string) (string, bool) { return "x", true })
-	if got := report(t, found); !strings.Contains(got, "pipeline.yaml:9:40: error[pipeline-invalid]: Pipeline/prod: spec.decryption.keyFolder: open") {
+	if got := report(t, found); !strings.Contains(got,
+		"pipeline.yaml:9:40: error[pipeline-invalid]: Pipeline/prod: spec.decryption.keyFolder: open") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -177,16 +205,19 @@ func TestCredentialsForDecryption(t *testing.T) {
 func TestCredentialsForEncryption(t *testing.T) {
 	folder := t.TempDir()
 	const key = "hunter2-hunter2-hunter2-hunter2-hunter2"
-	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\n", "ca.pem": "PEM\n", "hmac": key + "\n", ".sops.yaml": "creation_rules: [{pgp: ABC}]", "bad": "creation_rules: [{}]"} {
+	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\n", "ca.pem": "PEM\n",
+		"hmac": key + "\n", ".sops.yaml": "creation_rules: [{pgp: ABC}]", "bad": "creation_rules: [{}]"} {
 		write(t, folder, name, text)
 	}
-	text := strings.Replace(basicAuth, "  output:", "  secrets: {policy: sops, sops: {hmacKeyFile: hmac, creationRules: .sops.yaml}}\n  output:", 1)
+	text := strings.Replace(basicAuth, "  output:",
+		"  secrets: {policy: sops, sops: {hmacKeyFile: hmac, creationRules: .sops.yaml}}\n  output:", 1)
 	got := credentials(t, folder, text, nil).Sealing
 	if to, ok := got.Rules.For("any"); string(got.Key) != key || !ok || len(to.PGP) != 1 {
 		t.Errorf("got %v", got)
 	}
 	for change, want := range map[string]string{
-		"hmacKeyEnv: SHORT":  "spec.secrets.sops.hmacKeyEnv: has 7 characters, and needs 32: make one with openssl rand -hex 32",
+		"hmacKeyEnv: SHORT": "spec.secrets.sops.hmacKeyEnv: has 7 characters, and needs 32: make one with openssl " +
+			"rand -hex 32",
 		"hmacKeyEnv: GONE":   "spec.secrets.sops.hmacKeyEnv: the environment variable GONE is not set",
 		"hmacKeyFile: gone":  "spec.secrets.sops.hmacKeyFile: open",
 		"creationRules: bad": "spec.secrets.sops.creationRules: bad creation_rules[0] has no recipient",
@@ -197,7 +228,8 @@ func TestCredentialsForEncryption(t *testing.T) {
 		}
 		fleet, _ := Parse(filepath.Join(folder, "pipeline.yaml"), []byte(changed))
 		_, found := fleet[0].Credentials(func(name string) (string, bool) { return "hunter2", name == "SHORT" })
-		if got := report(t, found); !strings.Contains(got, "pipeline.yaml:9:") || !strings.Contains(got, want) || strings.Contains(got, "hunter2") {
+		if got := report(t, found); !strings.Contains(got, "pipeline.yaml:9:") || !strings.Contains(got, want) ||
+			strings.Contains(got, "hunter2") {
 			t.Errorf("%s: got %s", change, got)
 		}
 	}

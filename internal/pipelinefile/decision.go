@@ -76,7 +76,8 @@ func (d *decision) resolveConflicts() bool {
 		}
 	}
 	for _, c := range conflicts(fleet) {
-		first, second := d.isEstablished(owners[c.first], fleet[c.first]), d.isEstablished(owners[c.second], fleet[c.second])
+		first, second := d.isEstablished(owners[c.first], fleet[c.first]), d.isEstablished(owners[c.second],
+			fleet[c.second])
 		if !first {
 			yield(c.first, c.second, c.overlap)
 		}
@@ -114,7 +115,8 @@ func isSamePlace(a, b *Pipeline) bool {
 		}
 		return o.OCI.URL
 	}
-	return a.Metadata.Name == b.Metadata.Name && pipeline.RepositoryAddress(x.URL) == pipeline.RepositoryAddress(y.URL) &&
+	return a.Metadata.Name == b.Metadata.Name &&
+		pipeline.RepositoryAddress(x.URL) == pipeline.RepositoryAddress(y.URL) &&
 		x.Branch == y.Branch && x.Path == y.Path && x.Promotion.Mode == y.Promotion.Mode && oci(x) == oci(y)
 }
 
@@ -142,5 +144,6 @@ func (f *file) keeps() diag.Diagnostic {
 	if more := len(names) - maxNames; more > 0 {
 		names = append(names[:maxNames], fmt.Sprintf("and %d more", more))
 	}
-	return diag.Diagnostic{Severity: diag.Warning, Code: diag.PipelineKept, File: f.name, Message: message + strings.Join(names, ", ")}
+	return diag.Diagnostic{Severity: diag.Warning, Code: diag.PipelineKept, File: f.name,
+		Message: message + strings.Join(names, ", ")}
 }

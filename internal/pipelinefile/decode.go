@@ -219,7 +219,8 @@ func fieldsOf(t reflect.Type) fields {
 func (f fields) hint(name string) string {
 	file, env := name+"File", name+"Env"
 	if f.index[file] != nil && f.index[env] != nil {
-		return fmt.Sprintf("credentials are not in the pipeline file: write %s or %s, which say where they are", file, env)
+		return fmt.Sprintf("credentials are not in the pipeline file: write %s or %s, which say where they are", file,
+			env)
 	}
 	return cmp.Or(diag.DidYouMean(name, f.names), diag.Fields(f.names))
 }
@@ -237,8 +238,8 @@ type positions map[string]position
 // position is where a field is. A list item and the document have no key.
 type position struct{ key, value *yaml.Node }
 
-// nearest returns where a field is, or where to add it: the section that lacks it or, if the section is absent too, the end of the
-// nearest one above.
+// nearest returns where a field is, or where to add it: the section that lacks it or, if the section is absent too, the
+// end of the nearest one above.
 func (p positions) nearest(path string) *yaml.Node {
 	absent := 0
 	for p[path].value == nil && path != "" {
@@ -249,7 +250,8 @@ func (p positions) nearest(path string) *yaml.Node {
 	switch {
 	case absent > 1:
 		return end(at.value)
-	case at.key != nil && (at.value.Kind == yaml.MappingNode && at.value.Style&yaml.FlowStyle == 0 || at.value.ShortTag() == "!!null"):
+	case at.key != nil && (at.value.Kind == yaml.MappingNode && at.value.Style&yaml.FlowStyle == 0 ||
+		at.value.ShortTag() == "!!null"):
 		return at.key // the value of a block begins with its first field
 	}
 	return at.value

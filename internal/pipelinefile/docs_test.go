@@ -21,7 +21,8 @@ import (
 func TestDocumentedPipelinesAreValid(t *testing.T) {
 	root := filepath.Join("..", "..")
 	count := 0
-	for _, page := range slices.Concat(glob(t, filepath.Join(root, "docs", "*.md")), glob(t, filepath.Join(root, "charts", "*", "README.md")), []string{filepath.Join(root, "README.md")}) {
+	for _, page := range slices.Concat(glob(t, filepath.Join(root, "docs", "*.md")),
+		glob(t, filepath.Join(root, "charts", "*", "README.md")), []string{filepath.Join(root, "README.md")}) {
 		for _, block := range yamlBlocks(string(read(t, page))) {
 			whole := completed(t, block)
 			if !strings.Contains("\n"+whole, "\nkind: Pipeline\n") {
@@ -55,12 +56,13 @@ func TestDocumentedPipelinesAreValid(t *testing.T) {
 	}
 }
 
-// completed makes a pipeline of a part of one, with the required fields that the part lacks. It leaves other manifests as
-// they are.
+// completed makes a pipeline of a part of one, with the required fields that the part lacks. It leaves other manifests
+// as they are.
 func completed(t *testing.T, block string) string {
 	t.Helper()
 	var part map[string]any
-	if strings.Contains(block, "\n---\n") || strings.HasPrefix(block, "# ") || yaml.Unmarshal([]byte(block), &part) != nil || part["kind"] != nil {
+	if strings.Contains(block, "\n---\n") || strings.HasPrefix(block, "# ") ||
+		yaml.Unmarshal([]byte(block), &part) != nil || part["kind"] != nil {
 		return block
 	}
 	spec, whole := part["spec"].(map[string]any)
@@ -70,7 +72,8 @@ func completed(t *testing.T, block string) string {
 		spec = part
 	}
 	if spec["sources"] == nil {
-		spec["sources"] = []any{map[string]any{"url": "https://git.example.com/platform/monitoring.git", "ref": map[string]any{"branch": "main"}}}
+		spec["sources"] = []any{map[string]any{"url": "https://git.example.com/platform/monitoring.git",
+			"ref": map[string]any{"branch": "main"}}}
 	}
 	output, _ := spec["output"].(map[string]any)
 	if output == nil {
@@ -80,7 +83,8 @@ func completed(t *testing.T, block string) string {
 		output["branch"] = "environments/prod"
 	}
 	spec["output"] = output
-	out, err := yaml.Marshal(map[string]any{"apiVersion": "agentry.dev/v1alpha1", "kind": "Pipeline", "metadata": map[string]any{"name": "prod"}, "spec": spec})
+	out, err := yaml.Marshal(map[string]any{"apiVersion": "agentry.dev/v1alpha1", "kind": "Pipeline",
+		"metadata": map[string]any{"name": "prod"}, "spec": spec})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +120,8 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 // describedOnce are the types of fields that the manual describes apart from the table.
 func describedOnce() []reflect.Type {
 	return []reflect.Type{
-		reflect.TypeFor[pipeline.Auth](), reflect.TypeFor[pipeline.GitHubApp](), reflect.TypeFor[v1alpha1.TLSConfig](), reflect.TypeFor[monitoringv1.SafeAuthorization](),
+		reflect.TypeFor[pipeline.Auth](), reflect.TypeFor[pipeline.GitHubApp](), reflect.TypeFor[v1alpha1.TLSConfig](),
+		reflect.TypeFor[monitoringv1.SafeAuthorization](),
 		reflect.TypeFor[integration.Entry](), reflect.TypeFor[integration.Field](),
 	}
 }

@@ -60,9 +60,11 @@ func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeli
 	if opts.Timeout <= 0 {
 		opts.Timeout = DefaultListTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, opts.Timeout, fmt.Errorf("listing the folders took longer than %s", opts.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, opts.Timeout,
+		fmt.Errorf("listing the folders took longer than %s", opts.Timeout))
 	defer cancel()
-	r, err := repo.Open(opts.CacheDir, transport.Remote{URL: p.Spec.Sources[0].URL, Auth: creds.Sources[0]}, repo.Options{})
+	r, err := repo.Open(opts.CacheDir, transport.Remote{URL: p.Spec.Sources[0].URL, Auth: creds.Sources[0]},
+		repo.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,7 +75,8 @@ func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeli
 	}
 	made, found := p.Expand(folders)
 	if len(folders) == 0 {
-		d := p.Diag(pipeline.FieldError{Path: "spec.forEach", Code: diag.SourcePathMissing, Message: "matches no folder of the first source"})
+		d := p.Diag(pipeline.FieldError{Path: "spec.forEach", Code: diag.SourcePathMissing,
+			Message: "matches no folder of the first source"})
 		d.Severity = diag.Warning
 		found = append(found, d)
 	}

@@ -12,7 +12,8 @@ import (
 
 func TestExpandFromGit(t *testing.T) {
 	remote := gittest.NewRepo(t)
-	remote.Commit("main", map[string]string{"clusters/prod/a.yaml": "x", "clusters/dev/a.yaml": "x", "clusters/Bad/a.yaml": "x", "shared/a.yaml": "x"})
+	remote.Commit("main", map[string]string{"clusters/prod/a.yaml": "x", "clusters/dev/a.yaml": "x",
+		"clusters/Bad/a.yaml": "x", "shared/a.yaml": "x"})
 	url, _ := remote.ServeHTTP(gittest.HTTPOptions{})
 	template := strings.Replace(eachCluster, "https://git.example.com/a.git", url, 1)
 	nowhere := strings.NewReplacer("clusters/*", "edge/*", "m-", "e-", "environments/", "edge/").Replace(template)
@@ -30,7 +31,8 @@ func TestExpandFromGit(t *testing.T) {
 		t.Errorf("the one written by hand does not stay, or others do not come: %s", diff)
 	}
 	checkTold(t, found, []string{
-		"Pipeline/m-Bad: metadata.name", "warning[source-path-missing]: Pipeline/e-{{ .path.basename }}: spec.forEach: matches no folder",
+		"Pipeline/m-Bad: metadata.name",
+		"warning[source-path-missing]: Pipeline/e-{{ .path.basename }}: spec.forEach: matches no folder",
 		"metadata.name: another pipeline has this name", "clusters/dev",
 	})
 	gone := strings.Replace(template, url, url+"-gone", 1)

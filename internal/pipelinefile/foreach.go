@@ -56,7 +56,8 @@ func (p *Pipeline) checkFirstSource() diag.List {
 	var errs []pipeline.FieldError
 	refuse := func(path, text string) {
 		if usesFolder(text) {
-			errs = append(errs, pipeline.FieldError{Path: path, Code: diag.PipelineInvalid, Message: "must not depend on the folder: the folders of forEach are looked for here"})
+			errs = append(errs, pipeline.FieldError{Path: path, Code: diag.PipelineInvalid,
+				Message: "must not depend on the folder: the folders of forEach are looked for here"})
 		}
 	}
 	const at = "spec.sources[0]"
@@ -72,16 +73,19 @@ func (p *Pipeline) checkApart(samples []*Pipeline) diag.List {
 	var errs []pipeline.FieldError
 	if !usesFolder(p.each.raw.Metadata.Name) {
 		errs = append(errs, pipeline.FieldError{Path: "metadata.name", Code: diag.PipelineInvalid,
-			Message: "must use the folder, as forEach makes several pipelines", Hint: "write it like {{ .path.basename }}"})
+			Message: "must use the folder, as forEach makes several pipelines",
+			Hint:    "write it like {{ .path.basename }}"})
 		samples[1].Metadata.Name += "-b"
 	}
 	for _, c := range conflicts(samples) {
 		e := overlapProblem(c.overlap, samples[c.first], samples[c.second])
 		switch e.Path {
 		case "metadata.name":
-			e.Message, e.Hint = "must use a part of the folder's path that the pattern leaves open", "write it like {{ .path.basename }}"
+			e.Message, e.Hint = "must use a part of the folder's path that the pattern leaves open",
+				"write it like {{ .path.basename }}"
 		case "spec.output":
-			e.Message, e.Hint = "must use the folder: each folder's pipeline needs a place of its own", "write branch: environments/{{ .path.basename }}"
+			e.Message, e.Hint = "must use the folder: each folder's pipeline needs a place of its own",
+				"write branch: environments/{{ .path.basename }}"
 		default:
 			e.Message, e.Hint = "must use the folder: each folder's pipeline needs a repository of its own", ""
 		}
@@ -125,7 +129,8 @@ func (p *Pipeline) Expand(folders []string) ([]*Pipeline, diag.List) {
 
 func (p *Pipeline) expandOne(folder string) (*Pipeline, diag.List) {
 	if err := pipeline.CheckFolder(folder); err != nil {
-		return nil, diag.List{p.Diag(pipeline.FieldError{Path: "spec.forEach", Code: diag.PipelineInvalid, Message: fmt.Sprintf("the folder %q %v", folder, err)})}
+		return nil, diag.List{p.Diag(pipeline.FieldError{Path: "spec.forEach", Code: diag.PipelineInvalid,
+			Message: fmt.Sprintf("the folder %q %v", folder, err)})}
 	}
 	made, errs := p.forFolder(folder)
 	if len(errs) > 0 {

@@ -25,7 +25,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(withSecrets))
 	f.Add([]byte(withApp))
 	folder := f.TempDir()
-	for _, name := range []string{"a", "user", "password", "token", "ca.pem", "hook", "key", "hosts", "app.pem", "signers"} {
+	for _, name := range []string{"a", "user", "password", "token", "ca.pem", "hook", "key", "hosts", "app.pem",
+		"signers"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(fuzzSecret), 0o600); err != nil {
 			f.Fatal(err)
 		}

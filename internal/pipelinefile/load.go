@@ -130,7 +130,8 @@ func (p *Pipeline) check() diag.List {
 // places returns where the settings of workloads, the patches and the images are.
 func (p *Pipeline) places() map[string]pipeline.Place {
 	var out map[string]pipeline.Place
-	for list, n := range map[string]int{"spec.workloads": len(p.Spec.Workloads), "spec.patches": len(p.Spec.Patches), "spec.images": len(p.Spec.Images)} {
+	for list, n := range map[string]int{"spec.workloads": len(p.Spec.Workloads), "spec.patches": len(p.Spec.Patches),
+		"spec.images": len(p.Spec.Images)} {
 		for i := range n {
 			if out == nil {
 				out = map[string]pipeline.Place{}

@@ -69,7 +69,8 @@ func TestDefaults(t *testing.T) {
 		FailOn:        "error",
 		UnknownFields: "error",
 		Charts:        pipeline.Charts{Update: "1h"},
-		Sources:       []pipeline.Source{{URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"."}, Build: pipeline.BuildAuto}},
+		Sources: []pipeline.Source{{URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"},
+			Paths: []string{"."}, Build: pipeline.BuildAuto}},
 		Output: pipeline.Output{
 			URL: "https://git.example.com/a.git", Branch: "environments/prod", Path: ".",
 			Commit:    pipeline.Commit{Author: "agentry <agentry@localhost>", Message: pipeline.DefaultMessage},
@@ -83,7 +84,8 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if s.Mode() != "operator" || s.ParseOptions().Compatibility != manifest.Operator {
-		t.Errorf("a pipeline that does not say has mode %s, and reads with %s", s.Mode(), s.ParseOptions().Compatibility)
+		t.Errorf("a pipeline that does not say has mode %s, and reads with %s", s.Mode(),
+			s.ParseOptions().Compatibility)
 	}
 }
 
@@ -103,34 +105,44 @@ func TestEveryFieldIsRead(t *testing.T) {
 		t.Fatalf("want two pipelines, got %d", len(fleet))
 	}
 	s := fleet[0].Spec
-	if !s.Suspend || s.Interval.Duration != 5*time.Minute || s.OnInvalid != "fail" || s.DefaultNamespace != "monitoring" {
+	if !s.Suspend || s.Interval.Duration != 5*time.Minute || s.OnInvalid != "fail" ||
+		s.DefaultNamespace != "monitoring" {
 		t.Errorf("scalars: %+v", s)
 	}
 	if diff := cmp.Diff([]string{"clusters/prod", "shared"}, s.Sources[0].Paths); diff != "" {
 		t.Error(diff)
 	}
-	s.Output.Promotion, s.Output.Webhook, s.Output.Forge, s.Output.OCI, s.Output.Receivers = pipeline.Promotion{}, nil, nil, nil, nil // TestServiceFieldsAreRead
+	// TestServiceFieldsAreRead
+	s.Output.Promotion, s.Output.Webhook, s.Output.Forge, s.Output.OCI, s.Output.Receivers = pipeline.Promotion{}, nil,
+		nil, nil, nil
 	want := pipeline.Output{
 		URL: "ssh://git@git.example.com/out.git", Branch: "environments/prod", Path: "clusters/prod", Adopt: true,
-		Auth:   pipeline.Auth{SSHKeyEnv: "KEY", KnownHostsEnv: "HOSTS", ProxyURL: "socks5://proxy.example.com:1080"},
-		Commit: pipeline.Commit{Author: "Bot <bot@example.com>", Message: `render {{ join .Added ", " }}`, SigningKeyEnv: "SIGNING_KEY"},
+		Auth: pipeline.Auth{SSHKeyEnv: "KEY", KnownHostsEnv: "HOSTS", ProxyURL: "socks5://proxy.example.com:1080"},
+		Commit: pipeline.Commit{Author: "Bot <bot@example.com>", Message: `render {{ join .Added ", " }}`,
+			SigningKeyEnv: "SIGNING_KEY"},
 	}
 	if diff := cmp.Diff(want, s.Output); diff != "" {
 		t.Error(diff)
 	}
-	if r := s.Charts.Repositories; s.Charts.Update != "30m" || len(r) != 1 || r[0].URL != "oci://registry.example.com" || r[0].Auth.PasswordEnv != "CHARTS" {
+	if r := s.Charts.Repositories; s.Charts.Update != "30m" || len(r) != 1 ||
+		r[0].URL != "oci://registry.example.com" || r[0].Auth.PasswordEnv != "CHARTS" {
 		t.Errorf("charts: %+v", s.Charts)
 	}
-	if s.Operator.Labels["team"] != "a" || s.Operator.AgentSelector != "team in (a, b)" || s.Secrets.Policy != "plaintext" {
+	if s.Operator.Labels["team"] != "a" || s.Operator.AgentSelector != "team in (a, b)" ||
+		s.Secrets.Policy != "plaintext" {
 		t.Errorf("operator and secrets: %+v", s)
 	}
 	a := s.SDAggregator
-	if a.URL != "https://sd.example.com/aggregator" || a.RefreshInterval.Duration != time.Minute || a.TLSConfig.CA.ConfigMap.Key != "ca.crt" ||
-		a.TLSConfig.Cert.Secret.Name != "sd-client" || a.TLSConfig.KeySecret.Key != "tls.key" || *a.TLSConfig.ServerName != "sd.example.com" ||
-		*a.TLSConfig.InsecureSkipVerify || a.Authorization.Type != "Bearer" || a.Authorization.Credentials.Name != "sd-token" {
+	if a.URL != "https://sd.example.com/aggregator" || a.RefreshInterval.Duration != time.Minute ||
+		a.TLSConfig.CA.ConfigMap.Key != "ca.crt" ||
+		a.TLSConfig.Cert.Secret.Name != "sd-client" || a.TLSConfig.KeySecret.Key != "tls.key" ||
+		*a.TLSConfig.ServerName != "sd.example.com" ||
+		*a.TLSConfig.InsecureSkipVerify || a.Authorization.Type != "Bearer" ||
+		a.Authorization.Credentials.Name != "sd-token" {
 		t.Errorf("sdAggregator: %+v", a)
 	}
-	if e := s.Integrations[0]; e.Name != "nginx" || e.Placement != integration.Once || e.Fields[0].Required != "start" || e.Fields[1].Fields[0].Values[1] != "b" ||
+	if e := s.Integrations[0]; e.Name != "nginx" || e.Placement != integration.Once ||
+		e.Fields[0].Required != "start" || e.Fields[1].Fields[0].Values[1] != "b" ||
 		e.Fields[0].Default != "http://localhost" || e.Fields[1].Fields[1].Default != 3.0 {
 		t.Errorf("integrations: %+v", e)
 	}
@@ -145,11 +157,14 @@ func TestServiceFieldsAreRead(t *testing.T) {
 	yes, no := true, false
 	duration := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 	wantSource := pipeline.Source{
-		URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"clusters/prod", "shared"}, Build: pipeline.BuildAuto,
+		URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"},
+		Paths: []string{"clusters/prod", "shared"}, Build: pipeline.BuildAuto,
 		Auth: pipeline.Auth{
 			CAFile: "ca.pem", ClientCertFile: "cert.pem", ClientKeyFile: "key.pem",
-			GitHubApp: &pipeline.GitHubApp{AppID: 12, InstallationID: 34, PrivateKeyFile: "app.pem", URL: "https://git.example.com/api/v3"},
-			ProxyURL:  "http://proxy.example.com:3128", ProxyUsernameFile: "proxy-user", ProxyPasswordFile: "proxy-password",
+			GitHubApp: &pipeline.GitHubApp{AppID: 12, InstallationID: 34, PrivateKeyFile: "app.pem",
+				URL: "https://git.example.com/api/v3"},
+			ProxyURL: "http://proxy.example.com:3128", ProxyUsernameFile: "proxy-user",
+			ProxyPasswordFile: "proxy-password",
 		},
 		Verify:   &pipeline.Verify{AllowedSignersFile: "allowed_signers", PGPKeysEnv: "PGP_KEYS"},
 		Webhook:  &pipeline.Webhook{Type: "github", SecretFile: "hook"},
@@ -162,11 +177,15 @@ func TestServiceFieldsAreRead(t *testing.T) {
 	want := pipeline.Output{
 		Promotion: pipeline.Promotion{Mode: "pullRequest", Labels: []string{"render"}, Title: "Render {{ .Pipeline }}"},
 		Webhook:   &pipeline.Webhook{Type: "gitea", SecretEnv: "HOOK"},
-		Forge:     &pipeline.Forge{Type: "gitea", URL: "https://git.example.com", TokenFile: "forge-token", CAFile: "ca.pem"},
-		OCI:       &pipeline.OCI{URL: "oci://registry.example.com/clusters/prod", Tag: "latest", UsernameFile: "registry-user", PasswordFile: "registry-password", CAFile: "ca.pem"},
-		Receivers: []pipeline.Receiver{{URL: "https://flux.example.com/hook/a", SecretFile: "receiver", CAFile: "ca.pem", Timeout: duration(10 * time.Second)}},
+		Forge: &pipeline.Forge{Type: "gitea", URL: "https://git.example.com", TokenFile: "forge-token",
+			CAFile: "ca.pem"},
+		OCI: &pipeline.OCI{URL: "oci://registry.example.com/clusters/prod", Tag: "latest",
+			UsernameFile: "registry-user", PasswordFile: "registry-password", CAFile: "ca.pem"},
+		Receivers: []pipeline.Receiver{{URL: "https://flux.example.com/hook/a", SecretFile: "receiver",
+			CAFile: "ca.pem", Timeout: duration(10 * time.Second)}},
 	}
-	got := pipeline.Output{Promotion: s.Output.Promotion, Webhook: s.Output.Webhook, Forge: s.Output.Forge, OCI: s.Output.OCI, Receivers: s.Output.Receivers}
+	got := pipeline.Output{Promotion: s.Output.Promotion, Webhook: s.Output.Webhook, Forge: s.Output.Forge,
+		OCI: s.Output.OCI, Receivers: s.Output.Receivers}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -175,7 +194,8 @@ func TestServiceFieldsAreRead(t *testing.T) {
 	}
 	wantNotify := []pipeline.Notify{
 		{URL: "https://events.example.com/", SecretFile: "events", CAFile: "ca.pem", Severity: "error"},
-		{URL: "http://notification-controller.flux-system.svc/", Severity: "info", Object: &pipeline.NotifyObject{Kind: "GitRepository", Name: "prod", Namespace: "flux-system"}},
+		{URL: "http://notification-controller.flux-system.svc/", Severity: "info",
+			Object: &pipeline.NotifyObject{Kind: "GitRepository", Name: "prod", Namespace: "flux-system"}},
 	}
 	if diff := cmp.Diff(wantNotify, s.Notify); diff != "" {
 		t.Error(diff)

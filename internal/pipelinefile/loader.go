@@ -97,7 +97,9 @@ func (l *Loader) Load() (defs []fleet.Definition, problems diag.List, changed bo
 
 func (r result) equal(other result) bool {
 	return reflect.DeepEqual(r.problems, other.problems) &&
-		slices.EqualFunc(r.definitions, other.definitions, func(a, b fleet.Definition) bool { return a.Source == b.Source })
+		slices.EqualFunc(r.definitions, other.definitions, func(a, b fleet.Definition) bool {
+			return a.Source == b.Source
+		})
 }
 
 // guard returns the problem that the whole configuration is missing or unreadable. The pipelines keep running.
@@ -108,7 +110,8 @@ func (l *Loader) guard(err error) diag.List {
 	}
 	kept := diag.Diagnostic{
 		Severity: diag.Warning, Code: diag.PipelineKept, File: l.options.Path,
-		Message: "all pipelines go on as they were", Hint: "to stop a pipeline, delete its file and leave others, or set suspend",
+		Message: "all pipelines go on as they were",
+		Hint:    "to stop a pipeline, delete its file and leave others, or set suspend",
 	}
 	return diag.List{wrong, kept}
 }

@@ -37,25 +37,37 @@ type step struct {
 func TestLoader(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"files come, change and go": {
-			{map[string]string{"a.yaml": doc("a", "a"), "b.yml": doc("b", "b"), "c.json": `{"apiVersion": "agentry.dev/v1alpha1", "kind": "Pipeline", "metadata": {"name": "c"}, "spec": {"sources": [{"url": "/srv/c.git", "ref": {"branch": "main"}}], "output": {"branch": "c"}}}`, "notes.txt": "x", ".hidden.yaml": "x"}, []string{"a@environments/a", "b@environments/b", "c@c"}, nil},
-			{map[string]string{"a.yaml": doc("a", "a2") + doc("d", "d"), "c.json": ""}, []string{"a@environments/a2", "d@environments/d", "b@environments/b"}, nil},
+			{map[string]string{"a.yaml": doc("a", "a"), "b.yml": doc("b", "b"),
+				"c.json": `{"apiVersion": "agentry.dev/v1alpha1", "kind": "Pipeline", "metadata": {"name": "c"}, "spec": {"sources": [{"url": "/srv/c.git", "ref": {"branch": "main"}}], "output": {"branch": "c"}}}`, "notes.txt": "x", ".hidden.yaml": "x"}, []string{"a@environments/a", "b@environments/b", "c@c"}, nil},
+			{map[string]string{"a.yaml": doc("a", "a2") + doc("d", "d"), "c.json": ""},
+				[]string{"a@environments/a2", "d@environments/d", "b@environments/b"}, nil},
 		},
 		"a file with an error keeps its last good version": {
-			{map[string]string{"a.yaml": doc("a", "a") + doc("a2", "a2"), "b.yaml": doc("b", "b")}, []string{"a@environments/a", "a2@environments/a2", "b@environments/b"}, nil},
-			{map[string]string{"a.yaml": doc("a", "new") + "x: [", "b.yaml": doc("b", "b2")}, []string{"a@environments/a", "a2@environments/a2", "b@environments/b2"}, []string{"a.yaml", "error[pipeline-invalid]", "a.yaml: warning[pipeline-kept]: the last good version of the file stays in force: a, a2"}},
+			{map[string]string{"a.yaml": doc("a", "a") + doc("a2", "a2"), "b.yaml": doc("b", "b")},
+				[]string{"a@environments/a", "a2@environments/a2", "b@environments/b"}, nil},
+			{map[string]string{"a.yaml": doc("a", "new") + "x: [", "b.yaml": doc("b", "b2")},
+				[]string{"a@environments/a", "a2@environments/a2", "b@environments/b2"},
+				[]string{"a.yaml", "error[pipeline-invalid]",
+					"a.yaml: warning[pipeline-kept]: the last good version of the file stays in force: a, a2"}},
 			{map[string]string{"a.yaml": doc("a", "new")}, []string{"a@environments/new", "b@environments/b2"}, nil},
 		},
 		"a file that is being written, empty for a moment": {
-			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")}, []string{"a@environments/a", "b@environments/b"}, nil},
-			{map[string]string{"a.yaml": "\n"}, []string{"a@environments/a", "b@environments/b"}, []string{"the file holds no pipeline", "stays in force: a"}},
+			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")},
+				[]string{"a@environments/a", "b@environments/b"}, nil},
+			{map[string]string{"a.yaml": "\n"}, []string{"a@environments/a", "b@environments/b"},
+				[]string{"the file holds no pipeline", "stays in force: a"}},
 		},
 		"at start a file with an error runs nothing, the others run": {
-			{map[string]string{"a.yaml": "x", "b.yaml": doc("b", "b")}, []string{"b@environments/b"}, []string{"a.yaml:1:1: error[pipeline-invalid]", "a.yaml: warning[pipeline-kept]: none of the file's pipelines runs"}},
+			{map[string]string{"a.yaml": "x", "b.yaml": doc("b", "b")}, []string{"b@environments/b"},
+				[]string{"a.yaml:1:1: error[pipeline-invalid]",
+					"a.yaml: warning[pipeline-kept]: none of the file's pipelines runs"}},
 			{map[string]string{"a.yaml": doc("a", "a")}, []string{"a@environments/a", "b@environments/b"}, nil},
 		},
 		"a folder that becomes empty stops nothing": {
-			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")}, []string{"a@environments/a", "b@environments/b"}, nil},
-			{map[string]string{"a.yaml": "", "b.yaml": ""}, []string{"a@environments/a", "b@environments/b"}, []string{"the folder holds no file", "warning[pipeline-kept]: all pipelines go on as they were"}},
+			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")},
+				[]string{"a@environments/a", "b@environments/b"}, nil},
+			{map[string]string{"a.yaml": "", "b.yaml": ""}, []string{"a@environments/a", "b@environments/b"},
+				[]string{"the folder holds no file", "warning[pipeline-kept]: all pipelines go on as they were"}},
 			{map[string]string{"b.yaml": doc("b", "b")}, []string{"b@environments/b"}, nil},
 		},
 		"at start an empty folder is an error": {
@@ -63,46 +75,83 @@ func TestLoader(t *testing.T) {
 			{map[string]string{"a.yaml": doc("a", "a")}, []string{"a@environments/a"}, nil},
 		},
 		"who wants another one's place keeps its own, until it is free": {
-			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")}, []string{"a@environments/a", "b@environments/b"}, nil},
-			{map[string]string{"a.yaml": doc("a", "b")}, []string{"a@environments/a", "b@environments/b"}, []string{"a.yaml:7:11: error[pipeline-conflict]: Pipeline/a: spec.output: writes to the same place as pipeline b", "b.yaml:2", "a.yaml: warning[pipeline-kept]: the last good version of the file stays in force: a"}},
+			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")},
+				[]string{"a@environments/a", "b@environments/b"}, nil},
+			{map[string]string{"a.yaml": doc("a", "b")}, []string{"a@environments/a", "b@environments/b"},
+				[]string{"a.yaml:7:11: error[pipeline-conflict]: Pipeline/a: spec.output: writes to the same place " +
+					"as pipeline b", "b.yaml:2", "a.yaml: warning[pipeline-kept]: the last good version of the file " +
+					"stays in force: a"}},
 			{map[string]string{"b.yaml": doc("b", "c")}, []string{"a@environments/b", "b@environments/c"}, nil},
 		},
 		"who goes back is in the way of another one, which goes back too": {
-			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b"), "c.yaml": doc("c", "c")}, []string{"a@environments/a", "b@environments/b", "c@environments/c"}, nil},
-			{map[string]string{"a.yaml": doc("a", "c"), "b.yaml": doc("b", "a")}, []string{"a@environments/a", "b@environments/b", "c@environments/c"}, []string{"a.yaml: warning[pipeline-kept]", "b.yaml: warning[pipeline-kept]"}},
-			{map[string]string{"c.yaml": doc("c", "b")}, []string{"a@environments/c", "b@environments/a", "c@environments/b"}, nil},
+			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b"), "c.yaml": doc("c", "c")},
+				[]string{"a@environments/a", "b@environments/b", "c@environments/c"}, nil},
+			{map[string]string{"a.yaml": doc("a", "c"), "b.yaml": doc("b", "a")},
+				[]string{"a@environments/a", "b@environments/b", "c@environments/c"},
+				[]string{"a.yaml: warning[pipeline-kept]", "b.yaml: warning[pipeline-kept]"}},
+			{map[string]string{"c.yaml": doc("c", "b")},
+				[]string{"a@environments/c", "b@environments/a", "c@environments/b"}, nil},
 		},
 		"of a file's pipelines that were in the way, one is free again": {
-			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")}, []string{"a@environments/a", "b@environments/b"}, nil},
-			{map[string]string{"c.yaml": doc("c", "c") + doc("x", "a") + doc("y", "b")}, []string{"a@environments/a", "b@environments/b", "c@environments/c"}, []string{"c.yaml: warning[pipeline-kept]: the other pipelines of the file run: c"}},
-			{map[string]string{"a.yaml": ""}, []string{"b@environments/b", "c@environments/c", "x@environments/a"}, []string{"c.yaml: warning[pipeline-kept]: the other pipelines of the file run: c, x"}},
+			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")},
+				[]string{"a@environments/a", "b@environments/b"}, nil},
+			{map[string]string{"c.yaml": doc("c", "c") + doc("x", "a") + doc("y", "b")},
+				[]string{"a@environments/a", "b@environments/b", "c@environments/c"},
+				[]string{"c.yaml: warning[pipeline-kept]: the other pipelines of the file run: c"}},
+			{map[string]string{"a.yaml": ""}, []string{"b@environments/b", "c@environments/c", "x@environments/a"},
+				[]string{"c.yaml: warning[pipeline-kept]: the other pipelines of the file run: c, x"}},
 		},
 		"two files change places at once": {
-			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")}, []string{"a@environments/a", "b@environments/b"}, nil},
-			{map[string]string{"a.yaml": doc("a", "b"), "b.yaml": doc("b", "a")}, []string{"a@environments/b", "b@environments/a"}, nil},
+			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")},
+				[]string{"a@environments/a", "b@environments/b"}, nil},
+			{map[string]string{"a.yaml": doc("a", "b"), "b.yaml": doc("b", "a")},
+				[]string{"a@environments/b", "b@environments/a"}, nil},
 		},
 		"a pipeline moves to another file, which is written first": {
-			{map[string]string{"a.yaml": doc("a", "a") + doc("x", "x"), "b.yaml": doc("b", "b")}, []string{"a@environments/a", "x@environments/x", "b@environments/b"}, nil},
-			{map[string]string{"b.yaml": doc("b", "b") + doc("x", "x")}, []string{"a@environments/a", "x@environments/x", "b@environments/b"}, []string{"b.yaml:12:18: error[pipeline-conflict]: Pipeline/x: metadata.name: another pipeline has this name, see", "a.yaml:10"}},
-			{map[string]string{"a.yaml": doc("a", "a")}, []string{"a@environments/a", "b@environments/b", "x@environments/x"}, nil},
+			{map[string]string{"a.yaml": doc("a", "a") + doc("x", "x"), "b.yaml": doc("b", "b")},
+				[]string{"a@environments/a", "x@environments/x", "b@environments/b"}, nil},
+			{map[string]string{"b.yaml": doc("b", "b") + doc("x", "x")},
+				[]string{"a@environments/a", "x@environments/x", "b@environments/b"},
+				[]string{"b.yaml:12:18: error[pipeline-conflict]: Pipeline/x: metadata.name: another pipeline has " +
+					"this name, see", "a.yaml:10"}},
+			{map[string]string{"a.yaml": doc("a", "a")},
+				[]string{"a@environments/a", "b@environments/b", "x@environments/x"}, nil},
 		},
 		"a new file gets in the way of one that changed elsewhere": {
 			{map[string]string{"b.yaml": doc("b", "b")}, []string{"b@environments/b"}, nil},
-			{map[string]string{"a.yaml": doc("a", "a") + doc("b", "x"), "b.yaml": doc("b", "b") + doc("c", "c")}, []string{"a@environments/a", "b@environments/b", "c@environments/c"}, []string{"a.yaml:12:18: error[pipeline-conflict]", "a.yaml: warning[pipeline-kept]: the other pipelines of the file run: a"}},
+			{map[string]string{"a.yaml": doc("a", "a") + doc("b", "x"), "b.yaml": doc("b", "b") + doc("c", "c")},
+				[]string{"a@environments/a", "b@environments/b", "c@environments/c"},
+				[]string{"a.yaml:12:18: error[pipeline-conflict]",
+					"a.yaml: warning[pipeline-kept]: the other pipelines of the file run: a"}},
 		},
 		"of two that are new, and in each other's way, neither runs": {
-			{map[string]string{"a.yaml": doc("a", "x"), "b.yaml": doc("b", "b") + doc("b2", "x"), "c.yaml": doc("c", "c")}, []string{"b@environments/b", "c@environments/c"}, []string{"b.yaml:15:11: error[pipeline-conflict]: Pipeline/b2", "a.yaml:7:11: error[pipeline-conflict]: Pipeline/a", "a.yaml: warning[pipeline-kept]: none of the file's pipelines runs", "b.yaml: warning[pipeline-kept]: the other pipelines of the file run: b"}},
-			{map[string]string{"c.yaml": doc("c", "c2")}, []string{"b@environments/b", "c@environments/c2"}, []string{"b.yaml: warning[pipeline-kept]: the other pipelines of the file run: b"}},
-			{map[string]string{"a.yaml": ""}, []string{"b@environments/b", "b2@environments/x", "c@environments/c2"}, nil},
+			{map[string]string{"a.yaml": doc("a", "x"), "b.yaml": doc("b", "b") + doc("b2", "x"),
+				"c.yaml": doc("c", "c")}, []string{"b@environments/b", "c@environments/c"},
+				[]string{"b.yaml:15:11: error[pipeline-conflict]: Pipeline/b2",
+					"a.yaml:7:11: error[pipeline-conflict]: Pipeline/a",
+					"a.yaml: warning[pipeline-kept]: none of the file's pipelines runs",
+					"b.yaml: warning[pipeline-kept]: the other pipelines of the file run: b"}},
+			{map[string]string{"c.yaml": doc("c", "c2")}, []string{"b@environments/b", "c@environments/c2"},
+				[]string{"b.yaml: warning[pipeline-kept]: the other pipelines of the file run: b"}},
+			{map[string]string{"a.yaml": ""}, []string{"b@environments/b", "b2@environments/x", "c@environments/c2"},
+				nil},
 		},
 		"a rollout names a pipeline of another file": {
-			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b", after("a"))}, []string{"a@environments/a", "b@environments/b after a"}, nil},
-			{map[string]string{"b.yaml": doc("b", "b", after("z"))}, []string{"a@environments/a", "b@environments/b after a"}, []string{`spec.rollout.after[0]: no pipeline has the name "z"`, "b.yaml: warning[pipeline-kept]"}},
-			{map[string]string{"a.yaml": doc("a", "a", after("b")), "b.yaml": doc("b", "b", after("a"))}, []string{"a@environments/a", "b@environments/b after a"}, []string{"waits in a circle: a after b after a", "a.yaml: warning[pipeline-kept]"}},
-			{map[string]string{"a.yaml": ""}, []string{"b@environments/b after a"}, []string{`no pipeline has the name "a"`}},
+			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b", after("a"))},
+				[]string{"a@environments/a", "b@environments/b after a"}, nil},
+			{map[string]string{"b.yaml": doc("b", "b", after("z"))},
+				[]string{"a@environments/a", "b@environments/b after a"},
+				[]string{`spec.rollout.after[0]: no pipeline has the name "z"`, "b.yaml: warning[pipeline-kept]"}},
+			{map[string]string{"a.yaml": doc("a", "a", after("b")), "b.yaml": doc("b", "b", after("a"))},
+				[]string{"a@environments/a", "b@environments/b after a"},
+				[]string{"waits in a circle: a after b after a", "a.yaml: warning[pipeline-kept]"}},
+			{map[string]string{"a.yaml": ""}, []string{"b@environments/b after a"},
+				[]string{`no pipeline has the name "a"`}},
 		},
 		"at start a rollout that cannot be waits, and says so": {
-			{map[string]string{"a.yaml": "x", "b.yaml": doc("b", "b", after("a"))}, []string{"b@environments/b after a"}, []string{`b.yaml:8:21: error[pipeline-invalid]: Pipeline/b: spec.rollout.after[0]: no pipeline has the name "a"`}},
+			{map[string]string{"a.yaml": "x", "b.yaml": doc("b", "b", after("a"))},
+				[]string{"b@environments/b after a"},
+				[]string{`b.yaml:8:21: error[pipeline-invalid]: Pipeline/b: spec.rollout.after[0]: no pipeline has the name "a"`}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +221,8 @@ func TestLoaderOfOneFile(t *testing.T) {
 	for _, s := range []step{
 		{nil, want, nil},
 		{map[string]string{"p": "x"}, want, []string{"error[pipeline-invalid]", "stays in force: a"}},
-		{map[string]string{"p": ""}, want, []string{"cannot be read: stat: no such file or directory", "all pipelines go on as they were"}},
+		{map[string]string{"p": ""}, want,
+			[]string{"cannot be read: stat: no such file or directory", "all pipelines go on as they were"}},
 		{map[string]string{"p": doc("b", "b")}, []string{"b@environments/b"}, nil},
 	} {
 		change(t, folder, s.files)
@@ -243,7 +293,8 @@ func TestUnreadableFilesAreKept(t *testing.T) {
 	if diff := cmp.Diff([]string{"a@environments/a", "b@environments/b"}, running(defs)); diff != "" {
 		t.Error(diff)
 	}
-	checkTold(t, problems, []string{"a.yaml: error[pipeline-invalid]: open: no such file or directory", "stays in force: a"})
+	checkTold(t, problems, []string{"a.yaml: error[pipeline-invalid]: open: no such file or directory",
+		"stays in force: a"})
 }
 
 func TestPipelinesThatStayAreTheSame(t *testing.T) {
@@ -259,8 +310,8 @@ func TestPipelinesThatStayAreTheSame(t *testing.T) {
 	}
 }
 
-// TestTemplatesRememberTheirFolders: an edit elsewhere in the file of a template does not take an output from the folder
-// that has it.
+// TestTemplatesRememberTheirFolders: an edit elsewhere in the file of a template does not take an output from the
+// folder that has it.
 func TestTemplatesRememberTheirFolders(t *testing.T) {
 	folder := t.TempDir()
 	deep := strings.Replace(eachCluster, "forEach: clusters/*", "forEach: clusters/*/*", 1)
@@ -327,12 +378,15 @@ func TestLoad(t *testing.T) {
 	write(t, folder, "a.yaml", doc("a", "a"))
 	write(t, folder, "b.yaml", doc("b", "a", after("c")))
 	_, found, _ := NewLoader(LoaderOptions{Path: folder}).Load()
-	checkTold(t, found, []string{"b.yaml:7:11: error[pipeline-conflict]: Pipeline/b: spec.output: writes to the same place as pipeline a", "a.yaml:2"})
+	checkTold(t, found, []string{
+		"b.yaml:7:11: error[pipeline-conflict]: Pipeline/b: spec.output: writes to the same place as pipeline a",
+		"a.yaml:2"})
 	fleet, found := Parse("b.yaml", []byte(doc("b", "a", after("c"))))
 	if got := names(fleet); !slices.Equal(got, []string{"b"}) || len(found) > 0 {
 		t.Errorf("one file of a fleet: %v, %s", got, report(t, found))
 	}
-	if _, problems, _ := NewLoader(LoaderOptions{Path: t.TempDir()}).Load(); len(problems) != 1 || !problems.HasErrors() {
+	if _, problems, _ := NewLoader(LoaderOptions{Path: t.TempDir()}).Load(); len(problems) != 1 ||
+		!problems.HasErrors() {
 		t.Errorf("at start an empty folder keeps nothing: %s", report(t, problems))
 	}
 }
@@ -340,7 +394,8 @@ func TestLoad(t *testing.T) {
 func TestFolderLimit(t *testing.T) {
 	folder := t.TempDir()
 	for i := range MaxFiles + 1 {
-		write(t, folder, string(rune('a'+i%26))+strings.Repeat("x", i/26%64)+"-"+strings.Repeat("y", i/26/64)+".yaml", "")
+		write(t, folder, string(rune('a'+i%26))+strings.Repeat("x", i/26%64)+"-"+strings.Repeat("y", i/26/64)+".yaml",
+			"")
 	}
 	if _, err := Files(folder); err == nil || !strings.Contains(err.Error(), "more than 10000 files") {
 		t.Errorf("above the limit: %v", err)

@@ -2,8 +2,9 @@ package pipelinefile
 
 import "testing"
 
-// TestBranchNamesAreTemplates: image-automation-controller#524, #938, argocd-image-updater#1060. The branch, the path and
-// the name of a pipeline are templates with the folder that it is made for, so that each folder has its own proposals.
+// TestBranchNamesAreTemplates: image-automation-controller#524, #938, argocd-image-updater#1060. The branch, the path
+// and the name of a pipeline are templates with the folder that it is made for, so that each folder has its own
+// proposals.
 func TestBranchNamesAreTemplates(t *testing.T) {
 	made, found := one(t, `apiVersion: agentry.dev/v1alpha1
 kind: Pipeline
@@ -21,7 +22,8 @@ spec:
 	}
 	for i, name := range []string{"eu", "us"} {
 		out := made[i].Spec.Output
-		if made[i].Metadata.Name != name || out.Branch != "render/"+name || out.Path != "apps/"+name || out.ProposedBranch() != "render/"+name+"-next/apps/"+name {
+		if made[i].Metadata.Name != name || out.Branch != "render/"+name || out.Path != "apps/"+name ||
+			out.ProposedBranch() != "render/"+name+"-next/apps/"+name {
 			t.Errorf("%s: %+v, proposed on %s", name, out, out.ProposedBranch())
 		}
 	}

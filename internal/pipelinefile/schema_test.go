@@ -38,7 +38,8 @@ func TestSchemaIsUpToDate(t *testing.T) {
 	properties := root["properties"].(map[string]any)
 	properties["apiVersion"].(map[string]any)["const"] = pipeline.APIVersion
 	properties["kind"].(map[string]any)["const"] = pipeline.Kind
-	root["$schema"], root["title"], root["definitions"] = "http://json-schema.org/draft-07/schema#", "Pipeline of agentry", m.definitions
+	root["$schema"], root["title"], root["definitions"] = "http://json-schema.org/draft-07/schema#",
+		"Pipeline of agentry", m.definitions
 	var got bytes.Buffer
 	e := json.NewEncoder(&got)
 	e.SetEscapeHTML(false)
@@ -63,7 +64,8 @@ type schemaMaker struct {
 	comments    map[string]map[string]string // what each package says about Type.Field
 }
 
-// kubernetes are the types of fields that are passed on to Kubernetes. The strategy of an update depends on the workload.
+// kubernetes are the types of fields that are passed on to Kubernetes. The strategy of an update depends on the
+// workload.
 func kubernetes() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"annotations": reflect.TypeFor[map[string]string](), "nodeSelector": reflect.TypeFor[map[string]string](),
@@ -88,9 +90,12 @@ func words() map[reflect.Type][]string {
 		reflect.TypeFor[pipeline.OnInvalid]():     text(pipeline.OnInvalidHold, pipeline.OnInvalidFail),
 		reflect.TypeFor[pipeline.FailOn]():        text(pipeline.FailOnError, pipeline.FailOnWarning),
 		reflect.TypeFor[pipeline.UnknownFields](): text(pipeline.UnknownFieldsError, pipeline.UnknownFieldsWarn),
-		reflect.TypeFor[pipeline.Build]():         text(pipeline.BuildAuto, pipeline.BuildPlain, pipeline.BuildKustomize, pipeline.BuildFlux, pipeline.BuildArgoCD),
-		reflect.TypeFor[pipeline.PromotionMode](): text(pipeline.PromoteDirect, pipeline.PromoteNext, pipeline.PromotePullRequest),
-		reflect.TypeFor[pipeline.ForgeType]():     text(pipeline.ForgeGitHub, pipeline.ForgeGitLab, pipeline.ForgeGitea),
+		reflect.TypeFor[pipeline.Build](): text(pipeline.BuildAuto, pipeline.BuildPlain,
+			pipeline.BuildKustomize, pipeline.BuildFlux, pipeline.BuildArgoCD),
+		reflect.TypeFor[pipeline.PromotionMode](): text(pipeline.PromoteDirect, pipeline.PromoteNext,
+			pipeline.PromotePullRequest),
+		reflect.TypeFor[pipeline.ForgeType](): text(pipeline.ForgeGitHub, pipeline.ForgeGitLab,
+			pipeline.ForgeGitea),
 	}
 }
 
@@ -107,7 +112,8 @@ func (m *schemaMaker) value(t reflect.Type) map[string]any {
 	case reflect.Pointer:
 		return m.value(t.Elem())
 	case reflect.Struct:
-		name := strings.TrimPrefix(t.PkgPath(), ourModule)[strings.LastIndex(strings.TrimPrefix(t.PkgPath(), ourModule), "/")+1:] + "." + t.Name()
+		name := strings.TrimPrefix(t.PkgPath(),
+			ourModule)[strings.LastIndex(strings.TrimPrefix(t.PkgPath(), ourModule), "/")+1:] + "." + t.Name()
 		if m.definitions[name] == nil {
 			m.definitions[name] = true // while it is made
 			m.definitions[name] = m.object(t)
@@ -141,7 +147,8 @@ func (m *schemaMaker) object(t reflect.Type) map[string]any {
 			s["description"] = text
 		}
 		properties[name] = s
-		if isOurs := strings.HasPrefix(t.PkgPath(), ourModule); isOurs && !strings.Contains(field.Tag.Get("json"), ",omitempty") {
+		if isOurs := strings.HasPrefix(t.PkgPath(), ourModule); isOurs &&
+			!strings.Contains(field.Tag.Get("json"), ",omitempty") {
 			required = append(required, name)
 		}
 	}
@@ -232,7 +239,8 @@ func TestExamplesNameTheSchema(t *testing.T) {
 
 // TestInitNamesTheSchema: where agentry init writes there is no clone, so the schema is that of the main branch.
 func TestInitNamesTheSchema(t *testing.T) {
-	const line = "# yaml-language-server: $schema=https://raw.githubusercontent.com/agentry-dev/agentry/main/docs/pipeline.schema.json\n"
+	const line = "# yaml-language-server: " +
+		"$schema=https://raw.githubusercontent.com/agentry-dev/agentry/main/docs/pipeline.schema.json\n"
 	if text := initial(t); !strings.HasPrefix(text, line) {
 		t.Errorf("it does not begin with %s:\n%s", line, text)
 	}
@@ -241,7 +249,8 @@ func TestInitNamesTheSchema(t *testing.T) {
 // initial is the pipeline file that agentry init writes.
 func initial(t *testing.T) string {
 	t.Helper()
-	o := starter.Options{Name: "prod", URL: "https://git.example.com/a.git", Branch: "main", Namespace: "monitoring", RemoteWrite: "https://mimir/push", Job: starter.NoJob, Deployer: starter.NoDeployer}
+	o := starter.Options{Name: "prod", URL: "https://git.example.com/a.git", Branch: "main", Namespace: "monitoring",
+		RemoteWrite: "https://mimir/push", Job: starter.NoJob, Deployer: starter.NoDeployer}
 	files, err := o.Files()
 	if err != nil || files[0].Path != o.Pipeline() {
 		t.Fatalf("%v, %v", files, err)
@@ -253,14 +262,16 @@ func initial(t *testing.T) string {
 func pipelineTexts(t *testing.T) map[string]string {
 	t.Helper()
 	root, out := filepath.Join("..", ".."), map[string]string{"agentry init": initial(t)}
-	for _, page := range slices.Concat(glob(t, filepath.Join(root, "docs", "*.md")), []string{filepath.Join(root, "README.md")}) {
+	for _, page := range slices.Concat(glob(t, filepath.Join(root, "docs", "*.md")),
+		[]string{filepath.Join(root, "README.md")}) {
 		for i, block := range yamlBlocks(string(read(t, page))) {
 			if whole := completed(t, block); strings.Contains("\n"+whole, "\nkind: Pipeline\n") {
 				out[fmt.Sprintf("%s, block %d", page, i)] = whole
 			}
 		}
 	}
-	for _, file := range slices.Concat(glob(t, filepath.Join(root, "examples", "*", "pipeline.yaml")), glob(t, "testdata/*.good.yaml")) {
+	for _, file := range slices.Concat(glob(t, filepath.Join(root, "examples", "*", "pipeline.yaml")),
+		glob(t, "testdata/*.good.yaml")) {
 		out[file] = string(read(t, file))
 	}
 	return out
@@ -293,8 +304,9 @@ func documents(t *testing.T, name, text string) (out []any) {
 
 // named are fields whose keys are the user's, and open fields may have any value.
 var (
-	named = []string{"namespaces", "labels", "alertLabels", "matchLabels", "annotations", "nodeSelector", "sourceRefs", "resources.limits", "resources.requests"}
-	open  = []string{"updateStrategy", "default"}
+	named = []string{"namespaces", "labels", "alertLabels", "matchLabels", "annotations", "nodeSelector", "sourceRefs",
+		"resources.limits", "resources.requests"}
+	open = []string{"updateStrategy", "default"}
 )
 
 // mutations changes a document in one place after the other.
@@ -316,7 +328,9 @@ func mutations(document any) func(yield func(what string, undo func()) bool) {
 					if !yield(at+"."+key+" of another type", func() { value[key] = old }) {
 						return false
 					}
-					isNamed := slices.ContainsFunc(named, func(name string) bool { return strings.HasSuffix(at+"."+key, "."+name) })
+					isNamed := slices.ContainsFunc(named, func(name string) bool {
+						return strings.HasSuffix(at+"."+key, "."+name)
+					})
 					if !isNamed && !walk(at+"."+key, old) {
 						return false
 					}

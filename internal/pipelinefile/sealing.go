@@ -17,7 +17,9 @@ func (r *resolver) sealing(s pipeline.Secrets) (out gitsync.Sealing) {
 	const at, rules = "spec.secrets.sops.hmacKey", "spec.secrets.sops.creationRules"
 	if key := r.text(at, s.SOPS.HMACKeyFile, s.SOPS.HMACKeyEnv); key != "" {
 		if out.Key = []byte(key); len(key) < seal.MinKeyBytes {
-			r.fail(at, s.SOPS.HMACKeyFile, fmt.Errorf("has %d characters, and needs %d: make one with openssl rand -hex 32", len(key), seal.MinKeyBytes))
+			r.fail(at, s.SOPS.HMACKeyFile,
+				fmt.Errorf("has %d characters, and needs %d: make one with openssl rand -hex 32", len(key),
+					seal.MinKeyBytes))
 		}
 	}
 	name := s.SOPS.CreationRules

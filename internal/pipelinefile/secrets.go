@@ -74,10 +74,12 @@ func (r *resolver) secrets() (s Secrets) {
 	r.webhook(&s, "spec.output.webhook", o.URL, o.Webhook)
 	s.Output = r.forge("spec.output", o.URL, o.Forge, p.Spec.OutputAuth())
 	for i, n := range p.Spec.Notify {
-		s.Notify = append(s.Notify, r.endpoint(fmt.Sprintf("spec.notify[%d]", i), n.SecretFile, n.SecretEnv, n.CAFile, n.CAEnv))
+		s.Notify = append(s.Notify, r.endpoint(fmt.Sprintf("spec.notify[%d]", i), n.SecretFile, n.SecretEnv, n.CAFile,
+			n.CAEnv))
 	}
 	for i, n := range o.Receivers {
-		s.Receivers = append(s.Receivers, r.endpoint(fmt.Sprintf("spec.output.receivers[%d]", i), n.SecretFile, n.SecretEnv, n.CAFile, n.CAEnv))
+		s.Receivers = append(s.Receivers,
+			r.endpoint(fmt.Sprintf("spec.output.receivers[%d]", i), n.SecretFile, n.SecretEnv, n.CAFile, n.CAEnv))
 	}
 	if oci := o.OCI; oci != nil {
 		s.OCI = RegistrySecret{

@@ -55,7 +55,8 @@ spec:
 
 // secretFiles are all files of withSecrets.
 func secretFiles() map[string]string {
-	return map[string]string{"token": "t0ken\n", "ca.pem": "PEM\n", "hook": "h00k\r\n", "key": "k", "hosts": "h", "user": "robot", "signers": "s", "pgp": "p"}
+	return map[string]string{"token": "t0ken\n", "ca.pem": "PEM\n", "hook": "h00k\r\n", "key": "k", "hosts": "h",
+		"user": "robot", "signers": "s", "pgp": "p"}
 }
 
 func environment(name string) (string, bool) {
@@ -83,14 +84,17 @@ func TestSecrets(t *testing.T) {
 			{"github.com/acme/shop", "github", []byte("env-hook")},
 		},
 		Sources: []*forge.Config{
-			{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, Connection: httpclient.Connection{CAPEM: ca}},
+			{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring",
+				Identity: tokenFile, Connection: httpclient.Connection{CAPEM: ca}},
 			{Type: "github", URL: "https://github.com", Repository: "acme/shop", Identity: "env TOKEN"},
 			{ // another host: not its CA, but the same way out
 				Type: "gitea", URL: "https://forge.example.com", Repository: "x", Identity: tokenFile,
-				Connection: httpclient.Connection{ProxyURL: "http://proxy.example.com:3128", ProxyUsername: "robot", ProxyPassword: "t0ken"},
+				Connection: httpclient.Connection{ProxyURL: "http://proxy.example.com:3128", ProxyUsername: "robot",
+					ProxyPassword: "t0ken"},
 			},
 		},
-		Output:    &forge.Config{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, Connection: httpclient.Connection{CAPEM: ca}},
+		Output: &forge.Config{Type: "gitlab", URL: "https://git.example.com/forge",
+			Repository: "platform/monitoring", Identity: tokenFile, Connection: httpclient.Connection{CAPEM: ca}},
 		Notify:    []EndpointSecret{{}, {Secret: []byte("env-hook"), CAPEM: ca}},
 		Receivers: []EndpointSecret{{Secret: []byte("h00k"), CAPEM: ca}},
 		OCI:       RegistrySecret{Username: "robot", Password: "env-token", CAPEM: ca},
@@ -102,7 +106,8 @@ func TestSecrets(t *testing.T) {
 	write(t, folder, "token", "renewed\n")
 	wantTokens(t, got, "renewed", "env-token", "renewed", "renewed")
 	write(t, folder, "token", "two\nlines\n")
-	if _, err := got.Sources[0].Token(t.Context()); err == nil || err.Error() != "spec.sources[0].auth.password: has more than one line" {
+	if _, err := got.Sources[0].Token(t.Context()); err == nil ||
+		err.Error() != "spec.sources[0].auth.password: has more than one line" {
 		t.Errorf("a token that was spoilt: %v", err)
 	}
 
@@ -126,7 +131,8 @@ func wantTokens(t *testing.T, s Secrets, want ...string) {
 // TestMissingSecretsAreReported removes each file, and then damages it.
 func TestMissingSecretsAreReported(t *testing.T) {
 	for name, want := range map[string]string{
-		"token": "forge.tokenFile|auth.passwordFile|auth.bearerTokenFile", "ca.pem": "caFile|auth.caFile", "hook": "secretFile", "user": "oci.usernameFile",
+		"token": "forge.tokenFile|auth.passwordFile|auth.bearerTokenFile", "ca.pem": "caFile|auth.caFile",
+		"hook": "secretFile", "user": "oci.usernameFile",
 	} {
 		folder := t.TempDir()
 		files := secretFiles()
@@ -218,10 +224,12 @@ func TestAppsShareTheirTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	if renewed.Sources[0].Token == a.Sources[0].Token || renewed.Sources[0].Identity != a.Sources[0].Identity {
-		t.Errorf("after the key was renewed: the same token, or another cache (%q, %q)", a.Sources[0].Identity, renewed.Sources[0].Identity)
+		t.Errorf("after the key was renewed: the same token, or another cache (%q, %q)", a.Sources[0].Identity,
+			renewed.Sources[0].Identity)
 	}
 	write(t, folder, "app.pem", "hunter2")
-	if _, err := defs[0].Credentials(); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "a.yaml:8:") {
+	if _, err := defs[0].Credentials(); err == nil || strings.Contains(err.Error(), "hunter2") ||
+		!strings.Contains(err.Error(), "a.yaml:8:") {
 		t.Errorf("with a key that is none: %v", err)
 	}
 	s, err := loader.Secrets(&defs[0])
@@ -238,7 +246,8 @@ func TestAppsThatNobodyAsksForAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := newApps()
 		for i := range 3 {
-			if _, err := kept.source(githubapp.Config{AppID: int64(i + 1), InstallationID: 1, PrivateKey: key}); err != nil {
+			if _, err := kept.source(githubapp.Config{AppID: int64(i + 1), InstallationID: 1, PrivateKey: key}); err !=
+				nil {
 				t.Fatal(err)
 			}
 			time.Sleep(appIdle/2 + time.Second)
@@ -259,7 +268,9 @@ func TestTemplatesReadOnlyWhatFindsTheirFolders(t *testing.T) {
 	if c, err := defs[0].Credentials(); err != nil || len(c.Sources) != 1 || len(c.Verify) != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	hook := strings.Replace(eachCluster, "      paths:", "      webhook: {type: github, secretFile: hook}\n      paths:", 1) + "  notify: [{url: https://events.example.com, secretFile: \"{{ .path.path }}\"}]\n"
+	hook := strings.Replace(eachCluster, "      paths:",
+		"      webhook: {type: github, secretFile: hook}\n      paths:", 1) +
+		"  notify: [{url: https://events.example.com, secretFile: \"{{ .path.path }}\"}]\n"
 	template := one(t, hook)
 	template.file = filepath.Join(folder, "p.yaml")
 	write(t, folder, "hook", "h00k")
@@ -275,7 +286,8 @@ func TestTemplatesReadOnlyWhatFindsTheirFolders(t *testing.T) {
 	if len(found) > 0 {
 		t.Fatal(report(t, found))
 	}
-	if _, err := made[0].Credentials(); err == nil || !strings.Contains(err.Error(), "tokens/prod") || !strings.Contains(err.Error(), "(folder clusters/prod of spec.forEach)") {
+	if _, err := made[0].Credentials(); err == nil || !strings.Contains(err.Error(), "tokens/prod") ||
+		!strings.Contains(err.Error(), "(folder clusters/prod of spec.forEach)") {
 		t.Errorf("the folder's own: %v", err)
 	}
 }

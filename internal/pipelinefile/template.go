@@ -212,7 +212,8 @@ func folderFunctions() texttemplate.FuncMap {
 // pick returns one segment of a folder's path.
 func pick(segments []string, i int) (string, error) {
 	if i < 0 || i >= len(segments) {
-		return "", fmt.Errorf("the folder's path has no part %d: they are counted from 0, and it has %d", i, len(segments))
+		return "", fmt.Errorf("the folder's path has no part %d: they are counted from 0, and it has %d", i,
+			len(segments))
 	}
 	return segments[i], nil
 }

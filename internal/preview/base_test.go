@@ -50,7 +50,8 @@ func TestPreviewsAreUpdatedWhenTheirBaseMoves(t *testing.T) {
 	l.round()
 	statuses, _ := l.take()
 	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: No changes")
-	if text := l.comment(1); !strings.Contains(text, "**No changes** with `"+head[:7]+"`, compared with `"+second[:7]+"`") {
+	if text := l.comment(1); !strings.Contains(text,
+		"**No changes** with `"+head[:7]+"`, compared with `"+second[:7]+"`") {
 		t.Errorf("the comment is out of date:\n%s", text)
 	}
 
@@ -96,7 +97,8 @@ func TestPreviewsAreMadeAnewInTurns(t *testing.T) {
 	l := newLab(t, nil)
 	commit := l.merge(map[string]string{"README.md": "start\n"})
 	l.round()
-	due := turn{source: l.only().source, key: watchKey{"prod-eu", 0}, def: &l.def, interval: DefaultInterval, inputs: commit + " moved"}
+	due := turn{source: l.only().source, key: watchKey{"prod-eu", 0}, def: &l.def, interval: DefaultInterval,
+		inputs: commit + " moved"}
 	var pulls []forge.PullRequest
 	due.previews = map[int]published{}
 	for n := range MaxRefreshed + 5 {
@@ -104,7 +106,8 @@ func TestPreviewsAreMadeAnewInTurns(t *testing.T) {
 		due.previews[n+1] = published{head: commit, base: "another", at: time.Unix(int64(1000-n), 0)}
 	}
 	pulls = append(pulls, forge.PullRequest{Number: 100, Head: commit}) // has no preview
-	r := &round{turn: due, options: l.p.options, log: slog.New(slog.DiscardHandler), renderer: &renderer{options: l.p.options, def: &l.def}}
+	r := &round{turn: due, options: l.p.options, log: slog.New(slog.DiscardHandler),
+		renderer: &renderer{options: l.p.options, def: &l.def}}
 	defer r.renderer.close()
 	old := r.outdated(t.Context(), &l.p.schedule, pulls)
 	if len(old) != MaxRefreshed || old[0].Number != MaxRefreshed+5 || old[MaxRefreshed-1].Number != 6 {

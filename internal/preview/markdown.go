@@ -23,7 +23,8 @@ func (r *result) markdown(pipeline string, limit int) string {
 		r.writeDiags(&b)
 		return forge.Truncate(b.String(), limit)
 	}
-	fmt.Fprintf(&b, "**%s** with %s, compared with %s. Nothing is pushed for this.\n", r.summary(), forge.Code(shortID(r.head)), forge.Code(shortID(r.base)))
+	fmt.Fprintf(&b, "**%s** with %s, compared with %s. Nothing is pushed for this.\n", r.summary(),
+		forge.Code(shortID(r.head)), forge.Code(shortID(r.base)))
 	forge.Effects(&b, r.changes)
 	forge.Held(&b, r.held, maxHeld)
 	r.writeDiags(&b)

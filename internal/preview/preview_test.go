@@ -66,7 +66,9 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		default:
 		}
 	case strings.HasPrefix(at, "statuses/"):
-		h.statuses = append(h.statuses, fmt.Sprintf("%s %s %s: %s", strings.TrimPrefix(at, "statuses/")[:7], body["context"], body["state"], body["description"]))
+		h.statuses = append(h.statuses,
+			fmt.Sprintf("%s %s %s: %s", strings.TrimPrefix(at, "statuses/")[:7], body["context"], body["state"],
+				body["description"]))
 	case sscan(at, "issues/%d/comments", &n) && req.Method == http.MethodGet:
 		out = h.comments[n]
 		if h.comments[n] == nil {
@@ -152,7 +154,8 @@ func secret(password string) string {
 }
 
 func monitor(port string) string {
-	return "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: api, namespace: a}\nspec:\n  selector: {matchLabels: {app: api}}\n  endpoints: [{port: " + port + "}]\n"
+	return "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: api, namespace: a}\nspec:\n" +
+		"  selector: {matchLabels: {app: api}}\n  endpoints: [{port: " + port + "}]\n"
 }
 
 // lab is a pipeline over the hub's repository.
@@ -165,7 +168,8 @@ type lab struct {
 func newLab(t *testing.T, change func(*pipeline.Spec)) *lab {
 	t.Helper()
 	l := &lab{hub: newHub(t)}
-	l.git.Commit("main", map[string]string{"agent.yaml": agent, "secret.yaml": secret("0ld-s3cret"), "monitor.yaml": monitor("web")})
+	l.git.Commit("main", map[string]string{"agent.yaml": agent, "secret.yaml": secret("0ld-s3cret"),
+		"monitor.yaml": monitor("web")})
 	l.def.APIVersion, l.def.Kind, l.def.Metadata.Name = pipeline.APIVersion, pipeline.Kind, "prod-eu"
 	l.def.Spec.Sources = []pipeline.Source{{
 		URL: l.git.Dir, Ref: pipeline.Ref{Branch: "main"},
@@ -178,14 +182,16 @@ func newLab(t *testing.T, change func(*pipeline.Spec)) *lab {
 	}
 	l.def.Default()
 	l.def.Credentials = func() (gitsync.Credentials, error) {
-		return gitsync.Credentials{Sources: make([]transport.Auth, len(l.def.Spec.Sources)), Sealing: gitsync.Sealing{Key: bytes.Repeat([]byte("k"), 32)}}, nil
+		return gitsync.Credentials{Sources: make([]transport.Auth, len(l.def.Spec.Sources)),
+			Sealing: gitsync.Sealing{Key: bytes.Repeat([]byte("k"), 32)}}, nil
 	}
 	pool := repo.NewPool(t.TempDir(), repo.Options{})
 	t.Cleanup(pool.Close)
 	access := &forge.Config{Type: pipeline.ForgeGitHub, URL: l.URL, Repository: "org/monitoring"}
-	l.p = New(Options{Sites: &forge.Sites{}, Pool: pool, Version: "v0.0.0-test", Secrets: func(*fleet.Definition) (*pipelinefile.Secrets, error) {
-		return &pipelinefile.Secrets{Sources: []*forge.Config{access}}, nil
-	}})
+	l.p = New(Options{Sites: &forge.Sites{}, Pool: pool, Version: "v0.0.0-test",
+		Secrets: func(*fleet.Definition) (*pipelinefile.Secrets, error) {
+			return &pipelinefile.Secrets{Sources: []*forge.Config{access}}, nil
+		}})
 	l.pass(nil)
 	return l
 }
@@ -218,7 +224,8 @@ func (l *lab) round() {
 // sync makes a real pass of the pipeline.
 func (l *lab) sync() {
 	l.t.Helper()
-	s, err := gitsync.New(l.def.Pipeline, gitsync.Credentials{Sources: make([]transport.Auth, 1)}, gitsync.Options{CacheDir: l.t.TempDir()})
+	s, err := gitsync.New(l.def.Pipeline, gitsync.Credentials{Sources: make([]transport.Auth, 1)},
+		gitsync.Options{CacheDir: l.t.TempDir()})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -245,9 +252,13 @@ func TestPullRequestShowsItsChangesInAComment(t *testing.T) {
 	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: 1 object changed")
 	text := l.comment(7)
 	for _, want := range []string{
-		"<!-- agentry:preview:prod-eu -->\n### agentry: `prod-eu`\n\n**1 object changed** with `" + head[:7] + "`, compared with `" + l.git.Git("rev-parse", "main")[:7] + "`. Nothing is pushed for this.\n\n### Pods reload their configuration, without a restart\n\n- `StatefulSet a/agent`\n",
+		"<!-- agentry:preview:prod-eu -->\n### agentry: `prod-eu`\n\n**1 object changed** with `" + head[:7] +
+			"`, compared with `" + l.git.Git("rev-parse", "main")[:7] +
+			"`. Nothing is pushed for this.\n\n### Pods reload their configuration, without a restart\n\n" +
+			"- `StatefulSet a/agent`\n",
 		"- `instance a/main > job serviceMonitor/a/api/0: label endpoint`\n",
-		"\n```\n~ Secret a/agent-config\n  ~ instance a/main > job serviceMonitor/a/api/0\n    ~ relabel rule 3 > regex: web → metrics\n",
+		"\n```\n~ Secret a/agent-config\n  ~ instance a/main > job serviceMonitor/a/api/0\n" +
+			"    ~ relabel rule 3 > regex: web → metrics\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the comment lacks %q:\n%s", want, text)
@@ -265,23 +276,29 @@ func TestPullRequestShowsItsChangesInAComment(t *testing.T) {
 	l.round()
 	statuses, _ = l.take()
 	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: No changes")
-	if text := l.comment(7); !strings.Contains(text, "**No changes** with `"+head[:7]+"`") || strings.Contains(text, "diff") {
+	if text := l.comment(7); !strings.Contains(text, "**No changes** with `"+head[:7]+"`") ||
+		strings.Contains(text, "diff") {
 		t.Errorf("stale comment:\n%s", text)
 	}
 }
 
 func TestSecretsAreShownByKeyUnderEveryPolicy(t *testing.T) {
-	for _, policy := range []pipeline.SecretsPolicy{pipeline.SecretsPlaintext, pipeline.SecretsReference, pipeline.SecretsSOPS} {
+	for _, policy := range []pipeline.SecretsPolicy{pipeline.SecretsPlaintext, pipeline.SecretsReference,
+		pipeline.SecretsSOPS} {
 		t.Run(string(policy), func(t *testing.T) {
 			l := newLab(t, func(s *pipeline.Spec) {
 				if s.Secrets.Policy = policy; policy == pipeline.SecretsSOPS {
-					s.Secrets.SOPS = &pipeline.SOPS{Age: []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"}, HMACKeyEnv: "KEY"}
+					s.Secrets.SOPS = &pipeline.SOPS{
+						Age:        []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"},
+						HMACKeyEnv: "KEY"}
 				}
 			})
-			l.open(1, "main", false, map[string]string{"secret.yaml": secret("n3w-s3cret"), "monitor.yaml": monitor("metrics")})
+			l.open(1, "main", false, map[string]string{"secret.yaml": secret("n3w-s3cret"),
+				"monitor.yaml": monitor("metrics")})
 			l.round()
 			text := l.comment(1)
-			if strings.Contains(text, "s3cret") || strings.Contains(text, "bjN3LXMzY3JldA") || strings.Contains(text, "MGxkLXMzY3JldA") {
+			if strings.Contains(text, "s3cret") || strings.Contains(text, "bjN3LXMzY3JldA") ||
+				strings.Contains(text, "MGxkLXMzY3JldA") {
 				t.Errorf("the comment shows a secret:\n%s", text)
 			}
 			if !strings.Contains(text, "regex: web → metrics") {
@@ -295,7 +312,9 @@ func TestOnlyASecretChanges(t *testing.T) {
 	l := newLab(t, nil)
 	l.open(1, "main", false, map[string]string{"secret.yaml": secret("n3w-s3cret")})
 	l.round()
-	if text := l.comment(1); !strings.Contains(text, "~ Secret a/agent-secrets\n  ~ data._secrets_a_mimir_password: <redacted>, changed\n") || strings.Contains(text, "s3cret") {
+	if text := l.comment(1); !strings.Contains(text,
+		"~ Secret a/agent-secrets\n  ~ data._secrets_a_mimir_password: <redacted>, changed\n") ||
+		strings.Contains(text, "s3cret") {
 		t.Errorf("comment:\n%s", text)
 	}
 }
@@ -303,14 +322,18 @@ func TestOnlyASecretChanges(t *testing.T) {
 func TestErrorsAreShownWithTheirPositions(t *testing.T) {
 	l := newLab(t, nil)
 	l.sync()
-	head := l.open(3, "main", false, map[string]string{"monitor.yaml": strings.Replace(monitor("web"), "port: web", "port: web, interval: never", 1)})
+	head := l.open(3, "main", false,
+		map[string]string{"monitor.yaml": strings.Replace(monitor("web"), "port: web", "port: web, interval: never",
+			1)})
 	l.round()
 	statuses, _ := l.take()
-	if len(statuses) != 1 || !strings.HasPrefix(statuses[0], head[:7]+" agentry/prod-eu/preview failure: 1 object would be held, ") {
+	if len(statuses) != 1 || !strings.HasPrefix(statuses[0],
+		head[:7]+" agentry/prod-eu/preview failure: 1 object would be held, ") {
 		t.Errorf("statuses %q", statuses)
 	}
 	text := l.comment(3)
-	for _, want := range []string{"### Held\n\n- `ServiceMonitor/a/api` stays as of", "### Findings\n\n- error `monitor.yaml:6:"} {
+	for _, want := range []string{"### Held\n\n- `ServiceMonitor/a/api` stays as of",
+		"### Findings\n\n- error `monitor.yaml:6:"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the comment lacks %q:\n%s", want, text)
 		}
@@ -343,7 +366,8 @@ func TestPipelinesOverOneRepositoryListItsPullRequestsOnce(t *testing.T) {
 	l.round()
 	statuses, calls := l.take()
 	slices.Sort(statuses)
-	if len(statuses) != 2 || !strings.Contains(statuses[0], "agentry/prod-eu/preview") || !strings.Contains(statuses[1], "agentry/prod-us/preview") {
+	if len(statuses) != 2 || !strings.Contains(statuses[0], "agentry/prod-eu/preview") ||
+		!strings.Contains(statuses[1], "agentry/prod-us/preview") {
 		t.Errorf("statuses %q", statuses)
 	}
 	if calls != 5 { // a list, and of each pipeline the comments and a status
@@ -399,7 +423,8 @@ func TestAPanicEndsOnePreviewAndNothingElse(t *testing.T) {
 	if len(l.comments[1]) > 0 || !strings.Contains(l.comment(2), "two") {
 		t.Errorf("comments %v", l.comments)
 	}
-	if text := log.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "msg=panic during=preview of=prod-eu value=string") {
+	if text := log.String(); strings.Contains(text, "hunter2") ||
+		!strings.Contains(text, "msg=panic during=preview of=prod-eu value=string") {
 		t.Error(text)
 	}
 	l.round()

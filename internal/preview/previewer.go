@@ -107,7 +107,8 @@ func New(opts Options) *Previewer {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Previewer{options: opts, schedule: schedule{wake: make(chan struct{}, 1), watches: map[watchKey]*watch{}}, lists: map[listKey]list{}}
+	return &Previewer{options: opts, schedule: schedule{wake: make(chan struct{}, 1), watches: map[watchKey]*watch{}},
+		lists: map[listKey]list{}}
 }
 
 // Passed implements fleet.Observer.
@@ -158,7 +159,8 @@ func (p *Previewer) round(ctx context.Context, t turn) {
 	if !src.Previews.Forks {
 		pulls = slices.DeleteFunc(slices.Clone(pulls), func(pr forge.PullRequest) bool { return pr.Fork })
 	}
-	r := &round{turn: t, options: p.options, log: log, renderer: &renderer{options: p.options, def: t.def, source: t.key.source}}
+	r := &round{turn: t, options: p.options, log: log,
+		renderer: &renderer{options: p.options, def: t.def, source: t.key.source}}
 	defer r.renderer.close()
 	r.forgetClosed(pulls)
 	r.previewAll(ctx, r.unseen(pulls))

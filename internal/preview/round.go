@@ -34,7 +34,9 @@ func (r *round) forgetClosed(open []forge.PullRequest) {
 
 // unseen returns pull requests with a new head, at most as many as are rendered in a round.
 func (r *round) unseen(pulls []forge.PullRequest) []forge.PullRequest {
-	out := slices.DeleteFunc(slices.Clone(pulls), func(pr forge.PullRequest) bool { return r.previews[pr.Number].head == pr.Head })
+	out := slices.DeleteFunc(slices.Clone(pulls), func(pr forge.PullRequest) bool {
+		return r.previews[pr.Number].head == pr.Head
+	})
 	return out[:min(len(out), MaxPerRound)]
 }
 
@@ -139,7 +141,8 @@ func (r *round) publish(ctx context.Context, pr forge.PullRequest, found result)
 		return nil
 	}
 	state, text := found.verdict()
-	return r.forge.SetStatus(ctx, found.head, forge.Status{Context: statusContext(r.key.pipeline), State: state, Description: text, URL: pr.URL})
+	return r.forge.SetStatus(ctx, found.head,
+		forge.Status{Context: statusContext(r.key.pipeline), State: state, Description: text, URL: pr.URL})
 }
 
 // digest identifies the text about a pull request. It ignores the commit of the base: comments are not

@@ -41,11 +41,12 @@ type Fleet interface {
 // Replica is one of those that run a fleet, one of which is active. It works while Run runs.
 type Replica struct{ elector *lease.Elector }
 
-// New makes a replica. Replicas whose Lease has one name in one namespace run one fleet. A name that a Lease cannot have,
-// and an empty identity, are errors.
+// New makes a replica. Replicas whose Lease has one name in one namespace run one fleet. A name that a Lease cannot
+// have, and an empty identity, are errors.
 func New(o lease.Options) (*Replica, error) {
 	if len(o.Name) > maxNameBytes || !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`).MatchString(o.Name) {
-		return nil, fmt.Errorf("name of the replicas %q: must be up to %d lower-case letters, digits and dashes", o.Name, maxNameBytes)
+		return nil, fmt.Errorf("name of the replicas %q: must be up to %d lower-case letters, digits and dashes",
+			o.Name, maxNameBytes)
 	}
 	if o.Identity == "" || len(o.Identity) > maxIdentityBytes {
 		return nil, fmt.Errorf("identity %q: must have 1 to %d characters", o.Identity, maxIdentityBytes)

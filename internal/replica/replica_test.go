@@ -108,8 +108,10 @@ func TestATriggerReachesTheFleetOfTheActiveReplica(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		stop()
 		running.Wait()
-		if diff := gocmp.Diff(want, fleets[0].triggers); diff != "" || len(fleets[1].triggers) > 0 || len(server.lease.Annotations) > 0 {
-			t.Errorf("the passive one got %v; stay: %v; the active one:\n%s", fleets[1].triggers, server.lease.Annotations, diff)
+		if diff := gocmp.Diff(want, fleets[0].triggers); diff != "" || len(fleets[1].triggers) > 0 ||
+			len(server.lease.Annotations) > 0 {
+			t.Errorf("the passive one got %v; stay: %v; the active one:\n%s", fleets[1].triggers,
+				server.lease.Annotations, diff)
 		}
 	})
 }
@@ -119,7 +121,8 @@ func TestATriggerThatIsTooLargeIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Forward(fleet.Trigger{Token: strings.Repeat("x", 2048)}); err == nil || !strings.HasPrefix(err.Error(), "forward a trigger: ") {
+	if err := r.Forward(fleet.Trigger{Token: strings.Repeat("x", 2048)}); err == nil ||
+		!strings.HasPrefix(err.Error(), "forward a trigger: ") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -135,7 +138,8 @@ func TestNames(t *testing.T) {
 		"no fleet":                     {"", "a", "name of the replicas"},
 	} {
 		_, err := New(lease.Options{Name: test.fleet, Identity: test.identity})
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+		if test.want == "" && err != nil ||
+			test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -189,7 +189,8 @@ func (e entry) copy(root *os.Root, in *bufio.Reader, left *int64) error {
 
 // isSafe reports whether a name can be written: it is that of a file below the folder, and not of Git's own.
 func isSafe(name string) bool {
-	return filepath.IsLocal(filepath.FromSlash(name)) && path.Clean(name) == name && !strings.HasPrefix(strings.ToLower(name)+"/", ".git/")
+	return filepath.IsLocal(filepath.FromSlash(name)) && path.Clean(name) == name &&
+		!strings.HasPrefix(strings.ToLower(name)+"/", ".git/")
 }
 
 func (e entry) write(root *os.Root, content io.Reader, size int64) error {

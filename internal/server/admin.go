@@ -62,7 +62,8 @@ func NewAdmin(o Options) (http.Handler, error) {
 	a := &admin{Options: o, explained: explained.NewStore(o.Fleet.Explained)}
 	guarded := http.NewServeMux()
 	say, err := console.Handle(guarded, console.Options{
-		Fleet: o.Fleet, Explained: a.explained, Repositories: browse.NewStore(o.Fleet, o.Log), Version: o.Version, Log: o.Log,
+		Fleet: o.Fleet, Explained: a.explained, Repositories: browse.NewStore(o.Fleet, o.Log), Version: o.Version,
+		Log:  o.Log,
 		Who:  who,
 		Pass: func(r *http.Request, pipeline string) string { return a.ask(r, pipeline, "") },
 	})

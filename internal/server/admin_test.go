@@ -46,7 +46,8 @@ func (f *fake) trigger(t fleet.Trigger)                  { f.triggers = append(f
 func (f *fake) handler(token func() string) http.Handler { return f.handlerFor(token, nil) }
 func (f *fake) handlerFor(token, readToken func() string) http.Handler {
 	h, err := NewAdmin(Options{
-		Fleet: f, Trigger: f.trigger, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Token: token, ReadToken: readToken, Log: slog.New(slog.DiscardHandler),
+		Fleet: f, Trigger: f.trigger, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Token: token,
+		ReadToken: readToken, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		panic(err) // a template is wrong
@@ -68,7 +69,8 @@ func ready(status metav1.ConditionStatus, reason, message string) []metav1.Condi
 }
 
 func good(name string) fleet.Status {
-	return fleet.Status{Name: name, Owned: true, Conditions: ready(metav1.ConditionTrue, meta.SucceededReason, "rendered")}
+	return fleet.Status{Name: name, Owned: true,
+		Conditions: ready(metav1.ConditionTrue, meta.SucceededReason, "rendered")}
 }
 
 func untriedPipeline(name string) fleet.Status {
@@ -121,7 +123,8 @@ func TestWhoMayAskOnLoopback(t *testing.T) {
 			header: map[string]string{"Origin": "https://evil.example.com", "Sec-Fetch-Site": "cross-site"}}, 403},
 		"a trigger by another site, from an old browser": {request{method: "POST", path: "/api/v1/reconcile",
 			header: map[string]string{"Origin": "https://evil.example.com"}}, 403},
-		"a trigger by nobody says who": {request{method: "POST", path: "/api/v1/reconcile", header: map[string]string{"Origin": "null"}}, 403},
+		"a trigger by nobody says who": {request{method: "POST", path: "/api/v1/reconcile",
+			header: map[string]string{"Origin": "null"}}, 403},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{}
@@ -172,7 +175,8 @@ func TestWhoMayAskWithToken(t *testing.T) {
 func TestReadiness(t *testing.T) {
 	f := &fake{pipelines: []fleet.Status{
 		good("a"), untriedPipeline("b"), untriedPipeline("c"),
-		{Name: "failed", Owned: true, Conditions: ready(metav1.ConditionFalse, meta.FailedReason, "the password is s3cret")},
+		{Name: "failed", Owned: true, Conditions: ready(metav1.ConditionFalse, meta.FailedReason,
+			"the password is s3cret")},
 		{Name: "asleep", Owned: true, Suspended: true},
 		{Name: "of another replica", Conditions: ready(metav1.ConditionUnknown, fleet.ReasonElsewhere, "")},
 	}}
@@ -196,16 +200,20 @@ func TestReconcile(t *testing.T) {
 		status     int
 		want       []fleet.Trigger
 	}{
-		"a pipeline":             {"/api/v1/pipelines/a/reconcile", `{"requestedAt": "now"}`, 202, []fleet.Trigger{{Pipeline: "a", Reason: "api", Token: "now"}}},
-		"all":                    {"/api/v1/reconcile", `{"requestedAt": "now"}`, 202, []fleet.Trigger{{Reason: "api", Token: "now"}}},
-		"an unknown one":         {"/api/v1/pipelines/x/reconcile", ``, 404, nil},
-		"a suspended one":        {"/api/v1/pipelines/asleep/reconcile", ``, 409, nil},
-		"an unknown field":       {"/api/v1/reconcile", `{"when": "now"}`, 400, nil},
-		"no object":              {"/api/v1/reconcile", `"now"`, 400, nil},
-		"two objects":            {"/api/v1/reconcile", `{} {}`, 400, nil},
-		"a line break in it":     {"/api/v1/reconcile", `{"requestedAt": "a\nb"}`, 400, nil},
-		"as long as may be":      {"/api/v1/reconcile", `{"requestedAt": "` + strings.Repeat("a", maxTokenBytes) + `"}`, 202, []fleet.Trigger{{Reason: "api", Token: strings.Repeat("a", maxTokenBytes)}}},
-		"longer":                 {"/api/v1/reconcile", `{"requestedAt": "` + strings.Repeat("a", maxTokenBytes+1) + `"}`, 400, nil},
+		"a pipeline": {"/api/v1/pipelines/a/reconcile", `{"requestedAt": "now"}`, 202,
+			[]fleet.Trigger{{Pipeline: "a", Reason: "api", Token: "now"}}},
+		"all": {"/api/v1/reconcile", `{"requestedAt": "now"}`, 202,
+			[]fleet.Trigger{{Reason: "api", Token: "now"}}},
+		"an unknown one":     {"/api/v1/pipelines/x/reconcile", ``, 404, nil},
+		"a suspended one":    {"/api/v1/pipelines/asleep/reconcile", ``, 409, nil},
+		"an unknown field":   {"/api/v1/reconcile", `{"when": "now"}`, 400, nil},
+		"no object":          {"/api/v1/reconcile", `"now"`, 400, nil},
+		"two objects":        {"/api/v1/reconcile", `{} {}`, 400, nil},
+		"a line break in it": {"/api/v1/reconcile", `{"requestedAt": "a\nb"}`, 400, nil},
+		"as long as may be": {"/api/v1/reconcile", `{"requestedAt": "` + strings.Repeat("a", maxTokenBytes) + `"}`,
+			202, []fleet.Trigger{{Reason: "api", Token: strings.Repeat("a", maxTokenBytes)}}},
+		"longer": {"/api/v1/reconcile",
+			`{"requestedAt": "` + strings.Repeat("a", maxTokenBytes+1) + `"}`, 400, nil},
 		"an endless body":        {"/api/v1/reconcile", strings.Repeat(" ", maxRequestBytes+1) + `{}`, 400, nil},
 		"a path between the two": {"/api/v1/pipelines/reconcile", ``, 405, nil},
 	} {
@@ -223,7 +231,8 @@ func TestReconcile(t *testing.T) {
 	f := &fake{}
 	got := ask(f.handler(nil), request{method: "POST", path: "/api/v1/reconcile"})
 	var said Reconcile
-	if err := json.Unmarshal(got.Body.Bytes(), &said); err != nil || said.RequestedAt == "" || len(f.triggers) != 1 || f.triggers[0].Token != said.RequestedAt {
+	if err := json.Unmarshal(got.Body.Bytes(), &said); err != nil || said.RequestedAt == "" || len(f.triggers) != 1 ||
+		f.triggers[0].Token != said.RequestedAt {
 		t.Errorf("%q %v %v", got.Body, err, f.triggers)
 	}
 }
@@ -232,19 +241,24 @@ func TestAPI(t *testing.T) {
 	f := &fake{
 		pipelines: []fleet.Status{good("a")},
 		remotes:   []fleet.RemoteStatus{{URL: "https://git.example.com/a", Pipelines: 1}},
-		problems:  diag.List{{Severity: diag.Error, Code: diag.PipelineInvalid, File: "p.yaml", Line: 3, Message: "unknown field"}},
+		problems: diag.List{{Severity: diag.Error, Code: diag.PipelineInvalid, File: "p.yaml", Line: 3,
+			Message: "unknown field"}},
 	}
 	h := f.handler(nil)
 	var all Pipelines
 	var one fleet.Status
 	var remotes Remotes
-	for path, into := range map[string]any{"/api/v1/pipelines": &all, "/api/v1/pipelines/a": &one, "/api/v1/remotes": &remotes} {
+	for path, into := range map[string]any{"/api/v1/pipelines": &all, "/api/v1/pipelines/a": &one,
+		"/api/v1/remotes": &remotes} {
 		got := ask(h, request{path: path})
-		if err := json.Unmarshal(got.Body.Bytes(), into); err != nil || got.Code != 200 || got.Header().Get("Content-Type") != "application/json" {
+		if err := json.Unmarshal(got.Body.Bytes(), into); err != nil || got.Code != 200 ||
+			got.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %v %v", path, got.Code, got.Header(), err)
 		}
 	}
-	want := Pipelines{Version: "v1.2.3", Items: f.pipelines, Problems: []fleet.Finding{{Severity: "error", Code: "pipeline-invalid", Message: "unknown field", File: "p.yaml", Line: 3}}}
+	want := Pipelines{Version: "v1.2.3", Items: f.pipelines,
+		Problems: []fleet.Finding{{Severity: "error", Code: "pipeline-invalid", Message: "unknown field",
+			File: "p.yaml", Line: 3}}}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -254,10 +268,13 @@ func TestAPI(t *testing.T) {
 	if diff := cmp.Diff(f.remotes, remotes.Items); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := ask(h, request{path: "/api/v1/pipelines/x"}); got.Code != 404 || !strings.Contains(got.Body.String(), `"error": "no such pipeline"`) {
+	if got := ask(h, request{path: "/api/v1/pipelines/x"}); got.Code != 404 ||
+		!strings.Contains(got.Body.String(), `"error": "no such pipeline"`) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	if got := ask((&fake{}).handler(nil), request{path: "/api/v1/pipelines"}); !strings.Contains(got.Body.String(), `"items": []`) || !strings.Contains(got.Body.String(), `"problems": []`) {
+	if got := ask((&fake{}).handler(nil),
+		request{path: "/api/v1/pipelines"}); !strings.Contains(got.Body.String(), `"items": []`) ||
+		!strings.Contains(got.Body.String(), `"problems": []`) {
 		t.Errorf("lists without items: %s", got.Body)
 	}
 }
@@ -305,7 +322,8 @@ func TestTheButtonForAPass(t *testing.T) {
 	if got := ask(h, request{path: "/pipelines/a"}); !strings.Contains(got.Body.String(), "Run a pass") {
 		t.Errorf("there is no button: %s", got.Body)
 	}
-	got := ask(h, request{method: "POST", path: "/pipelines/a/pass", header: map[string]string{"Sec-Fetch-Site": "same-origin"}})
+	got := ask(h, request{method: "POST", path: "/pipelines/a/pass",
+		header: map[string]string{"Sec-Fetch-Site": "same-origin"}})
 	if got.Code != http.StatusSeeOther || len(f.triggers) != 1 {
 		t.Fatalf("%d %v", got.Code, f.triggers)
 	}
@@ -318,14 +336,16 @@ func TestTheButtonForAPass(t *testing.T) {
 		t.Errorf("%s does not say that it has ended", at)
 	}
 	evil := map[string]string{"Origin": "https://evil.example.com", "Sec-Fetch-Site": "cross-site"}
-	if got := ask(h, request{method: "POST", path: "/pipelines/a/pass", header: evil}); got.Code != http.StatusForbidden || len(f.triggers) != 1 {
+	if got := ask(h, request{method: "POST", path: "/pipelines/a/pass", header: evil}); got.Code !=
+		http.StatusForbidden || len(f.triggers) != 1 {
 		t.Errorf("another site: %d %v", got.Code, f.triggers)
 	}
 }
 
 func TestStyleAndUnknownPaths(t *testing.T) {
 	h := (&fake{}).handler(nil)
-	if got := ask(h, request{path: "/style.css"}); got.Code != 200 || got.Header().Get("Content-Type") != "text/css; charset=utf-8" {
+	if got := ask(h, request{path: "/style.css"}); got.Code != 200 ||
+		got.Header().Get("Content-Type") != "text/css; charset=utf-8" {
 		t.Errorf("%d %v", got.Code, got.Header())
 	}
 	for _, path := range []string{"/hook/github/a/b", "/debug/pprof/", "/etc/passwd"} {
@@ -338,7 +358,8 @@ func TestStyleAndUnknownPaths(t *testing.T) {
 func TestIsLoopback(t *testing.T) {
 	for address, want := range map[string]bool{
 		"127.0.0.1:9393": true, "localhost:9393": true, "[::1]:9393": true, "127.1.2.3:0": true,
-		":9393": false, "0.0.0.0:9393": false, "[::]:9393": false, "10.0.0.1:9393": false, "localhost": false, "": false,
+		":9393": false, "0.0.0.0:9393": false, "[::]:9393": false, "10.0.0.1:9393": false, "localhost": false,
+		"": false,
 	} {
 		if got := IsLoopback(address); got != want {
 			t.Errorf("%q: %v", address, got)

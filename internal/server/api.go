@@ -124,7 +124,9 @@ func readReconcile(body io.Reader) (Reconcile, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return request, errors.New("the body has more than one value")
 	}
-	if len(request.RequestedAt) > maxTokenBytes || strings.ContainsFunc(request.RequestedAt, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if len(request.RequestedAt) > maxTokenBytes || strings.ContainsFunc(request.RequestedAt, func(r rune) bool {
+		return !unicode.IsPrint(r)
+	}) {
 		return request, fmt.Errorf("requestedAt must be printable, and no longer than %d bytes", maxTokenBytes)
 	}
 	return request, nil

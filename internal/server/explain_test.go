@@ -36,7 +36,9 @@ spec: {serviceMonitorSelector: {matchLabels: {team: a}}, serviceMonitorNamespace
 		if i == n-1 {
 			team = "b"
 		}
-		fmt.Fprintf(&b, "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: s%d, namespace: one, labels: {team: %s}}\nspec: {selector: {}, endpoints: [{port: web}]}\n", i, team)
+		fmt.Fprintf(&b, "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n"+
+			"metadata: {name: s%d, namespace: one, labels: {team: %s}}\n"+
+			"spec: {selector: {}, endpoints: [{port: web}]}\n", i, team)
 	}
 	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(b.String())}, manifest.Options{})
 	out := generator.Render(manifest.NewSet(r), generator.Options{}, nil).Explained()
@@ -51,16 +53,22 @@ func TestExplanationsOfTheLastPass(t *testing.T) {
 		status int
 		want   string // the objects, or the error
 	}{
-		"one":                     {"a/explain?object=smon/one/s0", 200, "ServiceMonitor/one/s0 rendered"},
-		"several":                 {"a/explain?object=smon/one/s0&object=smon/one/s2", 200, "ServiceMonitor/one/s0 rendered, ServiceMonitor/one/s2 not selected"},
-		"by labels":               {"a/explain?selector=team%3Db", 200, "ServiceMonitor/one/s2 not selected"},
-		"nothing":                 {"a/explain", 400, "no object is named"},
-		"an invalid selector":     {"a/explain?selector=team+in", 400, "the selector is invalid: unable to parse requirement: found '' expected: '('"},
-		"an unknown object":       {"a/explain?object=smon/one/s9", 404, "there is no smon/one/s9"},
-		"an unknown pipeline":     {"x/explain?object=smon/one/s0", 404, "no such pipeline"},
-		"one that is not kept":    {"evicted/explain?object=smon/one/s0", 503, "nothing is kept of the last pass"},
-		"as many as may be asked": {"a/explain?" + url.Values{"object": repeat("smon/one/s0", explained.MaxReferences)}.Encode(), 200, "ServiceMonitor/one/s0 rendered"},
-		"more":                    {"a/explain?" + url.Values{"object": repeat("smon/one/s0", explained.MaxReferences+1)}.Encode(), 400, "more than 100 objects, or a selector of more than 4096 bytes"},
+		"one": {"a/explain?object=smon/one/s0", 200, "ServiceMonitor/one/s0 rendered"},
+		"several": {"a/explain?object=smon/one/s0&object=smon/one/s2", 200,
+			"ServiceMonitor/one/s0 rendered, ServiceMonitor/one/s2 not selected"},
+		"by labels": {"a/explain?selector=team%3Db", 200, "ServiceMonitor/one/s2 not selected"},
+		"nothing":   {"a/explain", 400, "no object is named"},
+		"an invalid selector": {"a/explain?selector=team+in", 400,
+			"the selector is invalid: unable to parse requirement: found '' expected: '('"},
+		"an unknown object":    {"a/explain?object=smon/one/s9", 404, "there is no smon/one/s9"},
+		"an unknown pipeline":  {"x/explain?object=smon/one/s0", 404, "no such pipeline"},
+		"one that is not kept": {"evicted/explain?object=smon/one/s0", 503, "nothing is kept of the last pass"},
+		"as many as may be asked": {"a/explain?" +
+			url.Values{"object": repeat("smon/one/s0", explained.MaxReferences)}.Encode(), 200,
+			"ServiceMonitor/one/s0 rendered"},
+		"more": {"a/explain?" +
+			url.Values{"object": repeat("smon/one/s0", explained.MaxReferences+1)}.Encode(), 400,
+			"more than 100 objects, or a selector of more than 4096 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ask(h, request{path: "/api/v1/pipelines/" + test.path})

@@ -35,10 +35,16 @@ func newBrowser(t *testing.T, group string) *browser {
 	log := slog.New(slog.DiscardHandler)
 	f := &fake{pipelines: []fleet.Status{good("a")}}
 	h, err := NewAdmin(Options{
-		Fleet: f, Trigger: f.trigger, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Log: log, Token: func() string { return "program" },
+		Fleet: f, Trigger: f.trigger, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Log: log,
+		Token: func() string {
+			return "program"
+		},
 		Login: login.New(login.Options{
-			Settings: login.Settings{Issuer: issuer.URL, ClientID: logintest.ClientID, URL: service.URL, Claim: "groups", Read: []string{"readers"}, Act: []string{"actors"}},
-			Key:      func() string { return strings.Repeat("k", login.MinKey) }, ClientSecret: func() string { return logintest.ClientSecret },
+			Settings: login.Settings{Issuer: issuer.URL, ClientID: logintest.ClientID, URL: service.URL,
+				Claim: "groups", Read: []string{"readers"}, Act: []string{"actors"}},
+			Key: func() string { return strings.Repeat("k", login.MinKey) }, ClientSecret: func() string {
+				return logintest.ClientSecret
+			},
 			Client: http.DefaultClient, Log: log,
 		}),
 	})
@@ -79,11 +85,15 @@ func (b *browser) send(method, path string, header map[string]string) (*http.Res
 }
 
 func TestPeopleLogIn(t *testing.T) {
-	for group, test := range map[string]struct{ see, act, marked bool }{"readers": {true, false, true}, "actors": {true, true, false}, "others": {}} {
+	for group, test := range map[string]struct {
+		see, act, marked bool
+	}{"readers": {true, false, true}, "actors": {true, true, false}, "others": {}} {
 		t.Run(group, func(t *testing.T) {
 			b := newBrowser(t, group)
 			_, text := b.send("GET", "/pipelines/a", nil)
-			if strings.Contains(text, "Log out</button>") != test.see || strings.Contains(text, "Run a pass") != test.act || strings.Contains(text, "(may only read)") != test.marked {
+			if strings.Contains(text, "Log out</button>") != test.see ||
+				strings.Contains(text, "Run a pass") != test.act ||
+				strings.Contains(text, "(may only read)") != test.marked {
 				t.Errorf("the page of a pipeline:\n%s", text)
 			}
 			b.send("POST", "/pipelines/a/pass", nil)
@@ -91,7 +101,8 @@ func TestPeopleLogIn(t *testing.T) {
 			if want := map[bool]int{true: 2}[test.act]; len(b.fleet.triggers) != want {
 				t.Errorf("%d triggers", len(b.fleet.triggers))
 			}
-			if r, _ := b.send("GET", "/api/v1/pipelines/a", map[string]string{"Accept": "application/json"}); (r.StatusCode == 200) != test.see {
+			if r, _ := b.send("GET", "/api/v1/pipelines/a",
+				map[string]string{"Accept": "application/json"}); (r.StatusCode == 200) != test.see {
 				t.Errorf("the JSON that the page links to: %d", r.StatusCode)
 			}
 			if test.see {
@@ -112,7 +123,8 @@ func TestOtherSitesDoNotAct(t *testing.T) {
 	b := newBrowser(t, "actors")
 	b.send("GET", "/", nil)
 	for _, header := range []map[string]string{
-		{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "", "Origin": "https://evil.example.com"}, {"Sec-Fetch-Site": "", "Origin": "null"},
+		{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
+		{"Sec-Fetch-Site": "", "Origin": "https://evil.example.com"}, {"Sec-Fetch-Site": "", "Origin": "null"},
 	} {
 		for _, path := range []string{"/pipelines/a/pass", "/api/v1/reconcile", "/logout"} {
 			if r, _ := b.send("POST", path, header); r.StatusCode != http.StatusForbidden {
@@ -130,7 +142,8 @@ func TestOtherSitesDoNotAct(t *testing.T) {
 
 // TestWithoutASession: pages lead to the login, and everything else asks for a token and for no password.
 func TestWithoutASession(t *testing.T) {
-	program := map[string]string{"Authorization": "Bearer program", "Accept": "", "Sec-Fetch-Mode": "", "Sec-Fetch-Site": ""}
+	program := map[string]string{"Authorization": "Bearer program", "Accept": "", "Sec-Fetch-Mode": "",
+		"Sec-Fetch-Site": ""}
 	script := map[string]string{"Sec-Fetch-Mode": "cors"}
 	for name, test := range map[string]struct {
 		method, path string
@@ -142,18 +155,20 @@ func TestWithoutASession(t *testing.T) {
 		"the button":                {"POST", "/pipelines/a/pass", nil, 401},
 		"the API":                   {"GET", "/api/v1/pipelines", map[string]string{"Accept": "application/json"}, 401},
 		"metrics":                   {"GET", "/metrics", map[string]string{"Accept": "text/plain"}, 401},
-		"a wrong token":             {"GET", "/metrics", map[string]string{"Authorization": "Bearer wrong", "Accept": "text/plain"}, 401},
-		"metrics with the token":    {"GET", "/metrics", program, 200},
-		"a pass with the token":     {"POST", "/api/v1/reconcile", program, 202},
-		"health":                    {"GET", "/healthz", nil, 200},
-		"the style":                 {"GET", "/console.css", nil, 200},
-		"logged out":                {"GET", "/logout", nil, 200},
+		"a wrong token": {"GET", "/metrics",
+			map[string]string{"Authorization": "Bearer wrong", "Accept": "text/plain"}, 401},
+		"metrics with the token": {"GET", "/metrics", program, 200},
+		"a pass with the token":  {"POST", "/api/v1/reconcile", program, 202},
+		"health":                 {"GET", "/healthz", nil, 200},
+		"the style":              {"GET", "/console.css", nil, 200},
+		"logged out":             {"GET", "/logout", nil, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBrowser(t, "actors")
 			b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 			r, text := b.send(test.method, test.path, test.header)
-			if r.StatusCode != test.want || strings.Contains(strings.Join(r.Header.Values("WWW-Authenticate"), " "), "Basic") {
+			if r.StatusCode != test.want ||
+				strings.Contains(strings.Join(r.Header.Values("WWW-Authenticate"), " "), "Basic") {
 				t.Errorf("%d %v %s", r.StatusCode, r.Header, text)
 			}
 			if at := r.Header.Get("Location"); test.want == 303 && at != "/login?to=%2Fpipelines%2Fa" {

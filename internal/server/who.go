@@ -22,7 +22,9 @@ func who(r *http.Request) console.Person {
 func acting(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !who(r).MayAct {
-			answer(w, http.StatusForbidden, Problem{"you may read, but not start passes", "use the token of --bearer-token-file, or log in as somebody who may"})
+			answer(w, http.StatusForbidden,
+				Problem{"you may read, but not start passes",
+					"use the token of --bearer-token-file, or log in as somebody who may"})
 			return
 		}
 		next(w, r)
@@ -44,8 +46,8 @@ func (a *admin) letIn(open *http.ServeMux, say func(http.ResponseWriter, *http.R
 	console.Files(open)
 }
 
-// guard accepts requests with a token, and of those who have logged in. If neither is configured, it accepts requests to
-// a loopback host.
+// guard accepts requests with a token, and of those who have logged in. If neither is configured, it accepts requests
+// to a loopback host.
 func (a *admin) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, ok := a.identify(r)
@@ -53,7 +55,8 @@ func (a *admin) guard(next http.Handler) http.Handler {
 		case ok:
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), personKey{}, p)))
 		case a.isOpen():
-			http.Error(w, "ask for localhost, 127.0.0.1 or [::1]; other names need a bearer token file", http.StatusForbidden)
+			http.Error(w, "ask for localhost, 127.0.0.1 or [::1]; other names need a bearer token file",
+				http.StatusForbidden)
 		case a.Login != nil && isVisit(r):
 			a.Login.Send(w, r)
 		case a.Login != nil:

@@ -69,8 +69,9 @@ func canaryForms() []string {
 	return forms
 }
 
-// TestNoPageShowsASecret: there is a secret in every field that may hold one, in pipelines of both runtimes and of all secrets
-// policies. No page of the console, answer of the API, metric, line of the log, message of a commit or note has one.
+// TestNoPageShowsASecret: there is a secret in every field that may hold one, in pipelines of both runtimes and of all
+// secrets policies. No page of the console, answer of the API, metric, line of the log, message of a commit or note has
+// one.
 func TestNoPageShowsASecret(t *testing.T) {
 	programs := t.TempDir()
 	write(t, filepath.Join(programs, sops.Program), fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s'\n", sopsEnv, os.Args[0]))
@@ -88,7 +89,8 @@ func TestNoPageShowsASecret(t *testing.T) {
 	write(t, key, strings.Repeat("0123456789abcdef", 2))
 	policies := map[string]string{
 		"reference": "", "plaintext": "",
-		"sops": fmt.Sprintf(", sops: {age: [age1ntlta7qz3rymfmv7ajrgk3ld0jehyu4d3jzfg5e0rq0rt6clvgmstha592], hmacKeyFile: %s}", key),
+		"sops": fmt.Sprintf(
+			", sops: {age: [age1ntlta7qz3rymfmv7ajrgk3ld0jehyu4d3jzfg5e0rq0rt6clvgmstha592], hmacKeyFile: %s}", key),
 	}
 	var names []string
 	for _, runtime := range []string{"agent", "alloy"} {
@@ -112,13 +114,16 @@ func TestNoPageShowsASecret(t *testing.T) {
 			w.until(name+" has rendered "+word, func() bool {
 				s := w.states()[name]
 				isWritten := !strings.HasSuffix(name, "-reference") // where errors keep a first commit back
-				return s.LastPass != nil && s.LastPass.Error == "" && (!isWritten || s.Output.Commit != "" && s.Output.Commit == r.Head("env/"+name)) && len(s.Sources) > 0 && strings.HasSuffix(s.Sources[0].Commit, r.Head("main"))
+				return s.LastPass != nil && s.LastPass.Error == "" &&
+					(!isWritten || s.Output.Commit != "" && s.Output.Commit == r.Head("env/"+name)) &&
+					len(s.Sources) > 0 && strings.HasSuffix(s.Sources[0].Commit, r.Head("main"))
 			})
 		}
 	}
 	done("the first input")
 	// The change is shown as well.
-	r.Commit("main", map[string]string{"in/all.yaml": strings.ReplaceAll(strings.ReplaceAll(string(input), "-one", "-two"), "http://mimir/first", "http://mimir/1")})
+	r.Commit("main", map[string]string{"in/all.yaml": strings.ReplaceAll(strings.ReplaceAll(string(input), "-one",
+		"-two"), "http://mimir/first", "http://mimir/1")})
 	w.trigger(names...)
 	done("the second one")
 
@@ -126,10 +131,12 @@ func TestNoPageShowsASecret(t *testing.T) {
 	for _, name := range names {
 		page, api := "/pipelines/"+name, "/api/v1/pipelines/"+name
 		from = append(from, page, page+"/hierarchy", page+"/commits", page+"/output/", api, api+"/objects?q=shop")
-		for _, kind := range []string{"ServiceMonitor", "ScrapeConfig", "Secret", "Integration", "Probe", "MetricsInstance", "LogsInstance", "GrafanaAgent"} {
+		for _, kind := range []string{"ServiceMonitor", "ScrapeConfig", "Secret", "Integration", "Probe",
+			"MetricsInstance", "LogsInstance", "GrafanaAgent"} {
 			from = append(from, page+"/hierarchy?q="+kind)
 		}
-		for _, object := range regexp.MustCompile(`(?m)^kind: (\S+)\nmetadata: \{name: ([^,]+),`).FindAllStringSubmatch(string(input), -1) {
+		for _, object := range regexp.MustCompile(`(?m)^kind: (\S+)\nmetadata: \{name: ([^,]+),`).FindAllStringSubmatch(
+			string(input), -1) {
 			from = append(from, api+"/explain?"+url.Values{"object": {object[1] + "/shop/" + object[2]}}.Encode())
 		}
 	}

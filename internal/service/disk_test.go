@@ -17,8 +17,8 @@ import (
 )
 
 // TestADamagedCacheIsRepaired: packs in the cache are cut off, emptied, changed or deleted while the service runs. Its
-// output stays right, without a restart. With an empty memory the service reads the whole cache for that, otherwise only
-// what is new.
+// output stays right, without a restart. With an empty memory the service reads the whole cache for that, otherwise
+// only what is new.
 func TestADamagedCacheIsRepaired(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -62,7 +62,8 @@ func (s *service) readHooks(d *fleet.Definition) hookSecrets {
 		out.hooks = before.hooks
 	}
 	if out.err = err.Error(); out.err != before.err {
-		s.log.Error("credentials of the service cannot be read; the previous ones stay in use", "pipeline", d.Metadata.Name, "err", err)
+		s.log.Error("credentials of the service cannot be read; the previous ones stay in use", "pipeline",
+			d.Metadata.Name, "err", err)
 	}
 	return out
 }

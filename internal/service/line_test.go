@@ -44,8 +44,13 @@ type fault struct {
 // faults are the faults of remotes that can be reached.
 func faults() []fault {
 	return []fault{
-		{"reset", func(_ io.Reader, client *net.TCPConn) { _ = client.SetLinger(0); _ = client.Close() }, "unreachable"},
-		{"silent", func(server io.Reader, _ *net.TCPConn) { _, _ = io.Copy(io.Discard, server) }, "it moved fewer than 1024 bytes"},
+		{"reset", func(_ io.Reader, client *net.TCPConn) {
+			_ = client.SetLinger(0)
+			_ = client.Close()
+		}, "unreachable"},
+		{"silent", func(server io.Reader, _ *net.TCPConn) {
+			_, _ = io.Copy(io.Discard, server)
+		}, "it moved fewer than 1024 bytes"},
 		{"drip", drip, "it moved fewer than 1024 bytes"},
 	}
 }
@@ -198,7 +203,8 @@ func TestRemotesThatAreDownSilentOrSlow(t *testing.T) {
 	w.ready(good.Repo, "second", "good")
 	for _, f := range faults() {
 		for _, transport := range []string{"-http", "-ssh"} {
-			s := w.says(f.name+transport, "Failed", "the output cannot be reached: ", bad[f.name+transport].address, f.says)
+			s := w.says(f.name+transport, "Failed", "the output cannot be reached: ", bad[f.name+transport].address,
+				f.says)
 			if s.Condition("Stalled") != nil || s.Condition("Reconciling").Reason != "ProgressingWithRetry" {
 				t.Errorf("%s: it is retried, and not for anybody to mend here: %+v", s.Name, s.Conditions)
 			}

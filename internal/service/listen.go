@@ -65,8 +65,8 @@ func (s *service) open(ctx context.Context, a Address) (out httpserver.Listener,
 	return out, err
 }
 
-// tokens reads the bearer tokens of the admin listener: one to act with, and one to read with. It returns nil for a token
-// that is not configured.
+// tokens reads the bearer tokens of the admin listener: one to act with, and one to read with. It returns nil for a
+// token that is not configured.
 func (s *service) tokens() (act, read func() string, err error) {
 	if s.options.TokenFile == "" && s.login == nil && !server.IsLoopback(s.options.AdminListen.Address) {
 		return nil, nil, errors.New("an admin listener that is not on loopback needs a bearer token file or a login")

@@ -55,11 +55,13 @@ func (s *service) newLogin() (*login.Login, error) {
 			return nil, err
 		}
 	}
-	client, err := new(httpclient.Pool).Client(connection, httpclient.Options{Timeout: issuerTimeout, MaxAnswerBytes: maxIssuerBytes, Allow: login.Allow})
+	client, err := new(httpclient.Pool).Client(connection,
+		httpclient.Options{Timeout: issuerTimeout, MaxAnswerBytes: maxIssuerBytes, Allow: login.Allow})
 	if err != nil {
 		return nil, fmt.Errorf("the issuer's %w", err)
 	}
-	return login.New(login.Options{Settings: o.Settings, ClientSecret: secret, Key: key, Client: client, Log: s.log}), nil
+	return login.New(login.Options{Settings: o.Settings, ClientSecret: secret, Key: key, Client: client, Log: s.log}),
+		nil
 }
 
 // secret returns what a file holds, or a variable of the environment. The checks are made whenever the file changes.
@@ -76,8 +78,8 @@ func (s *service) secret(file, variable string, checks ...func(string) error) (f
 	return func() string { return value }, nil
 }
 
-// sessionKey returns the key that sessions are encrypted with. Without one that replicas and later processes share, it is
-// for this process alone.
+// sessionKey returns the key that sessions are encrypted with. Without one that replicas and later processes share, it
+// is for this process alone.
 func (s *service) sessionKey(file string) (func() string, error) {
 	if value, _ := s.options.Getenv(SessionKeyVariable); file == "" && value == "" {
 		random := rand.Text() + rand.Text()
@@ -85,7 +87,8 @@ func (s *service) sessionKey(file string) (func() string, error) {
 	}
 	return s.secret(file, SessionKeyVariable, func(key string) error {
 		if len(key) < login.MinKey {
-			return fmt.Errorf("the session key has %d characters and needs %d: make one with openssl rand -hex 32", len(key), login.MinKey)
+			return fmt.Errorf("the session key has %d characters and needs %d: make one with openssl rand -hex 32",
+				len(key), login.MinKey)
 		}
 		return nil
 	})

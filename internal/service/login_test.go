@@ -38,7 +38,8 @@ func page(t *testing.T, address string) (status int, text string) {
 
 // settings let everybody in whom an issuer knows.
 func settings(issuer string) login.Settings {
-	return login.Settings{Issuer: issuer, ClientID: logintest.ClientID, URL: "http://127.0.0.1:9393", Claim: "groups", Act: []string{login.Everybody}}
+	return login.Settings{Issuer: issuer, ClientID: logintest.ClientID, URL: "http://127.0.0.1:9393", Claim: "groups",
+		Act: []string{login.Everybody}}
 }
 
 // TestTheIssuerIsAwayAtTheStart: the service says so in its log and on its pages, and works.
@@ -49,10 +50,12 @@ func TestTheIssuerIsAwayAtTheStart(t *testing.T) {
 	w.pipeline("prod", url, "")
 	w.options.Login.Settings = settings("http://127.0.0.1:1") // nobody listens there
 	w.start()
-	if line := w.line("nobody can log in: the issuer does not answer as it should"); !strings.Contains(line["err"].(string), "refused") {
+	if line := w.line("nobody can log in: the issuer does not answer as it should"); !strings.Contains(
+		line["err"].(string), "refused") {
 		t.Errorf("%v", line)
 	}
-	if status, text := page(t, w.admin+"/"); status != http.StatusServiceUnavailable || !strings.Contains(text, "Nobody can log in at present") || !strings.Contains(text, "http://127.0.0.1:1") {
+	if status, text := page(t, w.admin+"/"); status != http.StatusServiceUnavailable ||
+		!strings.Contains(text, "Nobody can log in at present") || !strings.Contains(text, "http://127.0.0.1:1") {
 		t.Errorf("%d %s", status, text)
 	}
 	if status, _ := page(t, w.admin+"/healthz"); status != http.StatusOK {
@@ -83,10 +86,15 @@ func TestSecretsOfALogin(t *testing.T) {
 		"files": {change: func(l *Login) {
 			l.ClientSecretFile, l.SessionKeyFile = file("secret", "s3cret\n"), file("key", long+"\n")
 		}},
-		"the environment":     {environment: map[string]string{ClientSecretVariable: "s3cret", SessionKeyVariable: long}},
-		"a short key":         {change: func(l *Login) { l.SessionKeyFile = file("short", "s3cret") }, err: "has 6 characters and needs 32"},
-		"a short variable":    {environment: map[string]string{SessionKeyVariable: "s3cret"}, err: "openssl rand"},
-		"no file":             {change: func(l *Login) { l.ClientSecretFile = filepath.Join(folder, "none") }, err: "none"},
+		"the environment": {environment: map[string]string{ClientSecretVariable: "s3cret",
+			SessionKeyVariable: long}},
+		"a short key": {change: func(l *Login) {
+			l.SessionKeyFile = file("short", "s3cret")
+		}, err: "has 6 characters and needs 32"},
+		"a short variable": {environment: map[string]string{SessionKeyVariable: "s3cret"}, err: "openssl rand"},
+		"no file": {change: func(l *Login) {
+			l.ClientSecretFile = filepath.Join(folder, "none")
+		}, err: "none"},
 		"a CA that is none":   {change: func(l *Login) { l.CAFile = file("ca", "s3cret") }, err: "no certificate"},
 		"an issuer over http": {change: func(l *Login) { l.Issuer = "http://id.example.com" }, err: "https"},
 	} {
@@ -99,7 +107,9 @@ func TestSecretsOfALogin(t *testing.T) {
 			}
 			s := &service{options: o, log: o.Log}
 			_, err := s.newLogin()
-			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err) || strings.Contains(err.Error(), "s3cret")) {
+			if test.err == "" && err != nil ||
+				test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err) ||
+					strings.Contains(err.Error(), "s3cret")) {
 				t.Errorf("%v", err)
 			}
 		})

@@ -46,7 +46,8 @@ func (s *service) newNotifiers(sites *forge.Sites) []notifier {
 
 func (s *service) newPreviewer(sites *forge.Sites) *preview.Previewer {
 	return preview.New(preview.Options{
-		Sites: sites, Pool: s.pool, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Version: s.options.Version, Log: s.log,
+		Sites: sites, Pool: s.pool, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Version: s.options.Version,
+		Log:  s.log,
 		Gate: func(ctx context.Context) (func(), error) { return s.fleet.Gate(ctx) }, // s.fleet is set later
 	})
 }

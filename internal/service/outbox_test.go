@@ -41,7 +41,9 @@ func TestFailedDeliveriesShowInMetricsOnly(t *testing.T) {
 		return func() bool { return strings.Contains(w.metrics(), "\n"+series+"\n") }
 	}
 	w.until("an event waits", has(`agentry_outbox_waiting{outbox="events"} 1`))
-	if text := w.metrics(); strings.Contains(text, `agentry_outbox_oldest_seconds{outbox="events"} 0`+"\n") || !strings.Contains(text, `agentry_outbox_waiting{outbox="forges"} 0`) || !strings.Contains(text, `agentry_outbox_waiting{outbox="artifacts"} 0`) {
+	if text := w.metrics(); strings.Contains(text, `agentry_outbox_oldest_seconds{outbox="events"} 0`+"\n") ||
+		!strings.Contains(text, `agentry_outbox_waiting{outbox="forges"} 0`) ||
+		!strings.Contains(text, `agentry_outbox_waiting{outbox="artifacts"} 0`) {
 		t.Errorf("metrics of outboxes:\n%s", text)
 	}
 	up.Store(true)

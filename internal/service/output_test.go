@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestWhatOthersDoToOutputs: others protect, delete, edit or rewrite output branches, and rewrite the history of inputs.
-// Each case has a pipeline of its own over one repository. A trigger starts its pass, as a webhook or a poll would.
+// TestWhatOthersDoToOutputs: others protect, delete, edit or rewrite output branches, and rewrite the history of
+// inputs. Each case has a pipeline of its own over one repository. A trigger starts its pass, as a webhook or a poll
+// would.
 func TestWhatOthersDoToOutputs(t *testing.T) {
 	t.Parallel()
 	w := newTestbed(t)
@@ -19,13 +20,15 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 	w.start()
 	w.ready(r.Repo, "first", names...)
 
-	// The forge protects a branch: nothing is lost, the status says what to do, and after that the next commit is pushed.
+	// The forge protects a branch: nothing is lost, the status says what to do, and after that the next commit is
+	// pushed.
 	r.Hook("update", `case $1 in refs/heads/env/protected) echo "GH006: Protected branch update failed"; exit 1;; esac`)
 	before := r.Head("env/protected")
 	r.Commit("main", input("second"))
 	w.trigger(names...)
 	w.ready(r.Repo, "second", names[1:]...)
-	s := w.says("protected", "Failed", "env/protected", "GH006: Protected branch update failed", "let the credential of spec.output.auth push there, or choose another branch")
+	s := w.says("protected", "Failed", "env/protected", "GH006: Protected branch update failed",
+		"let the credential of spec.output.auth push there, or choose another branch")
 	if s.Condition("Stalled") == nil || r.Head("env/protected") != before {
 		t.Errorf("a protected branch: %+v", s.Conditions)
 	}
@@ -38,7 +41,8 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 	want := r.Files("env/untouched")
 	tip := r.Head("env/edited")
 	r.Git("update-ref", "-d", "refs/heads/env/deleted")
-	r.Commit("env/edited", map[string]string{"shop/agent/agent.statefulset.yaml": "", "shop/agent/agent-config.secret.yaml": "theirs", "CODEOWNERS": "* @team"})
+	r.Commit("env/edited", map[string]string{"shop/agent/agent.statefulset.yaml": "",
+		"shop/agent/agent-config.secret.yaml": "theirs", "CODEOWNERS": "* @team"})
 	r.Git("update-ref", "refs/heads/env/rewritten", "env/rewritten~2")
 	w.trigger("untouched")
 	w.ready(r.Repo, "third", names...)
@@ -54,7 +58,8 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 	if r.Files("env/edited")["CODEOWNERS"] != "* @team" || r.Git("merge-base", "env/edited", tip) != tip {
 		t.Error("the file or the history of others is gone")
 	}
-	if s := w.states()["edited"]; s.Findings.Warnings == 0 || !strings.Contains(s.Findings.First[0].Message+s.Findings.First[0].Hint, "change the custom resources instead") {
+	if s := w.states()["edited"]; s.Findings.Warnings == 0 ||
+		!strings.Contains(s.Findings.First[0].Message+s.Findings.First[0].Hint, "change the custom resources instead") {
 		t.Errorf("nobody is told of the edit by hand: %+v", s.Findings)
 	}
 
@@ -82,7 +87,8 @@ func TestACommitThatIsRefusedSaysTheRemedy(t *testing.T) {
 	w.pipeline("guarded", r.url, "")
 	w.pipeline("theirs", r.url, "")
 	w.start()
-	s := w.says("theirs", "BuildFailed", "branch env/theirs of "+r.url[:len(r.url)-len(".git")], "nothing is written", "set output.adopt: true")
+	s := w.says("theirs", "BuildFailed", "branch env/theirs of "+r.url[:len(r.url)-len(".git")], "nothing is written",
+		"set output.adopt: true")
 	if s.Condition("Stalled") == nil {
 		t.Errorf("%+v", s.Conditions)
 	}
@@ -91,7 +97,8 @@ func TestACommitThatIsRefusedSaysTheRemedy(t *testing.T) {
 	tip := r.Head("env/guarded")
 	head := r.Commit("main", map[string]string{"in/a.yaml": "", "in/b.yaml": ""})
 	w.trigger("guarded")
-	s = w.says("guarded", "BuildFailed", "would delete 2 of 3 units", "nothing is written", "--allow-deletions "+head, "limits.allowFor", "Agentry-Allow-Deletions: true")
+	s = w.says("guarded", "BuildFailed", "would delete 2 of 3 units", "nothing is written", "--allow-deletions "+head,
+		"limits.allowFor", "Agentry-Allow-Deletions: true")
 	if s.Condition("Stalled") == nil || r.Head("env/guarded") != tip {
 		t.Errorf("%+v", s.Conditions)
 	}

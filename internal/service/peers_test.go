@@ -23,12 +23,14 @@ func TestErrorsAreShownAtThePipelineAndCounted(t *testing.T) {
 	w.trigger("eu", "us")
 	s := w.says("eu", "BuildFailed", "in/agent.yaml:", "GrafanaAgent/shop/agent", "logLevel")
 	w.says("us", "BuildFailed", "in/agent.yaml:")
-	if len(s.Held) != 1 || s.Held[0].Reason.File != "in/agent.yaml" || s.Held[0].Reason.Line == 0 || s.Findings.Errors != 1 {
+	if len(s.Held) != 1 || s.Held[0].Reason.File != "in/agent.yaml" || s.Held[0].Reason.Line == 0 ||
+		s.Findings.Errors != 1 {
 		t.Errorf("held: %+v, findings: %+v", s.Held, s.Findings)
 	}
 	text := w.metrics()
 	for _, series := range []string{
-		`agentry_pipelines{state="not_ready"} 2`, `agentry_ready{pipeline="eu"} 0`, `agentry_findings{pipeline="us",severity="error"} 1`,
+		`agentry_pipelines{state="not_ready"} 2`, `agentry_ready{pipeline="eu"} 0`,
+		`agentry_findings{pipeline="us",severity="error"} 1`,
 		`agentry_held_objects{kind="GrafanaAgent",pipeline="eu",unit="shop/agent"} 1`,
 	} {
 		if !strings.Contains(text, "\n"+series+"\n") {

@@ -90,7 +90,8 @@ func (d directed) Trigger(t fleet.Trigger) {
 func (s *service) trigger(t fleet.Trigger) {
 	if s.replica != nil {
 		if err := s.replica.Forward(t); err != nil {
-			s.log.Warn("a trigger cannot be forwarded; the next poll finds what has changed", "pipeline", t.Pipeline, "repository", t.Repository, "err", err)
+			s.log.Warn("a trigger cannot be forwarded; the next poll finds what has changed", "pipeline", t.Pipeline,
+				"repository", t.Repository, "err", err)
 		}
 	}
 	directed{s}.Trigger(t)

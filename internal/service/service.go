@@ -43,7 +43,8 @@ type Options struct {
 	// Listen is the address for webhooks; if it is empty, there are none. AdminListen is the address for everything
 	// else.
 	Listen, AdminListen Address
-	// TokenFile holds the bearer token of the admin listener. It or Login is required unless that listener is on loopback.
+	// TokenFile holds the bearer token of the admin listener. It or Login is required unless that listener is on
+	// loopback.
 	TokenFile string
 	// ReadTokenFile holds a second one, with which one may see everything and start no pass.
 	ReadTokenFile string
@@ -136,8 +137,9 @@ func newService(o Options) (*service, error) {
 		}
 	}
 	s.fleet = fleet.New(fleet.Options{
-		CacheDir: o.CacheDir, Version: o.Version, Workers: o.Workers, MemoryBytes: o.MemoryBytes, Jitter: o.Jitter, Grace: o.Grace,
-		Log: o.Log, Observers: observers, Passive: s.replica != nil, Pool: s.pool,
+		CacheDir: o.CacheDir, Version: o.Version, Workers: o.Workers, MemoryBytes: o.MemoryBytes, Jitter: o.Jitter,
+		Grace: o.Grace,
+		Log:   o.Log, Observers: observers, Passive: s.replica != nil, Pool: s.pool,
 	})
 	s.metrics.Watch(s.fleet, sites.Remaining)
 	s.hooks = webhook.New(webhook.Options{
@@ -262,6 +264,7 @@ func (s *service) logProblems(problems diag.List) {
 		if d.Severity == diag.Error {
 			level = slog.LevelError
 		}
-		s.log.Log(context.Background(), level, "the configuration has a problem", "position", d.Position(), "problem", d.Advice())
+		s.log.Log(context.Background(), level, "the configuration has a problem", "position", d.Position(), "problem",
+			d.Advice())
 	}
 }

@@ -47,7 +47,8 @@ func write(t *testing.T, name, text string) {
 
 func options(t *testing.T, dir string, env map[string]string) Options {
 	return Options{
-		Path: dir, Version: "v1", CacheDir: t.TempDir(), AdminListen: Address{Address: "127.0.0.1:0"}, Grace: time.Second,
+		Path: dir, Version: "v1", CacheDir: t.TempDir(), AdminListen: Address{Address: "127.0.0.1:0"},
+		Grace:  time.Second,
 		Getenv: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
 		Log:    slog.New(slog.DiscardHandler),
 	}
@@ -110,8 +111,9 @@ func TestWatchdog(t *testing.T) {
 		env  map[string]string
 		want time.Duration
 	}{
-		"none":                    {nil, 0},
-		"ours":                    {map[string]string{"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": strconv.Itoa(os.Getpid())}, 1500 * time.Millisecond},
+		"none": {nil, 0},
+		"ours": {map[string]string{"WATCHDOG_USEC": "3000000",
+			"WATCHDOG_PID": strconv.Itoa(os.Getpid())}, 1500 * time.Millisecond},
 		"of whoever it may be":    {map[string]string{"WATCHDOG_USEC": "3000000"}, 1500 * time.Millisecond},
 		"of another process":      {map[string]string{"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}, 0},
 		"of a time that is none":  {map[string]string{"WATCHDOG_USEC": "soon"}, 0},
@@ -156,7 +158,8 @@ func TestSecretsOfWebhooksRotate(t *testing.T) {
 			t.Errorf("%s: the error shows the secret: %s", step.what, s.secrets["prod"].err)
 		}
 	}
-	write(t, filepath.Join(dir, "pipeline.yaml"), strings.Replace(pipelineText, "      webhook: {type: github, secretFile: secret}\n", "", 1))
+	write(t, filepath.Join(dir, "pipeline.yaml"),
+		strings.Replace(pipelineText, "      webhook: {type: github, secretFile: secret}\n", "", 1))
 	s.reload()
 	if len(s.secrets) != 0 {
 		t.Errorf("a webhook that is gone is still there: %v", s.secrets)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestAStopInTheMidstOfAPush: the service has to stop while the remote works on a push. It waits for the answer. If that
-// takes too long, it stops, and the next process finds out whether the push succeeded.
+// TestAStopInTheMidstOfAPush: the service has to stop while the remote works on a push. It waits for the answer. If
+// that takes too long, it stops, and the next process finds out whether the push succeeded.
 func TestAStopInTheMidstOfAPush(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -31,12 +31,14 @@ func TestAStopInTheMidstOfAPush(t *testing.T) {
 			w.start()
 			w.ready(r.Repo, "first", "prod")
 
-			begun, goOn, over := filepath.Join(w.folder, "begun"), filepath.Join(w.folder, "go"), filepath.Join(w.folder, "over")
+			begun, goOn, over := filepath.Join(w.folder, "begun"), filepath.Join(w.folder, "go"),
+				filepath.Join(w.folder, "over")
 			refuse := "exit 0"
 			if test.refused {
 				refuse = "exit 1"
 			}
-			r.Hook("update", fmt.Sprintf("touch %s; while [ ! -e %s ]; do sleep 0.05; done; touch %s; %s", begun, goOn, over, refuse))
+			r.Hook("update", fmt.Sprintf("touch %s; while [ ! -e %s ]; do sleep 0.05; done; touch %s; %s", begun, goOn,
+				over, refuse))
 			r.Commit("main", input("second"))
 			w.trigger("prod")
 			w.until("the push has begun", func() bool { return exists(begun) })
@@ -88,12 +90,16 @@ func TestClocksOfCommitters(t *testing.T) {
 	r.Commit("main", input("now"))
 	w.start()
 	w.ready(r.Repo, "now", "prod")
-	for word, seconds := range map[string]int64{"future": 4_102_444_800, "past": 1, "epoch": 0, "far": 250_000_000_000} {
+	for word, seconds := range map[string]int64{"future": 4_102_444_800, "past": 1, "epoch": 0,
+		"far": 250_000_000_000} {
 		files := input(word)
 		for name, text := range files {
-			tree := r.GitIn(fmt.Sprintf("100644 blob %s\t%s\n", r.GitIn(text, "hash-object", "-w", "--stdin"), filepath.Base(name)), "mktree")
+			tree := r.GitIn(fmt.Sprintf("100644 blob %s\t%s\n", r.GitIn(text, "hash-object", "-w", "--stdin"),
+				filepath.Base(name)), "mktree")
 			root := r.GitIn(fmt.Sprintf("040000 tree %s\tin\n", tree), "mktree")
-			commit := fmt.Sprintf("tree %s\nparent %s\nauthor Ann <ann@example.com> %d +0000\ncommitter Ann <ann@example.com> %[3]d +0000\n\n%s\n", root, r.Head("main"), seconds, word)
+			commit := fmt.Sprintf(
+				"tree %s\nparent %s\nauthor Ann <ann@example.com> %d +0000\n"+
+					"committer Ann <ann@example.com> %[3]d +0000\n\n%s\n", root, r.Head("main"), seconds, word)
 			r.Git("update-ref", "refs/heads/main", r.GitIn(commit, "hash-object", "-t", "commit", "-w", "--stdin"))
 		}
 		w.trigger("prod")

@@ -60,8 +60,8 @@ func newTestbed(t *testing.T) *testbed {
 	return w
 }
 
-// pipeline writes the file of a pipeline that reads main of a repository and writes env/NAME there, with one credential.
-// Its interval is an hour, so that no poll interferes.
+// pipeline writes the file of a pipeline that reads main of a repository and writes env/NAME there, with one
+// credential. Its interval is an hour, so that no poll interferes.
 func (w *testbed) pipeline(name, url, auth string) {
 	w.t.Helper()
 	write(w.t, filepath.Join(w.config, name+".yaml"), fmt.Sprintf(`apiVersion: agentry.dev/v1alpha1
@@ -98,7 +98,8 @@ spec:
 
 // rendered reports whether the output of a pipeline contains a word.
 func rendered(g *gittest.Repo, pipeline, word string) bool {
-	return g.Has("refs/heads/env/"+pipeline) && strings.Contains(g.Git("show", "env/"+pipeline+":shop/agent/agent-config.secret.yaml"), "http://mimir/"+word)
+	return g.Has("refs/heads/env/"+pipeline) &&
+		strings.Contains(g.Git("show", "env/"+pipeline+":shop/agent/agent-config.secret.yaml"), "http://mimir/"+word)
 }
 
 // start starts the service. It ends with the test, or earlier.
@@ -239,7 +240,9 @@ func (w *testbed) says(name, reason string, texts ...string) (s fleet.Status) {
 			last = message
 			w.t.Logf("%s: %s %s: %s", name, c.Status, c.Reason, message)
 		}
-		return c.Status == "False" && c.Reason == reason && !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(c.Message, text) })
+		return c.Status == "False" && c.Reason == reason && !slices.ContainsFunc(texts, func(text string) bool {
+			return !strings.Contains(c.Message, text)
+		})
 	})
 	return s
 }
@@ -250,7 +253,8 @@ func (w *testbed) ready(g *gittest.Repo, word string, names ...string) {
 	for _, name := range names {
 		w.until(name+" is ready with "+word, func() bool {
 			s := w.states()[name]
-			return s.Condition("Ready").Status == "True" && rendered(g, name, word) && s.Output.Commit == g.Head("env/"+name)
+			return s.Condition("Ready").Status == "True" && rendered(g, name, word) &&
+				s.Output.Commit == g.Head("env/"+name)
 		})
 	}
 }

@@ -43,7 +43,8 @@ func TestPassesAreTraced(t *testing.T) {
 	root := slices.IndexFunc(spans, func(s *otlp.Span) bool { return s.Name == "pass" })
 	for _, s := range spans {
 		names = append(names, s.Name)
-		if s.Name != "pass" && (root < 0 || !bytes.Equal(s.TraceId, spans[root].TraceId) || !bytes.Equal(s.ParentSpanId, spans[root].SpanId)) {
+		if s.Name != "pass" && (root < 0 || !bytes.Equal(s.TraceId, spans[root].TraceId) ||
+			!bytes.Equal(s.ParentSpanId, spans[root].SpanId)) {
 			t.Errorf("%v", s)
 		}
 	}

@@ -1,8 +1,8 @@
-// Package starter makes the files of a new repository of inputs: a pipeline file, an example hierarchy, what the cluster
-// needs for it, a CI job, and the manifests by which Flux or Argo CD applies the result.
+// Package starter makes the files of a new repository of inputs: a pipeline file, an example hierarchy, what the
+// cluster needs for it, a CI job, and the manifests by which Flux or Argo CD applies the result.
 //
-// It is a pure function of [Options]: no files, no network. What it makes works as it is: agentry checks and renders it without a
-// finding, and a pass of the pipeline can be made once the files are pushed.
+// It is a pure function of [Options]: no files, no network. What it makes works as it is: agentry checks and renders it
+// without a finding, and a pass of the pipeline can be made once the files are pushed.
 package starter
 
 import (
@@ -130,17 +130,24 @@ func (o Options) Files() ([]File, error) {
 		{"pipeline.yaml", o.Pipeline(), "what is read, and where the result goes"},
 		{"agent.yaml", path.Join(o.Folder, "monitoring", "agent.yaml"), "a GrafanaAgent and its MetricsInstance"},
 		{"monitors.yaml", path.Join(o.Folder, "monitoring", "monitors.yaml"), "a PodMonitor, of the agents themselves"},
-		{"namespaces.yaml", path.Join(o.Folder, "cluster", "namespaces.yaml"), "namespaces, by whose labels monitors are found"},
+		{"namespaces.yaml", path.Join(o.Folder, "cluster", "namespaces.yaml"),
+			"namespaces, by whose labels monitors are found"},
 		{"rbac.yaml", path.Join(o.Folder, "cluster", "rbac.yaml"), "the agents' ServiceAccount and its rights"},
 	}
 	switch o.Job {
 	case GitHub:
-		list = append(list, struct{ template, path, says string }{"github.yaml", o.job(), "a pass on each push, and a review of pull requests"})
+		list = append(list, struct {
+			template, path, says string
+		}{"github.yaml", o.job(), "a pass on each push, and a review of pull requests"})
 	case GitLab:
-		list = append(list, struct{ template, path, says string }{"gitlab.yaml", o.job(), "a pass on each push, and a review of merge requests"})
+		list = append(list, struct {
+			template, path, says string
+		}{"gitlab.yaml", o.job(), "a pass on each push, and a review of merge requests"})
 	}
 	if name := o.Deploys(); name != "" {
-		list = append(list, struct{ template, path, says string }{string(o.Deployer) + ".yaml", name, "applies the output branch, and cluster/ as it is"})
+		list = append(list, struct {
+			template, path, says string
+		}{string(o.Deployer) + ".yaml", name, "applies the output branch, and cluster/ as it is"})
 	}
 	var out []File
 	for _, f := range list {

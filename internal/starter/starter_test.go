@@ -26,7 +26,8 @@ func choices() map[string]Options {
 				for _, job := range []Job{GitHub, GitLab, NoJob} {
 					for _, deployer := range []Deployer{Flux, ArgoCD, NoDeployer} {
 						// Names that YAML would take for a boolean and a number.
-						o := Options{Name: "on", URL: url, Branch: "1.0", Folder: folder, Namespace: "yes", RemoteWrite: "https://mimir/push", Login: login, Job: job, Deployer: deployer}
+						o := Options{Name: "on", URL: url, Branch: "1.0", Folder: folder, Namespace: "yes",
+							RemoteWrite: "https://mimir/push", Login: login, Job: job, Deployer: deployer}
 						out[fmt.Sprint(url, folder, login, job, deployer)] = o
 					}
 				}
@@ -52,8 +53,11 @@ func TestWhatIsMadeHasNoFinding(t *testing.T) {
 			if f.Path == o.Pipeline() {
 				checkPipeline(t, o, f)
 			}
-			if slices.ContainsFunc(o.Paths(), func(folder string) bool { return strings.HasPrefix(f.Path, folder+"/") }) {
-				results = append(results, manifest.Parse(manifest.File{Path: f.Path, Data: f.Data}, manifest.Options{Compatibility: manifest.Current}))
+			if slices.ContainsFunc(o.Paths(), func(folder string) bool {
+				return strings.HasPrefix(f.Path, folder+"/")
+			}) {
+				results = append(results, manifest.Parse(manifest.File{Path: f.Path, Data: f.Data},
+					manifest.Options{Compatibility: manifest.Current}))
 			}
 		}
 		out := generator.Render(manifest.NewSet(results...), generator.Options{Compatibility: manifest.Current}, nil)
@@ -90,13 +94,15 @@ func checkPipeline(t *testing.T, o Options, f File) {
 	}
 	p := fleet[0]
 	source := p.Spec.Sources[0]
-	if p.Metadata.Name != o.Name || source.URL != o.URL || source.Ref.Branch != o.Branch || p.Spec.Output.Branch != o.Output() || !slices.Equal(source.Paths, o.Paths()) {
+	if p.Metadata.Name != o.Name || source.URL != o.URL || source.Ref.Branch != o.Branch ||
+		p.Spec.Output.Branch != o.Output() || !slices.Equal(source.Paths, o.Paths()) {
 		t.Errorf("%s does not say what was asked for:\n%s", f.Path, f.Data)
 	}
 	if p.Spec.Compatibility != pipeline.CompatibilityCurrent {
 		t.Errorf("compatibility is %q", p.Spec.Compatibility)
 	}
-	want := map[Login]pipeline.Auth{Token: {PasswordEnv: "GIT_TOKEN"}, Key: {SSHKeyEnv: "GIT_SSH_KEY", KnownHostsEnv: "GIT_KNOWN_HOSTS"}, Anonymous: {}}
+	want := map[Login]pipeline.Auth{Token: {PasswordEnv: "GIT_TOKEN"},
+		Key: {SSHKeyEnv: "GIT_SSH_KEY", KnownHostsEnv: "GIT_KNOWN_HOSTS"}, Anonymous: {}}
 	if got := source.Auth; got != want[o.Repository()] {
 		t.Errorf("%s: auth is %+v", o.URL, got)
 	}
@@ -114,9 +120,13 @@ func TestJobsRunWhatIsThere(t *testing.T) {
 			all = append(all, f.Path)
 			text := string(f.Data)
 			switch {
-			case strings.HasPrefix(f.Path, ".git") && (!strings.Contains(text, "agentry sync -f "+o.Pipeline()) || !strings.Contains(strings.Join(strings.Fields(text), " "), "paths: | "+strings.Join(o.Paths(), " "))):
+			case strings.HasPrefix(f.Path, ".git") &&
+				(!strings.Contains(text, "agentry sync -f "+o.Pipeline()) ||
+					!strings.Contains(strings.Join(strings.Fields(text), " "),
+						"paths: | "+strings.Join(o.Paths(), " "))):
 				t.Errorf("%s: %s:\n%s", name, f.Path, text)
-			case f.Path == o.Deploys() && (!strings.Contains(text, o.Paths()[0]+"\n") || !strings.Contains(text, o.Output())):
+			case f.Path == o.Deploys() && (!strings.Contains(text, o.Paths()[0]+"\n") ||
+				!strings.Contains(text, o.Output())):
 				t.Errorf("%s: %s:\n%s", name, f.Path, text)
 			}
 		}

@@ -19,6 +19,7 @@ func Serve(w http.ResponseWriter, _ *http.Request) {
 // nothing, sends no form, and shows the page in no frame.
 func Secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 }

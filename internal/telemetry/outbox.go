@@ -16,9 +16,14 @@ func (s *Service) Outbox(kind string, stats func() outbox.Stats) {
 		return prometheus.NewDesc("agentry_"+name, help, more, labels)
 	}
 	s.registry.MustRegister(&outboxState{stats: stats,
-		waiting: desc("outbox_waiting", "Deliveries that wait: events, statuses, artifacts. Worry when it grows: a recipient does not answer."),
-		oldest:  desc("outbox_oldest_seconds", "Age of the oldest delivery that waits; 0 if none waits. Worry when it is more than some minutes: the log says who does not answer."),
-		ended:   desc("outbox_ended_total", "Deliveries by result: done, failed (refused or given up), or dropped (the queue was full). Worry when failed or dropped grow: they are not sent again.", "result"),
+		waiting: desc("outbox_waiting",
+			"Deliveries that wait: events, statuses, artifacts. Worry when it grows: a recipient does not answer."),
+		oldest: desc("outbox_oldest_seconds",
+			"Age of the oldest delivery that waits; 0 if none waits. Worry when it is more than some minutes: the "+
+				"log says who does not answer."),
+		ended: desc("outbox_ended_total",
+			"Deliveries by result: done, failed (refused or given up), or dropped (the queue was full). Worry when "+
+				"failed or dropped grow: they are not sent again.", "result"),
 		retries: desc("outbox_retries_total", "Deliveries that failed and were tried again. Worry when they go on."),
 	})
 }

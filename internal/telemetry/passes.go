@@ -92,24 +92,43 @@ type descriptions struct {
 
 func described() descriptions {
 	return descriptions{
-		ended:    describe("last_pass_timestamp_seconds", "When the last pass ended. Worry when it is older than a few intervals: nothing is rendered any more."),
-		took:     describe("last_pass_duration_seconds", "How long the last pass took. Worry when it comes near the interval."),
-		success:  describe("last_pass_success", "Whether the last pass succeeded, 0 or 1: it reached the repositories, and the configuration is valid. Worry when it stays 0."),
-		ready:    describe("ready", "Whether the output branch is what the inputs say, 0 or 1. It is 0 while anything is held, refused or has an error. Worry when it stays 0."),
-		findings: describe("findings", "Errors and warnings of the last good pass. Worry about errors: agentry check shows them.", "severity"),
-		units:    describe("units", "Units (GrafanaAgents, and what is passed through to a namespace) by what the last good pass did with their folders: unchanged, added, changed, removed, held (kept for an error), paused, leftout (never rendered, for an error). Worry when held or leftout stays above 0.", "state"),
-		files:    describe("output_files", "Files in the folders of all units, besides those that describe them. Worry when it falls by more than somebody deleted."),
-		held:     describe("held_objects", "Objects of a unit that are rendered as of an earlier commit, or left out, for an error; none where nothing is held. Worry when it stays above 0: changes to them have no effect. An object of several units counts in each; unit is empty for one of none.", "unit", "kind"),
-		since:    describe("held_since_timestamp_seconds", "Date of the input commit since which an object of the unit is held: the oldest of them. Worry when it is days ago: nobody corrects it.", "unit"),
-		source:   describe("source_info", "The input commit of the last good pass, always 1.", "source", "ref", "commit"),
-		stale:    describe("source_stale", "Whether a source could not be reached and stays at the commit that was rendered last, 0 or 1. Worry when it stays 1.", "source", "ref"),
+		ended: describe("last_pass_timestamp_seconds",
+			"When the last pass ended. Worry when it is older than a few intervals: nothing is rendered any more."),
+		took: describe("last_pass_duration_seconds",
+			"How long the last pass took. Worry when it comes near the interval."),
+		success: describe("last_pass_success",
+			"Whether the last pass succeeded, 0 or 1: it reached the repositories, and the configuration is valid. "+
+				"Worry when it stays 0."),
+		ready: describe("ready", "Whether the output branch is what the inputs say, 0 or 1. It is 0 while "+
+			"anything is held, refused or has an error. Worry when it stays 0."),
+		findings: describe("findings",
+			"Errors and warnings of the last good pass. Worry about errors: agentry check shows them.", "severity"),
+		units: describe("units", "Units (GrafanaAgents, and what is passed through to a namespace) by what the "+
+			"last good pass did with their folders: unchanged, added, changed, removed, held (kept for an error), "+
+			"paused, leftout (never rendered, for an error). Worry when held or leftout stays above 0.", "state"),
+		files: describe("output_files",
+			"Files in the folders of all units, besides those that describe them. Worry when it falls by more than "+
+				"somebody deleted."),
+		held: describe("held_objects",
+			"Objects of a unit that are rendered as of an earlier commit, or left out, for an error; none where "+
+				"nothing is held. Worry when it stays above 0: changes to them have no effect. An object of several "+
+				"units counts in each; unit is empty for one of none.", "unit", "kind"),
+		since: describe("held_since_timestamp_seconds",
+			"Date of the input commit since which an object of the unit is held: the oldest of them. Worry when it "+
+				"is days ago: nobody corrects it.", "unit"),
+		source: describe("source_info", "The input commit of the last good pass, always 1.", "source", "ref",
+			"commit"),
+		stale: describe("source_stale",
+			"Whether a source could not be reached and stays at the commit that was rendered last, 0 or 1. Worry "+
+				"when it stays 1.", "source", "ref"),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (p *Passes) Describe(out chan<- *prometheus.Desc) {
 	d := described()
-	for _, one := range []*prometheus.Desc{d.ended, d.took, d.success, d.ready, d.findings, d.units, d.files, d.held, d.since, d.source, d.stale} {
+	for _, one := range []*prometheus.Desc{d.ended, d.took, d.success, d.ready, d.findings, d.units, d.files, d.held,
+		d.since, d.source, d.stale} {
 		out <- one
 	}
 }

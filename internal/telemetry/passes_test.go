@@ -29,14 +29,16 @@ func since(day int) branch.CommitRef {
 }
 
 func pass(r *gitsync.Report, failed bool) Pass {
-	return Pass{Pipeline: "prod", Report: r, Failed: failed, Ended: time.UnixMilli(1767323045500), Took: 1500 * time.Millisecond}
+	return Pass{Pipeline: "prod", Report: r, Failed: failed, Ended: time.UnixMilli(1767323045500),
+		Took: 1500 * time.Millisecond}
 }
 
 // holding returns the report of a pass that holds these objects.
 func holding() *gitsync.Report {
 	return &gitsync.Report{
 		Diags: diag.List{{Severity: diag.Error}, {Severity: diag.Warning}, {Severity: diag.Warning}},
-		Units: []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitChanged, Files: 4}, {Name: "b/agent", State: plan.UnitHeld, Files: 3}},
+		Units: []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitChanged, Files: 4},
+			{Name: "b/agent", State: plan.UnitHeld, Files: 3}},
 		Held: []plan.HeldObject{
 			{Object: monitor("checkout"), Units: []string{"a/agent", "b/agent"}, Since: since(3)},
 			{Object: monitor("cart"), Units: []string{"a/agent"}, Since: since(2)},
@@ -74,7 +76,8 @@ agentry_units{pipeline="prod",state="paused"} 0
 agentry_units{pipeline="prod",state="removed"} 0
 agentry_units{pipeline="prod",state="unchanged"} 0
 `},
-		"something is held, and the next pass fails": {[]Pass{pass(holding(), false), pass(&gitsync.Report{}, true)}, always + `
+		"something is held, and the next pass fails": {[]Pass{pass(holding(), false), pass(&gitsync.Report{}, true)},
+			always + `
 agentry_findings{pipeline="prod",severity="error"} 1
 agentry_findings{pipeline="prod",severity="warning"} 2
 agentry_held_objects{kind="Namespace",pipeline="prod",unit=""} 1

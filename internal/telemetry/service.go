@@ -38,8 +38,10 @@ func NewService(version string) *Service {
 	s := &Service{
 		registry: prometheus.NewRegistry(), passes: NewPasses(), remotes: map[string]bool{},
 		reconcile: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "agentry_reconcile_duration_seconds",
-			Help:    "Duration of passes by their result: success, held (finished, with something held or refused), failure (a repository could not be read or written). Worry when failures go on, or when most take longer than the interval.",
+			Name: "agentry_reconcile_duration_seconds",
+			Help: "Duration of passes by their result: success, held (finished, with something held or refused), " +
+				"failure (a repository could not be read or written). Worry when failures go on, or when most take " +
+				"longer than the interval.",
 			Buckets: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000},
 		}, []string{"result"}),
 		requestTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -47,14 +49,27 @@ func NewService(version string) *Service {
 			Help:    "Duration of requests to Git remotes. Worry when lists take seconds: each poll waits for one.",
 			Buckets: []float64{.03, .1, .25, .5, 1, 2, 4, 10, 20, 60, 300},
 		}, []string{"operation"}),
-		requests: counters("git_requests_total", "Requests to Git remotes: list, fetch or push, and ok or what went wrong. Worry when other results than ok and lost_race go on.", "remote", "operation", "result"),
+		requests: counters("git_requests_total",
+			"Requests to Git remotes: list, fetch or push, and ok or what went wrong. Worry when other results than "+
+				"ok and lost_race go on.", "remote", "operation", "result"),
 		conflicts: counters("push_conflicts_total",
-			"Pushes that lost a race: somebody else moved the branch first, and the pass was repeated on top. Worry when it grows with each pass: two fleets write to one place.", "remote"),
-		pruned:   counters("pruned_files_total", "Files that commits removed from the output. Worry when it jumps and nobody deleted anything.", "pipeline"),
-		webhooks: counters("webhook_requests_total", "Webhooks by type and result: accepted, ping, ignored, replayed, unauthorized, too_large, limited, broken. Worry when unauthorized grows for a type that you use, or accepted stays flat though people push.", "source", "result"),
-		reloads:  counters("configuration_reloads_total", "Times that the pipeline files were read again, by result: success, or failure if something in them cannot be used. Worry when failures grow: see agentry_configuration_problems.", "result"),
-		lastPush: gauges("last_push_timestamp_seconds", "When the output branch was last pushed by this process. Worry when inputs changed since, and agentry_ready is 0.", "pipeline"),
-		lag:      gauges("source_lag_seconds", "Time from the newest input commit, by its committer's date, to the push of what it renders to; of the last push. Worry when it is much longer than the interval: changes arrive late.", "pipeline"),
+			"Pushes that lost a race: somebody else moved the branch first, and the pass was repeated on top. Worry "+
+				"when it grows with each pass: two fleets write to one place.", "remote"),
+		pruned: counters("pruned_files_total",
+			"Files that commits removed from the output. Worry when it jumps and nobody deleted anything.", "pipeline"),
+		webhooks: counters("webhook_requests_total",
+			"Webhooks by type and result: accepted, ping, ignored, replayed, unauthorized, too_large, limited, "+
+				"broken. Worry when unauthorized grows for a type that you use, or accepted stays flat though people "+
+				"push.", "source", "result"),
+		reloads: counters("configuration_reloads_total",
+			"Times that the pipeline files were read again, by result: success, or failure if something in them "+
+				"cannot be used. Worry when failures grow: see agentry_configuration_problems.", "result"),
+		lastPush: gauges("last_push_timestamp_seconds",
+			"When the output branch was last pushed by this process. Worry when inputs changed since, and "+
+				"agentry_ready is 0.", "pipeline"),
+		lag: gauges("source_lag_seconds",
+			"Time from the newest input commit, by its committer's date, to the push of what it renders to; of the "+
+				"last push. Worry when it is much longer than the interval: changes arrive late.", "pipeline"),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "agentry_build_info", Help: "Always 1; says which version runs.",
@@ -90,7 +105,8 @@ func (s *Service) Passed(_ context.Context, o fleet.Outcome) {
 		return
 	}
 	failed := o.Err != nil || o.Report == nil
-	s.passes.Observe(Pass{Pipeline: name, Report: o.Report, Failed: failed, Ended: o.Began.Add(o.Took), Took: o.Took, Folders: o.Definition.Expand != nil})
+	s.passes.Observe(Pass{Pipeline: name, Report: o.Report, Failed: failed, Ended: o.Began.Add(o.Took), Took: o.Took,
+		Folders: o.Definition.Expand != nil})
 	result := "failure"
 	if !failed {
 		result = "success"

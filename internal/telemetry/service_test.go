@@ -47,11 +47,12 @@ func condition(kind string, status metav1.ConditionStatus) metav1.Condition {
 
 // passed returns the outcome of a pass that took two seconds.
 func passed(name string, report *gitsync.Report, err error) fleet.Outcome {
-	return fleet.Outcome{Definition: &fleet.Definition{}, Report: report, Err: err, Began: time.UnixMilli(1_000_000_500), Took: 2 * time.Second, After: fleet.Status{Name: name, Owned: true}}
+	return fleet.Outcome{Definition: &fleet.Definition{}, Report: report, Err: err,
+		Began: time.UnixMilli(1_000_000_500), Took: 2 * time.Second, After: fleet.Status{Name: name, Owned: true}}
 }
 
-// series returns the values of agentry's metrics with a pipeline or remote in their labels, and of counters. A histogram
-// has the number of its observations.
+// series returns the values of agentry's metrics with a pipeline or remote in their labels, and of counters. A
+// histogram has the number of its observations.
 func series(t *testing.T, s *Service) map[string]float64 {
 	t.Helper()
 	families, err := s.Registry().Gather()
@@ -136,7 +137,8 @@ func TestPassesOfAService(t *testing.T) {
 
 func TestAnInputFromTheFutureHasNoLag(t *testing.T) {
 	s := NewService("v1")
-	s.Passed(t.Context(), passed("prod", &gitsync.Report{Commit: id, Sources: []gitsync.SourceReport{{Date: time.UnixMilli(2_000_000_000)}}}, nil))
+	s.Passed(t.Context(), passed("prod",
+		&gitsync.Report{Commit: id, Sources: []gitsync.SourceReport{{Date: time.UnixMilli(2_000_000_000)}}}, nil))
 	wantValues(t, series(t, s), map[string]float64{"source_lag_seconds{pipeline=prod}": 0})
 }
 
@@ -144,11 +146,13 @@ func TestAnInputFromTheFutureHasNoLag(t *testing.T) {
 // change.
 func TestFoldersAreNoOutput(t *testing.T) {
 	s := NewService("v1")
-	listed := passed("each", &gitsync.Report{Sources: []gitsync.SourceReport{{URL: shopURL, Ref: "branch main", Commit: id}}}, nil)
+	listed := passed("each", &gitsync.Report{Sources: []gitsync.SourceReport{{URL: shopURL, Ref: "branch main",
+		Commit: id}}}, nil)
 	listed.Definition.Expand = func([]string) ([]fleet.Definition, diag.List) { return nil, nil }
 	s.Passed(t.Context(), listed)
 	got := series(t, s)
-	wantValues(t, got, map[string]float64{"ready{pipeline=each}": 1, "last_pass_success{pipeline=each}": 1, "findings{pipeline=each,severity=error}": 0})
+	wantValues(t, got, map[string]float64{"ready{pipeline=each}": 1, "last_pass_success{pipeline=each}": 1,
+		"findings{pipeline=each,severity=error}": 0})
 	for name := range got {
 		for _, not := range []string{"last_pass_timestamp", "last_pass_duration", "units", "output_files"} {
 			if strings.HasPrefix(name, not) {
@@ -173,7 +177,8 @@ func TestRequestsToGit(t *testing.T) {
 	s.Git(repo.Request{Remote: shopURL, Operation: repo.OperationList, Took: time.Second})
 	push := "git_requests_total{operation=push,remote=" + shopURL + ",result="
 	wantValues(t, series(t, s), map[string]float64{
-		push + "ok}": 2, push + "lost_race}": 3, push + "unauthorized}": 1, push + "unreachable}": 1, push + "error}": 1, push + "rejected}": 1,
+		push + "ok}": 2, push + "lost_race}": 3, push + "unauthorized}": 1, push + "unreachable}": 1,
+		push + "error}": 1, push + "rejected}": 1,
 		"git_requests_total{operation=list,remote=" + shopURL + ",result=ok}": 1,
 		"push_conflicts_total{remote=" + shopURL + "}":                        3,
 		"git_request_duration_seconds{operation=push}":                        9,
@@ -192,21 +197,28 @@ func TestStateOfTheFleet(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1000, 0))
 	s.Watch(&still{
 		pipelines: []fleet.Status{
-			{Name: "a", Owned: true, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue)}},
-			{Name: "b", Owned: true, Failures: 4, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse), condition(meta.StalledCondition, metav1.ConditionTrue)}},
-			{Name: "c", Owned: true, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionUnknown), condition(meta.ReconcilingCondition, metav1.ConditionTrue)}},
+			{Name: "a", Owned: true, Conditions: []metav1.Condition{condition(meta.ReadyCondition,
+				metav1.ConditionTrue)}},
+			{Name: "b", Owned: true, Failures: 4,
+				Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse),
+					condition(meta.StalledCondition, metav1.ConditionTrue)}},
+			{Name: "c", Owned: true, Conditions: []metav1.Condition{condition(meta.ReadyCondition,
+				metav1.ConditionUnknown), condition(meta.ReconcilingCondition, metav1.ConditionTrue)}},
 			{Name: "d", Owned: true, Suspended: true}, {Name: "e"},
 		},
-		remotes:  []fleet.RemoteStatus{{URL: shopURL, LastRound: &at, Took: metav1.Duration{Duration: time.Second}}, {URL: shopURL, Failures: 2, LastRound: &at, NextRound: &at}},
+		remotes: []fleet.RemoteStatus{{URL: shopURL, LastRound: &at, Took: metav1.Duration{Duration: time.Second}},
+			{URL: shopURL, Failures: 2, LastRound: &at, NextRound: &at}},
 		problems: diag.List{{Severity: diag.Error}, {Severity: diag.Warning}},
 	}, func() map[string]int { return map[string]int{"github.com": 4999} })
 	got := series(t, s)
 	wantValues(t, got, map[string]float64{
-		"pipelines{state=ready}": 1, "pipelines{state=not_ready}": 1, "pipelines{state=pending}": 1, "pipelines{state=suspended}": 1,
+		"pipelines{state=ready}": 1, "pipelines{state=not_ready}": 1, "pipelines{state=pending}": 1,
+		"pipelines{state=suspended}": 1,
 		"pipelines{state=elsewhere}": 1, "pipelines{state=stalled}": 1, "pipelines{state=reconciling}": 1,
 		"pipeline_failures{pipeline=b}": 4, "configuration_problems{}": 1, "kept_bytes{}": 1 << 20,
-		"remote_failures{remote=" + shopURL + "}": 2, "remote_last_round_timestamp_seconds{remote=" + shopURL + "}": 1000,
-		"scm_rate_limit_remaining{host=github.com}": 4999,
+		"remote_failures{remote=" + shopURL + "}":                     2,
+		"remote_last_round_timestamp_seconds{remote=" + shopURL + "}": 1000,
+		"scm_rate_limit_remaining{host=github.com}":                   4999,
 	})
 	if _, ok := got["pipeline_failures{pipeline=a}"]; ok {
 		t.Error("a pipeline without failures has a series for them")
@@ -217,7 +229,8 @@ func TestStateOfTheFleet(t *testing.T) {
 func full(t *testing.T) *Service {
 	s := NewService("v1")
 	at := metav1.Now()
-	s.Watch(&still{pipelines: []fleet.Status{{Name: "a", Owned: true, Failures: 1}}, remotes: []fleet.RemoteStatus{{URL: shopURL, LastRound: &at, NextRound: &at}}},
+	s.Watch(&still{pipelines: []fleet.Status{{Name: "a", Owned: true, Failures: 1}},
+		remotes: []fleet.RemoteStatus{{URL: shopURL, LastRound: &at, NextRound: &at}}},
 		func() map[string]int { return map[string]int{"github.com": 1} })
 	report := holding()
 	report.Commit = id

@@ -21,8 +21,8 @@ type Fleet interface {
 
 var _ Fleet = (*fleet.Fleet)(nil)
 
-// Watch adds metrics of the state of a fleet. limits returns how many requests the APIs of sites still allow, by host; it
-// may be nil. Watch is called once.
+// Watch adds metrics of the state of a fleet. limits returns how many requests the APIs of sites still allow, by host;
+// it may be nil. Watch is called once.
 func (s *Service) Watch(f Fleet, limits func() map[string]int) {
 	s.registry.MustRegister(&state{service: s, fleet: f, limits: limits, d: describedState()})
 }
@@ -45,22 +45,41 @@ func describedState() stateDescriptions {
 		return prometheus.NewDesc("agentry_"+name, help, labels, nil)
 	}
 	return stateDescriptions{
-		pipelines:      desc("pipelines", "Pipelines by state: ready, not_ready, pending (not tried yet), suspended, elsewhere (another replica is active); and, besides, stalled (somebody has to do something) and reconciling (a pass is to be made, or waits). Worry when stalled is not 0, or reconciling stays near the number of pipelines: the fleet cannot keep up.", "state"),
-		failures:       desc("pipeline_failures", "Passes of a pipeline that failed since the last good one; none while there are none. Worry when it grows: the time between retries does, too.", "pipeline"),
-		problems:       desc("configuration_problems", "Errors in the pipeline files; what ran before goes on. Worry when it is not 0."),
-		kept:           desc("kept_bytes", "Estimate of what pipelines keep in memory between passes, bounded by --memory. Worry when it is at the bound all the time and passes are slow."),
-		round:          desc("remote_last_round_timestamp_seconds", "When the refs of a remote were last listed. Worry when it is older than a few intervals: nobody looks at it any more.", "remote"),
-		roundTook:      desc("remote_last_round_duration_seconds", "How long the last list of the refs of a remote took. Worry when it comes near the interval.", "remote"),
-		remoteFailures: desc("remote_failures", "Lists of the refs of a remote that failed since the last good one. Worry when it is not 0 for long.", "remote"),
-		retry:          desc("remote_next_round_seconds", "Time until a remote is asked next; longer than the interval while it fails. Worry when it is far below 0: the service hangs.", "remote"),
-		remaining:      desc("scm_rate_limit_remaining", "Requests that the API of a forge still allows until its limit is reset. Worry when it comes near 0: comments and statuses wait.", "host"),
+		pipelines: desc("pipelines",
+			"Pipelines by state: ready, not_ready, pending (not tried yet), suspended, elsewhere (another replica is "+
+				"active); and, besides, stalled (somebody has to do something) and reconciling (a pass is to be "+
+				"made, or waits). Worry when stalled is not 0, or reconciling stays near the number of pipelines: "+
+				"the fleet cannot keep up.", "state"),
+		failures: desc("pipeline_failures",
+			"Passes of a pipeline that failed since the last good one; none while there are none. Worry when it "+
+				"grows: the time between retries does, too.", "pipeline"),
+		problems: desc("configuration_problems",
+			"Errors in the pipeline files; what ran before goes on. Worry when it is not 0."),
+		kept: desc("kept_bytes",
+			"Estimate of what pipelines keep in memory between passes, bounded by --memory. Worry when it is at the "+
+				"bound all the time and passes are slow."),
+		round: desc("remote_last_round_timestamp_seconds",
+			"When the refs of a remote were last listed. Worry when it is older than a few intervals: nobody looks "+
+				"at it any more.", "remote"),
+		roundTook: desc("remote_last_round_duration_seconds",
+			"How long the last list of the refs of a remote took. Worry when it comes near the interval.", "remote"),
+		remoteFailures: desc("remote_failures",
+			"Lists of the refs of a remote that failed since the last good one. Worry when it is not 0 for long.",
+			"remote"),
+		retry: desc("remote_next_round_seconds",
+			"Time until a remote is asked next; longer than the interval while it fails. Worry when it is far below "+
+				"0: the service hangs.", "remote"),
+		remaining: desc("scm_rate_limit_remaining",
+			"Requests that the API of a forge still allows until its limit is reset. Worry when it comes near 0: "+
+				"comments and statuses wait.", "host"),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (s *state) Describe(out chan<- *prometheus.Desc) {
 	d := s.d
-	for _, one := range []*prometheus.Desc{d.pipelines, d.failures, d.problems, d.kept, d.round, d.roundTook, d.remoteFailures, d.retry, d.remaining} {
+	for _, one := range []*prometheus.Desc{d.pipelines, d.failures, d.problems, d.kept, d.round, d.roundTook,
+		d.remoteFailures, d.retry, d.remaining} {
 		out <- one
 	}
 }
@@ -70,7 +89,8 @@ func (s *state) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	counts := map[string]int{"ready": 0, "not_ready": 0, "pending": 0, "suspended": 0, "elsewhere": 0, "stalled": 0, "reconciling": 0}
+	counts := map[string]int{"ready": 0, "not_ready": 0, "pending": 0, "suspended": 0, "elsewhere": 0, "stalled": 0,
+		"reconciling": 0}
 	for _, p := range s.fleet.Status() {
 		for _, word := range statesOf(p) {
 			counts[word]++
@@ -100,7 +120,8 @@ func (s *state) remotes(gauge func(d *prometheus.Desc, value float64, labels ...
 	known := map[string]bool{}
 	for _, r := range s.fleet.Remotes() {
 		other, seen := worst[r.URL]
-		if !seen || r.Failures > other.Failures || r.Failures == other.Failures && when(r.LastRound).Before(when(other.LastRound)) {
+		if !seen || r.Failures > other.Failures ||
+			r.Failures == other.Failures && when(r.LastRound).Before(when(other.LastRound)) {
 			worst[r.URL] = r
 		}
 		known[r.URL] = true

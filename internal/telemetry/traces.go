@@ -44,28 +44,33 @@ var _ fleet.Observer = (*Traces)(nil)
 // NewTraces returns nil if the environment names no collector or disables traces.
 func NewTraces(version string, log *slog.Logger) (*Traces, error) {
 	address := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
-	if address == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
+	if address == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") ||
+		os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return nil, nil
 	}
 	// The exporter would only log an invalid address, and send to localhost.
-	if u, err := url.Parse(strings.TrimSpace(address)); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if u, err := url.Parse(strings.TrimSpace(address)); err != nil || u.Scheme != "http" && u.Scheme != "https" ||
+		u.Host == "" {
 		return nil, errors.New("the endpoint for traces is no http or https URL")
 	}
 	if cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL")) == "grpc" {
 		return nil, errors.New("traces are sent over HTTP only, not by OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
 	}
-	retry := otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 30 * time.Second, MaxElapsedTime: maxTraceTries}
+	retry := otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 30 * time.Second,
+		MaxElapsedTime: maxTraceTries}
 	exporter, err := otlptracehttp.New(context.Background(), otlptracehttp.WithRetry(retry))
 	if err != nil {
 		return nil, withoutSecrets(err)
 	}
 	about, err := resource.New(context.Background(), resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", "agentry"), attribute.String("service.version", version)), resource.WithFromEnv())
+		resource.WithAttributes(attribute.String("service.name", "agentry"),
+			attribute.String("service.version", version)), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(quiet{exporter, log}), sdktrace.WithResource(about))
-	return &Traces{provider: p, tracer: p.Tracer("github.com/agentry-dev/agentry", trace.WithInstrumentationVersion(version)), log: log}, nil
+	return &Traces{provider: p, tracer: p.Tracer("github.com/agentry-dev/agentry",
+		trace.WithInstrumentationVersion(version)), log: log}, nil
 }
 
 // Run waits until ctx ends, and then sends the waiting traces during the grace period. Before that, the exporter
@@ -85,7 +90,8 @@ func (t *Traces) Passed(ctx context.Context, o fleet.Outcome) {
 	if !o.IsPass() {
 		return
 	}
-	attributes := []attribute.KeyValue{attribute.String("agentry.pipeline", o.After.Name), attribute.String("agentry.trigger", o.Trigger)}
+	attributes := []attribute.KeyValue{attribute.String("agentry.pipeline", o.After.Name),
+		attribute.String("agentry.trigger", o.Trigger)}
 	if r := o.Report; r != nil {
 		if len(r.Sources) > 0 { // only the first source, as in hydrator.metadata
 			attributes = append(attributes, attribute.String("agentry.source.commit", r.Sources[0].Commit))
@@ -93,7 +99,8 @@ func (t *Traces) Passed(ctx context.Context, o fleet.Outcome) {
 		attributes = append(attributes, attribute.String("agentry.output.commit", r.Commit),
 			attribute.Int("agentry.units", len(r.Units)), attribute.Int("agentry.held_objects", len(r.Held)))
 	}
-	ctx, pass := t.tracer.Start(ctx, "pass", trace.WithNewRoot(), trace.WithTimestamp(o.Began), trace.WithAttributes(attributes...))
+	ctx, pass := t.tracer.Start(ctx, "pass", trace.WithNewRoot(), trace.WithTimestamp(o.Began),
+		trace.WithAttributes(attributes...))
 	defer pass.End(trace.WithTimestamp(o.Began.Add(o.Took)))
 	if o.Err != nil {
 		pass.SetStatus(codes.Error, o.Err.Error())

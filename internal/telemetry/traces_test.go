@@ -36,7 +36,8 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	c := &site{with: http.StatusServiceUnavailable, requests: make(chan *http.Request, 100), bodies: make(chan *collector.ExportTraceServiceRequest, 100)}
+	c := &site{with: http.StatusServiceUnavailable, requests: make(chan *http.Request, 100),
+		bodies: make(chan *collector.ExportTraceServiceRequest, 100)}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if c.refuse.Add(-1) >= 0 {
 			http.Error(w, "your key is "+req.Header.Get("X-Key"), c.with)
@@ -73,7 +74,8 @@ func decoded(req *http.Request) (*collector.ExportTraceServiceRequest, error) {
 // setenv sets the environment variables of traces, and removes all others of them.
 func setenv(t *testing.T, env map[string]string) {
 	t.Helper()
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER", "OTEL_SDK_DISABLED", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"} {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+		"OTEL_TRACES_EXPORTER", "OTEL_SDK_DISABLED", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"} {
 		t.Setenv(name, "")
 	}
 	for name, value := range env {
@@ -107,21 +109,27 @@ func TestATraceOfAPass(t *testing.T) {
 	c := newSite(t)
 	var log bytes.Buffer
 	setenv(t, map[string]string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL + "/otlp/", "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20s3cret,x-tenant=eu",
-		"OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=prod,service.name=other", "OTEL_SERVICE_NAME": "agentry-eu", "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+		"OTEL_EXPORTER_OTLP_ENDPOINT":    c.URL + "/otlp/",
+		"OTEL_EXPORTER_OTLP_HEADERS":     "Authorization=Bearer%20s3cret,x-tenant=eu",
+		"OTEL_RESOURCE_ATTRIBUTES":       "deployment.environment=prod,service.name=other",
+		"OTEL_SERVICE_NAME":              "agentry-eu",
+		"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
 	})
 	o := passed("prod", &gitsync.Report{
 		Commit: id, Sources: []gitsync.SourceReport{{Commit: id}}, Units: make([]gitsync.UnitReport, 3),
-		Stages: []gitsync.Stage{{Name: gitsync.StageFetch, Began: time.Unix(1, 0), Ended: time.Unix(2, 0)}, {Name: gitsync.StagePush, Began: time.Unix(2, 0), Ended: time.Unix(3, 5)}},
+		Stages: []gitsync.Stage{{Name: gitsync.StageFetch, Began: time.Unix(1, 0), Ended: time.Unix(2, 0)},
+			{Name: gitsync.StagePush, Began: time.Unix(2, 0), Ended: time.Unix(3, 5)}},
 	}, errors.New("no network"))
 	o.Trigger = fleet.ReasonWebhook
 	export(t, newTraces(t, &log), fleet.Outcome{After: fleet.Status{Name: "asleep"}}, o)
 	req, body := <-c.requests, <-c.bodies
-	if req.URL.Path != "/otlp/v1/traces" || req.Header.Get("Authorization") != "Bearer s3cret" || req.Header.Get("X-Tenant") != "eu" || req.Header.Get("Content-Encoding") != "gzip" {
+	if req.URL.Path != "/otlp/v1/traces" || req.Header.Get("Authorization") != "Bearer s3cret" ||
+		req.Header.Get("X-Tenant") != "eu" || req.Header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("%s %v", req.URL, req.Header)
 	}
 	about := attributesOf(body.ResourceSpans[0].Resource.Attributes)
-	for key, want := range map[string]any{"service.name": "agentry-eu", "service.version": "v1", "deployment.environment": "prod"} {
+	for key, want := range map[string]any{"service.name": "agentry-eu", "service.version": "v1",
+		"deployment.environment": "prod"} {
 		if about[key] != want {
 			t.Errorf("the resource has %s=%v, want %v", key, about[key], want)
 		}
@@ -134,11 +142,13 @@ func TestATraceOfAPass(t *testing.T) {
 	if len(spans) != 3 || pass == nil || push == nil || spans["fetch"] == nil {
 		t.Fatalf("spans %v", spans)
 	}
-	want := map[string]any{"agentry.pipeline": "prod", "agentry.trigger": "webhook", "agentry.source.commit": id, "agentry.output.commit": id, "agentry.units": int64(3), "agentry.held_objects": int64(0)}
+	want := map[string]any{"agentry.pipeline": "prod", "agentry.trigger": "webhook", "agentry.source.commit": id,
+		"agentry.output.commit": id, "agentry.units": int64(3), "agentry.held_objects": int64(0)}
 	if diff := cmp.Diff(want, attributesOf(pass.Attributes)); diff != "" {
 		t.Error(diff)
 	}
-	if pass.Status.Code != otlp.Status_STATUS_CODE_ERROR || pass.Status.Message != "no network" || len(pass.ParentSpanId) != 0 {
+	if pass.Status.Code != otlp.Status_STATUS_CODE_ERROR || pass.Status.Message != "no network" ||
+		len(pass.ParentSpanId) != 0 {
 		t.Errorf("%v", pass)
 	}
 	for _, name := range []string{"fetch", "push"} {
@@ -146,7 +156,8 @@ func TestATraceOfAPass(t *testing.T) {
 			t.Errorf("%s is not below pass %s: %v", name, hex.EncodeToString(pass.SpanId), s)
 		}
 	}
-	if push.StartTimeUnixNano != 2000000000 || push.EndTimeUnixNano != 3000000005 || pass.EndTimeUnixNano-pass.StartTimeUnixNano != 2000000000 {
+	if push.StartTimeUnixNano != 2000000000 || push.EndTimeUnixNano != 3000000005 ||
+		pass.EndTimeUnixNano-pass.StartTimeUnixNano != 2000000000 {
 		t.Errorf("%v, %v", push, pass)
 	}
 	if len(c.bodies) > 0 || log.Len() > 0 {
@@ -173,14 +184,19 @@ func TestTracesNeedACollector(t *testing.T) {
 		are  bool
 		fail string
 	}{
-		"nothing is set":        {},
-		"an endpoint for all":   {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}, true, ""},
-		"one for traces":        {map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://t/x"}, true, ""},
-		"they are not wanted":   {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "none"}, false, ""},
-		"nothing is wanted":     {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_SDK_DISABLED": "TRUE"}, false, ""},
-		"no URL":                {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "c:4317"}, false, "no http or https URL"},
-		"another protocol":      {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, "over HTTP only"},
-		"attributes of no form": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_RESOURCE_ATTRIBUTES": "a"}, false, "OTEL_RESOURCE_ATTRIBUTES"},
+		"nothing is set":      {},
+		"an endpoint for all": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}, true, ""},
+		"one for traces":      {map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://t/x"}, true, ""},
+		"they are not wanted": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c",
+			"OTEL_TRACES_EXPORTER": "none"}, false, ""},
+		"nothing is wanted": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c",
+			"OTEL_SDK_DISABLED": "TRUE"}, false, ""},
+		"no URL": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "c:4317"}, false,
+			"no http or https URL"},
+		"another protocol": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c",
+			"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, "over HTTP only"},
+		"attributes of no form": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c",
+			"OTEL_RESOURCE_ATTRIBUTES": "a"}, false, "OTEL_RESOURCE_ATTRIBUTES"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			setenv(t, test.env)
@@ -198,13 +214,14 @@ func TestTracesNeedACollector(t *testing.T) {
 	}
 }
 
-// TestACollectorThatIsAwayShowsNoSecret: traces are sent again, and the log shows neither the path of the address nor the
-// headers.
+// TestACollectorThatIsAwayShowsNoSecret: traces are sent again, and the log shows neither the path of the address nor
+// the headers.
 func TestACollectorThatIsAwayShowsNoSecret(t *testing.T) {
 	c := newSite(t)
 	c.refuse.Store(1)
 	var log bytes.Buffer
-	setenv(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL + "/s3cret", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=s3cret"})
+	setenv(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL + "/s3cret",
+		"OTEL_EXPORTER_OTLP_HEADERS": "x-key=s3cret"})
 	export(t, newTraces(t, &log), passed("prod", &gitsync.Report{}, nil), passed("prod", &gitsync.Report{}, nil))
 	if len(c.bodies) != 1 || len((<-c.bodies).ResourceSpans[0].ScopeSpans[0].Spans) != 2 {
 		t.Error("the traces did not arrive")
@@ -215,7 +232,9 @@ func TestACollectorThatIsAwayShowsNoSecret(t *testing.T) {
 	c.Close()
 	export(t, newTraces(t, &log), passed("prod", &gitsync.Report{}, nil))
 	text := log.String()
-	if host := strings.TrimPrefix(c.URL, "http://"); strings.Contains(text, "s3cret") || strings.Count(text, host) < 2 || !strings.Contains(text, "403 Forbidden") {
+	if host := strings.TrimPrefix(c.URL,
+		"http://"); strings.Contains(text, "s3cret") || strings.Count(text, host) < 2 ||
+		!strings.Contains(text, "403 Forbidden") {
 		t.Error(text)
 	}
 }

@@ -1,11 +1,11 @@
 // Package webhook takes the webhooks of sites that host repositories. A genuine webhook only makes agentry look at its
 // repository at once.
 //
-// The address names the repository, as POST /hook/TYPE/HOST/PATH. The body is hashed, and never interpreted. A request is
-// genuine when it is signed with, or carries, a secret of that address. Secrets are compared in constant time, and an
-// unknown address does the same work and gets the same answer as a wrong secret: nobody learns which repositories there
-// are. Bodies are bounded in size, time and number. Requests are bounded in number for each client and, once they are
-// genuine, for each repository. A delivery that was seen before triggers nothing.
+// The address names the repository, as POST /hook/TYPE/HOST/PATH. The body is hashed, and never interpreted. A request
+// is genuine when it is signed with, or carries, a secret of that address. Secrets are compared in constant time, and
+// an unknown address does the same work and gets the same answer as a wrong secret: nobody learns which repositories
+// there are. Bodies are bounded in size, time and number. Requests are bounded in number for each client and, once they
+// are genuine, for each repository. A delivery that was seen before triggers nothing.
 //
 // Answers are a status without a body:
 //

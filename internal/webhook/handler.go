@@ -159,8 +159,10 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return http.StatusRequestTimeout, Broken
 	case errors.Is(err, errOutOfTime):
-		h.options.Log.Warn("webhook refused: it was sent long ago, or a clock is wrong; changes are seen by polling only", "repository", at.repository,
-			"source", at.kind, "sent", signature.Sent.UTC().Format(time.RFC3339), "off", h.now().Sub(signature.Sent).Round(time.Second), "allowed", MaxClockSkew)
+		h.options.Log.Warn("webhook refused: it was sent long ago, or a clock is wrong; changes are seen by polling "+
+			"only", "repository", at.repository,
+			"source", at.kind, "sent", signature.Sent.UTC().Format(time.RFC3339), "off",
+			h.now().Sub(signature.Sent).Round(time.Second), "allowed", MaxClockSkew)
 		return http.StatusUnauthorized, Unauthorized
 	case err != nil:
 		return http.StatusBadRequest, Broken
@@ -174,7 +176,8 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 var errOutOfTime = errors.New("the signed time is too old or in the future")
 
 // check reads the body to its end and compares the signature with all keys.
-func (h *Handler) check(w http.ResponseWriter, r *http.Request, limit int64, signature kind.Signature, keys []key) (digest [sha256.Size]byte, genuine bool, err error) {
+func (h *Handler) check(w http.ResponseWriter, r *http.Request, limit int64, signature kind.Signature,
+	keys []key) (digest [sha256.Size]byte, genuine bool, err error) {
 	sum, macs := sha256.New(), make([]hash.Hash, len(keys))
 	hashes := []io.Writer{sum}
 	for i, k := range keys {
@@ -205,7 +208,8 @@ func (h *Handler) bodyLimit(k kind.Kind) int64 {
 }
 
 // act does what a genuine request asks for.
-func (h *Handler) act(header http.Header, at address, k kind.Kind, signature kind.Signature, body [sha256.Size]byte) (int, Result) {
+func (h *Handler) act(header http.Header, at address, k kind.Kind, signature kind.Signature,
+	body [sha256.Size]byte) (int, Result) {
 	event := k.Event(header)
 	switch event {
 	case kind.Ping:
@@ -227,7 +231,8 @@ func (h *Handler) act(header http.Header, at address, k kind.Kind, signature kin
 	if !h.remember(deliveries) {
 		return http.StatusOK, Replayed
 	}
-	h.options.Log.Info("webhook", "repository", at.repository, "source", at.kind, "pull_request", event == kind.PullRequest)
+	h.options.Log.Info("webhook", "repository", at.repository, "source", at.kind, "pull_request",
+		event == kind.PullRequest)
 	if h.options.Trigger != nil {
 		h.options.Trigger(at.repository)
 	}

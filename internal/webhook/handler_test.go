@@ -99,7 +99,8 @@ func standard(key, id string, at time.Time, body string) map[string]string {
 	sum := mac(string(decoded), id+"."+stamp+"."+body)
 	return map[string]string{
 		"X-Gitlab-Event": "Push Hook", "Webhook-Id": id, "Webhook-Timestamp": stamp,
-		"Webhook-Signature": "v2,AAAA v1," + base64.StdEncoding.EncodeToString(make([]byte, 32)) + " v1," + base64.StdEncoding.EncodeToString(sum),
+		"Webhook-Signature": "v2,AAAA v1," + base64.StdEncoding.EncodeToString(make([]byte, 32)) + " v1," +
+			base64.StdEncoding.EncodeToString(sum),
 	}
 }
 
@@ -114,22 +115,26 @@ func TestEachTypeOfWebhook(t *testing.T) {
 		pulls  bool // also triggers previews
 	}{
 		"a push on GitHub": {"github", secret, func(s string) map[string]string {
-			return map[string]string{"X-GitHub-Event": "push", "X-GitHub-Delivery": "1", "X-Hub-Signature-256": sha(s, body)}
+			return map[string]string{"X-GitHub-Event": "push", "X-GitHub-Delivery": "1",
+				"X-Hub-Signature-256": sha(s, body)}
 		}, false},
 		"a pull request on GitHub": {"github", secret, func(s string) map[string]string {
 			return map[string]string{"X-GitHub-Event": "pull_request", "X-Hub-Signature-256": sha(s, body)}
 		}, true},
-		"a secret longer than a block of the hash": {"github", strings.Repeat("long ", 30), func(s string) map[string]string {
-			return map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": sha(s, body)}
-		}, false},
+		"a secret longer than a block of the hash": {"github", strings.Repeat("long ", 30),
+			func(s string) map[string]string {
+				return map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": sha(s, body)}
+			}, false},
 		"a push on Gitea": {"gitea", secret, func(s string) map[string]string {
-			return map[string]string{"X-Gitea-Event": "push", "X-Gitea-Delivery": "1", "X-Hub-Signature-256": sha(s, body), "X-Gitea-Signature": hex.EncodeToString(mac(s, body))}
+			return map[string]string{"X-Gitea-Event": "push", "X-Gitea-Delivery": "1",
+				"X-Hub-Signature-256": sha(s, body), "X-Gitea-Signature": hex.EncodeToString(mac(s, body))}
 		}, false},
 		"a push on a Gitea that has its own header only": {"gitea", secret, func(s string) map[string]string {
 			return map[string]string{"X-Gitea-Event": "push", "X-Gitea-Signature": hex.EncodeToString(mac(s, body))}
 		}, false},
 		"a pull request on Forgejo": {"gitea", secret, func(s string) map[string]string {
-			return map[string]string{"X-Forgejo-Event": "pull_request_sync", "X-Forgejo-Signature": hex.EncodeToString(mac(s, body))}
+			return map[string]string{"X-Forgejo-Event": "pull_request_sync",
+				"X-Forgejo-Signature": hex.EncodeToString(mac(s, body))}
 		}, true},
 		"a push on GitLab": {"gitlab", secret, func(s string) map[string]string {
 			return map[string]string{"X-Gitlab-Event": "Push Hook", "X-Gitlab-Event-UUID": "1", "X-Gitlab-Token": s}
@@ -144,7 +149,8 @@ func TestEachTypeOfWebhook(t *testing.T) {
 			return map[string]string{"X-Event-Key": "repo:push", "X-Request-UUID": "1", "X-Hub-Signature": sha(s, body)}
 		}, false},
 		"a push on Bitbucket Server": {"bitbucket", secret, func(s string) map[string]string {
-			return map[string]string{"X-Event-Key": "repo:refs_changed", "X-Request-Id": "1", "X-Hub-Signature": sha(s, body)}
+			return map[string]string{"X-Event-Key": "repo:refs_changed", "X-Request-Id": "1",
+				"X-Hub-Signature": sha(s, body)}
 		}, false},
 		"a pull request on Bitbucket Server": {"bitbucket", secret, func(s string) map[string]string {
 			return map[string]string{"X-Event-Key": "pr:from_ref_updated", "X-Hub-Signature": sha(s, body)}
@@ -163,7 +169,8 @@ func TestEachTypeOfWebhook(t *testing.T) {
 			if test.secret != signing {
 				wrong = "a wrong secret"
 			}
-			if got := w.send(delivery{path: path, body: body, header: test.header(wrong)}); got.Code != 404 || w.triggers != nil {
+			if got := w.send(delivery{path: path, body: body, header: test.header(wrong)}); got.Code != 404 ||
+				w.triggers != nil {
 				t.Errorf("a wrong secret got %d, and triggered %v", got.Code, w.triggers)
 			}
 			if got := w.send(delivery{path: path, body: body, header: nil}); got.Code != 401 {
@@ -172,7 +179,8 @@ func TestEachTypeOfWebhook(t *testing.T) {
 			if got := w.send(delivery{path: path, body: body, header: test.header(test.secret)}); got.Code != 202 {
 				t.Errorf("the secret got %d", got.Code)
 			}
-			if got := w.send(delivery{path: path, body: body, header: test.header(test.secret)}); test.kind != "gitlab" && got.Code != 200 {
+			if got := w.send(delivery{path: path, body: body, header: test.header(test.secret)}); test.kind !=
+				"gitlab" && got.Code != 200 {
 				t.Errorf("the same again got %d", got.Code)
 			}
 			want := []string{shop}
@@ -203,34 +211,57 @@ func TestAnswers(t *testing.T) {
 		status int
 		result string
 	}{
-		"genuine":                        {delivery{path: at, body: "a", header: push("a")}, 202, "github accepted"},
-		"an empty body":                  {delivery{path: at, header: push("")}, 202, "github accepted"},
-		"the host in capitals":           {delivery{path: "/hook/github/GIT.example.com/platform/shop", header: push("")}, 202, "github accepted"},
-		"a slash at the end":             {delivery{path: at + "/", header: push("")}, 202, "github accepted"},
-		"another body than was signed":   {delivery{path: at, body: "b", header: push("a")}, 404, "github unauthorized"},
-		"not a POST":                     {delivery{method: "GET", path: at}, 405, "github broken"},
-		"not a POST, elsewhere":          {delivery{method: "PUT", path: "/"}, 405, "unknown broken"},
-		"another path":                   {delivery{path: "/", header: push("")}, 404, "unknown unauthorized"},
-		"no path":                        {delivery{path: "/hook/github/git.example.com", header: push("")}, 404, "unknown unauthorized"},
-		"no host":                        {delivery{path: "/hook/github//platform/shop", header: push("")}, 404, "unknown unauthorized"},
-		"a path without a name":          {delivery{path: "/hook/github/git.example.com/.git", header: push("")}, 404, "unknown unauthorized"},
-		"an unknown type":                {delivery{path: "/hook/sourceforge/" + shop, header: push("")}, 404, "unknown unauthorized"},
-		"an unknown repository":          {delivery{path: at + "per", header: push("")}, 404, "github unauthorized"},
-		"the repository of another type": {delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}, 404, "generic unauthorized"},
-		"a repository without a secret":  {delivery{path: "/hook/github/git.example.com/open", header: map[string]string{"X-Hub-Signature-256": sha("", "")}}, 404, "github unauthorized"},
-		"not even a signature":           {delivery{path: at}, 401, "github unauthorized"},
-		"a signature of the old kind":    {delivery{path: at, header: map[string]string{"X-Hub-Signature": "sha1=00"}}, 401, "github unauthorized"},
-		"half a signature":               {delivery{path: at, header: map[string]string{"X-Hub-Signature-256": sha(secret, "")[:60]}}, 401, "github unauthorized"},
-		"a body as large as allowed":     {delivery{path: at, body: "0123456789", header: push("0123456789")}, 202, "github accepted"},
-		"a larger body":                  {delivery{path: at, body: "0123456789a", header: push("0123456789a")}, 413, "github too_large"},
-		"a ping":                         {delivery{path: at, header: map[string]string{"X-GitHub-Event": "ping", "X-Hub-Signature-256": sha(secret, "")}}, 200, "github ping"},
-		"a ping of somebody":             {delivery{path: at, header: map[string]string{"X-GitHub-Event": "ping", "X-Hub-Signature-256": sha("", "")}}, 404, "github unauthorized"},
-		"a star":                         {delivery{path: at, header: map[string]string{"X-GitHub-Event": "star", "X-Hub-Signature-256": sha(secret, "")}}, 200, "github ignored"},
-		"a comment on Bitbucket":         {delivery{path: "/hook/bitbucket/" + shop, header: map[string]string{"X-Event-Key": "pullrequest:comment_created", "X-Hub-Signature": sha(secret, "")}}, 200, "bitbucket ignored"},
-		"Bitbucket Server tries the address without a signature": {delivery{path: "/hook/bitbucket/git.example.com/whatever", header: map[string]string{"X-Event-Key": "diagnostics:ping"}}, 200, "bitbucket ping"},
+		"genuine":       {delivery{path: at, body: "a", header: push("a")}, 202, "github accepted"},
+		"an empty body": {delivery{path: at, header: push("")}, 202, "github accepted"},
+		"the host in capitals": {delivery{path: "/hook/github/GIT.example.com/platform/shop",
+			header: push("")}, 202, "github accepted"},
+		"a slash at the end": {delivery{path: at + "/", header: push("")}, 202, "github accepted"},
+		"another body than was signed": {delivery{path: at, body: "b", header: push("a")}, 404,
+			"github unauthorized"},
+		"not a POST":            {delivery{method: "GET", path: at}, 405, "github broken"},
+		"not a POST, elsewhere": {delivery{method: "PUT", path: "/"}, 405, "unknown broken"},
+		"another path":          {delivery{path: "/", header: push("")}, 404, "unknown unauthorized"},
+		"no path": {delivery{path: "/hook/github/git.example.com", header: push("")}, 404,
+			"unknown unauthorized"},
+		"no host": {delivery{path: "/hook/github//platform/shop", header: push("")}, 404,
+			"unknown unauthorized"},
+		"a path without a name": {delivery{path: "/hook/github/git.example.com/.git", header: push("")}, 404,
+			"unknown unauthorized"},
+		"an unknown type": {delivery{path: "/hook/sourceforge/" + shop, header: push("")}, 404,
+			"unknown unauthorized"},
+		"an unknown repository": {delivery{path: at + "per", header: push("")}, 404, "github unauthorized"},
+		"the repository of another type": {delivery{path: "/hook/generic/" + shop,
+			header: map[string]string{"X-Signature": sha(secret, "")}}, 404, "generic unauthorized"},
+		"a repository without a secret": {delivery{path: "/hook/github/git.example.com/open",
+			header: map[string]string{"X-Hub-Signature-256": sha("", "")}}, 404, "github unauthorized"},
+		"not even a signature": {delivery{path: at}, 401, "github unauthorized"},
+		"a signature of the old kind": {delivery{path: at, header: map[string]string{"X-Hub-Signature": "sha1=00"}},
+			401, "github unauthorized"},
+		"half a signature": {delivery{path: at,
+			header: map[string]string{"X-Hub-Signature-256": sha(secret, "")[:60]}}, 401, "github unauthorized"},
+		"a body as large as allowed": {delivery{path: at, body: "0123456789", header: push("0123456789")}, 202,
+			"github accepted"},
+		"a larger body": {delivery{path: at, body: "0123456789a", header: push("0123456789a")}, 413,
+			"github too_large"},
+		"a ping": {delivery{path: at,
+			header: map[string]string{"X-GitHub-Event": "ping", "X-Hub-Signature-256": sha(secret, "")}}, 200,
+			"github ping"},
+		"a ping of somebody": {delivery{path: at,
+			header: map[string]string{"X-GitHub-Event": "ping", "X-Hub-Signature-256": sha("", "")}}, 404,
+			"github unauthorized"},
+		"a star": {delivery{path: at,
+			header: map[string]string{"X-GitHub-Event": "star", "X-Hub-Signature-256": sha(secret, "")}}, 200,
+			"github ignored"},
+		"a comment on Bitbucket": {delivery{path: "/hook/bitbucket/" + shop,
+			header: map[string]string{"X-Event-Key": "pullrequest:comment_created",
+				"X-Hub-Signature": sha(secret, "")}}, 200, "bitbucket ignored"},
+		"Bitbucket Server tries the address without a signature": {
+			delivery{path: "/hook/bitbucket/git.example.com/whatever",
+				header: map[string]string{"X-Event-Key": "diagnostics:ping"}}, 200, "bitbucket ping"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestbed(10, append(hooks("github", "bitbucket"), Hook{Type: "github", Repository: "git.example.com/open", Secrets: [][]byte{nil}})...)
+			w := newTestbed(10, append(hooks("github", "bitbucket"),
+				Hook{Type: "github", Repository: "git.example.com/open", Secrets: [][]byte{nil}})...)
 			got := w.send(test.delivery)
 			if got.Code != test.status || got.Body.Len() != 0 {
 				t.Errorf("status %d and body %q, want %d and none", got.Code, got.Body, test.status)
@@ -269,14 +300,17 @@ func TestReplays(t *testing.T) {
 			"X-GitHub-Event": "push", "X-GitHub-Delivery": id, "X-Hub-Signature-256": sha(secret, body)}}).Code
 	}
 	azure := func(body string) int {
-		return w.send(delivery{path: "/hook/azure/" + shop, body: body, header: map[string]string{"Authorization": basic("", secret)}}).Code
+		return w.send(delivery{path: "/hook/azure/" + shop, body: body,
+			header: map[string]string{"Authorization": basic("", secret)}}).Code
 	}
 	gitlab := func(id string) int {
 		return w.send(delivery{path: "/hook/gitlab/" + shop, header: map[string]string{
-			"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": secret, "Idempotency-Key": id, "X-Gitlab-Event-UUID": "one for all"}}).Code
+			"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": secret, "Idempotency-Key": id,
+			"X-Gitlab-Event-UUID": "one for all"}}).Code
 	}
 	for i, got := range []struct{ code, want int }{
-		{github("1", "a"), 202}, {github("1", "a"), 200}, {github("2", "a"), 200}, {github("1", "b"), 200}, {github("2", "b"), 202},
+		{github("1", "a"), 202}, {github("1", "a"), 200}, {github("2", "a"), 200}, {github("1", "b"), 200},
+		{github("2", "b"), 202},
 		{azure("a"), 202}, {azure("a"), 200}, {azure("b"), 202},
 		{gitlab("1"), 202}, {gitlab("1"), 200}, {gitlab("2"), 202},
 	} {
@@ -301,7 +335,8 @@ func TestDeliveriesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestbed(0, hooks("generic")...)
 		send := func() int {
-			return w.send(delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}).Code
+			return w.send(delivery{path: "/hook/generic/" + shop,
+				header: map[string]string{"X-Signature": sha(secret, "")}}).Code
 		}
 		first := send()
 		time.Sleep(ReplayWindow - time.Nanosecond)
@@ -328,7 +363,8 @@ func TestGitLabSignaturesHaveATime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newTestbed(0, Hook{"gitlab", shop, [][]byte{[]byte(signing)}})
-				got := w.send(delivery{path: "/hook/gitlab/" + shop, header: standard(signing, "1", time.Now().Add(test.off), "")})
+				got := w.send(delivery{path: "/hook/gitlab/" + shop,
+					header: standard(signing, "1", time.Now().Add(test.off), "")})
 				if got.Code != test.want {
 					t.Errorf("%d", got.Code)
 				}
@@ -336,24 +372,28 @@ func TestGitLabSignaturesHaveATime(t *testing.T) {
 		})
 	}
 	w := newTestbed(0, Hook{"gitlab", shop, [][]byte{[]byte(signing)}})
-	if got := w.send(delivery{path: "/hook/gitlab/" + shop, header: map[string]string{"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": signing}}); got.Code != 404 {
+	if got := w.send(delivery{path: "/hook/gitlab/" + shop,
+		header: map[string]string{"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": signing}}); got.Code != 404 {
 		t.Errorf("a signing token that was sent as it is got %d", got.Code)
 	}
 }
 
-// TestAClockThatIsSet: how long deliveries are remembered depends on a clock that nobody sets. The time in a signature is
-// compared with the time of day, and the log says so. A secret that is sent as it is needs no clock.
+// TestAClockThatIsSet: how long deliveries are remembered depends on a clock that nobody sets. The time in a signature
+// is compared with the time of day, and the log says so. A secret that is sent as it is needs no clock.
 func TestAClockThatIsSet(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for _, off := range []time.Duration{time.Hour, -time.Hour, year, -year} {
 		t.Run(off.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newTestbed(0, append(hooks("generic", "gitlab"), Hook{"gitlab", shop, [][]byte{[]byte(signing)}})...)
+				w := newTestbed(0, append(hooks("generic", "gitlab"),
+					Hook{"gitlab", shop, [][]byte{[]byte(signing)}})...)
 				var clock clocktest.Clock
 				var logged strings.Builder
 				w.now, w.options.Log = clock.Now, slog.New(slog.NewTextHandler(&logged, nil))
-				generic := delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}
-				late := delivery{path: "/hook/gitlab/" + shop, body: "{}", header: standard(signing, "1", time.Now(), "{}")}
+				generic := delivery{path: "/hook/generic/" + shop,
+					header: map[string]string{"X-Signature": sha(secret, "")}}
+				late := delivery{path: "/hook/gitlab/" + shop, body: "{}",
+					header: standard(signing, "1", time.Now(), "{}")}
 				forged := late
 				forged.header = standard("whsec_AAAA", "1", time.Now(), "{}")
 				token := late
@@ -376,7 +416,8 @@ func TestAClockThatIsSet(t *testing.T) {
 						t.Errorf("%s got %d, want %d", what, got[0], got[1])
 					}
 				}
-				if n := strings.Count(logged.String(), "a clock is wrong"); n != 2 || !strings.Contains(logged.String(), "off="+off.String()) {
+				if n := strings.Count(logged.String(), "a clock is wrong"); n != 2 ||
+					!strings.Contains(logged.String(), "off="+off.String()) {
 					t.Errorf("%d lines tell of it:\n%s", n, logged.String())
 				}
 				clock.Set(0)
@@ -417,7 +458,8 @@ func FuzzHandler(f *testing.F) {
 		r := httptest.NewRequest(http.MethodPost, "http://h/", bytes.NewReader(body))
 		r.Method, r.URL.Path = method, path
 		r.Header.Set(name, value)
-		for _, h := range []string{"X-GitHub-Event", "X-Gitlab-Event", "X-Event-Key", "Webhook-Timestamp", "Webhook-Id"} {
+		for _, h := range []string{"X-GitHub-Event", "X-Gitlab-Event", "X-Event-Key", "Webhook-Timestamp",
+			"Webhook-Id"} {
 			if r.Header.Get(h) == "" {
 				r.Header.Set(h, event)
 			}
@@ -425,8 +467,10 @@ func FuzzHandler(f *testing.F) {
 		w := newTestbed(0, all...)
 		out := httptest.NewRecorder()
 		w.ServeHTTP(out, r)
-		knows := strings.Contains(value, secret) || value == sha(secret, string(body)) || strings.Contains(value, hex.EncodeToString(mac(secret, string(body)))) || strings.HasPrefix(value, "Basic ")
-		if (len(w.triggers) > 0 || out.Code == http.StatusAccepted) && (!knows || !slices.Equal(w.triggers, []string{shop})) {
+		knows := strings.Contains(value, secret) || value == sha(secret, string(body)) ||
+			strings.Contains(value, hex.EncodeToString(mac(secret, string(body)))) || strings.HasPrefix(value, "Basic ")
+		if (len(w.triggers) > 0 || out.Code == http.StatusAccepted) &&
+			(!knows || !slices.Equal(w.triggers, []string{shop})) {
 			t.Errorf("%d, %v", out.Code, w.triggers)
 		}
 		if out.Body.Len() > 0 || len(w.results) != 1 {

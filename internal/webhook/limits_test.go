@@ -17,7 +17,8 @@ func TestRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestbed(0, hooks("generic")...)
 		send := func(client, key, body string) int {
-			return w.send(delivery{client: client, path: "/hook/generic/" + shop, body: body, header: map[string]string{"X-Signature": sha(key, body)}}).Code
+			return w.send(delivery{client: client, path: "/hook/generic/" + shop, body: body,
+				header: map[string]string{"X-Signature": sha(key, body)}}).Code
 		}
 		for i := range ClientBurst {
 			if got := send("192.0.2.1:1", "wrong", ""); got != 404 {
@@ -97,9 +98,10 @@ func (errDeadline) Is(target error) bool { return target.Error() == "i/o timeout
 // TestSlowBodiesGiveWay holds more bodies open than are read at once. Genuine requests are answered at once.
 func TestSlowBodiesGiveWay(t *testing.T) {
 	for name, client := range map[string]func(i int) string{
-		"of many clients":     func(i int) string { return fmt.Sprintf("10.0.%d.1:1", i) },
-		"of one client":       func(int) string { return "10.0.0.1:1" },
-		"by the same address": func(int) string { return "192.0.2.1:1234" }, // that of httptest's requests, as behind a proxy
+		"of many clients": func(i int) string { return fmt.Sprintf("10.0.%d.1:1", i) },
+		"of one client":   func(int) string { return "10.0.0.1:1" },
+		// that of httptest's requests, as behind a proxy
+		"by the same address": func(int) string { return "192.0.2.1:1234" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,7 +120,8 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 					}()
 				}
 				synctest.Wait()
-				if got := w.send(delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}).Code; got != 202 {
+				if got := w.send(delivery{path: "/hook/generic/" + shop,
+					header: map[string]string{"X-Signature": sha(secret, "")}}).Code; got != 202 {
 					t.Errorf("a genuine request got %d", got)
 				}
 				synctest.Wait()

@@ -24,10 +24,13 @@ func TestEachRepositoryHasAWebhookSecretOfItsOwn(t *testing.T) {
 			repository, key string
 			want            int
 		}{
-			{shop, "of the cart", 404}, {cart, "of the shop", 404}, {shop, "", 404}, {"git.example.com/open", "", 404}, {shop, "of the shop", 202},
+			{shop, "of the cart", 404}, {cart, "of the shop", 404}, {shop, "", 404}, {"git.example.com/open", "", 404},
+			{shop, "of the shop", 202},
 		} {
-			if got := w.send(delivery{path: "/hook/" + kind + "/" + test.repository, body: body, header: header(test.key)}); got.Code != test.want {
-				t.Errorf("%s: %s with the secret %q got %d, want %d", kind, test.repository, test.key, got.Code, test.want)
+			if got := w.send(delivery{path: "/hook/" + kind + "/" + test.repository, body: body,
+				header: header(test.key)}); got.Code != test.want {
+				t.Errorf("%s: %s with the secret %q got %d, want %d", kind, test.repository, test.key, got.Code,
+					test.want)
 			}
 		}
 		if len(w.triggers) != 1 || w.triggers[0] != shop {

@@ -18,8 +18,8 @@ type process struct {
 	in    io.WriteCloser
 	out   io.Reader
 	timer *time.Timer // while it has no work
-	// reused says that it has answered before, heard that it said something about the present question, and spent that it
-	// was told to end.
+	// reused says that it has answered before, heard that it said something about the present question, and spent that
+	// it was told to end.
 	reused, heard, spent bool
 
 	once  sync.Once

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// Handler answers a question. What it says before goes to [Question.Heard]. [ErrTooLong] means that the answer is larger than
-// the limit; after any other error the worker ends, too.
+// Handler answers a question. What it says before goes to [Question.Heard]. [ErrTooLong] means that the answer is
+// larger than the limit; after any other error the worker ends, too.
 type Handler func(kind byte, data []byte, say func(kind byte, data []byte)) (answer []byte, err error)
 
-// Serve is a worker: it answers questions from in to out until in ends, and gives its exit code. It must be all that its
-// process does, and the process must end when Serve returns: a question can still be at work then.
+// Serve is a worker: it answers questions from in to out until in ends, and gives its exit code. It must be all that
+// its process does, and the process must end when Serve returns: a question can still be at work then.
 func Serve(in io.Reader, out io.Writer, limits Limits, handle Handler) int {
 	limits = limits.WithDefaults()
 	log.SetOutput(io.Discard) // libraries log what they think of values

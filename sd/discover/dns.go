@@ -92,7 +92,8 @@ func NewDNS(options DNSOptions) *DNS {
 	d := &DNS{resolver: options.Resolver, log: options.Log}
 	for _, n := range options.Names {
 		label := n.Owner.String() + "=" + net.JoinHostPort(n.Host, strconv.Itoa(int(n.Port)))
-		d.names = append(d.names, &dnsName{Name: n, watch: Watch{Name: label, State: WatchWaiting}, misses: map[netip.Addr]int{}})
+		d.names = append(d.names, &dnsName{Name: n, watch: Watch{Name: label, State: WatchWaiting},
+			misses: map[netip.Addr]int{}})
 	}
 	return d
 }

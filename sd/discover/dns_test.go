@@ -37,12 +37,20 @@ func TestDNS(t *testing.T) {
 		state WatchState
 	}
 	tests := map[string][]step{
-		"pods":                        {{"10.0.0.1 10.0.0.2", nil, "10.0.0.1 10.0.0.2", WatchGood}},
-		"a pod comes":                 {{"10.0.0.1", nil, "10.0.0.1", WatchGood}, {"10.0.0.1 10.0.0.2", nil, "10.0.0.1 10.0.0.2", WatchGood}},
-		"two answers lack it":         {{"10.0.0.1 10.0.0.2", nil, "10.0.0.1 10.0.0.2", WatchGood}, {"10.0.0.1", nil, "10.0.0.1 10.0.0.2", WatchGood}, {"10.0.0.1", nil, "10.0.0.1", WatchGood}},
-		"one answer lacks it":         {{"10.0.0.1 10.0.0.2", nil, "10.0.0.1 10.0.0.2", WatchGood}, {"10.0.0.1", nil, "10.0.0.1 10.0.0.2", WatchGood}, {"10.0.0.1 10.0.0.2", nil, "10.0.0.1 10.0.0.2", WatchGood}, {"10.0.0.1", nil, "10.0.0.1 10.0.0.2", WatchGood}},
-		"an error keeps it":           {{"10.0.0.1", nil, "10.0.0.1", WatchGood}, {"", servfail, "10.0.0.1", WatchFailing}, {"", servfail, "10.0.0.1", WatchFailing}, {"", servfail, "10.0.0.1", WatchFailing}},
-		"an empty answer keeps it":    {{"10.0.0.1", nil, "10.0.0.1", WatchGood}, {"", nil, "10.0.0.1", WatchFailing}, {"", gone, "10.0.0.1", WatchFailing}, {"", gone, "10.0.0.1", WatchFailing}},
+		"pods": {{"10.0.0.1 10.0.0.2", nil, "10.0.0.1 10.0.0.2", WatchGood}},
+		"a pod comes": {{"10.0.0.1", nil, "10.0.0.1", WatchGood},
+			{"10.0.0.1 10.0.0.2", nil, "10.0.0.1 10.0.0.2", WatchGood}},
+		"two answers lack it": {{"10.0.0.1 10.0.0.2", nil, "10.0.0.1 10.0.0.2", WatchGood},
+			{"10.0.0.1", nil, "10.0.0.1 10.0.0.2", WatchGood}, {"10.0.0.1", nil, "10.0.0.1", WatchGood}},
+		"one answer lacks it": {{"10.0.0.1 10.0.0.2", nil, "10.0.0.1 10.0.0.2", WatchGood},
+			{"10.0.0.1", nil, "10.0.0.1 10.0.0.2", WatchGood},
+			{"10.0.0.1 10.0.0.2", nil, "10.0.0.1 10.0.0.2", WatchGood},
+			{"10.0.0.1", nil, "10.0.0.1 10.0.0.2", WatchGood}},
+		"an error keeps it": {{"10.0.0.1", nil, "10.0.0.1", WatchGood},
+			{"", servfail, "10.0.0.1", WatchFailing}, {"", servfail, "10.0.0.1", WatchFailing},
+			{"", servfail, "10.0.0.1", WatchFailing}},
+		"an empty answer keeps it": {{"10.0.0.1", nil, "10.0.0.1", WatchGood}, {"", nil, "10.0.0.1", WatchFailing},
+			{"", gone, "10.0.0.1", WatchFailing}, {"", gone, "10.0.0.1", WatchFailing}},
 		"no answer yet":               {{"", servfail, "-", WatchFailing}, {"10.0.0.1", nil, "10.0.0.1", WatchGood}},
 		"no pods yet":                 {{"", gone, "", WatchGood}, {"10.0.0.1", nil, "10.0.0.1", WatchGood}},
 		"both families":               {{"fd00::1 10.0.0.1", nil, "10.0.0.1", WatchGood}},
@@ -77,7 +85,8 @@ func TestDNS(t *testing.T) {
 					if !f.Synced {
 						got = "-"
 					}
-					if got != s.want || f.Watches[0].State != s.state || (s.state == WatchFailing) != (f.Watches[0].Error != "") {
+					if got != s.want || f.Watches[0].State != s.state ||
+						(s.state == WatchFailing) != (f.Watches[0].Error != "") {
 						t.Errorf("step %d: %q, want %q, %+v", i, got, s.want, f.Watches)
 					}
 				}
@@ -87,7 +96,8 @@ func TestDNS(t *testing.T) {
 }
 
 func TestParseName(t *testing.T) {
-	for _, text := range []string{"", "a", "a/b", "a/b=c", "a/b=:80", "a/b=c:0", "a/b=c:x", "a/b=c:65536", "a=c:80", "a/b/c=d:80", "/b=c:80"} {
+	for _, text := range []string{"", "a", "a/b", "a/b=c", "a/b=:80", "a/b=c:0", "a/b=c:x", "a/b=c:65536", "a=c:80",
+		"a/b/c=d:80", "/b=c:80"} {
 		if _, err := ParseName(text); err == nil {
 			t.Errorf("%q is taken", text)
 		}

@@ -50,7 +50,8 @@ func extract(slice *discoveryv1.EndpointSlice) (part, bool) {
 	if slice.Labels[discoveryv1.LabelManagedBy] != managedBy || slice.Labels[Label] != LabelValue || owner.Name == "" {
 		return part{}, false
 	}
-	p := part{agent: Agent{Owner: owner, DaemonSet: expected(slice.Labels, DaemonSetPrefix), Deployment: expected(slice.Labels, DeploymentPrefix)}}
+	p := part{agent: Agent{Owner: owner, DaemonSet: expected(slice.Labels, DaemonSetPrefix),
+		Deployment: expected(slice.Labels, DeploymentPrefix)}}
 	if slice.AddressType == discoveryv1.AddressTypeFQDN {
 		p.ignore(slice, "", "host names")
 		return p, true
@@ -71,7 +72,8 @@ func extract(slice *discoveryv1.EndpointSlice) (part, bool) {
 
 func (p *part) endpoint(slice *discoveryv1.EndpointSlice, e *discoveryv1.Endpoint, port uint16) {
 	ref := e.TargetRef
-	if ref == nil || ref.Kind != "Pod" || ref.Namespace != "" && ref.Namespace != slice.Namespace || len(e.Addresses) == 0 {
+	if ref == nil || ref.Kind != "Pod" || ref.Namespace != "" && ref.Namespace != slice.Namespace ||
+		len(e.Addresses) == 0 {
 		p.ignore(slice, strings.Join(e.Addresses, " "), "not a pod of the namespace")
 		return
 	}
@@ -87,7 +89,8 @@ func (p *part) endpoint(slice *discoveryv1.EndpointSlice, e *discoveryv1.Endpoin
 		p.ignore(slice, e.Addresses[0], err.Error())
 		return
 	}
-	pod := poll.Pod{Owner: p.agent.Owner, Addr: netip.AddrPortFrom(addr, port), UID: string(ref.UID), Name: ref.Name, Ready: serving}
+	pod := poll.Pod{Owner: p.agent.Owner, Addr: netip.AddrPortFrom(addr, port), UID: string(ref.UID), Name: ref.Name,
+		Ready: serving}
 	if e.NodeName != nil {
 		pod.Node = *e.NodeName
 	}
@@ -96,7 +99,8 @@ func (p *part) endpoint(slice *discoveryv1.EndpointSlice, e *discoveryv1.Endpoin
 
 func (p *part) ignore(slice *discoveryv1.EndpointSlice, what, why string) {
 	if len(p.ignored) < maxIgnored {
-		p.ignored = append(p.ignored, strings.TrimSpace(fmt.Sprintf("%s/%s %s", slice.Namespace, slice.Name, what))+": "+why)
+		p.ignored = append(p.ignored, strings.TrimSpace(fmt.Sprintf("%s/%s %s", slice.Namespace, slice.Name, what))+
+			": "+why)
 	}
 }
 

@@ -56,7 +56,8 @@ func NewSlices(options SlicesOptions) (*Slices, error) {
 	config := rest.CopyConfig(options.Config)
 	config.APIPath, config.GroupVersion = "/apis", &discoveryv1.SchemeGroupVersion
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json",
+		"application/vnd.kubernetes.protobuf"
 	config.QPS = -1 // A list and a watch for each namespace, with back-off: nothing to throttle.
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
@@ -68,7 +69,8 @@ func NewSlices(options SlicesOptions) (*Slices, error) {
 		namespaces = []string{metav1.NamespaceAll}
 	}
 	for _, n := range namespaces {
-		s.watches = append(s.watches, &sliceWatch{slices: s, namespace: n, state: WatchWaiting, parts: map[cache.ObjectName]part{}})
+		s.watches = append(s.watches, &sliceWatch{slices: s, namespace: n, state: WatchWaiting,
+			parts: map[cache.ObjectName]part{}})
 	}
 	return s, nil
 }
@@ -86,7 +88,8 @@ func (s *Slices) Run(ctx context.Context, changed func()) {
 			Name:   "endpointslices",
 			Logger: &silent,
 			// At most 2 s: the default's 30 s would hide pods long after the API server is back.
-			Backoff: &wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.25, Cap: 1600 * time.Millisecond, Steps: 10},
+			Backoff: &wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.25,
+				Cap: 1600 * time.Millisecond, Steps: 10},
 		})
 		running.Go(func() { reflector.RunWithContext(ctx) })
 	}

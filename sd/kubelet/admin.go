@@ -33,7 +33,8 @@ func (k *Keeper) AdminHandler() http.Handler {
 func newWrites() *prometheus.CounterVec {
 	writes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "agentry_sd_kubelet_writes_total",
-		Help: "Writes of the Service and its Endpoints. Worry when it grows while no nodes come or go: somebody else changes them.",
+		Help: "Writes of the Service and its Endpoints. Worry when it grows while no nodes come or go: somebody else " +
+			"changes them.",
 	}, []string{"kind"})
 	for _, kind := range []string{"Service", "Endpoints"} {
 		writes.WithLabelValues(kind)
@@ -50,10 +51,17 @@ type descriptions struct{ leader, failing, nodes, synced *prometheus.Desc }
 func described() descriptions {
 	describe := prometheus.NewDesc
 	return descriptions{
-		leader:  describe("agentry_sd_kubelet_leader", "Whether this replica keeps the Service, 0 or 1. Worry when no replica does.", nil, nil),
-		failing: describe("agentry_sd_kubelet_failing", "Whether a part fails, 0 or 1: lease, nodes, service. Worry when it stays 1: the Service does not follow the nodes.", []string{"part"}, nil),
-		nodes:   describe("agentry_sd_kubelet_nodes", "Nodes by state, at the replica that leads: listed, or without_address. Worry about nodes without an address: they are not scraped.", []string{"state"}, nil),
-		synced:  describe("agentry_sd_kubelet_synced_timestamp_seconds", "When the Service was last found or brought up to date, at the replica that leads; it does so every minute. Worry when it is minutes ago.", nil, nil),
+		leader: describe("agentry_sd_kubelet_leader",
+			"Whether this replica keeps the Service, 0 or 1. Worry when no replica does.", nil, nil),
+		failing: describe("agentry_sd_kubelet_failing",
+			"Whether a part fails, 0 or 1: lease, nodes, service. Worry when it stays 1: the Service does not follow "+
+				"the nodes.", []string{"part"}, nil),
+		nodes: describe("agentry_sd_kubelet_nodes",
+			"Nodes by state, at the replica that leads: listed, or without_address. Worry about nodes without an "+
+				"address: they are not scraped.", []string{"state"}, nil),
+		synced: describe("agentry_sd_kubelet_synced_timestamp_seconds",
+			"When the Service was last found or brought up to date, at the replica that leads; it does so every "+
+				"minute. Worry when it is minutes ago.", nil, nil),
 	}
 }
 

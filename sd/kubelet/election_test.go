@@ -38,7 +38,8 @@ func (s slowly) Endpoints(namespace string) corev1client.EndpointsInterface {
 	return slowEndpoints{s.Core.Endpoints(namespace), s}
 }
 
-func (s slowEndpoints) Update(ctx context.Context, object *corev1.Endpoints, options metav1.UpdateOptions) (*corev1.Endpoints, error) {
+func (s slowEndpoints) Update(ctx context.Context, object *corev1.Endpoints,
+	options metav1.UpdateOptions) (*corev1.Endpoints, error) {
 	s.report("a write begins")
 	defer s.report("a write ends")
 	time.Sleep(s.takes)
@@ -124,7 +125,8 @@ func (h hanging) Endpoints(namespace string) corev1client.EndpointsInterface {
 	return hangingEndpoints{h.Core.Endpoints(namespace), h}
 }
 
-func (h hangingEndpoints) Update(ctx context.Context, _ *corev1.Endpoints, _ metav1.UpdateOptions) (*corev1.Endpoints, error) {
+func (h hangingEndpoints) Update(ctx context.Context, _ *corev1.Endpoints, _ metav1.UpdateOptions) (*corev1.Endpoints,
+	error) {
 	began := time.Now()
 	<-ctx.Done()
 	*h.took = time.Since(began)
@@ -147,7 +149,8 @@ func TestAWriteEndsBeforeAnotherReplicaCanLead(t *testing.T) {
 	})
 }
 
-// TestAKeeperThatIsElectedTwice before it began to lead leads for the second time only, and does not make the elector wait.
+// TestAKeeperThatIsElectedTwice before it began to lead leads for the second time only, and does not make the elector
+// wait.
 func TestAKeeperThatIsElectedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := member{New(Options{Service: kubeletService, Identity: "one", Log: slog.New(slog.DiscardHandler)})}

@@ -31,8 +31,8 @@ import (
 
 var kubeletService = cache.ObjectName{Namespace: "default", Name: "kubelet"}
 
-// fakeCluster is the state of the API server. It refuses updates of objects that changed since they were read, as the real one
-// does and client-go's fake does not.
+// fakeCluster is the state of the API server. It refuses updates of objects that changed since they were read, as the
+// real one does and client-go's fake does not.
 type fakeCluster struct {
 	t       *testing.T
 	tracker k8stesting.ObjectTracker
@@ -69,8 +69,8 @@ type replica struct {
 	api  *k8stesting.Fake
 	log  *logged
 	stop func() // and wait for the end
-	// before is called before the API server sees a request of this replica. If it returns an error, the API server does
-	// not see the request.
+	// before is called before the API server sees a request of this replica. If it returns an error, the API server
+	// does not see the request.
 	before func(func(k8stesting.Action) error)
 }
 
@@ -154,7 +154,8 @@ func (w *fakeCluster) startWith(identity string, wrap func(Core) Core) *replica 
 	})
 	leases := (&coordinationv1fake.FakeCoordinationV1{Fake: r.api}).Leases(kubeletService.Namespace)
 	client := Client{Core: wrap(&corev1fake.FakeCoreV1{Fake: r.api}), Leases: fakeLeases{leases}}
-	r.Keeper = New(Options{Client: client, Service: kubeletService, Identity: identity, Log: slog.New(slog.NewTextHandler(r.log, nil))})
+	r.Keeper = New(Options{Client: client, Service: kubeletService, Identity: identity,
+		Log: slog.New(slog.NewTextHandler(r.log, nil))})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -180,7 +181,8 @@ func (w *fakeCluster) check(a k8stesting.Action) (bool, runtime.Object, error) {
 	if err == nil && a.GetVerb() == "update" {
 		old, _ := meta.Accessor(found)
 		if old.GetResourceVersion() != accessor.GetResourceVersion() {
-			return true, nil, apierrors.NewConflict(a.GetResource().GroupResource(), accessor.GetName(), errors.New("it changed"))
+			return true, nil, apierrors.NewConflict(a.GetResource().GroupResource(), accessor.GetName(),
+				errors.New("it changed"))
 		}
 	}
 	w.stamp(object)
@@ -205,7 +207,8 @@ func after(d time.Duration) {
 }
 
 func aNode(name string, addresses ...corev1.NodeAddress) *corev1.Node {
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}, Status: corev1.NodeStatus{Addresses: addresses}}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)},
+		Status: corev1.NodeStatus{Addresses: addresses}}
 }
 
 func internal(address string) corev1.NodeAddress {

@@ -68,7 +68,8 @@ type Keeper struct {
 // NewClient makes a client for a Service in a namespace.
 func NewClient(config *rest.Config, namespace string) (Client, error) {
 	config = rest.CopyConfig(config)
-	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json",
+		"application/vnd.kubernetes.protobuf"
 	config.WarningHandlerWithContext = rest.NoWarnings{} // Of each write: Endpoints are deprecated.
 	shared, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -82,13 +83,16 @@ func NewClient(config *rest.Config, namespace string) (Client, error) {
 // New makes a keeper. It works while Run runs.
 func New(o Options) *Keeper {
 	log := o.Log.With("object", o.Service.String())
-	// The Lease is in the namespace of the Service, so that two installations for the same Service do not both write it.
-	elector := lease.New(lease.Options{Leases: o.Client.Leases, Name: "sd-aggregator-" + o.Service.Name, Identity: o.Identity, Log: log})
-	return &Keeper{client: o.Client, name: o.Service, elector: elector, status: newStatus(log, elector), elected: make(chan context.Context, 1), demote: func() {}}
+	// The Lease is in the namespace of the Service, so that two installations for the same Service do not both write
+	// it.
+	elector := lease.New(lease.Options{Leases: o.Client.Leases, Name: "sd-aggregator-" + o.Service.Name,
+		Identity: o.Identity, Log: log})
+	return &Keeper{client: o.Client, name: o.Service, elector: elector, status: newStatus(log, elector),
+		elected: make(chan context.Context, 1), demote: func() {}}
 }
 
-// Run stands for election and leads when elected, until ctx ends. The Lease is given up after the last write has ended, so
-// that no two replicas write.
+// Run stands for election and leads when elected, until ctx ends. The Lease is given up after the last write has ended,
+// so that no two replicas write.
 func (k *Keeper) Run(ctx context.Context) {
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})

@@ -93,7 +93,8 @@ func TestWhatTheOperatorLeftIsTakenOverWithoutAWrite(t *testing.T) {
 		service := read[corev1.Service](t, operatorsService)
 		families := corev1.IPFamilyPolicyRequireDualStack
 		service.Spec.IPFamilyPolicy, service.Labels["team"] = &families, "platform"
-		w := newFakeCluster(t, service, read[corev1.Endpoints](t, operatorsEndpoints), aNode("a", internal("10.0.0.2")), aNode("b", internal("10.0.0.10")))
+		w := newFakeCluster(t, service, read[corev1.Endpoints](t, operatorsEndpoints), aNode("a", internal("10.0.0.2")),
+			aNode("b", internal("10.0.0.10")))
 		r := w.start("one")
 		after(10 * resyncInterval)
 		if n := r.written("services") + r.written("endpoints"); n > 0 {
@@ -107,7 +108,8 @@ func TestWhatTheOperatorLeftIsTakenOverWithoutAWrite(t *testing.T) {
 		w.update(changed)
 		after(resyncInterval + time.Second)
 		got := w.service()
-		if w.listed() != "b=10.0.0.10 a=10.0.0.2 " || len(got.Spec.Ports) != 3 || got.Spec.Selector != nil || got.Labels["team"] != "platform" || got.Spec.IPFamilyPolicy == nil {
+		if w.listed() != "b=10.0.0.10 a=10.0.0.2 " || len(got.Spec.Ports) != 3 || got.Spec.Selector != nil ||
+			got.Labels["team"] != "platform" || got.Spec.IPFamilyPolicy == nil {
 			t.Errorf("not repaired, or not with what others added: %s %v", w.listed(), got)
 		}
 	})
@@ -160,7 +162,8 @@ func TestNodesAreListedInPages(t *testing.T) {
 		r := newFakeCluster(t).start("one")
 		after(5 * time.Second)
 		nodes := newNodeWatch((&corev1fake.FakeCoreV1{Fake: r.api}).Nodes(), r.status)
-		if _, err := nodes.ListWithContext(t.Context(), metav1.ListOptions{Limit: listPage, ResourceVersion: "7"}); err != nil {
+		if _, err := nodes.ListWithContext(t.Context(),
+			metav1.ListOptions{Limit: listPage, ResourceVersion: "7"}); err != nil {
 			t.Fatal(err)
 		}
 		lists := 0
@@ -183,14 +186,21 @@ func TestAddressOfANode(t *testing.T) {
 		addresses []corev1.NodeAddress
 		want      string
 	}{
-		"the internal one":                 {[]corev1.NodeAddress{external("192.0.2.1"), internal("10.0.0.1")}, "10.0.0.1"},
-		"an external one for want":         {[]corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "10.0.0.9"}, external("192.0.2.1")}, "192.0.2.1"},
-		"the first family of two":          {[]corev1.NodeAddress{internal("10.0.0.1"), internal("fd00::1")}, "10.0.0.1"},
-		"IPv6 first":                       {[]corev1.NodeAddress{internal("fd00::1"), internal("10.0.0.1")}, "fd00::1"},
-		"none":                             {nil, ""},
-		"a name only":                      {[]corev1.NodeAddress{{Type: corev1.NodeInternalDNS, Address: "a.example"}}, ""},
-		"an internal name, external IP":    {[]corev1.NodeAddress{internal("a.example"), external("192.0.2.1")}, "192.0.2.1"},
-		"what the API server would refuse": {[]corev1.NodeAddress{internal("127.0.0.1"), internal("169.254.0.1"), internal("fe80::1"), internal("0.0.0.0"), internal("10.0.0.1")}, "10.0.0.1"},
+		"the internal one": {[]corev1.NodeAddress{external("192.0.2.1"), internal("10.0.0.1")},
+			"10.0.0.1"},
+		"an external one for want": {[]corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "10.0.0.9"},
+			external("192.0.2.1")}, "192.0.2.1"},
+		"the first family of two": {[]corev1.NodeAddress{internal("10.0.0.1"), internal("fd00::1")},
+			"10.0.0.1"},
+		"IPv6 first": {[]corev1.NodeAddress{internal("fd00::1"), internal("10.0.0.1")},
+			"fd00::1"},
+		"none": {nil, ""},
+		"a name only": {[]corev1.NodeAddress{{Type: corev1.NodeInternalDNS, Address: "a.example"}},
+			""},
+		"an internal name, external IP": {[]corev1.NodeAddress{internal("a.example"), external("192.0.2.1")},
+			"192.0.2.1"},
+		"what the API server would refuse": {[]corev1.NodeAddress{internal("127.0.0.1"), internal("169.254.0.1"),
+			internal("fe80::1"), internal("0.0.0.0"), internal("10.0.0.1")}, "10.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := extract(aNode("a", test.addresses...)).address; got != test.want {
@@ -211,7 +221,8 @@ func TestANodeWithoutAddressDoesNotStopTheRest(t *testing.T) {
 		if n := r.log.count("left out"); n != 1 {
 			t.Errorf("told %d times", n)
 		}
-		if _, text := get200(r, "/metrics"); !strings.Contains(text, "agentry_sd_kubelet_nodes{state=\"listed\"} 1\nagentry_sd_kubelet_nodes{state=\"without_address\"} 1\n") {
+		if _, text := get200(r, "/metrics"); !strings.Contains(text,
+			"agentry_sd_kubelet_nodes{state=\"listed\"} 1\nagentry_sd_kubelet_nodes{state=\"without_address\"} 1\n") {
 			t.Error(text)
 		}
 	})
@@ -219,7 +230,8 @@ func TestANodeWithoutAddressDoesNotStopTheRest(t *testing.T) {
 
 func TestObjectsOfOthersAreNotChanged(t *testing.T) {
 	for name, object := range map[string]runtime.Object{
-		"a Service": &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubelet", Labels: map[string]string{managedByLabel: "prometheus-operator"}}},
+		"a Service": &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubelet",
+			Labels: map[string]string{managedByLabel: "prometheus-operator"}}},
 		"Endpoints": &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubelet"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +245,8 @@ func TestObjectsOfOthersAreNotChanged(t *testing.T) {
 				if n := r.log.count("is not ours"); n != 1 {
 					t.Errorf("told %d times", n)
 				}
-				if code, text := get200(r, "/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(text, "hand it over") {
+				if code, text := get200(r, "/readyz"); code != http.StatusServiceUnavailable ||
+					!strings.Contains(text, "hand it over") {
 					t.Errorf("%d %s", code, text)
 				}
 				switch o := object.DeepCopyObject().(type) {
@@ -260,7 +273,8 @@ func TestAConflictIsTriedAgain(t *testing.T) {
 		after(5 * time.Second)
 		var raced atomic.Bool
 		r.before(func(a k8stesting.Action) error {
-			if a.Matches("update", "endpoints") && !raced.Swap(true) { // Somebody writes between our reading and writing.
+			// Somebody writes between our reading and writing.
+			if a.Matches("update", "endpoints") && !raced.Swap(true) {
 				other := w.endpoints()
 				other.Labels["other"] = "yes"
 				w.update(other)
@@ -361,12 +375,14 @@ func TestALeaderThatIsCutOffIsFollowed(t *testing.T) {
 		if first.log.count("lease: it cannot be read or renewed") != 1 || first.log.count("part=service err=") != 1 {
 			t.Error(first.log.text.String())
 		}
-		if _, text := get200(first, "/metrics"); !strings.Contains(text, `failing{part="lease"} 1`) || !strings.Contains(text, `failing{part="service"} 0`) {
+		if _, text := get200(first, "/metrics"); !strings.Contains(text, `failing{part="lease"} 1`) ||
+			!strings.Contains(text, `failing{part="service"} 0`) {
 			t.Error("who does not lead fails at leading:", text)
 		}
 		first.away(false)
 		after(time.Minute)
-		if got := leaders(first, second); !slices.Equal(got, []int{1}) || w.listed() != "a=10.0.0.2 b=10.0.0.3 " || first.log.count("it can be read and renewed again") == 0 {
+		if got := leaders(first, second); !slices.Equal(got, []int{1}) || w.listed() != "a=10.0.0.2 b=10.0.0.3 " ||
+			first.log.count("it can be read and renewed again") == 0 {
 			t.Errorf("leaders %v, listed %s", got, w.listed())
 		}
 	})

@@ -52,7 +52,8 @@ func extract(n *corev1.Node) node {
 
 // usable reports whether Kubernetes accepts the address in Endpoints.
 func usable(ip netip.Addr) bool {
-	return ip.Zone() == "" && !ip.Is4In6() && !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() && !ip.IsLinkLocalMulticast()
+	return ip.Zone() == "" && !ip.Is4In6() && !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() &&
+		!ip.IsLinkLocalMulticast()
 }
 
 // nodeWatch has the nodes. It is the source of the reflector, and the store that it fills.
@@ -75,9 +76,10 @@ func newNodeWatch(client corev1client.NodeInterface, s *status) *nodeWatch {
 func (w *nodeWatch) run(ctx context.Context) {
 	silent := logr.Discard()
 	reflector := cache.NewReflectorWithOptions(w, &corev1.Node{}, w, cache.ReflectorOptions{
-		Name:    "nodes",
-		Logger:  &silent,
-		Backoff: &wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.25, Cap: 5 * time.Second, Steps: 10},
+		Name:   "nodes",
+		Logger: &silent,
+		Backoff: &wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.25, Cap: 5 * time.Second,
+			Steps: 10},
 	})
 	reflector.WatchListPageSize = listPage
 	reflector.RunWithContext(klog.NewContext(ctx, silent))

@@ -36,7 +36,8 @@ func ports() []corev1.EndpointPort {
 // foreign returns an error that says why an object must be left alone, or nil.
 func foreign(kind string, object metav1.Object) error {
 	if keeper := object.GetLabels()[managedByLabel]; keeper != managedBy {
-		return fmt.Errorf("the %s is not ours: its label %s is %q; choose another name, or hand it over by setting the label to %s",
+		return fmt.Errorf("the %s is not ours: its label %s is %q; choose another name, or hand it over by setting "+
+			"the label to %s",
 			kind, managedByLabel, keeper, managedBy)
 	}
 	return nil
@@ -51,7 +52,8 @@ func withService(found *corev1.Service) *corev1.Service {
 	out.Spec.Selector = nil // With one, Kubernetes would write the Endpoints.
 	out.Spec.Ports = nil
 	for _, p := range ports() {
-		out.Spec.Ports = append(out.Spec.Ports, corev1.ServicePort{Name: p.Name, Port: p.Port, Protocol: p.Protocol, TargetPort: intstr.FromInt32(p.Port)})
+		out.Spec.Ports = append(out.Spec.Ports,
+			corev1.ServicePort{Name: p.Name, Port: p.Port, Protocol: p.Protocol, TargetPort: intstr.FromInt32(p.Port)})
 	}
 	return out
 }

@@ -30,7 +30,8 @@ const (
 
 // Reasons lists all reasons.
 func Reasons() []Reason {
-	return []Reason{ReasonMalformed, ReasonTooLarge, ReasonNoTarget, ReasonForeignTarget, ReasonLabelName, ReasonReservedLabel, ReasonScheme}
+	return []Reason{ReasonMalformed, ReasonTooLarge, ReasonNoTarget, ReasonForeignTarget, ReasonLabelName,
+		ReasonReservedLabel, ReasonScheme}
 }
 
 // Labels with a meaning here.
@@ -84,7 +85,8 @@ type checker struct {
 func newChecker(from Source, limits Limits) *checker {
 	return &checker{
 		from: from, target: []byte(from.Addr.String()), limits: limits, identity: identity(),
-		owner: []label{{[]byte(OwnerNameLabel), []byte(from.Owner.Name)}, {[]byte(OwnerNamespaceLabel), []byte(from.Owner.Namespace)}},
+		owner: []label{{[]byte(OwnerNameLabel), []byte(from.Owner.Name)},
+			{[]byte(OwnerNamespaceLabel), []byte(from.Owner.Namespace)}},
 	}
 }
 
@@ -157,7 +159,8 @@ func (c *checker) label(name, value []byte) *fault {
 
 // mayUse reports whether a pod may set this label that begins with two underscores.
 func mayUse(name []byte) bool {
-	return string(name) == "__metrics_path__" || string(name) == schemeLabel || hasPrefix(name, "__meta_") || hasPrefix(name, paramPrefix)
+	return string(name) == "__metrics_path__" || string(name) == schemeLabel || hasPrefix(name, "__meta_") ||
+		hasPrefix(name, paramPrefix)
 }
 
 func hasPrefix(name []byte, prefix string) bool {
@@ -179,7 +182,9 @@ func legacyName(name []byte) bool {
 func (c *checker) key(labels []label) [keySize]byte {
 	c.text = c.text[:0]
 	for _, l := range labels {
-		if hasPrefix(l.name, paramPrefix) || slices.ContainsFunc(c.identity, func(name string) bool { return string(l.name) == name }) {
+		if hasPrefix(l.name, paramPrefix) || slices.ContainsFunc(c.identity, func(name string) bool {
+			return string(l.name) == name
+		}) {
 			c.text = appendString(appendString(c.text, l.name), l.value)
 		}
 	}

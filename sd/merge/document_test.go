@@ -50,7 +50,8 @@ func content(t testing.TB, v *View) string {
 
 func TestTheDocumentDoesNotDependOnTheOrderOfAnswers(t *testing.T) {
 	a, b, c := Owner{"a", "z"}, Owner{"b", "a"}, Owner{"b", "c"}
-	entries := []Entry{pod(t, a, 300, "redis", "agent"), pod(t, a, 2, "node_exporter"), pod(t, b, 7, "x"), pod(t, c, 1), {Owner: c, Addr: netip.MustParseAddrPort("[fd00::1]:80")}}
+	entries := []Entry{pod(t, a, 300, "redis", "agent"), pod(t, a, 2, "node_exporter"), pod(t, b, 7, "x"), pod(t, c, 1),
+		{Owner: c, Addr: netip.MustParseAddrPort("[fd00::1]:80")}}
 	first := Build(entries)
 	want := content(t, first.All())
 	for range 50 {
@@ -75,7 +76,8 @@ func TestViewsArePartsOfTheDocument(t *testing.T) {
 			t.Errorf("%s: %q", none, got)
 		}
 	}
-	if tags := map[string]bool{d.All().Tag(): true, d.Of(a).Tag(): true, d.Of(b).Tag(): true, d.Of(c).Tag(): true}; len(tags) != 4 {
+	if tags := map[string]bool{d.All().Tag(): true, d.Of(a).Tag(): true, d.Of(b).Tag(): true,
+		d.Of(c).Tag(): true}; len(tags) != 4 {
 		t.Error("tags are equal:", tags)
 	}
 	if got := content(t, Build(nil).All()); got != "[]\n" {
@@ -150,8 +152,8 @@ func TestHoldingKeepsTheKeysThatVanished(t *testing.T) {
 	}
 }
 
-// FuzzParse gives any bytes as the answer of one pod. The document is valid for the strictest client (with -tags oracle,
-// for the real ones), the pod names only itself, and the other pod's part does not change.
+// FuzzParse gives any bytes as the answer of one pod. The document is valid for the strictest client (with -tags
+// oracle, for the real ones), the pod names only itself, and the other pod's part does not change.
 func FuzzParse(f *testing.F) {
 	for _, test := range groupTests() {
 		f.Add([]byte(`[` + test.group + `,` + good + `]`))
@@ -179,7 +181,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, g := range groups {
-			if g.Targets[0] != from.Addr.String() || g.Labels[OwnerNameLabel] != "ga" || g.Labels[OwnerNamespaceLabel] != "monitoring" || g.Labels["__address__"] != "" {
+			if g.Targets[0] != from.Addr.String() || g.Labels[OwnerNameLabel] != "ga" ||
+				g.Labels[OwnerNamespaceLabel] != "monitoring" || g.Labels["__address__"] != "" {
 				t.Fatal(g)
 			}
 		}

@@ -15,7 +15,8 @@ import (
 )
 
 func source() Source {
-	return Source{Owner: Owner{Namespace: "monitoring", Name: "ga"}, Addr: netip.MustParseAddrPort("10.1.2.3:8080"), Scheme: "http"}
+	return Source{Owner: Owner{Namespace: "monitoring", Name: "ga"}, Addr: netip.MustParseAddrPort("10.1.2.3:8080"),
+		Scheme: "http"}
 }
 
 // small are limits that a test can reach.
@@ -177,8 +178,9 @@ func TestAnswersThatAreRefused(t *testing.T) {
 }
 
 func TestOwnerLabelsAreAlwaysOurs(t *testing.T) {
-	body := `[` + group(`"__meta_agentoperator_grafanaagent_name":"other","__meta_agentoperator_grafanaagent_namespace":"kube-system",`+
-		`"__meta_agentoperator_grafanaagent_label_x":"y","keep":"me","empty":""`) + `]`
+	body := `[` + group(
+		`"__meta_agentoperator_grafanaagent_name":"other","__meta_agentoperator_grafanaagent_namespace":"kube-system",`+
+			`"__meta_agentoperator_grafanaagent_label_x":"y","keep":"me","empty":""`) + `]`
 	fragment, drops, err := Parse([]byte(body), source(), DefaultLimits())
 	if err != nil || drops != nil {
 		t.Fatal(err, drops)

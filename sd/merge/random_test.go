@@ -132,8 +132,10 @@ func (w *randomPods) badGroup(from Source) string {
 func (w *randomPods) goodGroup(from Source) (text, line string) {
 	labels, served := map[string]string{}, map[string]string{}
 	for range w.random.IntN(8) {
-		name := pick(w.random, "job", "_", "A9_", "__meta_x", "__meta_url", "__metrics_path__", "__param_y", integrationLabel) + pick(w.random, "", "", "z")
-		labels[name] = pick(w.random, "", "v", `"`, `\`, "\n", "\x00\x1f\x7f", "é\u2028\U0001f600", "<script>&amp;", "{}[],:", strings.Repeat("long", 1000))
+		name := pick(w.random, "job", "_", "A9_", "__meta_x", "__meta_url", "__metrics_path__", "__param_y",
+			integrationLabel) + pick(w.random, "", "", "z")
+		labels[name] = pick(w.random, "", "v", `"`, `\`, "\n", "\x00\x1f\x7f", "é\u2028\U0001f600", "<script>&amp;",
+			"{}[],:", strings.Repeat("long", 1000))
 	}
 	delete(labels, "__metrics_path__z") // Unknown, and so not good.
 	maps.Copy(served, labels)

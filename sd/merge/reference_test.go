@@ -145,18 +145,28 @@ func agree(t *testing.T, body []byte) {
 // oddities are answers that only a strict reader accepts, or only a lenient one.
 func oddities() []string {
 	out := []string{
-		`[{"targets":["a"],"targets":["b"]}]`, `[{"targets":["a","b"],"Targets":["c"]}]`, `[{"targets":["a"],"targets":null}]`, `[{"targets":[1],"targets":["a"]}]`,
-		`[{"labels":{"a":"b"},"labels":{"c":"d"}}]`, `[{"labels":{"a":"b"},"labels":null}]`, `[{"labels":{"a":null,"a":"b"}}]`, `[{"labels":{"a":"b","a":null}}]`,
-		`[{"labels":{"a":"1","b":"2","a":"3"}}]`, `[{"\u0074argets":["a"]}]`, `[{"target` + "\u017f" + `":["a"]}]`, `[{"target\u017f":["a"]}]`, `[{"":[]}]`,
-		`[{"labels":{"a\u0062":"1","ab":"2"}}]`, `[{"labels":{"a":"\ud83d\ude00\ud800\udc\"}}]`, `[{"labels":{"a":"\ud83d\ude00\ud800x\udc00\/\b\f"}}]`,
-		`[{"labels":[]}]`, `[{"targets":{}}]`, `[{"targets":""}]`, `[{"targets":true,"labels":false}]`, `[{"labels":{"a":{}}}]`, `[{"labels":{"a":["b"]}}]`,
-		`[{"a":1}]`, `[{"targets":["a"]}}]`, `[{"targets" : [ "a" , null ] , "labels" : { } } ]`, `[{"targets":["a",]}]`, `[{"targets":["a"],}]`, `[{,}]`, `[{"a"}]`, `[{"a":}]`, `[{1:2}]`,
-		`[0,-0,0.5,1e9,1E+9,-1.5e-9,10]`, `[00]`, `[01]`, `[-]`, `[1.]`, `[.5]`, `[1e]`, `[1e+]`, `[+1]`, `[0x1]`, `[1 2]`, `[NaN]`,
-		`[true,false,null]`, `[tru]`, `[truee]`, `[nul`, `[True]`, "[\"\x00\"]", "[\"\x1f\"]", "[\"\x7f\"]", "[\"\t\"]", `["\x"]`, `["\u12g4"]`, `["\u"]`, `["\`, `["`, "[\x00]", "\x00", "[]\x00",
-		"[\v]", "\u00a0[]", "[]\n\r\t ", "[\n,]", `[,]`, `[}`, `{]`, `]`, `[[]`, `[[],{}]`, `[{]}`, `["a" "b"]`, `['a']`, `[/**/]`, `["é` + "\xff" + `"]`,
+		`[{"targets":["a"],"targets":["b"]}]`, `[{"targets":["a","b"],"Targets":["c"]}]`,
+		`[{"targets":["a"],"targets":null}]`, `[{"targets":[1],"targets":["a"]}]`,
+		`[{"labels":{"a":"b"},"labels":{"c":"d"}}]`, `[{"labels":{"a":"b"},"labels":null}]`,
+		`[{"labels":{"a":null,"a":"b"}}]`, `[{"labels":{"a":"b","a":null}}]`,
+		`[{"labels":{"a":"1","b":"2","a":"3"}}]`, `[{"\u0074argets":["a"]}]`, `[{"target` + "\u017f" + `":["a"]}]`,
+		`[{"target\u017f":["a"]}]`, `[{"":[]}]`,
+		`[{"labels":{"a\u0062":"1","ab":"2"}}]`, `[{"labels":{"a":"\ud83d\ude00\ud800\udc\"}}]`,
+		`[{"labels":{"a":"\ud83d\ude00\ud800x\udc00\/\b\f"}}]`,
+		`[{"labels":[]}]`, `[{"targets":{}}]`, `[{"targets":""}]`, `[{"targets":true,"labels":false}]`,
+		`[{"labels":{"a":{}}}]`, `[{"labels":{"a":["b"]}}]`,
+		`[{"a":1}]`, `[{"targets":["a"]}}]`, `[{"targets" : [ "a" , null ] , "labels" : { } } ]`,
+		`[{"targets":["a",]}]`, `[{"targets":["a"],}]`, `[{,}]`, `[{"a"}]`, `[{"a":}]`, `[{1:2}]`,
+		`[0,-0,0.5,1e9,1E+9,-1.5e-9,10]`, `[00]`, `[01]`, `[-]`, `[1.]`, `[.5]`, `[1e]`, `[1e+]`, `[+1]`, `[0x1]`,
+		`[1 2]`, `[NaN]`,
+		`[true,false,null]`, `[tru]`, `[truee]`, `[nul`, `[True]`, "[\"\x00\"]", "[\"\x1f\"]", "[\"\x7f\"]", "[\"\t\"]",
+		`["\x"]`, `["\u12g4"]`, `["\u"]`, `["\`, `["`, "[\x00]", "\x00", "[]\x00",
+		"[\v]", "\u00a0[]", "[]\n\r\t ", "[\n,]", `[,]`, `[}`, `{]`, `]`, `[[]`, `[[],{}]`, `[{]}`, `["a" "b"]`,
+		`['a']`, `[/**/]`, `["é` + "\xff" + `"]`,
 	}
 	for _, n := range []int{maxDepth - 1, maxDepth} {
-		out = append(out, strings.Repeat("[", n)+strings.Repeat("]", n), strings.Repeat(`[{"a":`, n/2)+"1"+strings.Repeat("}]", n/2))
+		out = append(out, strings.Repeat("[", n)+strings.Repeat("]", n),
+			strings.Repeat(`[{"a":`, n/2)+"1"+strings.Repeat("}]", n/2))
 	}
 	return out
 }
@@ -181,7 +191,8 @@ func TestAnswersAreReadAsEncodingJSONDoes(t *testing.T) {
 
 func TestAnswersThatNestTooDeepAreRefused(t *testing.T) {
 	nested := func(depth int) error {
-		_, _, err := Parse([]byte("["+strings.Repeat("[", depth)+strings.Repeat("]", depth)+"]"), source(), DefaultLimits())
+		_, _, err := Parse([]byte("["+strings.Repeat("[", depth)+strings.Repeat("]", depth)+"]"), source(),
+			DefaultLimits())
 		return err
 	}
 	if err := nested(maxDepth); err != nil {

@@ -61,7 +61,8 @@ func TestAReplicaIsTrustedAsLittleAsAPod(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			fragments, err := Split([]byte("["+good+","+test.element+"]"), []Source{from}, DefaultLimits())
-			if err != nil || fragments[0].Targets() != test.targets || bytes.Contains(fragments[0].bytes(), []byte("169.254")) {
+			if err != nil || fragments[0].Targets() != test.targets ||
+				bytes.Contains(fragments[0].bytes(), []byte("169.254")) {
 				t.Errorf("%v %s", err, fragments[0].bytes())
 			}
 		})

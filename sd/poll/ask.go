@@ -82,7 +82,8 @@ func (p *Poller) ask(ctx context.Context, q question) (answer, *Failure) {
 	if q.known && sum == q.sum {
 		return answer{unchanged: true}, nil
 	}
-	fragment, drops, err := merge.Parse(body.Bytes(), merge.Source{Owner: q.owner, Addr: q.addr, Scheme: p.options.Scheme}, p.options.Limits)
+	fragment, drops, err := merge.Parse(body.Bytes(),
+		merge.Source{Owner: q.owner, Addr: q.addr, Scheme: p.options.Scheme}, p.options.Limits)
 	switch {
 	case errors.Is(err, merge.ErrTooManyGroups):
 		return answer{}, &Failure{ReasonTooManyGroups, err}

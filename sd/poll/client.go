@@ -125,7 +125,8 @@ func (c *Client) Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buf
 // after.
 func (c *Client) roundTrip(conn net.Conn, addr netip.AddrPort, buffer *bytes.Buffer) (*http.Response, error) {
 	request := http.Request{
-		Method: http.MethodGet, URL: &url.URL{Scheme: c.scheme, Host: addr.String(), Path: c.options.Path}, Header: c.header, Close: true,
+		Method: http.MethodGet, URL: &url.URL{Scheme: c.scheme, Host: addr.String(), Path: c.options.Path},
+		Header: c.header, Close: true,
 	}
 	if c.options.Token != nil {
 		request.Header = request.Header.Clone()
@@ -158,9 +159,11 @@ func (c *Client) checkHeader(response *http.Response) *Failure {
 	case response.StatusCode != http.StatusOK:
 		return failuref(ReasonStatus, "status %d", response.StatusCode)
 	case err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8"):
-		return failuref(ReasonContentType, "content type %.60q is not application/json", response.Header.Get("Content-Type"))
+		return failuref(ReasonContentType, "content type %.60q is not application/json",
+			response.Header.Get("Content-Type"))
 	case response.Header.Get("Content-Encoding") != "":
-		return failuref(ReasonContentType, "content encoding %.60q was not asked for", response.Header.Get("Content-Encoding"))
+		return failuref(ReasonContentType, "content encoding %.60q was not asked for",
+			response.Header.Get("Content-Encoding"))
 	case response.ContentLength > c.options.MaxBytes:
 		return c.tooLarge()
 	}

@@ -59,26 +59,30 @@ func TestFetch(t *testing.T) {
 		pod  http.HandlerFunc
 		want Reason
 	}{
-		"an answer":                  {jsonBody("[]"), ""},
-		"the largest answer":         {jsonBody(strings.Repeat(" ", most)), ""},
-		"an answer too large":        {jsonBody(strings.Repeat(" ", most+1)), ReasonTooLarge},
-		"without end":                {endless, ReasonTooLarge},
-		"a charset":                  {typed("Content-Type", "Application/JSON; charset=UTF-8"), ""},
-		"another charset":            {typed("Content-Type", "application/json; charset=latin1"), ReasonContentType},
-		"plain text":                 {typed("Content-Type", "text/plain"), ReasonContentType},
-		"no content type":            {typed("Content-Type", ""), ReasonContentType},
-		"compressed":                 {typed("Content-Encoding", "gzip"), ReasonContentType},
-		"a long header":              {typed("X", strings.Repeat("x", 2*maxHeaderBytes)), ReasonBroken},
-		"201":                        {status(201), ReasonStatus},
-		"204":                        {status(204), ReasonStatus},
-		"404":                        {status(404), ReasonStatus},
-		"500":                        {status(500), ReasonStatus},
-		"a redirect":                 {status(302), ReasonRedirect},
-		"a permanent redirect":       {status(308), ReasonRedirect},
-		"hangs before the header":    {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, ReasonTimeout},
-		"dribbles":                   {dribbles, ReasonTimeout},
-		"breaks off":                 {breaksOff, ReasonBroken},
-		"resets the connection":      {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ReasonBroken},
+		"an answer":            {jsonBody("[]"), ""},
+		"the largest answer":   {jsonBody(strings.Repeat(" ", most)), ""},
+		"an answer too large":  {jsonBody(strings.Repeat(" ", most+1)), ReasonTooLarge},
+		"without end":          {endless, ReasonTooLarge},
+		"a charset":            {typed("Content-Type", "Application/JSON; charset=UTF-8"), ""},
+		"another charset":      {typed("Content-Type", "application/json; charset=latin1"), ReasonContentType},
+		"plain text":           {typed("Content-Type", "text/plain"), ReasonContentType},
+		"no content type":      {typed("Content-Type", ""), ReasonContentType},
+		"compressed":           {typed("Content-Encoding", "gzip"), ReasonContentType},
+		"a long header":        {typed("X", strings.Repeat("x", 2*maxHeaderBytes)), ReasonBroken},
+		"201":                  {status(201), ReasonStatus},
+		"204":                  {status(204), ReasonStatus},
+		"404":                  {status(404), ReasonStatus},
+		"500":                  {status(500), ReasonStatus},
+		"a redirect":           {status(302), ReasonRedirect},
+		"a permanent redirect": {status(308), ReasonRedirect},
+		"hangs before the header": {func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+		}, ReasonTimeout},
+		"dribbles":   {dribbles, ReasonTimeout},
+		"breaks off": {breaksOff, ReasonBroken},
+		"resets the connection": {func(http.ResponseWriter, *http.Request) {
+			panic(http.ErrAbortHandler)
+		}, ReasonBroken},
 		"asked for its own address":  {echoesHost, ""},
 		"gets no credentials at all": {func(w http.ResponseWriter, r *http.Request) { requireBare(t, w, r) }, ""},
 	}
@@ -88,7 +92,8 @@ func TestFetch(t *testing.T) {
 			pod := httptest.NewServer(test.pod)
 			defer pod.Close()
 			addr := pod.Listener.Addr().String()
-			body, got := fetch(t, NewClient(ClientOptions{MaxBytes: most, UserAgent: "test"}), addr, 500*time.Millisecond)
+			body, got := fetch(t, NewClient(ClientOptions{MaxBytes: most, UserAgent: "test"}), addr,
+				500*time.Millisecond)
 			if got != test.want {
 				t.Errorf("reason %q, want %q", got, test.want)
 			}
@@ -155,7 +160,8 @@ func TestProxiesAreIgnored(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	pod := httptest.NewServer(http.HandlerFunc(echoesHost))
 	defer pod.Close()
-	if _, got := fetch(t, NewClient(ClientOptions{MaxBytes: 99}), pod.Listener.Addr().String(), time.Second); got != "" {
+	if _, got := fetch(t, NewClient(ClientOptions{MaxBytes: 99}), pod.Listener.Addr().String(), time.Second); got !=
+		"" {
 		t.Errorf("reason %q", got)
 	}
 }
@@ -175,12 +181,14 @@ func TestFetchOverTLS(t *testing.T) {
 		"the name of the server":     {&tls.Config{RootCAs: roots, ServerName: "example.com"}, ""},
 		"another name":               {&tls.Config{RootCAs: roots, ServerName: "example.org"}, ReasonTLS},
 		"an unknown authority":       {&tls.Config{RootCAs: x509.NewCertPool()}, ReasonTLS},
-		"no common version":          {&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS11}, ReasonTLS},
+		"no common version": {&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12,
+			MaxVersion: tls.VersionTLS11}, ReasonTLS},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := NewClient(ClientOptions{MaxBytes: 99, TLS: func() *tls.Config { return test.config.Clone() }})
-			if body, got := fetch(t, c, pod.Listener.Addr().String(), 5*time.Second); got != test.want || c.Scheme() != "https" {
+			if body, got := fetch(t, c, pod.Listener.Addr().String(), 5*time.Second); got != test.want ||
+				c.Scheme() != "https" {
 				t.Errorf("reason %q, want %q, %s", got, test.want, body)
 			}
 		})

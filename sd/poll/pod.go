@@ -57,8 +57,8 @@ const (
 type pod struct {
 	Pod
 	state State
-	// published is what the document has of the pod: the last good answer, and groups that only the one before it had. So
-	// a target is dropped when two good answers in a row lack it.
+	// published is what the document has of the pod: the last good answer, and groups that only the one before it had.
+	// So a target is dropped when two good answers in a row lack it.
 	published *merge.Fragment
 	// answer is the last good answer, and sum the hash of its bytes.
 	answer *merge.Fragment
@@ -190,8 +190,8 @@ type Status struct {
 	// Failure is the error of the last poll, and Failures the number of failures in a row.
 	Failure  *Failure
 	Failures int
-	// Answer is its last good answer, Published what the document has of it. If Good is zero, the pod gave that answer to
-	// another replica.
+	// Answer is its last good answer, Published what the document has of it. If Good is zero, the pod gave that answer
+	// to another replica.
 	Answer, Published *merge.Fragment
 	// Drops are the groups of the last good answer that were left out.
 	Drops []merge.Drop

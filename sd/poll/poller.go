@@ -192,7 +192,8 @@ func (p *Poller) remove(gone *pod) {
 	p.tried(gone)
 	p.size -= gone.published.Size()
 	p.dirty = p.dirty || gone.published.Targets() > 0
-	p.options.Log.Info("pod gone", "pod", gone.Name, "addr", gone.Addr, "agent", gone.Owner, "targets", gone.published.Targets())
+	p.options.Log.Info("pod gone", "pod", gone.Name, "addr", gone.Addr, "agent", gone.Owner, "targets",
+		gone.published.Targets())
 }
 
 // signal wakes Run.

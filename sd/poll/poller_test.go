@@ -37,7 +37,8 @@ type fakePods struct {
 }
 
 func newFakePods() *fakePods {
-	w := &fakePods{pods: map[int]func(context.Context) (string, error){}, asked: map[int][]time.Time{}, reasons: map[Reason]int{}, drops: map[merge.Reason]int{}}
+	w := &fakePods{pods: map[int]func(context.Context) (string, error){}, asked: map[int][]time.Time{},
+		reasons: map[Reason]int{}, drops: map[merge.Reason]int{}}
 	// All pollers of a test share one handler, because its lock guards the text.
 	w.logger = slog.New(slog.NewTextHandler(&w.log, nil))
 	return w
@@ -126,7 +127,8 @@ func podN(n int) Pod {
 // start runs a poller in the bubble of a test with synctest.
 func start(t *testing.T, w *fakePods, change func(*Options)) *Poller {
 	o := Options{
-		Interval: 30 * time.Second, Timeout: 5 * time.Second, FirstTimeout: 2 * time.Second, Workers: 16, Scheme: "http",
+		Interval: 30 * time.Second, Timeout: 5 * time.Second, FirstTimeout: 2 * time.Second, Workers: 16,
+		Scheme: "http",
 		Limits: merge.DefaultLimits(), MaxDocument: 1 << 20, Fetcher: w, Observer: w, Log: w.logger,
 	}
 	if change != nil {
@@ -234,7 +236,8 @@ func TestNoPodsIsAnEmptyDocument(t *testing.T) {
 
 func TestAFailingPodKeepsItsLastGoodAnswer(t *testing.T) {
 	for name, pod := range map[string]func(context.Context) (string, error){
-		"refuses": refuses, "hangs": hangs, "cut short": says(`[{"targets":["10.0`), "null": says(`null`), "nothing": says(``),
+		"refuses": refuses, "hangs": hangs, "cut short": says(`[{"targets":["10.0`), "null": says(`null`),
+		"nothing":       says(``),
 		"two documents": says(`[][]`), "too many groups": says("[" + strings.Repeat("{},", 5000) + "{}]"),
 		"an error of another type": func(context.Context) (string, error) { return "", errors.New("odd") },
 	} {

@@ -89,7 +89,8 @@ func (p *Poller) logChange(polled *pod, before State, droppedBefore int) {
 		log.Info("pod changed", "state", polled.state, "targets", polled.answer.Targets())
 	}
 	if droppedNow > 0 && droppedNow != droppedBefore {
-		log.Warn("groups of a pod dropped", "groups", droppedNow, "reason", polled.drops[0].Reason, "example", polled.drops[0].Example)
+		log.Warn("groups of a pod dropped", "groups", droppedNow, "reason", polled.drops[0].Reason, "example",
+			polled.drops[0].Example)
 	}
 }
 

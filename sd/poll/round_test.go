@@ -57,7 +57,8 @@ func TestARoundEndsWhenEachPodThatAnswersWasPolled(t *testing.T) {
 func fragment(t *testing.T, n int, integrations ...string) *merge.Fragment {
 	t.Helper()
 	text, _ := runs(n, integrations...)(t.Context())
-	f, _, err := merge.Parse([]byte(text), merge.Source{Owner: podN(n).Owner, Addr: address(n), Scheme: "http"}, merge.DefaultLimits())
+	f, _, err := merge.Parse([]byte(text), merge.Source{Owner: podN(n).Owner, Addr: address(n), Scheme: "http"},
+		merge.DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,8 @@ func TestAnswersOfSilentPodsComeFromPeers(t *testing.T) {
 		p.Set([]Pod{podN(1), podN(2), podN(4), podN(5)})
 		sleep(3 * time.Second)
 		// Pod 3 is gone, nobody knows pod 4, and pod 5 answered in the meantime.
-		if diff := cmp.Diff([]string{"pod-1/agent", "pod-2/agent", "pod-2/redis", "pod-5/mysql"}, seen(t, p)); diff != "" {
+		if diff := cmp.Diff([]string{"pod-1/agent", "pod-2/agent", "pod-2/redis", "pod-5/mysql"}, seen(t, p)); diff !=
+			"" {
 			t.Error(diff)
 		}
 		if s := state(p, 2); s.State != StateFailing || !s.Good.IsZero() {
@@ -110,7 +112,8 @@ func TestAnswersOfSilentPodsComeFromPeers(t *testing.T) {
 			sleep(publishEvery)
 		}
 		sleep(publishEvery)
-		if diff := cmp.Diff([]string{"pod-1/agent", "pod-2/agent", "pod-2/redis", "pod-5/mysql"}, seen(t, p)); diff != "" {
+		if diff := cmp.Diff([]string{"pod-1/agent", "pod-2/agent", "pod-2/redis", "pod-5/mysql"}, seen(t, p)); diff !=
+			"" {
 			t.Error("what vanished stays for one more answer:", diff)
 		}
 		sleep(time.Minute)

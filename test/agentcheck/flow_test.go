@@ -25,8 +25,9 @@ import (
 	"github.com/agentry-dev/agentry/test/fixtures"
 )
 
-// TestFlowLoadsEveryConfiguration lets the agent's Flow mode, the ancestor of Alloy, load each file that is rendered for
-// Alloy: it parses it, decodes every component and starts it. What is not rendered for Alloy yet is left out of them.
+// TestFlowLoadsEveryConfiguration lets the agent's Flow mode, the ancestor of Alloy, load each file that is rendered
+// for Alloy: it parses it, decodes every component and starts it. What is not rendered for Alloy yet is left out of
+// them.
 func TestFlowLoadsEveryConfiguration(t *testing.T) {
 	f := startFlow(t)
 	agentry := build(t)
@@ -52,9 +53,11 @@ func TestFlowLoadsEveryConfiguration(t *testing.T) {
 func TestFlowRefusesWhatIsWrong(t *testing.T) {
 	f := startFlow(t)
 	for name, text := range map[string]string{
-		"an unknown argument": "prometheus.remote_write \"x\" {\n\tendpoint {\n\t\turl = \"http://x\"\n\t\tnone = 1\n\t}\n}\n",
-		"a reference":         "prometheus.scrape \"x\" {\n\ttargets = []\n\tforward_to = [prometheus.remote_write.x.receiver]\n}\n",
-		"a rule":              "discovery.relabel \"x\" {\n\ttargets = []\n\trule {\n\t\taction = \"join\"\n\t}\n}\n",
+		"an unknown argument": "prometheus.remote_write \"x\" {\n\tendpoint {\n\t\turl = \"http://x\"\n\t\tnone = 1\n" +
+			"\t}\n}\n",
+		"a reference": "prometheus.scrape \"x\" {\n\ttargets = []\n" +
+			"\tforward_to = [prometheus.remote_write.x.receiver]\n}\n",
+		"a rule": "discovery.relabel \"x\" {\n\ttargets = []\n\trule {\n\t\taction = \"join\"\n\t}\n}\n",
 	} {
 		if f.reload(t, text) == "" {
 			t.Errorf("%s is accepted", name)
@@ -66,7 +69,8 @@ func TestFlowRefusesWhatIsWrong(t *testing.T) {
 func renderAlloy(t *testing.T, agentry string, in input, policy string) []rendered.Config {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
-	cmd := exec.Command(agentry, "render", "--runtime", "alloy", "--compatibility", in.mode, "--secrets", policy, "-o", dir, in.path)
+	cmd := exec.Command(agentry, "render", "--runtime", "alloy", "--compatibility", in.mode, "--secrets", policy, "-o",
+		dir, in.path)
 	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 1 {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -98,10 +102,12 @@ func newFlow(t *testing.T) *flow {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &flow{config: filepath.Join(dir, "config.river"), address: listener.Addr().String(), text: filepath.Join(dir, "text"), google: filepath.Join(dir, "google.json"), log: &bytes.Buffer{}}
+	f := &flow{config: filepath.Join(dir, "config.river"), address: listener.Addr().String(),
+		text: filepath.Join(dir, "text"), google: filepath.Join(dir, "google.json"), log: &bytes.Buffer{}}
 	listener.Close()
 	f.cert, f.key = certificate(t, dir)
-	for name, text := range map[string]string{f.config: "", f.text: "", f.google: `{"type": "authorized_user", "client_id": "i", "client_secret": "s", "refresh_token": "t"}`} {
+	for name, text := range map[string]string{f.config: "", f.text: "",
+		f.google: `{"type": "authorized_user", "client_id": "i", "client_secret": "s", "refresh_token": "t"}`} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +119,12 @@ func newFlow(t *testing.T) *flow {
 func (f *flow) run(t *testing.T, config string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, agentbinary.Build(t), "run", config, "--server.http.listen-addr="+f.address, "--storage.path="+filepath.Join(filepath.Dir(f.config), "data"), "--disable-reporting")
-	cmd.Env = append(os.Environ(), "AGENT_MODE=flow", "SHARD=0", "POD_NAME=agent-0", "HOSTNAME=node", "TOPOLOGY_ZONE=a", "INZONE_SHARD=0", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key", "MYSQL_DSN=u:p@tcp(db:3306)/", "DSN=u:p@tcp(db:3306)/", "SHOP_ORDERS_DSN=u:p@tcp(db:3306)/", "SNOWFLAKE_PASSWORD=p", "GOOGLE_APPLICATION_CREDENTIALS="+f.google)
+	cmd := exec.CommandContext(ctx, agentbinary.Build(t), "run", config, "--server.http.listen-addr="+f.address,
+		"--storage.path="+filepath.Join(filepath.Dir(f.config), "data"), "--disable-reporting")
+	cmd.Env = append(os.Environ(), "AGENT_MODE=flow", "SHARD=0", "POD_NAME=agent-0", "HOSTNAME=node", "TOPOLOGY_ZONE=a",
+		"INZONE_SHARD=0", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key",
+		"MYSQL_DSN=u:p@tcp(db:3306)/", "DSN=u:p@tcp(db:3306)/", "SHOP_ORDERS_DSN=u:p@tcp(db:3306)/",
+		"SNOWFLAKE_PASSWORD=p", "GOOGLE_APPLICATION_CREDENTIALS="+f.google)
 	cmd.Stderr = f.log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -164,31 +174,34 @@ func (f *flow) readAgain(t *testing.T) string {
 }
 
 var (
-	variables    = regexp.MustCompile(`\$\((\w+)\)`)
-	fromSecrets  = regexp.MustCompile(`sys\.env\("AGENTRY_\w+"\)`)
-	inCluster    = regexp.MustCompile(`(?m)^(discovery\.kubernetes "\w+" \{\n)((?:\t[^a].*\n)*?(?:\n|\}))`)
-	tlsFiles     = regexp.MustCompile(`(?m)^(\t+(?:ca_file|cert_file) += )".*"$`)
-	keyFiles     = regexp.MustCompile(`(?m)^(\t+key_file +=) ".*"$`)
-	otherFiles   = regexp.MustCompile(`(?m)^(\t+(?:filename|secret_key_file|password_file|redis_password_file|api_token_file) +=) ".*"$`)
+	variables   = regexp.MustCompile(`\$\((\w+)\)`)
+	fromSecrets = regexp.MustCompile(`sys\.env\("AGENTRY_\w+"\)`)
+	inCluster   = regexp.MustCompile(`(?m)^(discovery\.kubernetes "\w+" \{\n)((?:\t[^a].*\n)*?(?:\n|\}))`)
+	tlsFiles    = regexp.MustCompile(`(?m)^(\t+(?:ca_file|cert_file) += )".*"$`)
+	keyFiles    = regexp.MustCompile(`(?m)^(\t+key_file +=) ".*"$`)
+	otherFiles  = regexp.MustCompile(
+		`(?m)^(\t+(?:filename|secret_key_file|password_file|redis_password_file|api_token_file) +=) ".*"$`)
 	nodeFolders  = regexp.MustCompile(`(?m)^(\t(proc|sys)fs_path +=) ".*"$`)
 	needsBroker  = regexp.MustCompile(`(?m)^prometheus\.exporter\.(?:kafka|statsd) "\w+" \{\n(?:\t.*\n|\n)*\}\n`)
 	ofEvents     = regexp.MustCompile(`(?m)^loki\.source\.kubernetes_events "\w+" \{\n(?:\t.*\n)*`)
 	zookeepers   = regexp.MustCompile(`(?m)^(\t+servers +=) .*$`)
-	newArguments = regexp.MustCompile(`(?m)^\t+(?:native_histogram_\w+|match_first_network|scrape_native_histograms|scrape_protocols|scrape_fallback_protocol|convert_classic_histograms_to_nhcb|enable_compression|metric_name_\w+_scheme|honor_metadata|protobuf_message|round_robin_dns|use_fips_sts_endpoint|external_id) +=.*\n|^\t{3}scope +=.*\n|^(?:\t+legacy_position|\t+stage\.geoip) \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
-	newAzure     = regexp.MustCompile(`(?m)^\t{3}(?:oauth|sdk|workload_identity) \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
-	newRegion    = regexp.MustCompile(`(?m)^(discovery\.linode "\w+" \{\n(?:\t.*\n)*?)\tregion +=.*\n`)
-	newRecords   = regexp.MustCompile(`(?m)^(\ttype +=) "NS"$`)
+	newArguments = regexp.MustCompile(
+		`(?m)^\t+(?:native_histogram_\w+|match_first_network|scrape_native_histograms|scrape_protocols|scrape_fallback_protocol|convert_classic_histograms_to_nhcb|enable_compression|metric_name_\w+_scheme|honor_metadata|protobuf_message|round_robin_dns|use_fips_sts_endpoint|external_id) +=.*\n|^\t{3}scope +=.*\n|^(?:\t+legacy_position|\t+stage\.geoip) \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
+	newAzure   = regexp.MustCompile(`(?m)^\t{3}(?:oauth|sdk|workload_identity) \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
+	newRegion  = regexp.MustCompile(`(?m)^(discovery\.linode "\w+" \{\n(?:\t.*\n)*?)\tregion +=.*\n`)
+	newRecords = regexp.MustCompile(`(?m)^(\ttype +=) "NS"$`)
 )
 
-// inFlow returns a file as Flow mode reads it: functions have their old names, what is new is left out, and so is what needs
-// a database or a broker, and statsd, which stops the agent when it is removed; there is an API server, and files and the
-// node's folders exist. The config reloader has replaced variables.
+// inFlow returns a file as Flow mode reads it: functions have their old names, what is new is left out, and so is what
+// needs a database or a broker, and statsd, which stops the agent when it is removed; there is an API server, and files
+// and the node's folders exist. The config reloader has replaced variables.
 func (f *flow) inFlow(text string) string {
 	text = variables.ReplaceAllString(text, "0")
 	text = fromSecrets.ReplaceAllString(text, `"from-a-secret"`)
 	text = fixtures.InFlow(text)
 	text = newArguments.ReplaceAllString(text, "")
-	text = newAzure.ReplaceAllString(text, "\t\t\tmanaged_identity {\n\t\t\t\tclient_id = \"11111111-2222-4333-8444-555555555555\"\n\t\t\t}\n")
+	text = newAzure.ReplaceAllString(text,
+		"\t\t\tmanaged_identity {\n\t\t\t\tclient_id = \"11111111-2222-4333-8444-555555555555\"\n\t\t\t}\n")
 	text = newRegion.ReplaceAllString(text, "$1")
 	text = newRecords.ReplaceAllString(text, `$1 "MX"`)
 	text = inCluster.ReplaceAllString(text, "${1}\tapi_server = \"http://127.0.0.1:1\"\n$2")

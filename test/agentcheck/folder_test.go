@@ -18,8 +18,9 @@ import (
 
 const foldersMonitors = 5100
 
-// TestFlowLoadsAFolder renders more monitors than a Secret holds, puts the files of the Secrets into a folder as the kubelet does, and
-// lets Flow mode run it: it starts all components of all files. A changed file and one with a wrong reference are read again.
+// TestFlowLoadsAFolder renders more monitors than a Secret holds, puts the files of the Secrets into a folder as the
+// kubelet does, and lets Flow mode run it: it starts all components of all files. A changed file and one with a wrong
+// reference are read again.
 func TestFlowLoadsAFolder(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	writeFleet(t, dir)
@@ -32,7 +33,8 @@ func TestFlowLoadsAFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "config-in")
 	project(t, folder, "one", files)
 	f.run(t, folder)
-	if got := f.components(t); got["discovery.relabel"] != foldersMonitors || got["prometheus.scrape"] < len(files)-1 || got["discovery.kubernetes"] != 50 {
+	if got := f.components(t); got["discovery.relabel"] != foldersMonitors || got["prometheus.scrape"] < len(files)-1 ||
+		got["discovery.kubernetes"] != 50 {
 		t.Errorf("%d files: %v", len(files), got)
 	}
 	for name, text := range files {
@@ -56,9 +58,12 @@ func TestFlowLoadsAFolder(t *testing.T) {
 func writeFleet(t *testing.T, dir string) {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: agent, namespace: monitoring}\n" +
-		"spec: {serviceAccountName: agent, metrics: {shards: 3, instanceSelector: {}, remoteWrite: [{url: 'http://127.0.0.1:1/push'}]}}\n" +
-		"---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: main, namespace: monitoring}\n" +
+	b.WriteString("apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\n" +
+		"metadata: {name: agent, namespace: monitoring}\n" +
+		"spec: {serviceAccountName: agent, metrics: {shards: 3, instanceSelector: {}, remoteWrite: [{url: " +
+		"'http://127.0.0.1:1/push'}]}}\n" +
+		"---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\n" +
+		"metadata: {name: main, namespace: monitoring}\n" +
 		"spec: {serviceMonitorSelector: {}, serviceMonitorNamespaceSelector: {}}\n")
 	rnd := rand.New(rand.NewSource(1))
 	for i := range foldersMonitors {
@@ -66,8 +71,10 @@ func writeFleet(t *testing.T, dir string) {
 		for range 30 {
 			noise += fmt.Sprintf("%016x", rnd.Uint64())
 		}
-		fmt.Fprintf(&b, "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: app-%d, namespace: team-%d}\n"+
-			"spec: {selector: {matchLabels: {app: a%d}}, endpoints: [{port: web, path: /metrics-of-it, relabelings: [{targetLabel: noise, replacement: %q}]}]}\n", i, i%50, i, noise)
+		fmt.Fprintf(&b, "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n"+
+			"metadata: {name: app-%d, namespace: team-%d}\n"+
+			"spec: {selector: {matchLabels: {app: a%d}}, endpoints: [{port: web, path: /metrics-of-it, relabelings: "+
+			"[{targetLabel: noise, replacement: %q}]}]}\n", i, i%50, i, noise)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "fleet.yaml"), []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -136,7 +143,8 @@ func project(t *testing.T, folder, version string, files map[string]string) {
 		}
 	}
 	for name := range files {
-		if err := os.Symlink(filepath.Join("..data", name), filepath.Join(folder, name)); err != nil && !os.IsExist(err) {
+		if err := os.Symlink(filepath.Join("..data", name), filepath.Join(folder, name)); err != nil &&
+			!os.IsExist(err) {
 			t.Fatal(err)
 		}
 	}

@@ -23,7 +23,8 @@ func TestRun(t *testing.T) {
 	bad := write("bad.yml", "nothing: true\n")
 	warned := write("warned.yml", "metrics: {configs: [{name: ns/a}]}\n")
 	variable := write("variable.yml", "metrics: {global: {external_labels: {x: $(MINE)}}}\n")
-	write("folder/secret.yaml", "kind: Secret\nmetadata: {name: s}\nstringData: {agent.yml: 'metrics: {configs: [{name: ns/a}]}'}\n")
+	write("folder/secret.yaml", "kind: Secret\nmetadata: {name: s}\n"+
+		"stringData: {agent.yml: 'metrics: {configs: [{name: ns/a}]}'}\n")
 	folder := filepath.Join(dir, "folder")
 	for name, c := range map[string]struct {
 		args   []string
@@ -31,12 +32,19 @@ func TestRun(t *testing.T) {
 		stdout string
 		silent bool
 	}{
-		"an error":                   {[]string{bad}, 1, bad + ": error[load]: error loading config file /var/lib/grafana-agent/config/agent.yml: yaml: unmarshal errors: line 1: field nothing not found in type config.config\n", true},
-		"a warning":                  {[]string{warned}, 0, warned + ": warning[destination]: metrics instance ns/a has no remote_write\n", true},
-		"a warning that counts":      {[]string{"-strict", warned}, 1, warned + ": warning[destination]: metrics instance ns/a has no remote_write\n", true},
-		"an unset variable":          {[]string{variable}, 1, variable + ": error[variable]: the config reloader finds no variable for $(MINE)\n", true},
-		"a set variable":             {[]string{"-env", "MINE=1", variable}, 0, "", true},
-		"a folder":                   {[]string{"-strict", folder}, 1, filepath.Join(folder, "secret.yaml") + ": warning[destination]: metrics instance ns/a has no remote_write\n", true},
+		"an error": {[]string{bad}, 1,
+			bad + ": error[load]: error loading config file /var/lib/grafana-agent/config/agent.yml: yaml: unmarshal " +
+				"errors: line 1: field nothing not found in type config.config\n", true},
+		"a warning": {[]string{warned}, 0,
+			warned + ": warning[destination]: metrics instance ns/a has no remote_write\n", true},
+		"a warning that counts": {[]string{"-strict", warned}, 1,
+			warned + ": warning[destination]: metrics instance ns/a has no remote_write\n", true},
+		"an unset variable": {[]string{variable}, 1,
+			variable + ": error[variable]: the config reloader finds no variable for $(MINE)\n", true},
+		"a set variable": {[]string{"-env", "MINE=1", variable}, 0, "", true},
+		"a folder": {[]string{"-strict", folder}, 1,
+			filepath.Join(folder, "secret.yaml") +
+				": warning[destination]: metrics instance ns/a has no remote_write\n", true},
 		"a missing file":             {[]string{filepath.Join(dir, "missing")}, 2, "", false},
 		"nothing":                    {nil, 2, "", false},
 		"a variable without a value": {[]string{"-env", "MINE", variable}, 2, "", false},

@@ -28,10 +28,14 @@ func (d departure) covers(in input, f check.Finding) bool {
 
 func departures() []departure {
 	return []departure{
-		{"generator/alloy-logs-written.txtar", check.LogsJob, "open /geo.mmdb: no such file", "the database of places is not here"},
-		{"generator/alloy-integrations.txtar", check.Start, "neither mysqld_exporter.data_source_name", "no pod defines MYSQL_DSN: Flow mode has it"},
-		{"generator/alloy-integrations.txtar", check.Start, "password or private_key must be specified", "no pod defines SNOWFLAKE_PASSWORD: Flow mode has it"},
-		{"generator/alloy-integrations-bad.txtar", check.Load, "field bogus not found", "the agent has no such field either"},
+		{"generator/alloy-logs-written.txtar", check.LogsJob, "open /geo.mmdb: no such file",
+			"the database of places is not here"},
+		{"generator/alloy-integrations.txtar", check.Start, "neither mysqld_exporter.data_source_name",
+			"no pod defines MYSQL_DSN: Flow mode has it"},
+		{"generator/alloy-integrations.txtar", check.Start, "password or private_key must be specified",
+			"no pod defines SNOWFLAKE_PASSWORD: Flow mode has it"},
+		{"generator/alloy-integrations-bad.txtar", check.Load, "field bogus not found",
+			"the agent has no such field either"},
 	}
 }
 

@@ -113,14 +113,19 @@ func visit(t *testing.T, browser context.Context, address string, l look) *sight
 		command(network.Enable, network.EnableParams{}),
 		command(log.Enable, cdp.Empty{}),
 		command(audits.Enable, cdp.Empty{}),
-		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: 800, DeviceScaleFactor: 1}),
-		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}),
+		command(emulation.SetDeviceMetricsOverride,
+			emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: 800, DeviceScaleFactor: 1}),
+		command(emulation.SetEmulatedMedia,
+			emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
+				Value: scheme}}}),
 		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !l.scripts}),
 		chromedp.Navigate(address),
 	)
 	if l.scripts {
 		// Rows that leave their content to be shown when they are seen have none before the first frame.
-		do(t, tab, chromedp.Evaluate[chromedp.Void](`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))`, chromedp.EvalAwaitPromise))
+		do(t, tab, chromedp.Evaluate[chromedp.Void](
+			`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))`,
+			chromedp.EvalAwaitPromise))
 	}
 	s.facts = get(t, tab, chromedp.Evaluate[facts](measure))
 	return s
@@ -173,7 +178,8 @@ func (s *sight) hear(host string, event any) {
 	case *page.EventJavascriptDialogOpening:
 		what = "says " + e.Message
 		go func() { // Else it waits, and nothing may be sent from here.
-			_ = chromedp.Do(s.tab, command(page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true}))
+			_ = chromedp.Do(s.tab, command(page.HandleJavaScriptDialog,
+				page.HandleJavaScriptDialogParams{Accept: true}))
 		}()
 	}
 	if what != "" {

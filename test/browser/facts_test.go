@@ -46,11 +46,16 @@ const (
 
 // tags and attributes are all that pages are made of; anything else was written by a stranger.
 func tags() []string {
-	return strings.Fields("html head meta title link script body header nav section main h1 h2 h3 p a br b span small code div table caption thead tbody tr th td ul ol li dl dt dd time form label input button pre svg g path text")
+	return strings.Fields(
+		"html head meta title link script body header nav section main h1 h2 h3 p a br b span small code div table " +
+			"caption thead tbody tr th td ul ol li dl dt dd time form label input button pre svg g path text")
 }
 
 func attributes() []string {
-	return strings.Fields("lang charset name content rel href class scope colspan data-label aria-label aria-labelledby id datetime type action method role for value maxlength src defer autocomplete placeholder aria-current aria-hidden aria-sort tabindex xmlns width height viewBox d x y")
+	return strings.Fields(
+		"lang charset name content rel href class scope colspan data-label aria-label aria-labelledby id datetime " +
+			"type action method role for value maxlength src defer autocomplete placeholder aria-current aria-hidden " +
+			"aria-sort tabindex xmlns width height viewBox d x y")
 }
 
 // complaints are what somebody would object to.
@@ -70,7 +75,8 @@ func (f facts) complaints() []string {
 	for _, name := range f.Attributes {
 		object(slices.Contains(attributes(), name), "has an attribute %s", name)
 	}
-	object(len(f.Headings) > 0 && f.Headings[0] == 1 && !slices.Contains(f.Headings[1:], 1), "has the headings %v", f.Headings)
+	object(len(f.Headings) > 0 && f.Headings[0] == 1 && !slices.Contains(f.Headings[1:], 1), "has the headings %v",
+		f.Headings)
 	for i := range max(0, len(f.Headings)-1) {
 		object(f.Headings[i+1] <= f.Headings[i]+1, "has the headings %v", f.Headings)
 	}
@@ -89,7 +95,8 @@ func (f facts) complaints() []string {
 	object(len(f.EmptyLinks) == 0, "has links without words: %q", f.EmptyLinks)
 	for _, text := range f.Texts {
 		ratio := contrast(text)
-		object(ratio >= minContrast, "shows %q with a contrast of %.1f: %s on %s", text.Text, ratio, text.Colour, text.Background)
+		object(ratio >= minContrast, "shows %q with a contrast of %.1f: %s on %s", text.Text, ratio, text.Colour,
+			text.Background)
 		object(text.Size >= minSize, "shows %q in %.1f px", text.Text, text.Size)
 	}
 	return out

@@ -45,11 +45,15 @@ func (p people) SetUserinfoFromToken(ctx context.Context, info *oidc.UserInfo, t
 func issuer(t *testing.T, service string) *httptest.Server {
 	t.Helper()
 	var handler atomic.Value
-	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.Load().(http.Handler).ServeHTTP(w, r) }))
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.Load().(http.Handler).ServeHTTP(w, r)
+	}))
 	client := storage.WebClient(clientID, clientSecret, service+"/login/callback")
-	known := people{storage.NewStorageWithClients(storage.NewUserStore(s.URL), map[string]*storage.Client{clientID: client}),
+	known := people{storage.NewStorageWithClients(storage.NewUserStore(s.URL),
+		map[string]*storage.Client{clientID: client}),
 		map[string][]string{"id1": {"actors"}, "id2": {"readers"}}}
-	handler.Store(http.Handler(exampleop.SetupServer(s.URL, known, slog.New(slog.NewTextHandler(io.Discard, nil)), false)))
+	handler.Store(http.Handler(exampleop.SetupServer(s.URL, known, slog.New(slog.NewTextHandler(io.Discard, nil)),
+		false)))
 	return s
 }
 
@@ -57,15 +61,21 @@ func issuer(t *testing.T, service string) *httptest.Server {
 func TestPeopleLogIn(t *testing.T) {
 	browser := chromium(t)
 	var handler atomic.Value
-	service := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.Load().(http.Handler).ServeHTTP(w, r) }))
+	service := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.Load().(http.Handler).ServeHTTP(w, r)
+	}))
 	at := issuer(t, service.URL)
 	var passes atomic.Int64
 	h, err := server.NewAdmin(server.Options{
 		Fleet: standing{pipelines: []fleet.Status{running("prod-eu")}}, Trigger: func(fleet.Trigger) { passes.Add(1) },
 		Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 		Login: login.New(login.Options{
-			Settings: login.Settings{Issuer: at.URL, ClientID: clientID, URL: service.URL, Scopes: []string{"profile", "email"}, Claim: "groups", Read: []string{"readers"}, Act: []string{"actors"}},
-			Key:      func() string { return strings.Repeat("k", login.MinKey) }, ClientSecret: func() string { return clientSecret },
+			Settings: login.Settings{Issuer: at.URL, ClientID: clientID, URL: service.URL,
+				Scopes: []string{"profile", "email"}, Claim: "groups", Read: []string{"readers"},
+				Act: []string{"actors"}},
+			Key: func() string { return strings.Repeat("k", login.MinKey) }, ClientSecret: func() string {
+				return clientSecret
+			},
 			Client: http.DefaultClient, Log: slog.New(slog.DiscardHandler),
 		}),
 	})
@@ -84,13 +94,16 @@ func TestPeopleLogIn(t *testing.T) {
 	}{{"test-user@127.0.0.1", true}, {"test-user2", false}} {
 		do(t, tab,
 			chromedp.Navigate(service.URL+"/pipelines/prod-eu"),
-			chromedp.SendKeys("#username", someone.name), chromedp.SendKeys("#password", password), chromedp.Click("button[type=submit]"),
+			chromedp.SendKeys("#username", someone.name), chromedp.SendKeys("#password", password),
+			chromedp.Click("button[type=submit]"),
 			chromedp.WaitVisible(".user button"),
 		)
 		if here := get(t, tab, chromedp.Evaluate[string]("location.href")); here != service.URL+"/pipelines/prod-eu" {
 			t.Errorf("%s is led to %s", someone.name, here)
 		}
-		if page := text(); !strings.Contains(page, someone.name) || get(t, tab, chromedp.Evaluate[bool](button)) != someone.acts || strings.Contains(page, "(may only read)") == someone.acts {
+		if page := text(); !strings.Contains(page, someone.name) ||
+			get(t, tab, chromedp.Evaluate[bool](button)) != someone.acts ||
+			strings.Contains(page, "(may only read)") == someone.acts {
 			t.Errorf("%s sees\n%s", someone.name, page)
 		}
 		if cookies := get(t, tab, chromedp.Evaluate[string]("document.cookie")); cookies != "" {
@@ -108,7 +121,8 @@ func TestPeopleLogIn(t *testing.T) {
 		}
 		do(t, tab, chromedp.Click(".user button"), chromedp.WaitVisible("main a"))
 		// The page before has links too, and between the two there is no page.
-		for deadline := time.Now().Add(10 * time.Second); !strings.Contains(text(), "You are logged out"); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(10 * time.Second); !strings.Contains(text(),
+			"You are logged out"); time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("after the log out:\n%s", text())
 			}

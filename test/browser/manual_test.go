@@ -30,10 +30,11 @@ func manual(t *testing.T) string {
 	return serve(t, http.FileServer(http.Dir(site))).URL
 }
 
-// ofStrangers are complaints about what strangers write. Nobody but us writes the manual, so it may have pictures, and its tables are
-// named by the headings above them.
+// ofStrangers are complaints about what strangers write. Nobody but us writes the manual, so it may have pictures, and
+// its tables are named by the headings above them.
 func ofStrangers(complaint string) bool {
-	for _, start := range []string{"has an element ", "has an attribute ", "has a script that is not ours", "has tables without a name"} {
+	for _, start := range []string{"has an element ", "has an attribute ", "has a script that is not ours",
+		"has tables without a name"} {
 		if strings.HasPrefix(complaint, start) {
 			return true
 		}
@@ -89,11 +90,13 @@ func TestTheManual(t *testing.T) {
 	}
 }
 
-// seek presses the key that leads to the search, and empties it: the browser's protocol types a key even where the page has taken it.
+// seek presses the key that leads to the search, and empties it: the browser's protocol types a key even where the page
+// has taken it.
 func seek(t *testing.T, s *sight) {
 	t.Helper()
 	do(t, s.tab, chromedp.KeyEvent("/"), chromedp.KeyEvent(kb.Escape))
-	if at := get(t, s.tab, chromedp.Evaluate[string](`document.activeElement.id + ' ' + document.activeElement.value`)); at != "query " {
+	if at := get(t, s.tab, chromedp.Evaluate[string](
+		`document.activeElement.id + ' ' + document.activeElement.value`)); at != "query " {
 		t.Errorf("the key / leads to %q", at)
 	}
 }
@@ -106,7 +109,8 @@ func search(t *testing.T, s *sight, l look) {
 		do(t, s.tab, chromedp.KeyEvent(string(key)))
 	}
 	const found = `new Promise(done => setInterval(() => document.querySelector('#results a') && done(document.querySelector('#results a').textContent), 50))`
-	if first := get(t, s.tab, chromedp.Evaluate[string](found, chromedp.EvalAwaitPromise)); !strings.HasPrefix(first, "One pipeline for each folder") {
+	if first := get(t, s.tab, chromedp.Evaluate[string](found, chromedp.EvalAwaitPromise)); !strings.HasPrefix(first,
+		"One pipeline for each folder") {
 		t.Errorf("the first result is %q", first)
 	}
 	s.facts = get(t, s.tab, chromedp.Evaluate[facts](measure))
@@ -114,7 +118,8 @@ func search(t *testing.T, s *sight, l look) {
 	s.picture(t, strings.ReplaceAll(t.Name(), "/", " "))
 	do(t, s.tab, chromedp.KeyEvent(kb.Enter))
 	const there = `new Promise(done => setInterval(() => location.hash && done(location.pathname + location.hash), 50))`
-	if at := get(t, s.tab, chromedp.Evaluate[string](there, chromedp.EvalAwaitPromise)); at != "/docs/pipeline.html#one-pipeline-for-each-folder" {
+	if at := get(t, s.tab, chromedp.Evaluate[string](there, chromedp.EvalAwaitPromise)); at !=
+		"/docs/pipeline.html#one-pipeline-for-each-folder" {
 		t.Errorf("Enter leads to %s", at)
 	}
 	seek(t, s)

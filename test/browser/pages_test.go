@@ -150,9 +150,13 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 	s := visit(t, chromium(t), bad.URL+"/", looks()[0])
 	all := strings.Join(s.complaints(), "\n")
 	for _, want := range []string{
-		"has no title", `the language "fr"`, "wide in a window of 360", "a script that is not ours", "has an element img", "has an attribute style",
-		"has the headings [2]", `do not say of what: ["loose"]`, "tables without a name", "links without words", `"good" in the colour of what is bad`, `"3 pods" in the colour of what is good`, `"pale" with a contrast of 2.8`, `"pale" in 8.0 px`,
-		"writes to the console", "says stop", "nonsense is not defined", "asks for http://elsewhere.example.com/style.css", "ContentSecurityPolicyIssue",
+		"has no title", `the language "fr"`, "wide in a window of 360", "a script that is not ours",
+		"has an element img", "has an attribute style",
+		"has the headings [2]", `do not say of what: ["loose"]`, "tables without a name", "links without words",
+		`"good" in the colour of what is bad`, `"3 pods" in the colour of what is good`,
+		`"pale" with a contrast of 2.8`, `"pale" in 8.0 px`,
+		"writes to the console", "says stop", "nonsense is not defined",
+		"asks for http://elsewhere.example.com/style.css", "ContentSecurityPolicyIssue",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("nobody says %q:\n%s", want, all)

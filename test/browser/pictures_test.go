@@ -33,9 +33,12 @@ func shown() standing {
 		0: func(s *fleet.Status) {
 			f := finding(`spec.endpoints[0].interval: "1 minute" is no duration`)
 			f.File, f.Hint, f.Object = "teams/shop/monitors.yaml", "write 1m", "ServiceMonitor/shop/checkout"
-			s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse, meta.BuildFailedReason, "1 object is held at its last good version; first: "+f.File+":17: "+f.Object+": "+f.Message)}
+			s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse,
+				meta.BuildFailedReason, "1 object is held at its last good version; first: "+f.File+":17: "+f.Object+
+					": "+f.Message)}
 			s.Findings = fleet.Findings{Errors: 1, First: []fleet.Finding{f}}
-			s.Held = []fleet.HeldStatus{{Object: "ServiceMonitor/shop/checkout", Units: []string{"monitoring/agent"}, As: "1111111111", Reason: f}}
+			s.Held = []fleet.HeldStatus{{Object: "ServiceMonitor/shop/checkout", Units: []string{"monitoring/agent"},
+				As: "1111111111", Reason: f}}
 		},
 		5: func(s *fleet.Status) { s.Findings = fleet.Findings{Warnings: 2} },
 		7: func(s *fleet.Status) { s.Suspended, s.NextPass = true, nil },
@@ -85,7 +88,8 @@ func TestPicturesOfTheManual(t *testing.T) {
 	for name, c := range map[string]struct{ path, says string }{
 		"console":  {"/", "prod-eu"},
 		"pipeline": {"/pipelines/prod-eu", "teams/shop/monitors.yaml"},
-		"explain":  {"/pipelines/prod-eu/explain?object=ServiceMonitor/team-shop/checkout", "one label of the namespace away"},
+		"explain": {"/pipelines/prod-eu/explain?object=ServiceMonitor/team-shop/checkout",
+			"one label of the namespace away"},
 	} {
 		s := visit(t, browser, service.URL+c.path, look{width: 1100, scripts: true})
 		if !strings.Contains(s.Text, c.says) {

@@ -11,7 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/test/outputs"
 )
 
-// strange is what strangers may write into messages, names and manifests: HTML, colours of terminals, and marks that turn text around.
+// strange is what strangers may write into messages, names and manifests: HTML, colours of terminals, and marks that
+// turn text around.
 const strange = "\x1b[31m\u202e<img src=x onerror=alert(4)><script>alert(5)</script>"
 
 // monitor is a ServiceMonitor with strange texts where a monitor can have any.
@@ -30,7 +31,8 @@ spec:
 // written is a fleet with one pipeline, whose repository is real and full of strange texts.
 func written(t *testing.T) (standing, *outputs.Repository) {
 	w := outputs.New(t)
-	w.Commit("first", map[string]string{"in/<img src=x onerror=alert(8)>.yaml": strings.ReplaceAll(monitor, "alert", "nothing")})
+	w.Commit("first", map[string]string{"in/<img src=x onerror=alert(8)>.yaml": strings.ReplaceAll(monitor, "alert",
+		"nothing")})
 	w.Pass()
 	w.Commit(strange+"\n\nbody", map[string]string{
 		"in/<img src=x onerror=alert(8)>.yaml": monitor,
@@ -39,7 +41,8 @@ func written(t *testing.T) (standing, *outputs.Repository) {
 	w.Pass()
 	w.Remote.Commit("out", map[string]string{"m/agent/<script>alert(9)</script>.txt": "by hand"})
 	w.Pass()
-	w.Status.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "rendered")}
+	w.Status.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason,
+		"rendered")}
 	found := finding("odd: " + hostile)
 	found.Source, found.File, found.Line, found.Column = "", "in/<img src=x onerror=alert(8)>.yaml", 10, 48
 	found.Object = "ServiceMonitor/team-shop/checkout"
@@ -53,12 +56,18 @@ func TestThePagesOfARepository(t *testing.T) {
 	second := w.Remote.Git("rev-parse", "out~1")
 	const html = "<img src=x onerror=alert(4)><script>alert(5)</script>"
 	examine(t, chromium(t), admin(t, f, nil), map[string]subject{
-		"overview": {path: "/pipelines/prod", says: []string{"Ready", html, second[:7], "drop, sourceLabels: [__name__], regex: \"<script>alert(7)</script>|</pre></main>"}},
-		"history":  {path: "/pipelines/prod/commits", says: []string{html}},
-		"commit":   {path: "/pipelines/prod/commits/" + second, says: []string{html, "objects changed", "Other series are kept", "<img src=x onerror=alert(6)>", "<redacted>"}},
-		"by hand":  {path: "/pipelines/prod/commits/" + w.Status.Output.Commit, says: []string{"no difference", "somebody else than agentry"}},
-		"units":    {path: "/pipelines/prod/output/", says: []string{"m/agent"}},
-		"files":    {path: "/pipelines/prod/output/m/agent", says: []string{"StatefulSet/m/agent"}},
-		"file":     {path: "/pipelines/prod/output/m/agent/agent-config.secret.yaml?line=40#L40", large: true, says: []string{"<img src=x onerror=alert(6)>", "</pre></main>", "<redacted>"}},
+		"overview": {path: "/pipelines/prod",
+			says: []string{"Ready", html, second[:7],
+				"drop, sourceLabels: [__name__], regex: \"<script>alert(7)</script>|</pre></main>"}},
+		"history": {path: "/pipelines/prod/commits", says: []string{html}},
+		"commit": {path: "/pipelines/prod/commits/" + second,
+			says: []string{html, "objects changed", "Other series are kept", "<img src=x onerror=alert(6)>",
+				"<redacted>"}},
+		"by hand": {path: "/pipelines/prod/commits/" + w.Status.Output.Commit,
+			says: []string{"no difference", "somebody else than agentry"}},
+		"units": {path: "/pipelines/prod/output/", says: []string{"m/agent"}},
+		"files": {path: "/pipelines/prod/output/m/agent", says: []string{"StatefulSet/m/agent"}},
+		"file": {path: "/pipelines/prod/output/m/agent/agent-config.secret.yaml?line=40#L40", large: true,
+			says: []string{"<img src=x onerror=alert(6)>", "</pre></main>", "<redacted>"}},
 	})
 }

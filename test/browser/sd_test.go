@@ -32,7 +32,8 @@ func (f found) Sees(merge.Owner) bool { return true }
 // aggregator runs the real thing over a source, and serves what it serves.
 func aggregator(t *testing.T, source discover.Source) *httptest.Server {
 	t.Helper()
-	a := sd.New(sd.Options{Source: source, Log: slog.New(slog.DiscardHandler), Version: "v1.2.3", Interval: 100 * time.Millisecond, PodTimeout: 200 * time.Millisecond})
+	a := sd.New(sd.Options{Source: source, Log: slog.New(slog.DiscardHandler), Version: "v1.2.3",
+		Interval: 100 * time.Millisecond, PodTimeout: 200 * time.Millisecond})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -53,7 +54,8 @@ func pod(t *testing.T, owner merge.Owner, name string, answer http.HandlerFunc) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return poll.Pod{Owner: owner, Name: name, Addr: netip.MustParseAddrPort(at.Host), UID: name, Node: "ip-10-0-12-7.eu-central-1.compute.internal", Ready: true}
+	return poll.Pod{Owner: owner, Name: name, Addr: netip.MustParseAddrPort(at.Host), UID: name,
+		Node: "ip-10-0-12-7.eu-central-1.compute.internal", Ready: true}
 }
 
 // says is the answer of a pod, with HOST for its address.
@@ -65,26 +67,33 @@ func says(text string) http.HandlerFunc {
 }
 
 func group(integration string) string {
-	return `{"targets":["HOST"],"labels":{"__meta_agent_integration_name":"` + integration + `","__metrics_path__":"/integrations/` + integration + `/metrics","job":"integrations/` + integration + `"}}`
+	return `{"targets":["HOST"],"labels":{"__meta_agent_integration_name":"` + integration +
+		`","__metrics_path__":"/integrations/` + integration + `/metrics","job":"integrations/` + integration + `"}}`
 }
 
 // clutter has all that the page can show.
 func clutter(t *testing.T) found {
-	shop, odd := merge.Owner{Namespace: "monitoring", Name: "shop"}, merge.Owner{Namespace: "team-" + long()[:50], Name: `a&b=c#d%41<img src=x onerror=alert(1)>`}
+	shop, odd := merge.Owner{Namespace: "monitoring", Name: "shop"}, merge.Owner{Namespace: "team-" + long()[:50],
+		Name: `a&b=c#d%41<img src=x onerror=alert(1)>`}
 	hostilePod := pod(t, odd, hostile, says("["+group("redis")+`,{"targets":["10.0.0.2:80"]}]`))
 	hostilePod.Node = long()
-	silent := pod(t, shop, "shop-integrations-ds-silent", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	silent := pod(t, shop, "shop-integrations-ds-silent", func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	})
 	return found{
 		Synced: true,
 		Agents: []discover.Agent{
-			{Owner: shop, DaemonSet: map[string]int{"agent": 1, "node_exporter": 1, "redis": 3}, Deployment: map[string]int{"mysql": 1}},
+			{Owner: shop, DaemonSet: map[string]int{"agent": 1, "node_exporter": 1, "redis": 3},
+				Deployment: map[string]int{"mysql": 1}},
 			{Owner: odd, DaemonSet: map[string]int{"redis": 1, hostile: 1}},
 			{Owner: merge.Owner{Namespace: "monitoring", Name: "without-pods"}},
 		},
 		Pods: []poll.Pod{
 			pod(t, shop, "shop-integrations-ds-x7k2p", says("["+group("agent")+","+group("node_exporter")+"]")),
 			pod(t, shop, "shop-integrations-ds-q9d4m", says("[]")),
-			pod(t, shop, "shop-integrations-deploy-6f7c9d8b5-zzkqp", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }),
+			pod(t, shop, "shop-integrations-deploy-6f7c9d8b5-zzkqp", func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusInternalServerError)
+			}),
 			pod(t, shop, "shop-integrations-ds-html", func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/html")
 				_, _ = io.WriteString(w, hostile)
@@ -93,8 +102,11 @@ func clutter(t *testing.T) found {
 		},
 		Watches: []discover.Watch{
 			{Name: "", State: discover.WatchGood, Known: true, Heard: time.Now().Add(-time.Second)},
-			{Name: "kube-system", State: discover.WatchForbidden, Error: `endpointslices.discovery.k8s.io is forbidden: User "system:serviceaccount:monitoring:sd-aggregator" cannot list resource "endpointslices" in API group "discovery.k8s.io" in the namespace "kube-system": ` + hostile},
-			{Name: "team-" + long()[:50], State: discover.WatchFailing, Known: true, Heard: time.Now().Add(-49 * time.Hour), Error: errors.New("dial tcp 10.96.0.1:443: " + long()).Error(), Ignored: []string{"10.0.0.9: the port " + hostile + " is none", "fe80::1: " + long()}},
+			{Name: "kube-system", State: discover.WatchForbidden,
+				Error: `endpointslices.discovery.k8s.io is forbidden: User "system:serviceaccount:monitoring:sd-aggregator" cannot list resource "endpointslices" in API group "discovery.k8s.io" in the namespace "kube-system": ` + hostile},
+			{Name: "team-" + long()[:50], State: discover.WatchFailing, Known: true,
+				Heard: time.Now().Add(-49 * time.Hour), Error: errors.New("dial tcp 10.96.0.1:443: " + long()).Error(),
+				Ignored: []string{"10.0.0.9: the port " + hostile + " is none", "fe80::1: " + long()}},
 			{Name: "waits", State: discover.WatchWaiting},
 		},
 	}
@@ -128,13 +140,18 @@ func ready(t *testing.T, server *httptest.Server, words ...string) {
 func TestThePageOfTheAggregator(t *testing.T) {
 	browser := chromium(t)
 	full := aggregator(t, clutter(t))
-	ready(t, full, `"ready": true`, `"reason": "timeout"`, `"reason": "status"`, `"reason": "content_type"`, `"state": "empty"`, `foreign`)
+	ready(t, full, `"ready": true`, `"reason": "timeout"`, `"reason": "status"`, `"reason": "content_type"`,
+		`"state": "empty"`, `foreign`)
 	odd := url.QueryEscape(clutter(t).Agents[1].Owner.String())
 	examine(t, browser, full, map[string]subject{
-		"full": {path: "/", says: []string{hostile, "forbidden", "failing", "empty", "waiting", "v1.2.3", "monitoring/shop", "only 1 of 4", "status 500"}},
-		"one":  {path: "/?grafanaagent=monitoring/shop", says: []string{"monitoring/shop", "shop-integrations-ds-x7k2p"}},
-		"odd":  {path: "/?grafanaagent=" + odd, says: []string{hostile, "dropped 1"}},
+		"full": {path: "/", says: []string{hostile, "forbidden", "failing", "empty", "waiting", "v1.2.3",
+			"monitoring/shop", "only 1 of 4", "status 500"}},
+		"one": {path: "/?grafanaagent=monitoring/shop",
+			says: []string{"monitoring/shop", "shop-integrations-ds-x7k2p"}},
+		"odd": {path: "/?grafanaagent=" + odd, says: []string{hostile, "dropped 1"}},
 	})
-	examine(t, browser, aggregator(t, found{Synced: true}), map[string]subject{"empty": {path: "/", says: []string{"none"}}})
-	examine(t, browser, aggregator(t, found{}), map[string]subject{"not ready": {path: "/", says: []string{"Not ready"}, isolated: true}})
+	examine(t, browser, aggregator(t, found{Synced: true}),
+		map[string]subject{"empty": {path: "/", says: []string{"none"}}})
+	examine(t, browser, aggregator(t, found{}),
+		map[string]subject{"not ready": {path: "/", says: []string{"Not ready"}, isolated: true}})
 }

@@ -95,7 +95,8 @@ kind: ServiceMonitor
 metadata: {name: search, namespace: team-search, labels: {team: search}}
 spec: {selector: {}, endpoints: [{port: http}]}
 `
-	r := manifest.Parse(manifest.File{Path: "teams/" + long() + "/monitors.yaml", Data: []byte(texts)}, manifest.Options{})
+	r := manifest.Parse(manifest.File{Path: "teams/" + long() + "/monitors.yaml", Data: []byte(texts)},
+		manifest.Options{})
 	out := generator.Render(manifest.NewSet(r), generator.Options{}, nil).Explained()
 	return &out
 }
@@ -118,11 +119,15 @@ func moment(d time.Duration) *metav1.Time {
 func running(name string, changes ...func(*fleet.Status)) fleet.Status {
 	s := fleet.Status{
 		Name: name, Origin: "/etc/agentry/pipelines/" + name + ".yaml:1", Owned: true,
-		Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "rendered 12 units from main@sha1:2f1e0d3")},
-		Sources:    []fleet.SourceStatus{{URL: "https://git.example.com/platform/monitoring", Ref: "branch main", Commit: "2f1e0d3c4b5a69788796a5b4c3d2e1f00f1e2d3c"}},
-		Output:     &fleet.OutputStatus{URL: "https://git.example.com/platform/rendered", Branch: "environments/" + name, Path: ".", Commit: "9c8b7a6f5e4d3c2b1a0f9e8d7c6b5a4f3e2d1c0b"},
-		LastPass:   &fleet.PassStatus{Began: *moment(-3 * time.Minute), Took: metav1.Duration{Duration: 812 * time.Millisecond}, Trigger: "webhook"},
-		NextPass:   moment(52 * time.Second),
+		Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason,
+			"rendered 12 units from main@sha1:2f1e0d3")},
+		Sources: []fleet.SourceStatus{{URL: "https://git.example.com/platform/monitoring", Ref: "branch main",
+			Commit: "2f1e0d3c4b5a69788796a5b4c3d2e1f00f1e2d3c"}},
+		Output: &fleet.OutputStatus{URL: "https://git.example.com/platform/rendered",
+			Branch: "environments/" + name, Path: ".", Commit: "9c8b7a6f5e4d3c2b1a0f9e8d7c6b5a4f3e2d1c0b"},
+		LastPass: &fleet.PassStatus{Began: *moment(-3 * time.Minute),
+			Took: metav1.Duration{Duration: 812 * time.Millisecond}, Trigger: "webhook"},
+		NextPass: moment(52 * time.Second),
 	}
 	for _, change := range changes {
 		change(&s)
@@ -137,7 +142,8 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 // finding is a diagnostic with everything that one may have.
 func finding(message string) fleet.Finding {
 	return fleet.Finding{
-		Severity: "error", Code: "invalid-setting", Message: message, Hint: "write it right, as docs/input.md says", File: "teams/checkout/" + long()[:60] + "/servicemonitor.yaml", Line: 17, Column: 9,
+		Severity: "error", Code: "invalid-setting", Message: message, Hint: "write it right, as docs/input.md says",
+		File: "teams/checkout/" + long()[:60] + "/servicemonitor.yaml", Line: 17, Column: 9,
 		Object: "ServiceMonitor/checkout/cart",
 	}
 }
@@ -147,19 +153,27 @@ func unready() standing {
 	broken := running("prod-eu", func(s *fleet.Status) {
 		s.Conditions = []metav1.Condition{
 			condition(meta.ReadyCondition, metav1.ConditionFalse, meta.BuildFailedReason, hostile),
-			condition(meta.StalledCondition, metav1.ConditionTrue, meta.BuildFailedReason, "the branch environments/prod-eu is protected: allow the push, or set output.propose"),
+			condition(meta.StalledCondition, metav1.ConditionTrue, meta.BuildFailedReason,
+				"the branch environments/prod-eu is protected: allow the push, or set output.propose"),
 		}
 		s.Failures, s.LastPass.Error = 41, "push to https://git.example.com/platform/rendered: "+long()
-		s.Sources = append(s.Sources, fleet.SourceStatus{URL: "ssh://git@git.example.com/" + long(), Ref: "tag v*", Commit: "0123456789", Stale: true})
-		s.Units = []fleet.UnitStatus{{Name: "checkout/agent", State: "held", Reason: "spec.image: " + hostile}, {Name: "checkout/fine", State: "unchanged"}}
+		s.Sources = append(s.Sources, fleet.SourceStatus{URL: "ssh://git@git.example.com/" + long(), Ref: "tag v*",
+			Commit: "0123456789", Stale: true})
+		s.Units = []fleet.UnitStatus{{Name: "checkout/agent", State: "held", Reason: "spec.image: " + hostile},
+			{Name: "checkout/fine", State: "unchanged"}}
 		s.Held = []fleet.HeldStatus{
-			{Object: "ServiceMonitor/checkout/cart", Units: []string{"checkout/agent", "ops/agent"}, As: "1111111111", Since: "2222222222", Waiting: []string{"spec.endpoints[0].interval", "spec.selector"}, Reason: finding(hostile)},
+			{Object: "ServiceMonitor/checkout/cart", Units: []string{"checkout/agent", "ops/agent"}, As: "1111111111",
+				Since: "2222222222", Waiting: []string{"spec.endpoints[0].interval", "spec.selector"},
+				Reason: finding(hostile)},
 			{Object: "PodMonitor/" + long()[:63] + "/" + long()[:63], Since: "3333333333", Reason: finding(long())},
 		}
-		s.Findings = fleet.Findings{Errors: 2, Warnings: 1, First: []fleet.Finding{finding(hostile), finding("spec.endpoints[0].interval: \"1 minute\" is no duration"), {Severity: "warning", Code: "x", Message: "a warning that names no place"}}}
+		s.Findings = fleet.Findings{Errors: 2, Warnings: 1,
+			First: []fleet.Finding{finding(hostile), finding("spec.endpoints[0].interval: \"1 minute\" is no duration"),
+				{Severity: "warning", Code: "x", Message: "a warning that names no place"}}}
 	})
 	untried := running("staging", func(s *fleet.Status) {
-		s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionUnknown, meta.ProgressingReason, "waits for its first pass")}
+		s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionUnknown,
+			meta.ProgressingReason, "waits for its first pass")}
 		s.Sources, s.Output, s.LastPass, s.NextPass = nil, nil, nil, nil
 	})
 	return standing{
@@ -170,13 +184,21 @@ func unready() standing {
 			running("clusters", func(s *fleet.Status) {
 				s.ForEach, s.Pipelines, s.Output = "clusters/*", []string{"prod-us", "prod-eu"}, nil
 			}),
-			running(`<img src=x onerror=alert(3)>`, func(s *fleet.Status) { s.Output.Path, s.Origin = hostile, hostile }),
+			running(`<img src=x onerror=alert(3)>`, func(s *fleet.Status) {
+				s.Output.Path, s.Origin = hostile, hostile
+			}),
 		},
 		remotes: []fleet.RemoteStatus{
-			{URL: "https://git.example.com/platform/monitoring", Pipelines: 4, Refs: 3, LastRound: moment(-8 * time.Second), Took: metav1.Duration{Duration: 93 * time.Millisecond}, NextRound: moment(52 * time.Second)},
-			{URL: "ssh://git@git.example.com/" + long(), Pipelines: 1, Refs: 1, Failures: 12, NextRound: moment(4 * time.Minute), Error: "cannot be reached: dial tcp: lookup git.example.com: no such host; " + hostile},
+			{URL: "https://git.example.com/platform/monitoring", Pipelines: 4, Refs: 3,
+				LastRound: moment(-8 * time.Second), Took: metav1.Duration{Duration: 93 * time.Millisecond},
+				NextRound: moment(52 * time.Second)},
+			{URL: "ssh://git@git.example.com/" + long(), Pipelines: 1, Refs: 1, Failures: 12,
+				NextRound: moment(4 * time.Minute),
+				Error:     "cannot be reached: dial tcp: lookup git.example.com: no such host; " + hostile},
 		},
-		problems: diag.List{{Severity: diag.Error, Code: diag.PipelineInvalid, File: "/etc/agentry/pipelines/broken.yaml", Line: 9, Message: "unknown field " + hostile, Hint: "see docs/pipeline.md"}},
+		problems: diag.List{{Severity: diag.Error, Code: diag.PipelineInvalid,
+			File: "/etc/agentry/pipelines/broken.yaml", Line: 9, Message: "unknown field " + hostile,
+			Hint: "see docs/pipeline.md"}},
 	}
 }
 
@@ -189,8 +211,12 @@ func many(n int) standing {
 		switch {
 		case i%97 == 13:
 			change = func(s *fleet.Status) {
-				s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse, meta.BuildFailedReason, "1 object is held at its last good version; first: teams/checkout/servicemonitor.yaml:17:9: ServiceMonitor/checkout/cart: spec.endpoints[0].interval: \"1 minute\" is no duration")}
-				s.Findings = fleet.Findings{Errors: 2, Warnings: 3, First: []fleet.Finding{finding("spec.endpoints[0].interval: \"1 minute\" is no duration")}}
+				s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse,
+					meta.BuildFailedReason, "1 object is held at its last good version; first: "+
+						"teams/checkout/servicemonitor.yaml:17:9: ServiceMonitor/checkout/cart: "+
+						"spec.endpoints[0].interval: \"1 minute\" is no duration")}
+				s.Findings = fleet.Findings{Errors: 2, Warnings: 3,
+					First: []fleet.Finding{finding("spec.endpoints[0].interval: \"1 minute\" is no duration")}}
 				s.Held = []fleet.HeldStatus{{Object: "ServiceMonitor/checkout/cart", Reason: finding("no duration")}}
 			}
 		case i%41 == 7:
@@ -213,7 +239,8 @@ func TestThePageOfManyPipelines(t *testing.T) {
 		})
 		for _, l := range []look{looks()[0], looks()[1]} {
 			s := visit(t, browser, service.URL+"/", l)
-			took := get(t, s.tab, chromedp.Evaluate[float64]("performance.getEntriesByType('navigation')[0].loadEventEnd"))
+			took := get(t, s.tab, chromedp.Evaluate[float64](
+				"performance.getEntriesByType('navigation')[0].loadEventEnd"))
 			t.Logf("%d pipelines, %s: %.1f screens, loaded in %.0f ms", n, l, float64(s.Height)/800, took)
 			if limit := 3 + n/12; s.Height > 800*limit {
 				t.Errorf("%d pipelines, %s: %d px are more than %d screens", n, l, s.Height, limit)
@@ -229,7 +256,8 @@ func TestThePageIsLive(t *testing.T) {
 	shown := &changing{standing: first}
 	service := admin(t, shown, nil)
 	s := visit(t, chromium(t), service.URL+"/", looks()[1])
-	do(t, s.tab, chromedp.Evaluate[chromedp.Void](`window.kept = true; document.querySelector('#p-cluster-0002 a').focus(); 0`))
+	do(t, s.tab, chromedp.Evaluate[chromedp.Void](
+		`window.kept = true; document.querySelector('#p-cluster-0002 a').focus(); 0`))
 	shown.become(second)
 	const live = `new Promise(done => setInterval(() => document.body.innerText.includes('Suspended') && done(window.kept && document.activeElement.textContent), 100))`
 	if at := get(t, s.tab, chromedp.Evaluate[string](live, chromedp.EvalAwaitPromise)); at != "cluster-0002" {
@@ -278,7 +306,8 @@ func (c *changing) Definitions() []*fleet.Definition {
 func admin(t *testing.T, f server.Fleet, token func() string) *httptest.Server {
 	t.Helper()
 	handler, err := server.NewAdmin(server.Options{
-		Fleet: f, Trigger: func(fleet.Trigger) {}, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Token: token, Log: slog.New(slog.DiscardHandler),
+		Fleet: f, Trigger: func(fleet.Trigger) {}, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Token: token,
+		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -290,27 +319,37 @@ func TestThePagesOfTheService(t *testing.T) {
 	browser := chromium(t)
 	calm := standing{
 		pipelines: []fleet.Status{running("prod-eu"), running("prod-us")},
-		remotes:   []fleet.RemoteStatus{{URL: "https://git.example.com/platform/monitoring", Pipelines: 2, Refs: 2, LastRound: moment(-8 * time.Second), NextRound: moment(time.Minute)}},
+		remotes: []fleet.RemoteStatus{{URL: "https://git.example.com/platform/monitoring", Pipelines: 2, Refs: 2,
+			LastRound: moment(-8 * time.Second), NextRound: moment(time.Minute)}},
 	}
 	for name, s := range map[string]standing{"troubled": unready(), "calm": calm, "empty": {}} {
 		subjects := map[string]subject{name: {path: "/"}}
 		if name == "troubled" {
 			subjects = map[string]subject{
 				name: {path: "/", says: []string{
-					hostile, "1 of 7 pipelines not ready", "1 problem", "Suspended", "Elsewhere", "Stalled", "Waiting", "2 errors", "3 held", "unknown field", "prod-us",
+					hostile, "1 of 7 pipelines not ready", "1 problem", "Suspended", "Elsewhere", "Stalled", "Waiting",
+					"2 errors", "3 held", "unknown field", "prod-us",
 				}},
-				"groups":    {path: "/?group=repository", says: []string{"https://git.example.com/platform/monitoring"}},
-				"remotes":   {path: "/remotes", says: []string{"12 times", hostile}},
-				"hierarchy": {path: "/pipelines/prod-eu/hierarchy", says: []string{"monitoring/grafana-agent", "rendered"}},
-				"agent":     {path: "/pipelines/prod-eu/explain?object=GrafanaAgent/monitoring/grafana-agent", says: []string{"MetricsInstance/monitoring/primary", "bytes"}},
-				"monitor":   {path: "/pipelines/prod-eu/explain?object=ServiceMonitor/team-shop/checkout", says: []string{"serviceMonitor/team-shop/checkout/0", "<img src=x onerror=alert(1)>", "Secret/monitoring/login"}},
-				"missed":    {path: "/pipelines/prod-eu/explain?object=ServiceMonitor/team-search/search", says: []string{"has no manifest here", "one label and one label of the namespace away"}},
-				"found":     {path: "/pipelines/prod-eu/hierarchy?q=team-shop", says: []string{"Found: 2 objects"}},
+				"groups": {path: "/?group=repository",
+					says: []string{"https://git.example.com/platform/monitoring"}},
+				"remotes": {path: "/remotes", says: []string{"12 times", hostile}},
+				"hierarchy": {path: "/pipelines/prod-eu/hierarchy",
+					says: []string{"monitoring/grafana-agent", "rendered"}},
+				"agent": {path: "/pipelines/prod-eu/explain?object=GrafanaAgent/monitoring/grafana-agent",
+					says: []string{"MetricsInstance/monitoring/primary", "bytes"}},
+				"monitor": {path: "/pipelines/prod-eu/explain?object=ServiceMonitor/team-shop/checkout",
+					says: []string{"serviceMonitor/team-shop/checkout/0", "<img src=x onerror=alert(1)>",
+						"Secret/monitoring/login"}},
+				"missed": {path: "/pipelines/prod-eu/explain?object=ServiceMonitor/team-search/search",
+					says: []string{"has no manifest here", "one label and one label of the namespace away"}},
+				"found": {path: "/pipelines/prod-eu/hierarchy?q=team-shop", says: []string{"Found: 2 objects"}},
 				"one": {path: "/pipelines/prod-eu", isolated: true, says: []string{
-					"prod-eu", "Stalled", hostile, "cannot be reached", "left out", "the whole unit is held", "41 failed in a row", "write it right", "Run a pass",
+					"prod-eu", "Stalled", hostile, "cannot be reached", "left out", "the whole unit is held",
+					"41 failed in a row", "write it right", "Run a pass",
 				}},
 				"fine": {path: "/pipelines/prod-us", says: []string{"Ready", "Nothing was found"}},
-				"odd":  {path: "/pipelines/%3Cimg%20src=x%20onerror=alert%283%29%3E", says: []string{hostile, "<img src=x onerror=alert(3)>"}},
+				"odd": {path: "/pipelines/%3Cimg%20src=x%20onerror=alert%283%29%3E",
+					says: []string{hostile, "<img src=x onerror=alert(3)>"}},
 			}
 		}
 		examine(t, browser, admin(t, s, nil), subjects)

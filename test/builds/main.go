@@ -1,6 +1,6 @@
-// Command builds prints the objects that agentry reads in a repository, as a stream of YAML: what it builds from kustomizations,
-// charts and the custom resources of Flux and Argo CD, before it renders anything. Tests in modules that cannot import agentry compare
-// them with what Flux and Argo CD make of the same repository:
+// Command builds prints the objects that agentry reads in a repository, as a stream of YAML: what it builds from
+// kustomizations, charts and the custom resources of Flux and Argo CD, before it renders anything. Tests in modules
+// that cannot import agentry compare them with what Flux and Argo CD make of the same repository:
 //
 //	builds -mode flux -top REPOSITORY [-url URL] [-cluster NAME] PATH...
 //
@@ -39,10 +39,11 @@ func main() {
 	flag.Parse()
 	workers := helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{isWorker + "=1"}})
 	defer workers.Close()
-	search := inputs.Search{Paths: flag.Args(), Mode: inputs.Mode(*mode), Repositories: roots.Repositories{URL: *url}, Options: roots.Options{
-		Open:   func() (tree.Files, func(), error) { return open(*top) },
-		Charts: &chart.Renderer{Workers: workers, Cluster: helm.Cluster{Name: *cluster}},
-	}}
+	search := inputs.Search{Paths: flag.Args(), Mode: inputs.Mode(*mode), Repositories: roots.Repositories{URL: *url},
+		Options: roots.Options{
+			Open:   func() (tree.Files, func(), error) { return open(*top) },
+			Charts: &chart.Renderer{Workers: workers, Cluster: helm.Cluster{Name: *cluster}},
+		}}
 	if err := write(context.Background(), os.Stdout, search); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -81,7 +82,9 @@ func write(ctx context.Context, w io.Writer, search inputs.Search) error {
 				return err
 			}
 			metadata, _ := object["metadata"].(map[string]any)
-			if namespace := defaultNamespace(r, doc.DefaultNamespace); metadata["namespace"] == nil && namespace != "" && object["kind"] != "Namespace" {
+			if namespace := defaultNamespace(r,
+				doc.DefaultNamespace); metadata["namespace"] == nil && namespace != "" &&
+				object["kind"] != "Namespace" {
 				metadata["namespace"] = namespace
 			}
 			text, err := yaml.Marshal(object)

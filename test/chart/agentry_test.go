@@ -24,7 +24,8 @@ import (
 func TestAgentryRights(t *testing.T) {
 	leases := []rbacv1.PolicyRule{
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"agentry"}, Verbs: []string{"get", "update"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"agentry"},
+			Verbs: []string{"get", "update"}},
 	}
 	for name, test := range map[string]struct {
 		values string
@@ -49,7 +50,8 @@ func TestAgentryRights(t *testing.T) {
 				t.Errorf("a token is mounted: %v", *pod.AutomountServiceAccountToken)
 			}
 			for _, b := range of[*rbacv1.RoleBinding](all) {
-				if s := b.Subjects[0]; b.RoleRef.Name != b.Name || s.Name != pod.ServiceAccountName || s.Namespace != "agentry" || len(b.Subjects) != 1 {
+				if s := b.Subjects[0]; b.RoleRef.Name != b.Name || s.Name != pod.ServiceAccountName ||
+					s.Namespace != "agentry" || len(b.Subjects) != 1 {
 					t.Errorf("%s binds %s to %v", id(b), b.RoleRef.Name, b.Subjects)
 				}
 			}
@@ -62,8 +64,8 @@ func TestAgentryRights(t *testing.T) {
 	}
 }
 
-// TestAgentrySelectors: what selects pods selects those of the Deployment and no others, and every port has somebody who
-// listens.
+// TestAgentrySelectors: what selects pods selects those of the Deployment and no others, and every port has somebody
+// who listens.
 func TestAgentrySelectors(t *testing.T) {
 	agentry().eachCase(t, func(t *testing.T, all []object) {
 		d := of[*appsv1.Deployment](all)[0]
@@ -71,12 +73,16 @@ func TestAgentrySelectors(t *testing.T) {
 		ports := map[string]bool{}
 		for _, p := range c.Ports {
 			ports[p.Name] = true
-			if !slices.ContainsFunc(c.Args, func(a string) bool { return strings.HasSuffix(a, fmt.Sprintf("listen=:%d", p.ContainerPort)) }) {
+			if !slices.ContainsFunc(c.Args, func(a string) bool {
+				return strings.HasSuffix(a, fmt.Sprintf("listen=:%d", p.ContainerPort))
+			}) {
 				t.Errorf("nothing listens at the port %s", p.Name)
 			}
 		}
 		for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe} {
-			if !ports[probe.HTTPGet.Port.StrVal] || strings.HasPrefix(probe.HTTPGet.Port.StrVal, "https") != (probe.HTTPGet.Scheme == corev1.URISchemeHTTPS) {
+			if !ports[probe.HTTPGet.Port.StrVal] ||
+				strings.HasPrefix(probe.HTTPGet.Port.StrVal, "https") !=
+					(probe.HTTPGet.Scheme == corev1.URISchemeHTTPS) {
 				t.Errorf("probe of %v, %s", probe.HTTPGet.Port, probe.HTTPGet.Scheme)
 			}
 		}
@@ -111,7 +117,8 @@ func TestAgentrySelectors(t *testing.T) {
 		for _, m := range of[*monitoringv1.ServiceMonitor](all) {
 			for _, s := range of[*corev1.Service](all) {
 				admin := strings.HasSuffix(s.Name, "-admin")
-				if labels.SelectorFromSet(m.Spec.Selector.MatchLabels).Matches(labels.Set(s.Labels)) != admin || admin && s.Spec.Ports[0].Name != m.Spec.Endpoints[0].Port {
+				if labels.SelectorFromSet(m.Spec.Selector.MatchLabels).Matches(labels.Set(s.Labels)) != admin ||
+					admin && s.Spec.Ports[0].Name != m.Spec.Endpoints[0].Port {
 					t.Errorf("the ServiceMonitor selects %s, or does not", s.Name)
 				}
 			}
@@ -125,8 +132,8 @@ func TestAgentrySelectors(t *testing.T) {
 	})
 }
 
-// TestNetworkPolicyAllowsWhatAgentryConnectsTo: repositories, forges and receivers of events outside of the cluster, Flux's
-// notification-controller in it at its pods' ports, and the collector of traces.
+// TestNetworkPolicyAllowsWhatAgentryConnectsTo: repositories, forges and receivers of events outside of the cluster,
+// Flux's notification-controller in it at its pods' ports, and the collector of traces.
 func TestNetworkPolicyAllowsWhatAgentryConnectsTo(t *testing.T) {
 	flux := labels.Set{"app": "notification-controller"}
 	other := labels.Set{"app": "other"}
@@ -136,20 +143,34 @@ func TestNetworkPolicyAllowsWhatAgentryConnectsTo(t *testing.T) {
 		port   int
 		want   bool
 	}{
-		"a forge":                          {port: 443, want: true},
-		"a Git server over SSH":            {port: 22, want: true},
-		"events of Flux":                   {pod: flux, port: 9090, want: true},
-		"Receivers of Flux":                {pod: flux, port: 9292, want: true},
-		"another pod's port 9090":          {pod: other, port: 9090},
-		"no collector is named":            {pod: other, port: 4318},
-		"a collector":                      {values: "traces: {endpoint: 'http://collector.observability:4318'}", pod: other, port: 4318, want: true},
-		"a collector's path":               {values: "traces: {endpoint: 'http://collector:4318/otlp'}", pod: other, port: 4318, want: true},
-		"a collector by its IPv6 address":  {values: "traces: {endpoint: 'http://[2001:db8::1]:4318'}", port: 4318, want: true},
-		"IPv6 without a port":              {values: "traces: {endpoint: 'https://[2001:db8::8443]'}\nnetworkPolicy: {git: {ports: [22]}}", port: 443, want: true},
-		"a collector with the port of TLS": {values: "traces: {endpoint: 'https://collector'}\nnetworkPolicy: {git: {ports: [22]}}", port: 443, want: true},
-		"a collector with no port":         {values: "traces: {endpoint: 'http://collector'}\nnetworkPolicy: {git: {ports: [22]}}", port: 80, want: true},
-		"a collector's pods":               {values: "traces: {endpoint: 'http://collector'}\nnetworkPolicy: {traces: {ports: [4318]}}", pod: other, port: 4318, want: true},
-		"others than the collector":        {values: "traces: {endpoint: 'http://collector:4318'}\nnetworkPolicy: {traces: {to: [{podSelector: {matchLabels: {app: collector}}}]}}", pod: other, port: 4318},
+		"a forge":                 {port: 443, want: true},
+		"a Git server over SSH":   {port: 22, want: true},
+		"events of Flux":          {pod: flux, port: 9090, want: true},
+		"Receivers of Flux":       {pod: flux, port: 9292, want: true},
+		"another pod's port 9090": {pod: other, port: 9090},
+		"no collector is named":   {pod: other, port: 4318},
+		"a collector": {values: "traces: {endpoint: 'http://collector.observability:4318'}",
+			pod: other, port: 4318, want: true},
+		"a collector's path": {values: "traces: {endpoint: 'http://collector:4318/otlp'}", pod: other,
+			port: 4318, want: true},
+		"a collector by its IPv6 address": {values: "traces: {endpoint: 'http://[2001:db8::1]:4318'}", port: 4318,
+			want: true},
+		"IPv6 without a port": {
+			values: "traces: {endpoint: 'https://[2001:db8::8443]'}\nnetworkPolicy: {git: {ports: [22]}}", port: 443,
+			want: true},
+		"a collector with the port of TLS": {
+			values: "traces: {endpoint: 'https://collector'}\nnetworkPolicy: {git: {ports: [22]}}", port: 443,
+			want: true},
+		"a collector with no port": {
+			values: "traces: {endpoint: 'http://collector'}\nnetworkPolicy: {git: {ports: [22]}}", port: 80,
+			want: true},
+		"a collector's pods": {
+			values: "traces: {endpoint: 'http://collector'}\nnetworkPolicy: {traces: {ports: [4318]}}", pod: other,
+			port: 4318, want: true},
+		"others than the collector": {
+			values: "traces: {endpoint: 'http://collector:4318'}\n" +
+				"networkPolicy: {traces: {to: [{podSelector: {matchLabels: {app: collector}}}]}}", pod: other,
+			port: 4318},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := agentry().objects(t, merged(parse(t, agentry().least), parse(t, test.values)))
@@ -183,32 +204,44 @@ func letsOut(n *networkingv1.NetworkPolicy, pod labels.Set, port int) bool {
 
 func TestAgentryRefusals(t *testing.T) {
 	for name, test := range map[string]struct{ values, want string }{
-		"a value that does not exist":         {"replicaCount: 3", "additional properties 'replicaCount' not allowed"},
-		"no pipeline":                         {"existingConfigMap: ''", "there is nothing to run"},
-		"pipelines twice":                     {"pipelines: {a: {kind: Pipeline}}", "leave one of them empty"},
-		"something that is no pipeline":       {"existingConfigMap: ''\npipelines: {a: {spec: {}}}", "pipelines.a is no Pipeline"},
-		"pipelines as text":                   {"pipelines: {a: 'kind: Pipeline'}", "at '/pipelines/a': got string, want object"},
-		"no token":                            {"admin: {token: {secretName: ''}}", "admin.token.secretName is needed"},
-		"a Secret twice":                      {"secrets: [git, git]", "at '/secrets': items at 0 and 1 are equal"},
-		"a Secret by a path":                  {"secrets: [../git]", "at '/secrets/0'"},
-		"a size":                              {"cache: {size: 2GB}", "at '/cache/size'"},
-		"a kind of cache":                     {"cache: {type: hostPath}", "at '/cache/type': value must be one of 'emptyDir', 'ephemeral'"},
-		"a storage class of an emptyDir":      {"cache: {storageClassName: fast}", "set cache.type to ephemeral"},
-		"all of an interval":                  {"intervalJitter: 1", "at '/intervalJitter'"},
-		"an Ingress without a host":           {"ingress: {enabled: true}", "ingress.host is needed"},
-		"an HTTPRoute without a Gateway":      {"httpRoute: {enabled: true}", "httpRoute.parentRefs is needed"},
-		"an Ingress without webhooks":         {"webhooks: {enabled: false}\ningress: {enabled: true, host: a.example.com}", "set webhooks.enabled"},
-		"both listeners on one port":          {"admin: {port: 9292}", "admin.port must not be 9292"},
-		"a certificate without an issuer":     {"tls: {certManager: {enabled: true}}", "tls.certManager.issuerRef.name is needed"},
-		"a ServiceMonitor without a Service":  {"metrics: {service: {enabled: false}, serviceMonitor: {enabled: true}}", "metrics.serviceMonitor needs metrics.service.enabled"},
-		"a flag that the chart sets":          {"extraArgs: [--listen=:80]", "extraArgs: --listen has a value of its own in this chart"},
-		"an alert that does not exist":        {"metrics: {prometheusRule: {disabled: [Down]}}", "at '/metrics/prometheusRule/disabled/0': value must be one of"},
-		"a token in the place of its Secret":  {"admin: {token: 0123}", "at '/admin/token': got number, want object"},
-		"a namespace of the ServiceMonitor":   {"metrics: {serviceMonitor: {namespace: x}}", "additional properties 'namespace' not allowed"},
+		"a value that does not exist": {"replicaCount: 3", "additional properties 'replicaCount' not allowed"},
+		"no pipeline":                 {"existingConfigMap: ''", "there is nothing to run"},
+		"pipelines twice":             {"pipelines: {a: {kind: Pipeline}}", "leave one of them empty"},
+		"something that is no pipeline": {"existingConfigMap: ''\npipelines: {a: {spec: {}}}",
+			"pipelines.a is no Pipeline"},
+		"pipelines as text": {"pipelines: {a: 'kind: Pipeline'}",
+			"at '/pipelines/a': got string, want object"},
+		"no token":           {"admin: {token: {secretName: ''}}", "admin.token.secretName is needed"},
+		"a Secret twice":     {"secrets: [git, git]", "at '/secrets': items at 0 and 1 are equal"},
+		"a Secret by a path": {"secrets: [../git]", "at '/secrets/0'"},
+		"a size":             {"cache: {size: 2GB}", "at '/cache/size'"},
+		"a kind of cache": {"cache: {type: hostPath}",
+			"at '/cache/type': value must be one of 'emptyDir', 'ephemeral'"},
+		"a storage class of an emptyDir": {"cache: {storageClassName: fast}", "set cache.type to ephemeral"},
+		"all of an interval":             {"intervalJitter: 1", "at '/intervalJitter'"},
+		"an Ingress without a host":      {"ingress: {enabled: true}", "ingress.host is needed"},
+		"an HTTPRoute without a Gateway": {"httpRoute: {enabled: true}", "httpRoute.parentRefs is needed"},
+		"an Ingress without webhooks": {
+			"webhooks: {enabled: false}\ningress: {enabled: true, host: a.example.com}", "set webhooks.enabled"},
+		"both listeners on one port": {"admin: {port: 9292}", "admin.port must not be 9292"},
+		"a certificate without an issuer": {"tls: {certManager: {enabled: true}}",
+			"tls.certManager.issuerRef.name is needed"},
+		"a ServiceMonitor without a Service": {"metrics: {service: {enabled: false}, serviceMonitor: {enabled: true}}",
+			"metrics.serviceMonitor needs metrics.service.enabled"},
+		"a flag that the chart sets": {"extraArgs: [--listen=:80]",
+			"extraArgs: --listen has a value of its own in this chart"},
+		"an alert that does not exist": {"metrics: {prometheusRule: {disabled: [Down]}}",
+			"at '/metrics/prometheusRule/disabled/0': value must be one of"},
+		"a token in the place of its Secret": {"admin: {token: 0123}", "at '/admin/token': got number, want object"},
+		"a namespace of the ServiceMonitor": {"metrics: {serviceMonitor: {namespace: x}}",
+			"additional properties 'namespace' not allowed"},
 		"a collector's address without http":  {"traces: {endpoint: 'collector:4317'}", "at '/traces/endpoint'"},
 		"a collector's address with a secret": {"traces: {endpoint: 'http://u:p@collector'}", "at '/traces/endpoint'"},
-		"a collector twice":                   {"traces: {endpoint: 'http://a'}\nextraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: 'http://b'}]", "extraEnv: OTEL_EXPORTER_OTLP_ENDPOINT is what traces.endpoint is for"},
-		"a peer of webhooks that is misspelt": {"networkPolicy: {webhooks: [{podSelectors: {}}]}", "at '/networkPolicy/webhooks/0'"},
+		"a collector twice": {
+			"traces: {endpoint: 'http://a'}\nextraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: 'http://b'}]",
+			"extraEnv: OTEL_EXPORTER_OTLP_ENDPOINT is what traces.endpoint is for"},
+		"a peer of webhooks that is misspelt": {"networkPolicy: {webhooks: [{podSelectors: {}}]}",
+			"at '/networkPolicy/webhooks/0'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			values := merged(parse(t, agentry().least), parse(t, test.values))

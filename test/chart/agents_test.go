@@ -13,13 +13,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// agentScenarios are scenarios of the generator with what watches agents, with the names that their runtime gives to the
-// agent's metrics.
+// agentScenarios are scenarios of the generator with what watches agents, with the names that their runtime gives to
+// the agent's metrics.
 func agentScenarios() map[string]*strings.Replacer {
 	return map[string]*strings.Replacer{
 		"self-monitoring-agent": strings.NewReplacer(),
 		"self-monitoring-alloy": strings.NewReplacer(
-			"agent_config_last_load", "alloy_config_last_load", "agent_wal_", "prometheus_remote_write_wal_", "promtail_", "loki_write_",
+			"agent_config_last_load", "alloy_config_last_load", "agent_wal_", "prometheus_remote_write_wal_",
+			"promtail_", "loki_write_",
 			"agent_metrics_instance_abnormal_exits_total", "prometheus_remote_write_wal_corruptions_total"),
 	}
 }
@@ -27,7 +28,8 @@ func agentScenarios() map[string]*strings.Replacer {
 // rendered reads a file that a scenario renders. Tests of the generator hold it to what is rendered.
 func rendered(t *testing.T, scenario, file string, into any) {
 	t.Helper()
-	_, rest, found := strings.Cut(read(t, filepath.Join(root, "generator", "testdata", scenario+".txtar")), "-- out/m/a/"+file+" --\n")
+	_, rest, found := strings.Cut(read(t, filepath.Join(root, "generator", "testdata", scenario+".txtar")),
+		"-- out/m/a/"+file+" --\n")
 	if !found {
 		t.Fatalf("%s renders no %s", scenario, file)
 	}
@@ -45,13 +47,15 @@ func TestAgentAlerts(t *testing.T) {
 			rendered(t, scenario, "a.prometheusrule.yaml", &rule)
 			tests := names.Replace(read(t, "testdata/alerts-agents.yaml"))
 			for _, r := range rule.Spec.Groups[0].Rules {
-				if !regexp.MustCompile(`alertname: ` + r.Alert + `\n\s+exp_alerts:\n\s+- exp_labels`).MatchString(tests) {
+				if !regexp.MustCompile(`alertname: ` + r.Alert +
+					`\n\s+exp_alerts:\n\s+- exp_labels`).MatchString(tests) {
 					t.Errorf("no test lets %s fire", r.Alert)
 				}
 				if !strings.Contains(tests, "alertname: "+r.Alert+", exp_alerts: []") {
 					t.Errorf("no test keeps %s from firing", r.Alert)
 				}
-				if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || strings.Contains(r.Annotations["summary"], "$AGENT") {
+				if r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
+					strings.Contains(r.Annotations["summary"], "$AGENT") {
 					t.Errorf("annotations of %s: %v", r.Alert, r.Annotations)
 				}
 			}

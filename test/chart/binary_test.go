@@ -17,7 +17,8 @@ import (
 func (s subject) metricsOfCode(t *testing.T) map[string]bool {
 	t.Helper()
 	dirs := map[string][]string{"agentry_sd_": {"sd", "internal", "cmd"}, "agentry_": {"internal"}}[s.metrics]
-	full, bare := regexp.MustCompile(`"(`+s.metrics+`[a-z_]+[a-z])"`), regexp.MustCompile(`(?:Name:\s+\w+ ?\+ ?|\w+\()"([a-z_]+)"`)
+	full, bare := regexp.MustCompile(`"(`+s.metrics+`[a-z_]+[a-z])"`),
+		regexp.MustCompile(`(?:Name:\s+\w+ ?\+ ?|\w+\()"([a-z_]+)"`)
 	out := map[string]bool{}
 	for _, dir := range dirs {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
@@ -88,7 +89,8 @@ func hasTheDefaults(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	different := []string{"--namespace", "--peers", "--max-document-bytes"} // By intent: see their values.
-	for _, arg := range of[*appsv1.Deployment](sdAggregator().objects(t, nil))[0].Spec.Template.Spec.Containers[0].Args {
+	for _, arg := range of[*appsv1.Deployment](sdAggregator().objects(t,
+		nil))[0].Spec.Template.Spec.Containers[0].Args {
 		flag, value, _ := strings.Cut(arg, "=")
 		found := regexp.MustCompile(`(?m)^ *` + flag + ` .*\(default: "?([^")]*)"?\)`).FindSubmatch(help)
 		if !slices.Contains(different, flag) && (found == nil || string(found[1]) != value) {

@@ -45,7 +45,8 @@ type subject struct {
 func sdAggregator() subject {
 	return subject{
 		name: "sd-aggregator", release: "sd-aggregator", namespace: "monitoring", metrics: "agentry_sd_",
-		alerts: "kubeletService: {enabled: true}\nmetrics: {prometheusRule: {enabled: true}}", golden: "testdata/golden",
+		alerts: "kubeletService: {enabled: true}\nmetrics: {prometheusRule: {enabled: true}}",
+		golden: "testdata/golden",
 	}
 }
 
@@ -199,7 +200,8 @@ func TestGolden(t *testing.T) {
 		for name, values := range s.cases(t) {
 			files := s.render(t, release{}, values)
 			// The dashboard is a file of the chart as it stands.
-			text := regexp.MustCompile(`(?m)(\.json: \|\n)(    .*\n)+`).ReplaceAllString(manifests(files), "${1}    ...\n")
+			text := regexp.MustCompile(`(?m)(\.json: \|\n)(    .*\n)+`).ReplaceAllString(manifests(files),
+				"${1}    ...\n")
 			golden(t, s.golden+"/"+name+".yaml", text)
 			golden(t, s.golden+"/"+name+".notes.txt", s.notes(files))
 		}

@@ -55,7 +55,8 @@ func checkDockerfile(t *testing.T, path, licences string) {
 		switch i.name {
 		case "FROM":
 			stages = append(stages, i.stage)
-			if base := strings.Fields(strings.TrimPrefix(i.args, "--platform=$BUILDPLATFORM "))[0]; !strings.HasPrefix(base, "${") && !slices.Contains(stages, base) {
+			if base := strings.Fields(strings.TrimPrefix(i.args,
+				"--platform=$BUILDPLATFORM "))[0]; !strings.HasPrefix(base, "${") && !slices.Contains(stages, base) {
 				t.Errorf("stage %s is from %s", i.stage, base)
 			}
 		case "USER":
@@ -90,13 +91,15 @@ func TestPinImages(t *testing.T) {
 	write("Makefile", read(t, root+"/Makefile"), 0o666)
 	write("Dockerfile", read(t, root+"/Dockerfile"), 0o666)
 	for _, digest := range []string{"sha256:" + strings.Repeat("a", 64), "sha256:" + strings.Repeat("b", 64)} {
-		write("docker", "#!/bin/sh\n[ \"$1 $2 $3 $4\" = 'buildx imagetools inspect --format' ] && echo "+digest+"\n", 0o777)
+		write("docker", "#!/bin/sh\n[ \"$1 $2 $3 $4\" = 'buildx imagetools inspect --format' ] && echo "+digest+"\n",
+			0o777)
 		pin := exec.Command("make", "-C", dir, "pin-images")
 		pin.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 		if out, err := pin.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		pinned := regexp.MustCompile(`(?m)^ARG [A-Z]+_IMAGE=[^@\n]+@(.*)$`).FindAllStringSubmatch(read(t, filepath.Join(dir, "Dockerfile")), -1)
+		pinned := regexp.MustCompile(`(?m)^ARG [A-Z]+_IMAGE=[^@\n]+@(.*)$`).FindAllStringSubmatch(read(t,
+			filepath.Join(dir, "Dockerfile")), -1)
 		if len(pinned) != 2 || pinned[0][1] != digest || pinned[1][1] != digest {
 			t.Errorf("pinned %q, want %s twice", pinned, digest)
 		}

@@ -45,7 +45,8 @@ func TestOpenShiftExample(t *testing.T) {
 	eachChart(t, func(t *testing.T, s subject) {
 		all := s.objects(t, parse(t, s.least+"podSecurityContext: {runAsUser: null, runAsGroup: null, fsGroup: null}"))
 		context := of[*appsv1.Deployment](all)[0].Spec.Template.Spec.SecurityContext
-		if context.RunAsUser != nil || context.FSGroup != nil || !*context.RunAsNonRoot || context.SeccompProfile == nil {
+		if context.RunAsUser != nil || context.FSGroup != nil || !*context.RunAsNonRoot ||
+			context.SeccompProfile == nil {
 			t.Errorf("%v", context)
 		}
 	})
@@ -79,7 +80,9 @@ func TestExamplesOfInstall(t *testing.T) {
 			case "HelmRelease":
 				rendered = append(rendered, manifests(sdAggregator().render(t, release{}, doc.Spec.Values)))
 			case "Application":
-				rendered = append(rendered, manifests(sdAggregator().render(t, release{name: doc.Spec.Source.Helm.ReleaseName, namespace: "monitoring"}, doc.Spec.Source.Helm.ValuesObject)))
+				rendered = append(rendered, manifests(sdAggregator().render(t,
+					release{name: doc.Spec.Source.Helm.ReleaseName, namespace: "monitoring"},
+					doc.Spec.Source.Helm.ValuesObject)))
 			}
 		}
 	}

@@ -40,7 +40,8 @@ func TestSelectorsFindTheirPodsAndNoOthers(t *testing.T) {
 					}
 				}
 			case *corev1.Service:
-				selector, want = o.Spec.Selector, want+strings.TrimSuffix(strings.TrimSuffix(o.Name, "-metrics"), "-peers")
+				selector, want = o.Spec.Selector, want+
+					strings.TrimSuffix(strings.TrimSuffix(o.Name, "-metrics"), "-peers")
 			case *policyv1.PodDisruptionBudget:
 				selector, want = o.Spec.Selector.MatchLabels, want+o.Name
 			case *networkingv1.NetworkPolicy:
@@ -98,7 +99,8 @@ func TestURL(t *testing.T) {
 	for _, s := range of[*corev1.Service](decode(t, manifests(files))) {
 		found = found || fmt.Sprintf("http://%s.%s.svc:%d", s.Name, s.Namespace, s.Spec.Ports[0].Port) == want
 	}
-	if !found || !strings.Contains(sdAggregator().notes(files), "url: "+want+"\n") || !strings.Contains(sdAggregator().notes(files), "you need not write it") {
+	if !found || !strings.Contains(sdAggregator().notes(files), "url: "+want+"\n") ||
+		!strings.Contains(sdAggregator().notes(files), "you need not write it") {
 		t.Errorf("no Service at %q; the notes say:\n%s", want, sdAggregator().notes(files))
 	}
 }
@@ -110,7 +112,9 @@ func TestPortsExist(t *testing.T) {
 			c := d.Spec.Template.Spec.Containers[0]
 			for _, p := range c.Ports {
 				ports[p.Name] = true
-				if !slices.ContainsFunc(c.Args, func(a string) bool { return strings.HasSuffix(a, fmt.Sprintf("listen=:%d", p.ContainerPort)) }) {
+				if !slices.ContainsFunc(c.Args, func(a string) bool {
+					return strings.HasSuffix(a, fmt.Sprintf("listen=:%d", p.ContainerPort))
+				}) {
 					t.Errorf("%s: nothing listens at the port %s", id(d), p.Name)
 				}
 			}
@@ -199,15 +203,16 @@ func workloads(t *testing.T, path string) []*corev1.PodTemplateSpec {
 	return out
 }
 
-// TestReplicasMayAsk: the name that replicas are given is that of a headless Service with the port where they listen, and
-// the NetworkPolicy lets them through, both ways.
+// TestReplicasMayAsk: the name that replicas are given is that of a headless Service with the port where they listen,
+// and the NetworkPolicy lets them through, both ways.
 func TestReplicasMayAsk(t *testing.T) {
 	sdAggregator().eachCase(t, func(t *testing.T, all []object) {
 		d := of[*appsv1.Deployment](all)[0]
 		pod := labels.Set(d.Spec.Template.Labels)
 		var names []string
 		for _, s := range of[*corev1.Service](all) {
-			if s.Spec.ClusterIP == corev1.ClusterIPNone && !s.Spec.PublishNotReadyAddresses && labels.SelectorFromSet(s.Spec.Selector).Matches(pod) {
+			if s.Spec.ClusterIP == corev1.ClusterIPNone && !s.Spec.PublishNotReadyAddresses &&
+				labels.SelectorFromSet(s.Spec.Selector).Matches(pod) {
 				names = append(names, fmt.Sprintf("--peers=%s.%s.svc:%d", s.Name, s.Namespace, s.Spec.Ports[0].Port))
 			}
 		}
@@ -220,10 +225,15 @@ func TestReplicasMayAsk(t *testing.T) {
 				continue
 			}
 			itself := func(p networkingv1.NetworkPolicyPeer) bool {
-				return p.NamespaceSelector == nil && p.PodSelector != nil && labels.SelectorFromSet(p.PodSelector.MatchLabels).Matches(pod)
+				return p.NamespaceSelector == nil && p.PodSelector != nil &&
+					labels.SelectorFromSet(p.PodSelector.MatchLabels).Matches(pod)
 			}
-			in := slices.ContainsFunc(n.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) bool { return slices.ContainsFunc(r.From, itself) })
-			out := slices.ContainsFunc(n.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) bool { return slices.ContainsFunc(r.To, itself) })
+			in := slices.ContainsFunc(n.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) bool {
+				return slices.ContainsFunc(r.From, itself)
+			})
+			out := slices.ContainsFunc(n.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) bool {
+				return slices.ContainsFunc(r.To, itself)
+			})
 			if !in || !out {
 				t.Errorf("in %v, out %v", in, out)
 			}

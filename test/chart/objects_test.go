@@ -146,7 +146,8 @@ func podsAreRestricted(t *testing.T, s subject) {
 				if s := c.SecurityContext; s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem {
 					t.Errorf("%s: the root file system can be written", name)
 				}
-				if c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
+				if c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero() ||
+					c.Resources.Requests.Cpu().IsZero() {
 					t.Errorf("%s: resources %v", name, c.Resources)
 				}
 			}
@@ -182,7 +183,8 @@ func mountsHaveVolumes(t *testing.T, s subject) {
 func TestNames(t *testing.T) {
 	long := strings.Repeat("long-release-name-", 3)[:53]
 	values := parse(t, "rbac: {clusterWide: true}\nmetrics: {dashboard: {enabled: true}}")
-	for _, o := range decode(t, manifests(sdAggregator().render(t, release{name: long, namespace: "monitoring"}, values))) {
+	for _, o := range decode(t, manifests(sdAggregator().render(t, release{name: long, namespace: "monitoring"},
+		values))) {
 		if _, service := o.(*corev1.Service); service && len(o.GetName()) > 63 {
 			t.Errorf("%s: %d characters", id(o), len(o.GetName()))
 		}
@@ -192,8 +194,10 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	for name, want := range map[string]string{"sd-aggregator": "sd-aggregator", "my-sd-aggregator": "my-sd-aggregator", "eu": "eu-sd-aggregator"} {
-		d := of[*appsv1.Deployment](decode(t, manifests(sdAggregator().render(t, release{name: name, namespace: "monitoring"}, nil))))[0]
+	for name, want := range map[string]string{"sd-aggregator": "sd-aggregator", "my-sd-aggregator": "my-sd-aggregator",
+		"eu": "eu-sd-aggregator"} {
+		d := of[*appsv1.Deployment](decode(t,
+			manifests(sdAggregator().render(t, release{name: name, namespace: "monitoring"}, nil))))[0]
 		if d.Name != want {
 			t.Errorf("release %s makes %s, not %s", name, d.Name, want)
 		}
@@ -207,14 +211,16 @@ func TestMemoryLimitIsGos(t *testing.T) {
 			values = parse(t, "resources: {limits: {memory: "+limit+"}}")
 		}
 		var got string
-		for _, e := range of[*appsv1.Deployment](sdAggregator().objects(t, values))[0].Spec.Template.Spec.Containers[0].Env {
+		for _, e := range of[*appsv1.Deployment](sdAggregator().objects(t,
+			values))[0].Spec.Template.Spec.Containers[0].Env {
 			got = e.Value
 		}
 		if got != want {
 			t.Errorf("a limit of %q makes GOMEMLIMIT %q, not %q", limit, got, want)
 		}
 	}
-	env := of[*appsv1.Deployment](sdAggregator().objects(t, parse(t, "extraEnv: [{name: GOMEMLIMIT, value: 1GiB}]")))[0].Spec.Template.Spec.Containers[0].Env
+	env := of[*appsv1.Deployment](sdAggregator().objects(t,
+		parse(t, "extraEnv: [{name: GOMEMLIMIT, value: 1GiB}]")))[0].Spec.Template.Spec.Containers[0].Env
 	if len(env) != 1 || env[0].Value != "1GiB" {
 		t.Errorf("GOMEMLIMIT cannot be set: %v", env)
 	}

@@ -11,11 +11,14 @@ import (
 )
 
 func TestRights(t *testing.T) {
-	read := rbacv1.PolicyRule{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"get", "list", "watch"}}
+	read := rbacv1.PolicyRule{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"},
+		Verbs: []string{"get", "list", "watch"}}
 	nodes := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "watch"}}
 	kubelet := []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"services", "endpoints"}, ResourceNames: []string{"kubelets"}, Verbs: []string{"get", "update"}},
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"sd-aggregator-kubelets"}, Verbs: []string{"get", "update"}},
+		{APIGroups: []string{""}, Resources: []string{"services", "endpoints"}, ResourceNames: []string{"kubelets"},
+			Verbs: []string{"get", "update"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"},
+			ResourceNames: []string{"sd-aggregator-kubelets"}, Verbs: []string{"get", "update"}},
 		{APIGroups: []string{""}, Resources: []string{"services", "endpoints"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
 	}
@@ -29,7 +32,8 @@ func TestRights(t *testing.T) {
 		},
 		"two namespaces, and not that of the release": {
 			values: "namespaces: [shop, edge]",
-			want:   map[string][]rbacv1.PolicyRule{"Role edge/monitoring-sd-aggregator": {read}, "Role shop/monitoring-sd-aggregator": {read}}, token: true,
+			want: map[string][]rbacv1.PolicyRule{"Role edge/monitoring-sd-aggregator": {read},
+				"Role shop/monitoring-sd-aggregator": {read}}, token: true,
 		},
 		"the whole cluster": {
 			values: "rbac: {clusterWide: true}",
@@ -39,14 +43,18 @@ func TestRights(t *testing.T) {
 			values: "kubeletService: {enabled: true, service: infra/kubelets}",
 			want: map[string][]rbacv1.PolicyRule{
 				"Role monitoring/sd-aggregator":                 {read},
-				"ClusterRole /monitoring-sd-aggregator-kubelet": {nodes}, "Role infra/monitoring-sd-aggregator-kubelet": kubelet,
+				"ClusterRole /monitoring-sd-aggregator-kubelet": {nodes},
+				"Role infra/monitoring-sd-aggregator-kubelet":   kubelet,
 			}, token: true,
 		},
 		"a kubelet Service in the namespace of the release, with DNS": {
-			values: "dns: ['monitoring/agent=agent.monitoring.svc:8080']\nkubeletService: {enabled: true, service: monitoring/kubelets}",
-			want:   map[string][]rbacv1.PolicyRule{"ClusterRole /monitoring-sd-aggregator-kubelet": {nodes}, "Role monitoring/sd-aggregator-kubelet": kubelet},
+			values: "dns: ['monitoring/agent=agent.monitoring.svc:8080']\n" +
+				"kubeletService: {enabled: true, service: monitoring/kubelets}",
+			want: map[string][]rbacv1.PolicyRule{"ClusterRole /monitoring-sd-aggregator-kubelet": {nodes},
+				"Role monitoring/sd-aggregator-kubelet": kubelet},
 		},
-		"DNS":            {values: "dns: ['monitoring/agent=agent.monitoring.svc:8080']", want: map[string][]rbacv1.PolicyRule{}},
+		"DNS": {values: "dns: ['monitoring/agent=agent.monitoring.svc:8080']",
+			want: map[string][]rbacv1.PolicyRule{}},
 		"made elsewhere": {values: "rbac: {create: false}", want: map[string][]rbacv1.PolicyRule{}, token: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +72,8 @@ func TestRights(t *testing.T) {
 			if len(of[*corev1.ServiceAccount](all)) != len(of[*appsv1.Deployment](all)) {
 				t.Error("Deployments share a ServiceAccount")
 			}
-			if token := *of[*appsv1.Deployment](all)[0].Spec.Template.Spec.AutomountServiceAccountToken; test.token && !token || strings.HasPrefix(name, "DNS") && token {
+			if token := *of[*appsv1.Deployment](all)[0].Spec.Template.Spec.AutomountServiceAccountToken; test.token &&
+				!token || strings.HasPrefix(name, "DNS") && token {
 				t.Errorf("a token is mounted: %v", token)
 			}
 			for _, a := range of[*corev1.ServiceAccount](all) {
@@ -77,7 +86,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// checkBindings holds each binding to the role of its name and to a ServiceAccount of the release that one Deployment uses.
+// checkBindings holds each binding to the role of its name and to a ServiceAccount of the release that one Deployment
+// uses.
 func checkBindings(t *testing.T, all []object) {
 	t.Helper()
 	accounts := map[string]bool{}
@@ -88,7 +98,8 @@ func checkBindings(t *testing.T, all []object) {
 		if o.GetObjectKind().GroupVersionKind().Kind != ref.Kind+"Binding" || ref.Name != o.GetName() {
 			t.Errorf("%s binds %s %s", id(o), ref.Kind, ref.Name)
 		}
-		if s := subjects[0]; len(subjects) != 1 || s.Kind != "ServiceAccount" || s.Namespace != "monitoring" || !accounts[s.Name] {
+		if s := subjects[0]; len(subjects) != 1 || s.Kind != "ServiceAccount" || s.Namespace != "monitoring" ||
+			!accounts[s.Name] {
 			t.Errorf("%s binds to %v", id(o), subjects)
 		}
 	}

@@ -98,7 +98,8 @@ func alertsAreTested(t *testing.T, s subject) {
 		if !regexp.MustCompile(`(?s)alertname: ` + r.Alert + `\n\s+exp_alerts: \[\]`).MatchString(tests) {
 			t.Errorf("no test keeps %s from firing", r.Alert)
 		}
-		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || !strings.HasSuffix(r.Annotations["runbook_url"], "#"+strings.ToLower(r.Alert)) {
+		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
+			!strings.HasSuffix(r.Annotations["runbook_url"], "#"+strings.ToLower(r.Alert)) {
 			t.Errorf("annotations of %s: %v", r.Alert, r.Annotations)
 		}
 	}
@@ -110,13 +111,15 @@ func alertsAreTested(t *testing.T, s subject) {
 	if _, err := s.tryRender(t, release{}, with("disabled: ["+strings.Join(names, ", ")+"]")); err != nil {
 		t.Errorf("the schema does not know each alert: %v", err)
 	}
-	left := s.rulesOf(t, with("disabled: ["+names[0]+"]\nselector: 'job=\"x\"'\nalertLabels: {team: a}")).Groups[0].Rules
+	left := s.rulesOf(t, with("disabled: ["+names[0]+
+		"]\nselector: 'job=\"x\"'\nalertLabels: {team: a}")).Groups[0].Rules
 	if len(left) != len(names)-1 {
 		t.Errorf("%d alerts of %d are left without one", len(left), len(names))
 	}
 	for _, r := range left {
 		kubelet := strings.Contains(r.Expr.StrVal, "kubelet") // It has a selector of its own.
-		if r.Labels["team"] != "a" || !kubelet && !strings.Contains(r.Expr.StrVal, `{job="x"`) || strings.Contains(r.Expr.StrVal, "SELECTOR") {
+		if r.Labels["team"] != "a" || !kubelet && !strings.Contains(r.Expr.StrVal, `{job="x"`) ||
+			strings.Contains(r.Expr.StrVal, "SELECTOR") {
 			t.Errorf("%s: labels %v, %s", r.Alert, r.Labels, r.Expr.StrVal)
 		}
 	}
@@ -131,7 +134,8 @@ func TestKubeletAlerts(t *testing.T) {
 			t.Errorf("%s without a kubelet Service", r.Alert)
 		}
 	}
-	for _, r := range sdAggregator().rules(t, "kubeletService: {enabled: true}\nmetrics: {prometheusRule: {enabled: true, kubeletSelector: 'job=\"y\"'}}").Groups[0].Rules {
+	for _, r := range sdAggregator().rules(t,
+		"kubeletService: {enabled: true}\nmetrics: {prometheusRule: {enabled: true, kubeletSelector: 'job=\"y\"'}}").Groups[0].Rules {
 		if strings.Contains(r.Expr.StrVal, "kubelet") && !strings.Contains(r.Expr.StrVal, `{job="y"`) {
 			t.Errorf("%s: %s", r.Alert, r.Expr.StrVal)
 		}
@@ -151,7 +155,9 @@ func readmeHasEveryAlert(t *testing.T, s subject) {
 		fmt.Fprintf(&b, "\n#### %s\n\n*%s, %s.* %s\n\n%s\n", r.Alert, r.Labels["severity"], after,
 			labels.ReplaceAllString(r.Annotations["summary"], "`$2`"), r.Annotations["description"])
 	}
-	replaceIn(t, s.dir()+"/README.md", "<!-- alerts: written by go test -update in test/chart, from files/alerts.yaml -->\n", "<!-- end of alerts -->\n", b.String()+"\n")
+	replaceIn(t, s.dir()+"/README.md",
+		"<!-- alerts: written by go test -update in test/chart, from files/alerts.yaml -->\n",
+		"<!-- end of alerts -->\n", b.String()+"\n")
 }
 
 // queries are the expressions of the dashboard, by the title of their panels.
@@ -216,7 +222,8 @@ func checkQueries(t *testing.T, all map[string][]string) {
 			group = append(group, rule{"record": name, "expr": strings.ReplaceAll(q, "$__rate_interval", "5m")})
 		}
 	}
-	runPromtool(t, "check", "rules", ruleFile(t, map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": group}}}))
+	runPromtool(t, "check", "rules",
+		ruleFile(t, map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": group}}}))
 }
 
 // TestMetricsExist holds alerts and dashboard to the metrics that the code names.

@@ -31,13 +31,15 @@ func settings(t *testing.T) map[string][]string {
 	return out
 }
 
-// TestSystemdUnit: the service starts with flags that the program takes, is told to reload, and may write to its own folders
-// only.
+// TestSystemdUnit: the service starts with flags that the program takes, is told to reload, and may write to its own
+// folders only.
 func TestSystemdUnit(t *testing.T) {
 	got := settings(t)
 	for key, want := range map[string]string{
-		"Type": "notify", "ExecReload": "/bin/kill -HUP $MAINPID", "DynamicUser": "yes", "StateDirectory": "agentry", "CacheDirectory": "agentry",
-		"LoadCredential": "credentials:/etc/agentry/credentials", "ProtectSystem": "strict", "ProtectHome": "yes", "NoNewPrivileges": "yes",
+		"Type": "notify", "ExecReload": "/bin/kill -HUP $MAINPID", "DynamicUser": "yes", "StateDirectory": "agentry",
+		"CacheDirectory": "agentry",
+		"LoadCredential": "credentials:/etc/agentry/credentials", "ProtectSystem": "strict", "ProtectHome": "yes",
+		"NoNewPrivileges":       "yes",
 		"CapabilityBoundingSet": "", "Restart": "always",
 	} {
 		if !slices.Equal(got[key], []string{want}) {
@@ -73,7 +75,8 @@ func systemdVerifies(t *testing.T, program, binary string) {
 	if out, err := exec.Command(analyze, "verify", "--man=no", path).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
-	if out, err := exec.Command(analyze, "security", "--offline=yes", "--threshold=20", path).CombinedOutput(); err != nil {
+	if out, err := exec.Command(analyze, "security", "--offline=yes", "--threshold=20", path).CombinedOutput(); err !=
+		nil {
 		t.Errorf("systemd-analyze security: %v\n%s", err, out)
 	}
 }

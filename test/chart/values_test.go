@@ -21,8 +21,8 @@ type value struct {
 
 func (v value) String() string { return strings.Join(v.path, ".") }
 
-// documented reads values.yaml: a value is a key with a comment above it; a mapping whose keys have comments holds values.
-// Lines that begin with "## " are sections.
+// documented reads values.yaml: a value is a key with a comment above it; a mapping whose keys have comments holds
+// values. Lines that begin with "## " are sections.
 func (s subject) documented(t *testing.T) []value {
 	t.Helper()
 	text := read(t, s.dir()+"/values.yaml")
@@ -170,7 +170,8 @@ func schemaDescribesEveryValue(t *testing.T, s subject) {
 	golden(t, path, string(text)+"\n")
 }
 
-// TestEveryValueDoesSomething takes each value out of the cases that set it: one of them must render something else then.
+// TestEveryValueDoesSomething takes each value out of the cases that set it: one of them must render something else
+// then.
 func TestEveryValueDoesSomething(t *testing.T) { eachChart(t, everyValueDoesSomething) }
 
 func everyValueDoesSomething(t *testing.T, s subject) {

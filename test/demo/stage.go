@@ -35,8 +35,10 @@ func (s *stage) command(folder, program string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(s.ctx, program, args...)
 	if folder != "." {
 		c.Dir = s.path(folder)
-		c.Env = append(os.Environ(), "HOME="+s.folder, "XDG_CACHE_HOME="+s.path("cache"), "GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat",
-			"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
+		c.Env = append(os.Environ(), "HOME="+s.folder, "XDG_CACHE_HOME="+s.path("cache"), "GIT_CONFIG_NOSYSTEM=1",
+			"GIT_PAGER=cat",
+			"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada",
+			"GIT_COMMITTER_EMAIL=ada@example.com")
 	}
 	return c
 }
@@ -95,7 +97,8 @@ func (s *stage) pipeline() error {
 		return err
 	}
 	const url, auth = "https://git.example.com/platform/monitoring.git", "      auth:\n        passwordEnv: GIT_TOKEN\n"
-	local := strings.NewReplacer(url, "file://"+filepath.ToSlash(s.path("monitoring.git")), auth, "").Replace(string(text))
+	local := strings.NewReplacer(url, "file://"+filepath.ToSlash(s.path("monitoring.git")), auth,
+		"").Replace(string(text))
 	return os.WriteFile(s.path("pipeline.yaml"), []byte(local), 0o666)
 }
 

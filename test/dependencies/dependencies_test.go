@@ -18,7 +18,8 @@ import (
 func TestEachDirectDependencyHasOneReason(t *testing.T) {
 	want, got := required(t), explained(t)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), got); diff != "" {
-		t.Errorf("docs/dependencies.md does not list what go.mod requires, sorted, each once (-required +listed):\n%s", diff)
+		t.Errorf("docs/dependencies.md does not list what go.mod requires, sorted, each once (-required +listed):\n%s",
+			diff)
 	}
 }
 
@@ -75,6 +76,7 @@ func TestProgramsDoNotLinkCEL(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(linked), "github.com/google/cel-go/") {
-		t.Error("cel-go is linked; find the import with: go list -deps -f '{{.ImportPath}}: {{.Imports}}' ./cmd/... | grep cel-go")
+		t.Error("cel-go is linked; find the import with: go list -deps -f '{{.ImportPath}}: {{.Imports}}' ./cmd/... " +
+			"| grep cel-go")
 	}
 }

@@ -81,7 +81,8 @@ func (o HTTPOptions) guard(next http.Handler) http.Handler {
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return
 		}
-		pushes := strings.HasSuffix(req.URL.Path, "/git-receive-pack") || req.URL.Query().Get("service") == "git-receive-pack"
+		pushes := strings.HasSuffix(req.URL.Path, "/git-receive-pack") ||
+			req.URL.Query().Get("service") == "git-receive-pack"
 		if o.ReadOnly && pushes {
 			http.Error(w, "you may not push here", http.StatusForbidden)
 			return

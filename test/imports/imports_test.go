@@ -23,32 +23,46 @@ const module = "github.com/agentry-dev/agentry"
 // Packages below an internal folder of their own are theirs.
 func allowed() map[string][]string {
 	return map[string][]string{
-		"generator/api":                 {},
-		"generator/diag":                {},
-		"generator/model":               {"generator/diag", "generator/internal/expand"},
-		"generator/internal":            {"generator/diag", "generator/model", "internal/expression"},
-		"generator/passthrough":         {"generator/diag"},
-		"generator/manifest":            {"generator/api", "generator/diag", "generator/passthrough", "generator/internal"},
-		"generator/mirror":              {"generator/manifest", "internal/expression"},
-		"generator/hierarchy":           {"generator/api", "generator/diag", "generator/manifest"},
-		"generator/secretref":           {"generator/api", "generator/diag", "generator/manifest", "generator/mirror", "generator/hierarchy", "generator/model"},
-		"generator/podrules":            {},
-		"generator/podspec":             {"generator/api", "generator/diag", "generator/manifest", "generator/secretref", "generator/podrules"},
-		"generator/compile":             {"generator/api", "generator/diag", "generator/model", "generator/manifest", "generator/hierarchy", "generator/secretref", "generator/podspec", "generator/internal"},
-		"generator/compile/scrape":      {"generator/api", "generator/diag", "generator/model", "generator/internal"},
-		"generator/compile/stage":       {"generator/api", "generator/diag", "generator/model", "generator/internal"},
-		"generator/compile/integration": {"generator/api", "generator/diag", "generator/model", "generator/internal", "internal/expression"},
-		"generator/runtime":             {"generator/api", "generator/diag", "generator/model", "generator/secretref", "generator/podspec", "generator/compile/stage", "generator/internal", "internal/expression"},
-		"generator/workload":            {"generator/api", "generator/diag", "generator/model", "generator/manifest", "generator/mirror", "generator/hierarchy", "generator/compile", "generator/runtime", "generator/secretref", "generator/selfmonitoring", "generator/rbac", "generator/podrules", "generator/podspec", "generator/internal"},
-		"generator/selfmonitoring":      {"generator/runtime"},
-		"generator/patch":               {"generator/diag", "generator/manifest", "generator/workload", "internal/kustomizer", "internal/expression"},
-		"generator/podsecurity":         {"generator/diag"},
-		"generator/rbac":                {"generator/diag", "generator/manifest", "generator/model"},
-		"generator/difference":          {"generator/diag", "generator/manifest", "generator/workload", "generator/internal"},
-		"generator/explain":             {"generator/api", "generator/diag", "generator/model", "generator/manifest", "generator/hierarchy", "generator/secretref", "generator/isolate", "generator/runtime", "generator/internal"},
-		"generator/tenancy":             {"generator/api", "generator/diag", "generator/manifest", "generator/hierarchy", "generator/secretref", "generator/internal/expand"},
-		"generator/isolate":             {"generator/diag", "generator/manifest", "generator/hierarchy"},
-		"generator":                     {"generator", "internal/fault"},
+		"generator/api":         {},
+		"generator/diag":        {},
+		"generator/model":       {"generator/diag", "generator/internal/expand"},
+		"generator/internal":    {"generator/diag", "generator/model", "internal/expression"},
+		"generator/passthrough": {"generator/diag"},
+		"generator/manifest": {"generator/api", "generator/diag", "generator/passthrough",
+			"generator/internal"},
+		"generator/mirror":    {"generator/manifest", "internal/expression"},
+		"generator/hierarchy": {"generator/api", "generator/diag", "generator/manifest"},
+		"generator/secretref": {"generator/api", "generator/diag", "generator/manifest", "generator/mirror",
+			"generator/hierarchy", "generator/model"},
+		"generator/podrules": {},
+		"generator/podspec": {"generator/api", "generator/diag", "generator/manifest",
+			"generator/secretref", "generator/podrules"},
+		"generator/compile": {"generator/api", "generator/diag", "generator/model", "generator/manifest",
+			"generator/hierarchy", "generator/secretref", "generator/podspec", "generator/internal"},
+		"generator/compile/scrape": {"generator/api", "generator/diag", "generator/model", "generator/internal"},
+		"generator/compile/stage":  {"generator/api", "generator/diag", "generator/model", "generator/internal"},
+		"generator/compile/integration": {"generator/api", "generator/diag", "generator/model", "generator/internal",
+			"internal/expression"},
+		"generator/runtime": {"generator/api", "generator/diag", "generator/model", "generator/secretref",
+			"generator/podspec", "generator/compile/stage", "generator/internal", "internal/expression"},
+		"generator/workload": {"generator/api", "generator/diag", "generator/model", "generator/manifest",
+			"generator/mirror", "generator/hierarchy", "generator/compile", "generator/runtime", "generator/secretref",
+			"generator/selfmonitoring", "generator/rbac", "generator/podrules", "generator/podspec",
+			"generator/internal"},
+		"generator/selfmonitoring": {"generator/runtime"},
+		"generator/patch": {"generator/diag", "generator/manifest", "generator/workload",
+			"internal/kustomizer", "internal/expression"},
+		"generator/podsecurity": {"generator/diag"},
+		"generator/rbac":        {"generator/diag", "generator/manifest", "generator/model"},
+		"generator/difference": {"generator/diag", "generator/manifest", "generator/workload",
+			"generator/internal"},
+		"generator/explain": {"generator/api", "generator/diag", "generator/model", "generator/manifest",
+			"generator/hierarchy", "generator/secretref", "generator/isolate", "generator/runtime",
+			"generator/internal"},
+		"generator/tenancy": {"generator/api", "generator/diag", "generator/manifest",
+			"generator/hierarchy", "generator/secretref", "generator/internal/expand"},
+		"generator/isolate": {"generator/diag", "generator/manifest", "generator/hierarchy"},
+		"generator":         {"generator", "internal/fault"},
 
 		"inputs/chart":       {"inputs/helm", "inputs/tree", "internal/fault", "internal/httpclient"},
 		"inputs/helm":        {"internal/worker"},
@@ -63,32 +77,41 @@ func allowed() map[string][]string {
 		"internal/kustomizer":   {"internal/fault"},
 		"internal/worker":       {},
 		"internal/httpserver":   {"internal/fault"},
-		"gitsync":               {"generator", "gitsync", "inputs/chart", "inputs/helm", "inputs/sops", "internal/fault", "internal/httpclient", "internal/webhook/kind", "internal/worker"},
-		"gitsync/budget":        {"gitsync/repo/limit"},
-		"gitsync/repo":          {"generator/diag", "gitsync/budget", "internal/httpclient"},
-		"gitsync/foreigntext":   {"gitsync/repo"},
-		"gitsync/signature":     {"generator/diag", "gitsync/foreigntext", "gitsync/repo"},
-		"gitsync/pipeline":      {"generator", "inputs/helm", "inputs/sops", "gitsync/budget", "gitsync/repo", "internal/webhook/kind"},
-		"inputs":                {"generator/api/references", "generator/diag", "generator/manifest", "generator/passthrough", "gitsync/sourceignore", "internal/fault", "internal/kustomizer"},
-		"gitsync/source":        {"generator/diag", "generator/manifest", "inputs", "gitsync/budget", "gitsync/pipeline", "gitsync/repo", "gitsync/signature", "gitsync/sourceignore", "internal/fault"},
-		"gitsync/branch":        {"generator/manifest", "generator/passthrough", "generator/workload", "gitsync/pipeline", "gitsync/repo", "inputs/chart"},
-		"gitsync/seal":          {"generator/manifest", "inputs/sops", "internal/worker"},
-		"gitsync/hold":          {"generator/diag", "generator/manifest", "gitsync/branch", "gitsync/foreigntext", "gitsync/pipeline", "gitsync/repo", "gitsync/source"},
-		"gitsync/plan":          {"generator", "gitsync/branch", "gitsync/foreigntext", "gitsync/hold", "gitsync/pipeline", "gitsync/repo", "gitsync/seal", "inputs/sops"},
-		"gitsync/publish":       {"inputs/chart", "inputs/helm", "generator/compile/integration", "generator/diag", "gitsync/branch", "gitsync/foreigntext", "gitsync/pipeline", "gitsync/repo", "gitsync/signature"},
-		"sd":                    {"sd", "internal/httpserver", "internal/style"},
-		"sd/kubelet":            {"internal/lease"}, // It writes to the cluster: nothing that reads what pods say.
-		"internal":              {"generator", "gitsync", "inputs", "sd", "internal"},
-		"cmd":                   {"generator", "gitsync", "inputs", "sd", "internal"},
-		"test":                  {"generator", "gitsync", "sd", "internal", "test"},
-		"test/builds":           {"inputs"},
+		"gitsync": {"generator", "gitsync", "inputs/chart", "inputs/helm", "inputs/sops",
+			"internal/fault", "internal/httpclient", "internal/webhook/kind", "internal/worker"},
+		"gitsync/budget":      {"gitsync/repo/limit"},
+		"gitsync/repo":        {"generator/diag", "gitsync/budget", "internal/httpclient"},
+		"gitsync/foreigntext": {"gitsync/repo"},
+		"gitsync/signature":   {"generator/diag", "gitsync/foreigntext", "gitsync/repo"},
+		"gitsync/pipeline": {"generator", "inputs/helm", "inputs/sops", "gitsync/budget", "gitsync/repo",
+			"internal/webhook/kind"},
+		"inputs": {"generator/api/references", "generator/diag", "generator/manifest",
+			"generator/passthrough", "gitsync/sourceignore", "internal/fault", "internal/kustomizer"},
+		"gitsync/source": {"generator/diag", "generator/manifest", "inputs", "gitsync/budget",
+			"gitsync/pipeline", "gitsync/repo", "gitsync/signature", "gitsync/sourceignore", "internal/fault"},
+		"gitsync/branch": {"generator/manifest", "generator/passthrough", "generator/workload",
+			"gitsync/pipeline", "gitsync/repo", "inputs/chart"},
+		"gitsync/seal": {"generator/manifest", "inputs/sops", "internal/worker"},
+		"gitsync/hold": {"generator/diag", "generator/manifest", "gitsync/branch", "gitsync/foreigntext",
+			"gitsync/pipeline", "gitsync/repo", "gitsync/source"},
+		"gitsync/plan": {"generator", "gitsync/branch", "gitsync/foreigntext", "gitsync/hold",
+			"gitsync/pipeline", "gitsync/repo", "gitsync/seal", "inputs/sops"},
+		"gitsync/publish": {"inputs/chart", "inputs/helm", "generator/compile/integration", "generator/diag",
+			"gitsync/branch", "gitsync/foreigntext", "gitsync/pipeline", "gitsync/repo", "gitsync/signature"},
+		"sd":          {"sd", "internal/httpserver", "internal/style"},
+		"sd/kubelet":  {"internal/lease"}, // It writes to the cluster: nothing that reads what pods say.
+		"internal":    {"generator", "gitsync", "inputs", "sd", "internal"},
+		"cmd":         {"generator", "gitsync", "inputs", "sd", "internal"},
+		"test":        {"generator", "gitsync", "sd", "internal", "test"},
+		"test/builds": {"inputs"},
 	}
 }
 
 // impure are packages that the generator does not import: it has no files, no network, no
 // processes and no randomness.
 func impure() []string {
-	return []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "syscall", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog", "plugin"}
+	return []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "syscall", "math/rand", "math/rand/v2",
+		"crypto/rand", "log", "log/slog", "plugin"}
 }
 
 // listed is what go list says about a package.
@@ -113,7 +136,9 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 
 func mayImport(name, target string) bool {
 	owner := ownerOf(name)
-	return within(target, owner) && owner != "generator" || slices.ContainsFunc(allowed()[owner], func(a string) bool { return within(target, a) })
+	return within(target, owner) && owner != "generator" || slices.ContainsFunc(allowed()[owner], func(a string) bool {
+		return within(target, a)
+	})
 }
 
 // ownerOf is the longest entry of the table that the package lies in.
@@ -189,7 +214,9 @@ func clockUses(t *testing.T, file string) []string {
 		if !ok {
 			return true
 		}
-		if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "After", "Tick", "NewTimer", "NewTicker", "Sleep"}, s.Sel.Name) {
+		if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" &&
+			slices.Contains([]string{"Now", "Since", "Until", "After", "Tick", "NewTimer", "NewTicker", "Sleep"},
+				s.Sel.Name) {
 			found = append(found, files.Position(n.Pos()).String())
 		}
 		return true

@@ -15,7 +15,8 @@ import (
 // code, or an error with advice if the kernel refuses.
 func Rerun(n Namespaces) (int, error) {
 	flags := uintptr(syscall.CLONE_NEWUSER)
-	for flag, wanted := range map[uintptr]bool{syscall.CLONE_NEWNET: n.Network, syscall.CLONE_NEWNS: n.Mounts, syscall.CLONE_NEWPID: n.Processes} {
+	for flag, wanted := range map[uintptr]bool{syscall.CLONE_NEWNET: n.Network, syscall.CLONE_NEWNS: n.Mounts,
+		syscall.CLONE_NEWPID: n.Processes} {
 		if wanted {
 			flags |= flag
 		}

@@ -1,5 +1,5 @@
-// Package logintest is an OpenID Connect issuer for tests. Unlike a real one, against which test/browser logs in, it tells
-// lies if a test wants it to.
+// Package logintest is an OpenID Connect issuer for tests. Unlike a real one, against which test/browser logs in, it
+// tells lies if a test wants it to.
 package logintest
 
 import (
@@ -47,7 +47,8 @@ type Issuer struct {
 func New(t *testing.T) *Issuer {
 	t.Helper()
 	i := &Issuer{Claims: map[string]any{}, Key: NewKey(t), codes: map[string]url.Values{}}
-	i.keys = &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: i.Key.Public(), KeyID: "key", Algorithm: oidc.ES256}}}
+	i.keys = &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: i.Key.Public(), KeyID: "key",
+		Algorithm: oidc.ES256}}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", i.discovery)
 	mux.HandleFunc("GET /auth", i.authorize)
@@ -72,7 +73,8 @@ func NewKey(t *testing.T) *ecdsa.PrivateKey {
 
 func (i *Issuer) discovery(w http.ResponseWriter, _ *http.Request) {
 	answer(w, map[string]any{
-		"issuer": i.URL, "authorization_endpoint": i.URL + "/auth", "token_endpoint": i.URL + "/token", "jwks_uri": i.URL + "/keys",
+		"issuer": i.URL, "authorization_endpoint": i.URL + "/auth", "token_endpoint": i.URL + "/token",
+		"jwks_uri":          i.URL + "/keys",
 		"userinfo_endpoint": i.URL + "/userinfo", "end_session_endpoint": i.URL + "/end",
 		"id_token_signing_alg_values_supported": []string{oidc.ES256},
 	})
@@ -81,7 +83,8 @@ func (i *Issuer) discovery(w http.ResponseWriter, _ *http.Request) {
 // authorize lets everybody in who asks as agentry must.
 func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	if q.Get("client_id") != ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("nonce") == "" {
+	if q.Get("client_id") != ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" ||
+		q.Get("nonce") == "" {
 		http.Error(w, "ask for a code, with PKCE and a nonce", http.StatusBadRequest)
 		return
 	}
@@ -107,7 +110,8 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	id, secret, _ := r.BasicAuth()
 	secret, _ = url.QueryUnescape(secret)
 	sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
-	if !ok || id != ClientID || secret != ClientSecret || base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") ||
+	if !ok || id != ClientID || secret != ClientSecret ||
+		base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") ||
 		r.FormValue("redirect_uri") != asked.Get("redirect_uri") {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
@@ -126,7 +130,8 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	}
 	text, _ := json.Marshal(claims)
 	answer(w, map[string]any{
-		"access_token": "s3cret access", "token_type": "Bearer", "id_token": oidctest.SignIDToken(i.Key, "key", oidc.ES256, string(text)),
+		"access_token": "s3cret access", "token_type": "Bearer",
+		"id_token": oidctest.SignIDToken(i.Key, "key", oidc.ES256, string(text)),
 	})
 }
 

@@ -19,7 +19,8 @@ type Repository struct {
 	t testing.TB
 	// Remote is the repository: main has the sources, in the folder in, and out the output.
 	Remote *gittest.Repo
-	// Status is that of the pipeline after the last pass, as far as it says where things are. Unknown makes the pipeline unknown.
+	// Status is that of the pipeline after the last pass, as far as it says where things are. Unknown makes the
+	// pipeline unknown.
 	Status  fleet.Status
 	Unknown bool
 
@@ -53,7 +54,8 @@ func New(t testing.TB) *Repository {
 	if w.cache, err = pool.Open(transport.Remote{URL: url}); err != nil {
 		t.Fatal(err)
 	}
-	w.syncer, err = gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, 1)}, gitsync.Options{Pool: pool, Version: "v0.0.0-test"})
+	w.syncer, err = gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, 1)},
+		gitsync.Options{Pool: pool, Version: "v0.0.0-test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +94,9 @@ func (w *Repository) Pass() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.Status = fleet.Status{Name: "prod", Owned: true, Output: &fleet.OutputStatus{URL: report.Output.URL, Branch: "out", Path: report.Output.Path, Commit: report.Commit}}
+	w.Status = fleet.Status{Name: "prod", Owned: true,
+		Output: &fleet.OutputStatus{URL: report.Output.URL, Branch: "out", Path: report.Output.Path,
+			Commit: report.Commit}}
 	if report.Commit == "" {
 		w.Status.Output.Commit = report.Output.Before
 	}

@@ -12,8 +12,8 @@ import (
 	alloycheck "github.com/agentry-dev/agentry/test/prometheus/alloy"
 )
 
-// TestAlloyTakesEveryFile checks each file that is rendered for Alloy against what its components take in the version of the pods, and
-// that it is formatted as alloy fmt formats.
+// TestAlloyTakesEveryFile checks each file that is rendered for Alloy against what its components take in the version
+// of the pods, and that it is formatted as alloy fmt formats.
 func TestAlloyTakesEveryFile(t *testing.T) {
 	files := 0
 	eachAlloyFixture(t, func(t *testing.T, w alloyFixture) {
@@ -59,8 +59,8 @@ func TestAlloyTakesIntegrations(t *testing.T) {
 	}
 }
 
-// TestOlderAlloysTakeTheirFiles renders for the oldest version: no file has a component, an argument or a block that came
-// later.
+// TestOlderAlloysTakeTheirFiles renders for the oldest version: no file has a component, an argument or a block that
+// came later.
 func TestOlderAlloysTakeTheirFiles(t *testing.T) {
 	const oldest = "v1.8.0"
 	program, err := generator.RuntimeAt("alloy", oldest)

@@ -35,11 +35,12 @@ func (s selfScraped) equal(other selfScraped) bool {
 	if s.inferred {
 		a, b = labels.NewBuilder(a).Del("instance").Labels(), labels.NewBuilder(b).Del("instance").Labels()
 	}
-	return labels.Equal(a, b) && s.to == other.to && s.params == other.params && s.timing == other.timing && s.rules == other.rules
+	return labels.Equal(a, b) && s.to == other.to && s.params == other.params && s.timing == other.timing &&
+		s.rules == other.rules
 }
 
-// TestAlloyScrapesTheSameIntegrations compares what integrations scrape themselves, in pods of both kinds: the labels of
-// their targets, interval, timeout, rules for samples and who gets these. Both are read from what is printed.
+// TestAlloyScrapesTheSameIntegrations compares what integrations scrape themselves, in pods of both kinds: the labels
+// of their targets, interval, timeout, rules for samples and who gets these. Both are read from what is printed.
 func TestAlloyScrapesTheSameIntegrations(t *testing.T) {
 	commonconfig.MarshalSecretValue = true
 	defer func() { commonconfig.MarshalSecretValue = false }()
@@ -131,7 +132,8 @@ func (i agentsIntegration) own(t *testing.T, global map[string]any) (out []selfS
 		}
 		out = append(out, selfScraped{
 			of: i.name,
-			to: strings.NewReplacer("/", "__", "-", "_", ".", "_D_").Replace(to), labels: visible, params: paramsOf(t, asked), timing: interval + " " + timeout,
+			to: strings.NewReplacer("/", "__", "-", "_", ".", "_D_").Replace(to), labels: visible,
+			params: paramsOf(t, asked), timing: interval + " " + timeout,
 			rules: asYAML(t, loaded.MetricRelabelConfigs), inferred: !known,
 		})
 	}
@@ -186,10 +188,12 @@ func (r alloyReader) own(b, exporter *alloycheck.Block, chain, rules []any, to s
 		if visible.IsEmpty() {
 			continue
 		}
-		if path := string(target["__metrics_path__"]); !strings.HasSuffix(asked, path) && !strings.Contains(asked, path+"?") {
+		if path := string(target["__metrics_path__"]); !strings.HasSuffix(asked, path) &&
+			!strings.Contains(asked, path+"?") {
 			r.wrong("%s is asked at %s", exporter.Label, asked)
 		}
-		out = append(out, selfScraped{to: to, labels: visible, params: paramsOf(r.T, asked), timing: interval + " " + timeout, rules: asYAML(r.T, loaded.MetricRelabelConfigs)})
+		out = append(out, selfScraped{to: to, labels: visible, params: paramsOf(r.T, asked),
+			timing: interval + " " + timeout, rules: asYAML(r.T, loaded.MetricRelabelConfigs)})
 	}
 	return out
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/agentry-dev/agentry/test/fixtures"
 )
 
-// eachIntegrationCase calls f with the conformance cases, scenarios and examples that have integrations, with random changes of them, and
-// with random integrations, in each mode. Objects that one runtime refuses are taken out, because only the other has them.
+// eachIntegrationCase calls f with the conformance cases, scenarios and examples that have integrations, with random
+// changes of them, and with random integrations, in each mode. Objects that one runtime refuses are taken out, because
+// only the other has them.
 func eachIntegrationCase(t *testing.T, f func(*testing.T, integrationCase)) {
 	t.Helper()
 	corpus := loadCorpus(t)
@@ -30,7 +31,8 @@ func eachIntegrationCase(t *testing.T, f func(*testing.T, integrationCase)) {
 	some.Seeds = nil
 	for _, seed := range corpus.Seeds {
 		text, err := fixtures.Encode(seed.Clone())
-		if err == nil && (strings.Contains(text, "MetricsIntegration") || strings.Contains(text, "autoscrape")) { // some hold bytes that are no text, on purpose
+		// some hold bytes that are no text, on purpose
+		if err == nil && (strings.Contains(text, "MetricsIntegration") || strings.Contains(text, "autoscrape")) {
 			some.Seeds = append(some.Seeds, seed)
 			add(seed.Name, text)
 		}
@@ -43,7 +45,8 @@ func eachIntegrationCase(t *testing.T, f func(*testing.T, integrationCase)) {
 		}
 	}
 	for i := range *alloyRandom {
-		add(fmt.Sprintf("random integrations %d", i), randomIntegrations(rand.New(rand.NewSource(int64(*alloySeed)+int64(i)))))
+		add(fmt.Sprintf("random integrations %d", i),
+			randomIntegrations(rand.New(rand.NewSource(int64(*alloySeed)+int64(i)))))
 	}
 	for n, from := range all {
 		if !strings.HasPrefix(from.name, *alloyOnly) {
@@ -53,7 +56,8 @@ func eachIntegrationCase(t *testing.T, f func(*testing.T, integrationCase)) {
 			if strings.HasPrefix(from.name, "random") && n%2 != m {
 				continue // for the sake of time
 			}
-			w := alloyFixture{name: from.name + "/" + string(mode), text: from.text, mode: mode, policy: secretref.Plaintext}
+			w := alloyFixture{name: from.name + "/" + string(mode), text: from.text, mode: mode,
+				policy: secretref.Plaintext}
 			if c, ok := w.clusters(t); ok {
 				f(t, c)
 			}
@@ -67,8 +71,8 @@ type integrationCase struct {
 	static, native cluster
 }
 
-// clusters returns the clusters of a fixture, without the objects that one program refuses and the other does not. It returns false if there is
-// no end.
+// clusters returns the clusters of a fixture, without the objects that one program refuses and the other does not. It
+// returns false if there is no end.
 func (w alloyFixture) clusters(t *testing.T) (out integrationCase, ok bool) {
 	t.Helper()
 	for range 5 {
@@ -83,7 +87,8 @@ func (w alloyFixture) clusters(t *testing.T) (out integrationCase, ok bool) {
 			}
 		}
 		if len(refused) == 0 {
-			return integrationCase{w, clusterOf(t, static, agent.Runtime()), clusterOf(t, native, alloy.Runtime())}, true
+			return integrationCase{w, clusterOf(t, static, agent.Runtime()), clusterOf(t, native, alloy.Runtime())},
+				true
 		}
 		w.text = without(t, w.text, refused)
 	}

@@ -43,7 +43,8 @@ type pod struct {
 // controllers are the kinds of the controllers of pods, by that of the workload.
 var controllers = map[string]string{"Deployment": "ReplicaSet", "DaemonSet": "DaemonSet", "StatefulSet": "StatefulSet"}
 
-// clusterOf returns a cluster with what is rendered. Each workload has a pod on each of two nodes, and one that has ended.
+// clusterOf returns a cluster with what is rendered. Each workload has a pod on each of two nodes, and one that has
+// ended.
 func clusterOf(t *testing.T, out *generator.Output, r runtime.Runtime) (c cluster) {
 	t.Helper()
 	c.metrics = map[string]string{}
@@ -72,12 +73,15 @@ func clusterOf(t *testing.T, out *generator.Output, r runtime.Runtime) (c cluste
 			if data, ok := files[w.Name+"-config.secret.yaml"]; ok {
 				config = secretText(t, data, r.ConfigKey)
 			}
-			for _, p := range [...]struct{ node, phase string }{{"node-1", "Running"}, {"node-2", "Running"}, {"node-1", "Failed"}} {
+			for _, p := range [...]struct {
+				node, phase string
+			}{{"node-1", "Running"}, {"node-2", "Running"}, {"node-1", "Failed"}} {
 				name := w.Name + "-on-" + p.node + "-" + strings.ToLower(p.phase)
 				hash := fnv.New32()
 				fmt.Fprint(hash, u.Name, name)
 				sum := hash.Sum(nil)
-				c.pods = append(c.pods, &pod{w.Spec.Template, owner, controllers[w.Kind], p.node, name, netip.AddrFrom4([4]byte{10, sum[1], sum[2], sum[3]}), p.phase, config})
+				c.pods = append(c.pods, &pod{w.Spec.Template, owner, controllers[w.Kind], p.node, name,
+					netip.AddrFrom4([4]byte{10, sum[1], sum[2], sum[3]}), p.phase, config})
 			}
 		}
 	}
@@ -115,7 +119,8 @@ func (p *pod) env() map[string]string {
 		for _, e := range container.Env {
 			out[e.Name] = e.Value
 			if from := e.ValueFrom; from != nil && from.FieldRef != nil {
-				out[e.Name] = map[string]string{"metadata.name": p.name, "spec.nodeName": p.node, "status.podIP": p.ip.String()}[from.FieldRef.FieldPath]
+				out[e.Name] = map[string]string{"metadata.name": p.name, "spec.nodeName": p.node,
+					"status.podIP": p.ip.String()}[from.FieldRef.FieldPath]
 			}
 		}
 	}
@@ -145,7 +150,8 @@ func (p *pod) listed(t *testing.T) *merge.Fragment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fragment, drops, err := merge.Parse(body, merge.Source{Owner: p.owner, Addr: address, Scheme: "http"}, merge.DefaultLimits())
+	fragment, drops, err := merge.Parse(body, merge.Source{Owner: p.owner, Addr: address, Scheme: "http"},
+		merge.DefaultLimits())
 	if err != nil || len(drops) > 0 {
 		t.Fatalf("%v: %v\n%s", err, drops, body)
 	}
@@ -158,7 +164,8 @@ func (c cluster) aggregated(t *testing.T, owner merge.Owner) (out []model.LabelS
 	var entries []merge.Entry
 	for _, p := range c.pods {
 		if p.runsIntegrations() {
-			entries = append(entries, merge.Entry{Owner: p.owner, Addr: netip.AddrPortFrom(p.ip, port), Fragment: p.listed(t)})
+			entries = append(entries, merge.Entry{Owner: p.owner, Addr: netip.AddrPortFrom(p.ip, port),
+				Fragment: p.listed(t)})
 		}
 	}
 	var body bytes.Buffer
@@ -211,11 +218,13 @@ func (p *pod) selected(t *testing.T, selectors []kubernetes.SelectorConfig) bool
 func (p *pod) targets() (out []model.LabelSet) {
 	const prefix = "__meta_kubernetes_pod_"
 	base := model.LabelSet{"__meta_kubernetes_namespace": model.LabelValue(p.owner.Namespace)}
-	for name, value := range map[string]string{"name": p.name, "ip": p.ip.String(), "phase": p.phase, "node_name": p.node, "controller_kind": p.kind, "ready": "true"} {
+	for name, value := range map[string]string{"name": p.name, "ip": p.ip.String(), "phase": p.phase,
+		"node_name": p.node, "controller_kind": p.kind, "ready": "true"} {
 		base[model.LabelName(prefix+name)] = model.LabelValue(value)
 	}
 	for name, value := range p.Labels {
-		base[model.LabelName(prefix+"label_"+strings.NewReplacer(".", "_", "-", "_", "/", "_").Replace(name))] = model.LabelValue(value)
+		base[model.LabelName(prefix+"label_"+
+			strings.NewReplacer(".", "_", "-", "_", "/", "_").Replace(name))] = model.LabelValue(value)
 	}
 	for _, container := range p.Spec.Containers {
 		one := base.Clone()

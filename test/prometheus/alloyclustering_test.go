@@ -21,8 +21,9 @@ import (
 // mostShards is how many shards are asked: no fixture has more.
 const mostShards = 8
 
-// TestClusteringScrapesWhatShardsScrape compares the pods of a cluster with the pods of shards: what one of the shards scrapes, each pod of the
-// cluster finds, with the same labels, so that they can agree on who scrapes it. All other settings are the same.
+// TestClusteringScrapesWhatShardsScrape compares the pods of a cluster with the pods of shards: what one of the shards
+// scrapes, each pod of the cluster finds, with the same labels, so that they can agree on who scrapes it. All other
+// settings are the same.
 func TestClusteringScrapesWhatShardsScrape(t *testing.T) {
 	commonconfig.MarshalSecretValue = true
 	defer func() { commonconfig.MarshalSecretValue = false }()
@@ -65,7 +66,8 @@ func (e equality) cluster(shards []map[string]alloyInstance, pods map[string]all
 	}
 	for name, got := range pods {
 		want := shards[0][name]
-		if diff := cmp.Diff(slices.Sorted(maps.Keys(want.jobs)), slices.Sorted(maps.Keys(got.jobs))); e.same && diff != "" {
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(want.jobs)), slices.Sorted(maps.Keys(got.jobs))); e.same &&
+			diff != "" {
 			e.Errorf("%s: %s: jobs (-shards +cluster):\n%s", e.name, name, diff)
 		}
 		for id, job := range got.jobs {
@@ -99,7 +101,8 @@ func (e equality) shared(name string, shards []scrapeJob, got scrapeJob) {
 			e.counted.kept++
 		}
 		if !labels.Equal(want, visible) || url != wantURL {
-			e.Errorf("%s: %s: discovered %v\nshards: %s %s\ncluster: %s %s", e.name, name, d, want, wantURL, visible, url)
+			e.Errorf("%s: %s: discovered %v\nshards: %s %s\ncluster: %s %s", e.name, name, d, want, wantURL, visible,
+				url)
 			return
 		}
 	}

@@ -22,16 +22,16 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// collected are targets of MetricsIntegrations that the pods of a GrafanaAgent scrape for IntegrationMonitors: each once for each shard
-// that scrapes it. They are written in a way that does not depend on the program.
+// collected are targets of MetricsIntegrations that the pods of a GrafanaAgent scrape for IntegrationMonitors: each
+// once for each shard that scrapes it. They are written in a way that does not depend on the program.
 type collected struct {
 	targets  []string
 	settings map[string]string // of jobs, by instance and job
 	dropped  int               // targets, by rules
 }
 
-// TestAlloyCollectsTheSameIntegrations compares what IntegrationMonitors collect: in the agent by the list of the sd-aggregator, in Alloy by
-// discovery of the pods. Both begin with the pods and configurations that are printed.
+// TestAlloyCollectsTheSameIntegrations compares what IntegrationMonitors collect: in the agent by the list of the
+// sd-aggregator, in Alloy by discovery of the pods. Both begin with the pods and configurations that are printed.
 func TestAlloyCollectsTheSameIntegrations(t *testing.T) {
 	commonconfig.MarshalSecretValue = true
 	defer func() { commonconfig.MarshalSecretValue = false }()
@@ -55,7 +55,10 @@ func TestAlloyCollectsTheSameIntegrations(t *testing.T) {
 		}
 	})
 	t.Logf("%d jobs, %d targets dropped, others: %v", jobs, dropped, of)
-	if *alloyOnly == "" && (jobs < 200 || dropped < 1000 || slices.ContainsFunc([]string{"blackbox", "snmp", "redis", "process", "unix"}, func(name string) bool { return of[name] < 50 })) {
+	if *alloyOnly == "" && (jobs < 200 || dropped < 1000 ||
+		slices.ContainsFunc([]string{"blackbox", "snmp", "redis", "process", "unix"}, func(name string) bool {
+			return of[name] < 50
+		})) {
 		t.Errorf("too few were compared: %d jobs, %d targets dropped, others: %v", jobs, dropped, of)
 	}
 }
@@ -89,7 +92,8 @@ func (c cluster) byAgents(t *testing.T, unit string) collected {
 		for name, i := range readStatic(t, c.metrics[unit], podEnv(strconv.Itoa(shard))) {
 			name = strings.NewReplacer("/", "__", "-", "_", ".", "_D_").Replace(name)
 			for _, job := range monitored(i.jobs) {
-				if sd := job.ServiceDiscoveryConfigs[0].(*http.SDConfig); !strings.HasSuffix(sd.URL, "?grafanaagent="+unit) {
+				if sd := job.ServiceDiscoveryConfigs[0].(*http.SDConfig); !strings.HasSuffix(sd.URL,
+					"?grafanaagent="+unit) {
 					t.Errorf("%s asks for the targets of others: %s", job.JobName, sd.URL)
 				}
 				out.add(t, name, job, all, answering)
@@ -140,7 +144,8 @@ func (c cluster) found(t *testing.T, job scrapeJob) (out []model.LabelSet) {
 }
 
 // add adds the targets of a job that one shard scrapes. Equal targets are scraped once.
-func (c *collected) add(t *testing.T, instance string, job scrapeJob, from []model.LabelSet, answering map[string]string) {
+func (c *collected) add(t *testing.T, instance string, job scrapeJob, from []model.LabelSet,
+	answering map[string]string) {
 	t.Helper()
 	c.settings[instance+" "+job.JobName] = settingsOf(t, job)
 	scraped := map[string]bool{}
@@ -151,7 +156,8 @@ func (c *collected) add(t *testing.T, instance string, job scrapeJob, from []mod
 			continue
 		}
 		if strings.HasPrefix(visible.Get("job"), "prometheus.scrape.") {
-			visible = labels.NewBuilder(visible).Del("job").Labels() // one that a rule removes comes back: docs/alloy.md
+			// one that a rule removes comes back: docs/alloy.md
+			visible = labels.NewBuilder(visible).Del("job").Labels()
 		}
 		u, err := url.Parse(asked)
 		if err != nil {
@@ -161,7 +167,8 @@ func (c *collected) add(t *testing.T, instance string, job scrapeJob, from []mod
 		if path == string(target["__metrics_path__"]) {
 			path = cmp.Or(answering[string(target["__address__"])+path], "nothing at "+path)
 		}
-		scraped[fmt.Sprintf("%s %s: %s://%s %s ?%s %s %s %s", instance, job.JobName, u.Scheme, u.Host, path, paramsOf(t, asked), visible, interval, timeout)] = true
+		scraped[fmt.Sprintf("%s %s: %s://%s %s ?%s %s %s %s", instance, job.JobName, u.Scheme, u.Host, path,
+			paramsOf(t, asked), visible, interval, timeout)] = true
 	}
 	c.targets = slices.AppendSeq(c.targets, maps.Keys(scraped))
 }

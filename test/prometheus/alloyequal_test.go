@@ -26,8 +26,8 @@ import (
 var secretVariable = regexp.MustCompile(`AGENTRY_\w+`)
 
 // TestAlloyScrapesTheSameTargets compares what the agent and Alloy make of the same objects: for each job, its service
-// discovery, settings and rules for samples; and for many discovered targets the labels, URL, interval and timeout. Both
-// are read from what is printed, by Prometheus' own code.
+// discovery, settings and rules for samples; and for many discovered targets the labels, URL, interval and timeout.
+// Both are read from what is printed, by Prometheus' own code.
 func TestAlloyScrapesTheSameTargets(t *testing.T) {
 	commonconfig.MarshalSecretValue = true
 	defer func() { commonconfig.MarshalSecretValue = false }()
@@ -50,7 +50,8 @@ func TestAlloyScrapesTheSameTargets(t *testing.T) {
 		}
 	})
 	t.Logf("%+v", counted)
-	if *alloyOnly == "" && (counted.jobs < 2000 || counted.kept < 5000 || counted.dropped < 5000 || counted.writers < 500 || counted.others < 100) {
+	if *alloyOnly == "" && (counted.jobs < 2000 || counted.kept < 5000 || counted.dropped < 5000 ||
+		counted.writers < 500 || counted.others < 100) {
 		t.Errorf("too few were compared: %+v", counted)
 	}
 }
@@ -78,7 +79,8 @@ func (e equality) instances(static map[string]staticInstance, native map[string]
 			continue
 		}
 		e.writers(name, want, got)
-		if diff := cmp.Diff(slices.Sorted(maps.Keys(want.jobs)), slices.Sorted(maps.Keys(got.jobs))); e.same && diff != "" {
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(want.jobs)), slices.Sorted(maps.Keys(got.jobs))); e.same &&
+			diff != "" {
 			e.Errorf("%s: %s: jobs (-agent +alloy):\n%s", e.name, name, diff)
 		}
 		for job := range want.jobs {
@@ -118,12 +120,14 @@ func (e equality) job(name string, want, got scrapeJob) {
 		} else {
 			e.counted.kept++
 		}
-		if removed := visible2.Get("job"); !visible.IsEmpty() && visible.Get("job") == "" && strings.HasPrefix(removed, "prometheus.scrape.") {
+		if removed := visible2.Get("job"); !visible.IsEmpty() && visible.Get("job") == "" &&
+			strings.HasPrefix(removed, "prometheus.scrape.") {
 			e.counted.withoutJob++ // the one difference that is known, which is reported where a rule removes it always
 			visible2 = labels.NewBuilder(visible2).Del("job").Labels()
 		}
 		if !labels.Equal(visible, visible2) || url != url2 || interval != interval2 || timeout != timeout2 {
-			e.Errorf("%s: %s: discovered %v\nagent: %s %s %s %s\nalloy: %s %s %s %s", e.name, name, d, visible, url, interval, timeout, visible2, url2, interval2, timeout2)
+			e.Errorf("%s: %s: discovered %v\nagent: %s %s %s %s\nalloy: %s %s %s %s", e.name, name, d, visible, url,
+				interval, timeout, visible2, url2, interval2, timeout2)
 			return
 		}
 	}
@@ -150,14 +154,18 @@ func withMessagesOf(agent, alloy []*config.RemoteWriteConfig) (out []*config.Rem
 	return out
 }
 
-// withFormatsOf returns the job of Alloy with what the agent's job has for settings that no agent has: fixtures hold what they become.
+// withFormatsOf returns the job of Alloy with what the agent's job has for settings that no agent has: fixtures hold
+// what they become.
 func withFormatsOf(agent, alloy scrapeJob) scrapeJob {
 	with := *alloy.ScrapeConfig
 	from := agent.ScrapeConfig
 	with.ScrapeProtocols, with.ScrapeFallbackProtocol = from.ScrapeProtocols, from.ScrapeFallbackProtocol
-	with.ScrapeNativeHistograms, with.ConvertClassicHistogramsToNHCB = from.ScrapeNativeHistograms, from.ConvertClassicHistogramsToNHCB
-	with.NativeHistogramMinBucketFactor, with.EnableCompression = from.NativeHistogramMinBucketFactor, from.EnableCompression
-	with.MetricNameValidationScheme, with.MetricNameEscapingScheme = from.MetricNameValidationScheme, from.MetricNameEscapingScheme
+	with.ScrapeNativeHistograms, with.ConvertClassicHistogramsToNHCB = from.ScrapeNativeHistograms,
+		from.ConvertClassicHistogramsToNHCB
+	with.NativeHistogramMinBucketFactor, with.EnableCompression = from.NativeHistogramMinBucketFactor,
+		from.EnableCompression
+	with.MetricNameValidationScheme, with.MetricNameEscapingScheme = from.MetricNameValidationScheme,
+		from.MetricNameEscapingScheme
 	alloy.ScrapeConfig = &with
 	return alloy
 }
@@ -194,10 +202,11 @@ func settingsOf(t *testing.T, job scrapeJob) string {
 	c := *job.ScrapeConfig
 	c.RelabelConfigs, c.Params = nil, nil
 	c.MetricsPath, c.Scheme, c.ScrapeInterval, c.ScrapeTimeout = "", "", 0, 0
-	c.ServiceDiscoveryConfigs = slices.DeleteFunc(slices.Clone(c.ServiceDiscoveryConfigs), func(sd discovery.Config) bool {
-		// IntegrationMonitors ask no server in Alloy, and here are no integrations.
-		return sd.Name() == "static" || sd.Name() == "http" && strings.HasPrefix(job.JobName, "integrationMonitor/")
-	})
+	c.ServiceDiscoveryConfigs = slices.DeleteFunc(slices.Clone(c.ServiceDiscoveryConfigs),
+		func(sd discovery.Config) bool {
+			// IntegrationMonitors ask no server in Alloy, and here are no integrations.
+			return sd.Name() == "static" || sd.Name() == "http" && strings.HasPrefix(job.JobName, "integrationMonitor/")
+		})
 	return asYAML(t, c) + fmt.Sprint(staticTargets(job.ScrapeConfig)) + asYAML(t, job.others)
 }
 

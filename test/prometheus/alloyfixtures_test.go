@@ -24,8 +24,9 @@ import (
 
 var (
 	alloyRandom = flag.Int("alloy.random", 150, "how many random fixtures the tests of Alloy render")
-	alloyOnly   = flag.String("alloy.only", "", "the beginning of the names of the fixtures that the tests of Alloy render")
-	alloySeed   = flag.Uint64("alloy.seed", 1, "the number of the first random fixture")
+	alloyOnly   = flag.String("alloy.only", "",
+		"the beginning of the names of the fixtures that the tests of Alloy render")
+	alloySeed = flag.Uint64("alloy.seed", 1, "the number of the first random fixture")
 )
 
 // alloyFixture is what both runtimes render.
@@ -61,7 +62,8 @@ func eachAlloyFixture(t *testing.T, f func(*testing.T, alloyFixture)) {
 		add(seed.Name, seed.Clone())
 	}
 	rendered := func(kind string) bool {
-		return slices.Contains([]string{"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "GrafanaAgent", "MetricsInstance", "LogsInstance", "PodLogs"}, kind)
+		return slices.Contains([]string{"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "GrafanaAgent",
+			"MetricsInstance", "LogsInstance", "PodLogs"}, kind)
 	}
 	for i := range uint64(*alloyRandom) {
 		fixture := corpus.Random(*alloySeed+i, rendered)
@@ -73,7 +75,8 @@ func eachAlloyFixture(t *testing.T, f func(*testing.T, alloyFixture)) {
 		}
 		for _, mode := range []manifest.Compatibility{manifest.Operator, manifest.Current} {
 			for _, policy := range []secretref.Policy{secretref.Plaintext, secretref.Reference} {
-				f(t, alloyFixture{name: w.name + "/" + string(mode) + "/" + string(policy), text: w.text, mode: mode, policy: policy})
+				f(t, alloyFixture{name: w.name + "/" + string(mode) + "/" + string(policy), text: w.text, mode: mode,
+					policy: policy})
 			}
 		}
 	}
@@ -102,7 +105,8 @@ func (w alloyFixture) renderLogs(t *testing.T, r runtime.Runtime) (configs map[s
 }
 
 // renderPods returns the configurations of the pods whose Secret is called like their GrafanaAgent, with an ending.
-func (w alloyFixture) renderPods(t *testing.T, r runtime.Runtime, secret string) (configs map[string]string, errors []string) {
+func (w alloyFixture) renderPods(t *testing.T, r runtime.Runtime, secret string) (configs map[string]string,
+	errors []string) {
 	t.Helper()
 	out, errors := w.output(r)
 	configs = map[string]string{}
@@ -119,8 +123,10 @@ func (w alloyFixture) renderPods(t *testing.T, r runtime.Runtime, secret string)
 
 // output returns everything that is rendered, and the objects with errors.
 func (w alloyFixture) output(r runtime.Runtime) (out *generator.Output, errors []string) {
-	parsed := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(w.text)}, manifest.Options{Compatibility: w.mode})
-	out = generator.Render(manifest.NewSet(parsed), generator.Options{Compatibility: w.mode, Secrets: w.policy, Runtime: r}, nil)
+	parsed := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(w.text)},
+		manifest.Options{Compatibility: w.mode})
+	out = generator.Render(manifest.NewSet(parsed),
+		generator.Options{Compatibility: w.mode, Secrets: w.policy, Runtime: r}, nil)
 	for _, d := range out.Diags {
 		if d.Severity == diag.Error {
 			errors = append(errors, d.Object.String())

@@ -31,15 +31,18 @@ func mutatedCase(t *testing.T) integrationCase {
 var (
 	ruleBlock  = regexp.MustCompile(`(?m)^\trule \{\n(\t\t.*\n)+\t\}\n`)
 	components = regexp.MustCompile(`(?m)^[a-z_.]+ "\w+" \{\n(\t.*\n|\n)*\}\n`)
-	attribute  = regexp.MustCompile(`(?m)^\t+(replacement|target_label|regex|action|label|names|scrape_timeout|address|module|auth|walk_params) += .*\n`)
+	attribute  = regexp.MustCompile(
+		`(?m)^\t+(replacement|target_label|regex|action|label|names|scrape_timeout|address|module|auth|walk_params) += .*\n`)
 )
 
-// redundant are rules that change nothing in these tests: all addresses have ports, all targets have a path, Alloy selects among the
-// MetricsIntegrations of one GrafanaAgent only, and the instance of an IntegrationMonitor's rule is overwritten.
-var redundant = []string{`[^:\\[\\]]+`, `source_labels = ["__metrics_path__"]`, `regex         = "m/a"`, `regex         = ".+"`, `replacement  = "mine"`}
+// redundant are rules that change nothing in these tests: all addresses have ports, all targets have a path, Alloy
+// selects among the MetricsIntegrations of one GrafanaAgent only, and the instance of an IntegrationMonitor's rule is
+// overwritten.
+var redundant = []string{`[^:\\[\\]]+`, `source_labels = ["__metrics_path__"]`, `regex         = "m/a"`,
+	`regex         = ".+"`, `replacement  = "mine"`}
 
-// mutants returns texts in which a rule is dropped, or the value of an attribute is another one, in the components with a prefix, by what
-// was changed.
+// mutants returns texts in which a rule is dropped, or the value of an attribute is another one, in the components with
+// a prefix, by what was changed.
 func mutants(text, component string) map[string]string {
 	out := map[string]string{}
 	for _, at := range components.FindAllStringIndex(text, -1) {
@@ -49,7 +52,8 @@ func mutants(text, component string) map[string]string {
 		}
 		first, _, _ := strings.Cut(whole, "\n")
 		change := func(from, to int, with string) {
-			out[fmt.Sprintf("%s at %d: %s becomes %s", first, from, whole[from:to], with)] = text[:at[0]] + whole[:from] + with + whole[to:] + text[at[1]:]
+			out[fmt.Sprintf("%s at %d: %s becomes %s", first, from, whole[from:to],
+				with)] = text[:at[0]] + whole[:from] + with + whole[to:] + text[at[1]:]
 		}
 		kept := []byte(whole)
 		for _, rule := range ruleBlock.FindAllStringIndex(whole, -1) {
@@ -68,7 +72,8 @@ func mutants(text, component string) map[string]string {
 }
 
 // otherActions are those of rules that say something else with the same fields.
-var otherActions = map[string]string{"keep": "drop", "drop": "keep", "labeldrop": "labelmap", "labelmap": "labeldrop", "hashmod": "lowercase", "replace": "uppercase"}
+var otherActions = map[string]string{"keep": "drop", "drop": "keep", "labeldrop": "labelmap", "labelmap": "labeldrop",
+	"hashmod": "lowercase", "replace": "uppercase"}
 
 // otherValue returns an attribute with another value that is valid.
 func otherValue(line string) string {
@@ -85,8 +90,8 @@ func otherValue(line string) string {
 	return name + "= " + other + "\n"
 }
 
-// TestMutationsOfWhatIsCollectedAreFound changes each rule by which IntegrationMonitors find exporters in other pods, and what these
-// pods run.
+// TestMutationsOfWhatIsCollectedAreFound changes each rule by which IntegrationMonitors find exporters in other pods,
+// and what these pods run.
 func TestMutationsOfWhatIsCollectedAreFound(t *testing.T) {
 	const unit = "m/a"
 	w := mutatedCase(t)
@@ -95,7 +100,8 @@ func TestMutationsOfWhatIsCollectedAreFound(t *testing.T) {
 		t.Fatalf("%d targets: %v", len(want.targets), problems)
 	}
 	made := 0
-	for _, component := range []string{"discovery.kubernetes ", `discovery.relabel "integrationMonitor`, `discovery.relabel "metricsIntegration__m__`, `discovery.relabel "metricsIntegration__shop__cache`} {
+	for _, component := range []string{"discovery.kubernetes ", `discovery.relabel "integrationMonitor`,
+		`discovery.relabel "metricsIntegration__m__`, `discovery.relabel "metricsIntegration__shop__cache`} {
 		for what, text := range mutants(w.native.metrics[unit], component) {
 			made++
 			other := cluster{w.native.pods, map[string]string{unit: text}}
@@ -110,7 +116,8 @@ func TestMutationsOfWhatIsCollectedAreFound(t *testing.T) {
 	}
 	for _, p := range w.native.pods {
 		if good := p.config; p.runsIntegrations() && strings.Contains(good, "metricsIntegration__") {
-			p.config = regexp.MustCompile(`(prometheus\.exporter\.\w+ "metricsIntegration__\w+)"`).ReplaceAllString(good, `${1}x"`)
+			p.config = regexp.MustCompile(`(prometheus\.exporter\.\w+ "metricsIntegration__\w+)"`).ReplaceAllString(
+				good, `${1}x"`)
 			if len(want.unlike(w.native.byAlloys(t, unit))) == 0 {
 				t.Errorf("exporters of another name in %s are not found", p.name)
 			}
@@ -134,7 +141,8 @@ func TestMutationsOfIntegrationsAreFound(t *testing.T) {
 		if problems := unlike(want, alloysOwn(t, good)); len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		for _, component := range []string{"discovery.", "prometheus.scrape ", "prometheus.exporter.blackbox ", "prometheus.exporter.snmp "} {
+		for _, component := range []string{"discovery.", "prometheus.scrape ", "prometheus.exporter.blackbox ",
+			"prometheus.exporter.snmp "} {
 			for what, text := range mutants(good, component) {
 				made++
 				if len(unlike(want, alloysOwn(t, text))) == 0 {

@@ -19,24 +19,30 @@ import (
 
 // oldNames are those of integrations whose label job has another name, from the catalogue of the agent v0.44.8.
 var oldNames = map[string]string{
-	"azure": "azure_exporter", "cloudwatch": "cloudwatch_exporter", "consul": "consul_exporter", "dnsmasq": "dnsmasq_exporter",
-	"elasticsearch": "elasticsearch_exporter", "gcp": "gcp_exporter", "github": "github_exporter", "kafka": "kafka_exporter",
-	"memcached": "memcached_exporter", "mongodb": "mongodb_exporter", "mysql": "mysqld_exporter", "postgres": "postgres_exporter",
-	"process": "process_exporter", "redis": "redis_exporter", "statsd": "statsd_exporter", "windows": "windows_exporter",
+	"azure": "azure_exporter", "cloudwatch": "cloudwatch_exporter", "consul": "consul_exporter",
+	"dnsmasq":       "dnsmasq_exporter",
+	"elasticsearch": "elasticsearch_exporter", "gcp": "gcp_exporter", "github": "github_exporter",
+	"kafka":     "kafka_exporter",
+	"memcached": "memcached_exporter", "mongodb": "mongodb_exporter", "mysql": "mysqld_exporter",
+	"postgres": "postgres_exporter",
+	"process":  "process_exporter", "redis": "redis_exporter", "statsd": "statsd_exporter",
+	"windows": "windows_exporter",
 }
 
-// ofHost are integrations whose instance is that of the agent, native those whose label job can be replaced, and ofTargets those that
-// ask targets of their own.
+// ofHost are integrations whose instance is that of the agent, native those whose label job can be replaced, and
+// ofTargets those that ask targets of their own.
 var (
 	ofHost    = []string{"agent", "app_agent_receiver", "cadvisor", "node_exporter", "process", "statsd", "windows"}
 	native    = []string{"agent", "apache_http", "blackbox", "snmp"}
 	ofTargets = []string{"blackbox", "snmp"}
 )
 
-// fieldOf are fields that the agent makes the label instance of, if it is not set: of their host, if they are those of ofURL.
+// fieldOf are fields that the agent makes the label instance of, if it is not set: of their host, if they are those of
+// ofURL.
 var (
-	fieldOf = map[string]string{"apache_http": "scrape_uri", "consul": "server", "dnsmasq": "dnsmasq_address", "elasticsearch": "address",
-		"memcached": "memcached_address", "redis": "redis_addr", "snowflake": "account_name", "squid": "address"}
+	fieldOf = map[string]string{"apache_http": "scrape_uri", "consul": "server", "dnsmasq": "dnsmasq_address",
+		"elasticsearch": "address",
+		"memcached":     "memcached_address", "redis": "redis_addr", "snowflake": "account_name", "squid": "address"}
 	ofURL = []string{"apache_http", "consul", "elasticsearch"}
 )
 
@@ -50,7 +56,8 @@ type agentsIntegration struct {
 	path   string // of its metrics
 }
 
-// readIntegrations returns the integrations of a configuration of the agent that have metrics. All variables have values.
+// readIntegrations returns the integrations of a configuration of the agent that have metrics. All variables have
+// values.
 func readIntegrations(t *testing.T, text string) (out []agentsIntegration) {
 	t.Helper()
 	var c struct{ Integrations map[string]any }
@@ -83,7 +90,8 @@ func (i agentsIntegration) scrapesItself() bool {
 	return auto["enable"] == true
 }
 
-// instance returns the label instance. It is not known if the agent makes it of several settings, or of its default for one.
+// instance returns the label instance. It is not known if the agent makes it of several settings, or of its default for
+// one.
 func (i agentsIntegration) instance(host string) (instance string, known bool) {
 	if instance, isSet := i.config["instance"].(string); isSet {
 		return instance, true
@@ -103,8 +111,8 @@ func (i agentsIntegration) instance(host string) (instance string, known bool) {
 	}
 }
 
-// targets returns the targets of an integration as the agent's SD API lists them. __meta_url is not among their labels: docs/alloy.md
-// says that Alloy has none.
+// targets returns the targets of an integration as the agent's SD API lists them. __meta_url is not among their labels:
+// docs/alloy.md says that Alloy has none.
 func (i agentsIntegration) targets(address, host string) (out []model.LabelSet) {
 	job := i.name
 	if old, ok := oldNames[i.name]; ok {
@@ -123,8 +131,10 @@ func (i agentsIntegration) targets(address, host string) (out []model.LabelSet) 
 		to[model.LabelName(name)] = model.LabelValue(fmt.Sprint(value))
 	}
 	group := model.LabelSet{}
-	for name, value := range map[string]string{"instance": instance, "agent_hostname": host, "job": "integrations/" + job,
-		"__meta_agent_integration_name": i.name, "__meta_agent_integration_instance": key, "__meta_agent_integration_autoscrape": scraped} {
+	for name, value := range map[string]string{"instance": instance, "agent_hostname": host,
+		"job":                           "integrations/" + job,
+		"__meta_agent_integration_name": i.name, "__meta_agent_integration_instance": key,
+		"__meta_agent_integration_autoscrape": scraped} {
 		set(group, name, value)
 	}
 	extra, _ := i.config["extra_labels"].(map[string]any)
@@ -159,8 +169,10 @@ func (i agentsIntegration) targets(address, host string) (out []model.LabelSet) 
 func exported(b *alloycheck.Block) (out []model.LabelSet) {
 	name, id := strings.TrimPrefix(b.Name, "prometheus.exporter."), b.Name+"."+b.Label
 	base := model.LabelSet{
-		"__address__": "alloy.internal:12345", "__scheme__": "http", "__metrics_path__": model.LabelValue("/api/v0/component/" + id + "/metrics"),
-		"job": model.LabelValue("integrations/" + name), "instance": "Alloy's own", "__meta_component_name": model.LabelValue(b.Name), "__meta_component_id": model.LabelValue(id),
+		"__address__": "alloy.internal:12345", "__scheme__": "http",
+		"__metrics_path__": model.LabelValue("/api/v0/component/" + id + "/metrics"),
+		"job":              model.LabelValue("integrations/" + name), "instance": "Alloy's own",
+		"__meta_component_name": model.LabelValue(b.Name), "__meta_component_id": model.LabelValue(id),
 	}
 	if !slices.Contains(ofTargets, name) {
 		return []model.LabelSet{base}
@@ -189,7 +201,8 @@ func paramsOf(t *testing.T, asked string) string {
 		t.Fatal(err)
 	}
 	params := u.Query()
-	if walk := params.Get("walk_params"); walk != "" && strings.HasPrefix(u.Path, alloysPath+"prometheus.exporter.snmp.") {
+	if walk := params.Get("walk_params"); walk != "" &&
+		strings.HasPrefix(u.Path, alloysPath+"prometheus.exporter.snmp.") {
 		params.Set("walk_params", nameOf(walk))
 	}
 	return params.Encode()

@@ -20,8 +20,8 @@ import (
 	alloycheck "github.com/agentry-dev/agentry/test/prometheus/alloy"
 )
 
-// TestAlloyReadsTheSameLogs compares what the agent and Alloy make of the same LogsInstances and PodLogs, both read from
-// what is printed: clients, discovery, stages, positions, and for many discovered targets the path and the labels.
+// TestAlloyReadsTheSameLogs compares what the agent and Alloy make of the same LogsInstances and PodLogs, both read
+// from what is printed: clients, discovery, stages, positions, and for many discovered targets the path and the labels.
 func TestAlloyReadsTheSameLogs(t *testing.T) {
 	var counted logsCounts
 	eachAlloyFixture(t, func(t *testing.T, w alloyFixture) {
@@ -39,7 +39,8 @@ func TestAlloyReadsTheSameLogs(t *testing.T) {
 		}
 	})
 	t.Logf("%+v", counted)
-	if counted.clients < 250 || counted.jobs < 120 || counted.stages < 300 || counted.read < 10000 || counted.dropped < 2000 {
+	if counted.clients < 250 || counted.jobs < 120 || counted.stages < 300 || counted.read < 10000 ||
+		counted.dropped < 2000 {
 		t.Errorf("too few were compared: %+v", counted)
 	}
 }
@@ -84,7 +85,8 @@ func readStaticLogs(t *testing.T, text string, env map[string]string) map[string
 		if len(i.Clients) == 0 {
 			continue
 		}
-		one := logsInstance{Jobs: map[string]logsJob{}, Period: i.Target["sync_period"], Positions: c.Logs.Directory + "/" + i.Name + ".yml"}
+		one := logsInstance{Jobs: map[string]logsJob{}, Period: i.Target["sync_period"],
+			Positions: c.Logs.Directory + "/" + i.Name + ".yml"}
 		for _, client := range i.Clients {
 			delete(client, "name") // for the agent's own metrics
 			one.Clients = append(one.Clients, client)
@@ -121,10 +123,12 @@ func asList(v any) []any {
 
 func newLogsJob(t *testing.T, job map[string]any, stages []any) logsJob {
 	loaded := loadConfig(t, map[string]any{"scrape_configs": []any{job}}).ScrapeConfigs[0]
-	return logsJob{rules: loaded.RelabelConfigs, discovery: asYAML(t, loaded.ServiceDiscoveryConfigs), stages: canonicalStages(stages)}
+	return logsJob{rules: loaded.RelabelConfigs, discovery: asYAML(t, loaded.ServiceDiscoveryConfigs),
+		stages: canonicalStages(stages)}
 }
 
-// readAlloyLogs reads a configuration of Alloy. It follows lines from where they are sent to back to where they are read.
+// readAlloyLogs reads a configuration of Alloy. It follows lines from where they are sent to back to where they are
+// read.
 func readAlloyLogs(t *testing.T, text string, env map[string]string) map[string]logsInstance {
 	t.Helper()
 	for _, name := range secretVariable.FindAllString(text, -1) {
@@ -195,7 +199,8 @@ func (r alloyReader) discoveries(job map[string]any, targets any) {
 	case map[string]any:
 		address := v["__address__"]
 		delete(v, "__address__")
-		job["static_configs"] = append(asList(job["static_configs"]), map[string]any{"targets": []any{address}, "labels": v})
+		job["static_configs"] = append(asList(job["static_configs"]),
+			map[string]any{"targets": []any{address}, "labels": v})
 	case alloycheck.Ref:
 		job["kubernetes_sd_configs"] = append(asList(job["kubernetes_sd_configs"]), r.fields(r.component(v, "targets")))
 	}
@@ -264,7 +269,8 @@ func (e logsEquality) instances(static, native map[string]logsInstance) {
 		if len(want.Jobs) != len(got.Jobs) {
 			e.Errorf("%s: %s: %d jobs, and %d for Alloy", e.name, name, len(want.Jobs), len(got.Jobs))
 		}
-		if diff := cmp.Diff([]any{want.Period, want.Positions}, []any{got.Period, got.Positions}); len(want.Jobs) > 0 && diff != "" {
+		if diff := cmp.Diff([]any{want.Period, want.Positions}, []any{got.Period, got.Positions}); len(want.Jobs) > 0 &&
+			diff != "" {
 			e.Errorf("%s: %s: (-agent +alloy):\n%s", e.name, name, diff)
 		}
 		for job := range want.Jobs {
@@ -306,8 +312,8 @@ func (e logsEquality) job(name string, want, got logsJob) {
 	}
 }
 
-// promtailFiles returns the pattern of the files that are read for a target, and the labels of their lines. Promtail drops
-// the targets of other hosts, and Alloy has rules for that.
+// promtailFiles returns the pattern of the files that are read for a target, and the labels of their lines. Promtail
+// drops the targets of other hosts, and Alloy has rules for that.
 func promtailFiles(discovered model.LabelSet, rules []*relabel.Config, promtail bool) (path, shown string) {
 	b := labels.NewBuilder(labels.EmptyLabels())
 	for name, value := range discovered {

@@ -44,7 +44,9 @@ func alloyMutations() []alloyMutation {
 		{"an invalid duration", replaced(`(_interval|_timeout|_frequency|_time)( += ")`, "${1}${2}x")},
 		{"an unknown function", replaced(`(sys\.env|coalesce|array\.concat|string\.trim_space)\(`, "${1}x(")},
 		{"a secret as a text", replaced(`convert\.nonsensitive\((.*?)\)`, "$1")},
-		{"a component that depends on itself", replaced(`^(prometheus\.relabel "(\w+)" \{)$`, "$1\n\tforward_to = [prometheus.relabel.$2.receiver]\n}\nprometheus.echo \"x\" {")},
+		{"a component that depends on itself",
+			replaced(`^(prometheus\.relabel "(\w+)" \{)$`,
+				"$1\n\tforward_to = [prometheus.relabel.$2.receiver]\n}\nprometheus.echo \"x\" {")},
 		{"what a version lacks", replaced(`^(prometheus\.scrape .*)$`, "$1\n\thonor_metadatax = true")},
 		{"a forbidden component", replaced(`^discovery\.kubernetes ("\w+") \{$`, "prometheus.operator.probes $1 {")},
 		{"a stage of another name", replaced(`^(\t+stage\.[a-z_]+)( \{)`, "${1}x$2")},
@@ -53,7 +55,8 @@ func alloyMutations() []alloyMutation {
 		{"a stage without what it needs", replaced(`^\t+(values|selector|firstline|buckets|rate|burst) += [^{]*$`, "")},
 		{"an invalid expression of a stage", replaced(`((?:expression|firstline) += ")`, "$1(")},
 		{"an invalid size", replaced(`((?:longer_than|batch_size) += ")`, "${1}x")},
-		{"an invalid period", replaced(`((?:older_than|batch_wait|sync_period|max_idle_duration|min_backoff_period) += ")`, "${1}x")},
+		{"an invalid period", replaced(
+			`((?:older_than|batch_wait|sync_period|max_idle_duration|min_backoff_period) += ")`, "${1}x")},
 		{"an unknown constant", replaced(`constants\.hostname`, "constants.node")},
 		{"a syntax error", replaced(`^(\t+[a-z_]+) += `, "$1 ")},
 	}
@@ -97,7 +100,8 @@ func TestMutationsOfGoodFilesAreFound(t *testing.T) {
 
 // TestVersionsAreKnown: an argument is refused before the version that it came with.
 func TestVersionsAreKnown(t *testing.T) {
-	text := []byte("discovery.kubernetes \"x\" {\n\trole = \"pod\"\n\n\tattach_metadata {\n\t\tnamespace = true\n\t}\n}\n")
+	text := []byte("discovery.kubernetes \"x\" {\n\trole = \"pod\"\n\n\tattach_metadata {\n\t\tnamespace = true\n" +
+		"\t}\n}\n")
 	if found := alloycheck.Check(text, "v1.12.0"); len(found) > 0 {
 		t.Error(found)
 	}
@@ -111,7 +115,9 @@ func goodAlloyFiles(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	eachAlloyFixture(t, func(t *testing.T, w alloyFixture) {
-		for _, wanted := range []string{"real-kube-prometheus/", "rw-oauth2/", "rw-basic-auth/", "rw-sigv4/", "rw-queue-metadata/", "agent-log-settings/", "agent-apiserver-bearer/", "alloy-logs.txtar/", "real-log-pipelines/", "logs-client-full/", "stages-metrics/"} {
+		for _, wanted := range []string{"real-kube-prometheus/", "rw-oauth2/", "rw-basic-auth/", "rw-sigv4/",
+			"rw-queue-metadata/", "agent-log-settings/", "agent-apiserver-bearer/", "alloy-logs.txtar/",
+			"real-log-pipelines/", "logs-client-full/", "stages-metrics/"} {
 			if !strings.HasPrefix(w.name, wanted) || w.mode != manifest.Operator || w.policy != secretref.Reference {
 				continue
 			}

@@ -76,7 +76,8 @@ func inPrometheus(mechanism string, fields map[string]any) map[string]any {
 			}
 		}
 	case "digitalocean":
-		for from, to := range map[string]string{"bearer_token": "credentials", "bearer_token_file": "credentials_file"} {
+		for from, to := range map[string]string{"bearer_token": "credentials",
+			"bearer_token_file": "credentials_file"} {
 			if v, ok := fields[from]; ok {
 				delete(fields, from)
 				fields["authorization"] = map[string]any{to: v}

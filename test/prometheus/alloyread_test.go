@@ -120,7 +120,8 @@ func (r alloyReader) fields(b *alloycheck.Block, without ...string) map[string]a
 	for _, inner := range b.Blocks {
 		switch inner.Name {
 		case "rule", "write_relabel_config", "selectors", "filter":
-			name := map[string]string{"rule": "relabel_configs", "write_relabel_config": "write_relabel_configs", "selectors": "selectors", "filter": "filters"}[inner.Name]
+			name := map[string]string{"rule": "relabel_configs", "write_relabel_config": "write_relabel_configs",
+				"selectors": "selectors", "filter": "filters"}[inner.Name]
 			list, _ := out[name].([]any)
 			out[name] = append(list, r.fields(inner))
 		default:
@@ -140,8 +141,8 @@ func (r alloyReader) writers(b *alloycheck.Block) []*config.RemoteWriteConfig {
 
 const reportNames = "up|scrape_duration_seconds|scrape_samples_scraped|scrape_samples_post_metric_relabeling|scrape_series_added"
 
-// receivers returns the writer of a component that scrapes, and the rules that its samples pass on the way. Reports pass
-// none.
+// receivers returns the writer of a component that scrapes, and the rules that its samples pass on the way. Reports
+// pass none.
 func (r alloyReader) receivers(b *alloycheck.Block) (writer string, rules []any) {
 	to := flat(b.Attrs["forward_to"])
 	if len(to) == 1 {
@@ -189,13 +190,14 @@ func (r alloyReader) job(b, endpoint *alloycheck.Block, rules []any) scrapeJob {
 	loaded := loadConfig(r.T, map[string]any{"scrape_configs": []any{settings}}).ScrapeConfigs[0]
 	job := *loaded
 	job.JobName = jobNameOf(job.RelabelConfigs)
-	return scrapeJob{&job, others, isClustered, r.collected(endpoint.Attrs["targets"]), func(d model.LabelSet) (labels.Labels, string, string, string) {
-		l := labels.NewBuilder(asLabels(d))
-		if !relabel.ProcessBuilder(l, loaded.RelabelConfigs...) {
-			return labels.EmptyLabels(), "", "", ""
-		}
-		return finish(l.Labels(), *loaded)
-	}}
+	return scrapeJob{&job, others, isClustered, r.collected(endpoint.Attrs["targets"]),
+		func(d model.LabelSet) (labels.Labels, string, string, string) {
+			l := labels.NewBuilder(asLabels(d))
+			if !relabel.ProcessBuilder(l, loaded.RelabelConfigs...) {
+				return labels.EmptyLabels(), "", "", ""
+			}
+			return finish(l.Labels(), *loaded)
+		}}
 }
 
 // discover sets the service discoveries of a job: a reference to one, targets that are written out, or a list of such.
@@ -224,7 +226,8 @@ func (r alloyReader) discover(settings map[string]any, targets any) {
 	}
 }
 
-// collected returns how the integrations that an endpoint selects from are found in other pods: service discoveries with rules.
+// collected returns how the integrations that an endpoint selects from are found in other pods: service discoveries
+// with rules.
 func (r alloyReader) collected(targets any) (out []*config.ScrapeConfig) {
 	for _, ref := range flat(targets) {
 		if !strings.HasSuffix(string(ref), ".output") {

@@ -57,7 +57,8 @@ func canonicalStages(stages []any) (out []any) {
 	for _, s := range stages {
 		for name, settings := range s.(map[string]any) {
 			name = strings.Replace(name, "non_indexed_labels", "structured_metadata", 1)
-			if m, ok := settings.(map[string]any); ok && !strings.HasSuffix(name, "labels") && name != "structured_metadata" && name != "metrics" {
+			if m, ok := settings.(map[string]any); ok && !strings.HasSuffix(name, "labels") &&
+				name != "structured_metadata" && name != "metrics" {
 				settings = canonicalSettings(m)
 			}
 			if name == "metrics" {

@@ -22,7 +22,8 @@ import (
 
 // podEnv are the environment variables of the pod that both runtimes are in.
 func podEnv(shard string) map[string]string {
-	return map[string]string{"SHARD": shard, "SHARDS": "2", "POD_NAME": "agent-0", "STATEFULSET_ORDINAL_NUMBER": "0", "HOSTNAME": "node",
+	return map[string]string{"SHARD": shard, "SHARDS": "2", "POD_NAME": "agent-0", "STATEFULSET_ORDINAL_NUMBER": "0",
+		"HOSTNAME":          "node",
 		"AGENT_DEPLOY_MODE": "operator", "TOPOLOGY_ZONE": "zone-" + shard, "INZONE_SHARD": shard}
 }
 
@@ -59,7 +60,8 @@ type scrapeJob struct {
 	others map[string]any
 	// clustered means that the pods share the targets among themselves.
 	clustered bool
-	// collected are the service discoveries, with rules, of the integrations that an IntegrationMonitor selects from in Alloy.
+	// collected are the service discoveries, with rules, of the integrations that an IntegrationMonitor selects from in
+	// Alloy.
 	collected []*config.ScrapeConfig
 	// targets returns the targets that are scraped for one that is discovered; the URLs have the parameters.
 	targets func(discovered model.LabelSet) (visible labels.Labels, url, interval, timeout string)
@@ -108,17 +110,22 @@ func readStatic(t *testing.T, text string, env map[string]string) map[string]sta
 		for n, job := range i.ScrapeConfigs {
 			others[n] = takeOthers(job.(map[string]any))
 		}
-		one := loadConfig(t, map[string]any{"global": maps.Clone(global), "scrape_configs": i.ScrapeConfigs, "remote_write": withAgentsDefaults(i.RemoteWrite)})
+		one := loadConfig(t, map[string]any{"global": maps.Clone(global), "scrape_configs": i.ScrapeConfigs,
+			"remote_write": withAgentsDefaults(i.RemoteWrite)})
 		s := staticInstance{map[string]scrapeJob{}, one.RemoteWriteConfigs, external}
 		for n, job := range one.ScrapeConfigs {
-			s.jobs[job.JobName] = scrapeJob{job, others[n], false, nil, func(d model.LabelSet) (labels.Labels, string, string, string) { return agentsTarget(job, d) }}
+			s.jobs[job.JobName] = scrapeJob{job, others[n], false, nil,
+				func(d model.LabelSet) (labels.Labels, string, string, string) {
+					return agentsTarget(job, d)
+				}}
 		}
 		out[i.Name] = s
 	}
 	return out
 }
 
-// withTexts returns YAML with quotes around what the agent reads as texts, whatever it looks like: 1.10 is no number there.
+// withTexts returns YAML with quotes around what the agent reads as texts, whatever it looks like: 1.10 is no number
+// there.
 func withTexts(t *testing.T, text string) []byte {
 	t.Helper()
 	var doc yamlv3.Node
@@ -131,7 +138,9 @@ func withTexts(t *testing.T, text string) []byte {
 			n.Tag, n.Style = "!!str", yamlv3.DoubleQuotedStyle
 		}
 		for i, child := range n.Content {
-			named := n.Kind == yamlv3.MappingNode && i%2 == 1 && slices.Contains([]string{"labels", "params", "regex", "replacement", "job_name", "extra_labels", "blackbox_targets", "snmp_targets"}, n.Content[i-1].Value)
+			named := n.Kind == yamlv3.MappingNode && i%2 == 1 &&
+				slices.Contains([]string{"labels", "params", "regex", "replacement", "job_name", "extra_labels",
+					"blackbox_targets", "snmp_targets"}, n.Content[i-1].Value)
 			quote(child, within || named)
 		}
 	}
@@ -172,8 +181,8 @@ func renamed(job map[string]any) {
 	delete(job, "keep_dropped_targets")
 }
 
-// loadable removes what Alloy does not have, for which there is a finding. Prometheus would read the expressions ~ and null
-// into its own default, for all rules after that: a group means the same.
+// loadable removes what Alloy does not have, for which there is a finding. Prometheus would read the expressions ~ and
+// null into its own default, for all rules after that: a group means the same.
 func loadable(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -191,8 +200,8 @@ func loadable(v any) {
 	}
 }
 
-// longTimeout gives jobs the timeout of all jobs, if that is longer than their interval: the agent's Prometheus loads that, and shortens
-// it for the jobs that set none.
+// longTimeout gives jobs the timeout of all jobs, if that is longer than their interval: the agent's Prometheus loads
+// that, and shortens it for the jobs that set none.
 func longTimeout(c map[string]any) {
 	global, _ := c["global"].(map[string]any)
 	of := func(settings map[string]any, name string, standard model.Duration) model.Duration {
@@ -240,10 +249,12 @@ func loadConfig(t *testing.T, c map[string]any) *config.Config {
 }
 
 // agentsTarget does what the agent's Prometheus 2.48 does with a discovered target: labels, rules, port, instance.
-func agentsTarget(job *config.ScrapeConfig, discovered model.LabelSet) (visible labels.Labels, url, interval, timeout string) {
+func agentsTarget(job *config.ScrapeConfig, discovered model.LabelSet) (visible labels.Labels,
+	url, interval, timeout string) {
 	b := labels.NewBuilder(asLabels(discovered))
 	for _, l := range [...][2]string{{"job", job.JobName}, {"__scrape_interval__", job.ScrapeInterval.String()},
-		{"__scrape_timeout__", job.ScrapeTimeout.String()}, {"__metrics_path__", job.MetricsPath}, {"__scheme__", job.Scheme}} {
+		{"__scrape_timeout__", job.ScrapeTimeout.String()}, {"__metrics_path__", job.MetricsPath},
+		{"__scheme__", job.Scheme}} {
 		if b.Get(l[0]) == "" {
 			b.Set(l[0], l[1])
 		}
@@ -287,5 +298,6 @@ func finish(l labels.Labels, job config.ScrapeConfig) (visible labels.Labels, ur
 		return labels.EmptyLabels(), "", "", ""
 	}
 	target := scrape.NewTarget(all, &job, nil, nil)
-	return target.Labels(labels.NewBuilder(labels.EmptyLabels())), target.URL().String(), all.Get("__scrape_interval__"), all.Get("__scrape_timeout__")
+	return target.Labels(labels.NewBuilder(labels.EmptyLabels())), target.URL().String(),
+		all.Get("__scrape_interval__"), all.Get("__scrape_timeout__")
 }

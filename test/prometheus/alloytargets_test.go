@@ -13,7 +13,8 @@ import (
 )
 
 // addresses are those of discovered targets: with and without a port, of all families, and such as nobody can scrape.
-var addresses = []string{"10.0.0.1:8080", "10.0.0.2", "web.example.com", "[fd00::1]", "[fd00::1]:9090", "fd00::2", "host:", "a/b", "a/b:80", "", "[x", "x]", ":1", "[]"}
+var addresses = []string{"10.0.0.1:8080", "10.0.0.2", "web.example.com", "[fd00::1]", "[fd00::1]:9090", "fd00::2",
+	"host:", "a/b", "a/b:80", "", "[x", "x]", ":1", "[]"}
 
 // hostile are values of labels that rules may stumble over.
 var hostile = []string{"", "x", "$1", "${1}", "a;b", "ä", "a.b-c", "true", "1", "https", "/metrics?x=1"}
@@ -52,7 +53,8 @@ func staticTargets(job *config.ScrapeConfig) (out []model.LabelSet) {
 }
 
 // fromServer are labels that a server which lists targets may set, and Kubernetes does not.
-var fromServer = []string{"job", "instance", "__scheme__", "__metrics_path__", "__scrape_interval__", "__param_target", "__param_module"}
+var fromServer = []string{"job", "instance", "__scheme__", "__metrics_path__", "__scrape_interval__", "__param_target",
+	"__param_module"}
 
 // distorted returns a target in which some labels have other values.
 func distorted(target model.LabelSet, random *rand.Rand) model.LabelSet {

@@ -48,12 +48,14 @@ func TestPredictedTargetsAreThoseThatPrometheusKeeps(t *testing.T) {
 					continue
 				}
 				found = true
-				if "integrationMonitor/"+series.Get("monitor") != name || series.Get("instance") != key || series.Get("job") != "integrations/redis_exporter" || series.Get("metrics_instance") != "ops/i" {
+				if "integrationMonitor/"+series.Get("monitor") != name || series.Get("instance") != key ||
+					series.Get("job") != "integrations/redis_exporter" || series.Get("metrics_instance") != "ops/i" {
 					t.Fatalf("set %d: %s is scraped as %s", n, key, series)
 				}
 			}
 			if found == warned[key] {
-				t.Fatalf("set %d: %s is collected: %t, and there is a warning: %t\n%s", n, key, found, warned[key], text)
+				t.Fatalf("set %d: %s is collected: %t, and there is a warning: %t\n%s", n, key, found, warned[key],
+					text)
 			}
 			if found {
 				collected++
@@ -71,7 +73,8 @@ func randomObjects(r *rand.Rand) string {
 	pick := func(from ...string) string { return from[r.Intn(len(from))] }
 	var b strings.Builder
 	object := func(kind, namespace, name, labels, spec string) {
-		fmt.Fprintf(&b, "---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: %s\nmetadata: {namespace: %s, name: %s, labels: {%s}}\nspec: {%s}\n", kind, namespace, name, labels, spec)
+		fmt.Fprintf(&b, "---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: %s\n"+
+			"metadata: {namespace: %s, name: %s, labels: {%s}}\nspec: {%s}\n", kind, namespace, name, labels, spec)
 	}
 	labels := func() string {
 		var out []string
@@ -82,17 +85,24 @@ func randomObjects(r *rand.Rand) string {
 		}
 		return strings.Join(out, ", ")
 	}
-	object("GrafanaAgent", "ops", "agent", "", "serviceAccountName: a, metrics: {instanceSelector: {}, ignoreNamespaceSelectors: "+pick("false", "false", "true")+
-		", remoteWrite: [{url: http://prometheus}]}, integrations: {selector: {}, namespaceSelector: {}}")
+	object("GrafanaAgent", "ops", "agent", "",
+		"serviceAccountName: a, metrics: {instanceSelector: {}, ignoreNamespaceSelectors: "+
+			pick("false", "false", "true")+
+			", remoteWrite: [{url: http://prometheus}]}, integrations: {selector: {}, namespaceSelector: {}}")
 	object("MetricsInstance", "ops", "i", "", "integrationMonitorSelector: {}, integrationMonitorNamespaceSelector: {}")
 	for i := range 2 + r.Intn(6) {
-		object("MetricsIntegration", pick("ops", "shop", "shop-eu"), fmt.Sprint("x", i), labels(), "name: redis, config: {redis_addr: redis:6379}")
+		object("MetricsIntegration", pick("ops", "shop", "shop-eu"), fmt.Sprint("x", i), labels(),
+			"name: redis, config: {redis_addr: redis:6379}")
 	}
 	for i := range 1 + r.Intn(2) {
-		expression := "{key: " + pick("team", "app.kubernetes.io/name") + pick(", operator: Exists", ", operator: DoesNotExist", ", operator: In, values: [v1.2, a]", ", operator: NotIn, values: [a, \"\"]") + "}"
-		selector := pick("", "matchLabels: {team: a}", "matchLabels: {team: v1.2}", "matchExpressions: ["+expression+"]", "matchLabels: {team: b}, matchExpressions: ["+expression+"]")
-		object("IntegrationMonitor", pick("ops", "shop"), fmt.Sprint("m", i), "", "scope: "+pick("own", "own", "all")+", selector: {"+selector+"}, namespaceSelector: "+
-			pick("{}", "{any: true}", "{matchNames: [shop]}", "{matchNames: [shop-eu, ops]}"))
+		expression := "{key: " + pick("team", "app.kubernetes.io/name") +
+			pick(", operator: Exists", ", operator: DoesNotExist", ", operator: In, values: [v1.2, a]",
+				", operator: NotIn, values: [a, \"\"]") + "}"
+		selector := pick("", "matchLabels: {team: a}", "matchLabels: {team: v1.2}",
+			"matchExpressions: ["+expression+"]", "matchLabels: {team: b}, matchExpressions: ["+expression+"]")
+		object("IntegrationMonitor", pick("ops", "shop"), fmt.Sprint("m", i), "",
+			"scope: "+pick("own", "own", "all")+", selector: {"+selector+"}, namespaceSelector: "+
+				pick("{}", "{any: true}", "{matchNames: [shop]}", "{matchNames: [shop-eu, ops]}"))
 	}
 	return b.String()
 }
@@ -149,8 +159,9 @@ func targetsOf(t *testing.T, out *generator.Output) map[string]model.LabelSet {
 	targets := map[string]model.LabelSet{}
 	for _, i := range c.Integrations.Redis {
 		targets[i.Instance] = model.LabelSet{
-			"__address__": "10.0.0.1:8080", "__metrics_path__": model.LabelValue("/integrations/redis/" + i.Instance + "/metrics"),
-			"job": "integrations/redis_exporter", "instance": model.LabelValue(i.Instance),
+			"__address__":      "10.0.0.1:8080",
+			"__metrics_path__": model.LabelValue("/integrations/redis/" + i.Instance + "/metrics"),
+			"job":              "integrations/redis_exporter", "instance": model.LabelValue(i.Instance),
 			"__meta_agentoperator_grafanaagent_namespace": "ops", "__meta_agentoperator_grafanaagent_name": "agent",
 		}.Merge(i.ExtraLabels)
 	}
@@ -159,9 +170,11 @@ func targetsOf(t *testing.T, out *generator.Output) map[string]model.LabelSet {
 
 // TestSizes compares what is accepted as a size with Prometheus's parser.
 func TestSizes(t *testing.T) {
-	for _, size := range []string{"0", "0B", "1B", "512MB", "1.5KiB", ".5GB", "7EiB", "10", "8EB", "8EiB", "10Mb", "1iB", "x10MB", "1e3MB", "-1MB", "1 MB", "9PB", "8191PiB"} {
+	for _, size := range []string{"0", "0B", "1B", "512MB", "1.5KiB", ".5GB", "7EiB", "10", "8EB", "8EiB", "10Mb",
+		"1iB", "x10MB", "1e3MB", "-1MB", "1 MB", "9PB", "8191PiB"} {
 		limit := monitoringv1.ByteSize(size)
-		_, findings := ours.NewBuilder(ours.Settings{}).IntegrationMonitor(&v1alpha1.IntegrationMonitor{Spec: v1alpha1.IntegrationMonitorSpec{BodySizeLimit: &limit}}, "i", nil)
+		_, findings := ours.NewBuilder(ours.Settings{}).IntegrationMonitor(
+			&v1alpha1.IntegrationMonitor{Spec: v1alpha1.IntegrationMonitorSpec{BodySizeLimit: &limit}}, "i", nil)
 		_, err := units.ParseBase2Bytes(size)
 		if accepted := len(findings) == 0; accepted && err != nil {
 			t.Errorf("%q is accepted, and Prometheus says %v", size, err)

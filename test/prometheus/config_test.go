@@ -110,7 +110,8 @@ func check(t *testing.T, secret []byte) {
 		global["scrape_interval"] = "1m" // the agent takes a longer global timeout, Prometheus does not
 	}
 	for _, instance := range c.Metrics.Configs {
-		one := map[string]any{"global": global, "scrape_configs": instance.ScrapeConfigs, "remote_write": instance.RemoteWrite}
+		one := map[string]any{"global": global, "scrape_configs": instance.ScrapeConfigs,
+			"remote_write": instance.RemoteWrite}
 		if len(instance.RemoteWrite) == 0 {
 			one["remote_write"] = remoteWrite
 		}

@@ -32,7 +32,8 @@ import (
 // load it, in the pod of one shard.
 func jobOf(t *testing.T, settings ours.Settings, spec v1alpha1.IntegrationMonitorSpec, shard int) *config.ScrapeConfig {
 	t.Helper()
-	m := &v1alpha1.IntegrationMonitor{ObjectMeta: metav1.ObjectMeta{Namespace: "monitoring", Name: "databases"}, Spec: spec}
+	m := &v1alpha1.IntegrationMonitor{ObjectMeta: metav1.ObjectMeta{Namespace: "monitoring", Name: "databases"},
+		Spec: spec}
 	settings.Agent = diag.Object{Kind: "GrafanaAgent", Namespace: "monitoring", Name: "agent"}
 	settings.SD, _ = ours.SDAggregator{}.HTTPSD(nil)
 	job, findings := ours.NewBuilder(settings).IntegrationMonitor(m, "monitoring/primary", nil)
@@ -41,7 +42,9 @@ func jobOf(t *testing.T, settings ours.Settings, spec v1alpha1.IntegrationMonito
 			t.Fatal(f)
 		}
 	}
-	text := agent.Print(&model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{job}}}}}).String()
+	text := agent.Print(
+		&model.Config{Metrics: &model.Metrics{
+			Configs: []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{job}}}}}).String()
 	_, text, _ = strings.Cut(text, "scrape_configs:\n")
 	text = "scrape_configs:\n" + strings.ReplaceAll(text, "$(SHARD)", fmt.Sprint(shard))
 	loaded, err := config.Load(text, slog.New(slog.DiscardHandler))
@@ -70,7 +73,8 @@ const metaPrefix = "__meta_agentoperator_integration_cr_"
 // targetOf is the target of a MetricsIntegration with labels, as the aggregator lists it.
 func targetOf(namespace, name string, own map[string]string) prommodel.LabelSet {
 	out := prommodel.LabelSet{
-		"__address__": "10.0.0.1:8080", "__metrics_path__": "/integrations/redis/metrics", "job": "integrations/redis_exporter", "instance": prommodel.LabelValue(namespace + "/" + name),
+		"__address__": "10.0.0.1:8080", "__metrics_path__": "/integrations/redis/metrics",
+		"job": "integrations/redis_exporter", "instance": prommodel.LabelValue(namespace + "/" + name),
 		metaPrefix + "namespace": prommodel.LabelValue(namespace), metaPrefix + "name": prommodel.LabelValue(name),
 		"__meta_agentoperator_grafanaagent_namespace": "monitoring", "__meta_agentoperator_grafanaagent_name": "agent",
 	}
@@ -108,7 +112,8 @@ func TestSelectorsMeanWhatTheyMeanInKubernetes(t *testing.T) {
 			}
 		}
 		for _, key := range some(keys, 0) {
-			e := metav1.LabelSelectorRequirement{Key: key, Operator: []metav1.LabelSelectorOperator{"In", "NotIn", "Exists", "DoesNotExist"}[r.Intn(4)]}
+			e := metav1.LabelSelectorRequirement{Key: key,
+				Operator: []metav1.LabelSelectorOperator{"In", "NotIn", "Exists", "DoesNotExist"}[r.Intn(4)]}
 			if e.Operator == "In" || e.Operator == "NotIn" {
 				e.Values = some(values, 1)
 			}
@@ -146,11 +151,19 @@ func TestNamespaceSelectorsAndScope(t *testing.T) {
 		spec     v1alpha1.IntegrationMonitorSpec
 		want     []string
 	}{
-		"own namespace":       {ours.Settings{}, v1alpha1.IntegrationMonitorSpec{}, []string{"monitoring"}},
-		"any":                 {ours.Settings{}, v1alpha1.IntegrationMonitorSpec{NamespaceSelector: monitoringv1.NamespaceSelector{Any: true}}, []string{"a", "ab", "b", "monitoring"}},
-		"by name":             {ours.Settings{}, v1alpha1.IntegrationMonitorSpec{NamespaceSelector: monitoringv1.NamespaceSelector{MatchNames: []string{"a", "b"}}}, []string{"a", "b"}},
-		"any, but ignored":    {ours.Settings{IgnoreNamespaceSelectors: true}, v1alpha1.IntegrationMonitorSpec{NamespaceSelector: monitoringv1.NamespaceSelector{Any: true}}, []string{"monitoring"}},
-		"of every agent, any": {ours.Settings{}, v1alpha1.IntegrationMonitorSpec{Scope: "all", NamespaceSelector: monitoringv1.NamespaceSelector{Any: true}}, []string{"a", "ab", "b", "monitoring", "of another"}},
+		"own namespace": {ours.Settings{}, v1alpha1.IntegrationMonitorSpec{}, []string{"monitoring"}},
+		"any": {ours.Settings{},
+			v1alpha1.IntegrationMonitorSpec{NamespaceSelector: monitoringv1.NamespaceSelector{Any: true}},
+			[]string{"a", "ab", "b", "monitoring"}},
+		"by name": {ours.Settings{},
+			v1alpha1.IntegrationMonitorSpec{NamespaceSelector: monitoringv1.NamespaceSelector{MatchNames: []string{"a",
+				"b"}}}, []string{"a", "b"}},
+		"any, but ignored": {ours.Settings{IgnoreNamespaceSelectors: true},
+			v1alpha1.IntegrationMonitorSpec{NamespaceSelector: monitoringv1.NamespaceSelector{Any: true}},
+			[]string{"monitoring"}},
+		"of every agent, any": {ours.Settings{},
+			v1alpha1.IntegrationMonitorSpec{Scope: "all", NamespaceSelector: monitoringv1.NamespaceSelector{Any: true}},
+			[]string{"a", "ab", "b", "monitoring", "of another"}},
 	} {
 		job := jobOf(t, c.settings, c.spec, 0)
 		var got []string
@@ -211,23 +224,28 @@ func TestFinalLabels(t *testing.T) {
 			`{agent_hostname="node-1:19600", instance="monitoring/node", job="integrations/node_exporter", metrics_instance="monitoring/primary", monitor="monitoring/databases", zone="z1"}`,
 			`{agent_hostname="node-1:19600", instance="monitoring/self", job="integrations/agent", metrics_instance="monitoring/primary", monitor="monitoring/databases"}`,
 		}},
-		"all, and rules that set what is fixed": {ours.Settings{EnforcedNamespaceLabel: "tenant"}, v1alpha1.IntegrationMonitorSpec{
-			Scope:        "all",
-			Selector:     metav1.LabelSelector{MatchLabels: map[string]string{"team": "infra"}},
-			TargetLabels: []string{"team"},
-			RelabelConfigs: []v1alpha1.RelabelConfig{
-				{TargetLabel: "job", Replacement: new("mine")}, {TargetLabel: "instance", Replacement: new("mine")}, {TargetLabel: "cluster", Replacement: new("mine")},
-				{TargetLabel: "monitor", Replacement: new("mine")}, {TargetLabel: "tenant", Replacement: new("mine")}, {TargetLabel: "zone", Replacement: new("")},
-			},
-		}, []string{
-			`{agent_hostname="node-1:19600", cluster="monitoring/agent", instance="monitoring/node", job="integrations/node_exporter", metrics_instance="monitoring/primary", monitor="monitoring/databases", team="infra", tenant="monitoring"}`,
-			`{agent_hostname="node-1:19600", cluster="monitoring/other", instance="monitoring/node", job="integrations/node_exporter", metrics_instance="monitoring/primary", monitor="monitoring/databases", team="infra", tenant="monitoring"}`,
-		}},
+		"all, and rules that set what is fixed": {ours.Settings{EnforcedNamespaceLabel: "tenant"},
+			v1alpha1.IntegrationMonitorSpec{
+				Scope:        "all",
+				Selector:     metav1.LabelSelector{MatchLabels: map[string]string{"team": "infra"}},
+				TargetLabels: []string{"team"},
+				RelabelConfigs: []v1alpha1.RelabelConfig{
+					{TargetLabel: "job", Replacement: new("mine")}, {TargetLabel: "instance", Replacement: new("mine")},
+					{TargetLabel: "cluster", Replacement: new("mine")},
+					{TargetLabel: "monitor", Replacement: new("mine")},
+					{TargetLabel: "tenant", Replacement: new("mine")},
+					{TargetLabel: "zone", Replacement: new("")},
+				},
+			}, []string{
+				`{agent_hostname="node-1:19600", cluster="monitoring/agent", instance="monitoring/node", job="integrations/node_exporter", metrics_instance="monitoring/primary", monitor="monitoring/databases", team="infra", tenant="monitoring"}`,
+				`{agent_hostname="node-1:19600", cluster="monitoring/other", instance="monitoring/node", job="integrations/node_exporter", metrics_instance="monitoring/primary", monitor="monitoring/databases", team="infra", tenant="monitoring"}`,
+			}},
 	} {
 		job := jobOf(t, c.settings, c.spec, 0)
 		var got []string
 		targets := slices.Concat(answer(t, "pod.json", "agent"), answer(t, "pod.json", "other"))
-		for _, target := range append(targets, prommodel.LabelSet{"__address__": "10.0.0.1:80", "job": "integrations/rfc2"}) {
+		for _, target := range append(targets,
+			prommodel.LabelSet{"__address__": "10.0.0.1:80", "job": "integrations/rfc2"}) {
 			if all := scraped(t, job, target); !all.IsEmpty() {
 				got = append(got, all.MatchLabels(false, slices.DeleteFunc(names(all), isSeries)...).String())
 			}
@@ -259,13 +277,16 @@ func TestHowTargetsAreReached(t *testing.T) {
 	for scheme, want := range map[string]string{"": "http", "https": "https", "HTTPS": "https"} {
 		job := jobOf(t, ours.Settings{}, v1alpha1.IntegrationMonitorSpec{Scheme: scheme}, 0)
 		got := scraped(t, job, blackbox)
-		url := got.Get("__scheme__") + "://" + got.Get("__address__") + got.Get("__metrics_path__") + "?target=" + got.Get("__param_target")
-		if url != want+"://127.0.0.1:20670/integrations/blackbox/metrics?target=127.0.0.1:2" || got.Get("blackbox_target") != "127.0.0.1:2" || got.Get("instance") != "monitoring/bb" {
+		url := got.Get("__scheme__") + "://" + got.Get("__address__") + got.Get("__metrics_path__") + "?target=" +
+			got.Get("__param_target")
+		if url != want+"://127.0.0.1:20670/integrations/blackbox/metrics?target=127.0.0.1:2" ||
+			got.Get("blackbox_target") != "127.0.0.1:2" || got.Get("instance") != "monitoring/bb" {
 			t.Errorf("scheme %q: %s, %s", scheme, url, got)
 		}
 	}
 	delete(blackbox, "__scheme__")
-	if got := scraped(t, jobOf(t, ours.Settings{}, v1alpha1.IntegrationMonitorSpec{}, 0), blackbox).Get("__scheme__"); got != "http" {
+	if got := scraped(t, jobOf(t, ours.Settings{}, v1alpha1.IntegrationMonitorSpec{}, 0),
+		blackbox).Get("__scheme__"); got != "http" {
 		t.Errorf("the scheme is %q by default", got)
 	}
 }
@@ -280,7 +301,8 @@ func TestShardsShareTheTargetsOfAPod(t *testing.T) {
 		target["__metrics_path__"] = prommodel.LabelValue(fmt.Sprintf("/integrations/redis/%d/metrics", i))
 		found := 0
 		for shard := range shards {
-			if !scraped(t, jobOf(t, ours.Settings{Shards: shards}, v1alpha1.IntegrationMonitorSpec{}, shard), target).IsEmpty() {
+			if !scraped(t, jobOf(t, ours.Settings{Shards: shards}, v1alpha1.IntegrationMonitorSpec{}, shard),
+				target).IsEmpty() {
 				found++
 				per[shard]++
 			}

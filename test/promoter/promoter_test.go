@@ -58,7 +58,8 @@ func (w *testbed) git(dir string, args ...string) string {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann",
+		"GIT_COMMITTER_EMAIL=ann@example.com")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -188,10 +189,13 @@ func testProposals(w *testbed) {
 	if first.active.Dry != "" || first.proposed.Dry == "" || first.note != first.proposed.Dry {
 		t.Fatalf("before the first promotion: %+v", first)
 	}
-	if first.dry.Sha != first.proposed.Dry || first.dry.Subject != "Add a team" || first.dry.Author != "Ann <ann@example.com>" || first.dry.Body != "More words." || first.dry.CommitTime.IsZero() {
+	if first.dry.Sha != first.proposed.Dry || first.dry.Subject != "Add a team" ||
+		first.dry.Author != "Ann <ann@example.com>" || first.dry.Body != "More words." ||
+		first.dry.CommitTime.IsZero() {
 		t.Errorf("the dry commit is %+v", first.dry)
 	}
-	if len(first.dry.References) != 1 || first.dry.References[0].Commit.Sha != input || first.dry.References[0].Commit.Subject != "Add a team" {
+	if len(first.dry.References) != 1 || first.dry.References[0].Commit.Sha != input ||
+		first.dry.References[0].Commit.Subject != "Add a team" {
 		t.Errorf("references are %+v", first.dry.References)
 	}
 	if w.git(w.bare, "cat-file", "-t", first.proposed.Dry) != "commit" {
@@ -216,7 +220,8 @@ func testProposals(w *testbed) {
 	// A change: another drySha, on which the note agrees.
 	w.sync("Change a port", "https")
 	changed := w.look()
-	if changed.proposed.Dry == changed.active.Dry || changed.note != changed.proposed.Dry || changed.dry.Subject != "Change a port" {
+	if changed.proposed.Dry == changed.active.Dry || changed.note != changed.proposed.Dry ||
+		changed.dry.Subject != "Change a port" {
 		t.Errorf("after a change: %+v", changed)
 	}
 }

@@ -5,7 +5,8 @@
 //	diff -r /tmp/old /tmp/new
 //
 // Its inputs are the conformance cases, the scenarios of the generator and the examples, each in both modes, for both
-// runtimes and under the policies reference and plaintext. It runs the program, so it works across any change of the code.
+// runtimes and under the policies reference and plaintext. It runs the program, so it works across any change of the
+// code.
 package main
 
 import (
@@ -87,7 +88,8 @@ func combinations() (out [][]string) {
 // render writes TARGET.yaml, which the program prints, and TARGET.report, with its diagnostics and exit code.
 func render(ctx context.Context, agentry, input string, options []string, target string) error {
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, agentry, "render", "--compatibility", options[0], "--runtime", options[1], "--secrets", options[2], ".")
+	cmd := exec.CommandContext(ctx, agentry, "render", "--compatibility", options[0], "--runtime", options[1],
+		"--secrets", options[2], ".")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = input, &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || ctx.Err() != nil {

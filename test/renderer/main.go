@@ -2,8 +2,8 @@
 // which live in a module of their own and cannot call the renderer: a process for each fixture
 // would cost more than the fixture.
 //
-// The argument is the compatibility mode. Each line of standard input is a JSON string, the manifests of a fixture as one YAML stream. Each
-// is answered by a line of JSON: an Answer by secrets policy.
+// The argument is the compatibility mode. Each line of standard input is a JSON string, the manifests of a fixture as
+// one YAML stream. Each is answered by a line of JSON: an Answer by secrets policy.
 package main
 
 import (
@@ -96,17 +96,20 @@ func once(fixture string, mode manifest.Compatibility, policy secretref.Policy) 
 		}
 	}()
 	a.Files = map[string]string{}
-	parsed := manifest.Parse(manifest.File{Path: "input.yaml", Data: []byte(fixture)}, manifest.Options{Compatibility: mode})
+	parsed := manifest.Parse(manifest.File{Path: "input.yaml", Data: []byte(fixture)},
+		manifest.Options{Compatibility: mode})
 	out := generator.Render(manifest.NewSet(parsed), generator.Options{Compatibility: mode, Secrets: policy}, nil)
 	for _, d := range append(parsed.Diags, out.Diags...) {
 		var related []string
 		for _, o := range d.Related {
 			related = append(related, o.String())
 		}
-		a.Findings = append(a.Findings, Finding{d.Severity, d.Code, d.Object.String(), d.Message, d.Position(), strings.Join(related, " ")})
+		a.Findings = append(a.Findings,
+			Finding{d.Severity, d.Code, d.Object.String(), d.Message, d.Position(), strings.Join(related, " ")})
 	}
 	slices.SortFunc(a.Findings, func(x, y Finding) int {
-		return cmp.Or(cmp.Compare(x.Position, y.Position), cmp.Compare(x.Code, y.Code), cmp.Compare(x.Message, y.Message))
+		return cmp.Or(cmp.Compare(x.Position, y.Position), cmp.Compare(x.Code, y.Code),
+			cmp.Compare(x.Message, y.Message))
 	})
 	for _, u := range out.Units {
 		for _, f := range u.Files {

@@ -106,7 +106,8 @@ func (a *actors) someOutput(r *remote) (string, error) {
 // isOutput reports whether a ref is an output branch, and none that holds proposals.
 func isOutput(ref string) bool {
 	name, ok := strings.CutPrefix(ref, "refs/heads/")
-	return ok && (strings.HasPrefix(name, "env/") || name == "together") && !strings.HasSuffix(name, "-next") && !strings.Contains(name, "-next/")
+	return ok && (strings.HasPrefix(name, "env/") || name == "together") && !strings.HasSuffix(name, "-next") &&
+		!strings.Contains(name, "-next/")
 }
 
 func key(r *remote, ref string) string { return filepath.Base(r.dir) + " " + ref }
@@ -169,7 +170,8 @@ func (a *actors) choose(theirs, ours []string) (action, string) {
 	case len(ours) == 0:
 		return action{}, ""
 	case n < 4 || len(theirs) == 0 && n < 6:
-		name := path.Join(path.Dir(one(ours)), fmt.Sprintf("%s-%d%s", theirMark, a.rand.IntN(5), []string{".yaml", ".txt"}[a.rand.IntN(2)]))
+		name := path.Join(path.Dir(one(ours)),
+			fmt.Sprintf("%s-%d%s", theirMark, a.rand.IntN(5), []string{".yaml", ".txt"}[a.rand.IntN(2)]))
 		return action{theirs: map[string]edit{name: write(fmt.Sprintf("# of others, %d\n", a.n))}}, "puts " + name
 	case n < 6:
 		name := one(theirs)
@@ -203,7 +205,9 @@ func (a *actors) rewind(r *remote, ref string) (string, error) {
 		return "", err
 	}
 	a.counts.rewrites.Add(1)
-	a.done[key(r, ref)] = slices.DeleteFunc(a.done[key(r, ref)], func(done action) bool { return !r.hasAncestor(old, done.commit) })
+	a.done[key(r, ref)] = slices.DeleteFunc(a.done[key(r, ref)], func(done action) bool {
+		return !r.hasAncestor(old, done.commit)
+	})
 	return fmt.Sprintf("somebody takes %s back from %s to %s", key(r, ref), tip, old), nil
 }
 
@@ -256,7 +260,8 @@ func (a *actors) editProposal(r *remote) (string, error) {
 	if a.rand.IntN(2) == 0 {
 		return "somebody deletes " + key(r, ref), r.move(ref, tip, "")
 	}
-	commit, err := r.commit(strings.TrimPrefix(ref, "refs/heads/"), tip, map[string]edit{"theirs.txt": write("A correction.\n")}, "Correct this", time.Unix(1_700_000_000, 0))
+	commit, err := r.commit(strings.TrimPrefix(ref, "refs/heads/"), tip,
+		map[string]edit{"theirs.txt": write("A correction.\n")}, "Correct this", time.Unix(1_700_000_000, 0))
 	return fmt.Sprintf("somebody commits to %s: %s", key(r, ref), commit), err
 }
 

@@ -42,16 +42,19 @@ func cluster(dir string) inputs {
 			{kind: "ServiceMonitor", ns: agentSpace, name: "plain"},
 			{kind: "ServiceMonitor", ns: "app", name: "api"},
 		},
-		dir + "/secrets.yaml": {{kind: "Secret", ns: agentSpace, name: "login"}, {kind: "ConfigMap", ns: agentSpace, name: "ca"}},
-		dir + "/cache.yaml":   {{kind: "Integration", ns: "app", name: "cache"}},
+		dir + "/secrets.yaml": {{kind: "Secret", ns: agentSpace, name: "login"},
+			{kind: "ConfigMap", ns: agentSpace, name: "ca"}},
+		dir + "/cache.yaml": {{kind: "Integration", ns: "app", name: "cache"}},
 	}
 }
 
 // firstInputs are those that a repository begins with.
 func firstInputs(clusters int) inputs {
 	in := inputs{
-		sharedDir + "/monitors.yaml":  {{kind: "ServiceMonitor", ns: "nodes", name: "exporter"}, {kind: "ServiceMonitor", ns: "nodes", name: "dns"}},
-		teamFolder + "/monitors.yaml": {{kind: "ServiceMonitor", ns: "team", name: "shop"}, {kind: "Integration", ns: "team", name: "queue"}},
+		sharedDir + "/monitors.yaml": {{kind: "ServiceMonitor", ns: "nodes", name: "exporter"},
+			{kind: "ServiceMonitor", ns: "nodes", name: "dns"}},
+		teamFolder + "/monitors.yaml": {{kind: "ServiceMonitor", ns: "team", name: "shop"},
+			{kind: "Integration", ns: "team", name: "queue"}},
 	}
 	for n := range clusters {
 		maps.Copy(in, cluster(clusterDir(n)))
@@ -117,7 +120,8 @@ const inputsBranch = "main"
 
 func newAuthor(r *remote, random *rand.Rand, clusters int, fleet bool) *author {
 	first := firstInputs(clusters)
-	return &author{remote: r, rand: random, first: first, now: maps.Clone(first), fleet: fleet, when: time.Unix(1_700_000_000, 0)}
+	return &author{remote: r, rand: random, first: first, now: maps.Clone(first), fleet: fleet,
+		when: time.Unix(1_700_000_000, 0)}
 }
 
 // head is the commit that inputs are at.
@@ -274,7 +278,8 @@ func (a *author) other(n int, name string, docs []doc, i int) string {
 	case n < 97 && a.fleet:
 		return a.comeAndGo()
 	default:
-		fresh := doc{kind: "ServiceMonitor", ns: "app", name: fmt.Sprintf("new-%s-%d", path.Base(path.Dir(name)), a.rand.IntN(4)), rev: a.rev}
+		fresh := doc{kind: "ServiceMonitor", ns: "app",
+			name: fmt.Sprintf("new-%s-%d", path.Base(path.Dir(name)), a.rand.IntN(4)), rev: a.rev}
 		file := path.Join(path.Dir(name), fmt.Sprintf("new-%d.yaml", a.rand.IntN(2)))
 		a.now[file] = append(slices.Clone(a.now[file]), fresh)
 		return "new " + fresh.String() + " in " + file

@@ -118,7 +118,8 @@ func (d doc) agent() string {
 	if d.name == mainAgent {
 		b.WriteString("  integrations: {selector: {}, namespaceSelector: {}}\n")
 	}
-	fmt.Fprintf(&b, "  metrics:\n    instanceSelector: {matchLabels: {tier: %q}}\n    externalLabels: {rev: %q}\n", d.tier, value)
+	fmt.Fprintf(&b, "  metrics:\n    instanceSelector: {matchLabels: {tier: %q}}\n    externalLabels: {rev: %q}\n",
+		d.tier, value)
 	if d.shards > 1 {
 		fmt.Fprintf(&b, "    shards: %d\n", d.shards)
 	}
@@ -130,7 +131,8 @@ func (d doc) instance() string {
 	if d.fault == unrendered {
 		relabel = ", writeRelabelConfigs: [{sourceLabels: [a], regex: \"(\"}]"
 	}
-	return "spec:\n  serviceMonitorSelector: {matchExpressions: [{key: tier, operator: NotIn, values: [none]}]}\n  serviceMonitorNamespaceSelector: {}\n" +
+	return "spec:\n  serviceMonitorSelector: {matchExpressions: [{key: tier, operator: NotIn, values: [none]}]}\n" +
+		"  serviceMonitorNamespaceSelector: {}\n" +
 		fmt.Sprintf("  remoteWrite: [{url: \"http://mimir/push/%d\", %s%s}]\n", d.rev, basicAuth, relabel)
 }
 

@@ -54,7 +54,8 @@ func (w *testbed) write(ctx context.Context) {
 			w.counts.rewinds.Add(1)
 		}
 		w.events.say("inputs of %s at %s: %s", filepath.Base(a.remote.dir), a.head(), what)
-		if r := w.replicas[random.IntN(len(w.replicas))]; random.IntN(2) == 0 && r.sendWebhook(a.remote, webhookSecret, a.head()) == nil {
+		if r := w.replicas[random.IntN(len(w.replicas))]; random.IntN(2) == 0 &&
+			r.sendWebhook(a.remote, webhookSecret, a.head()) == nil {
 			w.counts.webhooks.Add(1)
 		}
 	})

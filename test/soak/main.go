@@ -48,12 +48,15 @@ func isolated(main func() int) int {
 }
 
 func run() int {
-	o := options{remotes: remoteCount, pipelines: pipelinesPerRemote, still: 3 * time.Second, say: func(line string) { fmt.Println(line) }}
+	o := options{remotes: remoteCount, pipelines: pipelinesPerRemote, still: 3 * time.Second, say: func(line string) {
+		fmt.Println(line)
+	}}
 	flag.DurationVar(&o.length, "for", 10*time.Minute, "how long faults last")
 	flag.DurationVar(&o.round, "round", 2*time.Minute, "how long until all is checked")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the random numbers")
 	flag.DurationVar(&o.killEvery, "kill-every", 300*time.Millisecond, "mean time between two kills")
-	flag.StringVar(&o.dir, "dir", "", "where repositories, caches and logs go (default: a temporary folder, removed if all is well)")
+	flag.StringVar(&o.dir, "dir", "",
+		"where repositories, caches and logs go (default: a temporary folder, removed if all is well)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

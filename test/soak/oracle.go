@@ -30,7 +30,8 @@ type oracle struct {
 
 // ask asks it about everything.
 func (w *testbed) ask(ctx context.Context, clean bool) error {
-	o := &oracle{testbed: w, rand: w.random(whoAsks), parsed: map[string][]manifest.Result{}, clean: clean, refused: map[string]bool{}}
+	o := &oracle{testbed: w, rand: w.random(whoAsks), parsed: map[string][]manifest.Result{}, clean: clean,
+		refused: map[string]bool{}}
 	var errs []error
 	if clean {
 		errs = append(errs, w.areReady(ctx))
@@ -39,7 +40,8 @@ func (w *testbed) ask(ctx context.Context, clean bool) error {
 	}
 	for _, p := range w.outputs() {
 		if err := o.pipeline(p); err != nil {
-			errs = append(errs, fmt.Errorf("pipeline %s, %s of %s: %w", p.name, p.rendered(), w.repos[p.output].dir, err))
+			errs = append(errs, fmt.Errorf("pipeline %s, %s of %s: %w", p.name, p.rendered(), w.repos[p.output].dir,
+				err))
 		}
 	}
 	for _, r := range w.repos {
@@ -146,11 +148,13 @@ func (o *oracle) payload(b *branch) error {
 	}
 	stays := !o.writes(b.pipeline) && o.tampered(b.pipeline)[path.Join(b.pipeline.path, generator.KustomizationFile)]
 	if want := string(generator.Kustomization(b.units)); b.files[generator.KustomizationFile] != want && !stays {
-		return fmt.Errorf("%s: the list of units differs: %s", b.commit, differ(want, b.files[generator.KustomizationFile]))
+		return fmt.Errorf("%s: the list of units differs: %s", b.commit,
+			differ(want, b.files[generator.KustomizationFile]))
 	}
 	for _, u := range r.common.Units {
 		u = r.unit(u.Name)
-		if u != nil && len(u.Files) > 0 && len(u.Held) == 0 && !slices.Contains(b.units, u.Name) && !r.mayBeKept(u.Name) {
+		if u != nil && len(u.Files) > 0 && len(u.Held) == 0 && !slices.Contains(b.units, u.Name) &&
+			!r.mayBeKept(u.Name) {
 			return fmt.Errorf("%s: unit %s is missing", b.commit, u.Name)
 		}
 	}
@@ -160,13 +164,15 @@ func (o *oracle) payload(b *branch) error {
 			continue
 		}
 		if kept, err := o.mayBeKept(r, name); err != nil || !kept {
-			return errors.Join(fmt.Errorf("%s: unit %s is no render of its inventory, and nothing keeps it: %w", b.commit, name, why), err)
+			return errors.Join(fmt.Errorf("%s: unit %s is no render of its inventory, and nothing keeps it: %w",
+				b.commit, name, why), err)
 		}
 		if o.lostInventory(b.pipeline, name) {
 			continue
 		}
 		if err := o.trace(b, name); err != nil {
-			return fmt.Errorf("%s: unit %s is no render of its inventory (%w), and none that was kept: %w", b.commit, name, why, err)
+			return fmt.Errorf("%s: unit %s is no render of its inventory (%w), and none that was kept: %w", b.commit,
+				name, why, err)
 		}
 	}
 	return nil
@@ -351,7 +357,8 @@ func (o *oracle) noteOf(b *branch) error {
 	}
 	for i, s := range b.pipeline.sources {
 		if head := o.authors[s.remote].head(); i >= len(lock.Sources) || lock.Sources[i].Commit != head {
-			return fmt.Errorf("the note of %s says %s, which locks %v, and the head of source %d is %s", b.commit, note.DrySHA, lock.Sources, i, head)
+			return fmt.Errorf("the note of %s says %s, which locks %v, and the head of source %d is %s", b.commit,
+				note.DrySHA, lock.Sources, i, head)
 		}
 	}
 	if tip := b.remote.tip(inputsRef); !b.remote.hasAncestor(tip, note.DrySHA) {

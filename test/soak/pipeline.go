@@ -115,7 +115,8 @@ func (p *pipeline) options() generator.Options {
 // file writes the pipeline down.
 func (p *pipeline) file(remotes []*remote, secret string, interval time.Duration, suspend bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: %q}\nspec:\n  interval: %s\n  suspend: %v\n", p.name, interval, suspend)
+	fmt.Fprintf(&b, "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: %q}\nspec:\n  interval: %s\n"+
+		"  suspend: %v\n", p.name, interval, suspend)
 	if p.strict {
 		b.WriteString("  onInvalid: fail\n")
 	}
@@ -124,7 +125,8 @@ func (p *pipeline) file(remotes []*remote, secret string, interval time.Duration
 	}
 	b.WriteString("  sources:\n")
 	for _, s := range p.sources {
-		fmt.Fprintf(&b, "  - url: %s\n    ref: {branch: %s}\n    paths: [\"%s\"]\n    webhook: {type: generic, secretFile: %s}\n",
+		fmt.Fprintf(&b, "  - url: %s\n    ref: {branch: %s}\n    paths: [\"%s\"]\n"+
+			"    webhook: {type: generic, secretFile: %s}\n",
 			remotes[s.remote].url, inputsBranch, strings.Join(s.paths, `", "`), secret)
 	}
 	fmt.Fprintf(&b, "  output:\n    url: %s\n    branch: %q\n", remotes[p.output].url, p.branch)

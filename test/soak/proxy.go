@@ -51,7 +51,8 @@ func newProxy(target string, pushes chan<- struct{}) (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: listener, target: target, pushes: pushes, changed: make(chan struct{}), conns: map[net.Conn]bool{}}
+	p := &proxy{listener: listener, target: target, pushes: pushes, changed: make(chan struct{}),
+		conns: map[net.Conn]bool{}}
 	p.wg.Go(p.accept)
 	return p, nil
 }

@@ -54,10 +54,12 @@ func newRemote(dir string) (*remote, error) {
 		}
 	}
 	for name, script := range map[string]string{
-		"reference-transaction": "[ \"$1\" = committed ] || exit 0\nwhile read -r old new ref; do echo \"$" + byEnv + " $old $new $ref\"; done >>'" + r.file("transactions") + "'",
-		"pre-receive":           "[ ! -e '" + r.file("reject") + "' ] || { echo 'nobody may push today' >&2; exit 1; }",
+		"reference-transaction": "[ \"$1\" = committed ] || exit 0\nwhile read -r old new ref; do echo \"$" + byEnv +
+			" $old $new $ref\"; done >>'" + r.file("transactions") + "'",
+		"pre-receive": "[ ! -e '" + r.file("reject") + "' ] || { echo 'nobody may push today' >&2; exit 1; }",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "hooks", name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "hooks", name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err !=
+			nil {
 			return nil, err
 		}
 	}
@@ -70,7 +72,8 @@ func (r *remote) file(name string) string { return filepath.Join(r.dir, name) }
 func gitEnv() []string {
 	return []string{
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
-		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann",
+		"GIT_COMMITTER_EMAIL=ann@example.com",
 	}
 }
 
@@ -84,7 +87,8 @@ func (r *remote) gitIn(stdin string, args ...string) (string, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("git %s in %s: %w: %s", strings.Join(args, " "), r.dir, err, strings.TrimSpace(errs.String()))
+		return "", fmt.Errorf("git %s in %s: %w: %s", strings.Join(args, " "), r.dir, err,
+			strings.TrimSpace(errs.String()))
 	}
 	return strings.TrimSpace(out.String()), nil
 }
@@ -129,7 +133,8 @@ func write(text string) edit { return &text }
 // commit puts edits on top of a commit, and a branch there, if it is at that commit still.
 func (r *remote) commit(branch, parent string, edits map[string]edit, message string, when time.Time) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "commit refs/heads/%s\nmark :1\ncommitter Ann <ann@example.com> %d +0000\ndata %d\n%s\n", branch, when.Unix(), len(message), message)
+	fmt.Fprintf(&b, "commit refs/heads/%s\nmark :1\ncommitter Ann <ann@example.com> %d +0000\ndata %d\n%s\n", branch,
+		when.Unix(), len(message), message)
 	if parent != "" {
 		fmt.Fprintf(&b, "from %s^0\n", parent)
 	}

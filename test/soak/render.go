@@ -34,7 +34,8 @@ type heldVersion struct {
 func (o *oracle) render(b *branch) (*rendering, error) {
 	r := &rendering{oracle: o, branch: b}
 	if len(b.Sources) != len(b.pipeline.sources) {
-		return nil, fmt.Errorf("the inventory of %s names %d sources, the pipeline %d", b.commit, len(b.Sources), len(b.pipeline.sources))
+		return nil, fmt.Errorf("the inventory of %s names %d sources, the pipeline %d", b.commit, len(b.Sources),
+			len(b.pipeline.sources))
 	}
 	for i, s := range b.pipeline.sources {
 		from := o.repos[s.remote]
@@ -78,7 +79,8 @@ func (o *oracle) parse(from *remote, commit, dir string) ([]manifest.Result, err
 	var out []manifest.Result
 	for name, text := range files {
 		if manifest.IsManifestPath(strings.TrimPrefix(name, dir+"/")) {
-			out = append(out, manifest.Parse(manifest.File{Path: name, Data: []byte(text)}, manifest.Options{Compatibility: manifest.Operator}))
+			out = append(out, manifest.Parse(manifest.File{Path: name, Data: []byte(text)},
+				manifest.Options{Compatibility: manifest.Operator}))
 		}
 	}
 	o.parsed[cache] = out
@@ -121,7 +123,8 @@ func (o *oracle) version(b *branch, r record) (heldVersion, error) {
 // only is the object that a text defines once.
 func only(text, name string, id manifest.ID) *manifest.Object {
 	var out *manifest.Object
-	for _, one := range manifest.Parse(manifest.File{Path: name, Data: []byte(text)}, manifest.Options{Compatibility: manifest.Operator}).Objects {
+	for _, one := range manifest.Parse(manifest.File{Path: name, Data: []byte(text)},
+		manifest.Options{Compatibility: manifest.Operator}).Objects {
 		if one.ID == id && out != nil {
 			return nil
 		}
@@ -207,7 +210,8 @@ func differ(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range max(len(a), len(b)) {
 		if i >= len(a) || i >= len(b) || a[i] != b[i] {
-			return "want " + strings.Join(a[min(i, len(a)):min(i+3, len(a))], "\n     ") + "\ngot  " + strings.Join(b[min(i, len(b)):min(i+3, len(b))], "\n     ")
+			return "want " + strings.Join(a[min(i, len(a)):min(i+3, len(a))], "\n     ") + "\ngot  " +
+				strings.Join(b[min(i, len(b)):min(i+3, len(b))], "\n     ")
 		}
 	}
 	return "they are equal"

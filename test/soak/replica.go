@@ -58,7 +58,8 @@ func (r *replica) start() error {
 	if r.cmd != nil {
 		return nil
 	}
-	cmd := part(roleAgentry, "serve", "-f", r.config, "--cache-dir", r.cache, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--workers", "1")
+	cmd := part(roleAgentry, "serve", "-f", r.config, "--cache-dir", r.cache, "--listen", "127.0.0.1:0",
+		"--admin-listen", "127.0.0.1:0", "--workers", "1")
 	cmd.Stderr = &logWriter{r: r}
 	if _, err := cmd.StdinPipe(); err != nil { // It ends when this ends.
 		return err
@@ -179,7 +180,8 @@ func (r *replica) sendWebhook(remote *remote, secret, commit string) error {
 	place := strings.TrimSuffix(strings.TrimPrefix(remote.url, "http://"), ".git")
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+hook+"/hook/generic/"+place, strings.NewReader(commit))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+hook+"/hook/generic/"+place,
+		strings.NewReader(commit))
 	if err != nil {
 		return err
 	}

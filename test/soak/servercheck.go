@@ -94,7 +94,9 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 		}
 	}
 	for name := range all {
-		if slices.ContainsFunc(unknown, func(dir string) bool { return strings.HasPrefix(name, dir) && !isTheirs(name) }) {
+		if slices.ContainsFunc(unknown, func(dir string) bool {
+			return strings.HasPrefix(name, dir) && !isTheirs(name)
+		}) {
 			owned[name] = true
 		}
 	}
@@ -124,7 +126,9 @@ func foreign(all map[string]string, owned map[string]bool, theirs map[string]str
 // kept reports whether a file may be missing: somebody removed it, and its unit is held, or nobody
 // writes it any more.
 func (o *oracle) kept(pipelines []*pipeline, name string) bool {
-	return slices.ContainsFunc(pipelines, func(p *pipeline) bool { return !o.clean || !o.writes(p) }) && o.tampered(pipelines[0])[name]
+	return slices.ContainsFunc(pipelines, func(p *pipeline) bool {
+		return !o.clean || !o.writes(p)
+	}) && o.tampered(pipelines[0])[name]
 }
 
 // server checks the repository itself, and every move of a ref.
@@ -137,7 +141,8 @@ func (o *oracle) server(r *remote) error {
 			continue
 		}
 		if text, err := r.git("notes", "--ref", notesRef, "show", n.commit); err != nil || text != n.text {
-			return fmt.Errorf("%s: the note of others on %s is %q, they wrote %q: %w", r.dir, n.commit, text, n.text, err)
+			return fmt.Errorf("%s: the note of others on %s is %q, they wrote %q: %w", r.dir, n.commit, text, n.text,
+				err)
 		}
 	}
 	all, err := r.transactions()
@@ -212,11 +217,13 @@ func (o *oracle) leftOut(b *branch) error {
 	}
 	for _, h := range b.Held {
 		for _, name := range before.units {
-			if h.Commit != "" || len(h.Units) > 0 && !slices.Contains(h.Units, name) || !slices.Contains(b.units, name) {
+			if h.Commit != "" || len(h.Units) > 0 && !slices.Contains(h.Units, name) ||
+				!slices.Contains(b.units, name) {
 				continue // where all of a unit is gone, payload looks whether it may be
 			}
 			if was, err := before.unit(name); err == nil && slices.Contains(was.Inputs, h.Object) {
-				return fmt.Errorf("%s leaves %s out of %s, which was rendered from it at %s", b.commit, h.Object, name, before.commit)
+				return fmt.Errorf("%s leaves %s out of %s, which was rendered from it at %s", b.commit, h.Object, name,
+					before.commit)
 			}
 		}
 	}

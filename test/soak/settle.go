@@ -93,7 +93,8 @@ func (w *testbed) startAfresh(ctx context.Context) error {
 	}
 	for name, value := range after {
 		if before[name] != value {
-			err = errors.Join(err, fmt.Errorf("%s was settled at %s, and replicas without caches moved it to %s", name, before[name], value))
+			err = errors.Join(err, fmt.Errorf("%s was settled at %s, and replicas without caches moved it to %s", name,
+				before[name], value))
 		}
 	}
 	return err
@@ -191,7 +192,8 @@ func (w *testbed) hasRendered(r *replica, p *pipeline, s fleet.Status, refs map[
 	}
 	for i, source := range p.sources {
 		if head := w.authors[source.remote].head(); s.Sources[i].Commit != head || s.Sources[i].Stale {
-			return wrong("source %d is at %s (stale: %v), its head is %s", i, s.Sources[i].Commit, s.Sources[i].Stale, head)
+			return wrong("source %d is at %s (stale: %v), its head is %s", i, s.Sources[i].Commit, s.Sources[i].Stale,
+				head)
 		}
 	}
 	if tip := refs[key(w.repos[p.output], p.ref())]; s.Output.Commit != tip {
@@ -211,12 +213,14 @@ func (w *testbed) areReady(ctx context.Context) error {
 			return err
 		}
 		for _, p := range w.running() {
-			if s := status[p.name]; !meta.IsStatusConditionTrue(s.Conditions, fluxmeta.ReadyCondition) || len(s.Held) > 0 {
+			if s := status[p.name]; !meta.IsStatusConditionTrue(s.Conditions, fluxmeta.ReadyCondition) ||
+				len(s.Held) > 0 {
 				var found []string
 				for _, f := range s.Findings.First {
 					found = append(found, f.Severity+" "+f.Object+": "+f.Message)
 				}
-				return fmt.Errorf("replica %d: %s is not ready though all objects are right: %v\n%s", r.n, p.name, s.Conditions, strings.Join(found, "\n"))
+				return fmt.Errorf("replica %d: %s is not ready though all objects are right: %v\n%s", r.n, p.name,
+					s.Conditions, strings.Join(found, "\n"))
 			}
 		}
 	}

@@ -21,7 +21,8 @@ func TestMain(m *testing.M) {
 // small is a testbed that makes few seconds of work.
 func small(t *testing.T) options {
 	return options{
-		remotes: 2, pipelines: 3, seed: 6, length: 4 * time.Second, round: 4 * time.Second, killEvery: 400 * time.Millisecond, still: 1500 * time.Millisecond,
+		remotes: 2, pipelines: 3, seed: 6, length: 4 * time.Second, round: 4 * time.Second,
+		killEvery: 400 * time.Millisecond, still: 1500 * time.Millisecond,
 		dir: t.TempDir(), say: func(line string) { t.Log(line) },
 	}
 }
@@ -86,17 +87,28 @@ func wrongs() map[string]wrong {
 	}
 	unit := "mon/agent/"
 	return map[string]wrong{
-		"a manifest is another":          {file: unit + "agent.statefulset.yaml", text: instead("replicas: 1", "replicas: 2"), want: "is no render of its inventory"},
-		"a manifest is not there":        {file: unit + "agent.statefulset.yaml", text: func(string) edit { return nil }, want: "is not there"},
-		"a unit is not listed":           {file: unitsName, text: instead(`"mon/second",`, ``), want: "list of units"},
-		"a file of nobody":               {file: unit + "stale.service.yaml", text: instead("^", "left over"), want: "is in no inventory"},
-		"a secret":                       {file: "README.md", text: instead("$", secretBytes), want: "holds a secret"},
-		"another base":                   {file: metadataName, text: instead(`"commit": "....`, `"commit": "0000`), want: "the bases are"},
-		"a base of another pipeline":     {file: inventoryName, text: instead(`"pipeline": "p0`, `"pipeline": "p1`), want: "of pipeline"},
-		"an object that was never there": {file: inventoryName, text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web", "source": "x", "commit": "0"}], "root"`), want: "is none of the pipeline"},
-		"an object left out":             {file: inventoryName, text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web"}], "root"`), want: "is no render of its inventory"},
-		"another drySha":                 {file: metadataName, text: instead(`"drySha": "....`, `"drySha": "0000`), want: "drySha"},
-		"a proposal on another":          {next: true, file: unit + "agent.statefulset.yaml", text: instead("replicas: 1", "replicas: 2"), want: "is on top of"},
+		"a manifest is another": {file: unit + "agent.statefulset.yaml",
+			text: instead("replicas: 1", "replicas: 2"), want: "is no render of its inventory"},
+		"a manifest is not there": {file: unit + "agent.statefulset.yaml", text: func(string) edit {
+			return nil
+		}, want: "is not there"},
+		"a unit is not listed": {file: unitsName, text: instead(`"mon/second",`, ``), want: "list of units"},
+		"a file of nobody": {file: unit + "stale.service.yaml", text: instead("^", "left over"),
+			want: "is in no inventory"},
+		"a secret": {file: "README.md", text: instead("$", secretBytes), want: "holds a secret"},
+		"another base": {file: metadataName, text: instead(`"commit": "....`, `"commit": "0000`),
+			want: "the bases are"},
+		"a base of another pipeline": {file: inventoryName, text: instead(`"pipeline": "p0`, `"pipeline": "p1`),
+			want: "of pipeline"},
+		"an object that was never there": {file: inventoryName,
+			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web", "source": "x", "commit": "0"}], "root"`), want: "is none of the pipeline"},
+		"an object left out": {file: inventoryName,
+			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web"}], "root"`),
+			want: "is no render of its inventory"},
+		"another drySha": {file: metadataName, text: instead(`"drySha": "....`, `"drySha": "0000`),
+			want: "drySha"},
+		"a proposal on another": {next: true, file: unit + "agent.statefulset.yaml",
+			text: instead("replicas: 1", "replicas: 2"), want: "is on top of"},
 	}
 }
 
@@ -112,7 +124,8 @@ func (test wrong) hold(t *testing.T, w *testbed) {
 	if changed != nil && *changed == text {
 		t.Fatalf("%s is as it was:\n%s", test.file, text)
 	}
-	commit, err := r.commit(strings.TrimPrefix(p.rendered(), "refs/heads/"), tip, map[string]edit{test.file: changed}, "Something wrong", time.Unix(1_700_000_000, 0))
+	commit, err := r.commit(strings.TrimPrefix(p.rendered(), "refs/heads/"), tip, map[string]edit{test.file: changed},
+		"Something wrong", time.Unix(1_700_000_000, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +157,9 @@ func TestTheOracleFindsLostCommits(t *testing.T) {
 		}
 		commits = append(commits, commit)
 	}
-	w := &testbed{repos: []*remote{r}, config: &configuration{pipelines: []*pipeline{{name: "direct", branch: "direct"}, {name: "next", branch: "next", next: true}}}}
+	w := &testbed{repos: []*remote{r},
+		config: &configuration{pipelines: []*pipeline{{name: "direct", branch: "direct"},
+			{name: "next", branch: "next", next: true}}}}
 	for name, test := range map[string]struct {
 		ref, old, new string
 		want          string

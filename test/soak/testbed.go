@@ -36,8 +36,9 @@ type testbed struct {
 
 // counts of what happened.
 type counts struct {
-	commits, rewinds, webhooks, kills, ends, stops, damages, cuts, rejects, edits, merges, rewrites, fulls, configs atomic.Int64
-	moved, rendered, looked, versions, units, kept                                                                  atomic.Int64
+	commits, rewinds, webhooks, kills, ends, stops, damages atomic.Int64
+	cuts, rejects, edits, merges, rewrites, fulls, configs  atomic.Int64
+	moved, rendered, looked, versions, units, kept          atomic.Int64
 }
 
 // String implements fmt.Stringer.
@@ -47,10 +48,15 @@ func (c *counts) String() string {
 		n    *atomic.Int64
 		what string
 	}{
-		{&c.commits, "commits of inputs"}, {&c.rewinds, "taken back by force"}, {&c.webhooks, "webhooks"}, {&c.kills, "kills"}, {&c.ends, "graceful ends"},
-		{&c.stops, "stops"}, {&c.damages, "caches damaged"}, {&c.fulls, "full disks"}, {&c.cuts, "faults of the network"}, {&c.rejects, "times that pushes were rejected"},
-		{&c.configs, "pipeline files rewritten"}, {&c.edits, "edits of outputs"}, {&c.rewrites, "outputs deleted or rewritten"}, {&c.merges, "proposals merged"},
-		{&c.moved, "refs moved by replicas"}, {&c.rendered, "output branches checked"}, {&c.looked, "older commits checked"}, {&c.units, "units rendered again"}, {&c.kept, "kept units traced"}, {&c.versions, "held versions found"},
+		{&c.commits, "commits of inputs"}, {&c.rewinds, "taken back by force"}, {&c.webhooks, "webhooks"},
+		{&c.kills, "kills"}, {&c.ends, "graceful ends"},
+		{&c.stops, "stops"}, {&c.damages, "caches damaged"}, {&c.fulls, "full disks"},
+		{&c.cuts, "faults of the network"}, {&c.rejects, "times that pushes were rejected"},
+		{&c.configs, "pipeline files rewritten"}, {&c.edits, "edits of outputs"},
+		{&c.rewrites, "outputs deleted or rewritten"}, {&c.merges, "proposals merged"},
+		{&c.moved, "refs moved by replicas"}, {&c.rendered, "output branches checked"},
+		{&c.looked, "older commits checked"}, {&c.units, "units rendered again"}, {&c.kept, "kept units traced"},
+		{&c.versions, "held versions found"},
 	} {
 		parts = append(parts, fmt.Sprintf("%d %s", one.n.Load(), one.what))
 	}
@@ -145,7 +151,8 @@ func newTestbed(o options) (_ *testbed, err error) {
 	if err := w.config.reset(); err != nil {
 		return nil, err
 	}
-	w.actors = &actors{testbed: w, rand: w.random(whoActors), done: map[string][]action{}, tampered: map[string]map[string]bool{}}
+	w.actors = &actors{testbed: w, rand: w.random(whoActors), done: map[string][]action{},
+		tampered: map[string]map[string]bool{}}
 	return w, w.newReplicas()
 }
 

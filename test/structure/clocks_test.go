@@ -26,26 +26,32 @@ func timesOfDay() map[string]string {
 		"gitsync/foreigntext/text.go":          dated,
 		"gitsync/signature/allowed_signers.go": dated,
 		"gitsync/fleet/query.go":               "made when it is asked for, from how far off the moment is",
-		"inputs/chart/cache.go":                "times of files: a clock that is set changes which archive goes first, or how long a temporary file stays",
-		"inputs/helm/worker/render.go":         "two moments in the past, which charts get for the time of day",
-		"inputs/sops/worker/encrypt.go":        "the date in an encrypted file, which SOPS checks its MAC with and nothing compares with a clock",
-		"internal/cli/display/held.go":         shown,
-		"internal/cli/display/status.go":       shown,
-		"internal/cli/trigger.go":              "a token, which only has to differ from the one before",
-		"internal/console/format.go":           shown,
-		"internal/doctor/machine.go":           "a server's time of day is compared with this machine's, which is the question",
-		"internal/forge/errors.go":             shown,
-		"internal/forge/ratelimit.go":          "a site's times are compared with the site's own date",
-		"internal/githubapp/call.go":           "GitHub's times are compared with GitHub's own date",
-		"internal/notify/event.go":             shown,
-		"internal/oci/artifact.go":             dated,
-		"internal/pipelinefile/loader.go":      "times of files are compared for being the same, and now and then files are read all the same",
-		"internal/lease/lease.go":              "the clock that says more decides: one that is set forward costs one renewal",
-		"internal/server/api.go":               "a token, which only has to differ from the one before",
-		"internal/tools/release/build.go":      "the time of a commit, which the files of a release get",
-		"internal/webhook/handler.go":          shown,
-		"internal/webhook/kind/kind.go":        "what GitLab signs; the log says when it is refused for its time, and polling goes on",
-		"sd/poll/client.go":                    "long ago by any clock",
+		"inputs/chart/cache.go": "times of files: a clock that is set changes which archive goes " +
+			"first, or how long a temporary file stays",
+		"inputs/helm/worker/render.go": "two moments in the past, which charts get for the time of day",
+		"inputs/sops/worker/encrypt.go": "the date in an encrypted file, which SOPS checks its MAC with and " +
+			"nothing compares with a clock",
+		"internal/cli/display/held.go":   shown,
+		"internal/cli/display/status.go": shown,
+		"internal/cli/trigger.go":        "a token, which only has to differ from the one before",
+		"internal/console/format.go":     shown,
+		"internal/doctor/machine.go": "a server's time of day is compared with this machine's, which is " +
+			"the question",
+		"internal/forge/errors.go":    shown,
+		"internal/forge/ratelimit.go": "a site's times are compared with the site's own date",
+		"internal/githubapp/call.go":  "GitHub's times are compared with GitHub's own date",
+		"internal/notify/event.go":    shown,
+		"internal/oci/artifact.go":    dated,
+		"internal/pipelinefile/loader.go": "times of files are compared for being the same, and now and then " +
+			"files are read all the same",
+		"internal/lease/lease.go": "the clock that says more decides: one that is set forward costs one " +
+			"renewal",
+		"internal/server/api.go":          "a token, which only has to differ from the one before",
+		"internal/tools/release/build.go": "the time of a commit, which the files of a release get",
+		"internal/webhook/handler.go":     shown,
+		"internal/webhook/kind/kind.go": "what GitLab signs; the log says when it is refused for its time, " +
+			"and polling goes on",
+		"sd/poll/client.go": "long ago by any clock",
 	}
 }
 
@@ -106,9 +112,13 @@ func isZero(e ast.Expr) bool {
 
 func TestWhatMakesATimeOfDayIsRecognised(t *testing.T) {
 	for text, want := range map[string]bool{
-		"t.UTC()": true, "t.Local()": true, "info.ModTime()": true, "t.Round(0)": true, "t.AddDate(1, 0, 0)": true, "time.Unix(1, 0)": true,
-		"time.Parse(layout, text)": true, "http.ParseTime(text)": true, "time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)": true,
-		"d.Round(time.Second)": false, "t.Unix()": false, "url.Parse(text)": false, "time.Now()": false, "time.Since(t)": false, "f()": false,
+		"t.UTC()": true, "t.Local()": true, "info.ModTime()": true, "t.Round(0)": true, "t.AddDate(1, 0, 0)": true,
+		"time.Unix(1, 0)":          true,
+		"time.Parse(layout, text)": true, "http.ParseTime(text)": true,
+		"time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)": true,
+		"d.Round(time.Second)":                        false, "t.Unix()": false, "url.Parse(text)": false,
+		"time.Now()":    false,
+		"time.Since(t)": false, "f()": false,
 	} {
 		e, err := parser.ParseExpr(text)
 		if err != nil {

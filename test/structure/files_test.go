@@ -39,7 +39,8 @@ func productFiles(t *testing.T) []string {
 func parse(t *testing.T, name string) (*ast.File, *token.FileSet) {
 	t.Helper()
 	positions := token.NewFileSet()
-	parsed, err := parser.ParseFile(positions, filepath.Join(root, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+	parsed, err := parser.ParseFile(positions, filepath.Join(root, name), nil,
+		parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}

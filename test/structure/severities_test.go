@@ -88,7 +88,8 @@ func given(n ast.Node, codes map[string]diag.Code) (code diag.Code, severity dia
 	case *ast.CallExpr:
 		parts = n.Args
 		if f, ok := n.Fun.(*ast.SelectorExpr); ok {
-			severity = map[string]diag.Severity{"warn": diag.Warning, "error": diag.Error, "fail": diag.Error}[f.Sel.Name]
+			severity = map[string]diag.Severity{"warn": diag.Warning, "error": diag.Error,
+				"fail": diag.Error}[f.Sel.Name]
 		}
 	case *ast.CompositeLit:
 		for _, e := range n.Elts {

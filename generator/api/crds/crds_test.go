@@ -74,7 +74,8 @@ func TestJSONSchema(t *testing.T) {
 	if spec["additionalProperties"] != false {
 		t.Error("spec takes unknown fields")
 	}
-	action := spec["properties"].(map[string]any)["relabelings"].(map[string]any)["items"].(map[string]any)["properties"].(map[string]any)["action"]
+	relabelings := spec["properties"].(map[string]any)["relabelings"].(map[string]any)
+	action := relabelings["items"].(map[string]any)["properties"].(map[string]any)["action"]
 	if got := action.(map[string]any)["default"]; got != "replace" {
 		t.Errorf("default of action is %v", got)
 	}

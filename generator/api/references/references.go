@@ -1,4 +1,5 @@
-// Package references says which fields of the custom resources name other objects, in the form in which kustomize reads it.
+// Package references says which fields of the custom resources name other objects, in the form in which kustomize reads
+// it.
 package references
 
 //go:generate go test . -update

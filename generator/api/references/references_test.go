@@ -50,7 +50,8 @@ func TestReferencesAreOfTheTypes(t *testing.T) {
 		g.typ("spec", spec.Type)
 	}
 	if want := []string{"proxyConnectHeader"}; !slices.Equal(g.unsupported, want) {
-		t.Errorf("kustomize cannot name keys of maps: the references below %v are not followed, want %v", g.unsupported, want)
+		t.Errorf("kustomize cannot name keys of maps: the references below %v are not followed, want %v", g.unsupported,
+			want)
 	}
 	want := g.yaml()
 	if *update {
@@ -64,7 +65,8 @@ func TestReferencesAreOfTheTypes(t *testing.T) {
 	}
 }
 
-// target is a kind of objects that are named. The versions are those of kustomize's own configuration, which it is merged with.
+// target is a kind of objects that are named. The versions are those of kustomize's own configuration, which it is
+// merged with.
 type target struct{ group, version, kind string }
 
 var (
@@ -95,7 +97,8 @@ func objects() map[reflect.Type]target {
 // names are the fields that are the name of an object, or a list of names.
 func names() map[string]target {
 	return map[string]target{
-		"secretName": secret, "secrets": secret, "configMaps": configMap, "serviceAccountName": serviceAccount, "claimName": claim,
+		"secretName": secret, "secrets": secret, "configMaps": configMap, "serviceAccountName": serviceAccount,
+		"claimName":         claim,
 		"priorityClassName": priorityClass, "runtimeClassName": runtimeClass, "storageClassName": storageClass,
 	}
 }

@@ -48,7 +48,8 @@ func (o *OAuth2) Prometheus() *monitoringv1.OAuth2 {
 	if o == nil {
 		return nil
 	}
-	return &monitoringv1.OAuth2{ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: monitoringv1.URL(o.TokenURL), Scopes: o.Scopes, EndpointParams: o.EndpointParams}
+	return &monitoringv1.OAuth2{ClientID: o.ClientID, ClientSecret: o.ClientSecret,
+		TokenURL: monitoringv1.URL(o.TokenURL), Scopes: o.Scopes, EndpointParams: o.EndpointParams}
 }
 
 // SafeTLSConfig is TLS settings that read no file of the agent's pod.
@@ -83,7 +84,8 @@ func (t *TLSConfig) Prometheus() *monitoringv1.TLSConfig {
 		return nil
 	}
 	return &monitoringv1.TLSConfig{
-		SafeTLSConfig:  monitoringv1.SafeTLSConfig{CA: t.CA, Cert: t.Cert, KeySecret: t.KeySecret, ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify},
+		SafeTLSConfig: monitoringv1.SafeTLSConfig{CA: t.CA, Cert: t.Cert, KeySecret: t.KeySecret,
+			ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify},
 		TLSFilesConfig: monitoringv1.TLSFilesConfig{CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile},
 	}
 }

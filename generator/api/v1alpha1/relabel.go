@@ -37,7 +37,9 @@ func (in *RelabelConfig) IsPodLogPath() bool {
 	is := func(value *string, want ...string) bool {
 		return value == nil && len(want) > 1 || value != nil && *value == want[0]
 	}
-	return slices.Equal(in.SourceLabels, []LabelName{"__meta_kubernetes_pod_uid", "__meta_kubernetes_pod_container_name"}) &&
-		is(in.Separator, "/") && is(in.Regex, "(.*)", "") && (in.Action == "" || strings.EqualFold(in.Action, "replace")) &&
+	return slices.Equal(in.SourceLabels,
+		[]LabelName{"__meta_kubernetes_pod_uid", "__meta_kubernetes_pod_container_name"}) &&
+		is(in.Separator, "/") && is(in.Regex, "(.*)", "") &&
+		(in.Action == "" || strings.EqualFold(in.Action, "replace")) &&
 		in.TargetLabel == "__path__" && is(in.Replacement, "/var/log/pods/*$1/*.log")
 }

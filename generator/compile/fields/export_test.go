@@ -12,7 +12,8 @@ type Place struct {
 	// Path begins below spec; lists have brackets.
 	Path string
 	Type reflect.Type
-	// Fate and Silent are those of the outermost rule that mode operator has something to say about, and Top is its field.
+	// Fate and Silent are those of the outermost rule that mode operator has something to say about, and Top is its
+	// field.
 	Fate        Fate
 	Silent, Top string
 }
@@ -24,7 +25,8 @@ func Places(kind string, of reflect.Type, wholes ...string) (out []Place) {
 	look = func(t reflect.Type, at Place) {
 		many := t.Kind() == reflect.Slice
 		inner := element(t)
-		if inner.Kind() != reflect.Struct || !ours(inner) || t.Kind() == reflect.Map || slices.Contains(wholes, inner.Name()) {
+		if inner.Kind() != reflect.Struct || !ours(inner) || t.Kind() == reflect.Map ||
+			slices.Contains(wholes, inner.Name()) {
 			at.Type = t
 			out = append(out, at)
 			return

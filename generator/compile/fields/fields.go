@@ -1,7 +1,7 @@
-// Package fields says in one table which compatibility mode renders each field of the Prometheus Operator's API. [Check]
-// finds the fields of an object that its mode does not render, so that none disappears in silence. What a runtime does not
-// have, that runtime reports. The table covers the types of monitors, and what GrafanaAgents and MetricsInstances share with
-// the Prometheus object; a field of another type is rendered in every mode.
+// Package fields says in one table which compatibility mode renders each field of the Prometheus Operator's API.
+// [Check] finds the fields of an object that its mode does not render, so that none disappears in silence. What a
+// runtime does not have, that runtime reports. The table covers the types of monitors, and what GrafanaAgents and
+// MetricsInstances share with the Prometheus object; a field of another type is rendered in every mode.
 package fields
 
 //go:generate go test . -run TestManualIsUpToDate -update
@@ -17,8 +17,8 @@ type Rule struct {
 	Names string
 	// Fate is what becomes of them.
 	Fate Fate
-	// Silent are the values that need no warning, separated by spaces: they say what happens anyway. An empty text, list
-	// or map says nothing either.
+	// Silent are the values that need no warning, separated by spaces: they say what happens anyway. An empty text,
+	// list or map says nothing either.
 	Silent string
 }
 

@@ -67,14 +67,17 @@ func TestCheck(t *testing.T) {
 			manifest.Operator: {"spec.endpoints[1].oauth2 warning field-not-rendered"},
 		},
 		`{"endpoints": [{"followRedirects": false, "tlsConfig": {"minVersion": "TLS12", "maxVersion": "TLS13"}}]}`: {
-			manifest.Operator: {"spec.endpoints[0].followRedirects warning field-not-rendered", "spec.endpoints[0].tlsConfig.maxVersion warning field-not-rendered"},
+			manifest.Operator: {"spec.endpoints[0].followRedirects warning field-not-rendered",
+				"spec.endpoints[0].tlsConfig.maxVersion warning field-not-rendered"},
 		},
 		`{"scrapeProtocols": ["PrometheusProto"], "scrapeNativeHistograms": false, "convertClassicHistogramsToNHCB": true}`: {
-			manifest.Operator: {"spec.convertClassicHistogramsToNHCB warning field-not-rendered", "spec.scrapeProtocols warning field-not-rendered"},
+			manifest.Operator: {"spec.convertClassicHistogramsToNHCB warning field-not-rendered",
+				"spec.scrapeProtocols warning field-not-rendered"},
 		},
 		`{"scrapeProtocols": [], "scrapeClass": "", "labelLimit": 0, "attachMetadata": {"node": false}}`: {},
 		`{"nativeHistogramMinBucketFactor": "1.1", "attachMetadata": {"node": true}}`: {
-			manifest.Operator: {"spec.attachMetadata.node warning field-not-rendered", "spec.nativeHistogramMinBucketFactor warning field-not-rendered"},
+			manifest.Operator: {"spec.attachMetadata.node warning field-not-rendered",
+				"spec.nativeHistogramMinBucketFactor warning field-not-rendered"},
 		},
 	} {
 		m := &monitoringv1.ServiceMonitor{}
@@ -101,7 +104,8 @@ func TestCheckWriters(t *testing.T) {
 		"spec.remoteWrite[1].queueConfig.maxRetries warning field-not-rendered",
 		"spec.remoteWrite[1].queueConfig.retryOnRateLimit warning field-not-rendered",
 	})
-	check(t, manifest.Current, m, text, []string{"spec.remoteWrite[1].queueConfig.maxRetries warning field-not-rendered"})
+	check(t, manifest.Current, m, text,
+		[]string{"spec.remoteWrite[1].queueConfig.maxRetries warning field-not-rendered"})
 }
 
 func check(t *testing.T, mode manifest.Compatibility, value any, text string, want []string) {

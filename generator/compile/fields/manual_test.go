@@ -69,7 +69,8 @@ type value struct {
 
 // all are the fields of the table.
 func all() (out []value) {
-	wholes := []string{"RelabelConfig", "ShardingStrategy", "ObjectReference", "ProbeParam", "Filter", "StaticConfig", "K8SSelectorConfig"}
+	wholes := []string{"RelabelConfig", "ShardingStrategy", "ObjectReference", "ProbeParam", "Filter", "StaticConfig",
+		"K8SSelectorConfig"}
 	add := func(kind string, of reflect.Type, in func(path string) bool) {
 		for _, p := range fields.Places(kind, of, wholes...) {
 			if in(p.Path) {
@@ -83,7 +84,8 @@ func all() (out []value) {
 	add("Probe", reflect.TypeFor[monitoringv1.ProbeSpec](), every)
 	add("ScrapeConfig", reflect.TypeFor[promv1alpha1.ScrapeConfigSpec](), every)
 	for path, values := range map[string][]string{
-		"dnsSDConfigs[].type": {"NS"}, "openstackSDConfigs[].role": {"LoadBalancer"}, "azureSDConfigs[].authenticationMethod": {"SDK", "WorkloadIdentity"},
+		"dnsSDConfigs[].type": {"NS"}, "openstackSDConfigs[].role": {"LoadBalancer"},
+		"azureSDConfigs[].authenticationMethod": {"SDK", "WorkloadIdentity"},
 	} {
 		i := slices.IndexFunc(out, func(v value) bool { return v.Path == path })
 		for n, v := range values {
@@ -95,7 +97,9 @@ func all() (out []value) {
 	})
 	settings := fields.Places("", reflect.TypeFor[v1alpha1.PrometheusSettings](), wholes...)
 	add("GrafanaAgent", reflect.TypeFor[v1alpha1.GrafanaAgentSpec](), func(path string) bool {
-		return strings.HasPrefix(path, "apiServer") || slices.ContainsFunc(settings, func(p fields.Place) bool { return path == "metrics."+p.Path })
+		return strings.HasPrefix(path, "apiServer") || slices.ContainsFunc(settings, func(p fields.Place) bool {
+			return path == "metrics."+p.Path
+		})
 	})
 	return out
 }
@@ -213,7 +217,8 @@ func (j judge) of(v value, r runtime.Runtime) string {
 		case d.Severity == diag.Error:
 			j.t.Errorf("%s: the sample is wrong: %s", where, d)
 			continue
-		case d.Code != diag.NotRendered && d.Code != diag.RuntimeDiffers || d.Severity == diag.Info || before.output != after.output:
+		case d.Code != diag.NotRendered && d.Code != diag.RuntimeDiffers || d.Severity == diag.Info ||
+			before.output != after.output:
 			continue
 		}
 		switch since := prometheus.FindStringSubmatch(message); {
@@ -250,7 +255,8 @@ func (j judge) render(v value, spec map[string]any, r runtime.Runtime) result {
 	for _, text := range texts {
 		one, ok := j.parsed[text]
 		if !ok {
-			one = manifest.Parse(manifest.File{Path: "input.yaml", Data: []byte(text)}, manifest.Options{Compatibility: manifest.Current})
+			one = manifest.Parse(manifest.File{Path: "input.yaml", Data: []byte(text)},
+				manifest.Options{Compatibility: manifest.Current})
 			j.parsed[text] = one
 		}
 		all = append(all, one)
@@ -281,22 +287,25 @@ func (j judge) texts(kind string, spec map[string]any) []string {
 	specs := map[string]map[string]any{
 		"GrafanaAgent": parsed("{metrics: {instanceSelector: {}, remoteWrite: [{url: 'https://w.example.com/push'}], " +
 			"scrapeClasses: [{name: c, relabelings: [{targetLabel: class, replacement: c}]}]}}"),
-		"MetricsInstance": parsed("{serviceMonitorSelector: {}, podMonitorSelector: {}, probeSelector: {}, scrapeConfigSelector: {}}"),
-		"ServiceMonitor":  parsed(bases["ServiceMonitor"]),
-		"ScrapeConfig":    parsed("{staticConfigs: [{targets: [\"s:1\"]}]}"),
+		"MetricsInstance": parsed(
+			"{serviceMonitorSelector: {}, podMonitorSelector: {}, probeSelector: {}, scrapeConfigSelector: {}}"),
+		"ServiceMonitor": parsed(bases["ServiceMonitor"]),
+		"ScrapeConfig":   parsed("{staticConfigs: [{targets: [\"s:1\"]}]}"),
 	}
 	if kind == "ScrapeConfig" || specs[kind] == nil {
 		specs[kind] = map[string]any{}
 	}
 	specs[kind] = merged(specs[kind], spec).(map[string]any)
-	versions := map[string]string{"GrafanaAgent": "monitoring.grafana.com/v1alpha1", "MetricsInstance": "monitoring.grafana.com/v1alpha1", "ScrapeConfig": "monitoring.coreos.com/v1alpha1"}
+	versions := map[string]string{"GrafanaAgent": "monitoring.grafana.com/v1alpha1",
+		"MetricsInstance": "monitoring.grafana.com/v1alpha1", "ScrapeConfig": "monitoring.coreos.com/v1alpha1"}
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(specs)) {
 		version := versions[k]
 		if version == "" {
 			version = "monitoring.coreos.com/v1"
 		}
-		one, err := yaml.Marshal(map[string]any{"apiVersion": version, "kind": k, "metadata": map[string]any{"name": "f", "namespace": "m"}, "spec": specs[k]})
+		one, err := yaml.Marshal(map[string]any{"apiVersion": version, "kind": k,
+			"metadata": map[string]any{"name": "f", "namespace": "m"}, "spec": specs[k]})
 		if err != nil {
 			j.t.Fatal(err)
 		}

@@ -56,7 +56,8 @@ func monitors() []entry {
 			Rule{Names: "serviceDiscoveryRole", Fate: Current, Silent: "Endpoints"},
 		),
 		of[monitoringv1.Endpoint](
-			Rule{Names: "port targetPort path scheme params interval scrapeTimeout honorLabels honorTimestamps metricRelabelings relabelings filterRunning bearerTokenFile"},
+			Rule{Names: "port targetPort path scheme params interval scrapeTimeout honorLabels honorTimestamps " +
+				"metricRelabelings relabelings filterRunning bearerTokenFile"},
 			Rule{Names: "trackTimestampsStaleness", Fate: Current, Silent: "false"},
 		),
 		of[monitoringv1.PodMonitorSpec](
@@ -69,7 +70,8 @@ func monitors() []entry {
 			Rule{Names: "selectorMechanism", Fate: Current, Silent: "RelabelConfig"},
 		),
 		of[monitoringv1.PodMetricsEndpoint](
-			Rule{Names: "port targetPort path scheme params interval scrapeTimeout honorLabels honorTimestamps metricRelabelings relabelings filterRunning"},
+			Rule{Names: "port targetPort path scheme params interval scrapeTimeout honorLabels honorTimestamps " +
+				"metricRelabelings relabelings filterRunning"},
 			Rule{Names: "trackTimestampsStaleness", Fate: Current, Silent: "false"},
 			Rule{Names: "portNumber", Fate: Current},
 		),
@@ -91,7 +93,8 @@ func monitors() []entry {
 		of[monitoringv1.ProbeParam](Rule{Names: "name values"}),
 		of[monitoringv1.NamespaceSelector](Rule{Names: "any matchNames"}),
 		of[monitoringv1.AttachMetadata](Rule{Names: "node", Fate: Current, Silent: "false"}),
-		of[monitoringv1.RelabelConfig](Rule{Names: "sourceLabels separator targetLabel regex modulus replacement action"}),
+		of[monitoringv1.RelabelConfig](
+			Rule{Names: "sourceLabels separator targetLabel regex modulus replacement action"}),
 		of[monitoringv1.NativeHistogramConfig](
 			Rule{Names: "scrapeClassicHistograms", Fate: Current, Silent: "false"},
 			Rule{Names: "nativeHistogramBucketLimit", Fate: Current, Silent: "0"},
@@ -139,18 +142,21 @@ func own() []entry {
 	return []entry{
 		of[v1alpha1.PrometheusSettings](
 			Rule{Names: "scrapeClasses podTargetLabels excludedFromEnforcement", Fate: Current},
-			Rule{Names: "sampleLimit targetLimit enforcedLabelLimit enforcedLabelNameLengthLimit enforcedLabelValueLengthLimit enforcedKeepDroppedTargets " + limits, Fate: Current, Silent: "0"},
+			Rule{Names: "sampleLimit targetLimit enforcedLabelLimit enforcedLabelNameLengthLimit " +
+				"enforcedLabelValueLengthLimit enforcedKeepDroppedTargets " + limits, Fate: Current, Silent: "0"},
 			Rule{Names: "enforcedBodySizeLimit bodySizeLimit", Fate: Current, Silent: "0"},
 			Rule{Names: "serviceDiscoveryRole", Fate: Current, Silent: "Endpoints"},
 			Rule{Names: "shardingStrategy", Fate: Current},
 		),
-		of[v1alpha1.MetricsInstanceSpec](Rule{Names: "scrapeConfigSelector scrapeConfigNamespaceSelector", Fate: Current}),
+		of[v1alpha1.MetricsInstanceSpec](Rule{Names: "scrapeConfigSelector scrapeConfigNamespaceSelector",
+			Fate: Current}),
 		of[v1alpha1.APIServerConfig](
 			Rule{Names: "authorization proxyUrl noProxy proxyConnectHeader", Fate: Current},
 			Rule{Names: "proxyFromEnvironment", Fate: Current, Silent: "false"},
 		),
 		of[v1alpha1.PrometheusWriter](
-			Rule{Names: "authorization azureAd noProxy proxyConnectHeader enableHTTP2 followRedirects sendExemplars sendNativeHistograms", Fate: Current},
+			Rule{Names: "authorization azureAd noProxy proxyConnectHeader enableHTTP2 followRedirects sendExemplars " +
+				"sendNativeHistograms", Fate: Current},
 			Rule{Names: "proxyFromEnvironment", Fate: Current, Silent: "false"},
 			Rule{Names: "messageVersion", Fate: Current, Silent: "V1.0"},
 			Rule{Names: "roundRobinDNS", Fate: Current, Silent: "false"},
@@ -173,6 +179,8 @@ func own() []entry {
 		of[monitoringv1.ShardingStrategy](Rule{Names: "mode topology"}),
 		of[monitoringv1.TopologyShardingStrategy](Rule{Names: "values externalLabelName"}),
 		of[monitoringv1.ObjectReference](Rule{Names: "group resource namespace name"}),
-		of[monitoringv1.ScrapeClass](Rule{Names: "name default tlsConfig authorization relabelings metricRelabelings attachMetadata fallbackScrapeProtocol"}),
+		of[monitoringv1.ScrapeClass](
+			Rule{Names: "name default tlsConfig authorization relabelings metricRelabelings attachMetadata " +
+				"fallbackScrapeProtocol"}),
 	}
 }

@@ -6,7 +6,9 @@ import (
 )
 
 func BenchmarkCheck(b *testing.B) {
-	in := with(b, Input{Name: "mysql", Strict: true}, "{data_source_name: root@(db:3306)/, lock_wait_timeout: 2, set_collectors: [heartbeat], autoscrape: {enable: true, metrics_instance: a/b}, extra_labels: {team: shop}}")
+	in := with(b, Input{Name: "mysql", Strict: true},
+		"{data_source_name: root@(db:3306)/, lock_wait_timeout: 2, set_collectors: [heartbeat], autoscrape: {enable: "+
+			"true, metrics_instance: a/b}, extra_labels: {team: shop}}")
 	Default()
 	for b.Loop() {
 		Default().Check(in)

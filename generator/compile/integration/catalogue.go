@@ -112,9 +112,11 @@ func (c *Catalogue) extend(entries []Entry, compiled bool) (*Catalogue, error) {
 // put adds an entry, or changes the type with its name.
 func (c *Catalogue) put(e *Entry) error {
 	if !isName(e.Name) {
-		return fmt.Errorf("%q is not a name of an integration: it is the key of the agent's configuration without _configs, as in mysql", e.Name)
+		return fmt.Errorf("%q is not a name of an integration: it is the key of the agent's configuration without "+
+			"_configs, as in mysql", e.Name)
 	}
-	t, known := Type{Name: e.Name, JobLabel: "integrations/" + e.Name, Placement: Anywhere, Metrics: true, Listed: true}, false
+	t, known := Type{Name: e.Name, JobLabel: "integrations/" + e.Name, Placement: Anywhere, Metrics: true,
+		Listed: true}, false
 	if old := c.types[e.Name]; old != nil {
 		t, known = *old, true
 		t.config = nil
@@ -161,7 +163,8 @@ func union(a, b []string) []string {
 }
 
 func isName(s string) bool {
-	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" && !strings.HasSuffix(s, "_configs")
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" &&
+		!strings.HasSuffix(s, "_configs")
 }
 
 // Lookup returns an integration by its name, or by an old name; then canonical is false. It returns nil for an

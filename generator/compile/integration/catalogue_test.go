@@ -13,7 +13,8 @@ import (
 )
 
 func TestLookup(t *testing.T) {
-	for name, want := range map[string]string{"mysql": "mysql true", "mysqld_exporter": "mysql false", "node_exporter": "node_exporter true", "snmp_exporter": "snmp false", "MySQL": "", "": ""} {
+	for name, want := range map[string]string{"mysql": "mysql true", "mysqld_exporter": "mysql false",
+		"node_exporter": "node_exporter true", "snmp_exporter": "snmp false", "MySQL": "", "": ""} {
 		got := ""
 		if found, canonical := Default().Lookup(name); found != nil {
 			got = found.Name + map[bool]string{true: " true", false: " false"}[canonical]
@@ -84,11 +85,16 @@ func TestExtend(t *testing.T) {
 	]`
 	c := extend(t, entries)
 	for name, in := range map[string][2]string{
-		"nginx":          {"uri: http://a", ""},
-		"nginx_exporter": {"url: a", "# info[old-integration-name] spec.name: the agent calls nginx_exporter nginx: it is rendered under that name (write nginx)\n# error[unknown-integration-field] spec.config.url: url is not a field of nginx that the agent knows (did you mean uri?)\n# error[invalid-integration-config] spec.config: uri is missing: the agent would not start\n"},
-		"redis":          {"{redis_addr: a, new_field: [1], is_cluster: x, is_tile38: x}", "# error[invalid-integration-config] spec.config.is_tile38: is a text, and the agent wants a boolean\n"},
-		"etcd":           {"{anything: {goes: [1]}, instance: a}", ""},
-		"mysql":          {"{data_source_name: root@(db:3306)/, new: 1}", ""},
+		"nginx": {"uri: http://a", ""},
+		"nginx_exporter": {"url: a", "# info[old-integration-name] spec.name: the agent calls nginx_exporter nginx: " +
+			"it is rendered under that name (write nginx)\n" +
+			"# error[unknown-integration-field] spec.config.url: url is not a field of nginx that the agent knows " +
+			"(did you mean uri?)\n# error[invalid-integration-config] spec.config: uri is missing: the agent would " +
+			"not start\n"},
+		"redis": {"{redis_addr: a, new_field: [1], is_cluster: x, is_tile38: x}",
+			"# error[invalid-integration-config] spec.config.is_tile38: is a text, and the agent wants a boolean\n"},
+		"etcd":  {"{anything: {goes: [1]}, instance: a}", ""},
+		"mysql": {"{data_source_name: root@(db:3306)/, new: 1}", ""},
 	} {
 		checked := c.Check(with(t, Input{Name: name, Strict: true}, in[0]))
 		if diff := cmp.Diff(in[1], describe(checked.Findings)); diff != "" {
@@ -136,7 +142,8 @@ func TestExtendRefuses(t *testing.T) {
 
 // TestManualIsUpToDate holds the table of the manual to the catalogue.
 func TestManualIsUpToDate(t *testing.T) {
-	const begin, end = "<!-- catalogue: generated, go test ./generator/compile/integration -update -->\n", "<!-- end of catalogue -->\n"
+	const begin, end = "<!-- catalogue: generated, go test ./generator/compile/integration -update -->\n",
+		"<!-- end of catalogue -->\n"
 	file := filepath.FromSlash("../../../docs/integrations.md")
 	manual, err := os.ReadFile(file)
 	if err != nil {
@@ -161,7 +168,8 @@ func TestManualIsUpToDate(t *testing.T) {
 
 func markdown(c *Catalogue) string {
 	var out strings.Builder
-	out.WriteString("\n| `name` | also called | where | how often in a pod | `job` of its targets | targets |\n|---|---|---|---|---|---|\n")
+	out.WriteString("\n| `name` | also called | where | how often in a pod | `job` of its targets | targets |\n" +
+		"|---|---|---|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(c.types)) {
 		t, _ := c.Lookup(name)
 		where := map[Placement]string{EveryNode: "every node", Once: "once", Anywhere: "either"}[t.Placement]
@@ -177,7 +185,8 @@ func markdown(c *Catalogue) string {
 		case t.Targets != "":
 			targets = "each of `" + t.Targets + "`"
 		}
-		out.WriteString("| `" + name + "` | " + code(strings.Join(t.OldNames, "`, `")) + " | " + where + " | " + often + " | " + code(t.JobLabel) + " | " + targets + " |\n")
+		out.WriteString("| `" + name + "` | " + code(strings.Join(t.OldNames, "`, `")) + " | " + where + " | " + often +
+			" | " + code(t.JobLabel) + " | " + targets + " |\n")
 	}
 	out.WriteByte('\n')
 	return out.String()

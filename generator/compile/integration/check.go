@@ -92,11 +92,13 @@ func (c *Catalogue) Check(in Input) Checked {
 	case t == nil:
 		k.unknown(c)
 	case !canonical:
-		k.report(diag.Info, diag.OldIntegrationName, "spec.name", "write "+t.Name, "the agent calls %s %s: it is rendered under that name", in.Name, t.Name)
+		k.report(diag.Info, diag.OldIntegrationName, "spec.name", "write "+t.Name,
+			"the agent calls %s %s: it is rendered under that name", in.Name, t.Name)
 	}
 	config, ok := in.Config.(map[string]any)
 	if !ok && in.Config != nil {
-		k.report(diag.Error, diag.InvalidIntegration, configPath, "", "is a %s, and must be a mapping", typeOf(in.Config))
+		k.report(diag.Error, diag.InvalidIntegration, configPath, "", "is a %s, and must be a mapping",
+			typeOf(in.Config))
 	}
 	if t == nil {
 		out.Config = k.mapping(nil, config, configPath)
@@ -136,7 +138,8 @@ func (k *checker) unknown(c *Catalogue) {
 // kind checks that an object of this kind can ask for the integration.
 func (k *checker) kind() {
 	if k.in.Kind == MetricsIntegration && !k.typ.Metrics {
-		k.report(diag.Error, diag.IntegrationType, "spec.name", "make it an Integration", "%s has no metrics, so it cannot be a MetricsIntegration", k.typ.Name)
+		k.report(diag.Error, diag.IntegrationType, "spec.name", "make it an Integration",
+			"%s has no metrics, so it cannot be a MetricsIntegration", k.typ.Name)
 	}
 }
 
@@ -144,7 +147,8 @@ func (k *checker) kind() {
 func (k *checker) identity(o object, out *Checked) {
 	if k.in.Kind == MetricsIntegration {
 		if o.has("instance") {
-			k.report(diag.Error, diag.IntegrationInstance, o.at("instance"), "leave it out", "the instance of a MetricsIntegration is always its namespace/name")
+			k.report(diag.Error, diag.IntegrationInstance, o.at("instance"), "leave it out",
+				"the instance of a MetricsIntegration is always its namespace/name")
 		}
 		return
 	}

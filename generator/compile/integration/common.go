@@ -29,20 +29,25 @@ func (k *checker) labels(o object) {
 		switch {
 		case labels[name] == nil:
 		case !prommodel.LabelName(name).IsValidLegacy() && !k.typ.Metrics:
-			k.report(diag.Warning, diag.InvalidLabelName, path, "use letters, digits and underscores", "%q is not a label name: the logs would be refused", name)
+			k.report(diag.Warning, diag.InvalidLabelName, path, "use letters, digits and underscores",
+				"%q is not a label name: the logs would be refused", name)
 		case !prommodel.LabelName(name).IsValidLegacy():
-			k.report(diag.Error, diag.InvalidLabelName, path, "use letters, digits and underscores", "%q is not a label name: every target of the pod would be refused", name)
+			k.report(diag.Error, diag.InvalidLabelName, path, "use letters, digits and underscores",
+				"%q is not a label name: every target of the pod would be refused", name)
 		case k.in.Kind == MetricsIntegration && strings.HasPrefix(name, ownLabels):
-			k.report(diag.Error, diag.InvalidLabelName, path, "choose another name", "labels that begin with %s are set by agentry", ownLabels)
+			k.report(diag.Error, diag.InvalidLabelName, path, "choose another name",
+				"labels that begin with %s are set by agentry", ownLabels)
 		case k.in.Kind == MetricsIntegration && !listed(name):
-			k.report(diag.Error, diag.InvalidLabelName, path, "choose a name that does not begin with __", "the sd-aggregator refuses targets with the label %s: no IntegrationMonitor would find it", name)
+			k.report(diag.Error, diag.InvalidLabelName, path, "choose a name that does not begin with __",
+				"the sd-aggregator refuses targets with the label %s: no IntegrationMonitor would find it", name)
 		}
 	}
 }
 
 // listed reports whether the sd-aggregator lists a target with a label of the name. The agent sets the address itself.
 func listed(name string) bool {
-	return !strings.HasPrefix(name, "__") || strings.HasPrefix(name, "__meta_") || strings.HasPrefix(name, "__param_") ||
+	return !strings.HasPrefix(name, "__") || strings.HasPrefix(name, "__meta_") ||
+		strings.HasPrefix(name, "__param_") ||
 		slices.Contains([]string{"__address__", "__metrics_path__", "__scheme__"}, name)
 }
 
@@ -57,7 +62,9 @@ func (k *checker) autoscrape(o object, out *Checked) {
 	enable, isBool := auto.values["enable"].(bool)
 	if k.in.Kind == MetricsIntegration {
 		if enable {
-			k.report(diag.Warning, diag.InvalidIntegration, auto.at("enable"), "use an Integration, or collect it by an IntegrationMonitor", "a MetricsIntegration never scrapes itself: this is rendered as false")
+			k.report(diag.Warning, diag.InvalidIntegration, auto.at("enable"),
+				"use an Integration, or collect it by an IntegrationMonitor",
+				"a MetricsIntegration never scrapes itself: this is rendered as false")
 		}
 		return
 	}
@@ -89,7 +96,8 @@ func (k *checker) timeout(auto object) {
 	if !written2 {
 		path = auto.at("scrape_interval")
 	}
-	k.report(diag.Error, diag.TimeoutAboveInterval, path, "", "the scrape timeout (%v) is longer than the scrape interval (%v): the agent would not start", timeout, interval)
+	k.report(diag.Error, diag.TimeoutAboveInterval, path, "",
+		"the scrape timeout (%v) is longer than the scrape interval (%v): the agent would not start", timeout, interval)
 	if !written1 || !written2 {
 		k.relateAgent()
 	}

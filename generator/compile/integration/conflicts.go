@@ -104,19 +104,28 @@ func conflict(a, b *Checked) *diag.Finding {
 	}
 	switch {
 	case a.Type != nil && a.Type.Singleton:
-		return finding(diag.Error, diag.UniqueIntegration, "spec.name", "remove one of them", "an agent can run "+a.Name+" only once")
+		return finding(diag.Error, diag.UniqueIntegration, "spec.name", "remove one of them",
+			"an agent can run "+a.Name+" only once")
 	case a.unique && b.unique:
-		return finding(diag.Error, diag.UniqueIntegration, "spec.type", "remove one of them, or do not ask for a unique one", "both ask to be the only "+a.Name+" of the GrafanaAgent")
+		return finding(diag.Error, diag.UniqueIntegration, "spec.type",
+			"remove one of them, or do not ask for a unique one",
+			"both ask to be the only "+a.Name+" of the GrafanaAgent")
 	case a.same != "" && a.same == b.same:
-		return finding(diag.Error, diag.IntegrationInstance, instance, "set instance in one of them", "the agent would not start: two integrations "+a.Name+" get the same instance"+of(a))
+		return finding(diag.Error, diag.IntegrationInstance, instance, "set instance in one of them",
+			"the agent would not start: two integrations "+a.Name+" get the same instance"+of(a))
 	case a.InstanceKnown && b.InstanceKnown && route(a.Instance) == route(b.Instance):
-		return finding(diag.Error, diag.IntegrationInstance, instance, "set instance in one of them", "two integrations "+a.Name+" get instances that differ only in slashes and dots, and so the same path")
+		return finding(diag.Error, diag.IntegrationInstance, instance, "set instance in one of them",
+			"two integrations "+a.Name+" get instances that differ only in slashes and dots, and so the same path")
 	case a.listen != "" && a.listen == b.listen:
-		return finding(diag.Warning, diag.InvalidIntegration, configPath, "set server.port in one of them", "two integrations "+a.Name+" listen on "+a.listen+": one of them would not run")
+		return finding(diag.Warning, diag.InvalidIntegration, configPath, "set server.port in one of them",
+			"two integrations "+a.Name+" listen on "+a.listen+": one of them would not run")
 	case a.InstanceKnown && b.InstanceKnown && strings.HasPrefix(route(b.Instance)+"/", route(a.Instance)+"/"):
-		return finding(diag.Warning, diag.IntegrationInstance, instance, "set another instance", "the instance "+b.Instance+" begins with the other's, "+a.Instance+", as a path: the agent answers for the longer one with the shorter")
+		return finding(diag.Warning, diag.IntegrationInstance, instance, "set another instance",
+			"the instance "+b.Instance+" begins with the other's, "+a.Instance+
+				", as a path: the agent answers for the longer one with the shorter")
 	case unroutable(a) || unroutable(b):
-		return finding(diag.Warning, diag.IntegrationInstance, instance, "set another instance", "an instance that is empty, or has braces or .. in it, has no path of its own beside another "+a.Name)
+		return finding(diag.Warning, diag.IntegrationInstance, instance, "set another instance",
+			"an instance that is empty, or has braces or .. in it, has no path of its own beside another "+a.Name)
 	}
 	return nil
 }

@@ -21,38 +21,59 @@ func TestConflicts(t *testing.T) {
 		pod  []one
 		want string
 	}{
-		"a native singleton": {[]one{plain("agent", "{}"), plain("redis", "redis_addr: a"), plain("agent", "instance: x")},
+		"a native singleton": {[]one{plain("agent", "{}"), plain("redis", "redis_addr: a"),
+			plain("agent", "instance: x")},
 			"0,2 error[unique-integration] spec.name: an agent can run agent only once"},
-		"a wrapped singleton, by its two names": {[]one{plain("statsd_exporter", "instance: a"), plain("statsd", "instance: b")},
+		"a wrapped singleton, by its two names": {[]one{plain("statsd_exporter", "instance: a"),
+			plain("statsd", "instance: b")},
 			"0,1 error[unique-integration] spec.name: an agent can run statsd only once"},
-		"both unique": {[]one{{Input{Name: "mysql", Unique: true}, "data_source_name: a@(b)/"}, {Input{Name: "mysql", Unique: true}, "data_source_name: a@(c)/"}},
+		"both unique": {[]one{{Input{Name: "mysql", Unique: true}, "data_source_name: a@(b)/"},
+			{Input{Name: "mysql", Unique: true}, "data_source_name: a@(c)/"}},
 			"0,1 error[unique-integration] spec.type: both ask to be the only mysql of the GrafanaAgent"},
-		"one instance, inferred and written": {[]one{plain("redis", "redis_addr: a"), plain("redis", "{redis_addr: b, instance: a}")},
-			"0,1 error[integration-instance] spec.config: the agent would not start: two integrations redis get the same instance a"},
+		"one instance, inferred and written": {[]one{plain("redis", "redis_addr: a"),
+			plain("redis", "{redis_addr: b, instance: a}")},
+			"0,1 error[integration-instance] spec.config: the agent would not start: two integrations redis get the " +
+				"same instance a"},
 		"one variable": {[]one{plain("redis", `redis_addr: "${A}"`), plain("redis", `redis_addr: "${A}"`)},
-			"0,1 error[integration-instance] spec.config: the agent would not start: two integrations redis get the same instance"},
-		"other variables":           {[]one{plain("redis", `redis_addr: "${A}"`), plain("redis", `redis_addr: "${B}"`)}, ""},
-		"one instance, other names": {[]one{plain("redis", "redis_addr: a"), plain("memcached", "memcached_address: a")}, ""},
-		"the pod's instance, and one port": {[]one{plain("app_agent_receiver", "{}"), plain("app_agent_receiver", "{}")},
-			"0,1 error[integration-instance] spec.config: the agent would not start: two integrations app_agent_receiver get the same instance"},
-		"one port": {[]one{plain("app_agent_receiver", "{}"), plain("app_agent_receiver", "{instance: b, server: {host: 0.0.0.0}}")},
-			"0,1 warning[invalid-integration-config] spec.config: two integrations app_agent_receiver listen on port 12347: one of them would not run"},
-		"two ports": {[]one{plain("app_agent_receiver", "{}"), plain("app_agent_receiver", "{instance: b, server: {port: 12348}}")}, ""},
-		"equal hashes": {[]one{plain("azure", "{subscriptions: [a], extra_labels: {a: b}}"), plain("azure", "subscriptions: [a]")},
-			"0,1 error[integration-instance] spec.config: the agent would not start: two integrations azure get the same instance"},
+			"0,1 error[integration-instance] spec.config: the agent would not start: two integrations redis get the " +
+				"same instance"},
+		"other variables": {[]one{plain("redis", `redis_addr: "${A}"`), plain("redis", `redis_addr: "${B}"`)},
+			""},
+		"one instance, other names": {[]one{plain("redis", "redis_addr: a"),
+			plain("memcached", "memcached_address: a")}, ""},
+		"the pod's instance, and one port": {[]one{plain("app_agent_receiver", "{}"),
+			plain("app_agent_receiver", "{}")},
+			"0,1 error[integration-instance] spec.config: the agent would not start: two integrations " +
+				"app_agent_receiver get the same instance"},
+		"one port": {[]one{plain("app_agent_receiver", "{}"),
+			plain("app_agent_receiver", "{instance: b, server: {host: 0.0.0.0}}")},
+			"0,1 warning[invalid-integration-config] spec.config: two integrations app_agent_receiver listen on port " +
+				"12347: one of them would not run"},
+		"two ports": {[]one{plain("app_agent_receiver", "{}"),
+			plain("app_agent_receiver", "{instance: b, server: {port: 12348}}")}, ""},
+		"equal hashes": {[]one{plain("azure", "{subscriptions: [a], extra_labels: {a: b}}"),
+			plain("azure", "subscriptions: [a]")},
+			"0,1 error[integration-instance] spec.config: the agent would not start: two integrations azure get the " +
+				"same instance"},
 		"other hashes": {[]one{plain("azure", "subscriptions: [a]"), plain("azure", "subscriptions: [b]")}, ""},
 		"one path": {[]one{plain("redis", "redis_addr: a//b"), plain("redis", "redis_addr: a/b/.")},
-			"0,1 error[integration-instance] spec.config: two integrations redis get instances that differ only in slashes and dots, and so the same path"},
+			"0,1 error[integration-instance] spec.config: two integrations redis get instances that differ only in " +
+				"slashes and dots, and so the same path"},
 		"a path below the other": {[]one{plain("redis", "redis_addr: a"), plain("redis", "redis_addr: a/b")},
-			"0,1 warning[integration-instance] spec.config: the instance a/b begins with the other's, a, as a path: the agent answers for the longer one with the shorter"},
+			"0,1 warning[integration-instance] spec.config: the instance a/b begins with the other's, a, as a path: " +
+				"the agent answers for the longer one with the shorter"},
 		"a path above the other": {[]one{plain("redis", "redis_addr: a/b"), plain("redis", "redis_addr: a")}, ""},
 		"a common beginning":     {[]one{plain("redis", "redis_addr: a"), plain("redis", "redis_addr: ab")}, ""},
 		"braces": {[]one{plain("redis", "redis_addr: 'a{b}'"), plain("redis", "redis_addr: c")},
-			"0,1 warning[integration-instance] spec.config: an instance that is empty, or has braces or .. in it, has no path of its own beside another redis"},
-		"an empty one first": {[]one{plain("consul", "server: 'h:80'"), plain("consul", "server: 'http://consul:8500'")},
-			"0,1 warning[integration-instance] spec.config: an instance that is empty, or has braces or .. in it, has no path of its own beside another consul"},
+			"0,1 warning[integration-instance] spec.config: an instance that is empty, or has braces or .. in it, " +
+				"has no path of its own beside another redis"},
+		"an empty one first": {[]one{plain("consul", "server: 'h:80'"),
+			plain("consul", "server: 'http://consul:8500'")},
+			"0,1 warning[integration-instance] spec.config: an instance that is empty, or has braces or .. in it, " +
+				"has no path of its own beside another consul"},
 		"an empty one last": {[]one{plain("consul", "server: 'http://consul:8500'"), plain("consul", "server: 'h:80'")},
-			"0,1 warning[integration-instance] spec.config: an instance that is empty, or has braces or .. in it, has no path of its own beside another consul"},
+			"0,1 warning[integration-instance] spec.config: an instance that is empty, or has braces or .. in it, " +
+				"has no path of its own beside another consul"},
 		"unknown integrations": {[]one{plain("nginx", "{}"), plain("nginx", "{}")}, ""},
 	} {
 		var pod []Checked
@@ -61,7 +82,8 @@ func TestConflicts(t *testing.T) {
 		}
 		var got []string
 		for _, f := range Conflicts(pod) {
-			got = append(got, fmt.Sprintf("%d,%d %s[%s] %s: %s", f.A, f.B, f.Finding.Severity, f.Finding.Code, f.Finding.Path, f.Finding.Message))
+			got = append(got, fmt.Sprintf("%d,%d %s[%s] %s: %s", f.A, f.B, f.Finding.Severity, f.Finding.Code,
+				f.Finding.Path, f.Finding.Message))
 		}
 		if diff := cmp.Diff(c.want, strings.Join(got, "\n")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -71,8 +93,10 @@ func TestConflicts(t *testing.T) {
 
 func TestMark(t *testing.T) {
 	c := Default().Check(with(t, Input{Name: "mysqld_exporter", Kind: MetricsIntegration},
-		"{data_source_name: root@(db:3306)/, autoscrape: {enable: true}, instance: x, extra_labels: {team: shop, __meta_agentoperator_x: y}}"))
-	findings := c.Mark(Meta{Namespace: "shop", Name: "db", Type: "normal", Labels: map[string]string{"app.kubernetes.io/name": "db", "a": "b"}})
+		"{data_source_name: root@(db:3306)/, autoscrape: {enable: true}, instance: x, extra_labels: {team: shop, "+
+			"__meta_agentoperator_x: y}}"))
+	findings := c.Mark(Meta{Namespace: "shop", Name: "db", Type: "normal",
+		Labels: map[string]string{"app.kubernetes.io/name": "db", "a": "b"}})
 	if len(findings) > 0 {
 		t.Error(describe(findings))
 	}
@@ -83,7 +107,8 @@ func TestMark(t *testing.T) {
 			{Key: "__meta_agentoperator_integration_cr_label_a", Value: model.String("b")},
 			{Key: "__meta_agentoperator_integration_cr_label_app_kubernetes_io_name", Value: model.String("db")},
 			{Key: "__meta_agentoperator_integration_cr_labelpresent_a", Value: model.String("true")},
-			{Key: "__meta_agentoperator_integration_cr_labelpresent_app_kubernetes_io_name", Value: model.String("true")},
+			{Key: "__meta_agentoperator_integration_cr_labelpresent_app_kubernetes_io_name",
+				Value: model.String("true")},
 			{Key: "__meta_agentoperator_integration_cr_name", Value: model.String("db")},
 			{Key: "__meta_agentoperator_integration_cr_namespace", Value: model.String("shop")},
 			{Key: "__meta_agentoperator_integration_type", Value: model.String("normal")},
@@ -102,7 +127,8 @@ func TestMark(t *testing.T) {
 func TestLabelsThatBecomeTheSame(t *testing.T) {
 	c := Default().Check(with(t, Input{Name: "redis", Kind: MetricsIntegration}, "redis_addr: a"))
 	got := c.Mark(Meta{Namespace: "n", Name: "m", Type: "normal", Labels: map[string]string{"a.b": "1", "a-b": "2"}})
-	want := []diag.Finding{{Severity: diag.Error, Code: diag.InvalidLabelName, Path: "metadata.labels[a.b]", Hint: "rename one of them",
+	want := []diag.Finding{{Severity: diag.Error, Code: diag.InvalidLabelName, Path: "metadata.labels[a.b]",
+		Hint:    "rename one of them",
 		Message: "the labels a-b and a.b become the same meta label, __meta_agentoperator_integration_cr_label_a_b"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

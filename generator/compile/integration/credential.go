@@ -31,14 +31,17 @@ func (k *checker) protect(n *node, path, text string, v model.Value) model.Value
 
 // isSource reports whether a secret field is a data source name, which can be without a password.
 func isSource(path string) bool {
-	return strings.Contains(path, "data_source") || strings.Contains(path, "connection_string") || strings.Contains(path, "_uri")
+	return strings.Contains(path, "data_source") || strings.Contains(path, "connection_string") ||
+		strings.Contains(path, "_uri")
 }
 
 var (
 	// secretName matches the fields of credentials in configurations of which the catalogue does not know the fields.
-	secretName = regexp.MustCompile(`(?i)(?:^|[._-])(?:password|passphrase|token|credentials|secret|(?:secret|private|api)[_-]?key)(?:\[[0-9]+\])*$`)
+	secretName = regexp.MustCompile(
+		`(?i)(?:^|[._-])(?:password|passphrase|token|credentials|secret|(?:secret|private|api)[_-]?key)(?:\[[0-9]+\])*$`)
 	// secretHeader matches headers with a credential.
-	secretHeader = regexp.MustCompile(`(?i)headers?\.(?:\S*authorization|\S*token|\S*secret|\S*api-?key|cookie)(?:\[[0-9]+\])*$`)
+	secretHeader = regexp.MustCompile(
+		`(?i)headers?\.(?:\S*authorization|\S*token|\S*secret|\S*api-?key|cookie)(?:\[[0-9]+\])*$`)
 	// authType matches what is in front of the credential of an Authorization header.
 	authType = regexp.MustCompile(`(?i)^\s*(?:basic|bearer|token)\s+`)
 )

@@ -54,15 +54,18 @@ func (d *mysqlDSN) complete() (problem string) {
 
 // mysqlParameters returns the first problem with the parameters that the driver would refuse.
 func mysqlParameters(parameters string) (problem string) {
-	switches := []string{"allowAllFiles", "allowCleartextPasswords", "allowFallbackToPlaintext", "allowNativePasswords", "allowOldPasswords",
-		"checkConnLiveness", "clientFoundRows", "columnsWithAlias", "interpolateParams", "multiStatements", "parseTime", "rejectReadOnly"}
+	switches := []string{"allowAllFiles", "allowCleartextPasswords", "allowFallbackToPlaintext", "allowNativePasswords",
+		"allowOldPasswords",
+		"checkConnLiveness", "clientFoundRows", "columnsWithAlias", "interpolateParams", "multiStatements", "parseTime",
+		"rejectReadOnly"}
 	for p := range strings.SplitSeq(parameters, "&") {
 		key, value, ok := strings.Cut(p, "=")
 		switch {
 		case !ok:
 		case key == "compress" || key == "strict":
 			return "the parameter " + key + " is not one that the agent's driver takes"
-		case slices.Contains(switches, key) && !slices.Contains([]string{"1", "true", "TRUE", "True", "0", "false", "FALSE", "False"}, value):
+		case slices.Contains(switches, key) &&
+			!slices.Contains([]string{"1", "true", "TRUE", "True", "0", "false", "FALSE", "False"}, value):
 			return "the parameter " + key + " is neither true nor false"
 		case slices.Contains([]string{"timeout", "readTimeout", "writeTimeout"}, key) && !isDuration(value):
 			return "the parameter " + key + " is not a duration such as 5s"

@@ -43,7 +43,9 @@ const (
 type Field struct {
 	// Name is the key.
 	Name string `json:"name"`
-	// Type is `string`, `secret` (a string that messages never quote), `regex`, `url`, `int`, `float`, `bool`, `duration` (as Go writes it; a bare number counts nanoseconds), `timeout` (the same without bare numbers), `interval` (as Prometheus writes it), `object` or `any`; or `list of` or `map of` any of them.
+	// Type is `string`, `secret` (a string that messages never quote), `regex`, `url`, `int`, `float`, `bool`,
+	// `duration` (as Go writes it; a bare number counts nanoseconds), `timeout` (the same without bare numbers),
+	// `interval` (as Prometheus writes it), `object` or `any`; or `list of` or `map of` any of them.
 	Type string `json:"type,omitempty"`
 	// Default is the agent's value if the field is absent.
 	Default any `json:"default,omitempty"`

@@ -60,7 +60,8 @@ func FuzzCheck(f *testing.F) {
 		if !ok || strings.Contains(text, "$") || strings.Contains(text, `\u0024`) {
 			return // variables are live
 		}
-		encoded := model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "x", Configs: []model.Map{got.Config}}}}}
+		encoded := model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "x",
+			Configs: []model.Map{got.Config}}}}}
 		checkEncoding(t, m, agent.Print(&encoded).String())
 		marked := got
 		marked.Mark(Meta{Namespace: "a", Name: "b", Type: "normal"})

@@ -128,7 +128,8 @@ func (o object) underivable(field, format string, args ...any) {
 	if o.hasFinding(path) {
 		return // the reason has been reported
 	}
-	o.refuse(diag.IntegrationInstance, path, "set instance", "no instance can be inferred, as "+format+": the agent would not start", args...)
+	o.refuse(diag.IntegrationInstance, path, "set instance",
+		"no instance can be inferred, as "+format+": the agent would not start", args...)
 }
 
 // items returns the items of a list, without nulls.
@@ -186,10 +187,12 @@ func postgresKey(o object, u *url.URL) string {
 		settings[key] = max(settings[key], values[0]) // the driver sorts the values and uses the last one
 	}
 	if slices.ContainsFunc(texts, func(s string) bool { return splits(s) }) {
-		o.wrong(o.at("data_source_names"), "set instance, or take the space out", "a part of the data source has a space in it, on which the agent crashes while it infers the instance")
+		o.wrong(o.at("data_source_names"), "set instance, or take the space out",
+			"a part of the data source has a space in it, on which the agent crashes while it infers the instance")
 	}
 	if strings.Join(texts, "") == "" && settings["port"] == "" {
-		o.wrong(o.at("data_source_names"), "set instance, or name the host", "the data source says nothing but its scheme, on which the agent crashes while it infers the instance")
+		o.wrong(o.at("data_source_names"), "set instance, or name the host",
+			"the data source says nothing but its scheme, on which the agent crashes while it infers the instance")
 	}
 	if settings["host"] == "" {
 		settings["host"], settings["port"] = "localhost", "5432"
@@ -207,8 +210,8 @@ func splits(s string) bool {
 	return slices.ContainsFunc(words[1:], func(w string) bool { return !strings.Contains(w, "=") })
 }
 
-// InstanceText returns the instance key as a text in which the agent expands variables, as far as it is known. ofPod means that
-// it is the name of the pod's host and the port.
+// InstanceText returns the instance key as a text in which the agent expands variables, as far as it is known. ofPod
+// means that it is the name of the pod's host and the port.
 func (c *Checked) InstanceText() (text model.Text, ofPod bool) {
 	switch {
 	case c.InstanceKnown:

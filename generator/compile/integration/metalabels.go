@@ -56,8 +56,10 @@ func (m Meta) labels() (labels model.Map, findings []diag.Finding) {
 	for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
 		name := sanitize(key)
 		if other, taken := from[name]; taken {
-			findings = append(findings, diag.Finding{Severity: diag.Error, Code: diag.InvalidLabelName, Path: "metadata.labels[" + key + "]", Hint: "rename one of them",
-				Message: "the labels " + other + " and " + key + " become the same meta label, " + integration + "cr_label_" + name})
+			findings = append(findings, diag.Finding{Severity: diag.Error, Code: diag.InvalidLabelName,
+				Path: "metadata.labels[" + key + "]", Hint: "rename one of them",
+				Message: "the labels " + other + " and " + key + " become the same meta label, " + integration +
+					"cr_label_" + name})
 			continue
 		}
 		from[name] = key

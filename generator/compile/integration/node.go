@@ -65,8 +65,10 @@ func (t *Type) compile() error {
 // commonFields returns the fields of every integration with metrics.
 func commonFields() []Field {
 	relabel := []Field{
-		{Name: "source_labels", Type: "list of string"}, {Name: "separator", Type: "string"}, {Name: "regex", Type: "string"},
-		{Name: "modulus", Type: "int"}, {Name: "target_label", Type: "string"}, {Name: "replacement", Type: "string"}, {Name: "action", Type: "string"},
+		{Name: "source_labels", Type: "list of string"}, {Name: "separator", Type: "string"},
+		{Name: "regex", Type: "string"},
+		{Name: "modulus", Type: "int"}, {Name: "target_label", Type: "string"}, {Name: "replacement", Type: "string"},
+		{Name: "action", Type: "string"},
 	}
 	return []Field{
 		{Name: "instance", Type: "string"},
@@ -108,7 +110,8 @@ func typedNode(f *Field, typ, where string) (*node, error) {
 	}
 	var ok bool
 	if n.kind, ok = kinds[typ]; !ok {
-		return nil, fmt.Errorf("field %s: %q is not a type; types are %s, and list of or map of one of them", where, typ, typeNames())
+		return nil, fmt.Errorf("field %s: %q is not a type; types are %s, and list of or map of one of them", where,
+			typ, typeNames())
 	}
 	if n.kind != objectKind {
 		return n, nil

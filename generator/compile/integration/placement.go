@@ -19,13 +19,16 @@ func (k *checker) placement(out *Checked) {
 		if k.in.Kind == MetricsIntegration {
 			severity, hint = diag.Error, "write daemonset"
 		}
-		k.report(severity, diag.IntegrationType, path, hint, "%s is about the node that it runs on: this way only one node is measured", k.typ.Name)
+		k.report(severity, diag.IntegrationType, path, hint,
+			"%s is about the node that it runs on: this way only one node is measured", k.typ.Name)
 	case k.typ.Placement == Once && k.in.AllNodes && !out.local():
 		hint := "set allNodes: false"
 		if k.in.Kind == MetricsIntegration {
 			hint = "write singleton or normal"
 		}
-		k.report(severity, diag.IntegrationType, path, hint, "%s asks something that is not the node: this way every node asks it, and all send the same series", k.typ.Name)
+		k.report(severity, diag.IntegrationType, path, hint,
+			"%s asks something that is not the node: this way every node asks it, and all send the same series",
+			k.typ.Name)
 	}
 }
 
@@ -36,7 +39,8 @@ func (c *Checked) local() bool {
 		return true
 	}
 	for _, local := range []string{"localhost", "127.0.0.1", "[::1]", "/"} {
-		if strings.Contains(c.Instance, "("+local) || strings.HasPrefix(c.Instance, local) || strings.Contains(c.Instance, "//"+local) {
+		if strings.Contains(c.Instance, "("+local) || strings.HasPrefix(c.Instance, local) ||
+			strings.Contains(c.Instance, "//"+local) {
 			return true
 		}
 	}

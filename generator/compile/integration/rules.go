@@ -105,7 +105,8 @@ func mysql(o object) {
 		return
 	}
 	if _, problem := parseMySQL(text); problem != "" {
-		o.warn(o.at("data_source_name"), "", "data_source_name cannot be parsed (%s): the integration would have no metrics", problem)
+		o.warn(o.at("data_source_name"), "",
+			"data_source_name cannot be parsed (%s): the integration would have no metrics", problem)
 	}
 }
 
@@ -114,16 +115,20 @@ func azure(o object) {
 	texts, paths := o.texts("metric_aggregations")
 	for i, text := range texts {
 		if !slices.Contains(known, strings.ToLower(text)) {
-			o.warn(paths[i], oneOf(text, known), "%q is not an aggregation that the agent knows: the integration would have no metrics", text)
+			o.warn(paths[i], oneOf(text, known),
+				"%q is not an aggregation that the agent knows: the integration would have no metrics", text)
 		}
 	}
-	clouds := []string{"azurecloud", "azurepublic", "azurepubliccloud", "azurechina", "azurechinacloud", "azuregovernment", "azuregovernmentcloud", "azureusgovernmentcloud",
+	clouds := []string{"azurecloud", "azurepublic", "azurepubliccloud", "azurechina", "azurechinacloud",
+		"azuregovernment", "azuregovernmentcloud", "azureusgovernmentcloud",
 		"azureprivate", "azurepprivatecloud"}
 	if text, known := o.text("azure_cloud_environment"); known && !slices.Contains(clouds, strings.ToLower(text)) {
-		o.wrong(o.at("azure_cloud_environment"), oneOf(text, clouds), "%q is not a cloud that the agent knows: it would panic", text)
+		o.wrong(o.at("azure_cloud_environment"), oneOf(text, clouds),
+			"%q is not a cloud that the agent knows: it would panic", text)
 	}
 	if o.given("regions") && o.given("resource_graph_query_filter") {
-		o.warn(o.at("resource_graph_query_filter"), "put the regions into the filter", "regions and resource_graph_query_filter exclude each other: the integration would have no metrics")
+		o.warn(o.at("resource_graph_query_filter"), "put the regions into the filter",
+			"regions and resource_graph_query_filter exclude each other: the integration would have no metrics")
 	}
 }
 
@@ -149,7 +154,9 @@ func gcp(o object) {
 		switch {
 		case !ok:
 			o.wrong(paths[i], "", "%q is not of the form <metric type>:<filter>", f)
-		case len(prefixes) == len(o.items("metrics_prefixes")) && !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(p, prefix) }):
+		case len(prefixes) == len(o.items("metrics_prefixes")) && !slices.ContainsFunc(prefixes, func(p string) bool {
+			return strings.HasPrefix(p, prefix)
+		}):
 			o.wrong(paths[i], "", "none of metrics_prefixes begins with %s: the agent would not start", prefix)
 		}
 	}
@@ -163,7 +170,8 @@ func kafka(o object) {
 	o.needs("use_sasl", "sasl_username", "sasl_password")
 	o.needs("use_zookeeper_lag", "zookeeper_uris")
 	if text, known := o.text("sasl_mechanism"); known && o.boolean("use_sasl") {
-		if m := []string{"plain", "scram-sha256", "scram-sha512", "gssapi"}; !slices.Contains(m, strings.ToLower(text)) {
+		if m := []string{"plain", "scram-sha256", "scram-sha512", "gssapi"}; !slices.Contains(m,
+			strings.ToLower(text)) {
 			o.wrong(o.at("sasl_mechanism"), oneOf(text, m), "sasl_mechanism %q is not one that the agent knows", text)
 		}
 	}
@@ -209,7 +217,8 @@ func oracle(o object) {
 		return
 	}
 	if u, err := url.Parse(text); err != nil || u.Scheme != "oracle" || u.Hostname() == "" {
-		o.wrong(o.at("connection_string"), "", "connection_string is not of the form oracle://user:password@host:1521/service: the agent would not start")
+		o.wrong(o.at("connection_string"), "",
+			"connection_string is not of the form oracle://user:password@host:1521/service: the agent would not start")
 	}
 }
 
@@ -219,7 +228,8 @@ func redis(o object) {
 	if text, known := o.text("namespace"); known && text != "" && !model.IsValidLegacyMetricName(text) {
 		o.wrong(o.at("namespace"), "", "%q cannot begin the name of a metric: the agent would not start", text)
 	}
-	for _, field := range []string{"check_keys", "check_single_keys", "check_streams", "check_single_streams", "count_keys"} {
+	for _, field := range []string{"check_keys", "check_single_keys", "check_streams", "check_single_streams",
+		"count_keys"} {
 		text, known := o.text(field)
 		if !known {
 			continue
@@ -286,7 +296,8 @@ func memcachedTLS(o object) {
 		return
 	}
 	if _, err := tls.X509KeyPair([]byte(cert), []byte(key)); err != nil {
-		o.wrong(o.at("cert"), fmt.Sprintf(hint, "cert"), "cert and key are not a certificate and its key in PEM: the agent would not start")
+		o.wrong(o.at("cert"), fmt.Sprintf(hint, "cert"),
+			"cert and key are not a certificate and its key in PEM: the agent would not start")
 	}
 }
 

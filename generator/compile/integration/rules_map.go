@@ -58,7 +58,8 @@ func statsdGlob(o, defaults object) {
 		if o.has("match") {
 			path = o.at("match")
 		}
-		o.wrong(path, "set match_type: regex for a regular expression", "%q is not a glob: words of letters, digits, _ and -, or *, joined by dots", match)
+		o.wrong(path, "set match_type: regex for a regular expression",
+			"%q is not a glob: words of letters, digits, _ and -, or *, joined by dots", match)
 	}
 }
 
@@ -96,7 +97,8 @@ func (o object) conflicts(field, with string) {
 func mssql(o object) {
 	text, known := o.text("connection_string")
 	if known && text != "" && !strings.HasPrefix(strings.ToLower(text), "sqlserver:") {
-		o.wrong(o.at("connection_string"), "", "connection_string is not a URL that begins with sqlserver://: the agent would not start")
+		o.wrong(o.at("connection_string"), "",
+			"connection_string is not a URL that begins with sqlserver://: the agent would not start")
 	}
 	o.parses("connection_string")
 	o.atLeastOne("max_idle_connections")

@@ -22,9 +22,11 @@ func blackboxModules(o object) {
 		switch {
 		case !known || slices.Contains(modules, cmp.Or(module, byDefault)):
 		case module == "":
-			o.warn(t.path, "", "has no module, and blackbox_config has none of the name %s, which it would get: its probes fail", byDefault)
+			o.warn(t.path, "", "has no module, and blackbox_config has none of the name %s, which it would get: its "+
+				"probes fail", byDefault)
 		default:
-			o.warn(t.at("module"), didYouMean(module, modules), "blackbox_config has no module %s: its probes fail", module)
+			o.warn(t.at("module"), didYouMean(module, modules), "blackbox_config has no module %s: its probes fail",
+				module)
 		}
 	}
 }
@@ -55,7 +57,8 @@ func blackboxHTTP(o object) {
 	if o.has("oauth2") {
 		blackboxOAuth2(o.object("oauth2"))
 	}
-	if o.given("proxy_url") && (o.boolean("proxy_from_environment") || o.given("no_proxy") && o.boolean("proxy_from_environment")) {
+	if o.given("proxy_url") && (o.boolean("proxy_from_environment") ||
+		o.given("no_proxy") && o.boolean("proxy_from_environment")) {
 		o.wrong(o.at("proxy_url"), "", "proxy_url and proxy_from_environment exclude each other")
 	}
 }
@@ -80,7 +83,8 @@ func blackboxICMP(o object) {
 func snmp(o object) {
 	if text, known := o.text("config_file"); known {
 		if _, err := path.Match(text, ""); err != nil { // the exporter takes it for a pattern
-			o.wrong(o.at("config_file"), "write a backslash before [", "config_file is not a pattern of file names: the agent would not start")
+			o.wrong(o.at("config_file"), "write a backslash before [",
+				"config_file is not a pattern of file names: the agent would not start")
 		}
 	}
 	config := o.object("snmp_config")

@@ -68,7 +68,8 @@ func (k *checker) number(n *node, text, path string) {
 		k.wrong(path, "give it a unit, as in "+text+"s", "is a number without a unit, and the agent wants a duration")
 	case intervalKind:
 		if text != "0" {
-			k.refuse(diag.InvalidDuration, path, "give it a unit, as in "+text+"s", "is a number without a unit, and the agent wants a duration")
+			k.refuse(diag.InvalidDuration, path, "give it a unit, as in "+text+"s",
+				"is a number without a unit, and the agent wants a duration")
 		}
 	case boolKind:
 		k.mismatch(n, 0, path)
@@ -104,7 +105,8 @@ func (k *checker) asText(n *node, path, text string) {
 	if n.kind != secretKind {
 		taken = strconv.Quote(text)
 	}
-	k.warn(path, "put it into quotes", "is not a text: the agent takes it as %s, which may not be what was written", taken)
+	k.warn(path, "put it into quotes", "is not a text: the agent takes it as %s, which may not be what was written",
+		taken)
 }
 
 // text checks and converts a text. A text with variables is unknown until the pod expands it. It is written
@@ -112,7 +114,8 @@ func (k *checker) asText(n *node, path, text string) {
 func (k *checker) text(n *node, text, path string) model.Value {
 	plain, known, ok := literal(text)
 	if !ok {
-		k.report(diag.Error, diag.EnvReference, path, "write $${ for a ${ that is meant as text", "has an unfinished ${: the agent refuses the whole configuration")
+		k.report(diag.Error, diag.EnvReference, path, "write $${ for a ${ that is meant as text",
+			"has an unfinished ${: the agent refuses the whole configuration")
 		return model.String(text)
 	}
 	if n == nil || n.kind == anyKind {
@@ -157,11 +160,13 @@ func (k *checker) content(n *node, text, path string) {
 		}
 	case durationKind, timeoutKind:
 		if _, err := time.ParseDuration(text); err != nil {
-			k.wrong(path, "write a number and a unit of h, m, s, ms, us or ns, as in 1m30s", "%q is not a duration", text)
+			k.wrong(path, "write a number and a unit of h, m, s, ms, us or ns, as in 1m30s", "%q is not a duration",
+				text)
 		}
 	case intervalKind:
 		if _, err := prommodel.ParseDuration(text); err != nil {
-			k.refuse(diag.InvalidDuration, path, "write a number and a unit, as in 30s, 1m30s, 2h", "%q is not a duration", text)
+			k.refuse(diag.InvalidDuration, path, "write a number and a unit, as in 30s, 1m30s, 2h",
+				"%q is not a duration", text)
 		}
 	}
 	if n.Values != nil && !slices.Contains(n.Values, text) {

@@ -22,7 +22,8 @@ type checker struct {
 }
 
 func (k *checker) report(s diag.Severity, code diag.Code, path, hint, format string, args ...any) {
-	k.findings = append(k.findings, diag.Finding{Severity: s, Code: code, Path: path, Hint: hint, Message: fmt.Sprintf(format, args...)})
+	k.findings = append(k.findings,
+		diag.Finding{Severity: s, Code: code, Path: path, Hint: hint, Message: fmt.Sprintf(format, args...)})
 }
 
 // refuse reports what the catalogue's agent refuses: a warning if the pods may run another agent.
@@ -115,7 +116,8 @@ func (k *checker) member(n *node, key, path string) *node {
 	case n == nil:
 		return nil
 	case n.kind == mapKind && n.IntKeys:
-		k.wrong(path, "put it into a file, and name that in config_file", "the agent wants a number as the key, and in what comes from Kubernetes every key is a text")
+		k.wrong(path, "put it into a file, and name that in config_file",
+			"the agent wants a number as the key, and in what comes from Kubernetes every key is a text")
 		return n.item
 	case n.kind == mapKind:
 		return n.item
@@ -126,9 +128,11 @@ func (k *checker) member(n *node, key, path string) *node {
 	if field == nil && !(k.typ.Unchecked && n == k.typ.config) {
 		hint := didYouMean(key, n.names)
 		if n.Open {
-			k.report(diag.Warning, diag.UnknownIntegrationField, path, hint, "%s is not a field that the agent knows: it ignores it", key)
+			k.report(diag.Warning, diag.UnknownIntegrationField, path, hint,
+				"%s is not a field that the agent knows: it ignores it", key)
 		} else {
-			k.refuse(diag.UnknownIntegrationField, path, hint, "%s is not a field of %s that the agent knows", key, k.typ.Name)
+			k.refuse(diag.UnknownIntegrationField, path, hint, "%s is not a field of %s that the agent knows", key,
+				k.typ.Name)
 		}
 	}
 	return field

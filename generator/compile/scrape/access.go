@@ -17,14 +17,15 @@ type access struct {
 	secrets Secrets
 	path    string // the path of the endpoint, ending in a dot unless it is empty
 	found   *findings
-	// expand returns what is wrong with the references to environment variables in a text of a path. Nil means that texts are
-	// used as they are written.
+	// expand returns what is wrong with the references to environment variables in a text of a path. Nil means that
+	// texts are used as they are written.
 	expand  func(path, text string) []diag.Finding
 	current bool // credentials are what the secrets policy makes of them, as with today's Prometheus Operator
 }
 
 // auth returns the credentials of a job. The agent refuses the whole file if a job has more than one kind.
-func (a access) auth(basic *monitoringv1.BasicAuth, token *corev1.SecretKeySelector, tokenFile string) (out model.HTTPAuth) {
+func (a access) auth(basic *monitoringv1.BasicAuth, token *corev1.SecretKeySelector,
+	tokenFile string) (out model.HTTPAuth) {
 	methods := 0
 	if basic != nil {
 		methods++
@@ -43,7 +44,8 @@ func (a access) auth(basic *monitoringv1.BasicAuth, token *corev1.SecretKeySelec
 	}
 	if methods > 1 {
 		a.found.report(diag.Error, diag.AuthConflict, a.path[:max(len(a.path)-1, 0)],
-			"at most one of basicAuth, bearerTokenSecret and bearerTokenFile may be set: the agent refuses the whole configuration")
+			"at most one of basicAuth, bearerTokenSecret and bearerTokenFile may be set: the agent refuses the whole "+
+				"configuration")
 	}
 	return out
 }
@@ -51,7 +53,8 @@ func (a access) auth(basic *monitoringv1.BasicAuth, token *corev1.SecretKeySelec
 // basicAuthHalf resolves username or password. One without the other is refused, because the operator fails then.
 func (a access) basicAuthHalf(field string, ref corev1.SecretKeySelector) model.Secret {
 	if ref.Name == "" && ref.Key == "" {
-		a.found.report(diag.Error, diag.IncompleteBasicAuth, a.path+field, "is missing: basicAuth needs a username and a password")
+		a.found.report(diag.Error, diag.IncompleteBasicAuth, a.path+field,
+			"is missing: basicAuth needs a username and a password")
 		return model.Secret{}
 	}
 	return a.secrets.Value(a.path+field, &ref)
@@ -80,7 +83,8 @@ func (a access) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) *model.
 		Key:      model.SecretFile(a.file(a.text("tlsConfig.keyFile", key), "tlsConfig.keySecret", keyRef)),
 	}
 	if half, missing := HalfTLS(t, cert != "" || Given(c.Cert), key != "" || Given(keyRef), c.Cert, keyRef); half {
-		a.found.fail(diag.IncompleteTLS, a.path+"tlsConfig", "a client certificate needs its key, and a key its certificate", missing...)
+		a.found.fail(diag.IncompleteTLS, a.path+"tlsConfig",
+			"a client certificate needs its key, and a key its certificate", missing...)
 	}
 	if c.ServerName != nil {
 		t.ServerName = a.text("tlsConfig.serverName", *c.ServerName)
@@ -169,7 +173,8 @@ func Referred(ref monitoringv1.SecretOrConfigMap) []diag.Object {
 // HalfTLS reports whether a TLS block has a client certificate without a key, or the reverse. Either only one
 // is set (hasCert, hasKey), or the other is optional and absent; then missing names it. A required reference
 // that does not resolve was reported before.
-func HalfTLS(t *model.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOrConfigMap) (half bool, missing []diag.Object) {
+func HalfTLS(t *model.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOrConfigMap) (half bool,
+	missing []diag.Object) {
 	switch {
 	case hasCert != hasKey:
 		return true, nil
@@ -204,7 +209,8 @@ func (a access) ownTLS(c *v1alpha1.TLSConfig) *model.TLS {
 }
 
 // credentials returns the credentials of one of agentry's own types. The agent accepts only one kind.
-func (a access) credentials(basic *monitoringv1.BasicAuth, authorization *monitoringv1.SafeAuthorization, oauth2 *v1alpha1.OAuth2) (out model.HTTPAuth) {
+func (a access) credentials(basic *monitoringv1.BasicAuth, authorization *monitoringv1.SafeAuthorization,
+	oauth2 *v1alpha1.OAuth2) (out model.HTTPAuth) {
 	var methods []string
 	if basic != nil {
 		methods = append(methods, "basicAuth")
@@ -229,7 +235,8 @@ func (a access) credentials(basic *monitoringv1.BasicAuth, authorization *monito
 func (a access) oneKind(methods []string) {
 	if len(methods) > 1 {
 		a.found.report(diag.Error, diag.AuthConflict, a.path+methods[1],
-			"at most one kind of credentials may be set, not %s: the agent refuses the whole configuration", strings.Join(methods, " and "))
+			"at most one kind of credentials may be set, not %s: the agent refuses the whole configuration",
+			strings.Join(methods, " and "))
 	}
 }
 
@@ -237,13 +244,15 @@ func (a access) authorization(s *monitoringv1.SafeAuthorization) *model.Authoriz
 	if s == nil {
 		return nil
 	}
-	return &model.Authorization{Type: model.NonEmpty(a.authorizationType(s.Type)), Credentials: a.credential("authorization.credentials", s.Credentials)}
+	return &model.Authorization{Type: model.NonEmpty(a.authorizationType(s.Type)),
+		Credentials: a.credential("authorization.credentials", s.Credentials)}
 }
 
 func (a access) authorizationType(text string) string {
 	kind := strings.TrimSpace(text)
 	if strings.EqualFold(kind, "basic") {
-		a.found.report(diag.Error, diag.IncompleteAuth, a.path+"authorization.type", "the agent refuses the type %q; use basicAuth", text)
+		a.found.report(diag.Error, diag.IncompleteAuth, a.path+"authorization.type",
+			"the agent refuses the type %q; use basicAuth", text)
 	}
 	return kind
 }
@@ -255,7 +264,8 @@ func (a access) oauth2(o *v1alpha1.OAuth2) *model.OAuth2 {
 }
 
 // oauth2Flow returns what every oauth2 block needs.
-func (a access) oauth2Flow(clientID monitoringv1.SecretOrConfigMap, secret *corev1.SecretKeySelector, tokenURL string) *model.OAuth2 {
+func (a access) oauth2Flow(clientID monitoringv1.SecretOrConfigMap, secret *corev1.SecretKeySelector,
+	tokenURL string) *model.OAuth2 {
 	target := a.text("oauth2.tokenUrl", tokenURL)
 	if !target.Variables {
 		a.found.checkHTTPURL(a.path+"oauth2.tokenUrl", tokenURL)
@@ -281,7 +291,8 @@ func (a access) credential(field string, ref *corev1.SecretKeySelector) model.Se
 }
 
 // needed resolves a credential. The client needs it, so an optional reference that is absent is an error too.
-func (a access) needed(field string, ref *corev1.SecretKeySelector, resolve func(string, monitoringv1.SecretOrConfigMap) model.Secret) model.Secret {
+func (a access) needed(field string, ref *corev1.SecretKeySelector,
+	resolve func(string, monitoringv1.SecretOrConfigMap) model.Secret) model.Secret {
 	if ref == nil || ref.Name == "" || ref.Key == "" {
 		a.incomplete(field)
 		return model.Secret{}

@@ -58,7 +58,8 @@ func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, []diag.Finding) {
 	}
 	var found findings
 	to := access{secrets: secrets, path: settingsPath, found: &found}
-	out := model.HTTPSD{URL: strings.TrimRight(a.URL, "/") + sdPath, RefreshInterval: prommodel.Duration(a.RefreshInterval).String()}
+	out := model.HTTPSD{URL: strings.TrimRight(a.URL, "/") + sdPath,
+		RefreshInterval: prommodel.Duration(a.RefreshInterval).String()}
 	out.FollowRedirects = new(false) // the agent would send its credentials along
 	out.TLS, out.Authorization = to.ownTLS(a.TLS), to.authorization(a.Authorization)
 	return out, found

@@ -69,7 +69,8 @@ type Builder struct {
 // NewBuilder returns a Builder. It builds the rules that all jobs share.
 func NewBuilder(s Settings) *Builder {
 	s.Shards = max(s.Shards, 1)
-	b := &Builder{settings: s, rules: newRules(s.Shards), capture: "$1", known: map[targetsKey]*relabel.Labels{}, repeated: &repeated{rules: map[ruleKey]*model.Relabel{}, sources: map[targetLabel]labelSources{}}}
+	b := &Builder{settings: s, rules: newRules(s.Shards), capture: "$1", known: map[targetsKey]*relabel.Labels{},
+		repeated: &repeated{rules: map[ruleKey]*model.Relabel{}, sources: map[targetLabel]labelSources{}}}
 	b.discovery = newDiscovery(&s, b.rules.shard)
 	if s.Clustered {
 		b.rules.shard, b.discovery.shard = nil, nil
@@ -84,8 +85,8 @@ type job struct {
 	found   findings
 	secrets Secrets
 	path    string // the path of the endpoint, ending in a dot unless it is empty
-	// labels is what [job.targets] knows, once it was asked. Without the label needed, which is otherwise the address, a target
-	// is dropped.
+	// labels is what [job.targets] knows, once it was asked. Without the label needed, which is otherwise the address,
+	// a target is dropped.
 	labels *relabel.Labels
 	needed string
 }
@@ -115,7 +116,8 @@ func (j *job) keepPort(portLabel, port string, target *intstr.IntOrString) {
 	if label, value := wantedPort(portLabel, port, target); value != "" {
 		j.checkPort(label, port, value)
 		j.add(j.repeated.rule(ruleKey{"port", label, value}, func() *model.Relabel {
-			return &model.Relabel{SourceLabels: []string{metaPrefix + label}, Regex: model.Present(value), Action: "keep"}
+			return &model.Relabel{SourceLabels: []string{metaPrefix + label}, Regex: model.Present(value),
+				Action: "keep"}
 		}))
 	}
 }

@@ -28,17 +28,20 @@ type class struct {
 func (c *Current) readClasses(found *findings, secrets Secrets) {
 	for i := range c.prometheus.Classes {
 		k := &class{path: classesPath + "[" + strconv.Itoa(i) + "]", spec: c.prometheus.Classes[i]}
-		client, problems := HTTPClient(secrets, k.path+".", Client{TLS: k.spec.TLSConfig, Authorization: k.spec.Authorization})
+		client, problems := HTTPClient(secrets, k.path+".",
+			Client{TLS: k.spec.TLSConfig, Authorization: k.spec.Authorization})
 		k.client = client
 		*found = append(*found, problems...)
 		k.relabel = c.classRules(found, secrets, k.path+".relabelings", k.spec.Relabelings, relabel.Targets())
-		k.metricRelabel = c.classRules(found, secrets, k.path+".metricRelabelings", k.spec.MetricRelabelings, relabel.Samples())
+		k.metricRelabel = c.classRules(found, secrets, k.path+".metricRelabelings", k.spec.MetricRelabelings,
+			relabel.Samples())
 		c.classes[k.spec.Name] = k
 		if k.spec.Default == nil || !*k.spec.Default {
 			continue
 		}
 		if c.standard.path != "" {
-			found.report(diag.Error, diag.InvalidSetting, k.path+".default", "%s is the default already: only one class can be", c.standard.spec.Name)
+			found.report(diag.Error, diag.InvalidSetting, k.path+".default",
+				"%s is the default already: only one class can be", c.standard.spec.Name)
 		}
 		c.standard = k
 	}
@@ -64,7 +67,8 @@ func (c *Current) classNamed(found *findings, name *string) *class {
 	if k := c.classes[*name]; k != nil {
 		return k
 	}
-	f := diag.Finding{Severity: diag.Error, Code: diag.UnknownScrapeClass, Path: "spec.scrapeClass", Related: []diag.Object{c.settings.Agent}}
+	f := diag.Finding{Severity: diag.Error, Code: diag.UnknownScrapeClass, Path: "spec.scrapeClass",
+		Related: []diag.Object{c.settings.Agent}}
 	f.Message = "GrafanaAgent " + c.settings.owner() + " has no scrape class " + strconv.Quote(*name)
 	names := make([]string, 0, len(c.classes))
 	for known := range c.classes {
@@ -80,9 +84,11 @@ func (c *Current) classNamed(found *findings, name *string) *class {
 
 // client sets the HTTP client of a job: the monitor's own settings, and those of its class that it leaves open. proxy
 // can be nil.
-func (j *currentJob) client(c *monitoringv1.HTTPConfigWithoutTLS, own *monitoringv1.SafeAuthorization, tokenFile string, tls *monitoringv1.TLSConfig, proxy *monitoringv1.ProxyConfig) {
+func (j *currentJob) client(c *monitoringv1.HTTPConfigWithoutTLS, own *monitoringv1.SafeAuthorization, tokenFile string,
+	tls *monitoringv1.TLSConfig, proxy *monitoringv1.ProxyConfig) {
 	client := Client{
-		BasicAuth: c.BasicAuth, OAuth2: c.OAuth2, BearerToken: c.BearerTokenSecret, BearerTokenFile: tokenFile, TLS: j.class.openTLS(tls),
+		BasicAuth: c.BasicAuth, OAuth2: c.OAuth2, BearerToken: c.BearerTokenSecret, BearerTokenFile: tokenFile,
+		TLS:             j.class.openTLS(tls),
 		FollowRedirects: c.FollowRedirects, EnableHTTP2: c.EnableHTTP2,
 	}
 	if proxy != nil {
@@ -102,8 +108,9 @@ func (j *currentJob) client(c *monitoringv1.HTTPConfigWithoutTLS, own *monitorin
 		return
 	}
 	if c.BasicAuth != nil || c.OAuth2 != nil || client.BearerToken != nil || tokenFile != "" {
-		j.found.fail(diag.AuthConflict, strings.TrimSuffix(j.path, "."), "has credentials of its own, and scrape class "+strconv.Quote(j.class.spec.Name)+
-			" has an authorization: the agent refuses both together", j.settings.Agent)
+		j.found.fail(diag.AuthConflict, strings.TrimSuffix(j.path, "."),
+			"has credentials of its own, and scrape class "+strconv.Quote(j.class.spec.Name)+
+				" has an authorization: the agent refuses both together", j.settings.Agent)
 	}
 	merged := *shared
 	if own != nil {

@@ -26,13 +26,14 @@ type Client struct {
 	TLS                          *monitoringv1.TLSConfig
 	Proxy                        monitoringv1.ProxyConfig
 	FollowRedirects, EnableHTTP2 *bool
-	// Expand is for clients in whose texts references to environment variables are expanded: it returns what is wrong with
-	// those in the text of a path.
+	// Expand is for clients in whose texts references to environment variables are expanded: it returns what is wrong
+	// with those in the text of a path.
 	Expand func(path, text string) []diag.Finding
 }
 
 // safeClient returns the settings of a client that names no files of the agent.
-func safeClient(basic *monitoringv1.BasicAuth, authorization *monitoringv1.SafeAuthorization, oauth2 *monitoringv1.OAuth2, tls *monitoringv1.SafeTLSConfig) Client {
+func safeClient(basic *monitoringv1.BasicAuth, authorization *monitoringv1.SafeAuthorization,
+	oauth2 *monitoringv1.OAuth2, tls *monitoringv1.SafeTLSConfig) Client {
 	c := Client{BasicAuth: basic, OAuth2: oauth2, TLS: fullTLS(tls)}
 	if authorization != nil {
 		c.Authorization = &monitoringv1.Authorization{SafeAuthorization: *authorization}
@@ -79,7 +80,8 @@ func (a access) clientAuth(c *Client) (out model.HTTPAuth) {
 		methods = append(methods, "oauth2")
 		out.OAuth2 = a.clientOAuth2(c.OAuth2)
 	}
-	// Old clients write a reference without a name where none is meant. Beside other credentials it is refused all the same.
+	// Old clients write a reference without a name where none is meant. Beside other credentials it is refused all the
+	// same.
 	if c.BearerToken != nil && (c.BearerToken.Name != "" || len(methods) > 0) {
 		methods = append(methods, "bearerTokenSecret")
 	}
@@ -101,10 +103,12 @@ func (a access) fullAuthorization(c *monitoringv1.Authorization) *model.Authoriz
 	case c.CredentialsFile != "":
 		out.Credentials = a.fileText("authorization.credentialsFile", c.CredentialsFile)
 		if c.Credentials != nil && c.Credentials.Name != "" {
-			a.found.report(diag.Error, diag.AuthConflict, a.path+"authorization.credentialsFile", "at most one of credentials and credentialsFile may be set")
+			a.found.report(diag.Error, diag.AuthConflict, a.path+"authorization.credentialsFile",
+				"at most one of credentials and credentialsFile may be set")
 		}
 	case c.Credentials == nil || c.Credentials.Name == "":
-		a.found.report(diag.Warning, diag.IncompleteAuth, a.path+"authorization.credentials", "is missing: no Authorization header is sent")
+		a.found.report(diag.Warning, diag.IncompleteAuth, a.path+"authorization.credentials",
+			"is missing: no Authorization header is sent")
 	default:
 		out.Credentials = a.credential("authorization.credentials", c.Credentials)
 	}
@@ -161,7 +165,8 @@ func (a access) proxy(c *monitoringv1.ProxyConfig) (out model.Proxy) {
 			wrong(field, "has no value")
 		}
 		for i := range c.ProxyConnectHeader[name] {
-			out.ConnectHeader[name] = append(out.ConnectHeader[name], a.valueOnly(field+"["+strconv.Itoa(i)+"]", &c.ProxyConnectHeader[name][i]))
+			out.ConnectHeader[name] = append(out.ConnectHeader[name],
+				a.valueOnly(field+"["+strconv.Itoa(i)+"]", &c.ProxyConnectHeader[name][i]))
 		}
 	}
 	return out
@@ -178,14 +183,17 @@ func (a access) valueOnly(field string, ref *corev1.SecretKeySelector) model.Sec
 func (a access) checkPEM(c *monitoringv1.TLSConfig) {
 	keyRef := monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}
 	if ca := a.secrets.Known(c.CA); ca != nil && !x509.NewCertPool().AppendCertsFromPEM(ca) {
-		a.found.fail(diag.InvalidPEM, a.path+Leaf("tlsConfig.ca", c.CA), "refers to something that is not a certificate in PEM", Referred(c.CA)...)
+		a.found.fail(diag.InvalidPEM, a.path+Leaf("tlsConfig.ca", c.CA),
+			"refers to something that is not a certificate in PEM", Referred(c.CA)...)
 	}
 	cert, key := a.secrets.Known(c.Cert), a.secrets.Known(keyRef)
 	if cert == nil || key == nil {
 		return
 	}
 	if _, err := tls.X509KeyPair(cert, key); err != nil {
-		a.found.fail(diag.InvalidPEM, a.path+Leaf("tlsConfig.cert", c.Cert), "and keySecret do not refer to a certificate and its key in PEM", append(Referred(c.Cert), Referred(keyRef)...)...)
+		a.found.fail(diag.InvalidPEM, a.path+Leaf("tlsConfig.cert", c.Cert),
+			"and keySecret do not refer to a certificate and its key in PEM",
+			append(Referred(c.Cert), Referred(keyRef)...)...)
 	}
 }
 
@@ -199,12 +207,14 @@ func (a access) clientTLS(c *monitoringv1.TLSConfig) *model.TLS {
 	for _, f := range [...]struct {
 		field, file string
 		ref         monitoringv1.SecretOrConfigMap
-	}{{"ca", c.CAFile, c.CA}, {"cert", c.CertFile, c.Cert}, {"keySecret", c.KeyFile, monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}}} {
+	}{{"ca", c.CAFile, c.CA}, {"cert", c.CertFile, c.Cert},
+		{"keySecret", c.KeyFile, monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}}} {
 		switch {
 		case f.ref.Secret != nil && f.ref.ConfigMap != nil:
 			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field, bothReferred)
 		case f.file != "" && Given(f.ref):
-			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field, "is a reference, and there is the file %s as well; only one of them may be set", f.file)
+			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field,
+				"is a reference, and there is the file %s as well; only one of them may be set", f.file)
 		}
 	}
 	t := a.tls(&c.SafeTLSConfig, c.CAFile, c.CertFile, c.KeyFile)
@@ -222,11 +232,13 @@ func (a access) clientTLS(c *monitoringv1.TLSConfig) *model.TLS {
 			continue
 		}
 		if *v.to = string(*v.from); !slices.Contains(tlsVersions, *v.to) {
-			a.found.report(diag.Error, diag.InvalidSetting, a.path+"tlsConfig."+v.field, "%q is none of %s", *v.to, strings.Join(tlsVersions, ", "))
+			a.found.report(diag.Error, diag.InvalidSetting, a.path+"tlsConfig."+v.field, "%q is none of %s", *v.to,
+				strings.Join(tlsVersions, ", "))
 		}
 	}
 	if t.MinVersion != "" && t.MaxVersion != "" && t.MaxVersion < t.MinVersion {
-		a.found.report(diag.Error, diag.InvalidSetting, a.path+"tlsConfig.maxVersion", "%s is below the minVersion %s", t.MaxVersion, t.MinVersion)
+		a.found.report(diag.Error, diag.InvalidSetting, a.path+"tlsConfig.maxVersion", "%s is below the minVersion %s",
+			t.MaxVersion, t.MinVersion)
 	}
 	return t
 }

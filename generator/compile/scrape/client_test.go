@@ -63,7 +63,8 @@ func clientOf(t *testing.T, text string) (model.HTTPClient, []diag.Finding) {
 	c := Client{BasicAuth: w.BasicAuth, OAuth2: w.OAuth2, BearerToken: w.BearerTokenSecret, TLS: w.TLSConfig,
 		Proxy: w.ProxyConfig, FollowRedirects: w.FollowRedirects, EnableHTTP2: w.EnableHTTP2}
 	if w.Authorization != nil {
-		c.Authorization = &monitoringv1.Authorization{SafeAuthorization: *w.Authorization, CredentialsFile: w.CredentialsFile}
+		c.Authorization = &monitoringv1.Authorization{SafeAuthorization: *w.Authorization,
+			CredentialsFile: w.CredentialsFile}
 	}
 	return HTTPClient(namedSecrets{}, "at.", c)
 }
@@ -94,21 +95,27 @@ tlsConfig:
 `)
 	want := model.HTTPClient{
 		FollowRedirects: &yes, EnableHTTP2: &no,
-		Proxy: model.Proxy{ProxyURL: model.Present("http://proxy:3128"), NoProxy: model.Present(""), ConnectHeader: map[string][]model.Secret{
-			"X-Two": {{Env: "h"}}, "X-One": {{Env: "g"}, {Env: "h"}},
-		}},
+		Proxy: model.Proxy{ProxyURL: model.Present("http://proxy:3128"), NoProxy: model.Present(""),
+			ConnectHeader: map[string][]model.Secret{
+				"X-Two": {{Env: "h"}}, "X-One": {{Env: "g"}, {Env: "h"}},
+			}},
 		HTTPAuth: model.HTTPAuth{OAuth2: &model.OAuth2{
-			ClientID: model.Secret{Env: "id"}, ClientSecret: model.Secret{Value: "s/k", Set: true}, TokenURL: model.Present("https://sso/token"),
-			Scopes: []model.Text{model.Present("a")}, EndpointParams: map[string]model.Text{"b": model.Present("c")},
-			Proxy: model.Proxy{FromEnv: &yes}, TLS: &model.TLS{ServerName: model.Present("sso"), InsecureSkipVerify: &no},
+			ClientID: model.Secret{Env: "id"}, ClientSecret: model.Secret{Value: "s/k", Set: true},
+			TokenURL: model.Present("https://sso/token"),
+			Scopes:   []model.Text{model.Present("a")}, EndpointParams: map[string]model.Text{"b": model.Present("c")},
+			Proxy: model.Proxy{FromEnv: &yes},
+			TLS:   &model.TLS{ServerName: model.Present("sso"), InsecureSkipVerify: &no},
 		}},
-		TLS: &model.TLS{CAFile: model.Present("/configmap/ca/crt"), CertFile: model.Present("/crt"), Key: model.Secret{File: "/secret/key/k"}, InsecureSkipVerify: &no, MinVersion: "TLS12", MaxVersion: "TLS13"},
+		TLS: &model.TLS{CAFile: model.Present("/configmap/ca/crt"), CertFile: model.Present("/crt"),
+			Key: model.Secret{File: "/secret/key/k"}, InsecureSkipVerify: &no, MinVersion: "TLS12",
+			MaxVersion: "TLS13"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(findings) > 0 {
 		t.Errorf("%v\n-want +got:\n%s", findings, diff)
 	}
 	got, _ = clientOf(t, "{authorization: {type: ' Token ', credentials: {name: a, key: b}}, tlsConfig: {}}")
-	want = model.HTTPClient{HTTPAuth: model.HTTPAuth{Authorization: &model.Authorization{Type: model.Present("Token"), Credentials: model.Secret{Value: "a/b", Set: true}}}, TLS: &model.TLS{}}
+	want = model.HTTPClient{HTTPAuth: model.HTTPAuth{Authorization: &model.Authorization{Type: model.Present("Token"),
+		Credentials: model.Secret{Value: "a/b", Set: true}}}, TLS: &model.TLS{}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -121,22 +128,26 @@ func TestRefusedHTTPClients(t *testing.T) {
 	for text, want := range map[string]string{
 		"{}":  "",
 		basic: "",
-		"{" + basic + ", authorization: {credentials: {name: s, key: t}}}":                                           "error at.authorization",
-		"{" + basic + ", bearerTokenSecret: {name: s, key: t}}":                                                      "error at.bearerTokenSecret",
-		"bearerTokenSecret: {key: ''}":                                                                               "",
-		"{" + basic + ", bearerTokenSecret: {key: ''}}":                                                              "error at.bearerTokenSecret",
-		"basicAuth: {username: {name: s, key: u}}":                                                                   "error at.basicAuth.password",
-		"basicAuth: {username: {name: s, key: u}, password: {name: s, key: p, optional: true}}":                      "error at.basicAuth.password",
-		"authorization: {type: bAsic, credentials: {name: s, key: t}}":                                               "error at.authorization.type",
-		"authorization: {type: Bearer}":                                                                              "warning at.authorization.credentials",
-		"{authorization: {}, credentialsFile: /f}":                                                                   "",
-		"{authorization: {credentials: {name: s, key: t}}, credentialsFile: /f}":                                     "error at.authorization.credentialsFile",
-		"oauth2: {clientId: {secret: {name: i, key: k}, configMap: {name: i, key: k}}, " + oauth2 + "}":              "error at.oauth2.clientId",
-		"oauth2: {clientId: {}, " + oauth2 + "}":                                                                     "error at.oauth2.clientId",
-		"oauth2: {clientId: {secret: {name: i, key: k}}, " + oauth2 + ", noProxy: x}":                                "error at.oauth2.noProxy",
-		"oauth2: {clientId: {secret: {name: i, key: k}}, " + oauth2 + ", tlsConfig: {keySecret: {name: s, key: k}}}": "error at.oauth2.tlsConfig",
-		"{proxyUrl: 'http://p', proxyFromEnvironment: true}":                                                         "error at.proxyFromEnvironment",
-		"{noProxy: a, proxyFromEnvironment: true}":                                                                   "error at.noProxy",
+		"{" + basic + ", authorization: {credentials: {name: s, key: t}}}":                      "error at.authorization",
+		"{" + basic + ", bearerTokenSecret: {name: s, key: t}}":                                 "error at.bearerTokenSecret",
+		"bearerTokenSecret: {key: ''}":                                                          "",
+		"{" + basic + ", bearerTokenSecret: {key: ''}}":                                         "error at.bearerTokenSecret",
+		"basicAuth: {username: {name: s, key: u}}":                                              "error at.basicAuth.password",
+		"basicAuth: {username: {name: s, key: u}, password: {name: s, key: p, optional: true}}": "error at.basicAuth.password",
+		"authorization: {type: bAsic, credentials: {name: s, key: t}}":                          "error at.authorization.type",
+		"authorization: {type: Bearer}":                                                         "warning at.authorization.credentials",
+		"{authorization: {}, credentialsFile: /f}":                                              "",
+		"{authorization: {credentials: {name: s, key: t}}, credentialsFile: /f}":                "error at.authorization.credentialsFile",
+		"oauth2: {clientId: {secret: {name: i, key: k}, configMap: {name: i, key: k}}, " + oauth2 +
+			"}": "error at.oauth2.clientId",
+		"oauth2: {clientId: {}, " + oauth2 +
+			"}": "error at.oauth2.clientId",
+		"oauth2: {clientId: {secret: {name: i, key: k}}, " + oauth2 +
+			", noProxy: x}": "error at.oauth2.noProxy",
+		"oauth2: {clientId: {secret: {name: i, key: k}}, " + oauth2 +
+			", tlsConfig: {keySecret: {name: s, key: k}}}": "error at.oauth2.tlsConfig",
+		"{proxyUrl: 'http://p', proxyFromEnvironment: true}": "error at.proxyFromEnvironment",
+		"{noProxy: a, proxyFromEnvironment: true}":           "error at.noProxy",
 		"{noProxy: a}": "error at.noProxy",
 		"{proxyConnectHeader: {a: [{name: s, key: h}]}}":                               "error at.proxyConnectHeader",
 		"{proxyFromEnvironment: true, proxyConnectHeader: {a: []}}":                    "error at.proxyConnectHeader[a]",

@@ -64,8 +64,10 @@ type currentJob struct {
 }
 
 // newJob begins a job with the rule that keeps its name.
-func (c *Current) newJob(name, path string, monitor *metav1.ObjectMeta, resource string, className *string, secrets Secrets) *currentJob {
-	j := &currentJob{job: job{Builder: c.Builder, secrets: secrets, path: path}, current: c, monitor: monitor, resource: resource}
+func (c *Current) newJob(name, path string, monitor *metav1.ObjectMeta, resource string, className *string,
+	secrets Secrets) *currentJob {
+	j := &currentJob{job: job{Builder: c.Builder, secrets: secrets, path: path}, current: c, monitor: monitor,
+		resource: resource}
 	j.config.JobName, j.config.Origin.Path = name, strings.TrimSuffix(path, ".")
 	j.config.Relabel = make([]*model.Relabel, 0, baseRules)
 	j.add(c.Builder.rules.jobName)
@@ -117,7 +119,8 @@ func (j *currentJob) enforced() *model.Relabel {
 		return nil
 	}
 	for _, e := range j.current.prometheus.Excluded {
-		if e.Resource == j.resource && e.Namespace == j.monitor.Namespace && (e.Name == "" || e.Name == j.monitor.Name) {
+		if e.Resource == j.resource && e.Namespace == j.monitor.Namespace &&
+			(e.Name == "" || e.Name == j.monitor.Name) {
 			return nil
 		}
 	}
@@ -137,7 +140,8 @@ func (j *currentJob) attach(own *monitoringv1.AttachMetadata) {
 
 // selectTargets adds the monitor's selector: as rules on the labels of what (service, pod or ingress), or as selectors
 // of the discovery of roles.
-func (j *currentJob) selectTargets(what string, sel *metav1.LabelSelector, mechanism *monitoringv1.SelectorMechanism, roles ...string) {
+func (j *currentJob) selectTargets(what string, sel *metav1.LabelSelector, mechanism *monitoringv1.SelectorMechanism,
+	roles ...string) {
 	s := &j.repeated.selected
 	if s.of != sel {
 		*s = targetRules{of: sel, rules: j.repeated.presentLabels(what, sel), valid: j.repeated.valid(what, sel)}
@@ -155,6 +159,7 @@ func (j *currentJob) selectTargets(what string, sel *metav1.LabelSelector, mecha
 	}
 	text := metav1.FormatLabelSelector(sel)
 	for _, role := range roles {
-		j.config.Kubernetes.Selectors = append(j.config.Kubernetes.Selectors, model.RoleSelector{Role: role, Label: text})
+		j.config.Kubernetes.Selectors = append(j.config.Kubernetes.Selectors,
+			model.RoleSelector{Role: role, Label: text})
 	}
 }

@@ -13,10 +13,12 @@ import (
 )
 
 // ServiceMonitor returns the job of one endpoint, and findings about it.
-func (c *Current) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+func (c *Current) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig,
+	[]diag.Finding) {
 	spec, ep := &m.Spec, &m.Spec.Endpoints[endpoint]
 	index := strconv.Itoa(endpoint)
-	j := c.newJob("serviceMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.endpoints["+index+"].", &m.ObjectMeta, "servicemonitors", spec.ScrapeClassName, secrets)
+	j := c.newJob("serviceMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.endpoints["+index+"].", &m.ObjectMeta,
+		"servicemonitors", spec.ScrapeClassName, secrets)
 	role := c.prometheus.Role
 	if spec.ServiceDiscoveryRole != nil {
 		role = *spec.ServiceDiscoveryRole
@@ -27,7 +29,8 @@ func (c *Current) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	}
 	j.kubernetes(sdRole, m.Namespace, spec.NamespaceSelector)
 	j.attach(spec.AttachMetadata)
-	j.http(endpointHTTP{honorLabels: ep.HonorLabels, honorTimestamps: ep.HonorTimestamps, path: ep.Path, scheme: ep.Scheme, params: ep.Params})
+	j.http(endpointHTTP{honorLabels: ep.HonorLabels, honorTimestamps: ep.HonorTimestamps, path: ep.Path,
+		scheme: ep.Scheme, params: ep.Params})
 	j.config.Switches[model.TrackStaleness] = ep.TrackTimestampsStaleness
 	j.timing(ep.Interval, ep.ScrapeTimeout)
 	j.needCredentials(ep.Authorization)
@@ -54,13 +57,16 @@ func (c *Current) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 }
 
 // PodMonitor returns the job of one endpoint, and findings about it.
-func (c *Current) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+func (c *Current) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig,
+	[]diag.Finding) {
 	spec, ep := &m.Spec, &m.Spec.PodMetricsEndpoints[endpoint]
 	index := strconv.Itoa(endpoint)
-	j := c.newJob("podMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.podMetricsEndpoints["+index+"].", &m.ObjectMeta, "podmonitors", spec.ScrapeClassName, secrets)
+	j := c.newJob("podMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.podMetricsEndpoints["+index+"].", &m.ObjectMeta,
+		"podmonitors", spec.ScrapeClassName, secrets)
 	j.kubernetes("pod", m.Namespace, spec.NamespaceSelector)
 	j.attach(spec.AttachMetadata)
-	j.http(endpointHTTP{honorLabels: ep.HonorLabels, honorTimestamps: ep.HonorTimestamps, path: ep.Path, scheme: ep.Scheme, params: ep.Params})
+	j.http(endpointHTTP{honorLabels: ep.HonorLabels, honorTimestamps: ep.HonorTimestamps, path: ep.Path,
+		scheme: ep.Scheme, params: ep.Params})
 	j.config.Switches[model.TrackStaleness] = ep.TrackTimestampsStaleness
 	j.timing(ep.Interval, ep.ScrapeTimeout)
 	j.needCredentials(ep.Authorization)
@@ -126,15 +132,19 @@ func (c *Current) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 	switch {
 	case static != nil:
 		if ingress != nil {
-			j.found.report(diag.Warning, diag.NotRendered, "spec.targets.ingress", "is not rendered: a Probe has one kind of targets, and staticConfig comes first")
+			j.found.report(diag.Warning, diag.NotRendered, "spec.targets.ingress",
+				"is not rendered: a Probe has one kind of targets, and staticConfig comes first")
 		}
 		j.probeStatic(m, static)
-		j.finish("targets.staticConfig.relabelingConfigs", static.RelabelConfigs, spec.MetricRelabelConfigs, c.shared.shardProbes)
+		j.finish("targets.staticConfig.relabelingConfigs", static.RelabelConfigs, spec.MetricRelabelConfigs,
+			c.shared.shardProbes)
 	case ingress != nil:
 		j.probeIngress(m, ingress)
-		j.finish("targets.ingress.relabelingConfigs", ingress.RelabelConfigs, spec.MetricRelabelConfigs, c.shared.shardProbes)
+		j.finish("targets.ingress.relabelingConfigs", ingress.RelabelConfigs, spec.MetricRelabelConfigs,
+			c.shared.shardProbes)
 	default:
-		j.found.report(diag.Error, diag.ProbeWithoutTargets, "spec.targets", "a Probe needs targets.staticConfig or targets.ingress")
+		j.found.report(diag.Error, diag.ProbeWithoutTargets, "spec.targets",
+			"a Probe needs targets.staticConfig or targets.ingress")
 	}
 	return &j.config, j.found
 }
@@ -154,25 +164,29 @@ func probeParams(spec *monitoringv1.ProbeSpec) map[string][]string {
 // checkHost refuses a prober that is no host or host:port. The value is not shown, because it may hold a password.
 func (j *currentJob) checkHost(address string) {
 	if address == "" {
-		j.found.report(diag.Error, diag.InvalidURL, "spec.prober.url", "is missing: a Probe needs a prober, like blackbox-exporter.monitoring:9115")
+		j.found.report(diag.Error, diag.InvalidURL, "spec.prober.url",
+			"is missing: a Probe needs a prober, like blackbox-exporter.monitoring:9115")
 		return
 	}
 	if !hostPort(address) {
 		j.found = append(j.found, diag.Finding{Severity: diag.Error, Code: diag.InvalidURL, Path: "spec.prober.url",
 			Message: "must be a host, or host:port, without a scheme or a path",
-			Hint:    "write a scheme other than http to spec.prober.scheme, and a path other than " + defaultProbePath + " to spec.prober.path"})
+			Hint: "write a scheme other than http to spec.prober.scheme, and a path other than " + defaultProbePath +
+				" to spec.prober.path"})
 	}
 }
 
 func (j *currentJob) probeStatic(m *monitoringv1.Probe, static *monitoringv1.ProbeTargetStaticConfig) {
 	if len(static.Targets) == 0 {
-		j.found.report(diag.Warning, diag.ProbeWithoutTargets, "spec.targets.staticConfig", "lists no targets in static: nothing is probed")
+		j.found.report(diag.Warning, diag.ProbeWithoutTargets, "spec.targets.staticConfig",
+			"lists no targets in static: nothing is probed")
 	}
 	labels := map[string]string{"namespace": m.Namespace}
 	maps.Copy(labels, static.Labels)
 	for name := range static.Labels {
 		if !prommodel.LabelName(name).IsValidLegacy() {
-			j.found.report(diag.Error, diag.InvalidRelabeling, "spec.targets.staticConfig.labels["+name+"]", "%q is not a label name", name)
+			j.found.report(diag.Error, diag.InvalidRelabeling, "spec.targets.staticConfig.labels["+name+"]",
+				"%q is not a label name", name)
 		}
 	}
 	j.config.Static = &model.Static{Targets: static.Targets, Labels: labels}

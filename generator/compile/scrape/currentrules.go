@@ -38,7 +38,8 @@ func newCurrentRules(shards, zones int) currentRules {
 	endpoints := func(prefix string) endpointRules {
 		target := []string{metaPrefix + prefix + "_address_target_kind", metaPrefix + prefix + "_address_target_name"}
 		fromTarget := func(kind, label string) *model.Relabel {
-			return &model.Relabel{SourceLabels: target, Separator: model.Present(";"), Regex: model.Present(kind + ";(.*)"),
+			return &model.Relabel{SourceLabels: target, Separator: model.Present(";"),
+				Regex:       model.Present(kind + ";(.*)"),
 				TargetLabel: label, Replacement: model.Present("${1}")}
 		}
 		return endpointRules{prefix + "_port_name", []*model.Relabel{
@@ -46,13 +47,16 @@ func newCurrentRules(shards, zones int) currentRules {
 		}}
 	}
 	return currentRules{
-		endpoints:  endpoints("endpoint"),
-		slices:     endpoints("endpointslice"),
-		pods:       []*model.Relabel{namespace, container, pod},
-		serviceJob: &model.Relabel{SourceLabels: []string{metaPrefix + "service_name"}, TargetLabel: "job", Replacement: model.Present("${1}")},
+		endpoints: endpoints("endpoint"),
+		slices:    endpoints("endpointslice"),
+		pods:      []*model.Relabel{namespace, container, pod},
+		serviceJob: &model.Relabel{SourceLabels: []string{metaPrefix + "service_name"}, TargetLabel: "job",
+			Replacement: model.Present("${1}")},
 		ingress: []*model.Relabel{
-			{SourceLabels: []string{metaPrefix + "ingress_scheme", "__address__", metaPrefix + "ingress_path"}, Separator: model.Present(";"),
-				Regex: model.Present("(.+);(.+);(.+)"), TargetLabel: "__param_target", Replacement: model.Present("${1}://${2}${3}"), Action: "replace"},
+			{SourceLabels: []string{metaPrefix + "ingress_scheme", "__address__", metaPrefix + "ingress_path"},
+				Separator: model.Present(";"),
+				Regex:     model.Present("(.+);(.+);(.+)"), TargetLabel: "__param_target",
+				Replacement: model.Present("${1}://${2}${3}"), Action: "replace"},
 			namespace,
 			copyMeta("ingress_name", "ingress"),
 			{SourceLabels: []string{"__address__"}, Separator: model.Present(";"), Regex: model.Present("(.*)"),
@@ -77,10 +81,12 @@ const (
 // With zones, shard i is in zone i modulo zones, and scrapes targets of its zone only.
 func Sharding(label string, shards, zones int) (out []*model.Relabel) {
 	first := func(regex, to string, from ...string) *model.Relabel {
-		return &model.Relabel{SourceLabels: from, TargetLabel: to, Regex: model.Present(regex), Replacement: model.Present("$1"), Action: "replace"}
+		return &model.Relabel{SourceLabels: from, TargetLabel: to, Regex: model.Present(regex),
+			Replacement: model.Present("$1"), Action: "replace"}
 	}
 	own := func(value model.ShardValue, of string) *model.Relabel {
-		return &model.Relabel{SourceLabels: []string{of, unshardLabel}, Shard: value, Regex: model.Present(";|.+;.+"), Action: "keep"}
+		return &model.Relabel{SourceLabels: []string{of, unshardLabel}, Shard: value, Regex: model.Present(";|.+;.+"),
+			Action: "keep"}
 	}
 	number := model.ShardNumber
 	if zones > 0 {
@@ -93,7 +99,8 @@ func Sharding(label string, shards, zones int) (out []*model.Relabel) {
 	}
 	return append(out,
 		first("(.+);", hashLabel, label, hashLabel),
-		&model.Relabel{SourceLabels: []string{hashLabel}, TargetLabel: hashLabel, Modulus: uint64(shards), Action: "hashmod"},
+		&model.Relabel{SourceLabels: []string{hashLabel}, TargetLabel: hashLabel, Modulus: uint64(shards),
+			Action: "hashmod"},
 		own(number, hashLabel),
 	)
 }
@@ -127,7 +134,8 @@ func (r *repeated) presentLabels(what string, sel *metav1.LabelSelector) []*mode
 // asCurrent converts a rule as today's Prometheus Operator does: it keeps empty strings.
 func asCurrent(c *monitoringv1.RelabelConfig) *model.Relabel {
 	return &model.Relabel{
-		SourceLabels: texts(c.SourceLabels), Separator: text(c.Separator), Regex: model.NonEmpty(c.Regex), TargetLabel: c.TargetLabel,
+		SourceLabels: texts(c.SourceLabels), Separator: text(c.Separator), Regex: model.NonEmpty(c.Regex),
+		TargetLabel: c.TargetLabel,
 		Replacement: text(c.Replacement), Action: strings.ToLower(c.Action), Modulus: uint64(max(c.Modulus, 0)),
 	}
 }

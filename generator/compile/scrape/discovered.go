@@ -10,30 +10,38 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// metaLabels are the labels that discovery in Kubernetes gives to targets, without [metaPrefix], by the object that they are of
-// (Prometheus, discovery/kubernetes). A name that ends in _ stands for all that begin with it.
+// metaLabels are the labels that discovery in Kubernetes gives to targets, without [metaPrefix], by the object that
+// they are of (Prometheus, discovery/kubernetes). A name that ends in _ stands for all that begin with it.
 func metaLabels(object string) []string {
 	ofObject := func(name string, more ...string) []string {
-		return append(more, name+"_name", name+"_label_", name+"_labelpresent_", name+"_annotation_", name+"_annotationpresent_")
+		return append(more, name+"_name", name+"_label_", name+"_labelpresent_", name+"_annotation_",
+			name+"_annotationpresent_")
 	}
 	switch object {
 	case "pod":
-		return ofObject("pod", "namespace", "pod_ip", "pod_container_init", "pod_container_name", "pod_container_id", "pod_container_image",
-			"pod_container_port_name", "pod_container_port_number", "pod_container_port_protocol", "pod_ready", "pod_phase", "pod_node_name",
+		return ofObject("pod", "namespace", "pod_ip", "pod_container_init", "pod_container_name", "pod_container_id",
+			"pod_container_image",
+			"pod_container_port_name", "pod_container_port_number", "pod_container_port_protocol", "pod_ready",
+			"pod_phase", "pod_node_name",
 			"pod_host_ip", "pod_uid", "pod_controller_kind", "pod_controller_name")
 	case "service":
 		return ofObject("service", "namespace")
 	case "port of a service":
-		return []string{"service_cluster_ip", "service_loadbalancer_ip", "service_external_name", "service_port_name", "service_port_number",
+		return []string{"service_cluster_ip", "service_loadbalancer_ip", "service_external_name", "service_port_name",
+			"service_port_number",
 			"service_port_protocol", "service_type"}
 	case "endpoints":
-		return ofObject("endpoints", "namespace", "endpoint_hostname", "endpoint_node_name", "endpoint_ready", "endpoint_port_name",
+		return ofObject("endpoints", "namespace", "endpoint_hostname", "endpoint_node_name", "endpoint_ready",
+			"endpoint_port_name",
 			"endpoint_port_protocol", "endpoint_address_target_kind", "endpoint_address_target_name")
 	case "endpointslice":
 		return ofObject("endpointslice", "namespace", "endpointslice_address_type", "endpointslice_address_target_kind",
-			"endpointslice_address_target_name", "endpointslice_endpoint_conditions_ready", "endpointslice_endpoint_conditions_serving",
-			"endpointslice_endpoint_conditions_terminating", "endpointslice_endpoint_hostname", "endpointslice_endpoint_node_name",
-			"endpointslice_endpoint_topology_", "endpointslice_endpoint_zone", "endpointslice_port", "endpointslice_port_app_protocol",
+			"endpointslice_address_target_name", "endpointslice_endpoint_conditions_ready",
+			"endpointslice_endpoint_conditions_serving",
+			"endpointslice_endpoint_conditions_terminating", "endpointslice_endpoint_hostname",
+			"endpointslice_endpoint_node_name",
+			"endpointslice_endpoint_topology_", "endpointslice_endpoint_zone", "endpointslice_port",
+			"endpointslice_port_app_protocol",
 			"endpointslice_port_name", "endpointslice_port_protocol")
 	case "ingress":
 		return ofObject("ingress", "namespace", "ingress_class_name", "ingress_scheme", "ingress_host", "ingress_path")
@@ -118,7 +126,8 @@ func (j *job) targets() *relabel.Labels {
 	}
 	if j.labels == nil {
 		d := j.discovers()
-		j.labels = &relabel.Labels{What: "target", Needed: cmp.Or(j.needed, "__address__"), Of: d.presence, Elsewhere: d.elsewhere}
+		j.labels = &relabel.Labels{What: "target", Needed: cmp.Or(j.needed, "__address__"), Of: d.presence,
+			Elsewhere: d.elsewhere}
 		if shared {
 			j.known[key] = j.labels
 		}
@@ -159,7 +168,8 @@ func (d discovered) presence(label string) relabel.Presence {
 // has reports whether a label is one of those that are known. One that ends in _ is the beginning of some.
 func has(known []string, label string) bool {
 	return slices.ContainsFunc(known, func(k string) bool {
-		return k == label || k[len(k)-1] == '_' && strings.HasPrefix(label, k) || strings.HasSuffix(label, "_") && strings.HasPrefix(k, label)
+		return k == label || k[len(k)-1] == '_' && strings.HasPrefix(label, k) ||
+			strings.HasSuffix(label, "_") && strings.HasPrefix(k, label)
 	})
 }
 
@@ -169,7 +179,8 @@ func (d discovered) elsewhere(label string) (why, hint string) {
 		return "no discovery of the job gives it", ""
 	}
 	name, kubernetes := strings.CutPrefix(strings.TrimSuffix(label, "..."), metaPrefix)
-	why = "the discovery of the role " + strings.Join(slices.Compact(slices.Sorted(slices.Values(d.roles))), ", ") + " does not give it"
+	why = "the discovery of the role " + strings.Join(slices.Compact(slices.Sorted(slices.Values(d.roles))), ", ") +
+		" does not give it"
 	if !kubernetes {
 		return why, ""
 	}

@@ -47,7 +47,8 @@ func discoverAll(j *job, s *promv1alpha1.ScrapeConfigSpec) {
 // discover adds the entries of one list of service discoveries.
 func discover[T any](j *job, field, mechanism string, list []T, build func(*discovering, *T)) {
 	for i := range list {
-		d := discovering{access: access{secrets: j.secrets, path: "spec." + field + "[" + strconv.Itoa(i) + "].", found: &j.found, current: true}}
+		d := discovering{access: access{secrets: j.secrets, path: "spec." + field + "[" + strconv.Itoa(i) + "].",
+			found: &j.found, current: true}}
 		d.out.Mechanism, d.out.Path = mechanism, strings.TrimSuffix(d.path, ".")
 		build(&d, &list[i])
 		j.config.Discoveries = append(j.config.Discoveries, d.out)
@@ -93,7 +94,8 @@ func (d *discovering) nonEmpty(name string, value *string) {
 // url writes the URL of a server. It needs a scheme and a host.
 func (d *discovering) url(name, field, value string) {
 	if u := d.found.parseURL(d.path+field, value); u != nil && (u.Scheme == "" || u.Host == "") {
-		d.found.report(diag.Error, diag.InvalidURL, d.path+field, "must be a URL with a scheme and a host, like http://server:8080")
+		d.found.report(diag.Error, diag.InvalidURL, d.path+field,
+			"must be a URL with a scheme and a host, like http://server:8080")
 	}
 	d.literalURL(d.path+field, value, AuthHint)
 	d.out.Settings.Set(name, model.String(value))
@@ -128,7 +130,8 @@ func (d *discovering) duration(name, field string, value *monitoringv1.Duration)
 		return
 	}
 	if every, err := prommodel.ParseDuration(string(*value)); err != nil || every == 0 {
-		d.found.report(diag.Error, diag.InvalidDuration, d.path+field, "%q is not a duration above zero, like 30s or 1m30s", *value)
+		d.found.report(diag.Error, diag.InvalidDuration, d.path+field,
+			"%q is not a duration above zero, like 30s or 1m30s", *value)
 	}
 	d.out.Settings.Set(name, model.String(*value))
 }
@@ -175,7 +178,9 @@ func (d *discovering) keys(id, secret *corev1.SecretKeySelector) {
 		if id == nil {
 			field = "secretKey"
 		}
-		d.found.report(diag.Warning, diag.IncompleteAuth, d.path+field, "is not rendered: accessKey and secretKey belong together, and without both the agent takes the credentials of its environment")
+		d.found.report(diag.Warning, diag.IncompleteAuth, d.path+field,
+			"is not rendered: accessKey and secretKey belong together, and without both the agent takes the "+
+				"credentials of its environment")
 		return
 	}
 	if id != nil {
@@ -188,16 +193,20 @@ func (d *discovering) filters(filters promv1alpha1.Filters) {
 	if len(filters) == 0 {
 		return
 	}
-	sorted := slices.SortedStableFunc(slices.Values(filters), func(a, b promv1alpha1.Filter) int { return cmp.Compare(a.Name, b.Name) })
+	sorted := slices.SortedStableFunc(slices.Values(filters), func(a, b promv1alpha1.Filter) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 	var list model.List
 	for _, f := range sorted {
-		list = append(list, model.Map{{Key: "name", Value: model.String(f.Name)}, {Key: "values", Value: listOf(f.Values)}})
+		list = append(list, model.Map{{Key: "name", Value: model.String(f.Name)},
+			{Key: "values", Value: listOf(f.Values)}})
 	}
 	d.out.Settings.Set("filters", list)
 }
 
 // client sets the HTTP client.
-func (d *discovering) client(basic *monitoringv1.BasicAuth, authorization *monitoringv1.SafeAuthorization, oauth2 *monitoringv1.OAuth2,
+func (d *discovering) client(basic *monitoringv1.BasicAuth, authorization *monitoringv1.SafeAuthorization,
+	oauth2 *monitoringv1.OAuth2,
 	tls *monitoringv1.SafeTLSConfig, proxy monitoringv1.ProxyConfig, followRedirects, enableHTTP2 *bool) {
 	c := safeClient(basic, authorization, oauth2, tls)
 	c.Proxy, c.FollowRedirects, c.EnableHTTP2 = proxy, followRedirects, enableHTTP2
@@ -217,7 +226,9 @@ func kubernetesSD(d *discovering, c *promv1alpha1.KubernetesSDConfig) {
 		if own := n.IncludeOwnNamespace; own != nil {
 			namespaces.Set("own_namespace", model.Bool(*own))
 			if *own && c.APIServer != nil {
-				d.wrong("namespaces.ownNamespace", "is not for an apiServer: the agent does not know its own namespace there, and refuses the whole configuration")
+				d.wrong("namespaces.ownNamespace",
+					"is not for an apiServer: the agent does not know its own namespace there, and refuses the whole "+
+						"configuration")
 			}
 		}
 		d.out.Settings.Set("namespaces", namespaces)
@@ -228,7 +239,8 @@ func kubernetesSD(d *discovering, c *promv1alpha1.KubernetesSDConfig) {
 	}
 	d.client(c.BasicAuth, c.Authorization, c.OAuth2, c.TLSConfig, c.ProxyConfig, c.FollowRedirects, c.EnableHTTP2)
 	if c.APIServer == nil && customClient(&d.out.HTTPClient) {
-		d.wrong("apiServer", "is missing: the agent takes settings of the HTTP client only together with it, and refuses the whole configuration")
+		d.wrong("apiServer", "is missing: the agent takes settings of the HTTP client only together with it, and "+
+			"refuses the whole configuration")
 	}
 }
 
@@ -244,21 +256,26 @@ func (d *discovering) selectors(role string, selectors []promv1alpha1.K8SSelecto
 		field := "selectors[" + strconv.Itoa(i) + "]."
 		of := strings.ToLower(string(s.Role))
 		if !slices.Contains(selected[role], of) {
-			d.wrong(field+"role", "is %s; the role %s can be narrowed by %s", of, role, strings.Join(selected[role], ", "))
+			d.wrong(field+"role", "is %s; the role %s can be narrowed by %s", of, role,
+				strings.Join(selected[role], ", "))
 		}
-		if slices.ContainsFunc(selectors[:i], func(other promv1alpha1.K8SSelectorConfig) bool { return strings.EqualFold(string(other.Role), of) }) {
+		if slices.ContainsFunc(selectors[:i], func(other promv1alpha1.K8SSelectorConfig) bool {
+			return strings.EqualFold(string(other.Role), of)
+		}) {
 			d.wrong(field+"role", "another selector has the role %s; join the two", of)
 		}
 		m := model.Map{{Key: "role", Value: model.String(of)}}
 		if s.Label != nil {
 			if _, err := labels.Parse(*s.Label); err != nil {
-				d.found.report(diag.Error, diag.InvalidSelector, d.path+field+"label", "%q is not a selector of labels: %v", *s.Label, err)
+				d.found.report(diag.Error, diag.InvalidSelector, d.path+field+"label",
+					"%q is not a selector of labels: %v", *s.Label, err)
 			}
 			m.Set("label", model.String(*s.Label))
 		}
 		if s.Field != nil {
 			if _, err := fields.ParseSelector(*s.Field); err != nil {
-				d.found.report(diag.Error, diag.InvalidSelector, d.path+field+"field", "%q is not a selector of fields: %v", *s.Field, err)
+				d.found.report(diag.Error, diag.InvalidSelector, d.path+field+"field",
+					"%q is not a selector of fields: %v", *s.Field, err)
 			}
 			m.Set("field", model.String(*s.Field))
 		}
@@ -272,7 +289,8 @@ func (d *discovering) selectors(role string, selectors []promv1alpha1.K8SSelecto
 // attach writes what is attached to targets. Only the pods of a target can be on a node.
 func (d *discovering) attach(role string, c *promv1alpha1.AttachMetadata) {
 	if role != "pod" && role != "endpoints" && role != "endpointslice" {
-		d.found.report(diag.Warning, diag.NotRendered, d.path+"attachMetadata", "is not rendered: targets of the role %s have no node", role)
+		d.found.report(diag.Warning, diag.NotRendered, d.path+"attachMetadata",
+			"is not rendered: targets of the role %s have no node", role)
 		return
 	}
 	d.out.Settings.Set("attach_metadata", model.Map{{Key: "node", Value: model.Bool(c.Node != nil && *c.Node)}})
@@ -281,7 +299,8 @@ func (d *discovering) attach(role string, c *promv1alpha1.AttachMetadata) {
 // customClient reports whether an HTTP client is not the default one.
 func customClient(c *model.HTTPClient) bool {
 	is := func(b *bool, value bool) bool { return b != nil && *b == value }
-	tls := c.TLS != nil && (c.TLS.CAFile.Set || c.TLS.CertFile.Set || c.TLS.Key.File != "" || c.TLS.ServerName.Set || c.TLS.MinVersion+c.TLS.MaxVersion != "" || is(c.TLS.InsecureSkipVerify, true))
+	tls := c.TLS != nil && (c.TLS.CAFile.Set || c.TLS.CertFile.Set || c.TLS.Key.File != "" || c.TLS.ServerName.Set ||
+		c.TLS.MinVersion+c.TLS.MaxVersion != "" || is(c.TLS.InsecureSkipVerify, true))
 	return is(c.FollowRedirects, false) || is(c.EnableHTTP2, false) || tls || c.ProxyURL.Set || is(c.FromEnv, true) ||
 		c.BasicAuth != nil || c.Authorization != nil || c.OAuth2 != nil
 }

@@ -55,27 +55,30 @@ const InClear = "in clear, which the secrets policy reference keeps out of the o
 const (
 	LeaveOutHint = "leave the user and the password out of the URL"
 	AuthHint     = LeaveOutHint + ", and refer to a Secret in basicAuth"
-	ProxyHint    = "the agent reads no credential of a proxy from a file: use a proxy that asks for none, or the policy plaintext"
+	ProxyHint    = "the agent reads no credential of a proxy from a file: use a proxy that asks for none, or the " +
+		"policy plaintext"
 )
 
 // literalURL refuses a URL that contains a credential, if the policy does.
 func (a access) literalURL(path, value, hint string) {
 	if !a.secrets.LiteralsAllowed() && credential.InURL(value) {
-		*a.found = append(*a.found, diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path, Message: "contains a credential " + InClear, Hint: hint})
+		*a.found = append(*a.found, diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path,
+			Message: "contains a credential " + InClear, Hint: hint})
 	}
 }
 
-// checkMetricsPath warns about a query in the path of a job: Prometheus escapes the question mark, and the server looks for a page
-// with that name.
+// checkMetricsPath warns about a query in the path of a job: Prometheus escapes the question mark, and the server looks
+// for a page with that name.
 func (f *findings) checkMetricsPath(path, value string) {
 	if strings.Contains(value, "?") {
 		*f = append(*f, diag.Finding{Severity: diag.Warning, Code: diag.InvalidURL, Path: path,
-			Message: "has a query, which is sent as a part of the path: the target answers that there is no such page", Hint: "write what follows the ? to params"})
+			Message: "has a query, which is sent as a part of the path: the target answers that there is no such page",
+			Hint:    "write what follows the ? to params"})
 	}
 }
 
-// checkPortName returns a warning about a name that no port can have, if it is one: Kubernetes allows ports of Services the labels of
-// RFC 1123, and ports of containers the names of RFC 6335, with at most 15 characters and a letter.
+// checkPortName returns a warning about a name that no port can have, if it is one: Kubernetes allows ports of Services
+// the labels of RFC 1123, and ports of containers the names of RFC 6335, with at most 15 characters and a letter.
 func checkPortName(name string, container bool) (d diag.Finding, bad bool) {
 	const digits, letters = "0123456789", "abcdefghijklmnopqrstuvwxyz-"
 	of, most := "a Service", validation.DNS1123LabelMaxLength
@@ -84,7 +87,8 @@ func checkPortName(name string, container bool) (d diag.Finding, bad bool) {
 	}
 	switch {
 	case len(name) > most:
-		d.Message = fmt.Sprintf("finds no targets: a port of %s has a name of at most %d characters, and %q has %d", of, most, name, len(name))
+		d.Message = fmt.Sprintf("finds no targets: a port of %s has a name of at most %d characters, and %q has %d", of,
+			most, name, len(name))
 	case strings.Trim(name, digits) == "" && !container:
 		d.Message = fmt.Sprintf("finds only a port with the name %q, not the port with this number", name)
 		d.Hint = "write targetPort: " + name + ", without quotes, in place of port"
@@ -92,7 +96,9 @@ func checkPortName(name string, container bool) (d diag.Finding, bad bool) {
 		d.Message = fmt.Sprintf("finds no targets: %q is the name of a port here, and names have a letter", name)
 		d.Hint = "write targetPort: " + name + ", without quotes"
 	case strings.Trim(name, letters+digits) != "":
-		d.Message = fmt.Sprintf("finds no targets: the name of a port of %s has lower-case letters, digits and dashes only, unlike %q", of, name)
+		d.Message = fmt.Sprintf(
+			"finds no targets: the name of a port of %s has lower-case letters, digits and dashes only, unlike %q", of,
+			name)
 		d.Hint = "did you mean " + strings.ReplaceAll(strings.ToLower(name), "_", "-") + "?"
 	default:
 		return d, false

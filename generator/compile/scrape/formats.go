@@ -9,7 +9,8 @@ import (
 )
 
 // formats sets the formats that a job reads, and what it makes of histograms.
-func (j *currentJob) formats(h *monitoringv1.NativeHistogramConfig, accepted []monitoringv1.ScrapeProtocol, fallback *monitoringv1.ScrapeProtocol) {
+func (j *currentJob) formats(h *monitoringv1.NativeHistogramConfig, accepted []monitoringv1.ScrapeProtocol,
+	fallback *monitoringv1.ScrapeProtocol) {
 	switches, out := &j.config.Switches, &j.config.Formats
 	switches[model.ClassicHistograms] = h.ScrapeClassicHistograms
 	switches[model.NativeHistograms] = h.ScrapeNativeHistograms
@@ -29,9 +30,10 @@ func (j *currentJob) formats(h *monitoringv1.NativeHistogramConfig, accepted []m
 	}
 }
 
-// names sets which names of metrics and labels a job takes, and how the others are written. What every Prometheus does by default
-// is left out.
-func (j *currentJob) names(validation *monitoringv1.NameValidationSchemeOptions, escaping *monitoringv1.NameEscapingSchemeOptions) {
+// names sets which names of metrics and labels a job takes, and how the others are written. What every Prometheus does
+// by default is left out.
+func (j *currentJob) names(validation *monitoringv1.NameValidationSchemeOptions,
+	escaping *monitoringv1.NameEscapingSchemeOptions) {
 	out := &j.config.Formats
 	if validation != nil && *validation == monitoringv1.UTF8NameValidationScheme {
 		out.NameValidation = "utf8"
@@ -40,7 +42,8 @@ func (j *currentJob) names(validation *monitoringv1.NameValidationSchemeOptions,
 		return
 	}
 	out.NameEscaping = map[monitoringv1.NameEscapingSchemeOptions]string{
-		monitoringv1.AllowUTF8NameEscapingScheme: "allow-utf-8", monitoringv1.UnderscoresNameEscapingScheme: "underscores",
-		monitoringv1.DotsNameEscapingScheme: "dots", monitoringv1.ValuesNameEscapingScheme: "values",
+		monitoringv1.AllowUTF8NameEscapingScheme:   "allow-utf-8",
+		monitoringv1.UnderscoresNameEscapingScheme: "underscores",
+		monitoringv1.DotsNameEscapingScheme:        "dots", monitoringv1.ValuesNameEscapingScheme: "values",
 	}[*escaping]
 }

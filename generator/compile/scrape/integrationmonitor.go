@@ -54,15 +54,17 @@ func newDiscovery(s *Settings, shard []*model.Relabel) discovery {
 		marked: &model.Relabel{SourceLabels: []string{crName}, Regex: model.Present(".+"), Action: "keep"},
 		owned: &model.Relabel{SourceLabels: owner, Separator: model.Present("/"),
 			Regex: model.Present(anyOf(s.owner())), Action: "keep"},
-		instance: &model.Relabel{SourceLabels: []string{crNamespace, crName}, Separator: model.Present("/"), TargetLabel: "instance"},
-		cluster:  &model.Relabel{SourceLabels: owner, Separator: model.Present("/"), TargetLabel: "cluster"},
-		shard:    append([]*model.Relabel{&hash}, shard[1:]...),
+		instance: &model.Relabel{SourceLabels: []string{crNamespace, crName}, Separator: model.Present("/"),
+			TargetLabel: "instance"},
+		cluster: &model.Relabel{SourceLabels: owner, Separator: model.Present("/"), TargetLabel: "cluster"},
+		shard:   append([]*model.Relabel{&hash}, shard[1:]...),
 	}
 }
 
 // IntegrationMonitor returns the job that scrapes the MetricsIntegrations that the monitor selects. instance is
 // namespace/name of the MetricsInstance that runs it.
-func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance string, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance string,
+	secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
 	spec := &m.Spec
 	key := m.Namespace + "/" + m.Name
 	all := spec.Scope == v1alpha1.ScopeAll
@@ -79,7 +81,8 @@ func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance st
 		j.config.HTTP = b.discovery.own
 		j.add(b.discovery.owned)
 	}
-	if r := integrationNamespaces(&j.found, m.Namespace, spec.NamespaceSelector, b.settings.IgnoreNamespaceSelectors); r != nil {
+	if r := integrationNamespaces(&j.found, m.Namespace, spec.NamespaceSelector,
+		b.settings.IgnoreNamespaceSelectors); r != nil {
 		j.add(r)
 	}
 	j.add(integrationSelector(&j.found, "spec.selector", &spec.Selector)...)
@@ -137,7 +140,8 @@ func (j *job) integrationLimits(spec *v1alpha1.IntegrationMonitorSpec) {
 	}
 	j.config.BodySize = string(*spec.BodySizeLimit)
 	if !ValidSize(j.config.BodySize) {
-		j.found.report(diag.Error, diag.InvalidSetting, "spec.bodySizeLimit", "%q is not a size below 8EiB, like 512KB or 10MB", j.config.BodySize)
+		j.found.report(diag.Error, diag.InvalidSetting, "spec.bodySizeLimit",
+			"%q is not a size below 8EiB, like 512KB or 10MB", j.config.BodySize)
 	}
 }
 
@@ -149,7 +153,8 @@ func (j *job) integrationLabels(names []string, all bool) {
 		r := &model.Relabel{SourceLabels: []string{crLabel + label}, Regex: model.Present("(.+)"), TargetLabel: label}
 		switch {
 		case label == "" || label[0] >= '0' && label[0] <= '9':
-			j.found.report(diag.Error, diag.InvalidRelabeling, path, "%q makes the label name %q, which the agent refuses", name, label)
+			j.found.report(diag.Error, diag.InvalidRelabeling, path,
+				"%q makes the label name %q, which the agent refuses", name, label)
 		case !j.reserved(path, r, all):
 			j.add(r)
 		}
@@ -175,10 +180,12 @@ func (j *job) reserved(path string, r *model.Relabel, all bool) bool {
 	}
 	switch label := r.TargetLabel; {
 	case label == "job":
-		j.found.report(diag.Warning, diag.ReservedLabel, path, "the rule is left out: the label job is always integrations/<exporter>")
+		j.found.report(diag.Warning, diag.ReservedLabel, path,
+			"the rule is left out: the label job is always integrations/<exporter>")
 		return true
 	case label == "instance", label == "monitor", label == "metrics_instance", label == "cluster" && all:
-		j.found.report(diag.Warning, diag.ReservedLabel, path, "the label %s is overwritten: it says what was scraped, and by whom", label)
+		j.found.report(diag.Warning, diag.ReservedLabel, path,
+			"the label %s is overwritten: it says what was scraped, and by whom", label)
 	}
 	return false
 }
@@ -208,7 +215,8 @@ func group(expr string, alternatives int) string {
 
 // integrationNamespaces returns the rule that keeps the targets of the namespaces that a monitor selects, or
 // nil for all. If the GrafanaAgent ignores its selector (ignored), this is its own namespace.
-func integrationNamespaces(found *findings, own string, sel monitoringv1.NamespaceSelector, ignored bool) *model.Relabel {
+func integrationNamespaces(found *findings, own string, sel monitoringv1.NamespaceSelector,
+	ignored bool) *model.Relabel {
 	names := sel.MatchNames
 	switch {
 	case ignored:
@@ -220,7 +228,8 @@ func integrationNamespaces(found *findings, own string, sel monitoringv1.Namespa
 	}
 	for i, name := range sel.MatchNames {
 		if len(validation.IsDNS1123Label(name)) > 0 {
-			found.report(diag.Error, diag.InvalidSelector, "spec.namespaceSelector.matchNames["+strconv.Itoa(i)+"]", "%q is not the name of a namespace", name)
+			found.report(diag.Error, diag.InvalidSelector, "spec.namespaceSelector.matchNames["+strconv.Itoa(i)+"]",
+				"%q is not the name of a namespace", name)
 		}
 	}
 	return &model.Relabel{SourceLabels: []string{crNamespace}, Regex: model.Present(anyOf(names...)), Action: "keep"}
@@ -246,7 +255,8 @@ func integrationSelector(found *findings, path string, sel *metav1.LabelSelector
 			metav1.LabelSelectorOpExists: selection.Exists, metav1.LabelSelectorOpDoesNotExist: selection.DoesNotExist,
 		}[e.Operator]
 		if !known {
-			found.report(diag.Error, diag.InvalidSelector, at+".operator", "%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator)
+			found.report(diag.Error, diag.InvalidSelector, at+".operator",
+				"%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator)
 			continue
 		}
 		add(at, e.Key, operator, e.Values)

@@ -109,7 +109,9 @@ func integrationJob(t *testing.T, settings, spec []byte) (*model.ScrapeConfig, [
 }
 
 func encodeJob(job *model.ScrapeConfig) string {
-	text := agent.Print(&model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{job}}}}}).String()
+	text := agent.Print(
+		&model.Config{Metrics: &model.Metrics{
+			Configs: []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{job}}}}}).String()
 	_, text, _ = strings.Cut(text, "scrape_configs:\n")
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -134,10 +136,13 @@ func TestOneRequestForAllMonitors(t *testing.T) {
 	blocks := map[string]int{}
 	for i, spec := range []v1alpha1.IntegrationMonitorSpec{
 		{},
-		{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}, Interval: "5s", Scheme: "https", HonorLabels: true},
-		{NamespaceSelector: monitoringv1.NamespaceSelector{Any: true}, TLSConfig: &v1alpha1.TLSConfig{CAFile: "ca"}, ProxyURL: "http://proxy"},
+		{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}, Interval: "5s", Scheme: "https",
+			HonorLabels: true},
+		{NamespaceSelector: monitoringv1.NamespaceSelector{Any: true}, TLSConfig: &v1alpha1.TLSConfig{CAFile: "ca"},
+			ProxyURL: "http://proxy"},
 	} {
-		m := &v1alpha1.IntegrationMonitor{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint("ns", i), Name: "m"}, Spec: spec}
+		m := &v1alpha1.IntegrationMonitor{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint("ns", i), Name: "m"},
+			Spec: spec}
 		for _, instance := range []string{"monitoring/a", "monitoring/b"} {
 			job, _ := b.IntegrationMonitor(m, instance, fileSecrets{})
 			text := encodeJob(job)
@@ -146,8 +151,9 @@ func TestOneRequestForAllMonitors(t *testing.T) {
 			blocks[text]++
 		}
 	}
-	want := map[string]int{"\n    - url: https://sd.example.com/a/operator/api/v1/metrics/integrations/sd?grafanaagent=monitoring/agent\n" +
-		"      refresh_interval: 30s\n      follow_redirects: false\n  ": 6}
+	want := map[string]int{
+		"\n    - url: https://sd.example.com/a/operator/api/v1/metrics/integrations/sd?grafanaagent=monitoring/agent\n" +
+			"      refresh_interval: 30s\n      follow_redirects: false\n  ": 6}
 	if diff := cmp.Diff(want, blocks); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -172,9 +178,13 @@ func TestSDAggregatorCredentials(t *testing.T) {
 	a := SDAggregator{
 		RefreshInterval: 90 * time.Second,
 		TLS: &v1alpha1.TLSConfig{SafeTLSConfig: v1alpha1.SafeTLSConfig{
-			CA: monitoringv1.SecretOrConfigMap{ConfigMap: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "ca"}, Key: "ca.crt"}}, ServerName: &name,
+			CA: monitoringv1.SecretOrConfigMap{
+				ConfigMap: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "ca"},
+					Key: "ca.crt"}}, ServerName: &name,
 		}},
-		Authorization: &monitoringv1.SafeAuthorization{Credentials: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "sd"}, Key: "token"}},
+		Authorization: &monitoringv1.SafeAuthorization{
+			Credentials: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "sd"},
+				Key: "token"}},
 	}
 	got, findings := a.HTTPSD(fileSecrets{})
 	want := model.HTTPSD{
@@ -182,8 +192,10 @@ func TestSDAggregatorCredentials(t *testing.T) {
 		RefreshInterval: "1m30s",
 		HTTPClient: model.HTTPClient{
 			FollowRedirects: new(bool),
-			HTTPAuth:        model.HTTPAuth{Authorization: &model.Authorization{Credentials: model.Secret{File: "/secret/sd/token"}}},
-			TLS:             &model.TLS{CAFile: model.Present("/configmap/ca/ca.crt"), ServerName: model.Present("sd.example.com")},
+			HTTPAuth: model.HTTPAuth{
+				Authorization: &model.Authorization{Credentials: model.Secret{File: "/secret/sd/token"}}},
+			TLS: &model.TLS{CAFile: model.Present("/configmap/ca/ca.crt"),
+				ServerName: model.Present("sd.example.com")},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(findings) > 0 {
@@ -191,7 +203,8 @@ func TestSDAggregatorCredentials(t *testing.T) {
 	}
 	optional := true
 	a.Authorization.Credentials.Optional = &optional
-	if _, findings := a.HTTPSD(fileSecrets{}); len(findings) != 1 || findings[0].Path != "the pipeline's spec.sdAggregator.authorization.credentials" {
+	if _, findings := a.HTTPSD(fileSecrets{}); len(findings) != 1 ||
+		findings[0].Path != "the pipeline's spec.sdAggregator.authorization.credentials" {
 		t.Errorf("credentials that are absent: %v", findings)
 	}
 }
@@ -199,11 +212,14 @@ func TestSDAggregatorCredentials(t *testing.T) {
 func TestCheckSDURL(t *testing.T) {
 	for raw, want := range map[string]string{
 		DefaultSDURL: "", "https://sd.example.com/prefix/": "", "http://[::1]:8080": "",
-		"": "must begin with", "sd:8080": "must begin with", "//sd": "must begin with", "ftp://sd": "must begin with", "http://:8080": "must begin with",
-		"http://u@sd": "user name", "http://sd?a=b": "query", "http://sd?": "query", "http://sd#a": "fragment", "http://[sd": "is not a URL",
+		"": "must begin with", "sd:8080": "must begin with", "//sd": "must begin with", "ftp://sd": "must begin with",
+		"http://:8080": "must begin with",
+		"http://u@sd":  "user name", "http://sd?a=b": "query", "http://sd?": "query", "http://sd#a": "fragment",
+		"http://[sd": "is not a URL",
 		"http://sd/operator/api/v1/metrics/integrations/sd/": "must not have the path",
 	} {
-		if err := CheckSDURL(raw); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if err := CheckSDURL(raw); want == "" && err != nil ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, want %q", raw, err, want)
 		}
 	}
@@ -212,7 +228,8 @@ func TestCheckSDURL(t *testing.T) {
 func TestSizes(t *testing.T) {
 	for size, want := range map[string]bool{
 		"0": true, "0B": true, "512MB": true, "1.5KiB": true, ".5GB": true, "7EiB": true, "1B": true,
-		"": false, "10": false, "8EB": false, "8EiB": false, "10Mb": false, "1iB": false, "x10MB": false, "1e3MB": false, "-1MB": false, "1 MB": false,
+		"": false, "10": false, "8EB": false, "8EiB": false, "10Mb": false, "1iB": false, "x10MB": false,
+		"1e3MB": false, "-1MB": false, "1 MB": false,
 	} {
 		if got := ValidSize(size); got != want {
 			t.Errorf("%q: %t", size, got)

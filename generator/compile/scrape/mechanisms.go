@@ -19,13 +19,15 @@ func staticSD(d *discovering, c *promv1alpha1.StaticConfig) {
 	for i, target := range c.Targets {
 		field := "targets[" + strconv.Itoa(i) + "]"
 		if strings.Contains(string(target), "/") {
-			d.found.report(diag.Warning, diag.InvalidURL, d.path+field, "must be host:port, without a scheme or a path: it is not scraped unless a relabeling corrects it")
+			d.found.report(diag.Warning, diag.InvalidURL, d.path+field,
+				"must be host:port, without a scheme or a path: it is not scraped unless a relabeling corrects it")
 		}
 		d.literalURL(d.path+field, string(target), AuthHint)
 	}
 	for _, name := range sortedKeys(c.Labels) {
 		if !prommodel.LabelName(name).IsValidLegacy() {
-			d.found.report(diag.Error, diag.InvalidRelabeling, d.path+"labels["+name+"]", "%q is not a label name", name)
+			d.found.report(diag.Error, diag.InvalidRelabeling, d.path+"labels["+name+"]", "%q is not a label name",
+				name)
 		}
 	}
 	d.out.Settings = model.Map{{Key: "targets", Value: listOf(c.Targets)}, {Key: "labels", Value: mapOf(c.Labels)}}
@@ -39,7 +41,8 @@ func fileSD(d *discovering, c *promv1alpha1.FileSDConfig) {
 	}
 	for i, name := range c.Files {
 		if !sdFile.MatchString(string(name)) {
-			d.wrong("files["+strconv.Itoa(i)+"]", "must end in .json, .yml or .yaml, with at most one asterisk, in the last part of the path")
+			d.wrong("files["+strconv.Itoa(i)+"]",
+				"must end in .json, .yml or .yaml, with at most one asterisk, in the last part of the path")
 		}
 	}
 	d.out.Settings.Set("files", listOf(c.Files))
@@ -58,7 +61,8 @@ func consulSD(d *discovering, c *promv1alpha1.ConsulSDConfig) {
 	whenSet(d, "path_prefix", c.PathPrefix)
 	d.secret("token", "tokenRef", c.TokenRef)
 	if c.TokenRef != nil && (c.Authorization != nil || c.OAuth2 != nil) {
-		d.found.report(diag.Error, diag.AuthConflict, d.path+"tokenRef", "at most one of tokenRef, authorization and oauth2 may be set: the agent refuses the whole configuration")
+		d.found.report(diag.Error, diag.AuthConflict, d.path+"tokenRef",
+			"at most one of tokenRef, authorization and oauth2 may be set: the agent refuses the whole configuration")
 	}
 	whenSet(d, "datacenter", c.Datacenter)
 	whenSet(d, "namespace", c.Namespace)
@@ -105,7 +109,8 @@ func ec2SD(d *discovering, c *promv1alpha1.EC2SDConfig) {
 // region writes the region of AWS.
 func (d *discovering) region(region *string) {
 	if region == nil || *region == "" {
-		d.wrong("region", "is missing: the agent would ask the cloud for it while it loads its configuration, and refuse the whole configuration if it gets no answer")
+		d.wrong("region", "is missing: the agent would ask the cloud for it while it loads its configuration, and "+
+			"refuse the whole configuration if it gets no answer")
 		return
 	}
 	d.text("region", "region", *region)
@@ -130,10 +135,12 @@ func azureSD(d *discovering, c *promv1alpha1.AzureSDConfig) {
 			field string
 			set   bool
 		}{
-			{"tenantID", c.TenantID != nil && *c.TenantID != ""}, {"clientID", c.ClientID != nil && *c.ClientID != ""}, {"clientSecret", c.ClientSecret != nil},
+			{"tenantID", c.TenantID != nil && *c.TenantID != ""}, {"clientID", c.ClientID != nil && *c.ClientID != ""},
+			{"clientSecret", c.ClientSecret != nil},
 		} {
 			if !f.set {
-				d.found.fail(diag.IncompleteAuth, d.path+f.field, "is missing: the authentication method OAuth does not work without it")
+				d.found.fail(diag.IncompleteAuth, d.path+f.field,
+					"is missing: the authentication method OAuth does not work without it")
 			}
 		}
 	}
@@ -265,7 +272,8 @@ func ovhcloudSD(d *discovering, c *promv1alpha1.OVHCloudSDConfig) {
 	d.text("application_key", "applicationKey", c.ApplicationKey)
 	d.secret("application_secret", "applicationSecret", &c.ApplicationSecret)
 	d.secret("consumer_key", "consumerKey", &c.ConsumerKey)
-	service := map[promv1alpha1.OVHService]string{promv1alpha1.OVHServiceVPS: "vps", promv1alpha1.OVHServiceDedicatedServer: "dedicated_server"}
+	service := map[promv1alpha1.OVHService]string{promv1alpha1.OVHServiceVPS: "vps",
+		promv1alpha1.OVHServiceDedicatedServer: "dedicated_server"}
 	d.text("service", "service", service[c.Service])
 	whenSet(d, "endpoint", c.Endpoint)
 	d.refresh(c.RefreshInterval)
@@ -285,7 +293,8 @@ func scalewaySD(d *discovering, c *promv1alpha1.ScalewaySDConfig) {
 	d.text("access_key", "accessKey", c.AccessKey)
 	secret := d.credential("secretKey", &c.SecretKey)
 	if secret.Set && !uuid.MatchString(secret.Value) {
-		d.found.fail(diag.InvalidSetting, d.path+"secretKey", "is not a UUID: the agent refuses the whole configuration",
+		d.found.fail(diag.InvalidSetting, d.path+"secretKey",
+			"is not a UUID: the agent refuses the whole configuration",
 			Referred(monitoringv1.SecretOrConfigMap{Secret: &c.SecretKey})...)
 	}
 	if secret.File != "" {

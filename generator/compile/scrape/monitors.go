@@ -25,7 +25,8 @@ func (b *Builder) newJob(name, path string, secrets Secrets) *job {
 }
 
 // ServiceMonitor returns the job of one endpoint, and findings about it.
-func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig,
+	[]diag.Finding) {
 	spec, ep := &m.Spec, &m.Spec.Endpoints[endpoint]
 	index := strconv.Itoa(endpoint)
 	j := b.newJob("serviceMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.endpoints["+index+"].", secrets)
@@ -57,7 +58,8 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 }
 
 // PodMonitor returns the job of one endpoint, and findings about it.
-func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig,
+	[]diag.Finding) {
 	spec, ep := &m.Spec, &m.Spec.PodMetricsEndpoints[endpoint]
 	index := strconv.Itoa(endpoint)
 	j := b.newJob("podMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.podMetricsEndpoints["+index+"].", secrets)
@@ -119,7 +121,8 @@ func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 	case spec.Targets.Ingress != nil:
 		j.ingressTargets(m, spec.Targets.Ingress)
 	default:
-		j.found.report(diag.Error, diag.ProbeWithoutTargets, "spec.targets", "a Probe needs targets.staticConfig or targets.ingress")
+		j.found.report(diag.Error, diag.ProbeWithoutTargets, "spec.targets",
+			"a Probe needs targets.staticConfig or targets.ingress")
 	}
 	j.checkProber(spec.ProberSpec.URL)
 	j.enforceNamespace(m.Namespace)
@@ -136,13 +139,15 @@ func (j *job) checkProber(url string) {
 	case strings.Contains(url, "/"):
 		j.found = append(j.found, diag.Finding{Severity: diag.Warning, Code: diag.InvalidURL, Path: path,
 			Message: "must be host:port, without a scheme or a path: nothing is probed",
-			Hint:    "write a scheme other than http to spec.prober.scheme, and a path other than " + defaultProbePath + " to spec.prober.path"})
+			Hint: "write a scheme other than http to spec.prober.scheme, and a path other than " + defaultProbePath +
+				" to spec.prober.path"})
 	}
 }
 
 func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTargetStaticConfig) {
 	if len(static.Targets) == 0 {
-		j.found.report(diag.Warning, diag.ProbeWithoutTargets, "spec.targets.staticConfig", "lists no targets in static: nothing is probed")
+		j.found.report(diag.Warning, diag.ProbeWithoutTargets, "spec.targets.staticConfig",
+			"lists no targets in static: nothing is probed")
 	}
 	labels := maps.Clone(static.Labels)
 	if labels == nil {
@@ -150,7 +155,8 @@ func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTar
 	}
 	for name := range labels {
 		if !prommodel.LabelName(name).IsValidLegacy() {
-			j.found.report(diag.Error, diag.InvalidRelabeling, "spec.targets.staticConfig.labels["+name+"]", "%q is not a label name", name)
+			j.found.report(diag.Error, diag.InvalidRelabeling, "spec.targets.staticConfig.labels["+name+"]",
+				"%q is not a label name", name)
 		}
 	}
 	labels["namespace"] = m.Namespace
@@ -167,7 +173,8 @@ func (j *job) ingressTargets(m *monitoringv1.Probe, ingress *monitoringv1.ProbeT
 	j.kubernetes("ingress", m.Namespace, ingress.NamespaceSelector)
 	j.selectLabels("ingress", "spec.targets.ingress.selector", &ingress.Selector)
 	j.add(
-		&model.Relabel{SourceLabels: []string{metaPrefix + "ingress_scheme", "__address__", metaPrefix + "ingress_path"},
+		&model.Relabel{SourceLabels: []string{metaPrefix + "ingress_scheme", "__address__",
+			metaPrefix + "ingress_path"},
 			Separator: model.Present(";"), Regex: model.Present("(.+);(.+);(.+)"), TargetLabel: "__param_target",
 			Replacement: model.Present("$1://$2$3"), Action: "replace"},
 		&model.Relabel{SourceLabels: []string{metaPrefix + "namespace"}, TargetLabel: "namespace"},

@@ -37,7 +37,8 @@ func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, []diag.
 		}
 	}
 	j.enforceNamespace(p.Namespace)
-	return &model.LogsScrapeConfig{JobName: "podLogs/" + key, Kubernetes: j.config.Kubernetes, Relabel: j.config.Relabel}, j.found
+	return &model.LogsScrapeConfig{JobName: "podLogs/" + key, Kubernetes: j.config.Kubernetes,
+		Relabel: j.config.Relabel}, j.found
 }
 
 // OwnRelabel converts a rule of one of the agent's own kinds.

@@ -17,7 +17,8 @@ import (
 // defect A5).
 func Relabel(c *monitoringv1.RelabelConfig) *model.Relabel {
 	return &model.Relabel{
-		SourceLabels: texts(c.SourceLabels), Separator: optional(c.Separator), Regex: model.NonEmpty(c.Regex), TargetLabel: c.TargetLabel,
+		SourceLabels: texts(c.SourceLabels), Separator: optional(c.Separator), Regex: model.NonEmpty(c.Regex),
+		TargetLabel: c.TargetLabel,
 		Replacement: optional(c.Replacement), Action: c.Action, Modulus: uint64(max(c.Modulus, 0)),
 	}
 }
@@ -36,7 +37,8 @@ func EmptyTexts(written *model.Relabel, path string) (out []diag.Finding) {
 	warn := func(field string, v model.Text, matters bool, effect, hint string) {
 		if v.Set && v.Value == "" && matters {
 			out = append(out, diag.Finding{Severity: diag.Warning, Code: diag.NotRendered, Path: path + field,
-				Message: `"" counts as absent, as with the operator, so ` + effect + "; compatibility: current keeps it", Hint: hint})
+				Message: `"" counts as absent, as with the operator, so ` + effect +
+					"; compatibility: current keeps it", Hint: hint})
 		}
 	}
 	replaces := written.Action == "" || strings.EqualFold(written.Action, "replace")
@@ -56,7 +58,8 @@ func keepEmptyRegex(r *model.Relabel, in Secrets, path string) {
 // WrittenRelabel converts a rule as it is written: it keeps empty strings.
 func WrittenRelabel(c *v1alpha1.RelabelConfig) *model.Relabel {
 	return &model.Relabel{
-		SourceLabels: texts(c.SourceLabels), Separator: text(c.Separator), Regex: text(c.Regex), TargetLabel: c.TargetLabel,
+		SourceLabels: texts(c.SourceLabels), Separator: text(c.Separator), Regex: text(c.Regex),
+		TargetLabel: c.TargetLabel,
 		Replacement: text(c.Replacement), Action: strings.ToLower(c.Action), Modulus: uint64(max(c.Modulus, 0)),
 	}
 }

@@ -45,11 +45,14 @@ func newRules(shards int) rules {
 		serviceMeta: append([]*model.Relabel{fromTarget("Node", "node"), fromTarget("Pod", "pod")}, podMeta...),
 		filterRunning: &model.Relabel{SourceLabels: []string{metaPrefix + "pod_phase"},
 			Regex: model.Present("(Failed|Succeeded)"), Action: "drop"},
-		serviceJob: &model.Relabel{SourceLabels: []string{metaPrefix + "service_name"}, TargetLabel: "job", Replacement: model.Present("$1")},
+		serviceJob: &model.Relabel{SourceLabels: []string{metaPrefix + "service_name"}, TargetLabel: "job",
+			Replacement: model.Present("$1")},
 		podLogPath: &model.Relabel{SourceLabels: []string{metaPrefix + "pod_uid", metaPrefix + "pod_container_name"},
-			Separator: model.Present("/"), TargetLabel: "__path__", Replacement: model.Present("/var/log/pods/*$1/*.log")},
+			Separator: model.Present("/"), TargetLabel: "__path__",
+			Replacement: model.Present("/var/log/pods/*$1/*.log")},
 		shard: []*model.Relabel{
-			{SourceLabels: []string{"__address__"}, TargetLabel: "__tmp_hash", Action: "hashmod", Modulus: uint64(shards)},
+			{SourceLabels: []string{"__address__"}, TargetLabel: "__tmp_hash", Action: "hashmod",
+				Modulus: uint64(shards)},
 			{SourceLabels: []string{"__tmp_hash"}, Shard: model.ShardNumber, Action: "keep"},
 		},
 	}
@@ -102,7 +105,8 @@ func (j *job) copyLabels(role, path string, names []string) {
 	for i, name := range names {
 		label := sanitize(name)
 		if label == "" || label[0] >= '0' && label[0] <= '9' {
-			j.found.report(diag.Error, diag.InvalidRelabeling, path+"["+strconv.Itoa(i)+"]", "%q makes the label name %q, which the agent refuses", name, label)
+			j.found.report(diag.Error, diag.InvalidRelabeling, path+"["+strconv.Itoa(i)+"]",
+				"%q makes the label name %q, which the agent refuses", name, label)
 			continue
 		}
 		j.copyLabel(role, label, label)
@@ -176,7 +180,8 @@ func (r *repeated) label(role, name string) labelSources {
 	if !ok {
 		label := sanitize(name)
 		both := []string{metaPrefix + role + "_label_" + label, metaPrefix + role + "_labelpresent_" + label}
-		out = labelSources{value: both[:1:1], present: both[1:], both: both, valid: len(validation.IsQualifiedName(name)) == 0}
+		out = labelSources{value: both[:1:1], present: both[1:], both: both,
+			valid: len(validation.IsQualifiedName(name)) == 0}
 		r.sources[at] = out
 	}
 	return out

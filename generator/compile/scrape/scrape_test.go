@@ -48,7 +48,8 @@ func TestHonorTimestamps(t *testing.T) {
 		{"null", false, nil}, {"true", false, &yes}, {"false", false, &no},
 		{"null", true, &no}, {"true", true, &no}, {"false", true, &no},
 	} {
-		j, _ := endpoint(t, Settings{OverrideHonorTimestamps: c.override}, `{"endpoints": [{"honorTimestamps": `+c.own+`}]}`)
+		j, _ := endpoint(t, Settings{OverrideHonorTimestamps: c.override},
+			`{"endpoints": [{"honorTimestamps": `+c.own+`}]}`)
 		if diff := cmp.Diff(c.want, j.Switches[model.HonorTimestamps]); diff != "" {
 			t.Errorf("%s, override %t:\n%s", c.own, c.override, diff)
 		}
@@ -118,7 +119,8 @@ func TestNamespaces(t *testing.T) {
 		`{"matchNames": []}`:                 {"ns"},
 	} {
 		for _, ignore := range []bool{false, true} {
-			j, _ := endpoint(t, Settings{IgnoreNamespaceSelectors: ignore}, `{"namespaceSelector": `+selector+`, "endpoints": [{}]}`)
+			j, _ := endpoint(t, Settings{IgnoreNamespaceSelectors: ignore},
+				`{"namespaceSelector": `+selector+`, "endpoints": [{}]}`)
 			expected := want
 			if ignore {
 				expected = []string{"ns"}
@@ -141,8 +143,9 @@ func TestSanitize(t *testing.T) {
 // TestUnrenderedSelectors holds that nothing in a selector disappears in silence.
 func TestUnrenderedSelectors(t *testing.T) {
 	for selector, want := range map[string]string{
-		`{"matchLabels": {"a": ""}}`:                                              "",
-		`{"matchLabels": {"a": "b c"}}`:                                           "spec.selector.matchLabels[a] warning",
+		`{"matchLabels": {"a": ""}}`: "",
+		`{"matchLabels": {"a": "b c"}}`: "spec.selector.matchLabels[a] " +
+			"warning",
 		`{"matchLabels": {"a": "("}}`:                                             "spec.selector.matchLabels[a] error",
 		`{"matchExpressions": [{"key": "a", "operator": "In"}]}`:                  "spec.selector.matchExpressions[0].values error",
 		`{"matchExpressions": [{"key": "a", "operator": "NotIn", "values": []}]}`: "spec.selector.matchExpressions[0].values error",

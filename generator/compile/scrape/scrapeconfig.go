@@ -15,14 +15,17 @@ import (
 // for namespaces, pods or services.
 func (c *Current) ScrapeConfig(m *promv1alpha1.ScrapeConfig, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
 	spec := &m.Spec
-	j := c.newJob("scrapeConfig/"+m.Namespace+"/"+m.Name, "spec.", &m.ObjectMeta, "scrapeconfigs", spec.ScrapeClassName, secrets)
+	j := c.newJob("scrapeConfig/"+m.Namespace+"/"+m.Name, "spec.", &m.ObjectMeta, "scrapeconfigs", spec.ScrapeClassName,
+		secrets)
 	j.config.Switches[model.HonorLabels] = unlessOverridden(spec.HonorLabels, j.settings.OverrideHonorLabels)
-	j.config.Switches[model.HonorTimestamps] = unlessOverridden(spec.HonorTimestamps, j.settings.OverrideHonorTimestamps)
+	j.config.Switches[model.HonorTimestamps] = unlessOverridden(spec.HonorTimestamps,
+		j.settings.OverrideHonorTimestamps)
 	j.config.Switches[model.TrackStaleness] = spec.TrackTimestampsStaleness
 	j.config.MetricsPath, j.config.Params, j.config.Scheme = orEmpty(spec.MetricsPath), spec.Params, scheme(spec.Scheme)
 	j.found.checkMetricsPath("spec.metricsPath", j.config.MetricsPath)
 	j.timing(orEmpty(spec.ScrapeInterval), orEmpty(spec.ScrapeTimeout))
-	j.client(&monitoringv1.HTTPConfigWithoutTLS{BasicAuth: spec.BasicAuth, OAuth2: spec.OAuth2, EnableHTTP2: spec.EnableHTTP2},
+	j.client(&monitoringv1.HTTPConfigWithoutTLS{BasicAuth: spec.BasicAuth, OAuth2: spec.OAuth2,
+		EnableHTTP2: spec.EnableHTTP2},
 		spec.Authorization, "", withoutFiles(spec.TLSConfig), &spec.ProxyConfig)
 	j.limits(model.Counts{
 		model.Samples: spec.SampleLimit, model.Targets: spec.TargetLimit, model.Labels: spec.LabelLimit,
@@ -36,7 +39,8 @@ func (c *Current) ScrapeConfig(m *promv1alpha1.ScrapeConfig, secrets Secrets) (*
 	discoverAll(&j.job, spec)
 	if len(j.config.Discoveries) == 0 && len(j.found) == before {
 		j.found = append(j.found, diag.Finding{Severity: diag.Warning, Code: diag.SelectsNothing, Path: "spec",
-			Message: "finds no targets: it has neither staticConfigs nor a service discovery", Hint: "write staticConfigs, or one of the fields that end with SDConfigs"})
+			Message: "finds no targets: it has neither staticConfigs nor a service discovery",
+			Hint:    "write staticConfigs, or one of the fields that end with SDConfigs"})
 	}
 
 	j.add(j.class.relabel...)
@@ -44,7 +48,8 @@ func (c *Current) ScrapeConfig(m *promv1alpha1.ScrapeConfig, secrets Secrets) (*
 		j.add(&model.Relabel{TargetLabel: "job", Replacement: model.Present(*spec.JobName), Action: "replace"})
 	}
 	shard := c.shared.shard
-	if c.settings.Shards == 1 || slices.ContainsFunc(spec.RelabelConfigs, hashes) || slices.ContainsFunc(j.class.spec.Relabelings, hashes) {
+	if c.settings.Shards == 1 || slices.ContainsFunc(spec.RelabelConfigs, hashes) ||
+		slices.ContainsFunc(j.class.spec.Relabelings, hashes) {
 		shard = nil
 	}
 	j.end("relabelings", spec.RelabelConfigs, spec.MetricRelabelConfigs, shard)

@@ -25,7 +25,8 @@ func (s selectors) labels(role, path string, sel *metav1.LabelSelector) []*model
 	for _, key := range sortedKeys(sel.MatchLabels) {
 		value := sel.MatchLabels[key]
 		s.value(value, path, ".matchLabels[", key, "]")
-		out = append(out, &model.Relabel{SourceLabels: s.repeated.label(role, key).value, Regex: model.Present(value), Action: "keep"})
+		out = append(out, &model.Relabel{SourceLabels: s.repeated.label(role, key).value, Regex: model.Present(value),
+			Action: "keep"})
 	}
 	for i, e := range sel.MatchExpressions {
 		if r := s.expression(role, path+".matchExpressions["+strconv.Itoa(i)+"]", e); r != nil {
@@ -43,10 +44,12 @@ func (f *findings) badSelector(path string, sel *metav1.LabelSelector) {
 		}
 	}
 	for _, key := range sortedKeys(sel.MatchLabels) {
-		check(path+".matchLabels["+key+"]", &metav1.LabelSelector{MatchLabels: map[string]string{key: sel.MatchLabels[key]}})
+		check(path+".matchLabels["+key+"]",
+			&metav1.LabelSelector{MatchLabels: map[string]string{key: sel.MatchLabels[key]}})
 	}
 	for i := range sel.MatchExpressions {
-		check(path+".matchExpressions["+strconv.Itoa(i)+"]", &metav1.LabelSelector{MatchExpressions: sel.MatchExpressions[i : i+1]})
+		check(path+".matchExpressions["+strconv.Itoa(i)+"]",
+			&metav1.LabelSelector{MatchExpressions: sel.MatchExpressions[i : i+1]})
 	}
 }
 
@@ -61,7 +64,8 @@ func (s selectors) value(value string, path ...string) {
 		s.found.report(diag.Error, diag.InvalidSelector, at, "%q is used as a regular expression: %v", value, err)
 		return
 	}
-	s.found.report(diag.Warning, diag.InvalidSelector, at, "%q is no label value: it is used as a regular expression", value)
+	s.found.report(diag.Warning, diag.InvalidSelector, at, "%q is no label value: it is used as a regular expression",
+		value)
 }
 
 // plainLabelValue reports whether a value has only characters of label values. Such a value is always a valid
@@ -81,7 +85,8 @@ func (s selectors) expression(role, path string, e metav1.LabelSelectorRequireme
 	switch e.Operator {
 	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:
 		if len(e.Values) == 0 {
-			s.found.report(diag.Error, diag.InvalidSelector, path+".values", "operator %s needs at least one value", e.Operator)
+			s.found.report(diag.Error, diag.InvalidSelector, path+".values", "operator %s needs at least one value",
+				e.Operator)
 			return nil
 		}
 		for n, v := range e.Values {
@@ -99,7 +104,8 @@ func (s selectors) expression(role, path string, e metav1.LabelSelectorRequireme
 			r.Action = "drop"
 		}
 	default:
-		s.found.report(diag.Error, diag.InvalidSelector, path+".operator", "%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator)
+		s.found.report(diag.Error, diag.InvalidSelector, path+".operator",
+			"%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator)
 		return nil
 	}
 	return r
@@ -113,7 +119,8 @@ func (j *job) checkPort(label, port, value string) {
 	}
 	if !plainLabelValue(value) {
 		if err := j.relabel.Compile(value); err != nil {
-			j.found.report(diag.Error, diag.InvalidRelabeling, j.path+field, "%q is used as a regular expression: %v", value, err)
+			j.found.report(diag.Error, diag.InvalidRelabeling, j.path+field, "%q is used as a regular expression: %v",
+				value, err)
 		}
 		return
 	}

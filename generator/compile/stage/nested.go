@@ -30,12 +30,14 @@ func (b *builder) decodeStages(path, text string) (stages []*v1alpha1.PipelineSt
 		b.report(diag.Error, diag.TooManyStages, path, "", "match stages are nested more than %d deep", MaxDepth)
 		return nil, false
 	case b.nested > MaxNestedBytes:
-		b.report(diag.Error, diag.TooManyStages, path, "", "the match stages of the pipeline hold more than %d bytes of YAML", MaxNestedBytes)
+		b.report(diag.Error, diag.TooManyStages, path, "",
+			"the match stages of the pipeline hold more than %d bytes of YAML", MaxNestedBytes)
 		return nil, false
 	}
 	value, notes, err := yamlvalue.Decode(text)
 	if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
-		b.report(diag.Error, diag.InvalidEmbeddedYAML, textPath(path, bad.Line, bad.Column), bad.HintFrom(1), "%s", bad.Message)
+		b.report(diag.Error, diag.InvalidEmbeddedYAML, textPath(path, bad.Line, bad.Column), bad.HintFrom(1), "%s",
+			bad.Message)
 		return nil, false
 	}
 	for _, n := range notes {
@@ -59,7 +61,9 @@ func (b *builder) decodeList(path string, value any) (stages []*v1alpha1.Pipelin
 		d := decoder{builder: b}
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if text, isText := item.(string); isText {
-			d.refuse(diag.InvalidStage, at, stagehint.Of(text, fieldNames(reflect.TypeFor[v1alpha1.PipelineStageSpec]())), "must be a mapping, is a string")
+			d.refuse(diag.InvalidStage, at,
+				stagehint.Of(text, fieldNames(reflect.TypeFor[v1alpha1.PipelineStageSpec]())),
+				"must be a mapping, is a string")
 		} else {
 			d.into(at, item, &s)
 		}

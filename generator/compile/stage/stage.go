@@ -110,7 +110,8 @@ func (b *builder) match(path string, s *v1alpha1.MatchStageSpec) *model.MatchSta
 }
 
 func (b *builder) report(s diag.Severity, code diag.Code, path, hint, format string, args ...any) {
-	b.findings = Limit(b.findings, diag.Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
+	b.findings = Limit(b.findings,
+		diag.Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 // Limit appends a finding about a pipeline. After [MaxFindings] it only notes that there are more. The note is

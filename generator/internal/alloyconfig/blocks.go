@@ -27,8 +27,8 @@ func (b *Block) ID() string {
 // Attr is an attribute. Value is the text of its expression.
 type Attr struct{ Name, Value string }
 
-// Blocks returns the blocks of a text. It is an error if the text is not in Alloy's language, or nests blocks or brackets deeper
-// than any text that agentry prints.
+// Blocks returns the blocks of a text. It is an error if the text is not in Alloy's language, or nests blocks or
+// brackets deeper than any text that agentry prints.
 func Blocks(text string) ([]*Block, error) {
 	s := scanner{text: text, line: 1}
 	top, err := s.body(0)

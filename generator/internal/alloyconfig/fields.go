@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// Components returns the components of a text and the settings of the program as lists, maps, strings, numbers and booleans, in the
-// order of the text. Each has its id in the field component. Blocks that a component can have several times are lists of their name, and
-// its blocks called stage.KIND are the list stages, because their order matters.
+// Components returns the components of a text and the settings of the program as lists, maps, strings, numbers and
+// booleans, in the order of the text. Each has its id in the field component. Blocks that a component can have several
+// times are lists of their name, and its blocks called stage.KIND are the list stages, because their order matters.
 func Components(text string) ([]any, error) {
 	blocks, err := Blocks(text)
 	if err != nil {

@@ -91,7 +91,8 @@ func TestBlocksOfWrongTexts(t *testing.T) {
 		"a {\n\tb = \"c\n}":         "line 2: a text has no end",
 		"a b {}":                    "line 1: after a, neither = nor { follows",
 		strings.Repeat("a {", 1000): "line 1: more than 100 blocks are in each other",
-		"a { b = " + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + "}": "line 1: more than 100 brackets are in each other",
+		"a { b = " + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) +
+			"}": "line 1: more than 100 brackets are in each other",
 	} {
 		if _, err := alloyconfig.Blocks(text); err == nil || err.Error() != want {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
@@ -128,9 +129,11 @@ local.file "unused" { filename = ` + "`a\nb`" + ` }
 	type object = map[string]any
 	want := []any{
 		object{"component": "logging", "level": "info"},
-		object{"component": "prometheus.remote_write.m__i", "external_labels": object{"cluster": "x", "of": `sys.env("ZONE") + "-"`},
-			"endpoint": []any{object{"url": "https://x.example.com"}}},
-		object{"component": "prometheus.scrape.m__i", "forward_to": []any{"prometheus.remote_write.m__i.receiver"}, "honor_labels": true,
+		object{"component": "prometheus.remote_write.m__i",
+			"external_labels": object{"cluster": "x", "of": `sys.env("ZONE") + "-"`},
+			"endpoint":        []any{object{"url": "https://x.example.com"}}},
+		object{"component": "prometheus.scrape.m__i", "forward_to": []any{"prometheus.remote_write.m__i.receiver"},
+			"honor_labels": true,
 			"sample_limit": 10, "targets": []any{"discovery.relabel.a.output", []any{object{"__address__": "a:1"}}}},
 		object{"component": "loki.process.p", "stages": []any{
 			object{"cri": object{}},

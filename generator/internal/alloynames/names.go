@@ -1,4 +1,5 @@
-// Package alloynames makes labels of Alloy's components: identifiers that tell what they stand for, and differ if that differs.
+// Package alloynames makes labels of Alloy's components: identifiers that tell what they stand for, and differ if that
+// differs.
 package alloynames
 
 import (
@@ -22,7 +23,8 @@ func Label(name string) string {
 			b.WriteByte(c)
 		case c == '/':
 			b.WriteString("__")
-		case c == '-' && i > 0 && isAlphanumeric(name[i-1]) && i+1 < len(name) && isAlphanumeric(name[i+1]) && !beginsEscape(name[i+1]):
+		case c == '-' && i > 0 && isAlphanumeric(name[i-1]) && i+1 < len(name) && isAlphanumeric(name[i+1]) &&
+			!beginsEscape(name[i+1]):
 			b.WriteByte('_')
 		case c == '.':
 			b.WriteString("_D_")
@@ -58,7 +60,8 @@ func Words(text string) string {
 
 // IsIdentifier reports whether a text can be a label as it is.
 func IsIdentifier(s string) bool {
-	return s != "" && !(s[0] >= '0' && s[0] <= '9') && strings.Trim(s, "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == ""
+	return s != "" && !(s[0] >= '0' && s[0] <= '9') &&
+		strings.Trim(s, "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
 // Name returns the name that has a label.
@@ -90,7 +93,8 @@ func Name(label string) string {
 	return b.String()
 }
 
-// Namespace returns the namespace of the object that a label stands for, as in serviceMonitor/NAMESPACE/NAME/0, or the label.
+// Namespace returns the namespace of the object that a label stands for, as in serviceMonitor/NAMESPACE/NAME/0, or the
+// label.
 func Namespace(label string) string {
 	if words := strings.Split(Name(label), "/"); len(words) > 2 {
 		return words[1]
@@ -98,8 +102,9 @@ func Namespace(label string) string {
 	return label
 }
 
-// Place returns where a component is among many: 32 bits of the hash of its namespace, then 32 of its own. What is too large is cut
-// in two by the next bit, so that a change moves few components, and those of a namespace stay together as long as they can.
+// Place returns where a component is among many: 32 bits of the hash of its namespace, then 32 of its own. What is too
+// large is cut in two by the next bit, so that a change moves few components, and those of a namespace stay together as
+// long as they can.
 func Place(namespace, name string) uint64 {
 	of := func(s string) uint64 {
 		sum := sha256.Sum256([]byte(s))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLabelsOfDifferentNamesDiffer makes all names of a few hostile parts: no two have the same label, and each label is
-// an identifier.
+// TestLabelsOfDifferentNamesDiffer makes all names of a few hostile parts: no two have the same label, and each label
+// is an identifier.
 func TestLabelsOfDifferentNamesDiffer(t *testing.T) {
 	for name, want := range map[string]string{
 		"monitoring/primary":                "monitoring__primary",
@@ -30,7 +30,8 @@ func TestLabelsOfDifferentNamesDiffer(t *testing.T) {
 		if back := Name(l); back != name {
 			t.Errorf("%q has the label %s, which has the name %q", name, l, back)
 		}
-		if strings.Trim(l, "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") != "" || l[0] >= '0' && l[0] <= '9' {
+		if strings.Trim(l, "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") != "" ||
+			l[0] >= '0' && l[0] <= '9' {
 			t.Errorf("%q is no identifier: %s", name, l)
 		}
 		if depth == 5 {

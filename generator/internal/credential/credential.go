@@ -1,7 +1,7 @@
 // Package credential finds credentials that are written in clear: passwords in URLs and in data source names, and texts
 // that are more than references to environment variables. It alone decides which values are secret by their names: the
-// printers of all runtimes, the review texts and the readers of output branches ask it, so that no page shows what another
-// one hides.
+// printers of all runtimes, the review texts and the readers of output branches ask it, so that no page shows what
+// another one hides.
 package credential
 
 import (
@@ -15,17 +15,21 @@ var (
 	// variable matches a reference that holds no text of its own: ${NAME}, $(NAME), and ${NAME:-} without a default.
 	variable = regexp.MustCompile(`\$\{#?\w+(?::?[-=+?])?\}|\$\(\w+\)`)
 	// setting matches a credential in the parameters of a URL or of a data source name.
-	setting = regexp.MustCompile(`(?i)(?:(?:password|passwd|pwd|secret|token|api_?key)\s*=|session_token:)\s*\$?[^\s;&,$]`)
+	setting = regexp.MustCompile(
+		`(?i)(?:(?:password|passwd|pwd|secret|token|api_?key)\s*=|session_token:)\s*\$?[^\s;&,$]`)
 	// name matches the names of headers, parameters, variables and flags that hold a credential.
-	name = regexp.MustCompile(`(?i)(?:password|passwd|passphrase|pwd|token|secret|credentials?|cookie|authorization|assertion|(?:api|access|private|secret|auth|signing)[-_.]?key)$`)
-	// client matches the fields of clients and service discoveries that hold a credential as plain text. It is for texts that
-	// people write by hand, whose types are not known.
-	client = regexp.MustCompile(`^(?:.*_)?(?:password|passphrase|token|credentials|secret|secret_key|private_key|key|key_pem|consumer_key|connection_string)$`)
+	name = regexp.MustCompile(
+		`(?i)(?:password|passwd|passphrase|pwd|token|secret|credentials?|cookie|authorization|assertion|(?:api|access|private|secret|auth|signing)[-_.]?key)$`)
+	// client matches the fields of clients and service discoveries that hold a credential as plain text. It is for
+	// texts that people write by hand, whose types are not known.
+	client = regexp.MustCompile(
+		`^(?:.*_)?(?:password|passphrase|token|credentials|secret|secret_key|private_key|key|key_pem|consumer_key|connection_string)$`)
 	// group matches a reference to a group of a regular expression.
 	group = regexp.MustCompile(`\$(?:\{\w+\}|\w+)`)
 	// harmless matches what such a name often has for a value that is no credential: a switch or a file.
 	harmless = regexp.MustCompile(`(?i)^(?:true|false|yes|no|on|off|none|null|[0-9]|/[^\s]*/[^\s]*)$`)
-	// before matches what stands before a reference to a variable, with its dollar: a scheme of authentication, and a cookie's name.
+	// before matches what stands before a reference to a variable, with its dollar: a scheme of authentication, and a
+	// cookie's name.
 	before       = regexp.MustCompile(`(?i)^(?:bearer|basic|token|api-?key) +\$`)
 	beforeCookie = regexp.MustCompile(`(?:^|; *)[\w.-]+=\$`)
 	// port matches what follows the colon of a host.
@@ -44,8 +48,8 @@ func withoutVariables(text string) string {
 // Written reports whether a credential has text of its own, besides references to variables.
 func Written(text string) bool { return strings.Trim(withoutVariables(text), "$ ") != "" }
 
-// InField reports whether the value of a header, parameter, variable or flag is a credential, as its name says. What says in a header of
-// what kind a credential is, or names a cookie, is none.
+// InField reports whether the value of a header, parameter, variable or flag is a credential, as its name says. What
+// says in a header of what kind a credential is, or names a cookie, is none.
 func InField(field, value string) bool {
 	if !name.MatchString(field) || harmless.MatchString(value) {
 		return false
@@ -57,12 +61,12 @@ func InField(field, value string) bool {
 	return Written(value)
 }
 
-// InClient reports whether a field of a client or a service discovery that somebody wrote by hand holds a credential. The id
-// of a key is not one.
+// InClient reports whether a field of a client or a service discovery that somebody wrote by hand holds a credential.
+// The id of a key is not one.
 func InClient(field string) bool { return field != "access_key" && client.MatchString(field) }
 
-// InRule reports whether a relabelling rule writes a credential into a parameter of requests: a replacement with a text of its
-// own, for a label whose name says so.
+// InRule reports whether a relabelling rule writes a credential into a parameter of requests: a replacement with a text
+// of its own, for a label whose name says so.
 func InRule(targetLabel, replacement string) bool {
 	parameter, found := strings.CutPrefix(targetLabel, "__param_")
 	return found && InField(parameter, group.ReplaceAllLiteralString(replacement, "$"))
@@ -112,7 +116,8 @@ func InSource(text string) bool {
 func hasPassword(text string) bool {
 	user, rest, _ := strings.Cut(text, ":")
 	password, _, found := strings.Cut(rest, "@")
-	return found && !strings.ContainsAny(user, "@([") && !port.MatchString(password) && strings.Trim(password, "$") != ""
+	return found && !strings.ContainsAny(user, "@([") && !port.MatchString(password) &&
+		strings.Trim(password, "$") != ""
 }
 
 // Redacted returns a text without the credentials that [InURL] finds.

@@ -69,7 +69,8 @@ func TestInSource(t *testing.T) {
 
 func TestWritten(t *testing.T) {
 	for text, want := range map[string]bool{
-		"pw": true, "pw${X}": true, "${X:-pw}": true, "${X": true, "": false, "${X}": false, "${A}${B}": false, "$(X)": false, "${X:-}": false,
+		"pw": true, "pw${X}": true, "${X:-pw}": true, "${X": true, "": false, "${X}": false, "${A}${B}": false,
+		"$(X)": false, "${X:-}": false,
 	} {
 		if got := Written(text); got != want {
 			t.Errorf("%s: %v", text, got)
@@ -79,21 +80,25 @@ func TestWritten(t *testing.T) {
 
 func TestInField(t *testing.T) {
 	for field, want := range map[string]bool{
-		"X-Api-Key": true, "apikey": true, "access_token": true, "DB_PASSWORD": true, "PRIVATE-TOKEN": true, "Cookie": true, "client_secret": true, "client_assertion": true,
-		"X-Scope-OrgID": false, "key": false, "module": false, "TOKEN_FILE": false, "passwordless": false, "bypass": false,
+		"X-Api-Key": true, "apikey": true, "access_token": true, "DB_PASSWORD": true, "PRIVATE-TOKEN": true,
+		"Cookie": true, "client_secret": true, "client_assertion": true,
+		"X-Scope-OrgID": false, "key": false, "module": false, "TOKEN_FILE": false, "passwordless": false,
+		"bypass": false,
 	} {
 		if got := InField(field, "hush"); got != want {
 			t.Errorf("%s: %v", field, got)
 		}
 	}
-	for value, want := range map[string]bool{"hush": true, "${X}": false, "$(X)": false, "": false, "true": false, "0": false, "123456": true, "/run/secrets/x": false, "/b64": true} {
+	for value, want := range map[string]bool{"hush": true, "${X}": false, "$(X)": false, "": false, "true": false,
+		"0": false, "123456": true, "/run/secrets/x": false, "/b64": true} {
 		if got := InField("token", value); got != want {
 			t.Errorf("%s: %v", value, got)
 		}
 	}
 	for value, want := range map[string]bool{
 		"Bearer ${K}": false, "bearer  $(K)": false, "x=${K}": false, "a=${A}; b=${B}": false, "Bearer ${A}${B}": false,
-		"Bearer hush": true, "Bearer hush${K}": true, "Bearer $hush": true, "x=hush": true, "x=${K}; y=hush": true, "hush ${K}": true, "hush=": true,
+		"Bearer hush": true, "Bearer hush${K}": true, "Bearer $hush": true, "x=hush": true, "x=${K}; y=hush": true,
+		"hush ${K}": true, "hush=": true,
 	} {
 		if got := InField("Cookie", value); got != want {
 			t.Errorf("%s: %v", value, got)
@@ -102,7 +107,8 @@ func TestInField(t *testing.T) {
 	if !InField("DB_PASSWORD", "hush=${K}") {
 		t.Error("a password that ends like a cookie's name is none")
 	}
-	for argument, want := range map[string]bool{"--token=hush": true, "-db.password=hush": true, "--token": false, "token=hush": false, "--token=$(X)": false, "--use-token=true": false} {
+	for argument, want := range map[string]bool{"--token=hush": true, "-db.password=hush": true, "--token": false,
+		"token=hush": false, "--token=$(X)": false, "--use-token=true": false} {
 		if got := InArgument(argument); got != want {
 			t.Errorf("%s: %v", argument, got)
 		}

@@ -41,11 +41,13 @@ func References(text string) (refs []Reference, ok bool) {
 		}
 		name, after := identifier(strings.TrimPrefix(text[i+2:], "#"))
 		switch {
-		case name == "" || after == "" || !strings.ContainsRune("}:=,^/#%", rune(after[0])) || !strings.Contains(after, "}"):
+		case name == "" || after == "" || !strings.ContainsRune("}:=,^/#%", rune(after[0])) ||
+			!strings.Contains(after, "}"):
 			return refs, false
 		case strings.Trim(name, "0123456789") == "": // a group of a regular expression
 		default:
-			refs = append(refs, Reference{Text: "${" + name + "}", Name: name, Optional: after[0] == ':' || after[0] == '='})
+			refs = append(refs, Reference{Text: "${" + name + "}", Name: name,
+				Optional: after[0] == ':' || after[0] == '='})
 		}
 	}
 	return refs, true

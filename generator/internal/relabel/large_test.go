@@ -35,7 +35,8 @@ func TestManyLargeExpressions(t *testing.T) {
 	var c Checker
 	check := func(text string) error { return c.Compile(text) }
 	for i := range 2000 { // what people write is never too much
-		for _, text := range []string{fmt.Sprintf("container_%d|[a-z0-9]{1,5}|up", i), strings.Repeat("node_", 100) + fmt.Sprint(i)} {
+		for _, text := range []string{fmt.Sprintf("container_%d|[a-z0-9]{1,5}|up", i),
+			strings.Repeat("node_", 100) + fmt.Sprint(i)} {
 			if err := check(text); err != nil {
 				t.Fatal(err)
 			}

@@ -65,7 +65,8 @@ func Samples() Labels {
 			return Any
 		},
 		Elsewhere: func(string) (string, string) {
-			return "labels of the discovery are gone once a target is scraped", "copy it to another label in the rules for targets, and use that one here"
+			return "labels of the discovery are gone once a target is scraped",
+				"copy it to another label in the rules for targets, and use that one here"
 		},
 	}
 }
@@ -88,7 +89,8 @@ func (l Labels) Lint(before []*model.Relabel, r *model.Relabel) []Problem {
 		out = append(out, l.missing("regex", label+"...", false))
 	}
 	if drops != "" {
-		p := Problem{Severity: diag.Warning, Code: diag.DropsEverything, Message: "drops every " + l.What + ": " + drops}
+		p := Problem{Severity: diag.Warning, Code: diag.DropsEverything,
+			Message: "drops every " + l.What + ": " + drops}
 		switch {
 		case strings.HasPrefix(strings.ToLower(r.Action), "label"):
 			p.Field = "regex"
@@ -163,20 +165,25 @@ func (l Labels) drops(before []*model.Relabel, r *model.Relabel) string {
 	case bare == ".+" && drop && (value != "" || l.any(before, r.SourceLabels, Always)):
 		return "regex matches every value that is not empty, and the value is never empty"
 	case !l.any(before, r.SourceLabels, Any, Always) && matches(expr, value, drop):
-		return fmt.Sprintf("no %s has %s here, so the value is always %q", l.What, strings.Join(r.SourceLabels, " or "), value)
+		return fmt.Sprintf("no %s has %s here, so the value is always %q", l.What, strings.Join(r.SourceLabels, " or "),
+			value)
 	}
 	return ""
 }
 
 // any reports whether one of the labels is what is asked for.
 func (l Labels) any(before []*model.Relabel, labels []string, wanted ...Presence) bool {
-	return slices.ContainsFunc(labels, func(label string) bool { return slices.Contains(wanted, l.presence(before, label)) })
+	return slices.ContainsFunc(labels, func(label string) bool {
+		return slices.Contains(wanted, l.presence(before, label))
+	})
 }
 
 // presence is what is known about a label behind some rules.
 func (l Labels) presence(before []*model.Relabel, label string) Presence {
 	known := l.Of(label)
-	if known != Any && slices.ContainsFunc(before, func(r *model.Relabel) bool { return changes(r, label, known == Always) }) {
+	if known != Any && slices.ContainsFunc(before, func(r *model.Relabel) bool {
+		return changes(r, label, known == Always)
+	}) {
 		return Any
 	}
 	return known
@@ -200,8 +207,8 @@ func changes(r *model.Relabel, label string, removes bool) bool {
 	return name == label || expanded && strings.HasPrefix(label, literal)
 }
 
-// matches reports whether it is as wanted that an expression matches all of a value. An invalid one never is: that is reported
-// elsewhere.
+// matches reports whether it is as wanted that an expression matches all of a value. An invalid one never is: that is
+// reported elsewhere.
 func matches(expr, value string, wanted bool) bool {
 	re, err := expression.Compile("^(?:" + expr + ")$")
 	return err == nil && re.MatchString(value) == wanted

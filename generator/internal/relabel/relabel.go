@@ -22,8 +22,8 @@ type Checker struct {
 	surplus int64
 }
 
-// maxSurplus is how many instructions all expressions of a checker may have beyond what their texts have: agents, and what
-// renders for Alloy, keep all of them compiled, at some 100 bytes each.
+// maxSurplus is how many instructions all expressions of a checker may have beyond what their texts have: agents, and
+// what renders for Alloy, keep all of them compiled, at some 100 bytes each.
 const maxSurplus = 500_000
 
 // Problem is one error in a rule. Field is the rule's field as the custom resource spells it; it can be empty.
@@ -47,7 +47,8 @@ const labelHint = "label names have letters, digits and _ only; service discover
 func (c *Checker) Check(r *model.Relabel) []Problem {
 	var out []Problem
 	bad := func(field, format string, args ...any) {
-		out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: field, Message: fmt.Sprintf(format, args...)})
+		out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: field,
+			Message: fmt.Sprintf(format, args...)})
 	}
 	if err := c.Compile(r.Regex.Value); err != nil {
 		bad("regex", "%v", err)
@@ -60,16 +61,19 @@ func (c *Checker) Check(r *model.Relabel) []Problem {
 	}
 	if r.Regex.Value == "null" || r.Regex.Value == "~" {
 		out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: "regex",
-			Message: "is a null to the agent, also in quotes, and no regular expression", Hint: "write (?:" + r.Regex.Value + ")"})
+			Message: "is a null to the agent, also in quotes, and no regular expression",
+			Hint:    "write (?:" + r.Regex.Value + ")"})
 	}
 	checkAction(r, bad)
 	for _, f := range [...]struct{ field, value string }{
-		{"regex", r.Regex.Value}, {"replacement", r.Replacement.Value}, {"separator", r.Separator.Value}, {"targetLabel", r.TargetLabel},
+		{"regex", r.Regex.Value}, {"replacement", r.Replacement.Value}, {"separator", r.Separator.Value},
+		{"targetLabel", r.TargetLabel},
 	} {
 		if name := envReference(f.value); name != "" {
 			out = append(out, Problem{Severity: diag.Warning, Code: diag.EnvReference, Field: f.field,
-				Message: fmt.Sprintf("%s stays as it is written: environment variables are not expanded in relabelings", name),
-				Hint:    "the operator's agents would expand it, which lets a monitor read the agent's environment"})
+				Message: fmt.Sprintf("%s stays as it is written: environment variables are not expanded in relabelings",
+					name),
+				Hint: "the operator's agents would expand it, which lets a monitor read the agent's environment"})
 		}
 	}
 	return out
@@ -111,7 +115,8 @@ func checkAction(r *model.Relabel, bad func(field, format string, args ...any)) 
 		validTarget()
 		// Prometheus refuses even the default expression if it is written out, because two compiled expressions
 		// are never equal.
-		if r.Regex.Set || other(r.Separator, defaultSeparator) || other(r.Replacement, defaultReplacement) || r.Modulus != 0 {
+		if r.Regex.Set || other(r.Separator, defaultSeparator) || other(r.Replacement, defaultReplacement) ||
+			r.Modulus != 0 {
 			bad("", "action %s takes only sourceLabels and targetLabel", action)
 		}
 	case "labelmap":
@@ -119,7 +124,8 @@ func checkAction(r *model.Relabel, bad func(field, format string, args ...any)) 
 			bad("replacement", "%q is not a label name, as action labelmap needs", r.Replacement.Value)
 		}
 	case "labeldrop", "labelkeep":
-		if len(r.SourceLabels) > 0 || r.TargetLabel != "" || other(r.Separator, defaultSeparator) || other(r.Replacement, defaultReplacement) || r.Modulus != 0 {
+		if len(r.SourceLabels) > 0 || r.TargetLabel != "" || other(r.Separator, defaultSeparator) ||
+			other(r.Replacement, defaultReplacement) || r.Modulus != 0 {
 			bad("", "action %s takes only a regex", action)
 		}
 	case "keep", "drop":
@@ -140,7 +146,8 @@ func (c *Checker) Compile(expr string) error {
 	}
 	surplus, err := expression.Surplus("^(?:" + expr + ")$")
 	if c.surplus += surplus; err == nil && surplus > 0 && c.surplus > maxSurplus {
-		err = fmt.Errorf("compiles to about %d instructions, and all different expressions together to more than %d: repeat less, by lower numbers in braces", surplus, maxSurplus)
+		err = fmt.Errorf("compiles to about %d instructions, and all different expressions together to more than %d: "+
+			"repeat less, by lower numbers in braces", surplus, maxSurplus)
 	}
 	if c.regexes == nil {
 		c.regexes = map[string]error{}

@@ -1,5 +1,5 @@
-// Package stagehint says how to write a stage of a PodLogs that is written as a text, or that PodLogs do not have. Manifests
-// are checked for it when they are read, and the stages in a text when they are built.
+// Package stagehint says how to write a stage of a PodLogs that is written as a text, or that PodLogs do not have.
+// Manifests are checked for it when they are read, and the stages in a text when they are built.
 package stagehint
 
 import (

@@ -32,8 +32,10 @@ func plain(s string) bool {
 // The characters that a plain scalar may have after its first one, as bit sets: letters, digits,
 // _ . - / $ ( ) + ; | * ^ = ? @ ~ and, except at the end, the colon.
 const (
-	plainLow  uint64 = 0x3ff<<'0' | 1<<'.' | 1<<'-' | 1<<'/' | 1<<'$' | 1<<'(' | 1<<')' | 1<<'+' | 1<<';' | 1<<'*' | 1<<'=' | 1<<'?' | 1<<':'
-	plainHigh uint64 = 0x3ffffff<<('A'-64) | 0x3ffffff<<('a'-64) | 1<<('_'-64) | 1<<('|'-64) | 1<<('^'-64) | 1<<('@'-64) | 1<<('~'-64)
+	plainLow uint64 = 0x3ff<<'0' | 1<<'.' | 1<<'-' | 1<<'/' | 1<<'$' | 1<<'(' | 1<<')' | 1<<'+' | 1<<';' | 1<<'*' |
+		1<<'=' | 1<<'?' | 1<<':'
+	plainHigh uint64 = 0x3ffffff<<('A'-64) | 0x3ffffff<<('a'-64) | 1<<('_'-64) | 1<<('|'-64) | 1<<('^'-64) |
+		1<<('@'-64) | 1<<('~'-64)
 )
 
 func plainByte(c byte) bool {

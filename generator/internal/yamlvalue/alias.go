@@ -11,10 +11,11 @@ import (
 // anchors finds the anchors and aliases of a document that is not valid.
 var anchors = regexp.MustCompile(`(?:^|[\s\[{,])([&*])([^\s\[\]{},]+)`)
 
-// errAlias returns the error about an alias whose anchor is not in front of it. It names the alias only if an anchor of the
-// document is much like it: it could be a password that begins with an asterisk.
+// errAlias returns the error about an alias whose anchor is not in front of it. It names the alias only if an anchor of
+// the document is much like it: it could be a password that begins with an asterisk.
 func errAlias(text, name string) *Error {
-	out := &Error{Message: "an alias refers to no anchor of this document", Hint: "quote a value that begins with an asterisk"}
+	out := &Error{Message: "an alias refers to no anchor of this document",
+		Hint: "quote a value that begins with an asterisk"}
 	var names []string
 	lines := map[string]int{}
 	for _, at := range anchors.FindAllStringSubmatchIndex(text, -1) {
@@ -33,7 +34,8 @@ func errAlias(text, name string) *Error {
 	}
 	const most = 2 // letters that differ
 	if near, ok := diag.Suggest(name, names); ok && diag.Distance(name, near) <= most {
-		out.Message, out.Hint, out.Near, out.NearLine = "*"+name+": no anchor &"+name+" in this document", "", near, lines[near]
+		out.Message, out.Hint, out.Near, out.NearLine = "*"+name+": no anchor &"+name+" in this document", "", near,
+			lines[near]
 	}
 	return out
 }

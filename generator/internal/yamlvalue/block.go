@@ -48,7 +48,8 @@ func isPlainText(text string) bool {
 			return false
 		default:
 			r, size := utf8.DecodeRuneInString(text[i:])
-			if r == utf8.RuneError || r < 0xA0 || r == '\u2028' || r == '\u2029' || r == '\uFEFF' || r == '\uFFFE' || r == '\uFFFF' {
+			if r == utf8.RuneError || r < 0xA0 || r == '\u2028' || r == '\u2029' || r == '\uFEFF' || r == '\uFFFE' ||
+				r == '\uFFFF' {
 				return false
 			}
 			i += size - 1

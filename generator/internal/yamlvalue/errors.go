@@ -20,7 +20,8 @@ func errTooManyValues() *Error {
 }
 
 func errNotFinite() *Error {
-	return &Error{Message: "infinity and not-a-number cannot be written as JSON", Hint: `quote it if it is meant as a string: ".inf"`}
+	return &Error{Message: "infinity and not-a-number cannot be written as JSON",
+		Hint: `quote it if it is meant as a string: ".inf"`}
 }
 
 func errKey(text string) *Error {
@@ -42,9 +43,11 @@ func errTemplate(text string) *Error {
 	}
 	before := text[:at[1]-len("{{")]
 	return &Error{
-		Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
+		Line:    strings.Count(before, "\n") + 1,
+		Column:  utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
 		Message: "this is a template, as of Helm, and not YAML",
-		Hint:    "render it first, as with helm template; or hide it with .sourceignore; or quote a value that begins with {{",
+		Hint: "render it first, as with helm template; or hide it with .sourceignore; or quote a value that " +
+			"begins with {{",
 	}
 }
 
@@ -68,7 +71,8 @@ func syntaxError(err error, text string) *Error {
 	if err := errTemplate(text); err != nil {
 		return err
 	}
-	if isParserError(message) || strings.HasPrefix(message, "found unexpected") || strings.HasPrefix(message, "could not find") || strings.HasPrefix(message, noMapping) {
+	if isParserError(message) || strings.HasPrefix(message, "found unexpected") ||
+		strings.HasPrefix(message, "could not find") || strings.HasPrefix(message, noMapping) {
 		if err := unclosedError(text, out.Line); err != nil {
 			return err
 		}
@@ -110,8 +114,10 @@ func isParserError(message string) bool {
 	}, message) {
 		return false
 	}
-	return strings.HasPrefix(message, "did not find expected") || strings.HasPrefix(message, "found undefined tag handle") ||
-		strings.HasPrefix(message, "found duplicate %") || strings.HasPrefix(message, "found incompatible YAML document")
+	return strings.HasPrefix(message, "did not find expected") ||
+		strings.HasPrefix(message, "found undefined tag handle") ||
+		strings.HasPrefix(message, "found duplicate %") ||
+		strings.HasPrefix(message, "found incompatible YAML document")
 }
 
 // conflict returns the line of the first conflict marker of Git, or 0.

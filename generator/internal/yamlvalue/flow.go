@@ -101,7 +101,8 @@ func cutFlowValue(line string, depth int, values *int) (value any, rest string, 
 	}
 	end := flowPlainEnd(line)
 	text := strings.TrimRight(line[:end], " ")
-	if text == "" || text[0] == '-' && (len(text) == 1 || text[1] == ' ') || strings.IndexByte(flowInside, text[0]) >= 0 {
+	if text == "" || text[0] == '-' && (len(text) == 1 || text[1] == ' ') ||
+		strings.IndexByte(flowInside, text[0]) >= 0 {
 		return nil, "", false
 	}
 	value, ok = resolve(text)

@@ -25,7 +25,8 @@ func appendBooleanKeys(notes []Note, node *yaml.Node) []Note {
 		}
 		if node.Kind == yaml.MappingNode && i%2 == 0 && child.Kind == yaml.ScalarNode && child.Style == 0 {
 			if b, ok := resolveWord(child.Value).(bool); ok && child.Value != strconv.FormatBool(b) {
-				notes = append(notes, Note{Line: child.Line, Column: child.Column, Key: child.Value, Value: strconv.FormatBool(b)})
+				notes = append(notes, Note{Line: child.Line, Column: child.Column, Key: child.Value,
+					Value: strconv.FormatBool(b)})
 			}
 		}
 		notes = appendBooleanKeys(notes, child)

@@ -93,9 +93,9 @@ func (s *scanner) line(number int, line string) (mismatch bool) {
 	return false
 }
 
-// unclosedError returns the error about the bracket or quote, up to a line, that nothing closes, or about a bracket that closes
-// nothing. It returns nil if there is none. It reads a document that is not valid, so it only has to be right about what people write:
-// it knows where values begin, quotes, comments and texts of several lines.
+// unclosedError returns the error about the bracket or quote, up to a line, that nothing closes, or about a bracket
+// that closes nothing. It returns nil if there is none. It reads a document that is not valid, so it only has to be
+// right about what people write: it knows where values begin, quotes, comments and texts of several lines.
 func unclosedError(text string, upTo int) *Error {
 	s := scanner{below: -1}
 	number := 0
@@ -111,7 +111,8 @@ func unclosedError(text string, upTo int) *Error {
 		if s.extra.line == 0 || s.extra.line > upTo {
 			return nil
 		}
-		return &Error{Line: s.extra.line, Column: s.extra.column, Message: "a bracket closes nothing", Hint: "leave out what closes nothing"}
+		return &Error{Line: s.extra.line, Column: s.extra.column, Message: "a bracket closes nothing",
+			Hint: "leave out what closes nothing"}
 	}
 	open := s.open[len(s.open)-1]
 	out := &Error{Line: open.line, Column: open.column}

@@ -85,8 +85,8 @@ func Decode(text string) (any, []Note, error) {
 	return decodeAny(text)
 }
 
-// decodeAny is [Decode] without the parser for block style. The other parsers read the whole text before they return, so
-// the values are limited before: see bound.
+// decodeAny is [Decode] without the parser for block style. The other parsers read the whole text before they return,
+// so the values are limited before: see bound.
 func decodeAny(text string) (any, []Note, error) {
 	if len(text) > MaxValues && bound(text) > MaxValues {
 		return nil, nil, errTooManyValues()

@@ -22,14 +22,18 @@ func checkInstance(found *findings, c *model.Config, i *model.Instance) {
 	found.add(about...)
 	for _, job := range i.ScrapeConfigs {
 		if every := instance.Interval(job.Interval); every > truncate {
-			found.add(job.Origin.Find(diag.Error, diag.IntervalAboveWAL, intervalField(job), fmt.Sprintf("job %s is scraped every %s, which is longer than the walTruncateFrequency %s of %s",
-				job.JobName, prommodel.Duration(every), prommodel.Duration(truncate), i.Origin.Object), i.Origin.Object))
+			found.add(job.Origin.Find(diag.Error, diag.IntervalAboveWAL, intervalField(job),
+				fmt.Sprintf("job %s is scraped every %s, which is longer than the walTruncateFrequency %s of %s",
+					job.JobName, prommodel.Duration(every), prommodel.Duration(truncate), i.Origin.Object),
+				i.Origin.Object))
 		}
 		found.add(instance.Timeout(c, job)...)
 	}
-	if every := instance.GlobalInterval(c); every > truncate && slices.ContainsFunc(i.ScrapeConfigs, instance.WithoutInterval) {
-		found.add(i.Origin.Find(diag.Error, diag.IntervalAboveWAL, ".walTruncateFrequency", fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
-			prommodel.Duration(truncate), prommodel.Duration(every), nameOf(c.Origin.Object)), c.Origin.Object))
+	if every := instance.GlobalInterval(c); every > truncate &&
+		slices.ContainsFunc(i.ScrapeConfigs, instance.WithoutInterval) {
+		found.add(i.Origin.Find(diag.Error, diag.IntervalAboveWAL, ".walTruncateFrequency",
+			fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
+				prommodel.Duration(truncate), prommodel.Duration(every), nameOf(c.Origin.Object)), c.Origin.Object))
 	}
 	found.add(instance.HandWritten(handwritten.Metrics, c, i, truncate, c.KnownVersion)...)
 }

@@ -60,7 +60,8 @@ func filledQueue(q *model.Queue) *model.Queue {
 		out = *q
 	}
 	return &model.Queue{
-		Capacity: cmp.Or(out.Capacity, 10000), MinShards: cmp.Or(out.MinShards, 1), MaxShards: cmp.Or(out.MaxShards, 50),
+		Capacity: cmp.Or(out.Capacity, 10000), MinShards: cmp.Or(out.MinShards, 1),
+		MaxShards:         cmp.Or(out.MaxShards, 50),
 		MaxSamplesPerSend: cmp.Or(out.MaxSamplesPerSend, 2000),
 		BatchSendDeadline: spelled(out.BatchSendDeadline, 5*time.Second),
 		MinBackoff:        spelled(out.MinBackoff, 30*time.Millisecond),

@@ -40,22 +40,28 @@ var lacksOfJobs = map[string]lack{
 	"metric_name_escaping_scheme":        {since: "3.4.0"},
 }
 
-// lacksOfDiscoveries are the settings of service discoveries that the agent does not have, by mechanism and Prometheus's names.
+// lacksOfDiscoveries are the settings of service discoveries that the agent does not have, by mechanism and
+// Prometheus's names.
 var lacksOfDiscoveries = map[string]map[string][]lack{
 	"consul": {
 		"filter":        {{since: "3.0.0", why: "every service would be found"}},
 		"health_filter": {{since: "3.11.2", why: "every service would be found"}},
 	},
-	"dns": {"type": {{since: "2.49.0", why: "the agent would ask for SRV records", only: []model.Value{model.String("NS")}}}},
+	"dns": {"type": {{since: "2.49.0", why: "the agent would ask for SRV records",
+		only: []model.Value{model.String("NS")}}}},
 	"azure": {"authentication_method": {
-		{since: "2.52.0", why: "the agent would use OAuth, which needs other settings", only: []model.Value{model.String("SDK")}},
-		{since: "3.11.0", why: "the agent would use OAuth, which needs other settings", only: []model.Value{model.String("WorkloadIdentity")}},
+		{since: "2.52.0", why: "the agent would use OAuth, which needs other settings",
+			only: []model.Value{model.String("SDK")}},
+		{since: "3.11.0", why: "the agent would use OAuth, which needs other settings",
+			only: []model.Value{model.String("WorkloadIdentity")}},
 	}},
-	"openstack": {"role": {{since: "3.2.0", why: "nothing would be found", only: []model.Value{model.String("loadbalancer")}}}},
-	"hetzner":   {"label_selector": {{since: "3.5.0", why: "every server would be found"}}},
-	"linode":    {"region": {{since: "2.52.0", why: "instances of all regions would be found"}}},
-	"docker":    {"match_first_network": {{since: "2.54.0", why: "targets of all networks are found", silent: []model.Value{model.Bool(false)}}}},
-	"kuma":      {"client_id": {{since: "2.50.0", why: "other targets would be found"}}},
+	"openstack": {"role": {{since: "3.2.0", why: "nothing would be found",
+		only: []model.Value{model.String("loadbalancer")}}}},
+	"hetzner": {"label_selector": {{since: "3.5.0", why: "every server would be found"}}},
+	"linode":  {"region": {{since: "2.52.0", why: "instances of all regions would be found"}}},
+	"docker": {"match_first_network": {{since: "2.54.0", why: "targets of all networks are found",
+		silent: []model.Value{model.Bool(false)}}}},
+	"kuma": {"client_id": {{since: "2.50.0", why: "other targets would be found"}}},
 }
 
 // known returns the settings of a service discovery that the agent has.
@@ -69,7 +75,8 @@ func known(d *model.Discovery) model.Map {
 	})
 }
 
-// lacking collects findings about settings that the agent does not have, each once: jobs of one object share most of theirs.
+// lacking collects findings about settings that the agent does not have, each once: jobs of one object share most of
+// theirs.
 type lacking struct {
 	found *findings
 	seen  map[model.Origin]bool
@@ -138,7 +145,8 @@ func (f *lacking) writers(list []model.RemoteWrite) []model.RemoteWrite {
 			const none = "samples would be sent without credentials"
 			if a.ManagedIdentity == model.Present("") {
 				f.found.add(w.Origin.Find(diag.Error, diag.NeedsNewerPrometheus, ".azureAd.managedIdentity.clientId",
-					"is missing, and every Grafana Agent needs it: the system-assigned identity came with Prometheus 3.5.0, and the agent has 2.48.1"))
+					"is missing, and every Grafana Agent needs it: the system-assigned identity came with Prometheus "+
+						"3.5.0, and the agent has 2.48.1"))
 			}
 			if a.SDK != nil {
 				lacks(".azureAd.sdk", lack{since: "2.52.0", why: none})

@@ -37,7 +37,8 @@ func Runtime() runtime.Runtime {
 		SubstitutesSecrets: true,
 		ListsIntegrations:  true,
 		ConfigKey:          configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
-		VersionLabel: versionLabel, Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
+		VersionLabel: versionLabel, Container: runtime.DefaultContainer, Port: runtime.DefaultPort,
+		GraceSeconds:  runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: containers, OwnMetrics: ownMetrics(),
 		CheckPods: checkPods,
 		FreeArgs:  freeArgs,
@@ -46,7 +47,8 @@ func Runtime() runtime.Runtime {
 
 // freeArgs are the arguments that may be others. Only integrations need the feature that is on.
 func freeArgs(spec *v1alpha1.GrafanaAgentSpec) map[string]bool {
-	out := map[string]bool{"watch-interval": true, "config.enable-read-api": true, "disable-reporting": true, "disable-support-bundle": true}
+	out := map[string]bool{"watch-interval": true, "config.enable-read-api": true, "disable-reporting": true,
+		"disable-support-bundle": true}
 	if spec.Integrations.Selector == nil {
 		out["enable-features"] = true
 	}
@@ -56,15 +58,17 @@ func freeArgs(spec *v1alpha1.GrafanaAgentSpec) map[string]bool {
 // alloyImage matches an image of Grafana Alloy, in any registry.
 var alloyImage = regexp.MustCompile(`(^|/)alloy(:[^/]*|@[^/]*)?$`)
 
-// checkPods warns of an image of the agent's successor, which has other flags and another configuration, and of versions
-// that the agent does not have.
+// checkPods warns of an image of the agent's successor, which has other flags and another configuration, and of
+// versions that the agent does not have.
 func checkPods(spec *v1alpha1.GrafanaAgentSpec) []diag.Finding {
 	named, path := spec.Version, "spec.version"
 	if spec.Image != nil && *spec.Image != "" {
 		path = "spec.image"
 		if alloyImage.MatchString(*spec.Image) {
 			return []diag.Finding{{Severity: diag.Warning, Code: diag.RuntimeDiffers, Path: path,
-				Message: "is an image of Grafana Alloy, and the pods are rendered for the Grafana Agent: they would not start", Hint: "set runtime: alloy in the pipeline (or --runtime alloy), or name an image of the agent"}}
+				Message: "is an image of Grafana Alloy, and the pods are rendered for the Grafana Agent: they would " +
+					"not start", Hint: "set runtime: alloy in the pipeline (or --runtime alloy), or name an image of " +
+					"the agent"}}
 		}
 		named, _ = strings.CutPrefix(*spec.Image, image+":")
 	}
@@ -74,13 +78,15 @@ func checkPods(spec *v1alpha1.GrafanaAgentSpec) []diag.Finding {
 		return nil
 	case parts[1] == "":
 		return []diag.Finding{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
-			Message: "there is no image " + image + ":" + named + ": the tags of versions begin with v", Hint: "write v" + named}}
+			Message: "there is no image " + image + ":" + named + ": the tags of versions begin with v",
+			Hint:    "write v" + named}}
 	}
 	if minor, _ := strconv.Atoi(parts[3]); parts[2] == "0" && minor <= lastMinor {
 		return nil
 	}
 	return []diag.Finding{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
-		Message: "there is no Grafana Agent " + named + ": it ended with v0.44", Hint: "write " + defaultVersion + ", or set runtime: alloy in the pipeline (or --runtime alloy)"}}
+		Message: "there is no Grafana Agent " + named + ": it ended with v0.44",
+		Hint:    "write " + defaultVersion + ", or set runtime: alloy in the pipeline (or --runtime alloy)"}}
 }
 
 // release matches a version of the agent, as the tag of its image has it.
@@ -90,8 +96,10 @@ var release = regexp.MustCompile(`^(v?)(\d{1,3})\.(\d{1,3})\.\d{1,3}$`)
 // client.
 func ownMetrics() runtime.OwnMetrics {
 	return runtime.OwnMetrics{
-		Loaded: "agent_config_last_load_successful", Appended: "agent_wal_samples_appended_total", Series: "agent_wal_storage_active_series",
-		WALFailures: []string{"agent_metrics_instance_abnormal_exits_total", "prometheus_wal_watcher_record_decode_failures_total", "prometheus_tsdb_wal_writes_failed_total"},
+		Loaded: "agent_config_last_load_successful", Appended: "agent_wal_samples_appended_total",
+		Series: "agent_wal_storage_active_series",
+		WALFailures: []string{"agent_metrics_instance_abnormal_exits_total",
+			"prometheus_wal_watcher_record_decode_failures_total", "prometheus_tsdb_wal_writes_failed_total"},
 		SentEntries: "promtail_sent_entries_total", DroppedEntries: "promtail_dropped_entries_total",
 	}
 }
@@ -123,10 +131,11 @@ func process(p runtime.Pod, env []corev1.EnvVar) corev1.Container {
 		}
 	}
 	return corev1.Container{
-		Name:                     runtime.DefaultContainer,
-		Image:                    runtime.Image(p.Spec.Image, image, p.Spec.Version, defaultVersion),
-		Args:                     args,
-		Ports:                    []corev1.ContainerPort{{Name: p.PortName, ContainerPort: runtime.DefaultPort, Protocol: corev1.ProtocolTCP}},
+		Name:  runtime.DefaultContainer,
+		Image: runtime.Image(p.Spec.Image, image, p.Spec.Version, defaultVersion),
+		Args:  args,
+		Ports: []corev1.ContainerPort{{Name: p.PortName, ContainerPort: runtime.DefaultPort,
+			Protocol: corev1.ProtocolTCP}},
 		Env:                      env,
 		VolumeMounts:             p.Mounts,
 		ReadinessProbe:           runtime.Readiness(p.PortName),

@@ -92,7 +92,8 @@ const (
 )
 
 // shardValues are the texts that the config reloader replaces, by what they stand for.
-var shardValues = map[model.ShardValue]string{model.ShardNumber: "$(SHARD)", model.Zone: zone, model.ShardInZone: "$(INZONE_SHARD)"}
+var shardValues = map[model.ShardValue]string{model.ShardNumber: "$(SHARD)", model.Zone: zone,
+	model.ShardInZone: "$(INZONE_SHARD)"}
 
 // withShard returns the external labels and those that distinguish replicas and zones.
 func withShard(g *model.Global) map[string]string {
@@ -125,8 +126,10 @@ func encodeInstance(w *writer, i *model.Instance) {
 	})
 }
 
-// jobs writes the scrape_configs of an instance: first those that were built, then the hand-written ones. span says what a job is.
-func jobs[T any](w *writer, instance diag.Object, built []*T, additional []model.Raw, encode func(*writer, *T), span func(*T) runtime.Span) {
+// jobs writes the scrape_configs of an instance: first those that were built, then the hand-written ones. span says
+// what a job is.
+func jobs[T any](w *writer, instance diag.Object, built []*T, additional []model.Raw, encode func(*writer, *T),
+	span func(*T) runtime.Span) {
 	if len(built)+len(additional) == 0 {
 		return
 	}
@@ -151,7 +154,8 @@ func jobs[T any](w *writer, instance diag.Object, built []*T, additional []model
 		}
 		start := len(w.buf)
 		w.raw(additional[i])
-		w.mark(runtime.Span{Instance: instance, Name: additional[i].Name(), Origin: additional[i].Origin, HandWritten: true}, start)
+		w.mark(runtime.Span{Instance: instance, Name: additional[i].Name(), Origin: additional[i].Origin,
+			HandWritten: true}, start)
 	}
 	w.close()
 }

@@ -48,10 +48,12 @@ func TestStringsArriveAsGiven(t *testing.T) {
 	for _, s := range []string{
 		"", " ", "a", "a b", "a: b", "a #b", "#a", "a:", ":a", "-", "- a", "?", "? a", "a\n", "\na", "a\tb", "\r",
 		"y", "Y", "yes", "No", "on", "OFF", "true", "False", "null", "~", "NULL", ".nan", ".inf", "-.inf", "nan",
-		"1", "1.0", "1e3", "0x1f", "0o7", "017", "1_000", "1:30", "+1", "-1", ".5", "1.", "2001-01-01", "30s", "1m30s", "1d", "5",
+		"1", "1.0", "1e3", "0x1f", "0o7", "017", "1_000", "1:30", "+1", "-1", ".5", "1.", "2001-01-01", "30s", "1m30s",
+		"1d", "5",
 		"'", `"`, `\`, `\d+`, "$1", "$$", "${1}", "${a", "$(SHARD)", "$()", "$(a b)", "a$", "$", "$$$", "$($(A))",
 		"(.+)", "Node;(.*)", "http://a/b?c=d&e", "[a]", "{a}", "a,b", "*a", "&a", "!a", "|", ">", "%a", "@a", "`a",
-		"<<", "=", "a=b", "---", "...", "--- a", "ä", "日本", "\u2028", "\ufeff", "\x00", "\x7f", "\u0085", "a\u00a0b", "😀",
+		"<<", "=", "a=b", "---", "...", "--- a", "ä", "日本", "\u2028", "\ufeff", "\x00", "\x7f", "\u0085", "a\u00a0b",
+		"😀",
 		strings.Repeat("x", 200), strings.Repeat("\x1b", 900), "a'b\"c", "trailing ", " leading",
 	} {
 		checkString(t, s)
@@ -84,20 +86,25 @@ func TestPrint(t *testing.T) {
 				Name: "mon/a",
 				RemoteWrite: []model.RemoteWrite{{
 					URL: "http://mimir/push", SigV4: &model.SigV4{}, Metadata: &model.Metadata{},
-					HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "pa$$word", Set: true}, Password: model.Secret{File: "/f"}}}},
+					HTTPClient: model.HTTPClient{
+						HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "pa$$word",
+							Set: true}, Password: model.Secret{File: "/f"}}}},
 				}},
 				ScrapeConfigs: []*model.ScrapeConfig{{
-					JobName: "j", Switches: model.Switches{model.HonorLabels: &yes}, Limits: model.Limits{Counts: model.Counts{model.Samples: &limit}},
+					JobName: "j", Switches: model.Switches{model.HonorLabels: &yes},
+					Limits:     model.Limits{Counts: model.Counts{model.Samples: &limit}},
 					HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BearerToken: model.Secret{Env: "TOKEN"}}},
 					Params:     map[string][]string{"module": {""}, "none": nil},
 					Kubernetes: &model.KubernetesSD{Role: "pod", Namespaces: []string{"default", "on"}},
 					Relabel: []*model.Relabel{
 						{SourceLabels: []string{"__tmp_hash"}, Shard: model.ShardNumber, Action: "keep"},
-						{SourceLabels: []string{"a"}, Regex: model.Present("${x}"), Separator: model.Present(""), Modulus: 18446744073709551615},
+						{SourceLabels: []string{"a"}, Regex: model.Present("${x}"), Separator: model.Present(""),
+							Modulus: 18446744073709551615},
 						{},
 					},
 				}},
-				Additional: []model.Raw{{Text: []byte("job_name: x\nstatic_configs:\n  - targets: [\"a\"]\n")}, {Text: []byte("{}")}},
+				Additional: []model.Raw{{Text: []byte("job_name: x\nstatic_configs:\n  - targets: [\"a\"]\n")},
+					{Text: []byte("{}")}},
 			}, {Name: "mon/empty"}},
 		},
 	}
@@ -163,14 +170,19 @@ metrics:
 // TestMasked holds that a changed secret changes the second sum and nothing else does.
 func TestMasked(t *testing.T) {
 	config := func(url, password, dsn string) *model.Config {
-		auth := model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "u", Set: true}, Password: model.Secret{Value: password, Set: password != ""}}}
+		auth := model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "u", Set: true},
+			Password: model.Secret{Value: password, Set: password != ""}}}
 		return &model.Config{
-			Metrics:      &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: model.String(url), HTTPClient: model.HTTPClient{HTTPAuth: auth}}}}},
-			Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{{{Key: "data_source_name", Value: model.Credential{Value: model.String(dsn), Masked: true}}}}}}},
+			Metrics: &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: model.String(url),
+				HTTPClient: model.HTTPClient{HTTPAuth: auth}}}}},
+			Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql",
+				Configs: []model.Map{{{Key: "data_source_name",
+					Value: model.Credential{Value: model.String(dsn), Masked: true}}}}}}},
 		}
 	}
 	rest, inlined := Masked(config("http://a", "p", "dsn"))
-	for name, c := range map[string]*model.Config{"password": config("http://a", "q", "dsn"), "integration": config("http://a", "p", "dsn2")} {
+	for name, c := range map[string]*model.Config{"password": config("http://a", "q", "dsn"),
+		"integration": config("http://a", "p", "dsn2")} {
 		if r, i := Masked(c); r != rest || i == inlined {
 			t.Errorf("%s changed: %s %s", name, r, i)
 		}
@@ -183,7 +195,8 @@ func TestMasked(t *testing.T) {
 	if r, i := Masked(other); r == rest || i != inlined {
 		t.Errorf("the user changed, which the agent sees: %s %s", r, i)
 	}
-	if _, i := Masked(&model.Config{Metrics: &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: "x"}}}}}); i != "" {
+	if _, i := Masked(&model.Config{
+		Metrics: &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: "x"}}}}}); i != "" {
 		t.Errorf("no secrets: %s", i)
 	}
 	if r, i := Masked(config("http://u:p@a", "p", "dsn")); r == rest || i != inlined {
@@ -193,10 +206,14 @@ func TestMasked(t *testing.T) {
 		t.Errorf("a secret is shown:\n%s", text)
 	}
 	fields := &model.Config{Metrics: &model.Metrics{
-		Global:  model.Global{RemoteWrite: []model.RemoteWrite{{URL: "http://a", Headers: model.Expandable{"X-Api-Key": "hush", "X-Scope-OrgID": "team"}}}},
-		Configs: []model.Instance{{Name: "i", ScrapeConfigs: []*model.ScrapeConfig{{JobName: "j", Params: map[string][]string{"token": {"hush"}, "module": {"http"}}}}}},
+		Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: "http://a",
+			Headers: model.Expandable{"X-Api-Key": "hush", "X-Scope-OrgID": "team"}}}},
+		Configs: []model.Instance{{Name: "i",
+			ScrapeConfigs: []*model.ScrapeConfig{{JobName: "j",
+				Params: map[string][]string{"token": {"hush"}, "module": {"http"}}}}}},
 	}}
-	if text := PrintRedacted(fields).String(); strings.Contains(text, "hush") || !strings.Contains(text, "team") || !strings.Contains(text, "http") {
+	if text := PrintRedacted(fields).String(); strings.Contains(text, "hush") || !strings.Contains(text, "team") ||
+		!strings.Contains(text, "http") {
 		t.Errorf("a credential in a header or parameter is shown, or more is hidden:\n%s", text)
 	}
 	if text := Print(fields).String(); strings.Count(text, "hush") != 2 {
@@ -209,11 +226,13 @@ func TestPrintClient(t *testing.T) {
 	w := &writer{}
 	encodeClient(w, &model.HTTPClient{
 		FollowRedirects: &no, EnableHTTP2: &yes,
-		Proxy: model.Proxy{ProxyURL: model.Present("http://p"), NoProxy: model.Present(""), ConnectHeader: map[string][]model.Secret{
-			"B": {{Env: "E"}}, "A": {{Value: "a$$b", Set: true}, {Value: "", Set: true}},
-		}},
-		HTTPAuth: model.HTTPAuth{OAuth2: &model.OAuth2{TokenURL: model.Present("http://t"), Proxy: model.Proxy{FromEnv: &yes}, TLS: &model.TLS{MinVersion: "TLS12"}}},
-		TLS:      &model.TLS{},
+		Proxy: model.Proxy{ProxyURL: model.Present("http://p"), NoProxy: model.Present(""),
+			ConnectHeader: map[string][]model.Secret{
+				"B": {{Env: "E"}}, "A": {{Value: "a$$b", Set: true}, {Value: "", Set: true}},
+			}},
+		HTTPAuth: model.HTTPAuth{OAuth2: &model.OAuth2{TokenURL: model.Present("http://t"),
+			Proxy: model.Proxy{FromEnv: &yes}, TLS: &model.TLS{MinVersion: "TLS12"}}},
+		TLS: &model.TLS{},
 	})
 	want := `follow_redirects: false
 proxy_url: http://p

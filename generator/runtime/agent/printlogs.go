@@ -13,9 +13,10 @@ func encodeLogs(w *writer, l *model.Logs) {
 func encodeLogsInstance(w *writer, i *model.LogsInstance) {
 	w.str("name", i.Name)
 	list(w, "clients", i.Clients, encodeLogsClient)
-	jobs(w, i.Origin.Object, i.ScrapeConfigs, i.Additional, encodeLogsScrape, func(job *model.LogsScrapeConfig) runtime.Span {
-		return runtime.Span{Name: job.JobName, Origin: job.Origin}
-	})
+	jobs(w, i.Origin.Object, i.ScrapeConfigs, i.Additional, encodeLogsScrape,
+		func(job *model.LogsScrapeConfig) runtime.Span {
+			return runtime.Span{Name: job.JobName, Origin: job.Origin}
+		})
 	block(w, "target_config", i.TargetConfig, func(w *writer, t *model.TargetConfig) {
 		w.optStr("sync_period", t.SyncPeriod)
 	})

@@ -36,7 +36,8 @@ func FuzzValue(f *testing.F) {
 		if !ok {
 			return
 		}
-		c := &model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "x", Configs: []model.Map{config}}}}}
+		c := &model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "x",
+			Configs: []model.Map{config}}}}}
 		yaml := Print(c).Bytes
 		once := readBack(t, yaml)
 		printed, err := yamlv2.Marshal(once)

@@ -73,7 +73,8 @@ func ungroupable(i model.Instance, global *model.Global) string {
 		return "MetricsInstance " + i.Name + " has remote writes that differ only in a secret"
 	}
 	for _, job := range i.ScrapeConfigs {
-		rules = rules || slices.ContainsFunc(job.Relabel, comparesLabels) || slices.ContainsFunc(job.MetricRelabel, comparesLabels)
+		rules = rules || slices.ContainsFunc(job.Relabel, comparesLabels) ||
+			slices.ContainsFunc(job.MetricRelabel, comparesLabels)
 	}
 	if rules {
 		return "MetricsInstance " + i.Name + " has rules of the action keepequal or dropequal"
@@ -139,7 +140,8 @@ func (s settings) addresses() string {
 
 // equal reports whether the agent groups instances with these settings.
 func (s settings) equal(other settings) bool {
-	if s.truncate != other.truncate || s.minWALTime != other.minWALTime || s.maxWALTime != other.maxWALTime || s.flush != other.flush ||
+	if s.truncate != other.truncate || s.minWALTime != other.minWALTime || s.maxWALTime != other.maxWALTime ||
+		s.flush != other.flush ||
 		s.stale != other.stale || len(s.writes) != len(other.writes) {
 		return false
 	}

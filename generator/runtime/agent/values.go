@@ -11,9 +11,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Values returns what [Print] writes as values: map[string]any, []any, string, bool, int and float64. The items of scrape_configs
-// are [*Job]s, which are not made yet. With newer, settings that the agent lacks are there too, in the words of newer Prometheus: then
-// the configuration may be that of any program.
+// Values returns what [Print] writes as values: map[string]any, []any, string, bool, int and float64. The items of
+// scrape_configs are [*Job]s, which are not made yet. With newer, settings that the agent lacks are there too, in the
+// words of newer Prometheus: then the configuration may be that of any program.
 func Values(c *model.Config, newer bool) map[string]any {
 	w := newValues(newer)
 	encodeBlocks(w, c)
@@ -21,8 +21,8 @@ func Values(c *model.Config, newer bool) map[string]any {
 	return out
 }
 
-// Job is a job of an instance as values. A configuration can have thousands, and most of two that are compared are the same: the
-// fields are made when they are needed.
+// Job is a job of an instance as values. A configuration can have thousands, and most of two that are compared are the
+// same: the fields are made when they are needed.
 type Job struct {
 	name   string
 	of     any // what the job is printed from: a job of the model, or a hand-written one
@@ -41,7 +41,8 @@ func (j *Job) IsSame(other any) bool {
 	return isJob && reflect.DeepEqual(withoutOrigin(j.of), withoutOrigin(o.of))
 }
 
-// withoutOrigin returns a job of the model without the place that it comes from, which makes no difference to what it does.
+// withoutOrigin returns a job of the model without the place that it comes from, which makes no difference to what it
+// does.
 func withoutOrigin(job any) any {
 	switch j := job.(type) {
 	case *model.ScrapeConfig:
@@ -89,7 +90,8 @@ func handWritten(r *model.Raw) *Job {
 	}}
 }
 
-// tree takes the place of a text in a writer. Its containers are the mappings and lists that are open, the innermost last.
+// tree takes the place of a text in a writer. Its containers are the mappings and lists that are open, the innermost
+// last.
 type tree struct{ open []container }
 
 // container is a mapping or list in the making.

@@ -22,7 +22,8 @@ func nameWriters(found *findings, list []model.RemoteWrite) []model.RemoteWrite 
 			continue
 		}
 		if n, taken := named[name]; taken {
-			found.add(list[i].Origin.Find(diag.Error, diag.DuplicateRemoteWrite, ".name", fmt.Sprintf("%q is the name of %s too", name, list[n].Origin.Path)))
+			found.add(list[i].Origin.Find(diag.Error, diag.DuplicateRemoteWrite, ".name",
+				fmt.Sprintf("%q is the name of %s too", name, list[n].Origin.Path)))
 		}
 		named[name] = i
 	}
@@ -30,7 +31,8 @@ func nameWriters(found *findings, list []model.RemoteWrite) []model.RemoteWrite 
 	for _, same := range classes(masks, address, equalWriters) {
 		for _, n := range same[1:] {
 			if equalWriters(full[n], full[same[0]]) {
-				found.add(list[places[n]].Origin.Find(diag.Error, diag.DuplicateRemoteWrite, "", "is equal to "+list[places[same[0]]].Origin.Path+": every sample would be sent twice"))
+				found.add(list[places[n]].Origin.Find(diag.Error, diag.DuplicateRemoteWrite, "",
+					"is equal to "+list[places[same[0]]].Origin.Path+": every sample would be sent twice"))
 			}
 		}
 		for _, n := range same {
@@ -54,7 +56,8 @@ func nameClients(found *findings, list []model.LogsClient) []model.LogsClient {
 	for _, same := range classes(full, url, equalClients) {
 		places = append(places, same[0])
 		for _, n := range same[1:] {
-			found.add(list[n].Origin.Find(diag.Error, diag.DuplicateLogsClient, "", "is equal to "+list[same[0]].Origin.Path+": the agent refuses the whole configuration"))
+			found.add(list[n].Origin.Find(diag.Error, diag.DuplicateLogsClient, "",
+				"is equal to "+list[same[0]].Origin.Path+": the agent refuses the whole configuration"))
 		}
 	}
 	masks := make([]model.LogsClient, len(places))

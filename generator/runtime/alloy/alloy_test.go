@@ -54,8 +54,10 @@ func secretConfig() *model.Config {
 		return j
 	}
 	return &model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{Name: "m/i",
-		RemoteWrite:   []model.RemoteWrite{{URL: "https://user:hunter2@x.example.com", Headers: map[string]string{"X-Api-Key": "hunter2"}}},
-		ScrapeConfigs: []*model.ScrapeConfig{job("podMonitor/m/a/0", "hunter2"), job("podMonitor/m/b/0", "hunter2x"), job("podMonitor/m/c/0", "hunter2")},
+		RemoteWrite: []model.RemoteWrite{{URL: "https://user:hunter2@x.example.com",
+			Headers: map[string]string{"X-Api-Key": "hunter2"}}},
+		ScrapeConfigs: []*model.ScrapeConfig{job("podMonitor/m/a/0", "hunter2"), job("podMonitor/m/b/0", "hunter2x"),
+			job("podMonitor/m/c/0", "hunter2")},
 	}}}}
 }
 
@@ -85,18 +87,24 @@ func TestEachSecretIsHidden(t *testing.T) {
 	secret := model.Secret{Value: "hunter2", Set: true}
 	of := func(w model.RemoteWrite, j *model.ScrapeConfig) *model.Config {
 		j.JobName = "podMonitor/m/a/0"
-		return &model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{Name: "m/i", RemoteWrite: []model.RemoteWrite{w}, ScrapeConfigs: []*model.ScrapeConfig{j}}}}}
+		return &model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{Name: "m/i",
+			RemoteWrite: []model.RemoteWrite{w}, ScrapeConfigs: []*model.ScrapeConfig{j}}}}}
 	}
 	w := model.RemoteWrite{URL: "https://x.example.com"}
 	logs := func(c model.LogsClient) *model.Config {
-		return &model.Config{Logs: &model.Logs{Configs: []model.LogsInstance{{Name: "m/l", Clients: []model.LogsClient{c}}}}}
+		return &model.Config{Logs: &model.Logs{Configs: []model.LogsInstance{{Name: "m/l",
+			Clients: []model.LogsClient{c}}}}}
 	}
 	for name, c := range map[string]*model.Config{
-		"url":         of(model.RemoteWrite{URL: "https://u:hunter2@x.example.com"}, &model.ScrapeConfig{}),
-		"header":      of(model.RemoteWrite{URL: w.URL, Headers: map[string]string{"X-Api-Key": "hunter2"}}, &model.ScrapeConfig{}),
-		"password":    of(w, &model.ScrapeConfig{HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Password: secret}}}}),
-		"user name":   of(w, &model.ScrapeConfig{HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: secret}}}}),
-		"token":       of(w, &model.ScrapeConfig{HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BearerToken: secret}}}),
+		"url": of(model.RemoteWrite{URL: "https://u:hunter2@x.example.com"}, &model.ScrapeConfig{}),
+		"header": of(model.RemoteWrite{URL: w.URL, Headers: map[string]string{"X-Api-Key": "hunter2"}},
+			&model.ScrapeConfig{}),
+		"password": of(w, &model.ScrapeConfig{
+			HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Password: secret}}}}),
+		"user name": of(w, &model.ScrapeConfig{
+			HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: secret}}}}),
+		"token": of(w, &model.ScrapeConfig{
+			HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BearerToken: secret}}}),
 		"parameter":   of(w, &model.ScrapeConfig{Params: map[string][]string{"token": {"hunter2"}}}),
 		"logs client": logs(model.LogsClient{URL: "https://u:hunter2@x.example.com"}),
 	} {

@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
-// arguments adds settings to a block of a component, whose path ends in a dot or is empty. What the component does not have
-// is added as well: see lacking.
+// arguments adds settings to a block of a component, whose path ends in a dot or is empty. What the component does not
+// have is added as well: see lacking.
 func (w *values) arguments(b *syntax.Block, of *catalogue.Component, path string, all model.Map) {
 	for _, p := range all {
 		known := of.Fields[path+p.Key]
@@ -38,8 +38,8 @@ func (w *values) arguments(b *syntax.Block, of *catalogue.Component, path string
 	}
 }
 
-// argument returns a value as an expression of a type of the catalogue. People write numbers as texts and texts as numbers,
-// which the agent takes.
+// argument returns a value as an expression of a type of the catalogue. People write numbers as texts and texts as
+// numbers, which the agent takes.
 func (w *values) argument(kind string, v model.Value) syntax.Expr {
 	switch v := v.(type) {
 	case model.String:
@@ -110,7 +110,8 @@ type lack struct {
 // words returns the path as it is said in a sentence.
 func (l lack) words() string { return strings.ReplaceAll(l.path, ".", " ") }
 
-// lacking returns what is in a block and not in a component of a version. The path of the block ends in a dot or is empty.
+// lacking returns what is in a block and not in a component of a version. The path of the block ends in a dot or is
+// empty.
 func lacking(of *catalogue.Component, version catalogue.Version, path string, b *syntax.Block) (out []lack) {
 	has := func(name string, isBlock bool) bool {
 		e, known := of.Fields[path+name]
@@ -135,7 +136,8 @@ func lacking(of *catalogue.Component, version catalogue.Version, path string, b 
 	return out
 }
 
-// missing returns what a component needs and a block does not have, by path. The path of the block ends in a dot or is empty.
+// missing returns what a component needs and a block does not have, by path. The path of the block ends in a dot or is
+// empty.
 func missing(of *catalogue.Component, path string, b *syntax.Block) (out []string) {
 	has := map[string]bool{exporter.LabelKey: b.Label != ""}
 	for _, a := range b.Attrs {

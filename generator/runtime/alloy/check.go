@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/instance"
 )
 
-// check checks a configuration against what a version of Alloy refuses, and reports what it cannot do or does in another way
-// than the Grafana Agent. In what it returns, hand-written jobs are like others.
+// check checks a configuration against what a version of Alloy refuses, and reports what it cannot do or does in
+// another way than the Grafana Agent. In what it returns, hand-written jobs are like others.
 func check(c *model.Config, version catalogue.Version, clusters bool) (*model.Config, []model.Finding) {
 	found := findings{version: version, clusters: clusters, pod: c.Pod}
 	found.integrations(c.Integrations)
@@ -80,7 +80,8 @@ func (f *findings) metrics(c *model.Config) *model.Metrics {
 	jobs := 0
 	for _, name := range slices.Sorted(maps.Keys(g.ExternalLabels)) {
 		if _, ok := expanded(g.ExternalLabels[name]); !ok {
-			f.add(c.Origin.Find(diag.Error, diag.NotInRuntime, "spec.metrics.externalLabels["+name+"]", onlyPlainVariables))
+			f.add(c.Origin.Find(diag.Error, diag.NotInRuntime, "spec.metrics.externalLabels["+name+"]",
+				onlyPlainVariables))
 		}
 	}
 	if f.clusters {
@@ -119,7 +120,8 @@ func (f *findings) instance(i *model.Instance) {
 	}
 	if i.RemoteFlushDeadline != "" {
 		f.add(i.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".remoteFlushDeadline",
-			"Alloy does not have it: what is not sent when a pod stops is sent after the next start, if the storage stays"))
+			"Alloy does not have it: what is not sent when a pod stops is sent after the next start, if the storage "+
+				"stays"))
 	}
 }
 
@@ -134,13 +136,15 @@ func (f *findings) writers(list []model.RemoteWrite) {
 		printed.endpoint(&w)
 		f.expressible(w.Origin, printed)
 		if first, taken := named[w.Name]; taken && w.Name != "" {
-			f.add(w.Origin.Find(diag.Error, diag.DuplicateRemoteWrite, ".name", fmt.Sprintf("%q is the name of %s too", w.Name, list[first].Origin.Path)))
+			f.add(w.Origin.Find(diag.Error, diag.DuplicateRemoteWrite, ".name",
+				fmt.Sprintf("%q is the name of %s too", w.Name, list[first].Origin.Path)))
 		}
 		named[w.Name] = n
 		for _, other := range list[:n] {
 			origin := other.Origin
 			if other.Origin = w.Origin; reflect.DeepEqual(other, w) {
-				f.add(w.Origin.Find(diag.Error, diag.DuplicateRemoteWrite, "", "is equal to "+origin.Path+": every sample would be sent twice"))
+				f.add(w.Origin.Find(diag.Error, diag.DuplicateRemoteWrite, "",
+					"is equal to "+origin.Path+": every sample would be sent twice"))
 				break
 			}
 		}
@@ -153,7 +157,8 @@ const prometheus3 = "v1.11.0"
 // expressible reports references to variables in a writer or client that Alloy cannot express.
 func (f *findings) expressible(o model.Origin, printed *file) {
 	for _, setting := range printed.inexpressible {
-		f.add(o.Find(diag.Error, diag.NotInRuntime, "", setting+" has a reference to a variable that Alloy cannot express: "+onlyPlainVariables))
+		f.add(o.Find(diag.Error, diag.NotInRuntime, "",
+			setting+" has a reference to a variable that Alloy cannot express: "+onlyPlainVariables))
 	}
 }
 
@@ -166,7 +171,8 @@ func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {
 	}
 	if limits := samplesLimits(global, job); limits != "" && len(job.MetricRelabel) > 0 {
 		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".metricRelabelings",
-			"Alloy compares "+limits+" with what the target answers, before these rules: a target that is above it fails as a whole"))
+			"Alloy compares "+limits+" with what the target answers, before these rules: a target that is above it "+
+				"fails as a whole"))
 	}
 	f.settings(job)
 	if removesJob(job.Relabel) {
@@ -222,6 +228,7 @@ func (f *findings) client(o model.Origin, c *model.HTTPClient) {
 
 func (f *findings) tls(o model.Origin, field string, t *model.TLS) {
 	if t != nil && t.MaxVersion != "" {
-		f.add(o.Find(diag.Warning, diag.RuntimeDiffers, field+".maxVersion", "Alloy does not have it: any version of TLS from minVersion on is used"))
+		f.add(o.Find(diag.Warning, diag.RuntimeDiffers, field+".maxVersion",
+			"Alloy does not have it: any version of TLS from minVersion on is used"))
 	}
 }

@@ -15,7 +15,8 @@ import (
 
 // lacks reports what a component does not have in this version, and what has a way out if a later one has it.
 func (f *findings) lacks(at model.Origin, component string, l lack) model.Finding {
-	one := at.Find(diag.Error, diag.NotInRuntime, "", fmt.Sprintf("Alloy %s has no %s in %s", f.version, l.words(), component))
+	one := at.Find(diag.Error, diag.NotInRuntime, "",
+		fmt.Sprintf("Alloy %s has no %s in %s", f.version, l.words(), component))
 	one.Hint = "leave it out"
 	if l.since != "" {
 		one.Message, one.Hint = f.tooOld(l.words()+" in "+component, l.since), orLater(l.since)+", or leave it out"
@@ -36,8 +37,8 @@ func argumentOf(setting string) string {
 	return setting
 }
 
-// settings reports the limits, switches and formats of a job that only later versions have, and those that Alloy refuses together.
-// No version has keep_dropped_targets, which only a page of Prometheus shows.
+// settings reports the limits, switches and formats of a job that only later versions have, and those that Alloy
+// refuses together. No version has keep_dropped_targets, which only a page of Prometheus shows.
 func (f *findings) settings(job *model.ScrapeConfig) {
 	known := catalogue.Get(scrapeComponent).Fields
 	for s := range job.Settings {
@@ -47,41 +48,52 @@ func (f *findings) settings(job *model.ScrapeConfig) {
 			continue
 		}
 		switch of := &job.Formats; {
-		case (name == "scrape_protocols" && slices.Contains(of.Protocols, text1) || name == "scrape_fallback_protocol" && of.Fallback == text1) && !f.version.Has(prometheus3):
+		case (name == "scrape_protocols" && slices.Contains(of.Protocols, text1) ||
+			name == "scrape_fallback_protocol" && of.Fallback == text1) && !f.version.Has(prometheus3):
 			one := s.Origin.Find(diag.Error, diag.NotInRuntime, "", f.tooOld(text1, prometheus3))
 			one.Hint = orLater(prometheus3) + ", or leave " + text1 + " out"
 			f.add(one)
 		case name == model.NativeHistograms.Name() && !asksForNative(job):
-			one := s.Origin.Find(diag.Warning, diag.RuntimeDiffers, "", "is not rendered: scrapeProtocols lacks "+protobuf+", the only format with native histograms, and Alloy refuses one without the other")
+			one := s.Origin.Find(diag.Warning, diag.RuntimeDiffers, "",
+				"is not rendered: scrapeProtocols lacks "+protobuf+
+					", the only format with native histograms, and Alloy refuses one without the other")
 			one.Hint = "add " + protobuf + " to scrapeProtocols, as its first"
 			f.add(one)
 		case name == "metric_name_escaping_scheme" && of.NameEscaping == "allow-utf-8" && of.NameValidation != "utf8":
-			one := s.Origin.Find(diag.Error, diag.NotInRuntime, "", "needs nameValidationScheme: UTF8: Alloy refuses one without the other")
+			one := s.Origin.Find(diag.Error, diag.NotInRuntime, "",
+				"needs nameValidationScheme: UTF8: Alloy refuses one without the other")
 			one.Hint = "write nameValidationScheme: UTF8"
 			f.add(one)
 		}
 	}
 }
 
-// sent warns of native histograms that are scraped and never sent: the same metrics are not scraped as classic ones then.
+// sent warns of native histograms that are scraped and never sent: the same metrics are not scraped as classic ones
+// then.
 func (f *findings) sent(g *model.Global, i *model.Instance, job *model.ScrapeConfig) {
-	if slices.ContainsFunc(writers(g, i), func(w model.RemoteWrite) bool { return w.SendNativeHistograms != nil && *w.SendNativeHistograms }) {
+	if slices.ContainsFunc(writers(g, i), func(w model.RemoteWrite) bool {
+		return w.SendNativeHistograms != nil && *w.SendNativeHistograms
+	}) {
 		return
 	}
 	for s := range job.Settings {
-		if (s.Name == model.NativeHistograms.Name() && asksForNative(job)) || s.Name == model.ConvertClassicHistograms.Name() {
+		if (s.Name == model.NativeHistograms.Name() && asksForNative(job)) ||
+			s.Name == model.ConvertClassicHistograms.Name() {
 			one := s.Origin.Find(diag.Warning, diag.RuntimeDiffers, "",
-				"makes native histograms, which no remote write of "+i.Origin.Object.String()+" sends: they are lost", i.Origin.Object)
+				"makes native histograms, which no remote write of "+i.Origin.Object.String()+" sends: they are lost",
+				i.Origin.Object)
 			one.Hint = "write sendNativeHistograms: true to its remoteWrite"
 			f.add(one)
 		}
 	}
 }
 
-// fieldsOfWriters are the fields of a remote write by the arguments of an endpoint, where their names differ by more than form.
+// fieldsOfWriters are the fields of a remote write by the arguments of an endpoint, where their names differ by more
+// than form.
 var fieldsOfWriters = map[string]string{
 	"protobuf_message": "messageVersion", "round_robin_dns": "roundRobinDNS", "azuread.scope": "azureAd.scope",
-	"azuread.workload_identity": "azureAd.workloadIdentity", "sigv4.external_id": "sigv4.externalId", "sigv4.use_fips_sts_endpoint": "sigv4.useFIPSSTSEndpoint",
+	"azuread.workload_identity": "azureAd.workloadIdentity", "sigv4.external_id": "sigv4.externalId",
+	"sigv4.use_fips_sts_endpoint": "sigv4.useFIPSSTSEndpoint",
 }
 
 // uuid is how Alloy wants the tenant of a workload identity.
@@ -100,7 +112,8 @@ func (f *findings) writer(w *model.RemoteWrite) {
 		f.add(f.lacks(at, writeComponent, l))
 	}
 	if w.Message == model.WriteV2 {
-		f.add(w.Origin.Find(diag.Info, diag.RuntimeDiffers, ".messageVersion", "is experimental in Alloy: the pods run with "+experimental))
+		f.add(w.Origin.Find(diag.Info, diag.RuntimeDiffers, ".messageVersion",
+			"is experimental in Alloy: the pods run with "+experimental))
 	}
 	a := w.AzureAD
 	if a == nil {
@@ -111,7 +124,8 @@ func (f *findings) writer(w *model.RemoteWrite) {
 			"is missing: Alloy "+f.version.String()+" does not have the identity that the system has assigned"))
 	}
 	if k := a.WorkloadIdentity; k != nil && !k.TenantID.Text().Variables && !uuid.MatchString(string(k.TenantID)) {
-		f.add(w.Origin.Find(diag.Error, diag.NotInRuntime, ".azureAd.workloadIdentity.tenantId", "must be a UUID for Alloy, like 11111111-2222-4333-8444-555555555555"))
+		f.add(w.Origin.Find(diag.Error, diag.NotInRuntime, ".azureAd.workloadIdentity.tenantId",
+			"must be a UUID for Alloy, like 11111111-2222-4333-8444-555555555555"))
 	}
 }
 
@@ -150,7 +164,8 @@ func (f *findings) discoveries(job *model.ScrapeConfig) {
 }
 
 // instead are the ways out for fields that cannot be left out.
-var instead = map[string]string{"authenticationMethod": "write OAuth or ManagedIdentity, with what it needs", "role": "write Instance or Hypervisor"}
+var instead = map[string]string{"authenticationMethod": "write OAuth or ManagedIdentity, with what it needs",
+	"role": "write Instance or Hypervisor"}
 
 // discoveryField returns the field of a service discovery for the path of an argument.
 func discoveryField(argument string) string {

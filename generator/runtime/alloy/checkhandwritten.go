@@ -33,7 +33,8 @@ func (f *findings) handWritten(c *model.Config, i *model.Instance) (jobs []*mode
 		about.job(&c.Metrics.Global, job)
 		for _, one := range about.list {
 			one.Related = append([]diag.Object{i.Origin.Object}, one.Related...)
-			moved := instance.InText(raw, i.Origin, one.Severity, one.Code, max(one.TextLine, raw.Job.Line), one.Message)
+			moved := instance.InText(raw, i.Origin, one.Severity, one.Code, max(one.TextLine, raw.Job.Line),
+				one.Message)
 			moved.Hint = one.Hint
 			f.add(moved)
 		}
@@ -45,7 +46,8 @@ func (f *findings) handWritten(c *model.Config, i *model.Instance) (jobs []*mode
 // unknownVariables returns where a text has a reference to a variable that Alloy cannot express.
 func unknownVariables(n *yaml.Node) (out []handwritten.Problem) {
 	if _, ok := split(n.Value); n.Kind == yaml.ScalarNode && !ok {
-		out = append(out, handwritten.Problem{Line: n.Line, Message: "Alloy knows only ${NAME} and ${NAME:-default}, where the default has no variables"})
+		out = append(out, handwritten.Problem{Line: n.Line,
+			Message: "Alloy knows only ${NAME} and ${NAME:-default}, where the default has no variables"})
 	}
 	for _, child := range n.Content {
 		out = append(out, unknownVariables(child)...)

@@ -52,7 +52,8 @@ func (f *findings) integration(in *integration) {
 		if field != "" {
 			path = in.ConfigPath + field
 		}
-		f.add(model.Finding{Object: in.Object, Finding: diag.Finding{Severity: s, Code: code, Path: path, Message: message, Hint: hint}})
+		f.add(model.Finding{Object: in.Object,
+			Finding: diag.Finding{Severity: s, Code: code, Path: path, Message: message, Hint: hint}})
 	}
 	refuse := func(field, hint, message string) { say(diag.Error, diag.NotInRuntime, field, hint, message) }
 	if in.Differs != "" {
@@ -70,7 +71,9 @@ func (f *findings) integration(in *integration) {
 	unknownIn(in.config, "", func(field string) { refuse(field, "", onlyPlainVariables) })
 	scrapedBy(in, refuse)
 	if in.jobLabel != "" && !in.Instance.Set && !in.OfPod {
-		say(diag.Info, diag.RuntimeDiffers, "", "", "the label instance is what Alloy makes of the configuration, which may be another text than the agent's, unless the field instance is set")
+		say(diag.Info, diag.RuntimeDiffers, "", "",
+			"the label instance is what Alloy makes of the configuration, which may be another text than the "+
+				"agent's, unless the field instance is set")
 	}
 	if failed {
 		return
@@ -79,10 +82,12 @@ func (f *findings) integration(in *integration) {
 	b := (&values{redact: true}).exporter(in)
 	for _, l := range lacking(of, f.version, "", &b) {
 		if l.since != "" {
-			refuse(fieldOf(in, l.path), orLater(l.since)+", or leave the field out", f.tooOld(l.words()+" in "+in.Component, l.since))
+			refuse(fieldOf(in, l.path), orLater(l.since)+", or leave the field out",
+				f.tooOld(l.words()+" in "+in.Component, l.since))
 			continue
 		}
-		refuse(fieldOf(in, l.path), withTheAgent+", or leave the field out", "Alloy's "+in.Component+" has no "+l.words())
+		refuse(fieldOf(in, l.path), withTheAgent+", or leave the field out",
+			"Alloy's "+in.Component+" has no "+l.words())
 	}
 	for _, argument := range missing(of, "", &b) {
 		if argument != "forward_to" && argument != "output" { // which are not settings of the integration
@@ -158,7 +163,8 @@ func scrapedBy(in *integration, refuse func(field, hint, message string)) {
 		}
 	}
 	if auto.Get("enable") == model.Bool(true) && in.Component == exporter.Faro {
-		refuse("autoscrape.enable", "leave it out, and collect the metrics of Alloy with the integration agent", "in Alloy it has no metrics of its own")
+		refuse("autoscrape.enable", "leave it out, and collect the metrics of Alloy with the integration agent",
+			"in Alloy it has no metrics of its own")
 	}
 }
 
@@ -170,7 +176,8 @@ func (f *findings) collected(m *model.Metrics) *model.PodIntegrations {
 	for i := range m.Configs {
 		for _, job := range m.Configs[i].ScrapeConfigs {
 			if job.HTTP != nil && job.HTTP.Everyone {
-				one := job.Origin.Find(diag.Error, diag.NotInRuntime, ".scope", "Alloy finds the integrations of its own GrafanaAgent only")
+				one := job.Origin.Find(diag.Error, diag.NotInRuntime, ".scope",
+					"Alloy finds the integrations of its own GrafanaAgent only")
 				one.Hint = "leave it out, and let a MetricsInstance of each GrafanaAgent select the IntegrationMonitor"
 				f.add(one)
 			}
@@ -191,10 +198,13 @@ func (f *findings) collected(m *model.Metrics) *model.PodIntegrations {
 // toldToOthers refuses what only the pods of a MetricsIntegration know, and the pods that collect it must know too.
 func (f *findings) toldToOthers(in *integration) {
 	refuse := func(field, hint, message string) {
-		f.add(model.Finding{Object: in.Object, Finding: diag.Finding{Severity: diag.Error, Code: diag.NotInRuntime, Path: in.ConfigPath + field, Message: message, Hint: hint}})
+		f.add(model.Finding{Object: in.Object,
+			Finding: diag.Finding{Severity: diag.Error, Code: diag.NotInRuntime, Path: in.ConfigPath + field,
+				Message: message, Hint: hint}})
 	}
 	if in.Component == exporter.Faro {
-		one := in.Find(diag.Error, diag.NotInRuntime, ".name", "in Alloy it has no metrics of its own, which an IntegrationMonitor could collect")
+		one := in.Find(diag.Error, diag.NotInRuntime, ".name",
+			"in Alloy it has no metrics of its own, which an IntegrationMonitor could collect")
 		one.Hint = "make it an Integration, and collect the metrics of Alloy with the integration agent"
 		f.add(one)
 	}

@@ -38,8 +38,9 @@ func (f *findings) logs(l *model.Logs, known bool) {
 	f.add(agentstages.CheckAll(l)...)
 }
 
-// writtenLogs checks the hand-written jobs of an instance, by the agent's rules and by what Alloy can do. Components are called
-// after jobs, so that no two may have one name. known means that the fields of jobs are those of the agent's schema.
+// writtenLogs checks the hand-written jobs of an instance, by the agent's rules and by what Alloy can do. Components
+// are called after jobs, so that no two may have one name. known means that the fields of jobs are those of the agent's
+// schema.
 func (f *findings) writtenLogs(i *model.LogsInstance, known bool) {
 	names := map[string]bool{}
 	for _, job := range i.ScrapeConfigs {
@@ -56,15 +57,20 @@ func (f *findings) writtenLogs(i *model.LogsInstance, known bool) {
 		raw := &i.Additional[n]
 		jobs = append(jobs, raw.Job)
 		if names[raw.Name()] {
-			say(diag.Error, diag.NotInRuntime, raw.Job.Line, "the job_name appears twice: components of Alloy are called after it", "")
+			say(diag.Error, diag.NotInRuntime, raw.Job.Line,
+				"the job_name appears twice: components of Alloy are called after it", "")
 		}
 		names[raw.Name()] = true
 		read, problems := promtail.Read(raw, expanded)
-		if since := catalogue.Get("loki.source.journal").Fields["legacy_position"].Since; read != nil && read.Journal != nil && !f.version.Has(since) {
-			say(diag.Error, diag.NotInRuntime, raw.Job.Line, f.tooOld("legacy_position in loki.source.journal, by which it goes on where the agent stopped", since), orLater(since))
+		if since := catalogue.Get("loki.source.journal").Fields["legacy_position"].Since; read != nil &&
+			read.Journal != nil && !f.version.Has(since) {
+			say(diag.Error, diag.NotInRuntime, raw.Job.Line,
+				f.tooOld("legacy_position in loki.source.journal, by which it goes on where the agent stopped", since),
+				orLater(since))
 		}
 		for _, p := range problems {
-			say(diag.Error, diag.NotInRuntime, p.Line, p.Message, "render its GrafanaAgent with the runtime agent, or remove what Alloy cannot do")
+			say(diag.Error, diag.NotInRuntime, p.Line, p.Message,
+				"render its GrafanaAgent with the runtime agent, or remove what Alloy cannot do")
 		}
 	}
 	for _, p := range handwritten.Check(handwritten.Logs, jobs, known) {
@@ -75,7 +81,8 @@ func (f *findings) writtenLogs(i *model.LogsInstance, known bool) {
 func (f *findings) logsInstance(i *model.LogsInstance) {
 	if t := i.TargetConfig; t != nil {
 		if d, err := time.ParseDuration(t.SyncPeriod); err == nil && d <= 0 {
-			f.add(i.Origin.Find(diag.Error, diag.InvalidSetting, ".targetConfig.syncPeriod", "must be above zero: the program would crash"))
+			f.add(i.Origin.Find(diag.Error, diag.InvalidSetting, ".targetConfig.syncPeriod",
+				"must be above zero: the program would crash"))
 		}
 	}
 	for n, c := range i.Clients {
@@ -83,7 +90,8 @@ func (f *findings) logsInstance(i *model.LogsInstance) {
 		for _, other := range i.Clients[:n] {
 			origin := other.Origin
 			if other.Origin = c.Origin; reflect.DeepEqual(other, c) {
-				f.add(c.Origin.Find(diag.Error, diag.DuplicateLogsClient, "", "is equal to "+origin.Path+": every line would be sent twice"))
+				f.add(c.Origin.Find(diag.Error, diag.DuplicateLogsClient, "",
+					"is equal to "+origin.Path+": every line would be sent twice"))
 				break
 			}
 		}

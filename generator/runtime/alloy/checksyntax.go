@@ -10,8 +10,9 @@ import (
 	"github.com/grafana/river/parser"
 )
 
-// checkSyntax reads a text with the parser that Alloy's own comes from, piece by piece, because a syntax tree takes many
-// times the memory of its text. If a piece is unreadable, it may end in the middle of a literal: then the whole text decides.
+// checkSyntax reads a text with the parser that Alloy's own comes from, piece by piece, because a syntax tree takes
+// many times the memory of its text. If a piece is unreadable, it may end in the middle of a literal: then the whole
+// text decides.
 func checkSyntax(text []byte) error {
 	for rest := text; len(rest) > 0; {
 		piece := firstBlocks(rest)

@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
-// clusterArgs returns the flags by which pods find each other. They are those of Alloy's chart, with a name: an address that was
-// a pod's may soon be that of a pod of another cluster.
+// clusterArgs returns the flags by which pods find each other. They are those of Alloy's chart, with a name: an address
+// that was a pod's may soon be that of a pod of another cluster.
 func clusterArgs(p runtime.Pod) []string {
 	if p.Cluster == "" {
 		return nil
@@ -41,7 +41,9 @@ func replicas(spec *v1alpha1.GrafanaAgentSpec) []diag.Finding {
 	}
 	return []diag.Finding{{
 		Severity: diag.Warning, Code: diag.RuntimeDiffers, Path: "spec.metrics.replicas",
-		Message: fmt.Sprintf("with Alloy's clustering, all replicas of all shards share the targets: each is scraped by one pod, not by %d. Multiply the shards instead, or write sharding: rules in the pipeline", *set),
+		Message: fmt.Sprintf(
+			"with Alloy's clustering, all replicas of all shards share the targets: each is scraped by one pod, not "+
+				"by %d. Multiply the shards instead, or write sharding: rules in the pipeline", *set),
 	}}
 }
 
@@ -51,8 +53,9 @@ var ofOnePod = regexp.MustCompile(`\$[({](POD_NAME|STATEFULSET_ORDINAL_NUMBER)[:
 // ofOneShard matches a reference to the number of a shard, in both forms.
 var ofOneShard = regexp.MustCompile(`\$[({]SHARD[:})]`)
 
-// clustered returns instances whose pods share their targets. Samples must not tell which pod sends them: a series would end when its target
-// moves, and a destination that keeps the samples of one replica would drop those of all other pods.
+// clustered returns instances whose pods share their targets. Samples must not tell which pod sends them: a series
+// would end when its target moves, and a destination that keeps the samples of one replica would drop those of all
+// other pods.
 func (f *findings) clustered(c *model.Config, m *model.Metrics) {
 	m.Clustered = true
 	if label := m.Global.ReplicaLabel; label != "" {
@@ -63,7 +66,8 @@ func (f *findings) clustered(c *model.Config, m *model.Metrics) {
 	for _, name := range slices.Sorted(maps.Keys(m.Global.ExternalLabels)) {
 		if ofOnePod.MatchString(m.Global.ExternalLabels[name]) {
 			f.add(c.Origin.Find(diag.Warning, diag.RuntimeDiffers, "spec.metrics.externalLabels["+name+"]",
-				"differs between pods: with Alloy's clustering, the series of a target end and others begin when the target moves to another pod"))
+				"differs between pods: with Alloy's clustering, the series of a target end and others begin when the "+
+					"target moves to another pod"))
 		}
 	}
 }
@@ -72,6 +76,7 @@ func (f *findings) clustered(c *model.Config, m *model.Metrics) {
 func (f *findings) ownShards(job *model.ScrapeConfig) {
 	if slices.ContainsFunc(job.Relabel, func(r *model.Relabel) bool { return ofOneShard.MatchString(r.Regex.Value) }) {
 		f.add(job.Origin.Find(diag.Error, diag.NotInRuntime, ".relabelings",
-			"a rule compares SHARD, which is 0 in all pods with Alloy's clustering: leave out the rules that shard, each target is scraped by one pod"))
+			"a rule compares SHARD, which is 0 in all pods with Alloy's clustering: leave out the rules that shard, "+
+				"each target is scraped by one pod"))
 	}
 }

@@ -21,8 +21,9 @@ type collected struct {
 	pods *model.PodIntegrations
 }
 
-// writeCollected writes the targets that the IntegrationMonitors of a file select from, once, and returns them: each MetricsIntegration in each of its
-// pods, with the labels that the sd-aggregator gives them. The ids of components are known, so nobody needs to be asked.
+// writeCollected writes the targets that the IntegrationMonitors of a file select from, once, and returns them: each
+// MetricsIntegration in each of its pods, with the labels that the sd-aggregator gives them. The ids of components are
+// known, so nobody needs to be asked.
 func writeCollected(to *file) syntax.Expr {
 	switch {
 	case to.pods == nil || !to.pods.Used:
@@ -62,15 +63,18 @@ func (f *collected) inPods(in *integration, controller string) (out []syntax.Exp
 	return out
 }
 
-// inPod returns a target of a MetricsIntegration in all of its pods. target is the one that it asks, if it asks several.
+// inPod returns a target of a MetricsIntegration in all of its pods. target is the one that it asks, if it asks
+// several.
 func (f *collected) inPod(in *integration, name, controller string, target model.Map) syntax.Expr {
 	port := strconv.Itoa(runtime.DefaultPort)
 	b := syntax.Block{Name: "discovery.relabel", Label: name}
 	b.Set("targets", f.kubernetes(&f.pods.Pods))
 	add := func(r model.Relabel) { b.Add(rule("rule", &r)) }
-	add(model.Relabel{SourceLabels: []string{podPrefix + "controller_kind", podPrefix + "container_name", podPrefix + "container_port_number"},
+	add(model.Relabel{SourceLabels: []string{podPrefix + "controller_kind", podPrefix + "container_name",
+		podPrefix + "container_port_number"},
 		Regex: model.Present(controller + ";" + runtime.DefaultContainer + ";" + port), Action: "keep"})
-	add(model.Relabel{SourceLabels: []string{podPrefix + "phase"}, Regex: model.Present("Succeeded|Failed"), Action: "drop"})
+	add(model.Relabel{SourceLabels: []string{podPrefix + "phase"}, Regex: model.Present("Succeeded|Failed"),
+		Action: "drop"})
 	b.Add(setTo("__metrics_path__", "/api/v0/component/"+in.id()+"/metrics"))
 	b.Add(setTo(ownerPrefix+"namespace", f.pods.Namespace))
 	b.Add(setTo(ownerPrefix+"name", f.pods.Agent))
@@ -79,7 +83,8 @@ func (f *collected) inPod(in *integration, name, controller string, target model
 	}
 	b.Add(setTo("job", in.jobLabel))
 	b.Add(setTo("instance", in.Instance.Value))
-	add(model.Relabel{SourceLabels: []string{podPrefix + "node_name"}, TargetLabel: "agent_hostname", Replacement: model.Present("$1:" + port)})
+	add(model.Relabel{SourceLabels: []string{podPrefix + "node_name"}, TargetLabel: "agent_hostname",
+		Replacement: model.Present("$1:" + port)})
 	b.Add(dropped("__meta_kubernetes_.+")) // so that rules of monitors find what they find in the agent
 	for _, p := range in.extraLabels() {
 		b.Add(setTo(p.Key, text(p.Value)))

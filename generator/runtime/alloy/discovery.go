@@ -33,8 +33,8 @@ func (f *file) discover(job *model.ScrapeConfig) syntax.Expr {
 }
 
 // shared returns the targets of a discovery, which is written once. Prometheus shares those that are equal in all their
-// settings, and so does Alloy's text then. The label must not depend on secret values: those that differ in nothing else
-// are numbered.
+// settings, and so does Alloy's text then. The label must not depend on secret values: those that differ in nothing
+// else are numbered.
 func (f *file) shared(kind string, build func(*file) syntax.Block, label func() string) syntax.Expr {
 	b := build(f)
 	key := syntax.Text(&b)
@@ -60,8 +60,8 @@ func (f *file) shared(kind string, build func(*file) syntax.Block, label func() 
 // namedNamespaces is how many namespaces are in the name of a discovery.
 const namedNamespaces = 3
 
-// kubernetes returns the targets of a discovery in Kubernetes. All monitors of a file use the same API server, so the label
-// need not tell which. own is a selector for what the pod's own node has.
+// kubernetes returns the targets of a discovery in Kubernetes. All monitors of a file use the same API server, so the
+// label need not tell which. own is a selector for what the pod's own node has.
 func (f *file) kubernetes(k *model.KubernetesSD, own ...*syntax.Block) syntax.Expr {
 	b := watched(k)
 	name := k.Role

@@ -73,7 +73,8 @@ func (f *findings) needsEnv(at model.Origin, line int, unless, instead string, l
 		all, them = strings.Join(missing[:last], ", ")+" and "+missing[last], "them"
 	}
 	f.warnOfNeed(at, line, all+" in its environment"+unless+"; the GrafanaAgent does not define "+them,
-		instead+"define "+all+" by spec.containers of the GrafanaAgent, in env of the container "+runtime.DefaultContainer)
+		instead+"define "+all+" by spec.containers of the GrafanaAgent, in env of the container "+
+			runtime.DefaultContainer)
 }
 
 // needsFiles warns of files that no volume of the pods holds.

@@ -11,13 +11,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
-// This file distributes a configuration over files of one folder, which Alloy reads as if they were one. Each file is small enough for
-// a Secret.
+// This file distributes a configuration over files of one folder, which Alloy reads as if they were one. Each file is
+// small enough for a Secret.
 //
-// What a monitor becomes is in one file: its rules, and its place in a component that scrapes. The hash of the monitor's namespace
-// says in which. A file that is too large is cut in two by the next bit of the hash, and so on: an edit changes the file
-// of its monitor, and others stay as they are unless the file becomes too large. A namespace that is too large for a
-// file is cut by the hashes of the names of its jobs.
+// What a monitor becomes is in one file: its rules, and its place in a component that scrapes. The hash of the
+// monitor's namespace says in which. A file that is too large is cut in two by the next bit of the hash, and so on: an
+// edit changes the file of its monitor, and others stay as they are unless the file becomes too large. A namespace that
+// is too large for a file is cut by the hashes of the names of its jobs.
 
 // Parts of a configuration: what other components use, and what targets become.
 const (
@@ -25,8 +25,9 @@ const (
 	targetsPart = "targets"
 )
 
-// split returns a file that is printed as files of a folder. The first has the key of the only file, and all others keys of their own. A
-// file is only larger than the limit if it holds nothing but one component. set is the name of a StatefulSet: see [runtime.Printed].
+// split returns a file that is printed as files of a folder. The first has the key of the only file, and all others
+// keys of their own. A file is only larger than the limit if it holds nothing but one component. set is the name of a
+// StatefulSet: see [runtime.Printed].
 func (f *file) split(set string, limit int) ([]runtime.File, error) {
 	d := distribution{limit: limit}
 	settings, rest, err := d.read(f, set)
@@ -68,8 +69,8 @@ type distribution struct {
 	files   []runtime.File
 }
 
-// read returns the settings of the program, and the components that are not for the targets of one endpoint. The others become the
-// targets of the distribution.
+// read returns the settings of the program, and the components that are not for the targets of one endpoint. The others
+// become the targets of the distribution.
 func (d *distribution) read(f *file, set string) (settings, rest []*item, err error) {
 	byOutput := map[syntax.Expr]*component{} // rules, by the reference to what they give
 	var all []*component
@@ -96,7 +97,8 @@ func (d *distribution) read(f *file, set string) (settings, rest []*item, err er
 			if i == nil {
 				i = &item{id: c.ID(), at: alloynames.Place("", string(list))}
 				if of := byOutput[list]; of != nil {
-					i = &item{id: of.ID(), at: alloynames.Place(alloynames.Namespace(of.Label), of.Label), own: of, bytes: size(of)}
+					i = &item{id: of.ID(), at: alloynames.Place(alloynames.Namespace(of.Label), of.Label), own: of,
+						bytes: size(of)}
 					isListed[of] = true
 				}
 				byList[list] = i
@@ -134,7 +136,8 @@ func (d *distribution) place(part string, items []*item, bits int) {
 	case len(items) == 1 || bits == 64 || d.size(items) <= d.limit:
 		suffix := bitsOf(items[0].at, bits)
 		sorted := inOrder(items)
-		f := runtime.File{Part: part + suffix, Key: part + suffix + ".alloy", Text: joined(scrapers(sorted, suffix), sorted, d.size(sorted))}
+		f := runtime.File{Part: part + suffix, Key: part + suffix + ".alloy",
+			Text: joined(scrapers(sorted, suffix), sorted, d.size(sorted))}
 		if len(items) == 1 {
 			f.Only = items[0].id
 		}
@@ -163,7 +166,8 @@ func bitsOf(at uint64, bits int) string {
 	return fmt.Sprintf("-%08x-", at>>32) + fmt.Sprintf("%064b", at)[32:bits]
 }
 
-// aroundTargets is more than what a component that scrapes has around its lists of targets, and at the end of its label.
+// aroundTargets is more than what a component that scrapes has around its lists of targets, and at the end of its
+// label.
 const aroundTargets = 105
 
 // size returns about how many bytes a file with the items has, and not less.
@@ -204,7 +208,9 @@ func scrapers(items []*item, suffix string) (out []*component) {
 
 // inOrder returns items in an order that does not depend on that of the objects.
 func inOrder(items []*item) []*item {
-	return slices.SortedFunc(slices.Values(items), func(a, b *item) int { return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.at, b.at)) })
+	return slices.SortedFunc(slices.Values(items), func(a, b *item) int {
+		return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.at, b.at))
+	})
 }
 
 // joined returns the text of a file, which has about so many bytes.

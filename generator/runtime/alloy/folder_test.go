@@ -20,9 +20,11 @@ const limit = 8 << 10
 
 // job returns a job of a monitor. Its rules have some length.
 func job(namespace, name string, rules int) *model.ScrapeConfig {
-	j := &model.ScrapeConfig{JobName: "serviceMonitor/" + namespace + "/" + name + "/0", Kubernetes: &model.KubernetesSD{Role: "endpoints", Namespaces: []string{namespace}}}
+	j := &model.ScrapeConfig{JobName: "serviceMonitor/" + namespace + "/" + name + "/0",
+		Kubernetes: &model.KubernetesSD{Role: "endpoints", Namespaces: []string{namespace}}}
 	for i := range rules {
-		j.Relabel = append(j.Relabel, &model.Relabel{TargetLabel: fmt.Sprintf("label_%d", i), Replacement: model.Present("x")})
+		j.Relabel = append(j.Relabel, &model.Relabel{TargetLabel: fmt.Sprintf("label_%d", i),
+			Replacement: model.Present("x")})
 	}
 	if rules%3 == 0 {
 		j.Switches[model.HonorLabels] = new(true)
@@ -62,8 +64,8 @@ func random(rnd *rand.Rand) (jobs []*model.ScrapeConfig) {
 	return jobs
 }
 
-// TestNothingIsLost holds that the files together have the components of the single file, with all targets, and that each is as
-// small as it can be.
+// TestNothingIsLost holds that the files together have the components of the single file, with all targets, and that
+// each is as small as it can be.
 func TestNothingIsLost(t *testing.T) {
 	for seed := range int64(6) {
 		jobs := random(rand.New(rand.NewSource(seed)))
@@ -89,7 +91,8 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// components returns the texts of components by their names. Those that scrape are one for each list of targets, without their labels.
+// components returns the texts of components by their names. Those that scrape are one for each list of targets,
+// without their labels.
 func components(t *testing.T, text []byte) map[string][]string {
 	t.Helper()
 	blocks, err := alloyconfig.Blocks(string(text))
@@ -115,8 +118,8 @@ func components(t *testing.T, text []byte) map[string][]string {
 	return out
 }
 
-// TestEditsMoveNothing adds, removes and changes monitors at random. The jobs of others stay in their files, unless a file
-// is cut in two or two become one. If none is, no file changes but those of the monitor and of what all use.
+// TestEditsMoveNothing adds, removes and changes monitors at random. The jobs of others stay in their files, unless a
+// file is cut in two or two become one. If none is, no file changes but those of the monitor and of what all use.
 func TestEditsMoveNothing(t *testing.T) {
 	same := 0
 	for seed := range int64(8) {
@@ -151,7 +154,8 @@ func TestEditsMoveNothing(t *testing.T) {
 			for n, f := range before {
 				isOwn := f.Key == old[edited] || f.Key == now[edited]
 				if f.Text.String() != after[n].Text.String() && strings.HasPrefix(f.Part, "targets") && !isOwn {
-					t.Fatalf("seed %d, step %d: %s changes for %s (-before +after):\n%s", seed, step, f.Key, edited, cmp.Diff(f.Text.String(), after[n].Text.String()))
+					t.Fatalf("seed %d, step %d: %s changes for %s (-before +after):\n%s", seed, step, f.Key, edited,
+						cmp.Diff(f.Text.String(), after[n].Text.String()))
 				}
 			}
 		}

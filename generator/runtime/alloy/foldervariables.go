@@ -10,16 +10,17 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
-// substituted returns a component in which environment variables are in the place of $(NAME). In a single file the config reloader
-// replaces these; it does not for a folder. It does not know the number of a pod of a StatefulSet, which is what follows the name of
-// the set.
+// substituted returns a component in which environment variables are in the place of $(NAME). In a single file the
+// config reloader replaces these; it does not for a folder. It does not know the number of a pod of a StatefulSet,
+// which is what follows the name of the set.
 func substituted(c *component, set string) (*component, error) {
 	value := func(name string) syntax.Expr {
 		if name != "STATEFULSET_ORDINAL_NUMBER" || set == "" {
 			return syntax.Env(name)
 		}
 		shard := syntax.Concat(syntax.String("shard-"), syntax.Env("SHARD"), syntax.String("-"))
-		return syntax.Call("string.trim_prefix", syntax.Call("string.trim_prefix", syntax.Env("POD_NAME"), syntax.String(set+"-")), shard)
+		return syntax.Call("string.trim_prefix",
+			syntax.Call("string.trim_prefix", syntax.Env("POD_NAME"), syntax.String(set+"-")), shard)
 	}
 	b, err := syntax.MapExprs(&c.Block, func(e syntax.Expr) (syntax.Expr, error) { return withValues(e, value) })
 	if err != nil {
@@ -37,8 +38,8 @@ func substituted(c *component, set string) (*component, error) {
 	return &component{Block: *b, targets: targets, parts: c.parts}, nil
 }
 
-// withValues replaces $(NAME) in the texts of an expression by what value returns for NAME. It is an error if one is where no expression
-// can be.
+// withValues replaces $(NAME) in the texts of an expression by what value returns for NAME. It is an error if one is
+// where no expression can be.
 func withValues(e syntax.Expr, value func(name string) syntax.Expr) (syntax.Expr, error) {
 	if !strings.Contains(string(e), "$(") {
 		return e, nil
@@ -64,7 +65,8 @@ func withValues(e syntax.Expr, value func(name string) syntax.Expr) (syntax.Expr
 	}
 }
 
-// literalParts returns the parts of a literal, with expressions in the places of variables, and the name of one of these.
+// literalParts returns the parts of a literal, with expressions in the places of variables, and the name of one of
+// these.
 func literalParts(literal string, value func(string) syntax.Expr) (parts []syntax.Expr, name string) {
 	quote, text := literal[:1], literal[1:len(literal)-1]
 	start := 0

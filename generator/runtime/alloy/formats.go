@@ -19,7 +19,8 @@ func asksForNative(job *model.ScrapeConfig) bool {
 	return on != nil && *on && (len(job.Formats.Protocols) == 0 || slices.Contains(job.Formats.Protocols, protobuf))
 }
 
-// formats sets how answers are read. Native histograms need the format that has them, which Prometheus puts first by itself.
+// formats sets how answers are read. Native histograms need the format that has them, which Prometheus puts first by
+// itself.
 func formats(b *syntax.Block, job *model.ScrapeConfig) {
 	f := &job.Formats
 	accepted := f.Protocols
@@ -37,7 +38,8 @@ func formats(b *syntax.Block, job *model.ScrapeConfig) {
 	}
 }
 
-// isV2 reports whether a remote write sends messages of version 2.0, which have metadata if they are stored with the samples.
+// isV2 reports whether a remote write sends messages of version 2.0, which have metadata if they are stored with the
+// samples.
 func isV2(w model.RemoteWrite) bool { return w.Message == model.WriteV2 }
 
 // experimental is the flag without which Alloy refuses messages of version 2.0, and metadata in storage.

@@ -180,8 +180,8 @@ func (f *integrations) events(in *integration) {
 // componentPrefix begins the labels of an exporter's targets that only Alloy has.
 const componentPrefix = "__meta_component_"
 
-// named returns the targets of an exporter in its own pod, with the labels that the agent gives them. They can be read by
-// rules.
+// named returns the targets of an exporter in its own pod, with the labels that the agent gives them. They can be read
+// by rules.
 func (f *integrations) named(in *integration, rules []*model.Relabel) syntax.Expr {
 	b := syntax.Block{Name: "discovery.relabel", Label: in.label()}
 	b.Set("targets", syntax.Expr(in.id()+".targets"))
@@ -231,12 +231,13 @@ func dropped(names string) syntax.Block {
 	return rule("rule", &model.Relabel{Regex: model.Present(names), Action: "labeldrop"})
 }
 
-// extraLabels returns the labels that the user adds to targets or lines. Some of the agent's cannot be changed by them, nor the
-// label with the address that a target asks.
+// extraLabels returns the labels that the user adds to targets or lines. Some of the agent's cannot be changed by them,
+// nor the label with the address that a target asks.
 func (in *integration) extraLabels() (out model.Map) {
 	all, _ := in.config.Get("extra_labels").(model.Map)
 	for _, p := range all {
-		if p.Key != "__address__" && p.Key != "__metrics_path__" && p.Key != in.TargetLabel && (p.Key != "job" || in.Native || in.Component == exporter.Events) {
+		if p.Key != "__address__" && p.Key != "__metrics_path__" && p.Key != in.TargetLabel &&
+			(p.Key != "job" || in.Native || in.Component == exporter.Events) {
 			out = append(out, p)
 		}
 	}
@@ -254,7 +255,9 @@ func (in *integration) metaLabels(scrapesItself bool) model.Map {
 	if scrapesItself {
 		scraped = "1"
 	}
-	return model.Map{{Key: prefix + "name", Value: model.String(in.Name)}, {Key: prefix + "instance", Value: model.String(key)}, {Key: prefix + "autoscrape", Value: model.String(scraped)}}
+	return model.Map{{Key: prefix + "name", Value: model.String(in.Name)},
+		{Key: prefix + "instance", Value: model.String(key)},
+		{Key: prefix + "autoscrape", Value: model.String(scraped)}}
 }
 
 // setTo returns a rule that sets a label to a text in which variables are expanded.
@@ -270,17 +273,19 @@ func setToExpr(name string, value syntax.Expr) syntax.Block {
 	return b
 }
 
-// scrapesItself returns the job of an integration that scrapes itself, and the instance that it sends to. The job is nil if
-// it does not.
+// scrapesItself returns the job of an integration that scrapes itself, and the instance that it sends to. The job is
+// nil if it does not.
 func scrapesItself(in *integration) (instance string, job *model.ScrapeConfig) {
 	auto, _ := in.config.Get("autoscrape").(model.Map)
 	if auto.Get("enable") != model.Bool(true) || in.jobLabel == "" {
 		return "", nil
 	}
 	job = &model.ScrapeConfig{
-		Origin: model.Origin{Object: in.Object, Path: in.ConfigPath + "autoscrape"}, JobName: "integration/" + in.Object.Namespace + "/" + in.Object.Name + "/scrape",
+		Origin:    model.Origin{Object: in.Object, Path: in.ConfigPath + "autoscrape"},
+		JobName:   "integration/" + in.Object.Namespace + "/" + in.Object.Name + "/scrape",
 		Variables: true, Interval: text(auto.Get("scrape_interval")), Timeout: text(auto.Get("scrape_timeout")),
-		Relabel: relabelRules(auto.Get("relabel_configs")), MetricRelabel: relabelRules(auto.Get("metric_relabel_configs")),
+		Relabel:       relabelRules(auto.Get("relabel_configs")),
+		MetricRelabel: relabelRules(auto.Get("metric_relabel_configs")),
 	}
 	return cmp.Or(text(auto.Get("metrics_instance")), "default"), job
 }
@@ -290,8 +295,11 @@ func relabelRules(v model.Value) (out []*model.Relabel) {
 	list, _ := v.(model.List)
 	for _, item := range list {
 		m, _ := item.(model.Map)
-		optional := func(name string) model.Text { return model.Text{Value: text(m.Get(name)), Set: m.Get(name) != nil} }
-		r := &model.Relabel{Separator: optional("separator"), Regex: optional("regex"), TargetLabel: text(m.Get("target_label")),
+		optional := func(name string) model.Text {
+			return model.Text{Value: text(m.Get(name)), Set: m.Get(name) != nil}
+		}
+		r := &model.Relabel{Separator: optional("separator"), Regex: optional("regex"),
+			TargetLabel: text(m.Get("target_label")),
 			Replacement: optional("replacement"), Action: text(m.Get("action"))}
 		r.Modulus, _ = strconv.ParseUint(text(m.Get("modulus")), 10, 64)
 		labels, _ := m.Get("source_labels").(model.List)

@@ -29,7 +29,8 @@ func writeLogs(f *file, directory string, i *model.LogsInstance) {
 	if len(i.Clients) == 0 {
 		return
 	}
-	l := logs{file: f, instance: alloynames.Label(i.Name), of: i.Origin.Object, positions: path.Join(directory, i.Name+".yml")}
+	l := logs{file: f, instance: alloynames.Label(i.Name), of: i.Origin.Object,
+		positions: path.Join(directory, i.Name+".yml")}
 	if i.TargetConfig != nil {
 		l.period = i.TargetConfig.SyncPeriod
 	}
@@ -74,13 +75,14 @@ func (l *logs) endpoint(c *model.LogsClient) syntax.Block {
 		l.duration(&b, "max_backoff_period", c.Backoff.MaxPeriod)
 		setInt(&b, "max_backoff_retries", c.Backoff.MaxRetries)
 	}
-	l.file.client(&b, &model.HTTPClient{Proxy: model.Proxy{ProxyURL: model.Expanded(string(c.ProxyURL))}, HTTPAuth: c.HTTPAuth, TLS: c.TLS})
+	l.file.client(&b, &model.HTTPClient{Proxy: model.Proxy{ProxyURL: model.Expanded(string(c.ProxyURL))},
+		HTTPAuth: c.HTTPAuth, TLS: c.TLS})
 	return b
 }
 
-// podLogs writes the components of a PodLogs: its targets, the files that these name, what reads the files and what changes
-// their lines. Alloy keeps the positions of a component that reads files in a folder of the component's name, so this name
-// must never depend on anything but those of the instance and the job.
+// podLogs writes the components of a PodLogs: its targets, the files that these name, what reads the files and what
+// changes their lines. Alloy keeps the positions of a component that reads files in a folder of the component's name,
+// so this name must never depend on anything but those of the instance and the job.
 func (l *logs) podLogs(job *model.LogsScrapeConfig) {
 	name := l.instance + "__" + alloynames.Label(job.JobName)
 	to := l.process(name, stages.Blocks(job.Stages))
@@ -148,8 +150,8 @@ func (l *logs) process(name string, pipeline []*syntax.Block) syntax.Expr {
 	return syntax.List(syntax.Expr("loki.process." + name + ".receiver"))
 }
 
-// readFiles writes the components that find and read the files of targets. Where the agent has read them before, it goes on
-// from there: its positions are those of the whole instance, by path. part is what reads them stands for.
+// readFiles writes the components that find and read the files of targets. Where the agent has read them before, it
+// goes on from there: its positions are those of the whole instance, by path. part is what reads them stands for.
 func (l *logs) readFiles(name string, targets, to syntax.Expr, job *promtail.Job, part []runtime.Span) {
 	found := syntax.Block{Name: "local.file_match", Label: name}
 	found.Set("path_targets", targets)
@@ -194,8 +196,8 @@ func (l *logs) relabelled(name string, targets syntax.Expr, rules []*model.Relab
 	return syntax.Expr("discovery.relabel." + name + ".output")
 }
 
-// node returns the name of the node: like the agent, that of the host if the variable is not set. An empty name would select
-// the pods that are on no node, and nobody would notice.
+// node returns the name of the node: like the agent, that of the host if the variable is not set. An empty name would
+// select the pods that are on no node, and nobody would notice.
 func node() syntax.Expr {
 	return syntax.Call("coalesce", syntax.Env("HOSTNAME"), "constants.hostname")
 }
@@ -221,7 +223,8 @@ func ofHost() []*syntax.Block {
 		b.Set("replacement", node())
 		return b
 	}
-	absent := rule("rule", &model.Relabel{SourceLabels: []string{hostLabel}, Regex: model.Present(""), TargetLabel: hostLabel})
+	absent := rule("rule", &model.Relabel{SourceLabels: []string{hostLabel}, Regex: model.Present(""),
+		TargetLabel: hostLabel})
 	absent.Set("replacement", node())
 	var all syntax.Block
 	all.Add(set(ownLabel))

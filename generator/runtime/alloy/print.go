@@ -14,7 +14,8 @@ func Print(c *model.Config) runtime.Text { return newFile(false).of(c).print() }
 // PrintRedacted is Print with a placeholder for every secret value, for reviewers.
 func PrintRedacted(c *model.Config) runtime.Text { return newFile(true).of(c).print() }
 
-// printed is what [Print] returns, with the other forms of the same file. What reviewers see is the same text if it hides nothing.
+// printed is what [Print] returns, with the other forms of the same file. What reviewers see is the same text if it
+// hides nothing.
 func printed(c *model.Config) runtime.Printed {
 	f := newFile(false).of(c)
 	text := f.print()
@@ -30,7 +31,8 @@ func printed(c *model.Config) runtime.Printed {
 	return runtime.Printed{Text: text, Redacted: redacted, Split: f.split}
 }
 
-// redacted returns the file with a placeholder for every secret value. Its rules for targets hide nothing: they are the same.
+// redacted returns the file with a placeholder for every secret value. Its rules for targets hide nothing: they are the
+// same.
 func (f *file) redacted(c *model.Config) *file {
 	shown := newFile(true)
 	shown.withoutRules = true
@@ -71,7 +73,8 @@ type file struct {
 // component is a block of a file, a setting of the program or a component.
 type component struct {
 	syntax.Block
-	// targets are the lists of targets of a component that scrapes. They are its first attribute, which is not one of the block.
+	// targets are the lists of targets of a component that scrapes. They are its first attribute, which is not one of
+	// the block.
 	targets []syntax.Expr
 	// parts are what the component stands for in the text of the file.
 	parts []runtime.Span
@@ -100,7 +103,8 @@ func (c *component) appendTo(text *runtime.Text) {
 const bytesPerJob = 3000
 
 func newFile(redact bool) *file {
-	return &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]int{}, regexes: regexes{},
+	return &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]int{},
+		regexes:    regexes{},
 		ruleBlocks: map[*model.Relabel]*syntax.Block{}, ownBlocks: map[ownRule]*syntax.Block{}, timings: timings{},
 		discoveryIDs: map[string]bool{}, exporters: map[*model.ScrapeConfig]syntax.Expr{}}
 }
@@ -155,8 +159,8 @@ func (f *file) monitoring(c *model.Config) {
 	}
 }
 
-// logging sets the level and the format of the program's own log. The agent takes an unknown format for logfmt, which is
-// the default.
+// logging sets the level and the format of the program's own log. The agent takes an unknown format for logfmt, which
+// is the default.
 func (f *file) logging(s *model.Server) {
 	b := syntax.Block{Name: "logging"}
 	setString(&b, "level", s.LogLevel)

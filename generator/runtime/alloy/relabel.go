@@ -15,7 +15,8 @@ import (
 )
 
 // shardValues are the environment variables with what differs between shards.
-var shardValues = map[model.ShardValue]string{model.ShardNumber: "SHARD", model.Zone: "TOPOLOGY_ZONE", model.ShardInZone: "INZONE_SHARD"}
+var shardValues = map[model.ShardValue]string{model.ShardNumber: "SHARD", model.Zone: "TOPOLOGY_ZONE",
+	model.ShardInZone: "INZONE_SHARD"}
 
 // anything matches every value. It is in the place of an environment variable that is not set: Alloy takes that for an
 // empty text, with which a shard would drop all of its targets and say nothing.
@@ -53,8 +54,8 @@ func setText(b *syntax.Block, name string, v model.Text) {
 	}
 }
 
-// rules returns the rules for the targets of a job. Prometheus sets some labels before the rules, which they can read, and
-// adds a port after them. Alloy sets the labels after all rules, and adds no port.
+// rules returns the rules for the targets of a job. Prometheus sets some labels before the rules, which they can read,
+// and adds a port after them. Alloy sets the labels after all rules, and adds no port.
 func (f *file) rules(global *model.Global, job *model.ScrapeConfig) []*syntax.Block {
 	out := make([]*syntax.Block, 0, len(job.Relabel)+8)
 	for _, r := range f.before(global, job) {
@@ -72,8 +73,8 @@ func (f *file) rules(global *model.Global, job *model.ScrapeConfig) []*syntax.Bl
 // ownRule is what tells the rules apart that are added to those of jobs.
 type ownRule struct{ sources, target, regex, replacement, action string }
 
-// ownBlock returns the block of a rule that is added to those of a job. All but that for the name of the job are the same in many
-// jobs, and written once.
+// ownBlock returns the block of a rule that is added to those of a job. All but that for the name of the job are the
+// same in many jobs, and written once.
 func (f *file) ownBlock(job *model.ScrapeConfig, r *model.Relabel) *syntax.Block {
 	if job.Variables || r.TargetLabel == "job" {
 		return f.targetRule(r)
@@ -143,8 +144,8 @@ func (f *file) targetRule(r *model.Relabel) *syntax.Block {
 	return &b
 }
 
-// inComponent reports whether no label can hold a parameter: it has several values, or one that is or may be empty, or a
-// name that is not the name of a label, such as match[].
+// inComponent reports whether no label can hold a parameter: it has several values, or one that is or may be empty, or
+// a name that is not the name of a label, such as match[].
 func inComponent(job *model.ScrapeConfig, name string, values []string) bool {
 	mayBeEmpty := len(values) == 1 && (values[0] == "" || job.Variables && strings.Contains(values[0], "$"))
 	return len(values) > 1 || mayBeEmpty || !isLabel("__param_"+name)
@@ -170,8 +171,8 @@ func unlessSet(job *model.ScrapeConfig, name, value string) *model.Relabel {
 // withoutPort matches an address to which Prometheus adds the port of the scheme. The address is its first group.
 const withoutPort = `([^:\[\]]+|\[[^\[\]]*\])`
 
-// after returns the rules for what Prometheus does after the rules of a job. A parameter that a rule has removed is sent
-// all the same.
+// after returns the rules for what Prometheus does after the rules of a job. A parameter that a rule has removed is
+// sent all the same.
 func (f *file) after(job *model.ScrapeConfig) (out []*model.Relabel) {
 	for _, name := range sortedKeys(job.Params) {
 		values, parameter := job.Params[name], "__param_"+name
@@ -194,8 +195,10 @@ func (f *file) after(job *model.ScrapeConfig) (out []*model.Relabel) {
 	}
 	both := []string{"__scheme__", "__address__"}
 	return append(out,
-		&model.Relabel{SourceLabels: both, Regex: model.Present("(?:http)?;" + withoutPort), TargetLabel: "__address__", Replacement: model.Present("$1:80")},
-		&model.Relabel{SourceLabels: both, Regex: model.Present("https;" + withoutPort), TargetLabel: "__address__", Replacement: model.Present("$1:443")},
+		&model.Relabel{SourceLabels: both, Regex: model.Present("(?:http)?;" + withoutPort), TargetLabel: "__address__",
+			Replacement: model.Present("$1:80")},
+		&model.Relabel{SourceLabels: both, Regex: model.Present("https;" + withoutPort), TargetLabel: "__address__",
+			Replacement: model.Present("$1:443")},
 		&model.Relabel{SourceLabels: []string{"__address__"}, Regex: model.Present(withoutPort), Action: "drop"},
 	)
 }

@@ -23,8 +23,8 @@ func (f *file) remoteWrite(global *model.Global, i *model.Instance, name string)
 	f.instances = append(f.instances, component{Block: b})
 }
 
-// writers returns where an instance sends to. Alloy refuses two endpoints that are equal once secrets are masked, so those
-// of one URL have names.
+// writers returns where an instance sends to. Alloy refuses two endpoints that are equal once secrets are masked, so
+// those of one URL have names.
 func writers(global *model.Global, i *model.Instance) []model.RemoteWrite {
 	list := i.RemoteWrite
 	if len(list) == 0 {
@@ -53,8 +53,8 @@ func wal(i *model.Instance) syntax.Block {
 	return b
 }
 
-// endpoint returns one destination. What Alloy or one of its versions takes for granted in another way than the agent is
-// written out.
+// endpoint returns one destination. What Alloy or one of its versions takes for granted in another way than the agent
+// is written out.
 func (f *file) endpoint(w *model.RemoteWrite) syntax.Block {
 	b := syntax.Block{Name: "endpoint"}
 	f.live(&b, "name", w.Name)

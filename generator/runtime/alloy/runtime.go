@@ -29,7 +29,8 @@ const (
 	user = 473
 )
 
-// Runtime returns Grafana Alloy, in the version that agentry knows best, beside the config reloader of the Prometheus Operator.
+// Runtime returns Grafana Alloy, in the version that agentry knows best, beside the config reloader of the Prometheus
+// Operator.
 func Runtime() runtime.Runtime { return At(catalogue.Default()) }
 
 // At returns a version of Grafana Alloy. What it does not have is an error of what asks for it.
@@ -51,7 +52,8 @@ func program(version catalogue.Version, clusters bool) runtime.Runtime {
 		Check: func(c *model.Config) (*model.Config, []model.Finding) { return check(c, version, clusters) },
 		Print: printed, Read: checkSyntax, Masked: masked,
 		ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
-		VersionLabel: version.String(), Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
+		VersionLabel: version.String(), Container: runtime.DefaultContainer, Port: runtime.DefaultPort,
+		GraceSeconds:  runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: in.containers,
 		FreeArgs:  freeArgs,
 		CheckPods: checkPods, Clusters: clusters, PodSecurity: podSecurity, OwnMetrics: ownMetrics(),
@@ -60,7 +62,8 @@ func program(version catalogue.Version, clusters bool) runtime.Runtime {
 
 // freeArgs are the arguments that may be others.
 func freeArgs(*v1alpha1.GrafanaAgentSpec) map[string]bool {
-	return map[string]bool{"watch-interval": true, "storage.path": false, "disable-reporting": true, "server.http.disable-support-bundle": true}
+	return map[string]bool{"watch-interval": true, "storage.path": false, "disable-reporting": true,
+		"server.http.disable-support-bundle": true}
 }
 
 // ownMetrics are named in the packages internal/static/config/instrumentation, internal/static/metrics/wal and
@@ -68,8 +71,9 @@ func freeArgs(*v1alpha1.GrafanaAgentSpec) map[string]bool {
 func ownMetrics() runtime.OwnMetrics {
 	return runtime.OwnMetrics{
 		Loaded: "alloy_config_last_load_successful", Appended: "prometheus_remote_write_wal_samples_appended_total",
-		Series:      "prometheus_remote_write_wal_storage_active_series",
-		WALFailures: []string{"prometheus_remote_write_wal_corruptions_total", "prometheus_wal_watcher_record_decode_failures_total", "prometheus_tsdb_wal_writes_failed_total"},
+		Series: "prometheus_remote_write_wal_storage_active_series",
+		WALFailures: []string{"prometheus_remote_write_wal_corruptions_total",
+			"prometheus_wal_watcher_record_decode_failures_total", "prometheus_tsdb_wal_writes_failed_total"},
 		SentEntries: "loki_write_sent_entries_total", DroppedEntries: "loki_write_dropped_entries_total",
 	}
 }
@@ -83,17 +87,21 @@ type imageIn string
 // checkPods reports settings of pods that Alloy does not have.
 func (in imageIn) checkPods(spec *v1alpha1.GrafanaAgentSpec) (out []diag.Finding) {
 	found := func(severity diag.Severity, path, message, hint string) {
-		out = append(out, diag.Finding{Severity: severity, Code: diag.RuntimeDiffers, Path: path, Message: message, Hint: hint})
+		out = append(out, diag.Finding{Severity: severity, Code: diag.RuntimeDiffers, Path: path, Message: message,
+			Hint: hint})
 	}
 	switch run := in.of(spec); {
 	case spec.Image != nil && *spec.Image != "" && run != *spec.Image:
-		found(diag.Warning, "spec.image", "is an image of the Grafana Agent: the pods run "+run, "name an image of Alloy, or none")
+		found(diag.Warning, "spec.image", "is an image of the Grafana Agent: the pods run "+run,
+			"name an image of Alloy, or none")
 	case spec.Version != "" && (spec.Image == nil || *spec.Image == ""):
-		found(diag.Warning, "spec.version", "is a version of the Grafana Agent: the pods run "+run, "remove it, or name an image of Alloy in spec.image")
+		found(diag.Warning, "spec.version", "is a version of the Grafana Agent: the pods run "+run,
+			"remove it, or name an image of Alloy in spec.image")
 	}
 	if own := versionOf(in.of(spec)); own != "" && own != versionOf(image+":"+string(in)) {
 		one := "is Alloy " + own + ", and what is rendered is for " + string(in) + ": the pods may refuse it"
-		found(diag.Warning, "spec.image", one, "set runtimeVersion to the version of the image, or name the image "+image+":"+string(in))
+		found(diag.Warning, "spec.image", one,
+			"set runtimeVersion to the version of the image, or name the image "+image+":"+string(in))
 	}
 	if spec.EnableConfigReadAPI {
 		found(diag.Info, "spec.enableConfigReadAPI", "Alloy does not have it: its page shows the components", "")
@@ -123,9 +131,9 @@ func versionOf(image string) string {
 	return ""
 }
 
-// podSecurity returns what the Pod Security Standard "restricted" wants, unless the GrafanaAgent says something else. Pods
-// that read the logs of their node are root: the files are, and so is the folder that the agent has made for positions. So
-// are those whose integrations are about their node, as with the agent.
+// podSecurity returns what the Pod Security Standard "restricted" wants, unless the GrafanaAgent says something else.
+// Pods that read the logs of their node are root: the files are, and so is the folder that the agent has made for
+// positions. So are those whose integrations are about their node, as with the agent.
 func podSecurity(kind secretref.Group, given *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	if given != nil {
 		return given
@@ -136,18 +144,21 @@ func podSecurity(kind secretref.Group, given *corev1.PodSecurityContext) *corev1
 		return &corev1.PodSecurityContext{RunAsUser: &root, RunAsGroup: &root, SeccompProfile: profile}
 	}
 	id, yes := int64(user), true
-	return &corev1.PodSecurityContext{RunAsUser: &id, RunAsGroup: &id, FSGroup: &id, RunAsNonRoot: &yes, SeccompProfile: profile}
+	return &corev1.PodSecurityContext{RunAsUser: &id, RunAsGroup: &id, FSGroup: &id, RunAsNonRoot: &yes,
+		SeccompProfile: profile}
 }
 
-// security returns the security context of a container. Where the agent is privileged to read logs, it may read any file of
-// its mounts, which are read-only, and is not confined by SELinux, which would hide the node's files. Nodes without SELinux
-// ignore that. Integrations about a node keep what root may do by default: exporters read what belongs to other users.
+// security returns the security context of a container. Where the agent is privileged to read logs, it may read any
+// file of its mounts, which are read-only, and is not confined by SELinux, which would hide the node's files. Nodes
+// without SELinux ignore that. Integrations about a node keep what root may do by default: exporters read what belongs
+// to other users.
 func security(kind secretref.Group) *corev1.SecurityContext {
 	no := false
 	if kind == secretref.DaemonSet {
 		return &corev1.SecurityContext{AllowPrivilegeEscalation: &no}
 	}
-	s := &corev1.SecurityContext{AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+	s := &corev1.SecurityContext{AllowPrivilegeEscalation: &no,
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 	if kind == secretref.Logs {
 		s.Capabilities.Add = []corev1.Capability{"DAC_READ_SEARCH"}
 		s.SELinuxOptions = &corev1.SELinuxOptions{Type: "spc_t"}
@@ -155,8 +166,8 @@ func security(kind secretref.Group) *corev1.SecurityContext {
 	return s
 }
 
-// storage returns the folder for data. All pods of a node that read logs have the same volume, so each GrafanaAgent has a
-// folder of its own.
+// storage returns the folder for data. All pods of a node that read logs have the same volume, so each GrafanaAgent has
+// a folder of its own.
 func storage(p runtime.Pod) string {
 	switch {
 	case p.Kind == secretref.Logs:
@@ -193,10 +204,11 @@ func process(p runtime.Pod, image string, env []corev1.EnvVar) corev1.Container 
 		args = append(args, "--server.http.disable-support-bundle")
 	}
 	return corev1.Container{
-		Name:                     runtime.DefaultContainer,
-		Image:                    image,
-		Args:                     args,
-		Ports:                    []corev1.ContainerPort{{Name: p.PortName, ContainerPort: runtime.DefaultPort, Protocol: corev1.ProtocolTCP}},
+		Name:  runtime.DefaultContainer,
+		Image: image,
+		Args:  args,
+		Ports: []corev1.ContainerPort{{Name: p.PortName, ContainerPort: runtime.DefaultPort,
+			Protocol: corev1.ProtocolTCP}},
 		Env:                      env,
 		VolumeMounts:             p.Mounts,
 		ReadinessProbe:           runtime.Readiness(p.PortName),

@@ -23,7 +23,8 @@ func TestImagesOfAnotherVersion(t *testing.T) {
 	} {
 		found := false
 		for _, f := range At(catalogue.Default()).CheckPods(&v1alpha1.GrafanaAgentSpec{Image: &image}) {
-			found = found || f.Path == "spec.image" && f.Hint == "set runtimeVersion to the version of the image, or name the image grafana/alloy:v1.18.1"
+			found = found || f.Path == "spec.image" &&
+				f.Hint == "set runtimeVersion to the version of the image, or name the image grafana/alloy:v1.18.1"
 		}
 		if found != want {
 			t.Errorf("%s: %v, want %v", image, found, want)

@@ -41,13 +41,14 @@ type endpoint struct {
 	at      uint64 // its place, if they are too many for one component
 }
 
-// maxEndpoints is how many endpoints share a component. Alloy evaluates it with all its targets when those of one endpoint
-// change, so without a limit a pod with thousands of monitors would do little else while it starts.
+// maxEndpoints is how many endpoints share a component. Alloy evaluates it with all its targets when those of one
+// endpoint change, so without a limit a pod with thousands of monitors would do little else while it starts.
 const maxEndpoints = 250
 
 // instance writes the components of one MetricsInstance.
 func (f *file) instance(global *model.Global, i *model.Instance) {
-	s := scrapes{file: f, global: global, instance: alloynames.Label(i.Name), of: i.Origin.Object, groups: map[string]*scrape{}, rules: map[string]syntax.Expr{}, labels: map[string]bool{}}
+	s := scrapes{file: f, global: global, instance: alloynames.Label(i.Name), of: i.Origin.Object,
+		groups: map[string]*scrape{}, rules: map[string]syntax.Expr{}, labels: map[string]bool{}}
 	s.metadata = slices.ContainsFunc(writers(global, i), isV2)
 	f.remoteWrite(global, i, s.instance)
 	for _, job := range i.ScrapeConfigs {
@@ -151,8 +152,10 @@ func specials(job *model.ScrapeConfig) string {
 		is   bool
 	}{
 		{"honor_labels", job.Switches[model.HonorLabels] != nil && *job.Switches[model.HonorLabels]},
-		{"basic_auth", job.BasicAuth != nil}, {"authorization", job.Authorization != nil || job.BearerToken.Present()}, {"oauth2", job.OAuth2 != nil},
-		{"tls", job.TLS != nil}, {"proxy", job.ProxyURL.Set}, {"limits", job.Limits != (model.Limits{})}, {"rules", len(job.MetricRelabel) > 0},
+		{"basic_auth", job.BasicAuth != nil}, {"authorization", job.Authorization != nil || job.BearerToken.Present()},
+		{"oauth2", job.OAuth2 != nil},
+		{"tls", job.TLS != nil}, {"proxy", job.ProxyURL.Set}, {"limits", job.Limits != (model.Limits{})},
+		{"rules", len(job.MetricRelabel) > 0},
 	} {
 		if w.is {
 			out = append(out, w.word)
@@ -196,7 +199,8 @@ func (s *scrapes) relabelTargets(job *model.ScrapeConfig) syntax.Expr {
 		s.relabelled[name] = at
 	}
 	c := &s.file.targets[at]
-	c.parts = append(c.parts, runtime.Span{Instance: s.of, Name: job.JobName, Origin: job.Origin, HandWritten: job.HandWritten})
+	c.parts = append(c.parts, runtime.Span{Instance: s.of, Name: job.JobName, Origin: job.Origin,
+		HandWritten: job.HandWritten})
 	return syntax.Expr("discovery.relabel." + name + ".output")
 }
 
@@ -223,7 +227,8 @@ func (f *file) scrapeSettings(b *syntax.Block, global *model.Global, job *model.
 	setString(b, "scrape_timeout", goDuration(shared.timeout))
 	known := catalogue.Get("prometheus.scrape").Fields
 	for i, v := range job.Switches {
-		if s := model.Switch(i); v != nil && *v != s.Default() && known[s.Name()].Kind != "" && (s != model.NativeHistograms || asksForNative(job)) {
+		if s := model.Switch(i); v != nil && *v != s.Default() && known[s.Name()].Kind != "" &&
+			(s != model.NativeHistograms || asksForNative(job)) {
 			b.Set(s.Name(), syntax.Bool(*v))
 		}
 	}
@@ -277,7 +282,8 @@ func (s *scrapes) receivers(job *model.ScrapeConfig) syntax.Expr {
 	}
 	name := alloynames.Hashed(s.instance+"__rules", text)
 	s.samples(name, writer, append(ofReports("drop"), sampleRules(job).Blocks...))
-	to = syntax.List(syntax.Expr("prometheus.relabel."+s.instance+"__reports.receiver"), syntax.Expr("prometheus.relabel."+name+".receiver"))
+	to = syntax.List(syntax.Expr("prometheus.relabel."+s.instance+"__reports.receiver"),
+		syntax.Expr("prometheus.relabel."+name+".receiver"))
 	s.rules[text] = to
 	return to
 }

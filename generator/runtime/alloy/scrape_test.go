@@ -15,13 +15,15 @@ func scraped(t *testing.T, monitors int, limit int64) map[string][]string {
 	t.Helper()
 	i := model.Instance{Name: "m/i", RemoteWrite: []model.RemoteWrite{{URL: "http://mimir"}}}
 	for n := range monitors {
-		job := &model.ScrapeConfig{JobName: fmt.Sprintf("serviceMonitor/team-%d/app-%d/0", n%40, n), Kubernetes: &model.KubernetesSD{Role: "pod"}}
+		job := &model.ScrapeConfig{JobName: fmt.Sprintf("serviceMonitor/team-%d/app-%d/0", n%40, n),
+			Kubernetes: &model.KubernetesSD{Role: "pod"}}
 		if job.Relabel = []*model.Relabel{{TargetLabel: "a", Replacement: model.Present("b")}}; limit > 0 {
 			job.Counts[model.Targets] = &limit
 		}
 		i.ScrapeConfigs = append(i.ScrapeConfigs, job)
 	}
-	blocks, err := alloyconfig.Blocks(Print(&model.Config{Metrics: &model.Metrics{Configs: []model.Instance{i}}}).String())
+	blocks, err := alloyconfig.Blocks(
+		Print(&model.Config{Metrics: &model.Metrics{Configs: []model.Instance{i}}}).String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +41,8 @@ func scraped(t *testing.T, monitors int, limit int64) map[string][]string {
 	return out
 }
 
-// TestEndpointsShareAComponentUpToALimit: each endpoint is in one component, and a component never has more than the limit.
+// TestEndpointsShareAComponentUpToALimit: each endpoint is in one component, and a component never has more than the
+// limit.
 func TestEndpointsShareAComponentUpToALimit(t *testing.T) {
 	for _, c := range []struct{ monitors, least int }{{1, 1}, {maxEndpoints, 1}, {maxEndpoints + 1, 2}, {5000, 20}} {
 		all := scraped(t, c.monitors, 0)

@@ -12,29 +12,40 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
-// TestSpans holds that the span of each job is one component: of all the files of a folder together as of the single file.
+// TestSpans holds that the span of each job is one component: of all the files of a folder together as of the single
+// file.
 func TestSpans(t *testing.T) {
 	relabel := []*model.Relabel{{TargetLabel: "a", Replacement: model.Present("}\ndiscovery.relabel \"no\" {")}}
 	writers := []model.RemoteWrite{{Name: "all", URL: "http://x"}}
 	job := func(name string) *model.ScrapeConfig {
 		return &model.ScrapeConfig{JobName: name, Kubernetes: &model.KubernetesSD{Role: "pod"}, Relabel: relabel}
 	}
-	instance := func(kind, name string) model.Origin { return model.Origin{Object: diag.Object{Kind: kind, Name: name}} }
+	instance := func(kind, name string) model.Origin {
+		return model.Origin{Object: diag.Object{Kind: kind, Name: name}}
+	}
 	byHand := job("third") // as check makes it of a hand-written one
 	byHand.HandWritten = true
 	c := &model.Config{
 		Metrics: &model.Metrics{Configs: []model.Instance{
-			{Origin: instance("MetricsInstance", "a"), Name: "one/a", RemoteWrite: writers, ScrapeConfigs: []*model.ScrapeConfig{job("first"), job("second/x-y"), byHand}},
-			{Origin: instance("MetricsInstance", "b"), Name: "two/a", RemoteWrite: writers, ScrapeConfigs: []*model.ScrapeConfig{job("first")}},
+			{Origin: instance("MetricsInstance", "a"), Name: "one/a", RemoteWrite: writers,
+				ScrapeConfigs: []*model.ScrapeConfig{job("first"), job("second/x-y"), byHand}},
+			{Origin: instance("MetricsInstance", "b"), Name: "two/a", RemoteWrite: writers,
+				ScrapeConfigs: []*model.ScrapeConfig{job("first")}},
 		}},
-		Logs: &model.Logs{Configs: []model.LogsInstance{{Origin: instance("LogsInstance", "a"), Name: "one/a", Clients: []model.LogsClient{{URL: "http://y:hunter2@z"}},
-			ScrapeConfigs: []*model.LogsScrapeConfig{{JobName: "podLogs/first", Kubernetes: &model.KubernetesSD{Role: "pod"}, Relabel: relabel}},
-			Additional:    []model.Raw{handWritten(t, "job_name: written\nstatic_configs: [{targets: [localhost], labels: {__path__: /log}}]\n")}}}},
+		Logs: &model.Logs{Configs: []model.LogsInstance{{Origin: instance("LogsInstance", "a"), Name: "one/a",
+			Clients: []model.LogsClient{{URL: "http://y:hunter2@z"}},
+			ScrapeConfigs: []*model.LogsScrapeConfig{{JobName: "podLogs/first",
+				Kubernetes: &model.KubernetesSD{Role: "pod"}, Relabel: relabel}},
+			Additional: []model.Raw{handWritten(t,
+				"job_name: written\nstatic_configs: [{targets: [localhost], labels: {__path__: /log}}]\n")}}}},
 	}
 	want := map[string]string{
-		"MetricsInstance a first": `discovery.relabel "first" {`, "MetricsInstance b first": `discovery.relabel "first" {`,
-		"MetricsInstance a second/x-y": `discovery.relabel "second__x_y" {`, "MetricsInstance a third": `discovery.relabel "additional__one__a__third" {`,
-		"LogsInstance a podLogs/first": `discovery.relabel "podLogs__first" {`, "LogsInstance a written": `loki.source.file "one__a__written" {`,
+		"MetricsInstance a first":      `discovery.relabel "first" {`,
+		"MetricsInstance b first":      `discovery.relabel "first" {`,
+		"MetricsInstance a second/x-y": `discovery.relabel "second__x_y" {`,
+		"MetricsInstance a third":      `discovery.relabel "additional__one__a__third" {`,
+		"LogsInstance a podLogs/first": `discovery.relabel "podLogs__first" {`,
+		"LogsInstance a written":       `loki.source.file "one__a__written" {`,
 	}
 	whole := printed(c)
 	files, err := whole.Split("set", 600)
@@ -48,7 +59,8 @@ func TestSpans(t *testing.T) {
 	if whole.Redacted().String() == whole.String() {
 		t.Error("nothing is redacted")
 	}
-	for name, texts := range map[string][]runtime.Text{"printed": {whole.Text}, "redacted": {whole.Redacted()}, "files": several} {
+	for name, texts := range map[string][]runtime.Text{"printed": {whole.Text}, "redacted": {whole.Redacted()},
+		"files": several} {
 		got := map[string]string{}
 		for _, text := range texts {
 			at := 0

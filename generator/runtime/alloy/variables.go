@@ -8,7 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
-// replaced puts values of environment variables in the place of references to them, in the texts of a job that has some.
+// replaced puts values of environment variables in the place of references to them, in the texts of a job that has
+// some.
 func replaced(job *model.ScrapeConfig, b *syntax.Block) {
 	if !job.Variables {
 		return

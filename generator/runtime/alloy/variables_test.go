@@ -40,7 +40,8 @@ func TestEscapedTextsComeOutAsTheyAre(t *testing.T) {
 				}
 				want, got = read(t, text), read(t, got)
 			}
-			if out := string(rule.ExpandString(nil, got, "matched", rule.FindStringSubmatchIndex("matched"))); out != want {
+			if out := string(rule.ExpandString(nil, got, "matched", rule.FindStringSubmatchIndex("matched"))); out !=
+				want {
 				t.Errorf("%q, variables %v: comes out as %q, want %q", text, variables, out, want)
 			}
 		}
@@ -59,12 +60,16 @@ func TestDiscoveriesDifferByTheirSecrets(t *testing.T) {
 	config := func(tokens ...string) *model.Config {
 		i := model.Instance{Name: "m/i"}
 		for n, token := range tokens {
-			d := model.Discovery{Mechanism: "consul", Settings: model.Map{{Key: "server", Value: model.String("http://u:hunter2@consul:8500")}, {Key: "token", Value: model.Secret{Value: token, Set: true}}}}
-			i.ScrapeConfigs = append(i.ScrapeConfigs, &model.ScrapeConfig{JobName: string(rune('a' + n)), Discoveries: []model.Discovery{d}})
+			d := model.Discovery{Mechanism: "consul",
+				Settings: model.Map{{Key: "server", Value: model.String("http://u:hunter2@consul:8500")},
+					{Key: "token", Value: model.Secret{Value: token, Set: true}}}}
+			i.ScrapeConfigs = append(i.ScrapeConfigs,
+				&model.ScrapeConfig{JobName: string(rune('a' + n)), Discoveries: []model.Discovery{d}})
 		}
 		return &model.Config{Metrics: &model.Metrics{Configs: []model.Instance{i}}}
 	}
-	whole, shown := Print(config("hunter2", "hunter3", "hunter2")).String(), PrintRedacted(config("hunter2", "hunter3", "hunter2")).String()
+	whole, shown := Print(config("hunter2", "hunter3", "hunter2")).String(),
+		PrintRedacted(config("hunter2", "hunter3", "hunter2")).String()
 	for _, text := range []string{whole, shown} {
 		if n := strings.Count(text, "\ndiscovery.consul "); n != 2 {
 			t.Errorf("%d components:\n%s", n, text)

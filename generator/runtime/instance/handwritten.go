@@ -13,9 +13,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/agent/handwritten"
 )
 
-// HandWritten checks the hand-written jobs of an instance, alone and against the others. No message quotes their text. An
-// interval longer than truncate is an error, unless truncate is zero. Unless strict, unknown fields are warnings.
-func HandWritten(kind handwritten.Kind, c *model.Config, i *model.Instance, truncate time.Duration, strict bool) (found []model.Finding) {
+// HandWritten checks the hand-written jobs of an instance, alone and against the others. No message quotes their text.
+// An interval longer than truncate is an error, unless truncate is zero. Unless strict, unknown fields are warnings.
+func HandWritten(kind handwritten.Kind, c *model.Config, i *model.Instance, truncate time.Duration,
+	strict bool) (found []model.Finding) {
 	made := make(map[string][]diag.Object, len(i.ScrapeConfigs)+len(i.Additional))
 	for _, job := range i.ScrapeConfigs {
 		made[job.JobName] = []diag.Object{job.Origin.Object}
@@ -25,7 +26,8 @@ func HandWritten(kind handwritten.Kind, c *model.Config, i *model.Instance, trun
 		name := raw.Name()
 		by, twice := made[name]
 		if name != "" && twice {
-			found = append(found, InText(raw, i.Origin, diag.Error, diag.DuplicateJob, raw.Job.Line, "the job_name appears twice in "+i.Origin.Object.String(), by...))
+			found = append(found, InText(raw, i.Origin, diag.Error, diag.DuplicateJob, raw.Job.Line,
+				"the job_name appears twice in "+i.Origin.Object.String(), by...))
 		} else {
 			made[name] = nil
 		}
@@ -40,7 +42,8 @@ func HandWrittenLogs(i *model.LogsInstance, strict bool) []model.Finding {
 }
 
 // againstSchema makes all checks that do not depend on other jobs.
-func againstSchema(kind handwritten.Kind, list []model.Raw, instance model.Origin, strict bool) (found []model.Finding) {
+func againstSchema(kind handwritten.Kind, list []model.Raw, instance model.Origin,
+	strict bool) (found []model.Finding) {
 	var jobs []*yaml.Node
 	for i := range list {
 		jobs = append(jobs, list[i].Job)
@@ -54,8 +57,10 @@ func againstSchema(kind handwritten.Kind, list []model.Raw, instance model.Origi
 }
 
 // InText returns a finding in a line of the Secret with a hand-written job, for the instance that uses it.
-func InText(raw *model.Raw, instance model.Origin, s diag.Severity, code diag.Code, line int, message string, related ...diag.Object) model.Finding {
-	f := raw.Origin.Find(s, code, "", fmt.Sprintf("line %d: %s", line, message), append([]diag.Object{instance.Object}, related...)...)
+func InText(raw *model.Raw, instance model.Origin, s diag.Severity, code diag.Code, line int, message string,
+	related ...diag.Object) model.Finding {
+	f := raw.Origin.Find(s, code, "", fmt.Sprintf("line %d: %s", line, message),
+		append([]diag.Object{instance.Object}, related...)...)
 	f.TextLine = line
 	return f
 }
@@ -76,14 +81,16 @@ func timing(c *model.Config, i *model.Instance, raw *model.Raw, truncate time.Du
 		found = append(found, InText(raw, i.Origin, diag.Error, code, raw.Job.Line, message, whose...))
 	}
 	if truncate > 0 && every > truncate {
-		fail(diag.IntervalAboveWAL, fmt.Sprintf("the scrape interval %s is longer than the walTruncateFrequency %s of %s",
+		fail(diag.IntervalAboveWAL, fmt.Sprintf(
+			"the scrape interval %s is longer than the walTruncateFrequency %s of %s",
 			prommodel.Duration(every), prommodel.Duration(truncate), i.Origin.Object))
 	}
 	if limit == "" || strings.Contains(limit, "$") {
 		return found
 	}
 	if d, err := prommodel.ParseDuration(limit); err == nil && time.Duration(d) > every {
-		fail(diag.TimeoutAboveInterval, fmt.Sprintf("the scrape timeout is longer than the scrape interval %s", prommodel.Duration(every)))
+		fail(diag.TimeoutAboveInterval,
+			fmt.Sprintf("the scrape timeout is longer than the scrape interval %s", prommodel.Duration(every)))
 	}
 	return found
 }

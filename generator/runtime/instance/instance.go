@@ -1,5 +1,5 @@
-// Package instance checks what every runtime refuses in the settings of an instance: times that contradict each other, and
-// hand-written jobs that the agent's own format does not have. It also warns about samples that go nowhere.
+// Package instance checks what every runtime refuses in the settings of an instance: times that contradict each other,
+// and hand-written jobs that the agent's own format does not have. It also warns about samples that go nowhere.
 package instance
 
 import (
@@ -26,13 +26,15 @@ func Timeout(c *model.Config, job *model.ScrapeConfig) []model.Finding {
 	timeout, every := Interval(job.Timeout), Interval(job.Interval)
 	of, whose := "", []diag.Object(nil)
 	if WithoutInterval(job) {
-		every, of, whose = GlobalInterval(c), " of GrafanaAgent "+nameOf(c.Origin.Object), []diag.Object{c.Origin.Object}
+		every, of, whose = GlobalInterval(c), " of GrafanaAgent "+nameOf(c.Origin.Object),
+			[]diag.Object{c.Origin.Object}
 	}
 	if timeout <= every || every <= 0 {
 		return nil
 	}
 	return []model.Finding{job.Origin.Find(diag.Error, diag.TimeoutAboveInterval, ".scrapeTimeout",
-		fmt.Sprintf("the timeout %s is longer than the scrape interval %s%s", job.Timeout, prommodel.Duration(every), of), whose...)}
+		fmt.Sprintf("the timeout %s is longer than the scrape interval %s%s", job.Timeout, prommodel.Duration(every),
+			of), whose...)}
 }
 
 // GlobalTimeout warns of a timeout for all jobs that is longer than their interval. Nothing is lost: a job without a
@@ -83,10 +85,12 @@ func WAL(i *model.Instance) (truncate time.Duration, found []model.Finding) {
 	}
 	truncate = positive(".walTruncateFrequency", i.WALTruncateFrequency)
 	positive(".remoteFlushDeadline", i.RemoteFlushDeadline)
-	lowest, highest := cmp.Or(GoDuration(i.MinWALTime), DefaultMinWALTime), cmp.Or(GoDuration(i.MaxWALTime), DefaultMaxWALTime)
+	lowest, highest := cmp.Or(GoDuration(i.MinWALTime), DefaultMinWALTime), cmp.Or(GoDuration(i.MaxWALTime),
+		DefaultMaxWALTime)
 	if lowest > highest {
 		found = append(found, i.Origin.Find(diag.Error, diag.InvalidWALTimes, ".minWALTime",
-			fmt.Sprintf("minWALTime %s is longer than maxWALTime %s", prommodel.Duration(lowest), prommodel.Duration(highest))))
+			fmt.Sprintf("minWALTime %s is longer than maxWALTime %s", prommodel.Duration(lowest),
+				prommodel.Duration(highest))))
 	}
 	return cmp.Or(truncate, DefaultTruncate), found
 }
@@ -108,7 +112,8 @@ func Destinations(c *model.Config) (found []model.Finding) {
 	for i := range c.Metrics.Configs {
 		if len(c.Metrics.Configs[i].RemoteWrite) == 0 {
 			found = append(found, c.Metrics.Configs[i].Origin.Find(diag.Warning, diag.NoDestination, ".remoteWrite",
-				"neither the MetricsInstance nor GrafanaAgent "+nameOf(c.Origin.Object)+" has a remoteWrite: samples go nowhere"))
+				"neither the MetricsInstance nor GrafanaAgent "+nameOf(c.Origin.Object)+
+					" has a remoteWrite: samples go nowhere"))
 		}
 	}
 	return found

@@ -13,8 +13,8 @@ const (
 	maxKeptEntries = 1 << 15
 )
 
-// directories keeps large directories decoded after they were read, because a pass reads a few directories with thousands
-// of names again and again. The key is the hash, so an entry is never out of date.
+// directories keeps large directories decoded after they were read, because a pass reads a few directories with
+// thousands of names again and again. The key is the hash, so an entry is never out of date.
 type directories struct {
 	mu      sync.Mutex
 	known   map[plumbing.Hash][]Entry

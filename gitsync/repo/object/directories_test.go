@@ -24,7 +24,8 @@ func TestLargeDirectoriesAreKeptWithinTheLimit(t *testing.T) {
 		d.put(hash(10+n), make([]Entry, size))
 		d.put(hash(10+n), make([]Entry, size)) // is there
 		if kept := min(n+1, 4); len(d.known) != kept || len(d.order) != kept || d.entries != kept*size {
-			t.Errorf("after %d: %d directories in %d places with %d entries", n+1, len(d.known), len(d.order), d.entries)
+			t.Errorf("after %d: %d directories in %d places with %d entries", n+1, len(d.known), len(d.order),
+				d.entries)
 		}
 	}
 	if _, ok := d.get(hash(10)); ok {
@@ -69,7 +70,8 @@ func TestTheEmptyTree(t *testing.T) {
 
 // TestEntriesAreWrittenAsGitDoes: the bytes decide the hash.
 func TestEntriesAreWrittenAsGitDoes(t *testing.T) {
-	got := string(encodeTree([]Entry{{Name: "b", Mode: filemode.Regular}, {Name: "a", Mode: filemode.Dir}, {Name: "a-", Mode: filemode.Executable}}))
+	got := string(encodeTree([]Entry{{Name: "b", Mode: filemode.Regular}, {Name: "a", Mode: filemode.Dir},
+		{Name: "a-", Mode: filemode.Executable}}))
 	zero := strings.Repeat("\x00", 20)
 	want := fmt.Sprintf("100755 a-\x00%[1]s40000 a\x00%[1]s100644 b\x00%[1]s", zero)
 	if got != want {

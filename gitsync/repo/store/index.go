@@ -17,8 +17,9 @@ import (
 
 // Limits bound a received pack, because even a small pack can unpack to any number of bytes.
 type Limits struct {
-	PackBytes   int64 // of the pack
-	ObjectBytes int64 // of an object; half of it for a delta, or for an object that deltas build on: both are unpacked into memory
+	PackBytes int64 // of the pack
+	// of an object; half of it for a delta, or for an object that deltas build on: both are unpacked into memory
+	ObjectBytes int64
 	AllBytes    int64 // of all objects
 	// Work waits until that many bytes of memory may be used: see budget.Budget. Nil does not wait.
 	Work func(ctx context.Context, bytes int64) (done func(), err error)
@@ -62,7 +63,8 @@ type indexer struct {
 
 // index reads a pack. Errors are limit.ErrTooLarge, [ErrBadPack], or the end of ctx.
 func index(ctx context.Context, file *os.File, limits Limits) (*idxfile.MemoryIndex, error) {
-	x := &indexer{ctx: ctx, limits: limits, scanner: packfile.NewScanner(file), deltas: map[int32][]int32{}, named: map[plumbing.Hash][]int32{}}
+	x := &indexer{ctx: ctx, limits: limits, scanner: packfile.NewScanner(file), deltas: map[int32][]int32{},
+		named: map[plumbing.Hash][]int32{}}
 	checksum, err := x.scan()
 	if err != nil {
 		return nil, x.explain(err)
@@ -106,7 +108,8 @@ func (x *indexer) scan() (checksum plumbing.Hash, err error) {
 		return checksum, err
 	}
 	if count > maxObjects {
-		return checksum, fmt.Errorf("%w: the pack has %d objects, at most %d are allowed", limit.ErrTooLarge, count, maxObjects)
+		return checksum, fmt.Errorf("%w: the pack has %d objects, at most %d are allowed", limit.ErrTooLarge, count,
+			maxObjects)
 	}
 	for range count {
 		h, err := x.scanner.NextObjectHeader()
@@ -167,7 +170,9 @@ func (x *indexer) scanDelta(h *packfile.ObjectHeader, e entry) error {
 	if h.Type == plumbing.REFDeltaObject {
 		x.named[h.Reference] = append(x.named[h.Reference], number)
 	} else {
-		i, found := slices.BinarySearchFunc(x.entries, h.OffsetReference, func(e entry, offset int64) int { return cmp.Compare(e.offset, offset) })
+		i, found := slices.BinarySearchFunc(x.entries, h.OffsetReference, func(e entry, offset int64) int {
+			return cmp.Compare(e.offset, offset)
+		})
 		if !found {
 			return fmt.Errorf("a delta builds on no object")
 		}
@@ -183,7 +188,8 @@ func (x *indexer) admit(size, most int64) error {
 	case size < 0:
 		return fmt.Errorf("a delta has no size")
 	case size > most:
-		return fmt.Errorf("%w: an object of the pack has %d bytes, at most %d are allowed", limit.ErrTooLarge, size, most)
+		return fmt.Errorf("%w: an object of the pack has %d bytes, at most %d are allowed", limit.ErrTooLarge, size,
+			most)
 	case x.all > x.limits.AllBytes:
 		return fmt.Errorf("%w: the pack unpacks to more than %d bytes", limit.ErrTooLarge, x.limits.AllBytes)
 	}

@@ -131,11 +131,14 @@ func TestIndexIsGits(t *testing.T) {
 	text := strings.Repeat("a line of a file that is long enough for deltas\n", 200)
 	for i := range 60 {
 		text += fmt.Sprintln("line", i)
-		repo.Commit("main", map[string]string{"a.yaml": text, fmt.Sprintf("b/%d.yaml", i%7): text[i:] + fmt.Sprint(i), "c/deep/er.yaml": fmt.Sprint(i)})
+		repo.Commit("main", map[string]string{"a.yaml": text, fmt.Sprintf("b/%d.yaml", i%7): text[i:] + fmt.Sprint(i),
+			"c/deep/er.yaml": fmt.Sprint(i)})
 	}
-	for name, flags := range map[string][]string{"offsets": {"--delta-base-offset"}, "hashes": nil, "deep": {"--delta-base-offset", "--depth=4000", "--window=100"}} {
+	for name, flags := range map[string][]string{"offsets": {"--delta-base-offset"}, "hashes": nil,
+		"deep": {"--delta-base-offset", "--depth=4000", "--window=100"}} {
 		base := filepath.Join(t.TempDir(), "pack")
-		sum := strings.TrimSpace(repo.GitIn("main\n", append([]string{"pack-objects", "-q", "--revs", base}, flags...)...))
+		sum := strings.TrimSpace(repo.GitIn("main\n",
+			append([]string{"pack-objects", "-q", "--revs", base}, flags...)...))
 		file, err := os.Open(base + "-" + sum + ".pack")
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +149,8 @@ func TestIndexIsGits(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		want := gits(t, file.Name())
-		if diff := cmp.Diff(listed(t, want), listed(t, got)); diff != "" || got.PackfileChecksum != want.PackfileChecksum {
+		if diff := cmp.Diff(listed(t, want), listed(t, got)); diff != "" ||
+			got.PackfileChecksum != want.PackfileChecksum {
 			t.Errorf("%s (-git +ours):\n%s", name, diff)
 		}
 	}

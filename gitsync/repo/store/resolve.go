@@ -47,7 +47,8 @@ func (x *indexer) resolve(i int32, content []byte, depth int) error {
 	}
 	size := int64(len(content))
 	if x.held += size; x.held > 2*x.limits.ObjectBytes {
-		return fmt.Errorf("%w: the deltas of the pack need more than %d bytes of memory", limit.ErrTooLarge, 2*x.limits.ObjectBytes)
+		return fmt.Errorf("%w: the deltas of the pack need more than %d bytes of memory", limit.ErrTooLarge,
+			2*x.limits.ObjectBytes)
 	}
 	kind, hash := x.entries[i].kind, x.entries[i].hash
 	deltas := slices.Concat(x.deltas[i], x.named[hash])

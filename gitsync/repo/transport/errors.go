@@ -72,10 +72,12 @@ func kindOf(cause, err error, words string) error {
 	switch {
 	case containsAny(words, "not our ref"):
 		return ErrRefNotFound
-	case containsAny(words, "permission denied", "permission to ", "access denied", "not allowed", "unauthorized", "authentication failed",
+	case containsAny(words, "permission denied", "permission to ", "access denied", "not allowed", "unauthorized",
+		"authentication failed",
 		"write access", "read only", "read-only", "insufficient permission", "denied to"):
 		return ErrAuth
-	case containsAny(words, "not found", "does not exist", "does not appear to be a git repository", "not a git repository",
+	case containsAny(words, "not found", "does not exist", "does not appear to be a git repository",
+		"not a git repository",
 		"no such repository", "could not be found"):
 		return ErrRepositoryNotFound
 	}

@@ -73,7 +73,8 @@ func (c *sshConfig) tunnel(conn net.Conn) error {
 	req := "CONNECT " + c.address + " HTTP/1.1\r\nHost: " + c.address + "\r\n"
 	if c.proxy.User != nil {
 		password, _ := c.proxy.User.Password()
-		req += "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(c.proxy.User.Username()+":"+password)) + "\r\n"
+		req += "Proxy-Authorization: Basic " +
+			base64.StdEncoding.EncodeToString([]byte(c.proxy.User.Username()+":"+password)) + "\r\n"
 	}
 	if _, err := conn.Write([]byte(req + "\r\n")); err != nil {
 		return err

@@ -63,7 +63,8 @@ func (s *Session) Push(commands []Command, pack []byte) (PushReport, error) {
 }
 
 // readReport reads which refs the remote did not move, and why.
-func readReport(req *packp.ReferenceUpdateRequest, answer io.Reader, message *tail) (reasons map[string]string, err error) {
+func readReport(req *packp.ReferenceUpdateRequest, answer io.Reader, message *tail) (reasons map[string]string,
+	err error) {
 	if req.Capabilities.Supports(capability.Sideband64k) {
 		demuxer := sideband.NewDemuxer(sideband.Sideband64k, answer)
 		demuxer.Progress = message

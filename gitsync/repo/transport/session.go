@@ -24,7 +24,8 @@ type Session struct {
 // Start runs a program and reads its refs. The caller must close the session. Errors say that the program
 // failed, wrap an error of this package, and contain no secret.
 func (c *Client) Start(ctx context.Context, program Program) (*Session, error) {
-	ctx, stop := context.WithTimeoutCause(ctx, maxSessionTime, fmt.Errorf("the session took longer than %s", maxSessionTime))
+	ctx, stop := context.WithTimeoutCause(ctx, maxSessionTime,
+		fmt.Errorf("the session took longer than %s", maxSessionTime))
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &Session{client: c, ctx: ctx, stall: newStallTimer(c.stall, cancel)}
 	s.end = func() {

@@ -70,8 +70,8 @@ func TestStallTimer(t *testing.T) {
 	}
 }
 
-// TestStallTimerCountsWhatIsSent: bytes that are sent count as progress while a response is awaited, because a slow line
-// needs its time.
+// TestStallTimerCountsWhatIsSent: bytes that are sent count as progress while a response is awaited, because a slow
+// line needs its time.
 func TestStallTimerCountsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

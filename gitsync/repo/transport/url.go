@@ -93,7 +93,8 @@ func parseFullURL(raw string) (Address, error) {
 		return Address{}, errors.New("git URL cannot be parsed") // url.Parse quotes the URL, which can contain a secret
 	}
 	if _, has := u.User.Password(); has {
-		return Address{}, fmt.Errorf("git URL of host %s contains a password: put credentials into auth instead", u.Hostname())
+		return Address{}, fmt.Errorf("git URL of host %s contains a password: put credentials into auth instead",
+			u.Hostname())
 	}
 	if u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
 		return Address{}, fmt.Errorf("git URL of host %s contains a query or a fragment", u.Hostname())

@@ -39,7 +39,8 @@ func (k *Keys) Cosign(text []byte, signature, manifest string) error {
 		return errors.New("what is signed is no signature of an artifact")
 	}
 	if p.Critical.Image.Digest != manifest {
-		return fmt.Errorf("its signature is of another artifact: %.100q instead of %s", p.Critical.Image.Digest, manifest)
+		return fmt.Errorf("its signature is of another artifact: %.100q instead of %s", p.Critical.Image.Digest,
+			manifest)
 	}
 	return nil
 }

@@ -1,7 +1,8 @@
-// Package signed says whether a chart is signed with a key that is trusted: by cosign, or with a provenance file of Helm.
+// Package signed says whether a chart is signed with a key that is trusted: by cosign, or with a provenance file of
+// Helm.
 //
-// It uses no network and no clock: a PGP key counts as it was when it signed, so that a pass has the same result today and
-// tomorrow. Signatures are untrusted bytes.
+// It uses no network and no clock: a PGP key counts as it was when it signed, so that a pass has the same result today
+// and tomorrow. Signatures are untrusted bytes.
 package signed
 
 import (

@@ -64,7 +64,8 @@ func (k *Keys) checkPGP(block *clearsign.Block) error {
 	}
 	hashes := []crypto.Hash{crypto.SHA256, crypto.SHA384, crypto.SHA512}
 	config := &packet.Config{Time: func() time.Time { return s.CreationTime }}
-	if _, err := openpgp.CheckDetachedSignatureAndHash(k.pgp, bytes.NewReader(block.Bytes), bytes.NewReader(raw), hashes, config); err != nil {
+	if _, err := openpgp.CheckDetachedSignatureAndHash(k.pgp, bytes.NewReader(block.Bytes), bytes.NewReader(raw),
+		hashes, config); err != nil {
 		return fmt.Errorf("the signature of its provenance file is not by a key that is trusted%s", issuer(s))
 	}
 	return nil

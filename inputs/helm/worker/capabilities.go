@@ -13,9 +13,11 @@ import (
 func monitoringVersions() []string {
 	var out []string
 	for version, kinds := range map[string][]string{
-		"monitoring.coreos.com/v1":        {"ServiceMonitor", "PodMonitor", "Probe", "PrometheusRule", "Prometheus", "Alertmanager", "ThanosRuler"},
-		"monitoring.coreos.com/v1alpha1":  {"ScrapeConfig", "AlertmanagerConfig", "PrometheusAgent"},
-		"monitoring.grafana.com/v1alpha1": {"GrafanaAgent", "MetricsInstance", "LogsInstance", "PodLogs", "Integration"},
+		"monitoring.coreos.com/v1": {"ServiceMonitor", "PodMonitor", "Probe", "PrometheusRule", "Prometheus",
+			"Alertmanager", "ThanosRuler"},
+		"monitoring.coreos.com/v1alpha1": {"ScrapeConfig", "AlertmanagerConfig", "PrometheusAgent"},
+		"monitoring.grafana.com/v1alpha1": {"GrafanaAgent", "MetricsInstance", "LogsInstance", "PodLogs",
+			"Integration"},
 	} {
 		out = append(out, version)
 		for _, kind := range kinds {

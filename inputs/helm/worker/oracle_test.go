@@ -41,7 +41,8 @@ func TestHelmItselfRendersTheSame(t *testing.T) {
 			}
 			chart, values := split(t, string(text))
 			docs, err := workers.Render(t.Context(), helm.Release{
-				Name: "prod", Namespace: "apps", Chart: chart, Values: values, Cluster: helm.Cluster{Version: "1.31", APIVersions: []string{"example.com/v1"}},
+				Name: "prod", Namespace: "apps", Chart: chart, Values: values,
+				Cluster: helm.Cluster{Version: "1.31", APIVersions: []string{"example.com/v1"}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -53,7 +54,8 @@ func TestHelmItselfRendersTheSame(t *testing.T) {
 					t.Errorf("%s depends on more than its inputs", d.Template)
 				}
 			}
-			if diff := cmp.Diff(objects(t, strings.Join(oracle(t, program, string(text)), "\n---\n")), objects(t, strings.Join(got, "\n---\n"))); diff != "" {
+			if diff := cmp.Diff(objects(t, strings.Join(oracle(t, program, string(text)), "\n---\n")),
+				objects(t, strings.Join(got, "\n---\n"))); diff != "" {
 				t.Errorf("(-Helm +agentry):\n%s", diff)
 			}
 		})
@@ -91,7 +93,8 @@ func oracle(t *testing.T, program, text string) []string {
 	if err := os.Rename(filepath.Join(folder, userValues), values); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"template", "prod", folder, "--namespace", "apps", "--values", values, "--kube-version", "1.31", "--no-hooks", "--skip-tests", "--api-versions", "example.com/v1"}
+	args := []string{"template", "prod", folder, "--namespace", "apps", "--values", values, "--kube-version", "1.31",
+		"--no-hooks", "--skip-tests", "--api-versions", "example.com/v1"}
 	for _, version := range monitoringVersions() {
 		args = append(args, "--api-versions", version)
 	}

@@ -71,7 +71,9 @@ func (t *chartText) own(message string) string {
 	for line := range strings.SplitSeq(message, "\n") {
 		line = strings.TrimSpace(line)
 		const short = 8 // could be a value that the chart happens to hold too
-		if len(line) >= short && slices.ContainsFunc(t.lines, func(l string) bool { return strings.Contains(l, line) }) {
+		if len(line) >= short && slices.ContainsFunc(t.lines, func(l string) bool {
+			return strings.Contains(l, line)
+		}) {
 			out = append(out, line)
 		}
 	}
@@ -85,7 +87,8 @@ var (
 	valuePath = regexp.MustCompile(`\.Values((?:\.\w+)+)`)
 )
 
-// unset names the value that a template takes a field of although it is not set, or returns "". The place is that of an error.
+// unset names the value that a template takes a field of although it is not set, or returns "". The place is that of an
+// error.
 func (t *chartText) unset(text string, place []string, values map[string]any) string {
 	field := nilField.FindStringSubmatch(text)
 	number, err := strconv.Atoi(place[2])

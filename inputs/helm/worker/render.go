@@ -65,7 +65,8 @@ func (r *run) render(of helm.Release) ([]helm.Document, error) {
 	}
 	text := readText(c)
 	if err := chartutil.ProcessDependencies(c, of.Values); err != nil {
-		return nil, &helm.Failure{Template: "Chart.yaml", Reason: "conditions, tags or import-values of the dependencies cannot be processed"}
+		return nil, &helm.Failure{Template: "Chart.yaml",
+			Reason: "conditions, tags or import-values of the dependencies cannot be processed"}
 	}
 	options := common.ReleaseOptions{Name: of.Name, Namespace: of.Namespace, Revision: 1, IsInstall: true}
 	values, err := util.ToRenderValuesWithSchemaValidation(c, of.Values, options, caps, true)
@@ -77,7 +78,8 @@ func (r *run) render(of helm.Release) ([]helm.Document, error) {
 		return nil, err
 	}
 	instrument(c)
-	rendered, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(), c, values)
+	rendered, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(), c,
+		values)
 	if err != nil {
 		return nil, text.clean(err, all)
 	}
@@ -107,7 +109,8 @@ func installable(c *chart.Chart, caps *common.Capabilities) error {
 		return failure("a chart of type %s cannot be installed", c.Metadata.Type)
 	}
 	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
-		return failure("the chart wants Kubernetes %s, and the cluster's version is %s: cluster.version in the pipeline, or --kube-version, says so", want, caps.KubeVersion.Version)
+		return failure("the chart wants Kubernetes %s, and the cluster's version is %s: cluster.version in the "+
+			"pipeline, or --kube-version, says so", want, caps.KubeVersion.Version)
 	}
 	var missing []string
 	for _, d := range c.Metadata.Dependencies {
@@ -147,7 +150,8 @@ func documents(rendered map[string]string) ([]helm.Document, error) {
 	out := make([]helm.Document, 0, len(manifests))
 	for _, m := range manifests {
 		if m.Head.Kind != "" { // nothing but comments, or something that kubectl would refuse
-			out = append(out, helm.Document{Template: m.Name, APIVersion: m.Head.Version, Kind: m.Head.Kind, Text: m.Content})
+			out = append(out, helm.Document{Template: m.Name, APIVersion: m.Head.Version, Kind: m.Head.Kind,
+				Text: m.Content})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b helm.Document) int { return cmp.Compare(a.Template, b.Template) })

@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// validate checks values against the schemas of a chart and its subcharts. Helm's own check would quote values, and load
-// other schemas from files and from the network.
+// validate checks values against the schemas of a chart and its subcharts. Helm's own check would quote values, and
+// load other schemas from files and from the network.
 func validate(c *chart.Chart, values map[string]any) error {
 	if len(c.Schema) > 0 {
 		if err := validateOne(c, values); err != nil {
@@ -34,7 +34,8 @@ func validate(c *chart.Chart, values map[string]any) error {
 func validateOne(c *chart.Chart, values map[string]any) error {
 	const name = "values.schema.json"
 	failure := func(format string, args ...any) error {
-		return &helm.Failure{Template: helm.InChart(c.ChartFullPath() + "/" + name), Reason: fmt.Sprintf(format, args...)}
+		return &helm.Failure{Template: helm.InChart(c.ChartFullPath() + "/" + name),
+			Reason: fmt.Sprintf(format, args...)}
 	}
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema))
 	if err != nil {
@@ -66,7 +67,8 @@ func validateOne(c *chart.Chart, values map[string]any) error {
 func leaves(e *jsonschema.ValidationError) []string {
 	if len(e.Causes) == 0 {
 		rule := strings.Join(e.ErrorKind.KeywordPath(), "/")
-		return []string{fmt.Sprintf("%s (%s)", strings.Join(append([]string{"values"}, e.InstanceLocation...), "."), rule)}
+		return []string{fmt.Sprintf("%s (%s)", strings.Join(append([]string{"values"}, e.InstanceLocation...), "."),
+			rule)}
 	}
 	var out []string
 	for _, cause := range e.Causes {

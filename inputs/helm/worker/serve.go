@@ -1,5 +1,5 @@
-// Package worker is the process in which package helm renders charts, by Helm's own library. It stands alone, because that
-// library links all clients of the Kubernetes API.
+// Package worker is the process in which package helm renders charts, by Helm's own library. It stands alone, because
+// that library links all clients of the Kubernetes API.
 package worker
 
 import (
@@ -14,23 +14,24 @@ import (
 // Serve is a worker: it renders releases from in to out until in ends, and gives its exit code. See [worker.Serve].
 func Serve(in io.Reader, out io.Writer, limits helm.Limits) int {
 	limits = limits.WithDefaults()
-	return worker.Serve(in, out, limits, func(kind byte, data []byte, say func(kind byte, data []byte)) ([]byte, error) {
-		a, err := request{kind, data}.answer(func(template string) {
-			if data, err := frame.Encode(template); err == nil {
-				say(frame.Template, data)
+	return worker.Serve(in, out, limits,
+		func(kind byte, data []byte, say func(kind byte, data []byte)) ([]byte, error) {
+			a, err := request{kind, data}.answer(func(template string) {
+				if data, err := frame.Encode(template); err == nil {
+					say(frame.Template, data)
+				}
+			})
+			if failed, ok := errors.AsType[*helm.Failure](err); ok {
+				a, err = helm.Answer{Failure: failed}, nil
 			}
+			if err != nil {
+				return nil, err
+			}
+			if size(a) > limits.OutputBytes {
+				return nil, worker.ErrTooLong
+			}
+			return frame.Encode(a)
 		})
-		if failed, ok := errors.AsType[*helm.Failure](err); ok {
-			a, err = helm.Answer{Failure: failed}, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if size(a) > limits.OutputBytes {
-			return nil, worker.ErrTooLong
-		}
-		return frame.Encode(a)
-	})
 }
 
 func size(a helm.Answer) int64 {

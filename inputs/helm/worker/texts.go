@@ -62,7 +62,9 @@ func (r *run) textFunctions() template.FuncMap {
 			text, err := yaml.Marshal(value)
 			return strings.TrimSuffix(string(text), "\n"), err
 		},
-		"fromYaml":      func(text string) (out map[string]any, err error) { return out, yaml.Unmarshal([]byte(text), &out) },
+		"fromYaml": func(text string) (out map[string]any, err error) {
+			return out, yaml.Unmarshal([]byte(text), &out)
+		},
 		"fromYamlArray": func(text string) (out []any, err error) { return out, yaml.Unmarshal([]byte(text), &out) },
 	})
 	return out
@@ -87,7 +89,9 @@ func slugify(args ...any) (string, error) {
 	if !ok {
 		return "", errSlugify
 	}
-	slug := strings.Join(strings.FieldsFunc(helm.Normalize(text), func(c rune) bool { return c == '-' || c == '.' }), "-")
+	slug := strings.Join(strings.FieldsFunc(helm.Normalize(text), func(c rune) bool {
+		return c == '-' || c == '.'
+	}), "-")
 	if longest <= 0 || len(slug) <= longest {
 		return slug, nil
 	}

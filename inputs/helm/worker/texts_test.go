@@ -21,7 +21,8 @@ func textsOf(data map[string]any, templates ...string) helm.Texts {
 // TestTexts checks templates against Argo CD's documentation.
 func TestTexts(t *testing.T) {
 	data := map[string]any{
-		"path": map[string]any{"path": "apps/Shop_1", "segments": []any{"apps", "Shop_1"}}, "number": float64(1_500_000), "branch": "feature/Some_long.name of-a-branch",
+		"path":   map[string]any{"path": "apps/Shop_1", "segments": []any{"apps", "Shop_1"}},
+		"number": float64(1_500_000), "branch": "feature/Some_long.name of-a-branch",
 		"labels": helm.Strings{"env": "prod"}, "more": "a: {b: [1, x]}",
 	}
 	cases := [][2]string{
@@ -71,7 +72,8 @@ func TestTextsThatFailSayWhyAndQuoteNoValue(t *testing.T) {
 		texts := textsOf(map[string]any{"secret": "hunter2-hunter2", "a": map[string]any{"b": nil}}, template)
 		texts.Options = []string{"missingkey=error"}
 		_, err := workers.Execute(t.Context(), texts)
-		if _, ok := errors.AsType[*helm.Failure](err); !ok || !strings.HasPrefix(err.Error(), "spec.template.spec") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+		if _, ok := errors.AsType[*helm.Failure](err); !ok || !strings.HasPrefix(err.Error(), "spec.template.spec") ||
+			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: got %v", template, err)
 		}
 	}

@@ -56,7 +56,8 @@ func (r *keyring) decrypt(f sops.File) sops.Decrypted {
 		return failed("it is no %s file of SOPS, or is damaged", f.Format)
 	}
 	recorder := &decryptRecorder{keyring: r}
-	key, err := tree.Metadata.GetDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(recorder)}, nil)
+	key, err := tree.Metadata.GetDataKeyWithKeyServices(
+		[]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(recorder)}, nil)
 	if err != nil {
 		return sops.Decrypted{Reason: recorder.reason(), IsUncertain: recorder.isUncertain}
 	}
@@ -77,7 +78,8 @@ func (r *keyring) decrypt(f sops.File) sops.Decrypted {
 
 // hasMAC reports whether the MAC of a file is that of its text.
 func hasMAC(tree *getsops.Tree, key []byte, mac string) bool {
-	original, err := aes.NewCipher().Decrypt(tree.Metadata.MessageAuthenticationCode, key, tree.Metadata.LastModified.Format(time.RFC3339))
+	original, err := aes.NewCipher().Decrypt(tree.Metadata.MessageAuthenticationCode, key,
+		tree.Metadata.LastModified.Format(time.RFC3339))
 	return err == nil && original == mac
 }
 
@@ -91,7 +93,8 @@ type decryptRecorder struct {
 }
 
 // Decrypt implements [keyservice.KeyServiceServer].
-func (a *decryptRecorder) Decrypt(ctx context.Context, q *keyservice.DecryptRequest) (*keyservice.DecryptResponse, error) {
+func (a *decryptRecorder) Decrypt(ctx context.Context, q *keyservice.DecryptRequest) (*keyservice.DecryptResponse,
+	error) {
 	answer, err := a.keyring.Decrypt(ctx, q)
 	if err != nil {
 		a.mu.Lock()
@@ -107,15 +110,16 @@ func (a *decryptRecorder) reason() string {
 	if len(a.keys) == 0 {
 		return "it names no key that decrypts it"
 	}
-	out := "none of the keys decrypts it; it is encrypted for " + shorten(strings.Join(slices.Compact(a.keys), ", "), 600)
+	out := "none of the keys decrypts it; it is encrypted for " +
+		shorten(strings.Join(slices.Compact(a.keys), ", "), 600)
 	if len(a.unusable) > 0 {
 		out += "; " + strings.Join(a.unusable, "; ")
 	}
 	return out
 }
 
-// answerOf returns the answer of a key service, in parentheses. Errors of libraries about keys in files are not shown: they can
-// quote the key.
+// answerOf returns the answer of a key service, in parentheses. Errors of libraries about keys in files are not shown:
+// they can quote the key.
 func answerOf(key *keyservice.Key, err error) string {
 	if isFile(key) {
 		return ""

@@ -23,10 +23,12 @@ import (
 // encryptedFields are the fields of a Secret that hold its values.
 const encryptedFields = "^(data|stringData)$"
 
-// libraryVersion is that of SOPS's library, which files name. Its own package for it would link a second library of commands.
+// libraryVersion is that of SOPS's library, which files name. Its own package for it would link a second library of
+// commands.
 const libraryVersion = "3.13.3"
 
-// encrypt encrypts the values of a Secret. The MAC covers the values alone, so that people without the key can add a label.
+// encrypt encrypts the values of a Secret. The MAC covers the values alone, so that people without the key can add a
+// label.
 func (r *keyring) encrypt(to sops.Recipients, text []byte) sops.Encrypted {
 	failed := func(format string, args ...any) sops.Encrypted {
 		return sops.Encrypted{Reason: fmt.Sprintf(format, args...)}
@@ -45,7 +47,8 @@ func (r *keyring) encrypt(to sops.Recipients, text []byte) sops.Encrypted {
 		Version: libraryVersion, LastModified: time.Now().UTC(),
 	}}
 	encryptRecorder := &encryptRecorder{keyring: r}
-	key, errs := tree.GenerateDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(encryptRecorder)})
+	key, errs := tree.GenerateDataKeyWithKeyServices(
+		[]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(encryptRecorder)})
 	if len(errs) > 0 {
 		return failed("%s", encryptRecorder.reason())
 	}
@@ -54,7 +57,8 @@ func (r *keyring) encrypt(to sops.Recipients, text []byte) sops.Encrypted {
 	if err != nil {
 		return failed("a value of it cannot be encrypted")
 	}
-	if tree.Metadata.MessageAuthenticationCode, err = cipher.Encrypt(mac, key, tree.Metadata.LastModified.Format(time.RFC3339)); err != nil {
+	if tree.Metadata.MessageAuthenticationCode, err = cipher.Encrypt(mac, key,
+		tree.Metadata.LastModified.Format(time.RFC3339)); err != nil {
 		return failed("its MAC cannot be encrypted")
 	}
 	out, err := store.EmitEncryptedFile(tree)
@@ -64,8 +68,8 @@ func (r *keyring) encrypt(to sops.Recipients, text []byte) sops.Encrypted {
 	return sops.Encrypted{Data: out}
 }
 
-// groupOf returns the recipients as keys of SOPS. The error names the field, and quotes nothing: somebody may have written
-// a private key there.
+// groupOf returns the recipients as keys of SOPS. The error names the field, and quotes nothing: somebody may have
+// written a private key there.
 func groupOf(to sops.Recipients) (out getsops.KeyGroup, err error) {
 	for _, one := range to.Age {
 		k, err := age.MasterKeyFromRecipient(one)
@@ -112,7 +116,8 @@ type encryptRecorder struct {
 }
 
 // Encrypt implements [keyservice.KeyServiceServer].
-func (t *encryptRecorder) Encrypt(ctx context.Context, q *keyservice.EncryptRequest) (*keyservice.EncryptResponse, error) {
+func (t *encryptRecorder) Encrypt(ctx context.Context, q *keyservice.EncryptRequest) (*keyservice.EncryptResponse,
+	error) {
 	answer, err := t.keyring.Encrypt(ctx, q)
 	if err != nil {
 		t.mu.Lock()

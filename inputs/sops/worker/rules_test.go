@@ -41,7 +41,8 @@ func TestRulesAreThoseOfSOPS(t *testing.T) {
 	if err != nil || len(rules.All()) != 3 {
 		t.Fatalf("got %v, %v", rules, err)
 	}
-	for _, path := range []string{"prod/a/b.secret.yaml", "prod/a/b.yaml", "test/x", "x/test/prod/y.secret.yaml", "other"} {
+	for _, path := range []string{"prod/a/b.secret.yaml", "prod/a/b.yaml", "test/x", "x/test/prod/y.secret.yaml",
+		"other"} {
 		theirs, err := config.LoadCreationRuleForFile(name, filepath.Join(folder, path), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -76,10 +77,11 @@ func TestBadRules(t *testing.T) {
 		"creation_rules: {a: hunter2}":          "is no YAML with a list creation_rules",
 		"creation_rules: [{age: {a: hunter2}}]": "is no YAML with a list creation_rules",
 		"creation_rules: [{pgp: ''}]":           "creation_rules[0] has no recipient",
-		"creation_rules: [{pgp: a}, {path_regex: '(hunter2', pgp: a}]": "creation_rules[1].path_regex is no regular expression",
-		"creation_rules: [{pgp: a, key_groups: [{age: [hunter2]}]}]":   "creation_rules[0] has key_groups",
-		"creation_rules: [{pgp: a, shamir_threshold: 2}]":              "list the recipients in age",
-		"creation_rules: [{kms: a, aws_profile: hunter2}]":             "which agentry cannot encrypt by",
+		"creation_rules: [{pgp: a}, {path_regex: '(hunter2', pgp: a}]": "creation_rules[1].path_regex is no regular " +
+			"expression",
+		"creation_rules: [{pgp: a, key_groups: [{age: [hunter2]}]}]": "creation_rules[0] has key_groups",
+		"creation_rules: [{pgp: a, shamir_threshold: 2}]":            "list the recipients in age",
+		"creation_rules: [{kms: a, aws_profile: hunter2}]":           "which agentry cannot encrypt by",
 	} {
 		_, err := sops.ParseRules([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {

@@ -1,12 +1,12 @@
-// Package worker is the process in which package sops decrypts and encrypts, by SOPS's own library. It stands alone, because that
-// library links the clients of all clouds.
+// Package worker is the process in which package sops decrypts and encrypts, by SOPS's own library. It stands alone,
+// because that library links the clients of all clouds.
 //
-// If the request has keys, files for age and PGP are decrypted with these alone. If it has none, and for keys of clouds and
-// Vault, the worker finds keys as the program sops does: by environment variables and files of the user.
+// If the request has keys, files for age and PGP are decrypted with these alone. If it has none, and for keys of clouds
+// and Vault, the worker finds keys as the program sops does: by environment variables and files of the user.
 //
-// Files are untrusted. Each has a time limit of its own, a panic of the library fails one file only, and a file cannot send the
-// token of Vault to a server of its choice. The worker writes the reasons for failures itself, because errors of the library can
-// quote keys.
+// Files are untrusted. Each has a time limit of its own, a panic of the library fails one file only, and a file cannot
+// send the token of Vault to a server of its choice. The worker writes the reasons for failures itself, because errors
+// of the library can quote keys.
 package worker
 
 import (
@@ -23,7 +23,8 @@ import (
 // atOnce is how many files are worked on in parallel: mostly they wait for a key service.
 const atOnce = 8
 
-// Serve is a worker: it decrypts and encrypts from in to out until in ends, and gives its exit code. See [worker.Serve].
+// Serve is a worker: it decrypts and encrypts from in to out until in ends, and gives its exit code. See
+// [worker.Serve].
 func Serve(in io.Reader, out io.Writer, limits sops.Limits) int {
 	limits = limits.WithDefaults()
 	return worker.Serve(in, out, limits, func(kind byte, data []byte, _ func(byte, []byte)) ([]byte, error) {
@@ -55,7 +56,9 @@ func answerTo(kind byte, data []byte, limit time.Duration) ([]byte, error) {
 }
 
 func decryptAll(keys *keyring, files []sops.File, limit time.Duration) []sops.Decrypted {
-	return each(files, limit, keys.decrypt, func(reason string) sops.Decrypted { return sops.Decrypted{Reason: reason} })
+	return each(files, limit, keys.decrypt, func(reason string) sops.Decrypted {
+		return sops.Decrypted{Reason: reason}
+	})
 }
 
 func encryptAll(r sops.EncryptRequest, limit time.Duration) []sops.Encrypted {
@@ -64,8 +67,8 @@ func encryptAll(r sops.EncryptRequest, limit time.Duration) []sops.Encrypted {
 	return each(r.Texts, limit, seal, func(reason string) sops.Encrypted { return sops.Encrypted{Reason: reason} })
 }
 
-// each calls do for files in parallel. A file that is not done after three quarters of the limit fails, so that the worker
-// answers for the others in time.
+// each calls do for files in parallel. A file that is not done after three quarters of the limit fails, so that the
+// worker answers for the others in time.
 func each[F, R any](files []F, limit time.Duration, do func(F) R, failed func(reason string) R) []R {
 	deadline := time.Now().Add(limit * 3 / 4)
 	out := make([]R, len(files))
@@ -82,7 +85,8 @@ func each[F, R any](files []F, limit time.Duration, do func(F) R, failed func(re
 	return out
 }
 
-// inTime returns what do returns, or a failure at the deadline. It needs a goroutine because some clients take no context.
+// inTime returns what do returns, or a failure at the deadline. It needs a goroutine because some clients take no
+// context.
 func inTime[R any](deadline time.Time, do func() R, failed func(reason string) R) R {
 	late := failed("the servers of its keys do not answer in time")
 	if !time.Now().Before(deadline) {

@@ -50,7 +50,8 @@ func seal(t *testing.T, format sops.Format, text string, group ...keys.MasterKey
 		t.Fatal(err)
 	}
 	tree := getsops.Tree{Branches: branches, Metadata: getsops.Metadata{
-		KeyGroups: []getsops.KeyGroup{group}, EncryptedRegex: "^(data|stringData|password)$", Version: "3.13.3", LastModified: time.Now().UTC(),
+		KeyGroups: []getsops.KeyGroup{group}, EncryptedRegex: "^(data|stringData|password)$", Version: "3.13.3",
+		LastModified: time.Now().UTC(),
 	}}
 	if format == sops.Binary || format == sops.Dotenv {
 		tree.Metadata.EncryptedRegex, tree.Metadata.UnencryptedSuffix = "", "_unencrypted"
@@ -134,10 +135,12 @@ func newPerson(t *testing.T) person {
 	}
 	fingerprint := strings.ToUpper(entityFingerprint(entity))
 	return person{
-		age: sops.Key{Name: "age.agekey", Text: []byte("# created: today\n" + identity.String() + "\n")}, ageSecret: identity.String(),
-		ssh:   sops.Key{Name: "ssh", Text: pem.EncodeToMemory(block)},
-		pgp:   sops.Key{Name: "pgp.asc", Text: armored.Bytes()},
-		toAge: recipient(identity.Recipient().String()), toSSH: recipient(strings.TrimSpace(string(ssh.MarshalAuthorizedKey(sshKey)))),
+		age:       sops.Key{Name: "age.agekey", Text: []byte("# created: today\n" + identity.String() + "\n")},
+		ageSecret: identity.String(),
+		ssh:       sops.Key{Name: "ssh", Text: pem.EncodeToMemory(block)},
+		pgp:       sops.Key{Name: "pgp.asc", Text: armored.Bytes()},
+		toAge:     recipient(identity.Recipient().String()),
+		toSSH:     recipient(strings.TrimSpace(string(ssh.MarshalAuthorizedKey(sshKey)))),
 		toPGP: func(*testing.T) keys.MasterKey {
 			key := pgp.NewMasterKeyFromFingerprint(fingerprint)
 			pgp.PubRing(public0).ApplyToMasterKey(key)
@@ -180,9 +183,10 @@ func TestEachKindOfKeyAndFormat(t *testing.T) {
 		"SSH":            {sops.YAML, secret, p.toSSH, p.ssh},
 		"PGP":            {sops.YAML, secret, p.toPGP, p.pgp},
 		"many documents": {sops.YAML, "a: 1\npassword: x\n---\n" + secret, p.toAge, p.age},
-		"JSON":           {sops.JSON, "{\n\t\"kind\": \"Secret\",\n\t\"data\": {\n\t\t\"a\": \"aHVudGVyMg==\"\n\t}\n}", p.toAge, p.age},
-		"dotenv":         {sops.Dotenv, "USER=admin\nPASSWORD=hunter2\n", p.toAge, p.age},
-		"binary":         {sops.Binary, "\x00\x01 not YAML: [", p.toAge, p.age},
+		"JSON": {sops.JSON, "{\n\t\"kind\": \"Secret\",\n\t\"data\": {\n\t\t\"a\": \"aHVudGVyMg==\"\n\t}\n}",
+			p.toAge, p.age},
+		"dotenv": {sops.Dotenv, "USER=admin\nPASSWORD=hunter2\n", p.toAge, p.age},
+		"binary": {sops.Binary, "\x00\x01 not YAML: [", p.toAge, p.age},
 	} {
 		sealed := seal(t, c.format, c.text, c.to(t))
 		if strings.Contains(string(sealed), "hunter2") {
@@ -192,8 +196,10 @@ func TestEachKindOfKeyAndFormat(t *testing.T) {
 		if err != nil || got[0].Reason != "" || strings.TrimSpace(string(got[0].Data)) != strings.TrimSpace(c.text) {
 			t.Errorf("%s: got %v, %s, %q", name, err, got[0].Reason, got[0].Data)
 		}
-		again, err := workers.Decrypt(t.Context(), []sops.Key{newPerson(t).age}, []sops.File{{Format: c.format, Data: sealed}})
-		if err != nil || again[0].Data != nil || !strings.HasPrefix(again[0].Reason, "none of the keys decrypts it; it is encrypted for ") {
+		again, err := workers.Decrypt(t.Context(), []sops.Key{newPerson(t).age},
+			[]sops.File{{Format: c.format, Data: sealed}})
+		if err != nil || again[0].Data != nil ||
+			!strings.HasPrefix(again[0].Reason, "none of the keys decrypts it; it is encrypted for ") {
 			t.Errorf("%s with another key: got %v, %+v", name, err, again)
 		}
 	}
@@ -213,18 +219,24 @@ func TestWhatWasChangedIsRefused(t *testing.T) {
 		isBuilt bool
 		want    string // of the reason; empty: it is decrypted
 	}{
-		"nothing":                {sealed, false, ""},
-		"the clear part":         {strings.Replace(sealed, "namespace: shop", "namespace: bank", 1), false, "it was changed after it was encrypted"},
-		"the clear part, built":  {strings.Replace(sealed, "namespace: shop", "namespace: bank", 1), true, ""},
-		"the MAC":                {strings.Replace(sealed, value(sealed, "mac"), value(sealed, "password"), 1), false, "it was changed after"},
-		"no MAC":                 {strings.Replace(sealed, value(sealed, "mac"), `""`, 1), false, "it was changed after"},
-		"a value of another key": {strings.Replace(sealed, value(sealed, "password"), value(sealed, "user"), 1), true, "a value was changed"},
-		"a value in clear":       {strings.Replace(sealed, value(sealed, "password"), "hunter3", 1), true, "a value was changed"},
-		"no metadata":            {secret, false, "it is no yaml file of SOPS"},
-		"no YAML":                {"a: [", false, "it is no yaml file of SOPS"},
-		"nothing at all":         {"", false, "it is no yaml file of SOPS"},
+		"nothing": {sealed, false, ""},
+		"the clear part": {strings.Replace(sealed, "namespace: shop", "namespace: bank", 1), false,
+			"it was changed after it was encrypted"},
+		"the clear part, built": {strings.Replace(sealed, "namespace: shop", "namespace: bank", 1), true, ""},
+		"the MAC": {strings.Replace(sealed, value(sealed, "mac"), value(sealed, "password"), 1), false,
+			"it was changed after"},
+		"no MAC": {strings.Replace(sealed, value(sealed, "mac"), `""`, 1), false,
+			"it was changed after"},
+		"a value of another key": {strings.Replace(sealed, value(sealed, "password"), value(sealed, "user"), 1), true,
+			"a value was changed"},
+		"a value in clear": {strings.Replace(sealed, value(sealed, "password"), "hunter3", 1), true,
+			"a value was changed"},
+		"no metadata":    {secret, false, "it is no yaml file of SOPS"},
+		"no YAML":        {"a: [", false, "it is no yaml file of SOPS"},
+		"nothing at all": {"", false, "it is no yaml file of SOPS"},
 	} {
-		got, err := workers.Decrypt(t.Context(), []sops.Key{p.age}, []sops.File{{Format: sops.YAML, Data: []byte(c.text), IsBuilt: c.isBuilt}})
+		got, err := workers.Decrypt(t.Context(), []sops.Key{p.age},
+			[]sops.File{{Format: sops.YAML, Data: []byte(c.text), IsBuilt: c.isBuilt}})
 		switch {
 		case err != nil || (c.want == "") != (got[0].Reason == "") || !strings.HasPrefix(got[0].Reason, c.want):
 			t.Errorf("%s: got %v, %q", name, err, got[0].Reason)
@@ -245,12 +257,17 @@ func TestReasonsNameKeysAndQuoteNone(t *testing.T) {
 		keys []sops.Key
 		want []string
 	}{
-		"no key":            {nil, []string{recipient, p.fingerprint}},
-		"another key":       {[]sops.Key{other.age}, []string{recipient, p.fingerprint}},
-		"half a key":        {[]sops.Key{{Name: "cut.agekey", Text: []byte(p.ageSecret[:40])}}, []string{recipient, "cut.agekey holds no identity of age"}},
-		"no key at all":     {[]sops.Key{{Name: "x.agekey", Text: []byte("hunter2-hunter2")}}, []string{"x.agekey holds no identity of age"}},
-		"a broken SSH key":  {[]sops.Key{{Name: "id", Text: []byte("-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2\n")}}, []string{"id holds no private SSH key"}},
-		"a broken PGP key":  {[]sops.Key{{Name: "a.asc", Text: []byte("-----BEGIN PGP PRIVATE KEY BLOCK-----\nhunter2\n")}}, []string{"a.asc holds no armoured private PGP key"}},
+		"no key":      {nil, []string{recipient, p.fingerprint}},
+		"another key": {[]sops.Key{other.age}, []string{recipient, p.fingerprint}},
+		"half a key": {[]sops.Key{{Name: "cut.agekey", Text: []byte(p.ageSecret[:40])}},
+			[]string{recipient, "cut.agekey holds no identity of age"}},
+		"no key at all": {[]sops.Key{{Name: "x.agekey", Text: []byte("hunter2-hunter2")}},
+			[]string{"x.agekey holds no identity of age"}},
+		"a broken SSH key": {[]sops.Key{{Name: "id", Text: []byte("-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2\n")}},
+			[]string{"id holds no private SSH key"}},
+		"a broken PGP key": {[]sops.Key{{Name: "a.asc",
+			Text: []byte("-----BEGIN PGP PRIVATE KEY BLOCK-----\nhunter2\n")}},
+			[]string{"a.asc holds no armoured private PGP key"}},
 		"one of two is it":  {[]sops.Key{{Name: "x.agekey", Text: []byte("hunter2")}, p.pgp}, nil},
 		"the wrong and it":  {[]sops.Key{other.pgp, other.ssh, p.age}, nil},
 		"it, behind a typo": {[]sops.Key{p.age, {Name: "x", Text: []byte("hunter2")}}, nil},
@@ -280,7 +297,8 @@ func TestKeysOfTheEnvironmentAreThoseOfSOPS(t *testing.T) {
 		t.Fatal(err)
 	}
 	sealed := sops.File{Format: sops.YAML, Data: seal(t, sops.YAML, secret, p.toAge(t))}
-	for name, env := range map[string]string{"a file": "SOPS_AGE_KEY_FILE=" + file, "a key": "SOPS_AGE_KEY=" + p.ageSecret} {
+	for name, env := range map[string]string{"a file": "SOPS_AGE_KEY_FILE=" + file,
+		"a key": "SOPS_AGE_KEY=" + p.ageSecret} {
 		workers := newTestWorkers(t, env)
 		got, err := workers.Decrypt(t.Context(), nil, []sops.File{sealed})
 		if err != nil || got[0].Reason != "" {
@@ -298,7 +316,8 @@ func TestAFileCannotSendTheTokenOfVaultAnywhere(t *testing.T) {
 	key := hcvault.NewMasterKey("http://127.0.0.1:1", "transit", "key")
 	key.EncryptedKey = "vault:v1:x"
 	r := &keyring{vaultAddr: "https://vault.example.com"}
-	if sameAddress(key.VaultAddress, r.vaultAddr) || !sameAddress("https://vault.example.com/", r.vaultAddr) || sameAddress("", "") {
+	if sameAddress(key.VaultAddress, r.vaultAddr) || !sameAddress("https://vault.example.com/", r.vaultAddr) ||
+		sameAddress("", "") {
 		t.Error("addresses are compared wrongly")
 	}
 	p := newPerson(t)
@@ -311,8 +330,11 @@ func TestAFileCannotSendTheTokenOfVaultAnywhere(t *testing.T) {
           enc: vault:v1:abc
 `, 1)
 	workers := newTestWorkers(t, "VAULT_ADDR=https://vault.example.com", "VAULT_TOKEN=hvs.hunter2hunter2")
-	got, err := workers.Decrypt(t.Context(), []sops.Key{newPerson(t).age}, []sops.File{{Format: sops.YAML, Data: []byte(text)}})
-	if err != nil || !strings.Contains(got[0].Reason, "Vault http://127.0.0.1:1/transit/key (VAULT_ADDR is another address") || strings.Contains(got[0].Reason, "hunter") {
+	got, err := workers.Decrypt(t.Context(), []sops.Key{newPerson(t).age},
+		[]sops.File{{Format: sops.YAML, Data: []byte(text)}})
+	if err != nil || !strings.Contains(got[0].Reason,
+		"Vault http://127.0.0.1:1/transit/key (VAULT_ADDR is another address") ||
+		strings.Contains(got[0].Reason, "hunter") {
 		t.Errorf("got %v, %+v", err, got)
 	}
 }

@@ -51,7 +51,8 @@ func TestFilesThatTheProgramSOPSWrote(t *testing.T) {
 		if c.key == "" {
 			others = []sops.Key{key("age.agekey")} // one of two groups
 		}
-		if got, err := workers.Decrypt(t.Context(), others, files); err != nil || !strings.HasPrefix(got[0].Reason, "none of the keys decrypts it") {
+		if got, err := workers.Decrypt(t.Context(), others, files); err != nil ||
+			!strings.HasPrefix(got[0].Reason, "none of the keys decrypts it") {
 			t.Errorf("%s without its key: got %v, %+v", name, err, got)
 		}
 	}

@@ -24,9 +24,12 @@ func read(t *testing.T, args ...string) (out service.Login, err error) {
 }
 
 func TestTheFlagsOfALogin(t *testing.T) {
-	good := []string{"--oidc-issuer=https://id.example.com", "--oidc-client-id=agentry", "--console-url=https://agentry.example.com"}
-	o, err := read(t, append(slices.Clone(good), "--oidc-act=sre", "--oidc-act=platform", "--oidc-scope=groups", "--session-key-file=key")...)
-	if err != nil || !slices.Equal(o.Act, []string{"sre", "platform"}) || !slices.Equal(o.Scopes, []string{"groups"}) || o.Claim != "groups" || o.SessionKeyFile != "key" {
+	good := []string{"--oidc-issuer=https://id.example.com", "--oidc-client-id=agentry",
+		"--console-url=https://agentry.example.com"}
+	o, err := read(t, append(slices.Clone(good), "--oidc-act=sre", "--oidc-act=platform", "--oidc-scope=groups",
+		"--session-key-file=key")...)
+	if err != nil || !slices.Equal(o.Act, []string{"sre", "platform"}) || !slices.Equal(o.Scopes, []string{"groups"}) ||
+		o.Claim != "groups" || o.SessionKeyFile != "key" {
 		t.Errorf("%+v %v", o, err)
 	}
 	if o, err := read(t); err != nil || o.Issuer != "" {
@@ -36,8 +39,10 @@ func TestTheFlagsOfALogin(t *testing.T) {
 		"nobody may log in":                               good,
 		"--oidc-act is of use with --oidc-issuer only":    {"--oidc-act=sre"},
 		"--console-url is of use with --oidc-issuer only": {"--console-url=https://agentry.example.com"},
-		"the issuer http://id.example.com must use https": append(slices.Clone(good), "--oidc-act=sre", "--oidc-issuer=http://id.example.com"),
-		`the URL of the console "agentry" is no URL such`: append(slices.Clone(good), "--oidc-act=sre", "--console-url=agentry"),
+		"the issuer http://id.example.com must use https": append(slices.Clone(good), "--oidc-act=sre",
+			"--oidc-issuer=http://id.example.com"),
+		`the URL of the console "agentry" is no URL such`: append(slices.Clone(good), "--oidc-act=sre",
+			"--console-url=agentry"),
 	} {
 		if _, err := read(t, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)

@@ -46,7 +46,8 @@ func (c Command) Build() *cli.Command {
 				return err
 			}
 			if c.Args == "" && ctx.Args().Present() {
-				return Usagef(c.remedy(ctx.Args().First()), "%s takes no arguments, but was given %q", c.Name, ctx.Args().First())
+				return Usagef(c.remedy(ctx.Args().First()), "%s takes no arguments, but was given %q", c.Name,
+					ctx.Args().First())
 			}
 			return c.Run(ctx.Context, ctx, ctx.Args().Slice())
 		},
@@ -110,7 +111,8 @@ func OnUsageError(ctx *cli.Context, err error, _ bool) error {
 	if len(name) > 2 && name[1] != '-' {
 		name = "-" + name
 	}
-	return Usagef(OrHelp(diag.DidYouMean("--"+strings.TrimLeft(name, "-"), flagNames(flags)), program), "no flag %s", name)
+	return Usagef(OrHelp(diag.DidYouMean("--"+strings.TrimLeft(name, "-"), flagNames(flags)), program), "no flag %s",
+		name)
 }
 
 func flagNames(flags []cli.Flag) []string {

@@ -73,7 +73,8 @@ func verbatim(text string) string { return "{{" + strconv.Quote(text) + "}}" }
 // help returns the help of a command: the common options or, if all is set, the rare ones too.
 func (c Command) help(all bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "agentry %s - %s\n\nUsage:\n  %s\n\nOptions:\n", c.Name, c.Usage, strings.TrimSpace("agentry "+c.Name+" [options] "+c.Args))
+	fmt.Fprintf(&b, "agentry %s - %s\n\nUsage:\n  %s\n\nOptions:\n", c.Name, c.Usage,
+		strings.TrimSpace("agentry "+c.Name+" [options] "+c.Args))
 	var common, others []option
 	for _, f := range c.Flags {
 		if isRare(f) {
@@ -92,7 +93,8 @@ func (c Command) help(all bool) string {
 		writeOptions(&b, others)
 	}
 	if len(c.Flags) > 0 {
-		b.WriteString("\nEach option has an environment variable: " + variable(c.Flags[0].Names()[0]) + " is --" + c.Flags[0].Names()[0] + ".\n")
+		b.WriteString("\nEach option has an environment variable: " + variable(c.Flags[0].Names()[0]) + " is --" +
+			c.Flags[0].Names()[0] + ".\n")
 	}
 	fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(c.Description+"\n\nExample:\n  "+c.Example))
 	return b.String()
@@ -104,7 +106,8 @@ type option struct{ names, says string }
 func newOption(f cli.Flag) option {
 	var o option
 	names := slices.Clone(f.Names())
-	slices.SortStableFunc(names, func(a, b string) int { return min(len(a), 2) - min(len(b), 2) }) // the short ones first
+	// the short ones first
+	slices.SortStableFunc(names, func(a, b string) int { return min(len(a), 2) - min(len(b), 2) })
 	for i, name := range names {
 		if names[i] = "--" + name; len(name) == 1 {
 			names[i] = "-" + name

@@ -11,8 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Renders is what a command needs that prints something of a render. Such a command has a package of its own beside this
-// one.
+// Renders is what a command needs that prints something of a render. Such a command has a package of its own beside
+// this one.
 type Renders struct {
 	Stdout, Stderr io.Writer
 	// Flags are those that Render reads.
@@ -33,7 +33,8 @@ type Rendered struct {
 func (r Renders) End(of Rendered) error {
 	for _, u := range of.Units {
 		if u.Stays() {
-			fmt.Fprintf(r.Stderr, "%s is not included: it is left unchanged on the output branch\n", diag.OneLine(u.Name))
+			fmt.Fprintf(r.Stderr, "%s is not included: it is left unchanged on the output branch\n",
+				diag.OneLine(u.Name))
 		}
 	}
 	return r.Found(of.Diags)

@@ -31,10 +31,12 @@ type Comment struct {
 // Check returns an error if the comment could not be written, without asking the forge.
 func (c Comment) Check(lookupEnv func(string) (string, bool)) error {
 	if _, _, err := forge.ParsePullRequest(c.PullRequest); err != nil {
-		return command.Usagef("copy it from the browser; in GitHub Actions it is github.event.pull_request.html_url", "--comment: %v", err)
+		return command.Usagef("copy it from the browser; in GitHub Actions it is github.event.pull_request.html_url",
+			"--comment: %v", err)
 	}
 	if token, _ := lookupEnv(TokenVariable); strings.TrimSpace(token) == "" {
-		return command.Usagef("set it to a token that may comment on pull requests", "--comment needs the variable "+TokenVariable)
+		return command.Usagef("set it to a token that may comment on pull requests",
+			"--comment needs the variable "+TokenVariable)
 	}
 	return nil
 }
@@ -59,7 +61,8 @@ func (c Comment) Post(ctx context.Context, lookupEnv func(string) (string, bool)
 	text := fmt.Sprintf("### agentry: %s\n\n%s", forge.Code(about), c.Text)
 	err = f.Comment(ctx, number, forge.Comment{Marker: marker, Text: text, OnlyUpdate: c.OnlyUpdate})
 	if err != nil {
-		hint := "the token needs pull-requests: write at GitHub, the scope api at GitLab, write:issue at Gitea and Forgejo; a pull request from a fork gets none at GitHub"
+		hint := "the token needs pull-requests: write at GitHub, the scope api at GitLab, write:issue at Gitea and " +
+			"Forgejo; a pull request from a fork gets none at GitHub"
 		return command.RepositoryError(fmt.Errorf("comment on %s: %w", c.PullRequest, err), hint)
 	}
 	return nil

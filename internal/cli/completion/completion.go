@@ -1,5 +1,5 @@
-// Package completion says what may follow on a command line that is being typed: commands, flags, and values of flags and
-// arguments. A shell asks it by a script, which agentry completion prints.
+// Package completion says what may follow on a command line that is being typed: commands, flags, and values of flags
+// and arguments. A shell asks it by a script, which agentry completion prints.
 package completion
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
-// Ask is what scripts put after the program's name, before the words that are typed. The last word is the one at the cursor,
-// which may be empty.
+// Ask is what scripts put after the program's name, before the words that are typed. The last word is the one at the
+// cursor, which may be empty.
 const Ask = "__complete"
 
 //go:embed agentry.bash

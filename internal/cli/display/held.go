@@ -114,7 +114,8 @@ func (n *heldNode) waiting() string {
 }
 
 func newReason(d diag.Diagnostic) reasonNode {
-	return reasonNode{Code: d.Code, Message: d.Message, Hint: d.Hint, Source: d.Source, File: d.File, Line: d.Line, Column: d.Column}
+	return reasonNode{Code: d.Code, Message: d.Message, Hint: d.Hint, Source: d.Source, File: d.File, Line: d.Line,
+		Column: d.Column}
 }
 
 // String returns the error with its position. The hint is printed with the diagnostics.

@@ -46,8 +46,8 @@ func fill(v reflect.Value, text string) {
 	}
 }
 
-// TestForeignTextSteersNothing prints everything with harmless and with hostile text: both have the same number of lines,
-// and none is a command to a terminal or a runner.
+// TestForeignTextSteersNothing prints everything with harmless and with hostile text: both have the same number of
+// lines, and none is a command to a terminal or a runner.
 func TestForeignTextSteersNothing(t *testing.T) {
 	for name, print := range map[string]func(w io.Writer, text string) error{
 		"pass": func(w io.Writer, text string) error {

@@ -107,7 +107,8 @@ func printChanges(w io.Writer, r *gitsync.Report) {
 			printf(w, "%s\n", line)
 		}
 	}
-	printf(w, "  %s: %d added, %d changed, %d removed\n", Amount(len(r.Changes), "file"), counts["added"], counts["changed"], counts["removed"])
+	printf(w, "  %s: %d added, %d changed, %d removed\n", Amount(len(r.Changes), "file"), counts["added"],
+		counts["changed"], counts["removed"])
 }
 
 // short abbreviates a commit id for people.

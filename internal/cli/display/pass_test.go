@@ -33,7 +33,8 @@ func TestPrintReport(t *testing.T) {
 	monitor := func(name string) manifest.ID {
 		return manifest.ID{Kind: "ServiceMonitor", Namespace: "shop", Name: name}
 	}
-	wrong := diag.Diagnostic{Source: "https://git.example.com/shop.git", File: "shop.yaml", Line: 3, Column: 5, Message: "spec.jobLabel: \x1b[2J"}
+	wrong := diag.Diagnostic{Source: "https://git.example.com/shop.git", File: "shop.yaml", Line: 3, Column: 5,
+		Message: "spec.jobLabel: \x1b[2J"}
 	for name, test := range map[string]struct {
 		report gitsync.Report
 		want   string
@@ -41,7 +42,8 @@ func TestPrintReport(t *testing.T) {
 		"pushed": {
 			gitsync.Report{
 				Output: output, Commit: "abcdef0123456789", Units: units, Changes: changes, Diags: failed,
-				Sources: []gitsync.SourceReport{{URL: "https://git.example.com/a.git", Ref: "branch main", Commit: id, Stale: true}},
+				Sources: []gitsync.SourceReport{{URL: "https://git.example.com/a.git", Ref: "branch main", Commit: id,
+					Stale: true}},
 				Ignored: map[string]int{"v1 ServiceAccount": 1, "v1 Pod": 2},
 			},
 			`prod: pushed abcdef0 to environments/prod of https://git.example.com/a.git
@@ -56,9 +58,11 @@ func TestPrintReport(t *testing.T) {
 `,
 		},
 		"dry run": {
-			gitsync.Report{Output: output, DryRun: true, Units: units[:1], Changes: changes, Difference: difference.Compare([]difference.Pair{
-				{Unit: "a/added", ID: manifest.ID{Kind: "Service", Namespace: "a", Name: "x"}, After: difference.Version{Text: []byte("kind: Service\n")}},
-			})},
+			gitsync.Report{Output: output, DryRun: true, Units: units[:1], Changes: changes,
+				Difference: difference.Compare([]difference.Pair{
+					{Unit: "a/added", ID: manifest.ID{Kind: "Service", Namespace: "a", Name: "x"},
+						After: difference.Version{Text: []byte("kind: Service\n")}},
+				})},
 			`prod: would push to environments/prod of https://git.example.com/a.git
   added a/added
     1 object added
@@ -71,11 +75,15 @@ func TestPrintReport(t *testing.T) {
 			gitsync.Report{Output: output, Units: units[1:3], Diags: failed, Held: []plan.HeldObject{
 				{
 					Object: monitor("api"), Units: []string{"a/added", "b/same"}, As: first, Since: then, Reason: wrong,
-					Waiting: []string{"spec.a", "spec.b", "spec.c", "spec.d", "spec.e", "spec.f", "spec.labels[\n]", "spec.h"},
+					Waiting: []string{"spec.a", "spec.b", "spec.c", "spec.d", "spec.e", "spec.f", "spec.labels[\n]",
+						"spec.h"},
 				},
-				{Object: monitor("cart"), Units: []string{"c/held"}, Since: then, Reason: diag.Diagnostic{Message: "it has an error"}, Waiting: []string{"spec.labels[\n]"}},
-				{Object: monitor("gone"), Units: []string{"b/same"}, As: first, Reason: diag.Diagnostic{Message: "it cannot be read"}},
-				{Object: monitor("new"), Units: []string{"b/same"}, Since: then, Reason: diag.Diagnostic{File: "new.yaml", Message: "it has an error"}},
+				{Object: monitor("cart"), Units: []string{"c/held"}, Since: then,
+					Reason: diag.Diagnostic{Message: "it has an error"}, Waiting: []string{"spec.labels[\n]"}},
+				{Object: monitor("gone"), Units: []string{"b/same"}, As: first,
+					Reason: diag.Diagnostic{Message: "it cannot be read"}},
+				{Object: monitor("new"), Units: []string{"b/same"}, Since: then,
+					Reason: diag.Diagnostic{File: "new.yaml", Message: "it has an error"}},
 			}},
 			`prod: pushed nothing to environments/prod of https://git.example.com/a.git
   held c/held: it has an error
@@ -109,7 +117,8 @@ func TestPrintReport(t *testing.T) {
 		},
 		"refused": {
 			gitsync.Report{Output: output, Units: units[:3], Diags: failed},
-			"prod: pushed nothing to environments/prod of https://git.example.com/a.git\n  held c/held: it has an error\n" +
+			"prod: pushed nothing to environments/prod of https://git.example.com/a.git\n" +
+				"  held c/held: it has an error\n" +
 				"  not ready, BuildFailed: 1 unit is held at its last good version; first: is wrong\n",
 		},
 		"nothing at all": {
@@ -130,7 +139,8 @@ func TestPrintReport(t *testing.T) {
 
 // TestColorsAddNoText: without its colours, the text is that of a print without colours.
 func TestColorsAddNoText(t *testing.T) {
-	report := &gitsync.Report{Pipeline: "prod", Held: []plan.HeldObject{{Object: manifest.ID{Kind: "Probe", Namespace: "a", Name: "b"}}}}
+	report := &gitsync.Report{Pipeline: "prod",
+		Held: []plan.HeldObject{{Object: manifest.ID{Kind: "Probe", Namespace: "a", Name: "b"}}}}
 	var plain, colored strings.Builder
 	if err := errors.Join(Pass(&plain, report, false), Pass(&colored, report, true)); err != nil {
 		t.Fatal(err)

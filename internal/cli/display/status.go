@@ -64,7 +64,8 @@ func Details(w io.Writer, s fleet.Status) error {
 		printf(&b, "makes  %s\n", strings.Join(s.Pipelines, ", "))
 	}
 	if p := s.LastPass; p != nil {
-		printf(&b, "pass   %s, for %s (%s)\n", p.Began.UTC().Format("2006-01-02 15:04:05"), p.Took.Round(time.Millisecond), p.Trigger)
+		printf(&b, "pass   %s, for %s (%s)\n", p.Began.UTC().Format("2006-01-02 15:04:05"),
+			p.Took.Round(time.Millisecond), p.Trigger)
 		if p.Error != "" {
 			printf(&b, "       %s\n", oneLine(p.Error))
 		}

@@ -69,8 +69,10 @@ func Unselected(set *manifest.Set, trees []*hierarchy.Hierarchy) (out []*manifes
 }
 
 // NewForest returns the hierarchies, and the objects and units that are not rendered as they are in the inputs.
-func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []plan.HeldObject, units []gitsync.UnitReport) Forest {
-	f := Forest{Agents: []*node{}, Unselected: append([]*node{}, leaves(Unselected(set, trees))...), Held: newHeldNodes(held, units)}
+func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []plan.HeldObject,
+	units []gitsync.UnitReport) Forest {
+	f := Forest{Agents: []*node{}, Unselected: append([]*node{}, leaves(Unselected(set, trees))...),
+		Held: newHeldNodes(held, units)}
 	for _, h := range trees {
 		agent := newTree(h)
 		agent.mark(heldIn(h.Name(), f.Held))
@@ -98,7 +100,8 @@ func newTree(h *hierarchy.Hierarchy) *node {
 	agent := newNode(h.Agent)
 	agent.Paused = h.Spec().Paused
 	for _, m := range h.Metrics {
-		agent.add(newNode(m.Object).add(leaves(m.ServiceMonitors, m.PodMonitors, m.Probes, m.ScrapeConfigs, m.IntegrationMonitors)...))
+		agent.add(newNode(m.Object).add(leaves(m.ServiceMonitors, m.PodMonitors, m.Probes, m.ScrapeConfigs,
+			m.IntegrationMonitors)...))
 	}
 	for _, l := range h.Logs {
 		agent.add(newNode(l.Object).add(leaves(l.PodLogs)...))

@@ -1,5 +1,5 @@
-// Package display writes the results of commands, for people and as JSON. Foreign text cannot start a new line or control
-// a terminal, and colours add no information.
+// Package display writes the results of commands, for people and as JSON. Foreign text cannot start a new line or
+// control a terminal, and colours add no information.
 package display
 
 import (

@@ -1,5 +1,5 @@
-// Package doctor is the command agentry doctor: it reads pipeline files, lets package doctor check what they need, and prints each
-// result with what to do about it.
+// Package doctor is the command agentry doctor: it reads pipeline files, lets package doctor check what they need, and
+// prints each result with what to do about it.
 package doctor
 
 import (
@@ -20,7 +20,8 @@ import (
 // Environment is what the command uses from outside.
 type Environment struct {
 	Stdout io.Writer
-	// ReadFile reads a pipeline file, or standard input for "-". It may return one byte more than a pipeline file has at most.
+	// ReadFile reads a pipeline file, or standard input for "-". It may return one byte more than a pipeline file has
+	// at most.
 	ReadFile func(name string) ([]byte, error)
 	// LookupEnv is os.LookupEnv.
 	LookupEnv func(string) (string, bool)
@@ -44,10 +45,13 @@ Each result is ok, warning, failed or skipped, and says what to do. The exit cod
 check has failed. docs/doctor.md lists the checks.`,
 		Example: "agentry doctor -f pipeline.yaml",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "a pipeline `FILE`, a folder of them, or - for standard input; repeatable"},
+			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"},
+				Usage: "a pipeline `FILE`, a folder of them, or - for standard input; repeatable"},
 			command.FormatFlag(""),
-			&cli.StringFlag{Name: "cache-dir", Usage: "check the cache in `DIR` (default: agentry in the user's cache folder)"},
-			&cli.DurationFlag{Name: "timeout", Value: doctor.DefaultTimeout, Usage: "`TIME` that each request to a server may take"},
+			&cli.StringFlag{Name: "cache-dir",
+				Usage: "check the cache in `DIR` (default: agentry in the user's cache folder)"},
+			&cli.DurationFlag{Name: "timeout", Value: doctor.DefaultTimeout,
+				Usage: "`TIME` that each request to a server may take"},
 		},
 		Run: w.run,
 	}
@@ -70,7 +74,8 @@ func (w Environment) run(ctx context.Context, flags *cli.Context, _ []string) er
 		return err
 	}
 	done := w.Progress("asking the servers")
-	results := doctor.Run(ctx, w.read(paths), doctor.Options{Getenv: w.LookupEnv, CacheDir: folder, Timeout: flags.Duration("timeout")})
+	results := doctor.Run(ctx, w.read(paths),
+		doctor.Options{Getenv: w.LookupEnv, CacheDir: folder, Timeout: flags.Duration("timeout")})
 	done()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -129,6 +134,7 @@ func text(results []doctor.Result) string {
 			fmt.Fprintf(&b, "%22s-> %s\n", "", diag.OneLine(r.Remedy))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d ok, %d warning, %d failed, %d skipped\n", counts[doctor.OK], counts[doctor.Warning], counts[doctor.Failed], counts[doctor.Skipped])
+	fmt.Fprintf(&b, "\n%d ok, %d warning, %d failed, %d skipped\n", counts[doctor.OK], counts[doctor.Warning],
+		counts[doctor.Failed], counts[doctor.Skipped])
 	return b.String()
 }

@@ -31,9 +31,10 @@ type Sources struct {
 	Flags []cli.Flag
 	// IsPipeline reports whether the flags ask for what a pass of a pipeline would render.
 	IsPipeline func(flags *cli.Context) bool
-	// Render renders PATHs, those of a revision if it is not empty, or a pipeline. The error inputs is about the inputs:
-	// what is rendered in spite of it can be explained.
-	Render func(ctx context.Context, flags *cli.Context, revision string, paths []string) (r *explain.Render, inputs, err error)
+	// Render renders PATHs, those of a revision if it is not empty, or a pipeline. The error inputs is about the
+	// inputs: what is rendered in spite of it can be explained.
+	Render func(ctx context.Context, flags *cli.Context, revision string, paths []string) (r *explain.Render,
+		inputs, err error)
 	// Ask asks a running service at a path of its API; pipeline is the one that the flags name, or the only one.
 	Ask func(ctx context.Context, flags *cli.Context, path func(pipeline string) string, into any) error
 }
@@ -55,9 +56,13 @@ docs/explain.md has examples.`,
 		Example: "agentry explain servicemonitor/team-shop/checkout .",
 		Flags: append([]cli.Flag{
 			command.FormatFlag(""),
-			&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "only objects whose labels the `SELECTOR` matches; without KIND: of all that can be selected"},
-			&cli.StringFlag{Name: "revision", Usage: "explain the PATHs as they are in `REVISION` of the repository at hand"},
-			&cli.StringFlag{Name: "server", Usage: "ask the agentry serve at `URL`, its admin listener, about its last pass; --pipeline names the pipeline"},
+			&cli.StringFlag{Name: "selector", Aliases: []string{"l"},
+				Usage: "only objects whose labels the `SELECTOR` matches; without KIND: of all that can be selected"},
+			&cli.StringFlag{Name: "revision",
+				Usage: "explain the PATHs as they are in `REVISION` of the repository at hand"},
+			&cli.StringFlag{Name: "server",
+				Usage: "ask the agentry serve at `URL`, its admin listener, about its last pass; --pipeline names " +
+					"the pipeline"},
 		}, s.Flags...),
 		Run: s.run,
 	}
@@ -105,7 +110,9 @@ func newQuestion(flags *cli.Context, args []string) (q question, err error) {
 		case isKind:
 			q.references = append(q.references, arg)
 		case isReference && rest != "" && !strings.HasPrefix(word, ".") && word != "":
-			return q, command.Usagef(cmp.Or(explain.DidYouMeanKind(word), "a KIND is one of "+strings.Join(manifest.Kinds(), ", ")), "%s is neither a path nor KIND/namespace/name", arg)
+			return q, command.Usagef(cmp.Or(explain.DidYouMeanKind(word),
+				"a KIND is one of "+strings.Join(manifest.Kinds(), ", ")),
+				"%s is neither a path nor KIND/namespace/name", arg)
 		default:
 			q.paths = append(q.paths, arg) // which is an error of its own
 		}
@@ -118,10 +125,13 @@ func newQuestion(flags *cli.Context, args []string) (q question, err error) {
 	if len(q.references) == 0 && q.selector == nil {
 		for _, arg := range q.paths {
 			if _, err := os.Stat(arg); err != nil && arg != "-" {
-				return q, command.Usagef("write KIND/namespace/name, such as servicemonitor/team-shop/"+path.Base(arg), "%s is neither a path nor KIND/namespace/name", arg)
+				return q, command.Usagef("write KIND/namespace/name, such as servicemonitor/team-shop/"+path.Base(arg),
+					"%s is neither a path nor KIND/namespace/name", arg)
 			}
 		}
-		return q, command.Usagef("name KIND/namespace/name, such as servicemonitor/team-shop/checkout; agentry tree prints all objects", "nothing to explain is named")
+		return q, command.Usagef(
+			"name KIND/namespace/name, such as servicemonitor/team-shop/checkout; agentry tree prints all objects",
+			"nothing to explain is named")
 	}
 	return q, nil
 }
@@ -151,7 +161,8 @@ func (s Sources) explain(ctx context.Context, flags *cli.Context, q question, fo
 			found.Items = append(found.Items, e)
 		}
 	}
-	if !s.IsPipeline(flags) && !slices.ContainsFunc(r.Set.All(), isAgent) && slices.ContainsFunc(found.Items, isMissed) {
+	if !s.IsPipeline(flags) && !slices.ContainsFunc(r.Set.All(), isAgent) &&
+		slices.ContainsFunc(found.Items, isMissed) {
 		fmt.Fprintln(s.Stderr, withoutAgent(ctx, q))
 	}
 	return inputs, nil

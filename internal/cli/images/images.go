@@ -99,7 +99,8 @@ func collect(units []*generator.Unit) ([]image, error) {
 					i = &image{Image: c.Image, Pinned: strings.Contains(c.Image, "@")}
 					byName[c.Image] = i
 				}
-				i.Containers = append(i.Containers, container{f.Object.Kind, f.Object.Namespace, f.Object.Name, c.Name, u.Name})
+				i.Containers = append(i.Containers,
+					container{f.Object.Kind, f.Object.Namespace, f.Object.Name, c.Name, u.Name})
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Package importer is the command agentry import: it turns what kubectl prints of a running installation into a folder of
-// inputs.
+// Package importer is the command agentry import: it turns what kubectl prints of a running installation into a folder
+// of inputs.
 package importer
 
 import (
@@ -32,7 +32,8 @@ type Streams struct {
 }
 
 // Command returns the command. The options are read from the flags by the functions.
-func Command(s Streams, flags []cli.Flag, render func(*cli.Context) (generator.Options, error), parse func(*cli.Context) (manifest.Options, error)) command.Command {
+func Command(s Streams, flags []cli.Flag, render func(*cli.Context) (generator.Options, error),
+	parse func(*cli.Context) (manifest.Options, error)) command.Command {
 	return command.Command{
 		Name:  "import",
 		Args:  "[FILE|-]",
@@ -47,12 +48,17 @@ With --cluster there is no FILE: the same is read from the cluster that kubectl 
 its credentials. It is only listed, and nothing in the cluster is changed.`,
 		Example: "agentry import -o inputs monitoring/agent.yaml",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "format", Value: command.Text, Usage: "`FORMAT` of the comparison: text, json or yaml"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the inputs to the folder `DIR`, which is new or empty; without it they are only compared"},
+			&cli.StringFlag{Name: "format", Value: command.Text,
+				Usage: "`FORMAT` of the comparison: text, json or yaml"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
+				Usage: "write the inputs to the folder `DIR`, which is new or empty; without it they are only " +
+					"compared"},
 			&cli.BoolFlag{Name: "cluster", Usage: "read the cluster, and no FILE"},
 			&cli.StringFlag{Name: "kubeconfig", Usage: "kubeconfig `FILE` of the cluster (default: as for kubectl)"},
-			&cli.StringFlag{Name: "context", Usage: "`NAME` of the context in the kubeconfig (default: the current one)"},
-			&cli.BoolFlag{Name: "without-secrets", Usage: "read no Secrets from the cluster; what needs their values is reported"},
+			&cli.StringFlag{Name: "context",
+				Usage: "`NAME` of the context in the kubeconfig (default: the current one)"},
+			&cli.BoolFlag{Name: "without-secrets",
+				Usage: "read no Secrets from the cluster; what needs their values is reported"},
 		}, flags...),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			format, err := command.Format(flags)
@@ -84,13 +90,17 @@ func (s Streams) source(flags *cli.Context, args []string) (source, error) {
 	cluster := flags.Bool("cluster")
 	switch {
 	case cluster && len(args) > 0:
-		return nil, command.Usagef("name the one or the other", "import reads either a FILE or the cluster, but was given both")
+		return nil, command.Usagef("name the one or the other",
+			"import reads either a FILE or the cluster, but was given both")
 	case cluster:
 		return func(ctx context.Context) (*installation.Installation, error) {
-			return s.live(ctx, flags.String("kubeconfig"), flags.String("context"), live.Options{WithoutSecrets: flags.Bool("without-secrets")})
+			return s.live(ctx, flags.String("kubeconfig"), flags.String("context"),
+				live.Options{WithoutSecrets: flags.Bool("without-secrets")})
 		}, nil
 	case len(args) != 1:
-		return nil, command.Usagef("name the file that kubectl get -o yaml wrote, or - for standard input, or give --cluster", "import takes one FILE, but was given %d", len(args))
+		return nil, command.Usagef(
+			"name the file that kubectl get -o yaml wrote, or - for standard input, or give --cluster",
+			"import takes one FILE, but was given %d", len(args))
 	}
 	return func(context.Context) (*installation.Installation, error) {
 		export, err := s.read(args[0])
@@ -102,7 +112,9 @@ func (s Streams) source(flags *cli.Context, args []string) (source, error) {
 			return nil, command.Usagef("write it with kubectl get -o yaml", "%s: %v", args[0], err)
 		}
 		if in.Len() == 0 {
-			return nil, command.Usagef("kubectl found nothing: check its context, and that the command has -A for all namespaces", "%s holds no object", args[0])
+			return nil, command.Usagef(
+				"kubectl found nothing: check its context, and that the command has -A for all namespaces",
+				"%s holds no object", args[0])
 		}
 		return in, nil
 	}, nil
@@ -134,7 +146,8 @@ func orWithout(o live.Options) string {
 	return ", or leave Secrets out with --without-secrets"
 }
 
-func (s Streams) run(ctx context.Context, from source, folder, format string, options generator.Options, parsing manifest.Options) error {
+func (s Streams) run(ctx context.Context, from source, folder, format string, options generator.Options,
+	parsing manifest.Options) error {
 	if folder != "" {
 		if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
 			return command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)
@@ -185,13 +198,15 @@ func (s Streams) read(file string) ([]byte, error) {
 		}
 		defer opened.Close() // nothing was written
 		if info, err := opened.Stat(); err == nil && info.IsDir() {
-			return nil, command.Usagef("name the file that kubectl get -o yaml wrote; agentry check reads folders", "%s is a folder", file)
+			return nil, command.Usagef("name the file that kubectl get -o yaml wrote; agentry check reads folders",
+				"%s is a folder", file)
 		}
 		from = opened
 	}
 	text, err := io.ReadAll(io.LimitReader(from, installation.MaxBytes+1))
 	if err == nil && len(text) > installation.MaxBytes {
-		err = command.Usagef("export fewer kinds, without Events and Pods", "%s is larger than %d MiB", file, installation.MaxBytes>>20)
+		err = command.Usagef("export fewer kinds, without Events and Pods", "%s is larger than %d MiB", file,
+			installation.MaxBytes>>20)
 	}
 	return text, err
 }
@@ -294,7 +309,8 @@ func (s Streams) compare(c *installation.Comparison, policy secretref.Policy) er
 	list("rendered, and not in the cluster", c.Absent)
 	list("in the cluster, and not rendered", c.LeftOver)
 	if len(restart) > 0 && policy != secretref.Plaintext {
-		b.WriteString("\nWith --secrets plaintext the pods mount what the operator let them mount. docs/migration.md says what that means.\n")
+		b.WriteString("\nWith --secrets plaintext the pods mount what the operator let them mount. docs/migration.md " +
+			"says what that means.\n")
 	}
 	_, err := io.WriteString(s.Stdout, b.String())
 	return err

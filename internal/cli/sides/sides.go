@@ -1,4 +1,5 @@
-// Package sides finds out what the two things are that agentry diff compares: folders, or revisions of the repository at hand.
+// Package sides finds out what the two things are that agentry diff compares: folders, or revisions of the repository
+// at hand.
 package sides
 
 import (
@@ -31,7 +32,8 @@ func Parse(ctx context.Context, args []string, twoOptions bool) (sides [2]*Side,
 			if !found {
 				continue
 			}
-			fromBase := strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "./") && !strings.HasPrefix(rest, "../")
+			fromBase := strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "./") &&
+				!strings.HasPrefix(rest, "../")
 			if fromBase {
 				rest = rest[1:]
 			}
@@ -145,8 +147,10 @@ func (s *Side) Files(ctx context.Context) (paths []string, done func(), err erro
 
 // Show returns the name of a file as people know it: that in the commit.
 func (s *Side) Show(file string) string {
-	at, err := filepath.Abs(filepath.FromSlash(file)) // a file outside all PATHs is shown relative to the current folder
-	if rest, noRel := filepath.Rel(s.folder, at); s.folder != "" && err == nil && noRel == nil && filepath.IsLocal(rest) {
+	// a file outside all PATHs is shown relative to the current folder
+	at, err := filepath.Abs(filepath.FromSlash(file))
+	if rest, noRel := filepath.Rel(s.folder, at); s.folder != "" && err == nil && noRel == nil &&
+		filepath.IsLocal(rest) {
 		return s.Name + ":" + filepath.ToSlash(rest)
 	}
 	return file
@@ -162,15 +166,16 @@ func (s *Side) within(folder string) ([]string, error) {
 	for _, p := range s.Paths {
 		name := path.Join(s.repo.Prefix, filepath.ToSlash(p))
 		if filepath.IsAbs(p) || !filepath.IsLocal(name) {
-			return nil, command.Usagef("name a path below it, relative to this folder", "%s is not in the repository", p)
+			return nil, command.Usagef("name a path below it, relative to this folder", "%s is not in the repository",
+				p)
 		}
 		out = append(out, filepath.Join(folder, filepath.FromSlash(name)))
 	}
 	return out, nil
 }
 
-// Names returns the two names in A..B for a pipeline: revisions of its sources, or folders with rendered output. No name is
-// what the pipeline reads.
+// Names returns the two names in A..B for a pipeline: revisions of its sources, or folders with rendered output. No
+// name is what the pipeline reads.
 func Names(arg string) (names [2]string, err error) {
 	for at := range arg {
 		b, found := strings.CutPrefix(arg[at:], "..")
@@ -181,11 +186,13 @@ func Names(arg string) (names [2]string, err error) {
 	const hint = "write it like main..topic, main.. or before.."
 	switch {
 	case strings.Contains(arg, "..."):
-		return names, command.Usagef(strings.Replace(arg, "...", "..", 1)+" compares the two as they are", "%s: with -f there is no checkout in which to look where two histories part", arg)
+		return names, command.Usagef(strings.Replace(arg, "...", "..", 1)+" compares the two as they are",
+			"%s: with -f there is no checkout in which to look where two histories part", arg)
 	case strings.Contains(arg, ".."):
 		return names, command.Usagef(hint, "%s names no two revisions", arg)
 	}
-	return names, command.Usagef(hint+"; without it, -f compares with the output branch", "%s names one thing, and two are compared", arg)
+	return names, command.Usagef(hint+"; without it, -f compares with the output branch",
+		"%s names one thing, and two are compared", arg)
 }
 
 // mayBeNamed reports whether a name is empty, that of a folder with rendered output, or possible for a revision.
@@ -193,5 +200,6 @@ func mayBeNamed(name string) bool {
 	if name == "" || outdir.Is(name) {
 		return true
 	}
-	return !strings.Contains(name, "..") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "/")
+	return !strings.Contains(name, "..") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, ".") &&
+		!strings.HasPrefix(name, "/")
 }

@@ -13,7 +13,8 @@ import (
 
 // place is where files are written, and what Git knows of it.
 type place struct {
-	top            string // the folder that paths begin in: the top of the repository or, without one, the folder itself
+	// the folder that paths begin in: the top of the repository or, without one, the folder itself
+	top            string
 	folder         string // from the top, with slashes; empty for the top
 	elsewhere      bool   // the top is not the current folder
 	origin, branch string // empty if they are not known
@@ -65,8 +66,8 @@ func git(ctx context.Context, folder string, args ...string) answer {
 	return answer{strings.TrimSuffix(string(out), "\n"), err}
 }
 
-// address returns the URL of a remote as CI jobs reach it: over HTTPS, without the credentials that it may hold. A remote on the
-// disk, or over SSH at a port of its own, is left as it is.
+// address returns the URL of a remote as CI jobs reach it: over HTTPS, without the credentials that it may hold. A
+// remote on the disk, or over SSH at a port of its own, is left as it is.
 func address(remote string) string {
 	if u, err := url.Parse(remote); err == nil && u.User != nil && (u.Scheme == "https" || u.Scheme == "http") {
 		u.User = nil

@@ -1,5 +1,5 @@
-// Package starting is the command agentry init: it finds out what is wanted, from flags, from the current Git repository
-// and by questions on the terminal, writes the files of package starter, and says what to do next.
+// Package starting is the command agentry init: it finds out what is wanted, from flags, from the current Git
+// repository and by questions on the terminal, writes the files of package starter, and says what to do next.
 package starting
 
 import (
@@ -51,13 +51,19 @@ is printed.`,
 		Example: "agentry init --url https://git.example.com/a.git --remote-write https://mimir/api/v1/push edge",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "url", Usage: "`URL` of the Git repository (default: that of the remote origin)"},
-			&cli.StringFlag{Name: "branch", Usage: "`NAME` of the branch of the inputs (default: the current one, or main)"},
-			&cli.StringFlag{Name: "name", Usage: "`NAME` of the pipeline; the output branch is environments/NAME (default: that of FOLDER, or prod)"},
-			&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Value: "monitoring", Usage: "`NAME` of the namespace of the agents"},
+			&cli.StringFlag{Name: "branch",
+				Usage: "`NAME` of the branch of the inputs (default: the current one, or main)"},
+			&cli.StringFlag{Name: "name", Usage: "`NAME` of the pipeline; the output branch is environments/NAME " +
+				"(default: that of FOLDER, or prod)"},
+			&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Value: "monitoring",
+				Usage: "`NAME` of the namespace of the agents"},
 			&cli.StringFlag{Name: "remote-write", Usage: "`URL` that samples are sent to"},
-			&cli.StringFlag{Name: "remote-write-secret", Usage: "`NAME` of the Secret in the cluster that has username and password for it (default: no login)"},
-			&cli.StringFlag{Name: "ci", Usage: "`SYSTEM` to write a job for: github, gitlab or none (default: that of the URL)"},
-			&cli.StringFlag{Name: "deploy", Value: string(starter.Flux), Usage: "`TOOL` that applies the output: flux, argocd or none"},
+			&cli.StringFlag{Name: "remote-write-secret",
+				Usage: "`NAME` of the Secret in the cluster that has username and password for it (default: no login)"},
+			&cli.StringFlag{Name: "ci", Usage: "`SYSTEM` to write a job for: github, gitlab or none (default: that " +
+				"of the URL)"},
+			&cli.StringFlag{Name: "deploy", Value: string(starter.Flux),
+				Usage: "`TOOL` that applies the output: flux, argocd or none"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing, and take the defaults"},
 		},
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
@@ -110,11 +116,13 @@ func (s Streams) options(flags *cli.Context, at place) (starter.Options, error) 
 	}
 	o.Namespace = q.ask("namespace", "Namespace of the agents", flags.String("namespace"), checkName)
 	o.RemoteWrite = q.ask("remote-write", "URL that samples are sent to", "", checkRemoteWrite)
-	o.Login = q.ask("remote-write-secret", "Secret in the cluster with username and password for it (- for none)", "-", checkSecret)
+	o.Login = q.ask("remote-write-secret", "Secret in the cluster with username and password for it (- for none)", "-",
+		checkSecret)
 	o.Login = strings.TrimPrefix(o.Login, "-")
 	o.Job = starter.Job(q.ask("ci", "CI job: github, gitlab or none", string(jobFor(o.URL)),
 		oneOf(string(starter.GitHub), string(starter.GitLab), string(starter.NoJob))))
-	o.Deployer = starter.Deployer(q.ask("deploy", "What applies the output: flux, argocd or none", flags.String("deploy"),
+	o.Deployer = starter.Deployer(q.ask("deploy", "What applies the output: flux, argocd or none",
+		flags.String("deploy"),
 		oneOf(string(starter.Flux), string(starter.ArgoCD), string(starter.NoDeployer))))
 	return o, q.err
 }
@@ -187,7 +195,8 @@ func checkRemoteWrite(value string) error {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return errors.New("write it like https://mimir.example.com/api/v1/push")
 	case u.User != nil:
-		return errors.New("credentials are not in the URL: put them into a Secret, and name it with --remote-write-secret")
+		return errors.New("credentials are not in the URL: put them into a Secret, and name it with " +
+			"--remote-write-secret")
 	}
 	return nil
 }
@@ -201,7 +210,8 @@ func oneOf(words ...string) func(string) error {
 	}
 }
 
-// write writes all files, or none if one is there that is not shared with other pipelines. It returns those that it left unchanged.
+// write writes all files, or none if one is there that is not shared with other pipelines. It returns those that it
+// left unchanged.
 func write(top string, files []starter.File) (left []starter.File, err error) {
 	if err := os.MkdirAll(top, 0o777); err != nil {
 		return nil, err
@@ -224,7 +234,8 @@ func write(top string, files []starter.File) (left []starter.File, err error) {
 		}
 	}
 	if len(there) > 0 {
-		return nil, command.Usagef("name a FOLDER that holds none of them; --ci none and --deploy none leave files out", "nothing is written, because something is there already: %s", strings.Join(there, ", "))
+		return nil, command.Usagef("name a FOLDER that holds none of them; --ci none and --deploy none leave files out",
+			"nothing is written, because something is there already: %s", strings.Join(there, ", "))
 	}
 	for _, f := range missing {
 		if err := create(root, filepath.FromSlash(f.Path), f.Data); err != nil {
@@ -260,7 +271,8 @@ func (s Streams) next(at place, o starter.Options, files, left []starter.File) e
 		}
 	}
 	for _, f := range left {
-		fmt.Fprintf(&b, "\n%s is left unchanged. Add this to it; of an include that it has already, only the paths:\n\n", f.Path)
+		fmt.Fprintf(&b, "\n%s is left unchanged. Add this to it; of an include that it has already, "+
+			"only the paths:\n\n", f.Path)
 		for line := range strings.Lines(string(f.Data)) {
 			b.WriteString(strings.TrimRight("  "+line, " \n") + "\n")
 		}
@@ -311,31 +323,37 @@ func passes(o starter.Options) string {
 	switch o.Job {
 	case starter.GitHub:
 		if o.Repository() == starter.Key {
-			return "The job makes a pass on each push. It needs the secret GIT_SSH_KEY and the variable GIT_KNOWN_HOSTS.\n"
+			return "The job makes a pass on each push. It needs the secret GIT_SSH_KEY and the variable " +
+				"GIT_KNOWN_HOSTS.\n"
 		}
 		return "The job makes a pass on each push, with the token that GitHub gives it.\n"
 	case starter.GitLab:
 		if o.Repository() == starter.Key {
 			return "The job makes a pass on each push. It needs the CI/CD variables GIT_SSH_KEY and GIT_KNOWN_HOSTS.\n"
 		}
-		return "The job makes a pass on each push. It needs the CI/CD variable GIT_TOKEN: a project access token with write_repository.\n"
+		return "The job makes a pass on each push. It needs the CI/CD variable GIT_TOKEN: a project access token " +
+			"with write_repository.\n"
 	}
-	return fmt.Sprintf("Without --dry-run it pushes to %s. agentry serve -f %s does so after each change.\n", o.Output(), o.Pipeline())
+	return fmt.Sprintf("Without --dry-run it pushes to %s. agentry serve -f %s does so after each change.\n",
+		o.Output(), o.Pipeline())
 }
 
 // applying says how the output gets into the cluster.
 func applying(o starter.Options) string {
 	var b strings.Builder
 	if o.Deployer == starter.NoDeployer {
-		fmt.Fprintf(&b, "\nApply %s as it is, and then the branch %s, to the cluster:\n\n", path.Join(o.Folder, "cluster"), o.Output())
+		fmt.Fprintf(&b, "\nApply %s as it is, and then the branch %s, to the cluster:\n\n",
+			path.Join(o.Folder, "cluster"), o.Output())
 		fmt.Fprintf(&b, "  kubectl apply -f %s\n", path.Join(o.Folder, "cluster"))
 	} else {
-		fmt.Fprintf(&b, "\nLet %s apply it:\n\n", map[starter.Deployer]string{starter.Flux: "Flux", starter.ArgoCD: "Argo CD"}[o.Deployer])
+		fmt.Fprintf(&b, "\nLet %s apply it:\n\n",
+			map[starter.Deployer]string{starter.Flux: "Flux", starter.ArgoCD: "Argo CD"}[o.Deployer])
 		b.WriteString(readers(o))
 		fmt.Fprintf(&b, "  kubectl apply -f %s\n", o.Deploys())
 	}
 	if o.Login != "" {
-		fmt.Fprintf(&b, "  kubectl -n %s create secret generic %s --from-literal=username=... --from-literal=password=...\n", o.Namespace, o.Login)
+		fmt.Fprintf(&b, "  kubectl -n %s create secret generic %s --from-literal=username=... "+
+			"--from-literal=password=...\n", o.Namespace, o.Login)
 	}
 	return b.String()
 }
@@ -344,13 +362,17 @@ func applying(o starter.Options) string {
 func readers(o starter.Options) string {
 	switch of := [2]string{string(o.Deployer), string(o.Repository())}; of {
 	case [2]string{"flux", "token"}:
-		return "  kubectl -n flux-system create secret generic git-read --from-literal=username=flux --from-literal=password=\"$GIT_READ_TOKEN\"\n"
+		return "  kubectl -n flux-system create secret generic git-read --from-literal=username=flux " +
+			"--from-literal=password=\"$GIT_READ_TOKEN\"\n"
 	case [2]string{"flux", "key"}:
-		return "  kubectl -n flux-system create secret generic git-read --from-file=identity=KEYFILE --from-literal=known_hosts=\"$GIT_KNOWN_HOSTS\"\n"
+		return "  kubectl -n flux-system create secret generic git-read --from-file=identity=KEYFILE " +
+			"--from-literal=known_hosts=\"$GIT_KNOWN_HOSTS\"\n"
 	case [2]string{"argocd", "token"}:
-		return "  kubectl -n argocd create secret generic monitoring --from-literal=type=git --from-literal=url=" + o.URL + " --from-literal=username=argocd --from-literal=password=\"$GIT_READ_TOKEN\"\n" + argocdLabel
+		return "  kubectl -n argocd create secret generic monitoring --from-literal=type=git --from-literal=url=" +
+			o.URL + " --from-literal=username=argocd --from-literal=password=\"$GIT_READ_TOKEN\"\n" + argocdLabel
 	case [2]string{"argocd", "key"}:
-		return "  kubectl -n argocd create secret generic monitoring --from-literal=type=git --from-literal=url=" + o.URL + " --from-file=sshPrivateKey=KEYFILE\n" + argocdLabel
+		return "  kubectl -n argocd create secret generic monitoring --from-literal=type=git --from-literal=url=" +
+			o.URL + " --from-file=sshPrivateKey=KEYFILE\n" + argocdLabel
 	}
 	return ""
 }

@@ -61,7 +61,9 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var body map[string]string
 	_ = json.NewDecoder(req.Body).Decode(&body) // lists have none
 	at := strings.TrimPrefix(req.URL.Path, "/api/v3/repos/org/monitoring/")
-	h.calls = append(h.calls, req.Method+" "+at+" "+strings.Join([]string{body["context"], body["state"], body["description"], body["target_url"], body["title"]}, "|"))
+	h.calls = append(h.calls, req.Method+" "+at+" "+
+		strings.Join([]string{body["context"], body["state"], body["description"], body["target_url"], body["title"]},
+			"|"))
 	if h.fail != 0 {
 		w.WriteHeader(h.fail)
 		return
@@ -96,9 +98,10 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func (h *hub) pull(n int) json.RawMessage {
 	text, err := json.Marshal(map[string]any{
-		"number": n, "title": h.pulls[n]["title"], "body": strings.ReplaceAll(h.pulls[n]["body"], "\n", "\r\n"), "state": h.pulls[n]["state"],
-		"head": map[string]any{"ref": "env/prod-next", "sha": nextTip, "repo": map[string]any{"id": 1}},
-		"base": map[string]any{"ref": "env/prod", "repo": map[string]any{"id": 1}},
+		"number": n, "title": h.pulls[n]["title"], "body": strings.ReplaceAll(h.pulls[n]["body"], "\n", "\r\n"),
+		"state": h.pulls[n]["state"],
+		"head":  map[string]any{"ref": "env/prod-next", "sha": nextTip, "repo": map[string]any{"id": 1}},
+		"base":  map[string]any{"ref": "env/prod", "repo": map[string]any{"id": 1}},
 	})
 	if err != nil {
 		panic(err)
@@ -173,18 +176,22 @@ func (w *testbed) pass(t *testing.T, outcomes ...fleet.Outcome) []string {
 	return w.hub.take()
 }
 
-func (w *testbed) outcome(status metav1.ConditionStatus, reason, text string, change func(*fleet.Outcome)) fleet.Outcome {
+func (w *testbed) outcome(status metav1.ConditionStatus, reason, text string,
+	change func(*fleet.Outcome)) fleet.Outcome {
 	out := fleet.Outcome{
 		Definition: &w.def, Began: time.Now(),
 		Report: &gitsync.Report{
-			Pipeline: "prod-eu", Output: gitsync.OutputReport{URL: "https://git.example.com/org/monitoring", Branch: "env/prod"},
-			Sources: []gitsync.SourceReport{{URL: "https://git.example.com/org/monitoring", Ref: "branch main", Commit: commitA}},
-			Units:   []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitUnchanged}},
+			Pipeline: "prod-eu", Output: gitsync.OutputReport{URL: "https://git.example.com/org/monitoring",
+				Branch: "env/prod"},
+			Sources: []gitsync.SourceReport{{URL: "https://git.example.com/org/monitoring", Ref: "branch main",
+				Commit: commitA}},
+			Units: []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitUnchanged}},
 		},
 		After: fleet.Status{
 			Name: "prod-eu", Owned: true, Units: make([]fleet.UnitStatus, 2),
 			Conditions: []metav1.Condition{{Type: meta.ReadyCondition, Status: status, Reason: reason, Message: text}},
-			Sources:    []fleet.SourceStatus{{URL: "https://git.example.com/org/monitoring", Commit: commitA}, {URL: "https://git.example.com/org/shared", Commit: commitB}},
+			Sources: []fleet.SourceStatus{{URL: "https://git.example.com/org/monitoring", Commit: commitA},
+				{URL: "https://git.example.com/org/shared", Commit: commitB}},
 		},
 	}
 	if change != nil {
@@ -195,7 +202,8 @@ func (w *testbed) outcome(status metav1.ConditionStatus, reason, text string, ch
 
 func pushed(out *fleet.Outcome) {
 	out.Report.Commit = output
-	out.Report.Units = []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitChanged}, {Name: "b/agent", State: plan.UnitAdded}}
+	out.Report.Units = []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitChanged},
+		{Name: "b/agent", State: plan.UnitAdded}}
 }
 
 func check(t *testing.T, what string, got []string, want ...string) {
@@ -213,37 +221,45 @@ func TestStatusOfInputCommitsIsSetOncePerChange(t *testing.T) {
 		status+"success|2 units rendered: 1 added, 1 changed|"+w.hub.URL+"/org/monitoring/commit/"+output+"|")
 	check(t, "the next pass, which has nothing to do", w.pass(t, w.outcome(ok, meta.SucceededReason, "", nil)))
 	held := w.outcome(metav1.ConditionFalse, meta.BuildFailedReason, "", func(o *fleet.Outcome) {
-		o.After.Held = []fleet.HeldStatus{{Object: "Probe/a/b", Reason: fleet.Finding{Message: "unknown field"}}, {Object: "Probe/a/c"}}
+		o.After.Held = []fleet.HeldStatus{{Object: "Probe/a/b", Reason: fleet.Finding{Message: "unknown field"}},
+			{Object: "Probe/a/c"}}
 	})
 	check(t, "held", w.pass(t, held), status+"failure|2 objects are held: Probe/a/b: unknown field||")
 	check(t, "held still", w.pass(t, held, held))
-	check(t, "fails", w.pass(t, w.outcome(metav1.ConditionFalse, meta.FailedReason, "connection refused", nil)), status+"pending|connection refused||")
+	check(t, "fails", w.pass(t, w.outcome(metav1.ConditionFalse, meta.FailedReason, "connection refused", nil)),
+		status+"pending|connection refused||")
 	stalled := w.outcome(metav1.ConditionFalse, meta.FailedReason, "x", func(o *fleet.Outcome) {
-		o.After.Conditions = append(o.After.Conditions, metav1.Condition{Type: meta.StalledCondition, Status: ok, Message: "the branch is protected"})
+		o.After.Conditions = append(o.After.Conditions,
+			metav1.Condition{Type: meta.StalledCondition, Status: ok, Message: "the branch is protected"})
 	})
 	check(t, "stalled", w.pass(t, stalled), status+"failure|the branch is protected||")
-	check(t, "well again", w.pass(t, w.outcome(ok, meta.SucceededReason, "", nil)), status+"success|2 units rendered, no changes||")
+	check(t, "well again", w.pass(t, w.outcome(ok, meta.SucceededReason, "", nil)),
+		status+"success|2 units rendered, no changes||")
 	moved := w.outcome(ok, meta.SucceededReason, "", func(o *fleet.Outcome) { o.After.Sources[0].Commit = commitB })
-	check(t, "another commit", w.pass(t, moved), "POST statuses/"+commitB+" agentry/prod-eu|success|2 units rendered, no changes||")
+	check(t, "another commit", w.pass(t, moved),
+		"POST statuses/"+commitB+" agentry/prod-eu|success|2 units rendered, no changes||")
 }
 
 func TestStatusIsNotSetWhereNothingIsKnown(t *testing.T) {
 	for name, change := range map[string]func(*fleet.Outcome){
-		"another replica runs it":      func(o *fleet.Outcome) { o.After.Owned = false },
-		"it is gone":                   func(o *fleet.Outcome) { o.Removed = true },
-		"it starts":                    func(o *fleet.Outcome) { o.After.Conditions[0].Reason = meta.ProgressingReason },
+		"another replica runs it": func(o *fleet.Outcome) { o.After.Owned = false },
+		"it is gone":              func(o *fleet.Outcome) { o.Removed = true },
+		"it starts": func(o *fleet.Outcome) {
+			o.After.Conditions[0].Reason = meta.ProgressingReason
+		},
 		"the source stays at its base": func(o *fleet.Outcome) { o.After.Sources[0].Stale = true },
 		"the source was never read":    func(o *fleet.Outcome) { o.After.Sources[0].Commit = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestbed(t, nil)
-			check(t, "calls", w.pass(t, w.outcome(metav1.ConditionUnknown, meta.SucceededReason, "", func(o *fleet.Outcome) {
-				o.After.Conditions[0].Status = metav1.ConditionTrue
-				change(o)
-				if o.After.Conditions[0].Reason == meta.ProgressingReason {
-					o.After.Conditions[0].Status = metav1.ConditionUnknown
-				}
-			})))
+			check(t, "calls", w.pass(t, w.outcome(metav1.ConditionUnknown, meta.SucceededReason, "",
+				func(o *fleet.Outcome) {
+					o.After.Conditions[0].Status = metav1.ConditionTrue
+					change(o)
+					if o.After.Conditions[0].Reason == meta.ProgressingReason {
+						o.After.Conditions[0].Status = metav1.ConditionUnknown
+					}
+				})))
 		})
 	}
 }
@@ -274,7 +290,8 @@ func TestStatusThatIsRefusedIsTriedWithTheNextPass(t *testing.T) {
 
 func proposes(spec *pipeline.Spec) {
 	spec.Sources[0].Forge = nil
-	spec.Output.Promotion = pipeline.Promotion{Mode: pipeline.PromotePullRequest, Title: "{{ .Pipeline }} to {{ (index .Sources 0).Commit | short }}"}
+	spec.Output.Promotion = pipeline.Promotion{Mode: pipeline.PromotePullRequest,
+		Title: "{{ .Pipeline }} to {{ (index .Sources 0).Commit | short }}"}
 }
 
 // proposal makes an outcome that proposes a commit on top of the output commit.
@@ -291,7 +308,8 @@ func (w *testbed) proposal(commit string) fleet.Outcome {
 		o.Report.Difference = changed("spec: {replicas: 1}\n", "spec: {replicas: 2}\n").Shorten()
 		o.Report.Proposed = &gitsync.Proposal{
 			Branch: "env/prod-next", Base: output, Commit: commit,
-			Data: pipeline.Message{Pipeline: "prod-eu", Sources: []pipeline.MessageSource{{Commit: commitA, Subject: "Add a probe"}}},
+			Data: pipeline.Message{Pipeline: "prod-eu",
+				Sources: []pipeline.MessageSource{{Commit: commitA, Subject: "Add a probe"}}},
 		}
 	})
 }
@@ -299,7 +317,8 @@ func (w *testbed) proposal(commit string) fleet.Outcome {
 // changed returns the difference of a changed StatefulSet.
 func changed(before, after string) *difference.Difference {
 	return difference.Compare([]difference.Pair{{
-		Unit: "a/agent", ID: manifest.ID{Kind: "StatefulSet", Namespace: "a", Name: "agent"}, Before: difference.Version{Text: []byte(before)}, After: difference.Version{Text: []byte(after)},
+		Unit: "a/agent", ID: manifest.ID{Kind: "StatefulSet", Namespace: "a", Name: "agent"},
+		Before: difference.Version{Text: []byte(before)}, After: difference.Version{Text: []byte(after)},
 	}})
 }
 
@@ -309,7 +328,8 @@ const wantBody = "Merging this changes what `env/prod` holds to what is rendered
 	"\n### Units\n\n- `a/agent` changed\n- `c/agent`: is left unchanged, `c.yaml:3: @everyone look`\n" +
 	"\n### Held\n\n- `Probe/c/p` stays as of `bbbbbbb`: `c.yaml:3` `` unknown field `x` ``\n" +
 	"\n### Objects\n\n```\n~ StatefulSet a/agent\n  ~ spec.replicas: 1 → 2\n```\n" +
-	"\nThis pull request follows the pipeline `prod-eu`: its branch is rebuilt when the inputs change, and it is closed when there is nothing to merge.\n"
+	"\nThis pull request follows the pipeline `prod-eu`: its branch is rebuilt when the inputs change, and it is " +
+	"closed when there is nothing to merge.\n"
 
 func TestPullRequestFollowsWhatIsProposed(t *testing.T) {
 	w := newTestbed(t, proposes)
@@ -332,7 +352,9 @@ func TestPullRequestFollowsWhatIsProposed(t *testing.T) {
 		w.outcome(metav1.ConditionFalse, meta.FailedReason, "", func(o *fleet.Outcome) {
 			o.Report.Proposed, o.Err = &gitsync.Proposal{Base: output, Commit: output}, errors.New("unreachable")
 		}),
-		w.outcome(metav1.ConditionFalse, meta.BuildFailedReason, "", func(o *fleet.Outcome) { o.Report.Proposed = &gitsync.Proposal{Base: output} })))
+		w.outcome(metav1.ConditionFalse, meta.BuildFailedReason, "", func(o *fleet.Outcome) {
+			o.Report.Proposed = &gitsync.Proposal{Base: output}
+		})))
 	check(t, "taken back", w.pass(t, w.proposal(output)), list, "PATCH pulls/1 |closed|||")
 	check(t, "proposed again", w.pass(t, w.proposal(nextTip)), list, "POST pulls ||||prod-eu to aaaaaaa")
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// TestEachPipelineHasAStatusOfItsOwn: notification-controller#194, #340, #1114. One commit is rendered for two clusters,
-// with an error in one. The commit has a status for each.
+// TestEachPipelineHasAStatusOfItsOwn: notification-controller#194, #340, #1114. One commit is rendered for two
+// clusters, with an error in one. The commit has a status for each.
 func TestEachPipelineHasAStatusOfItsOwn(t *testing.T) {
 	w := newTestbed(t, nil)
 	other := w.def

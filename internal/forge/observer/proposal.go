@@ -27,7 +27,8 @@ const (
 // reportProposal opens, updates or closes the pull request of a pipeline.
 func (o *Observer) reportProposal(out fleet.Outcome) {
 	d, r := out.Definition, out.Report
-	if d.Spec.Output.Promotion.Mode != pipeline.PromotePullRequest || r == nil || out.Err != nil || r.DryRun || r.Proposed == nil || r.Proposed.Commit == "" {
+	if d.Spec.Output.Promotion.Mode != pipeline.PromotePullRequest || r == nil || out.Err != nil || r.DryRun ||
+		r.Proposed == nil || r.Proposed.Commit == "" {
 		return // what is proposed is unknown
 	}
 	name := out.After.Name
@@ -111,7 +112,8 @@ func body(r *gitsync.Report) string {
 	if r.Difference != nil {
 		b.WriteString(forge.Objects(r.Difference, maxObjectBytes))
 	}
-	fmt.Fprintf(&b, "\nThis pull request follows the pipeline %s: its branch is rebuilt when the inputs change, and it is closed when there is nothing to merge.\n", forge.Code(r.Pipeline))
+	fmt.Fprintf(&b, "\nThis pull request follows the pipeline %s: its branch is rebuilt when the inputs change, and "+
+		"it is closed when there is nothing to merge.\n", forge.Code(r.Pipeline))
 	return b.String()
 }
 
@@ -122,7 +124,9 @@ func writeUnits(b *strings.Builder, units []gitsync.UnitReport, limit int) {
 		switch u.State {
 		case plan.UnitUnchanged, plan.UnitPaused:
 		case plan.UnitHeld, plan.UnitLeftOut:
-			lines = append(lines, fmt.Sprintf("%s: %s, %s", forge.Code(u.Name), map[plan.UnitState]string{plan.UnitHeld: "is left unchanged", plan.UnitLeftOut: "is left out"}[u.State], forge.Code(u.Reason)))
+			lines = append(lines, fmt.Sprintf("%s: %s, %s", forge.Code(u.Name),
+				map[plan.UnitState]string{plan.UnitHeld: "is left unchanged", plan.UnitLeftOut: "is left out"}[u.State],
+				forge.Code(u.Reason)))
 		default:
 			lines = append(lines, fmt.Sprintf("%s %s", forge.Code(u.Name), u.State))
 		}

@@ -45,7 +45,8 @@ func (o *Observer) reportStatus(out fleet.Outcome) {
 	}
 }
 
-func (o *Observer) setStatus(ctx context.Context, d *fleet.Definition, source int, commit, pushed string, s forge.Status) error {
+func (o *Observer) setStatus(ctx context.Context, d *fleet.Definition, source int, commit, pushed string,
+	s forge.Status) error {
 	f, err := o.connect(d, source)
 	if err != nil || f == nil {
 		return err

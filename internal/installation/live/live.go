@@ -56,7 +56,8 @@ func resources(o Options) (out []resource) {
 			out = append(out, r)
 		}
 	}
-	add(resource{custom: true}, grafana, "v1alpha1", "grafanaagents", "metricsinstances", "logsinstances", "integrations", "podlogs")
+	add(resource{custom: true}, grafana, "v1alpha1", "grafanaagents", "metricsinstances", "logsinstances",
+		"integrations", "podlogs")
 	add(resource{custom: true}, prometheus, "v1", "servicemonitors", "podmonitors", "probes")
 	add(resource{custom: true}, prometheus, "v1alpha1", "scrapeconfigs")
 	add(resource{}, "", "v1", "namespaces", "serviceaccounts")
@@ -66,7 +67,8 @@ func resources(o Options) (out []resource) {
 	if o.WithoutSecrets {
 		return out
 	}
-	add(resource{perNamespace: true, fields: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"}, "", "v1", "secrets")
+	add(resource{perNamespace: true, fields: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"}, "",
+		"v1", "secrets")
 	return out
 }
 
@@ -108,7 +110,8 @@ func Rules(o Options) string {
 	var b strings.Builder
 	b.WriteString("rules:\n")
 	for _, group := range groups {
-		fmt.Fprintf(&b, "  - {apiGroups: [%q], resources: [%s], verbs: [list]}\n", group, strings.Join(names[group], ", "))
+		fmt.Fprintf(&b, "  - {apiGroups: [%q], resources: [%s], verbs: [list]}\n", group,
+			strings.Join(names[group], ", "))
 	}
 	return b.String()
 }
@@ -134,7 +137,9 @@ func Read(ctx context.Context, config *rest.Config, o Options) (Result, error) {
 	case len(r.forbidden) > 0:
 		return Result{}, &ForbiddenError{r.forbidden}
 	case slices.Contains(r.absent, "grafanaagents."+grafana):
-		return Result{}, errors.New("the cluster has no CustomResourceDefinition grafanaagents.monitoring.grafana.com: the Grafana Agent Operator is not installed there")
+		return Result{}, errors.New(
+			"the cluster has no CustomResourceDefinition grafanaagents.monitoring.grafana.com: the Grafana Agent " +
+				"Operator is not installed there")
 	}
 	in, err := installation.Of(r.objects)
 	return Result{in, r.absent}, err

@@ -137,7 +137,8 @@ func (b *Box) Put(j Job) {
 		b.queues[j.Recipient] = q
 	}
 	now := time.Now()
-	next := queued{Job: j, put: now, since: now, backoff: wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 30, Cap: 5 * time.Minute}}
+	next := queued{Job: j, put: now, since: now,
+		backoff: wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 30, Cap: 5 * time.Minute}}
 	for _, old := range q.all() {
 		if j.Key != "" && old.Key == j.Key && old.since.Before(next.since) {
 			next.since = old.since

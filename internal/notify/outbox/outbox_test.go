@@ -117,7 +117,11 @@ func TestAFullQueueDropsAndCountsTheOldestJob(t *testing.T) {
 		var log bytes.Buffer
 		b, r := New(Options{MaxWaiting: 2, Log: slog.New(slog.NewTextHandler(&log, nil))}), &record{}
 		for i := range 5 {
-			b.Put(Job{Recipient: "https://hooks.example.com/s3cret", What: "event", Pipeline: "prod", Do: func(context.Context) error { r.add(fmt.Sprint(i)); return nil }})
+			b.Put(Job{Recipient: "https://hooks.example.com/s3cret", What: "event", Pipeline: "prod",
+				Do: func(context.Context) error {
+					r.add(fmt.Sprint(i))
+					return nil
+				}})
 		}
 		expect(t, b, Stats{Waiting: 2, Dropped: 3})
 		stop := run(t, b)
@@ -134,7 +138,10 @@ func TestRetriesBackOffAndEnd(t *testing.T) {
 		b := New(Options{})
 		var events, states int
 		b.Put(Job{Recipient: "events", Do: func(context.Context) error { events++; return errors.New("down") }})
-		b.Put(Job{Recipient: "states", Key: "k", Do: func(context.Context) error { states++; return errors.New("down") }})
+		b.Put(Job{Recipient: "states", Key: "k", Do: func(context.Context) error {
+			states++
+			return errors.New("down")
+		}})
 		stop := run(t, b)
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
@@ -187,14 +194,17 @@ func TestAPanicEndsAJobAndShowsNoValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		b, r := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil))}), &record{}
-		b.Put(Job{Recipient: "broken", Key: "k", What: "status", Pipeline: "x", Do: func(context.Context) error { panic("the password is hunter2") }})
+		b.Put(Job{Recipient: "broken", Key: "k", What: "status", Pipeline: "x", Do: func(context.Context) error {
+			panic("the password is hunter2")
+		}})
 		b.Put(Job{Recipient: "other", Key: "k", Do: func(context.Context) error { r.add("other"); return nil }})
 		stop := run(t, b)
 		time.Sleep(time.Hour)
 		r.check(t, "other")
 		expect(t, b, Stats{Done: 1, Failed: 1})
 		stop()
-		if text := log.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "msg=panic during=status of=x value=string") {
+		if text := log.String(); strings.Contains(text, "hunter2") ||
+			!strings.Contains(text, "msg=panic during=status of=x value=string") {
 			t.Error(text)
 		}
 	})

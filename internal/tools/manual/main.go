@@ -3,12 +3,12 @@
 //	go -C internal/tools/manual run . -root ../../.. -out bin/manual
 //	go -C internal/tools/manual run . -root ../../.. -serve 127.0.0.1:8000
 //
-// The pages stay as a forge shows them: the site only turns links to pages into links to their HTML. docs/README.md is the
-// first page of the manual, and its lists are the navigation: their order is the order in which the pages are read. A page that
-// is not listed, and a link or an anchor that leads nowhere, are errors.
+// The pages stay as a forge shows them: the site only turns links to pages into links to their HTML. docs/README.md is
+// the first page of the manual, and its lists are the navigation: their order is the order in which the pages are read.
+// A page that is not listed, and a link or an anchor that leads nowhere, are errors.
 //
-// The site needs nothing from elsewhere: it works without a network, and in a browser that opens its files. Search needs
-// JavaScript; all else works without.
+// The site needs nothing from elsewhere: it works without a network, and in a browser that opens its files. Search
+// needs JavaScript; all else works without.
 //
 // It is a module of its own, because the programs need no Markdown.
 package main

@@ -34,7 +34,8 @@ type heading struct {
 
 // parse reads a page, and gives its headings the anchors that they have at GitHub.
 func parse(name string, source []byte) *page {
-	p := &page{name: name, source: source, root: markdown.Parser().Parse(text.NewReader(source)), anchors: map[string]bool{}}
+	p := &page{name: name, source: source, root: markdown.Parser().Parse(text.NewReader(source)),
+		anchors: map[string]bool{}}
 	for n := range nodes(p.root) {
 		h, ok := n.(*ast.Heading)
 		if !ok {
@@ -88,7 +89,8 @@ func (p *page) sections() []section {
 			for inside := range nodes(n) {
 				if link, ok := inside.(*ast.Link); ok {
 					last := &out[len(out)-1]
-					last.Items = append(last.Items, item{plain(link, p.source), path.Join(path.Dir(p.name), string(link.Destination))})
+					last.Items = append(last.Items,
+						item{plain(link, p.source), path.Join(path.Dir(p.name), string(link.Destination))})
 					break
 				}
 			}

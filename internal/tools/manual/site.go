@@ -183,7 +183,8 @@ func (s *site) assets() error {
 	index, err := json.Marshal(passages)
 	// A script and not JSON, because a browser that opens the files of the site may not read JSON.
 	s.files["search-index.js"] = slices.Concat([]byte("searchIndex = "), index, []byte(";\n"))
-	s.files["index.html"] = []byte(`<!DOCTYPE html><html lang="en"><title>agentry</title><meta http-equiv="refresh" content="0; url=docs/index.html"><a href="docs/index.html">The manual of agentry</a></html>` + "\n")
+	s.files["index.html"] = []byte(
+		`<!DOCTYPE html><html lang="en"><title>agentry</title><meta http-equiv="refresh" content="0; url=docs/index.html"><a href="docs/index.html">The manual of agentry</a></html>` + "\n")
 	return err
 }
 

@@ -60,10 +60,12 @@ func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
 	all := map[string]string{
-		contents:      "# Manual\n\n## Start\n\n- [One](one.md): the first\n- [Top](../README.md)\n",
-		"docs/one.md": "# One\n\nText `code`.\n\n## A `b` and c!\n\n[back](README.md#start) [top](../README.md) [file](../a.yaml)\n\n## A b and c\n\n| a |\n|---|\n| zebra |\n",
-		"README.md":   "# Top\n\n[one](docs/one.md#a-b-and-c) [again](docs/one.md#a-b-and-c-1) [away](https://example.com/x.md) [folder](docs)\n",
-		"a.yaml":      "a: 1\n",
+		contents: "# Manual\n\n## Start\n\n- [One](one.md): the first\n- [Top](../README.md)\n",
+		"docs/one.md": "# One\n\nText `code`.\n\n## A `b` and c!\n\n" +
+			"[back](README.md#start) [top](../README.md) [file](../a.yaml)\n\n## A b and c\n\n| a |\n|---|\n| zebra |\n",
+		"README.md": "# Top\n\n[one](docs/one.md#a-b-and-c) [again](docs/one.md#a-b-and-c-1) " +
+			"[away](https://example.com/x.md) [folder](docs)\n",
+		"a.yaml": "a: 1\n",
 	}
 	for name, text := range files {
 		all[name] = text
@@ -83,18 +85,24 @@ func tree(t *testing.T, files map[string]string) string {
 // TestMistakes says what is wrong with a manual, and where.
 func TestMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
-		"a page that is not listed":       {"docs/two.md", "# Two\n", "docs/two.md is not in the lists of docs/README.md: add it where people should read it"},
-		"a listed page that is not there": {contents, "# M\n\n## S\n\n- [Gone](gone.md)\n- [One](one.md)\n", "docs/README.md lists a page that cannot be read"},
-		"a page that is listed twice":     {contents, "# M\n\n## S\n\n- [One](one.md)\n- [Uno](one.md)\n", "docs/README.md lists docs/one.md twice"},
-		"a link to no page":               {"README.md", "[x](docs/three.md)", "README.md: the link to docs/three.md: docs/three.md is not in the lists of docs/README.md, or is not there"},
-		"a link to no file":               {"README.md", "[x](b.yaml)", "README.md: the link to b.yaml"},
-		"a link to no heading":            {"README.md", "[x](docs/one.md#away)", "README.md: the link to docs/one.md#away: docs/one.md has no heading #away"},
-		"a link to no heading here":       {"README.md", "[x](#away)", "README.md has no heading #away"},
-		"a picture that is not there":     {"README.md", "![x](x.png)", "README.md: the link to x.png"},
-		"a link to another folder":        {"README.md", "[x](../b)", "it leads out of the repository"},
+		"a page that is not listed": {"docs/two.md", "# Two\n",
+			"docs/two.md is not in the lists of docs/README.md: add it where people should read it"},
+		"a listed page that is not there": {contents, "# M\n\n## S\n\n- [Gone](gone.md)\n- [One](one.md)\n",
+			"docs/README.md lists a page that cannot be read"},
+		"a page that is listed twice": {contents, "# M\n\n## S\n\n- [One](one.md)\n- [Uno](one.md)\n",
+			"docs/README.md lists docs/one.md twice"},
+		"a link to no page": {"README.md", "[x](docs/three.md)",
+			"README.md: the link to docs/three.md: docs/three.md is not in the lists of docs/README.md, or is not there"},
+		"a link to no file": {"README.md", "[x](b.yaml)", "README.md: the link to b.yaml"},
+		"a link to no heading": {"README.md", "[x](docs/one.md#away)",
+			"README.md: the link to docs/one.md#away: docs/one.md has no heading #away"},
+		"a link to no heading here":   {"README.md", "[x](#away)", "README.md has no heading #away"},
+		"a picture that is not there": {"README.md", "![x](x.png)", "README.md: the link to x.png"},
+		"a link to another folder":    {"README.md", "[x](../b)", "it leads out of the repository"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := build(tree(t, map[string]string{c.file: c.text})); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := build(tree(t, map[string]string{c.file: c.text})); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
@@ -108,11 +116,14 @@ func TestPagesAreLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, wants := range map[string][]string{
-		"docs/one.html": {`<h2 id="a-b-and-c">`, `<h2 id="a-b-and-c-1">`, `<a href="index.html#start">back</a>`, `<a href="../readme.html">top</a>`, `<a href="../a.yaml">file</a>`,
+		"docs/one.html": {`<h2 id="a-b-and-c">`, `<h2 id="a-b-and-c-1">`, `<a href="index.html#start">back</a>`,
+			`<a href="../readme.html">top</a>`, `<a href="../a.yaml">file</a>`,
 			`<th scope="col">a</th>`, `aria-current="page">One</a>`, `<a rel="next" href="../readme.html">Top →</a>`},
-		"readme.html":     {`<a href="docs/one.html#a-b-and-c-1">again</a>`, `<a href="https://example.com/x.md">away</a>`, `<a href="docs/index.html">folder</a>`},
-		"search-index.js": {`{"page":"One","address":"docs/one.html#a-b-and-c-1","heading":"A b and c","text":"a zebra"}`},
-		"a.yaml":          {"a: 1"},
+		"readme.html": {`<a href="docs/one.html#a-b-and-c-1">again</a>`,
+			`<a href="https://example.com/x.md">away</a>`, `<a href="docs/index.html">folder</a>`},
+		"search-index.js": {
+			`{"page":"One","address":"docs/one.html#a-b-and-c-1","heading":"A b and c","text":"a zebra"}`},
+		"a.yaml": {"a: 1"},
 	} {
 		for _, want := range wants {
 			if !strings.Contains(string(files[name]), want) {
@@ -136,11 +147,13 @@ func TestEditsAreServed(t *testing.T) {
 	if code, _ := get("/docs/gone.html"); code != http.StatusNotFound {
 		t.Errorf("a page that is not there answers %d", code)
 	}
-	for text, want := range map[string]int{"# One\n\nAn edit.\n\n## A b and c\n\n## A b and c\n": http.StatusOK, "[An edit.](gone.md)": http.StatusInternalServerError} {
+	for text, want := range map[string]int{"# One\n\nAn edit.\n\n## A b and c\n\n## A b and c\n": http.StatusOK,
+		"[An edit.](gone.md)": http.StatusInternalServerError} {
 		if err := os.WriteFile(filepath.Join(root, "docs", "one.md"), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if code, body := get("/docs/one.html"); code != want || want == http.StatusOK && !strings.Contains(body, "An edit.") {
+		if code, body := get("/docs/one.html"); code != want ||
+			want == http.StatusOK && !strings.Contains(body, "An edit.") {
 			t.Errorf("%q: %d\n%s", text, code, body)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// writeArchive packs the programs of a product with the licences and manual pages. There is no folder in the archive, so that programs can be
-// unpacked to where they belong.
+// writeArchive packs the programs of a product with the licences and manual pages. There is no folder in the archive,
+// so that programs can be unpacked to where they belong.
 func (r release) writeArchive(folder, name string, p product) error {
 	return r.write(name, func(w io.Writer) error {
 		zipped, err := gzip.NewWriterLevel(w, gzip.BestCompression)
@@ -33,7 +33,8 @@ func (r release) writeArchive(folder, name string, p product) error {
 	})
 }
 
-// addFile adds a file as root's, with the time of the release, and a mode that does not depend on the umask of who builds.
+// addFile adds a file as root's, with the time of the release, and a mode that does not depend on the umask of who
+// builds.
 func (r release) addFile(archive *tar.Writer, file string, isProgram bool) error {
 	mode := int64(0o644)
 	if isProgram {
@@ -48,7 +49,8 @@ func (r release) addFile(archive *tar.Writer, file string, isProgram bool) error
 	if err != nil {
 		return err
 	}
-	header := &tar.Header{Name: filepath.Base(file), Mode: mode, Size: info.Size(), ModTime: r.time, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+	header := &tar.Header{Name: filepath.Base(file), Mode: mode, Size: info.Size(), ModTime: r.time,
+		Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
 	if err := archive.WriteHeader(header); err != nil {
 		return err
 	}

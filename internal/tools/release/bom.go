@@ -14,8 +14,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeBOM writes the modules that are linked into the programs of a product. Go keeps them in each program, so the list is
-// that of the programs and not that of go.mod.
+// writeBOM writes the modules that are linked into the programs of a product. Go keeps them in each program, so the
+// list is that of the programs and not that of go.mod.
 func (r release) writeBOM(folder, name string, p product) error {
 	bom := cdx.NewBOM()
 	main := component(cdx.ComponentTypeApplication, "github.com/agentry-dev/agentry", r.version)
@@ -36,7 +36,8 @@ func (r release) writeBOM(folder, name string, p product) error {
 		}
 	}
 	refs := slices.Sorted(maps.Keys(linked))
-	components, dependencies := make([]cdx.Component, len(refs)), []cdx.Dependency{{Ref: main.BOMRef, Dependencies: &refs}}
+	components, dependencies := make([]cdx.Component, len(refs)),
+		[]cdx.Dependency{{Ref: main.BOMRef, Dependencies: &refs}}
 	for i, ref := range refs {
 		components[i] = linked[ref]
 	}

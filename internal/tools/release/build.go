@@ -13,15 +13,16 @@ import (
 	"time"
 )
 
-// clone clones the commit at hand into a temporary folder, which done removes. Go knows the version only in a clone, and not in a
-// work tree that git worktree has made.
+// clone clones the commit at hand into a temporary folder, which done removes. Go knows the version only in a clone,
+// and not in a work tree that git worktree has made.
 func clone(ctx context.Context, root string) (folder string, done func(), err error) {
 	changes, err := output(ctx, root, nil, nil, "git", "status", "--porcelain")
 	if err != nil {
 		return "", nil, err
 	}
 	if len(changes) > 0 {
-		fmt.Fprintf(os.Stderr, "release: %d files are not as in the last commit, which is what is built\n", bytes.Count(changes, []byte("\n")))
+		fmt.Fprintf(os.Stderr, "release: %d files are not as in the last commit, which is what is built\n",
+			bytes.Count(changes, []byte("\n")))
 	}
 	if folder, err = os.MkdirTemp("", "agentry-clone-"); err != nil {
 		return "", nil, err
@@ -34,8 +35,8 @@ func clone(ctx context.Context, root string) (folder string, done func(), err er
 	return folder, done, nil
 }
 
-// build builds the programs for a platform into a folder, and puts the licences beside them. The command line's library can
-// write manual pages, which nobody asks for: the tag leaves that out.
+// build builds the programs for a platform into a folder, and puts the licences beside them. The command line's library
+// can write manual pages, which nobody asks for: the tag leaves that out.
 func build(ctx context.Context, root, folder string, p platform) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err
@@ -46,7 +47,8 @@ func build(ctx context.Context, root, folder string, p platform) error {
 	}
 	target := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch}
 	tags := []string{"-tags", "urfave_cli_no_docs", "./cmd/..."}
-	_, err = output(ctx, root, target, nil, "go", append([]string{"build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w", "-o", absolute + "/"}, tags...)...)
+	_, err = output(ctx, root, target, nil, "go",
+		append([]string{"build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w", "-o", absolute + "/"}, tags...)...)
 	if err != nil {
 		return err
 	}
@@ -61,7 +63,8 @@ func build(ctx context.Context, root, folder string, p platform) error {
 	if err != nil {
 		return err
 	}
-	notices, err := output(ctx, root, nil, packages, "go", "run", "./internal/notices", strings.TrimSpace(string(goroot)))
+	notices, err := output(ctx, root, nil, packages, "go", "run", "./internal/notices",
+		strings.TrimSpace(string(goroot)))
 	if err != nil {
 		return err
 	}
@@ -124,7 +127,8 @@ func commitTime(ctx context.Context, root string) (time.Time, error) {
 }
 
 // output runs a program in a folder, with more variables and an input, and returns what it prints.
-func output(ctx context.Context, dir string, env []string, input []byte, program string, args ...string) ([]byte, error) {
+func output(ctx context.Context, dir string, env []string, input []byte, program string, args ...string) ([]byte,
+	error) {
 	c := exec.CommandContext(ctx, program, args...)
 	var errs bytes.Buffer
 	c.Dir, c.Env, c.Stdin, c.Stderr = dir, append(os.Environ(), env...), bytes.NewReader(input), &errs

@@ -72,7 +72,8 @@ func (m *mirror) install(t *testing.T, env ...string) (out string, installed boo
 		t.Fatal(err)
 	}
 	into := filepath.Join(t.TempDir(), "new folder")
-	env = append([]string{"INSTALL_INTO=" + into, "INSTALL_FROM=" + m.URL + "/releases", "CURL_CA_BUNDLE=" + m.trust}, env...)
+	env = append([]string{"INSTALL_INTO=" + into, "INSTALL_FROM=" + m.URL + "/releases", "CURL_CA_BUNDLE=" + m.trust},
+		env...)
 	out, err = shell(t, t.TempDir(), env, "sh", script)
 	entries, _ := os.ReadDir(into)
 	if (err == nil) != (len(entries) == 3) {
@@ -116,15 +117,24 @@ func TestInstallRefuses(t *testing.T) {
 		env   []string
 		says  string
 	}{
-		"another checksum":            {says: "was expected: nothing is installed", spoil: func(m *mirror) { m.spoil(t, checksums, "  "+archiveName(), "0  "+archiveName()) }},
-		"another archive":             {says: "was expected: nothing is installed", spoil: func(m *mirror) { m.spoil(t, archiveName(), "\x1f\x8b", "\x1f\x8c") }},
-		"another pinned checksum":     {says: "and 00 was expected", env: []string{"INSTALL_SHA256=00"}},
-		"no checksum":                 {says: "has no checksum of " + archiveName(), spoil: func(m *mirror) { m.spoil(t, checksums, archiveName(), "other.tar.gz") }},
-		"a release that is not":       {says: "v9.9.9/" + archiveName() + " cannot be fetched", env: []string{"INSTALL_VERSION=v9.9.9"}},
-		"what is no version":          {says: "is not a version", env: []string{"INSTALL_VERSION=../v1.2.3"}},
-		"a platform without one":      {says: "cannot be fetched: is there such a release, and has it this platform?", env: []string{uname(other)}},
-		"a platform that is not":      {says: "there is no release for riscv64", env: []string{uname("riscv64")}},
-		"a server without HTTPS":      {says: "cannot be fetched", env: []string{"INSTALL_FROM=http://127.0.0.1:1/releases"}},
+		"another checksum": {says: "was expected: nothing is installed", spoil: func(m *mirror) {
+			m.spoil(t, checksums, "  "+archiveName(), "0  "+archiveName())
+		}},
+		"another archive": {says: "was expected: nothing is installed", spoil: func(m *mirror) {
+			m.spoil(t, archiveName(), "\x1f\x8b", "\x1f\x8c")
+		}},
+		"another pinned checksum": {says: "and 00 was expected", env: []string{"INSTALL_SHA256=00"}},
+		"no checksum": {says: "has no checksum of " + archiveName(), spoil: func(m *mirror) {
+			m.spoil(t, checksums, archiveName(), "other.tar.gz")
+		}},
+		"a release that is not": {says: "v9.9.9/" + archiveName() + " cannot be fetched",
+			env: []string{"INSTALL_VERSION=v9.9.9"}},
+		"what is no version": {says: "is not a version", env: []string{"INSTALL_VERSION=../v1.2.3"}},
+		"a platform without one": {says: "cannot be fetched: is there such a release, and has it this platform?",
+			env: []string{uname(other)}},
+		"a platform that is not": {says: "there is no release for riscv64", env: []string{uname("riscv64")}},
+		"a server without HTTPS": {says: "cannot be fetched",
+			env: []string{"INSTALL_FROM=http://127.0.0.1:1/releases"}},
 		"a server nobody vouches for": {says: "cannot be fetched", env: []string{"CURL_CA_BUNDLE=/dev/null"}},
 	} {
 		m := newMirror(t)
@@ -166,7 +176,8 @@ func readAction(t *testing.T) action {
 	return a
 }
 
-// TestActionIsOne checks what GitHub requires of a composite action, and that no text of others becomes part of a script.
+// TestActionIsOne checks what GitHub requires of a composite action, and that no text of others becomes part of a
+// script.
 func TestActionIsOne(t *testing.T) {
 	a := readAction(t)
 	if a.Name == "" || a.Description == "" || a.Runs.Using != "composite" || len(a.Runs.Steps) != 2 {

@@ -1,10 +1,12 @@
-// Command release makes the files of a release: for each platform an archive of the programs and a list of what is linked into
-// them (an SBOM in CycloneDX), packages for Debian and for Red Hat's family, a Homebrew formula, and the checksums of all.
+// Command release makes the files of a release: for each platform an archive of the programs and a list of what is
+// linked into them (an SBOM in CycloneDX), packages for Debian and for Red Hat's family, a Homebrew formula, and the
+// checksums of all.
 //
 //	go -C internal/tools/release run . -root ../../.. -platforms linux/amd64,linux/arm64
 //
 // The version is that of the commit, as Go knows it: a tag, or a pseudo-version. Times are those of the commit, or of
-// SOURCE_DATE_EPOCH. The same commit and the same Go make the same bytes, on any machine. What is not committed is left out.
+// SOURCE_DATE_EPOCH. The same commit and the same Go make the same bytes, on any machine. What is not committed is left
+// out.
 //
 // It is a module of its own, because the library that makes packages brings 40 modules that the programs do not need.
 package main

@@ -19,7 +19,8 @@ func writeManual(root, folder, version string, at time.Time) error {
 		return err
 	}
 	_, body, _ := strings.Cut(string(text), "-->\n") // the title, and who writes the page
-	head := "% AGENTRY 1 " + at.Format(time.DateOnly) + " " + version + "\n\n# NAME\n\nagentry - render Grafana Agent Operator custom resources from Git to Git\n\n# DESCRIPTION\n"
+	head := "% AGENTRY 1 " + at.Format(time.DateOnly) + " " + version +
+		"\n\n# NAME\n\nagentry - render Grafana Agent Operator custom resources from Git to Git\n\n# DESCRIPTION\n"
 	page := md2man.Render([]byte(head + strings.ReplaceAll(body, "\n## ", "\n# ")))
 	return os.WriteFile(filepath.Join(folder, manual), page, 0o644)
 }

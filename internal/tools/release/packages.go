@@ -13,8 +13,8 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// writePackages makes a .deb and an .rpm: the programs, their manual page, completion, the unit of systemd, and the folders
-// that the unit reads. The unit is not started, for it needs a pipeline first.
+// writePackages makes a .deb and an .rpm: the programs, their manual page, completion, the unit of systemd, and the
+// folders that the unit reads. The unit is not started, for it needs a pipeline first.
 func (r release) writePackages(folder string, p product, at platform) error {
 	unit, err := r.writeUnit(folder)
 	if err != nil {
@@ -40,10 +40,12 @@ func (r release) writePackages(folder string, p product, at platform) error {
 // info describes a package. A library call changes it, so each package has one of its own.
 func (r release) info(folder, unit string, p product, at platform) *nfpm.Info {
 	file := func(source, target string, mode fs.FileMode) *files.Content {
-		return &files.Content{Source: source, Destination: target, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.time}}
+		return &files.Content{Source: source, Destination: target,
+			FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.time}}
 	}
 	dir := func(target string, mode fs.FileMode) *files.Content {
-		return &files.Content{Destination: target, Type: files.TypeDir, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.time}}
+		return &files.Content{Destination: target, Type: files.TypeDir,
+			FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.time}}
 	}
 	contents := files.Contents{
 		file(unit, "/usr/lib/systemd/system/agentry.service", 0o644),
@@ -67,8 +69,10 @@ func (r release) info(folder, unit string, p product, at platform) *nfpm.Info {
 	}
 	return nfpm.WithDefaults(&nfpm.Info{
 		Name: p.name, Arch: at.arch, Platform: at.os, Version: r.version, MTime: r.time,
-		Section: "admin", Priority: "optional", Maintainer: "The agentry authors <agentry-dev@users.noreply.github.com>",
-		Vendor: "agentry", Homepage: "https://github.com/agentry-dev/agentry", License: "Apache-2.0", Description: p.says,
+		Section: "admin", Priority: "optional",
+		Maintainer: "The agentry authors <agentry-dev@users.noreply.github.com>",
+		Vendor:     "agentry", Homepage: "https://github.com/agentry-dev/agentry", License: "Apache-2.0",
+		Description:     p.says,
 		DisableGlobbing: true,
 		Overridables: nfpm.Overridables{
 			Contents: contents,

@@ -18,8 +18,10 @@ func packaged() []string {
 	return []string{
 		"/etc/agentry/credentials", "/etc/agentry/pipelines",
 		"/usr/bin/agentry", "/usr/bin/agentry-charts", "/usr/bin/agentry-sops",
-		"/usr/lib/systemd/system/agentry.service", "/usr/share/doc/agentry/LICENSE", "/usr/share/doc/agentry/THIRD-PARTY-NOTICES.txt",
-		"/usr/share/bash-completion/completions/agentry", "/usr/share/zsh/site-functions/_agentry", "/usr/share/fish/vendor_completions.d/agentry.fish",
+		"/usr/lib/systemd/system/agentry.service", "/usr/share/doc/agentry/LICENSE",
+		"/usr/share/doc/agentry/THIRD-PARTY-NOTICES.txt",
+		"/usr/share/bash-completion/completions/agentry", "/usr/share/zsh/site-functions/_agentry",
+		"/usr/share/fish/vendor_completions.d/agentry.fish",
 		"/usr/share/man/man1/agentry.1",
 	}
 }
@@ -57,7 +59,8 @@ func TestDebianPackage(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, control)
 		}
 	}
-	if version := regexp.MustCompile(`(?m)^Version: (\S+)$`).FindStringSubmatch(control); version == nil || !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(version[1]) {
+	if version := regexp.MustCompile(`(?m)^Version: (\S+)$`).FindStringSubmatch(control); version == nil ||
+		!regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(version[1]) {
 		t.Errorf("no version in\n%s", control)
 	}
 	command(t, folder, "tar", "-xzf", "data.tar.gz")
@@ -86,7 +89,8 @@ func TestRPM(t *testing.T) {
 	}
 	name, err := rpm.Header.GetNEVRA()
 	arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[host().arch]
-	if err != nil || name.Name != "agentry" || name.Arch != arch || !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(name.Version) {
+	if err != nil || name.Name != "agentry" || name.Arch != arch ||
+		!regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(name.Version) {
 		t.Errorf("the package is %+v, %v", name, err)
 	}
 	folder := t.TempDir()
@@ -106,7 +110,8 @@ func TestRPM(t *testing.T) {
 	for _, f := range infos {
 		modes[f.Name()] = f.Mode() & 0o777
 	}
-	if modes["/usr/bin/agentry"] != 0o755 || modes["/etc/agentry/credentials"] != 0o700 || modes["/usr/lib/systemd/system/agentry.service"] != 0o644 {
+	if modes["/usr/bin/agentry"] != 0o755 || modes["/etc/agentry/credentials"] != 0o700 ||
+		modes["/usr/lib/systemd/system/agentry.service"] != 0o644 {
 		t.Errorf("modes of files: %v", modes)
 	}
 	command(t, folder, "chmod", "0755", "usr/bin/agentry") // the library unpacks without modes
@@ -159,7 +164,8 @@ func TestFormulaNamesTheArchive(t *testing.T) {
 	formula := string(read(t, filepath.Join(made, "agentry.rb")))
 	sums := string(read(t, filepath.Join(made, checksums)))
 	sum, _, _ := strings.Cut(sums[strings.Index(sums, archiveName())-66:], " ")
-	if !strings.Contains(formula, `sha256 "`+sum+`"`) || !strings.Contains(formula, "/"+archiveName()+`"`) || strings.Contains(formula, "{{") {
+	if !strings.Contains(formula, `sha256 "`+sum+`"`) || !strings.Contains(formula, "/"+archiveName()+`"`) ||
+		strings.Contains(formula, "{{") {
 		t.Errorf("checksum %s:\n%s", sum, formula)
 	}
 }

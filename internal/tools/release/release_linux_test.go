@@ -17,8 +17,8 @@ import (
 
 const root = "../../.."
 
-// made is the folder with the files of a release for this machine, which all tests read. commit is a clone of the commit
-// that it was made from, because somebody may commit while tests run.
+// made is the folder with the files of a release for this machine, which all tests read. commit is a clone of the
+// commit that it was made from, because somebody may commit while tests run.
 var made, commit string
 
 func TestMain(m *testing.M) { os.Exit(makeAndRun(m)) }
@@ -69,7 +69,8 @@ func command(t *testing.T, dir string, program string, args ...string) string {
 	return string(out)
 }
 
-// TestSameCommitSameBytes makes the release a second time, in another folder, in another time zone and with another umask.
+// TestSameCommitSameBytes makes the release a second time, in another folder, in another time zone and with another
+// umask.
 func TestSameCommitSameBytes(t *testing.T) {
 	t.Setenv("TZ", "Asia/Tokyo")
 	defer syscall.Umask(syscall.Umask(0o077))
@@ -102,7 +103,8 @@ var quickStart = regexp.MustCompile(`(?s)## Quick start\n\n` + "```sh\n(.*?)```"
 func TestProgramsNeedNothingElse(t *testing.T) {
 	empty := t.TempDir()
 	command(t, empty, "tar", "-xzf", filepath.Join(made, archiveName()))
-	if err := os.CopyFS(filepath.Join(empty, "quickstart"), os.DirFS(filepath.Join(root, "examples", "quickstart"))); err != nil {
+	if err := os.CopyFS(filepath.Join(empty, "quickstart"),
+		os.DirFS(filepath.Join(root, "examples", "quickstart"))); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(empty, "tmp"), 0o777); err != nil {
@@ -161,11 +163,14 @@ func TestArchiveHoldsProgramsAndLicences(t *testing.T) {
 		if fields[1] != "0/0" {
 			t.Errorf("an owner: %s", line)
 		}
-		if isProgram := fields[0] == "-rwxr-xr-x"; isProgram != strings.Contains("agentry agentry-charts agentry-sops", fields[len(fields)-1]) || !isProgram && fields[0] != "-rw-r--r--" {
+		if isProgram := fields[0] == "-rwxr-xr-x"; isProgram !=
+			strings.Contains("agentry agentry-charts agentry-sops", fields[len(fields)-1]) ||
+			!isProgram && fields[0] != "-rw-r--r--" {
 			t.Errorf("the mode: %s", line)
 		}
 	}
-	if got := strings.Join(names, " "); got != "LICENSE THIRD-PARTY-NOTICES.txt agentry.1 agentry agentry-charts agentry-sops" {
+	if got := strings.Join(names, " "); got !=
+		"LICENSE THIRD-PARTY-NOTICES.txt agentry.1 agentry agentry-charts agentry-sops" {
 		t.Errorf("in the archive: %s", got)
 	}
 }
@@ -175,7 +180,8 @@ func TestManualPage(t *testing.T) {
 	folder := t.TempDir()
 	command(t, folder, "tar", "-xzf", filepath.Join(made, archiveName()), manual)
 	page := string(read(t, filepath.Join(folder, manual)))
-	for _, want := range []string{".TH AGENTRY 1", ".SH agentry explain", "--kube-version VERSION", "agentry - render Grafana Agent Operator custom resources"} {
+	for _, want := range []string{".TH AGENTRY 1", ".SH agentry explain", "--kube-version VERSION",
+		"agentry - render Grafana Agent Operator custom resources"} {
 		if !strings.Contains(strings.ReplaceAll(page, `\-`, "-"), want) {
 			t.Errorf("%q is not in the page", want)
 		}

@@ -40,7 +40,8 @@ func newForge(t *testing.T) *forge {
 		w.WriteHeader(http.StatusCreated)
 		_ = json.NewEncoder(w).Encode(map[string]any{"id": 1, "body": c.Body})
 	}
-	for _, path := range []string{"/api/v3/repos/org/monitoring/issues/7/comments", "/api/v4/projects/org%2Fmonitoring/merge_requests/7/notes"} {
+	for _, path := range []string{"/api/v3/repos/org/monitoring/issues/7/comments",
+		"/api/v4/projects/org%2Fmonitoring/merge_requests/7/notes"} {
 		mux.HandleFunc("GET "+path, list)
 		mux.HandleFunc("POST "+path, write)
 	}
@@ -64,7 +65,8 @@ type change struct {
 // newChange makes a pull request that changes a file of the quickstart, while somebody else changes another one.
 func newChange(t *testing.T, old, new string) change {
 	t.Helper()
-	for name, value := range map[string]string{"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.com", "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.com"} {
+	for name, value := range map[string]string{"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.com",
+		"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.com"} {
 		t.Setenv(name, value)
 	}
 	origin := t.TempDir()
@@ -83,7 +85,8 @@ func newChange(t *testing.T, old, new string) change {
 	}
 	git("init", "-q", "-b", "main")
 	git("config", "uploadpack.allowAnySHA1InWant", "true") // as GitHub and GitLab do
-	if err := os.CopyFS(filepath.Join(origin, "clusters", "my prod"), os.DirFS(filepath.Join(root, "examples", "quickstart"))); err != nil {
+	if err := os.CopyFS(filepath.Join(origin, "clusters", "my prod"),
+		os.DirFS(filepath.Join(root, "examples", "quickstart"))); err != nil {
 		t.Fatal(err)
 	}
 	git("add", ".")
@@ -106,7 +109,8 @@ func newChange(t *testing.T, old, new string) change {
 }
 
 // runAction runs the steps of action.yml as GitHub does, for a pull request of this repository.
-func (c change) runAction(t *testing.T, m *mirror, f *forge, inputs map[string]string) (out, summary string, err error) {
+func (c change) runAction(t *testing.T, m *mirror, f *forge, inputs map[string]string) (out, summary string,
+	err error) {
 	t.Helper()
 	temp, action := t.TempDir(), readAction(t)
 	known := map[string]string{"runner.temp": temp, "github.sha": c.merge, "github.token": "s3cret-t0ken"}
@@ -119,7 +123,8 @@ func (c change) runAction(t *testing.T, m *mirror, f *forge, inputs map[string]s
 	if known["inputs.token"] == "${{ github.token }}" {
 		known["inputs.token"] = known["github.token"]
 	}
-	const ours = "inputs.comment == 'true' && github.actor != 'dependabot[bot]' && github.event.pull_request.head.repo.full_name == github.repository && github.event.pull_request.html_url || ''"
+	const ours = "inputs.comment == 'true' && github.actor != 'dependabot[bot]' && " +
+		"github.event.pull_request.head.repo.full_name == github.repository && github.event.pull_request.html_url || ''"
 	if known["inputs.comment"] == "true" {
 		known[ours] = f.URL + "/org/monitoring/pull/7"
 	} else {
@@ -135,15 +140,17 @@ func (c change) runAction(t *testing.T, m *mirror, f *forge, inputs map[string]s
 		if step.If != "" && known["inputs.paths"] == "" {
 			continue
 		}
-		env := []string{"GITHUB_ACTION_PATH=" + here, "GITHUB_PATH=" + paths, "GITHUB_STEP_SUMMARY=" + summaryFile, "CURL_CA_BUNDLE=" + m.trust, "PATH=" + path}
+		env := []string{"GITHUB_ACTION_PATH=" + here, "GITHUB_PATH=" + paths, "GITHUB_STEP_SUMMARY=" + summaryFile,
+			"CURL_CA_BUNDLE=" + m.trust, "PATH=" + path}
 		for name, value := range step.Env {
-			env = append(env, name+"="+regexp.MustCompile(`\$\{\{ (.*?) \}\}`).ReplaceAllStringFunc(value, func(expression string) string {
-				value, ok := known[expression[len("${{ "):len(expression)-len(" }}")]]
-				if !ok {
-					t.Errorf("what is %s?", expression)
-				}
-				return value
-			}))
+			env = append(env, name+"="+regexp.MustCompile(`\$\{\{ (.*?) \}\}`).ReplaceAllStringFunc(value,
+				func(expression string) string {
+					value, ok := known[expression[len("${{ "):len(expression)-len(" }}")]]
+					if !ok {
+						t.Errorf("what is %s?", expression)
+					}
+					return value
+				}))
 		}
 		script := filepath.Join(temp, "step.sh")
 		if err := os.WriteFile(script, []byte(step.Run), 0o666); err != nil {
@@ -173,7 +180,8 @@ func TestActionReviewsAPullRequest(t *testing.T) {
 	if !strings.Contains(summary, "scrape_interval: 30s → 45s") || strings.Contains(summary, "v0.44.7") {
 		t.Errorf("the summary:\n%s", summary)
 	}
-	if len(f.bodies) != 1 || !strings.HasPrefix(f.bodies[0], "<!-- agentry:diff:") || !strings.Contains(f.bodies[0], "### agentry: `clusters/my prod`") || !strings.HasSuffix(f.bodies[0], summary) {
+	if len(f.bodies) != 1 || !strings.HasPrefix(f.bodies[0], "<!-- agentry:diff:") ||
+		!strings.Contains(f.bodies[0], "### agentry: `clusters/my prod`") || !strings.HasSuffix(f.bodies[0], summary) {
 		t.Errorf("the comments:\n%q", f.bodies)
 	}
 	inputs["comment"] = "false"
@@ -181,7 +189,8 @@ func TestActionReviewsAPullRequest(t *testing.T) {
 		t.Errorf("%d comments, %v\n%s", len(f.bodies), err, out)
 	}
 	inputs["paths"] = ""
-	if out, summary, err = c.runAction(t, m, f, inputs); err != nil || summary != "" || !strings.Contains(out, "agentry v") {
+	if out, summary, err = c.runAction(t, m, f, inputs); err != nil || summary != "" ||
+		!strings.Contains(out, "agentry v") {
 		t.Errorf("without paths: %v\n%s%s", err, out, summary)
 	}
 }
@@ -202,7 +211,8 @@ func TestActionFails(t *testing.T) {
 		t.Errorf("a token without rights: %v\n%s", err, out)
 	}
 	inputs["version"] = "v9.9.9"
-	if out, _, err = c.runAction(t, m, f, inputs); err == nil || !strings.Contains(out, "v9.9.9/"+archiveName()+" cannot be fetched") {
+	if out, _, err = c.runAction(t, m, f, inputs); err == nil ||
+		!strings.Contains(out, "v9.9.9/"+archiveName()+" cannot be fetched") {
 		t.Errorf("a release that is not: %v\n%s", err, out)
 	}
 	c.merge = c.base
@@ -253,7 +263,8 @@ func TestTemplateHasTheScripts(t *testing.T) {
 		if *update {
 			text = strings.Replace(text, blocks[at], b.String(), 1)
 		} else if blocks[at] != b.String() {
-			t.Errorf("the template has another %s: run go -C internal/tools/release test -run TestTemplate -update", name)
+			t.Errorf("the template has another %s: run go -C internal/tools/release test -run TestTemplate -update",
+				name)
 		}
 	}
 	if *update {
@@ -263,8 +274,8 @@ func TestTemplateHasTheScripts(t *testing.T) {
 	}
 }
 
-// TestComponentReviewsAMergeRequest runs the job as GitLab does: inputs are put in, variables exported, and the lines of the
-// scripts run by one shell.
+// TestComponentReviewsAMergeRequest runs the job as GitLab does: inputs are put in, variables exported, and the lines
+// of the scripts run by one shell.
 func TestComponentReviewsAMergeRequest(t *testing.T) {
 	m, f := newMirror(t), newForge(t)
 	c := newChange(t, "interval: 30s", "interval: 45s")
@@ -272,15 +283,19 @@ func TestComponentReviewsAMergeRequest(t *testing.T) {
 	review := readComponent(t, inputs)
 	run := func(env ...string) (string, error) {
 		t.Helper()
-		env = append(env, "CI_PROJECT_DIR="+c.checkout, "CI_MERGE_REQUEST_PROJECT_URL="+f.URL+"/org/monitoring", "CI_MERGE_REQUEST_IID=7", "CURL_CA_BUNDLE="+m.trust)
+		env = append(env, "CI_PROJECT_DIR="+c.checkout, "CI_MERGE_REQUEST_PROJECT_URL="+f.URL+"/org/monitoring",
+			"CI_MERGE_REQUEST_IID=7", "CURL_CA_BUNDLE="+m.trust)
 		for name, value := range review.Variables {
 			env = append(env, name+"="+strings.ReplaceAll(value, "$CI_PROJECT_DIR", c.checkout))
 		}
-		return shell(t, c.checkout, env, "bash", "-eo", "pipefail", "-c", strings.Join(append(review.BeforeScript, review.Script...), "\n"))
+		return shell(t, c.checkout, env, "bash", "-eo", "pipefail", "-c",
+			strings.Join(append(review.BeforeScript, review.Script...), "\n"))
 	}
 	// A pipeline for the merge, and one for the branch alone.
-	out, err := run("FORGE_TOKEN=s3cret-t0ken", "CI_MERGE_REQUEST_TARGET_BRANCH_SHA="+c.base, "CI_MERGE_REQUEST_DIFF_BASE_SHA=0")
-	if err != nil || !strings.Contains(out, "scrape_interval: 30s → 45s") || strings.Contains(out, "v0.44.7") || strings.Contains(out, "s3cret") {
+	out, err := run("FORGE_TOKEN=s3cret-t0ken", "CI_MERGE_REQUEST_TARGET_BRANCH_SHA="+c.base,
+		"CI_MERGE_REQUEST_DIFF_BASE_SHA=0")
+	if err != nil || !strings.Contains(out, "scrape_interval: 30s → 45s") || strings.Contains(out, "v0.44.7") ||
+		strings.Contains(out, "s3cret") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if len(f.bodies) != 1 || !strings.Contains(f.bodies[0], "scrape_interval: 30s → 45s") {
@@ -293,7 +308,8 @@ func TestComponentReviewsAMergeRequest(t *testing.T) {
 	command(t, c.checkout, "git", "fetch", "-q", "--depth=2", "origin", c.head)
 	command(t, c.checkout, "git", "checkout", "-q", c.head)
 	parent := strings.TrimSpace(command(t, c.checkout, "git", "rev-parse", "HEAD^"))
-	if out, err := run("CI_MERGE_REQUEST_DIFF_BASE_SHA=" + parent); err != nil || !strings.Contains(out, "scrape_interval: 30s → 45s") || len(f.bodies) != 1 {
+	if out, err := run("CI_MERGE_REQUEST_DIFF_BASE_SHA=" + parent); err != nil ||
+		!strings.Contains(out, "scrape_interval: 30s → 45s") || len(f.bodies) != 1 {
 		t.Errorf("%d comments, %v\n%s", len(f.bodies), err, out)
 	}
 }
@@ -327,7 +343,8 @@ func readComponent(t *testing.T, inputs map[string]string) job {
 		t.Fatalf("inputs are not declared, or not the jobs: %v\n%s", err, body)
 	}
 	review, base := jobs["agentry-review"], jobs[".agentry"]
-	if review.Extends != ".agentry" || len(review.Rules) != 1 || base.Image == "" || len(base.BeforeScript) == 0 || len(jobs) != 2 {
+	if review.Extends != ".agentry" || len(review.Rules) != 1 || base.Image == "" || len(base.BeforeScript) == 0 ||
+		len(jobs) != 2 {
 		t.Fatalf("other jobs: %+v", jobs)
 	}
 	review.BeforeScript = base.BeforeScript

@@ -1,5 +1,5 @@
-// Package kind knows what differs between the webhooks of the sites that host repositories. It reads headers and never a
-// body.
+// Package kind knows what differs between the webhooks of the sites that host repositories. It reads headers and never
+// a body.
 package kind
 
 import (
@@ -17,15 +17,15 @@ import (
 type Kind struct {
 	// Name stands in pipeline files and in addresses.
 	Name string
-	// Secret tells how the sender uses a secret: as the key of an HMAC, or it sends the secret itself. Nil: every secret is
-	// the key of an HMAC.
+	// Secret tells how the sender uses a secret: as the key of an HMAC, or it sends the secret itself. Nil: every
+	// secret is the key of an HMAC.
 	Secret func(secret []byte) (hmacKey []byte, signs bool)
 	// Signature finds what a request shows of the secret.
 	Signature func(*http.Request) Signature
 	// Event is what the request was sent for.
 	Event func(http.Header) Event
-	// DeliveryID is the id that the sender gave the delivery, equal when it is sent again; empty if it has none. Nil: it
-	// stands in the body.
+	// DeliveryID is the id that the sender gave the delivery, equal when it is sent again; empty if it has none. Nil:
+	// it stands in the body.
 	DeliveryID func(http.Header) string
 	// MaxBodyBytes bounds the body. 0: the handler's default.
 	MaxBodyBytes int64
@@ -109,7 +109,8 @@ func standardSignature(header http.Header) (s Signature) {
 	s.Sent, s.Before = time.Unix(seconds, 0), id+"."+stamp+"."
 	for one := range strings.SplitSeq(header.Get("Webhook-Signature"), " ") {
 		text, ok := strings.CutPrefix(one, "v1,")
-		if sum, err := base64.StdEncoding.DecodeString(text); ok && err == nil && len(sum) == sha256.Size && len(s.Sums) < maxSums {
+		if sum, err := base64.StdEncoding.DecodeString(text); ok && err == nil && len(sum) == sha256.Size &&
+			len(s.Sums) < maxSums {
 			s.Sums = append(s.Sums, sum)
 		}
 	}

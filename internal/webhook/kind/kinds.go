@@ -25,8 +25,9 @@ func All() []Kind {
 			DeliveryID: headers("Webhook-Id", "Idempotency-Key", "X-Gitlab-Event-UUID"),
 		},
 		{
-			Name:       "gitea", // and Forgejo
-			Signature:  signed(hmacHeader{"X-Hub-Signature-256", "sha256="}, hmacHeader{"X-Forgejo-Signature", ""}, hmacHeader{"X-Gitea-Signature", ""}),
+			Name: "gitea", // and Forgejo
+			Signature: signed(hmacHeader{"X-Hub-Signature-256", "sha256="}, hmacHeader{"X-Forgejo-Signature", ""},
+				hmacHeader{"X-Gitea-Signature", ""}),
 			Event:      named(headers("X-Forgejo-Event", "X-Gitea-Event", "X-GitHub-Event")),
 			DeliveryID: headers("X-Forgejo-Delivery", "X-Gitea-Delivery", "X-GitHub-Delivery"),
 		},
@@ -51,8 +52,8 @@ func All() []Kind {
 	}
 }
 
-// gitlabSecret tells the two kinds of secrets that GitLab has apart: keys in base64, which sign, and tokens, which are sent
-// as they are.
+// gitlabSecret tells the two kinds of secrets that GitLab has apart: keys in base64, which sign, and tokens, which are
+// sent as they are.
 func gitlabSecret(secret []byte) (hmacKey []byte, signs bool) {
 	text, isSigning := bytes.CutPrefix(secret, []byte("whsec_"))
 	key, err := base64.StdEncoding.DecodeString(string(text))

@@ -69,7 +69,8 @@ func (m *manifests) remove(t *testing.T, file string) {
 // render returns the configurations by the workloads that mount them, and the report.
 func (m *manifests) render(t *testing.T) (configs map[string]rendered.Config, report string) {
 	t.Helper()
-	args := append([]string{"render", "--compatibility", "operator", "-o", m.out, "--secrets", "reference"}, m.options...)
+	args := append([]string{"render", "--compatibility", "operator", "-o", m.out, "--secrets", "reference"},
+		m.options...)
 	out, err := exec.Command(built("agentry"), append(args, m.dir)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -19,7 +19,8 @@ import (
 func startAggregator(t *testing.T, ip string, names ...string) *process {
 	t.Helper()
 	// Agents have up to 5 s for a scrape, Prometheus below 1 s.
-	args := []string{"--listen=" + ip + ":8080", "--admin-listen=" + ip + ":8081", "--poll-interval=1s", "--pod-timeout=1s"}
+	args := []string{"--listen=" + ip + ":8080", "--admin-listen=" + ip + ":8081", "--poll-interval=1s",
+		"--pod-timeout=1s"}
 	for _, name := range names {
 		args = append(args, "--dns="+name)
 	}

@@ -28,7 +28,8 @@ func TestMetricsIntegrationsAreCollected(t *testing.T) {
 	m := newManifests(t, "collected", prometheus.address, "--sd-aggregator-url", "http://"+sd+":8080")
 
 	configs, report := m.render(t)
-	if strings.Count(report, "[not-collected]") != 1 || !strings.Contains(report, "[not-collected]: MetricsIntegration/staging/orders: ") {
+	if strings.Count(report, "[not-collected]") != 1 ||
+		!strings.Contains(report, "[not-collected]: MetricsIntegration/staging/orders: ") {
 		t.Errorf("what nobody collects is reported like this:\n%s", report)
 	}
 	runner := startPod(t, "the agent with integrations", configs[integrations], "10.1.1.1")
@@ -138,7 +139,8 @@ func stores(prometheus string, want []target) error {
 
 func differ(want, got []target) error {
 	order := func(a, b target) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }
-	if d := cmp.Diff(slices.SortedFunc(slices.Values(want), order), slices.SortedFunc(slices.Values(got), order)); d != "" {
+	if d := cmp.Diff(slices.SortedFunc(slices.Values(want), order), slices.SortedFunc(slices.Values(got), order)); d !=
+		"" {
 		return errors.New("-want +got:\n" + d)
 	}
 	return nil

@@ -12,8 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestExportersGiveTheSameSeries runs an exporter of each kind that needs no service of a cloud in the agent and in its Flow mode, Alloy's
-// ancestor, where the versions of exporters are the same. Both scrape themselves, and a Prometheus gets the same series of each.
+// TestExportersGiveTheSameSeries runs an exporter of each kind that needs no service of a cloud in the agent and in its
+// Flow mode, Alloy's ancestor, where the versions of exporters are the same. Both scrape themselves, and a Prometheus
+// gets the same series of each.
 func TestExportersGiveTheSameSeries(t *testing.T) {
 	t.Parallel()
 	prometheus := startPrometheus(t, "{}")
@@ -41,7 +42,10 @@ func TestExportersGiveTheSameSeries(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		got = slices.DeleteFunc(got, func(s string) bool { return strings.HasPrefix(s, `__name__="apache_http_build_info"`) }) // as docs/alloy.md says
+		// as docs/alloy.md says
+		got = slices.DeleteFunc(got, func(s string) bool {
+			return strings.HasPrefix(s, `__name__="apache_http_build_info"`)
+		})
 		jobs := map[string]bool{}
 		for _, s := range want {
 			jobs[ofJob.FindString(s)] = true
@@ -61,7 +65,8 @@ var (
 	atPort = regexp.MustCompile(`(spec-nodeName):\d+`)
 )
 
-// exported are the series of the exporters of a program, with the values of those that tell of something that is up or not.
+// exported are the series of the exporters of a program, with the values of those that tell of something that is up or
+// not.
 func exported(prometheus, program string) (out []string, err error) {
 	all, err := samples(prometheus, fmt.Sprintf(`last_over_time({program=%q}[5m])`, program))
 	for _, s := range all {

@@ -118,7 +118,8 @@ func startFlow(t *testing.T, c rendered.Config, data string) *process {
 	return start(t, "Flow mode", func(addresses []string) *exec.Cmd {
 		cmd := exec.Command(built("grafana-agent"))
 		for _, arg := range c.Pod.Args {
-			cmd.Args = append(cmd.Args, strings.NewReplacer(volume, data, "/var/lib/grafana-agent/config/config.alloy", config).Replace(arg))
+			cmd.Args = append(cmd.Args, strings.NewReplacer(volume, data, "/var/lib/grafana-agent/config/config.alloy",
+				config).Replace(arg))
 		}
 		cmd.Args = append(cmd.Args, "--server.http.listen-addr="+addresses[0], "--disable-reporting")
 		cmd.Dir = data
@@ -149,8 +150,8 @@ func pipelineMetrics(t *testing.T, address string) (out []string) {
 	return out
 }
 
-// TestPositionsAreTakenOver stops the agent and starts Alloy on the same volume, while a container goes on writing: every
-// line arrives once. So it does when Alloy is started again.
+// TestPositionsAreTakenOver stops the agent and starts Alloy on the same volume, while a container goes on writing:
+// every line arrives once. So it does when Alloy is started again.
 func TestPositionsAreTakenOver(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)

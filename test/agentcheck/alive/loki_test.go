@@ -51,7 +51,8 @@ func (l *loki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer l.mu.Unlock()
 	for _, s := range push.Streams {
 		for _, e := range s.Entries {
-			l.lines[fmt.Sprintf("tenant %q, %s, %s, %v: %q", r.Header.Get("X-Scope-OrgID"), s.Labels, when(e.Timestamp), e.StructuredMetadata, e.Line)]++
+			l.lines[fmt.Sprintf("tenant %q, %s, %s, %v: %q", r.Header.Get("X-Scope-OrgID"), s.Labels, when(e.Timestamp),
+				e.StructuredMetadata, e.Line)]++
 		}
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -58,7 +58,8 @@ func again(dir string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	again := exec.Command(filepath.Join(dir, "isolated"), append([]string{"-network", "-mounts", tests}, os.Args[1:]...)...)
+	again := exec.Command(filepath.Join(dir, "isolated"),
+		append([]string{"-network", "-mounts", tests}, os.Args[1:]...)...)
 	again.Env = append(os.Environ(), folder+"="+dir)
 	again.Stdout, again.Stderr, again.SysProcAttr = os.Stdout, os.Stderr, attributes()
 	runtime.LockOSThread() // attributes ends the program when this thread ends.

@@ -54,7 +54,8 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	selector := r.URL.Query().Get("fieldSelector")
 	n.mu.Lock()
 	n.asked = append(n.asked, selector)
-	list := corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
+	list := corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"},
+		ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
 	for _, p := range n.pods {
 		if selector == "" || selector == "spec.nodeName="+p.Spec.NodeName {
 			list.Items = append(list.Items, p)

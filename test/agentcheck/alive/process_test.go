@@ -48,7 +48,8 @@ func start(t *testing.T, name string, command func(addresses []string) *exec.Cmd
 // launch runs a command until the test ends. Its log is shown if the test fails.
 func launch(t *testing.T, name, address string, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{name: name, address: address, log: filepath.Join(t.TempDir(), "log"), cmd: cmd, exited: make(chan struct{})}
+	p := &process{name: name, address: address, log: filepath.Join(t.TempDir(), "log"), cmd: cmd,
+		exited: make(chan struct{})}
 	log, err := os.Create(p.log)
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestAlertsAskForRealMetrics holds the alerts and the dashboard about agents to the metrics that real ones export: one that
-// scrapes, and one that reads logs.
+// TestAlertsAskForRealMetrics holds the alerts and the dashboard about agents to the metrics that real ones export: one
+// that scrapes, and one that reads logs.
 func TestAlertsAskForRealMetrics(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "generator", "testdata", "self-monitoring-agent.txtar"))
@@ -24,7 +24,8 @@ func TestAlertsAskForRealMetrics(t *testing.T) {
 	delete(asked, "up")
 	// These come with the first success, with the first failure, and with the first line.
 	for _, later := range []string{
-		"prometheus_remote_storage_queue_highest_sent_timestamp_seconds", "agent_metrics_instance_abnormal_exits_total", "promtail_dropped_entries_total",
+		"prometheus_remote_storage_queue_highest_sent_timestamp_seconds", "agent_metrics_instance_abnormal_exits_total",
+		"promtail_dropped_entries_total",
 	} {
 		if !asked[later] {
 			t.Errorf("nothing asks for %s", later)

@@ -40,7 +40,8 @@ func storesOnly(prometheus string, want []target) error {
 			there = "memcached_exporter_build_info"
 		}
 		if !metrics[i][there] || metrics[i][dropped] {
-			return fmt.Errorf("%v: with %s, without %s, but there are %v", w.Labels, there, dropped, slices.Sorted(maps.Keys(metrics[i])))
+			return fmt.Errorf("%v: with %s, without %s, but there are %v", w.Labels, there, dropped,
+				slices.Sorted(maps.Keys(metrics[i])))
 		}
 	}
 	return nil

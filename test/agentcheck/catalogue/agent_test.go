@@ -28,7 +28,8 @@ func TestTheCatalogueIsTheAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Error("catalogue.json is not what the agent says: go run ./catalogue > ../../generator/compile/integration/catalogue.json")
+		t.Error("catalogue.json is not what the agent says: go run ./catalogue > " +
+			"../../generator/compile/integration/catalogue.json")
 	}
 }
 

@@ -49,7 +49,8 @@ func TestTheAgentAcceptsWhatAgentryAccepts(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d passed; %d were refused, %d of them the agent accepts; up to seed %d", d.passed, d.refused, d.stricter, seed)
+	t.Logf("%d passed; %d were refused, %d of them the agent accepts; up to seed %d", d.passed, d.refused, d.stricter,
+		seed)
 	if d.passed == 0 || d.refused == 0 {
 		t.Error("the samples are no test")
 	}
@@ -115,7 +116,8 @@ func (d *differential) blame(samples []sample) {
 func accepted(configs []rendered.Config) (ok bool, why string) {
 	for _, c := range configs {
 		for _, f := range check.Check(c.Text, c.Pod) {
-			if f.Level == check.Error && !strings.Contains(f.Message, "no such file or directory") && !strings.Contains(f.Message, "requires a region") {
+			if f.Level == check.Error && !strings.Contains(f.Message, "no such file or directory") &&
+				!strings.Contains(f.Message, "requires a region") {
 				return false, f.String()
 			}
 		}
@@ -145,15 +147,19 @@ func (d *differential) render(samples []sample) (configs []rendered.Config, told
 			d.Fatal(err)
 		}
 	}
-	write("agent.yaml", "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: a, namespace: m}\nspec: {metrics: {instanceSelector: {}}, logs: {instanceSelector: {}}}\n")
+	write("agent.yaml", "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\n"+
+		"metadata: {name: a, namespace: m}\nspec: {metrics: {instanceSelector: {}}, logs: {instanceSelector: {}}}\n")
 	for i, s := range samples {
 		kind, to := "MetricsInstance", "remoteWrite"
 		if s.kind == "logs" {
 			kind, to = "LogsInstance", "clients"
 		}
 		job := "    - " + strings.TrimRight(strings.ReplaceAll(s.text, "\n", "\n      "), " ")
-		write(file(i), fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: %s\nmetadata: {name: i%d, namespace: m}\nspec: {%s: [{url: \"http://x/%d\"}], additionalScrapeConfigs: {name: s%[2]d, key: j}}\n"+
-			"---\napiVersion: v1\nkind: Secret\nmetadata: {name: s%[2]d, namespace: m}\nstringData:\n  j: |\n%[5]s", kind, i, to, i, job))
+		write(file(i), fmt.Sprintf(
+			"apiVersion: monitoring.grafana.com/v1alpha1\nkind: %s\nmetadata: {name: i%d, namespace: m}\n"+
+				"spec: {%s: [{url: \"http://x/%d\"}], additionalScrapeConfigs: {name: s%[2]d, key: j}}\n"+
+				"---\napiVersion: v1\nkind: Secret\nmetadata: {name: s%[2]d, namespace: m}\nstringData:\n  j: |\n%[5]s",
+			kind, i, to, i, job))
 	}
 	cmd := exec.Command(d.agentry, "render", "--compatibility", "operator", "--secrets", "plaintext", "-o", out, in)
 	var stderr bytes.Buffer

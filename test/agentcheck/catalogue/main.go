@@ -240,7 +240,8 @@ func named() map[string]string {
 
 func kinds() map[reflect.Kind]string {
 	return map[reflect.Kind]string{
-		reflect.String: "string", reflect.Bool: "bool", reflect.Float64: "float", reflect.Struct: "object", reflect.Interface: "any",
-		reflect.Int: "int", reflect.Int64: "int", reflect.Uint32: "int", reflect.Uint64: "int",
+		reflect.String: "string", reflect.Bool: "bool", reflect.Float64: "float", reflect.Struct: "object",
+		reflect.Interface: "any",
+		reflect.Int:       "int", reflect.Int64: "int", reflect.Uint32: "int", reflect.Uint64: "int",
 	}
 }

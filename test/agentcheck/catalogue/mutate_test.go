@@ -147,7 +147,8 @@ func (m *mutator) value(depth int) *yaml.Node {
 	case k == 0 && depth > 0:
 		return &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{m.value(depth - 1)}}
 	case k == 1 && depth > 0:
-		return &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: m.field()}, m.value(depth - 1)}}
+		return &yaml.Node{Kind: yaml.MappingNode,
+			Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: m.field()}, m.value(depth - 1)}}
 	case k == 2:
 		return &yaml.Node{Kind: []yaml.Kind{yaml.SequenceNode, yaml.MappingNode}[m.IntN(2)]}
 	}
@@ -156,17 +157,22 @@ func (m *mutator) value(depth int) *yaml.Node {
 
 // scalar has no variables: what the pod makes of them is not for agentry to know.
 func (m *mutator) scalar() *yaml.Node {
-	values := []string{"", "a", "a-b", "0", "1", "5", "-1", "1.5", "0x1F", "0o17", "017", "1_000", "1e3", ".5", "+.inf", ".nan", "99999999999999999999", "9223372036854775807",
-		"true", "yes", "on", "off", "n", "Y", "null", "~", "2001-01-01", "1:30", "30s", "1m30s", "1d", "5ns", "10MB", "1KiB", "8kb", "http://a/b", "a:1", "://", "/x", "a/b.json",
-		"pod", "node", "keep", "drop", "replace", "labeldrop", "hashmod", "inc", "add", "Counter", "histogram", "{a=\"b\"}", "(", "(?P<a>b)", "{{ .a }}", "{{", "TLS12", "tcp",
-		"Unix", "RFC3339", "skip", "$1", "$$", "$${a}", "<<", "=", "é", "a b", "a: b", "a #b", "- a", "[a]", "!x", "a\nb", "\t", "\u2028", "SRV", "x=y"}
+	values := []string{"", "a", "a-b", "0", "1", "5", "-1", "1.5", "0x1F", "0o17", "017", "1_000", "1e3", ".5", "+.inf",
+		".nan", "99999999999999999999", "9223372036854775807",
+		"true", "yes", "on", "off", "n", "Y", "null", "~", "2001-01-01", "1:30", "30s", "1m30s", "1d", "5ns", "10MB",
+		"1KiB", "8kb", "http://a/b", "a:1", "://", "/x", "a/b.json",
+		"pod", "node", "keep", "drop", "replace", "labeldrop", "hashmod", "inc", "add", "Counter", "histogram",
+		"{a=\"b\"}", "(", "(?P<a>b)", "{{ .a }}", "{{", "TLS12", "tcp",
+		"Unix", "RFC3339", "skip", "$1", "$$", "$${a}", "<<", "=", "é", "a b", "a: b", "a #b", "- a", "[a]", "!x",
+		"a\nb", "\t", "\u2028", "SRV", "x=y"}
 	styles := []yaml.Style{0, 0, 0, yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle, yaml.LiteralStyle}
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: values[m.IntN(len(values))], Style: styles[m.IntN(len(styles))]}
 	if n.Style == 0 && strings.ContainsAny(n.Value, "{[!\n\t:#-\u2028 ") {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	if m.IntN(40) == 0 {
-		n.Tag, n.Style = []string{"!!str", "!!int", "!x", "!!binary", "!!float", "!!timestamp"}[m.IntN(6)], yaml.TaggedStyle
+		n.Tag, n.Style = []string{"!!str", "!!int", "!x", "!!binary", "!!float", "!!timestamp"}[m.IntN(6)],
+			yaml.TaggedStyle
 	}
 	return n
 }

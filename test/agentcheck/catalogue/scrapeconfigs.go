@@ -148,7 +148,8 @@ func (r *typeReflector) name(t reflect.Type) string {
 
 func decodesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[yaml.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+	return p.Implements(reflect.TypeFor[yaml.Unmarshaler]()) ||
+		p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
 // yamlScalar names the types that decode themselves from one scalar, and a few others.

@@ -25,7 +25,8 @@ func TestTheSchemaIsTheAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Error("schema.json is not what the agent says: go run ./catalogue scrapeconfigs > ../../generator/runtime/agent/handwritten/schema.json")
+		t.Error("schema.json is not what the agent says: go run ./catalogue scrapeconfigs > " +
+			"../../generator/runtime/agent/handwritten/schema.json")
 	}
 }
 
@@ -57,7 +58,9 @@ func TestTheScrapeConfigsAreTheAgents(t *testing.T) {
 func agentFile(kind, job string) string {
 	job = "      - " + strings.TrimSpace(strings.ReplaceAll(job, "\n", "\n        ")) + "\n"
 	if kind == "logs" {
-		return "logs:\n  positions_directory: /p\n  configs:\n    - name: i\n      clients: [{url: http://l}]\n      scrape_configs:\n" + job
+		return "logs:\n  positions_directory: /p\n  configs:\n    - name: i\n      clients: [{url: http://l}]\n" +
+			"      scrape_configs:\n" + job
 	}
-	return "metrics:\n  wal_directory: /w\n  configs:\n    - name: i\n      remote_write: [{url: http://m}]\n      scrape_configs:\n" + job
+	return "metrics:\n  wal_directory: /w\n  configs:\n    - name: i\n      remote_write: [{url: http://m}]\n" +
+		"      scrape_configs:\n" + job
 }

@@ -163,7 +163,8 @@ func (c *checker) extraLabels(one integrations.Config, key string) {
 
 // autoscrape collects the job by which the agent scrapes an integration, by the metrics
 // instance that is to have the samples.
-func (c *checker) autoscrape(one integrations.Config, globals integrations.Globals, into map[string][]*prom_config.ScrapeConfig) {
+func (c *checker) autoscrape(one integrations.Config, globals integrations.Globals,
+	into map[string][]*prom_config.ScrapeConfig) {
 	settings := commonSettings(one)
 	if settings == nil {
 		return
@@ -183,7 +184,8 @@ func (c *checker) autoscrapers(jobs map[string][]*prom_config.ScrapeConfig) {
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
 		exists := slices.ContainsFunc(c.cfg.Metrics.Configs, func(m instance.Config) bool { return m.Name == name })
 		if !exists {
-			c.error(Autoscrape, "configuring autoscraper failed for %s: instance %s does not exist", jobs[name][0].JobName, name)
+			c.error(Autoscrape, "configuring autoscraper failed for %s: instance %s does not exist",
+				jobs[name][0].JobName, name)
 			continue
 		}
 		one := prom_config.Config{ScrapeConfigs: jobs[name]}

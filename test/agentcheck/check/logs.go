@@ -36,7 +36,8 @@ func (c *checker) logsClients(one *logs.InstanceConfig) {
 		}
 	}
 	reg := prometheus.NewRegistry()
-	manager, err := client.NewManager(client.NewMetrics(reg), c.log, one.LimitsConfig, reg, wal.Config{}, client.NilNotifier, clients...)
+	manager, err := client.NewManager(client.NewMetrics(reg), c.log, one.LimitsConfig, reg, wal.Config{},
+		client.NilNotifier, clients...)
 	if err != nil {
 		c.error(LogsClients, "unable to apply config for %s: %v", one.Name, err)
 		return

@@ -78,7 +78,8 @@ func liveJobs(objects []*yaml.Node) bool {
 			continue
 		}
 		for _, v := range data.Content {
-			if strings.Contains(v.Value, "job_name") && (strings.Contains(v.Value, "$(") || strings.Contains(v.Value, "${")) {
+			if strings.Contains(v.Value, "job_name") &&
+				(strings.Contains(v.Value, "$(") || strings.Contains(v.Value, "${")) {
 				return true
 			}
 		}
@@ -104,10 +105,12 @@ func blamed(before, after fixtures.Answer, touched map[string]bool, policy strin
 		had[f.Object+f.Code] = true
 	}
 	for _, f := range after.Findings {
-		if f.Severity == "error" && f.Object != "" && !touched[f.Object] && !had[f.Object+f.Code] && !crossObject[f.Code] && !names(f.Message, touched) &&
+		if f.Severity == "error" && f.Object != "" && !touched[f.Object] && !had[f.Object+f.Code] &&
+			!crossObject[f.Code] && !names(f.Message, touched) &&
 			!slices.ContainsFunc(strings.Fields(f.Related), func(o string) bool { return touched[o] }) &&
 			!strings.Contains(f.Message, "undefined variable") {
-			out = append(out, failure{"blame " + f.Code, fmt.Sprintf("%s: %s is blamed, which was not changed: %s: %s", policy, f.Object, f.Code, f.Message)})
+			out = append(out, failure{"blame " + f.Code,
+				fmt.Sprintf("%s: %s is blamed, which was not changed: %s: %s", policy, f.Object, f.Code, f.Message)})
 		}
 	}
 	return out
@@ -124,7 +127,8 @@ func names(message string, touched map[string]bool) bool {
 }
 
 // leaves are the kinds of objects whose mistakes are their own.
-var leaves = []string{"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PodLogs", "Integration", "MetricsIntegration", "IntegrationMonitor"}
+var leaves = []string{"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PodLogs", "Integration",
+	"MetricsIntegration", "IntegrationMonitor"}
 
 // lost are units whose files are gone although only monitors and the like were changed.
 func lost(before, after fixtures.Answer, touched map[string]bool, policy string) (out []failure) {

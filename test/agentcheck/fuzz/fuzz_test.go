@@ -12,7 +12,8 @@ import (
 )
 
 var (
-	fuzzTime  = flag.Duration("fuzz.time", 20*time.Second, "how long TestFixtures makes fixtures for each compatibility mode")
+	fuzzTime = flag.Duration("fuzz.time", 20*time.Second,
+		"how long TestFixtures makes fixtures for each compatibility mode")
 	fuzzSeed  = flag.Uint64("fuzz.seed", 1, "the seed of the first fixture; each next one has the next number")
 	fuzzOne   = flag.Bool("fuzz.one", false, "make only the fixture of the seed")
 	fuzzFrom  = flag.String("fuzz.from", "", "begin with fixtures only whose names hold this")
@@ -34,7 +35,9 @@ func TestFixtures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s fixtures.Seed) bool { return !strings.Contains(s.Name, *fuzzFrom) })
+	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s fixtures.Seed) bool {
+		return !strings.Contains(s.Name, *fuzzFrom)
+	})
 	for _, mode := range []string{"operator", "current"} {
 		t.Run(mode, func(t *testing.T) { inMode(t, corpus, mode) })
 	}
@@ -46,7 +49,8 @@ func inMode(t *testing.T, corpus *fixtures.Corpus, mode string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &fixtureTest{T: t, corpus: corpus, checker: &checker{Renderer: r, dir: t.TempDir()}, before: map[string]map[string]fixtures.Answer{}, seen: map[string]bool{}}
+	w := &fixtureTest{T: t, corpus: corpus, checker: &checker{Renderer: r, dir: t.TempDir()},
+		before: map[string]map[string]fixtures.Answer{}, seen: map[string]bool{}}
 	n := *fuzzSeed
 	for begin := time.Now(); n == *fuzzSeed || !*fuzzOne && time.Since(begin) < *fuzzTime; n++ {
 		w.one(n)
@@ -98,5 +102,6 @@ func (w *fixtureTest) report(fixture fixtures.Fixture, f failure) {
 	}
 	w.seen[f.class] = true
 	text, _ := fixtures.Encode(w.checker.smaller(fixture.Objects, f.class, 300))
-	w.Errorf("seed %d, of %s: %v\n%s\n\n%s", fixture.Number, fixture.Seed.Name, f, strings.Join(fixture.Log, "\n"), text)
+	w.Errorf("seed %d, of %s: %v\n%s\n\n%s", fixture.Number, fixture.Seed.Name, f, strings.Join(fixture.Log, "\n"),
+		text)
 }

@@ -49,7 +49,8 @@ func refusals(a fixtures.Answer, dir string) (out []string, err error) {
 // Secret, or the arguments that a user gave the agent.
 func unknowable(f check.Finding, c rendered.Config) bool {
 	return strings.Contains(f.Message, "error parsing flags") ||
-		(f.Rule == check.Start || f.Rule == check.Load) && slices.Contains(slices.Collect(maps.Values(c.Pod.Agent)), "from-a-secret") && strings.Contains(c.Text, "${")
+		(f.Rule == check.Start || f.Rule == check.Load) &&
+			slices.Contains(slices.Collect(maps.Values(c.Pod.Agent)), "from-a-secret") && strings.Contains(c.Text, "${")
 }
 
 // warned reports whether there is a warning about what the agent's warning is about.

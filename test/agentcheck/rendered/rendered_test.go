@@ -38,16 +38,18 @@ spec:
 
 func TestRead(t *testing.T) {
 	kubelet := func(more map[string]string) map[string]string {
-		env := map[string]string{"HOSTNAME": "agent-0", "KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+		env := map[string]string{"HOSTNAME": "agent-0", "KUBERNETES_SERVICE_HOST": "10.96.0.1",
+			"KUBERNETES_SERVICE_PORT": "443"}
 		for name, value := range more {
 			env[name] = value
 		}
 		return env
 	}
 	pod := check.Pod{
-		Reloader: kubelet(map[string]string{"POD_NAME": "agent-0", "AGENTRY_x": "from-a-secret", "STATEFULSET_ORDINAL_NUMBER": "0"}),
-		Agent:    kubelet(map[string]string{"SHARD": "1", "HOSTNAME": "spec-nodeName"}),
-		Args:     []string{"-config.file=x"},
+		Reloader: kubelet(map[string]string{"POD_NAME": "agent-0", "AGENTRY_x": "from-a-secret",
+			"STATEFULSET_ORDINAL_NUMBER": "0"}),
+		Agent: kubelet(map[string]string{"SHARD": "1", "HOSTNAME": "spec-nodeName"}),
+		Args:  []string{"-config.file=x"},
 	}
 	plain := "apiVersion: v1\nkind: Secret\nmetadata: {name: agent-config, namespace: ns}\n"
 	for name, c := range map[string]struct {
@@ -67,7 +69,8 @@ func TestRead(t *testing.T) {
 			rendered.Config{Workload: "StatefulSet/ns/agent", Text: "text", Pod: pod},
 		},
 		"mounted by nothing in its namespace": {
-			"apiVersion: v1\nkind: Secret\nmetadata: {name: agent-config, namespace: other}\nstringData: {agent.yml: 'text'}\n",
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: agent-config, namespace: other}\n" +
+				"stringData: {agent.yml: 'text'}\n",
 			rendered.Config{Text: "text", Pod: check.DefaultPod()},
 		},
 	} {
@@ -75,7 +78,8 @@ func TestRead(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "all.yaml")
 			other := "apiVersion: v1\nkind: Secret\nmetadata: {name: other, namespace: ns}\nstringData: {key: value}\n"
-			if err := os.WriteFile(file, fmt.Appendf(nil, "%s---%s---\n%s", c.secret, statefulSet, other), 0o600); err != nil {
+			if err := os.WriteFile(file, fmt.Appendf(nil, "%s---%s---\n%s", c.secret, statefulSet, other),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			got, err := rendered.Read(dir)
@@ -94,7 +98,8 @@ func TestReadRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"what is no YAML":       "a: [",
 		"a Secret of bad types": "kind: Secret\nstringData: [x]",
-		"a broken archive":      "kind: Secret\ndata: {agent.yml: " + base64.StdEncoding.EncodeToString([]byte("\x1f\x8bx")) + "}",
+		"a broken archive": "kind: Secret\ndata: {agent.yml: " +
+			base64.StdEncoding.EncodeToString([]byte("\x1f\x8bx")) + "}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

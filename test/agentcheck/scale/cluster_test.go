@@ -34,9 +34,11 @@ func newCluster(b *testing.B, services int, host string, port int32) *cluster {
 		for i := n; i < services; i += namespaces {
 			list.add(namespace(i), i, host, port)
 		}
-		for kind, items := range map[string]any{"Service": list.services, "Endpoints": list.endpoints, "Pod": list.pods} {
+		for kind, items := range map[string]any{"Service": list.services, "Endpoints": list.endpoints,
+			"Pod": list.pods} {
 			resource := strings.TrimSuffix(strings.ToLower(kind), "s") + "s"
-			text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": kind + "List", "metadata": map[string]any{"resourceVersion": "1"}, "items": items})
+			text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": kind + "List",
+				"metadata": map[string]any{"resourceVersion": "1"}, "items": items})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -81,16 +83,22 @@ type lists struct {
 func (l *lists) add(namespace string, i int, host string, port int32) {
 	app := fmt.Sprintf("app-%d", i)
 	meta := func(name string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Name: name, Namespace: namespace, ResourceVersion: "1", Labels: map[string]string{"app": app, "team": strings.TrimPrefix(namespace, "team-")}}
+		return metav1.ObjectMeta{Name: name, Namespace: namespace, ResourceVersion: "1",
+			Labels: map[string]string{"app": app, "team": strings.TrimPrefix(namespace, "team-")}}
 	}
-	l.services = append(l.services, corev1.Service{ObjectMeta: meta(app), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "web", Port: port}}}})
+	l.services = append(l.services,
+		corev1.Service{ObjectMeta: meta(app),
+			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "web", Port: port}}}})
 	subset := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "web", Port: port}}}
 	for n := range pods {
 		pod := corev1.Pod{ObjectMeta: meta(fmt.Sprintf("%s-%d", app, n))}
-		pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "app:1", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: port}}}}
+		pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "app:1",
+			Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: port}}}}
 		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: host}
 		l.pods = append(l.pods, pod)
-		subset.Addresses = append(subset.Addresses, corev1.EndpointAddress{IP: host, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: pod.Name}})
+		subset.Addresses = append(subset.Addresses,
+			corev1.EndpointAddress{IP: host,
+				TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: pod.Name}})
 	}
 	l.endpoints = append(l.endpoints, corev1.Endpoints{ObjectMeta: meta(app), Subsets: []corev1.EndpointSubset{subset}})
 }

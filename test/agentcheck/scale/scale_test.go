@@ -21,14 +21,15 @@ import (
 
 const (
 	patience = 10 * time.Minute
-	// maxRetries is how often Alloy tries again to evaluate a component while its queue of 1,024 is full. Then it gives up, and the
-	// component keeps its old targets. Flow mode tries on.
+	// maxRetries is how often Alloy tries again to evaluate a component while its queue of 1,024 is full. Then it gives
+	// up, and the component keeps its old targets. Flow mode tries on.
 	maxRetries = 19
 	// maxOwnMetrics is how large the agent's own metrics may be in Flow mode: it has series for each component.
 	maxOwnMetrics = 3 << 20
 )
 
-// BenchmarkAgents runs an agent in each mode until all its targets are up. Figures of Flow mode have a ratio to those of static mode.
+// BenchmarkAgents runs an agent in each mode until all its targets are up. Figures of Flow mode have a ratio to those
+// of static mode.
 func BenchmarkAgents(b *testing.B) {
 	agentry := filepath.Join(b.TempDir(), "agentry")
 	build := exec.Command("go", "build", "-o", agentry, "./cmd/agentry")
@@ -122,7 +123,9 @@ metadata: {name: main, namespace: monitoring}
 spec: {serviceMonitorSelector: {}, serviceMonitorNamespaceSelector: {}}
 `, cluster, store)
 	for i := range monitors {
-		fmt.Fprintf(&b, "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: app-%[1]d, namespace: %[2]s}\nspec: {selector: {matchLabels: {app: app-%[1]d}}, endpoints: [{port: web}]}\n", i, namespace(i))
+		fmt.Fprintf(&b, "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n"+
+			"metadata: {name: app-%[1]d, namespace: %[2]s}\n"+
+			"spec: {selector: {matchLabels: {app: app-%[1]d}}, endpoints: [{port: web}]}\n", i, namespace(i))
 	}
 	return b.String()
 }
@@ -139,7 +142,8 @@ func render(b *testing.B, agentry, mode, text string) rendered.Config {
 		program, read = "alloy", rendered.ReadAlloy
 	}
 	out := filepath.Join(dir, "out")
-	cmd := exec.Command(agentry, "render", "--compatibility", "current", "--runtime", program, "-o", out, filepath.Join(dir, "fleet.yaml"))
+	cmd := exec.Command(agentry, "render", "--compatibility", "current", "--runtime", program, "-o", out,
+		filepath.Join(dir, "fleet.yaml"))
 	if said, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, said)
 	}
@@ -176,9 +180,11 @@ func launch(b *testing.B, mode string, c rendered.Config) *agent {
 		b.Fatal(err)
 	}
 	a := &agent{address: free(b), file: filepath.Join(dir, "log"), done: make(chan struct{})}
-	args := append(c.Pod.Args, "-config.file="+config, "-disable-reporting", "-server.http.address="+a.address, "-server.grpc.address="+free(b))
+	args := append(c.Pod.Args, "-config.file="+config, "-disable-reporting", "-server.http.address="+a.address,
+		"-server.grpc.address="+free(b))
 	if mode == "flow" {
-		args = []string{"run", config, "--server.http.listen-addr=" + a.address, "--storage.path=" + dir, "--disable-reporting"}
+		args = []string{"run", config, "--server.http.listen-addr=" + a.address, "--storage.path=" + dir,
+			"--disable-reporting"}
 	}
 	log, err := os.Create(a.file)
 	if err != nil {

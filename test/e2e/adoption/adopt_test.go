@@ -107,7 +107,8 @@ func (w testbed) switchMode(t *testing.T, c conformance, applied []*unstructured
 		}
 		found := differences(t, was, w.fluxApply(t, o))
 		if rest := slices.DeleteFunc(found, func(d string) bool {
-			return o.GetKind() == "Secret" && strings.HasPrefix(d[1:], "data") || strings.HasPrefix(d[1:], "metadata.annotations[deployment.kubernetes.io/")
+			return o.GetKind() == "Secret" && strings.HasPrefix(d[1:], "data") ||
+				strings.HasPrefix(d[1:], "metadata.annotations[deployment.kubernetes.io/")
 		}); len(rest) > 0 {
 			t.Errorf("in mode current, %s has %v", id(o), rest)
 		}
@@ -129,7 +130,9 @@ func (w testbed) handOver(t *testing.T, c conformance) map[string]adopted {
 	}
 	free := w.settled(t, c.operator)
 	for name, a := range free {
-		rest := slices.DeleteFunc(differences(t, owned[name].object, a.object), func(d string) bool { return strings.HasPrefix(d, "-metadata.ownerReferences") })
+		rest := slices.DeleteFunc(differences(t, owned[name].object, a.object), func(d string) bool {
+			return strings.HasPrefix(d, "-metadata.ownerReferences")
+		})
 		if len(rest) > 0 {
 			t.Errorf("handing over %s changes %v", name, rest)
 		}

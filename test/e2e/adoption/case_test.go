@@ -64,8 +64,10 @@ func decodeFile(t *testing.T, file string) []*unstructured.Unstructured {
 func (c conformance) render(t *testing.T, mode, policy string) (dir string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "out")
-	out, err := exec.Command(harness.Agentry().Path(), "render", "--compatibility", mode, "--secrets", policy, "-o", dir, c.input).CombinedOutput()
-	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() > 1) { //nolint:errorlint // of this very command
+	out, err := exec.Command(harness.Agentry().Path(), "render", "--compatibility", mode, "--secrets", policy, "-o",
+		dir, c.input).CombinedOutput()
+	//nolint:errorlint // of this very command
+	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() > 1) {
 		t.Fatalf("agentry render: %v\n%s", err, out)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.yaml"))

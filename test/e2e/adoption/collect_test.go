@@ -23,9 +23,15 @@ func TestObjectsWithoutHandoverAreDeletedWithTheirOwner(t *testing.T) {
 		delete func(t *testing.T)
 		stays  bool
 	}{
-		{"deleted in the background", func(t *testing.T) { w.deleteCustom(t, c, metav1.DeletePropagationBackground) }, false},
-		{"deleted by a tool that waits for what is owned", func(t *testing.T) { w.deleteCustom(t, c, metav1.DeletePropagationForeground) }, false},
-		{"deleted as orphans' parents", func(t *testing.T) { w.deleteCustom(t, c, metav1.DeletePropagationOrphan) }, true},
+		{"deleted in the background", func(t *testing.T) {
+			w.deleteCustom(t, c, metav1.DeletePropagationBackground)
+		}, false},
+		{"deleted by a tool that waits for what is owned", func(t *testing.T) {
+			w.deleteCustom(t, c, metav1.DeletePropagationForeground)
+		}, false},
+		{"deleted as orphans' parents", func(t *testing.T) {
+			w.deleteCustom(t, c, metav1.DeletePropagationOrphan)
+		}, true},
 		{"deleted with their definitions", w.deleteDefinitions, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -68,7 +74,8 @@ func TestReferenceVolumesNeedTheHandover(t *testing.T) {
 	w.settled(t, c.operator)
 	_, rendered := c.render(t, "operator", "reference")
 	i := slices.IndexFunc(rendered, func(o *unstructured.Unstructured) bool { return o.GetKind() == "StatefulSet" })
-	if _, err := w.ApplyAs(t, rendered[i], fluxOptions()); err == nil || !strings.Contains(err.Error(), "may not specify more than 1 volume type") {
+	if _, err := w.ApplyAs(t, rendered[i], fluxOptions()); err == nil ||
+		!strings.Contains(err.Error(), "may not specify more than 1 volume type") {
 		t.Errorf("applied before it is handed over: %v", err)
 	}
 	w.handOver(t, c)

@@ -21,10 +21,12 @@ const (
 	importing   = "agentry import --cluster --secrets plaintext "
 )
 
-// TestImportFromTheCluster reads an installation from the API server and as kubectl prints it: the folders and the reports
-// are the same, also for somebody who has no more rights than the message asks for. Where there is no operator, it says so.
+// TestImportFromTheCluster reads an installation from the API server and as kubectl prints it: the folders and the
+// reports are the same, also for somebody who has no more rights than the message asks for. Where there is no operator,
+// it says so.
 func TestImportFromTheCluster(t *testing.T) {
-	if _, complaints, code := cluster.NewShell(t, t.TempDir()).Run(importing); code != 2 || !strings.Contains(complaints, "no CustomResourceDefinition grafanaagents.monitoring.grafana.com") {
+	if _, complaints, code := cluster.NewShell(t, t.TempDir()).Run(importing); code != 2 ||
+		!strings.Contains(complaints, "no CustomResourceDefinition grafanaagents.monitoring.grafana.com") {
 		t.Errorf("without the operator: exit code %d: %s", code, complaints)
 	}
 	w := newTestbed(t)
@@ -82,7 +84,8 @@ func (w testbed) installation(t *testing.T) {
 	if err := w.install(t, c); err != nil {
 		t.Fatal(err)
 	}
-	objects := harness.Decode(t, []byte("{apiVersion: v1, kind: ServiceAccount, metadata: {name: importer, namespace: default}}"))
+	objects := harness.Decode(
+		t, []byte("{apiVersion: v1, kind: ServiceAccount, metadata: {name: importer, namespace: default}}"))
 	for _, o := range decodeFile(t, c.input) {
 		if o.GetKind() == "Secret" {
 			if err := unstructured.SetNestedField(o.Object, secretValue, "stringData", "beside"); err != nil {
@@ -92,7 +95,9 @@ func (w testbed) installation(t *testing.T) {
 		}
 	}
 	for n := range manyObjects {
-		text := fmt.Sprintf("{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: many-%d, namespace: shop}, spec: {selector: {}, endpoints: [{port: http}]}}", n)
+		text := fmt.Sprintf(
+			"{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: many-%d, namespace: "+
+				"shop}, spec: {selector: {}, endpoints: [{port: http}]}}", n)
 		objects = append(objects, harness.Decode(t, []byte(text))...)
 	}
 	for _, o := range objects {
@@ -131,7 +136,10 @@ func grant(t *testing.T, s *harness.Shell, flags, names string) {
 	if _, err := os.Stat(filepath.Join(s.Dir, "forbidden")); err == nil {
 		t.Error("there is a folder")
 	}
-	role := "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: import-test}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: import-test}, subjects: [{kind: ServiceAccount, name: importer, namespace: default}]}\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: import-test}\nrules:\n" + rules
+	role := "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: import-test}, " +
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: import-test}, subjects: [{kind: " +
+		"ServiceAccount, name: importer, namespace: default}]}\n---\napiVersion: rbac.authorization.k8s.io/v1\n" +
+		"kind: ClusterRole\nmetadata: {name: import-test}\nrules:\n" + rules
 	if err := os.WriteFile(filepath.Join(s.Dir, "role.yaml"), []byte(role), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,8 @@ type listed struct {
 // places of * are anything.
 func everywhere() []listed {
 	return []listed{
-		{`* +metadata.annotations[kustomize.toolkit.fluxcd.io/substitute]: "disabled"`, "the annotation `kustomize.toolkit.fluxcd.io/substitute: disabled`"},
+		{`* +metadata.annotations[kustomize.toolkit.fluxcd.io/substitute]: "disabled"`,
+			"the annotation `kustomize.toolkit.fluxcd.io/substitute: disabled`"},
 		{`* +metadata.labels[agentry.dev/workload]: *`, "the label `agentry.dev/workload`"},
 		{`Deployment/* ~metadata.generation: 1 -> 2`, "its `generation` counts on"},
 		{`new Service/*-integrations-sd`, "the Service `<agent>-integrations-sd`"},
@@ -57,40 +58,62 @@ func departures() map[string][]listed {
 		return out
 	}
 	metrics := func(name string) []listed {
-		return all(stopped, "new Secret/sad/"+name+"-config", "new Service/sad/"+name+"-operated", "new StatefulSet/sad/"+name)
+		return all(stopped, "new Secret/sad/"+name+"-config", "new Service/sad/"+name+"-operated",
+			"new StatefulSet/sad/"+name)
 	}
 	logs := all(stopped, "new DaemonSet/sad/agent-logs", "new Secret/sad/agent-logs-config")
 	shared := all(stopped, "new Secret/sad/agent-secrets")
 	return map[string][]listed{
-		"bad-additional-scrape-duplicate-job": slices.Concat(all(unseen, "Secret/sad/agent-config -data[agent.yml].metrics.configs[0].scrape_configs[*].job_name"), all(keys, "Secret/sad/agent-secrets -data._secrets_sad_extra_")),
-		"bad-additional-scrape-not-list":      append(metrics("agent"), all(keys, "Secret/sad/agent-secrets -data._secrets_sad_extra_s_yml")...),
-		"bad-additional-scrape-yaml":          append(metrics("agent"), all(keys, "Secret/sad/agent-secrets -data._secrets_sad_extra_s_yml")...),
-		"bad-basic-auth-half": slices.Concat(metrics("scrape"), all(keys, "Secret/sad/rw-secrets -data._secrets_sad_creds_user", "Secret/sad/scrape-secrets -data._secrets_sad_creds_user"),
-			all(half, "not rendered Secret/sad/rw-config", "not rendered Service/sad/rw-operated", "not rendered StatefulSet/sad/rw")),
-		"bad-cr-selector-operator":         append(metrics("agent"), shared...),
-		"bad-duplicate-unique-integration": all("Two of an integration that can run once", "not rendered DaemonSet/sad/agent-integrations-ds", "not rendered Secret/sad/agent-integrations-ds-config"),
-		"bad-histogram-bucket":             logs,
-		"bad-integration-missing-secret":   all("An integration that mounts a Secret which does not exist is rendered.", "not rendered Deployment/sad/agent-integrations-deploy", "not rendered Secret/sad/agent-integrations-deploy-config"),
-		"bad-match-stages-not-list":        logs,
-		"bad-match-stages-yaml":            logs,
-		"bad-missing-key":                  shared,
-		"bad-missing-key-optional":         metrics("agent"),
-		"bad-missing-key-unrendered":       append(metrics("agent"), shared...),
-		"bad-missing-secret-inline":        metrics("agent"),
-		"bad-one-team-breaks-all": all(stopped, "new DaemonSet/platform/agent-logs", "new Deployment/platform/agent-integrations-deploy", "new Secret/platform/agent-config",
-			"new Secret/platform/agent-integrations-deploy-config", "new Secret/platform/agent-logs-config", "new Service/platform/agent-operated", "new StatefulSet/platform/agent"),
-		"bad-scrape-timeout": all(stopped, "Secret/sad/agent-config -data[agent.yml].metrics.configs[0].scrape_configs[0]."),
+		"bad-additional-scrape-duplicate-job": slices.Concat(all(unseen,
+			"Secret/sad/agent-config -data[agent.yml].metrics.configs[0].scrape_configs[*].job_name"),
+			all(keys, "Secret/sad/agent-secrets -data._secrets_sad_extra_")),
+		"bad-additional-scrape-not-list": append(metrics("agent"),
+			all(keys, "Secret/sad/agent-secrets -data._secrets_sad_extra_s_yml")...),
+		"bad-additional-scrape-yaml": append(metrics("agent"),
+			all(keys, "Secret/sad/agent-secrets -data._secrets_sad_extra_s_yml")...),
+		"bad-basic-auth-half": slices.Concat(metrics("scrape"),
+			all(keys, "Secret/sad/rw-secrets -data._secrets_sad_creds_user",
+				"Secret/sad/scrape-secrets -data._secrets_sad_creds_user"),
+			all(half, "not rendered Secret/sad/rw-config", "not rendered Service/sad/rw-operated",
+				"not rendered StatefulSet/sad/rw")),
+		"bad-cr-selector-operator": append(metrics("agent"), shared...),
+		"bad-duplicate-unique-integration": all("Two of an integration that can run once",
+			"not rendered DaemonSet/sad/agent-integrations-ds", "not rendered Secret/sad/agent-integrations-ds-config"),
+		"bad-histogram-bucket": logs,
+		"bad-integration-missing-secret": all("An integration that mounts a Secret which does not exist is rendered.",
+			"not rendered Deployment/sad/agent-integrations-deploy",
+			"not rendered Secret/sad/agent-integrations-deploy-config"),
+		"bad-match-stages-not-list":  logs,
+		"bad-match-stages-yaml":      logs,
+		"bad-missing-key":            shared,
+		"bad-missing-key-optional":   metrics("agent"),
+		"bad-missing-key-unrendered": append(metrics("agent"), shared...),
+		"bad-missing-secret-inline":  metrics("agent"),
+		"bad-one-team-breaks-all": all(stopped, "new DaemonSet/platform/agent-logs",
+			"new Deployment/platform/agent-integrations-deploy", "new Secret/platform/agent-config",
+			"new Secret/platform/agent-integrations-deploy-config", "new Secret/platform/agent-logs-config",
+			"new Service/platform/agent-operated", "new StatefulSet/platform/agent"),
+		"bad-scrape-timeout": all(stopped,
+			"Secret/sad/agent-config -data[agent.yml].metrics.configs[0].scrape_configs[0]."),
 		"bad-secret-key-collision": slices.Concat(all(keys, "Secret/sad/agent-secrets -data._secrets_a_b_c_"),
-			all("share one key of `<agent>-secrets`", "not rendered Secret/sad/agent-config", "not rendered Service/sad/agent-operated", "not rendered StatefulSet/sad/agent")),
+			all("share one key of `<agent>-secrets`", "not rendered Secret/sad/agent-config",
+				"not rendered Service/sad/agent-operated", "not rendered StatefulSet/sad/agent")),
 		"bad-target-selector-nil-values": metrics("agent"),
-		"bad-two-auth-methods": slices.Concat(all(stopped, "Secret/sad/scrape-config -data[agent.yml].metrics.configs[0].scrape_configs[0].", "not rendered Secret/sad/write-config", "not rendered Service/sad/write-operated", "not rendered StatefulSet/sad/write"),
-			all(keys, "Secret/sad/scrape-secrets -data._secrets_sad_creds_", "Secret/sad/write-secrets -data._secrets_sad_creds_")),
+		"bad-two-auth-methods": slices.Concat(all(stopped,
+			"Secret/sad/scrape-config -data[agent.yml].metrics.configs[0].scrape_configs[0].",
+			"not rendered Secret/sad/write-config", "not rendered Service/sad/write-operated",
+			"not rendered StatefulSet/sad/write"),
+			all(keys, "Secret/sad/scrape-secrets -data._secrets_sad_creds_",
+				"Secret/sad/write-secrets -data._secrets_sad_creds_")),
 		"conflict-same-agent-name-empty": all("`conflict-same-agent-name-empty`", "new StatefulSet/alpha/agent"),
-		"integration-config-values":      all("`integration-config-values`", "Secret/glue/otter-integrations-deploy-config -data[agent.yml].integrations.blackbox_configs[0]."),
-		"rw-oauth2-configmap-client-id": all("`rw-oauth2-configmap-client-id`", "Secret/fleet/sender-config +data[agent.yml].metrics.configs[0].remote_write[0].oauth2.client_id",
+		"integration-config-values": all("`integration-config-values`",
+			"Secret/glue/otter-integrations-deploy-config -data[agent.yml].integrations.blackbox_configs[0]."),
+		"rw-oauth2-configmap-client-id": all("`rw-oauth2-configmap-client-id`",
+			"Secret/fleet/sender-config +data[agent.yml].metrics.configs[0].remote_write[0].oauth2.client_id",
 			"Secret/fleet/sender-logs-config +data[agent.yml].logs.configs[0].clients[0].oauth2.client_id"),
 		"sm-relabelings": all("`sm-relabelings`", "Secret/apps/agent-config +data[agent.yml].metrics.instance_mode"),
-		"stages-lossy":   all("`stages-lossy`", "Secret/logging/beaver-logs-config -data[agent.yml].logs.configs[0].scrape_configs[0]."),
+		"stages-lossy": all("`stages-lossy`",
+			"Secret/logging/beaver-logs-config -data[agent.yml].logs.configs[0].scrape_configs[0]."),
 	}
 }
 
@@ -114,7 +137,8 @@ func expect(t *testing.T, who, name string, changes []string) {
 	}
 	const most = 10
 	if len(errs) > 0 {
-		t.Errorf("%s makes other changes than those that are listed, %d:\n%s", who, len(errs), strings.Join(errs[:min(most, len(errs))], "\n"))
+		t.Errorf("%s makes other changes than those that are listed, %d:\n%s", who, len(errs),
+			strings.Join(errs[:min(most, len(errs))], "\n"))
 	}
 }
 
@@ -149,7 +173,8 @@ func TestDifferencesAreDocumented(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(text), "\n## What adopting changes\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	if rows := strings.Count(section, "\n| ") - 1; rows != len(everywhere())+2 { // Owners and keys are not of every case.
+	// Owners and keys are not of every case.
+	if rows := strings.Count(section, "\n| ") - 1; rows != len(everywhere())+2 {
 		t.Errorf("docs/compatibility.md lists %d changes, the test %d", rows, len(everywhere())+2)
 	}
 }

@@ -67,8 +67,8 @@ metadata: {name: cache, namespace: restarts}
 spec: {name: redis, type: {unique: false}, config: {redis_addr: "redis:6379", autoscrape: {enable: true, metrics_instance: restarts/main}}}
 `
 
-// TestRestartsAreAsTold: the controllers of Kubernetes roll out exactly the workloads of which "agentry diff" says that their pods
-// restart, and leave those alone of which it says that they only reload.
+// TestRestartsAreAsTold: the controllers of Kubernetes roll out exactly the workloads of which "agentry diff" says that
+// their pods restart, and leave those alone of which it says that they only reload.
 func TestRestartsAreAsTold(t *testing.T) {
 	w := newTestbed(t)
 	defer w.deleteDefinitions(t)
@@ -84,10 +84,11 @@ func TestRestartsAreAsTold(t *testing.T) {
 		"resources":           {"cpu: 100m", "cpu: 200m"},
 		"labels of pods":      {"logLevel: info", "podMetadata: {labels: {team: shop}}"},
 		"the image":           {"logLevel: info", "image: grafana/agent:v0.44.7"},
-		"a Secret":            {"path: /metrics", "basicAuth: {username: {name: login, key: user}, password: {name: login, key: password}}"},
-		"more shards":         {"shards: 2", "shards: 3"},
-		"fewer shards":        {"shards: 2", "shards: 1"},
-		"more replicas":       {"replicas: 1", "replicas: 2"},
+		"a Secret": {"path: /metrics",
+			"basicAuth: {username: {name: login, key: user}, password: {name: login, key: password}}"},
+		"more shards":   {"shards: 2", "shards: 3"},
+		"fewer shards":  {"shards: 2", "shards: 1"},
+		"more replicas": {"replicas: 1", "replicas: 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, after := folder(t, fleet), folder(t, strings.Replace(fleet, edit.before, edit.after, 1))
@@ -126,7 +127,8 @@ func folder(t *testing.T, text string) string {
 // tell returns what agentry diff says of pods, by workload.
 func tell(t *testing.T, before, after string) map[string]string {
 	t.Helper()
-	out, err := exec.Command(harness.Agentry().Path(), "diff", "--compatibility", "current", "-o", "json", before+".."+after).Output()
+	out, err := exec.Command(harness.Agentry().Path(), "diff", "--compatibility", "current", "-o", "json",
+		before+".."+after).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +173,8 @@ func (w testbed) isObserved(t *testing.T, o *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	if observed, _, _ := unstructured.NestedInt64(live.Object, "status", "observedGeneration"); observed != live.GetGeneration() {
+	if observed, _, _ := unstructured.NestedInt64(live.Object, "status", "observedGeneration"); observed !=
+		live.GetGeneration() {
 		return errors.New("not yet")
 	}
 	return nil

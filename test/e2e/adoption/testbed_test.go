@@ -41,7 +41,8 @@ func newTestbed(t *testing.T) testbed {
 		kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 		harness.Eventually(t, "serve "+crd.GetName(), func() error { return w.Knows(kind) })
 	}
-	cluster.Controllers(t, "garbage-collector-controller", "statefulset-controller", "daemonset-controller", "deployment-controller", "replicaset-controller")
+	cluster.Controllers(t, "garbage-collector-controller", "statefulset-controller", "daemonset-controller",
+		"deployment-controller", "replicaset-controller")
 	return w
 }
 
@@ -129,7 +130,8 @@ func (w testbed) leftOf(t *testing.T, o *unstructured.Unstructured) error {
 			continue
 		}
 		hash, ofDeployment := strings.CutPrefix(owner.Name, o.GetName()+"-")
-		ofDeployment = ofDeployment && owner.Kind == "ReplicaSet" && o.GetKind() == "Deployment" && !strings.Contains(hash, "-")
+		ofDeployment = ofDeployment && owner.Kind == "ReplicaSet" && o.GetKind() == "Deployment" &&
+			!strings.Contains(hash, "-")
 		if ofDeployment || owner.Kind == o.GetKind() && owner.Name == o.GetName() {
 			return fmt.Errorf("%s of %s %s is there", f.GetName(), owner.Kind, owner.Name)
 		}
@@ -142,7 +144,8 @@ func (w testbed) account(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "template", "spec", "serviceAccountName")
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: cmp.Or(name, "default")}}
-	_, err := cluster.Client(t).CoreV1().ServiceAccounts(o.GetNamespace()).Create(t.Context(), account, metav1.CreateOptions{})
+	_, err := cluster.Client(t).CoreV1().ServiceAccounts(o.GetNamespace()).Create(t.Context(), account,
+		metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
@@ -159,7 +162,8 @@ func (w testbed) settled(t *testing.T, objects []*unstructured.Unstructured) map
 				return err
 			}
 			_, noted := a.object.GetAnnotations()["deployment.kubernetes.io/revision"]
-			if a.revisions = w.revisions(t, a.object); isWorkload(o) && len(a.revisions) == 0 || o.GetKind() == "Deployment" && !noted {
+			if a.revisions = w.revisions(t, a.object); isWorkload(o) && len(a.revisions) == 0 ||
+				o.GetKind() == "Deployment" && !noted {
 				return errors.New("it has no revision yet")
 			}
 			return nil
@@ -216,7 +220,8 @@ func (w testbed) stays(t *testing.T, objects map[string]adopted) {
 			t.Errorf("%s is another one", name)
 		}
 		if live.GetDeletionTimestamp() != nil || len(live.GetOwnerReferences()) > 0 {
-			t.Errorf("%s is being deleted (%v) or owned: %v", name, live.GetDeletionTimestamp(), live.GetOwnerReferences())
+			t.Errorf("%s is being deleted (%v) or owned: %v", name, live.GetDeletionTimestamp(),
+				live.GetOwnerReferences())
 		}
 		if now := w.revisions(t, live); a.revisions != nil && !slices.Equal(now, a.revisions) {
 			t.Errorf("%s was rolled out: %v, before %v", name, now, a.revisions)
@@ -232,7 +237,9 @@ const operatorManager = "grafana-agent-operator"
 // docs/migration.md has people type.
 func (w testbed) handOverTo(t *testing.T, manager string, o *unstructured.Unstructured) {
 	t.Helper()
-	i := slices.IndexFunc(o.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == operatorManager })
+	i := slices.IndexFunc(o.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == operatorManager
+	})
 	patch := fmt.Sprintf(`[{"op": "add", "path": "/metadata/ownerReferences", "value": []},
 		{"op": "replace", "path": "/metadata/managedFields/%d/manager", "value": %q},
 		{"op": "replace", "path": "/metadata/managedFields/%d/operation", "value": "Apply"}]`, i, manager, i)
@@ -337,7 +344,8 @@ func (w testbed) gone(t *testing.T, o *unstructured.Unstructured) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("it is there: finalizers %v, owners %v, %w", live.GetFinalizers(), live.GetOwnerReferences(), err)
+		return fmt.Errorf("it is there: finalizers %v, owners %v, %w", live.GetFinalizers(), live.GetOwnerReferences(),
+			err)
 	})
 }
 
@@ -351,7 +359,8 @@ func (w testbed) get(t *testing.T, o *unstructured.Unstructured) (*unstructured.
 }
 
 // create makes an object in somebody's name.
-func (w testbed) create(t *testing.T, o *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
+func (w testbed) create(t *testing.T, o *unstructured.Unstructured, manager string) (*unstructured.Unstructured,
+	error) {
 	t.Helper()
 	resource, err := w.Resource(o)
 	if err != nil {

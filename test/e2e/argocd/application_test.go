@@ -144,7 +144,8 @@ func (w *testbed) await(name, what string, is func(application) bool) applicatio
 func (w *testbed) synced(name, commit string) application {
 	w.t.Helper()
 	return w.await(name, "is Synced and Healthy at "+commit, func(a application) bool {
-		return a.Status.Sync.Status == "Synced" && a.Status.Sync.Revision == commit && a.Status.Health.Status == "Healthy" &&
+		return a.Status.Sync.Status == "Synced" && a.Status.Sync.Revision == commit &&
+			a.Status.Health.Status == "Healthy" &&
 			a.Status.OperationState.Phase == "Succeeded" && len(a.Status.Conditions) == 0
 	})
 }
@@ -178,12 +179,14 @@ func (w *testbed) refreshed() {
 			return nil
 		})
 		after := w.await(rendered, "is compared", func(a application) bool {
-			return a.Metadata.Annotations["argocd.argoproj.io/refresh"] == "" && a.Status.Health.Status == "Healthy" // Pods may still come and go.
+			// Pods may still come and go.
+			return a.Metadata.Annotations["argocd.argoproj.io/refresh"] == "" && a.Status.Health.Status == "Healthy"
 		})
 		if after.Status.Sync.Status != "Synced" {
 			w.t.Errorf("after a hard refresh it is %s", after)
 		}
-		if after.Status.OperationState.StartedAt != before.Status.OperationState.StartedAt || len(after.Status.History) != len(before.Status.History) {
+		if after.Status.OperationState.StartedAt != before.Status.OperationState.StartedAt ||
+			len(after.Status.History) != len(before.Status.History) {
 			w.t.Errorf("after a hard refresh it was synced once more: %s", after)
 		}
 	}
@@ -199,7 +202,8 @@ func (w *testbed) patch(name, patch string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := resource.Patch(w.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+	if _, err := resource.Patch(w.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err !=
+		nil {
 		w.t.Fatal(err)
 	}
 }

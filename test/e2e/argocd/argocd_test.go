@@ -35,7 +35,9 @@ func TestArgoCD(t *testing.T) {
 		{"the branch waits for its namespaces, and is applied", w.first},
 		{"what is rendered is what is in the cluster", w.same},
 		{"hard refreshes find no difference", func(*testing.T) { w.refreshed() }},
-		{"a changed monitor changes one Secret", func(*testing.T) { w.changes("interval: 30s", "interval: 45s", config) }},
+		{"a changed monitor changes one Secret", func(*testing.T) {
+			w.changes("interval: 30s", "interval: 45s", config)
+		}},
 		{"what is held is not loaded", w.held},
 		{"a folder of plain manifests it is not", w.plainFolder},
 		{"the typo is put right", func(*testing.T) { w.changes("- port: 8080", "- port: metrics", config) }},
@@ -123,7 +125,8 @@ func (w *testbed) changes(before, after string, names ...string) {
 // held is about the texts in .agentry/held, which are YAML, but no manifests.
 func (w *testbed) held(t *testing.T) {
 	was := w.inCluster()
-	w.user.Edit(t, "team-shop/monitors.yaml", "- port: metrics\n      interval: 45s", "- port: 8080\n      interval: 50s")
+	w.user.Edit(t, "team-shop/monitors.yaml", "- port: metrics\n      interval: 45s",
+		"- port: 8080\n      interval: 50s")
 	w.user.Edit(t, "team-search/monitors.yaml", "interval: 1m", "interval: 2m")
 	if s := w.settled(w.user.Push(t, "A typo, and something good")); len(s.Held) != 1 {
 		t.Errorf("held: %v", s.Held)
@@ -131,7 +134,9 @@ func (w *testbed) held(t *testing.T) {
 	if changed := gitops.Changed(was, w.inCluster()); !slices.Equal(changed, []string{config}) {
 		t.Errorf("changed: %q", changed)
 	}
-	if !slices.ContainsFunc(w.forge.Files(t, branch), func(file string) bool { return strings.HasPrefix(file, ".agentry/held/") }) {
+	if !slices.ContainsFunc(w.forge.Files(t, branch), func(file string) bool {
+		return strings.HasPrefix(file, ".agentry/held/")
+	}) {
 		t.Fatalf("nothing is held on the branch, so this proves nothing: %q", w.forge.Files(t, branch))
 	}
 	a, err := w.application(rendered)

@@ -30,6 +30,8 @@ import (
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {
-	harness.Main(m, func(c *harness.Cluster) { cluster = c }, harness.Agentry(), harness.ControllerManager(), harness.Kubectl(),
+	harness.Main(m, func(c *harness.Cluster) {
+		cluster = c
+	}, harness.Agentry(), harness.ControllerManager(), harness.Kubectl(),
 		harness.ArgoCD(), harness.Kustomize(), harness.Redis())
 }

@@ -72,7 +72,8 @@ func (w *testbed) selfHeal(t *testing.T) {
 	was := w.inCluster()
 	agent, secret := was[statefulSet], was[config]
 	client := cluster.Client(t)
-	if _, err := client.AppsV1().StatefulSets(agent.GetNamespace()).Patch(t.Context(), agent.GetName(), types.MergePatchType,
+	if _, err := client.AppsV1().StatefulSets(agent.GetNamespace()).Patch(t.Context(), agent.GetName(),
+		types.MergePatchType,
 		[]byte(`{"spec": {"replicas": 3}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,8 @@ func (w *testbed) selfHeal(t *testing.T) {
 		}
 		return nil
 	})
-	if err := client.CoreV1().Secrets(secret.GetNamespace()).Delete(t.Context(), secret.GetName(), metav1.DeleteOptions{}); err != nil {
+	if err := client.CoreV1().Secrets(secret.GetNamespace()).Delete(t.Context(), secret.GetName(),
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, "the Secret comes back", func() error {
@@ -147,7 +149,8 @@ func (w *testbed) serverSide(t *testing.T) {
 		{"ServerSideApply=false", "ServerSideDiff=true"},
 		{"ServerSideApply=false", "ServerSideDiff=false"},
 	} {
-		w.patch(rendered, fmt.Sprintf(`{"metadata": {"annotations": {"argocd.argoproj.io/compare-options": %q}}, "spec": {"syncPolicy": {"syncOptions": [%q]}}}`,
+		w.patch(rendered, fmt.Sprintf(
+			`{"metadata": {"annotations": {"argocd.argoproj.io/compare-options": %q}}, "spec": {"syncPolicy": {"syncOptions": [%q]}}}`,
 			options.diff, options.apply))
 		before, after := next()
 		w.user.Edit(t, "team-shop/monitors.yaml", before, after)
@@ -181,7 +184,8 @@ func (w *testbed) last(t *testing.T) {
 	w.user.Remove(t, "monitoring/agent.yaml")
 	s := gitops.Rendered(t, "prod", w.user.Push(t, "No agent at all"+allowDeletions))
 	w.await(rendered, "refuses", func(a application) bool {
-		return a.Status.Sync.Revision == s.Output.Commit && strings.Contains(a.condition("SyncError"), "auto-sync will wipe out all resources")
+		return a.Status.Sync.Revision == s.Output.Commit &&
+			strings.Contains(a.condition("SyncError"), "auto-sync will wipe out all resources")
 	})
 	if names := gitops.Changed(was, w.liveOf(was)); len(names) > 0 {
 		t.Errorf("changed: %q", names)
@@ -194,7 +198,10 @@ func (w *testbed) last(t *testing.T) {
 
 	gitops.Git(t, w.user.Dir, "revert", "--no-edit", "HEAD", "HEAD~1")
 	w.settled(w.user.Push(t, "They are back"))
-	if names := w.inCluster().Names(); !slices.Contains(names, statefulSet) || !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, "/edge/") }) {
+	if names := w.inCluster().Names(); !slices.Contains(names, statefulSet) ||
+		!slices.ContainsFunc(names, func(name string) bool {
+			return strings.Contains(name, "/edge/")
+		}) {
 		t.Errorf("back are only %q", names)
 	}
 }
@@ -221,7 +228,8 @@ func (w *testbed) applicationSet(t *testing.T) {
 	for _, name := range []string{"edge-edge", "edge-large", "monitoring-grafana-agent"} {
 		objects = append(objects, w.synced(name, tip).resources()...)
 	}
-	if names := w.applications(); !slices.Equal(names, []string{"edge-edge", "edge-large", "monitoring-cluster", "monitoring-grafana-agent"}) {
+	if names := w.applications(); !slices.Equal(names,
+		[]string{"edge-edge", "edge-large", "monitoring-cluster", "monitoring-grafana-agent"}) {
 		t.Errorf("there are Applications for %q", names)
 	}
 	slices.Sort(objects)

@@ -49,7 +49,8 @@ func newTestbed(t *testing.T) *testbed {
 	w.serve()
 	w.Applier = cluster.NewApplier(t)
 	w.install()
-	cluster.Controllers(t, "statefulset-controller", "daemonset-controller", "deployment-controller", "replicaset-controller", "garbage-collector-controller")
+	cluster.Controllers(t, "statefulset-controller", "daemonset-controller", "deployment-controller",
+		"replicaset-controller", "garbage-collector-controller")
 	gitops.ReadyPods(t, cluster.Client(t))
 	t.Setenv("KUBECONFIG", cluster.AdminKubeconfig(t))
 	w.argo()
@@ -119,12 +120,16 @@ func (w *testbed) argo() {
 		w.t.Setenv(name, value)
 	}
 	w.sh("webhook.gogs.secret") // Before the API server runs, which would begin anew because of it.
-	w.program("repo-server", "--address=127.0.0.1", "--port=8081", "--metrics-address=127.0.0.1", "--redis="+redisAddress, "--disable-tls")
-	w.program("application-controller", "--namespace="+namespace, "--repo-server="+repoAddress, "--repo-server-plaintext", "--redis="+redisAddress,
+	w.program("repo-server", "--address=127.0.0.1", "--port=8081", "--metrics-address=127.0.0.1",
+		"--redis="+redisAddress, "--disable-tls")
+	w.program("application-controller", "--namespace="+namespace, "--repo-server="+repoAddress,
+		"--repo-server-plaintext", "--redis="+redisAddress,
 		"--app-resync=0") // It looks at a branch only when it is told to, so that nothing goes well by waiting.
-	w.program("server", "--namespace="+namespace, "--address=127.0.0.1", "--port=8080", "--insecure", "--disable-auth", "--repo-server="+repoAddress,
+	w.program("server", "--namespace="+namespace, "--address=127.0.0.1", "--port=8080", "--insecure", "--disable-auth",
+		"--repo-server="+repoAddress,
 		"--repo-server-plaintext", "--redis="+redisAddress)
-	w.program("applicationset-controller", "--namespace="+namespace, "--metrics-addr=127.0.0.1:8085", "--probe-addr=127.0.0.1:8086",
+	w.program("applicationset-controller", "--namespace="+namespace, "--metrics-addr=127.0.0.1:8085",
+		"--probe-addr=127.0.0.1:8086",
 		"--webhook-addr=127.0.0.1:7000", "--argocd-repo-server="+repoAddress, "--repo-server-plaintext")
 	w.listens()
 }
@@ -165,7 +170,8 @@ func (w *testbed) sh(with string) string {
 	w.t.Helper()
 	command := exec.CommandContext(w.t.Context(), "sh", "-e", "-c", here(w.page.Find("sh", with)))
 	command.Dir = w.etc
-	command.Env = append(os.Environ(), "PATH="+w.tools()+":"+os.Getenv("PATH"), "GIT_READ_TOKEN="+gitops.Password("argocd"), "HOOK_SECRET="+gitops.HookSecret)
+	command.Env = append(os.Environ(), "PATH="+w.tools()+":"+os.Getenv("PATH"),
+		"GIT_READ_TOKEN="+gitops.Password("argocd"), "HOOK_SECRET="+gitops.HookSecret)
 	out, err := command.CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("%s: %v\n%s", with, err, out)

@@ -51,7 +51,8 @@ func newDay(t *testing.T) *day {
 		name, value, _ := strings.Cut(variable, "=")
 		t.Setenv(name, value) // For agentry's pod too.
 	}
-	cluster.Controllers(t, "serviceaccount-controller", "statefulset-controller", "garbage-collector-controller", "persistentvolumeclaim-protection-controller")
+	cluster.Controllers(t, "serviceaccount-controller", "statefulset-controller", "garbage-collector-controller",
+		"persistentvolumeclaim-protection-controller")
 	d.shell = cluster.NewShell(t, t.TempDir())
 	root, err := filepath.Abs(harness.Root())
 	if err == nil {
@@ -61,8 +62,10 @@ func newDay(t *testing.T) *day {
 		t.Fatal(err)
 	}
 	const date = "2026-01-05T09:00:00Z" // Commits have the same ids every day.
-	d.shell.Env = append(d.shell.Env, "GIT_TOKEN="+gitops.Password("git"), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=",
-		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
+	d.shell.Env = append(d.shell.Env, "GIT_TOKEN="+gitops.Password("git"), "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=",
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada",
+		"GIT_COMMITTER_EMAIL=ada@example.com",
 		"GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date, "LOGIN="+gitops.Password("ada"))
 	d.shell.Must(`git config --global credential.helper '!f() { echo username=ada; echo "password=$LOGIN"; }; f'
 git config --global init.defaultBranch main
@@ -141,7 +144,8 @@ func (d *day) aMinuteLater() {
 // pipeline's: agentry looks at its files every few seconds.
 func (d *day) underPolicy() error {
 	policy := "reference"
-	if strings.Contains(d.shell.Must("kubectl -n agentry get configmap agentry-pipelines -o yaml"), "policy: plaintext") {
+	if strings.Contains(d.shell.Must("kubectl -n agentry get configmap agentry-pipelines -o yaml"),
+		"policy: plaintext") {
 		policy = "plaintext"
 	}
 	inventory := d.forge.Git(d.t, "show", "environments/prod:monitoring/grafana-agent/.agentry/inventory")

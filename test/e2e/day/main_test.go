@@ -20,5 +20,7 @@ import (
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {
-	harness.Main(m, func(c *harness.Cluster) { cluster = c }, harness.Agentry(), harness.ControllerManager(), harness.Kubectl(), harness.Helm())
+	harness.Main(m, func(c *harness.Cluster) {
+		cluster = c
+	}, harness.Agentry(), harness.ControllerManager(), harness.Kubectl(), harness.Helm())
 }

@@ -27,7 +27,8 @@ type pod struct {
 // newPod starts it.
 func (d *day) newPod() *pod {
 	d.t.Helper()
-	deployment, err := cluster.Client(d.t).AppsV1().Deployments("agentry").Get(d.t.Context(), "agentry", metav1.GetOptions{})
+	deployment, err := cluster.Client(d.t).AppsV1().Deployments("agentry").Get(d.t.Context(), "agentry",
+		metav1.GetOptions{})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -35,7 +36,8 @@ func (d *day) newPod() *pod {
 	p.refresh(d.t)
 	spec := deployment.Spec.Template.Spec
 	d.t.Setenv("POD_NAME", "agentry-0")
-	args := append(slices.Clone(spec.Containers[0].Args), "--kubeconfig", cluster.Kubeconfig(d.t, "agentry", spec.ServiceAccountName))
+	args := append(slices.Clone(spec.Containers[0].Args), "--kubeconfig",
+		cluster.Kubeconfig(d.t, "agentry", spec.ServiceAccountName))
 	for i := range args {
 		args[i] = p.here(args[i])
 	}

@@ -110,7 +110,8 @@ type tally struct {
 }
 
 func (c *tally) print() {
-	fmt.Printf("e2e: of %d blocks of commands, %d were run here, %d are run by other tests, and %d are not run:\n", c.here+c.elsewhere+len(c.not), c.here, c.elsewhere, len(c.not))
+	fmt.Printf("e2e: of %d blocks of commands, %d were run here, %d are run by other tests, and %d are not run:\n",
+		c.here+c.elsewhere+len(c.not), c.here, c.elsewhere, len(c.not))
 	for _, b := range c.not {
 		fmt.Printf("e2e:   %s: %s\n", b, b.NoRun)
 	}

@@ -62,7 +62,8 @@ func (s *session) definitions(names ...string) {
 	s.t.Helper()
 	applier := cluster.NewApplier(s.t)
 	for _, name := range names {
-		text, err := harness.CRDFile("github.com/prometheus-operator/prometheus-operator", "example/prometheus-operator-crd/monitoring.coreos.com_"+name+".yaml")
+		text, err := harness.CRDFile("github.com/prometheus-operator/prometheus-operator",
+			"example/prometheus-operator-crd/monitoring.coreos.com_"+name+".yaml")
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -118,7 +119,8 @@ func empty(t *testing.T, namespace string) error {
 			}
 			now := int64(0)
 			resource := client.Resource(version.WithResource(r.Name)).Namespace(namespace)
-			if err := resource.DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}); err != nil {
+			if err := resource.DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &now},
+				metav1.ListOptions{}); err != nil {
 				return fmt.Errorf("delete %s: %w", r.Name, err)
 			}
 		}

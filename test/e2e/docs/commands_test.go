@@ -37,7 +37,8 @@ func TestCommands(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
 			typed, ok := pages()[name]
 			if !ok {
-				t.Fatalf("%s: nobody types it. Say in pages() what it needs, or above it <!-- no-run: reason -->", byPage[name][0])
+				t.Fatalf("%s: nobody types it. Say in pages() what it needs, or above it <!-- no-run: reason -->",
+					byPage[name][0])
 			}
 			s := newSession(t)
 			defer s.tidy()

@@ -21,6 +21,8 @@ import (
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {
-	harness.Main(m, func(c *harness.Cluster) { cluster = c }, harness.Agentry(), harness.Aggregator(), harness.ControllerManager(), harness.Kubectl(),
+	harness.Main(m, func(c *harness.Cluster) {
+		cluster = c
+	}, harness.Agentry(), harness.Aggregator(), harness.ControllerManager(), harness.Kubectl(),
 		harness.Helm(), harness.CRDs())
 }

@@ -127,9 +127,11 @@ func readBy(b page.Block) (string, error) {
 func wholes() map[string]string {
 	const head = "apiVersion: monitoring.grafana.com/v1alpha1\nmetadata: {name: whole, namespace: monitoring}\n"
 	return map[string]string{
-		"# MetricsInstance":      head + "kind: MetricsInstance\nspec:\n",
-		"# an Integration":       head + "kind: Integration\nspec:\n  name: mysql\n  type: {allNodes: false}\n  config: {data_source_name: x}\n",
-		"# a MetricsIntegration": head + "kind: MetricsIntegration\nspec:\n  name: mysql\n  config: {data_source_name: x}\n",
+		"# MetricsInstance": head + "kind: MetricsInstance\nspec:\n",
+		"# an Integration": head +
+			"kind: Integration\nspec:\n  name: mysql\n  type: {allNodes: false}\n  config: {data_source_name: x}\n",
+		"# a MetricsIntegration": head +
+			"kind: MetricsIntegration\nspec:\n  name: mysql\n  config: {data_source_name: x}\n",
 	}
 }
 
@@ -162,7 +164,8 @@ func runTests(t *testing.T, b page.Block) {
 	if err := os.WriteFile(file, []byte(b.Text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), harness.Agentry().Path(), "test", filepath.Join(harness.Root(), "examples", "quickstart"), file)
+	command := exec.CommandContext(t.Context(), harness.Agentry().Path(), "test",
+		filepath.Join(harness.Root(), "examples", "quickstart"), file)
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", b, err, out)
 	}
@@ -188,7 +191,8 @@ func dryRun(t *testing.T, applier *harness.Applier, b page.Block) {
 func install(t *testing.T, applier *harness.Applier) {
 	t.Helper()
 	for _, kind := range []string{"GitRepository", "OCIRepository"} {
-		file := "config/crd/bases/source.toolkit.fluxcd.io_" + strings.Replace(strings.ToLower(kind), "repository", "repositories", 1) + ".yaml"
+		file := "config/crd/bases/source.toolkit.fluxcd.io_" +
+			strings.Replace(strings.ToLower(kind), "repository", "repositories", 1) + ".yaml"
 		text, err := harness.CRDFile("github.com/fluxcd/source-controller", file)
 		if err != nil {
 			t.Fatal(err)

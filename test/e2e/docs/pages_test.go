@@ -25,25 +25,43 @@ type typed struct {
 // pages are the pages whose commands are typed here.
 func pages() map[string]typed {
 	return map[string]typed{
-		"README.md":                      {func(s *session) { s.publish("quickstart"); s.checkout() }, says("1 MetricsInstance", "pushed", "environments/quickstart")},
-		"docs/quickstart.md":             {inExample("quickstart"), says("Probe/team-search/frontpage", "one label of the namespace away", "series end")},
-		"docs/testing.md":                {inExample("quickstart"), wrote("report.xml", `tests="3" failures="0"`)},
-		"docs/diff.md":                   {changedExample, says("no difference", "pods reload", "other series are kept")},
-		"docs/explain.md":                {inExample("quickstart"), says("job serviceMonitor/team-shop/checkout/0", "Used by", `"rendersTo"`)},
-		"docs/alloy.md":                  {inExample("quickstart"), says(`prometheus.remote_write "monitoring__primary"`, "--cluster.join-addresses=")},
-		"docs/input.md":                  {monitorsInCluster, nothing},
-		"docs/install.md":                {func(s *session) { s.checkout(); s.values() }, says("STATUS: deployed", "Phase:          Succeeded")},
-		"charts/agentry/README.md":       {func(s *session) { s.checkout(); s.values() }, says("STATUS: deployed", "Phase:          Succeeded")},
+		"README.md": {func(s *session) {
+			s.publish("quickstart")
+			s.checkout()
+		}, says("1 MetricsInstance", "pushed", "environments/quickstart")},
+		"docs/quickstart.md": {inExample("quickstart"),
+			says("Probe/team-search/frontpage", "one label of the namespace away", "series end")},
+		"docs/testing.md": {inExample("quickstart"), wrote("report.xml", `tests="3" failures="0"`)},
+		"docs/diff.md": {changedExample,
+			says("no difference", "pods reload", "other series are kept")},
+		"docs/explain.md": {inExample("quickstart"),
+			says("job serviceMonitor/team-shop/checkout/0", "Used by", `"rendersTo"`)},
+		"docs/alloy.md": {inExample("quickstart"),
+			says(`prometheus.remote_write "monitoring__primary"`, "--cluster.join-addresses=")},
+		"docs/input.md": {monitorsInCluster, nothing},
+		"docs/install.md": {func(s *session) {
+			s.checkout()
+			s.values()
+		}, says("STATUS: deployed", "Phase:          Succeeded")},
+		"charts/agentry/README.md": {func(s *session) {
+			s.checkout()
+			s.values()
+		}, says("STATUS: deployed", "Phase:          Succeeded")},
 		"charts/sd-aggregator/README.md": {(*session).checkout, says("STATUS: deployed", "Phase:          Succeeded")},
-		"docs/metrics.md":                {inExample("quickstart"), wrote("agentry.prom", `agentry_ready{pipeline="quickstart"} 1`)},
-		"docs/replicas.md":               {replicas, held},
-		"docs/sd-aggregator.md":          {integrations, kubeletService},
-		"docs/secrets.md":                {workloads, says("statefulset.apps/grafana-agent restarted", "daemonset.apps/grafana-agent-logs restarted")},
-		"docs/serve.md":                  {inExample("quickstart"), traced},
-		"docs/webhooks.md":               {webhook, triggered},
-		"docs/workloads.md":              {inExample("quickstart"), says("grafana/agent:v0.44.8")},
-		"examples/quickstart/README.md":  {func(s *session) { inExample("quickstart")(s); s.namespaces("monitoring") }, says("created")},
-		"examples/platform/README.md":    {inExample("platform"), says("must be counter, gauge or histogram")},
+		"docs/metrics.md": {inExample("quickstart"),
+			wrote("agentry.prom", `agentry_ready{pipeline="quickstart"} 1`)},
+		"docs/replicas.md":      {replicas, held},
+		"docs/sd-aggregator.md": {integrations, kubeletService},
+		"docs/secrets.md": {workloads,
+			says("statefulset.apps/grafana-agent restarted", "daemonset.apps/grafana-agent-logs restarted")},
+		"docs/serve.md":     {inExample("quickstart"), traced},
+		"docs/webhooks.md":  {webhook, triggered},
+		"docs/workloads.md": {inExample("quickstart"), says("grafana/agent:v0.44.8")},
+		"examples/quickstart/README.md": {func(s *session) {
+			inExample("quickstart")(s)
+			s.namespaces("monitoring")
+		}, says("created")},
+		"examples/platform/README.md": {inExample("platform"), says("must be counter, gauge or histogram")},
 	}
 }
 
@@ -76,7 +94,8 @@ func wrote(file, text string) func(*session, string) {
 func (s *session) checkout() {
 	s.t.Helper()
 	s.Dir = harness.Cached(s.t, "checkout")
-	for _, name := range []string{"Makefile", "go.mod", "go.sum", "cmd", "charts", "docs", "examples", "generator", "gitsync", "inputs", "internal", "sd", "test/demo"} {
+	for _, name := range []string{"Makefile", "go.mod", "go.sum", "cmd", "charts", "docs", "examples", "generator",
+		"gitsync", "inputs", "internal", "sd", "test/demo"} {
 		if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
 			s.t.Fatal(err)
 		}
@@ -126,7 +145,8 @@ func inExample(example string) func(*session) {
 func changedExample(s *session) {
 	s.t.Helper()
 	s.copy(filepath.Join("examples", "platform"), ".")
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "one"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"},
+		{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "one"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = s.Dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -138,7 +158,8 @@ func changedExample(s *session) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := os.WriteFile(name, []byte(strings.Replace(string(text), "go_gc_", "go_threads|go_gc_", 1)), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte(strings.Replace(string(text), "go_gc_", "go_threads|go_gc_", 1)), 0o600); err !=
+		nil {
 		s.t.Fatal(err)
 	}
 }
@@ -192,7 +213,8 @@ func held(s *session, said string) {
 	s.t.Helper()
 	says("agentry ")(s, said)
 	harness.Eventually(s.t, "the replica is active", func() error {
-		if got := s.Must("kubectl -n agentry get lease agentry -o jsonpath={.spec.holderIdentity}"); !strings.Contains(got, "_") {
+		if got := s.Must("kubectl -n agentry get lease agentry -o jsonpath={.spec.holderIdentity}"); !strings.Contains(
+			got, "_") {
 			return fmt.Errorf("the holder is %q", got)
 		}
 		return nil
@@ -223,12 +245,14 @@ func kubeletService(s *session, said string) {
 	s.t.Helper()
 	says("[]")(s, said)
 	harness.Eventually(s.t, "the kubelet Service lists the node", func() error {
-		if got := s.Must("kubectl -n default get endpoints/kubelet -o jsonpath='{.subsets[*].addresses[*].ip}'"); got != "10.1.2.3" {
+		if got := s.Must("kubectl -n default get endpoints/kubelet -o jsonpath='{.subsets[*].addresses[*].ip}'"); got !=
+			"10.1.2.3" {
 			return fmt.Errorf("it lists %q", got)
 		}
 		return nil
 	})
-	s.Must("kubectl -n default delete service/kubelet endpoints/kubelet lease/sd-aggregator-kubelet --ignore-not-found && kubectl delete node one")
+	s.Must("kubectl -n default delete service/kubelet endpoints/kubelet lease/sd-aggregator-kubelet " +
+		"--ignore-not-found && kubectl delete node one")
 }
 
 // workloads: those of a GrafanaAgent with logs.

@@ -33,7 +33,8 @@ type session struct {
 func newSession(t *testing.T) *session {
 	t.Helper()
 	dir := t.TempDir()
-	s := &session{t: t, Shell: cluster.NewShell(t, dir), forge: gitops.NewForge(t), places: strings.NewReplacer("/tmp/", dir+"/", "/var/lib/node_exporter", dir)}
+	s := &session{t: t, Shell: cluster.NewShell(t, dir), forge: gitops.NewForge(t),
+		places: strings.NewReplacer("/tmp/", dir+"/", "/var/lib/node_exporter", dir)}
 	s.Env = append(s.Env, harness.Internet(t, map[string]http.Handler{
 		"git.example.com": s.forge, "collector": &s.traces,
 		"agentry.example.com": httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "127.0.0.1:9292"}),

@@ -106,7 +106,8 @@ func (w *testbed) edited(t *testing.T) {
 	gitops.Rest(t, "prod")
 	clone := t.TempDir()
 	gitops.Git(t, clone, "clone", "-q", "--branch", branch, w.forge.URL("dev"), ".")
-	(&gitops.User{Dir: clone}).Edit(t, filepath.Join("monitoring", "grafana-agent", "grafana-agent.statefulset.yaml"), "replicas: 1", "replicas: 3")
+	(&gitops.User{Dir: clone}).Edit(t, filepath.Join("monitoring", "grafana-agent", "grafana-agent.statefulset.yaml"),
+		"replicas: 1", "replicas: 3")
 	gitops.Git(t, clone, "commit", "-q", "-a", "-m", "Only for today")
 	gitops.Git(t, clone, "push", "-q", "origin", "HEAD:"+branch)
 	edited := strings.TrimSpace(gitops.Git(t, clone, "rev-parse", "HEAD"))
@@ -140,7 +141,8 @@ func (w *testbed) removed(t *testing.T) {
 	before := w.inCluster()
 	w.user.Remove(t, "edge/agent.yaml")
 	input := w.push("No more edge")
-	if e := w.events.await(t, directPath, "that most workloads would go", of(input, "BuildFailed")); !strings.Contains(e.Message, allowDeletions) {
+	if e := w.events.await(t, directPath, "that most workloads would go",
+		of(input, "BuildFailed")); !strings.Contains(e.Message, allowDeletions) {
 		t.Errorf("the event does not tell what to do: %s", e.Message)
 	}
 	if names := gitops.Changed(before, w.inCluster()); len(names) > 0 {
@@ -175,7 +177,8 @@ func (w *testbed) oneUnit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := resource.Patch(t.Context(), rendered, types.MergePatchType, []byte(`{"spec": {"prune": false}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := resource.Patch(t.Context(), rendered, types.MergePatchType, []byte(`{"spec": {"prune": false}}`),
+		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := resource.Delete(t.Context(), rendered, metav1.DeleteOptions{}); err != nil {
@@ -200,7 +203,8 @@ func (w *testbed) oneUnit(t *testing.T) {
 	})
 	for name, o := range before {
 		after, err := w.live(o)
-		if err != nil || after.GetGeneration() != o.GetGeneration() || after.GetLabels()["kustomize.toolkit.fluxcd.io/name"] != unit.GetName() {
+		if err != nil || after.GetGeneration() != o.GetGeneration() ||
+			after.GetLabels()["kustomize.toolkit.fluxcd.io/name"] != unit.GetName() {
 			t.Errorf("%s was not taken over as it was: %v, %v", name, err, after)
 		}
 	}

@@ -38,7 +38,8 @@ type event struct {
 
 // about is the object of an event.
 func (e event) about() string {
-	return strings.Join([]string{e.InvolvedObject.APIVersion, e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name}, " ")
+	return strings.Join([]string{e.InvolvedObject.APIVersion, e.InvolvedObject.Kind, e.InvolvedObject.Namespace,
+		e.InvolvedObject.Name}, " ")
 }
 
 // events keeps what is posted with the right signature.
@@ -96,6 +97,7 @@ func (e *events) await(t *testing.T, path, what string, is func(event) bool) eve
 // of is whether an event of agentry tells of an input commit, for a reason.
 func of(commit, reason string) func(event) bool {
 	return func(e event) bool {
-		return e.ReportingController == "agentry" && e.Reason == reason && e.Metadata["originRevision"] == "main@sha1:"+commit
+		return e.ReportingController == "agentry" && e.Reason == reason &&
+			e.Metadata["originRevision"] == "main@sha1:"+commit
 	}
 }

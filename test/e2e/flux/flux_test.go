@@ -95,15 +95,18 @@ func (w *testbed) first(t *testing.T) {
 		}
 		// Flux forces what it applies. Another manager that did not would conflict where the API
 		// server made something else of a value.
-		if _, err := w.ApplyAs(t, gitops.AsStored(t, o), metav1.ApplyOptions{FieldManager: "e2e", DryRun: []string{metav1.DryRunAll}}); err != nil {
+		if _, err := w.ApplyAs(t, gitops.AsStored(t, o),
+			metav1.ApplyOptions{FieldManager: "e2e", DryRun: []string{metav1.DryRunAll}}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if e := w.events.await(t, directPath, "the push", of(input, "Succeeded")); e.about() != pipelineIdentity || e.Severity != "info" {
+	if e := w.events.await(t, directPath, "the push", of(input, "Succeeded")); e.about() != pipelineIdentity ||
+		e.Severity != "info" {
 		t.Errorf("the event of the push is %+v", e)
 	}
 	w.events.await(t, alertsPath, "that Flux has applied it", func(e event) bool {
-		return e.InvolvedObject.Kind == "Kustomization" && e.Reason == "ReconciliationSucceeded" && strings.HasPrefix(e.Metadata["revision"], branch)
+		return e.InvolvedObject.Kind == "Kustomization" && e.Reason == "ReconciliationSucceeded" &&
+			strings.HasPrefix(e.Metadata["revision"], branch)
 	})
 }
 
@@ -124,7 +127,8 @@ func (w *testbed) reconcile() {
 	}
 	before, _, _ := unstructured.NestedString(k.Object, "status", "lastHandledReconcileAt")
 	said := w.sh("annotate --overwrite")
-	for _, want := range []string{w.forge.Tip(w.t, branch)[:7], "kustomization.kustomize.toolkit.fluxcd.io/" + rendered} {
+	for _, want := range []string{w.forge.Tip(w.t, branch)[:7],
+		"kustomization.kustomize.toolkit.fluxcd.io/" + rendered} {
 		if !strings.Contains(said, want) {
 			w.t.Errorf("the page's commands do not tell of %s:\n%s", want, said)
 		}
@@ -150,8 +154,10 @@ func (w *testbed) dollars(t *testing.T) {
 	text := w.config()
 	// An agent reads an escaped dollar as a dollar; Flux and the agent's own variables see none.
 	w.configured(`replacement: "\x24{1}/\x242/\x24{VAR}"`, `pod: "${HOSTNAME}"`)
-	if decoded := fmt.Sprint(harness.Decode(t, []byte(text))[0].Object); !strings.Contains(decoded, "replacement:${1}/$2/${VAR} ") {
-		t.Errorf("decoded it is something else: %s", strings.Join(regexp.MustCompile(`replacement:.*VAR\S*`).FindAllString(decoded, -1), "\n"))
+	if decoded := fmt.Sprint(harness.Decode(t, []byte(text))[0].Object); !strings.Contains(decoded,
+		"replacement:${1}/$2/${VAR} ") {
+		t.Errorf("decoded it is something else: %s",
+			strings.Join(regexp.MustCompile(`replacement:.*VAR\S*`).FindAllString(decoded, -1), "\n"))
 	}
 }
 
@@ -162,7 +168,8 @@ func (w *testbed) configured(lines ...string) {
 	for _, line := range lines {
 		if !strings.Contains(text, " "+line+"\n") {
 			key, _, _ := strings.Cut(line, ":")
-			w.t.Errorf("no %s, but:\n%s", line, strings.Join(regexp.MustCompile(`(?m)^ *`+key+`:.*$`).FindAllString(text, -1), "\n"))
+			w.t.Errorf("no %s, but:\n%s", line,
+				strings.Join(regexp.MustCompile(`(?m)^ *`+key+`:.*$`).FindAllString(text, -1), "\n"))
 		}
 	}
 }
@@ -183,7 +190,8 @@ func (w *testbed) receiver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("/hook/%x", sha256.Sum256([]byte(string(token)+"agentry"+fluxSystem))); !strings.HasSuffix(w.hook, want) {
+	if want := fmt.Sprintf("/hook/%x",
+		sha256.Sum256([]byte(string(token)+"agentry"+fluxSystem))); !strings.HasSuffix(w.hook, want) {
 		t.Errorf("the Receiver is at %s, not at %s", w.hook, want)
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.hook, strings.NewReader("{}"))

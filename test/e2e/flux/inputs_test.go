@@ -19,8 +19,9 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
-// TestInputs compares what Flux applies of a repository with what agentry reads of it, object by object. What Flux applied is taken
-// away and what agentry read is put in its place, so that the API server completes both in the same way.
+// TestInputs compares what Flux applies of a repository with what agentry reads of it, object by object. What Flux
+// applied is taken away and what agentry read is put in its place, so that the API server completes both in the same
+// way.
 func TestInputs(t *testing.T) {
 	forge := gitops.NewForge(t)
 	user := forge.NewUser(t)
@@ -35,11 +36,14 @@ func TestInputs(t *testing.T) {
 	w := &testbed{t: t, forge: forge, user: user, Applier: cluster.NewApplier(t)}
 	w.install()
 	w.knowInputs()
-	out, err := exec.Command(harness.Builds().Path(), "-mode", "flux", "-top", user.Dir, "-url", gitops.PublicURL, "clusters/prod").Output()
+	out, err := exec.Command(harness.Builds().Path(), "-mode", "flux", "-top", user.Dir, "-url", gitops.PublicURL,
+		"clusters/prod").Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	got := gitops.ByName(slices.DeleteFunc(harness.Decode(t, out), func(o *unstructured.Unstructured) bool { return !w.isCompared(o) }))
+	got := gitops.ByName(slices.DeleteFunc(harness.Decode(t, out), func(o *unstructured.Unstructured) bool {
+		return !w.isCompared(o)
+	}))
 	controller := w.fleet()
 	want := w.ofFlux()
 	if names := got.Names(); !slices.Equal(names, want.Names()) {
@@ -65,7 +69,8 @@ func (w *testbed) knowInputs() {
 	}
 	crds := gitops.ByName(harness.Decode(w.t, text))
 	for _, name := range []string{"servicemonitors", "podmonitors", "probes", "scrapeconfigs"} {
-		text, err := harness.CRDFile("github.com/prometheus-operator/prometheus-operator", "example/prometheus-operator-crd/monitoring.coreos.com_"+name+".yaml")
+		text, err := harness.CRDFile("github.com/prometheus-operator/prometheus-operator",
+			"example/prometheus-operator-crd/monitoring.coreos.com_"+name+".yaml")
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -81,8 +86,9 @@ func (w *testbed) knowInputs() {
 // fleet lets Flux apply the repository, and returns the controller when it has.
 func (w *testbed) fleet() *harness.Process {
 	cluster.OpenNamespaces(w.t, fluxSystem, "of-its-own")
-	w.MustApply(w.t, harness.Decode(w.t, []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: git-read, namespace: "+fluxSystem+"}\n"+
-		"stringData: {username: flux, password: "+gitops.Password("flux")+"}\n")), "Secret")
+	w.MustApply(w.t, harness.Decode(w.t,
+		[]byte("apiVersion: v1\nkind: Secret\nmetadata: {name: git-read, namespace: "+fluxSystem+"}\n"+
+			"stringData: {username: flux, password: "+gitops.Password("flux")+"}\n")), "Secret")
 	newSources(w.t)
 	controller := w.launch()
 	text, err := os.ReadFile(filepath.Join(w.user.Dir, "clusters/prod/flux-system/gotk-sync.yaml"))
@@ -100,7 +106,8 @@ func (w *testbed) fleet() *harness.Process {
 			if err != nil {
 				return err
 			}
-			if observed, _, _ := unstructured.NestedInt64(k.Object, "status", "observedGeneration"); !isReady(k) || observed != k.GetGeneration() {
+			if observed, _, _ := unstructured.NestedInt64(k.Object, "status", "observedGeneration"); !isReady(k) ||
+				observed != k.GetGeneration() {
 				return fmt.Errorf("it is %s", conditions(k))
 			}
 			return nil
@@ -121,10 +128,13 @@ func fleetNames() []string { return []string{"flux-system", "infrastructure", "a
 func (w *testbed) ofFlux() gitops.Objects {
 	w.t.Helper()
 	all := gitops.Objects{}
-	for _, kind := range []string{"v1 Namespace", "v1 ConfigMap", "v1 Secret", "monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PodMonitor",
-		"monitoring.coreos.com/v1 Probe", "monitoring.coreos.com/v1alpha1 ScrapeConfig", "monitoring.grafana.com/v1alpha1 GrafanaAgent", "monitoring.grafana.com/v1alpha1 MetricsInstance"} {
+	for _, kind := range []string{"v1 Namespace", "v1 ConfigMap", "v1 Secret",
+		"monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PodMonitor",
+		"monitoring.coreos.com/v1 Probe", "monitoring.coreos.com/v1alpha1 ScrapeConfig",
+		"monitoring.grafana.com/v1alpha1 GrafanaAgent", "monitoring.grafana.com/v1alpha1 MetricsInstance"} {
 		version, kind, _ := strings.Cut(kind, " ")
-		list, err := w.List(w.t, version, kind, "kustomize.toolkit.fluxcd.io/name in ("+strings.Join(append(fleetNames(), "stopped"), ",")+")")
+		list, err := w.List(w.t, version, kind,
+			"kustomize.toolkit.fluxcd.io/name in ("+strings.Join(append(fleetNames(), "stopped"), ",")+")")
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -133,8 +143,8 @@ func (w *testbed) ofFlux() gitops.Objects {
 	return all
 }
 
-// replace puts an object in the place of another, and returns what the API server made of it. Namespaces cannot be deleted without
-// a controller: of them the fields are taken over.
+// replace puts an object in the place of another, and returns what the API server made of it. Namespaces cannot be
+// deleted without a controller: of them the fields are taken over.
 func (w *testbed) replace(old, by *unstructured.Unstructured) *unstructured.Unstructured {
 	w.t.Helper()
 	resource, err := w.Resource(old)
@@ -159,7 +169,9 @@ func comparable(t *testing.T, o *unstructured.Unstructured) string {
 		unstructured.RemoveNestedField(o.Object, "metadata", field)
 	}
 	labels := o.GetLabels()
-	maps.DeleteFunc(labels, func(name, _ string) bool { return strings.HasPrefix(name, "kustomize.toolkit.fluxcd.io/") })
+	maps.DeleteFunc(labels, func(name, _ string) bool {
+		return strings.HasPrefix(name, "kustomize.toolkit.fluxcd.io/")
+	})
 	if o.SetLabels(labels); len(labels) == 0 {
 		unstructured.RemoveNestedField(o.Object, "metadata", "labels")
 	}

@@ -14,12 +14,12 @@
 // collection) is not tested here. Pods are objects without anything behind them, which the test
 // calls ready.
 //
-// Two tests make passes by agentry sync: in one, Flux decrypts what policy sops encrypted, before and after a change of its key; in
-// the other, a tenant attacks a repository whose output Flux applies with accounts of single namespaces.
+// Two tests make passes by agentry sync: in one, Flux decrypts what policy sops encrypted, before and after a change of
+// its key; in the other, a tenant attacks a repository whose output Flux applies with accounts of single namespaces.
 //
-// Another test compares what kustomize-controller applies of a repository with what agentry reads of it (build: flux). The module
-// proxy does not have helm-controller: a third one compares HelmReleases, and Applications of Argo CD, with what the program helm
-// renders.
+// Another test compares what kustomize-controller applies of a repository with what agentry reads of it (build: flux).
+// The module proxy does not have helm-controller: a third one compares HelmReleases, and Applications of Argo CD, with
+// what the program helm renders.
 package flux
 
 import (
@@ -32,6 +32,9 @@ import (
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {
-	harness.Main(m, func(c *harness.Cluster) { cluster = c }, harness.Agentry(), harness.AgentrySOPS(), harness.ControllerManager(), harness.Kubectl(),
-		harness.KustomizeController(), harness.NotificationController(), harness.CRDs(), harness.Operator(), harness.Builds(), harness.Helm())
+	harness.Main(m, func(c *harness.Cluster) {
+		cluster = c
+	}, harness.Agentry(), harness.AgentrySOPS(), harness.ControllerManager(), harness.Kubectl(),
+		harness.KustomizeController(), harness.NotificationController(), harness.CRDs(), harness.Operator(),
+		harness.Builds(), harness.Helm())
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
-// newPasses is a testbed with a repository and Flux, in which agentry runs only when it is told to. Of the files of an archive, those
-// in folders are in the repository; it returns the others.
+// newPasses is a testbed with a repository and Flux, in which agentry runs only when it is told to. Of the files of an
+// archive, those in folders are in the repository; it returns the others.
 func newPasses(t *testing.T, archive string) (w *testbed, others map[string]string) {
 	t.Helper()
 	w = &testbed{t: t, forge: gitops.NewForge(t), etc: t.TempDir(), Applier: cluster.NewApplier(t)}
@@ -39,7 +39,8 @@ func newPasses(t *testing.T, archive string) (w *testbed, others map[string]stri
 		}
 	}
 	w.push("Start")
-	for name, text := range map[string]string{"git.token": gitops.Password("git"), "hmac.key": strings.Repeat("0123456789abcdef", 4)} {
+	for name, text := range map[string]string{"git.token": gitops.Password("git"),
+		"hmac.key": strings.Repeat("0123456789abcdef", 4)} {
 		if err := os.WriteFile(filepath.Join(w.etc, name), []byte(text+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -54,8 +55,9 @@ func (w *testbed) launch(flags ...string) *harness.Process {
 	w.t.Helper()
 	w.t.Setenv("KUBECONFIG", cluster.AdminKubeconfig(w.t))
 	w.t.Setenv("RUNTIME_NAMESPACE", fluxSystem)
-	return cluster.Launch(w.t, "kustomize-controller", harness.KustomizeController(), append([]string{"--watch-all-namespaces", "--health-addr=127.0.0.1:9443",
-		"--metrics-addr=127.0.0.1:9444", "--requeue-dependency=1s"}, flags...)...)
+	return cluster.Launch(w.t, "kustomize-controller", harness.KustomizeController(),
+		append([]string{"--watch-all-namespaces", "--health-addr=127.0.0.1:9443",
+			"--metrics-addr=127.0.0.1:9444", "--requeue-dependency=1s"}, flags...)...)
 }
 
 // sync makes a pass with a pipeline, as a replica that knows nothing of earlier ones, and returns what it reports.
@@ -65,7 +67,8 @@ func (w *testbed) sync(pipeline string) (report string) {
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(pipeline, "FOLDER", w.etc)), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-	out, err := exec.CommandContext(w.t.Context(), harness.Agentry().Path(), "sync", "-f", file, "--cache-dir", w.t.TempDir()).CombinedOutput()
+	out, err := exec.CommandContext(w.t.Context(), harness.Agentry().Path(), "sync", "-f", file, "--cache-dir",
+		w.t.TempDir()).CombinedOutput()
 	if failed, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || failed.ExitCode() != 1) {
 		w.t.Fatalf("agentry sync: %v\n%s", err, out)
 	}
@@ -75,7 +78,8 @@ func (w *testbed) sync(pipeline string) (report string) {
 // kustomizationIn is the name of a Kustomization, for [testbed.live].
 func kustomizationIn(namespace, name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": map[string]any{"name": name, "namespace": namespace},
+		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+		"metadata": map[string]any{"name": name, "namespace": namespace},
 	}}
 }
 
@@ -86,11 +90,14 @@ func (w *testbed) ask(o *unstructured.Unstructured) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{requestedAt: time.Now().Format(time.RFC3339Nano)}}})
+	patch, err := json.Marshal(
+		map[string]any{"metadata": map[string]any{
+			"annotations": map[string]any{requestedAt: time.Now().Format(time.RFC3339Nano)}}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := resource.Patch(w.t.Context(), o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := resource.Patch(w.t.Context(), o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err !=
+		nil {
 		w.t.Fatal(err)
 	}
 }
@@ -98,7 +105,8 @@ func (w *testbed) ask(o *unstructured.Unstructured) {
 // fetch makes Flux fetch the branch of a GitRepository that has the name of a Kustomization.
 func (w *testbed) fetch(k *unstructured.Unstructured) {
 	w.t.Helper()
-	w.ask(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": k.Object["metadata"]}})
+	w.ask(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "source.toolkit.fluxcd.io/v1",
+		"kind": "GitRepository", "metadata": k.Object["metadata"]}})
 }
 
 // handled waits until Flux has done what it was asked to, and returns the Kustomization then.
@@ -109,7 +117,8 @@ func (w *testbed) handled(name *unstructured.Unstructured) (k *unstructured.Unst
 		if k, err = w.live(name); err != nil {
 			return err
 		}
-		if handled, _, _ := unstructured.NestedString(k.Object, "status", "lastHandledReconcileAt"); handled != k.GetAnnotations()[requestedAt] {
+		if handled, _, _ := unstructured.NestedString(k.Object, "status", "lastHandledReconcileAt"); handled !=
+			k.GetAnnotations()[requestedAt] {
 			return errors.New(conditions(k))
 		}
 		return nil

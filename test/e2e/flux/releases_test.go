@@ -16,7 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
-// TestReleases compares what agentry renders of HelmReleases and Applications with what the program helm renders of the same releases.
+// TestReleases compares what agentry renders of HelmReleases and Applications with what the program helm renders of the
+// same releases.
 func TestReleases(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "releases.txtar"))
 	if err != nil {
@@ -33,11 +34,15 @@ func TestReleases(t *testing.T) {
 	}
 	got := gitops.Objects{}
 	for _, mode := range []string{"flux", "argocd"} {
-		out, err := exec.Command(harness.Builds().Path(), "-mode", mode, "-top", dir, "-url", gitops.PublicURL, mode).Output()
+		out, err := exec.Command(harness.Builds().Path(), "-mode", mode, "-top", dir, "-url", gitops.PublicURL,
+			mode).Output()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		for name, o := range gitops.ByName(slices.DeleteFunc(harness.Decode(t, out), func(o *unstructured.Unstructured) bool { return o.GetLabels()["managed-by"] != "Helm" })) {
+		for name, o := range gitops.ByName(slices.DeleteFunc(harness.Decode(t, out),
+			func(o *unstructured.Unstructured) bool {
+				return o.GetLabels()["managed-by"] != "Helm"
+			})) {
 			if got[name] != nil {
 				t.Errorf("%s is there twice", name)
 			}
@@ -47,8 +52,11 @@ func TestReleases(t *testing.T) {
 	want := gitops.Objects{}
 	for _, arguments := range commands {
 		namespace, name := arguments[0], arguments[1]
-		command := exec.Command(harness.Helm().Path(), slices.Concat([]string{"template", name, "charts/shop", "--namespace", namespace, "--no-hooks", "--kube-version", "1.35",
-			"--api-versions", "monitoring.coreos.com/v1", "--api-versions", "monitoring.coreos.com/v1/PodMonitor"}, arguments[2:])...)
+		command := exec.Command(harness.Helm().Path(),
+			slices.Concat([]string{"template", name, "charts/shop", "--namespace", namespace, "--no-hooks",
+				"--kube-version", "1.35",
+				"--api-versions", "monitoring.coreos.com/v1", "--api-versions", "monitoring.coreos.com/v1/PodMonitor"},
+				arguments[2:])...)
 		command.Dir = dir
 		out, err := command.Output()
 		if err != nil {

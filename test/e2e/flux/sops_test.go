@@ -19,8 +19,8 @@ type sealed struct {
 	pipeline string
 }
 
-// TestSOPS: in the cluster are the values that the policy plaintext renders, also after a pass without a change and after one for
-// another recipient, neither of which changes anything there.
+// TestSOPS: in the cluster are the values that the policy plaintext renders, also after a pass without a change and
+// after one for another recipient, neither of which changes anything there.
 func TestSOPS(t *testing.T) {
 	w, others := newPasses(t, "sops.txtar")
 	w.branch, w.output = "environments/sealed", kustomizationIn("sealed", "rendered")
@@ -82,7 +82,8 @@ func recipient(t *testing.T, file string) (public, key string) {
 func (s *sealed) key(private string) {
 	s.t.Helper()
 	if err := s.Apply(s.t, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "sops-age", "namespace": "sealed"}, "stringData": map[string]any{"age.agekey": private},
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "sops-age", "namespace": "sealed"},
+		"stringData": map[string]any{"age.agekey": private},
 	}}, false); err != nil {
 		s.t.Fatal(err)
 	}
@@ -116,7 +117,8 @@ func (s *sealed) encrypt(public string) {
 // isClear holds that what is in the cluster is what is rendered in clear.
 func (s *sealed) isClear() {
 	s.t.Helper()
-	out, err := exec.Command(harness.Agentry().Path(), "render", "--compatibility", "current", "--secrets", "plaintext", filepath.Join(s.user.Dir, "in")).Output()
+	out, err := exec.Command(harness.Agentry().Path(), "render", "--compatibility", "current", "--secrets", "plaintext",
+		filepath.Join(s.user.Dir, "in")).Output()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -128,7 +130,8 @@ func (s *sealed) isClear() {
 		for _, m := range gitops.Missing(gitops.AsStored(s.t, o).Object, got[name].Object, "") {
 			s.t.Errorf("%s %s", name, m)
 		}
-		if _, ok := got[name].Object["sops"]; ok || o.GetKind() == "Secret" && len(got[name].Object["data"].(map[string]any)) == 0 {
+		if _, ok := got[name].Object["sops"]; ok ||
+			o.GetKind() == "Secret" && len(got[name].Object["data"].(map[string]any)) == 0 {
 			s.t.Errorf("%s is not decrypted", name)
 		}
 	}

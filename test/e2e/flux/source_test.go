@@ -46,8 +46,9 @@ func newSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &sources{
-		repositories: client.Resource(schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}),
-		client:       cluster.Client(t), dir: t.TempDir(),
+		repositories: client.Resource(schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1",
+			Resource: "gitrepositories"}),
+		client: cluster.Client(t), dir: t.TempDir(),
 	}
 	gitops.Serve(t, sourcesAddress, http.FileServer(http.Dir(s.dir)))
 	gitops.Meanwhile(t, "the stand-in for source-controller", s.round)
@@ -69,12 +70,14 @@ func (s *sources) round(ctx context.Context) error {
 		if err != nil { // Such as that the branch is not there yet: then somebody will ask again.
 			status = map[string]any{"conditions": ready(&r, "False", err.Error())}
 		}
-		status["observedGeneration"], status["lastHandledReconcileAt"] = r.GetGeneration(), r.GetAnnotations()[requestedAt]
+		status["observedGeneration"], status["lastHandledReconcileAt"] = r.GetGeneration(),
+			r.GetAnnotations()[requestedAt]
 		patch, err := json.Marshal(map[string]any{"status": status})
 		if err != nil {
 			return err
 		}
-		if _, err := s.repositories.Namespace(r.GetNamespace()).Patch(ctx, r.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+		if _, err := s.repositories.Namespace(r.GetNamespace()).Patch(ctx, r.GetName(), types.MergePatchType, patch,
+			metav1.PatchOptions{}, "status"); err != nil {
 			return err
 		}
 	}
@@ -101,7 +104,8 @@ func (s *sources) fetch(ctx context.Context, r *unstructured.Unstructured) (map[
 		return nil, err
 	}
 	branch := spec("ref", "branch")
-	if _, err := gitops.RunGit(mirror, "fetch", "-q", from.String(), "+refs/heads/"+branch+":refs/heads/fetched"); err != nil {
+	if _, err := gitops.RunGit(mirror, "fetch", "-q", from.String(),
+		"+refs/heads/"+branch+":refs/heads/fetched"); err != nil {
 		return nil, err
 	}
 	commit, err := gitops.RunGit(mirror, "rev-parse", "--verify", "fetched")
@@ -118,7 +122,8 @@ func (s *sources) fetch(ctx context.Context, r *unstructured.Unstructured) (map[
 	if err := os.WriteFile(fresh, archive, 0o600); err != nil {
 		return nil, err
 	}
-	if err := os.Rename(fresh, filepath.Join(s.dir, name)); err != nil { // Somebody may be reading the same from last time.
+	// Somebody may be reading the same from last time.
+	if err := os.Rename(fresh, filepath.Join(s.dir, name)); err != nil {
 		return nil, err
 	}
 	now, revision := time.Now().UTC().Format(time.RFC3339), branch+"@sha1:"+id

@@ -25,8 +25,8 @@ type tenants struct {
 	interval int // of blue's monitor
 }
 
-// TestHostileTenants: agentry's tenancy and Flux's impersonation with the same folders. Nothing of an attack reaches the cluster, and
-// what others change meanwhile does.
+// TestHostileTenants: agentry's tenancy and Flux's impersonation with the same folders. Nothing of an attack reaches
+// the cluster, and what others change meanwhile does.
 func TestHostileTenants(t *testing.T) {
 	w, others := newPasses(t, "tenants.txtar")
 	s := &tenants{testbed: w, pipeline: others["pipeline.yaml"], interval: 10}
@@ -122,10 +122,12 @@ func (s *tenants) settled() {
 func (s *tenants) objects() gitops.Objects {
 	s.t.Helper()
 	all := gitops.Objects{}
-	for _, kind := range []string{"v1 Secret", "v1 ConfigMap", "v1 Service", "apps/v1 StatefulSet", "apps/v1 DaemonSet", "apps/v1 Deployment",
+	for _, kind := range []string{"v1 Secret", "v1 ConfigMap", "v1 Service", "apps/v1 StatefulSet", "apps/v1 DaemonSet",
+		"apps/v1 Deployment",
 		"rbac.authorization.k8s.io/v1 ClusterRoleBinding"} {
 		version, kind, _ := strings.Cut(kind, " ")
-		list, err := s.List(s.t, version, kind, "kustomize.toolkit.fluxcd.io/namespace in ("+strings.Join(namespaces(), ",")+")")
+		list, err := s.List(s.t, version, kind,
+			"kustomize.toolkit.fluxcd.io/namespace in ("+strings.Join(namespaces(), ",")+")")
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -203,7 +205,8 @@ func (s *tenants) attack(files map[string]string) {
 	if wrong := harm(s.rendered()); len(wrong) == 0 {
 		s.t.Error("the attack would do no harm without tenancy, so this proves nothing")
 	}
-	if report := s.sync(s.pipeline); !strings.Contains(report, "error[tenancy]") || !strings.Contains(report, "teams/red/") {
+	if report := s.sync(s.pipeline); !strings.Contains(report, "error[tenancy]") ||
+		!strings.Contains(report, "teams/red/") {
 		s.t.Errorf("agentry does not tell of it:\n%s", report)
 	}
 	s.settled()
@@ -211,7 +214,9 @@ func (s *tenants) attack(files map[string]string) {
 	if wrong := harm(after); len(wrong) > 0 {
 		s.t.Errorf("in the cluster: %q", wrong)
 	}
-	changed := slices.DeleteFunc(gitops.Changed(before, after), func(name string) bool { return strings.HasPrefix(name, "Secret/red/") })
+	changed := slices.DeleteFunc(gitops.Changed(before, after), func(name string) bool {
+		return strings.HasPrefix(name, "Secret/red/")
+	})
 	if !slices.Equal(changed, []string{"Secret/blue/own-config", "Secret/platform/all-config"}) {
 		s.t.Errorf("changed: %q", changed)
 	}

@@ -41,20 +41,24 @@ type testbed struct {
 // newTestbed is what is there before agentry starts: Flux, set up as the page says, and a repository.
 func newTestbed(t *testing.T) *testbed {
 	t.Helper()
-	w := &testbed{t: t, page: gitops.NewPage(t, "flux.md"), forge: gitops.NewForge(t), events: newEvents(t), etc: t.TempDir(),
+	w := &testbed{t: t, page: gitops.NewPage(t, "flux.md"), forge: gitops.NewForge(t), events: newEvents(t),
+		etc:    t.TempDir(),
 		branch: branch, output: kustomizationIn(fluxSystem, rendered)}
 	w.begin()
 	w.Applier = cluster.NewApplier(t)
 	w.install()
-	cluster.Controllers(t, "statefulset-controller", "daemonset-controller", "deployment-controller", "replicaset-controller", "garbage-collector-controller")
+	cluster.Controllers(t, "statefulset-controller", "daemonset-controller", "deployment-controller",
+		"replicaset-controller", "garbage-collector-controller")
 	gitops.ReadyPods(t, cluster.Client(t))
 	newSources(t)
 	cluster.OpenNamespaces(t, fluxSystem)
 	t.Setenv("KUBECONFIG", cluster.AdminKubeconfig(t))
 	t.Setenv("RUNTIME_NAMESPACE", fluxSystem)
-	cluster.Launch(t, "notification-controller", harness.NotificationController(), "--watch-all-namespaces", "--health-addr=127.0.0.1:9441",
+	cluster.Launch(t, "notification-controller", harness.NotificationController(), "--watch-all-namespaces",
+		"--health-addr=127.0.0.1:9441",
 		"--metrics-addr=127.0.0.1:9442", "--events-addr="+alertsAddress, "--receiverAddr="+receiverAddress)
-	cluster.Launch(t, "kustomize-controller", harness.KustomizeController(), "--watch-all-namespaces", "--health-addr=127.0.0.1:9443",
+	cluster.Launch(t, "kustomize-controller", harness.KustomizeController(), "--watch-all-namespaces",
+		"--health-addr=127.0.0.1:9443",
 		"--metrics-addr=127.0.0.1:9444", "--events-addr=http://"+alertsAddress+"/", "--requeue-dependency=1s")
 	w.setUp()
 	return w
@@ -66,7 +70,8 @@ func (w *testbed) begin() {
 	if err := os.CopyFS(w.user.Dir, os.DirFS(filepath.Join(harness.Root(), "examples", "quickstart"))); err != nil {
 		w.t.Fatal(err)
 	}
-	for file, to := range map[string]string{"edge.yaml": "edge/agent.yaml", "edge-cluster.yaml": "cluster/edge.yaml", "dollars.yaml": "team-shop/dollars.yaml"} {
+	for file, to := range map[string]string{"edge.yaml": "edge/agent.yaml", "edge-cluster.yaml": "cluster/edge.yaml",
+		"dollars.yaml": "team-shop/dollars.yaml"} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
 			w.t.Fatal(err)
@@ -112,7 +117,9 @@ func (w *testbed) apply(kind string) {
 				continue
 			}
 			if kind == "Kustomization" {
-				if err := unstructured.SetNestedStringMap(o.Object, map[string]string{"VAR": "eaten", "HOSTNAME": "eaten"}, "spec", "postBuild", "substitute"); err != nil {
+				if err := unstructured.SetNestedStringMap(o.Object,
+					map[string]string{"VAR": "eaten", "HOSTNAME": "eaten"}, "spec", "postBuild", "substitute"); err !=
+					nil {
 					w.t.Fatal(err)
 				}
 			}
@@ -125,7 +132,8 @@ func (w *testbed) apply(kind string) {
 
 // here has the page's addresses where they are in the suite.
 func here(text string) string {
-	return strings.NewReplacer("https://git.example.com/", "http://"+gitops.ForgeAddress+"/", "https://hooks.example.com/flux", "http://"+eventsAddress+alertsPath,
+	return strings.NewReplacer("https://git.example.com/", "http://"+gitops.ForgeAddress+"/",
+		"https://hooks.example.com/flux", "http://"+eventsAddress+alertsPath,
 		"http://notification-controller.flux-system.svc.cluster.local/", "http://"+alertsAddress+"/").Replace(text)
 }
 
@@ -138,7 +146,8 @@ func (w *testbed) sh(with string) string {
 	}
 	command := exec.CommandContext(w.t.Context(), "sh", "-e", "-c", w.page.Find("sh", with))
 	command.Dir = w.etc
-	command.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "GIT_READ_TOKEN="+gitops.Password("flux"), "HOOKS_KEY="+keys()[alertsPath])
+	command.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "GIT_READ_TOKEN="+gitops.Password("flux"),
+		"HOOKS_KEY="+keys()[alertsPath])
 	out, err := command.CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("%s: %v\n%s", with, err, out)
@@ -148,7 +157,8 @@ func (w *testbed) sh(with string) string {
 
 // serve runs the page's pipeline with agentry. Its events go to the suite as well.
 func (w *testbed) serve() {
-	for name, text := range map[string]string{"git.token": gitops.Password("git"), "hook.secret": gitops.HookSecret, "events.key": keys()[directPath]} {
+	for name, text := range map[string]string{"git.token": gitops.Password("git"), "hook.secret": gitops.HookSecret,
+		"events.key": keys()[directPath]} {
 		if err := os.WriteFile(filepath.Join(w.etc, name), []byte(text+"\n"), 0o600); err != nil {
 			w.t.Fatal(err)
 		}
@@ -157,7 +167,8 @@ func (w *testbed) serve() {
 	at := strings.Index(text, "https://flux.example.com/")
 	end := at + strings.Index(text[at:], "\n")
 	text = text[:at] + w.hook + text[end:]
-	text += fmt.Sprintf("    - {url: \"http://%s%s\", secretFile: /etc/agentry/events.key}\n", eventsAddress, directPath)
+	text += fmt.Sprintf("    - {url: \"http://%s%s\", secretFile: /etc/agentry/events.key}\n", eventsAddress,
+		directPath)
 	w.told = gitops.ServeAgentry(w.t, cluster, strings.ReplaceAll(text, "/etc/agentry/", w.etc+"/"))
 	w.forge.TellTo(w.told)
 }

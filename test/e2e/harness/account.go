@@ -17,7 +17,8 @@ import (
 // Kubeconfig writes a kubeconfig with a token of a service account, and returns its path.
 func (c *Cluster) Kubeconfig(t *testing.T, namespace, account string) string {
 	t.Helper()
-	request, err := c.Client(t).CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	request, err := c.Client(t).CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account,
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,8 @@ func (c *Cluster) kubeconfig(t *testing.T, token string) string {
 	t.Helper()
 	type object map[string]any
 	text, err := json.Marshal(object{
-		"clusters":        []object{{"name": "c", "cluster": object{"server": c.Config().Host, "certificate-authority": c.Config().CAFile}}},
+		"clusters": []object{{"name": "c",
+			"cluster": object{"server": c.Config().Host, "certificate-authority": c.Config().CAFile}}},
 		"users":           []object{{"name": "u", "user": object{"token": token}}},
 		"contexts":        []object{{"name": "x", "context": object{"cluster": "c", "user": "u"}}},
 		"current-context": "x",
@@ -72,7 +74,8 @@ func (c *Cluster) Uses(t *testing.T, namespace, account string) (allowed, forbid
 		if event.User.Username != "system:serviceaccount:"+namespace+":"+account {
 			continue
 		}
-		use := fmt.Sprintf("%s %s %s/%s", event.Verb, event.ObjectRef.Resource, event.ObjectRef.Namespace, event.ObjectRef.Name)
+		use := fmt.Sprintf("%s %s %s/%s", event.Verb, event.ObjectRef.Resource, event.ObjectRef.Namespace,
+			event.ObjectRef.Name)
 		if event.ResponseStatus.Code == http.StatusForbidden {
 			forbidden = append(forbidden, use)
 		} else {

@@ -53,11 +53,13 @@ func ofKubernetes(name string) Tool {
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
 		major, rest, _ := strings.Cut(strings.TrimPrefix(KubernetesVersion, "v"), ".")
 		minor, _, _ := strings.Cut(rest, ".")
-		for _, value := range []string{"gitVersion=" + KubernetesVersion, "gitMajor=" + major, "gitMinor=" + minor, "gitCommit=0", "gitTreeState=clean", "buildDate=2026-01-01T00:00:00Z"} {
+		for _, value := range []string{"gitVersion=" + KubernetesVersion, "gitMajor=" + major, "gitMinor=" + minor,
+			"gitCommit=0", "gitTreeState=clean", "buildDate=2026-01-01T00:00:00Z"} {
 			flags = append(flags, "-X", pkg+"."+value)
 		}
 	}
-	return Tool{name: name, dir: "test/e2e/tools/kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, ldflags: strings.Join(flags, " ")}
+	return Tool{name: name, dir: "test/e2e/tools/kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name,
+		ldflags: strings.Join(flags, " ")}
 }
 
 // Helm is Helm's command line. As the one that is released does, it takes a cluster that it does not
@@ -66,7 +68,8 @@ func Helm() Tool {
 	const flag = " -X helm.sh/helm/v3/pkg/chartutil.k8sVersion"
 	major, rest, _ := strings.Cut(strings.TrimPrefix(KubernetesVersion, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
-	return Tool{name: "helm", dir: "test/e2e/tools/helm", pkg: "helm.sh/helm/v3/cmd/helm", ldflags: "-s -w" + flag + "Major=" + major + flag + "Minor=" + minor}
+	return Tool{name: "helm", dir: "test/e2e/tools/helm", pkg: "helm.sh/helm/v3/cmd/helm",
+		ldflags: "-s -w" + flag + "Major=" + major + flag + "Minor=" + minor}
 }
 
 // KustomizeController is Flux's controller that applies what is in a repository.
@@ -108,7 +111,8 @@ func Kubeseal() Tool { return ofSealedSecrets("kubeseal", "kubeseal") }
 const sealedSecrets = "github.com/bitnami-labs/sealed-secrets"
 
 func ofSealedSecrets(command, name string) Tool {
-	return Tool{name: name, dir: "test/e2e/tools/sealedsecrets", pkg: sealedSecrets + "/cmd/" + command, reads: sealedSecrets, ldflags: "-s -w"}
+	return Tool{name: name, dir: "test/e2e/tools/sealedsecrets", pkg: sealedSecrets + "/cmd/" + command,
+		reads: sealedSecrets, ldflags: "-s -w"}
 }
 
 // isolated runs a suite in namespaces of its own.
@@ -122,12 +126,14 @@ func Validate() Tool {
 // Agent is the Grafana Agent, the very file that the tests of agentcheck run: linking it takes
 // longer than a suite.
 func Agent() Tool {
-	return Tool{name: "grafana-agent", dir: "test/agentcheck", pkg: "github.com/grafana/agent/cmd/grafana-agent", tags: "netgo,slicelabels", ldflags: "-s -w", file: "grafana-agent"}
+	return Tool{name: "grafana-agent", dir: "test/agentcheck", pkg: "github.com/grafana/agent/cmd/grafana-agent",
+		tags: "netgo,slicelabels", ldflags: "-s -w", file: "grafana-agent"}
 }
 
 // Reloader is the config reloader, the other container of an agent's pod.
 func Reloader() Tool {
-	return Tool{name: "reloader", dir: "test/e2e/tools/reloader", pkg: "github.com/prometheus-operator/prometheus-operator/cmd/prometheus-config-reloader", ldflags: "-s -w"}
+	return Tool{name: "reloader", dir: "test/e2e/tools/reloader",
+		pkg: "github.com/prometheus-operator/prometheus-operator/cmd/prometheus-config-reloader", ldflags: "-s -w"}
 }
 
 // Prometheus is the one that is installed, or Debian's, which make prometheus-deps fetches.
@@ -141,11 +147,12 @@ func Prometheus() Tool {
 // CRDs are the modules whose custom resource definitions [CRDFile] finds.
 func CRDs() Tool { return Tool{name: "crds", dir: "test/e2e/tools/crds"} }
 
-// ExternalSecrets is the module of the External Secrets Operator; [ExternalSecretsCRDs] reads its definitions. No module can require
-// it, and its controller cannot be built from the proxy: it requires modules of its repository at v0.0.0, which it replaces by
-// folders, and a module has no folders of other modules.
+// ExternalSecrets is the module of the External Secrets Operator; [ExternalSecretsCRDs] reads its definitions. No
+// module can require it, and its controller cannot be built from the proxy: it requires modules of its repository at
+// v0.0.0, which it replaces by folders, and a module has no folders of other modules.
 func ExternalSecrets() Tool {
-	return Tool{name: "github.com/external-secrets/external-secrets@v1.3.2", sum: "h1:u2J8RjlHIeF0oZCqtl92adI/uZWUwOesJIDkfql6LqQ="}
+	return Tool{name: "github.com/external-secrets/external-secrets@v1.3.2",
+		sum: "h1:u2J8RjlHIeF0oZCqtl92adI/uZWUwOesJIDkfql6LqQ="}
 }
 
 // Operator is the module of the Grafana Agent Operator; [OperatorCRDs] reads its definitions.
@@ -219,7 +226,8 @@ func (t Tool) build() error {
 
 // compile builds the program; flags are added.
 func (t Tool) compile(environment []string, flags ...string) error {
-	arguments := append([]string{"build", "-buildvcs=false", "-tags", t.tags, "-ldflags", t.ldflags, "-o", t.Path()}, flags...)
+	arguments := append([]string{"build", "-buildvcs=false", "-tags", t.tags, "-ldflags", t.ldflags, "-o", t.Path()},
+		flags...)
 	return t.run(environment, append(arguments, t.pkg)...)
 }
 
@@ -266,7 +274,8 @@ func ExternalSecretsCRDs() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stream(filepath.Join(dir, "config", "crds", "bases"), "external-secrets.io_externalsecrets.yaml", "external-secrets.io_secretstores.yaml")
+	return stream(filepath.Join(dir, "config", "crds", "bases"), "external-secrets.io_externalsecrets.yaml",
+		"external-secrets.io_secretstores.yaml")
 }
 
 // SealedSecretsCRDs are the custom resource definitions of SealedSecrets, as a YAML stream.

@@ -49,7 +49,8 @@ func start(dir string) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	c.etcd, err = launch(dir, "etcd", Etcd().Path(), "--name=e2e", "--data-dir="+c.file("etcd"), "--unsafe-no-fsync", "--log-level=warn",
+	c.etcd, err = launch(dir, "etcd", Etcd().Path(), "--name=e2e", "--data-dir="+c.file("etcd"), "--unsafe-no-fsync",
+		"--log-level=warn",
 		"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL, "--listen-peer-urls=http://127.0.0.1:2380",
 		"--initial-advertise-peer-urls=http://127.0.0.1:2380", "--initial-cluster=e2e=http://127.0.0.1:2380")
 	if err != nil {
@@ -76,9 +77,12 @@ func (c *Cluster) StartAPI(port int) error {
 	}
 	c.port = port
 	var err error
-	c.api, err = launch(c.dir, "kube-apiserver", APIServer().Path(), "--etcd-servers="+etcdURL, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
-		fmt.Sprintf("--secure-port=%d", port), "--cert-dir="+c.file("certs"), "--service-cluster-ip-range=10.96.0.0/16,fd96::/112",
-		"--authorization-mode=RBAC", "--token-auth-file="+c.file("tokens.csv"), "--service-account-issuer=https://kubernetes.default.svc",
+	c.api, err = launch(c.dir, "kube-apiserver", APIServer().Path(), "--etcd-servers="+etcdURL,
+		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", port), "--cert-dir="+c.file("certs"),
+		"--service-cluster-ip-range=10.96.0.0/16,fd96::/112",
+		"--authorization-mode=RBAC", "--token-auth-file="+c.file("tokens.csv"),
+		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file="+c.file("sa.key"), "--service-account-signing-key-file="+c.file("sa.key"),
 		"--allow-privileged=true", // As everywhere: agents that read logs are privileged.
 		"--audit-policy-file="+c.file("audit-policy.json"), "--audit-log-path="+c.file("audit.log"),
@@ -104,7 +108,8 @@ func (c *Cluster) StartAPI(port int) error {
 // garbage collector hears within half a minute.
 func (c *Cluster) Controllers(t *testing.T, names ...string) *Process {
 	t.Helper()
-	return c.Launch(t, "kube-controller-manager", ControllerManager(), "--kubeconfig="+c.AdminKubeconfig(t), "--leader-elect=false",
+	return c.Launch(t, "kube-controller-manager", ControllerManager(), "--kubeconfig="+c.AdminKubeconfig(t),
+		"--leader-elect=false",
 		"--secure-port=0", // Nobody asks it anything.
 		"--kube-api-qps=1000", "--kube-api-burst=1000", "--controllers="+strings.Join(names, ","))
 }

@@ -39,7 +39,8 @@ func (c *Cluster) ClientAt(t *testing.T, port int) kubernetes.Interface {
 // service account that a controller would make.
 func (c *Cluster) Namespaces(t *testing.T, names ...string) {
 	t.Helper()
-	c.namespaces(t, map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}, names)
+	c.namespaces(t, map[string]string{"pod-security.kubernetes.io/enforce": "restricted",
+		"pod-security.kubernetes.io/warn": "restricted"}, names)
 }
 
 // OpenNamespaces makes namespaces that take any pod, as agents that read a node's logs need.
@@ -148,7 +149,8 @@ func (a *Applier) Apply(t *testing.T, object *unstructured.Unstructured, dryRun 
 }
 
 // ApplyAs applies an object with options of its own, and returns what that made of it.
-func (a *Applier) ApplyAs(t *testing.T, object *unstructured.Unstructured, options metav1.ApplyOptions) (*unstructured.Unstructured, error) {
+func (a *Applier) ApplyAs(t *testing.T, object *unstructured.Unstructured,
+	options metav1.ApplyOptions) (*unstructured.Unstructured, error) {
 	t.Helper()
 	resource, err := a.Resource(object)
 	if err != nil {

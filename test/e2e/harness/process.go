@@ -107,7 +107,8 @@ func (p *Process) Log() string {
 // which controllers try again.
 func (p *Process) tail() string {
 	const lines = 10
-	chatter := regexp.MustCompile(`(?m)^([IW]\d{4} |{"level":"(info|warn)"|{.*"level":"info"|time="[^"]*" level=info |ts=.* level=(debug|info) |E\d{4} .*("Failed to watch"|requeuing|is not as new as written)).*\n`)
+	chatter := regexp.MustCompile(
+		`(?m)^([IW]\d{4} |{"level":"(info|warn)"|{.*"level":"info"|time="[^"]*" level=info |ts=.* level=(debug|info) |E\d{4} .*("Failed to watch"|requeuing|is not as new as written)).*\n`)
 	text := chatter.ReplaceAll([]byte(p.Log()), nil)
 	all := bytes.SplitAfter(text, []byte("\n"))
 	return string(bytes.Join(all[max(0, len(all)-lines-1):], nil))

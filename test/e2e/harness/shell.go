@@ -43,7 +43,9 @@ func (c *Cluster) NewShell(t *testing.T, dir string) *Shell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Shell{t: t, Dir: dir, state: filepath.Join(home, ".session"), Env: []string{"PATH=" + tools + ":" + os.Getenv("PATH"), "HOME=" + home, "KUBECONFIG=" + filepath.Join(home, ".kube", "config"), "LC_ALL=C.UTF-8", "TZ=UTC"}}
+	return &Shell{t: t, Dir: dir, state: filepath.Join(home, ".session"),
+		Env: []string{"PATH=" + tools + ":" + os.Getenv("PATH"), "HOME=" + home,
+			"KUBECONFIG=" + filepath.Join(home, ".kube", "config"), "LC_ALL=C.UTF-8", "TZ=UTC"}}
 }
 
 // Background is a command that runs.
@@ -88,7 +90,8 @@ func (s *Shell) Start(command string) *Background {
 // Run runs a command, and returns what it prints, what it complains of, and its exit code.
 func (s *Shell) Run(command string) (out, complaints string, code int) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Minute) // Who hangs is named, before go test gives up on everybody.
+	// Who hangs is named, before go test gives up on everybody.
+	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.SysProcAttr, cmd.WaitDelay = &syscall.SysProcAttr{Setpgid: true}, time.Second

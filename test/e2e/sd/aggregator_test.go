@@ -43,7 +43,8 @@ func pods(t *testing.T) int32 {
 func slice(name string, port int32, addresses ...string) *discoveryv1.EndpointSlice {
 	s := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-			"agentry.dev/sd": "integrations", "agentry.dev/grafanaagent": "ga", discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io",
+			"agentry.dev/sd": "integrations", "agentry.dev/grafanaagent": "ga",
+			discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io",
 		}},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Ports:       []discoveryv1.EndpointPort{{Port: &port}},
@@ -54,7 +55,8 @@ func slice(name string, port int32, addresses ...string) *discoveryv1.EndpointSl
 			s.AddressType, pod = discoveryv1.AddressTypeIPv6, "pod-10-0-0-1"
 		}
 		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
-			Addresses: []string{address}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: pod, UID: types.UID("uid-" + pod)},
+			Addresses: []string{address}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: pod,
+				UID: types.UID("uid-" + pod)},
 		})
 	}
 	return s
@@ -65,7 +67,8 @@ func put(t *testing.T, client kubernetes.Interface, namespace string, slices ...
 	t.Helper()
 	for _, s := range slices {
 		remove(t, client, namespace, s.Name)
-		if _, err := client.DiscoveryV1().EndpointSlices(namespace).Create(t.Context(), s, metav1.CreateOptions{}); err != nil {
+		if _, err := client.DiscoveryV1().EndpointSlices(namespace).Create(t.Context(), s,
+			metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +77,8 @@ func put(t *testing.T, client kubernetes.Interface, namespace string, slices ...
 func remove(t *testing.T, client kubernetes.Interface, namespace, name string) {
 	t.Helper()
 	// Not by name, for that would say if there is none.
-	err := client.DiscoveryV1().EndpointSlices(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	err := client.DiscoveryV1().EndpointSlices(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{},
+		metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +98,8 @@ func aggregate(t *testing.T, namespace string, port int32, watched ...string) *a
 	objects := render(t, namespace, "--set", "namespaces={"+namespace+"}")
 	cluster.NewApplier(t).MustApply(t, objects, "ServiceAccount", "Role", "RoleBinding")
 	a := &aggregator{address: fmt.Sprintf("127.0.0.1:%d", port)}
-	args := []string{"--kubeconfig", cluster.Kubeconfig(t, namespace, "sd-aggregator"), "--poll-interval=1s", "--pod-timeout=1s",
+	args := []string{"--kubeconfig", cluster.Kubeconfig(t, namespace, "sd-aggregator"), "--poll-interval=1s",
+		"--pod-timeout=1s",
 		"--listen", a.address, "--admin-listen", fmt.Sprintf("127.0.0.1:%d", port+1)}
 	for _, name := range watched {
 		args = append(args, "--namespace", name)
@@ -215,7 +220,8 @@ func TestAForbiddenNamespace(t *testing.T) {
 		t.Error("the log does not tell")
 	}
 	var groups []any
-	if err := a.get("/operator/api/v1/metrics/integrations/sd?grafanaagent="+url.QueryEscape("closed/ga"), &groups); err == nil || !strings.Contains(err.Error(), "503") {
+	if err := a.get("/operator/api/v1/metrics/integrations/sd?grafanaagent="+url.QueryEscape("closed/ga"),
+		&groups); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Errorf("the view of a GrafanaAgent that cannot be seen: %v", err)
 	}
 	allowed, forbidden := cluster.Uses(t, "allowed", "sd-aggregator")

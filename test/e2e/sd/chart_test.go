@@ -30,17 +30,20 @@ func helm(t *testing.T, args ...string) []byte {
 // render renders the chart as release sd-aggregator of a namespace.
 func render(t *testing.T, namespace string, args ...string) []*unstructured.Unstructured {
 	t.Helper()
-	args = append([]string{"template", "sd-aggregator", chart(), "--namespace", namespace, "--kube-version", harness.KubernetesVersion}, args...)
+	args = append([]string{"template", "sd-aggregator", chart(), "--namespace", namespace, "--kube-version",
+		harness.KubernetesVersion}, args...)
 	return harness.Decode(t, helm(t, args...))
 }
 
 // definitions are those of the kinds that the chart renders and Kubernetes does not have.
 func definitions() map[string][]string {
-	const operator = "github.com/prometheus-operator/prometheus-operator example/prometheus-operator-crd/monitoring.coreos.com_"
+	const operator = "github.com/prometheus-operator/prometheus-operator " +
+		"example/prometheus-operator-crd/monitoring.coreos.com_"
 	return map[string][]string{
 		"ServiceMonitor": strings.Fields(operator + "servicemonitors.yaml"),
 		"PrometheusRule": strings.Fields(operator + "prometheusrules.yaml"),
-		"Certificate":    strings.Fields("github.com/cert-manager/cert-manager deploy/crds/cert-manager.io_certificates.yaml"),
+		"Certificate": strings.Fields(
+			"github.com/cert-manager/cert-manager deploy/crds/cert-manager.io_certificates.yaml"),
 	}
 }
 
@@ -100,9 +103,10 @@ func TestTheAPIServerRefuses(t *testing.T) {
 		"an unknown field": {"Deployment", "field not declared in schema", func(o *unstructured.Unstructured) error {
 			return unstructured.SetNestedField(o.Object, int64(1), "spec", "replicaz")
 		}},
-		"an unknown field of a custom resource": {"ServiceMonitor", "field not declared in schema", func(o *unstructured.Unstructured) error {
-			return unstructured.SetNestedField(o.Object, "1s", "spec", "intervall")
-		}},
+		"an unknown field of a custom resource": {"ServiceMonitor", "field not declared in schema",
+			func(o *unstructured.Unstructured) error {
+				return unstructured.SetNestedField(o.Object, "1s", "spec", "intervall")
+			}},
 		"a bad port": {"Service", "spec.ports[0].port", func(o *unstructured.Unstructured) error {
 			return unstructured.SetNestedSlice(o.Object, []any{map[string]any{"port": int64(70000)}}, "spec", "ports")
 		}},
@@ -112,7 +116,9 @@ func TestTheAPIServerRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := render(t, "monitoring", "--set", "metrics.serviceMonitor.enabled=true")
-			o := objects[slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == test.kind })]
+			o := objects[slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool {
+				return o.GetKind() == test.kind
+			})]
 			if err := test.break_(o); err != nil {
 				t.Fatal(err)
 			}

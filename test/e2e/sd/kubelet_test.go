@@ -28,7 +28,8 @@ func keep(t *testing.T, kubeconfig, service string, port int) *keeper {
 	t.Helper()
 	k := &keeper{admin: fmt.Sprintf("http://127.0.0.1:%d", port)}
 	k.Process = cluster.Launch(t, fmt.Sprintf("kubelet-service-%d", port), harness.Aggregator(),
-		"kubelet-service", "--service", service, "--kubeconfig", kubeconfig, "--admin-listen", fmt.Sprintf("127.0.0.1:%d", port))
+		"kubelet-service", "--service", service, "--kubeconfig", kubeconfig, "--admin-listen",
+		fmt.Sprintf("127.0.0.1:%d", port))
 	return k
 }
 
@@ -70,7 +71,8 @@ func nodes(t *testing.T, client kubernetes.Interface, from, to int) {
 				node := &corev1.Node{
 					ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%04d", i)},
 					Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{
-						{Type: corev1.NodeHostName, Address: fmt.Sprintf("node-%04d", i)}, {Type: corev1.NodeInternalIP, Address: address(i)},
+						{Type: corev1.NodeHostName, Address: fmt.Sprintf("node-%04d", i)},
+						{Type: corev1.NodeInternalIP, Address: address(i)},
 						{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("fd00::%x", i+1)},
 					}},
 				}
@@ -122,7 +124,8 @@ func TestKubeletService(t *testing.T) {
 	client := cluster.Client(t)
 	cluster.Namespaces(t, "keepers", namespace)
 	objects := render(t, "keepers", "--set", "kubeletService.enabled=true,kubeletService.service=kubelets/kubelet")
-	cluster.NewApplier(t).MustApply(t, objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+	cluster.NewApplier(t).MustApply(t, objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole",
+		"ClusterRoleBinding")
 	t.Cleanup(func() {
 		_ = client.CoreV1().Nodes().DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{})
 	})
@@ -181,7 +184,8 @@ func isHeadless(t *testing.T, client kubernetes.Interface, namespace string) {
 	for _, p := range service.Spec.Ports {
 		ports = append(ports, fmt.Sprintf("%s %d", p.Name, p.Port))
 	}
-	if service.Spec.ClusterIP != "None" || !slices.Equal(ports, []string{"https-metrics 10250", "http-metrics 10255", "cadvisor 4194"}) ||
+	if service.Spec.ClusterIP != "None" ||
+		!slices.Equal(ports, []string{"https-metrics 10250", "http-metrics 10255", "cadvisor 4194"}) ||
 		service.Labels["app.kubernetes.io/name"] != "kubelet" {
 		t.Errorf("%v", service)
 	}
@@ -192,9 +196,11 @@ func usesItsRights(t *testing.T) {
 	t.Helper()
 	used, forbidden := cluster.Uses(t, "keepers", "sd-aggregator-kubelet")
 	want := []string{
-		"create endpoints kubelets/kubelet", "create leases kubelets/sd-aggregator-kubelet", "create services kubelets/kubelet",
+		"create endpoints kubelets/kubelet", "create leases kubelets/sd-aggregator-kubelet",
+		"create services kubelets/kubelet",
 		"get endpoints kubelets/kubelet", "get leases kubelets/sd-aggregator-kubelet", "get services kubelets/kubelet",
-		"list nodes /", "update endpoints kubelets/kubelet", "update leases kubelets/sd-aggregator-kubelet", "watch nodes /",
+		"list nodes /", "update endpoints kubelets/kubelet", "update leases kubelets/sd-aggregator-kubelet",
+		"watch nodes /",
 	}
 	if !slices.Equal(used, want) || len(forbidden) > 0 {
 		t.Errorf("used %q\nforbidden %q", used, forbidden)
@@ -207,10 +213,13 @@ func TestKubeletServiceOfSomebodyElse(t *testing.T) {
 	client := cluster.Client(t)
 	cluster.Namespaces(t, "taken")
 	objects := render(t, "taken", "--set", "kubeletService.enabled=true,kubeletService.service=taken/kubelet")
-	cluster.NewApplier(t).MustApply(t, objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+	cluster.NewApplier(t).MustApply(t, objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole",
+		"ClusterRoleBinding")
 	theirs := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "kubelet", Labels: map[string]string{"app.kubernetes.io/managed-by": "prometheus-operator"}},
-		Spec:       corev1.ServiceSpec{ClusterIP: "None", Ports: []corev1.ServicePort{{Name: "https-metrics", Port: 10250}}},
+		ObjectMeta: metav1.ObjectMeta{Name: "kubelet",
+			Labels: map[string]string{"app.kubernetes.io/managed-by": "prometheus-operator"}},
+		Spec: corev1.ServiceSpec{ClusterIP: "None",
+			Ports: []corev1.ServicePort{{Name: "https-metrics", Port: 10250}}},
 	}
 	made, err := client.CoreV1().Services("taken").Create(t.Context(), theirs, metav1.CreateOptions{})
 	if err != nil {
@@ -219,7 +228,8 @@ func TestKubeletServiceOfSomebodyElse(t *testing.T) {
 	k := keep(t, cluster.Kubeconfig(t, "taken", "sd-aggregator-kubelet"), "taken/kubelet", 8081)
 	harness.Eventually(t, "it says why it is not ready", func() error {
 		_, err := k.get("/readyz")
-		if err == nil || !strings.Contains(err.Error(), `the Service is not ours: its label app.kubernetes.io/managed-by is "prometheus-operator"`) {
+		if err == nil || !strings.Contains(err.Error(),
+			`the Service is not ours: its label app.kubernetes.io/managed-by is "prometheus-operator"`) {
 			return fmt.Errorf("it says %w", err)
 		}
 		return nil

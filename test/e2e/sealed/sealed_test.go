@@ -1,5 +1,5 @@
-// Package sealed proves that agentry takes SealedSecrets as they are: it knows their keys without a value, copies them to the output,
-// and pods mount what the controller of SealedSecrets makes of the copies in a real API server.
+// Package sealed proves that agentry takes SealedSecrets as they are: it knows their keys without a value, copies them
+// to the output, and pods mount what the controller of SealedSecrets makes of the copies in a real API server.
 package sealed
 
 import (
@@ -27,7 +27,9 @@ import (
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {
-	harness.Main(m, func(c *harness.Cluster) { cluster = c }, harness.Agentry(), harness.SealedSecrets(), harness.Kubeseal())
+	harness.Main(m, func(c *harness.Cluster) {
+		cluster = c
+	}, harness.Agentry(), harness.SealedSecrets(), harness.Kubeseal())
 }
 
 const (
@@ -89,7 +91,8 @@ func TestSealedSecretsAreMounted(t *testing.T) {
 	harness.Eventually(t, "the controller unseals the Secret", func() error { return isMounted(t, set) })
 
 	write(t, in, "hierarchy.yaml", strings.Replace(hierarchy, "key: password", "key: passwort", 1))
-	if said := run(t, 0, "check", "--compatibility", "current", in); !strings.Contains(said, "SealedSecret with the keys password, user") || strings.Contains(said, "hunter2") {
+	if said := run(t, 0, "check", "--compatibility", "current",
+		in); !strings.Contains(said, "SealedSecret with the keys password, user") || strings.Contains(said, "hunter2") {
 		t.Errorf("a key that the SealedSecret does not have: %s", said)
 	}
 }
@@ -102,11 +105,13 @@ func startController(t *testing.T) (certificate string) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "controller"}}
 	_, err := client.CoreV1().ServiceAccounts(controllers).Create(t.Context(), account, metav1.CreateOptions{})
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: controllers}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: controllers, Name: account.Name}},
+		ObjectMeta: metav1.ObjectMeta{Name: controllers},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: controllers, Name: account.Name}},
 	}
 	_, bindErr := client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
-	token, tokenErr := client.CoreV1().ServiceAccounts(controllers).CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, tokenErr := client.CoreV1().ServiceAccounts(controllers).CreateToken(t.Context(), account.Name,
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	server, hostErr := url.Parse(cluster.Config().Host)
 	ca, caErr := os.ReadFile(cluster.Config().CAFile)
 	if err := errors.Join(err, bindErr, tokenErr, hostErr, caErr); err != nil {
@@ -117,7 +122,8 @@ func startController(t *testing.T) (certificate string) {
 	write(t, files, "ca.crt", string(ca))
 	write(t, files, "namespace", controllers)
 	p, err := cluster.Contain("sealed-secrets", harness.Container{
-		Tool: harness.SealedSecrets(), Env: []string{"KUBERNETES_SERVICE_HOST=" + server.Hostname(), "KUBERNETES_SERVICE_PORT=" + server.Port()},
+		Tool:   harness.SealedSecrets(),
+		Env:    []string{"KUBERNETES_SERVICE_HOST=" + server.Hostname(), "KUBERNETES_SERVICE_PORT=" + server.Port()},
 		Mounts: map[string]string{"/var/run/secrets/kubernetes.io/serviceaccount": files},
 	})
 	if err != nil {
@@ -126,7 +132,8 @@ func startController(t *testing.T) (certificate string) {
 	t.Cleanup(p.Kill)
 	certificate = filepath.Join(t.TempDir(), "cert.pem")
 	harness.Eventually(t, "the controller has a key", func() error {
-		keys, err := client.CoreV1().Secrets(controllers).List(t.Context(), metav1.ListOptions{LabelSelector: "sealedsecrets.bitnami.com/sealed-secrets-key=active"})
+		keys, err := client.CoreV1().Secrets(controllers).List(t.Context(),
+			metav1.ListOptions{LabelSelector: "sealedsecrets.bitnami.com/sealed-secrets-key=active"})
 		if err != nil || len(keys.Items) == 0 {
 			return errors.Join(err, errors.New("there is none"))
 		}

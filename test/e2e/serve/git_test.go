@@ -21,7 +21,9 @@ func repository(t *testing.T) (dir, url string) {
 	git(t, dir, "config", "http.receivepack", "true")
 	work := filepath.Join(root, "work")
 	git(t, root, "init", "-q", "-b", "main", work)
-	agent := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: agent, namespace: monitoring}\nspec: {serviceAccountName: agent, image: grafana/agent:v0.44.8}\n"
+	agent := "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\n" +
+		"metadata: {name: agent, namespace: monitoring}\n" +
+		"spec: {serviceAccountName: agent, image: grafana/agent:v0.44.8}\n"
 	if err := os.WriteFile(filepath.Join(work, "agent.yaml"), []byte(agent), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -44,8 +46,10 @@ func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	command := exec.Command("git", args...)
 	command.Dir = dir
-	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
-		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_AUTHOR_DATE=2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-01T00:00:00Z")
+	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_AUTHOR_DATE=2026-01-01T00:00:00Z",
+		"GIT_COMMITTER_DATE=2026-01-01T00:00:00Z")
 	out, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)

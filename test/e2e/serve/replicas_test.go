@@ -34,8 +34,10 @@ type replica struct {
 func start(t *testing.T, name, kubeconfig, folder string, port int) *replica {
 	t.Helper()
 	r := &replica{name: name, admin: fmt.Sprintf("http://127.0.0.1:%d", port)}
-	r.Process = cluster.Launch(t, name, harness.Agentry(), "serve", "--file", folder, "--cache-dir", filepath.Join(t.TempDir(), name), "--listen", "off",
-		"--admin-listen", fmt.Sprintf("127.0.0.1:%d", port), "--replicas-namespace", namespace, "--replicas-name", "agentry", "--identity", name, "--kubeconfig", kubeconfig)
+	r.Process = cluster.Launch(t, name, harness.Agentry(), "serve", "--file", folder, "--cache-dir",
+		filepath.Join(t.TempDir(), name), "--listen", "off",
+		"--admin-listen", fmt.Sprintf("127.0.0.1:%d", port), "--replicas-namespace", namespace, "--replicas-name",
+		"agentry", "--identity", name, "--kubeconfig", kubeconfig)
 	return r
 }
 
@@ -98,7 +100,8 @@ func active(t *testing.T, a *replica, passive ...*replica) func() error {
 // held is an error unless this replica holds the Lease.
 func held(t *testing.T, r *replica) func() error {
 	return func() error {
-		lease, err := cluster.Client(t).CoordinationV1().Leases(namespace).Get(t.Context(), "agentry", metav1.GetOptions{})
+		lease, err := cluster.Client(t).CoordinationV1().Leases(namespace).Get(t.Context(), "agentry",
+			metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -162,7 +165,8 @@ func TestReplicas(t *testing.T) {
 	cluster.KillAPI()
 	t.Cleanup(func() { _ = cluster.StartAPI(harness.Port) })
 	harness.Eventually(t, "both notice that the API server is away", func() error {
-		if !strings.Contains(c.Log(), "lease: not renewed for too long") || !strings.Contains(b.Log(), "lease: it cannot be read or renewed") {
+		if !strings.Contains(c.Log(), "lease: not renewed for too long") ||
+			!strings.Contains(b.Log(), "lease: it cannot be read or renewed") {
 			return fmt.Errorf("they do not: %s\n%s", b.Log(), c.Log())
 		}
 		s, err := c.pipeline(t, "p0")
@@ -175,7 +179,8 @@ func TestReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, "both have found the API server again", func() error {
-		if !strings.Contains(c.Log(), "it can be read and renewed again") || !strings.Contains(b.Log(), "it can be read and renewed again") {
+		if !strings.Contains(c.Log(), "it can be read and renewed again") ||
+			!strings.Contains(b.Log(), "it can be read and renewed again") {
 			return fmt.Errorf("they have not")
 		}
 		return active(t, c, b)()
@@ -196,7 +201,8 @@ func triggersReachTheRightOne(t *testing.T, replicas ...*replica) {
 	for _, asked := range replicas {
 		token := "asked-" + asked.name
 		for i := range count {
-			if err := asked.ask(t, http.MethodPost, fmt.Sprintf("/api/v1/pipelines/p%d/reconcile", i), fmt.Sprintf(`{"requestedAt": %q}`, token), new(any)); err != nil {
+			if err := asked.ask(t, http.MethodPost, fmt.Sprintf("/api/v1/pipelines/p%d/reconcile", i),
+				fmt.Sprintf(`{"requestedAt": %q}`, token), new(any)); err != nil {
 				t.Fatal(err)
 			}
 		}

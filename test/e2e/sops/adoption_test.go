@@ -27,8 +27,9 @@ spec:
     sops: {age: [RECIPIENT], hmacKeyFile: hmac.key}
 `
 
-// TestAnEncryptedInstallationIsAdopted: of each case that has Secrets, the program sops encrypts these. What Flux would decrypt is
-// then what agentry renders of the case in clear. The suite adoption holds that to replace no pod of the operator's.
+// TestAnEncryptedInstallationIsAdopted: of each case that has Secrets, the program sops encrypts these. What Flux would
+// decrypt is then what agentry renders of the case in clear. The suite adoption holds that to replace no pod of the
+// operator's.
 func TestAnEncryptedInstallationIsAdopted(t *testing.T) {
 	u := newUser(t)
 	u.write(".sops.yaml", strings.ReplaceAll(u.run(".", "cat .sops.yaml"), `\.secret\.yaml$`, `secret\.yaml$`))
@@ -45,7 +46,8 @@ func TestAnEncryptedInstallationIsAdopted(t *testing.T) {
 	for _, name := range cases {
 		u.run(".", "git clone -q -b out/"+name+" repo.git out-"+name)
 		u.run("out-"+name, "grep -rl '^# agentry-seal' . | xargs -rn 1 sops decrypt -i")
-		u.run(".", "agentry render --compatibility operator --secrets plaintext -o clear-"+name+" clear/"+name+" || test $? = 1")
+		u.run(".", "agentry render --compatibility operator --secrets plaintext -o clear-"+name+" clear/"+name+
+			" || test $? = 1")
 		got, want := u.objects("out-"+name), u.objects("clear-"+name)
 		for _, id := range gitops.Changed(want, got) {
 			t.Errorf("%s: %s is not as in clear: %v", name, id, got[id])
@@ -61,7 +63,8 @@ func TestAnEncryptedInstallationIsAdopted(t *testing.T) {
 	}
 }
 
-// encryptedCases writes each case that has Secrets twice, in clear and with its Secrets encrypted, and a file with their pipelines.
+// encryptedCases writes each case that has Secrets twice, in clear and with its Secrets encrypted, and a file with
+// their pipelines.
 func (u *user) encryptedCases() (names []string) {
 	u.t.Helper()
 	files, err := filepath.Glob(filepath.Join(harness.Root(), "test", "conformance", "operator", "*", "input.yaml"))
@@ -106,7 +109,8 @@ func (u *user) encryptedCases() (names []string) {
 func (u *user) objects(folder string) gitops.Objects {
 	u.t.Helper()
 	var out []*unstructured.Unstructured
-	for file := range strings.FieldsSeq(u.run(folder, "find . -name '*.yaml' ! -name kustomization.yaml ! -path './.git/*'")) {
+	for file := range strings.FieldsSeq(u.run(folder,
+		"find . -name '*.yaml' ! -name kustomization.yaml ! -path './.git/*'")) {
 		text, err := os.ReadFile(filepath.Join(u.folder, folder, file))
 		if err != nil {
 			u.t.Fatal(err)

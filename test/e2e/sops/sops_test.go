@@ -1,5 +1,5 @@
-// Package sops proves that who has the private key can read what agentry encrypts, with the program sops that the documentation
-// names, and that a change by that program is put back.
+// Package sops proves that who has the private key can read what agentry encrypts, with the program sops that the
+// documentation names, and that a change by that program is put back.
 package sops
 
 import (
@@ -68,8 +68,10 @@ func (u *user) run(folder, script string) string {
 	}
 	cmd := exec.Command("sh", "-euc", script)
 	cmd.Dir = filepath.Join(u.folder, folder)
-	cmd.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "HOME="+u.folder, "SOPS_AGE_KEY_FILE="+filepath.Join(u.folder, "age.agekey"), "GIT_CONFIG_GLOBAL=/dev/null",
-		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
+	cmd.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "HOME="+u.folder,
+		"SOPS_AGE_KEY_FILE="+filepath.Join(u.folder, "age.agekey"), "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann",
+		"GIT_COMMITTER_EMAIL=ann@example.com")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		u.t.Fatalf("%s: %v\n%s", script, err, out)
@@ -96,10 +98,13 @@ func newUser(t *testing.T) *user {
 	u.write("age.agekey", string(key))
 	u.write("hmac.key", strings.Repeat("0123456789abcdef", 2)+"\n")
 	u.write("pipeline.yaml", strings.Replace(pipeline, "FOLDER", u.folder, 1))
-	u.write(".sops.yaml", "creation_rules:\n  - path_regex: ^nowhere/\n    pgp: 0123456789ABCDEF0123456789ABCDEF01234567\n  - path_regex: \\.secret\\.yaml$\n    age: "+strings.Fields(public)[0]+"\n")
+	u.write(".sops.yaml", "creation_rules:\n  - path_regex: ^nowhere/\n"+
+		"    pgp: 0123456789ABCDEF0123456789ABCDEF01234567\n  - path_regex: \\.secret\\.yaml$\n    age: "+
+		strings.Fields(public)[0]+"\n")
 	u.run(".", "git init -q --bare -b main repo.git && git clone -q repo.git work")
 	u.write("work/testbed.yaml", testbed)
-	u.run("work", "git checkout -q -b main 2>/dev/null || true; git add -A && git commit -q -m Objects && git push -q origin main")
+	u.run("work", "git checkout -q -b main 2>/dev/null || true; git add -A && git commit -q -m Objects && git push "+
+		"-q origin main")
 	return u
 }
 
@@ -107,7 +112,8 @@ func newUser(t *testing.T) *user {
 func TestTheProgramDecryptsTheOutput(t *testing.T) {
 	u := newUser(t)
 	u.run(".", "agentry sync -f pipeline.yaml --cache-dir cache")
-	if log := u.run("repo.git", "git log -p prod"); strings.Contains(log, "hunter2") || strings.Contains(log, "aHVudGVyMi1odW50ZXIy") {
+	if log := u.run("repo.git", "git log -p prod"); strings.Contains(log, "hunter2") ||
+		strings.Contains(log, "aHVudGVyMi1odW50ZXIy") {
 		t.Fatalf("the password is on the branch: %s", log)
 	}
 	u.run(".", "git clone -q -b prod repo.git output")
@@ -131,7 +137,8 @@ func TestTheProgramDecryptsTheOutput(t *testing.T) {
 // compact drops what only the layout of YAML has.
 func compact(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// TestTheBranchStays: nothing is encrypted again without a change, and what the program changed is put back byte for byte.
+// TestTheBranchStays: nothing is encrypted again without a change, and what the program changed is put back byte for
+// byte.
 func TestTheBranchStays(t *testing.T) {
 	u := newUser(t)
 	sync := func() string {

@@ -18,8 +18,8 @@ import (
 	"github.com/agentry-dev/agentry/test/fixtures"
 )
 
-// A successor is a GrafanaAgent of another part of this test with another name, and rendered for Alloy. It runs beside the other, in the
-// agent's Flow mode, which Alloy comes from, and must deliver the same.
+// A successor is a GrafanaAgent of another part of this test with another name, and rendered for Alloy. It runs beside
+// the other, in the agent's Flow mode, which Alloy comes from, and must deliver the same.
 type successor struct{ *manifests }
 
 // newSuccessor copies a folder of testdata.
@@ -28,8 +28,8 @@ func newSuccessor(t *testing.T, folder string) successor {
 	return successor{newRenamed(t, folder, "successor")}
 }
 
-// newRenamed copies a folder of testdata whose GrafanaAgent gets another name, and its agents an account of their own, with the rights that
-// are computed for them.
+// newRenamed copies a folder of testdata whose GrafanaAgent gets another name, and its agents an account of their own,
+// with the rights that are computed for them.
 func newRenamed(t *testing.T, folder, name string) *manifests {
 	t.Helper()
 	m := newManifests(t, folder)
@@ -55,7 +55,8 @@ func (s successor) render(t *testing.T, compatibility string) []*unstructured.Un
 
 // asOf returns what a successor delivered with the names of the agent that it follows.
 func asOf(lines []string) (out []string) {
-	names := strings.NewReplacer(`-successor"`, `"`, `/successor"`, `/agent"`, "serviceaccount:monitoring:successor", "serviceaccount:monitoring:grafana-agent")
+	names := strings.NewReplacer(`-successor"`, `"`, `/successor"`, `/agent"`, "serviceaccount:monitoring:successor",
+		"serviceaccount:monitoring:grafana-agent")
 	for _, line := range lines {
 		out = append(out, names.Replace(line))
 	}
@@ -74,14 +75,18 @@ func sameSeries(t *testing.T, file, matchers string) {
 
 // aimAlloy is [aim] for a configuration of Alloy.
 func aimAlloy(text string, labels map[string]string) string {
-	endpoint := fmt.Sprintf("\tendpoint {\n\t\turl = %q\n\t\tbasic_auth {\n\t\t\tusername = %q\n\t\t\tpassword = %q\n\t\t}\n", writeURL, user, password)
+	endpoint := fmt.Sprintf(
+		"\tendpoint {\n\t\turl = %q\n\t\tbasic_auth {\n\t\t\tusername = %q\n\t\t\tpassword = %q\n\t\t}\n", writeURL,
+		user, password)
 	for name, value := range labels {
-		endpoint += fmt.Sprintf("\t\twrite_relabel_config {\n\t\t\ttarget_label = %q\n\t\t\treplacement = %q\n\t\t}\n", name, value)
+		endpoint += fmt.Sprintf("\t\twrite_relabel_config {\n\t\t\ttarget_label = %q\n\t\t\treplacement = %q\n\t\t}\n",
+			name, value)
 	}
 	text = regexp.MustCompile(`(?ms)^\tendpoint \{.*?^\t\}\n`).ReplaceAllString(text, "")
 	text = regexp.MustCompile(`(?m)^prometheus\.remote_write .* \{$`).ReplaceAllString(text, "${0}\n"+endpoint+"\t}")
 	text = regexp.MustCompile(`(scrape_(?:interval|timeout) *= )"\w+"`).ReplaceAllString(text, `$1"1s"`)
-	return regexp.MustCompile(`("__scrape_(?:interval|timeout)__"\s+replacement *= )"\w+"`).ReplaceAllString(text, `$1"1s"`)
+	return regexp.MustCompile(`("__scrape_(?:interval|timeout)__"\s+replacement *= )"\w+"`).ReplaceAllString(text,
+		`$1"1s"`)
 }
 
 const (

@@ -44,7 +44,8 @@ func (p *pod) page(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 	fmt.Fprintf(w, "number %s\n", number)
 	fmt.Fprintf(w, "asked{path=%q,query=%q,login=%q} 1\n", r.URL.Path, r.URL.Query().Encode(), login(r))
-	fmt.Fprintf(w, "claims{namespace=\"claimed\",job=\"claimed\",tenant_ns=\"claimed\",fake_owner=\"claimed\"} %s\n", number)
+	fmt.Fprintf(w, "claims{namespace=\"claimed\",job=\"claimed\",tenant_ns=\"claimed\",fake_owner=\"claimed\"} %s\n",
+		number)
 	fmt.Fprintf(w, "go_noise 1\n")
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness"
 )
 
-// clustering lets three pods of Alloy share the targets of the three shards, instead of the rules that shard. They deliver the same series,
-// but for the labels by which shards differ, and each target once: also those that every shard scrapes. When a pod goes, the others
-// and its successor scrape its targets.
+// clustering lets three pods of Alloy share the targets of the three shards, instead of the rules that shard. They
+// deliver the same series, but for the labels by which shards differ, and each target once: also those that every shard
+// scrapes. When a pod goes, the others and its successor scrape its targets.
 func clustering(t *testing.T, w *testbed) {
 	m := newRenamed(t, "shards", "clustered")
 	w.apply(t, m.pass(t, "runtime: alloy", "sharding: clustering", "compatibility: operator"))
@@ -41,7 +41,8 @@ func clustering(t *testing.T, w *testbed) {
 	harness.Eventually(t, "three pods share the targets", func() error { return w.share(targets) })
 
 	gone := w.addressOf("monitoring", "clustered-1")
-	if err := w.client.CoreV1().Pods("monitoring").Delete(t.Context(), "clustered-1", metav1.DeleteOptions{}); err != nil {
+	if err := w.client.CoreV1().Pods("monitoring").Delete(t.Context(), "clustered-1", metav1.DeleteOptions{}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, "three pods share the targets again", func() error {
@@ -57,7 +58,8 @@ func ofCluster(lines []string) (out []string) {
 	for _, line := range lines {
 		line = regexp.MustCompile(`,?\b(shard|__replica__|cluster)="[^"]*"`).ReplaceAllString(line, "")
 		line = strings.ReplaceAll(line, "{,", "{")
-		out = append(out, strings.ReplaceAll(line, "serviceaccount:monitoring:clustered", "serviceaccount:monitoring:grafana-agent"))
+		out = append(out, strings.ReplaceAll(line, "serviceaccount:monitoring:clustered",
+			"serviceaccount:monitoring:grafana-agent"))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -10,8 +10,8 @@ import (
 )
 
 // discoveries follows ScrapeConfigs of six ways to find targets, and monitors with scrape classes, through
-// two shards to stored series, as today's Prometheus Operator would have it, with no more rights than are computed. Agents with
-// a right less run beside them.
+// two shards to stored series, as today's Prometheus Operator would have it, with no more rights than are computed.
+// Agents with a right less run beside them.
 func discoveries(t *testing.T, w *testbed) {
 	startRegistry(t)
 	w.runCurrent(t, "discoveries", "scraping", 2)
@@ -49,8 +49,8 @@ func (w *testbed) succeed(t *testing.T, folder, namespace string, agents int) {
 	sameSeries(t, folder+".txt", fmt.Sprintf(`cluster="%s-successor",__name__!~"scrape_.*"`, folder))
 }
 
-// runCurrent runs the agents of a folder of testdata, in mode current, with what they find and with the rights that are computed
-// for them.
+// runCurrent runs the agents of a folder of testdata, in mode current, with what they find and with the rights that are
+// computed for them.
 func (w *testbed) runCurrent(t *testing.T, folder, namespace string, agents int) {
 	t.Helper()
 	w.apply(t, harness.Decode(t, read(t, filepath.Join("testdata", folder+".yaml"))))

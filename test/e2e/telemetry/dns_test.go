@@ -29,7 +29,8 @@ func (o objects) behind(s corev1.Service) served {
 		out.ports[port.Name] = uint16(port.Port)
 	}
 	for _, p := range o.pods {
-		if p.Namespace == s.Namespace && p.Status.PodIP != "" && len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(p.Labels)) {
+		if p.Namespace == s.Namespace && p.Status.PodIP != "" && len(s.Spec.Selector) > 0 &&
+			labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(p.Labels)) {
 			out.addresses = append(out.addresses, p.Status.PodIP)
 		}
 	}
@@ -38,7 +39,8 @@ func (o objects) behind(s corev1.Service) served {
 
 // resolve writes the file that leads containers of a pod to the DNS. Services of its own namespace have a short name.
 func (p *pod) resolve() error {
-	return os.WriteFile(filepath.Join(p.dir, "resolv.conf"), []byte("search "+p.Namespace+".svc\nnameserver "+dnsAddress+"\n"), 0o600)
+	return os.WriteFile(filepath.Join(p.dir, "resolv.conf"),
+		[]byte("search "+p.Namespace+".svc\nnameserver "+dnsAddress+"\n"), 0o600)
 }
 
 // startDNS starts the cluster's DNS: it knows the pods of a Service by its name, as if it had no
@@ -70,7 +72,8 @@ func (k *kubelet) answer(request []byte) ([]byte, error) {
 	if err := question.Unpack(request); err != nil {
 		return nil, err
 	}
-	answer := dnsmessage.Message{Header: dnsmessage.Header{ID: question.ID, Response: true, Authoritative: true}, Questions: question.Questions}
+	answer := dnsmessage.Message{Header: dnsmessage.Header{ID: question.ID, Response: true, Authoritative: true},
+		Questions: question.Questions}
 	answer.RCode = dnsmessage.RCodeNameError
 	for _, q := range question.Questions {
 		resources, ok := k.records(q)
@@ -82,8 +85,8 @@ func (k *kubelet) answer(request []byte) ([]byte, error) {
 	return answer.Pack()
 }
 
-// records returns what is known under a name: addresses, or ports of addresses. The name of a pod begins with its address, as in
-// 10-1-0-1.web.store.svc.
+// records returns what is known under a name: addresses, or ports of addresses. The name of a pod begins with its
+// address, as in 10-1-0-1.web.store.svc.
 func (k *kubelet) records(q dnsmessage.Question) (out []dnsmessage.Resource, known bool) {
 	name := strings.TrimSuffix(q.Name.String(), ".")
 	port, service, named := strings.Cut(name, "._tcp.")
@@ -108,7 +111,9 @@ func (k *kubelet) records(q dnsmessage.Question) (out []dnsmessage.Resource, kno
 			out = append(out, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: ip.As4()}})
 		case q.Type == dnsmessage.TypeSRV && !named: // Of all ports.
 			for _, number := range behind.ports {
-				out = append(out, dnsmessage.Resource{Header: header, Body: &dnsmessage.SRVResource{Target: dnsmessage.MustNewName(strings.ReplaceAll(address, ".", "-") + "." + q.Name.String()), Port: number}})
+				out = append(out, dnsmessage.Resource{Header: header,
+					Body: &dnsmessage.SRVResource{Target: dnsmessage.MustNewName(strings.ReplaceAll(address, ".", "-") +
+						"." + q.Name.String()), Port: number}})
 			}
 		case q.Type == dnsmessage.TypeSRV && behind.ports[strings.TrimPrefix(port, "_")] > 0:
 			out = append(out, dnsmessage.Resource{Header: header, Body: &dnsmessage.SRVResource{

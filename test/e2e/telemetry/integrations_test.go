@@ -15,10 +15,12 @@ import (
 )
 
 // integrations follows MetricsIntegrations, one of them on every node, from their pods through the
-// sd-aggregator, as its chart installs it, and two shards to stored series. Alloy needs no sd-aggregator to deliver the same.
+// sd-aggregator, as its chart installs it, and two shards to stored series. Alloy needs no sd-aggregator to deliver the
+// same.
 func integrations(t *testing.T, w *testbed) {
 	chart := filepath.Join(harness.Root(), "charts", "sd-aggregator")
-	w.apply(t, run(t, harness.Helm(), "template", "sd-aggregator", chart, "--skip-tests", "--namespace", "monitoring", "--kube-version", harness.KubernetesVersion,
+	w.apply(t, run(t, harness.Helm(), "template", "sd-aggregator", chart, "--skip-tests", "--namespace", "monitoring",
+		"--kube-version", harness.KubernetesVersion,
 		"--set", "namespaces={fleet},poll.interval=1s,poll.timeout=1s,replicas=1"))
 	objects := newManifests(t, "integrations").render(t)
 	scrapes := func(o *unstructured.Unstructured) bool { return o.GetKind() == "StatefulSet" }
@@ -42,7 +44,8 @@ func integrations(t *testing.T, w *testbed) {
 // lists is an error if the sd-aggregator lists another number of integrations.
 func (w *testbed) lists(want int) error {
 	client := http.Client{Timeout: 10 * time.Second}
-	response, err := client.Get("http://" + w.addressOf("monitoring", "sd-aggregator-") + ":8080/operator/api/v1/metrics/integrations/sd?grafanaagent=fleet/agent")
+	response, err := client.Get("http://" + w.addressOf("monitoring", "sd-aggregator-") +
+		":8080/operator/api/v1/metrics/integrations/sd?grafanaagent=fleet/agent")
 	if err != nil {
 		return err
 	}

@@ -156,7 +156,8 @@ func (k *kubelet) run(ctx context.Context, p *pod, now objects) error {
 		return pods.Delete(ctx, p.Name, *metav1.NewDeleteOptions(0))
 	case p.Spec.NodeName == "":
 		target := corev1.ObjectReference{Kind: "Node", Name: k.nodeFor(p)}
-		return pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Target: target}, metav1.CreateOptions{})
+		return pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Target: target},
+			metav1.CreateOptions{})
 	}
 	if p.address == "" {
 		p.address = p.Annotations[addressAnnotation]
@@ -216,7 +217,8 @@ func (k *kubelet) container(p *pod, c corev1.Container, now objects) error {
 // program is what is in an image.
 func program(c corev1.Container) (harness.Tool, bool) {
 	for part, tool := range map[string]harness.Tool{
-		"grafana/agent:": harness.Agent(), alloyImage: harness.Agent(), "/prometheus-config-reloader:": harness.Reloader(), "/sd-aggregator:": harness.Aggregator(),
+		"grafana/agent:": harness.Agent(), alloyImage: harness.Agent(),
+		"/prometheus-config-reloader:": harness.Reloader(), "/sd-aggregator:": harness.Aggregator(),
 	} {
 		if strings.Contains(c.Image, part) {
 			return tool, true

@@ -52,7 +52,8 @@ func (l *loki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer l.mu.Unlock()
 	for _, stream := range request.Streams {
 		for _, e := range stream.Entries {
-			l.lines = append(l.lines, fmt.Sprintf("%s %s %s %q", r.Header.Get("X-Scope-OrgID"), stream.Labels, e.Timestamp.UTC().Format(time.RFC3339Nano), e.Line))
+			l.lines = append(l.lines, fmt.Sprintf("%s %s %s %q", r.Header.Get("X-Scope-OrgID"), stream.Labels,
+				e.Timestamp.UTC().Format(time.RFC3339Nano), e.Line))
 		}
 	}
 	w.WriteHeader(http.StatusNoContent)

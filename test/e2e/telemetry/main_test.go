@@ -9,10 +9,10 @@
 // HTTP, in DNS, in Consul and in Kubernetes, scrape classes count, and agents scrape their own zones. These
 // agents have exactly the rights that are computed for them; agents with one right less lose targets;
 // and for conformance cases with more than twenty monitors the agents deliver the same series with
-// the configuration that the real operator made. Rendered for Alloy, all of them deliver the same in the agent's Flow mode, which Alloy
-// comes from; there, pods of a cluster share their targets. The test stands for the kubelet ([kubelet]), for
-// the programs that are scraped, for Consul, and for Loki. What all pods share is the network, so that each
-// server has its pod's address in place of 0.0.0.0 and 127.0.0.1.
+// the configuration that the real operator made. Rendered for Alloy, all of them deliver the same in the agent's Flow
+// mode, which Alloy comes from; there, pods of a cluster share their targets. The test stands for the kubelet
+// ([kubelet]), for the programs that are scraped, for Consul, and for Loki. What all pods share is the network, so that
+// each server has its pod's address in place of 0.0.0.0 and 127.0.0.1.
 package telemetry
 
 import (
@@ -43,7 +43,8 @@ func TestTelemetry(t *testing.T) {
 	w := newTestbed(t)
 	t.Run("all", func(t *testing.T) {
 		for name, part := range map[string]func(*testing.T, *testbed){
-			"shards": shards, "integrations": integrations, "logs": logs, "reference": reference, "discoveries": discoveries, "zones": zones,
+			"shards": shards, "integrations": integrations, "logs": logs, "reference": reference,
+			"discoveries": discoveries, "zones": zones,
 			"clustering": clustering,
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -36,12 +36,14 @@ func (n node) join(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	page := newPod("")
 	page.address = n.address
-	if err := page.serve(corev1.Container{Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: kubeletPort}}}); err != nil {
+	if err := page.serve(corev1.Container{Ports: []corev1.ContainerPort{{Name: "http",
+		ContainerPort: kubeletPort}}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(page.kill)
 	nodes := client.CoreV1().Nodes()
-	object, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: n.labels()}}, metav1.CreateOptions{})
+	object, err := nodes.Create(t.Context(),
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: n.labels()}}, metav1.CreateOptions{})
 	if err == nil {
 		object.Spec.Taints = nil // All nodes begin as not ready, to which DaemonSets do not come.
 		if n.zone != "" {

@@ -34,8 +34,10 @@ func startPrometheus(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cluster.Launch(t, "prometheus", harness.Prometheus(), "--web.enable-remote-write-receiver", "--web.listen-address="+prometheusAddress,
-		"--config.file="+filepath.Join(dir, "prometheus.yml"), "--web.config.file="+filepath.Join(dir, "web.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"))
+	cluster.Launch(t, "prometheus", harness.Prometheus(), "--web.enable-remote-write-receiver",
+		"--web.listen-address="+prometheusAddress,
+		"--config.file="+filepath.Join(dir, "prometheus.yml"), "--web.config.file="+filepath.Join(dir, "web.yml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"))
 	harness.Eventually(t, "Prometheus is ready", func() error { _, err := delivered(`__name__="up"`); return err })
 }
 

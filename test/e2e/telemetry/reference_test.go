@@ -33,15 +33,16 @@ func comparisons() []comparison {
 	}
 }
 
-// reference lets one agent run what agentry renders of a case, another what the operator created of it, and a third what agentry renders for
-// Alloy: all of their series are the same, with the same values.
+// reference lets one agent run what agentry renders of a case, another what the operator created of it, and a third
+// what agentry renders for Alloy: all of their series are the same, with the same values.
 func reference(t *testing.T, w *testbed) {
 	for _, c := range comparisons() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(harness.Root(), "test", "conformance", "operator", c.name)
 			w.runCase(t, c.name, "ours", render(t, "--secrets", "plaintext", filepath.Join(dir, "input.yaml")))
-			w.runCase(t, c.name, "alloy", render(t, "--secrets", "plaintext", "--runtime", "alloy", filepath.Join(dir, "input.yaml")))
+			w.runCase(t, c.name, "alloy", render(t, "--secrets", "plaintext", "--runtime", "alloy",
+				filepath.Join(dir, "input.yaml")))
 			w.runCase(t, c.name, "theirs", harness.Decode(t, read(t, filepath.Join(dir, "expected", "objects.yaml"))))
 			harness.Eventually(t, "the same series", func() error { return c.same() })
 		})
@@ -74,7 +75,9 @@ func (c comparison) same() error {
 
 // comparable are series without those of which docs/alloy.md says that they always differ.
 func comparable(series []string) []string {
-	return slices.DeleteFunc(slices.Clone(series), func(s string) bool { return strings.HasPrefix(s, "scrape_samples_post_metric_relabeling{") })
+	return slices.DeleteFunc(slices.Clone(series), func(s string) bool {
+		return strings.HasPrefix(s, "scrape_samples_post_metric_relabeling{")
+	})
 }
 
 // series are those that one of the agents delivered, and how many targets are up.
@@ -150,7 +153,8 @@ func (w *testbed) create(t *testing.T, object any, name, namespace string) {
 // sent, with labels that say whose they are, and that all targets are scraped each second.
 func aimed(t *testing.T, s corev1.Secret, name, side string) *corev1.Secret {
 	t.Helper()
-	out := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Data: s.Data, StringData: s.StringData}
+	out := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Data: s.Data,
+		StringData: s.StringData}
 	const key = "agent.yml"
 	labels := map[string]string{"case": name, "side": side}
 	if native, ok := s.StringData[alloyKey]; ok {
@@ -185,7 +189,8 @@ func aim(metrics map[string]any, labels map[string]string) {
 	for _, instance := range metrics["configs"].([]any) {
 		instance := instance.(map[string]any)
 		instance["remote_write"] = []any{map[string]any{
-			"url": writeURL, "basic_auth": map[string]any{"username": user, "password": password}, "write_relabel_configs": rules,
+			"url": writeURL, "basic_auth": map[string]any{"username": user, "password": password},
+			"write_relabel_configs": rules,
 		}}
 		for _, job := range instance["scrape_configs"].([]any) {
 			job := job.(map[string]any)

@@ -25,7 +25,8 @@ func startRegistry(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		reply(w, []map[string]any{{"targets": []string{"10.3.0.4:8080", "10.3.0.5:8080"}, "labels": map[string]string{"listed": "yes"}}})
+		reply(w, []map[string]any{{"targets": []string{"10.3.0.4:8080", "10.3.0.5:8080"},
+			"labels": map[string]string{"listed": "yes"}}})
 	})
 	consul := func(path string, answer any) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +35,9 @@ func startRegistry(t *testing.T) {
 				return
 			}
 			w.Header().Set("X-Consul-Index", "1")
-			if wait, err := time.ParseDuration(r.URL.Query().Get("wait")); err == nil && r.URL.Query().Get("index") == "1" { // Nothing ever changes.
+			// Nothing ever changes.
+			if wait, err := time.ParseDuration(r.URL.Query().Get("wait")); err == nil &&
+				r.URL.Query().Get("index") == "1" {
 				select {
 				case <-r.Context().Done():
 				case <-t.Context().Done(): // Agents ask again at once, and would be waited for.
@@ -63,9 +66,11 @@ func startRegistry(t *testing.T) {
 // consulEntry is a program at an address, as Consul's health endpoint has it.
 func consulEntry(address string) map[string]any {
 	return map[string]any{
-		"Node":    map[string]any{"Node": "machine-" + address, "Address": address, "Datacenter": "dc1", "Meta": map[string]string{"rack": "7"}},
-		"Service": map[string]any{"ID": "shop-" + address, "Service": "shop", "Tags": []string{"metrics"}, "Port": 8080},
-		"Checks":  []any{map[string]string{"Status": "passing"}},
+		"Node": map[string]any{"Node": "machine-" + address, "Address": address, "Datacenter": "dc1",
+			"Meta": map[string]string{"rack": "7"}},
+		"Service": map[string]any{"ID": "shop-" + address, "Service": "shop", "Tags": []string{"metrics"},
+			"Port": 8080},
+		"Checks": []any{map[string]string{"Status": "passing"}},
 	}
 }
 

@@ -28,7 +28,8 @@ spec:
   output: {branch: output}
 `
 
-// pass is what a pass of a pipeline with the settings would write that renders rights: those come first, as Flux applies them.
+// pass is what a pass of a pipeline with the settings would write that renders rights: those come first, as Flux
+// applies them.
 func (m *manifests) pass(t *testing.T, settings ...string) []*unstructured.Unstructured {
 	t.Helper()
 	gitops.Git(t, m.dir, "init", "-q", "-b", "main")
@@ -66,8 +67,8 @@ type lesser struct {
 	right, resource string
 }
 
-// runWithLess runs an agent for each resource of each rule that is computed for the agents of a folder of testdata: it has all
-// rights but the one to that resource, and scrapes as a single shard.
+// runWithLess runs an agent for each resource of each rule that is computed for the agents of a folder of testdata: it
+// has all rights but the one to that resource, and scrapes as a single shard.
 func (w *testbed) runWithLess(t *testing.T, folder, namespace string) (agents []lesser) {
 	t.Helper()
 	m := newManifests(t, folder)
@@ -85,7 +86,8 @@ func (w *testbed) runWithLess(t *testing.T, folder, namespace string) (agents []
 			}
 			for r, resource := range resources {
 				where := cmp.Or(role.GetNamespace(), "all namespaces")
-				a := lesser{fmt.Sprintf("less-%d", len(agents)), namespace, fmt.Sprintf("%s in %s", resource, where), resource.(string)}
+				a := lesser{fmt.Sprintf("less-%d", len(agents)), namespace, fmt.Sprintf("%s in %s", resource, where),
+					resource.(string)}
 				less := maps.Clone(rule.(map[string]any))
 				less["resources"] = slices.Delete(slices.Clone(resources), r, r+1)
 				changed := slices.Clone(rules)
@@ -103,7 +105,8 @@ func (w *testbed) runWithLess(t *testing.T, folder, namespace string) (agents []
 }
 
 // rights are those of an account of its own, with other rules in one of the roles.
-func (a lesser) rights(rights []*unstructured.Unstructured, role *unstructured.Unstructured, rules []any) (out []*unstructured.Unstructured) {
+func (a lesser) rights(rights []*unstructured.Unstructured, role *unstructured.Unstructured,
+	rules []any) (out []*unstructured.Unstructured) {
 	for _, of := range rights {
 		o := of.DeepCopy()
 		o.SetName(a.name)
@@ -119,7 +122,8 @@ func (a lesser) rights(rights []*unstructured.Unstructured, role *unstructured.U
 	return out
 }
 
-// runAs runs a pod of a StatefulSet under another account, with a configuration of its own, whose series say whose they are.
+// runAs runs a pod of a StatefulSet under another account, with a configuration of its own, whose series say whose they
+// are.
 func (w *testbed) runAs(t *testing.T, name, namespace, cluster string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	var set appsv1.StatefulSet
@@ -133,7 +137,8 @@ func (w *testbed) runAs(t *testing.T, name, namespace, cluster string, objects [
 			for key, text := range s.StringData {
 				s.StringData[key] = strings.ReplaceAll(text, "cluster: "+cluster, "cluster: "+name)
 			}
-			w.create(t, &corev1.Secret{TypeMeta: s.TypeMeta, StringData: s.StringData, Data: s.Data}, name+"-"+s.Name, namespace)
+			w.create(t, &corev1.Secret{TypeMeta: s.TypeMeta, StringData: s.StringData, Data: s.Data}, name+"-"+s.Name,
+				namespace)
 		}
 	}
 	spec := set.Spec.Template.Spec
@@ -146,8 +151,8 @@ func (w *testbed) runAs(t *testing.T, name, namespace, cluster string, objects [
 	w.create(t, &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Spec: spec}, name+"-0", namespace)
 }
 
-// lose holds agents that lack a right to the targets that they should lose, by which the right is needed. The API server has refused
-// each of them what it lacks.
+// lose holds agents that lack a right to the targets that they should lose, by which the right is needed. The API
+// server has refused each of them what it lacks.
 func (w *testbed) lose(t *testing.T, cluster string, agents []lesser) {
 	t.Helper()
 	all, err := targets(cluster)
@@ -184,7 +189,9 @@ func (w *testbed) lose(t *testing.T, cluster string, agents []lesser) {
 func (a lesser) isRefused(t *testing.T) bool {
 	t.Helper()
 	_, forbidden := cluster.Uses(t, a.namespace, a.name)
-	return len(forbidden) > 0 && !slices.ContainsFunc(forbidden, func(use string) bool { return strings.Fields(use)[1] != a.resource })
+	return len(forbidden) > 0 && !slices.ContainsFunc(forbidden, func(use string) bool {
+		return strings.Fields(use)[1] != a.resource
+	})
 }
 
 // targets are those that are scraped, by job and address, each once.

@@ -58,8 +58,8 @@ func (w *testbed) startsOf(t *testing.T, namespace string, prefixes ...string) m
 	return all
 }
 
-// replacesPods lets a pod take the place of another. Agents of both kinds stop scraping the one, scrape the other, and end the series of
-// what is gone.
+// replacesPods lets a pod take the place of another. Agents of both kinds stop scraping the one, scrape the other, and
+// end the series of what is gone.
 func (w *testbed) replacesPods(t *testing.T) {
 	t.Helper()
 	pods := w.client.CoreV1().Pods("late")
@@ -69,7 +69,8 @@ func (w *testbed) replacesPods(t *testing.T) {
 	}
 	app := old.Spec.Containers[0]
 	app.VolumeMounts = nil // The API server adds some.
-	next := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Spec: corev1.PodSpec{Containers: []corev1.Container{app}}}
+	next := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{app}}}
 	next.Labels, next.Annotations = old.Labels, map[string]string{addressAnnotation: "10.1.4.9"}
 	if err := pods.Delete(t.Context(), old.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

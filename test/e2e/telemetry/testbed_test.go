@@ -28,9 +28,11 @@ func newTestbed(t *testing.T) *testbed {
 	t.Helper()
 	w := &testbed{Applier: cluster.NewApplier(t), kubelet: newKubelet(t)}
 	startPrometheus(t)
-	cluster.Controllers(t, "statefulset-controller", "daemonset-controller", "deployment-controller", "replicaset-controller",
+	cluster.Controllers(t, "statefulset-controller", "daemonset-controller", "deployment-controller",
+		"replicaset-controller",
 		"endpoints-controller", "endpointslice-controller")
-	w.apply(t, harness.Decode(t, read(t, filepath.Join(harness.Root(), "examples", "quickstart", "cluster", "rbac.yaml"))))
+	w.apply(t, harness.Decode(t, read(t,
+		filepath.Join(harness.Root(), "examples", "quickstart", "cluster", "rbac.yaml"))))
 	w.apply(t, harness.Decode(t, read(t, filepath.Join("testdata", "cluster.yaml"))))
 	return w
 }
@@ -53,7 +55,8 @@ func (w *testbed) namespace(t *testing.T, name string) {
 		return
 	}
 	cluster.OpenNamespaces(t, name)
-	ca := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": string(read(t, cluster.Config().CAFile))}}
+	ca := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kube-root-ca.crt"},
+		Data: map[string]string{"ca.crt": string(read(t, cluster.Config().CAFile))}}
 	_, err := w.client.CoreV1().ConfigMaps(name).Create(t.Context(), ca, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
@@ -79,7 +82,8 @@ func newManifests(t *testing.T, folder string, options ...string) *manifests {
 // add adds a file of testdata.
 func (m *manifests) add(t *testing.T, file string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(m.dir, filepath.Base(file)), read(t, filepath.Join("testdata", file)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(m.dir, filepath.Base(file)), read(t, filepath.Join("testdata", file)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 }

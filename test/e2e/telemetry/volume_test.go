@@ -57,7 +57,8 @@ func (k *kubelet) files(ctx context.Context, p *pod, v corev1.Volume, now object
 		case source.Secret != nil:
 			err = pick(files, now.secret(p, source.Secret.Name), source.Secret.Items, source.Secret.Optional)
 		case source.ConfigMap != nil:
-			err = pick(files, now.configMap(p, source.ConfigMap.Name), source.ConfigMap.Items, source.ConfigMap.Optional)
+			err = pick(files, now.configMap(p, source.ConfigMap.Name), source.ConfigMap.Items,
+				source.ConfigMap.Optional)
 		case source.DownwardAPI != nil:
 			for _, item := range source.DownwardAPI.Items {
 				files[item.Path] = []byte(p.field(item.FieldRef.FieldPath))
@@ -123,7 +124,8 @@ func (k *kubelet) login(ctx context.Context, p *pod) error {
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: p.Name, UID: p.UID},
 	}}
-	answer, err := k.client.CoreV1().ServiceAccounts(p.Namespace).CreateToken(ctx, p.Spec.ServiceAccountName, request, metav1.CreateOptions{})
+	answer, err := k.client.CoreV1().ServiceAccounts(p.Namespace).CreateToken(ctx, p.Spec.ServiceAccountName, request,
+		metav1.CreateOptions{})
 	if err == nil {
 		p.token = answer.Status.Token
 	}

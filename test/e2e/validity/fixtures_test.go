@@ -41,7 +41,9 @@ func TestRandomFixtures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s fixtures.Seed) bool { return !strings.Contains(s.Name, *fixturesFrom) })
+	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s fixtures.Seed) bool {
+		return !strings.Contains(s.Name, *fixturesFrom)
+	})
 	renderer, err := fixtures.Start(harness.Root(), filepath.Join(t.TempDir(), "renderer"), "operator")
 	if err != nil {
 		t.Fatal(err)
@@ -52,13 +54,16 @@ func TestRandomFixtures(t *testing.T) {
 	for begin := time.Now(); next == *fixturesFirst || !*fixturesOne && time.Since(begin) < *fixturesTime; {
 		var batch []fixtures.Fixture
 		for len(batch) == 0 || len(batch) < batchSize && !*fixturesOne {
-			batch = append(batch, corpus.Random(next, func(kind string) bool { return next%2 == 0 || kind == "GrafanaAgent" }))
+			batch = append(batch, corpus.Random(next, func(kind string) bool {
+				return next%2 == 0 || kind == "GrafanaAgent"
+			}))
 			next++
 		}
 		for _, r := range k.refused(batch) {
 			if class := r.class(); !seen[class] {
 				seen[class] = true
-				t.Errorf("fixture %d, of %s: %s\n%s\n\n%s", r.fixture.Number, r.fixture.Seed.Name, r, strings.Join(r.fixture.Log, "\n"), k.smaller(r))
+				t.Errorf("fixture %d, of %s: %s\n%s\n\n%s", r.fixture.Number, r.fixture.Seed.Name, r,
+					strings.Join(r.fixture.Log, "\n"), k.smaller(r))
 			}
 		}
 	}
@@ -108,7 +113,9 @@ func (k *kubernetes) refused(batch []fixtures.Fixture) (out []refusal) {
 			k.t.Fatalf("%v, in the fixture\n%s", err, text)
 		}
 		for _, policy := range slices.Sorted(maps.Keys(answers)) {
-			doubted := slices.ContainsFunc(answers[policy].Findings, func(f fixtures.Finding) bool { return f.Code == "pod-warning" })
+			doubted := slices.ContainsFunc(answers[policy].Findings, func(f fixtures.Finding) bool {
+				return f.Code == "pod-warning"
+			})
 			for _, file := range slices.Sorted(maps.Keys(answers[policy].Files)) {
 				fmt.Fprintf(&stream, "---\n%s\n", answers[policy].Files[file])
 				asked = append(asked, refusal{fixture: w, policy: policy, object: file, doubted: doubted})
@@ -145,7 +152,9 @@ func (k *kubernetes) refused(batch []fixtures.Fixture) (out []refusal) {
 // smaller is a small fixture with the same refusal.
 func (k *kubernetes) smaller(r refusal) string {
 	text, _ := fixtures.Encode(fixtures.Smaller(r.fixture.Objects, 150, func(objects []*yaml.Node) bool {
-		return slices.ContainsFunc(k.refused([]fixtures.Fixture{{Objects: objects}}), func(other refusal) bool { return other.class() == r.class() })
+		return slices.ContainsFunc(k.refused([]fixtures.Fixture{{Objects: objects}}), func(other refusal) bool {
+			return other.class() == r.class()
+		})
 	}))
 	return text
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness"
 )
 
-// mirrors are the objects that mirror Secrets in the scenarios of the generator: what is expected there is what is rendered.
+// mirrors are the objects that mirror Secrets in the scenarios of the generator: what is expected there is what is
+// rendered.
 func mirrors(t *testing.T) (out []*unstructured.Unstructured) {
 	t.Helper()
 	for _, file := range glob(t, "generator/testdata/mirror-*.txtar") {
@@ -19,7 +20,8 @@ func mirrors(t *testing.T) (out []*unstructured.Unstructured) {
 			t.Fatal(err)
 		}
 		for _, f := range archive.Files {
-			if strings.HasPrefix(f.Name, "out/") && (strings.HasSuffix(f.Name, ".externalsecret.yaml") || strings.HasSuffix(f.Name, ".secretstore.yaml")) {
+			if strings.HasPrefix(f.Name, "out/") &&
+				(strings.HasSuffix(f.Name, ".externalsecret.yaml") || strings.HasSuffix(f.Name, ".secretstore.yaml")) {
 				out = append(out, harness.Decode(t, f.Data)...)
 			}
 		}
@@ -27,9 +29,10 @@ func mirrors(t *testing.T) (out []*unstructured.Unstructured) {
 	return out
 }
 
-// TestMirrorsAreExternalSecrets: an API server that has the definitions of the External Secrets Operator takes every ExternalSecret
-// and SecretStore that is rendered, strictly, and refuses what is wrong with them. What the controller makes of them is not tried:
-// see [harness.ExternalSecrets]. Nor are reflectors tried: the module proxy does not have kubernetes-replicator, and Reflector is no Go program.
+// TestMirrorsAreExternalSecrets: an API server that has the definitions of the External Secrets Operator takes every
+// ExternalSecret and SecretStore that is rendered, strictly, and refuses what is wrong with them. What the controller
+// makes of them is not tried: see [harness.ExternalSecrets]. Nor are reflectors tried: the module proxy does not have
+// kubernetes-replicator, and Reflector is no Go program.
 func TestMirrorsAreExternalSecrets(t *testing.T) {
 	applier := cluster.NewApplier(t)
 	crds, err := harness.ExternalSecretsCRDs()
@@ -47,7 +50,8 @@ func TestMirrorsAreExternalSecrets(t *testing.T) {
 			t.Errorf("%s %s/%s: %v", o.GetKind(), o.GetNamespace(), o.GetName(), err)
 		}
 		kinds[o.GetKind()]++
-		for name, value := range map[string]any{"unknown": "x", "refreshInterval": []any{}, "provider": "x", "target": "x"} {
+		for name, value := range map[string]any{"unknown": "x", "refreshInterval": []any{}, "provider": "x",
+			"target": "x"} {
 			wrong := o.DeepCopy()
 			wrong.Object["spec"].(map[string]any)[name] = value
 			if err := applier.Apply(t, wrong, true); err == nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness"
 )
 
-// TestRights: with the roles and bindings that agentry rbac prints, the authorizer of the API server allows what their rules
-// say, and agentry check misses nothing. Without one of the rules both say no.
+// TestRights: with the roles and bindings that agentry rbac prints, the authorizer of the API server allows what their
+// rules say, and agentry check misses nothing. Without one of the rules both say no.
 func TestRights(t *testing.T) {
 	for _, in := range []input{
 		{"quickstart", glob(t, "examples/quickstart")},
@@ -69,7 +69,8 @@ func rights(t *testing.T, in input) {
 			}
 			asks(t, subject, o.GetNamespace(), rule, false)
 			if watches := rule.Verbs[0] == "list"; misses(t, in, objects, less) != watches {
-				t.Errorf("without rule %d of %s %s, agentry check misses something: %v", i, o.GetKind(), o.GetName(), !watches)
+				t.Errorf("without rule %d of %s %s, agentry check misses something: %v", i, o.GetKind(), o.GetName(),
+					!watches)
 			}
 			if err := applier.Apply(t, o, false); err != nil {
 				t.Fatal(err)
@@ -98,7 +99,8 @@ func subjectOf(t *testing.T, role *unstructured.Unstructured, bindings []*unstru
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &b); err != nil {
 			t.Fatal(err)
 		}
-		if b.RoleRef.Kind == role.GetKind() && b.RoleRef.Name == role.GetName() && o.GetNamespace() == role.GetNamespace() {
+		if b.RoleRef.Kind == role.GetKind() && b.RoleRef.Name == role.GetName() &&
+			o.GetNamespace() == role.GetNamespace() {
 			return b.Subjects[0]
 		}
 	}
@@ -115,7 +117,8 @@ func asks(t *testing.T, who rbacv1.Subject, namespace string, rule rbacv1.Policy
 	}
 	one := func(what string) {
 		harness.Eventually(t, "the authorizer decides "+what, func() error {
-			answer, err := cluster.Client(t).AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: review}, metav1.CreateOptions{})
+			answer, err := cluster.Client(t).AuthorizationV1().SubjectAccessReviews().Create(t.Context(),
+				&authorizationv1.SubjectAccessReview{Spec: review}, metav1.CreateOptions{})
 			if err == nil && answer.Status.Allowed != want {
 				err = errors.New("it is not so yet")
 			}
@@ -129,7 +132,8 @@ func asks(t *testing.T, who rbacv1.Subject, namespace string, rule rbacv1.Policy
 		}
 		for _, name := range rule.Resources {
 			resource, sub, _ := strings.Cut(name, "/")
-			review.ResourceAttributes = &authorizationv1.ResourceAttributes{Namespace: namespace, Group: rule.APIGroups[0], Resource: resource, Subresource: sub, Verb: verb}
+			review.ResourceAttributes = &authorizationv1.ResourceAttributes{Namespace: namespace,
+				Group: rule.APIGroups[0], Resource: resource, Subresource: sub, Verb: verb}
 			one(verb + " " + name)
 		}
 	}
@@ -141,7 +145,8 @@ func misses(t *testing.T, in input, objects []*unstructured.Unstructured, less *
 	t.Helper()
 	var text strings.Builder
 	for _, o := range objects {
-		if less != nil && less.GetKind() == o.GetKind() && less.GetName() == o.GetName() && less.GetNamespace() == o.GetNamespace() {
+		if less != nil && less.GetKind() == o.GetKind() && less.GetName() == o.GetName() &&
+			less.GetNamespace() == o.GetNamespace() {
 			o = less
 		}
 		data, err := yaml.Marshal(o.Object)
@@ -159,7 +164,8 @@ func misses(t *testing.T, in input, objects []*unstructured.Unstructured, less *
 		paths = append(paths, withoutRights(t, p)...)
 	}
 	out, err := exec.Command(harness.Agentry().Path(), append([]string{"check"}, paths...)...).CombinedOutput()
-	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() > 1) { //nolint:errorlint // of this very command
+	//nolint:errorlint // of this very command
+	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() > 1) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return strings.Contains(string(out), "[missing-permission]")
@@ -169,7 +175,8 @@ func misses(t *testing.T, in input, objects []*unstructured.Unstructured, less *
 func withoutRights(t *testing.T, root string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && filepath.Ext(path) == ".yaml" && d.Name() != "rbac.yaml" && d.Name() != "pipeline.yaml" {
+		if err == nil && !d.IsDir() && filepath.Ext(path) == ".yaml" && d.Name() != "rbac.yaml" &&
+			d.Name() != "pipeline.yaml" {
 			files = append(files, path)
 		}
 		return err

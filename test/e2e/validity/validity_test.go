@@ -30,7 +30,9 @@ import (
 var cluster *harness.Cluster
 
 func TestMain(m *testing.M) {
-	harness.Main(m, func(c *harness.Cluster) { cluster = c }, harness.Agentry(), harness.Validate(), harness.ExternalSecrets())
+	harness.Main(m, func(c *harness.Cluster) {
+		cluster = c
+	}, harness.Agentry(), harness.Validate(), harness.ExternalSecrets())
 }
 
 // input is what agentry is given.
@@ -49,7 +51,8 @@ func inputs(t *testing.T) []input {
 		out = append(out, input{dir, []string{dir}})
 	}
 	out = append(out, input{"pods", glob(t, "test/fixtures/testdata/pods.yaml")})
-	for _, pattern := range []string{"generator/testdata/*.txtar", "generator/testdata/hold/*.txtar", "internal/cli/testdata/script/*.txtar"} {
+	for _, pattern := range []string{"generator/testdata/*.txtar", "generator/testdata/hold/*.txtar",
+		"internal/cli/testdata/script/*.txtar"} {
 		for _, file := range glob(t, pattern) {
 			out = append(out, input{strings.TrimPrefix(file, harness.Root()+"/"), []string{unpack(t, file)}})
 		}
@@ -97,9 +100,12 @@ func isOutput(text []byte) bool {
 // render is what becomes of an input; nothing if it is wrong as a whole.
 func render(t *testing.T, in input, policy string) []byte {
 	t.Helper()
-	command := exec.Command(harness.Agentry().Path(), append([]string{"render", "--compatibility", "operator", "--secrets", policy, "--namespace", "default"}, in.paths...)...)
+	command := exec.Command(harness.Agentry().Path(),
+		append([]string{"render", "--compatibility", "operator", "--secrets", policy, "--namespace", "default"},
+			in.paths...)...)
 	out, err := command.Output()
-	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() > 1) { //nolint:errorlint // of this very command
+	//nolint:errorlint // of this very command
+	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() > 1) {
 		t.Fatalf("%v: %v", command.Args, err)
 	}
 	return out
@@ -166,24 +172,29 @@ func TestEverythingRenderedIsValid(t *testing.T) {
 
 // TestWhatIsWrongIsRefused: both judges can say no, and of the same things.
 func TestWhatIsWrongIsRefused(t *testing.T) {
-	good := harness.Decode(t, render(t, input{"quickstart", []string{filepath.Join(harness.Root(), "examples", "quickstart")}}, "reference"))
+	good := harness.Decode(t, render(t,
+		input{"quickstart", []string{filepath.Join(harness.Root(), "examples", "quickstart")}}, "reference"))
 	applier := cluster.NewApplier(t)
 	for name, test := range map[string]struct {
 		kind  string
 		field []string
 		value any
 	}{
-		"an unknown field":             {"StatefulSet", []string{"spec", "replicaz"}, int64(1)},
-		"an unknown field of a pod":    {"StatefulSet", []string{"spec", "template", "spec", "node"}, "a"},
-		"a wrong type":                 {"StatefulSet", []string{"spec", "replicas"}, "two"},
-		"a bad label":                  {"Service", []string{"metadata", "labels", "a"}, "no label!"},
-		"a bad name":                   {"Service", []string{"metadata", "name"}, "No_Name"},
-		"a selector of nothing":        {"StatefulSet", []string{"spec", "selector", "matchLabels"}, map[string]any{"other": "x"}},
-		"a key that is no file name":   {"Secret", []string{"stringData", "a/b"}, "x"},
-		"a bad restart policy":         {"StatefulSet", []string{"spec", "template", "spec", "restartPolicy"}, "Never"},
-		"a negative deadline":          {"StatefulSet", []string{"spec", "template", "spec", "activeDeadlineSeconds"}, int64(-5)},
-		"a volume without a name":      {"StatefulSet", []string{"spec", "template", "spec", "volumes"}, []any{map[string]any{"emptyDir": map[string]any{}}}},
-		"a pull secret twice":          {"StatefulSet", []string{"spec", "template", "spec", "imagePullSecrets"}, []any{map[string]any{"name": "a"}, map[string]any{"name": "a"}}},
+		"an unknown field":          {"StatefulSet", []string{"spec", "replicaz"}, int64(1)},
+		"an unknown field of a pod": {"StatefulSet", []string{"spec", "template", "spec", "node"}, "a"},
+		"a wrong type":              {"StatefulSet", []string{"spec", "replicas"}, "two"},
+		"a bad label":               {"Service", []string{"metadata", "labels", "a"}, "no label!"},
+		"a bad name":                {"Service", []string{"metadata", "name"}, "No_Name"},
+		"a selector of nothing": {"StatefulSet", []string{"spec", "selector", "matchLabels"},
+			map[string]any{"other": "x"}},
+		"a key that is no file name": {"Secret", []string{"stringData", "a/b"}, "x"},
+		"a bad restart policy":       {"StatefulSet", []string{"spec", "template", "spec", "restartPolicy"}, "Never"},
+		"a negative deadline": {"StatefulSet", []string{"spec", "template", "spec", "activeDeadlineSeconds"},
+			int64(-5)},
+		"a volume without a name": {"StatefulSet", []string{"spec", "template", "spec", "volumes"},
+			[]any{map[string]any{"emptyDir": map[string]any{}}}},
+		"a pull secret twice": {"StatefulSet", []string{"spec", "template", "spec", "imagePullSecrets"},
+			[]any{map[string]any{"name": "a"}, map[string]any{"name": "a"}}},
 		"a pod management of no sort":  {"StatefulSet", []string{"spec", "podManagementPolicy"}, "Sometimes"},
 		"an address that is not one":   {"Service", []string{"spec", "clusterIP"}, "300.1.1.1"},
 		"an unknown type of a service": {"Service", []string{"spec", "type"}, "Open"},
@@ -220,14 +231,16 @@ func TestWarnings(t *testing.T) {
 	}
 	doubtful := input{"doubtful", []string{filepath.Join("testdata", "doubtful.yaml")}}
 	out, err := exec.Command(harness.Agentry().Path(), "check", doubtful.paths[0]).CombinedOutput()
-	if got := found(`warning\[pod-warning\]: GrafanaAgent/m/doubtful: spec\.(\S+):`, string(out)); err != nil || !slices.Equal(got, fields) {
+	if got := found(`warning\[pod-warning\]: GrafanaAgent/m/doubtful: spec\.(\S+):`, string(out)); err != nil ||
+		!slices.Equal(got, fields) {
 		t.Errorf("agentry warns of %q, want %q; %v\n%s", got, fields, err, out)
 	}
 	objects := harness.Decode(t, render(t, doubtful, "reference"))
 	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "StatefulSet" })
 	cluster.OpenNamespaces(t, "m")
 	err = cluster.NewApplier(t).Apply(t, objects[i], true)
-	if got := found(`warns: spec\.template\.spec\.(?:containers\[1\]\.)?(\S+):`, fmt.Sprint(err)); !slices.Equal(got, fields) {
+	if got := found(`warns: spec\.template\.spec\.(?:containers\[1\]\.)?(\S+):`, fmt.Sprint(err)); !slices.Equal(got,
+		fields) {
 		t.Errorf("the API server warns of %q, want %q; %v", got, fields, err)
 	}
 }

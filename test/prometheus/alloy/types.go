@@ -69,7 +69,8 @@ func assignable(is, want string) bool {
 }
 
 func (c *checker) assignLiteral(name string, e *ast.LiteralExpr, want string) {
-	is := map[token.Token]string{token.STRING: "string", token.NUMBER: "number", token.FLOAT: "number", token.BOOL: "bool"}[e.Kind]
+	is := map[token.Token]string{token.STRING: "string", token.NUMBER: "number", token.FLOAT: "number",
+		token.BOOL: "bool"}[e.Kind]
 	if !assignable(is, want) {
 		c.fail("%s wants %s, not %s", name, want, e.Value)
 		return
@@ -130,7 +131,8 @@ func enumOf(name string) (values []string, is bool) {
 // enums are the values of attributes that the catalogue knows only as strings, by their names in the components that
 // agentry renders.
 var enums = map[string][]string{
-	"action":                      {"replace", "keep", "drop", "hashmod", "labelmap", "labeldrop", "labelkeep", "lowercase", "uppercase", "keepequal", "dropequal"},
+	"action": {"replace", "keep", "drop", "hashmod", "labelmap", "labeldrop", "labelkeep",
+		"lowercase", "uppercase", "keepequal", "dropequal"},
 	"match.action":                {"keep", "drop"},
 	"counter.action":              {"inc", "add"},
 	"gauge.action":                {"set", "inc", "dec", "add", "sub"},
@@ -141,8 +143,10 @@ var enums = map[string][]string{
 	"format":                      {"logfmt", "json"},
 	"cloud":                       {"AzurePublic", "AzureChina", "AzureGovernment"},
 
-	"scrape_protocols":              {"PrometheusProto", "OpenMetricsText0.0.1", "OpenMetricsText1.0.0", "PrometheusText0.0.4", "PrometheusText1.0.0"},
-	"scrape_fallback_protocol":      {"PrometheusProto", "OpenMetricsText0.0.1", "OpenMetricsText1.0.0", "PrometheusText0.0.4", "PrometheusText1.0.0"},
+	"scrape_protocols": {"PrometheusProto", "OpenMetricsText0.0.1", "OpenMetricsText1.0.0",
+		"PrometheusText0.0.4", "PrometheusText1.0.0"},
+	"scrape_fallback_protocol": {"PrometheusProto", "OpenMetricsText0.0.1", "OpenMetricsText1.0.0",
+		"PrometheusText0.0.4", "PrometheusText1.0.0"},
 	"metric_name_validation_scheme": {"legacy", "utf8"},
 	"metric_name_escaping_scheme":   {"allow-utf-8", "underscores", "dots", "values"},
 	"protobuf_message":              {"prometheus.WriteRequest", "io.prometheus.write.v2.Request"},

@@ -29,10 +29,14 @@ var laxer = []struct {
 	reason *regexp.Regexp
 	why    string
 }{
-	{regexp.MustCompile(`is invalid 'target_label' for replace action`), "Captures in target labels, such as `pre_${1}`, are accepted"},
-	{regexp.MustCompile(`unable to get .* not found|key .* not found`), "If an optional reference does not resolve, its setting is left out"},
-	{regexp.MustCompile("field `matchFirstNetwork` is only supported"), "`matchFirstNetwork: false` is accepted, because it says what the agent does anyway"},
-	{regexp.MustCompile(`greater than scrapeInterval \\?"0[a-z]*\\?"`), "An interval of `0s` is none, as it is for Prometheus"},
+	{regexp.MustCompile(`is invalid 'target_label' for replace action`),
+		"Captures in target labels, such as `pre_${1}`, are accepted"},
+	{regexp.MustCompile(`unable to get .* not found|key .* not found`),
+		"If an optional reference does not resolve, its setting is left out"},
+	{regexp.MustCompile("field `matchFirstNetwork` is only supported"),
+		"`matchFirstNetwork: false` is accepted, because it says what the agent does anyway"},
+	{regexp.MustCompile(`greater than scrapeInterval \\?"0[a-z]*\\?"`),
+		"An interval of `0s` is none, as it is for Prometheus"},
 }
 
 // addition is a rule of jobs that only agentry writes.
@@ -56,9 +60,11 @@ const (
 )
 
 // lost are the settings of service discoveries that the operator loses.
-var lost = []string{"basic_auth", "authorization", "oauth2", "tls_config", "enable_http2", "follow_redirects", "proxy_url", "no_proxy", "proxy_from_environment", "proxy_connect_header"}
+var lost = []string{"basic_auth", "authorization", "oauth2", "tls_config", "enable_http2", "follow_redirects",
+	"proxy_url", "no_proxy", "proxy_from_environment", "proxy_connect_header"}
 
-// withoutAdditions takes out of a job what agentry adds on purpose and the operator does not have. It returns why it is there.
+// withoutAdditions takes out of a job what agentry adds on purpose and the operator does not have. It returns why it is
+// there.
 func withoutAdditions(kind string, want, got any) (job any, reasons []string) {
 	theirs, _ := want.(map[string]any)
 	ours, _ := got.(map[string]any)
@@ -166,7 +172,8 @@ func TestDeparturesAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(string(manual)), " ")
-	reasons := []string{stricter["needs-newer-prometheus"], stricter["invalid-selector"], asAWhole, emptyRegex, emptyDuration, emptyProbePath, nullRegex, ofAzure}
+	reasons := []string{stricter["needs-newer-prometheus"], stricter["invalid-selector"], asAWhole, emptyRegex,
+		emptyDuration, emptyProbePath, nullRegex, ofAzure}
 	for _, l := range laxer {
 		reasons = append(reasons, l.why)
 	}

@@ -29,8 +29,8 @@ var (
 
 const root = "../../.."
 
-// TestFixtures holds what compatibility: current makes of random objects against what the Prometheus Operator makes of them. A
-// failure names the number of its fixture, which makes it again:
+// TestFixtures holds what compatibility: current makes of random objects against what the Prometheus Operator makes of
+// them. A failure names the number of its fixture, which makes it again:
 //
 //	go test . -operator.seed NUMBER -operator.fixtures 1
 func TestFixtures(t *testing.T) {
@@ -46,14 +46,17 @@ func TestFixtures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s fixtures.Seed) bool { return !strings.HasPrefix(s.Name, "prometheus-operator/") })
+	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s fixtures.Seed) bool {
+		return !strings.HasPrefix(s.Name, "prometheus-operator/")
+	})
 	for n := *seed; n < *seed+*count; n++ {
 		c.fixture(n, corpus.Random(n, func(kind string) bool { return monitors[kind] }))
 	}
 	if *count >= 100 && (c.equal < 100 || c.whole > c.equal/10) {
 		t.Errorf("only %d objects were compared", c.equal)
 	}
-	t.Logf("%d fixtures: %d objects equal, %d fixtures refused by the Prometheus Operator as a whole; differences on purpose: %v", *count, c.equal, c.whole, c.allowed)
+	t.Logf("%d fixtures: %d objects equal, %d fixtures refused by the Prometheus Operator as a whole; differences on "+
+		"purpose: %v", *count, c.equal, c.whole, c.allowed)
 }
 
 // monitors are the kinds in which something is changed.
@@ -89,7 +92,9 @@ func (c *comparison) fixture(n uint64, f fixtures.Fixture) {
 		c.seen[d.class] = true
 		small := fixtures.Smaller(objects, 100, func(objects []*node.Node) bool {
 			found, err := c.differences(agent, objects)
-			return err == nil && slices.ContainsFunc(found, func(other difference) bool { return other.class == d.class })
+			return err == nil && slices.ContainsFunc(found, func(other difference) bool {
+				return other.class == d.class
+			})
 		})
 		text, _ := fixtures.Encode(slices.Concat(agent, small))
 		c.Errorf("fixture %d of %s: %s\n%s\n%s\n\n%s", n, f.Seed.Name, d.class, d.text, strings.Join(f.Log, "\n"), text)
@@ -167,7 +172,8 @@ func isDefinedTwice(id string, objects []*node.Node) bool {
 }
 
 // compare compares what becomes of one object.
-func (c *comparison) compare(id string, want verdict, got map[string]any, finding fixtures.Finding, refused bool) *difference {
+func (c *comparison) compare(id string, want verdict, got map[string]any, finding fixtures.Finding,
+	refused bool) *difference {
 	kind := strings.SplitN(id, "/", 2)[0]
 	_, rejected := want.rejected[id]
 	switch {
@@ -197,7 +203,8 @@ func (c *comparison) compare(id string, want verdict, got map[string]any, findin
 		}
 	}
 	if diff := cmp.Diff(theirs, ours); diff != "" {
-		return &difference{kind + " differs at " + strings.Join(changedKeys(theirs, ours), " "), "-Prometheus Operator +agentry\n" + diff}
+		return &difference{kind + " differs at " + strings.Join(changedKeys(theirs, ours), " "),
+			"-Prometheus Operator +agentry\n" + diff}
 	}
 	c.equal++
 	return nil
@@ -260,7 +267,8 @@ func rendered(a fixtures.Answer) (map[string]map[string]any, error) {
 	return nil, nil
 }
 
-// jobsOf returns the jobs of a Prometheus configuration, or of an instance of the agent, by the object that they are of.
+// jobsOf returns the jobs of a Prometheus configuration, or of an instance of the agent, by the object that they are
+// of.
 func jobsOf(text []byte) (map[string]map[string]any, error) {
 	var config struct {
 		Jobs []map[string]any `json:"scrape_configs"`
@@ -289,7 +297,8 @@ var (
 	notFileName   = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 )
 
-// plain returns a value with texts in place of numbers, and with the operator's paths of certificates in agentry's spelling.
+// plain returns a value with texts in place of numbers, and with the operator's paths of certificates in agentry's
+// spelling.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -312,7 +321,8 @@ func plain(v any) any {
 			if m[1] == "1" {
 				kind = "configMaps"
 			}
-			return "/var/lib/grafana-agent/secrets/" + notFileName.ReplaceAllString("/"+kind+"/"+m[2]+"/"+m[3]+"/"+m[4], "_")
+			return "/var/lib/grafana-agent/secrets/" +
+				notFileName.ReplaceAllString("/"+kind+"/"+m[2]+"/"+m[3]+"/"+m[4], "_")
 		}
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)

@@ -39,7 +39,8 @@ const operatorModule = "github.com/prometheus-operator/prometheus-operator"
 // oracle is the Prometheus Operator, with what the API server does to objects before the operator sees them.
 type oracle struct{ schemas map[string]*schema.Structural }
 
-// verdict is what the operator makes of objects: jobs by the object and their name, and the reason why it leaves an object out.
+// verdict is what the operator makes of objects: jobs by the object and their name, and the reason why it leaves an
+// object out.
 type verdict struct {
 	jobs     map[string]map[string]any
 	rejected map[string]string
@@ -64,7 +65,8 @@ func newOracle() (*oracle, error) {
 	}
 	o := &oracle{map[string]*schema.Structural{}}
 	for _, name := range []string{"servicemonitors", "podmonitors", "probes", "scrapeconfigs"} {
-		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "example/prometheus-operator-crd", "monitoring.coreos.com_"+name+".yaml"))
+		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "example/prometheus-operator-crd",
+			"monitoring.coreos.com_"+name+".yaml"))
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +75,8 @@ func newOracle() (*oracle, error) {
 			return nil, err
 		}
 		var props apiextensions.JSONSchemaProps
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, &props, nil); err != nil {
+		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
+			crd.Spec.Versions[0].Schema.OpenAPIV3Schema, &props, nil); err != nil {
 			return nil, err
 		}
 		if o.schemas[crd.Spec.Names.Kind], err = schema.NewStructural(&props); err != nil {
@@ -93,7 +96,8 @@ type operatorObjects struct {
 }
 
 func (o *oracle) judge(objects []*node.Node) (v verdict, err error) {
-	w := operatorObjects{namespaces: map[string]bool{}, monitors: map[string][]runtime.Object{}, rejected: map[string]string{}}
+	w := operatorObjects{namespaces: map[string]bool{}, monitors: map[string][]runtime.Object{},
+		rejected: map[string]string{}}
 	for _, object := range objects {
 		if err := o.add(&w, object); err != nil {
 			return v, err
@@ -139,7 +143,8 @@ func (o *oracle) add(w *operatorObjects, object *node.Node) error {
 	return nil
 }
 
-// prometheusOf returns the Prometheus object with the settings of a GrafanaAgent, for the Prometheus that is in the agent.
+// prometheusOf returns the Prometheus object with the settings of a GrafanaAgent, for the Prometheus that is in the
+// agent.
 func prometheusOf(agent map[string]any) (*monitoringv1.Prometheus, error) {
 	spec, _ := agent["spec"].(map[string]any)
 	metrics, _ := spec["metrics"].(map[string]any)
@@ -150,7 +155,8 @@ func prometheusOf(agent map[string]any) (*monitoringv1.Prometheus, error) {
 	p.APIVersion, p.Kind = "monitoring.coreos.com/v1", "Prometheus"
 	f := &p.Spec.CommonPrometheusFields
 	f.Version = "v2.48.1"
-	for _, selector := range []**metav1.LabelSelector{&f.ServiceMonitorSelector, &f.ServiceMonitorNamespaceSelector, &f.PodMonitorSelector, &f.PodMonitorNamespaceSelector,
+	for _, selector := range []**metav1.LabelSelector{&f.ServiceMonitorSelector, &f.ServiceMonitorNamespaceSelector,
+		&f.PodMonitorSelector, &f.PodMonitorNamespaceSelector,
 		&f.ProbeSelector, &f.ProbeNamespaceSelector, &f.ScrapeConfigSelector, &f.ScrapeConfigNamespaceSelector} {
 		*selector = &metav1.LabelSelector{}
 	}
@@ -181,8 +187,8 @@ func (w *operatorObjects) hold(raw map[string]any, object runtime.Object) error 
 	return nil
 }
 
-// monitor keeps a monitor with the CRD's defaults and without fields that the CRD does not know. One that cannot be decoded
-// is what the API server refuses.
+// monitor keeps a monitor with the CRD's defaults and without fields that the CRD does not know. One that cannot be
+// decoded is what the API server refuses.
 func (o *oracle) monitor(w *operatorObjects, id string, raw map[string]any, object runtime.Object) {
 	s := o.schemas[strings.SplitN(id, "/", 2)[0]]
 	pruning.Prune(raw, s, true)
@@ -211,7 +217,8 @@ func (w *operatorObjects) list(kind string) prometheus.ListAllByNamespaceFn {
 // generate selects and checks the monitors, and makes the configuration.
 func (w *operatorObjects) generate() (v verdict, err error) {
 	var log strings.Builder
-	ctx, logger := context.Background(), slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	ctx, logger := context.Background(),
+		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	client := fake.NewClientset(w.cluster...)
 	store := assets.NewStoreBuilder(client.CoreV1(), client.CoreV1())
 	namespaces := cache.NewSharedIndexInformer(&cache.ListWatch{}, &corev1.Namespace{}, 0, cache.Indexers{})
@@ -220,7 +227,8 @@ func (w *operatorObjects) generate() (v verdict, err error) {
 			return v, err
 		}
 	}
-	selector, err := prometheus.NewResourceSelector(logger, w.prometheus, store, namespaces, prometheusoperator.NewMetrics(prom.NewRegistry()),
+	selector, err := prometheus.NewResourceSelector(logger, w.prometheus, store, namespaces,
+		prometheusoperator.NewMetrics(prom.NewRegistry()),
 		prometheusoperator.NewFakeRecorder(1000, w.prometheus))
 	if err != nil {
 		return v, err
@@ -236,7 +244,8 @@ func (w *operatorObjects) generate() (v verdict, err error) {
 	if err != nil {
 		return v, err
 	}
-	text, err := generator.GenerateServerConfiguration(w.prometheus, services.ValidResources(), pods.ValidResources(), probes.ValidResources(), configs.ValidResources(), store, nil, nil, nil, nil)
+	text, err := generator.GenerateServerConfiguration(w.prometheus, services.ValidResources(), pods.ValidResources(),
+		probes.ValidResources(), configs.ValidResources(), store, nil, nil, nil, nil)
 	if err != nil {
 		return v, err
 	}
@@ -250,7 +259,8 @@ func (w *operatorObjects) generate() (v verdict, err error) {
 }
 
 // left adds the objects that the operator leaves out.
-func left[T prometheusoperator.ConfigurationResource](rejected map[string]string, kind string, all prometheusoperator.TypedResourcesSelection[T], valid map[string]T) {
+func left[T prometheusoperator.ConfigurationResource](rejected map[string]string, kind string,
+	all prometheusoperator.TypedResourcesSelection[T], valid map[string]T) {
 	for name := range all {
 		if _, ok := valid[name]; !ok {
 			rejected[kind+"/"+name] = "invalid configuration"

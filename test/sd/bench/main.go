@@ -37,7 +37,8 @@ func run() int {
 	flag.StringVar(&s.only, "only", "", "scenes to run, by name and comma; all without")
 	flag.Parse()
 	b := &bench{settings: s}
-	fmt.Printf("%d pods, 4 targets each, polled every %s; %d CPUs, load %s\n\n", s.pods, s.interval, runtime.NumCPU(), load())
+	fmt.Printf("%d pods, 4 targets each, polled every %s; %d CPUs, load %s\n\n", s.pods, s.interval, runtime.NumCPU(),
+		load())
 	fmt.Printf("%-4s %-62s %-22s %-34s %-4s %s\n", "", "", "goal", "measured", "met", "load")
 	for _, scene := range scenes() {
 		if s.only != "" && !slices.Contains(strings.Split(s.only, ","), scene.name) {
@@ -54,7 +55,8 @@ func run() int {
 
 // scenes in the order in which they are played.
 func scenes() []scene {
-	return []scene{{"size", size}, {"usual", usual}, {"changed", changed}, {"faults", faults}, {"tls", overTLS}, {"large", large}}
+	return []scene{{"size", size}, {"usual", usual}, {"changed", changed}, {"faults", faults}, {"tls", overTLS},
+		{"large", large}}
 }
 
 type scene struct {

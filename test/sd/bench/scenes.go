@@ -27,7 +27,8 @@ func usual(b *bench) error {
 		return err
 	}
 	b.row("G19", "cold start: ready", "≤ 5 s", s.ready.Truncate(10*time.Millisecond).String(), s.ready <= 5*time.Second)
-	b.row("G19", "cold start: targets that the first document lacks", "0", fmt.Sprint(s.targets-s.first), s.first == s.targets)
+	b.row("G19", "cold start: targets that the first document lacks", "0", fmt.Sprint(s.targets-s.first),
+		s.first == s.targets)
 	time.Sleep(3 * b.interval)
 	quiet := s.resources()
 	for _, measure := range []func(float64) error{s.serving, s.changes, s.outage} {
@@ -72,12 +73,14 @@ func (s *stage) resources() float64 {
 		least, most = min(least, n), max(most, n)
 	}
 	s.row("G5", "CPU per round, answers unchanged", "≤ 0.7 s", fmt.Sprintf("%.2f s", s.round), s.round <= 0.7)
-	s.row("G21", fmt.Sprintf("polls of a pod in %d intervals, no pod left out", s.rounds), "± 1", fmt.Sprintf("%d to %d", least, most), least >= s.rounds-1 && most <= s.rounds+1)
+	s.row("G21", fmt.Sprintf("polls of a pod in %d intervals, no pod left out", s.rounds), "± 1",
+		fmt.Sprintf("%d to %d", least, most), least >= s.rounds-1 && most <= s.rounds+1)
 	now, peak := s.subject.memory()
 	s.bench.memory = now
 	s.row("G8", "resident memory", "≤ 128 MB", mb(now), now <= 128e6)
 	s.row("G8", "resident memory, peak", "≤ 192 MB", mb(peak), peak <= 192e6)
-	s.row("G8", "resident memory per target", "≤ 6 kB", fmt.Sprintf("%.1f kB", now/float64(s.targets)/1e3), now/float64(s.targets) <= 6e3)
+	s.row("G8", "resident memory per target", "≤ 6 kB", fmt.Sprintf("%.1f kB", now/float64(s.targets)/1e3),
+		now/float64(s.targets) <= 6e3)
 	return quiet
 }
 
@@ -87,27 +90,33 @@ func (s *stage) serving(quiet float64) error {
 	if err != nil {
 		return err
 	}
-	s.row("G1", "GET the document, 1 client: p50", "≤ 15 ms", ms(percentile(one, 50)), percentile(one, 50) <= 15*time.Millisecond)
-	s.row("G1", "GET the document, 1 client: p99", "≤ 60 ms", ms(percentile(one, 99)), percentile(one, 99) <= 60*time.Millisecond)
+	s.row("G1", "GET the document, 1 client: p50", "≤ 15 ms", ms(percentile(one, 50)),
+		percentile(one, 50) <= 15*time.Millisecond)
+	s.row("G1", "GET the document, 1 client: p99", "≤ 60 ms", ms(percentile(one, 99)),
+		percentile(one, 99) <= 60*time.Millisecond)
 	bytes, polls := s.metric(allocated), s.metric(polled)
 	many, err := s.latencies(1000, 20, http.StatusOK, "")
 	if err != nil {
 		return err
 	}
 	each := (s.metric(allocated) - bytes - quiet*(s.metric(polled)-polls)) / float64(len(many))
-	s.row("G2", "GET the document, 20 clients: p99", "≤ 750 ms", ms(percentile(many, 99)), percentile(many, 99) <= 750*time.Millisecond)
-	s.row("G2", "GET the document, 20 clients: bytes allocated for each", "≤ 64 kB", fmt.Sprintf("%.1f kB", each/1e3), each <= 64e3)
+	s.row("G2", "GET the document, 20 clients: p99", "≤ 750 ms", ms(percentile(many, 99)),
+		percentile(many, 99) <= 750*time.Millisecond)
+	s.row("G2", "GET the document, 20 clients: bytes allocated for each", "≤ 64 kB", fmt.Sprintf("%.1f kB", each/1e3),
+		each <= 64e3)
 	part, err := s.latencies(500, 1, http.StatusOK, fmt.Sprintf("?grafanaagent=%s/ga-%d", namespace, agents-1))
 	if err != nil {
 		return err
 	}
-	s.row("G3", "GET one GrafanaAgent, at most 5 % of it: p99", "≤ 15 ms", ms(percentile(part, 99)), percentile(part, 99) <= 15*time.Millisecond)
+	s.row("G3", "GET one GrafanaAgent, at most 5 % of it: p99", "≤ 15 ms", ms(percentile(part, 99)),
+		percentile(part, 99) <= 15*time.Millisecond)
 	tag, err := s.etag()
 	if err != nil {
 		return err
 	}
 	same, err := s.latencies(500, 1, http.StatusNotModified, "", "If-None-Match", tag)
-	s.row("G4", "GET what is unchanged: p99", "≤ 2 ms", ms(percentile(same, 99)), percentile(same, 99) <= 2*time.Millisecond)
+	s.row("G4", "GET what is unchanged: p99", "≤ 2 ms", ms(percentile(same, 99)),
+		percentile(same, 99) <= 2*time.Millisecond)
 	return err
 }
 
@@ -130,8 +139,10 @@ func (s *stage) changes(float64) error {
 	}
 	slices.Sort(added)
 	slices.Sort(removed)
-	s.row("G18", "a pod is added until it is served: p99", "≤ 1.5 s", ms(percentile(added, 99)), percentile(added, 99) <= 1500*time.Millisecond)
-	s.row("G18", "a pod is removed until it is not: p99", "≤ 1 s", ms(percentile(removed, 99)), percentile(removed, 99) <= time.Second)
+	s.row("G18", "a pod is added until it is served: p99", "≤ 1.5 s", ms(percentile(added, 99)),
+		percentile(added, 99) <= 1500*time.Millisecond)
+	s.row("G18", "a pod is removed until it is not: p99", "≤ 1 s", ms(percentile(removed, 99)),
+		percentile(removed, 99) <= time.Second)
 	return nil
 }
 
@@ -180,8 +191,10 @@ func (s *stage) hanging() error {
 		return err
 	}
 	s.row("G9", "10 % of the pods hang: targets lost", "0", fmt.Sprint(s.targets-fewest), fewest == s.targets)
-	s.row("G9", "10 % of the pods hang: oldest answer of the others", "≤ 1.2 intervals", fmt.Sprintf("%.2f intervals", oldest.Seconds()/s.interval.Seconds()), oldest <= s.interval*12/10)
-	s.row("G9", "10 % of the pods hang: GET, p99", "≤ 60 ms", ms(percentile(took, 99)), percentile(took, 99) <= 60*time.Millisecond)
+	s.row("G9", "10 % of the pods hang: oldest answer of the others", "≤ 1.2 intervals",
+		fmt.Sprintf("%.2f intervals", oldest.Seconds()/s.interval.Seconds()), oldest <= s.interval*12/10)
+	s.row("G9", "10 % of the pods hang: GET, p99", "≤ 60 ms", ms(percentile(took, 99)),
+		percentile(took, 99) <= 60*time.Millisecond)
 	another, err := start(s.bench, s.api)
 	if err != nil {
 		return err
@@ -192,7 +205,8 @@ func (s *stage) hanging() error {
 	}
 	lacks := s.targets - hung*len(rig.Typical()) - first
 	s.row("G19", "cold start, 10 % hang: targets of the others that lack", "0", fmt.Sprint(lacks), lacks == 0)
-	s.row("G19", "cold start, 10 % of the pods hang: ready", "≤ 15 s", ready.Truncate(10*time.Millisecond).String(), ready <= 15*time.Second)
+	s.row("G19", "cold start, 10 % of the pods hang: ready", "≤ 15 s", ready.Truncate(10*time.Millisecond).String(),
+		ready <= 15*time.Second)
 	return another.stop()
 }
 
@@ -237,10 +251,13 @@ func (s *stage) dribbling() error {
 	slices.Sort(c.took)
 	shortest, longest := percentile(c.took, 0), percentile(c.took, 100)
 	s.row("G10", "10 % of the pods dribble: targets lost", "0", fmt.Sprint(s.targets-fewest), fewest == s.targets)
-	s.row("G10", "10 % of the pods dribble: oldest answer of the others", "≤ 1.2 intervals", fmt.Sprintf("%.2f intervals", oldest.Seconds()/s.interval.Seconds()), oldest <= s.interval*12/10)
-	s.row("G10", fmt.Sprintf("%d of them cut", len(c.took)), "after 5 ± 0.5 s", fmt.Sprintf("%.1f to %.1f s", shortest.Seconds(), longest.Seconds()),
+	s.row("G10", "10 % of the pods dribble: oldest answer of the others", "≤ 1.2 intervals",
+		fmt.Sprintf("%.2f intervals", oldest.Seconds()/s.interval.Seconds()), oldest <= s.interval*12/10)
+	s.row("G10", fmt.Sprintf("%d of them cut", len(c.took)), "after 5 ± 0.5 s",
+		fmt.Sprintf("%.1f to %.1f s", shortest.Seconds(), longest.Seconds()),
 		len(c.took) > 0 && shortest > deadline-500*time.Millisecond && longest < deadline+500*time.Millisecond)
-	s.row("G10", fmt.Sprintf("descriptors, %d before and %d then: as before", before, during), "≤ 10 s", ms(closed), closed <= 10*time.Second)
+	s.row("G10", fmt.Sprintf("descriptors, %d before and %d then: as before", before, during), "≤ 10 s", ms(closed),
+		closed <= 10*time.Second)
 	return nil
 }
 
@@ -261,15 +278,18 @@ func (s *stage) huge() error {
 
 func (s *stage) bombs() error {
 	s.heal()
-	bombs := []string{"too many labels", "10 MB in a label", "label bomb", "long label", "bad label name", "scrape interval"}
+	bombs := []string{"too many labels", "10 MB in a label", "label bomb", "long label", "bad label name",
+		"scrape interval"}
 	for i := range s.n / 20 {
 		s.pods.Set(rig.Addr(i), rig.FaultNamed(bombs[i%len(bombs)]).New())
 	}
 	time.Sleep(2 * s.interval)
 	cpu := s.cpuPerRound(s.rounds / 2)
 	fewest, _, _, err := s.watch(s.interval, s.n/20)
-	s.row("G13", "5 % of the pods send label bombs: CPU per round", "≤ 2 × G5", fmt.Sprintf("%.2f s, %.1f × G5", cpu, cpu/s.round), cpu <= 2*s.round)
-	s.row("G13", "5 % of the pods send label bombs: targets lost", "0", fmt.Sprint(s.targets-fewest), fewest == s.targets)
+	s.row("G13", "5 % of the pods send label bombs: CPU per round", "≤ 2 × G5",
+		fmt.Sprintf("%.2f s, %.1f × G5", cpu, cpu/s.round), cpu <= 2*s.round)
+	s.row("G13", "5 % of the pods send label bombs: targets lost", "0", fmt.Sprint(s.targets-fewest),
+		fewest == s.targets)
 	return err
 }
 
@@ -291,7 +311,8 @@ func overTLS(b *bench) error {
 	if err := authority.Write(folder, pair); err != nil {
 		return err
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{*pair}, ClientCAs: authority.Pool, ClientAuth: tls.RequireAndVerifyClientCert}
+	config := &tls.Config{Certificates: []tls.Certificate{*pair}, ClientCAs: authority.Pool,
+		ClientAuth: tls.RequireAndVerifyClientCert}
 	s, err := newStage(b, b.pods, config, "--pod-scheme", "https", "--pod-server-name", "pod",
 		"--pod-ca", folder+"/ca.pem", "--pod-cert", folder+"/cert.pem", "--pod-key", folder+"/key.pem")
 	if err != nil {
@@ -315,7 +336,9 @@ func large(b *bench) error {
 	cpu := s.cpuPerRound(max(1, b.rounds/3)) / 4
 	now, _ := s.subject.memory()
 	memory := now / 4
-	b.row("G23", fmt.Sprintf("%d pods: CPU per round", s.n), "4 × G5 + 20 %", fmt.Sprintf("%.2f s, %.2f of 4 × G5", 4*cpu, cpu/b.round), cpu <= 1.2*b.round)
-	b.row("G23", fmt.Sprintf("%d pods: resident memory", s.n), "4 × G8 + 20 %", fmt.Sprintf("%s, %.2f of 4 × G8", mb(now), memory/b.memory), memory <= 1.2*b.memory)
+	b.row("G23", fmt.Sprintf("%d pods: CPU per round", s.n), "4 × G5 + 20 %",
+		fmt.Sprintf("%.2f s, %.2f of 4 × G5", 4*cpu, cpu/b.round), cpu <= 1.2*b.round)
+	b.row("G23", fmt.Sprintf("%d pods: resident memory", s.n), "4 × G8 + 20 %",
+		fmt.Sprintf("%s, %.2f of 4 × G8", mb(now), memory/b.memory), memory <= 1.2*b.memory)
 	return s.end()
 }

@@ -39,13 +39,15 @@ func size(b *bench) error {
 		}
 	}
 	b.row("G25", "package sd: lines that are no tests", "≤ 1500", fmt.Sprint(lines), lines > 0 && lines <= 1500)
-	b.row("G25", "package sd: dependencies beyond client-go and client_golang", "≤ 3", fmt.Sprint(len(others)), len(others) <= 3)
+	b.row("G25", "package sd: dependencies beyond client-go and client_golang", "≤ 3", fmt.Sprint(len(others)),
+		len(others) <= 3)
 	return nil
 }
 
 // counts reports whether an import is a dependency that needs a reason.
 func counts(path string) bool {
-	for _, prefix := range []string{"github.com/agentry-dev/agentry/", "k8s.io/client-go/", "github.com/prometheus/client_golang/"} {
+	for _, prefix := range []string{"github.com/agentry-dev/agentry/", "k8s.io/client-go/",
+		"github.com/prometheus/client_golang/"} {
 		if strings.HasPrefix(path, prefix) {
 			return false
 		}

@@ -65,7 +65,8 @@ func (s *stage) put(first int, ready bool) {
 	for i := first; i < min(first+perSlice, s.n); i++ {
 		addresses = append(addresses, rig.Addr(i).String())
 	}
-	slice := fakeapi.Slice(namespace, fmt.Sprint("ga-", first/perSlice%agents), fmt.Sprint("slice-", first), s.pods.Port, addresses...)
+	slice := fakeapi.Slice(namespace, fmt.Sprint("ga-", first/perSlice%agents), fmt.Sprint("slice-", first),
+		s.pods.Port, addresses...)
 	for i := range slice.Endpoints {
 		slice.Endpoints[i].Conditions.Ready, slice.Endpoints[i].Conditions.Serving = &ready, &ready
 	}

@@ -40,7 +40,8 @@ func start(b *bench, api *fakeapi.Server, args ...string) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{folder: folder, drained: make(chan struct{}), connection: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	s := &subject{folder: folder, drained: make(chan struct{}),
+		connection: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	kubeconfig := clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"rig": {Server: api.Config().Host}},
 		Contexts:       map[string]*clientcmdapi.Context{"rig": {Cluster: "rig"}},
@@ -51,7 +52,8 @@ func start(b *bench, api *fakeapi.Server, args ...string) (*subject, error) {
 		return nil, err
 	}
 	s.process = exec.Command(b.program, append([]string{
-		"--kubeconfig", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--poll-interval", b.interval.String(),
+		"--kubeconfig", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--poll-interval",
+		b.interval.String(),
 	}, args...)...)
 	log, err := s.process.StderrPipe()
 	if err != nil {

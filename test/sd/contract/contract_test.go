@@ -18,7 +18,8 @@ import (
 
 func TestLabelsOfTheService(t *testing.T) {
 	for ours, theirs := range map[string]string{
-		discover.Label: workload.SDLabel, discover.LabelValue: workload.SDValue, discover.AgentLabel: workload.SDAgentLabel,
+		discover.Label: workload.SDLabel, discover.LabelValue: workload.SDValue,
+		discover.AgentLabel:      workload.SDAgentLabel,
 		discover.DaemonSetPrefix: workload.SDDaemonSetPrefix, discover.DeploymentPrefix: workload.SDDeploymentPrefix,
 	} {
 		if ours != theirs {
@@ -33,7 +34,8 @@ func TestTheJob(t *testing.T) {
 	if len(findings) > 0 {
 		t.Fatal(findings)
 	}
-	builder := scrape.NewBuilder(scrape.Settings{Shards: 1, Agent: diag.Object{Kind: "GrafanaAgent", Namespace: "ns", Name: "ga"}, SD: rendered})
+	builder := scrape.NewBuilder(scrape.Settings{Shards: 1,
+		Agent: diag.Object{Kind: "GrafanaAgent", Namespace: "ns", Name: "ga"}, SD: rendered})
 	job, findings := builder.IntegrationMonitor(&v1alpha1.IntegrationMonitor{}, "ns/primary", nil)
 	if len(findings) > 0 {
 		t.Fatal(findings)
@@ -42,7 +44,9 @@ func TestTheJob(t *testing.T) {
 		t.Errorf("the generator asks for %s, the sd-aggregator has %s", job.HTTP.URL, want)
 	}
 	owner := []string{merge.OwnerNamespaceLabel, merge.OwnerNameLabel}
-	if !slices.ContainsFunc(job.Relabel, func(r *model.Relabel) bool { return r.Action == "keep" && slices.Equal(r.SourceLabels, owner) }) {
+	if !slices.ContainsFunc(job.Relabel, func(r *model.Relabel) bool {
+		return r.Action == "keep" && slices.Equal(r.SourceLabels, owner)
+	}) {
 		t.Errorf("no rule of the job goes by %v", owner)
 	}
 }

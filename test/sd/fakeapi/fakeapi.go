@@ -51,7 +51,8 @@ func New(t testing.TB) *Server {
 
 // Start starts a server.
 func Start() *Server {
-	s := &Server{version: 1, slices: map[string]*discoveryv1.EndpointSlice{}, watches: map[chan struct{}]bool{}, forbidden: map[string]bool{}}
+	s := &Server{version: 1, slices: map[string]*discoveryv1.EndpointSlice{}, watches: map[chan struct{}]bool{},
+		forbidden: map[string]bool{}}
 	s.http = httptest.NewServer(s)
 	return s
 }
@@ -165,7 +166,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	case away:
 		panic(http.ErrAbortHandler)
-	case path != "endpointslices" || r.Method != http.MethodGet || r.URL.Query().Get("labelSelector") != "agentry.dev/sd=integrations":
+	case path != "endpointslices" || r.Method != http.MethodGet ||
+		r.URL.Query().Get("labelSelector") != "agentry.dev/sd=integrations":
 		fail(w, http.StatusBadRequest, metav1.StatusReasonBadRequest)
 	case forbidden:
 		fail(w, http.StatusForbidden, metav1.StatusReasonForbidden)
@@ -216,7 +218,8 @@ func fail(w http.ResponseWriter, code int32, reason metav1.StatusReason) {
 
 func status(code int32, reason metav1.StatusReason) metav1.Status {
 	return metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Message: "the test says so", Reason: reason, Code: code,
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Message: "the test says so", Reason: reason, Code: code,
 	}
 }
 
@@ -224,7 +227,8 @@ func (s *Server) list(w http.ResponseWriter, namespace string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lists++
-	list := discoveryv1.EndpointSliceList{TypeMeta: metav1.TypeMeta{Kind: "EndpointSliceList", APIVersion: "discovery.k8s.io/v1"}}
+	list := discoveryv1.EndpointSliceList{TypeMeta: metav1.TypeMeta{Kind: "EndpointSliceList",
+		APIVersion: "discovery.k8s.io/v1"}}
 	list.ResourceVersion = strconv.Itoa(s.version)
 	for _, slice := range s.slices {
 		if matches(slice, namespace) {
@@ -269,7 +273,8 @@ func (s *Server) send(w http.ResponseWriter, namespace string, from int) (int, b
 	case s.hangs:
 		return from, true
 	case from < s.forgotten:
-		_ = encoder.Encode(map[string]any{"type": "ERROR", "object": status(http.StatusGone, metav1.StatusReasonExpired)})
+		_ = encoder.Encode(map[string]any{"type": "ERROR",
+			"object": status(http.StatusGone, metav1.StatusReasonExpired)})
 		return from, false
 	}
 	for _, e := range s.events {
@@ -285,7 +290,8 @@ func (s *Server) send(w http.ResponseWriter, namespace string, from int) (int, b
 func Slice(namespace, agent, name string, port int32, addresses ...string) *discoveryv1.EndpointSlice {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{
-			"agentry.dev/sd": "integrations", "agentry.dev/grafanaagent": agent, discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io",
+			"agentry.dev/sd": "integrations", "agentry.dev/grafanaagent": agent,
+			discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io",
 		}},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Ports:       []discoveryv1.EndpointPort{{Port: &port}},

@@ -21,7 +21,8 @@ func measure() gauge {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	open, _ := os.ReadDir("/proc/self/fd")
-	return gauge{at: time.Now(), heap: float64(memory.HeapAlloc), goroutines: runtime.NumGoroutine(), descriptors: len(open)}
+	return gauge{at: time.Now(), heap: float64(memory.HeapAlloc), goroutines: runtime.NumGoroutine(),
+		descriptors: len(open)}
 }
 
 // gauges are those of a run.
@@ -77,13 +78,15 @@ func (g *gauges) summary() string {
 	if hours := late.at.Sub(early.at).Hours(); hours > 0 {
 		slope = (late.heap - early.heap) / 1e6 / hours
 	}
-	return fmt.Sprintf("from the second to the last quarter: heap %.1f to %.1f MB (%+.1f MB/h), goroutines %d to %d, descriptors %d to %d",
+	return fmt.Sprintf("from the second to the last quarter: heap %.1f to %.1f MB (%+.1f MB/h), goroutines %d to %d, "+
+		"descriptors %d to %d",
 		early.heap/1e6, late.heap/1e6, slope, early.goroutines, late.goroutines, early.descriptors, late.descriptors)
 }
 
 func (g *gauges) check() error {
 	early, late := g.halves()
-	if late.heap-early.heap > maxHeapGrowth || late.goroutines-early.goroutines > maxGoroutineGrowth || late.descriptors-early.descriptors > maxDescriptorGrowth {
+	if late.heap-early.heap > maxHeapGrowth || late.goroutines-early.goroutines > maxGoroutineGrowth ||
+		late.descriptors-early.descriptors > maxDescriptorGrowth {
 		return errors.New("it grows: " + g.summary())
 	}
 	return nil

@@ -76,7 +76,8 @@ type counts struct{ steps, documents, outages, restarts int }
 
 // String implements fmt.Stringer.
 func (c counts) String() string {
-	return fmt.Sprintf("%d steps, %d outages of the API server, %d restarts, %d documents checked", c.steps, c.outages, c.restarts, c.documents)
+	return fmt.Sprintf("%d steps, %d outages of the API server, %d restarts, %d documents checked", c.steps, c.outages,
+		c.restarts, c.documents)
 }
 
 func newTestbed(seed uint64) (*testbed, error) {

@@ -35,7 +35,8 @@ type replica struct {
 // newReplica starts one. With a peer it asks that for pods that do not answer.
 func newReplica(api *fakeapi.Server, peer *replica) (*replica, error) {
 	log := slog.New(slog.DiscardHandler)
-	source, err := discover.NewSlices(discover.SlicesOptions{Config: api.Config(), Namespaces: []string{namespace}, Log: log})
+	source, err := discover.NewSlices(discover.SlicesOptions{Config: api.Config(), Namespaces: []string{namespace},
+		Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,8 @@ func (r *replica) served() (map[string]bool, bool, error) {
 	out := map[string]bool{}
 	for _, g := range groups {
 		host, _, _ := strings.Cut(g.Targets[0], ":")
-		out[g.Labels["__meta_agentoperator_grafanaagent_name"]+"/"+g.Labels["__meta_agent_integration_name"]+"@"+host] = true
+		out[g.Labels["__meta_agentoperator_grafanaagent_name"]+"/"+g.Labels["__meta_agent_integration_name"]+"@"+
+			host] = true
 	}
 	return out, true, nil
 }

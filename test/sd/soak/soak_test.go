@@ -29,7 +29,8 @@ func TestAShortSoak(t *testing.T) {
 
 // TestTheModelFindsWrongDocuments has documents that are wrong.
 func TestTheModelFindsWrongDocuments(t *testing.T) {
-	before, after := map[string]int{"stays": 1, "goes": 2, "moves": 3}, map[string]int{"stays": 1, "comes": 4, "moves": 5}
+	before, after := map[string]int{"stays": 1, "goes": 2, "moves": 3}, map[string]int{"stays": 1, "comes": 4,
+		"moves": 5}
 	for name, test := range map[string]struct {
 		served []string
 		want   bool

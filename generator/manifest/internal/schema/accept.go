@@ -53,7 +53,8 @@ func compile(props *apiextensionsv1.JSONSchemaProps) (*node, error) {
 		maxItems: math.MaxInt, maxLength: math.MaxInt, minimum: math.MinInt64, maximum: math.MaxInt64,
 	}
 	rest := &apiextensionsv1.JSONSchemaProps{}
-	*rest = *props                           // a shallow copy: fields are cleared, and what they point to is not changed
+	// a shallow copy: fields are cleared, and what they point to is not changed
+	*rest = *props
 	rest.Default, rest.Nullable = nil, false // the parent sets the default; null is never sure
 	rest.Description, rest.XMapType = "", nil
 	rest.XValidations = nil // see [crds]

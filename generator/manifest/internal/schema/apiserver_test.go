@@ -33,7 +33,8 @@ func newAPIServer(t *testing.T, kind string) apiServer {
 		t.Fatal(err)
 	}
 	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&props, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&props, &internal,
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	structural, err := structuralschema.NewStructural(&internal)
@@ -73,7 +74,8 @@ func outcomeOf(object map[string]any, errs field.ErrorList) outcome {
 // TestCheckEqualsTheAPIServer compares what is done here with the API server's own packages, which the program must
 // not link, for objects in which each field has been replaced by values that could be wrong.
 func TestCheckEqualsTheAPIServer(t *testing.T) {
-	replacements := []any{nil, "x", "30s", "8080", int64(-1), int64(1) << 40, 1.5, true, []any{}, []any{nil, "a"}, map[string]any{"x": nil}}
+	replacements := []any{nil, "x", "30s", "8080", int64(-1), int64(1) << 40, 1.5, true, []any{}, []any{nil, "a"},
+		map[string]any{"x": nil}}
 	servers, seen, count := map[string]apiServer{}, map[string]bool{}, 0
 	every := 4
 	if testing.Short() {

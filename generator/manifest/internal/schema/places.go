@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// maxDepth is the number of names in the longest path that [Kind.Places] looks at. What is deeper are parts of pods, whose
-// names stand in many places.
+// maxDepth is the number of names in the longest path that [Kind.Places] looks at. What is deeper are parts of pods,
+// whose names stand in many places.
 const maxDepth = 4
 
-// Places returns the paths of the mappings nearest to the top that have a field with that name, sorted: spec for selector,
-// spec.endpoints[] for interval. It returns nil if there is none.
+// Places returns the paths of the mappings nearest to the top that have a field with that name, sorted: spec for
+// selector, spec.endpoints[] for interval. It returns nil if there is none.
 func (k *Kind) Places(name string) []string { return k.places()[name] }
 
 // With returns the kinds whose spec has a field with that name, sorted.

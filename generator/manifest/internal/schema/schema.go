@@ -84,12 +84,15 @@ func load(kind string) (*Kind, error) {
 		return nil, fmt.Errorf("compile schema of %s: %w", kind, err)
 	}
 	fast.properties["metadata"] = &node{types: object, unknown: true}
-	return &Kind{fast: fast, slow: sync.OnceValues(func() (*slow, error) { return loadSlow(&props, data) }), places: lazyPlaces(fast)}, nil
+	return &Kind{fast: fast, slow: sync.OnceValues(func() (*slow, error) {
+		return loadSlow(&props, data)
+	}), places: lazyPlaces(fast)}, nil
 }
 
 func loadSlow(props *apiextensionsv1.JSONSchemaProps, data []byte) (*slow, error) {
 	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal, nil); err !=
+		nil {
 		return nil, err
 	}
 	structural, err := structuralschema.NewStructural(&internal)

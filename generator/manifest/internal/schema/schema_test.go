@@ -259,7 +259,8 @@ func TestCELRules(t *testing.T) {
 		for _, m := range message.FindAllSubmatch(data, -1) {
 			rules = append(rules, string(m[1]))
 		}
-		if diff := cmp.Diff(celRules[entry.Name()], rules); diff != "" || bytes.Count(data, []byte("x-kubernetes-validations")) != len(rules) {
+		if diff := cmp.Diff(celRules[entry.Name()], rules); diff != "" ||
+			bytes.Count(data, []byte("x-kubernetes-validations")) != len(rules) {
 			t.Errorf("%s has other CEL rules:\n%s", entry.Name(), diff)
 		}
 		kind, err := Of(strings.TrimSuffix(entry.Name(), ".json"))
@@ -274,8 +275,10 @@ func TestCELRules(t *testing.T) {
 
 // FuzzAccept looks for an object that is accepted and should not be.
 func FuzzAccept(f *testing.F) {
-	for _, path := range []string{"operator/sm-relabelings", "operator/sm-limits", "operator/pm-endpoint", "operator/probe-static", "operator/rw-settings",
-		"operator/stages-labels", "prometheus-operator/sc-11-providers", "prometheus-operator/sc-21-full-clients", "prometheus-operator/sc-23-discovery-clients-2"} {
+	for _, path := range []string{"operator/sm-relabelings", "operator/sm-limits", "operator/pm-endpoint",
+		"operator/probe-static", "operator/rw-settings",
+		"operator/stages-labels", "prometheus-operator/sc-11-providers", "prometheus-operator/sc-21-full-clients",
+		"prometheus-operator/sc-23-discovery-clients-2"} {
 		data, err := os.ReadFile("../../../../test/conformance/" + path + "/input.yaml")
 		if err != nil {
 			f.Fatal(err)

@@ -15,7 +15,8 @@ func TestUnknownFieldsAreWarningsForOtherAgents(t *testing.T) {
 	const text = "job_name: j\nscrape_protocols: []\nkubernetes_sd_configs: [{role: pods}]\n"
 	for strict, want := range map[bool]diag.Severity{true: diag.Error, false: diag.Warning} {
 		found := Check(Metrics, items(t, text), strict)
-		if len(found) != 2 || found[0].Severity != want || found[0].Line != 2 || found[1].Severity != want || found[1].Line != 3 {
+		if len(found) != 2 || found[0].Severity != want || found[0].Line != 2 || found[1].Severity != want ||
+			found[1].Line != 3 {
 			t.Errorf("strict %v: %v", strict, found)
 		}
 	}
@@ -34,7 +35,8 @@ func TestFindingsHaveALimit(t *testing.T) {
 		if want == "" && len(found) == MaxFindings {
 			continue
 		}
-		if last := found[len(found)-1]; len(found) != MaxFindings+1 || last.Severity != want || last.Message != "further findings are not shown" {
+		if last := found[len(found)-1]; len(found) != MaxFindings+1 || last.Severity != want ||
+			last.Message != "further findings are not shown" {
 			t.Errorf("%d findings, the last is %v, want %q", len(found), last, want)
 		}
 	}
@@ -56,7 +58,8 @@ func TestLargeContentIsCheckedInTime(t *testing.T) {
 		t.Errorf("unknown fields: took %v", time.Since(begin))
 	}
 	for _, field := range []string{"pipeline_stages", "static_configs", "relabel_configs", "unknown"} {
-		job := &yaml.Node{Kind: yaml.MappingNode, Line: 1, Content: []*yaml.Node{scalar("job_name"), scalar("j"), scalar(field), list}}
+		job := &yaml.Node{Kind: yaml.MappingNode, Line: 1,
+			Content: []*yaml.Node{scalar("job_name"), scalar("j"), scalar(field), list}}
 		begin := time.Now()
 		if !hasError(Check(Logs, []*yaml.Node{job}, true)) || time.Since(begin) > limit {
 			t.Errorf("%s: took %v", field, time.Since(begin))

@@ -20,7 +20,8 @@ func FuzzCheck(f *testing.F) {
 	for _, file := range archive.Files {
 		f.Add(string(file.Data), path.Dir(file.Name) == "logs", true)
 	}
-	f.Add("hunter2: hunter2\npipeline_stages: [{hunter2: {}}, {regex: {expression: '(?P<hunter2'}}, {json: {expressions: {'hunter2-': ''}}}]\nstatic_configs: []", true, false)
+	f.Add("hunter2: hunter2\npipeline_stages: [{hunter2: {}}, {regex: {expression: '(?P<hunter2'}}, {json: "+
+		"{expressions: {'hunter2-': ''}}}]\nstatic_configs: []", true, false)
 	f.Fuzz(func(t *testing.T, text string, logs, strict bool) {
 		const secret = "hunter2"
 		var doc yaml.Node

@@ -111,7 +111,8 @@ func (o object) exclusive(fields ...string) {
 		}
 	}
 	if len(found) > 1 {
-		o.wrong(o.get(found[1]), "remove all but one", "%s exclude each other", strings.Join(names(o.path, found), " and "))
+		o.wrong(o.get(found[1]), "remove all but one", "%s exclude each other",
+			strings.Join(names(o.path, found), " and "))
 	}
 }
 

@@ -35,7 +35,8 @@ func relabelRule(o object) {
 	for _, p := range o.checker.relabel.Check(r) {
 		if p.Severity == diag.Error {
 			field := ruleField(p.Field)
-			o.report(diag.Error, p.Code, o.at(field), "", "a rule of %s that the agent refuses: %s", o.path, cmp.Or(field, "fields that do not go together"))
+			o.report(diag.Error, p.Code, o.at(field), "", "a rule of %s that the agent refuses: %s", o.path,
+				cmp.Or(field, "fields that do not go together"))
 		}
 	}
 	if (r.Action == "labeldrop" || r.Action == "labelkeep") && o.has("source_labels") && len(r.SourceLabels) == 0 {
@@ -65,7 +66,8 @@ func (c *checker) labels(n *yaml.Node, path string) {
 	}
 	for i := 0; i < len(n.Content); i += 2 {
 		if key, known := literal(n.Content[i]); known && !prommodel.LabelName(key).IsValidLegacy() {
-			c.refuse(diag.InvalidLabelName, n.Content[i], "use letters, digits and underscores", "%s: not a label name", path)
+			c.refuse(diag.InvalidLabelName, n.Content[i], "use letters, digits and underscores", "%s: not a label name",
+				path)
 		}
 	}
 }

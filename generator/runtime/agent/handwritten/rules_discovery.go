@@ -18,14 +18,18 @@ func kubernetes(o object) {
 	own := namespaces.node != nil && namespaces.is("own_namespace", true)
 	switch {
 	case o.has("api_server") && file:
-		o.wrong(o.get("kubeconfig_file"), "remove one of them", "%s and api_server exclude each other", o.name("kubeconfig_file"))
+		o.wrong(o.get("kubeconfig_file"), "remove one of them", "%s and api_server exclude each other",
+			o.name("kubeconfig_file"))
 	case file && o.hasClient():
-		o.wrong(o.get("kubeconfig_file"), "", "%s: no settings of the HTTP client can stand beside it", o.name("kubeconfig_file"))
+		o.wrong(o.get("kubeconfig_file"), "", "%s: no settings of the HTTP client can stand beside it",
+			o.name("kubeconfig_file"))
 	case !o.has("api_server") && o.hasClient():
-		o.wrong(o.node, "write api_server, or remove the settings", "%s: settings of the HTTP client need api_server as well", o.path)
+		o.wrong(o.node, "write api_server, or remove the settings",
+			"%s: settings of the HTTP client need api_server as well", o.path)
 	}
 	if own && (o.has("api_server") || file) {
-		o.wrong(namespaces.get("own_namespace"), "", "%s goes neither with api_server nor with kubeconfig_file", namespaces.name("own_namespace"))
+		o.wrong(namespaces.get("own_namespace"), "", "%s goes neither with api_server nor with kubeconfig_file",
+			namespaces.name("own_namespace"))
 	}
 	o.selectors()
 }
@@ -65,7 +69,8 @@ func (o object) selectors() {
 		switch {
 		case !known:
 		case !slices.Contains(allowed, kind):
-			o.wrong(s.at("role"), "", "%s: with role %s only %s can be selected", s.name("role"), role, alternatives(allowed))
+			o.wrong(s.at("role"), "", "%s: with role %s only %s can be selected", s.name("role"), role,
+				alternatives(allowed))
 		case seen[kind]:
 			o.wrong(s.at("role"), "", "%s: appears twice", s.name("role"))
 		}
@@ -89,7 +94,9 @@ func selector(o object) {
 // region warns that the agent asks the cloud for the region while it loads its configuration.
 func region(o object) {
 	if !o.given("region") {
-		o.warn(o.node, "write the region", "%s is missing: the agent asks the metadata service of the node, and refuses its whole configuration if that does not answer", o.name("region"))
+		o.warn(o.node, "write the region",
+			"%s is missing: the agent asks the metadata service of the node, and refuses its whole configuration if "+
+				"that does not answer", o.name("region"))
 	}
 }
 
@@ -103,7 +110,8 @@ func consul(o object) {
 	notBlank("server")(o)
 	user := o.given("username") || o.given("password")
 	if user && o.has("basic_auth") {
-		o.wrong(o.get("basic_auth"), "remove one of them", "%s and username and password exclude each other", o.name("basic_auth"))
+		o.wrong(o.get("basic_auth"), "remove one of them", "%s and username and password exclude each other",
+			o.name("basic_auth"))
 	} else if user {
 		o.credentials(true)
 	}
@@ -121,7 +129,8 @@ func marathon(o object) {
 	}
 	for _, f := range [...]string{"basic_auth", "authorization", "bearer_token", "bearer_token_file"} {
 		if o.given(f) || o.has(f) && !strings.HasPrefix(f, "bearer") {
-			o.wrong(o.get(f), "remove one of them", "%s and auth_token or auth_token_file exclude each other", o.name(f))
+			o.wrong(o.get(f), "remove one of them", "%s and auth_token or auth_token_file exclude each other",
+				o.name(f))
 		}
 	}
 }
@@ -140,7 +149,8 @@ func dnsRecords(o object, newer ...string) {
 			o.wrong(o.at("port"), "", "%s is needed, as only SRV records have one", o.name("port"))
 		}
 	default:
-		o.wrong(o.get("type"), "", "%s: must be %s", o.name("type"), alternatives(append([]string{"SRV"}, withoutPort...)))
+		o.wrong(o.get("type"), "", "%s: must be %s", o.name("type"),
+			alternatives(append([]string{"SRV"}, withoutPort...)))
 	}
 }
 
@@ -192,10 +202,18 @@ func scaleway(o object) {
 			o.wrong(o.get(field), "", "%s: must be like %s", o.name(field), like)
 		}
 	}
-	form("secret_key", "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", func(s string) bool { return s == "" || uuid.MatchString(s) })
-	form("project_id", "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", func(s string) bool { return s == "" || uuid.MatchString(s) })
-	form("access_key", "SCWXXXXXXXXXXXXXXXXX", func(s string) bool { return s == "" || scalewayAccessKey.MatchString(s) })
+	form("secret_key", "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", func(s string) bool {
+		return s == "" || uuid.MatchString(s)
+	})
+	form("project_id", "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", func(s string) bool {
+		return s == "" || uuid.MatchString(s)
+	})
+	form("access_key", "SCWXXXXXXXXXXXXXXXXX", func(s string) bool {
+		return s == "" || scalewayAccessKey.MatchString(s)
+	})
 	form("zone", "fr-par-1", scalewayZone.MatchString)
-	form("api_url", "https://api.scaleway.com, without a slash at the end", func(s string) bool { return s != "" && !strings.HasSuffix(s, "/") })
+	form("api_url", "https://api.scaleway.com, without a slash at the end", func(s string) bool {
+		return s != "" && !strings.HasSuffix(s, "/")
+	})
 	parsedURL("api_url")(o)
 }

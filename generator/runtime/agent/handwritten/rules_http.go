@@ -31,7 +31,8 @@ func (o object) credentials(basic bool) {
 	add(o.given("bearer_token"), "bearer_token")
 	add(o.given("bearer_token_file") && !o.given("bearer_token"), "bearer_token_file")
 	if len(kinds) > 1 {
-		o.wrong(o.at(kinds[1]), "remove all but one", "%s exclude each other", strings.Join(names(o.path, kinds), " and "))
+		o.wrong(o.at(kinds[1]), "remove all but one", "%s exclude each other",
+			strings.Join(names(o.path, kinds), " and "))
 	}
 	if b, ok := o.sub("basic_auth"); ok {
 		b.exclusive("username", "username_file")
@@ -57,7 +58,8 @@ func proxy(o object) {
 		o.exclusiveWith("proxy_from_environment", "proxy_url")
 		o.exclusiveWith("proxy_from_environment", "no_proxy")
 	case o.given("proxy_connect_header") && !o.given("proxy_url") && decided:
-		o.wrong(o.get("proxy_connect_header"), "", "%s needs proxy_url or proxy_from_environment as well", o.name("proxy_connect_header"))
+		o.wrong(o.get("proxy_connect_header"), "", "%s needs proxy_url or proxy_from_environment as well",
+			o.name("proxy_connect_header"))
 	case o.given("no_proxy") && !o.has("proxy_url"):
 		o.wrong(o.get("no_proxy"), "", "%s needs proxy_url as well", o.name("no_proxy"))
 	}
@@ -92,7 +94,8 @@ func staticTargets(o object) {
 		g := object{o.checker, nil, group, "static_configs"}
 		for _, t := range g.items("targets") {
 			if text, known := literal(t); known && strings.Contains(text, "/") {
-				o.wrong(t, "put the path into metrics_path and the scheme into scheme", "static_configs.targets: must be host:port, without a scheme and a path")
+				o.wrong(t, "put the path into metrics_path and the scheme into scheme",
+					"static_configs.targets: must be host:port, without a scheme and a path")
 			}
 		}
 	}

@@ -21,10 +21,12 @@ func logsJob(o object) {
 		}
 	}
 	if !hasTarget && len(targets) == 0 {
-		o.wrong(o.node, "write static_configs, a service discovery, or another target as journal", "the job has nothing to read from")
+		o.wrong(o.node, "write static_configs, a service discovery, or another target as journal",
+			"the job has nothing to read from")
 	}
 	if len(targets) > 0 && hasTarget || len(targets) > 1 {
-		o.warn(o.at(targets[len(targets)-1]), "make it a job of its own", "%s: a job reads from one kind of target only, and the agent ignores the others", targets[len(targets)-1])
+		o.warn(o.at(targets[len(targets)-1]), "make it a job of its own",
+			"%s: a job reads from one kind of target only, and the agent ignores the others", targets[len(targets)-1])
 	}
 	pipelineStages(o.checker, o.get("pipeline_stages"))
 }
@@ -42,7 +44,8 @@ func (c *checker) jobNames(items []*yaml.Node) {
 		case child(before, "loki_push_api") != nil && child(job, "loki_push_api") != nil:
 			c.wrong(name, "", "the job_name appears twice, which jobs with loki_push_api do not allow")
 		case readsFiles(before) && readsFiles(job):
-			c.warn(name, "give each job a name of its own", "the job_name appears twice: the agent runs only the last of the jobs")
+			c.warn(name, "give each job a name of its own",
+				"the job_name appears twice: the agent runs only the last of the jobs")
 		}
 		seen[name.Value] = job
 	}
@@ -71,7 +74,8 @@ func journal(o object) {
 	}
 	for _, match := range strings.Fields(text) {
 		if strings.Count(match, "=") != 1 {
-			o.wrong(o.get("matches"), "", "%s: must be pairs like _SYSTEMD_UNIT=foo.service, with spaces between them", o.name("matches"))
+			o.wrong(o.get("matches"), "", "%s: must be pairs like _SYSTEMD_UNIT=foo.service, with spaces between them",
+				o.name("matches"))
 			return
 		}
 	}
@@ -83,7 +87,8 @@ func syslog(o object) {
 	if !ok || !known || protocol == "udp" {
 		return
 	}
-	if (tls.given("cert_file") || tls.given("key_file") || tls.given("ca_file")) && (!tls.given("cert_file") || !tls.given("key_file")) {
+	if (tls.given("cert_file") || tls.given("key_file") || tls.given("ca_file")) &&
+		(!tls.given("cert_file") || !tls.given("key_file")) {
 		o.wrong(tls.node, "", "%s needs cert_file and key_file", tls.path)
 	}
 }
@@ -109,7 +114,8 @@ func kafkaAuthentication(o object) {
 		return
 	}
 	if text, known := sasl.text("mechanism", ""); known && !slices.Contains(mechanisms, text) {
-		o.wrong(sasl.get("mechanism"), o.suggestion(text, mechanisms), "%s: must be %s", sasl.name("mechanism"), alternatives(mechanisms))
+		o.wrong(sasl.get("mechanism"), o.suggestion(text, mechanisms), "%s: must be %s", sasl.name("mechanism"),
+			alternatives(mechanisms))
 	}
 }
 

@@ -20,7 +20,8 @@ const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralSty
 // resolve returns a scalar as the agent's YAML 1.1 reader decodes it: a string, a bool, or a number.
 func resolve(n *yaml.Node) any {
 	text := n.Value
-	if n.Kind != yaml.ScalarNode || n.Style&(quoted|yaml.TaggedStyle) != 0 || text == "" || strings.Contains(text, "\n") {
+	if n.Kind != yaml.ScalarNode || n.Style&(quoted|yaml.TaggedStyle) != 0 || text == "" ||
+		strings.Contains(text, "\n") {
 		return text
 	}
 	if !strings.ContainsRune("+-.0123456789~<=yYnNtTfFoO", rune(text[0])) {
@@ -76,7 +77,8 @@ func (c *checker) scalar(of string, n *yaml.Node, path string) {
 
 // bare reports whether the type is not a text.
 func bare(of string) bool {
-	return of == "bool" || strings.HasPrefix(of, "int") && of != "interval" || strings.HasPrefix(of, "uint") || strings.HasPrefix(of, "float")
+	return of == "bool" || strings.HasPrefix(of, "int") && of != "interval" || strings.HasPrefix(of, "uint") ||
+		strings.HasPrefix(of, "float")
 }
 
 // content checks a scalar without variables.

@@ -14,8 +14,10 @@ import (
 
 // stageNames are the stages of Promtail, in its own spelling.
 func stageNames() []string {
-	return []string{"cri", "decolorize", "docker", "drop", "eventlogmessage", "geoip", "json", "labelallow", "labeldrop", "labels",
-		"limit", "logfmt", "match", "metrics", "multiline", "non_indexed_labels", "output", "pack", "regex", "replace", "sampling",
+	return []string{"cri", "decolorize", "docker", "drop", "eventlogmessage", "geoip", "json", "labelallow",
+		"labeldrop", "labels",
+		"limit", "logfmt", "match", "metrics", "multiline", "non_indexed_labels", "output", "pack", "regex", "replace",
+		"sampling",
 		"static_labels", "structured_metadata", "template", "tenant", "timestamp"}
 }
 
@@ -39,7 +41,8 @@ func pipelineStages(c *checker, list *yaml.Node) {
 func (p *pipeline) stageList(list []*yaml.Node) {
 	for _, s := range list {
 		if p.stages++; p.stages > stage.MaxStages {
-			p.check.report(diag.Error, diag.TooManyStages, s, "", "the pipeline has more than %d stages", stage.MaxStages)
+			p.check.report(diag.Error, diag.TooManyStages, s, "", "the pipeline has more than %d stages",
+				stage.MaxStages)
 			return
 		}
 		p.stage(s)
@@ -49,10 +52,12 @@ func (p *pipeline) stageList(list []*yaml.Node) {
 func (p *pipeline) stage(s *yaml.Node) {
 	switch {
 	case s.Kind != yaml.MappingNode:
-		p.badStage(s, "a stage is a name with its settings, such as \"cri: {}\"", ": a stage must be a mapping, is a %s", typeOf(s))
+		p.badStage(s, "a stage is a name with its settings, such as \"cri: {}\"",
+			": a stage must be a mapping, is a %s", typeOf(s))
 		return
 	case len(s.Content) == 0:
-		p.check.report(diag.Warning, diag.StageIgnored, s, "write its settings, or {} for none", "a stage is empty, and does nothing")
+		p.check.report(diag.Warning, diag.StageIgnored, s, "write its settings, or {} for none",
+			"a stage is empty, and does nothing")
 		return
 	case len(s.Content) > 2:
 		p.badStage(s, "begin each with a dash", ": a stage has one key, this has %d", len(s.Content)/2)
@@ -77,7 +82,8 @@ func (p *pipeline) stage(s *yaml.Node) {
 		p.labelMap(name.Value, config)
 	case "metrics":
 		p.metricsStage(config)
-	case "eventlogmessage", "geoip", "json", "logfmt", "match", "output", "regex", "replace", "template", "tenant", "timestamp":
+	case "eventlogmessage", "geoip", "json", "logfmt", "match", "output", "regex", "replace", "template", "tenant",
+		"timestamp":
 		p.settings(name.Value, config, false)
 	default:
 		p.badStage(name, p.check.suggestion(name.Value, stageNames()), ": the agent has no such stage")
@@ -225,7 +231,9 @@ func (p *pipeline) labelMap(name string, config *yaml.Node) {
 	}
 	switch {
 	case len(labels) == 0:
-		p.check.report(diag.Warning, diag.StageIgnored, config, "to take what was extracted under the same name, write \"\" as the value", "pipeline_stages.%s: is empty, and does nothing", name)
+		p.check.report(diag.Warning, diag.StageIgnored, config,
+			"to take what was extracted under the same name, write \"\" as the value",
+			"pipeline_stages.%s: is empty, and does nothing", name)
 	case !p.check.failed(before) && (name == "labels" || name == "static_labels"):
 		p.hold(&model.Stage{Labels: labels}, config, name)
 	}

@@ -29,7 +29,8 @@ func (p *pipeline) stageObject(of string, n *yaml.Node, path string, weak bool) 
 		p.check.tagged(key)
 		name := fieldOf(t, key.Value)
 		if name == "" {
-			p.check.report(diag.Warning, diag.UnknownStageField, key, p.check.suggestion(key.Value, t.names), "a field that %s does not have: the agent ignores it", at)
+			p.check.report(diag.Warning, diag.UnknownStageField, key, p.check.suggestion(key.Value, t.names),
+				"a field that %s does not have: the agent ignores it", at)
 			p.check.anything(value)
 			continue
 		}
@@ -152,20 +153,23 @@ func (o object) spec(name string) *model.Stage {
 	case "match":
 		s.Match = o.match()
 	case "multiline":
-		s.Multiline = &model.MultilineStage{FirstLine: o.str("firstline"), MaxWaitTime: o.str("max_wait_time"), MaxLines: o.whole("max_lines")}
+		s.Multiline = &model.MultilineStage{FirstLine: o.str("firstline"), MaxWaitTime: o.str("max_wait_time"),
+			MaxLines: o.whole("max_lines")}
 	case "output":
 		s.Output = &model.OutputStage{Source: o.str("source")}
 	case "regex":
 		s.Regex = &model.RegexStage{Source: o.str("source"), Expression: o.str("expression")}
 	case "replace":
-		s.Replace = &model.ReplaceStage{Source: o.str("source"), Expression: o.str("expression"), Replace: o.str("replace")}
+		s.Replace = &model.ReplaceStage{Source: o.str("source"), Expression: o.str("expression"),
+			Replace: o.str("replace")}
 	case "template":
 		s.Template = &model.TemplateStage{Source: o.str("source"), Template: o.str("template")}
 	case "tenant":
 		s.Tenant = &model.TenantStage{Label: o.str("label"), Source: o.str("source"), Value: o.str("value")}
 	case "timestamp":
-		s.Timestamp = &model.TimestampStage{Source: o.str("source"), Format: o.str("format"), FallbackFormats: o.strings("fallback_formats"),
-			Location: o.str("location"), ActionOnFailure: o.str("action_on_failure")}
+		s.Timestamp = &model.TimestampStage{Source: o.str("source"), Format: o.str("format"),
+			FallbackFormats: o.strings("fallback_formats"),
+			Location:        o.str("location"), ActionOnFailure: o.str("action_on_failure")}
 	default:
 		return nil
 	}
@@ -214,7 +218,8 @@ func (p *pipeline) metric(n *yaml.Node) (s model.MetricStage, ok bool) {
 	}
 	notEmpty("max_idle_duration")(o)
 	kind := strings.ToLower(o.str("type"))
-	s = model.MetricStage{Type: kind, Description: o.str("description"), Prefix: o.str("prefix"), Source: o.str("source"), MaxIdleDuration: o.str("max_idle_duration")}
+	s = model.MetricStage{Type: kind, Description: o.str("description"), Prefix: o.str("prefix"),
+		Source: o.str("source"), MaxIdleDuration: o.str("max_idle_duration")}
 	config := &yaml.Node{Kind: yaml.MappingNode, Line: n.Line}
 	if o.has("config") {
 		config = o.get("config")

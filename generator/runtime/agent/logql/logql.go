@@ -144,7 +144,8 @@ func (p *parser) matcher() {
 func (p *parser) filter() {
 	operator := p.token
 	if !slices.Contains([]kind{"|=", "!=", "|~", "!~"}, operator) {
-		p.fail(p.at, "expected a line filter (|=, !=, |~ or !~), found %s: a match stage knows nothing else of LogQL", p.found())
+		p.fail(p.at, "expected a line filter (|=, !=, |~ or !~), found %s: a match stage knows nothing else of LogQL",
+			p.found())
 		return
 	}
 	p.next()

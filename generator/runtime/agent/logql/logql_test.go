@@ -75,7 +75,8 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		bad := err.(*Error)
-		if lines := strings.Count(selector, "\n") + 1; bad.Line < 1 || bad.Line > lines || bad.Column < 1 || bad.Message == "" {
+		if lines := strings.Count(selector, "\n") + 1; bad.Line < 1 || bad.Line > lines || bad.Column < 1 ||
+			bad.Message == "" {
 			t.Errorf("%q: %v", selector, err)
 		}
 	})

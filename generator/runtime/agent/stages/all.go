@@ -32,7 +32,8 @@ func CheckAll(l *model.Logs) (found []model.Finding) {
 					first[m.Name] = source{m, job.Origin}
 				case known.metric != m && known.origin != job.Origin:
 					found = append(found, job.Origin.Find(diag.Warning, diag.StageIgnored, ".pipelineStages",
-						fmt.Sprintf("the metric %s has another type or description in %s: the agent's own metrics cannot be read once both are counted", m.Name, known.origin.Object), known.origin.Object))
+						fmt.Sprintf("the metric %s has another type or description in %s: the agent's own metrics "+
+							"cannot be read once both are counted", m.Name, known.origin.Object), known.origin.Object))
 				}
 			})
 		}

@@ -21,7 +21,8 @@ const corpus = "../../../../test/conformance/operator"
 // operator rendered.
 func TestOperatorsStages(t *testing.T) {
 	compared := 0
-	for _, name := range []string{"stages-parsing", "stages-labels", "stages-metrics", "stages-lossy", "real-log-pipelines", "podlogs-enforced-ignore"} {
+	for _, name := range []string{"stages-parsing", "stages-labels", "stages-metrics", "stages-lossy",
+		"real-log-pipelines", "podlogs-enforced-ignore"} {
 		want := operatorsStages(t, name)
 		for _, p := range podLogs(t, name) {
 			job := "podLogs/" + p.Namespace + "/" + p.Name

@@ -28,7 +28,8 @@ func json(p *problems, path string, s *model.JSONStage) {
 func jmesPath(p *problems, path, name, expression string) {
 	given, hint := expression != "", ""
 	if !given {
-		expression, hint = name, fmt.Sprintf("without an expression the name is one; to look up exactly this name write '%q'", name)
+		expression, hint = name, fmt.Sprintf(
+			"without an expression the name is one; to look up exactly this name write '%q'", name)
 	}
 	if p.tooLong(path, expression) {
 		return
@@ -38,7 +39,8 @@ func jmesPath(p *problems, path, name, expression string) {
 		path = textPath(path, 1, len([]rune(expression[:min(max(bad.Offset, 0), len(expression))]))+1)
 	}
 	if err != nil {
-		p.add(diag.Error, diag.InvalidStage, path, hint, "%q is not a JMESPath expression: %s", expression, jmesPathProblem(expression, err))
+		p.add(diag.Error, diag.InvalidStage, path, hint, "%q is not a JMESPath expression: %s", expression,
+			jmesPathProblem(expression, err))
 	}
 }
 
@@ -52,7 +54,8 @@ func jmesPathProblem(expression string, err error) string {
 	switch at := errors.As(err, &bad); {
 	case strings.HasSuffix(message, "tEOF"), message == "Incomplete expression":
 		return "something is missing at its end"
-	case strings.HasPrefix(message, "Unknown char"), strings.HasPrefix(message, "Unclosed"), strings.HasPrefix(message, "Can't have"):
+	case strings.HasPrefix(message, "Unknown char"), strings.HasPrefix(message, "Unclosed"), strings.HasPrefix(message,
+		"Can't have"):
 		return strings.ToLower(message[:1]) + message[1:]
 	case at && bad.Offset >= 0 && bad.Offset < len(expression):
 		return strconv.Quote(expression[bad.Offset:]) + " cannot follow here"

@@ -84,7 +84,8 @@ func match(p *problems, path string, s *model.MatchStage) {
 			p.fail(path+".stages", "must be empty, as the action is drop")
 		}
 	default:
-		p.add(diag.Error, diag.InvalidStage, path+".action", diag.DidYouMean(s.Action, []string{"keep", "drop"}), "must be keep or drop, is %q", s.Action)
+		p.add(diag.Error, diag.InvalidStage, path+".action", diag.DidYouMean(s.Action, []string{"keep", "drop"}),
+			"must be keep or drop, is %q", s.Action)
 	}
 }
 
@@ -110,22 +111,25 @@ func multiline(p *problems, path string, s *model.MultilineStage) {
 	}
 }
 
-// joins warns about a multiline stage that sees lines as they are in the file: the container runtime writes a time in front of
-// each, or makes JSON of it. It reports whether a stage of the pipeline takes that off.
+// joins warns about a multiline stage that sees lines as they are in the file: the container runtime writes a time in
+// front of each, or makes JSON of it. It reports whether a stage of the pipeline takes that off.
 func (c *Checker) joins(pipeline []model.Stage) (bare bool) {
 	for i := range pipeline {
 		s := &pipeline[i]
 		switch {
-		case s.CRI, s.Docker, s.Output != nil, s.Replace != nil, s.Pack != nil, s.Match != nil && c.joins(s.Match.Stages):
+		case s.CRI, s.Docker, s.Output != nil, s.Replace != nil, s.Pack != nil, s.Match != nil &&
+			c.joins(s.Match.Stages):
 			return true
-		case s.Multiline != nil && s.Multiline.FirstLine != "" && !strings.Contains(s.Multiline.FirstLine, "std"): // stdout or stderr
+		// stdout or stderr
+		case s.Multiline != nil && s.Multiline.FirstLine != "" && !strings.Contains(s.Multiline.FirstLine, "std"):
 			p := problems{}
 			hint := "put cri: {} in front of it, or docker: {} where nodes run Docker"
 			if slices.ContainsFunc(pipeline[i:], func(s model.Stage) bool { return s.CRI || s.Docker }) {
 				hint = "move it behind the stage cri or docker"
 			}
 			p.add(diag.Warning, diag.StageIgnored, s.Path+".multiline", hint,
-				"joins lines before a stage takes off what the container runtime writes in front of each: firstLine sees that text")
+				"joins lines before a stage takes off what the container runtime writes in front of each: firstLine "+
+					"sees that text")
 			c.report(p)
 			return false
 		}

@@ -24,7 +24,8 @@ func FuzzBuild(f *testing.F) {
 			f.Add(line)
 		}
 	}
-	for _, name := range []string{"stages-parsing", "stages-labels", "stages-metrics", "stages-lossy", "real-log-pipelines"} {
+	for _, name := range []string{"stages-parsing", "stages-labels", "stages-metrics", "stages-lossy",
+		"real-log-pipelines"} {
 		for _, p := range podLogs(f, name) {
 			text, err := yaml.Marshal(p.Spec.PipelineStages)
 			if err != nil {
@@ -42,7 +43,8 @@ func FuzzBuild(f *testing.F) {
 		failed := false
 		for _, f := range findings {
 			failed = failed || f.Severity == diag.Error
-			if _, known := diag.Lookup(f.Code); !known || f.Message == "" || f.Path != "" && !strings.HasPrefix(f.Path, "p[") {
+			if _, known := diag.Lookup(f.Code); !known || f.Message == "" ||
+				f.Path != "" && !strings.HasPrefix(f.Path, "p[") {
 				t.Errorf("%+v", f)
 			}
 		}
@@ -71,7 +73,8 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, p := range pods {
-			if pipeline, findings := build("spec.pipelineStages", p.Spec.PipelineStages); len(pipeline) == 0 || len(findings) > 0 {
+			if pipeline, findings := build("spec.pipelineStages", p.Spec.PipelineStages); len(pipeline) == 0 ||
+				len(findings) > 0 {
 				b.Fatal(findings)
 			}
 		}

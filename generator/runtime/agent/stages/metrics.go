@@ -51,11 +51,13 @@ func metric(p *problems, path, name string, s *model.MetricStage, before *before
 		checkAction(p, path, s.Action, "set", "inc", "dec", "add", "sub")
 	case histogram:
 		if before.bound != "" {
-			p.fail(path, "a histogram cannot have the label le, which %s sets: the agent would crash at the first line", before.bound)
+			p.fail(path, "a histogram cannot have the label le, which %s sets: the agent would crash at the first line",
+				before.bound)
 		}
 	default:
 		types := []string{counter, gauge, histogram}
-		p.add(diag.Error, diag.InvalidStage, path+".type", diag.DidYouMean(kind, types), "must be counter, gauge or histogram, is %q", s.Type)
+		p.add(diag.Error, diag.InvalidStage, path+".type", diag.DidYouMean(kind, types),
+			"must be counter, gauge or histogram, is %q", s.Type)
 		return
 	}
 	checkMetricName(p, path, kind, exposed(name, s), before)
@@ -85,7 +87,8 @@ func checkAction(p *problems, path, action string, actions ...string) string {
 	lower := strings.ToLower(action)
 	if !slices.Contains(actions, lower) {
 		p.add(diag.Error, diag.InvalidStage, path+".action", diag.DidYouMean(lower, actions),
-			"must be %s or %s, is %q", word(strings.Join(actions[:len(actions)-1], ", ")), word(actions[len(actions)-1]), action)
+			"must be %s or %s, is %q", word(strings.Join(actions[:len(actions)-1], ", ")),
+			word(actions[len(actions)-1]), action)
 	}
 	return lower
 }
@@ -99,7 +102,8 @@ func checkMetricName(p *problems, path, kind string, m Metric, before *before) {
 	}
 	this := definition{kind: kind, help: m.Help}
 	if other, ok := before.defined[m.Name]; ok && other != this {
-		p.warn(path, "%s is defined before with another type or description: the agent's own metrics cannot be read once both are counted", m.Name)
+		p.warn(path, "%s is defined before with another type or description: the agent's own metrics cannot be read "+
+			"once both are counted", m.Name)
 		return
 	}
 	if before.defined == nil {

@@ -29,9 +29,14 @@ func reports(data []byte) []string {
 
 func TestBadCasesAreReportedWhereTheyAre(t *testing.T) {
 	for name, want := range map[string][]string{
-		"bad-match-stages-not-list": {"f.yaml:31:9: error[invalid-stage]: spec.pipelineStages[0].match.stages: must be a list of stages, is a mapping"},
-		"bad-match-stages-yaml":     {"f.yaml:30:24: error[invalid-embedded-yaml]: spec.pipelineStages[0].match.stages>1:9: the mapping that begins here is not closed"},
-		"bad-histogram-bucket":      {`f.yaml:28:66: error[invalid-stage]: spec.pipelineStages[0].metrics.h.buckets[1]: "+Inf" is not a number as JSON has it`},
+		"bad-match-stages-not-list": {
+			"f.yaml:31:9: error[invalid-stage]: spec.pipelineStages[0].match.stages: must be a list of stages, is a " +
+				"mapping"},
+		"bad-match-stages-yaml": {
+			"f.yaml:30:24: error[invalid-embedded-yaml]: spec.pipelineStages[0].match.stages>1:9: the mapping that " +
+				"begins here is not closed"},
+		"bad-histogram-bucket": {
+			`f.yaml:28:66: error[invalid-stage]: spec.pipelineStages[0].metrics.h.buckets[1]: "+Inf" is not a number as JSON has it`},
 		"stages-lossy": {
 			"f.yaml:29:5: error[invalid-stage]: spec.pipelineStages[0].json: needs expressions, at least one",
 			"f.yaml:30:5: error[invalid-stage]: spec.pipelineStages[1].limit.rate: must be above zero",
@@ -109,13 +114,19 @@ spec:
 
 func TestNestedPositions(t *testing.T) {
 	want := []string{
-		"f.yaml:18:17: error[unknown-stage-field]: spec.pipelineStages[0].match.stages>[1].match.stages>[1].regexp: unknown key",
-		"f.yaml:20:19: error[unknown-stage-field]: spec.pipelineStages[0].match.stages>[1].match.stages>[2].drop.older_than: unknown key",
+		"f.yaml:18:17: error[unknown-stage-field]: spec.pipelineStages[0].match.stages>[1].match.stages>[1].regexp: " +
+			"unknown key",
+		"f.yaml:20:19: error[unknown-stage-field]: " +
+			"spec.pipelineStages[0].match.stages>[1].match.stages>[2].drop.older_than: unknown key",
 		"f.yaml:31:11: error[unknown-stage-field]: spec.pipelineStages[1].match.stages>[0].source: unknown key",
-		"f.yaml:37:19: error[invalid-embedded-yaml]: spec.pipelineStages[2].match.stages>3:11: the mapping that begins here is not closed",
+		"f.yaml:37:19: error[invalid-embedded-yaml]: spec.pipelineStages[2].match.stages>3:11: the mapping that " +
+			"begins here is not closed",
 		`f.yaml:8:28: error[invalid-logql]: spec.pipelineStages[0].match.selector>1:11: expected a line filter (|=, !=, |~ or !~), found |: a match stage knows nothing else of LogQL`,
-		"f.yaml:13:32: error[invalid-logql]: spec.pipelineStages[0].match.stages>[1].match.selector>1:9: error parsing regexp: missing closing ): `(`",
-		"f.yaml:17:19: error[invalid-stage]: spec.pipelineStages[0].match.stages>[1].match.stages>[0].regex.expression: error parsing regexp: missing closing ): `(`",
+		"f.yaml:13:32: error[invalid-logql]: spec.pipelineStages[0].match.stages>[1].match.selector>1:9: error " +
+			"parsing regexp: missing closing ): `(`",
+		"f.yaml:17:19: error[invalid-stage]: " +
+			"spec.pipelineStages[0].match.stages>[1].match.stages>[0].regex.expression: error parsing regexp: " +
+			"missing closing ): `(`",
 		`f.yaml:25:21: error[invalid-stage]: spec.pipelineStages[0].match.stages>[1].match.stages>[3].template.template>2:1: is not a Go template: function "ToLowr" not defined`,
 	}
 	if diff := cmp.Diff(want, reports([]byte(nested))); diff != "" {

@@ -85,7 +85,8 @@ func (p *problems) duration(path, text string) (d time.Duration, ok bool) {
 // blank replaces hidden text. blanks removes it where a sentence does not need it.
 const blank = "…"
 
-var blanks = strings.NewReplacer(`"…" is`, "is", `"…" has`, "has", `, is "…"`, "", ": …", "", "every line is older than …", "every line is older than that")
+var blanks = strings.NewReplacer(`"…" is`, "is", `"…" has`, "has", `, is "…"`, "", ": …", "",
+	"every line is older than …", "every line is older than that")
 
 // word is a fixed word of a message, which is no secret.
 type word string

@@ -70,17 +70,18 @@ func TestRulesAcrossStages(t *testing.T) {
 	const histogram = "- metrics: {h: {type: histogram, action: inc}}\n"
 	const crash = `error[invalid-stage] p[%d].metrics.h: a histogram cannot have the label le, which p[0].labels.le sets: the agent would crash at the first line`
 	for stages, want := range map[string][]string{
-		"- labels: {le: x}\n" + histogram:                                                    {fmt.Sprintf(crash, 1)},
-		"- labels: {le: x}\n- labelDrop: [a]\n" + histogram:                                  {fmt.Sprintf(crash, 2)},
-		"- labels: {le: x}\n- labelAllow: [le]\n" + histogram:                                {fmt.Sprintf(crash, 2)},
-		"- labels: {le: x}\n- labelDrop: [le]\n" + histogram:                                 nil,
-		"- labels: {le: x}\n- labelAllow: [a]\n" + histogram:                                 nil,
-		histogram + "- labels: {le: x}":                                                      nil,
-		"- metrics: {a: {type: counter, action: inc}}\n" + histogram:                         nil,
-		histogram + "- metrics: {h: {type: Histogram, action: add}}":                         nil,
-		histogram + "- metrics: {h: {type: counter, action: inc}}":                           {other},
-		histogram + "- metrics: {h: {type: histogram, action: inc, description: text}}":      {other},
-		histogram + "- metrics: {m_h: {type: counter, action: inc, prefix: promtail_custo}}": {strings.ReplaceAll(other, "metrics.h", "metrics.m_h")},
+		"- labels: {le: x}\n" + histogram:                                               {fmt.Sprintf(crash, 1)},
+		"- labels: {le: x}\n- labelDrop: [a]\n" + histogram:                             {fmt.Sprintf(crash, 2)},
+		"- labels: {le: x}\n- labelAllow: [le]\n" + histogram:                           {fmt.Sprintf(crash, 2)},
+		"- labels: {le: x}\n- labelDrop: [le]\n" + histogram:                            nil,
+		"- labels: {le: x}\n- labelAllow: [a]\n" + histogram:                            nil,
+		histogram + "- labels: {le: x}":                                                 nil,
+		"- metrics: {a: {type: counter, action: inc}}\n" + histogram:                    nil,
+		histogram + "- metrics: {h: {type: Histogram, action: add}}":                    nil,
+		histogram + "- metrics: {h: {type: counter, action: inc}}":                      {other},
+		histogram + "- metrics: {h: {type: histogram, action: inc, description: text}}": {other},
+		histogram + "- metrics: {m_h: {type: counter, action: inc, prefix: promtail_custo}}": {strings.ReplaceAll(other,
+			"metrics.h", "metrics.m_h")},
 	} {
 		_, findings := build("p", specs(t, stages))
 		var got []string

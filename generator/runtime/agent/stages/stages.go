@@ -70,7 +70,8 @@ func (c *Checker) stage(s *model.Stage) {
 	}
 	switch len(found) {
 	case 0:
-		p.add(diag.Warning, diag.StageIgnored, s.Path, "a stage without settings is written as cri: {}", "the stage is empty, and does nothing")
+		p.add(diag.Warning, diag.StageIgnored, s.Path, "a stage without settings is written as cri: {}",
+			"the stage is empty, and does nothing")
 	case 1:
 	default:
 		p.fail(s.Path, "a stage has one key, this has %s", strings.Join(found, ", "))
@@ -94,26 +95,82 @@ func kinds() [18]kind {
 	return [...]kind{
 		{"cri", func(s *model.Stage) bool { return s.CRI }, nothing},
 		{"docker", func(s *model.Stage) bool { return s.Docker }, nothing},
-		{"drop", func(s *model.Stage) bool { return s.Drop != nil }, func(p *problems, path string, s *model.Stage, _ *before) { drop(p, path, s.Drop) }},
-		{"json", func(s *model.Stage) bool { return s.JSON != nil }, func(p *problems, path string, s *model.Stage, _ *before) { json(p, path, s.JSON) }},
-		{"labelAllow", func(s *model.Stage) bool { return len(s.LabelAllow) > 0 }, func(p *problems, path string, s *model.Stage, before *before) {
+		{"drop", func(s *model.Stage) bool {
+			return s.Drop != nil
+		}, func(p *problems, path string, s *model.Stage, _ *before) {
+			drop(p, path, s.Drop)
+		}},
+		{"json", func(s *model.Stage) bool {
+			return s.JSON != nil
+		}, func(p *problems, path string, s *model.Stage, _ *before) {
+			json(p, path, s.JSON)
+		}},
+		{"labelAllow", func(s *model.Stage) bool {
+			return len(s.LabelAllow) > 0
+		}, func(p *problems, path string, s *model.Stage, before *before) {
 			labelAllow(p, path, s.LabelAllow, before)
 		}},
-		{"labelDrop", func(s *model.Stage) bool { return len(s.LabelDrop) > 0 }, func(p *problems, path string, s *model.Stage, before *before) {
+		{"labelDrop", func(s *model.Stage) bool {
+			return len(s.LabelDrop) > 0
+		}, func(p *problems, path string, s *model.Stage, before *before) {
 			labelDrop(p, path, s.LabelDrop, before)
 		}},
-		{"labels", func(s *model.Stage) bool { return len(s.Labels) > 0 }, func(p *problems, path string, s *model.Stage, before *before) { labels(p, path, s.Labels, before) }},
-		{"limit", func(s *model.Stage) bool { return s.Limit != nil }, func(p *problems, path string, s *model.Stage, _ *before) { limit(p, path, s.Limit) }},
-		{"match", func(s *model.Stage) bool { return s.Match != nil }, func(p *problems, path string, s *model.Stage, _ *before) { match(p, path, s.Match) }},
-		{"metrics", func(s *model.Stage) bool { return len(s.Metrics) > 0 }, func(p *problems, path string, s *model.Stage, before *before) { metrics(p, path, s.Metrics, before) }},
-		{"multiline", func(s *model.Stage) bool { return s.Multiline != nil }, func(p *problems, path string, s *model.Stage, _ *before) { multiline(p, path, s.Multiline) }},
-		{"output", func(s *model.Stage) bool { return s.Output != nil }, func(p *problems, path string, s *model.Stage, _ *before) { p.required(path+".source", s.Output.Source) }},
+		{"labels", func(s *model.Stage) bool {
+			return len(s.Labels) > 0
+		}, func(p *problems, path string, s *model.Stage, before *before) {
+			labels(p, path, s.Labels, before)
+		}},
+		{"limit", func(s *model.Stage) bool {
+			return s.Limit != nil
+		}, func(p *problems, path string, s *model.Stage, _ *before) {
+			limit(p, path, s.Limit)
+		}},
+		{"match", func(s *model.Stage) bool {
+			return s.Match != nil
+		}, func(p *problems, path string, s *model.Stage, _ *before) {
+			match(p, path, s.Match)
+		}},
+		{"metrics", func(s *model.Stage) bool {
+			return len(s.Metrics) > 0
+		}, func(p *problems, path string, s *model.Stage, before *before) {
+			metrics(p, path, s.Metrics, before)
+		}},
+		{"multiline", func(s *model.Stage) bool {
+			return s.Multiline != nil
+		}, func(p *problems, path string, s *model.Stage, _ *before) {
+			multiline(p, path, s.Multiline)
+		}},
+		{"output", func(s *model.Stage) bool {
+			return s.Output != nil
+		}, func(p *problems, path string, s *model.Stage, _ *before) {
+			p.required(path+".source", s.Output.Source)
+		}},
 		{"pack", func(s *model.Stage) bool { return s.Pack != nil }, nothing},
-		{"regex", func(s *model.Stage) bool { return s.Regex != nil }, func(p *problems, path string, s *model.Stage, _ *before) { regex(p, path, s.Regex) }},
-		{"replace", func(s *model.Stage) bool { return s.Replace != nil }, func(p *problems, path string, s *model.Stage, _ *before) { replace(p, path, s.Replace) }},
-		{"template", func(s *model.Stage) bool { return s.Template != nil }, func(p *problems, path string, s *model.Stage, _ *before) { template(p, path, s.Template) }},
-		{"tenant", func(s *model.Stage) bool { return s.Tenant != nil }, func(p *problems, path string, s *model.Stage, _ *before) { tenant(p, path, s.Tenant) }},
-		{"timestamp", func(s *model.Stage) bool { return s.Timestamp != nil }, func(p *problems, path string, s *model.Stage, _ *before) { timestamp(p, path, s.Timestamp) }},
+		{"regex", func(s *model.Stage) bool {
+			return s.Regex != nil
+		}, func(p *problems, path string, s *model.Stage, _ *before) {
+			regex(p, path, s.Regex)
+		}},
+		{"replace", func(s *model.Stage) bool {
+			return s.Replace != nil
+		}, func(p *problems, path string, s *model.Stage, _ *before) {
+			replace(p, path, s.Replace)
+		}},
+		{"template", func(s *model.Stage) bool {
+			return s.Template != nil
+		}, func(p *problems, path string, s *model.Stage, _ *before) {
+			template(p, path, s.Template)
+		}},
+		{"tenant", func(s *model.Stage) bool {
+			return s.Tenant != nil
+		}, func(p *problems, path string, s *model.Stage, _ *before) {
+			tenant(p, path, s.Tenant)
+		}},
+		{"timestamp", func(s *model.Stage) bool {
+			return s.Timestamp != nil
+		}, func(p *problems, path string, s *model.Stage, _ *before) {
+			timestamp(p, path, s.Timestamp)
+		}},
 	}
 }
 
@@ -126,6 +183,8 @@ func (c *Checker) report(list problems) {
 		if c.hidden {
 			p.hint, p.args = hide(p.hint, p.args)
 		}
-		c.findings = stage.Limit(c.findings, diag.Finding{Severity: p.severity, Code: p.code, Path: p.path, Message: fmt.Sprintf(p.format, p.args...), Hint: p.hint})
+		c.findings = stage.Limit(c.findings,
+			diag.Finding{Severity: p.severity, Code: p.code, Path: p.path, Message: fmt.Sprintf(p.format, p.args...),
+				Hint: p.hint})
 	}
 }

@@ -61,7 +61,8 @@ func template(p *problems, path string, s *model.TemplateStage) {
 // replacement checks the template of a replace stage. The agent parses it only when a line matches.
 func replacement(p *problems, path, text string) {
 	if f := parseTemplate(p, path, text); f != nil {
-		p.add(diag.Error, diag.InvalidStage, f.Path, f.Hint, "would replace nothing, as it is not a Go template: %s", f.Message)
+		p.add(diag.Error, diag.InvalidStage, f.Path, f.Hint, "would replace nothing, as it is not a Go template: %s",
+			f.Message)
 	}
 }
 

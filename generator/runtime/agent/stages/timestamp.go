@@ -52,7 +52,8 @@ func format(p *problems, path, format string) {
 	}
 	for _, name := range names {
 		if strings.EqualFold(format, name) {
-			p.add(diag.Warning, diag.StageIgnored, path, "did you mean "+name+"?", "%q is not the name of a format, and no time is read by it as a layout", format)
+			p.add(diag.Warning, diag.StageIgnored, path, "did you mean "+name+"?",
+				"%q is not the name of a format, and no time is read by it as a layout", format)
 			return
 		}
 	}
@@ -65,5 +66,6 @@ func format(p *problems, path, format string) {
 }
 
 func isZone(name string) bool {
-	return name == "" || name == "Local" || !strings.Contains(name, "\n") && strings.Contains("\n"+zones, "\n"+name+"\n")
+	return name == "" || name == "Local" ||
+		!strings.Contains(name, "\n") && strings.Contains("\n"+zones, "\n"+name+"\n")
 }

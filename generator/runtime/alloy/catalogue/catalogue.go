@@ -77,8 +77,8 @@ var all = sync.OnceValue(func() map[string]*Component {
 	return out
 })
 
-// addClient adds the arguments of an HTTP client at a place. A component that lists some of them itself takes these, and
-// the proxy if it follows redirects, and no others.
+// addClient adds the arguments of an HTTP client at a place. A component that lists some of them itself takes these,
+// and the proxy if it follows redirects, and no others.
 func (c *Component) addClient(place string, arguments map[string]Entry) {
 	if place != "" {
 		place += "."

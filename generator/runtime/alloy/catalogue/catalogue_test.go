@@ -11,7 +11,8 @@ import (
 func TestVersions(t *testing.T) {
 	for text, want := range map[string]string{
 		"v1.18.1": "v1.18.1", "1.16.2": "v1.16.2", "v1.8.0": "v1.8.0", "v1.18.99": "v1.18.99",
-		"": "not a version", "v1.16": "not a version", "v2.0.0": "not a version", "v1.16.2-rc.0": "not a version", "v1.016.2": "not a version", "v1.16.2\n": "not a version",
+		"": "not a version", "v1.16": "not a version", "v2.0.0": "not a version", "v1.16.2-rc.0": "not a version",
+		"v1.016.2": "not a version", "v1.16.2\n": "not a version",
 		"v1.7.5": "v1.8 to v1.18", "v1.19.0": "v1.8 to v1.18", "v1.99999.0": "not a version",
 	} {
 		got, err := catalogue.ParseVersion(text)
@@ -27,7 +28,8 @@ func TestSince(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for since, want := range map[string]bool{"": true, "v1.9.0": true, "v1.11.0": true, "v1.12.0": false, "v1.2.0": true} {
+	for since, want := range map[string]bool{"": true, "v1.9.0": true, "v1.11.0": true, "v1.12.0": false,
+		"v1.2.0": true} {
 		if v.Has(since) != want {
 			t.Errorf("%s: %t", since, !want)
 		}

@@ -13,8 +13,8 @@ import (
 
 // Arguments are those of a component.
 type Arguments struct {
-	// Values are arguments and blocks by their names. A list of maps is several blocks of one name, and the key "<label>" of
-	// a map is the label of its block.
+	// Values are arguments and blocks by their names. A list of maps is several blocks of one name, and the key
+	// "<label>" of a map is the label of its block.
 	Values model.Map
 	// Texts are arguments that are YAML: the configuration of an exporter, in which variables are still to be expanded.
 	Texts []Text
@@ -46,7 +46,8 @@ type arguments struct {
 	field     string // that is being converted
 }
 
-// Arguments returns the arguments of the component for a configuration. With redact, texts are shown without credentials.
+// Arguments returns the arguments of the component for a configuration. With redact, texts are shown without
+// credentials.
 func (k *Kind) Arguments(config model.Map, redact bool) Arguments {
 	a := &arguments{Kind: k, component: catalogue.Get(k.Component), redact: redact}
 	for _, p := range config {
@@ -142,8 +143,8 @@ func get(values model.Map, path string) model.Value {
 	return inner.Get(name)
 }
 
-// fitting returns a value as an argument wants it: lists that the agent reads from a text with commas, and durations that
-// it reads as nanoseconds.
+// fitting returns a value as an argument wants it: lists that the agent reads from a text with commas, and durations
+// that it reads as nanoseconds.
 func (a *arguments) fitting(path string, v model.Value) model.Value {
 	if a.component == nil {
 		return v
@@ -178,7 +179,8 @@ func (a *arguments) fitting(path string, v model.Value) model.Value {
 		}
 	case model.Variable:
 		if kind == "bool" || kind == "duration" {
-			a.say(diag.Error, "", "write what it stands for in place of the variable", "Alloy does not take the text of a variable for a %s", kind)
+			a.say(diag.Error, "", "write what it stands for in place of the variable",
+				"Alloy does not take the text of a variable for a %s", kind)
 		}
 	}
 	return v

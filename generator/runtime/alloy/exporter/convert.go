@@ -29,7 +29,8 @@ func (a *arguments) blackboxConfig(v model.Value) {
 	for _, m := range modules {
 		if module, _ := m.Value.(model.Map); module.Get("prober") == model.String("icmp") {
 			a.say(diag.Warning, ".modules."+m.Key+".prober", "run the pods as root: spec.securityContext.runAsUser: 0",
-				"pods of Alloy are not root: pings need a node whose net.ipv4.ping_group_range has the group of the pods")
+				"pods of Alloy are not root: pings need a node whose net.ipv4.ping_group_range has the group of the "+
+					"pods")
 		}
 	}
 }
@@ -103,13 +104,14 @@ func (a *arguments) cloudwatchDiscovery(v model.Value) {
 	}
 }
 
-// cloudwatchStatic sets the jobs for resources that are written out. The name of such a job is a label of its samples, so
-// that it must stay as it is.
+// cloudwatchStatic sets the jobs for resources that are written out. The name of such a job is a label of its samples,
+// so that it must stay as it is.
 func (a *arguments) cloudwatchStatic(v model.Value) {
 	a.set("static", a.cloudwatchJobs(v, func(i int, m model.Map) model.Map {
 		name := plain(m.Get("name"))
 		if !alloynames.IsIdentifier(name) {
-			a.say(diag.Error, "["+strconv.Itoa(i)+"].name", "use letters, digits and underscores", "is the label of a block in Alloy, which can have only letters, digits and underscores")
+			a.say(diag.Error, "["+strconv.Itoa(i)+"].name", "use letters, digits and underscores",
+				"is the label of a block in Alloy, which can have only letters, digits and underscores")
 			name = alloynames.Label(name)
 		}
 		return labelled(name, m, "name")

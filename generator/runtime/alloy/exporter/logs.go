@@ -7,7 +7,8 @@ import (
 // The agent's defaults for app_agent_receiver, which are not those of faro.receiver.
 var (
 	faroServerDefaults = []model.Pair{{Key: "max_allowed_payload_size", Value: model.String("5000000B")}}
-	faroRateDefaults   = []model.Pair{{Key: "rate", Value: model.Number("100")}, {Key: "burst_size", Value: model.Number("50")}}
+	faroRateDefaults   = []model.Pair{{Key: "rate", Value: model.Number("100")},
+		{Key: "burst_size", Value: model.Number("50")}}
 )
 
 // faroServer sets where the receiver listens and what it takes.
@@ -73,7 +74,8 @@ func replace(m *model.Map, key string, v model.Value) {
 
 // faroSourcemaps sets where the receiver finds source maps.
 func (a *arguments) faroSourcemaps(v model.Value) {
-	a.set("sourcemaps", renamed(v, map[string]string{"download_origins": "download_from_origins", "filesystem": "location"}))
+	a.set("sourcemaps", renamed(v,
+		map[string]string{"download_origins": "download_from_origins", "filesystem": "location"}))
 }
 
 // eventNamespace sets the namespace whose events are read; all are if it is empty.

@@ -17,7 +17,8 @@ type Kind struct {
 	Targets, TargetLabel string
 	// Native means that extra_labels may change the label job of its targets.
 	Native bool
-	// Differs is what is not the same in Alloy, for people who compare. It is empty if the exporter is of the same version.
+	// Differs is what is not the same in Alloy, for people who compare. It is empty if the exporter is of the same
+	// version.
 	Differs string
 
 	names    map[string]string // the path of the argument for a field: a name, or a block and a name
@@ -60,15 +61,18 @@ var table = sync.OnceValue(func() map[string]Kind {
 	return map[string]Kind{
 		Self:          {Native: true, Component: exporter("self"), Differs: ownNames},
 		"apache_http": {Native: true, Component: exporter("apache")},
-		"azure":       {Component: exporter("azure"), Differs: newer, defaults: []model.Pair{{Key: "timespan", Value: model.String("PT1M")}}},
-		"blackbox": {Native: true, Component: exporter("blackbox"), Targets: "blackbox_targets", TargetLabel: "blackbox_target",
+		"azure": {Component: exporter("azure"), Differs: newer,
+			defaults: []model.Pair{{Key: "timespan", Value: model.String("PT1M")}}},
+		"blackbox": {Native: true, Component: exporter("blackbox"), Targets: "blackbox_targets",
+			TargetLabel: "blackbox_target",
 			convert: map[string]func(*arguments, model.Value){
 				"blackbox_config":      (*arguments).blackboxConfig,
 				"blackbox_targets":     to("target"),
 				"probe_timeout_offset": (*arguments).probeTimeoutOffset,
 			}},
 		"cadvisor": {Component: exporter("cadvisor"), Differs: newer,
-			names: map[string]string{"containerd": "containerd_host", "docker": "docker_host", "docker_tls": "use_docker_tls"}},
+			names: map[string]string{"containerd": "containerd_host", "docker": "docker_host",
+				"docker_tls": "use_docker_tls"}},
 		"cloudwatch": {Component: exporter("cloudwatch"), Differs: newer,
 			convert: map[string]func(*arguments, model.Value){
 				"discovery": (*arguments).cloudwatchDiscovery,
@@ -87,21 +91,26 @@ var table = sync.OnceValue(func() map[string]Kind {
 		"memcached": {Component: exporter("memcached"), names: map[string]string{"memcached_address": "address",
 			"tls_config.ca": "ca_pem", "tls_config.cert": "cert_pem", "tls_config.key": "key_pem"}},
 		"mongodb": {Component: exporter("mongodb"), Differs: newer,
-			refused:  map[string]string{"tls_basic_auth_config_path": "leave it out: it is about requests to the exporter, which only Alloy makes"},
+			refused: map[string]string{
+				"tls_basic_auth_config_path": "leave it out: it is about requests to the exporter, which only Alloy " +
+					"makes"},
 			defaults: []model.Pair{{Key: "direct_connect", Value: model.Bool(true)}}},
 		"mssql": {Component: exporter("mssql"), Differs: newer,
 			convert: map[string]func(*arguments, model.Value){"query_config": toText("query_config")}},
 		"mysql":         {Component: exporter("mysql"), Differs: newer, names: mysqlNames()},
 		"node_exporter": {Component: exporter("unix"), Differs: newer, names: unixNames()},
 		"oracledb": {Component: exporter("oracledb"), Differs: another,
-			names: map[string]string{"max_idle_connections": "max_idle_conns", "max_open_connections": "max_open_conns"}},
+			names: map[string]string{"max_idle_connections": "max_idle_conns",
+				"max_open_connections": "max_open_conns"}},
 		"postgres": {Component: exporter("postgres"), Differs: newer, names: map[string]string{
-			"autodiscover_databases": "autodiscovery.enabled", "exclude_databases": "autodiscovery.database_denylist", "include_databases": "autodiscovery.database_allowlist",
-			"query_path": "custom_queries_config_path", "enabledcollectors": "enabled_collectors"}},
+			"autodiscover_databases": "autodiscovery.enabled", "exclude_databases": "autodiscovery.database_denylist",
+			"include_databases": "autodiscovery.database_allowlist",
+			"query_path":        "custom_queries_config_path", "enabledcollectors": "enabled_collectors"}},
 		"process": {Component: exporter("process"), Differs: newer,
 			convert: map[string]func(*arguments, model.Value){"process_names": to("matcher")}},
 		"redis": {Component: exporter("redis"), Differs: newer},
-		"snmp": {Native: true, Component: exporter("snmp"), Differs: newer, Targets: "snmp_targets", TargetLabel: "snmp_target",
+		"snmp": {Native: true, Component: exporter("snmp"), Differs: newer, Targets: "snmp_targets",
+			TargetLabel: "snmp_target",
 			convert: map[string]func(*arguments, model.Value){
 				"snmp_config":  toText("config"),
 				"snmp_targets": (*arguments).snmpTargets,
@@ -109,11 +118,15 @@ var table = sync.OnceValue(func() map[string]Kind {
 			}},
 		"snowflake": {Component: exporter("snowflake"), Differs: newer},
 		"squid": {Component: exporter("squid"), Differs: newer,
-			ignored: map[string]string{"host": "the agent takes it from the address", "port": "the agent takes it from the address"}},
+			ignored: map[string]string{"host": "the agent takes it from the address",
+				"port": "the agent takes it from the address"}},
 		"statsd": {Component: exporter("statsd"), Differs: newer,
-			refused: map[string]string{"mapping_config": "put it into a ConfigMap that spec.configMaps lists, and name its file in mapping_config_path, a field that the pipeline has to add in spec.integrations"}},
+			refused: map[string]string{
+				"mapping_config": "put it into a ConfigMap that spec.configMaps lists, and name its file in " +
+					"mapping_config_path, a field that the pipeline has to add in spec.integrations"}},
 		"windows": {Component: exporter("windows"), Differs: another},
-		"vsphere": {Instead: "render its GrafanaAgent with the runtime agent, or collect vSphere with another program, such as vmware_exporter, and a ServiceMonitor"},
+		"vsphere": {Instead: "render its GrafanaAgent with the runtime agent, or collect vSphere with another " +
+			"program, such as vmware_exporter, and a ServiceMonitor"},
 		"app_agent_receiver": {Native: true, Component: Faro, Differs: "its own metrics are among those of Alloy",
 			convert: map[string]func(*arguments, model.Value){
 				"server":      (*arguments).faroServer,
@@ -127,8 +140,10 @@ var table = sync.OnceValue(func() map[string]Kind {
 				"namespace": (*arguments).eventNamespace,
 			},
 			ignored: map[string]string{
-				"cache_path": "Alloy keeps what it has sent in its own storage", "send_timeout": "Alloy waits until a line is taken",
-				"informer_resync": "Alloy asks the API server once and then watches", "flush_interval": "Alloy keeps what it has sent after each event",
+				"cache_path":      "Alloy keeps what it has sent in its own storage",
+				"send_timeout":    "Alloy waits until a line is taken",
+				"informer_resync": "Alloy asks the API server once and then watches",
+				"flush_interval":  "Alloy keeps what it has sent after each event",
 			},
 			defaults: []model.Pair{{Key: "job_name", Value: model.String("integrations/kubernetes/eventhandler")}}},
 	}

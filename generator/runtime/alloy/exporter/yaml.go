@@ -12,8 +12,8 @@ import (
 // redacted stands for a credential in a text for reviewers.
 const redacted = "<redacted>"
 
-// asYAML returns a value as YAML. Texts with variables are in quotes, as they are for the agent: what a variable holds stays
-// a text.
+// asYAML returns a value as YAML. Texts with variables are in quotes, as they are for the agent: what a variable holds
+// stays a text.
 func asYAML(v model.Value, redact bool) string {
 	var b strings.Builder
 	e := yaml.NewEncoder(&b)

@@ -7,14 +7,16 @@ import (
 )
 
 // clientFields are the fields of an HTTP client.
-var clientFields = []string{"follow_redirects", "enable_http2", "proxy_url", "no_proxy", "proxy_from_environment", "proxy_connect_header",
+var clientFields = []string{"follow_redirects", "enable_http2", "proxy_url", "no_proxy", "proxy_from_environment",
+	"proxy_connect_header",
 	"basic_auth", "authorization", "oauth2", "bearer_token", "bearer_token_file", "tls_config"}
 
 func isClientField(name string) bool { return slices.Contains(clientFields, name) }
 
 // client returns the HTTP client of a job or of a service discovery.
 func (m mapping) client() model.HTTPClient {
-	c := model.HTTPClient{FollowRedirects: m.flag("follow_redirects"), EnableHTTP2: m.flag("enable_http2"), Proxy: m.proxy(), TLS: m.tls()}
+	c := model.HTTPClient{FollowRedirects: m.flag("follow_redirects"), EnableHTTP2: m.flag("enable_http2"),
+		Proxy: m.proxy(), TLS: m.tls()}
 	c.BearerToken = m.secret("bearer_token")
 	if basic, ok := m.sub("basic_auth"); ok {
 		c.BasicAuth = &model.BasicAuth{Username: basic.secret("username"), Password: basic.secret("password")}
@@ -23,8 +25,9 @@ func (m mapping) client() model.HTTPClient {
 		c.Authorization = &model.Authorization{Type: auth.filled("type"), Credentials: auth.secret("credentials")}
 	}
 	if o, ok := m.sub("oauth2"); ok {
-		c.OAuth2 = &model.OAuth2{ClientID: o.secret("client_id"), ClientSecret: o.secret("client_secret"), TokenURL: o.filled("token_url"),
-			Proxy: o.proxy(), TLS: o.tls()}
+		c.OAuth2 = &model.OAuth2{ClientID: o.secret("client_id"), ClientSecret: o.secret("client_secret"),
+			TokenURL: o.filled("token_url"),
+			Proxy:    o.proxy(), TLS: o.tls()}
 		for _, scope := range o.list("scopes") {
 			c.OAuth2.Scopes = append(c.OAuth2.Scopes, model.Present(scope))
 		}
@@ -39,7 +42,8 @@ func (m mapping) client() model.HTTPClient {
 }
 
 func (m mapping) proxy() model.Proxy {
-	p := model.Proxy{ProxyURL: m.filled("proxy_url"), NoProxy: m.optional("no_proxy"), FromEnv: m.flag("proxy_from_environment")}
+	p := model.Proxy{ProxyURL: m.filled("proxy_url"), NoProxy: m.optional("no_proxy"),
+		FromEnv: m.flag("proxy_from_environment")}
 	for name, values := range m.lists("proxy_connect_header") {
 		if p.ConnectHeader == nil {
 			p.ConnectHeader = map[string][]model.Secret{}
@@ -59,7 +63,8 @@ func (m mapping) tls() *model.TLS {
 	return &model.TLS{
 		CA: t.text("ca"), Cert: t.text("cert"), Key: t.secret("key"),
 		CAFile: t.filled("ca_file"), CertFile: t.filled("cert_file"), ServerName: t.filled("server_name"),
-		InsecureSkipVerify: t.flag("insecure_skip_verify"), MinVersion: t.fixed("min_version"), MaxVersion: t.fixed("max_version"),
+		InsecureSkipVerify: t.flag("insecure_skip_verify"), MinVersion: t.fixed("min_version"),
+		MaxVersion: t.fixed("max_version"),
 	}
 }
 

@@ -34,8 +34,10 @@ func (m mapping) discoveries() (out []model.Discovery) {
 // What service discoveries have besides texts.
 var (
 	numbers = []string{"port", "version"}
-	flags   = []string{"allow_stale", "all_tenants", "include_parameters", "own_namespace", "node", "match_first_network"}
-	secrets = []string{"token", "password", "secret_key", "client_secret", "application_credential_secret", "application_secret", "consumer_key", "auth_token"}
+	flags   = []string{"allow_stale", "all_tenants", "include_parameters", "own_namespace", "node",
+		"match_first_network"}
+	secrets = []string{"token", "password", "secret_key", "client_secret", "application_credential_secret",
+		"application_secret", "consumer_key", "auth_token"}
 )
 
 func (m mapping) discovery(mechanism string) model.Discovery {

@@ -1,6 +1,6 @@
-// Package handwritten reads scrape configurations of Prometheus that users wrote by hand, so that components of Alloy can
-// be made of them. They were checked before: what the agent refuses too is not reported here again, only what cannot be
-// rendered for Alloy. No message quotes their text.
+// Package handwritten reads scrape configurations of Prometheus that users wrote by hand, so that components of Alloy
+// can be made of them. They were checked before: what the agent refuses too is not reported here again, only what
+// cannot be rendered for Alloy. No message quotes their text.
 package handwritten
 
 import (
@@ -32,9 +32,11 @@ func Job(raw *model.Raw) (*model.ScrapeConfig, []Problem) {
 		Params: m.lists("params"), HTTPClient: m.client(),
 		Limits: model.Limits{BodySize: m.fixed("body_size_limit")},
 		Formats: model.Formats{Protocols: m.list("scrape_protocols"), Fallback: m.fixed("fallback_scrape_protocol"),
-			NameValidation: m.fixed("metric_name_validation_scheme"), NameEscaping: m.fixed("metric_name_escaping_scheme"),
+			NameValidation:  m.fixed("metric_name_validation_scheme"),
+			NameEscaping:    m.fixed("metric_name_escaping_scheme"),
 			MinBucketFactor: m.fixed("native_histogram_min_bucket_factor")},
-		Discoveries: m.discoveries(), Relabel: append(m.rules("relabel_configs"), raw.Relabel...), MetricRelabel: m.rules("metric_relabel_configs"),
+		Discoveries: m.discoveries(), Relabel: append(m.rules("relabel_configs"), raw.Relabel...),
+		MetricRelabel: m.rules("metric_relabel_configs"),
 	}
 	for i := range job.Switches {
 		job.Switches[i] = m.flag(model.Switch(i).Name())

@@ -32,14 +32,21 @@ docker_sd_configs: [{host: h, port: 0x50, filters: [{name: port, values: [0x50]}
 	got, problems := job(t, text)
 	yes, limit := true, int64(16)
 	want := &model.ScrapeConfig{
-		HandWritten: true, JobName: "1.10", Switches: model.Switches{model.HonorLabels: &yes}, Limits: model.Limits{Counts: model.Counts{model.Samples: &limit}},
+		HandWritten: true, JobName: "1.10", Switches: model.Switches{model.HonorLabels: &yes},
+		Limits: model.Limits{Counts: model.Counts{model.Samples: &limit}},
 		Discoveries: []model.Discovery{
 			{Mechanism: "static", Line: 5, Settings: model.Map{{Key: "targets", Value: model.List{model.String("a$b")}},
-				{Key: "labels", Value: model.Map{{Key: "zip", Value: model.String("0012")}, {Key: "version", Value: model.String("1.10")}, {Key: "token", Value: model.String("t")}}}}},
-			{Mechanism: "consul", Line: 6, Settings: model.Map{{Key: "server", Value: model.String("s")}, {Key: "token", Value: model.Secret{Value: "t", Set: true}},
-				{Key: "allow_stale", Value: model.Bool(false)}, {Key: "node_meta", Value: model.Map{{Key: "port", Value: model.String("0x50")}}}}},
-			{Mechanism: "docker", Line: 7, Settings: model.Map{{Key: "host", Value: model.String("h")}, {Key: "port", Value: model.Number("80")},
-				{Key: "filters", Value: model.List{model.Map{{Key: "name", Value: model.String("port")}, {Key: "values", Value: model.List{model.String("0x50")}}}}}}},
+				{Key: "labels", Value: model.Map{{Key: "zip", Value: model.String("0012")},
+					{Key: "version", Value: model.String("1.10")}, {Key: "token", Value: model.String("t")}}}}},
+			{Mechanism: "consul", Line: 6,
+				Settings: model.Map{{Key: "server", Value: model.String("s")},
+					{Key: "token", Value: model.Secret{Value: "t", Set: true}},
+					{Key: "allow_stale", Value: model.Bool(false)},
+					{Key: "node_meta", Value: model.Map{{Key: "port", Value: model.String("0x50")}}}}},
+			{Mechanism: "docker", Line: 7,
+				Settings: model.Map{{Key: "host", Value: model.String("h")}, {Key: "port", Value: model.Number("80")},
+					{Key: "filters", Value: model.List{model.Map{{Key: "name", Value: model.String("port")},
+						{Key: "values", Value: model.List{model.String("0x50")}}}}}}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || problems != nil {
@@ -63,7 +70,8 @@ func FuzzJob(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var doc yaml.Node
-		if yaml.Unmarshal([]byte(text), &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		if yaml.Unmarshal([]byte(text), &doc) != nil || len(doc.Content) == 0 ||
+			doc.Content[0].Kind != yaml.MappingNode {
 			return
 		}
 		raw := &model.Raw{Job: doc.Content[0]}

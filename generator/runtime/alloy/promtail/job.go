@@ -1,9 +1,9 @@
-// Package promtail turns scrape configurations of Promtail, which users wrote by hand for a LogsInstance, into what Alloy's
-// components take. They have been checked by the agent's rules, by package agent/handwritten.
+// Package promtail turns scrape configurations of Promtail, which users wrote by hand for a LogsInstance, into what
+// Alloy's components take. They have been checked by the agent's rules, by package agent/handwritten.
 //
-// Jobs with targets that are written out, with discovery of the cluster's own objects, or with the journal are read, with
-// every stage. Anything else is a [Problem] at its line, never silently left out. Problems do not quote the configuration,
-// which comes from a Secret.
+// Jobs with targets that are written out, with discovery of the cluster's own objects, or with the journal are read,
+// with every stage. Anything else is a [Problem] at its line, never silently left out. Problems do not quote the
+// configuration, which comes from a Secret.
 package promtail
 
 import (
@@ -76,7 +76,8 @@ func Read(raw *model.Raw, expand func(string) (syntax.Expr, bool)) (*Job, []Prob
 // unknown returns the name of a field of a job, if the field is one of Promtail's.
 func unknown(key string) string {
 	const other = "azure_event_hubs cloudflare gcplog gelf heroku_drain kafka loki_push_api syslog windows_events"
-	if slices.Contains(strings.Fields(other), key) || strings.HasSuffix(key, "_sd_configs") && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
+	if slices.Contains(strings.Fields(other), key) ||
+		strings.HasSuffix(key, "_sd_configs") && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
 		return key
 	}
 	return "this field of a job"

@@ -28,7 +28,8 @@ func (r *reader) static(n *yaml.Node) {
 			}
 		})
 		for _, address := range addresses {
-			r.job.Static = append(r.job.Static, syntax.Object(append([]syntax.Pair{{Key: "__address__", Value: address}}, labels...)))
+			r.job.Static = append(r.job.Static,
+				syntax.Object(append([]syntax.Pair{{Key: "__address__", Value: address}}, labels...)))
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package stages prints pipelines of logs as blocks of Alloy's loki.process, whose stages are those of the Grafana Agent
-// (Promtail's) under other names. Some values have another spelling here: sizes have a unit, actions of metrics are in lower
-// case, and a time of zero, which means no time at all in Alloy, is the shortest one.
+// Package stages prints pipelines of logs as blocks of Alloy's loki.process, whose stages are those of the Grafana
+// Agent (Promtail's) under other names. Some values have another spelling here: sizes have a unit, actions of metrics
+// are in lower case, and a time of zero, which means no time at all in Alloy, is the shortest one.
 //
 // What the agent's stages refuse is checked by package agent/stages. [Check] reports what only Alloy cannot do.
 package stages
@@ -26,7 +26,8 @@ func Check(pipeline []model.Stage) (found []diag.Finding) {
 		s := &pipeline[i]
 		if s.Drop != nil && s.Drop.LongerThan != "" {
 			if n, ok := stages.Bytes(s.Drop.LongerThan); ok && n == 0 {
-				found = append(found, diag.Finding{Severity: diag.Error, Code: diag.NotInRuntime, Path: s.Path + ".drop.longerThan",
+				found = append(found, diag.Finding{Severity: diag.Error, Code: diag.NotInRuntime,
+					Path:    s.Path + ".drop.longerThan",
 					Message: "Alloy takes a size of zero for none", Hint: "write expression: .+ instead"})
 			}
 		}
@@ -93,12 +94,14 @@ func ofTexts(s *model.Stage) (b syntax.Block) {
 	case s.Regex != nil:
 		b = named("regex", text{"expression", s.Regex.Expression}, text{"source", s.Regex.Source})
 	case s.Replace != nil:
-		b = named("replace", text{"expression", s.Replace.Expression}, text{"source", s.Replace.Source}, text{"replace", s.Replace.Replace})
+		b = named("replace", text{"expression", s.Replace.Expression}, text{"source", s.Replace.Source},
+			text{"replace", s.Replace.Replace})
 	case s.Template != nil:
 		b = named("template", text{"source", s.Template.Source})
 		b.Set("template", syntax.String(s.Template.Template))
 	case s.Tenant != nil:
-		b = named("tenant", text{"label", s.Tenant.Label}, text{"source", s.Tenant.Source}, text{"value", s.Tenant.Value})
+		b = named("tenant", text{"label", s.Tenant.Label}, text{"source", s.Tenant.Source},
+			text{"value", s.Tenant.Value})
 	case s.Timestamp != nil:
 		t := s.Timestamp
 		b = named("timestamp", text{"source", t.Source}, text{"format", t.Format})
@@ -110,7 +113,8 @@ func ofTexts(s *model.Stage) (b syntax.Block) {
 	return b
 }
 
-// DefaultOnFailure is what the agent does with the time of a line that has none by default. Alloy forgets its own default.
+// DefaultOnFailure is what the agent does with the time of a line that has none by default. Alloy forgets its own
+// default.
 const DefaultOnFailure = "fudge"
 
 // text is an attribute that is left out if it is empty.
@@ -141,7 +145,8 @@ func texts(m map[string]string) syntax.Expr {
 
 func drop(s *model.DropStage) syntax.Block {
 	return named("drop", text{"source", s.Source}, text{"expression", s.Expression}, text{"value", s.Value},
-		text{"older_than", aboveZero(s.OlderThan, false)}, text{"longer_than", size(s.LongerThan)}, text{"drop_counter_reason", s.DropCounterReason})
+		text{"older_than", aboveZero(s.OlderThan, false)}, text{"longer_than", size(s.LongerThan)},
+		text{"drop_counter_reason", s.DropCounterReason})
 }
 
 // aboveZero returns a duration, or the shortest one in the place of one that Alloy does not take: zero, or any that is
@@ -153,8 +158,8 @@ func aboveZero(text string, negative bool) string {
 	return text
 }
 
-// size returns a size in the agent's spelling as Alloy reads it, whose units have other names. No line is as long as the
-// largest.
+// size returns a size in the agent's spelling as Alloy reads it, whose units have other names. No line is as long as
+// the largest.
 func size(text string) string {
 	const largest = 1 << 60
 	n, ok := stages.Bytes(text)
@@ -206,7 +211,8 @@ func metrics(all map[string]model.MetricStage) syntax.Block {
 		if prefix == "" {
 			prefix = stages.DefaultPrefix
 		}
-		add(&m, text{"name", name}, text{"prefix", prefix}, text{"description", s.Description}, text{"source", s.Source},
+		add(&m, text{"name", name}, text{"prefix", prefix}, text{"description", s.Description},
+			text{"source", s.Source},
 			text{"max_idle_duration", s.MaxIdleDuration}, text{"value", s.Value})
 		if kind == "histogram" {
 			m.Set("buckets", numbers(s.Buckets))

@@ -33,8 +33,8 @@ func (b *Block) ID() string {
 	return b.Name + "." + b.Label
 }
 
-// MapExprs returns a block with what f makes of the values of all its attributes, those of inner blocks included. It is the same block if
-// that is the same. It fails with the first error of f.
+// MapExprs returns a block with what f makes of the values of all its attributes, those of inner blocks included. It is
+// the same block if that is the same. It fails with the first error of f.
 func MapExprs(b *Block, f func(Expr) (Expr, error)) (*Block, error) {
 	out := *b
 	out.text = nil

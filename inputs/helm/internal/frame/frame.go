@@ -1,5 +1,5 @@
-// Package frame is the protocol between agentry and the processes that render charts: values in CBOR, because it tells 1
-// from 1.0, as templates do, and JSON does not.
+// Package frame is the protocol between agentry and the processes that render charts: values in CBOR, because it tells
+// 1 from 1.0, as templates do, and JSON does not.
 package frame
 
 import (
@@ -22,7 +22,8 @@ type Strings map[string]string
 func types() (cbor.TagSet, error) {
 	const ours = 53_001 // a number that nobody has registered
 	set := cbor.NewTagSet()
-	err := set.Add(cbor.TagOptions{DecTag: cbor.DecTagOptional, EncTag: cbor.EncTagRequired}, reflect.TypeFor[Strings](), ours)
+	err := set.Add(cbor.TagOptions{DecTag: cbor.DecTagOptional, EncTag: cbor.EncTagRequired},
+		reflect.TypeFor[Strings](), ours)
 	return set, err
 }
 
@@ -46,7 +47,8 @@ func Decode(data []byte, into any) error {
 		return err
 	}
 	mode, err := cbor.DecOptions{
-		DefaultMapType: reflect.TypeFor[map[string]any](), IntDec: cbor.IntDecConvertSignedOrFail, UTF8: cbor.UTF8DecodeInvalid,
+		DefaultMapType: reflect.TypeFor[map[string]any](), IntDec: cbor.IntDecConvertSignedOrFail,
+		UTF8:        cbor.UTF8DecodeInvalid,
 		MaxMapPairs: 1 << 20, MaxArrayElements: 1 << 20, MaxNestedLevels: 256,
 	}.DecModeWithTags(set)
 	if err != nil {

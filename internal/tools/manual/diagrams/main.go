@@ -2,8 +2,9 @@
 //
 //	go -C internal/tools/manual run ./diagrams -folder ../../../docs/diagrams
 //
-// The texts are in D2 (https://d2lang.com), and are what people edit. The drawings are committed, because forges show them and
-// cannot draw. The same text makes the same bytes. A drawing has colours for light and for dark pages, and brings its font.
+// The texts are in D2 (https://d2lang.com), and are what people edit. The drawings are committed, because forges show
+// them and cannot draw. The same text makes the same bytes. A drawing has colours for light and for dark pages, and
+// brings its font.
 package main
 
 import (

@@ -26,7 +26,8 @@ func ServeAgentry(t *testing.T, cluster *harness.Cluster, pipeline string) (hook
 	if err := os.WriteFile(file, []byte(pipeline), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Launch(t, "agentry", harness.Agentry(), "serve", "-f", file, "--cache-dir", filepath.Join(t.TempDir(), "cache"), "--listen", HookAddress)
+	cluster.Launch(t, "agentry", harness.Agentry(), "serve", "-f", file, "--cache-dir",
+		filepath.Join(t.TempDir(), "cache"), "--listen", HookAddress)
 	harness.Eventually(t, "agentry serve", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()

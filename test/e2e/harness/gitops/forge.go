@@ -54,7 +54,8 @@ func NewForge(t *testing.T) *Forge {
 	f := &Forge{t: t, dir: filepath.Join(root, Repository+".git")}
 	f.git = &cgi.Handler{
 		Path: filepath.Join(strings.TrimSpace(string(execPath)), "git-http-backend"), Root: "/",
-		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null"}, Stderr: os.Stderr,
+		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null",
+			"GIT_CONFIG_SYSTEM=/dev/null"}, Stderr: os.Stderr,
 	}
 	Git(t, root, "init", "-q", "--bare", "-b", "main", f.dir)
 	f.Git(t, "config", "http.receivepack", "true")
@@ -99,7 +100,8 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if before[branch] == commit {
 			continue
 		}
-		body := fmt.Sprintf(`{"ref": %q, "before": %q, "after": %q, "commits": [], "repository": {"html_url": "http://%s/%s", "default_branch": "main"}}`,
+		body := fmt.Sprintf(
+			`{"ref": %q, "before": %q, "after": %q, "commits": [], "repository": {"html_url": "http://%s/%s", "default_branch": "main"}}`,
 			branch, before[branch], commit, ForgeAddress, Repository)
 		for _, hook := range f.hooks {
 			f.deliveries.Go(func() { f.deliver(hook, body) })
@@ -117,7 +119,8 @@ func (f *Forge) TellTo(urls ...string) {
 }
 
 func (f *Forge) branches() map[string]string {
-	out, err := exec.Command("git", "-C", f.dir, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads").Output()
+	out, err := exec.Command("git", "-C", f.dir, "for-each-ref", "--format=%(refname) %(objectname)",
+		"refs/heads").Output()
 	if err != nil {
 		f.t.Errorf("list branches: %v", err)
 	}
@@ -178,8 +181,10 @@ func Git(t *testing.T, dir string, args ...string) string {
 func RunGit(dir string, args ...string) ([]byte, error) {
 	command := exec.Command("git", args...)
 	command.Dir = dir
-	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_TERMINAL_PROMPT=0",
-		"GIT_AUTHOR_NAME=dev", "GIT_AUTHOR_EMAIL=dev@example.com", "GIT_COMMITTER_NAME=dev", "GIT_COMMITTER_EMAIL=dev@example.com")
+	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_AUTHOR_NAME=dev", "GIT_AUTHOR_EMAIL=dev@example.com", "GIT_COMMITTER_NAME=dev",
+		"GIT_COMMITTER_EMAIL=dev@example.com")
 	var said bytes.Buffer
 	command.Stderr = &said
 	out, err := command.Output()

@@ -76,7 +76,9 @@ func withoutStatus(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o = o.DeepCopy()
 	unstructured.RemoveNestedField(o.Object, "status")
 	o.SetResourceVersion("")
-	o.SetManagedFields(slices.DeleteFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Subresource == "status" }))
+	o.SetManagedFields(slices.DeleteFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+		return m.Subresource == "status"
+	}))
 	return o
 }
 
@@ -97,7 +99,8 @@ func AsStored(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstruct
 	texts, _, _ := unstructured.NestedStringMap(o.Object, "stringData")
 	unstructured.RemoveNestedField(o.Object, "stringData")
 	for key, text := range texts {
-		if err := unstructured.SetNestedField(o.Object, base64.StdEncoding.EncodeToString([]byte(text)), "data", key); err != nil {
+		if err := unstructured.SetNestedField(o.Object, base64.StdEncoding.EncodeToString([]byte(text)), "data",
+			key); err != nil {
 			t.Fatal(err)
 		}
 	}

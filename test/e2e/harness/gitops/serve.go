@@ -48,7 +48,8 @@ func readyPods(ctx context.Context, client kubernetes.Interface) error {
 		return err
 	}
 	for _, p := range pods.Items {
-		p.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
+		p.Status = corev1.PodStatus{Phase: corev1.PodRunning,
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 		_, updated := client.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, &p, metav1.UpdateOptions{})
 		if !apierrors.IsConflict(updated) && !apierrors.IsNotFound(updated) { // Seen again soon.
 			err = errors.Join(err, updated)

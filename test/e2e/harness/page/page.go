@@ -93,7 +93,8 @@ func Blocks(name, text string) ([]Block, error) {
 	return blocks, nil
 }
 
-var program = regexp.MustCompile(`^\s*(?:[$#] )?(?:sudo )?(?:agentry|sd-aggregator|kubectl|helm|flux|argocd|docker|git|make|go|curl|openssl|systemctl|cd|export|sh) [a-z.-]`)
+var program = regexp.MustCompile(
+	`^\s*(?:[$#] )?(?:sudo )?(?:agentry|sd-aggregator|kubectl|helm|flux|argocd|docker|git|make|go|curl|openssl|systemctl|cd|export|sh) [a-z.-]`)
 
 // Commands are the lines of a text that look like commands.
 func Commands(text string) []string {

@@ -7,7 +7,8 @@ import (
 )
 
 func TestBlocks(t *testing.T) {
-	text := "# Title\n\n```sh\nmake\n```\n\n<!-- no-run: why not -->\n```console\n$ ls\nfile\n```\n\n- item\n\n  ```yaml\n  a:\n    b: 1\n  ```\n"
+	text := "# Title\n\n```sh\nmake\n```\n\n<!-- no-run: why not -->\n```console\n$ ls\nfile\n```\n\n- item\n\n" +
+		"  ```yaml\n  a:\n    b: 1\n  ```\n"
 	got, err := Blocks("docs/a.md", text)
 	want := []Block{
 		{Page: "docs/a.md", Line: 3, Language: "sh", Text: "make\n"},
@@ -35,8 +36,10 @@ func TestBlocksThatWouldHide(t *testing.T) {
 }
 
 func TestCommands(t *testing.T) {
-	text := "make test\nmonitoring/a.yaml: error\n  $ git log\n# fixtures/\nmake\nagentry - render it\nkubectl -n a get pods\ngo: downloading\n*/5 * * * * agentry sync\n"
-	if got := Commands(text); !slices.Equal(got, []string{"make test", "$ git log", "agentry - render it", "kubectl -n a get pods"}) {
+	text := "make test\nmonitoring/a.yaml: error\n  $ git log\n# fixtures/\nmake\nagentry - render it\n" +
+		"kubectl -n a get pods\ngo: downloading\n*/5 * * * * agentry sync\n"
+	if got := Commands(text); !slices.Equal(got,
+		[]string{"make test", "$ git log", "agentry - render it", "kubectl -n a get pods"}) {
 		t.Errorf("%q", got)
 	}
 }

@@ -69,7 +69,8 @@ func Difference(page, played string) string {
 	want, got := strings.Split(page, "\n"), strings.Split(played, "\n")
 	for i := range max(len(want), len(got)) {
 		if i >= len(got) || i >= len(want) || want[i] != got[i] {
-			return "it prints\n" + strings.Join(got[min(i, len(got)):min(i+5, len(got))], "\n") + "\ninstead of\n" + strings.Join(want[min(i, len(want)):min(i+5, len(want))], "\n")
+			return "it prints\n" + strings.Join(got[min(i, len(got)):min(i+5, len(got))], "\n") + "\ninstead of\n" +
+				strings.Join(want[min(i, len(want)):min(i+5, len(want))], "\n")
 		}
 	}
 	return ""

@@ -6,7 +6,8 @@ import (
 )
 
 func TestPlay(t *testing.T) {
-	const text = "# Page\n\n```yaml\n# a.yaml\na: 1\n---\n# b/c.yaml\nb: 2\n```\n\n```sh\nleft\n```\n\n```console\n$ one\nold\n$ two \\\n> three\n```\n"
+	const text = "# Page\n\n```yaml\n# a.yaml\na: 1\n---\n# b/c.yaml\nb: 2\n```\n\n```sh\nleft\n```\n\n```console\n" +
+		"$ one\nold\n$ two \\\n> three\n```\n"
 	var did []string
 	got := Player{
 		Run: func(command string) string {
@@ -27,7 +28,8 @@ func TestPlay(t *testing.T) {
 	if d := Difference(text, text); d != "" {
 		t.Errorf("%s", d)
 	}
-	if d := Difference(text, got); !strings.HasPrefix(d, "it prints\nnew\n") || !strings.Contains(d, "instead of\nold\n") {
+	if d := Difference(text, got); !strings.HasPrefix(d, "it prints\nnew\n") ||
+		!strings.Contains(d, "instead of\nold\n") {
 		t.Errorf("%s", d)
 	}
 	if Difference("a\nb", "a") == "" {

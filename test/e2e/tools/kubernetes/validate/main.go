@@ -94,7 +94,8 @@ func judge(text []byte) Answer {
 		a.Errors = append(a.Errors, e.Error())
 	}
 	if template := pods(internal); template != nil {
-		a.Warnings = pod.GetWarningsForPodTemplate(context.Background(), field.NewPath("spec", "template"), template, nil)
+		a.Warnings = pod.GetWarningsForPodTemplate(context.Background(), field.NewPath("spec", "template"), template,
+			nil)
 	}
 	return a
 }
@@ -132,5 +133,6 @@ func validate(object runtime.Object) field.ErrorList {
 	case *apps.Deployment:
 		return appsvalidation.ValidateDeployment(o, pod.GetValidationOptionsFromPodTemplate(&o.Spec.Template, nil))
 	}
-	return field.ErrorList{field.NotSupported(field.NewPath("kind"), fmt.Sprintf("%T", object), []string{"Secret", "ConfigMap", "Service", "StatefulSet", "DaemonSet", "Deployment"})}
+	return field.ErrorList{field.NotSupported(field.NewPath("kind"), fmt.Sprintf("%T", object),
+		[]string{"Secret", "ConfigMap", "Service", "StatefulSet", "DaemonSet", "Deployment"})}
 }

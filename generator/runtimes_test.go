@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/internal/fault"
@@ -84,38 +85,46 @@ func TestAPanicInAWorkerIsTheCallers(t *testing.T) {
 	generator.Render(inputs, generator.Options{Runtime: broken}, nil)
 }
 
-// TestReviewersOfAlloySeeNoSecrets: the text beside a configuration of a case is the one that is printed without secret
-// values.
-func TestReviewersOfAlloySeeNoSecrets(t *testing.T) {
+// TestReviewersSeeNoSecrets: the text beside a configuration of a case, which is printed only once if it hides nothing,
+// is the one that is printed without secret values.
+func TestReviewersSeeNoSecrets(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
 	if err != nil || len(files) < 100 {
 		t.Fatal(len(files), err)
 	}
-	hidden, r := 0, alloy.Runtime()
-	for _, file := range files {
-		set := readText(string(read(t, file)))
-		for _, policy := range []secretref.Policy{secretref.Reference, secretref.Plaintext} {
-			for _, h := range hierarchy.Build(set, nil) {
-				built := compile.Hierarchy(h, set, compile.Options{Secrets: secretref.Policies{Default: policy}})
-				for _, c := range []*model.Config{built.Metrics, built.Logs} {
-					if c == nil {
-						continue
-					}
-					checked, _ := r.Check(c)
-					printed := r.Print(checked)
-					shown := printed.Redacted()
-					if diff := cmp.Diff(alloy.PrintRedacted(checked).String(), shown.String()); diff != "" {
-						t.Errorf("%s, %s: (-alone +with the text):\n%s", file, policy, diff)
-					}
-					if !bytes.Equal(printed.Bytes, shown.Bytes) {
-						hidden++
+	for _, r := range []struct {
+		runtime.Runtime
+		redacted func(*model.Config) runtime.Text
+	}{{agentruntime.Runtime(), agentruntime.PrintRedacted}, {alloy.Runtime(), alloy.PrintRedacted}} {
+		hidden, once := 0, 0
+		for _, file := range files {
+			set := readText(string(read(t, file)))
+			for _, policy := range []secretref.Policy{secretref.Reference, secretref.Plaintext} {
+				for _, h := range hierarchy.Build(set, nil) {
+					built := compile.Hierarchy(h, set, compile.Options{Secrets: secretref.Policies{Default: policy}})
+					for _, c := range built.All() {
+						if c == nil {
+							continue
+						}
+						checked, _ := r.Check(c)
+						printed := r.Print(checked)
+						shown := printed.Redacted()
+						if diff := cmp.Diff(r.redacted(checked).String(), shown.String()); diff != "" {
+							t.Errorf("%s, %s, %s: (-alone +with the text):\n%s", r.Name, file, policy, diff)
+						}
+						switch {
+						case !bytes.Equal(printed.Bytes, shown.Bytes):
+							hidden++
+						case len(shown.Bytes) > 0 && &printed.Bytes[0] == &shown.Bytes[0]:
+							once++
+						}
 					}
 				}
 			}
 		}
-	}
-	if hidden < 10 {
-		t.Errorf("only %d configurations have secrets", hidden)
+		if hidden < 10 || once < 100 {
+			t.Errorf("%s: %d configurations have secrets, and %d are printed once", r.Name, hidden, once)
+		}
 	}
 }
 

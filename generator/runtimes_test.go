@@ -7,17 +7,20 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/grafana/river/parser"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -125,6 +128,42 @@ func TestReviewersSeeNoSecrets(t *testing.T) {
 		if hidden < 10 || once < 100 {
 			t.Errorf("%s: %d configurations have secrets, and %d are printed once", r.Name, hidden, once)
 		}
+	}
+}
+
+// TestAlloyReadsWhatIsRendered: each file of a configuration is in Alloy's language, for all conformance cases and
+// examples and for fixtures that are edited at random.
+func TestAlloyReadsWhatIsRendered(t *testing.T) {
+	texts := 0
+	hold := func(name string, out *generator.Output) {
+		for _, u := range out.Units {
+			for _, f := range u.Files {
+				if f.ConfigKey == "" {
+					continue
+				}
+				texts++
+				text := workload.Configuration(f.Data)
+				if _, err := parser.ParseFile(f.Path, text); err != nil {
+					t.Errorf("%s, %s: %v\n%s", name, u.Name, err, text)
+				}
+			}
+		}
+	}
+	for name, out := range corpusAndExamples(t, alloy.Runtime()) {
+		hold(name, out)
+	}
+	for seed := range int64(share(20 * seeds)) {
+		w := newFixture(seed)
+		for range 6 {
+			edit := w.edit()
+			for _, policy := range policies() {
+				hold(edit, renderAll(w.parse(), generator.Options{Secrets: policy, Compatibility: manifest.Current,
+					Runtime: alloy.Runtime()}))
+			}
+		}
+	}
+	if texts < share(150) {
+		t.Errorf("only %d texts were read", texts)
 	}
 }
 

@@ -53,7 +53,6 @@ const (
 	FollowsError           Code = "follows-error"
 	NotInRuntime           Code = "not-in-runtime"
 	RuntimeDiffers         Code = "runtime-differs"
-	UnreadableConfig       Code = "unreadable-config"
 	NeededAtStart          Code = "needed-at-start"
 	NeedsEnvironment       Code = "needs-environment"
 )
@@ -228,9 +227,6 @@ func renderCodes() []CodeInfo {
 				"names."},
 		{RuntimeDiffers, "The chosen runtime does something in another way than the Grafana Agent, or has no such " +
 			"setting.", "The message says what differs. docs/alloy.md has the whole list."},
-		{UnreadableConfig, "A rendered configuration is not in Alloy's language, so that Alloy would not start.",
-			"It is a mistake of agentry: please report it, with the object. The object is held, or left out, so that " +
-				"all others are rendered. Until it is corrected, remove the setting that is new or unusual there."},
 		{NeededAtStart, "A program does not start without a Secret.",
 			"Let the Secret exist before the pods start. Where the program reads a file for each request, only these " +
 				"requests fail without it."},

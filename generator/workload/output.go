@@ -46,7 +46,6 @@ func (out *output) config(name, set string, c *model.Config) config {
 	if o.Content == nil {
 		return out.folder(name, set, c, &printed)
 	}
-	out.checkReadable(c, printed.Bytes)
 	out.add(o, findings)
 	return config{of: c, secret: name, inlined: inlined}
 }

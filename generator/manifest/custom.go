@@ -46,24 +46,14 @@ func (r *crdReader) read(value typed) typed {
 	if r.kind == v1alpha1.MetricsIntegrationKind {
 		r.checkIntegration()
 	}
+	r.schema = kind
 	if kind.Accept(r.raw) && runtime.DefaultUnstructuredConverter.FromUnstructured(r.raw, value) == nil {
 		return value
 	}
 	value = newValue(r.apiVersion, r.kind)
-	unknown, errs := kind.Check(r.raw)
-	mistyped := mistypedPaths(errs)
-	r.unknownFields(kind, unknown, mistyped)
-	for _, err := range errs {
-		if repeatsMismatch(err, mistyped) {
-			continue
-		}
-		if r.opts.Compatibility == Operator && err.Type != field.ErrorTypeRequired && lookup(r.raw, err.Field) == "" {
-			continue // null counts as absent
-		}
-		if r.invalid(err); len(r.findings) > 2*MaxFindings {
-			break // more than are reported
-		}
-	}
+	r.check(func(err *field.Error) bool {
+		return r.opts.Compatibility == Operator && err.Type != field.ErrorTypeRequired // null counts as absent
+	})
 	if !r.onlyUnknownFields() {
 		return value
 	}
@@ -71,6 +61,23 @@ func (r *crdReader) read(value typed) typed {
 		r.fail(diag.InvalidField, "", err.Error(), "")
 	}
 	return value
+}
+
+// check compares the object with its schema. mayBeEmpty reports whether an error does not count if the value is an empty
+// string. fits is false if there are unknown fields or values of the wrong type.
+func (r *crdReader) check(mayBeEmpty func(*field.Error) bool) (fits bool) {
+	unknown, errs := r.schema.Check(r.raw)
+	mistyped := mistypedPaths(errs)
+	r.unknownFields(unknown, mistyped)
+	for _, err := range errs {
+		if repeatsMismatch(err, mistyped) || lookup(r.raw, err.Field) == "" && mayBeEmpty(err) {
+			continue
+		}
+		if r.invalid(err); len(r.findings) > 2*MaxFindings {
+			break // more than are reported
+		}
+	}
+	return len(unknown)+len(mistyped) == 0
 }
 
 // refuseEncrypted reports the first value that SOPS has encrypted: the object cannot be read without it.

@@ -14,7 +14,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/stagehint"
-	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
 )
 
 // typeWords are the names of a schema's types in messages.
@@ -96,11 +95,7 @@ func (w written) typeHint(path, types string, value any) string {
 	case kind == v1alpha1.PodLogsKind && nestedPattern.MatchString(path):
 		return `the stages are YAML in a string: write "stages: |" and indent them below it`
 	case kind == v1alpha1.PodLogsKind && isText && stagePattern.FindString(path) == path:
-		podLogs, err := schema.Of(kind)
-		if err != nil {
-			return ""
-		}
-		return stagehint.Of(text, stageNames(podLogs))
+		return stagehint.Of(text, stageNames(w.schema))
 	}
 	switch types {
 	case "array":
@@ -132,11 +127,7 @@ func (w written) mappingHint(path string, value any) string {
 			return "write it on a line of its own, with a space behind the colon"
 		}
 	}
-	kind, err := schema.Of(w.kind)
-	if err != nil {
-		return ""
-	}
-	fields := kind.Siblings(path + ".x")
+	fields := w.schema.Siblings(path + ".x")
 	if slices.Contains(fields, "key") && slices.Contains(fields, "name") {
 		return "write " + keyForm
 	}
@@ -183,10 +174,7 @@ func (w written) textHint(path, written string) string {
 	if isWhole && portPattern.MatchString(path) {
 		return "write the port's name, or targetPort: " + written
 	}
-	var text schema.Text
-	if kind, err := schema.Of(w.kind); err == nil {
-		text = kind.Text(path)
-	}
+	text := w.schema.Text(path)
 	switch fits, err := regexp.MatchString(text.Pattern, written); {
 	case durationPattern.MatchString(path) && isWhole:
 		return "write it with its unit: " + written + "s"
@@ -209,6 +197,7 @@ type form struct{ must, hint string }
 func formOf(pattern string) form {
 	for part, f := range map[string]form{
 		"([0-9]+)ms)?)$":       {"is not a duration", durationHint},
+		"|µs|ms|":              {"is not a duration", durationHint},
 		"[numkMGTPE]":          {"is not a quantity", "write a quantity such as 500m or 128Mi"},
 		"(K|M|G|T|E|P)i?)?B)$": {"is not a size", "write a size such as 64MB"},
 		"^[a-zA-Z_][a-zA-Z0-9": {"is not the name of a label",

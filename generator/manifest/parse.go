@@ -19,6 +19,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -135,30 +136,43 @@ func Parse(f File, opts Options) Result {
 		opts.Compatibility = Operator
 	}
 	p := &parser{file: f, opts: opts}
-	if len(f.Data) > MaxFileBytes {
-		p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has %d bytes, more than %d", len(f.Data), MaxFileBytes),
-			"", "")
-		return p.result
-	}
-	if bytes.HasPrefix(f.Data, []byte("\x00GITCRYPT\x00")) {
-		return Result{Broken: 1, BrokenKinds: []string{""}, Encrypted: []EncryptedFile{{f.Source, f.Path}}}
-	}
-	if IsLFSPointer(f.Data) {
-		p.broken(diag.LFSPointer, 1, 1, "is a pointer of Git LFS, whose content is not in the repository",
-			"store manifests as plain files: `git lfs untrack` their pattern, then `git add --renormalize .` and "+
-				"commit", "")
-		return p.result
-	}
-	count := 0
-	for doc := range stream.Documents(f.Data) {
-		if count++; count > MaxDocuments {
-			p.broken(diag.TooManyDocuments, doc.Line, doc.Column,
-				fmt.Sprintf("the file has more than %d documents", MaxDocuments), "", "")
-			break
-		}
+	for doc := range p.documents() {
 		p.document(doc)
 	}
 	return p.finish()
+}
+
+// documents yields the documents of the file, unless the whole file cannot be read.
+func (p *parser) documents() iter.Seq[stream.Document] {
+	return func(yield func(stream.Document) bool) {
+		data := p.file.Data
+		switch {
+		case len(data) > MaxFileBytes:
+			p.broken(diag.FileTooLarge, 0, 0,
+				fmt.Sprintf("the file has %d bytes, more than %d", len(data), MaxFileBytes), "", "")
+			return
+		case bytes.HasPrefix(data, []byte("\x00GITCRYPT\x00")):
+			p.result.Broken, p.result.BrokenKinds = 1, []string{""}
+			p.result.Encrypted = []EncryptedFile{{p.file.Source, p.file.Path}}
+			return
+		case IsLFSPointer(data):
+			p.broken(diag.LFSPointer, 1, 1, "is a pointer of Git LFS, whose content is not in the repository",
+				"store manifests as plain files: `git lfs untrack` their pattern, then `git add --renormalize .` and "+
+					"commit", "")
+			return
+		}
+		count := 0
+		for doc := range stream.Documents(data) {
+			if count++; count > MaxDocuments {
+				p.broken(diag.TooManyDocuments, doc.Line, doc.Column,
+					fmt.Sprintf("the file has more than %d documents", MaxDocuments), "", "")
+				return
+			}
+			if !yield(doc) {
+				return
+			}
+		}
+	}
 }
 
 // Syntax returns the first error because of which a document of a file cannot be read, whatever its kind. Without one,
@@ -337,37 +351,15 @@ func (p *parser) mayDefine(text string) bool {
 
 // document reads one document of the file.
 func (p *parser) document(d stream.Document) {
-	// One copy, which the object and its strings share, so that the file's bytes can be freed.
-	text := string(d.Text)
-	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}, p.origin,
-		p.secret, p.variables}
-	if !utf8.ValidString(text) {
-		if !p.mayDefine(text) {
-			p.ignore("", "")
-			return
-		}
-		line, column := doc.inFile(offsetPosition(text, firstInvalid(text)))
-		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8",
-			"save the file as UTF-8; hide it with .sourceignore if it is no manifest", text)
-		return
-	}
-	value, notes, err := yamlvalue.Decode(text)
-	if bad, ok := errors.AsType[*yamlvalue.Error](err); ok {
-		if !p.mayDefine(text) {
-			p.ignore("", "")
-			return
-		}
-		line, column := doc.inFile(max(bad.Line, 1), bad.Column)
-		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.HintFrom(doc.line), text)
+	value, notes, doc := p.decode(d)
+	if doc == nil {
 		return
 	}
 	switch value := value.(type) {
 	case nil: // null counts as an empty document
 	case map[string]any:
 		if p.isRead(value) {
-			for _, n := range notes {
-				p.note(doc, n)
-			}
+			p.note(doc, notes)
 		}
 		p.object(value, place{document: doc})
 	case []any:
@@ -379,14 +371,45 @@ func (p *parser) document(d stream.Document) {
 	}
 }
 
-// note warns about a key that YAML reads as a boolean.
-func (p *parser) note(doc *document, n yamlvalue.Note) {
-	line, column := doc.inFile(n.Line, n.Column)
-	p.report(diag.Diagnostic{
-		Severity: diag.Warning, Code: diag.BooleanKey,
-		Message: fmt.Sprintf("the key %s is a boolean, and is read as %q", n.Key, n.Value),
-		Hint:    fmt.Sprintf("quote it: %q", n.Key), Line: line, Column: column,
-	}, doc.text)
+// decode decodes a document. The place is nil if it cannot be read, which was reported.
+func (p *parser) decode(d stream.Document) (value any, notes []yamlvalue.Note, doc *document) {
+	// One copy, which the object and its strings share, so that the file's bytes can be freed.
+	text := string(d.Text)
+	doc = &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}, p.origin,
+		p.secret, p.variables}
+	if !utf8.ValidString(text) {
+		if !p.mayDefine(text) {
+			p.ignore("", "")
+			return nil, nil, nil
+		}
+		line, column := doc.inFile(offsetPosition(text, firstInvalid(text)))
+		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8",
+			"save the file as UTF-8; hide it with .sourceignore if it is no manifest", text)
+		return nil, nil, nil
+	}
+	value, notes, err := yamlvalue.Decode(text)
+	if bad, ok := errors.AsType[*yamlvalue.Error](err); ok {
+		if !p.mayDefine(text) {
+			p.ignore("", "")
+			return nil, nil, nil
+		}
+		line, column := doc.inFile(max(bad.Line, 1), bad.Column)
+		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.HintFrom(doc.line), text)
+		return nil, nil, nil
+	}
+	return value, notes, doc
+}
+
+// note warns about keys that YAML reads as booleans.
+func (p *parser) note(doc *document, notes []yamlvalue.Note) {
+	for _, n := range notes {
+		line, column := doc.inFile(n.Line, n.Column)
+		p.report(diag.Diagnostic{
+			Severity: diag.Warning, Code: diag.BooleanKey,
+			Message: fmt.Sprintf("the key %s is a boolean, and is read as %q", n.Key, n.Value),
+			Hint:    fmt.Sprintf("quote it: %q", n.Key), Line: line, Column: column,
+		}, doc.text)
+	}
 }
 
 func codeOf(reason yamlvalue.Reason) diag.Code {

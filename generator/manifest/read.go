@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
 )
 
 // object reads one object, or the items of a list.
@@ -49,6 +50,7 @@ type written struct {
 	apiVersion, kind string
 	raw              map[string]any
 	at               place
+	schema           *schema.Kind // of a custom resource
 }
 
 // add reads an object into an empty value of its kind.

@@ -47,8 +47,8 @@ func (r Result) IgnoreUnknownFields(of func(*Object) bool) Result {
 
 // unknownFields reports fields that a schema does not know. If a parent has the wrong type, all fields below it
 // are unknown, and only the wrong type is reported.
-func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped map[string]bool) {
-	stages := stageNames(kind)
+func (r *crdReader) unknownFields(paths []string, mistyped map[string]bool) {
+	stages := stageNames(r.schema)
 	var fields, unknownStages, unsure int
 	for _, path := range paths {
 		if isBelow(path, mistyped) {
@@ -69,8 +69,8 @@ func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped ma
 		}
 		if fields++; fields <= MaxFindings+1 && !r.valueAsKey(path) {
 			last := path[strings.LastIndexAny(path, ".]")+1:]
-			r.unknownField(r.at, path, last, kind.Siblings(path))
-			r.misplaced(kind, path, last)
+			r.unknownField(r.at, path, last, r.schema.Siblings(path))
+			r.misplaced(path, last)
 		}
 	}
 }
@@ -80,21 +80,21 @@ const maxPlaces = 3
 
 // misplaced adds a hint to the last finding if the field is known elsewhere, in the object's kind or in another one,
 // and no name beside it is like it.
-func (r *crdReader) misplaced(kind *schema.Kind, path, name string) {
+func (r *crdReader) misplaced(path, name string) {
 	f := &r.findings[len(r.findings)-1]
 	if hint := ofNamespaces(path, name); hint != "" {
 		f.hint = hint
 		return
 	}
-	if f.hint != "" && f.hint != diag.Fields(kind.Siblings(path)) {
+	if f.hint != "" && f.hint != diag.Fields(r.schema.Siblings(path)) {
 		return
 	}
-	places := slices.DeleteFunc(slices.Clone(kind.Places(name)), func(p string) bool { return p == "" })
+	places := slices.DeleteFunc(slices.Clone(r.schema.Places(name)), func(p string) bool { return p == "" })
 	if len(places) > 0 && len(places) <= maxPlaces {
 		f.hint = "it belongs to " + strings.Join(places, " or ")
 		return
 	}
-	if others := schema.With(name); len(others) > 0 && len(others) <= maxPlaces {
+	if others := schema.With(name); newValue(r.apiVersion, r.kind) != nil && len(others) > 0 && len(others) <= maxPlaces {
 		f.hint = "it belongs to spec of " + strings.Join(others, " or ") + ", not of " + r.kind
 	}
 }

@@ -38,6 +38,7 @@ type ExternalSecret struct {
 // Store is a SecretStore in the namespace of the GrafanaAgent, or a ClusterSecretStore.
 type Store struct {
 	// Kind is `ClusterSecretStore` or `SecretStore`. Default: ClusterSecretStore.
+	// +kubebuilder:validation:Enum=ClusterSecretStore;SecretStore
 	Kind string `json:"kind,omitempty"`
 	Name string `json:"name"`
 	// Path is where the store has a Secret; `{namespace}` and `{name}` stand for the Secret's. Its keys are the
@@ -46,6 +47,8 @@ type Store struct {
 }
 
 // Reflector is a mirroring controller.
+//
+// +kubebuilder:validation:Enum=emberstack;mittwald
 type Reflector string
 
 // The mirroring controllers.

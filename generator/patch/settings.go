@@ -28,19 +28,28 @@ type Settings struct {
 	// Replicas are those of each StatefulSet or Deployment.
 	Replicas *int64 `json:"replicas,omitempty"`
 	// UpdateStrategy is how pods are replaced: updateStrategy, or the strategy of a Deployment.
+	// +kubebuilder:validation:Schemaless
 	UpdateStrategy any `json:"updateStrategy,omitempty"`
 	// PodDisruptionBudget is made for the pods of each StatefulSet and Deployment. It has no selector. DaemonSets have
 	// none.
+	// +kubebuilder:validation:Schemaless
 	PodDisruptionBudget any `json:"podDisruptionBudget,omitempty"`
 	// Annotations are those of pods.
+	// +kubebuilder:validation:Schemaless
 	Annotations any `json:"annotations,omitempty"`
 	// Resources and Env are those of the agent's container.
+	// +kubebuilder:validation:Schemaless
 	Resources any `json:"resources,omitempty"`
-	Env       any `json:"env,omitempty"`
+	// +kubebuilder:validation:Schemaless
+	Env any `json:"env,omitempty"`
 	// The others are fields of pods.
-	NodeSelector              any    `json:"nodeSelector,omitempty"`
-	Tolerations               any    `json:"tolerations,omitempty"`
-	Affinity                  any    `json:"affinity,omitempty"`
+	// +kubebuilder:validation:Schemaless
+	NodeSelector any `json:"nodeSelector,omitempty"`
+	// +kubebuilder:validation:Schemaless
+	Tolerations any `json:"tolerations,omitempty"`
+	// +kubebuilder:validation:Schemaless
+	Affinity any `json:"affinity,omitempty"`
+	// +kubebuilder:validation:Schemaless
 	TopologySpreadConstraints any    `json:"topologySpreadConstraints,omitempty"`
 	PriorityClassName         string `json:"priorityClassName,omitempty"`
 }

@@ -26,6 +26,8 @@ type Promotion struct {
 }
 
 // PromotionMode is how a render gets onto the output branch.
+//
+// +kubebuilder:validation:Enum=direct;next;pullRequest
 type PromotionMode string
 
 // The modes of promotion.

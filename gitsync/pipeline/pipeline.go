@@ -21,8 +21,10 @@ const (
 // relative to the pipeline file.
 type Pipeline struct {
 	// APIVersion is agentry.dev/v1alpha1.
+	// +kubebuilder:validation:Enum=agentry.dev/v1alpha1
 	APIVersion string `json:"apiVersion"`
 	// Kind is Pipeline.
+	// +kubebuilder:validation:Enum=Pipeline
 	Kind string `json:"kind"`
 	// Metadata names the pipeline.
 	Metadata Metadata `json:"metadata"`
@@ -132,6 +134,8 @@ type Spec struct {
 }
 
 // Compatibility is which program's output is reproduced.
+//
+// +kubebuilder:validation:Enum=operator;current
 type Compatibility string
 
 const (
@@ -142,6 +146,8 @@ const (
 )
 
 // Runtime is the program that pods run.
+//
+// +kubebuilder:validation:Enum=agent;alloy
 type Runtime string
 
 const (
@@ -152,6 +158,8 @@ const (
 )
 
 // Sharding says how pods share their targets.
+//
+// +kubebuilder:validation:Enum=rules;clustering
 type Sharding string
 
 const (
@@ -162,6 +170,8 @@ const (
 )
 
 // OnInvalid says what an error in the input does.
+//
+// +kubebuilder:validation:Enum=hold;fail
 type OnInvalid string
 
 const (
@@ -172,6 +182,8 @@ const (
 )
 
 // FailOn says which findings stop a commit if OnInvalid is [OnInvalidFail].
+//
+// +kubebuilder:validation:Enum=error;warning
 type FailOn string
 
 const (
@@ -182,6 +194,8 @@ const (
 )
 
 // RBAC says whether rights of pods are rendered.
+//
+// +kubebuilder:validation:Enum=none;render
 type RBAC string
 
 const (
@@ -200,6 +214,8 @@ type PassThrough struct {
 }
 
 // UnknownFields says what a field means that the kind of its object does not have.
+//
+// +kubebuilder:validation:Enum=error;warn
 type UnknownFields string
 
 const (
@@ -242,6 +258,8 @@ type Source struct {
 }
 
 // Build is the way in which the files of a source become objects.
+//
+// +kubebuilder:validation:Enum=auto;plain;kustomize;flux;argocd
 type Build string
 
 // The values of [Build].

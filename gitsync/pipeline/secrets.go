@@ -14,6 +14,8 @@ import (
 )
 
 // SecretsPolicy says what of a Secret may be rendered.
+//
+// +kubebuilder:validation:Enum=reference;plaintext;sops
 type SecretsPolicy string
 
 const (

@@ -7,6 +7,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type Webhook struct {
 	// Type is the kind of webhook: `github`, `gitlab`, `gitea` (also Forgejo), `bitbucket` (Cloud and Server),
 	// `azure`, or `generic`, which has the header X-Signature with `sha256=` and the HMAC of the body.
+	// +kubebuilder:validation:Enum=github;gitlab;gitea;bitbucket;azure;generic
 	Type string `json:"type"`
 	// SecretFile and SecretEnv hold the secret that the forge signs with or sends. Required.
 	SecretFile string `json:"secretFile,omitempty"`
@@ -31,6 +32,8 @@ type Forge struct {
 }
 
 // ForgeType is the software of a forge.
+//
+// +kubebuilder:validation:Enum=github;gitlab;gitea
 type ForgeType string
 
 // The supported forges.
@@ -58,6 +61,7 @@ type Rollout struct {
 	// this one pushes.
 	After []string `json:"after,omitempty"`
 	// MaxPerMinute is how many of the pipelines with the same limit may push in a minute. Default: no limit.
+	// +kubebuilder:validation:Minimum=0
 	MaxPerMinute int `json:"maxPerMinute,omitempty"`
 }
 
@@ -72,6 +76,7 @@ type Notify struct {
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
 	// Severity is the lowest severity that is sent: `info` or `error`. Default: info.
+	// +kubebuilder:validation:Enum=info;error
 	Severity string `json:"severity,omitempty"`
 	// Object is the Flux object that events are about, so that its Alerts match. Default: the pipeline, which
 	// no Alert matches.
@@ -87,6 +92,7 @@ const (
 // NotifyObject names an object of Flux.
 type NotifyObject struct {
 	// Kind is `GitRepository`, `Kustomization` or `OCIRepository`.
+	// +kubebuilder:validation:Enum=GitRepository;Kustomization;OCIRepository
 	Kind string `json:"kind"`
 	// Name and Namespace are the object's.
 	Name      string `json:"name"`

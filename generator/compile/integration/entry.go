@@ -48,6 +48,7 @@ type Field struct {
 	// `interval` (as Prometheus writes it), `object` or `any`; or `list of` or `map of` any of them.
 	Type string `json:"type,omitempty"`
 	// Default is the agent's value if the field is absent.
+	// +kubebuilder:validation:Schemaless
 	Default any `json:"default,omitempty"`
 	// Values are all values that the agent accepts. Default: any.
 	Values []string `json:"values,omitempty"`
@@ -63,6 +64,7 @@ type Field struct {
 	// IntKeys is true if the keys of the map are numbers, which no configuration from Kubernetes can have.
 	IntKeys bool `json:"intKeys,omitempty"`
 	// Fields are those of the object, or of the objects in the list or map. An object without fields accepts any.
+	// +kubebuilder:validation:Schemaless
 	Fields []Field `json:"fields,omitempty"`
 }
 

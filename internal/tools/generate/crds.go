@@ -40,17 +40,10 @@ func writeCRDs(out string) error {
 	if err != nil {
 		return err
 	}
-	registry := &markers.Registry{}
-	if err := crdmarkers.Register(registry); err != nil {
+	parser, err := newParser()
+	if err != nil {
 		return err
 	}
-	parser := &crd.Parser{
-		Collector: &markers.Collector{Registry: registry},
-		Checker:   &loader.TypeChecker{NodeFilters: []loader.NodeFilter{crd.Generator{}.CheckFilter()}},
-		// A claim template has metadata of its own.
-		GenerateEmbeddedObjectMeta: true,
-	}
-	crd.AddKnownTypes(parser)
 	for _, root := range roots {
 		parser.NeedPackage(root)
 	}
@@ -64,6 +57,22 @@ func writeCRDs(out string) error {
 		}
 	}
 	return reported(roots)
+}
+
+// newParser returns a parser of Go types that knows controller-gen's markers.
+func newParser() (*crd.Parser, error) {
+	registry := &markers.Registry{}
+	if err := crdmarkers.Register(registry); err != nil {
+		return nil, err
+	}
+	parser := &crd.Parser{
+		Collector: &markers.Collector{Registry: registry},
+		Checker:   &loader.TypeChecker{NodeFilters: []loader.NodeFilter{crd.Generator{}.CheckFilter()}},
+		// A claim template has metadata of its own.
+		GenerateEmbeddedObjectMeta: true,
+	}
+	crd.AddKnownTypes(parser)
+	return parser, nil
 }
 
 // writeCRD writes one kind: the CRD as YAML, and its schema as JSON without descriptions.

@@ -1,5 +1,5 @@
-// Command generate writes what is derived from the API types: the CRDs with their
-// descriptions (for people), and the schemas without (for validation).
+// Command generate writes what is derived from the API types and from the types of pipeline files: the CRDs and the
+// schema of pipelines with their descriptions (for people and editors), and the schemas without (for validation).
 //
 // It runs by "go generate ./generator/...". The CRDs of the Prometheus Operator's three
 // monitor kinds are made from its API module, in the version of the root's go.mod.
@@ -34,6 +34,9 @@ func generate(root, out string) error {
 	}
 	if err := writeCRDs(out); err != nil {
 		return fmt.Errorf("write CRDs: %w", err)
+	}
+	if err := writePipeline(out); err != nil {
+		return fmt.Errorf("write the schema of pipelines: %w", err)
 	}
 	return nil
 }

@@ -49,6 +49,7 @@ func lazyKinds() map[string]func() (*Kind, error) {
 
 // Kind is the schema of one kind. It is safe for concurrent use.
 type Kind struct {
+	isResource bool // of Kubernetes, whose metadata is not checked
 	fast *node
 	// slow is Kubernetes' own form of the schema. Most runs do not need it.
 	slow func() (*slow, error)
@@ -75,15 +76,25 @@ func load(kind string) (*Kind, error) {
 	if err != nil {
 		return nil, err
 	}
+	k, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", kind, err)
+	}
+	k.isResource = true
+	k.fast.properties["metadata"] = &node{types: object, unknown: true}
+	return k, nil
+}
+
+// Parse returns the kind with a structural schema in JSON, as CRDs have it.
+func Parse(data []byte) (*Kind, error) {
 	var props apiextensionsv1.JSONSchemaProps
 	if err := json.Unmarshal(data, &props); err != nil {
-		return nil, fmt.Errorf("parse schema of %s: %w", kind, err)
+		return nil, err
 	}
 	fast, err := compile(&props)
 	if err != nil {
-		return nil, fmt.Errorf("compile schema of %s: %w", kind, err)
+		return nil, err
 	}
-	fast.properties["metadata"] = &node{types: object, unknown: true}
 	return &Kind{fast: fast, slow: sync.OnceValues(func() (*slow, error) {
 		return loadSlow(&props, data)
 	}), places: lazyPlaces(fast)}, nil
@@ -107,13 +118,13 @@ func loadSlow(props *apiextensionsv1.JSONSchemaProps, data []byte) (*slow, error
 }
 
 // Accept sets defaults and reports whether Check is certain to find nothing. If it returns false, some defaults
-// are set, which does not change what Check finds. It ignores metadata.
+// are set, which does not change what Check finds. It ignores the metadata of resources.
 func (k *Kind) Accept(object map[string]any) bool {
 	return k.fast.accept(object)
 }
 
 // Check sets defaults, prunes fields that the schema does not know and returns their sorted paths, and
-// validates the rest. It ignores metadata.
+// validates the rest. It ignores the metadata of resources.
 func (k *Kind) Check(object map[string]any) (unknown []string, errs field.ErrorList) {
 	slow, err := k.slow()
 	if err != nil {
@@ -121,7 +132,7 @@ func (k *Kind) Check(object map[string]any) (unknown []string, errs field.ErrorL
 	}
 	// The order is that of apiextensions' customresource_handler.go.
 	setDefaults(object, slow.structural)
-	unknown = pruning.PruneWithOptions(object, slow.structural, true, structuralschema.UnknownFieldPathOptions{
+	unknown = pruning.PruneWithOptions(object, slow.structural, k.isResource, structuralschema.UnknownFieldPathOptions{
 		TrackUnknownFieldPaths: true,
 	})
 	errs = fieldErrors(slow.validator.Validate(object).Errors)
@@ -137,6 +148,12 @@ func (k *Kind) Siblings(path string) []string {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(parent.Properties))
+}
+
+// Requires reports whether the parent of the field at path demands it.
+func (k *Kind) Requires(path string) bool {
+	parent, name := k.parent(path)
+	return parent != nil && parent.ValueValidation != nil && slices.Contains(parent.ValueValidation.Required, name)
 }
 
 // Text is what a schema says about a string.

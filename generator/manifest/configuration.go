@@ -1,0 +1,88 @@
+package manifest
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
+)
+
+// Kind is a kind of objects that configure agentry itself. It brings its schema, and its objects are read like those
+// that are rendered, with the same messages.
+type Kind struct {
+	schema func() (*schema.Kind, error)
+}
+
+// NewKind returns the kind with a structural schema in JSON, as CRDs have it.
+func NewKind(text []byte) *Kind {
+	return &Kind{sync.OnceValues(func() (*schema.Kind, error) { return schema.Parse(text) })}
+}
+
+// Document is an object of any kind as it is written: its fields in JSON's types. Its Object has no value.
+type Document struct {
+	*Object
+	Fields map[string]any
+}
+
+// Documents reads the objects of a file, without asking for their kinds. It reports what is not an object.
+func Documents(f File) (docs []Document, found diag.List) {
+	p := &parser{file: f, leads: true}
+	for d := range p.documents() {
+		value, notes, doc := p.decode(d)
+		if doc == nil || value == nil {
+			continue
+		}
+		if fields, isObject := value.(map[string]any); isObject {
+			p.note(doc, notes)
+			docs = append(docs, Document{Object: &Object{at: place{document: doc}}}.With(fields))
+			continue
+		}
+		line, column := place{document: doc}.position("")
+		p.broken(diag.NotAnObject, line, column, "must be a mapping, is "+typeName(value), "", doc.text)
+	}
+	return docs, p.result.Diags
+}
+
+// With returns a document with other fields at the same places.
+func (d Document) With(fields map[string]any) Document {
+	o := &Object{at: d.at}
+	o.APIVersion, _ = fields["apiVersion"].(string)
+	o.Kind, _ = fields["kind"].(string)
+	o.Name, _ = lookup(fields, "metadata.name").(string)
+	return Document{Object: o, Fields: fields}
+}
+
+// Decode reads a document into a pointer to the kind's Go type, and checks it: first by the schema and, if the fields
+// fit that, by the function. What the function says about a field replaces what the schema says. An empty string counts
+// as absent where the field may be.
+func (k *Kind) Decode(d Document, value any, validate func() []diag.Finding) diag.List {
+	r := crdReader{written: written{apiVersion: d.APIVersion, kind: d.Kind, at: d.at,
+		raw: runtime.DeepCopyJSON(d.Fields)}}
+	var err error
+	if r.schema, err = k.schema(); err != nil {
+		r.fail(diag.InvalidField, "", "agentry's own schema is broken, please report it: "+err.Error(), "")
+		return r.diags(d.Object)
+	}
+	fits := r.schema.Accept(r.raw) || r.check(func(err *field.Error) bool { return !r.schema.Requires(err.Field) })
+	if !fits {
+		return r.diags(d.Object)
+	}
+	if err := convert(r.raw, value); err != nil {
+		r.fail(diag.InvalidField, "", err.Error(), "")
+		return r.diags(d.Object)
+	}
+	found := validate()
+	r.findings = slices.DeleteFunc(r.findings, func(known finding) bool {
+		return slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Path == known.path })
+	})
+	for _, f := range found {
+		r.findings = append(r.findings, finding{severity: cmp.Or(f.Severity, diag.Error), code: f.Code, path: f.Path,
+			message: f.Message, hint: f.Hint})
+	}
+	return r.diags(d.Object)
+}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,7 +59,8 @@ func (d Document) With(fields map[string]any) Document {
 }
 
 // Decode reads a document into a pointer to the kind's Go type, and checks it: first by the schema and, if the fields
-// fit that, by the function. What the function says about a field replaces what the schema says. An empty string counts
+// fit that, by the function. What the function says about a field replaces what the
+// schema says about it or about what it is in. An empty string counts
 // as absent where the field may be.
 func (k *Kind) Decode(d Document, value any, validate func() []diag.Finding) diag.List {
 	r := crdReader{written: written{apiVersion: d.APIVersion, kind: d.Kind, at: d.at,
@@ -78,7 +80,9 @@ func (k *Kind) Decode(d Document, value any, validate func() []diag.Finding) dia
 	}
 	found := validate()
 	r.findings = slices.DeleteFunc(r.findings, func(known finding) bool {
-		return slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Path == known.path })
+		return slices.ContainsFunc(found, func(f diag.Finding) bool {
+			return f.Path == known.path || strings.HasPrefix(f.Path, known.path+".")
+		})
 	})
 	for _, f := range found {
 		r.findings = append(r.findings, finding{severity: cmp.Or(f.Severity, diag.Error), code: f.Code, path: f.Path,

@@ -63,8 +63,8 @@ func (r *crdReader) read(value typed) typed {
 	return value
 }
 
-// check compares the object with its schema. mayBeEmpty reports whether an error does not count if the value is an empty
-// string. fits is false if there are unknown fields or values of the wrong type.
+// check compares the object with its schema. An error about an empty string is none if mayBeEmpty returns true for it.
+// fits is false if there are unknown fields or values of the wrong type.
 func (r *crdReader) check(mayBeEmpty func(*field.Error) bool) (fits bool) {
 	unknown, errs := r.schema.Check(r.raw)
 	mistyped := mistypedPaths(errs)
@@ -150,6 +150,7 @@ func (r *crdReader) invalid(err *field.Error) {
 	case field.ErrorTypeTypeInvalid:
 		message, hint = r.mismatch(path, message)
 	case field.ErrorTypeInvalid:
+		message = strings.Replace(message, "should be ", "must be ", 1)
 		if f := formOf(message); f.must != "" {
 			message, hint = f.must, f.hint
 		}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,10 @@ func (f *findings) failInside(path string, line, column int, message, hint strin
 // unknownField reports a field that the object's kind does not have. It is written beside others in the object.
 func (f *findings) unknownField(at place, path, name string, known []string) {
 	hint := diag.DidYouMean(name, known)
+	file, env := name+"File", name+"Env"
+	if slices.Contains(known, file) && slices.Contains(known, env) {
+		hint = fmt.Sprintf("credentials are not in this file: write %s or %s, which say where they are", file, env)
+	}
 	if meant, found := diag.Suggest(name, known); found && at.has(strings.TrimSuffix(path, name)+meant) {
 		hint = meant + " is there as well: leave this one out"
 	}

@@ -86,7 +86,8 @@ func (r *crdReader) misplaced(path, name string) {
 		f.hint = hint
 		return
 	}
-	if f.hint != "" && f.hint != diag.Fields(r.schema.Siblings(path)) {
+	isResource := newValue(r.apiVersion, r.kind) != nil
+	if f.hint != "" && (f.hint != diag.Fields(r.schema.Siblings(path)) || !isResource) {
 		return
 	}
 	places := slices.DeleteFunc(slices.Clone(r.schema.Places(name)), func(p string) bool { return p == "" })
@@ -94,7 +95,7 @@ func (r *crdReader) misplaced(path, name string) {
 		f.hint = "it belongs to " + strings.Join(places, " or ")
 		return
 	}
-	if others := schema.With(name); newValue(r.apiVersion, r.kind) != nil && len(others) > 0 && len(others) <= maxPlaces {
+	if others := schema.With(name); isResource && len(others) > 0 && len(others) <= maxPlaces {
 		f.hint = "it belongs to spec of " + strings.Join(others, " or ") + ", not of " + r.kind
 	}
 }

@@ -104,8 +104,6 @@ func validateChartVerify(at string, v ChartVerify) findings {
 		f.add(validateWebURL(at+".url", v.URL, "https", "http", "oci"))
 		f.check(!strings.Contains(v.URL, "?"), at+".url", "", "must not hold a query")
 	}
-	f.add(onePlace(at, []credential{{"cosignKey", v.CosignKeyFile, v.CosignKeyEnv},
-		{"keyring", v.KeyringFile, v.KeyringEnv}}))
 	ways := 0
 	hasCosign, hasKeyring := v.CosignKeyFile+v.CosignKeyEnv != "", v.KeyringFile+v.KeyringEnv != ""
 	for _, isSet := range []bool{hasCosign, hasKeyring, v.Unverified} {

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/mirror"
+	webhook "github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
 func TestOverlaps(t *testing.T) {
@@ -148,6 +151,17 @@ func TestMaxDeletions(t *testing.T) {
 		if _, err := (Limits{Deletions: text}).MaxDeletions(); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
+	}
+}
+
+// TestWebhookTypes holds the schema to the kinds of webhooks that there are.
+func TestWebhookTypes(t *testing.T) {
+	text, err := json.Marshal(webhook.Names())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(schema, append([]byte(`"enum":`), text...)) {
+		t.Errorf("the schema does not list the types %s", text)
 	}
 }
 

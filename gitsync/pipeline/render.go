@@ -116,7 +116,9 @@ func validateSelfMonitoring(path string, s *selfmonitoring.Settings) findings {
 		f.check(valid, path+".alerts.alertLabels", "", "%q cannot be the label of an alert", k)
 	}
 	for i, name := range a.Disabled {
-		oneOf(&f, fmt.Sprintf("%s.alerts.disabled[%d]", path, i), name, selfmonitoring.AlertNames())
+		names := selfmonitoring.AlertNames()
+		f.check(slices.Contains(names, name), fmt.Sprintf("%s.alerts.disabled[%d]", path, i),
+			cmp.Or(diag.DidYouMean(name, names), "use one of "+strings.Join(names, ", ")), "%q is not supported", name)
 	}
 	return f
 }
@@ -126,9 +128,6 @@ func validateMirror(path string, m *mirror.Settings) findings {
 	var f findings
 	if m == nil {
 		return f
-	}
-	if m.Reflector != "" {
-		oneOf(&f, path+".reflector", m.Reflector, []mirror.Reflector{mirror.Emberstack, mirror.Mittwald})
 	}
 	e := m.ExternalSecret
 	f.check((e != nil) != (m.Reflector != ""), path, "set one of the two",
@@ -146,8 +145,6 @@ func validateMirror(path string, m *mirror.Settings) findings {
 	if e.Store == nil {
 		return f
 	}
-	oneOf(&f, path+".store.kind", cmp.Or(e.Store.Kind, mirror.ClusterStoreKind),
-		[]string{mirror.ClusterStoreKind, "SecretStore"})
 	f.check(len(validation.IsDNS1123Subdomain(e.Store.Name)) == 0, path+".store.name", "",
 		"%q is not the name of a store", e.Store.Name)
 	const example = "write it like kv/{namespace}/{name}"

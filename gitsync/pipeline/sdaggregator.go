@@ -65,7 +65,8 @@ func validateTLS(path string, t *v1alpha1.TLSConfig) findings {
 			"only one of secret and configMap may be set")
 		f.add(validateSecretKey(path+part.name+".secret", part.ref.Secret))
 		if c := part.ref.ConfigMap; c != nil {
-			f.check(c.Name != "" && c.Key != "", path+part.name+".configMap", "", "needs a name and a key")
+			f.check(c.Name != "", path+part.name+".configMap.name", "", "is required")
+			f.check(c.Key != "", path+part.name+".configMap.key", "", "is required")
 		}
 	}
 	f.add(validateSecretKey(path+".keySecret", t.KeySecret))
@@ -76,7 +77,8 @@ func validateTLS(path string, t *v1alpha1.TLSConfig) findings {
 func validateSecretKey(path string, s *corev1.SecretKeySelector) findings {
 	var f findings
 	if s != nil {
-		f.check(s.Name != "" && s.Key != "", path, "", "needs a name and a key")
+		f.check(s.Name != "", path+".name", "", "is required")
+		f.check(s.Key != "", path+".key", "", "is required")
 	}
 	return f
 }

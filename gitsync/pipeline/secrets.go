@@ -118,11 +118,8 @@ func IsKey(name string) bool {
 
 func validateSecrets(field string, s Secrets) findings {
 	var f findings
-	policies := []SecretsPolicy{SecretsReference, SecretsPlaintext, SecretsSOPS}
-	oneOf(&f, field+".policy", s.Policy, policies)
 	for i, r := range s.Rules {
 		at := fmt.Sprintf("%s.rules[%d]", field, i)
-		oneOf(&f, at+".policy", r.Policy, policies)
 		patterns := slices.Concat(r.Match.Namespaces, r.Match.Names, r.Match.Types)
 		f.check(len(patterns) > 0, at+".match",
 			"set namespaces, names or types; secrets.policy is the policy for all others", "matches every Secret")
@@ -161,12 +158,9 @@ func validateSOPS(field string, s Secrets) findings {
 		"set age to the recipients of the program that applies the output", "has no recipient")
 	f.check(all == 0 || s.SOPS.CreationRules == "", field+".creationRules", "list the recipients in one place",
 		"excludes recipients beside it")
-	if s.SOPS.HMACKeyFile+s.SOPS.HMACKeyEnv == "" {
-		f.check(false, field, "openssl rand -hex 32 > hmac.key makes a key for hmacKeyFile: hmac.key",
-			"has neither hmacKeyFile nor hmacKeyEnv")
-		return f
-	}
-	f.add(exactlyOne(field, "the policy sops", credential{"hmacKey", s.SOPS.HMACKeyFile, s.SOPS.HMACKeyEnv}))
+	f.check(s.SOPS.HMACKeyFile+s.SOPS.HMACKeyEnv != "", field,
+		"openssl rand -hex 32 > hmac.key makes a key for hmacKeyFile: hmac.key",
+		"has neither hmacKeyFile nor hmacKeyEnv")
 	return f
 }
 

@@ -103,7 +103,8 @@ type NotifyObject struct {
 type GitHubApp struct {
 	// AppID and InstallationID are shown in the settings of the app and of its installation. Default of
 	// InstallationID: the one that can read the repository.
-	AppID          int64 `json:"appID"`
+	AppID int64 `json:"appID"`
+	// +kubebuilder:validation:Minimum=0
 	InstallationID int64 `json:"installationID,omitempty"`
 	// PrivateKeyFile and PrivateKeyEnv hold the app's private key in PEM.
 	PrivateKeyFile string `json:"privateKeyFile,omitempty"`

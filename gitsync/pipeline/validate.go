@@ -20,28 +20,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 )
 
-// FieldError is an invalid value in a pipeline.
-type FieldError struct {
-	Path    string // such as spec.sources[0].url
-	Code    diag.Code
-	Message string
-	Hint    string
-}
-
-// Error implements error.
-func (e FieldError) Error() string { return e.Path + ": " + e.Message }
-
 var (
 	authorForm = regexp.MustCompile(`^[^<>\n]*[^<>\s] <[^<>\s]+>$`)
 	commitForm = regexp.MustCompile(`^[0-9a-f]{40}$`)
 )
 
-// Validate returns the invalid fields of a pipeline after [Pipeline.Default]. It uses only the pipeline: no
-// files, no network.
-func (p *Pipeline) Validate() []FieldError {
+// Validate returns what is wrong with a pipeline after [Pipeline.Default], beyond what its schema says. It uses only
+// the pipeline: no files, no network.
+func (p *Pipeline) Validate() []diag.Finding {
 	var f findings
-	f.check(p.APIVersion == APIVersion, "apiVersion", "", "must be %s", APIVersion)
-	f.check(p.Kind == Kind, "kind", "", "must be %s", Kind)
 	problem, hint := diag.SubdomainName(p.Metadata.Name)
 	if p.Spec.ForEach != "" {
 		hint = "" // it would name a sample folder
@@ -53,16 +40,16 @@ func (p *Pipeline) Validate() []FieldError {
 }
 
 // findings are the errors of a part of a pipeline. The function that checks the part returns them.
-type findings []FieldError
+type findings []diag.Finding
 
 // add appends the errors of a part.
-func (f *findings) add(part []FieldError) { *f = append(*f, part...) }
+func (f *findings) add(part []diag.Finding) { *f = append(*f, part...) }
 
 // check adds an error unless ok is true.
 func (f *findings) check(ok bool, path, hint, format string, args ...any) {
 	if !ok {
-		*f = append(*f, FieldError{Path: path, Code: diag.PipelineInvalid, Message: fmt.Sprintf(format, args...),
-			Hint: hint})
+		*f = append(*f, diag.Finding{Severity: diag.Error, Code: diag.PipelineInvalid, Path: path,
+			Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
 }
 
@@ -77,25 +64,6 @@ func (f *findings) all(path string, messages []string) {
 	for _, m := range messages {
 		f.check(false, path, "", "%s", diag.NameRule(m))
 	}
-}
-
-// oneOf checks an enumeration.
-func oneOf[T ~string](f *findings, path string, value T, allowed []T) {
-	switch {
-	case slices.Contains(allowed, value):
-	case value == "":
-		f.check(false, path, "use "+orList(allowed), "is required")
-	default:
-		f.check(false, path, "use "+orList(allowed), "%q is not known", value)
-	}
-}
-
-func orList[T ~string](values []T) string {
-	names := make([]string, len(values))
-	for i, value := range values {
-		names[i] = string(value)
-	}
-	return strings.Join(names, " or ")
 }
 
 // validateNamespaces checks where namespaces come from.
@@ -132,15 +100,9 @@ func validateSpec(s *Spec) findings {
 	f.check(s.Interval == nil || s.Interval.Duration >= MinInterval, "spec.interval", "write it like 30s or 5m",
 		"must be at least %s", MinInterval)
 	f.add(validateForEach(s.ForEach))
-	oneOf(&f, "spec.compatibility", s.Mode(), []Compatibility{CompatibilityOperator, CompatibilityCurrent})
-	oneOf(&f, "spec.runtime", s.Runtime, []Runtime{RuntimeAgent, RuntimeAlloy})
 	f.add(validateRuntimeVersion(s))
-	oneOf(&f, "spec.sharding", s.Sharding, []Sharding{ShardingRules, ShardingClustering})
 	f.check(s.Sharding != ShardingClustering || s.Runtime == RuntimeAlloy, "spec.sharding",
 		"set runtime: alloy, or sharding: rules", "clustering is only for runtime: alloy")
-	oneOf(&f, "spec.onInvalid", s.OnInvalid, []OnInvalid{OnInvalidHold, OnInvalidFail})
-	oneOf(&f, "spec.unknownFields", s.UnknownFields, []UnknownFields{UnknownFieldsError, UnknownFieldsWarn})
-	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})
 	f.check(s.FailOn != FailOnWarning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well",
 		"warning has no effect without onInvalid: fail")
 	f.add(validateNamespaces(s))
@@ -165,13 +127,9 @@ func validateSpec(s *Spec) findings {
 	}
 	f.add(validateOperator("spec.operator", s.Operator))
 	f.add(validateSecrets("spec.secrets", s.Secrets))
-	f.add(onePlace("spec.decryption", []credential{{"key", s.Decryption.KeyFile, s.Decryption.KeyEnv}}))
 	f.add(validateSDAggregator("spec.sdAggregator", &s.SDAggregator))
 	f.add(validateIntegrations("spec.integrations", s.Integrations))
 	f.add(validateChanges(s))
-	if s.RBAC != "" {
-		oneOf(&f, "spec.rbac", s.RBAC, []RBAC{RBACNone, RBACRender})
-	}
 	f.add(validateSelfMonitoring("spec.selfMonitoring", s.SelfMonitoring))
 	_, err := s.Limits.MaxDeletions()
 	f.check(err == nil, "spec.limits.deletions", "write it like 50%", "must be a percentage from 0%% to 100%%")
@@ -187,8 +145,6 @@ func validateSource(path string, s Source) findings {
 	for i, p := range s.Paths {
 		f.add(validateRepositoryPath(fmt.Sprintf("%s.paths[%d]", path, i), p))
 	}
-	f.check(slices.Contains([]Build{"", BuildAuto, BuildPlain, BuildKustomize, BuildFlux, BuildArgoCD}, s.Build),
-		path+".build", "use auto, plain, kustomize, flux or argocd", "is not known")
 	f.add(validateAuth(path+".auth", s.URL, s.Auth))
 	f.add(validateVerify(path+".verify", s.Verify))
 	f.add(validateWebhook(path+".webhook", s.URL, s.Webhook))
@@ -261,11 +217,12 @@ func validateOutput(path string, s *Spec) findings {
 	f.check(authorForm.MatchString(o.Commit.Author), path+".commit.author", "", "must be written Name <mail>")
 	_, err := FormatMessage(o.Commit.Message, sampleMessage(len(s.Sources)))
 	f.check(err == nil, path+".commit.message", "", "%v", err)
-	f.add(validateSigning(path+".commit", o.Commit))
+	f.check(o.Commit.SigningKeyPassphraseFile+o.Commit.SigningKeyPassphraseEnv == "" ||
+		o.Commit.SigningKeyFile+o.Commit.SigningKeyEnv != "", path+".commit", "", "a passphrase needs a signing key")
 	for i, source := range s.Sources {
 		if o.isReadBy(source) {
-			f = append(f, FieldError{
-				Path: path + ".path", Code: diag.PipelineConflict,
+			f = append(f, diag.Finding{
+				Severity: diag.Error, Code: diag.PipelineConflict, Path: path + ".path",
 				Message: fmt.Sprintf("lies among the inputs that spec.sources[%d] reads", i),
 				Hint:    "write to another branch or folder",
 			})

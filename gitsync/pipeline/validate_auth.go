@@ -46,7 +46,6 @@ func scheme(raw string) string {
 // validateAuth checks that there is at most one kind of credential, and that it suits the URL.
 func validateAuth(path, rawURL string, a Auth) findings {
 	var f findings
-	f.add(onePlace(path, a.credentials()))
 	has := a.kinds()
 	kinds := 0
 	for _, is := range []bool{has.basic, has.bearer, has.key, has.app} {
@@ -151,29 +150,10 @@ func validateProxy(path string, a Auth) findings {
 func validateGitHubApp(path string, g *GitHubApp) findings {
 	var f findings
 	f.check(g.AppID > 0, path+".appID", "the settings of the app show it", "is required")
-	f.check(g.InstallationID >= 0, path+".installationID", "", "must not be negative")
-	f.add(exactlyOne(path, "an app", credential{"privateKey", g.PrivateKeyFile, g.PrivateKeyEnv}))
+	f.check(g.PrivateKeyFile+g.PrivateKeyEnv != "", path, "", "an app needs privateKeyFile or privateKeyEnv")
 	if g.URL != "" {
 		f.add(validateWebURL(path+".url", g.URL, "https"))
 	}
-	return f
-}
-
-// onePlace checks that no credential is set both in a file and in the environment.
-func onePlace(path string, list []credential) findings {
-	var f findings
-	for _, c := range list {
-		f.check(c.file == "" || c.env == "", path+"."+c.name+"Env", "", "%sFile is set too; only one of them may be",
-			c.name)
-	}
-	return f
-}
-
-// exactlyOne checks that a credential is set, in one place.
-func exactlyOne(path, whose string, c credential) findings {
-	var f findings
-	f.add(onePlace(path, []credential{c}))
-	f.check(c.file+c.env != "", path, "", "%s needs %sFile or %sEnv", whose, c.name, c.name)
 	return f
 }
 
@@ -183,7 +163,7 @@ func validateWebURL(path, raw string, schemes ...string) findings {
 	var f findings
 	u, err := url.Parse(raw)
 	ok := err == nil && u.Hostname() != "" && slices.Contains(schemes, u.Scheme)
-	f.check(ok, path, "", "must be an %s URL", orList(schemes))
+	f.check(ok, path, "", "must be an %s URL", strings.Join(schemes, " or "))
 	if !ok {
 		return f
 	}
@@ -193,43 +173,9 @@ func validateWebURL(path, raw string, schemes ...string) findings {
 }
 
 // validateTrust checks the certificates for an HTTP service.
-func validateTrust(path, rawURL string, ca credential) findings {
+func validateTrust(path, rawURL, caFile, caEnv string) findings {
 	var f findings
-	f.add(onePlace(path, []credential{ca}))
-	f.check(ca.file+ca.env == "" || strings.HasPrefix(rawURL, "https://"), path, "",
+	f.check(caFile+caEnv == "" || strings.HasPrefix(rawURL, "https://"), path, "",
 		"CA certificates are for https URLs only")
 	return f
-}
-
-// validateSigning checks where the key that signs commits is.
-func validateSigning(path string, c Commit) findings {
-	var f findings
-	f.add(onePlace(path, []credential{
-		{"signingKey", c.SigningKeyFile, c.SigningKeyEnv},
-		{"signingKeyPassphrase", c.SigningKeyPassphraseFile, c.SigningKeyPassphraseEnv},
-	}))
-	f.check(c.SigningKeyPassphraseFile+c.SigningKeyPassphraseEnv == "" || c.SigningKeyFile+c.SigningKeyEnv != "", path,
-		"", "a passphrase needs a signing key")
-	return f
-}
-
-// credential is one secret, with the file or variable that it is in.
-type credential struct {
-	name, file, env string
-}
-
-func (a Auth) credentials() []credential {
-	return []credential{
-		{"username", a.UsernameFile, a.UsernameEnv},
-		{"password", a.PasswordFile, a.PasswordEnv},
-		{"bearerToken", a.BearerTokenFile, a.BearerTokenEnv},
-		{"ca", a.CAFile, a.CAEnv},
-		{"sshKey", a.SSHKeyFile, a.SSHKeyEnv},
-		{"sshKeyPassphrase", a.SSHKeyPassphraseFile, a.SSHKeyPassphraseEnv},
-		{"knownHosts", a.KnownHostsFile, a.KnownHostsEnv},
-		{"clientCert", a.ClientCertFile, a.ClientCertEnv},
-		{"clientKey", a.ClientKeyFile, a.ClientKeyEnv},
-		{"proxyUsername", a.ProxyUsernameFile, a.ProxyUsernameEnv},
-		{"proxyPassword", a.ProxyPasswordFile, a.ProxyPasswordEnv},
-	}
 }

@@ -20,10 +20,6 @@ func validateVerify(path string, a *Verify) findings {
 	if a == nil {
 		return f
 	}
-	f.add(onePlace(path, []credential{
-		{"allowedSigners", a.AllowedSignersFile, a.AllowedSignersEnv},
-		{"pgpKeys", a.PGPKeysFile, a.PGPKeysEnv},
-	}))
 	f.check(a.AllowedSignersFile+a.AllowedSignersEnv+a.PGPKeysFile+a.PGPKeysEnv != "", path,
 		"set allowedSignersFile or pgpKeysFile; leave out verify to accept any commit",
 		"names no keys, so it would accept no commit")
@@ -60,7 +56,6 @@ func (o Output) isInherited(sources []Source, same func(Source) bool) bool {
 func validatePromotion(path string, s *Spec) findings {
 	var f findings
 	o, p, at := s.Output, s.Output.Promotion, path+".promotion"
-	oneOf(&f, at+".mode", p.Mode, []PromotionMode{PromoteDirect, PromoteNext, PromotePullRequest})
 	if p.Mode != PromotePullRequest {
 		f.check(len(p.Labels) == 0, at+".labels", "set mode: pullRequest", "is for pull requests that agentry opens")
 		f.check(p.Title == "", at+".title", "set mode: pullRequest", "is for pull requests that agentry opens")
@@ -102,13 +97,9 @@ func validateOCI(path string, o *OCI) findings {
 		"must be a repository of a registry, without a tag")
 	f.check(len(o.Tag) <= maxOCITag && ociTagForm.MatchString(o.Tag), path+".tag", "",
 		"must be up to 128 letters, digits, dots, dashes and underscores, and must not start with a dot or a dash")
-	user := credential{"username", o.UsernameFile, o.UsernameEnv}
-	password := credential{"password", o.PasswordFile, o.PasswordEnv}
-	ca := credential{"ca", o.CAFile, o.CAEnv}
-	f.add(onePlace(path, []credential{user, password, ca}))
-	f.check((user.file+user.env == "") == (password.file+password.env == ""), path, "",
+	f.check((o.UsernameFile+o.UsernameEnv == "") == (o.PasswordFile+o.PasswordEnv == ""), path, "",
 		"a user name needs a password, and a password a user name")
-	f.check(!o.Insecure || ca.file+ca.env == "", path, "leave out one of them",
+	f.check(!o.Insecure || o.CAFile+o.CAEnv == "", path, "leave out one of them",
 		"insecure connects without TLS, so CA certificates have no effect")
 	return f
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
 // validateWebhook checks a webhook.
@@ -14,8 +13,7 @@ func validateWebhook(path, repository string, w *Webhook) findings {
 	if w == nil {
 		return f
 	}
-	oneOf(&f, path+".type", w.Type, kind.Names())
-	f.add(exactlyOne(path, "a webhook", credential{"secret", w.SecretFile, w.SecretEnv}))
+	f.check(w.SecretFile+w.SecretEnv != "", path, "", "a webhook needs secretFile or secretEnv")
 	f.check(scheme(repository) != "file", path, "", "a repository on this machine has no webhooks")
 	return f
 }
@@ -23,15 +21,13 @@ func validateWebhook(path, repository string, w *Webhook) findings {
 // validateForge checks the API of a repository's forge. Without a token of its own it uses the repository's credential.
 func validateForge(path string, forge *Forge, repository Auth) findings {
 	var f findings
-	oneOf(&f, path+".type", forge.Type, []ForgeType{ForgeGitHub, ForgeGitLab, ForgeGitea})
 	if forge.URL == "" {
 		f.check(false, path+".url", "write it like https://gitlab.example.com",
 			"is required, since the repository's URL names no host")
 	} else {
 		f.add(validateWebURL(path+".url", forge.URL, "https", "http"))
 	}
-	f.add(onePlace(path, []credential{{"token", forge.TokenFile, forge.TokenEnv}}))
-	f.add(validateTrust(path, forge.URL, credential{"ca", forge.CAFile, forge.CAEnv}))
+	f.add(validateTrust(path, forge.URL, forge.CAFile, forge.CAEnv))
 	own := forge.TokenFile+forge.TokenEnv != ""
 	f.check(own || repository.HasToken(), path, "set tokenFile or tokenEnv",
 		"needs an access token, and the repository's auth holds none")
@@ -66,18 +62,14 @@ func validateRollout(path, pipeline string, r Rollout) findings {
 		f.check(!seen[name], at, "", "is named twice")
 		seen[name] = true
 	}
-	f.check(r.MaxPerMinute >= 0, path+".maxPerMinute", "leave it out for no limit", "must not be negative")
 	return f
 }
 
 func validateNotify(path string, n Notify) findings {
 	var f findings
 	f.add(validateWebURL(path+".url", n.URL, "https", "http"))
-	f.add(onePlace(path, []credential{{"secret", n.SecretFile, n.SecretEnv}}))
-	f.add(validateTrust(path, n.URL, credential{"ca", n.CAFile, n.CAEnv}))
-	oneOf(&f, path+".severity", n.Severity, []string{SeverityInfo, SeverityError})
+	f.add(validateTrust(path, n.URL, n.CAFile, n.CAEnv))
 	if o := n.Object; o != nil {
-		oneOf(&f, path+".object.kind", o.Kind, []string{"GitRepository", "Kustomization", "OCIRepository"})
 		f.name(path+".object.name", o.Name, diag.SubdomainName)
 		f.name(path+".object.namespace", o.Namespace, diag.LabelName)
 	}
@@ -89,8 +81,8 @@ func validateReceiver(path string, r Receiver) findings {
 	f.add(validateWebURL(path+".url", r.URL, "https", "http"))
 	f.check(!strings.HasSuffix(r.URL, "/hook"), path+".url", "kubectl get receiver shows it as webhookPath",
 		"lacks the path of the Receiver's status")
-	f.add(exactlyOne(path, "a receiver", credential{"secret", r.SecretFile, r.SecretEnv}))
-	f.add(validateTrust(path, r.URL, credential{"ca", r.CAFile, r.CAEnv}))
+	f.check(r.SecretFile+r.SecretEnv != "", path, "", "a receiver needs secretFile or secretEnv")
+	f.add(validateTrust(path, r.URL, r.CAFile, r.CAEnv))
 	f.check(r.Timeout.Duration >= MinReceiverTimeout && r.Timeout.Duration <= MaxReceiverTimeout, path+".timeout", "",
 		"must be from %s to %s", MinReceiverTimeout, MaxReceiverTimeout)
 	return f

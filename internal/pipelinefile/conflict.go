@@ -38,8 +38,8 @@ func conflicts(fleet []*Pipeline) []conflict {
 }
 
 // overlapProblem returns the error about the second of two pipelines.
-func overlapProblem(o pipeline.Overlap, first, second *Pipeline) pipeline.FieldError {
-	e := pipeline.FieldError{Path: "spec.output", Code: diag.PipelineConflict}
+func overlapProblem(o pipeline.Overlap, first, second *Pipeline) diag.Finding {
+	e := diag.Finding{Path: "spec.output", Code: diag.PipelineConflict}
 	switch {
 	case o.SameName:
 		e.Path, e.Message, e.Hint = "metadata.name", "another pipeline has this name", "names are unique in a fleet"

@@ -99,7 +99,7 @@ func (p *Pipeline) Named(getenv Getenv) []Named {
 	for _, n := range r.named {
 		i, known := at[n.Field]
 		switch {
-		case p.nodes[n.Field].value == nil:
+		case !p.written.Has(n.Field):
 		case p.each != nil && usesFolder(n.File+n.Env):
 		case !known:
 			at[n.Field] = len(out)
@@ -258,7 +258,7 @@ func (r *resolver) fail(path, file string, err error) {
 }
 
 func (r *resolver) failAt(field string, err error) {
-	d := r.pipeline.Diag(pipeline.FieldError{Path: field, Code: diag.PipelineInvalid, Message: err.Error()})
+	d := r.pipeline.Diag(diag.Finding{Path: field, Message: err.Error()})
 	r.found = append(r.found, d)
 	for i := range r.named {
 		if n := &r.named[i]; n.Field == field && n.Problem == nil {

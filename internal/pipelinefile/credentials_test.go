@@ -122,7 +122,7 @@ func TestBadCredentials(t *testing.T) {
 		want    string
 	}{
 		"file that is not there": {nil, "{passwordFile: gone}",
-			"pipeline.yaml:8:28: error[pipeline-invalid]: Pipeline/prod: spec.sources[0].auth.passwordFile: open"},
+			"pipeline.yaml:8:14: error[pipeline-invalid]: Pipeline/prod: spec.sources[0].auth.passwordFile: open"},
 		"empty file": {func(f string) {
 			write(t, f, "p", "\n")
 		}, "{passwordFile: p}", "passwordFile: is empty"},
@@ -195,7 +195,7 @@ func TestCredentialsForDecryption(t *testing.T) {
 		[]byte(strings.Replace(text, "keyFolder: keys", "keyFolder: gone", 1)))
 	_, found := fleet[0].Credentials(func(string) (string, bool) { return "x", true })
 	if got := report(t, found); !strings.Contains(got,
-		"pipeline.yaml:9:40: error[pipeline-invalid]: Pipeline/prod: spec.decryption.keyFolder: open") {
+		"pipeline.yaml:9:29: error[pipeline-invalid]: Pipeline/prod: spec.decryption.keyFolder: open") {
 		t.Errorf("got %s", got)
 	}
 }

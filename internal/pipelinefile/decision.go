@@ -121,7 +121,7 @@ func isSamePlace(a, b *Pipeline) bool {
 }
 
 // report adds a problem of a file, once.
-func (d *decision) report(f *file, p *Pipeline, problem pipeline.FieldError) {
+func (d *decision) report(f *file, p *Pipeline, problem diag.Finding) {
 	next := p.Diag(problem)
 	if !slices.ContainsFunc(d.problems[f], next.Same) {
 		d.problems[f] = append(d.problems[f], next)

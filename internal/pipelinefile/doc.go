@@ -4,5 +4,3 @@
 // file, line and column, and no pipelines are returned with them. Credentials stay in memory: no diagnostic,
 // error or log contains a byte of one.
 package pipelinefile
-
-//go:generate go test . -run TestSchemaIsUpToDate -update

@@ -1,18 +1,15 @@
 package pipelinefile
 
 import (
+	"encoding/json"
+	"maps"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/compile/integration"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -100,50 +97,79 @@ func yamlBlocks(page string) []string {
 	return blocks
 }
 
-// TestEveryFieldIsDocumented compares the table of docs/pipeline.md with the types.
+// TestEveryFieldIsDocumented compares docs/pipeline.md with the schema: its table has all fields, but for those of
+// credentials and the like, which stand apart.
 func TestEveryFieldIsDocumented(t *testing.T) {
 	page := string(read(t, filepath.Join("..", "..", "docs", "pipeline.md")))
-	for _, path := range fieldPaths(reflect.TypeFor[pipeline.Spec](), "spec") {
+	var root property
+	if err := json.Unmarshal(read(t, schemaFile), &root); err != nil {
+		t.Fatal(err)
+	}
+	spec := root.Properties["spec"]
+	for _, path := range spec.paths("spec") {
 		if !strings.Contains(page, "`"+path+"`") {
 			t.Errorf("docs/pipeline.md does not describe %s", path)
 		}
 	}
-	for _, described := range describedOnce() {
-		for _, name := range fieldsOf(described).names {
-			if !strings.Contains(page, name) {
-				t.Errorf("docs/pipeline.md does not name %s", name)
-			}
+	for name := range spec.apart() {
+		if !strings.Contains(page, name) {
+			t.Errorf("docs/pipeline.md does not name %s", name)
 		}
 	}
 }
 
-// describedOnce are the types of fields that the manual describes apart from the table.
-func describedOnce() []reflect.Type {
-	return []reflect.Type{
-		reflect.TypeFor[pipeline.Auth](), reflect.TypeFor[pipeline.GitHubApp](), reflect.TypeFor[v1alpha1.TLSConfig](),
-		reflect.TypeFor[monitoringv1.SafeAuthorization](),
-		reflect.TypeFor[integration.Entry](), reflect.TypeFor[integration.Field](),
-	}
+// property is a part of the schema.
+type property struct {
+	Properties map[string]property
+	Items      *property
 }
 
-// fieldPaths lists the leaves of a struct as the manual writes them.
-func fieldPaths(t reflect.Type, path string) []string {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return fieldPaths(t.Elem(), path)
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Struct && !slices.Contains(describedOnce(), t.Elem()) {
-			return append([]string{path}, fieldPaths(t.Elem(), path+"[]")...)
+// describedApart are fields whose own fields the manual describes apart from the table.
+var describedApart = []string{"auth", "tlsConfig", "authorization", "integrations"}
+
+// asWritten are fields that Kubernetes describes.
+var asWritten = []string{"resources", "env", "tolerations", "affinity", "topologySpreadConstraints", "updateStrategy",
+	"podDisruptionBudget"}
+
+// paths lists the leaves of a schema as the manual writes them.
+func (p property) paths(path string) (out []string) {
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	switch isApart := slices.Contains(slices.Concat(describedApart, asWritten), name); {
+	case p.Items != nil && !isApart:
+		if len(p.Items.Properties) > 0 {
+			out = p.Items.paths(path + "[]")
 		}
+		return append(out, path)
+	case len(p.Properties) == 0 || isApart:
 		return []string{path}
 	}
-	if t.Kind() != reflect.Struct || slices.Contains(describedOnce(), t) || t == reflect.TypeFor[metav1.Duration]() {
-		return []string{path}
-	}
-	var out []string
-	fields := fieldsOf(t)
-	for _, name := range fields.names {
-		out = append(out, fieldPaths(t.FieldByIndex(fields.index[name]).Type, path+"."+name)...)
+	for name, below := range p.Properties {
+		out = append(out, below.paths(path+"."+name)...)
 	}
 	return out
+}
+
+// apart returns the names of the fields below those that the manual describes apart.
+func (p property) apart() map[string]bool {
+	out := map[string]bool{}
+	for name, below := range p.Properties {
+		if slices.Contains(describedApart, name) {
+			below.names(out)
+		}
+		maps.Copy(out, below.apart())
+	}
+	if p.Items != nil {
+		maps.Copy(out, p.Items.apart())
+	}
+	return out
+}
+
+func (p property) names(out map[string]bool) {
+	for name, below := range p.Properties {
+		out[name] = true
+		below.names(out)
+	}
+	if p.Items != nil {
+		p.Items.names(out)
+	}
 }

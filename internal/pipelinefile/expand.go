@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/source"
@@ -75,10 +74,8 @@ func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeli
 	}
 	made, found := p.Expand(folders)
 	if len(folders) == 0 {
-		d := p.Diag(pipeline.FieldError{Path: "spec.forEach", Code: diag.SourcePathMissing,
-			Message: "matches no folder of the first source"})
-		d.Severity = diag.Warning
-		found = append(found, d)
+		found = append(found, p.Diag(diag.Finding{Severity: diag.Warning, Code: diag.SourcePathMissing,
+			Path: "spec.forEach", Message: "matches no folder of the first source"}))
 	}
 	return made, slices.Clip(found), nil
 }

@@ -1,6 +1,7 @@
 package pipelinefile
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,13 +9,13 @@ import (
 	"sync"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // template is the part of a pipeline with forEach that others are made from.
 type template struct {
-	raw   pipeline.Pipeline // without defaults, because some depend on fields that are not filled in yet
-	names *regexp.Regexp    // matches the names of its pipelines
+	names *regexp.Regexp // matches the names of its pipelines
 
 	mu sync.Mutex
 	// taken are the folders that the last expansion made pipelines for. If a new folder's pipeline has the same
@@ -24,55 +25,66 @@ type template struct {
 
 // prepareTemplate checks a pipeline with forEach on two sample folders, so that most errors are found before
 // any folder is known.
-func (p *Pipeline) prepareTemplate() diag.List {
-	p.each = &template{raw: p.Pipeline, names: namePattern(p.Metadata.Name)}
-	p.Default()
+func (p *Pipeline) prepareTemplate(pattern string) diag.List {
+	p.each = &template{names: namePattern(p.written.Name)}
 	if found := p.checkFirstSource(); len(found) > 0 {
 		return found
 	}
 	var samples []*Pipeline
-	for _, folder := range sampleFolders(p.Spec.ForEach) {
-		sample, errs := p.forFolder(folder)
-		sample.Spec.ForEach = p.Spec.ForEach
-		sample.folder = "" // a sample is not a real folder
-		if len(errs) == 0 {
-			sample.Default()
-			errs = sample.Validate()
+	for _, folder := range sampleFolders(pattern) {
+		fields, wrong := fill(p.written.Fields, folder)
+		if len(wrong) > 0 {
+			return p.diags(wrong)
 		}
-		if len(errs) > 0 {
-			return p.diags(errs)
+		sample := &Pipeline{file: p.file, written: p.written}
+		if found := sample.Read(manifest.Document{Object: p.written.Object, Fields: fields}); found.HasErrors() {
+			return found
 		}
 		samples = append(samples, sample)
+	}
+	if err := p.readTemplate(); err != nil {
+		return diag.List{p.Diag(diag.Finding{Path: "spec.forEach", Message: "only texts can depend on the folder: " +
+			err.Error()})}
 	}
 	return p.checkApart(samples)
 }
 
+// readTemplate reads the fields with the templates in them. Samples of it have been read.
+func (p *Pipeline) readTemplate() error {
+	text, err := json.Marshal(p.written.Fields)
+	if err == nil {
+		err = json.Unmarshal(text, &p.Pipeline)
+	}
+	p.Default()
+	return err
+}
+
 // checkFirstSource refuses templates in the fields that are needed to find the folders.
 func (p *Pipeline) checkFirstSource() diag.List {
-	if len(p.Spec.Sources) == 0 {
-		return nil // Validate reports it
+	spec, _ := p.written.Fields["spec"].(map[string]any)
+	sources, _ := spec["sources"].([]any)
+	if len(sources) == 0 {
+		return nil // the schema demands one
 	}
-	first := p.each.raw.Spec.Sources[0]
-	var errs []pipeline.FieldError
-	refuse := func(path, text string) {
-		if usesFolder(text) {
-			errs = append(errs, pipeline.FieldError{Path: path, Code: diag.PipelineInvalid,
-				Message: "must not depend on the folder: the folders of forEach are looked for here"})
-		}
+	first, _ := sources[0].(map[string]any)
+	var found []diag.Finding
+	for _, field := range []string{"url", "ref", "auth", "verify"} {
+		replaced("spec.sources[0]."+field, first[field], func(at, text string) string {
+			if usesFolder(text) {
+				found = append(found, diag.Finding{Path: at,
+					Message: "must not depend on the folder: the folders of forEach are looked for here"})
+			}
+			return text
+		})
 	}
-	const at = "spec.sources[0]"
-	visitStrings(at+".url", &first.URL, refuse)
-	visitStrings(at+".ref", &first.Ref, refuse)
-	visitStrings(at+".auth", &first.Auth, refuse)
-	visitStrings(at+".verify", &first.Verify, refuse)
-	return p.diags(errs)
+	return p.diags(found)
 }
 
 // checkApart refuses a template whose pipelines would all have the same name or write to the same place.
 func (p *Pipeline) checkApart(samples []*Pipeline) diag.List {
-	var errs []pipeline.FieldError
-	if !usesFolder(p.each.raw.Metadata.Name) {
-		errs = append(errs, pipeline.FieldError{Path: "metadata.name", Code: diag.PipelineInvalid,
+	var errs []diag.Finding
+	if !usesFolder(p.Metadata.Name) {
+		errs = append(errs, diag.Finding{Path: "metadata.name",
 			Message: "must use the folder, as forEach makes several pipelines",
 			Hint:    "write it like {{ .path.basename }}"})
 		samples[1].Metadata.Name += "-b"
@@ -92,13 +104,6 @@ func (p *Pipeline) checkApart(samples []*Pipeline) diag.List {
 		errs = append(errs, e)
 	}
 	return p.diags(errs)
-}
-
-// forFolder returns the pipeline of one folder, without defaults.
-func (p *Pipeline) forFolder(folder string) (*Pipeline, []pipeline.FieldError) {
-	filled, errs := fill(p.each.raw, folder)
-	filled.Spec.ForEach = ""
-	return &Pipeline{Pipeline: filled, file: p.file, nodes: p.nodes, folder: folder, apps: p.apps}, errs
 }
 
 // Expand returns the pipelines of a template: one for each folder, in their order. It reports and leaves out a
@@ -129,15 +134,16 @@ func (p *Pipeline) Expand(folders []string) ([]*Pipeline, diag.List) {
 
 func (p *Pipeline) expandOne(folder string) (*Pipeline, diag.List) {
 	if err := pipeline.CheckFolder(folder); err != nil {
-		return nil, diag.List{p.Diag(pipeline.FieldError{Path: "spec.forEach", Code: diag.PipelineInvalid,
+		return nil, diag.List{p.Diag(diag.Finding{Path: "spec.forEach",
 			Message: fmt.Sprintf("the folder %q %v", folder, err)})}
 	}
-	made, errs := p.forFolder(folder)
-	if len(errs) > 0 {
-		return nil, made.diags(errs)
+	fields, wrong := fill(p.written.Fields, folder)
+	delete(fields["spec"].(map[string]any), "forEach")
+	made := &Pipeline{file: p.file, written: p.written.With(fields), folder: folder, apps: p.apps}
+	if len(wrong) > 0 {
+		return nil, made.diags(wrong)
 	}
-	found := made.check()
-	return made, found
+	return made, made.read()
 }
 
 // settle leaves out pipelines in conflict: an established one stays, otherwise both are left out.

@@ -57,16 +57,16 @@ func TestExpandLeavesOutFoldersWithErrors(t *testing.T) {
 	}{
 		"a name that Kubernetes refuses is told with line and folder": {
 			[]string{"clusters/Prod", "clusters/dev"}, []string{"m-dev"},
-			[]string{"pipeline.yaml:3:18: error[pipeline-invalid]: Pipeline/m-Prod: metadata.name: must consist of " +
+			[]string{"pipeline.yaml:3:12: error[pipeline-invalid]: Pipeline/m-Prod: metadata.name: must consist of " +
 				"lower-case letters", "(folder clusters/Prod of spec.forEach)"},
 		},
 		"a name that leads elsewhere": {[]string{"clusters/.."}, nil,
-			[]string{`pipeline.yaml:5:12: error[pipeline-invalid]`, `the folder "clusters/.." is not a folder's name`}},
+			[]string{`pipeline.yaml:5:3: error[pipeline-invalid]`, `the folder "clusters/.." is not a folder's name`}},
 		"a name with a control code": {[]string{"clusters/a\x1b[2J"}, nil,
 			[]string{`the folder "clusters/a\x1b[2J" has a name with characters that cannot be printed`}},
 		"a name that is two in others": {[]string{`clusters/a\b`}, nil, []string{"or a backslash"}},
 		"a branch that Git refuses": {[]string{"clusters/a..b"}, nil,
-			[]string{"pipeline.yaml:11:13: error[pipeline-invalid]: Pipeline/m-a..b: spec.output.branch: is not a " +
+			[]string{"pipeline.yaml:11:5: error[pipeline-invalid]: Pipeline/m-a..b: spec.output.branch: is not a " +
 				"name that Git allows (folder clusters/a..b"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package pipelinefile
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // fuzzSecret is the content of every file and variable that a fuzzed pipeline names. No word of a pipeline or of a
@@ -68,8 +72,9 @@ func checkFilled(t *testing.T, p *Pipeline) {
 	if p.each != nil {
 		return
 	}
-	again, err := deepCopy(p.Pipeline)
-	if err != nil {
+	text, err := json.Marshal(p.Pipeline)
+	var again pipeline.Pipeline
+	if err = errors.Join(err, json.Unmarshal(text, &again)); err != nil {
 		t.Fatal(err)
 	}
 	again.Default()

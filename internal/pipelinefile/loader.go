@@ -104,7 +104,7 @@ func (r result) equal(other result) bool {
 
 // guard returns the problem that the whole configuration is missing or unreadable. The pipelines keep running.
 func (l *Loader) guard(err error) diag.List {
-	wrong := invalid(l.options.Path, nil, err.Error())
+	wrong := invalid(l.options.Path, err.Error())
 	if len(l.last.definitions) == 0 {
 		return diag.List{wrong}
 	}
@@ -148,7 +148,7 @@ func (f *file) update(apps *apps) bool {
 	}
 	f.read, f.sum, f.current, f.partial = true, sum, false, false
 	if err != nil {
-		f.next, f.wrong = nil, diag.List{invalid(f.name, nil, plain(err))}
+		f.next, f.wrong = nil, diag.List{invalid(f.name, plain(err))}
 		return true
 	}
 	f.next, f.wrong = parseFile(f.name, data, apps)

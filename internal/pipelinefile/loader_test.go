@@ -78,7 +78,7 @@ func TestLoader(t *testing.T) {
 			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")},
 				[]string{"a@environments/a", "b@environments/b"}, nil},
 			{map[string]string{"a.yaml": doc("a", "b")}, []string{"a@environments/a", "b@environments/b"},
-				[]string{"a.yaml:7:11: error[pipeline-conflict]: Pipeline/a: spec.output: writes to the same place " +
+				[]string{"a.yaml:7:3: error[pipeline-conflict]: Pipeline/a: spec.output: writes to the same place " +
 					"as pipeline b", "b.yaml:2", "a.yaml: warning[pipeline-kept]: the last good version of the file " +
 					"stays in force: a"}},
 			{map[string]string{"b.yaml": doc("b", "c")}, []string{"a@environments/b", "b@environments/c"}, nil},
@@ -95,7 +95,7 @@ func TestLoader(t *testing.T) {
 		"of a file's pipelines that were in the way, one is free again": {
 			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")},
 				[]string{"a@environments/a", "b@environments/b"}, nil},
-			{map[string]string{"c.yaml": doc("c", "c") + doc("x", "a") + doc("y", "b")},
+			{map[string]string{"c.yaml": doc("c", "c") + doc("x", "a") + doc("z", "b")},
 				[]string{"a@environments/a", "b@environments/b", "c@environments/c"},
 				[]string{"c.yaml: warning[pipeline-kept]: the other pipelines of the file run: c"}},
 			{map[string]string{"a.yaml": ""}, []string{"b@environments/b", "c@environments/c", "x@environments/a"},
@@ -112,7 +112,7 @@ func TestLoader(t *testing.T) {
 				[]string{"a@environments/a", "x@environments/x", "b@environments/b"}, nil},
 			{map[string]string{"b.yaml": doc("b", "b") + doc("x", "x")},
 				[]string{"a@environments/a", "x@environments/x", "b@environments/b"},
-				[]string{"b.yaml:12:18: error[pipeline-conflict]: Pipeline/x: metadata.name: another pipeline has " +
+				[]string{"b.yaml:12:12: error[pipeline-conflict]: Pipeline/x: metadata.name: another pipeline has " +
 					"this name, see", "a.yaml:10"}},
 			{map[string]string{"a.yaml": doc("a", "a")},
 				[]string{"a@environments/a", "b@environments/b", "x@environments/x"}, nil},
@@ -121,14 +121,14 @@ func TestLoader(t *testing.T) {
 			{map[string]string{"b.yaml": doc("b", "b")}, []string{"b@environments/b"}, nil},
 			{map[string]string{"a.yaml": doc("a", "a") + doc("b", "x"), "b.yaml": doc("b", "b") + doc("c", "c")},
 				[]string{"a@environments/a", "b@environments/b", "c@environments/c"},
-				[]string{"a.yaml:12:18: error[pipeline-conflict]",
+				[]string{"a.yaml:12:12: error[pipeline-conflict]",
 					"a.yaml: warning[pipeline-kept]: the other pipelines of the file run: a"}},
 		},
 		"of two that are new, and in each other's way, neither runs": {
 			{map[string]string{"a.yaml": doc("a", "x"), "b.yaml": doc("b", "b") + doc("b2", "x"),
 				"c.yaml": doc("c", "c")}, []string{"b@environments/b", "c@environments/c"},
-				[]string{"b.yaml:15:11: error[pipeline-conflict]: Pipeline/b2",
-					"a.yaml:7:11: error[pipeline-conflict]: Pipeline/a",
+				[]string{"b.yaml:15:3: error[pipeline-conflict]: Pipeline/b2",
+					"a.yaml:7:3: error[pipeline-conflict]: Pipeline/a",
 					"a.yaml: warning[pipeline-kept]: none of the file's pipelines runs",
 					"b.yaml: warning[pipeline-kept]: the other pipelines of the file run: b"}},
 			{map[string]string{"c.yaml": doc("c", "c2")}, []string{"b@environments/b", "c@environments/c2"},
@@ -379,7 +379,7 @@ func TestLoad(t *testing.T) {
 	write(t, folder, "b.yaml", doc("b", "a", after("c")))
 	_, found, _ := NewLoader(LoaderOptions{Path: folder}).Load()
 	checkTold(t, found, []string{
-		"b.yaml:7:11: error[pipeline-conflict]: Pipeline/b: spec.output: writes to the same place as pipeline a",
+		"b.yaml:7:3: error[pipeline-conflict]: Pipeline/b: spec.output: writes to the same place as pipeline a",
 		"a.yaml:2"})
 	fleet, found := Parse("b.yaml", []byte(doc("b", "a", after("c"))))
 	if got := names(fleet); !slices.Equal(got, []string{"b"}) || len(found) > 0 {

@@ -7,14 +7,13 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // rolloutFault is a pipeline that waits for one that never becomes ready.
 type rolloutFault struct {
 	at      int   // the pipeline's index
 	circle  []int // the pipelines that wait for each other; empty if it waits for an unknown one
-	problem pipeline.FieldError
+	problem diag.Finding
 }
 
 // rolloutFaults returns pipelines that wait for each other in a circle or, if the fleet is complete, for
@@ -80,8 +79,8 @@ func (r *rollouts) circle(at, n, back int) {
 	for _, i := range append(members, back) {
 		names = append(names, r.fleet[i].Metadata.Name)
 	}
-	r.found = append(r.found, rolloutFault{at: at, circle: members, problem: pipeline.FieldError{
-		Path: afterPath(n), Code: diag.PipelineInvalid, Message: "waits in a circle: " + strings.Join(names, " after "),
+	r.found = append(r.found, rolloutFault{at: at, circle: members, problem: diag.Finding{
+		Path: afterPath(n), Message: "waits in a circle: " + strings.Join(names, " after "),
 	}})
 }
 
@@ -95,8 +94,8 @@ func (r *rollouts) unknown() {
 			if _, known := r.byName[name]; known || r.isPossible(name) {
 				continue
 			}
-			r.found = append(r.found, rolloutFault{at: i, problem: pipeline.FieldError{
-				Path: afterPath(n), Code: diag.PipelineInvalid,
+			r.found = append(r.found, rolloutFault{at: i, problem: diag.Finding{
+				Path:    afterPath(n),
 				Message: fmt.Sprintf("no pipeline has the name %q", name), Hint: diag.DidYouMean(name, names),
 			}})
 		}

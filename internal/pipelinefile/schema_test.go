@@ -5,198 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
-	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/starter"
 )
 
-const ourModule = "github.com/agentry-dev/agentry/"
-
 // schemaFile is the file that editors read. Examples and what agentry init writes name it.
 var schemaFile = filepath.Join("..", "..", "docs", "pipeline.schema.json")
-
-// TestSchemaIsUpToDate compares the JSON Schema of pipeline files with the types that they are decoded into.
-func TestSchemaIsUpToDate(t *testing.T) {
-	m := schemaMaker{t: t, definitions: map[string]any{}, comments: map[string]map[string]string{}}
-	root := m.object(reflect.TypeFor[pipeline.Pipeline]())
-	properties := root["properties"].(map[string]any)
-	properties["apiVersion"].(map[string]any)["const"] = pipeline.APIVersion
-	properties["kind"].(map[string]any)["const"] = pipeline.Kind
-	root["$schema"], root["title"], root["definitions"] = "http://json-schema.org/draft-07/schema#",
-		"Pipeline of agentry", m.definitions
-	var got bytes.Buffer
-	e := json.NewEncoder(&got)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(root); err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(schemaFile, got.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(string(read(t, schemaFile)), got.String()); diff != "" {
-		t.Errorf("%s is stale, run make generate (-want +got):\n%s", schemaFile, diff)
-	}
-}
-
-// schemaMaker makes JSON Schemas of Go types in the form that the decoder reads.
-type schemaMaker struct {
-	t           *testing.T
-	definitions map[string]any
-	comments    map[string]map[string]string // what each package says about Type.Field
-}
-
-// kubernetes are the types of fields that are passed on to Kubernetes. The strategy of an update depends on the
-// workload.
-func kubernetes() map[string]reflect.Type {
-	return map[string]reflect.Type{
-		"annotations": reflect.TypeFor[map[string]string](), "nodeSelector": reflect.TypeFor[map[string]string](),
-		"resources": reflect.TypeFor[corev1.ResourceRequirements](), "env": reflect.TypeFor[[]corev1.EnvVar](),
-		"tolerations": reflect.TypeFor[[]corev1.Toleration](), "affinity": reflect.TypeFor[corev1.Affinity](),
-		"topologySpreadConstraints": reflect.TypeFor[[]corev1.TopologySpreadConstraint](),
-	}
-}
-
-// words returns the values of types that have only a few.
-func words() map[reflect.Type][]string {
-	text := func(values ...any) (out []string) {
-		for _, v := range values {
-			out = append(out, fmt.Sprint(v))
-		}
-		return out
-	}
-	return map[reflect.Type][]string{
-		reflect.TypeFor[pipeline.Compatibility](): text(pipeline.CompatibilityOperator, pipeline.CompatibilityCurrent),
-		reflect.TypeFor[pipeline.Runtime]():       text(pipeline.RuntimeAgent, pipeline.RuntimeAlloy),
-		reflect.TypeFor[pipeline.Sharding]():      text(pipeline.ShardingRules, pipeline.ShardingClustering),
-		reflect.TypeFor[pipeline.OnInvalid]():     text(pipeline.OnInvalidHold, pipeline.OnInvalidFail),
-		reflect.TypeFor[pipeline.FailOn]():        text(pipeline.FailOnError, pipeline.FailOnWarning),
-		reflect.TypeFor[pipeline.UnknownFields](): text(pipeline.UnknownFieldsError, pipeline.UnknownFieldsWarn),
-		reflect.TypeFor[pipeline.Build](): text(pipeline.BuildAuto, pipeline.BuildPlain,
-			pipeline.BuildKustomize, pipeline.BuildFlux, pipeline.BuildArgoCD),
-		reflect.TypeFor[pipeline.PromotionMode](): text(pipeline.PromoteDirect, pipeline.PromoteNext,
-			pipeline.PromotePullRequest),
-		reflect.TypeFor[pipeline.ForgeType](): text(pipeline.ForgeGitHub, pipeline.ForgeGitLab,
-			pipeline.ForgeGitea),
-	}
-}
-
-func (m *schemaMaker) value(t reflect.Type) map[string]any {
-	switch {
-	case t == reflect.TypeFor[metav1.Duration]():
-		return map[string]any{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`}
-	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
-		return map[string]any{"type": []string{"string", "number"}} // quantities, and numbers or names
-	case words()[t] != nil:
-		return map[string]any{"type": "string", "enum": words()[t]}
-	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return m.value(t.Elem())
-	case reflect.Struct:
-		name := strings.TrimPrefix(t.PkgPath(),
-			ourModule)[strings.LastIndex(strings.TrimPrefix(t.PkgPath(), ourModule), "/")+1:] + "." + t.Name()
-		if m.definitions[name] == nil {
-			m.definitions[name] = true // while it is made
-			m.definitions[name] = m.object(t)
-		}
-		return map[string]any{"$ref": "#/definitions/" + name}
-	case reflect.Map:
-		return map[string]any{"type": "object", "additionalProperties": m.value(t.Elem())}
-	case reflect.Slice:
-		return map[string]any{"type": "array", "items": m.value(t.Elem())}
-	case reflect.Interface:
-		return map[string]any{}
-	case reflect.Bool:
-		return map[string]any{"type": "boolean"}
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return map[string]any{"type": "integer"}
-	}
-	return map[string]any{"type": "string"}
-}
-
-// object allows the fields that the decoder knows, and no others.
-func (m *schemaMaker) object(t reflect.Type) map[string]any {
-	properties, required := map[string]any{}, []string{}
-	fields := fieldsOf(t)
-	for _, name := range fields.names {
-		field := t.FieldByIndex(fields.index[name])
-		s := m.value(field.Type)
-		if as := kubernetes()[name]; as != nil && field.Type.Kind() == reflect.Interface {
-			s = map[string]any{"anyOf": []any{m.value(as), map[string]any{"type": "null"}}}
-		}
-		if text := m.comment(t, field.Name); text != "" {
-			s["description"] = text
-		}
-		properties[name] = s
-		if isOurs := strings.HasPrefix(t.PkgPath(), ourModule); isOurs &&
-			!strings.Contains(field.Tag.Get("json"), ",omitempty") {
-			required = append(required, name)
-		}
-	}
-	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
-	if len(required) > 0 {
-		slices.Sort(required)
-		out["required"] = required
-	}
-	return out
-}
-
-// comment returns the comment of a field in the source of one of our packages.
-func (m *schemaMaker) comment(of reflect.Type, field string) string {
-	folder, isOurs := strings.CutPrefix(of.PkgPath(), ourModule)
-	if !isOurs {
-		return ""
-	}
-	if m.comments[folder] == nil {
-		m.comments[folder] = comments(m.t, folder)
-	}
-	return m.comments[folder][of.Name()+"."+field]
-}
-
-func comments(t *testing.T, folder string) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	for _, name := range glob(t, filepath.Join("..", "..", filepath.FromSlash(folder), "*.go")) {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, isType := n.(*ast.TypeSpec)
-			if !isType {
-				return true
-			}
-			if s, isStruct := spec.Type.(*ast.StructType); isStruct {
-				for _, f := range s.Fields.List {
-					for _, field := range f.Names {
-						out[spec.Name.Name+"."+field.Name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
-					}
-				}
-			}
-			return true
-		})
-	}
-	return out
-}
 
 // TestPipelinesHaveTheSchema validates the pipelines of pages and tests. With one more field, or with one value of
 // another type, each is invalid.

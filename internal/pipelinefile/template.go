@@ -1,21 +1,18 @@
 package pipelinefile
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
-	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	texttemplate "text/template"
 	"text/template/parse"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // maxFieldBytes limits the text that a template in a field gives.
@@ -24,42 +21,28 @@ const maxFieldBytes = 4096
 // errTooLong is the error of a template whose text exceeds maxFieldBytes.
 var errTooLong = fmt.Errorf("the text is longer than %d bytes", maxFieldBytes)
 
-// fill returns the pipeline of one folder: it executes the templates in all fields, except those that a pass
-// executes. It sets no defaults, because some depend on other fields.
-func fill(from pipeline.Pipeline, folder string) (pipeline.Pipeline, []pipeline.FieldError) {
-	p, err := deepCopy(from)
-	if err != nil {
-		return p, []pipeline.FieldError{{Path: "spec.forEach", Code: diag.PipelineInvalid, Message: err.Error()}}
-	}
+// fill returns the fields of the pipeline of one folder: it executes the templates in all texts, except those that a
+// pass executes.
+func fill(fields map[string]any, folder string) (filled map[string]any, found []diag.Finding) {
 	data := map[string]any{"path": map[string]any{
 		"path":     folder,
 		"basename": path.Base(folder),
 		"segments": strings.Split(folder, "/"),
 	}}
-	var found []pipeline.FieldError
-	eachString("", reflect.ValueOf(&p).Elem(), func(at, text string) string {
+	out := replaced("", fields, func(at, text string) string {
 		if !usesFolder(text) || hasOwnTemplate(at) {
 			return text
 		}
-		filled, err := execute(text, data)
+		result, err := execute(text, data)
 		if err != nil {
-			found = append(found, pipeline.FieldError{
-				Path: at, Code: diag.PipelineInvalid, Message: err.Error(),
+			found = append(found, diag.Finding{
+				Path: at, Message: err.Error(),
 				Hint: "forEach knows {{ .path.path }}, {{ .path.basename }} and {{ index .path.segments 0 }}",
 			})
 		}
-		return filled
+		return result
 	})
-	return p, found
-}
-
-// deepCopy copies a pipeline through JSON.
-func deepCopy(from pipeline.Pipeline) (to pipeline.Pipeline, err error) {
-	text, err := json.Marshal(from)
-	if err == nil {
-		err = json.Unmarshal(text, &to)
-	}
-	return to, err
+	return out.(map[string]any), found
 }
 
 // hasOwnTemplate reports whether a field is not filled in for a folder: forEach itself, and the templates that a
@@ -84,46 +67,25 @@ func execute(text string, data map[string]any) (string, error) {
 	return b.String(), nil
 }
 
-// visitStrings calls visit for all strings of the value that a pointer refers to, with their paths.
-func visitStrings(at string, value any, visit func(at, text string)) {
-	eachString(at, reflect.ValueOf(value).Elem(), func(at, text string) string {
-		visit(at, text)
-		return text
-	})
-}
-
-// eachString replaces every string of a value, except the keys of maps.
-func eachString(at string, v reflect.Value, replace func(at, text string) string) {
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(replace(at, v.String()))
-	case reflect.Pointer:
-		if !v.IsNil() {
-			eachString(at, v.Elem(), replace)
+// replaced returns a copy of a value of JSON with other texts. The keys of mappings stay.
+func replaced(at string, value any, by func(at, text string) string) any {
+	switch value := value.(type) {
+	case string:
+		return by(at, value)
+	case []any:
+		out := make([]any, len(value))
+		for i, item := range value {
+			out[i] = replaced(fmt.Sprintf("%s[%d]", at, i), item, by)
 		}
-	case reflect.Struct:
-		known := fieldsOf(v.Type())
-		for _, name := range known.names {
-			if field := v.FieldByIndex(known.index[name]); field.CanSet() {
-				eachString(join(at, name), field, replace)
-			}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			out[key] = replaced(strings.TrimPrefix(at+"."+key, "."), value[key], by)
 		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			eachString(at+"["+strconv.Itoa(i)+"]", v.Index(i), replace)
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			value := reflect.New(v.Type().Elem()).Elem()
-			value.Set(v.MapIndex(key))
-			eachString(at+"["+key.String()+"]", value, replace)
-			v.SetMapIndex(key, value)
-		}
-	case reflect.Interface:
-		if text, ok := v.Interface().(string); ok {
-			v.Set(reflect.ValueOf(replace(at, text)))
-		}
+		return out
 	}
+	return value
 }
 
 // parsePosition matches the name and line that text/template puts before an error.

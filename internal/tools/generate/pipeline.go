@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -12,19 +13,24 @@ import (
 
 const (
 	pipelinePackage = "github.com/agentry-dev/agentry/gitsync/pipeline"
-	corePackage     = "k8s.io/api/core/v1"
 	metaPackage     = "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	pipelineSchema = "gitsync/pipeline/schema.json"
 	editorSchema   = "docs/pipeline.schema.json"
 )
 
-// workloadTypes are the types of Kubernetes that fields of spec.workloads have. In Go they have none: they are copied
-// as they are written.
-var workloadTypes = map[string]string{
-	"annotations": "map[string]string", "nodeSelector": "map[string]string",
-	"resources": "ResourceRequirements", "env": "[]EnvVar", "tolerations": "[]Toleration", "affinity": "Affinity",
-	"topologySpreadConstraints": "[]TopologySpreadConstraint",
+// workloadTypes are the types of Kubernetes whose values fields of spec.workloads hold. In Go they have no type: they
+// are copied as they are written. Env and the like are lists of the type; no type means a mapping of strings.
+var workloadTypes = map[string]struct{ of, name string }{
+	"annotations":               {},
+	"nodeSelector":              {},
+	"resources":                 {"k8s.io/api/core/v1", "ResourceRequirements"},
+	"env":                       {"k8s.io/api/core/v1", "[]EnvVar"},
+	"tolerations":               {"k8s.io/api/core/v1", "[]Toleration"},
+	"affinity":                  {"k8s.io/api/core/v1", "Affinity"},
+	"topologySpreadConstraints": {"k8s.io/api/core/v1", "[]TopologySpreadConstraint"},
+	"updateStrategy":            {"k8s.io/api/apps/v1", "DaemonSetUpdateStrategy"},
+	"podDisruptionBudget":       {"k8s.io/api/policy/v1", "PodDisruptionBudgetSpec"},
 }
 
 // durationPattern matches the durations that Go reads.
@@ -33,10 +39,18 @@ const durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
 // maxFieldDepth is how deep spec.integrations[].fields can be nested. A schema cannot refer to itself.
 const maxFieldDepth = 6
 
+type props = apiextensionsv1.JSONSchemaProps
+
 // writePipeline writes the schema of pipeline files: without descriptions for validation, and with them as the JSON
 // Schema that editors read.
 func writePipeline(out string) error {
-	roots, err := loader.LoadRoots(pipelinePackage, corePackage)
+	packages := []string{pipelinePackage}
+	for _, t := range workloadTypes {
+		if t.of != "" {
+			packages = append(packages, t.of)
+		}
+	}
+	roots, err := loader.LoadRoots(packages...)
 	if err != nil {
 		return err
 	}
@@ -47,46 +61,41 @@ func writePipeline(out string) error {
 	known := parser.PackageOverrides[metaPackage]
 	parser.PackageOverrides[metaPackage] = func(p *crd.Parser, pkg *loader.Package) {
 		known(p, pkg)
-		p.Schemata[crd.TypeIdent{Package: pkg, Name: "Duration"}] = apiextensionsv1.JSONSchemaProps{Type: "string",
-			Pattern: durationPattern}
+		p.Schemata[crd.TypeIdent{Package: pkg, Name: "Duration"}] = props{Type: "string", Pattern: durationPattern}
 	}
-	of := func(root *loader.Package, name string) apiextensionsv1.JSONSchemaProps {
-		typ := crd.TypeIdent{Package: root, Name: name}
+	schemaOf := func(of, name string) *props {
+		i := slices.IndexFunc(roots, func(root *loader.Package) bool { return root.PkgPath == of })
+		typ := crd.TypeIdent{Package: roots[i], Name: name}
 		parser.NeedFlattenedSchemaFor(typ)
-		props := parser.FlattenedSchemata[typ]
-		return *props.DeepCopy()
+		flat := parser.FlattenedSchemata[typ]
+		return flat.DeepCopy()
 	}
-	pipeline, core := roots[0], roots[1]
-	if pipeline.PkgPath != pipelinePackage {
-		pipeline, core = core, pipeline
-	}
-	props := of(pipeline, "Pipeline")
-	spec := props.Properties["spec"]
+	schema := schemaOf(pipelinePackage, "Pipeline")
+	spec := schema.Properties["spec"]
 	workload := spec.Properties["workloads"].Items.Schema
-	for field, name := range workloadTypes {
-		var typed apiextensionsv1.JSONSchemaProps
-		if element, isList := strings.CutPrefix(name, "[]"); isList {
-			item := of(core, element)
-			typed = apiextensionsv1.JSONSchemaProps{Type: "array",
-				Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &item}}
-		} else if name == "map[string]string" {
-			typed = apiextensionsv1.JSONSchemaProps{Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Schema: &apiextensionsv1.JSONSchemaProps{Type: "string"}}}
-		} else {
-			typed = of(core, name)
+	for field, t := range workloadTypes {
+		typed := &props{Type: "object",
+			AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Schema: &props{Type: "string"}}}
+		switch element, isList := strings.CutPrefix(t.name, "[]"); {
+		case isList:
+			typed = &props{Type: "array",
+				Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: schemaOf(t.of, element)}}
+		case t.name != "":
+			typed = schemaOf(t.of, t.name)
 		}
-		crd.TruncateDescription(&typed, 0)
+		crd.TruncateDescription(typed, 0)
 		typed.Description = workload.Properties[field].Description
-		workload.Properties[field] = typed
+		workload.Properties[field] = *typed
 	}
 	nest(spec.Properties["integrations"].Items.Schema, "fields", maxFieldDepth)
-	change(&props, func(s *apiextensionsv1.JSONSchemaProps) {
+	change(schema, func(s *props) {
 		s.Default = nil // [pipeline.Pipeline.Default] sets them
 		if s.Type == "" && !s.XIntOrString {
 			s.XPreserveUnknownFields = new(true) // any value
 		}
 	})
 
-	compact := props.DeepCopy()
+	compact := schema.DeepCopy()
 	crd.TruncateDescription(compact, 0)
 	text, err := json.Marshal(compact)
 	if err != nil {
@@ -95,14 +104,14 @@ func writePipeline(out string) error {
 	if err := writeFile(filepath.Join(out, pipelineSchema), append(text, '\n')); err != nil {
 		return err
 	}
-	change(&props, func(s *apiextensionsv1.JSONSchemaProps) {
+	change(schema, func(s *props) {
 		s.Description = strings.Join(strings.Fields(s.Description), " ")
 		if len(s.Properties) > 0 {
 			s.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{}
 		}
 	})
-	props.Schema, props.Title = "http://json-schema.org/draft-07/schema#", "Pipeline of agentry"
-	if text, err = json.MarshalIndent(props, "", "  "); err != nil {
+	schema.Schema, schema.Title = "http://json-schema.org/draft-07/schema#", "Pipeline of agentry"
+	if text, err = json.MarshalIndent(schema, "", "  "); err != nil {
 		return err
 	}
 	if err := writeFile(filepath.Join(out, editorSchema), append(text, '\n')); err != nil {
@@ -112,7 +121,7 @@ func writePipeline(out string) error {
 }
 
 // nest gives the items of a list a list of the same items, and so on down to a depth.
-func nest(of *apiextensionsv1.JSONSchemaProps, list string, depth int) {
+func nest(of *props, list string, depth int) {
 	property := of.Properties[list]
 	delete(property.Items.Schema.Properties, list)
 	for leaf := property.DeepCopy(); depth > 1; depth-- {
@@ -124,7 +133,7 @@ func nest(of *apiextensionsv1.JSONSchemaProps, list string, depth int) {
 }
 
 // change changes a schema and all below it.
-func change(s *apiextensionsv1.JSONSchemaProps, by func(*apiextensionsv1.JSONSchemaProps)) {
+func change(s *props, by func(*props)) {
 	by(s)
 	for name, property := range s.Properties {
 		change(&property, by)

@@ -50,7 +50,7 @@ func lazyKinds() map[string]func() (*Kind, error) {
 // Kind is the schema of one kind. It is safe for concurrent use.
 type Kind struct {
 	isResource bool // of Kubernetes, whose metadata is not checked
-	fast *node
+	fast       *node
 	// slow is Kubernetes' own form of the schema. Most runs do not need it.
 	slow func() (*slow, error)
 	// places has the paths of the mappings that have a field with a name.

@@ -1,0 +1,77 @@
+package pipeline
+
+import (
+	_ "embed"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// schema is generated from the types of this package by package v1alpha1's go generate, as is what editors read,
+// docs/pipeline.schema.json.
+//
+//go:embed schema.json
+var schema []byte
+
+var kind = manifest.NewKind(schema)
+
+// Read reads a pipeline from a document, sets its defaults and validates it. If there is an error, it must not be used.
+func (p *Pipeline) Read(d manifest.Document) diag.List {
+	found := kind.Decode(d, p, func() []diag.Finding {
+		f := setTwice("", reflect.ValueOf(p).Elem())
+		p.Default()
+		p.Places = p.places(d)
+		f.add(p.Validate())
+		return f
+	})
+	for i := range found {
+		if found[i].Code != diag.PipelineConflict {
+			found[i].Code = diag.PipelineInvalid // whatever the schema says
+		}
+	}
+	return found
+}
+
+// places returns where the settings of workloads, the patches and the images are.
+func (p *Pipeline) places(d manifest.Document) map[string]Place {
+	out := map[string]Place{}
+	for list, n := range map[string]int{"spec.workloads": len(p.Spec.Workloads), "spec.patches": len(p.Spec.Patches),
+		"spec.images": len(p.Spec.Images)} {
+		for i := range n {
+			field := fmt.Sprintf("%s[%d]", list, i)
+			line, column := d.Position(field)
+			out[field] = Place{File: d.File(), Line: line, Column: column}
+		}
+	}
+	return out
+}
+
+// setTwice reports the credentials that are named both by a file and by an environment variable.
+func setTwice(path string, v reflect.Value) (f findings) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return setTwice(path, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			f.add(setTwice(fmt.Sprintf("%s[%d]", path, i), v.Index(i)))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			at := strings.TrimPrefix(path+"."+name, ".")
+			f.add(setTwice(at, v.Field(i)))
+			if credential, isEnv := strings.CutSuffix(field.Name, "Env"); isEnv && v.Field(i).String() != "" {
+				file := v.FieldByName(credential + "File")
+				f.check(!file.IsValid() || file.String() == "", at, "", "%sFile is set too; only one of them may be",
+					strings.TrimSuffix(name, "Env"))
+			}
+		}
+	}
+	return f
+}

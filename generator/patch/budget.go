@@ -24,40 +24,36 @@ func (c *Changes) Budget(workload manifest.ID, labels map[string]string) (out *p
 	return out
 }
 
-// newBudget reads a budget for the workloads that match. The rules are those of ValidatePodDisruptionBudgetSpec in
+// checkBudget checks a budget for the workloads that match. The rules are those of ValidatePodDisruptionBudgetSpec in
 // Kubernetes 1.36.
-func newBudget(value any, match Match) (*policyv1.PodDisruptionBudgetSpec, *FieldError) {
+func checkBudget(budget *policyv1.PodDisruptionBudgetSpec, match Match) *FieldError {
 	const field = ".podDisruptionBudget"
-	out := &policyv1.PodDisruptionBudgetSpec{}
-	if err := convert(value, out); err != nil {
-		return nil, &FieldError{field, misfit(err), "kubectl explain poddisruptionbudget.spec shows what it can be"}
-	}
 	ofDaemonSets := func(w string) bool { return w == "logs" || w == "integrations-daemonset" }
-	switch limits := slices.DeleteFunc([]*intstr.IntOrString{out.MinAvailable, out.MaxUnavailable},
+	switch limits := slices.DeleteFunc([]*intstr.IntOrString{budget.MinAvailable, budget.MaxUnavailable},
 		func(v *intstr.IntOrString) bool {
 			return v == nil
 		}); {
 	case len(match.Workloads) > 0 && !slices.ContainsFunc(match.Workloads, func(w string) bool {
 		return !ofDaemonSets(w)
 	}):
-		return nil, &FieldError{field, "has no effect: who drains a node leaves the pods of DaemonSets alone",
+		return &FieldError{field, "has no effect: who drains a node leaves the pods of DaemonSets alone",
 			"match metrics or integrations-deployment"}
-	case out.Selector != nil:
-		return nil, &FieldError{field, "has a selector: agentry sets that of the workload", "remove the selector"}
+	case budget.Selector != nil:
+		return &FieldError{field, "has a selector: agentry sets that of the workload", "remove the selector"}
 	case len(limits) != 1:
-		return nil, &FieldError{field, "needs either minAvailable or maxUnavailable", "set maxUnavailable: 1"}
+		return &FieldError{field, "needs either minAvailable or maxUnavailable", "set maxUnavailable: 1"}
 	default:
 		if n, err := intstr.GetScaledValueFromIntOrPercent(limits[0], 100, true); err != nil || n < 0 ||
 			limits[0].Type == intstr.String && n > 100 {
-			return nil, &FieldError{field, limits[0].String() + " is neither a number of pods nor a percentage",
+			return &FieldError{field, limits[0].String() + " is neither a number of pods nor a percentage",
 				"write a number such as 1, or 25%"}
 		}
 	}
-	if p := out.UnhealthyPodEvictionPolicy; p != nil && *p != policyv1.IfHealthyBudget && *p != policyv1.AlwaysAllow {
-		return nil, &FieldError{field, "unhealthyPodEvictionPolicy cannot be " + string(*p),
+	if p := budget.UnhealthyPodEvictionPolicy; p != nil && *p != policyv1.IfHealthyBudget && *p != policyv1.AlwaysAllow {
+		return &FieldError{field, "unhealthyPodEvictionPolicy cannot be " + string(*p),
 			"use IfHealthyBudget or AlwaysAllow"}
 	}
-	return out, nil
+	return nil
 }
 
 // selects reports whether the settings are for a workload of a GrafanaAgent in this namespace.

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,7 +79,9 @@ func write(id manifest.ID, list resmap.ResMap) ([]byte, error) {
 // lacks a field.
 func typed(original workload.Resource, data []byte) (workload.Resource, []diag.Finding) {
 	changed := reflect.New(reflect.TypeOf(original).Elem()).Interface().(workload.Resource)
-	if err := decode(data, changed); err != nil {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(changed); err != nil {
 		message := strings.TrimPrefix(err.Error(), "json: ")
 		return nil, []diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject,
 			Message: "Kubernetes would refuse it: " + message}}

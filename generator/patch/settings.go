@@ -1,23 +1,14 @@
 package patch
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
-	"reflect"
 	"slices"
-	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/resid"
-
-	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // Settings are what is set of the workloads that match, in place of what their GrafanaAgent says. Maps and env are
@@ -32,8 +23,7 @@ type Settings struct {
 	UpdateStrategy any `json:"updateStrategy,omitempty"`
 	// PodDisruptionBudget is made for the pods of each StatefulSet and Deployment. It has no selector. DaemonSets have
 	// none.
-	// +kubebuilder:validation:Schemaless
-	PodDisruptionBudget any `json:"podDisruptionBudget,omitempty"`
+	PodDisruptionBudget *policyv1.PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty"`
 	// Annotations are those of pods.
 	// +kubebuilder:validation:Schemaless
 	Annotations any `json:"annotations,omitempty"`
@@ -57,6 +47,7 @@ type Settings struct {
 // Match selects workloads: they must match one entry of each list that is set.
 type Match struct {
 	// Workloads are metrics, logs, integrations-daemonset and integrations-deployment.
+	// +kubebuilder:validation:items:Enum=metrics;logs;integrations-daemonset;integrations-deployment
 	Workloads []string `json:"workloads,omitempty"`
 	// Namespaces and Names are those of GrafanaAgents; `*` stands for any text.
 	Namespaces []string `json:"namespaces,omitempty"`
@@ -81,13 +72,6 @@ type settings struct {
 // newSettings reads settings.
 func newSettings(s Settings) (*settings, *FieldError) {
 	out := &settings{match: s.Match}
-	words := []string{"metrics", "logs", "integrations-daemonset", "integrations-deployment"}
-	for _, w := range s.Match.Workloads {
-		if !slices.Contains(words, w) {
-			return nil, &FieldError{".match.workloads", fmt.Sprintf("%q is not a workload", w),
-				"use " + strings.Join(words, ", ")}
-		}
-	}
 	for _, pattern := range slices.Concat(s.Match.Namespaces, s.Match.Names) {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 			return nil, &FieldError{".match", fmt.Sprintf("%q is not a pattern", pattern), "use * for any text"}
@@ -103,9 +87,6 @@ func newSettings(s Settings) (*settings, *FieldError) {
 		if f.value == nil {
 			continue
 		}
-		if err := convert(f.value, f.as); err != nil {
-			return nil, &FieldError{"." + f.name, misfit(err), "kubectl explain " + f.of + " shows what it can be"}
-		}
 		out.steps = append(out.steps, func(w map[string]any) { f.set(w, clone(f.value)) })
 	}
 	if name := ownVariable(s.Env); name != "" {
@@ -113,11 +94,10 @@ func newSettings(s Settings) (*settings, *FieldError) {
 			name + " is set by agentry: pods find out by it who they are and which targets are theirs", "remove it"}
 	}
 	if s.PodDisruptionBudget != nil {
-		budget, err := newBudget(s.PodDisruptionBudget, s.Match)
-		if err != nil {
+		if err := checkBudget(s.PodDisruptionBudget, s.Match); err != nil {
 			return nil, err
 		}
-		out.budget = budget
+		out.budget = s.PodDisruptionBudget
 	}
 	if len(out.steps) == 0 && out.budget == nil {
 		return nil, &FieldError{"", "sets nothing", "set resources, tolerations or another field beside match"}
@@ -125,12 +105,9 @@ func newSettings(s Settings) (*settings, *FieldError) {
 	return out, nil
 }
 
-// setting is a field of settings.
+// setting is a field that is copied as it is written. The schema of pipelines has seen to its type.
 type setting struct {
-	name  string
-	of    string // the field of Kubernetes, as kubectl explain has it
 	value any
-	as    any // its type in Kubernetes
 	set   func(workload map[string]any, value any)
 }
 
@@ -139,23 +116,18 @@ func (s Settings) fields() []setting {
 		return func(w map[string]any, v any) { pod(w)[name] = v }
 	}
 	return []setting{
-		{"updateStrategy", "daemonset.spec.updateStrategy", s.UpdateStrategy, &appsv1.DaemonSetUpdateStrategy{},
-			setStrategy},
-		{"annotations", "pod.metadata.annotations", s.Annotations, &map[string]string{}, func(w map[string]any, v any) {
+		{s.UpdateStrategy, setStrategy},
+		{s.Annotations, func(w map[string]any, v any) {
 			maps.Copy(at(w, "spec", "template", "metadata", "annotations"), v.(map[string]any))
 		}},
-		{"resources", "pod.spec.containers.resources", s.Resources, &corev1.ResourceRequirements{},
-			func(w map[string]any, v any) {
-				container(w)["resources"] = v
-			}},
-		{"env", "pod.spec.containers.env", s.Env, &[]corev1.EnvVar{}, addEnv},
-		{"nodeSelector", "pod.spec.nodeSelector", s.NodeSelector, &map[string]string{}, func(w map[string]any, v any) {
+		{s.Resources, func(w map[string]any, v any) { container(w)["resources"] = v }},
+		{s.Env, addEnv},
+		{s.NodeSelector, func(w map[string]any, v any) {
 			maps.Copy(at(w, "spec", "template", "spec", "nodeSelector"), v.(map[string]any))
 		}},
-		{"tolerations", "pod.spec.tolerations", s.Tolerations, &[]corev1.Toleration{}, ofPod("tolerations")},
-		{"affinity", "pod.spec.affinity", s.Affinity, &corev1.Affinity{}, ofPod("affinity")},
-		{"topologySpreadConstraints", "pod.spec.topologySpreadConstraints", s.TopologySpreadConstraints,
-			&[]corev1.TopologySpreadConstraint{}, ofPod("topologySpreadConstraints")},
+		{s.Tolerations, ofPod("tolerations")},
+		{s.Affinity, ofPod("affinity")},
+		{s.TopologySpreadConstraints, ofPod("topologySpreadConstraints")},
 	}
 }
 
@@ -201,61 +173,6 @@ func addEnv(w map[string]any, v any) {
 		}
 	}
 	c["env"] = env
-}
-
-// convert reads a value as a type of Kubernetes.
-func convert(value, as any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	return decode(text, as)
-}
-
-// decode reads JSON as a type of Kubernetes. A field that the type lacks is an error.
-func decode(text []byte, as any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	return d.Decode(as)
-}
-
-// misfit says why a value does not have a type of Kubernetes.
-func misfit(err error) string {
-	text := brief(err)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		at := ""
-		if wrong.Field != "" {
-			at = wrong.Field + " "
-		}
-		got, _, _ := strings.Cut(wrong.Value, " ") // package json adds some numbers themselves
-		if got == "bool" {
-			got = "boolean"
-		}
-		return at + "is " + manifest.TypeInWords(got) + ", and Kubernetes has " +
-			manifest.TypeInWords(schemaType(wrong.Type)) + " here"
-	}
-	if name, ok := strings.CutPrefix(text, "json: unknown field "); ok {
-		return name + " is not a field that Kubernetes has here"
-	}
-	if strings.HasPrefix(text, "quantities must match") {
-		return "has a value that is no quantity such as 500m or 128Mi"
-	}
-	return "is not what Kubernetes has here: " + text
-}
-
-// schemaType returns the type of JSON Schema that a Go type is decoded from.
-func schemaType(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Slice, reflect.Array:
-		return "array"
-	case reflect.Map, reflect.Struct, reflect.Pointer:
-		return "object"
-	case reflect.String:
-		return "string"
-	case reflect.Bool:
-		return "boolean"
-	}
-	return "integer" // what is set has no other numbers
 }
 
 // clone copies a value of JSON, so that no two objects share a part of it.

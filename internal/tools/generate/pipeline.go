@@ -30,7 +30,6 @@ var workloadTypes = map[string]struct{ of, name string }{
 	"affinity":                  {"k8s.io/api/core/v1", "Affinity"},
 	"topologySpreadConstraints": {"k8s.io/api/core/v1", "[]TopologySpreadConstraint"},
 	"updateStrategy":            {"k8s.io/api/apps/v1", "DaemonSetUpdateStrategy"},
-	"podDisruptionBudget":       {"k8s.io/api/policy/v1", "PodDisruptionBudgetSpec"},
 }
 
 // durationPattern matches the durations that Go reads.

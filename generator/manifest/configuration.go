@@ -58,6 +58,9 @@ func (d Document) With(fields map[string]any) Document {
 	return Document{Object: o, Fields: fields}
 }
 
+// Field returns the value of the field at path, or nil. Paths are those of [Object.Diag].
+func (d Document) Field(path string) any { return lookup(d.Fields, path) }
+
 // Decode reads a document into a pointer to the kind's Go type, and checks it: first by the schema and, if the fields
 // fit that, by the function. What the function says about a field replaces what the
 // schema says about it or about what it is in. An empty string counts

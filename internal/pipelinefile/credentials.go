@@ -99,7 +99,7 @@ func (p *Pipeline) Named(getenv Getenv) []Named {
 	for _, n := range r.named {
 		i, known := at[n.Field]
 		switch {
-		case !p.written.Has(n.Field):
+		case p.written.Field(n.Field) == nil:
 		case p.each != nil && usesFolder(n.File+n.Env):
 		case !known:
 			at[n.Field] = len(out)

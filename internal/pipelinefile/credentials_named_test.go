@@ -21,7 +21,7 @@ spec:
   sources:
     - url: https://git.example.com/a.git
       ref: {branch: main}
-      auth: {usernameFile: user, passwordFile: token}
+      auth: {<<: &login {usernameFile: user}, passwordFile: token}
       webhook: {type: github, secretEnv: HOOK}
       forge: {type: github}
   output: {branch: environments/prod, commit: {signingKeyFile: gone}}

@@ -61,15 +61,10 @@ func (p *Pipeline) readTemplate() error {
 
 // checkFirstSource refuses templates in the fields that are needed to find the folders.
 func (p *Pipeline) checkFirstSource() diag.List {
-	spec, _ := p.written.Fields["spec"].(map[string]any)
-	sources, _ := spec["sources"].([]any)
-	if len(sources) == 0 {
-		return nil // the schema demands one
-	}
-	first, _ := sources[0].(map[string]any)
 	var found []diag.Finding
 	for _, field := range []string{"url", "ref", "auth", "verify"} {
-		replaced("spec.sources[0]."+field, first[field], func(at, text string) string {
+		path := "spec.sources[0]." + field
+		replaced(path, p.written.Field(path), func(at, text string) string {
 			if usesFolder(text) {
 				found = append(found, diag.Finding{Path: at,
 					Message: "must not depend on the folder: the folders of forEach are looked for here"})

@@ -73,8 +73,7 @@ func (p *Pipeline) read() diag.List {
 		other.Line, other.Column = d.Position("kind")
 		return diag.List{other}
 	}
-	spec, _ := d.Fields["spec"].(map[string]any)
-	if pattern, _ := spec["forEach"].(string); pattern != "" {
+	if pattern, _ := d.Field("spec.forEach").(string); pattern != "" {
 		return p.prepareTemplate(pattern)
 	}
 	found := p.Read(d)

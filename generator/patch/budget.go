@@ -49,7 +49,8 @@ func checkBudget(budget *policyv1.PodDisruptionBudgetSpec, match Match) *FieldEr
 				"write a number such as 1, or 25%"}
 		}
 	}
-	if p := budget.UnhealthyPodEvictionPolicy; p != nil && *p != policyv1.IfHealthyBudget && *p != policyv1.AlwaysAllow {
+	if p := budget.UnhealthyPodEvictionPolicy; p != nil && *p != policyv1.IfHealthyBudget &&
+		*p != policyv1.AlwaysAllow {
 		return &FieldError{field, "unhealthyPodEvictionPolicy cannot be " + string(*p),
 			"use IfHealthyBudget or AlwaysAllow"}
 	}

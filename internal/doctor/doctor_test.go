@@ -374,7 +374,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 	got := check(t, "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: a}\nspec: {sorces: []}\n", nil,
 		nil)
 	if len(got) < 3 || !strings.HasPrefix(got[0], "failed file pipeline.yaml:4:") ||
-		!strings.Contains(got[0], "sorces") {
+		!strings.Contains(strings.Join(got, "\n"), "spec.sorces: unknown field") {
 		t.Errorf("got %s", strings.Join(got, "\n"))
 	}
 	results := doctor.Run(t.Context(), []doctor.File{{Name: "gone.yaml", Err: os.ErrNotExist}},

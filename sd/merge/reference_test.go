@@ -59,8 +59,8 @@ func referenceGroup(raw []byte) (targets []*string, labels map[string]*string, e
 // ours returns the same as reference, made by this package.
 func ours(raw []byte) (targets []*string, labels map[string]*string, err error) {
 	var d decoded
-	if fault := d.read(raw); fault != nil {
-		return nil, nil, errors.New(fault.text)
+	if rejected := d.read(raw); rejected != nil {
+		return nil, nil, errors.New(rejected.text)
 	}
 	for _, target := range d.targets {
 		var text *string
@@ -101,7 +101,7 @@ func agree(t *testing.T, body []byte) {
 		return // encoding/json allows more.
 	}
 	var elements []json.RawMessage
-	err := each(body, func(raw []byte) error {
+	err := eachElement(body, func(raw []byte) error {
 		elements = append(elements, raw)
 		return nil
 	})

@@ -1,4 +1,4 @@
-// Package address decides which addresses may be those of pods.
+// Package address checks the addresses of pods.
 package address
 
 import (
@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// Check refuses an address that no pod has. Otherwise whoever writes EndpointSlices could send the
+// Check refuses an address that no pod can have. Otherwise anyone who writes EndpointSlices could send the
 // aggregator to itself, to its node, or to the metadata service of a cloud.
 func Check(addr netip.Addr) error {
 	switch {

@@ -158,7 +158,8 @@ func (rd *Reader) object(t plumbing.ObjectType, h plumbing.Hash, maxBytes int64)
 			return nil, rd.db.corrupt(t, h, err)
 		}
 		if size > maxBytes {
-			return nil, fmt.Errorf("%s %s: %w: %d bytes, at most %d are allowed", t, h, limit.ErrTooLarge, size, maxBytes)
+			return nil, fmt.Errorf("%s %s: %w: %d bytes, at most %d are allowed", t, h, limit.ErrTooLarge, size,
+				maxBytes)
 		}
 	}
 	obj, err := view.Get(h)

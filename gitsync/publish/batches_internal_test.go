@@ -244,7 +244,7 @@ func TestNotesAreBounded(t *testing.T) {
 func TestLeavingWaitsForTheRunningPush(t *testing.T) {
 	t.Parallel()
 	for what, part := range map[string]func(*Batches, Writer){
-		"leave": func(b *Batches, wr Writer) { b.Leave("p", wr.Repo) },
+		"leave": func(b *Batches, wr Writer) { b.Remove("p", wr.Repo) },
 		"renew": func(b *Batches, wr Writer) { b.Renew("p", wr.Pusher, wr.Repo) },
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -308,9 +308,9 @@ func TestLeavingCancelsASlowPush(t *testing.T) {
 		b.mu.Unlock()
 	}
 	began := time.Now()
-	b.Leave("p", wr.Repo)
+	b.Remove("p", wr.Repo)
 	wg.Wait()
-	if !errors.Is(flushed, errParting) || time.Since(began) > 30*time.Second {
+	if !errors.Is(flushed, errClosing) || time.Since(began) > 30*time.Second {
 		t.Errorf("after %s the push ended with %v", time.Since(began), flushed)
 	}
 	bare.Hook("pre-receive", "exit 0")

@@ -16,21 +16,21 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
-// Inputs are what an output is rendered from.
+// Inputs is everything that an output is rendered from.
 type Inputs struct {
 	Pipeline *pipeline.Pipeline // valid, with its defaults
 	Sources  []Source           // in the pipeline's order
-	Charts   []chart.Pinned     // that are fetched
+	Charts   []chart.Pinned     // the fetched charts
 	Version  string             // of agentry
 }
 
-// Source is the commit of a source.
+// Source is a source at a commit.
 type Source struct {
 	URL, Ref string
 	Commit   *object.Commit
 }
 
-// SourceCommits returns the commits as inventories and lock files name them.
+// SourceCommits returns the commits in the form of inventories and lock files.
 func (in *Inputs) SourceCommits() []branch.SourceCommit {
 	var out []branch.SourceCommit
 	for _, src := range in.Sources {
@@ -66,8 +66,8 @@ func (in *Inputs) MessageData() pipeline.Message {
 	return data
 }
 
-// Message executes the pipeline's template and adds the trailers. If the template fails, the default message is used,
-// with a warning: a message must not stop a change.
+// Message executes the pipeline's message template and adds the trailers. If the template fails, it warns and uses the
+// default message, because a message must not stop a change.
 func (in *Inputs) Message(data pipeline.Message) (message string, warnings diag.List, err error) {
 	text, err := pipeline.FormatMessage(in.Pipeline.Spec.Output.Commit.Message, data)
 	if err != nil {
@@ -80,7 +80,7 @@ func (in *Inputs) Message(data pipeline.Message) (message string, warnings diag.
 	return strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), "\n") + "\n\n" + in.trailers(), warnings, nil
 }
 
-// trailers name the origin of a commit, for people and for agentry.
+// trailers returns the trailers with the origin of a commit, for people and for agentry.
 func (in *Inputs) trailers() string {
 	var b strings.Builder
 	for _, src := range in.Sources {
@@ -101,7 +101,7 @@ func (in *Inputs) trailers() string {
 	return b.String()
 }
 
-// About describes the inputs for people.
+// About describes the inputs for human readers.
 func (in *Inputs) About() string {
 	var b strings.Builder
 	for _, src := range in.Sources {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Metadata is the file hydrator.metadata. Its format is that of Argo CD's source hydrator; gitops-promoter reads it.
+// Metadata is the file hydrator.metadata in the format of Argo CD's source hydrator, which gitops-promoter reads.
 type Metadata struct {
 	RepoURL    string      `json:"repoURL,omitempty"`
 	DrySHA     string      `json:"drySha,omitempty"`
@@ -30,7 +30,7 @@ type Reference struct {
 	Commit ReferencedCommit `json:"commit"`
 }
 
-// ReferencedCommit describes such a commit.
+// ReferencedCommit describes a commit.
 type ReferencedCommit struct {
 	SHA     string `json:"sha,omitempty"`
 	RepoURL string `json:"repoURL,omitempty"`
@@ -40,16 +40,16 @@ type ReferencedCommit struct {
 	Body    string `json:"body,omitempty"`
 }
 
-// Dry is the drySha and its repository if the pipeline promotes. Without promotion it is zero, and the drySha is the
-// commit of the first source.
+// Dry is the drySha of a pipeline with promotion, and its repository. Without promotion it is zero, and the drySha is
+// the commit of the first source.
 type Dry struct {
 	RepoURL string
 	Commit  plumbing.Hash
 }
 
-// Metadata describes the first source's commit. The references are the commits of the other sources, and those that
-// its message names. With promotion, the first source's commit is the first reference, because the drySha is another
-// one.
+// Metadata describes the commit of the first source. Its references are the commits of the other sources, and the
+// commit that its message references. With promotion, the drySha is another commit, so the first reference is the
+// commit of the first source.
 func (in *Inputs) Metadata(dry Dry) Metadata {
 	first := in.Sources[0].describe()
 	m := Metadata{
@@ -71,7 +71,7 @@ func (in *Inputs) Metadata(dry Dry) Metadata {
 	return m
 }
 
-// readDrySHA returns the drySha that a tree names, or "".
+// readDrySHA returns the drySha in a metadata file of a tree, or "".
 func readDrySHA(rd *object.Reader, tree plumbing.Hash, name string) (string, error) {
 	data, err := branch.ReadFile(rd, tree, name)
 	var m Metadata
@@ -90,8 +90,8 @@ func (src *Source) describe() ReferencedCommit {
 	}
 }
 
-// referenced reads the trailers by which a commit names the commit that caused it, like Argo CD's hydrator. The last
-// trailer of each name wins.
+// referenced reads the trailers with which a commit references the commit that caused it, like Argo CD's hydrator. Of
+// trailers with the same name, the last one wins.
 func referenced(message string) (ReferencedCommit, bool) {
 	var c ReferencedCommit
 	fields := map[string]*string{

@@ -79,7 +79,7 @@ func kept(sources []*Source, set *manifest.Set) map[string][]string {
 	add := func(key, format string, args ...any) { out[key] = append(out[key], fmt.Sprintf(format, args...)) }
 	for i, src := range sources {
 		in := &src.Input
-		for _, f := range in.OddFiles() {
+		for _, f := range in.FaultyFiles() {
 			add(fmt.Sprint("odd ", i), "%s %v %v %d", f.Path, f.Result.Diags, f.Result.Invalid, f.Result.Broken)
 		}
 		for _, kind := range slices.Sorted(maps.Keys(in.Ignored)) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
@@ -247,7 +247,7 @@ func (l *LastGood) with(i int) []branch.SourceCommit {
 
 // CommitRef names an input commit in records and reports.
 func CommitRef(c *object.Commit) branch.CommitRef {
-	return branch.CommitRef{Commit: c.Hash.String(), Date: foreigntext.SafeDate(c.Committer.When).UTC()}
+	return branch.CommitRef{Commit: c.Hash.String(), Date: committext.SafeDate(c.Committer.When).UTC()}
 }
 
 // recorded returns the version of a record, or nil if it is not available or no longer valid.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/inputs/chart"
@@ -42,9 +42,9 @@ func (in *Inputs) SourceCommits() []branch.SourceCommit {
 // Author returns the author of the commits, dated like the newest input commit, so that all replicas make equal
 // commits.
 func (in *Inputs) Author() object.Signature {
-	newest := foreigntext.SafeDate(in.Sources[0].Commit.Committer.When)
+	newest := committext.SafeDate(in.Sources[0].Commit.Committer.When)
 	for _, src := range in.Sources[1:] {
-		if when := foreigntext.SafeDate(src.Commit.Committer.When); when.After(newest) {
+		if when := committext.SafeDate(src.Commit.Committer.When); when.After(newest) {
 			newest = when
 		}
 	}
@@ -57,10 +57,10 @@ func (in *Inputs) Author() object.Signature {
 func (in *Inputs) MessageData() pipeline.Message {
 	data := pipeline.Message{Pipeline: in.Pipeline.Metadata.Name}
 	for _, src := range in.Sources {
-		subject, _ := foreigntext.SplitMessage(src.Commit.Message)
+		subject, _ := committext.SplitMessage(src.Commit.Message)
 		data.Sources = append(data.Sources, pipeline.MessageSource{
 			URL: src.URL, Commit: src.Commit.Hash.String(), Subject: subject,
-			Author: foreigntext.Person(src.Commit.Author),
+			Author: committext.Person(src.Commit.Author),
 		})
 	}
 	return data
@@ -92,7 +92,7 @@ func (in *Inputs) trailers() string {
 	}
 	var authors []string
 	for _, src := range in.Sources {
-		who := foreigntext.Person(src.Commit.Author)
+		who := committext.Person(src.Commit.Author)
 		if !strings.HasPrefix(who, "<") && !slices.Contains(authors, who) {
 			authors = append(authors, who)
 			fmt.Fprintf(&b, "Co-authored-by: %s\n", who)
@@ -105,7 +105,7 @@ func (in *Inputs) trailers() string {
 func (in *Inputs) About() string {
 	var b strings.Builder
 	for _, src := range in.Sources {
-		subject, _ := foreigntext.SplitMessage(src.Commit.Message)
+		subject, _ := committext.SplitMessage(src.Commit.Message)
 		fmt.Fprintf(&b, "- %s %s %s\n", src.URL, src.Commit.Hash, subject)
 	}
 	return b.String()

@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
@@ -83,10 +83,10 @@ func readDrySHA(rd *object.Reader, tree plumbing.Hash, name string) (string, err
 
 func (src *Source) describe() ReferencedCommit {
 	c := src.Commit
-	subject, body := foreigntext.SplitMessage(c.Message)
+	subject, body := committext.SplitMessage(c.Message)
 	return ReferencedCommit{
-		SHA: c.Hash.String(), RepoURL: src.URL, Author: foreigntext.Person(c.Author),
-		Date: foreigntext.SafeDate(c.Author.When).Format(time.RFC3339), Subject: subject, Body: body,
+		SHA: c.Hash.String(), RepoURL: src.URL, Author: committext.Person(c.Author),
+		Date: committext.SafeDate(c.Author.When).Format(time.RFC3339), Subject: subject, Body: body,
 	}
 }
 
@@ -100,9 +100,9 @@ func referenced(message string) (ReferencedCommit, bool) {
 		"argocd-reference-commit-date":   &c.Date, "argocd-reference-commit-subject": &c.Subject,
 		"argocd-reference-commit-body": &c.Body,
 	}
-	for _, t := range foreigntext.Trailers(message) {
+	for _, t := range committext.Trailers(message) {
 		if field := fields[strings.ToLower(t.Key)]; field != nil {
-			*field = foreigntext.Cut(t.Value, foreigntext.MaxBodyBytes)
+			*field = committext.Cut(t.Value, committext.MaxBodyBytes)
 		}
 	}
 	var body string

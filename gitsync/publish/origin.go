@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 )
 
 // The trailers with the origin of a commit.
@@ -36,7 +36,7 @@ func (in *Inputs) Origin() Origin {
 // OriginOf reads the trailers of a message. They are untrusted.
 func OriginOf(message string) Origin {
 	var o Origin
-	for _, t := range foreigntext.Trailers(message) {
+	for _, t := range committext.Trailers(message) {
 		switch t.Key {
 		case repoTrailer:
 			o.Repos = append(o.Repos, t.Value)
@@ -72,6 +72,6 @@ func (o Origin) Equal(other Origin) bool {
 
 // String formats the specification and the version for errors.
 func (o Origin) String() string {
-	return fmt.Sprintf("%s %.12s, %s %s", configTrailer, foreigntext.OneLine(o.Config), versionTrailer,
-		foreigntext.OneLine(o.Version))
+	return fmt.Sprintf("%s %.12s, %s %s", configTrailer, committext.OneLine(o.Config), versionTrailer,
+		committext.OneLine(o.Version))
 }

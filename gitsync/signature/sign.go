@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
 )
@@ -76,7 +76,7 @@ func committerDate(text []byte) (time.Time, error) {
 		if err != nil {
 			return time.Time{}, errors.New("commit date is not a number")
 		}
-		return foreigntext.SafeDate(time.Unix(seconds, 0)), nil
+		return committext.SafeDate(time.Unix(seconds, 0)), nil
 	}
 	return time.Time{}, errors.New("the commit has no committer")
 }

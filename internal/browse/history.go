@@ -9,7 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/internal/explained"
@@ -84,9 +84,9 @@ func (o *output) history(limit int) (out History, err error) {
 // step returns what a commit is to the pipeline, nil if it is nothing, and the commit before it, nil if that is not in
 // the cache.
 func (o *output) step(of *object.Commit) (c *Commit, before *object.Commit, err error) {
-	c = &Commit{ID: of.Hash.String(), Author: foreigntext.Person(of.Author),
-		When: foreigntext.SafeDate(of.Committer.When)}
-	c.Subject, _ = foreigntext.SplitMessage(of.Message)
+	c = &Commit{ID: of.Hash.String(), Author: committext.Person(of.Author),
+		When: committext.SafeDate(of.Committer.When)}
+	c.Subject, _ = committext.SplitMessage(of.Message)
 	if len(of.Parents) > 0 {
 		before, err = o.Commit(of.Parents[0])
 		if errors.Is(err, object.ErrNotFound) {
@@ -146,16 +146,16 @@ func (o *output) inputs(of *object.Commit) (out []Input, err error) {
 		if i == maxInputs {
 			break
 		}
-		in := Input{URL: foreigntext.OneLine(src.URL), Ref: foreigntext.OneLine(src.Ref), Commit: src.Commit}
+		in := Input{URL: committext.OneLine(src.URL), Ref: committext.OneLine(src.Ref), Commit: src.Commit}
 		if !plumbing.IsHash(in.Commit) {
 			continue // anybody can have written it
 		}
 		if in.Commit == m.DrySHA {
-			in.Subject, in.Author = foreigntext.OneLine(m.Subject), foreigntext.OneLine(m.Author)
+			in.Subject, in.Author = committext.OneLine(m.Subject), committext.OneLine(m.Author)
 		}
 		for _, r := range m.References {
 			if in.Subject == "" && r.Commit.SHA == in.Commit {
-				in.Subject, in.Author = foreigntext.OneLine(r.Commit.Subject), foreigntext.OneLine(r.Commit.Author)
+				in.Subject, in.Author = committext.OneLine(r.Commit.Subject), committext.OneLine(r.Commit.Author)
 			}
 		}
 		out = append(out, in)
@@ -169,6 +169,6 @@ const maxInputs = 20
 // unreadable is the refusal for a cache that cannot be read.
 func unreadable(err error) *explained.Refusal {
 	return &explained.Refusal{Status: 503,
-		Message: "the cache of the output branch cannot be read: " + foreigntext.OneLine(err.Error()),
+		Message: "the cache of the output branch cannot be read: " + committext.OneLine(err.Error()),
 		Hint:    "the next pass repairs it"}
 }

@@ -1,6 +1,6 @@
-// Package foreigntext makes texts and dates of input commits safe for agentry's commits: one line, without control
+// Package committext makes texts and dates of input commits safe for agentry's commits: one line, without control
 // characters, and valid for Git and RFC 3339.
-package foreigntext
+package committext
 
 import (
 	"fmt"

@@ -106,7 +106,7 @@ func (r *recaller) recall(ctx context.Context, pods []poll.Pod) []*merge.Fragmen
 		peer := netip.AddrPortFrom(addr.Unmap(), r.peers.Port)
 		fragments, err := r.ask(ctx, peer, pods)
 		if err != nil {
-			r.log.Info("a peer did not say what it knows of these pods", "addr", peer, "err", err)
+			r.log.Info("cannot get the last answers of pods from a peer", "addr", peer, "err", err)
 			continue
 		}
 		r.log.Info("asked a peer for pods that do not answer", "addr", peer, "pods", len(pods), "known",

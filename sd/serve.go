@@ -138,7 +138,7 @@ func (a *Aggregator) serveView(w http.ResponseWriter, r *http.Request, view *mer
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Content-Length", strconv.Itoa(len(body)))
 		if r.Method != http.MethodHead {
-			_, _ = w.Write(body) // It is no error if the consumer hangs up.
+			_, _ = w.Write(body) // It is not an error if the consumer hangs up.
 		}
 		return
 	}

@@ -239,8 +239,8 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 }
 
-// TestLeavingWaitsForTheRunningPush: a pipeline leaves, and another gets new credentials, while their notes are pushed.
-// Their connections and keys stay in use until the push ends.
+// TestLeavingWaitsForTheRunningPush: a pipeline is removed, and another gets new credentials, while their notes are
+// pushed. Their connections and keys stay in use until the push ends.
 func TestLeavingWaitsForTheRunningPush(t *testing.T) {
 	t.Parallel()
 	for what, part := range map[string]func(*Batches, Writer){
@@ -286,7 +286,7 @@ func TestLeavingWaitsForTheRunningPush(t *testing.T) {
 	}
 }
 
-// TestLeavingCancelsASlowPush: a pipeline that leaves does not wait for a slow push.
+// TestLeavingCancelsASlowPush: removing a pipeline does not wait for a slow push.
 func TestLeavingCancelsASlowPush(t *testing.T) {
 	t.Parallel()
 	bare, wr := newWriter(t)

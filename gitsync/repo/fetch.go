@@ -340,7 +340,7 @@ func (f *fetch) check(tips []Tip) error {
 	return nil
 }
 
-// renameIfThere renames a folder. It is no error if the folder does not exist.
+// renameIfThere renames a folder. It is not an error if the folder does not exist.
 func renameIfThere(from, to string) error {
 	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -14,7 +14,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/agentry-dev/agentry/sd/internal/address"
 	"github.com/agentry-dev/agentry/sd/merge"
 	"github.com/agentry-dev/agentry/sd/poll"
 )
@@ -168,7 +167,7 @@ func (n *dnsName) update(found []netip.Addr) {
 	n.watch.Ignored = nil
 	listed := map[netip.Addr]bool{}
 	for _, addr := range oneFamily(found) {
-		if err := address.Check(addr); err != nil {
+		if err := checkAddress(addr); err != nil {
 			n.watch.Ignored = append(n.watch.Ignored, addr.String()+": "+err.Error())
 			continue
 		}

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/agentry-dev/agentry/sd/internal/address"
 	"github.com/agentry-dev/agentry/sd/merge"
 	"github.com/agentry-dev/agentry/sd/poll"
 )
@@ -83,7 +82,7 @@ func (p *part) endpoint(slice *discoveryv1.EndpointSlice, e *discoveryv1.Endpoin
 	}
 	addr, err := netip.ParseAddr(e.Addresses[0])
 	if err == nil {
-		err = address.Check(addr)
+		err = checkAddress(addr)
 	}
 	if err != nil {
 		p.ignore(slice, e.Addresses[0], err.Error())

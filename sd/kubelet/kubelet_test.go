@@ -362,7 +362,7 @@ func TestALeaderThatIsCutOffIsFollowed(t *testing.T) {
 		second := w.start("two")
 		after(5 * time.Second)
 		first.away(true)
-		w.add(aNode("b", internal("10.0.0.3"))) // Which it sees, and cannot write.
+		w.add(aNode("b", internal("10.0.0.3"))) // The keeper sees the node, but cannot write.
 		for range 60 {
 			after(time.Second)
 			if got := leaders(first, second); len(got) > 1 {

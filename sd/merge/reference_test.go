@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reference returns what encoding/json makes of an answer. It has no limits.
+// reference decodes an answer with encoding/json, without limits.
 func reference(body []byte) (elements []json.RawMessage, err error) {
 	array := json.NewDecoder(bytes.NewReader(body))
 	if start, err := array.Token(); err != nil || start != json.Delim('[') {
@@ -56,7 +56,7 @@ func referenceGroup(raw []byte) (targets []*string, labels map[string]*string, e
 	return group.Targets, group.Labels, nil
 }
 
-// ours returns the same as reference, made by this package.
+// ours decodes an answer like reference, but with this package.
 func ours(raw []byte) (targets []*string, labels map[string]*string, err error) {
 	var d decoded
 	if rejected := d.read(raw); rejected != nil {

@@ -163,14 +163,14 @@ func (o *oracle) payload(b *branch) error {
 			continue
 		}
 		if kept, err := o.mayBeKept(r, name); err != nil || !kept {
-			return errors.Join(fmt.Errorf("%s: unit %s is no render of its inventory, and nothing keeps it: %w",
+			return errors.Join(fmt.Errorf("%s: unit %s is not a render of its inventory, and nothing keeps it: %w",
 				b.commit, name, why), err)
 		}
 		if o.lostInventory(b.pipeline, name) {
 			continue
 		}
 		if err := o.trace(b, name); err != nil {
-			return fmt.Errorf("%s: unit %s is no render of its inventory (%w), and none that was kept: %w", b.commit,
+			return fmt.Errorf("%s: unit %s is not a render of its inventory (%w), and not a kept one: %w", b.commit,
 				name, why, err)
 		}
 	}
@@ -262,7 +262,7 @@ func (o *oracle) isRenderOfHeads(b *branch) error {
 			return fmt.Errorf("the inputs were not put right: %v", r.plain.Diags)
 		}
 		if err := r.isRendered(u.Name); err != nil {
-			return fmt.Errorf("%s: unit %s is no render of the heads: %w", b.commit, u.Name, err)
+			return fmt.Errorf("%s: unit %s is not a render of the heads: %w", b.commit, u.Name, err)
 		}
 	}
 	if !slices.Equal(units, b.units) {

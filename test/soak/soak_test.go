@@ -88,7 +88,7 @@ func wrongs() map[string]wrong {
 	unit := "mon/agent/"
 	return map[string]wrong{
 		"a manifest is another": {file: unit + "agent.statefulset.yaml",
-			text: instead("replicas: 1", "replicas: 2"), want: "is no render of its inventory"},
+			text: instead("replicas: 1", "replicas: 2"), want: "is not a render of its inventory"},
 		"a manifest is not there": {file: unit + "agent.statefulset.yaml", text: func(string) edit {
 			return nil
 		}, want: "is not there"},
@@ -104,7 +104,7 @@ func wrongs() map[string]wrong {
 			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web", "source": "x", "commit": "0"}], "root"`), want: "is none of the pipeline"},
 		"an object left out": {file: inventoryName,
 			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web"}], "root"`),
-			want: "is no render of its inventory"},
+			want: "is not a render of its inventory"},
 		"another drySha": {file: metadataName, text: instead(`"drySha": "....`, `"drySha": "0000`),
 			want: "drySha"},
 		"a proposal on another": {next: true, file: unit + "agent.statefulset.yaml",

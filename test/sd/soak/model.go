@@ -136,7 +136,7 @@ func (m *model) runs(p *modelPod) {
 	p.broken, p.handler = false, rig.Runs(p.served...)
 }
 
-// ruin gives a pod a fault. Some faults do not keep it from saying what it runs.
+// ruin gives a pod a fault. With some faults it still lists its integrations.
 func (m *model) ruin(p *modelPod) {
 	f := m.faults[m.random.IntN(len(m.faults))]
 	if p.served = p.said; f.Failure == "" {

@@ -211,14 +211,10 @@ func HasContent(e object.Entry, data []byte) bool {
 
 // OwnsRoot looks up a file at the output path, outside of the units, in the inventory.
 func (b *Branch) OwnsRoot(name string) (FileEntry, bool) {
-	if b.Inventory != nil {
-		for _, f := range b.Inventory.Root {
-			if f.Path == name {
-				return f, true
-			}
-		}
+	if b.Inventory == nil {
+		return FileEntry{}, false
 	}
-	return FileEntry{}, false
+	return findFile(b.Inventory.Root, name)
 }
 
 // Newest calls decode with the versions of a file in the tip and its history, newest first, until decode returns true,

@@ -130,12 +130,15 @@ const (
 
 // File looks up a file of the unit.
 func (u *UnitInventory) File(name string) (FileEntry, bool) {
-	for _, f := range u.Files {
-		if f.Path == name {
-			return f, true
-		}
+	return findFile(u.Files, name)
+}
+
+func findFile(files []FileEntry, name string) (FileEntry, bool) {
+	i := slices.IndexFunc(files, func(f FileEntry) bool { return f.Path == name })
+	if i < 0 {
+		return FileEntry{}, false
 	}
-	return FileEntry{}, false
+	return files[i], true
 }
 
 // Owns reports whether the unit has a file for the object.

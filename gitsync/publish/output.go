@@ -3,9 +3,6 @@ package publish
 import (
 	"context"
 	"fmt"
-	"path"
-	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -103,20 +100,6 @@ func (o *Output) commit(p *Pushed, c Change) (err error) {
 
 // Folder returns the tree of a folder in the commit.
 func (p *Pushed) Folder(name string) (plumbing.Hash, error) {
-	dir := p.tree
-	if name = path.Clean(name); name == "." {
-		return dir, nil
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		entries, err := p.w.Tree(dir)
-		if err != nil {
-			return plumbing.ZeroHash, err
-		}
-		i := slices.IndexFunc(entries, func(e object.Entry) bool { return e.Name == part })
-		if i < 0 {
-			return plumbing.ZeroHash, fmt.Errorf("%s: %w", name, object.ErrPathNotFound)
-		}
-		dir = entries[i].Hash
-	}
-	return dir, nil
+	entry, err := p.w.Lookup(p.tree, name)
+	return entry.Hash, err
 }

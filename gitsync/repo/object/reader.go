@@ -124,6 +124,10 @@ func (rd *Reader) Tree(h plumbing.Hash) ([]Entry, error) {
 // Lookup returns the entry at a slash-separated path of a tree. The path "" or "." is the tree itself. It does not
 // follow symlinks. If there is no entry, the error is [ErrPathNotFound].
 func (rd *Reader) Lookup(tree plumbing.Hash, name string) (Entry, error) {
+	return lookup(rd.Tree, tree, name)
+}
+
+func lookup(read func(tree plumbing.Hash) ([]Entry, error), tree plumbing.Hash, name string) (Entry, error) {
 	at := Entry{Mode: filemode.Dir, Hash: tree}
 	name = path.Clean("/" + name)[1:]
 	if name == "" {
@@ -133,7 +137,7 @@ func (rd *Reader) Lookup(tree plumbing.Hash, name string) (Entry, error) {
 		if at.Mode != filemode.Dir {
 			return Entry{}, fmt.Errorf("%w: %s", ErrPathNotFound, name)
 		}
-		entries, err := rd.Tree(at.Hash)
+		entries, err := read(at.Hash)
 		if err != nil {
 			return Entry{}, err
 		}

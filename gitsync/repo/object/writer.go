@@ -43,6 +43,11 @@ func (w *Writer) Tree(h plumbing.Hash) ([]Entry, error) {
 	return w.rd.Tree(h)
 }
 
+// Lookup is like [Reader.Lookup], for new or existing trees.
+func (w *Writer) Lookup(tree plumbing.Hash, name string) (Entry, error) {
+	return lookup(w.Tree, tree, name)
+}
+
 // CommitOptions is the content of a commit. All fields except Sign are required, so that equal input makes equal
 // commits.
 type CommitOptions struct {

@@ -99,7 +99,7 @@ func (x *indexer) explain(err error) error {
 	if x.ctx.Err() != nil {
 		return context.Cause(x.ctx)
 	}
-	if isLimit(err) {
+	if errors.Is(err, limit.ErrTooLarge) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrBadPack, err)

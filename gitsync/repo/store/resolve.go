@@ -13,8 +13,6 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-func isLimit(err error) bool { return errors.Is(err, limit.ErrTooLarge) }
-
 // resolveAll hashes all deltas.
 func (x *indexer) resolveAll() error {
 	for _, i := range x.whole {

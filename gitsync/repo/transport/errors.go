@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -85,12 +86,7 @@ func kindOf(cause, err error, message string) error {
 
 func containsAny(s string, subs ...string) bool {
 	s = strings.ToLower(s)
-	for _, sub := range subs {
-		if strings.Contains(s, sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(subs, func(sub string) bool { return strings.Contains(s, sub) })
 }
 
 // maxRemoteText limits the bytes of a remote's text in an error.

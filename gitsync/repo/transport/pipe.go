@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -106,18 +107,9 @@ func cleanGitEnv(env []string) []string {
 	}
 	out := make([]string, 0, len(env)+1)
 	for _, kv := range env {
-		if !hasAnyPrefix(kv, bound) {
+		if !slices.ContainsFunc(bound, func(name string) bool { return strings.HasPrefix(kv, name) }) {
 			out = append(out, kv)
 		}
 	}
 	return append(out, "LC_ALL=C") // kindOf reads git's messages in English
-}
-
-func hasAnyPrefix(s string, prefixes []string) bool {
-	for _, p := range prefixes {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
 }

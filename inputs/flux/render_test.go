@@ -67,7 +67,7 @@ func TestAReleaseOfAFolder(t *testing.T) {
 			"}}": "spec.chart.spec.chart: the folder charts holds no chart",
 		"chart: {spec: {chart: ../shop, " + source +
 			"}}": "spec.chart.spec.chart: ",
-		"chart: {spec: {chart: charts/shop, sourceRef: {kind: GitRepository, name: other}}}": "spec.chart.spec.sourceRef: nothing says where GitRepository apps/other is",
+		"chart: {spec: {chart: charts/shop, sourceRef: {kind: GitRepository, name: other}}}": "spec.chart.spec.sourceRef: it is unknown where GitRepository apps/other is",
 		"chart: {spec: {chart: charts/shop, valuesFiles: [../../etc/passwd], " + source +
 			"}}": "spec.chart.spec.valuesFiles: the file ../../etc/passwd is not there",
 	} {
@@ -146,7 +146,7 @@ func TestAReleaseThatAsksForASignature(t *testing.T) {
 		want   string
 	}{
 		"nobody says whose": {nil,
-			"spec.chart.spec.verify: agentry cannot verify the signature that is asked for"},
+			"spec.chart.spec.verify: agentry cannot verify the required signature"},
 		"it is about another":    {[]chart.Trust{{URL: "https://charts.example.com"}}, "spec.chart.spec.verify: "},
 		"accepted without check": {[]chart.Trust{{URL: s.URL}}, ""},
 		"there is a key":         {[]chart.Trust{{Keys: keys}}, "is not verified"},

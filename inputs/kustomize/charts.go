@@ -240,7 +240,7 @@ func (c *checker) chartValues(f *file, dir, field string, of types.HelmChart) (m
 		}
 		var more map[string]any
 		if err := errors.Join(bounded(data), sigsyaml.Unmarshal(data, &more)); err != nil {
-			return f.at(diag.BuildFailed, field, "the file holds no values of Helm", "")
+			return f.at(diag.BuildFailed, field, "the file is not a Helm values file", "")
 		}
 		values = helm.Merge(values, more)
 		return nil

@@ -330,7 +330,7 @@ func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 	switch {
 	case isRemote(e.path):
 		return 0, f.at(diag.BuildRefused, e.field, "is on another machine, and agentry builds only from the repository",
-			"put a copy into the repository, or add its repository under sources")
+			"copy it into the repository, or add its repository under sources")
 	case isInline(e.path) && e.use == plugin:
 		return 1, c.config([]byte(e.path), f.name)
 	case isInline(e.path) && e.use == patch:
@@ -342,7 +342,7 @@ func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 	switch {
 	case errors.Is(err, tree.ErrOutside):
 		return 0, f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" "+tree.ErrOutside.Error(),
-			"put a copy into the repository")
+			"copy it into the repository")
 	case errors.Is(err, fs.ErrNotExist):
 		return 0, f.at(diag.BuildFailed, e.field,
 			strconv.Quote(e.path)+" is not in the repository, or hidden by a .sourceignore",
@@ -398,13 +398,13 @@ func (c *checker) config(data []byte, name string) error {
 			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: remote.Line,
 				Column:  remote.Column,
 				Message: "a transformer reads from another machine, and agentry builds only from the repository",
-				Hint:    "put a copy into the repository"}}
+				Hint:    "copy it into the repository"}}
 		}
 		if _, version, _ := manifest.Walk(doc, "apiVersion"); version.Kind == yaml.ScalarNode &&
 			version.Value != konfig.BuiltinPluginApiVersion {
 			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line,
 				Column:  version.Column,
-				Message: "a plugin is a program, and agentry runs none",
+				Message: "agentry does not run plugins",
 				Hint:    "use a transformer of kustomize's own (apiVersion: builtin), or commit what the plugin makes"}}
 		}
 		var of struct{ Replacements []types.Replacement }

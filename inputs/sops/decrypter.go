@@ -64,7 +64,7 @@ func (o *Decrypter) Decrypt(ctx context.Context, set *manifest.Set, wanted []man
 		found = append(found, is.found...)
 		if objects[id] = is.object; is.object == nil {
 			delete(objects, id)
-			problems[id] = "what it holds is no " + id.Kind + " of that name, or has an error"
+			problems[id] = "its content is not a " + id.Kind + " of that name, or has an error"
 		}
 	}
 	return set.Open(objects, problems), found, nil

@@ -47,7 +47,7 @@ func (n *names) UnmarshalJSON(data []byte) error {
 	if err := yaml.Unmarshal(data, &list); err != nil {
 		var text string
 		if yaml.Unmarshal(data, &text) != nil {
-			return errors.New("recipients must be a text or a list of texts")
+			return errors.New("recipients must be a string or a list of strings")
 		}
 		list = []string{text}
 	}
@@ -68,7 +68,7 @@ func ParseRules(text []byte) (out Rules, err error) {
 	}
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		return nil, errors.New(
-			"is no YAML with a list creation_rules of rules whose recipients are texts or lists of texts")
+			"is not valid YAML with creation_rules whose recipients are strings or lists of strings")
 	}
 	if len(file.Rules) == 0 {
 		return nil, errors.New("has no creation_rules")
@@ -87,7 +87,7 @@ func ParseRules(text []byte) (out Rules, err error) {
 		}
 		if r.PathRegex != "" {
 			if parsed.pattern, err = expression.Compile(r.PathRegex); err != nil {
-				return nil, fmt.Errorf("%s.path_regex is no regular expression", at)
+				return nil, fmt.Errorf("%s.path_regex is not a valid regular expression", at)
 			}
 		}
 		out = append(out, parsed)

@@ -111,5 +111,5 @@ func (w *Workers) ask(ctx context.Context, r DecryptRequest) (DecryptAnswer, err
 }
 
 func errOtherAnswer() error {
-	return fmt.Errorf("%s answers something else than it was asked: install the one of this version", Program)
+	return fmt.Errorf("%s gave an unexpected answer: install the version of it that belongs to this agentry", Program)
 }

@@ -53,7 +53,7 @@ func (r *keyring) decrypt(f sops.File) sops.Decrypted {
 	store := storeOf(f.Format)
 	tree, err := store.LoadEncryptedFile(f.Data)
 	if err != nil {
-		return failed("it is no %s file of SOPS, or is damaged", f.Format)
+		return failed("it is not a SOPS %s file, or is damaged", f.Format)
 	}
 	recorder := &decryptRecorder{keyring: r}
 	key, err := tree.Metadata.GetDataKeyWithKeyServices(
@@ -71,7 +71,7 @@ func (r *keyring) decrypt(f sops.File) sops.Decrypted {
 	}
 	text, err := store.EmitPlainFile(tree.Branches)
 	if err != nil {
-		return failed("what it holds cannot be written as %s", f.Format)
+		return failed("its content cannot be written as %s", f.Format)
 	}
 	return sops.Decrypted{Data: text}
 }
@@ -108,7 +108,7 @@ func (a *decryptRecorder) Decrypt(ctx context.Context, q *keyservice.DecryptRequ
 // reason says why no key decrypts the file.
 func (a *decryptRecorder) reason() string {
 	if len(a.keys) == 0 {
-		return "it names no key that decrypts it"
+		return "it names no key that can decrypt it"
 	}
 	out := "none of the keys decrypts it; it is encrypted for " +
 		shorten(strings.Join(slices.Compact(a.keys), ", "), 600)

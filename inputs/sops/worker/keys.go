@@ -68,7 +68,7 @@ func (r *keyring) add(text []byte) error {
 }
 
 // errNoKey means that none of the keys of the request is the one that is needed.
-var errNoKey = errors.New("none of the keys is it")
+var errNoKey = errors.New("no key matches")
 
 // Decrypt implements [keyservice.KeyServiceServer].
 func (r *keyring) Decrypt(ctx context.Context, q *keyservice.DecryptRequest) (*keyservice.DecryptResponse, error) {
@@ -120,7 +120,7 @@ func (r *keyring) decryptPGP(text []byte) ([]byte, error) {
 }
 
 func errOtherVault() error {
-	return errors.New("VAULT_ADDR is another address, and the token is for that one")
+	return errors.New("VAULT_ADDR is another address, and the token belongs to it")
 }
 
 func sameAddress(a, b string) bool {

@@ -88,7 +88,7 @@ func each[F, R any](files []F, limit time.Duration, do func(F) R, failed func(re
 // inTime returns what do returns, or a failure at the deadline. It needs a goroutine because some clients take no
 // context.
 func inTime[R any](deadline time.Time, do func() R, failed func(reason string) R) R {
-	late := failed("the servers of its keys do not answer in time")
+	late := failed("its key servers do not answer in time")
 	if !time.Now().Before(deadline) {
 		return late
 	}
@@ -96,7 +96,7 @@ func inTime[R any](deadline time.Time, do func() R, failed func(reason string) R
 	go func() {
 		defer func() {
 			if recover() != nil {
-				done <- failed("SOPS's library crashes on it")
+				done <- failed("SOPS's library crashed on it")
 			}
 		}()
 		done <- do()

@@ -15,7 +15,7 @@ import (
 func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error) {
 	field := s.Field + ".kustomize"
 	charts := b.opts.Charts
-	wanted := kustomize.Wanted{Folder: folder, PassThrough: b.opts.PassThrough, Tenants: b.opts.Tenants,
+	request := kustomize.Request{Folder: folder, PassThrough: b.opts.PassThrough, Tenants: b.opts.Tenants,
 		Secrets: b.opts.Secrets, Find: func(name string) (string, int, int) {
 			if name == "" {
 				return b.root.RequestedBy.Find("")
@@ -30,7 +30,7 @@ func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error
 		if err != nil {
 			return nil, err
 		}
-		wanted.Change = change
+		request.Change = change
 		if charts != nil && (of.KubeVersion != "" || len(of.APIVersions) > 0) {
 			own := *charts
 			if of.KubeVersion != "" {
@@ -42,7 +42,7 @@ func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error
 			charts = &own
 		}
 	}
-	return kustomize.Build(b.ctx, b.files, wanted, b.opts.Open, charts)
+	return kustomize.Build(b.ctx, b.files, request, b.opts.Open, charts)
 }
 
 // change returns the changes to the kustomization.

@@ -69,7 +69,7 @@ func TestAReleaseOfAFolder(t *testing.T) {
 			"}}": "spec.chart.spec.chart: ",
 		"chart: {spec: {chart: charts/shop, sourceRef: {kind: GitRepository, name: other}}}": "spec.chart.spec.sourceRef: it is unknown where GitRepository apps/other is",
 		"chart: {spec: {chart: charts/shop, valuesFiles: [../../etc/passwd], " + source +
-			"}}": "spec.chart.spec.valuesFiles: the file ../../etc/passwd is not there",
+			"}}": "spec.chart.spec.valuesFiles: the file ../../etc/passwd does not exist",
 	} {
 		if _, err := c.Render(t.Context(), release(t, spec), objects); err == nil ||
 			!strings.HasPrefix(err.Error(), want) {

@@ -132,8 +132,8 @@ type Options struct {
 
 // Build builds a root. A [*kustomize.Error] says why it cannot be built; any other error is a failure to read files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
-	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough,
-		Tenants: opts.Tenants, Secrets: opts.Secrets}
+	request := kustomize.Request{Folder: r.Folder, Generate: r.Generate, Change: r.Change,
+		PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: opts.Secrets}
 	if r.RequestedBy == nil && r.Problem != nil {
 		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: r.Problem.Code,
 			File: r.Folder, Message: r.Problem.Error(), Hint: r.Problem.Hint}}
@@ -145,7 +145,7 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		if r.Problem != nil {
 			return nil, r.problem(*r.Problem)
 		}
-		w.Find = func(field string) (string, int, int) {
+		request.Find = func(field string) (string, int, int) {
 			if field == "" {
 				return r.RequestedBy.Find("")
 			}
@@ -170,7 +170,7 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 			Hint: "correct the path; if it is on another branch, add that branch as another source (sourceRefs or " +
 				"--source)"})
 	}
-	docs, err := kustomize.Build(ctx, t, w, opts.Open, opts.Charts)
+	docs, err := kustomize.Build(ctx, t, request, opts.Open, opts.Charts)
 	if failed, ok := errors.AsType[*kustomize.Error](err); ok && r.RequestedBy != nil &&
 		failed.Object == (diag.Object{}) {
 		if file, _, _ := r.RequestedBy.Find(""); failed.File == file {

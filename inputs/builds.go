@@ -55,7 +55,7 @@ func buildRoot(ctx context.Context, files tree.Files, r Root, opts roots.Options
 	open.Store(&stored)
 	opts.Open = open.open
 	var uses chart.Uses
-	opts.Charts, uses = opts.Charts.Noting()
+	opts.Charts, uses = opts.Charts.Recording()
 	docs, err := r.Build(ctx, t, opts)
 	out := &build{docs: docs, reads: t.Reads(), charts: uses, open: open}
 	if failed, ok := errors.AsType[*kustomize.Error](err); ok {

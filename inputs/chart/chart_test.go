@@ -109,7 +109,7 @@ func get(ctx context.Context, store *Store, of Request, pin Pin) ([]helm.File, e
 	if err := store.Fetch(ctx, of, pin); err != nil {
 		return nil, err
 	}
-	archive, _ := store.kept(of, pin)
+	archive, _ := store.cached(of, pin)
 	return Unpack(archive)
 }
 

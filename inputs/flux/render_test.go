@@ -95,7 +95,7 @@ func TestAReleaseOfARepositoryThatIsAway(t *testing.T) {
 	c := newCharts(t)
 	next := func(pins []chart.Pinned) *chart.Versions {
 		versions := chart.NewVersions(store, chart.VersionsOptions{AllowPrivateAddresses: true})
-		versions.Open(pins, nil, nil)
+		versions.Begin(pins, nil, nil)
 		c.Charts = versions.Live()
 		return versions
 	}
@@ -154,7 +154,7 @@ func TestAReleaseThatAsksForASignature(t *testing.T) {
 		charts := newCharts(t)
 		versions := chart.NewVersions(chart.NewStore(chart.Options{Folder: t.TempDir()}),
 			chart.VersionsOptions{AllowPrivateAddresses: true})
-		versions.Use(nil, c.trusts)
+		versions.Configure(nil, c.trusts)
 		charts.Charts = versions.Live()
 		if _, err := charts.Render(t.Context(), r, objects); (err == nil) != (c.want == "") ||
 			err != nil && !strings.Contains(err.Error(), c.want) {

@@ -193,7 +193,7 @@ func FuzzOpen(f *testing.F) {
 	keys := readKeys([]sops.Key{{Name: "none", Text: []byte("x")}})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, format := range []sops.Format{sops.YAML, sops.JSON, sops.Dotenv, sops.Binary} {
-			got := inTime(time.Now().Add(10*time.Second), func() sops.Decrypted {
+			got := withDeadline(time.Now().Add(10*time.Second), func() sops.Decrypted {
 				return keys.decrypt(sops.File{Format: format, Data: data})
 			},
 				func(reason string) sops.Decrypted { return sops.Decrypted{Reason: reason} })

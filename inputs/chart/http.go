@@ -34,7 +34,8 @@ func (s *Store) resolveHTTP(ctx context.Context, of Request, last Pin) (Pin, err
 		digest = algorithm + digest // Helm writes only the digits
 	}
 	if digest != "" && !isDigest(digest) {
-		return Pin{}, fmt.Errorf("the index has a digest of version %s that is not sha256: followed by 64 digits", e.Version)
+		return Pin{}, fmt.Errorf("the index has a digest of version %s that is not sha256: followed by 64 digits",
+			e.Version)
 	}
 	// Fetch the archive to check the index's digest, or to compute it if the index has none.
 	pin := Pin{Version: e.Version, Digest: digest}

@@ -51,7 +51,8 @@ func (w *Workers) Check(ctx context.Context) error {
 		return err
 	}
 	if a.Failure != nil || len(a.Documents) != 1 {
-		return fmt.Errorf("%s rendered a test chart incorrectly: install the version of it that belongs to this agentry", Program)
+		return fmt.Errorf("%s rendered a test chart incorrectly: install the version of it that belongs to this agentry",
+			Program)
 	}
 	return nil
 }
@@ -81,7 +82,7 @@ func (w *Workers) question(ctx context.Context, kind byte, of any) (a *Answer, t
 	if err != nil {
 		return nil, "", err
 	}
-	data, err = w.pool.Ask(ctx, worker.Question{Kind: kind, Data: data, Heard: func(kind byte, data []byte) error {
+	data, err = w.pool.Ask(ctx, worker.Question{Kind: kind, Data: data, OnMessage: func(kind byte, data []byte) error {
 		if kind != frame.Template {
 			return errors.New("an unknown frame")
 		}

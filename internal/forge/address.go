@@ -32,7 +32,7 @@ func parseAddress(k kind, cfg Config) (address, error) {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
 		return address{}, errors.New("the forge's URL needs https or http and a host")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return address{}, fmt.Errorf("the forge's URL of host %s holds more than an address", u.Hostname())
+		return address{}, fmt.Errorf("the forge's URL of host %s has more than scheme, host and path", u.Hostname())
 	}
 	cut := strings.LastIndex(cfg.Repository, "/")
 	if cut <= 0 || cut == len(cfg.Repository)-1 {

@@ -47,7 +47,7 @@ func Objects(d *difference.Difference, limit int) string {
 		b.WriteString("\n### Objects\n\n" + Block("", strings.Join(lines, "\n")))
 	}
 	if more := len(details) - len(lines); more > 0 {
-		fmt.Fprintf(&b, "\nObjects for which there is no room: %d.\n", more)
+		fmt.Fprintf(&b, "\nObjects not shown for lack of space: %d.\n", more)
 	}
 	return b.String()
 }

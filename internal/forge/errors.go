@@ -14,7 +14,7 @@ import (
 )
 
 // ErrExists means that the pull request to open is open already.
-var ErrExists = errors.New("there is such a pull request already")
+var ErrExists = errors.New("the pull request already exists")
 
 // ErrNothing means that there is nothing to merge: the branches are equal.
 var ErrNothing = errors.New("the branches do not differ")

@@ -47,7 +47,7 @@ func (g *giteaRepo) examine(ctx context.Context, use Use) (Examination, error) {
 	mayPush := repo.Permissions != nil && repo.Permissions.Push || !use.Statuses && !use.PullRequests
 	return Examination{
 		Date:  resp.Header.Get("Date"),
-		Lacks: when(!mayPush, "the right of its user to write to "+g.at.path()),
+		Lacks: when(!mayPush, "its user's write permission for "+g.at.path()),
 		Unsaid: needs(when(use.Statuses || use.PullRequests, "write:repository"),
 			when(use.Comments || use.Labels, "write:issue")),
 	}, nil

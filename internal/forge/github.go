@@ -58,7 +58,7 @@ func (g *githubRepo) examine(ctx context.Context, use Use) (Examination, error) 
 		enough = append(enough, "repo:status")
 	}
 	mayPush := repo.GetPermissions().GetPush() || !use.Statuses && !use.PullRequests
-	found.Lacks = needs(anyScope(scopes, enough...), when(!mayPush, "the right of its user to write to "+g.at.path()))
+	found.Lacks = needs(anyScope(scopes, enough...), when(!mayPush, "its user's write permission for "+g.at.path()))
 	return found, nil
 }
 

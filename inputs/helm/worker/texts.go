@@ -107,7 +107,8 @@ var textLine = regexp.MustCompile(`^template: text:(\d+)`)
 // textFailure says why a template fails, quoting only the template and messages of Go's library.
 func textFailure(of helm.Text, err error) *helm.Failure {
 	own := &chartText{lines: strings.Split(of.Template, "\n")}
-	out := &helm.Failure{Template: of.Name, Reason: "the template fails; the reason is not shown because it may quote values"}
+	out := &helm.Failure{Template: of.Name,
+		Reason: "the template fails; the reason is not shown because it may quote values"}
 	message := err.Error()
 	if at := textLine.FindStringSubmatch(message); at != nil {
 		out.Line, _ = strconv.Atoi(at[1])

@@ -61,7 +61,7 @@ func (o *Observer) propose(ctx context.Context, d *fleet.Definition, want forge.
 	case found == nil:
 		_, err := f.OpenPullRequest(ctx, want)
 		if errors.Is(err, forge.ErrExists) { // another replica opened it first
-			return errors.New("there is a pull request that was not there before")
+			return errors.New("another replica opened the pull request")
 		}
 		if errors.Is(err, forge.ErrNothing) { // it was merged in the meantime
 			return nil
@@ -95,11 +95,11 @@ func title(template string, r *gitsync.Report) string {
 // body describes the proposal, the most important first, because the end is cut if it is too long for the forge.
 func body(r *gitsync.Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Merging this changes what %s holds to what is rendered from:\n\n", forge.Code(r.Output.Branch))
+	fmt.Fprintf(&b, "Merging this updates %s to the output rendered from:\n\n", forge.Code(r.Output.Branch))
 	for _, s := range r.Sources {
 		stale := ""
 		if s.Stale {
-			stale = " (cannot be had now: as last time)"
+			stale = " (not reachable now; as of the last pass)"
 		}
 		fmt.Fprintf(&b, "- %s %s at %s%s\n", forge.Code(s.URL), forge.Code(s.Ref), forge.Code(s.Commit), stale)
 	}

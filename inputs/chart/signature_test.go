@@ -140,7 +140,7 @@ func TestChartsThatCosignSigned(t *testing.T) {
 				out = append(out, other.sign(t, cosigned(d)))
 			}
 			return append(out, ours.sign(t, cosigned(d)))
-		}, "not by a key that is trusted"},
+		}, "not from a trusted key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, of := hub(t)
@@ -198,12 +198,12 @@ func TestChartsWithProvenanceFiles(t *testing.T) {
 		"signed":             {good, ""},
 		"signed, on Windows": {bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")), ""},
 		"another key": {vouch(t, other, "shop-1.0.0.tgz", archive),
-			fmt.Sprintf("is not by a key that is trusted (it names %X)", other.PrimaryKey.Fingerprint)},
+			fmt.Sprintf("is not from a trusted key (it names %X)", other.PrimaryKey.Fingerprint)},
 		"none":               {nil, "version 1.0.0 is not verified: it has no provenance file"},
 		"of another archive": {vouch(t, ours, "shop-1.0.0.tgz", shop(t, "1.0.1")), "is about another archive"},
 		"of another version": {vouch(t, ours, "shop-0.9.0.tgz", archive), "it does not name shop-1.0.0.tgz"},
 		"changed": {bytes.Replace(good, []byte("name: shop"), []byte("name: ship"), 1),
-			"is not by a key that is trusted"},
+			"is not from a trusted key"},
 		"not signed": {[]byte("name: shop\n...\nfiles: {shop-1.0.0.tgz: '" + digestOf(archive) + "'}\n"),
 			"holds no signature"},
 		"too large": {append(bytes.Repeat([]byte("x"), maxSignatureBytes), good...),
@@ -300,7 +300,7 @@ func TestTheCacheIsNoWayAroundASignature(t *testing.T) {
 	s.answers["/shop-1.0.0.tgz.prov"] = text(vouch(t, ours, "shop-1.0.0.tgz", archive))
 	b = NewVersions(store, VersionsOptions{Update: time.Hour, AllowPrivateAddresses: true})
 	b.Begin([]Pinned{{of, pin}}, nil, nil)
-	check("with another key", "is not by a key that is trusted", changed)
+	check("with another key", "is not from a trusted key", changed)
 	s.answers["/shop-1.0.0.tgz.prov"] = text(vouch(t, other, "shop-1.0.0.tgz", archive))
 	check("signed anew", "", changed)
 	check("accepted without a check", "", Trust{Keys: changed.Keys}, Trust{URL: s.URL})

@@ -108,7 +108,7 @@ func TestAPinIsNotChangedInSilence(t *testing.T) {
 	}
 	doubts := b.Warnings(Uses{of: {Pin: pins["1.2.0"]}})
 	if len(doubts) != 1 || !doubts[0].IsChanged ||
-		!strings.Contains(doubts[0].Reason, "another archive for version 1.2.0") {
+		!strings.Contains(doubts[0].Reason, "a different archive for version 1.2.0") {
 		t.Errorf("got %+v", doubts)
 	}
 	// A process without the cache cannot go on, and says why.
@@ -116,7 +116,7 @@ func TestAPinIsNotChangedInSilence(t *testing.T) {
 	b.Begin([]Pinned{{of, pins["1.2.0"]}}, nil, nil)
 	fetch(t, b.Now(), of)
 	if pin, problem := used(t, b.Now(), of); pin != (Pin{}) ||
-		!strings.Contains(problem, "another archive for version 1.2.0 than before") {
+		!strings.Contains(problem, "a different archive for version 1.2.0") {
 		t.Errorf("got %v %s", pin, problem)
 	}
 }

@@ -51,7 +51,7 @@ func (w *Workers) Check(ctx context.Context) error {
 		return err
 	}
 	if a.Failure != nil || len(a.Documents) != 1 {
-		return fmt.Errorf("%s rendered a test chart incorrectly: install the version of it that belongs to this agentry",
+		return fmt.Errorf("%s rendered a test chart incorrectly: install the version that belongs to this agentry",
 			Program)
 	}
 	return nil

@@ -111,5 +111,5 @@ func (w *Workers) ask(ctx context.Context, r DecryptRequest) (DecryptAnswer, err
 }
 
 func errUnexpectedAnswer() error {
-	return fmt.Errorf("%s gave an unexpected answer: install the version of it that belongs to this agentry", Program)
+	return fmt.Errorf("%s gave an unexpected answer: install the version that belongs to this agentry", Program)
 }

@@ -20,10 +20,10 @@ func (a address) String() string { return a.site + "/" + a.path() }
 
 func (a address) path() string { return a.owner + "/" + a.name }
 
-// maxURLBytes limits the address of the page in a status: GitLab allows no more.
+// maxURLBytes limits the URL in a status, as GitLab does.
 const maxURLBytes = 255
 
-// parseAddress checks the configuration and returns the address.
+// parseAddress checks a configuration and returns the address of its repository.
 func parseAddress(k kind, cfg Config) (address, error) {
 	u, err := url.Parse(cfg.URL)
 	switch {

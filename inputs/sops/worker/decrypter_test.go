@@ -111,7 +111,7 @@ func TestWithoutTheProgram(t *testing.T) {
 	defer w.Close()
 	got, err := w.Decrypt(t.Context(), nil, make([]sops.File, 2))
 	if err != nil || len(got) != 2 ||
-		!strings.Contains(got[1].Reason, "agentry-sops, which is not there: install it beside agentry") {
+		!strings.Contains(got[1].Reason, "agentry-sops: install it beside agentry") {
 		t.Errorf("got %v, %+v", err, got)
 	}
 }

@@ -79,7 +79,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// FuzzFileName: names that differ have files that differ, in one folder of any file system and of any kustomization.
+// FuzzFileName: different names have different files, in one folder of any file system and of any kustomization.
 func FuzzFileName(f *testing.F) {
 	f.Add("system:agent", "system-agent")
 	f.Add("Agent", "agent")

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fields are the fields of errors, in order.
+// fields returns the fields of errors, in order.
 func fields(errs field.ErrorList) (out []string) {
 	for _, e := range errs {
 		out = append(out, e.Field)
@@ -157,7 +157,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// container are the fields of a container that would be refused.
+// container returns the fields of a container that would be refused.
 func container(t *testing.T, text string, initial bool) string {
 	t.Helper()
 	var c corev1.Container

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// claimed has a claim with the metadata.
+// claimed returns an ephemeral volume whose claim template has the metadata.
 func claimed(meta metav1.ObjectMeta) *corev1.EphemeralVolumeSource {
 	return &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{ObjectMeta: meta}}
 }

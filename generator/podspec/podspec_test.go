@@ -13,13 +13,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// agentObject is a GrafanaAgent; spec is the inside of a flow mapping.
+// agentObject returns a GrafanaAgent; spec is the inside of a flow mapping.
 func agentObject(name, spec string) string {
 	return fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\n"+
 		"metadata: {name: %s, namespace: m}\nspec: {integrations: {selector: {}}%s}\n---\n", name, spec)
 }
 
-// one is an Integration, own a MetricsIntegration.
+// one returns an Integration, own a MetricsIntegration.
 func one(name, spec string) string {
 	return fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\n"+
 		"metadata: {name: %s, namespace: m}\nspec: {name: redis, type: {}, config: {}%s}\n---\n", name, spec)
@@ -60,7 +60,7 @@ func built(t *testing.T, policy secretref.Policy, text string) Extras {
 	return Integrations(set.Kind("GrafanaAgent")[0], secretref.Deployment, members, resolver)
 }
 
-// summary is a line for each mount, those of volumes that nothing mounts, and the findings.
+// summary returns a line for each mount, for each volume that nothing mounts, and for each finding.
 func summary(e Extras) (out []string) {
 	sources := map[string]string{}
 	for i := range e.Volumes {
@@ -105,7 +105,7 @@ func source(v *corev1.Volume) string {
 	return "default"
 }
 
-// tail are the operator's own mounts, in a pod of the agent "agent".
+// tail has the operator's own mounts, in a pod of the agent "agent".
 var tail = []string{
 	"/var/lib/grafana-agent/data agent-integrations-deploy-wal empty",
 	"/var/log varlog host /var/log ro",
@@ -240,7 +240,7 @@ func TestIntegrations(t *testing.T) {
 	}
 }
 
-// TestFiles is about spec.secrets and spec.configMaps; what they resolve to is secretref's.
+// TestFiles is about spec.secrets and spec.configMaps; package secretref tests how they resolve.
 func TestFiles(t *testing.T) {
 	const whole = ", secrets: [db]"
 	files := "/etc/grafana-agent/integrations agent-integrations-secrets secret agent-secrets " +

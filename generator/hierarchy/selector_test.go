@@ -200,7 +200,7 @@ func FuzzSelector(f *testing.F) {
 			return
 		}
 		ix := newIndex(objects)
-		if want, got := brute(objects, nil, true, s), ix.everywhere(selector); !slices.Equal(want, got) {
+		if want, got := bruteForce(objects, nil, true, s), ix.everywhere(selector); !slices.Equal(want, got) {
 			t.Errorf("%s: %d objects by brute force, %d by the index", selector, len(want), len(got))
 		}
 	})

@@ -246,8 +246,8 @@ func TestVolumeWarnings(t *testing.T) {
 		"projected: {sources: [{secret: {name: a, items: [{key: k, path: p}]}}, {serviceAccountToken: {path: p/a}}]}": `"p" and "p/a"`,
 		"projected: {sources: [{configMap: {name: a}}, {}]}":                                                          "sources[1] is empty",
 		"projected: {sources: [{downwardAPI: {items: [{path: a}]}}, {clusterTrustBundle: {path: a}}]}":                `"a" and "a"`,
-		"gitRepo: {repository: a}": "no gitRepo since version 1.33",
-		"rbd: {image: a}":          "no rbd since version 1.31",
+		"gitRepo: {repository: a}": "removed gitRepo in version 1.33",
+		"rbd: {image: a}":          "removed rbd in version 1.31",
 		"emptyDir: {}":             "",
 	} {
 		var v corev1.Volume

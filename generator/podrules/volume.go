@@ -260,9 +260,9 @@ func filePath(what, value string) string {
 func Mount(m *corev1.VolumeMount, privileged bool) string {
 	switch {
 	case m.MountPath == "" || strings.Contains(m.MountPath, ":"):
-		return fmt.Sprintf("the mount path %q must not be empty or contain a colon", m.MountPath)
+		return fmt.Sprintf("the mount path %q: it must not be empty or contain a colon", m.MountPath)
 	case path.Clean("/"+m.MountPath) == "/":
-		return "the mount path / would hide the whole image"
+		return "the mount path /: it would hide the whole image"
 	case m.SubPath != "" && m.SubPathExpr != "":
 		return "a mount with a subPath and a subPathExpr"
 	}
@@ -280,7 +280,7 @@ func Mount(m *corev1.VolumeMount, privileged bool) string {
 			return "mountPropagation Bidirectional: the container is not privileged"
 		}
 	default:
-		return fmt.Sprintf("mountPropagation %q is not one of None, HostToContainer, Bidirectional", propagation)
+		return fmt.Sprintf("mountPropagation %q: it must be None, HostToContainer or Bidirectional", propagation)
 	}
 	return readOnlyProblem(m, propagation)
 }
@@ -291,9 +291,9 @@ func readOnlyProblem(m *corev1.VolumeMount, propagation corev1.MountPropagationM
 	}
 	switch mode := *m.RecursiveReadOnly; {
 	case mode != corev1.RecursiveReadOnlyEnabled && mode != corev1.RecursiveReadOnlyIfPossible:
-		return fmt.Sprintf("recursiveReadOnly %q is not one of Disabled, IfPossible, Enabled", mode)
+		return fmt.Sprintf("recursiveReadOnly %q: it must be Disabled, IfPossible or Enabled", mode)
 	case !m.ReadOnly || propagation != corev1.MountPropagationNone:
-		return "recursiveReadOnly needs readOnly: true and no mountPropagation"
+		return "recursiveReadOnly: it needs readOnly: true and no mountPropagation"
 	}
 	return ""
 }

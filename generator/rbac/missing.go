@@ -101,12 +101,12 @@ func (l lack) finding(a Account, granted map[string]*scope) diag.Diagnostic {
 		where = "in " + namespacesOf(l.namespaces)
 		hint = "bind it to a Role or ClusterRole with " + rules + " there"
 	}
-	by, who := l.needs[0].By, l.needs[0].By.String()
+	by, who := l.needs[0].By, l.needs[0].By.String()+" finds"
 	if slices.ContainsFunc(l.needs, func(n Need) bool { return n.By != by || n.Others > 0 }) {
-		who += ", among others,"
+		who = by.String() + " and others find"
 	}
 	d := place.Diag(diag.Warning, diag.MissingPermission, "rules",
-		"ServiceAccount %s/%s may not %s %s %s: %s finds nothing there",
+		"ServiceAccount %s/%s may not %s %s %s: %s nothing there",
 		a.Namespace, a.Name, inWords(strings.Split(l.needs[0].Verbs, ",")),
 		inWords(slices.Compact(slices.Sorted(slices.Values(resources)))), where, who)
 	d.Hint = hint + "; agentry rbac prints all that is needed"

@@ -160,7 +160,7 @@ func TestManyNamespacesAreOneFinding(t *testing.T) {
 	jobs[1].Origin.Object.Name = "q"
 	found := rbac.NewGrants(set.Rights()).Missing(rbac.Account{ID: account,
 		Needs: needs(model.Instance{ScrapeConfigs: jobs})})
-	const want = "in the namespaces a, b, c and 2 more: what PodMonitor/m/p, among others, discovers there is not found"
+	const want = "in the namespaces a, b, c and 2 more: PodMonitor/m/p and others find nothing there"
 	if len(found) != 1 || !strings.HasSuffix(found[0].Message, want) {
 		t.Errorf("%v", found)
 	}

@@ -201,7 +201,7 @@ func (s Scope) unread(path string, ref Ref, named manifest.Named) {
 		f.Message = fmt.Sprintf("%s cannot be decrypted: %s",
 			Ref{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}, named.Problem)
 	default:
-		f.Message = fmt.Sprintf("the value of %s is needed here, but is not known: it is %s", ref, named.Description())
+		f.Message = fmt.Sprintf("%s is needed here, but is not known: it is %s", ref, named.Description())
 	}
 	s.addOnce(f, ref.id().String())
 }

@@ -153,7 +153,7 @@ func TestVolumes(t *testing.T) {
 		"another namespace": {
 			Reference, first("other", "b", "secrets: [s]"),
 			[]string{"error secret-across-namespaces MetricsIntegration/other/b: spec.secrets[0]: Secret other/s " +
-				"cannot be mounted: a pod can only mount what is in its own namespace, m"},
+				"cannot be mounted: a pod can only mount Secrets and ConfigMaps of its own namespace, m"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -82,7 +82,7 @@ type Resolver struct {
 	agent    manifest.ID // the GrafanaAgent
 	group    Group
 	uses     map[string]*use
-	listing   []*listed
+	listed   []*listing
 	looked   map[manifest.ID]*manifest.Object
 	diags    diag.List
 	reported map[string]bool // see [Scope.addOnce]

@@ -18,6 +18,6 @@ func None(folders string, set *manifest.Set, found diag.List) diag.List {
 	return diag.List{{Severity: diag.Warning, Code: diag.NoTenant,
 		Message: "no object belongs to a tenant: no input file is in " + folders +
 			" (spec.tenancy.folders), so all objects count as the platform's",
-		Hint: "correct the pattern, which is relative to the top of the repository; or ignore this until "+
+		Hint: "correct the pattern, which is relative to the top of the repository; or ignore this until " +
 			"such a file exists"}}
 }

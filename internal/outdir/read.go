@@ -33,7 +33,7 @@ func Units(folder fs.FS) ([]*generator.Unit, error) {
 		}
 		m, ok := difference.Read(path.Dir(name), text)
 		if !ok {
-			return fmt.Errorf("%s: there is no object in it", name)
+			return fmt.Errorf("%s: not a Kubernetes object", name)
 		}
 		if byName[m.Unit] == nil {
 			byName[m.Unit] = &generator.Unit{Name: m.Unit}

@@ -146,7 +146,7 @@ func (c *Checker) Compile(expr string) error {
 	surplus, err := expression.Surplus("^(?:" + expr + ")$")
 	if c.surplus += surplus; err == nil && surplus > 0 && c.surplus > maxSurplus {
 		err = fmt.Errorf("compiles to about %d instructions, and all different expressions together to more than %d: "+
-			"repeat less, by lower numbers in braces", surplus, maxSurplus)
+			"use lower repetition counts in braces", surplus, maxSurplus)
 	}
 	if c.regexes == nil {
 		c.regexes = map[string]error{}

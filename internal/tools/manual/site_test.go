@@ -16,7 +16,7 @@ var (
 	anchored = regexp.MustCompile(`id="([^"]*)"`)
 )
 
-// TestEveryLinkLeadsSomewhere makes the site of this checkout, and follows the links of what was written.
+// TestEveryLinkLeadsSomewhere builds the site of this checkout, and follows its links.
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	files, err := build(filepath.Join("..", "..", ".."))
 	if err != nil {
@@ -82,7 +82,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// TestMistakes says what is wrong with a manual, and where.
+// TestMistakes holds the errors about mistakes in a manual.
 func TestMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
 		"a page that is not listed": {"docs/two.md", "# Two\n",
@@ -109,7 +109,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestPagesAreLinked says what becomes of links, headings, tables and the index.
+// TestPagesAreLinked holds how links, headings, tables and the index are converted.
 func TestPagesAreLinked(t *testing.T) {
 	files, err := build(tree(t, nil))
 	if err != nil {
@@ -159,7 +159,7 @@ func TestEditsAreServed(t *testing.T) {
 	}
 }
 
-// TestSiteReplacesAnEarlierOne leaves no page of an earlier site.
+// TestSiteReplacesAnEarlierOne holds that no page of an earlier site stays.
 func TestSiteReplacesAnEarlierOne(t *testing.T) {
 	out := t.TempDir()
 	old := filepath.Join(out, "old.html")

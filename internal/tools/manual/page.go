@@ -115,7 +115,7 @@ func (p *page) html() (string, error) {
 // nodes iterates over all nodes below one, in the order of the page.
 func nodes(root ast.Node) func(func(ast.Node) bool) {
 	return func(yield func(ast.Node) bool) {
-		_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // It fails only if this function does.
+		_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // never fails
 			if entering && !yield(n) {
 				return ast.WalkStop, nil
 			}

@@ -244,7 +244,7 @@ func inWords() map[string][2]string {
 		"put it into quotes":                         {"{on:", "{\"on\":"},
 		"put the path into metrics_path":             {"http://hunter2:9090/metrics", "hunter2:9090"},
 		"quote a value that begins with an asterisk": {": *", ": x"},
-		"quote a value that holds a colon":           {"a: b", "\"a: b\""},
+		"quote a value that contains a colon":        {"a: b", "\"a: b\""},
 		"remove all but one":                         {", password_file: /hunter2", ""},
 		"set instance in one of them": {"memcached_address: \"c:11211\"",
 			"memcached_address: \"c:11211\", instance: x"},
@@ -256,7 +256,7 @@ func inWords() map[string][2]string {
 			"stages:\n      - tenant: {value: x}\n      - multilines: {}\n",
 			"stages: |\n        - tenant: {value: x}\n"},
 		"the stages are cri":                  {"bogus", "cri"},
-		"this line is read as a part":         {"   broken: x", "  broken: x"},
+		"this line is read as part":           {"   broken: x", "  broken: x"},
 		"to take what was extracted under":    {"level: }", "level: \"\"}"},
 		"use letters, digits and _":           {"1a", "a1"},
 		"use letters, digits and underscores": {"hunter2-x", "hunter2_x"},
@@ -394,7 +394,7 @@ func elsewhere() []string {
 		"run the pods as root",
 		"let the Secret exist before the pods start", "set runtimeVersion to",
 		"render its GrafanaAgent with the runtime agent",
-		"give it the annotations", "let an ExternalSecret make it", "add it to the inputs",
+		"give it the annotations", "create it with an ExternalSecret", "add it to the inputs",
 		"the secrets policy reference needs no value", "name a key for it in decryption",
 	}
 }

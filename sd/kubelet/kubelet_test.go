@@ -372,7 +372,7 @@ func TestALeaderThatIsCutOffIsFollowed(t *testing.T) {
 		if got := leaders(first, second); !slices.Equal(got, []int{1}) {
 			t.Fatalf("leaders: %v", got)
 		}
-		if first.log.count("lease: it cannot be read or renewed") != 1 || first.log.count("part=service err=") != 1 {
+		if first.log.count("lease: cannot be read or renewed") != 1 || first.log.count("part=service err=") != 1 {
 			t.Error(first.log.text.String())
 		}
 		if _, text := get200(first, "/metrics"); !strings.Contains(text, `failing{part="lease"} 1`) ||

@@ -16,11 +16,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// mirror serves a release over HTTPS, as GitHub does.
+// mirror serves a release over HTTPS, like GitHub.
 type mirror struct {
 	*httptest.Server
-	files string // a copy of the release, which a test may spoil
-	trust string // a file with the authority to trust
+	files string // a copy of the release, which tests may change
+	trust string // a file with the CA to trust
 }
 
 func newMirror(t *testing.T) *mirror {
@@ -55,7 +55,7 @@ func (m *mirror) spoil(t *testing.T, name, old, new string) {
 	}
 }
 
-// shell runs a script with these variables and no others, but for PATH.
+// shell runs a script with these variables and no others except PATH.
 func shell(t *testing.T, dir string, env []string, args ...string) (string, error) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), args[0], args[1:]...)
@@ -64,7 +64,7 @@ func shell(t *testing.T, dir string, env []string, args ...string) (string, erro
 	return string(out), err
 }
 
-// install runs install.sh, and returns what it prints and whether it leaves a program.
+// install runs install.sh, and returns its output and whether it installed a program.
 func (m *mirror) install(t *testing.T, env ...string) (out string, installed bool) {
 	t.Helper()
 	script, err := filepath.Abs(filepath.Join(root, "dist", "ci", "install.sh"))
@@ -98,7 +98,7 @@ func TestInstall(t *testing.T) {
 }
 
 func TestInstallRefuses(t *testing.T) {
-	otherMachine := t.TempDir() // where uname says what this machine is not
+	otherMachine := t.TempDir() // where uname reports another machine
 	uname := func(says string) string {
 		t.Helper()
 		folder := filepath.Join(otherMachine, says)
@@ -147,7 +147,7 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
-// action is what GitHub reads of action.yml.
+// action has the fields of action.yml that GitHub reads.
 type action struct {
 	Name, Description string
 	Branding          map[string]string
@@ -176,7 +176,7 @@ func readAction(t *testing.T) action {
 	return a
 }
 
-// TestActionIsOne checks what GitHub requires of a composite action, and that no text of others becomes part of a
+// TestActionIsOne checks GitHub's requirements for a composite action, and that no foreign text becomes part of a
 // script.
 func TestActionIsOne(t *testing.T) {
 	a := readAction(t)

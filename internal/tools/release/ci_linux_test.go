@@ -117,20 +117,20 @@ func TestInstallRefuses(t *testing.T) {
 		env   []string
 		says  string
 	}{
-		"another checksum": {says: "was expected: nothing is installed", spoil: func(m *mirror) {
+		"another checksum": {says: ": nothing is installed", spoil: func(m *mirror) {
 			m.spoil(t, checksums, "  "+archiveName(), "0  "+archiveName())
 		}},
-		"another archive": {says: "was expected: nothing is installed", spoil: func(m *mirror) {
+		"another archive": {says: ": nothing is installed", spoil: func(m *mirror) {
 			m.spoil(t, archiveName(), "\x1f\x8b", "\x1f\x8c")
 		}},
-		"another pinned checksum": {says: "and 00 was expected", env: []string{"INSTALL_SHA256=00"}},
+		"another pinned checksum": {says: "instead of 00: ", env: []string{"INSTALL_SHA256=00"}},
 		"no checksum": {says: "has no checksum of " + archiveName(), spoil: func(m *mirror) {
 			m.spoil(t, checksums, archiveName(), "other.tar.gz")
 		}},
 		"a release that is not": {says: "v9.9.9/" + archiveName() + " cannot be fetched",
 			env: []string{"INSTALL_VERSION=v9.9.9"}},
 		"what is no version": {says: "is not a version", env: []string{"INSTALL_VERSION=../v1.2.3"}},
-		"a platform without one": {says: "cannot be fetched: is there such a release, and has it this platform?",
+		"a platform without one": {says: "cannot be fetched: does this release exist, and does it include this platform?",
 			env: []string{uname(other)}},
 		"a platform that is not": {says: "there is no release for riscv64", env: []string{uname("riscv64")}},
 		"a server without HTTPS": {says: "cannot be fetched",

@@ -217,7 +217,8 @@ func TestActionFails(t *testing.T) {
 	}
 	c.merge = c.base
 	delete(inputs, "version")
-	if out, _, err = c.runAction(t, m, f, inputs); err == nil || !strings.Contains(out, "HEAD is not the merge") {
+	if out, _, err = c.runAction(t, m, f, inputs); err == nil ||
+		!strings.Contains(out, "HEAD is not the forge's merge commit") {
 		t.Errorf("another checkout: %v\n%s", err, out)
 	}
 }

@@ -4,14 +4,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Origin is the field of an object that a part of a model comes from, for findings. Parts with different origins can
-// be equal.
+// Origin is the object and field that a part of a model comes from, for findings. Parts with different origins can be
+// equal.
 type Origin struct {
 	Object diag.Object
 	Path   string
 }
 
-// Finding is a problem of a part of a model.
+// Finding is a problem in a part of a model.
 type Finding struct {
 	Object diag.Object
 	diag.Finding

@@ -1,4 +1,4 @@
-// Package relabel checks relabelling rules by the rules of the agent's Prometheus.
+// Package relabel checks relabelling rules like the agent's Prometheus.
 package relabel
 
 import (
@@ -14,16 +14,15 @@ import (
 	"github.com/agentry-dev/agentry/internal/expression"
 )
 
-// Checker finds what the agent's Prometheus refuses in a relabelling rule (model/relabel of its January 2024
-// fork). It remembers expressions, because fleets repeat them. The zero value is ready for use. It is
-// not safe for concurrent use.
+// Checker finds what the agent's Prometheus refuses in a relabelling rule (model/relabel of its January 2024 fork). It
+// caches expressions, because fleets repeat them. The zero value is ready for use. It is not safe for concurrent use.
 type Checker struct {
 	regexes map[string]error
 	surplus int64
 }
 
-// maxSurplus is how many instructions all expressions of a checker may have beyond what their texts have: agents, and
-// what renders for Alloy, keep all of them compiled, at some 100 bytes each.
+// maxSurplus limits the instructions of all expressions of a checker beyond the lengths of their texts: agents, and
+// the renderer for Alloy, keep all of them compiled, at some 100 bytes for each instruction.
 const maxSurplus = 500_000
 
 // Problem is one error in a rule. Field is the rule's field as the custom resource spells it; it can be empty.
@@ -33,7 +32,7 @@ type Problem struct {
 	Field, Message, Hint string
 }
 
-// targetPattern matches what Prometheus accepts as the target label of replace: a label name that can refer to groups.
+// targetPattern matches a target label that Prometheus accepts for replace: a label name that can refer to groups.
 var targetPattern = regexp.MustCompile(`^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)+$`)
 
 const (
@@ -41,7 +40,7 @@ const (
 	defaultReplacement = "$1"
 )
 
-const labelHint = "label names have letters, digits and _ only; service discovery writes _ for each other character"
+const labelHint = "label names have letters, digits and _ only; service discovery replaces other characters by _"
 
 // Check returns the problems of a rule.
 func (c *Checker) Check(r *model.Relabel) []Problem {
@@ -61,7 +60,7 @@ func (c *Checker) Check(r *model.Relabel) []Problem {
 	}
 	if r.Regex.Value == "null" || r.Regex.Value == "~" {
 		out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: "regex",
-			Message: "is a null to the agent, also in quotes, and no regular expression",
+			Message: "the agent reads it as null, even in quotes, and not as a regular expression",
 			Hint:    "write (?:" + r.Regex.Value + ")"})
 	}
 	checkAction(r, bad)
@@ -71,7 +70,7 @@ func (c *Checker) Check(r *model.Relabel) []Problem {
 	} {
 		if name := envReference(f.value); name != "" {
 			out = append(out, Problem{Severity: diag.Warning, Code: diag.EnvReference, Field: f.field,
-				Message: fmt.Sprintf("%s stays as it is written: environment variables are not expanded in relabelings",
+				Message: fmt.Sprintf("%s is left unchanged: environment variables are not expanded in relabelings",
 					name),
 				Hint: "the operator's agents would expand it, which lets a monitor read the agent's environment"})
 		}
@@ -147,7 +146,7 @@ func (c *Checker) Compile(expr string) error {
 	surplus, err := expression.Surplus("^(?:" + expr + ")$")
 	if c.surplus += surplus; err == nil && surplus > 0 && c.surplus > maxSurplus {
 		err = fmt.Errorf("compiles to about %d instructions, and all different expressions together to more than %d: "+
-			"repeat less, by lower numbers in braces", surplus, maxSurplus)
+			"use lower repetition counts in braces", surplus, maxSurplus)
 	}
 	if c.regexes == nil {
 		c.regexes = map[string]error{}

@@ -1,8 +1,8 @@
 // Command generate writes what is derived from the API types and from the types of pipeline files: the CRDs and the
 // schema of pipelines with their descriptions (for people and editors), and the schemas without (for validation).
 //
-// It runs by "go generate ./generator/...". The CRDs of the Prometheus Operator's three
-// monitor kinds are made from its API module, in the version of the root's go.mod.
+// It is run by "go generate ./generator/...". The CRDs of the Prometheus Operator's kinds are made from its API
+// module, in the version in the root's go.mod.
 package main
 
 import (

@@ -117,8 +117,7 @@ type Syncer struct {
 type memory struct {
 	branch   branch.Cache
 	lastGood hold.Cache
-	rendered *generator.Output
-	settled  plan.Settled
+	output   plan.Memory
 	noted    publish.LastNote
 	done     *done
 }

@@ -141,7 +141,7 @@ func sourceFolders(flags []string) (map[string]string, error) {
 // the given severity.
 func (in *input) render(empty diag.Severity) *generator.Output {
 	out := generator.Render(in.set, in.options, nil)
-	out.Diags = append(out.Diags, out.SpareUnused(in.diags)...)
+	out.Diags = append(out.Diags, out.WithoutUnused(in.diags)...)
 	out.Diags = append(out.Diags, tenancy.None(in.folders, in.set, out.Diags)...)
 	if !in.mayBeEmpty {
 		out.Diags = append(out.Diags, in.empty(out, empty)...)

@@ -13,7 +13,7 @@ import (
 
 // Explained returns the output for package explain. It keeps no bytes of units.
 func (out *Output) Explained() explain.Render {
-	r := out.renderer.withoutHistory()
+	r := out.renderer
 	of := explain.Render{Set: r.set, AgentSelector: r.opts.AgentSelector, Diags: out.Diags}
 	for _, u := range out.Units {
 		name, h, held := u.Name, u.Hierarchy, u.Held

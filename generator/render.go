@@ -125,7 +125,7 @@ type Output struct {
 func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	opts = opts.withDefaults()
 	r, known := renderer{set, opts}, prev.known(set)
-	out := &Output{renderer: r, Hierarchies: known.hierarchies}
+	out := &Output{renderer: r.withoutHistory(), Hierarchies: known.hierarchies}
 	if out.Hierarchies == nil {
 		out.Hierarchies = hierarchy.Build(set, opts.AgentSelector)
 	}
@@ -157,6 +157,12 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 type renderer struct {
 	set  *manifest.Set
 	opts Options
+}
+
+// withoutHistory returns a renderer for units that are rendered once more, which say what they used of the history.
+func (r renderer) withoutHistory() renderer {
+	r.opts.LastGood, r.opts.Current, r.opts.Admit = nil, nil, nil
+	return r
 }
 
 // unit renders one hierarchy, and holds the objects that cause errors.

@@ -86,8 +86,8 @@ func (b *basis) dependsOn(objects map[manifest.ID]bool) bool {
 type known struct {
 	units  map[string]*Unit // of GrafanaAgents, by name, whatever conflicts there were
 	passed map[string]*Unit // of what is passed through, by name
-	// hierarchies are those of the set; nil if they have to be built. before are those of the earlier render in the same
-	// order, and replaced are the objects that differ.
+	// hierarchies are those of the set; nil if they have to be built. before are those of the earlier render in the
+	// same order, and replaced are the objects that differ.
 	hierarchies, before []*hierarchy.Hierarchy
 	replaced            map[manifest.ID]bool
 }
@@ -173,15 +173,8 @@ func (out *Output) Files(u *Unit) []File {
 	if !u.isStripped {
 		return u.Files
 	}
-	r := out.renderer.withoutHistory()
-	set, leftOut := r.versions(u.Held)
-	return r.attempt(u.Hierarchy, set, leftOut).Result.files
-}
-
-// withoutHistory returns a renderer that knows no last good versions, for units that say which ones they used.
-func (r renderer) withoutHistory() renderer {
-	r.opts.LastGood, r.opts.Current = nil, nil
-	return r
+	set, leftOut := out.renderer.versions(u.Held)
+	return out.renderer.attempt(u.Hierarchy, set, leftOut).Result.files
 }
 
 // versions returns the set that a unit was rendered from, with the stand-ins of what it held, and the objects that were

@@ -67,8 +67,8 @@ type File struct {
 	// [Output.WithoutBytes].
 	Value workload.Resource
 	// Config is the configuration that a Secret holds, alone or as one of several Secrets with a file each. It is nil
-	// for any other object, and after [Output.WithoutBytes]. ConfigKey is the key of the configuration, or of the file, in
-	// the Secret.
+	// for any other object, and after [Output.WithoutBytes]. ConfigKey is the key of the configuration, or of the file,
+	// in the Secret.
 	Config    *model.Config
 	ConfigKey string
 	// Manifest is false for review texts, which are not part of the payload.

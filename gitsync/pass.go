@@ -130,7 +130,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 func (p *pass) review(units []*generator.Unit, planned *plan.Plan) {
 	switch {
 	case !p.options.Review:
-	case p.options.InClear:
+	case p.options.ShowSecrets:
 		p.report.Rendered = units
 	default:
 		p.report.Rendered = p.sealing.reviewed(units, planned)

@@ -61,8 +61,8 @@ type Options struct {
 	Version string
 	// DryRun does everything except the push, and counts changed lines.
 	DryRun bool
-	// SourceRefs replace refs of sources in dry runs, by the index of the source, to show what merging them would change.
-	// Nothing else differs: the stand-ins are the same.
+	// SourceRefs replace refs of sources in dry runs, by the index of the source, to show what merging them would
+	// change. Nothing else differs: the stand-ins are the same.
 	SourceRefs map[int]repo.Ref
 	// Review fills Report.Rendered. It needs DryRun.
 	Review bool

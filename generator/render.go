@@ -78,10 +78,15 @@ func (o Options) withDefaults() Options {
 	if o.Runtime.Name == "" {
 		o.Runtime = Runtimes()[0]
 	}
-	if o.Admit == nil {
-		o.Admit = func(int64) error { return nil }
-	}
 	return o
+}
+
+// mayGoOn returns the error of [Options.Admit] for no bytes.
+func (o *Options) mayGoOn() error {
+	if o.Admit == nil {
+		return nil
+	}
+	return o.Admit(0)
 }
 
 func (o *Options) policies() secretref.Policies {
@@ -129,12 +134,14 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	if out.Hierarchies == nil {
 		out.Hierarchies = hierarchy.Build(set, opts.AgentSelector)
 	}
-	if out.Refused = opts.Admit(memoryFor(out.Hierarchies, set)); out.Refused != nil {
-		return out
+	if opts.Admit != nil { // the estimate takes long
+		if out.Refused = opts.Admit(memoryFor(out.Hierarchies, set)); out.Refused != nil {
+			return out
+		}
 	}
 	out.alone = make([]*Unit, len(out.Hierarchies))
 	fault.Each(len(out.alone), func(i int) {
-		if opts.Admit(0) != nil {
+		if opts.mayGoOn() != nil {
 			return
 		}
 		h := out.Hierarchies[i]
@@ -142,7 +149,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 			out.alone[i] = r.unit(h)
 		}
 	})
-	if out.Refused = opts.Admit(0); out.Refused != nil {
+	if out.Refused = opts.mayGoOn(); out.Refused != nil {
 		out.Units = out.alone
 		return out
 	}

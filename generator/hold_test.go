@@ -27,6 +27,9 @@ func (p lastGood) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
 // Owns says of nothing that it was there: who stays in a conflict is tested where there are folders.
 func (p lastGood) Owns(string, manifest.ID) bool { return false }
 
+// Written says of nothing that it was there, either.
+func (p lastGood) Written(string, string) []byte { return nil }
+
 // note takes a render over: what its units were rendered from. Units without files stay.
 func (p lastGood) note(out *generator.Output, set *manifest.Set) {
 	for _, u := range out.Units {

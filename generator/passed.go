@@ -13,21 +13,16 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// passer makes the units of what is passed through.
-type passer struct {
+// passThrough makes the units of what is passed through.
+type passThrough struct {
 	renderer
-	taken map[manifest.ID]*manifest.Object // what is rendered as well, with the GrafanaAgents that it is rendered for
+	// yielded are objects that a unit renders as well, each with the GrafanaAgent of that unit.
+	yielded map[manifest.ID]*manifest.Object
 }
 
-// units returns the units by name: one for each namespace, and one for what is in none. Those of prev whose objects are
+// units returns the units by name: one for each namespace, and one for what is in none. Earlier units whose objects are
 // the same are taken over.
-func (p passer) units(prev *Output) []*Unit {
-	before := map[string]*Unit{}
-	if prev != nil {
-		for _, u := range prev.Units[len(prev.Hierarchies):] {
-			before[u.Name] = u
-		}
-	}
+func (p passThrough) units(before map[string]*Unit) []*Unit {
 	objects := map[string][]*manifest.Object{}
 	for _, o := range p.set.All() {
 		if o.Passed != nil {
@@ -41,40 +36,44 @@ func (p passer) units(prev *Output) []*Unit {
 			units = append(units, old)
 			continue
 		}
-		units = append(units, p.unit(name, objects, nil))
+		units = append(units, p.unit(name, objects))
 	}
 	slices.SortFunc(units, func(a, b *Unit) int { return strings.Compare(a.Name, b.Name) })
 	return units
 }
 
 // stays reports whether a unit of an earlier render is that of the objects.
-func (p passer) stays(old *Unit, objects []*manifest.Object) bool {
-	isTaken := func(o *manifest.Object) bool { return p.taken[o.ID] != nil }
-	return !old.basis.usedLastGood && len(old.diags) == 0 && slices.Equal(old.basis.objects, objects) &&
-		(len(p.taken) == 0 || !slices.ContainsFunc(objects, isTaken))
+func (p passThrough) stays(old *Unit, objects []*manifest.Object) bool {
+	isYielded := func(o *manifest.Object) bool { return p.yielded[o.ID] != nil }
+	return len(old.diags) == 0 && slices.Equal(old.basis.objects, objects) && p.mayTakeOver(old) &&
+		(len(p.yielded) == 0 || !slices.ContainsFunc(objects, isYielded))
 }
 
-// unit renders a unit of some objects. given are errors that the caller found. An object with an error is replaced by
-// its last good version.
-func (p passer) unit(name string, objects []*manifest.Object, given diag.List) *Unit {
+// unit renders a unit of some objects. An object with an error is replaced by its last good version.
+func (p passThrough) unit(name string, objects []*manifest.Object) *Unit {
 	u := &Unit{Name: name, basis: basis{objects: objects}}
 	var resources []string
 	for _, o := range objects {
-		version := o
-		if d := p.refusal(o, given); d != nil {
+		file := copyOf(o)
+		if d := p.refusal(name, o, &file); d != nil {
 			d.Units = []string{name}
 			u.diags = append(u.diags, *d)
 			u.basis.usedLastGood = true
-			version = p.last(name, o.ID)
-			u.Held = append(u.Held, Held{ID: o.ID, Object: o, StandIn: version, Reason: *d})
+			standIn := p.last(name, o.ID)
+			u.Held = append(u.Held, Held{ID: o.ID, Object: o, StandIn: standIn, Reason: *d})
+			if standIn == nil {
+				continue
+			}
+			file = copyOf(standIn)
+			u.Failed = u.Failed || p.immutableField(name, &file) != ""
 		}
-		if version == nil {
-			continue
-		}
-		file := passthrough.FileName(o.Kind, o.Name)
-		resources = append(resources, file)
+		resources = append(resources, file.Path)
 		u.Inputs = append(u.Inputs, o.ID)
-		u.Files = append(u.Files, File{Path: file, Data: version.Passed, Object: o.ID, Manifest: true})
+		u.Files = append(u.Files, file)
+	}
+	if u.Failed { // even the last good version changes what Kubernetes lets nobody change
+		u.Held, u.Files = nil, nil
+		return u
 	}
 	if len(resources) > 0 {
 		u.Files = append(u.Files, File{Path: KustomizationFile, Data: Kustomization(resources), Manifest: true})
@@ -83,10 +82,15 @@ func (p passer) unit(name string, objects []*manifest.Object, given diag.List) *
 	return u
 }
 
+// copyOf returns the file of an object that is passed through.
+func copyOf(o *manifest.Object) File {
+	return File{Path: passthrough.FileName(o.Kind, o.Name), Data: o.Passed, Object: o.ID, Manifest: true}
+}
+
 // last returns the last good version of an object of a unit, or nil if there is none that may be copied now.
-func (p passer) last(unit string, id manifest.ID) *manifest.Object {
+func (p passThrough) last(unit string, id manifest.ID) *manifest.Object {
 	last := p.opts.LastGood
-	if last == nil || p.taken[id] != nil {
+	if last == nil || p.yielded[id] != nil {
 		return nil
 	}
 	if o, _ := last.Last(unit, id); o != nil && o.Passed != nil && p.holdsSecret(o) == "" {
@@ -95,9 +99,9 @@ func (p passer) last(unit string, id manifest.ID) *manifest.Object {
 	return nil
 }
 
-// refusal returns why an object is not copied as it is, or nil.
-func (p passer) refusal(o *manifest.Object, given diag.List) *diag.Diagnostic {
-	if agent := p.taken[o.ID]; agent != nil {
+// refusal returns why an object is not copied as it is, to a file of a unit, or nil.
+func (p passThrough) refusal(unit string, o *manifest.Object, file *File) *diag.Diagnostic {
+	if agent := p.yielded[o.ID]; agent != nil {
 		d := o.Diag(diag.Error, diag.NameConflict, "metadata.name",
 			"%s would be passed through, and is rendered for %s", o.ID, agent.SeenFrom(o, ""))
 		d.Hint, d.Related = "rename one of the two; or remove this one, if it is what the operator made of the other",
@@ -118,14 +122,14 @@ func (p passer) refusal(o *manifest.Object, given diag.List) *diag.Diagnostic {
 		d.Hint = way
 		return &d
 	}
-	if i := slices.IndexFunc(given, func(d diag.Diagnostic) bool { return d.Object == o.Ref() }); i >= 0 {
-		return &given[i]
+	if field := p.immutableField(unit, file); field != "" {
+		return new(immutableError(o, o.ID, field))
 	}
 	return nil
 }
 
 // holdsSecret returns what is in clear in an object that the secrets policy keeps out of the output, or "".
-func (p passer) holdsSecret(o *manifest.Object) string {
+func (p passThrough) holdsSecret(o *manifest.Object) string {
 	var typed *manifest.Object
 	what := ""
 	switch value := o.Value.(type) {

@@ -51,17 +51,17 @@ func hasAccount(set *manifest.Set, id manifest.ID) bool {
 }
 
 // missingRights warns about what the Roles and bindings of the inputs do not let pods do.
-func missingRights(out *Output) diag.List {
-	objects := out.renderer.set.Rights()
-	if len(objects) == 0 || out.renderer.opts.RenderRights {
+func (r renderer) missingRights(units []*Unit) diag.List {
+	objects := r.set.Rights()
+	if len(objects) == 0 || r.opts.RenderRights {
 		return nil
 	}
 	var list diag.List
 	grants := rbac.NewGrants(objects)
-	for _, a := range Accounts(out.Units) {
+	for _, a := range Accounts(units) {
 		for _, d := range grants.Missing(a) {
-			for _, u := range out.Units[:len(out.Hierarchies)] {
-				if u.account() == a.ID {
+			for _, u := range units {
+				if u.Hierarchy != nil && u.account() == a.ID {
 					d.Units = append(d.Units, u.Name)
 				}
 			}

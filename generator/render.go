@@ -1,18 +1,14 @@
 package generator
 
 import (
-	"fmt"
-	"maps"
-	"slices"
+	"cmp"
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/compile/integration"
 	"github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/isolate"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -68,157 +64,100 @@ type Options struct {
 	// Admit is asked before anything is rendered whether about so many bytes of memory may be used, and before each
 	// unit whether to go on, for no bytes. Its error is [Output.Refused], and nothing more is rendered. Nil: they may.
 	Admit func(bytes int64) error
-	// LastGood is what units were last rendered from; nil when nothing is known of it.
+	// LastGood knows what units were last rendered from and to; nil if nothing is known of that.
 	LastGood LastGood
+	// Current has the units of an earlier render that are known to be what LastGood has. They are not compared with it
+	// again.
+	Current map[*Unit]bool
+}
+
+// withDefaults returns the options with the defaults of what they leave open.
+func (o Options) withDefaults() Options {
+	o.Secrets = cmp.Or(o.Secrets, secretref.Reference)
+	o.Compatibility = cmp.Or(o.Compatibility, manifest.Operator)
+	if o.Runtime.Name == "" {
+		o.Runtime = Runtimes()[0]
+	}
+	return o
+}
+
+// mayGoOn returns the error of [Options.Admit] for no bytes.
+func (o *Options) mayGoOn() error {
+	if o.Admit == nil {
+		return nil
+	}
+	return o.Admit(0)
 }
 
 func (o *Options) policies() secretref.Policies {
 	return secretref.Policies{Default: o.Secrets, Rules: o.SecretRules, Mirror: o.Mirror, Encrypted: o.Encrypted}
 }
 
-// LastGood knows what units were last rendered from and to. It is only asked about objects that are
-// wrong now, so good inputs cost no look at the history. It must be safe for concurrent use, and give
-// the same answers throughout a render.
+// LastGood knows what units were last rendered from and to. It is only asked about workloads and about objects that are
+// wrong now, so good inputs cost no look at the history. It must be safe for concurrent use, and give the same answers
+// throughout a render.
 type LastGood interface {
 	// Last returns the version of an object from which a unit (namespace/name) was last
 	// rendered. had is whether there was one; the object is nil if there was one and its text
 	// is lost.
 	Last(unit string, id manifest.ID) (o *manifest.Object, had bool)
-	// Owns reports whether an object is one of those that a unit was last rendered to.
+	// Owns reports whether a unit was last rendered to an object, among others.
 	Owns(unit string, id manifest.ID) bool
+	// Written returns the manifest of a workload as a unit was last rendered to it, by the path of its file; nil if
+	// there was none.
+	Written(unit, path string) []byte
 }
 
-// Output is the result of a render.
+// Output is the result of a render. Nothing changes it, or its units, after [Render] returned it.
 type Output struct {
-	// Units are those of GrafanaAgents, sorted by Name, and then those of what is passed through, sorted by Name.
+	// Units are the units of GrafanaAgents, sorted by Name, and then those of what is passed through, sorted by Name.
 	Units []*Unit
 	// Diags are all findings, the units' included, sorted and without doubles.
 	Diags diag.List
-	// Refused is the error of [Options.Admit].
+	// Refused is the error of [Options.Admit]. The output is incomplete then.
 	Refused error
 	// Hierarchies belong to the units of GrafanaAgents, one each.
 	Hierarchies []*hierarchy.Hierarchy
 
 	renderer renderer
-	between  diag.List // what was found between units
-	// taken maps each input object that a unit also renders to the GrafanaAgent of that unit; it is not passed through.
-	taken map[manifest.ID]*manifest.Object
-	// misplaced is what was found of references to Secrets that are not where they are needed.
-	misplaced diag.List
-	// missing are the rights that pods lack.
-	missing diag.List
-	refused bool // a unit was rendered again, and not compared with the others
+	// alone are the units of GrafanaAgents as each is rendered for itself, whatever conflicts there are.
+	alone []*Unit
 }
 
-// Render renders all hierarchies of a set. Units of prev whose inputs are the same
-// objects are taken over as they are; prev must come from a render with the same
-// options, or be nil.
+// Render renders all hierarchies of a set. It takes over the units of an earlier render whose inputs are the same
+// objects: prev must come from a render with the same options, or be nil. The output does not depend on prev, except
+// that [Output.WithoutBytes] may have dropped the bytes of units in [Options.Current].
 func Render(set *manifest.Set, opts Options, prev *Output) *Output {
-	if opts.Secrets == "" {
-		opts.Secrets = secretref.Reference
-	}
-	if opts.Compatibility == "" {
-		opts.Compatibility = manifest.Operator
-	}
-	if opts.Runtime.Name == "" {
-		opts.Runtime = Runtimes()[0]
-	}
-	known := prev.known(set)
-	out := &Output{renderer: renderer{set, opts}, Hierarchies: known.hierarchies}
+	opts = opts.withDefaults()
+	r, known := renderer{set, opts}, prev.known(set)
+	out := &Output{renderer: r.withoutHistory(), Hierarchies: known.hierarchies}
 	if out.Hierarchies == nil {
 		out.Hierarchies = hierarchy.Build(set, opts.AgentSelector)
 	}
-	if opts.Admit != nil {
+	if opts.Admit != nil { // the estimate takes long
 		if out.Refused = opts.Admit(memoryFor(out.Hierarchies, set)); out.Refused != nil {
 			return out
 		}
 	}
-	out.Units = make([]*Unit, len(out.Hierarchies))
-	fault.Each(len(out.Units), func(i int) {
-		if opts.Admit != nil && opts.Admit(0) != nil {
+	out.alone = make([]*Unit, len(out.Hierarchies))
+	fault.Each(len(out.alone), func(i int) {
+		if opts.mayGoOn() != nil {
 			return
 		}
 		h := out.Hierarchies[i]
-		if out.Units[i] = known.unit(i, h, set); out.Units[i] == nil {
-			out.Units[i] = out.renderer.unit(h)
+		if out.alone[i] = known.unit(i, h, set); out.alone[i] == nil || !r.mayTakeOver(out.alone[i]) {
+			out.alone[i] = r.unit(h)
 		}
 	})
-	if opts.Admit != nil {
-		if out.Refused = opts.Admit(0); out.Refused != nil {
-			return out
-		}
+	if out.Refused = opts.mayGoOn(); out.Refused != nil {
+		out.Units = out.alone
+		return out
 	}
-	if !out.sameOwners(prev) {
-		out.between = conflicts(out, set, opts.LastGood)
-	}
-	out.Units = append(out.Units, passer{out.renderer, out.taken}.units(prev)...)
-	out.misplaced = misplaced(out)
-	out.missing = missingRights(out)
-	out.collect()
+	conflicts := findConflicts(out.alone, set, opts.LastGood)
+	passed := passThrough{r, conflicts.yielded}.units(known.passed)
+	out.Units = append(conflicts.resolve(out.alone), passed...)
+	out.Diags = r.diagnostics(out.Units, conflicts.diags)
 	return out
-}
-
-// Explained returns the output for package explain. It changes nothing in the output, and is not affected by later
-// renders or by [Unit.DropBytes].
-func (out *Output) Explained() explain.Render {
-	rest := out.renderer
-	rest.opts.LastGood, rest.opts.Admit = nil, nil // only for the render itself; units say what they used
-	r := explain.Render{Set: rest.set, AgentSelector: rest.opts.AgentSelector, Diags: out.Diags}
-	for _, u := range out.Units {
-		r.Units = append(r.Units, explain.Unit{
-			Name: u.Name, Hierarchy: u.Hierarchy, Paused: u.Paused, Failed: u.Failed, Held: u.Held,
-			Print: func() explain.Printed { return rest.reprint(u) },
-		})
-	}
-	return r
-}
-
-// NoAgent returns a finding if nothing is rendered because the set has no GrafanaAgent, or none that is selected.
-func (out *Output) NoAgent(severity diag.Severity, hint string) diag.List {
-	set := out.renderer.set
-	isAgent := func(o *manifest.Object) bool { return o.Kind == v1alpha1.GrafanaAgentKind }
-	all := set.Kind(v1alpha1.GrafanaAgentKind)
-	if len(out.Hierarchies) > 0 || len(all) == 0 && slices.ContainsFunc(set.LeftOut(), isAgent) {
-		return nil
-	}
-	if severity == diag.Warning && len(all) == 0 && set.MayLack(v1alpha1.GrafanaAgentKind) {
-		return nil // it may be in what cannot be read, which is reported
-	}
-	d := diag.Diagnostic{Severity: severity, Code: diag.NoAgent,
-		Message: "there is no GrafanaAgent, so nothing is rendered", Hint: hint}
-	if len(all) > 0 {
-		d.Message = fmt.Sprintf("no GrafanaAgent of %d has labels %s, so nothing is rendered", len(all),
-			out.renderer.opts.AgentSelector)
-	}
-	return diag.List{d}
-}
-
-// Refuse holds the objects that an error blames which the caller found in what is rendered for
-// a unit: a field that must not change, say. It returns the unit as it is rendered then, which
-// replaces the old one in the output.
-func (out *Output) Refuse(unit string, d diag.Diagnostic) *Unit {
-	i := slices.IndexFunc(out.Units, func(u *Unit) bool { return u.Name == unit })
-	if i < len(out.Hierarchies) {
-		out.Units[i] = out.renderer.unit(out.Hierarchies[i], d)
-	} else {
-		out.Units[i] = passer{out.renderer, out.taken}.unit(unit, out.Units[i].basis.objects, diag.List{d})
-	}
-	out.refused = true
-	out.collect()
-	return out.Units[i]
-}
-
-// collect gathers what was found.
-func (out *Output) collect() {
-	list := slices.Concat(out.SpareUnused(out.renderer.set.Diags()), out.between, out.misplaced, out.missing,
-		out.unmatched())
-	for _, u := range out.Units {
-		list = append(list, u.diags...)
-	}
-	if out.renderer.opts.RenderRights { // the ServiceAccount is rendered
-		list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.MissingServiceAccount })
-	}
-	out.Diags = merge(list)
 }
 
 // renderer renders the units of one set.
@@ -227,8 +166,14 @@ type renderer struct {
 	opts Options
 }
 
-// unit renders one hierarchy. What errors are to blame for is held, those given included.
-func (r renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit {
+// withoutHistory returns a renderer for units that are rendered once more, which say what they used of the history.
+func (r renderer) withoutHistory() renderer {
+	r.opts.LastGood, r.opts.Current, r.opts.Admit = nil, nil, nil
+	return r
+}
+
+// unit renders one hierarchy, and holds the objects that cause errors.
+func (r renderer) unit(h *hierarchy.Hierarchy) *Unit {
 	if h.Spec().Paused {
 		return &Unit{Name: h.Name(), Paused: true, Hierarchy: h, basis: newBasis(h, r.set, nil, false)}
 	}
@@ -236,7 +181,7 @@ func (r renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit 
 	if last := r.opts.LastGood; last != nil {
 		in.LastGood = func(id manifest.ID) (*manifest.Object, bool) { return last.Last(h.Name(), id) }
 	}
-	outcome := isolate.Run(in, errors)
+	outcome := isolate.Run(in)
 	if r.opts.Compatibility == manifest.Current {
 		refuseDenied(outcome.Diags)
 	}
@@ -284,57 +229,14 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set,
 		out.Diags = append(out.Diags, h.Agent.Diag(diag.Error, diag.InvalidObject, "", "%s", err))
 		return out
 	}
+	for i := range printed {
+		if field := r.immutableField(h.Name(), &printed[i]); field != "" {
+			out.Diags = append(out.Diags, immutableError(h.Agent, printed[i].Object, field))
+			return out
+		}
+	}
 	out.Result = rendered{printed, config.Jobs(), rbac.Needs(config.All()...), matched}
 	return out
-}
-
-// unmatched warns of patches and images that match nothing in any unit. A unit that stays as it is may have what they
-// are for.
-func (out *Output) unmatched() diag.List {
-	matched := map[int]bool{}
-	for _, u := range out.Units {
-		if u.Stays() {
-			return nil
-		}
-		maps.Copy(matched, u.matched)
-	}
-	return out.renderer.opts.Changes.Unmatched(matched)
-}
-
-// merge sorts diagnostics, and joins those that several units share.
-func merge(list diag.List) diag.List {
-	type key struct {
-		code          diag.Code
-		message, file string
-		line, column  int
-		object        diag.Object
-	}
-	at := map[key]int{}
-	var out diag.List
-	for _, d := range list {
-		k := key{d.Code, d.Message, d.Source + "\n" + d.File, d.Line, d.Column, d.Object}
-		i, ok := at[k]
-		if !ok {
-			at[k] = len(out)
-			d.Units = slices.Clone(d.Units)
-			out = append(out, d)
-			continue
-		}
-		out[i].Units = union(out[i].Units, d.Units)
-		out[i].Related = union(slices.Clip(out[i].Related), d.Related)
-	}
-	out.Sort()
-	return out
-}
-
-// union adds to a list what it lacks of another.
-func union[T comparable](list, more []T) []T {
-	for _, item := range more {
-		if !slices.Contains(list, item) {
-			list = append(list, item)
-		}
-	}
-	return list
 }
 
 // build builds the configurations of a hierarchy, as the runtime has them.

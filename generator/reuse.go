@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -81,23 +82,22 @@ func (b *basis) dependsOn(objects map[manifest.ID]bool) bool {
 	return false
 }
 
-// known has the results for a set that an earlier render already gave.
+// known is what an earlier render already knows about a set.
 type known struct {
-	before      *Output // nil if there is none
-	units       map[string]*Unit
-	hierarchies []*hierarchy.Hierarchy // those of the set; nil if they have to be built
-	replaced    map[manifest.ID]bool   // the objects that differ, if there are hierarchies
+	units  map[string]*Unit // of GrafanaAgents, by name, whatever conflicts there were
+	passed map[string]*Unit // of what is passed through, by name
+	// hierarchies are those of the set; nil if they have to be built. before are those of the earlier render in the
+	// same order, and replaced are the objects that differ.
+	hierarchies, before []*hierarchy.Hierarchy
+	replaced            map[manifest.ID]bool
 }
 
-// known returns the results of this output that are valid for another set.
+// known returns what this output, which may be nil, knows about another set.
 func (out *Output) known(set *manifest.Set) known {
 	if out == nil {
 		return known{}
 	}
-	k := known{before: out, units: make(map[string]*Unit, len(out.Units))}
-	for _, u := range out.Units {
-		k.units[u.Name] = u.asRendered()
-	}
+	k := known{units: byName(out.alone), passed: byName(out.Units[len(out.alone):])}
 	replaced, ok := set.Replaced(out.renderer.set)
 	if !ok {
 		return k
@@ -105,20 +105,28 @@ func (out *Output) known(set *manifest.Set) known {
 	if k.hierarchies, ok = hierarchy.Rebuild(out.Hierarchies, replaced); !ok {
 		return k
 	}
-	k.replaced = make(map[manifest.ID]bool, len(replaced))
+	k.before, k.replaced = out.Hierarchies, make(map[manifest.ID]bool, len(replaced))
 	for o := range replaced {
 		k.replaced[o.ID] = true
 	}
 	return k
 }
 
+func byName(units []*Unit) map[string]*Unit {
+	out := make(map[string]*Unit, len(units))
+	for _, u := range units {
+		out[u.Name] = u
+	}
+	return out
+}
+
 // unit returns the unit of hierarchy i of a set, or nil if it must be rendered.
 func (k *known) unit(i int, h *hierarchy.Hierarchy, set *manifest.Set) *Unit {
 	u := k.units[h.Name()]
 	switch {
-	case u == nil || u.basis.usedLastGood:
+	case u == nil:
 		return nil
-	case k.hierarchies != nil && k.before.Hierarchies[i] == h:
+	case k.hierarchies != nil && k.before[i] == h:
 		if u.basis.dependsOn(k.replaced) {
 			return nil
 		}
@@ -126,6 +134,64 @@ func (k *known) unit(i int, h *hierarchy.Hierarchy, set *manifest.Set) *Unit {
 		return nil
 	}
 	return u
+}
+
+// mayTakeOver reports whether a unit whose inputs are the same may be taken over. It may not if last good versions
+// decided about it, because these change; if its bytes were dropped and may be needed; or if it would change what
+// Kubernetes lets nobody change.
+func (r renderer) mayTakeOver(u *Unit) bool {
+	return !u.basis.usedLastGood && (r.opts.Current[u] || !u.isStripped && !r.changesImmutable(u))
+}
+
+// WithoutBytes returns the output without the bytes of the units' files, which are most of what it is. It is for a
+// later [Render]; [Output.Files] makes them again. Units that are not in drop keep their bytes, and so does what is
+// passed through, whose bytes the objects have anyway.
+func (out *Output) WithoutBytes(drop func(*Unit) bool) *Output {
+	stripped := *out
+	stripped.Units, stripped.alone = slices.Clone(out.Units), slices.Clone(out.alone)
+	for i, u := range out.Units[:len(out.alone)] {
+		if u == out.alone[i] && drop(u) {
+			stripped.Units[i] = u.withoutBytes()
+			stripped.alone[i] = stripped.Units[i]
+		}
+	}
+	return &stripped
+}
+
+func (u *Unit) withoutBytes() *Unit {
+	stripped := *u
+	stripped.Files, stripped.isStripped = slices.Clone(u.Files), true
+	for i := range stripped.Files {
+		f := &stripped.Files[i]
+		f.Data, f.Value, f.Config = nil, nil, nil
+	}
+	return &stripped
+}
+
+// Files returns the files of a unit of the output, with their bytes.
+func (out *Output) Files(u *Unit) []File {
+	if !u.isStripped {
+		return u.Files
+	}
+	set, leftOut := out.renderer.versions(u.Held)
+	return out.renderer.attempt(u.Hierarchy, set, leftOut).Result.files
+}
+
+// versions returns the set that a unit was rendered from, with the stand-ins of what it held, and the objects that were
+// left out.
+func (r renderer) versions(held []Held) (*manifest.Set, map[manifest.ID]bool) {
+	standIns, leftOut := map[manifest.ID]*manifest.Object{}, map[manifest.ID]bool{}
+	for _, h := range held {
+		if h.StandIn == nil {
+			leftOut[h.ID] = true
+		} else {
+			standIns[h.ID] = h.StandIn
+		}
+	}
+	if len(standIns) == 0 {
+		return r.set, leftOut
+	}
+	return r.set.With(standIns), leftOut
 }
 
 func diagText(list diag.List) string {

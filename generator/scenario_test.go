@@ -184,7 +184,7 @@ func scenarioOptions(t *testing.T, comment string) generator.Options {
 func renderAll(results []manifest.Result, opts generator.Options) *generator.Output {
 	out := generator.Render(manifest.NewSet(results...), opts, nil)
 	for _, r := range results {
-		out.Diags = append(out.Diags, out.SpareUnused(r.Diags)...)
+		out.Diags = append(out.Diags, out.WithoutUnused(r.Diags)...)
 	}
 	out.Diags.Sort()
 	return out

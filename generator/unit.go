@@ -19,7 +19,7 @@ import (
 type Unit struct {
 	// Name is namespace/name of the GrafanaAgent, or what [passthrough.Unit] returns, and the unit's folder.
 	Name string
-	// Files are sorted by Path. After [Unit.DropBytes] they have no bytes.
+	// Files are sorted by Path. [Output.WithoutBytes] drops their bytes.
 	Files []File
 	// Inputs are the objects that the unit was rendered from, Secrets included, sorted.
 	Inputs []manifest.ID
@@ -40,10 +40,17 @@ type Unit struct {
 	matched map[int]bool // the numbers of the changes that match one of its objects
 	diags   diag.List
 	basis   basis
-	dropped bool // its files have no bytes
-	// unopposed is the unit as it was rendered, when a conflict with another took it out: it
-	// counts again once the conflict is gone.
-	unopposed *Unit
+	// isStripped means that the files have no bytes.
+	isStripped bool
+}
+
+// objects yields the objects that the unit renders.
+func (u *Unit) objects(yield func(manifest.ID) bool) {
+	for i := range u.Files {
+		if f := &u.Files[i]; f.Manifest && f.Object != (manifest.ID{}) && !yield(f.Object) {
+			return
+		}
+	}
 }
 
 // Held is an object that is not rendered as it is in the set.
@@ -57,11 +64,11 @@ type File struct {
 	// Object is what the file holds; zero for a kustomization or a review text.
 	Object manifest.ID
 	// Value is the object as its Kubernetes type; a Secret has no data. It is nil for what is passed through, and after
-	// [Unit.DropBytes].
+	// [Output.WithoutBytes].
 	Value workload.Resource
 	// Config is the configuration that a Secret holds, alone or as one of several Secrets with a file each. It is nil
-	// for any other object, and after [Unit.DropBytes]. ConfigKey is the key of the configuration, or of the file, in
-	// the Secret.
+	// for any other object, and after [Output.WithoutBytes]. ConfigKey is the key of the configuration, or of the file,
+	// in the Secret.
 	Config    *model.Config
 	ConfigKey string
 	// Manifest is false for review texts, which are not part of the payload.
@@ -119,33 +126,6 @@ func files(objects []workload.Object) ([]File, error) {
 	out = append(out, File{Path: KustomizationFile, Data: Kustomization(resources), Manifest: true})
 	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return out, nil
-}
-
-// DropBytes drops the bytes of the unit's files. A later [Render] still takes the unit over, and
-// [Output.ReloadBytes] renders it again when they are needed. A caller that keeps thousands of
-// units need not keep the text of those that are written.
-func (u *Unit) DropBytes() {
-	if u.basis.usedLastGood {
-		return // it is rendered again anyway, and only with the stand-ins of then
-	}
-	if u.Hierarchy == nil {
-		return // they are those of the objects
-	}
-	for i := range u.Files {
-		u.Files[i].Data, u.Files[i].Value, u.Files[i].Config = nil, nil, nil
-	}
-	u.dropped = true
-}
-
-// ReloadBytes returns a unit of the output with the bytes of its files. If they were dropped,
-// that is a new unit, which replaces the old one in the output.
-func (out *Output) ReloadBytes(u *Unit) *Unit {
-	i := slices.Index(out.Units, u)
-	if i < 0 || !u.dropped {
-		return u
-	}
-	out.Units[i] = out.renderer.unit(out.Hierarchies[i])
-	return out.Units[i]
 }
 
 // Kustomization returns a kustomization.yaml that lists the resources, sorted.

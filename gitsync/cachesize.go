@@ -12,10 +12,10 @@ func (s *Syncer) Forget() {
 // not be called during a pass.
 func (s *Syncer) Size() int64 {
 	size := s.sources.Size()
-	if s.memory.rendered == nil {
+	if s.memory.output.Rendered == nil {
 		return size
 	}
-	for _, u := range s.memory.rendered.Units {
+	for _, u := range s.memory.output.Rendered.Units {
 		for _, f := range u.Files {
 			size += int64(source.BytesPerFile + source.CopiesOfText*len(f.Data))
 		}

@@ -82,7 +82,7 @@ func (p *pass) fetchAll(ctx context.Context) (tips []source.Tip, output []repo.T
 
 // ref is what is read of a source.
 func (p *pass) ref(i int) repo.Ref {
-	if head, ok := p.options.Heads[i]; ok && p.options.DryRun {
+	if head, ok := p.options.SourceRefs[i]; ok && p.options.DryRun {
 		return head
 	}
 	return p.sources.List[i].Ref.RepoRef()

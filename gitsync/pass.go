@@ -50,7 +50,7 @@ func (p *pass) run(ctx context.Context) error {
 	if err := p.sealing.seal(ctx, planned, &p.options, from.tip.Proposed, rd); err != nil {
 		return err
 	}
-	p.review(p.memory.rendered.Units, planned)
+	p.review(p.memory.output.Rendered.Units, planned)
 	change, err := planned.Edit()
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 		return nil, fmt.Errorf("read %s of %s: %w", output.Branch, p.output.URL(), err)
 	}
 	in := plan.Inputs{
-		Pipeline: &p.pipeline, Branch: from.branch, Settled: p.memory.settled, Previous: p.memory.rendered,
+		Pipeline: &p.pipeline, Branch: from.branch, Memory: p.memory.output,
 		AllowDeletions: p.options.AllowDeletions, DryRun: p.options.DryRun,
 	}
 	if refused := plan.RefuseAdoption(in, p.output.URL()); refused.Refused != nil {
@@ -83,22 +83,26 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 		return nil, err
 	}
 	options := p.render
-	options.LastGood = in.LastGood
+	var err error
+	if in.Current, err = in.Memory.Current(from.branch); err != nil {
+		return nil, err
+	}
+	options.LastGood, options.Current = in.LastGood, in.Current
 	options.Admit = p.budget.Take
 	set, err := p.decrypt(ctx, in.Objects.Set, &options)
 	if err != nil {
 		return nil, err
 	}
-	in.Rendered = generator.Render(set, options, p.memory.rendered)
+	in.Rendered = generator.Render(set, options, in.Memory.Rendered)
 	if in.Rendered.Refused != nil {
 		return nil, fmt.Errorf("render the inputs: %w", in.Rendered.Refused)
 	}
-	p.report.Diags = in.Rendered.SpareUnused(p.report.Diags)
+	p.report.Diags = in.Rendered.WithoutUnused(p.report.Diags)
 	planned, err := plan.Decide(in)
 	if err != nil {
 		return nil, err
 	}
-	p.memory.rendered = in.Rendered
+	p.memory.output.Rendered = in.Rendered
 	p.review(in.Rendered.Units, nil)
 	p.report.add(planned.Findings)
 	p.report.Diags.Sort()
@@ -126,7 +130,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 func (p *pass) review(units []*generator.Unit, planned *plan.Plan) {
 	switch {
 	case !p.options.Review:
-	case p.options.InClear:
+	case p.options.ShowSecrets:
 		p.report.Rendered = units
 	default:
 		p.report.Rendered = p.sealing.reviewed(units, planned)

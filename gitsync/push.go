@@ -104,9 +104,9 @@ func messageData(inputs *publish.Inputs, c *plan.Change) pipeline.Message {
 // settle keeps which units are on the branch as they were rendered, after a push or without one.
 func (p *pass) settle(c *plan.Change, pushed *publish.Pushed) (err error) {
 	if pushed == nil {
-		p.memory.settled, err = c.Settle(nil)
+		p.memory.output, err = c.Remember(nil)
 	} else {
-		p.memory.settled, err = c.Settle(pushed.Folder)
+		p.memory.output, err = c.Remember(pushed.Folder)
 	}
 	return err
 }

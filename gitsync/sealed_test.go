@@ -339,7 +339,7 @@ func TestDryRunsShowPlaceholders(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	l.options.Encrypt, l.options.InClear = false, true
+	l.options.Encrypt, l.options.ShowSecrets = false, true
 	if report := l.fresh().pass(); !strings.Contains(string(report.Rendered[0].Files[1].Data)+
 		string(report.Rendered[0].Files[0].Data), "agent.yml: |") {
 		t.Error("what is compared is not in clear")

@@ -61,16 +61,16 @@ type Options struct {
 	Version string
 	// DryRun does everything except the push, and counts changed lines.
 	DryRun bool
-	// Heads replace refs of sources in dry runs, by the index of the source, to show what merging them would change.
-	// Nothing else differs: the stand-ins are the same.
-	Heads map[int]repo.Ref
+	// SourceRefs replace refs of sources in dry runs, by the index of the source, to show what merging them would
+	// change. Nothing else differs: the stand-ins are the same.
+	SourceRefs map[int]repo.Ref
 	// Review fills Report.Rendered. It needs DryRun.
 	Review bool
 	// Keep says which files of the sources Report.Kept has, by their texts. Default: none.
 	Keep func(text []byte) bool `json:"-"`
-	// InClear leaves Secrets in clear in Report.Rendered under the secrets policy sops. It is for package difference,
-	// which shows no value of them.
-	InClear bool
+	// ShowSecrets leaves Secrets in clear in Report.Rendered under the secrets policy sops. It is for package
+	// difference, which shows no value of them.
+	ShowSecrets bool
 	// Encrypt makes a dry run encrypt Secrets under the secrets policy sops. Otherwise it shows placeholders for their
 	// values.
 	Encrypt bool
@@ -117,8 +117,7 @@ type Syncer struct {
 type memory struct {
 	branch   branch.Cache
 	lastGood hold.Cache
-	rendered *generator.Output
-	settled  plan.Settled
+	output   plan.Memory
 	noted    publish.LastNote
 	done     *done
 }

@@ -69,18 +69,10 @@ type Outcome[T any] struct {
 	UsedLastGood bool
 }
 
-// Run renders a hierarchy, and holds objects that cause errors. given are errors of an earlier outcome.
-func Run[T any](in Input[T], given diag.List) Outcome[T] {
+// Run renders a hierarchy, and holds objects that cause errors.
+func Run[T any](in Input[T]) Outcome[T] {
 	r := &run[T]{Input: in, dependencies: map[manifest.ID]*manifest.Object{}, noted: map[diag.Object]diag.List{}}
 	now := choice{held: heldObjects{}, set: in.Set, hierarchy: in.Hierarchy}
-	r.note(given, now)
-	if len(given) > 0 {
-		next := r.replace(now, given)
-		if next.same(now) || r.hopeless(next) {
-			return r.failed(nil, next)
-		}
-		now = next
-	}
 	for {
 		attempt := r.attempt(now)
 		errors := onlyErrors(attempt.Diags)

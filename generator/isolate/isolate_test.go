@@ -151,7 +151,7 @@ func TestAWrongObjectHarmsNothingButItself(t *testing.T) {
 					}
 					return o, o != nil
 				},
-			}, nil)
+			})
 			if diff := cmp.Diff(c.want, summary(out)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -162,14 +162,21 @@ func TestAWrongObjectHarmsNothingButItself(t *testing.T) {
 	}
 }
 
-// TestAnErrorFoundLaterIsIsolatedToo is for what only the caller can find, in the result.
-func TestAnErrorFoundLaterIsIsolatedToo(t *testing.T) {
+// TestAnErrorInTheResultIsIsolatedToo is for what can only be found in the result of a good attempt.
+func TestAnErrorInTheResultIsIsolatedToo(t *testing.T) {
 	set := read(t, map[string]string{agent: "good", instance: "good", monitor: "good"})
-	in := Input[[]string]{Hierarchy: hierarchy.Build(set, nil)[0], Set: set, Render: render}
-	d := set.Kind("ServiceMonitor")[0].Diag(diag.Error, diag.InvalidObject, "", "is too late")
+	in := Input[[]string]{Hierarchy: hierarchy.Build(set, nil)[0], Set: set, Render: func(h *hierarchy.Hierarchy,
+		set *manifest.Set, leftOut map[manifest.ID]bool) Attempt[[]string] {
+		out := render(h, set, leftOut)
+		if slices.Contains(out.Result, monitor+": good") {
+			out.Diags = append(out.Diags,
+				set.Kind("ServiceMonitor")[0].Diag(diag.Error, diag.InvalidObject, "", "is too late"))
+		}
+		return out
+	}}
 	want := "GrafanaAgent a: good, MetricsInstance i: good; left out ServiceMonitor/m/one; error " +
 		"ServiceMonitor/m/one: is too late"
-	if diff := cmp.Diff(want, summary(Run(in, diag.List{d}))); diff != "" {
+	if diff := cmp.Diff(want, summary(Run(in))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -1,6 +1,7 @@
 package hold
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
@@ -72,6 +73,26 @@ func (l *LastGood) Owns(unit string, id manifest.ID) bool {
 	}
 	l.fail(err)
 	return err == nil && u.Exists() && u.Inventory.Owns(id)
+}
+
+// Written implements generator.LastGood.
+func (l *LastGood) Written(unit, path string) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	u, err := l.branch.Unit(unit)
+	if err == nil && u.Exists() {
+		err = u.Load()
+	}
+	if err != nil || !u.Exists() {
+		l.fail(err)
+		return nil
+	}
+	data, err := u.LastWritten(path)
+	if errors.Is(err, object.ErrPathNotFound) {
+		return nil
+	}
+	l.fail(err)
+	return data
 }
 
 // had reports whether a unit on the branch was rendered from an object.

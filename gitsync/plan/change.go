@@ -241,11 +241,11 @@ func (c *Change) obstacle(name string) (string, error) {
 	return "", err
 }
 
-// Settle returns the units whose folders are what was rendered. pushed returns the id of a folder in the commit
-// that was pushed; nil means that nothing was pushed. The text of these units is on the branch now, so it drops
-// their bytes, which are most of what a unit is.
-func (c *Change) Settle(pushed func(dir string) (plumbing.Hash, error)) (Settled, error) {
-	out := Settled{}
+// Remember returns what the next pass starts from. pushed returns the id of a folder in the commit that was pushed; nil
+// means that nothing was pushed. The text of units that are on the branch now need not be kept: it is most of what they
+// are.
+func (c *Change) Remember(pushed func(dir string) (plumbing.Hash, error)) (Memory, error) {
+	folders := map[string]plumbing.Hash{}
 	for i := range c.plan.Units {
 		u := &c.plan.Units[i]
 		if u.rendered == nil || u.rendered.Failed || u.rendered.Paused {
@@ -257,14 +257,23 @@ func (c *Change) Settle(pushed func(dir string) (plumbing.Hash, error)) (Settled
 		case pushed != nil && (isUnchanged && readme || !isUnchanged && u.action == write):
 			var err error
 			if dir, err = pushed(c.at(u.Name)); err != nil {
-				return nil, err
+				return Memory{}, err
 			}
 		case !isUnchanged:
 			continue
 		}
-		out[u.Name] = settledUnit{u.rendered, dir}
-		if !c.plan.DryRun {
-			u.rendered.DropBytes()
+		folders[u.Name] = dir
+	}
+	out := Memory{Rendered: c.plan.Rendered, folders: make(map[*generator.Unit]plumbing.Hash, len(folders))}
+	if !c.plan.DryRun {
+		out.Rendered = out.Rendered.WithoutBytes(func(u *generator.Unit) bool {
+			_, isOnBranch := folders[u.Name]
+			return isOnBranch
+		})
+	}
+	for _, u := range out.Rendered.Units {
+		if dir, isOnBranch := folders[u.Name]; isOnBranch {
+			out.folders[u] = dir
 		}
 	}
 	return out, nil

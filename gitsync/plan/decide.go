@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -9,9 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
-	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // decider makes the decisions about units.
@@ -40,38 +37,21 @@ func (d decider) decide() error {
 	return d.holdConflicts()
 }
 
-// rendered decides about a unit of the inputs. A unit that changes a field that Kubernetes does not
-// allow to change is rendered again without the object that is to blame.
+// rendered decides about a unit of the inputs.
 func (d decider) rendered(u *generator.Unit) (Unit, error) {
 	folder, err := d.Branch.Unit(u.Name)
-	unit := Unit{Name: u.Name, folder: folder}
+	unit := Unit{Name: u.Name, rendered: u, folder: folder}
 	if err != nil {
 		return unit, err
 	}
-	for refused := false; ; refused = true {
-		unit.rendered = u
-		if err := d.compare(&unit); err != nil || unit.action != write || !folder.Exists() {
-			return unit, err
-		}
-		violation, err := d.immutable(&unit)
-		if err != nil || violation == nil {
-			return unit, err
-		}
-		if refused {
-			unit.hold(violation.Message)
-			return unit, nil
-		}
-		u = d.Rendered.Refuse(u.Name, *violation)
-	}
+	return unit, d.compare(&unit)
 }
 
 // compare decides what becomes of the folder of a rendered unit.
 func (d decider) compare(unit *Unit) error {
 	u, exists := unit.rendered, unit.folder.Exists()
 	unit.action = keep
-	last := d.Settled[u.Name]
-	isSettled := exists && last.unit == u && last.dir == unit.folder.Dir
-	if isSettled && !d.isUnsure() {
+	if d.Current[u] && !d.isUnsure() {
 		unit.State = UnitUnchanged
 		return nil
 	}
@@ -90,7 +70,7 @@ func (d decider) compare(unit *Unit) error {
 		return nil
 	}
 	if err := unit.folder.Load(); err != nil || !exists {
-		unit.action, unit.State, unit.rendered = write, UnitAdded, d.Rendered.ReloadBytes(u)
+		unit.action, unit.State = write, UnitAdded
 		return err
 	}
 	unit.action, unit.State = write, UnitChanged
@@ -98,12 +78,8 @@ func (d decider) compare(unit *Unit) error {
 		unit.action, unit.State = remove, UnitRemoved
 	}
 	d.holdUnreadable(unit)
-	switch {
-	case unit.action != write:
-	case isSettled:
+	if unit.action == write && d.Current[u] {
 		unit.action, unit.State = keep, UnitUnchanged
-	default:
-		unit.rendered = d.Rendered.ReloadBytes(u)
 	}
 	return nil
 }
@@ -143,34 +119,6 @@ func (d decider) holdVanished(unit *Unit, id manifest.ID) {
 	d.add(diag.Error, diag.VanishedHeld, "",
 		"repair the file; if the object was meant to go, it goes with the next pass",
 		"%s is in no readable file, and not every file can be read: unit %s is left unchanged", id, unit.Name)
-}
-
-// immutable finds a change of a field that Kubernetes does not allow to change.
-func (d decider) immutable(unit *Unit) (*diag.Diagnostic, error) {
-	for _, f := range unit.rendered.Files {
-		if !workload.IsWorkload(f.Object.Kind) {
-			continue
-		}
-		old, err := unit.folder.LastWritten(f.Path)
-		if errors.Is(err, object.ErrPathNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		field := workload.ImmutableChange(workload.Workload(f.Object.Kind, nil, old), f.Workload())
-		if field == "" {
-			continue
-		}
-		violation := d.toBlame(unit.Name, f.Object).Diag(diag.Error, diag.ImmutableField, "spec",
-			"%s: %s differs from what is on the output branch, and Kubernetes lets nobody change it on an existing "+
-				"object", f.Object, field)
-		violation.Hint = "revert the change; or delete the workload in the cluster (kubectl delete --cascade=orphan " +
-			"keeps its pods) and its file on the output branch"
-		violation.Units = []string{unit.Name}
-		return &violation, nil
-	}
-	return nil, nil
 }
 
 // toBlame returns the object to blame for an error in an object of a unit: the GrafanaAgent, or the object that is

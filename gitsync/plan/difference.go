@@ -24,7 +24,7 @@ func (c *Change) Compare() error {
 		if u.State != UnitAdded && u.State != UnitChanged && u.State != UnitRemoved {
 			continue
 		}
-		more, err := u.pairs(c.plan.lastRendered(u))
+		more, err := u.pairs(c.plan.lastFiles(u))
 		if err != nil {
 			return err
 		}
@@ -34,19 +34,23 @@ func (c *Change) Compare() error {
 	return nil
 }
 
-// lastRendered returns the unit as the last pass rendered it, if that is what the branch has, or nil if that is not
-// known. It is rendered again when it is asked for.
-func (p *Plan) lastRendered(u *Unit) func() *generator.Unit {
-	last, isSettled := p.Settled[u.Name]
-	if !isSettled || p.Previous == nil || last.dir != u.folder.Dir {
+// lastFiles returns a function for the files of a unit as the last pass rendered them, which renders them once more. It
+// is nil if that is not known, or not what the branch has.
+func (p *Plan) lastFiles(u *Unit) func() []generator.File {
+	last := p.Memory.Rendered
+	if last == nil {
 		return nil
 	}
-	return sync.OnceValue(func() *generator.Unit { return p.Previous.ReloadBytes(last.unit) })
+	i := slices.IndexFunc(last.Units, func(old *generator.Unit) bool { return old.Name == u.Name })
+	if i < 0 || !p.Current[last.Units[i]] {
+		return nil
+	}
+	return sync.OnceValue(func() []generator.File { return last.Files(last.Units[i]) })
 }
 
-// pairs returns the objects of the unit as agentry last wrote them, and as they will be. last returns the unit as it
-// was rendered last; nil if it is not known.
-func (u *Unit) pairs(last func() *generator.Unit) (out []difference.Pair, err error) {
+// pairs returns the objects of the unit as agentry last wrote them, and as they will be. last returns the files as they
+// were rendered last; it is nil if they are not known.
+func (u *Unit) pairs(last func() []generator.File) (out []difference.Pair, err error) {
 	wanted := map[string]bool{}
 	if u.action == write {
 		for _, f := range u.files() {
@@ -122,12 +126,12 @@ func redact(p difference.Pair) difference.Pair {
 
 // before returns a file of the unit as it is on the branch. It does not look for the version that agentry wrote
 // before somebody changed it by hand, because that may lie deeper in the history than a new clone reaches.
-func (u *Unit) before(name string, last func() *generator.Unit) (v difference.Version, err error) {
+func (u *Unit) before(name string, last func() []generator.File) (v difference.Version, err error) {
 	if v.Text, err = orNil(u.folder.Read(name)); last == nil || !difference.NeedsValues(v.Text) {
 		return v, err
 	}
 	v.Values = func() map[string]any {
-		files := last().Files
+		files := last()
 		i := slices.IndexFunc(files, func(f generator.File) bool { return f.Path == name && f.Config != nil })
 		if i < 0 {
 			return nil

@@ -20,9 +20,9 @@ type Inputs struct {
 	LastGood *hold.LastGood
 	Branch   *branch.Branch // open
 	Rendered *generator.Output
-	Settled  Settled // of the last pass
-	// Previous is what the last pass rendered; nil if it is not known. Its units are those in Settled.
-	Previous *generator.Output
+	Memory   Memory // of the last pass
+	// Current are the units of Memory that the branch has: see [Memory.Current].
+	Current map[*generator.Unit]bool
 	// AllowDeletions is the id of an input commit that may delete any number of units.
 	AllowDeletions string
 	// DryRun means that nothing is pushed: the bytes of units are kept.
@@ -39,13 +39,27 @@ type Plan struct {
 	otherKeys int
 }
 
-// Settled has the units whose folders equal what was rendered. The next pass compares two pointers to find that a unit
-// did not change.
-type Settled map[string]settledUnit
+// Memory is what a pass leaves for the next one: what was rendered, and where the branch has it.
+type Memory struct {
+	// Rendered is what was rendered last. Units that are on the branch have no bytes.
+	Rendered *generator.Output
+	folders  map[*generator.Unit]plumbing.Hash // the folders that equal a unit
+}
 
-type settledUnit struct {
-	unit *generator.Unit
-	dir  plumbing.Hash
+// Current returns the units whose folders still are what was rendered. An error means that the branch could not be
+// read.
+func (m *Memory) Current(b *branch.Branch) (map[*generator.Unit]bool, error) {
+	out := make(map[*generator.Unit]bool, len(m.folders))
+	for u, dir := range m.folders {
+		folder, err := b.Unit(u.Name)
+		if err != nil {
+			return nil, fmt.Errorf("read the output branch: %w", err)
+		}
+		if folder.Exists() && folder.Dir == dir {
+			out[u] = true
+		}
+	}
+	return out, nil
 }
 
 // Decide decides about every unit that was rendered or that the branch has. An error means that the branch or

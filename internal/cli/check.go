@@ -291,7 +291,7 @@ func testPass(ctx context.Context, env Env, flags *cli.Context, paths []string) 
 	error) {
 	report, err := dryPass(ctx, env, flags, paths, func(p *pipelinefile.Pipeline, o *gitsync.Options) {
 		p.Spec.Runtime, p.Spec.RuntimeVersion, p.Spec.Sharding = pipeline.RuntimeAgent, "", pipeline.ShardingRules
-		o.Keep, o.InClear = hierarchytest.IsTest, true
+		o.Keep, o.ShowSecrets = hierarchytest.IsTest, true
 	})
 	if report == nil {
 		return nil, nil, err

@@ -150,7 +150,7 @@ func comparePasses(ctx context.Context, env Env, flags *cli.Context, args []stri
 	if p == nil {
 		return nil, err
 	}
-	options.InClear = true
+	options.ShowSecrets = true
 	out := &comparison{about: []string{"pipeline " + p.Metadata.Name}}
 	if len(args) == 0 {
 		return out, compareBranch(ctx, env, p, options, out)
@@ -212,13 +212,13 @@ func passAt(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gits
 		if err != nil {
 			return nil, nil, err
 		}
-		options.Heads = heads
+		options.SourceRefs = heads
 	}
 	report, err := env.dry(ctx, p, options)
 	if err != nil {
 		return nil, nil, err
 	}
-	for i := range options.Heads {
+	for i := range options.SourceRefs {
 		if report.Sources[i].Stale {
 			return nil, nil, cmp.Or(env.findings(report), error(command.ReportedError(command.ExitRepository)))
 		}
@@ -242,7 +242,7 @@ func headsOf(ctx context.Context, env Env, p *pipelinefile.Pipeline, options git
 		return nil, err
 	}
 	defer syncer.Close()
-	heads, err := syncer.Heads(ctx, revision)
+	heads, err := syncer.SourceRefs(ctx, revision)
 	if err != nil {
 		return nil, command.RepositoryError(err, pipeline.Remedy(err))
 	}
@@ -280,7 +280,7 @@ func sealedAs(folder string, p *pipelinefile.Pipeline, options gitsync.Options) 
 	if !p.Spec.Secrets.Seals() {
 		return options
 	}
-	options.InClear, options.Encrypt = false, true
+	options.ShowSecrets, options.Encrypt = false, true
 	options.Encrypted = func(name string) ([]byte, error) { return writtenBefore(folder, p.Spec.Output.Path, name) }
 	return options
 }

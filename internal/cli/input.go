@@ -140,14 +140,14 @@ func sourceFolders(flags []string) (map[string]string, error) {
 // render renders the input, and adds the diagnostics of parsing to those of rendering. If the input is empty, that has
 // the given severity.
 func (in *input) render(empty diag.Severity) *generator.Output {
-	out := generator.Render(in.set, in.options, nil)
-	out.Diags = append(out.Diags, out.SpareUnused(in.diags)...)
+	out := *generator.Render(in.set, in.options, nil)
+	out.Diags = slices.Concat(out.Diags, out.WithoutUnused(in.diags))
 	out.Diags = append(out.Diags, tenancy.None(in.folders, in.set, out.Diags)...)
 	if !in.mayBeEmpty {
-		out.Diags = append(out.Diags, in.empty(out, empty)...)
+		out.Diags = append(out.Diags, in.empty(&out, empty)...)
 	}
 	out.Diags.Sort()
-	return out
+	return &out
 }
 
 // empty reports paths without a manifest or, if there are none, that there is no GrafanaAgent.

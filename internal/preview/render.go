@@ -83,8 +83,8 @@ func (r *renderer) open(heads map[int]repo.Ref) (*gitsync.Syncer, error) {
 		return nil, err
 	}
 	return gitsync.New(r.def.Pipeline, creds, gitsync.Options{
-		Heads: heads, Pool: r.options.Pool, Gate: r.options.Gate, Version: r.options.Version, DryRun: true,
-		Review: true, InClear: true, KeepCharts: true, Timeout: Timeout,
+		SourceRefs: heads, Pool: r.options.Pool, Gate: r.options.Gate, Version: r.options.Version, DryRun: true,
+		Review: true, ShowSecrets: true, KeepCharts: true, Timeout: Timeout,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -159,7 +160,8 @@ func (s Streams) run(ctx context.Context, from source, folder, format string, op
 	}
 	set := in.Manifests(parsing)
 	out := generator.Render(set, options, nil)
-	out.Diags = append(out.Diags, out.NoAgent(diag.Error, "export it too: kubectl get grafanaagents -A -o yaml")...)
+	found := slices.Concat(out.Diags,
+		out.NoAgent(diag.Error, "export it too: kubectl get grafanaagents -A -o yaml"))
 	files, err := in.Files(out, options.Secrets)
 	if err != nil {
 		return err
@@ -167,7 +169,7 @@ func (s Streams) run(ctx context.Context, from source, folder, format string, op
 	if err := write(folder, files); err != nil {
 		return err
 	}
-	if err := (diag.Text{}).Print(s.Stderr, out.Diags); err != nil {
+	if err := (diag.Text{}).Print(s.Stderr, found); err != nil {
 		return err
 	}
 	s.summary(in.Len(), folder, files)
@@ -183,7 +185,7 @@ func (s Streams) run(ctx context.Context, from source, folder, format string, op
 	if err != nil {
 		return err
 	}
-	if out.Diags.HasErrors() {
+	if found.HasErrors() {
 		return command.ErrFindings
 	}
 	return nil

@@ -10,12 +10,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// misplaced warns about references, under the policy reference, that the cluster will most likely not resolve:
+// doubtfulReferences warns about references, under the policy reference, that the cluster will most likely not resolve:
 // to a Secret or ConfigMap of which the inputs have one only in another namespace, or in the same one under the name
 // that kustomize gave it or one that is almost the same, and to a key that an encrypted Secret does not have.
-func misplaced(out *Output) diag.List {
-	set := out.renderer.set
-	policies := out.renderer.opts.policies()
+func (r renderer) doubtfulReferences(units []*Unit) diag.List {
+	set, policies := r.set, r.opts.policies()
 	if !policies.Any(secretref.Reference) || set.MayLack("Secret") {
 		return nil
 	}
@@ -24,7 +23,7 @@ func misplaced(out *Output) diag.List {
 		return nil
 	}
 	var diags diag.List
-	for _, u := range out.Units {
+	for _, u := range units {
 		suspect := map[manifest.ID]bool{}
 		for id, o := range u.basis.dependencies {
 			if o == nil && !set.IsLeftOut(id) && (known.resembles(id) || set.Renamed(id) != nil) {

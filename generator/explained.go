@@ -8,36 +8,39 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/explain"
-	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
 )
 
-// reprint renders a unit once more, from the objects that it was rendered from, and returns its configurations.
-func (r renderer) reprint(u *Unit) explain.Printed {
-	standIns, leftOut := map[manifest.ID]*manifest.Object{}, map[manifest.ID]bool{}
-	for _, h := range u.Held {
-		if h.StandIn == nil {
-			leftOut[h.ID] = true
-			continue
-		}
-		standIns[h.ID] = h.StandIn
+// Explained returns the output for package explain. It keeps no bytes of units.
+func (out *Output) Explained() explain.Render {
+	r := out.renderer
+	of := explain.Render{Set: r.set, AgentSelector: r.opts.AgentSelector, Diags: out.Diags}
+	for _, u := range out.Units {
+		name, h, held := u.Name, u.Hierarchy, u.Held
+		of.Units = append(of.Units, explain.Unit{
+			Name: name, Hierarchy: h, Paused: u.Paused, Failed: u.Failed, Held: held,
+			Print: func() explain.Printed { return r.explained(name, h, held) },
+		})
 	}
-	set := r.set
-	if len(standIns) > 0 {
-		set = set.With(standIns)
-	}
-	config := r.build(u.Hierarchy, set, leftOut)
+	return of
+}
+
+// explained renders a unit once more, from the objects that it was rendered from, and returns its configurations.
+func (r renderer) explained(unit string, h *hierarchy.Hierarchy, held []Held) explain.Printed {
+	set, leftOut := r.versions(held)
+	config := r.build(h, set, leftOut)
 	if config.Diags.HasErrors() {
 		return explain.Printed{} // only a unit that is rendered is printed
 	}
 	out := explain.Printed{Configs: config.All()}
-	objects, _, _ := r.workloads(u.Hierarchy, config)
+	objects, _, _ := r.workloads(h, config)
 	for i := range objects {
 		o := &objects[i]
 		if set, isSet := o.Value.(*appsv1.StatefulSet); isSet {
 			out.ShardMemory = append(out.ShardMemory, r.shardMemory(set)...)
 		}
 		if readable, ok := o.Readable(); ok {
-			out.Files = append(out.Files, explain.File{Path: u.Name + "/" + readable.Name, Bytes: len(readable.Bytes),
+			out.Files = append(out.Files, explain.File{Path: unit + "/" + readable.Name, Bytes: len(readable.Bytes),
 				Parts: readable.Parts})
 		}
 	}

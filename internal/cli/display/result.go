@@ -53,7 +53,7 @@ type Result struct {
 	// Difference is what they mean, with the keys of `agentry diff --format json`. Only a dry run has it.
 	Difference *difference.Difference `json:"difference,omitempty"`
 	// Diagnostics have the keys of `agentry check --format json`.
-	Diagnostics []diag.JSONDiagnostic `json:"diagnostics"`
+	Diagnostics diag.List `json:"diagnostics"`
 }
 
 type sourceNode struct {
@@ -87,7 +87,7 @@ func NewResult(r *gitsync.Report, outcome Outcome) Result {
 	out := Result{
 		Name: r.Pipeline, Outcome: outcome, Branch: branch, Commit: commit, Output: outputNode(r.Output),
 		Sources: []sourceNode{}, Units: []unitNode{}, Held: newHeldNodes(r.Held, r.Units), Changes: []changeNode{},
-		Diagnostics: diag.NewJSON(r.Diags),
+		Diagnostics: r.Diags,
 	}
 	if r.DryRun {
 		out.Difference = r.Difference

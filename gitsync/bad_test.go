@@ -103,10 +103,10 @@ func badAfterGood(t *testing.T, good, bad string, faults []badFault) {
 	held := map[manifest.ID]bool{}
 	var got []string
 	for _, h := range report.Held {
-		held[h.Object] = true
-		got = append(got, h.Object.String())
+		held[h.ID] = true
+		got = append(got, h.String())
 		if as := h.As.Commit; as != "" && as != before.String() {
-			t.Errorf("%s is held as of %s, not %s", h.Object, as, before)
+			t.Errorf("%s is held as of %s, not %s", h, as, before)
 		}
 	}
 	slices.Sort(got)
@@ -180,7 +180,7 @@ func TestADuplicateIsReportedAtTheNewDefinition(t *testing.T) {
 		report.Diags[0].Code != diag.DuplicateObject {
 		t.Errorf("told is %v", report.Diags)
 	}
-	if len(report.Held) != 1 || report.Held[0].Object.Name != "web" {
+	if len(report.Held) != 1 || report.Held[0].Name != "web" {
 		t.Errorf("held is %v", report.Held)
 	}
 }

@@ -223,7 +223,7 @@ func TestGuardCountsWhatIsSelected(t *testing.T) {
 				}
 				return
 			}
-			if report.Commit == "" || !slices.ContainsFunc(report.Units, func(u gitsync.UnitReport) bool {
+			if report.Commit == "" || !slices.ContainsFunc(report.Units, func(u gitsync.UnitStatus) bool {
 				return u.Lost == c.report
 			}) {
 				t.Errorf("%v, %v", report.Units, report.Diags)

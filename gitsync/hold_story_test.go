@@ -121,7 +121,7 @@ func (l *lab) held(report *gitsync.Report) []string {
 		if h.As.Commit != "" {
 			as = fmt.Sprint("version ", l.number(h.As.Commit))
 		}
-		out = append(out, fmt.Sprintf("%s in %s: %s since %d", h.Object, strings.Join(h.Units, " "), as,
+		out = append(out, fmt.Sprintf("%s in %s: %s since %d", h, strings.Join(h.Units, " "), as,
 			l.number(h.Since.Commit)))
 	}
 	return out

@@ -40,7 +40,7 @@ func (l *lab) file(name string) string { return l.remote.read("env")[name].text 
 // heldObjects are the held objects of a report.
 func heldObjects(report *gitsync.Report) (out []string) {
 	for _, h := range report.Held {
-		out = append(out, h.Object.String())
+		out = append(out, h.String())
 	}
 	return out
 }

@@ -211,7 +211,7 @@ func (s *Syncer) attempt(ctx context.Context, since time.Time) (*Report, error) 
 	output := &s.pipeline.Spec.Output
 	p := &pass{Syncer: s, since: since, gate: gate{wait: s.options.Gate}, report: &Report{
 		Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun,
-		Output: OutputReport{URL: s.output.URL(), Branch: output.Branch, Path: output.Path},
+		Output: OutputStatus{URL: s.output.URL(), Branch: output.Branch, Path: output.Path},
 	}}
 	err := p.run(ctx)
 	p.report.enter("")

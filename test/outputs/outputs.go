@@ -95,13 +95,13 @@ func (w *Repository) Pass() {
 		w.t.Fatal(err)
 	}
 	w.Status = fleet.Status{Name: "prod", Owned: true,
-		Output: &fleet.OutputStatus{URL: report.Output.URL, Branch: "out", Path: report.Output.Path,
+		Output: &gitsync.OutputStatus{URL: report.Output.URL, Branch: "out", Path: report.Output.Path,
 			Commit: report.Commit}}
 	if report.Commit == "" {
 		w.Status.Output.Commit = report.Output.Before
 	}
 	for _, s := range report.Sources {
-		w.Status.Sources = append(w.Status.Sources, fleet.SourceStatus{URL: s.URL, Ref: s.Ref, Commit: s.Commit})
+		w.Status.Sources = append(w.Status.Sources, gitsync.SourceStatus{URL: s.URL, Ref: s.Ref, Commit: s.Commit})
 	}
 }
 

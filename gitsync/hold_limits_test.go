@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 // bySpace is an agent whose monitors are chosen by a label of their Namespace.
@@ -165,7 +166,7 @@ func TestOnInvalidFailIgnoresWarnings(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.pipeline.Spec.OnInvalid = pipeline.OnInvalidFail
-	l.pipeline.Spec.Sources[0].Build = pipeline.BuildPlain
+	l.pipeline.Spec.Sources[0].Build = inputs.Plain
 	files := twoTeams()
 	files["in/kustomization.yaml"] = "resources: []\n"
 	l.input(files)

@@ -113,7 +113,7 @@ func (l *historyRunner) stage(kind stageKind) *stage {
 type model struct {
 	*historyRunner
 	stage    *stage
-	in       inputs
+	in       modelInputs
 	state    state
 	past     [][]sourceFiles // what passes saw
 	before   tree            // the output branch

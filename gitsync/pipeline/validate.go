@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 // FieldError is an invalid value in a pipeline.
@@ -132,14 +133,15 @@ func validateSpec(s *Spec) findings {
 	f.check(s.Interval == nil || s.Interval.Duration >= MinInterval, "spec.interval", "write it like 30s or 5m",
 		"must be at least %s", MinInterval)
 	f.add(validateForEach(s.ForEach))
-	oneOf(&f, "spec.compatibility", s.Mode(), []Compatibility{CompatibilityOperator, CompatibilityCurrent})
+	oneOf(&f, "spec.compatibility", s.Mode(), []manifest.Compatibility{manifest.Operator, manifest.Current})
 	oneOf(&f, "spec.runtime", s.Runtime, []Runtime{RuntimeAgent, RuntimeAlloy})
 	f.add(validateRuntimeVersion(s))
 	oneOf(&f, "spec.sharding", s.Sharding, []Sharding{ShardingRules, ShardingClustering})
 	f.check(s.Sharding != ShardingClustering || s.Runtime == RuntimeAlloy, "spec.sharding",
 		"set runtime: alloy, or sharding: rules", "clustering is only for runtime: alloy")
 	oneOf(&f, "spec.onInvalid", s.OnInvalid, []OnInvalid{OnInvalidHold, OnInvalidFail})
-	oneOf(&f, "spec.unknownFields", s.UnknownFields, []UnknownFields{UnknownFieldsError, UnknownFieldsWarn})
+	oneOf(&f, "spec.unknownFields", s.UnknownFields,
+		[]manifest.UnknownFields{manifest.RefuseUnknownFields, manifest.IgnoreUnknownFields})
 	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})
 	f.check(s.FailOn != FailOnWarning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well",
 		"warning has no effect without onInvalid: fail")
@@ -187,7 +189,7 @@ func validateSource(path string, s Source) findings {
 	for i, p := range s.Paths {
 		f.add(validateRepositoryPath(fmt.Sprintf("%s.paths[%d]", path, i), p))
 	}
-	f.check(slices.Contains([]Build{"", BuildAuto, BuildPlain, BuildKustomize, BuildFlux, BuildArgoCD}, s.Build),
+	f.check(s.Build == "" || slices.Contains(inputs.Modes(), s.Build),
 		path+".build", "use auto, plain, kustomize, flux or argocd", "is not known")
 	f.add(validateAuth(path+".auth", s.URL, s.Auth))
 	f.add(validateVerify(path+".verify", s.Verify))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
@@ -101,7 +102,7 @@ func install(program string) string {
 func (e *examiner) helmCharts(ctx context.Context, p *pipelinefile.Pipeline) []Result {
 	const at = "spec.charts"
 	isPlain := !slices.ContainsFunc(p.Spec.Sources, func(s pipeline.Source) bool {
-		return s.Build != pipeline.BuildPlain
+		return s.Build != inputs.Plain
 	})
 	if isPlain {
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/compile/integration"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -49,7 +50,7 @@ func TestDocumentedPipelinesAreValid(t *testing.T) {
 			t.Errorf("%s", report(t, found))
 		}
 		for _, p := range fleet {
-			if p.Spec.Mode() != pipeline.CompatibilityCurrent {
+			if p.Spec.Mode() != manifest.Current {
 				t.Errorf("%s: the mode is %s", file, p.Spec.Mode())
 			}
 		}

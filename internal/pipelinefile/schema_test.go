@@ -22,7 +22,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/starter"
 )
 
@@ -84,14 +86,14 @@ func words() map[reflect.Type][]string {
 		return out
 	}
 	return map[reflect.Type][]string{
-		reflect.TypeFor[pipeline.Compatibility](): text(pipeline.CompatibilityOperator, pipeline.CompatibilityCurrent),
+		reflect.TypeFor[manifest.Compatibility](): text(manifest.Operator, manifest.Current),
 		reflect.TypeFor[pipeline.Runtime]():       text(pipeline.RuntimeAgent, pipeline.RuntimeAlloy),
 		reflect.TypeFor[pipeline.Sharding]():      text(pipeline.ShardingRules, pipeline.ShardingClustering),
 		reflect.TypeFor[pipeline.OnInvalid]():     text(pipeline.OnInvalidHold, pipeline.OnInvalidFail),
 		reflect.TypeFor[pipeline.FailOn]():        text(pipeline.FailOnError, pipeline.FailOnWarning),
-		reflect.TypeFor[pipeline.UnknownFields](): text(pipeline.UnknownFieldsError, pipeline.UnknownFieldsWarn),
-		reflect.TypeFor[pipeline.Build](): text(pipeline.BuildAuto, pipeline.BuildPlain,
-			pipeline.BuildKustomize, pipeline.BuildFlux, pipeline.BuildArgoCD),
+		reflect.TypeFor[manifest.UnknownFields](): text(manifest.RefuseUnknownFields, manifest.IgnoreUnknownFields),
+		reflect.TypeFor[inputs.Mode](): text(inputs.Auto, inputs.Plain,
+			inputs.Kustomize, inputs.Flux, inputs.ArgoCD),
 		reflect.TypeFor[pipeline.PromotionMode](): text(pipeline.PromoteDirect, pipeline.PromoteNext,
 			pipeline.PromotePullRequest),
 		reflect.TypeFor[pipeline.ForgeType](): text(pipeline.ForgeGitHub, pipeline.ForgeGitLab,

@@ -83,7 +83,7 @@ func allowed() map[string][]string {
 		"gitsync/repo":       {"generator/diag", "gitsync/budget", "internal/httpclient"},
 		"gitsync/committext": {"gitsync/repo"},
 		"gitsync/signature":  {"generator/diag", "gitsync/committext", "gitsync/repo"},
-		"gitsync/pipeline": {"generator", "inputs/helm", "inputs/sops", "gitsync/budget", "gitsync/repo",
+		"gitsync/pipeline": {"generator", "inputs", "gitsync/budget", "gitsync/repo",
 			"internal/webhook/kind"},
 		"inputs": {"generator/api/references", "generator/diag", "generator/manifest",
 			"generator/passthrough", "gitsync/sourceignore", "internal/fault", "internal/kustomizer"},

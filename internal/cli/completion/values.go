@@ -25,9 +25,9 @@ func Choices(name, flag string) []string {
 	case "log-level":
 		return []string{"debug", "info", "warn", "error"}
 	case "build":
-		return inputs.Modes()
+		return command.Words(inputs.Modes())
 	case "compatibility":
-		return []string{string(pipeline.CompatibilityCurrent), string(pipeline.CompatibilityOperator)}
+		return []string{string(manifest.Current), string(manifest.Operator)}
 	case "runtime":
 		return []string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)}
 	case "sharding":
@@ -35,7 +35,7 @@ func Choices(name, flag string) []string {
 	case "secrets":
 		return []string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)}
 	case "unknown-fields":
-		return []string{string(pipeline.UnknownFieldsError), string(pipeline.UnknownFieldsWarn)}
+		return []string{string(manifest.RefuseUnknownFields), string(manifest.IgnoreUnknownFields)}
 	case "pss":
 		return podsecurity.Levels()
 	case "ci":

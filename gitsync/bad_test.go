@@ -15,7 +15,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // badFault is one thing that is wrong in a case: where it is told, and what is held for it.
@@ -80,7 +79,7 @@ func TestBadAfterGood(t *testing.T) {
 
 func badAfterGood(t *testing.T, good, bad string, faults []badFault) {
 	l := newLab(t)
-	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
+	l.pipeline.Spec.Secrets.Policy = secretref.Plaintext
 	l.pipeline.Spec.Limits.Deletions = "100%" // a case may rename its only GrafanaAgent
 	before := l.input(map[string]string{"in/case.yaml": good})
 	s := l.syncer()

@@ -57,11 +57,11 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 }
 
 // rendered returns the policy for the renderer: Secrets that are encrypted later are rendered in clear.
-func rendered(policy pipeline.SecretsPolicy) secretref.Policy {
-	if policy == pipeline.SecretsSOPS {
+func rendered(policy secretref.Policy) secretref.Policy {
+	if policy == secretref.SOPS {
 		return secretref.Plaintext
 	}
-	return secretref.Policy(policy)
+	return policy
 }
 
 func secretRules(rules []pipeline.SecretRule) (out []secretref.Rule) {

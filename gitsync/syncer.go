@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/hold"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -162,7 +163,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 	}
 	charts := &chart.Renderer{Workers: s.options.Charts, Cluster: spec.Cluster, Charts: s.chartVersions.Now()}
 	s.fileDecrypter = &sops.FileDecrypter{Workers: s.options.SOPS,
-		RendersValues: spec.Secrets.Allows(pipeline.SecretsPlaintext) || spec.Secrets.Seals()}
+		RendersValues: spec.Secrets.Allows(secretref.Plaintext) || spec.Secrets.Seals()}
 	for _, src := range spec.Sources {
 		s.sources.List = append(s.sources.List, &source.Source{Source: src, Charts: charts, Secrets: s.fileDecrypter})
 	}

@@ -17,6 +17,9 @@ type Policy string
 const (
 	Reference Policy = "reference"
 	Plaintext Policy = "plaintext"
+	// SOPS renders what Plaintext renders, and whoever writes the output encrypts the Secrets: for the renderer it is
+	// Plaintext.
+	SOPS Policy = "sops"
 )
 
 // Rule sets the policy of the Secrets that it matches.

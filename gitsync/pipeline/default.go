@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/inputs"
 )
@@ -43,7 +44,7 @@ func (p *Pipeline) Default() {
 	setDefault(&s.FailOn, FailOnError)
 	setDefault(&s.UnknownFields, manifest.RefuseUnknownFields)
 	setDefault(&s.Charts.Update, DefaultChartUpdate)
-	setDefault(&s.Secrets.Policy, SecretsReference)
+	setDefault(&s.Secrets.Policy, secretref.Reference)
 	setDefault(&s.Limits.Deletions, DefaultDeletions)
 	s.SDAggregator.setDefaults()
 	for i := range s.Sources {

@@ -44,7 +44,7 @@ func renderFlags() []cli.Flag {
 				"operator as Grafana Agent Operator v0.44.8 did"},
 		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent),
 			Usage: "`PROGRAM` that pods run: agent or alloy"},
-		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference),
+		&cli.StringFlag{Name: "secrets", Value: string(secretref.Reference),
 			Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
 		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
 	}, command.Rare(
@@ -128,12 +128,11 @@ func program(flags *cli.Context) (out runtime.Runtime, err error) {
 
 func renderOptions(flags *cli.Context) (generator.Options, error) {
 	var o generator.Options
-	if flags.String("secrets") == string(pipeline.SecretsSOPS) {
+	if flags.String("secrets") == string(secretref.SOPS) {
 		return o, command.Usagef("use -f with a pipeline whose secrets.policy is sops",
 			"--secrets sops: only a pipeline file says for whom Secrets are encrypted")
 	}
-	policy, err := command.Choice(flags, "secrets",
-		[]string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)})
+	policy, err := command.Choice(flags, "secrets", []secretref.Policy{secretref.Reference, secretref.Plaintext})
 	if err != nil {
 		return o, err
 	}
@@ -145,7 +144,7 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 	if o.Runtime, err = program(flags); err != nil {
 		return o, err
 	}
-	o.Secrets = secretref.Policy(policy)
+	o.Secrets = policy
 	o.RestartOnSecretChange = flags.Bool("secrets-restart-on-change")
 	if o.OperatorLabels, err = parseLabels(flags.String("operator-labels")); err != nil {
 		return o, err

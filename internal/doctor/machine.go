@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
@@ -35,7 +36,7 @@ func (e *examiner) decryption(ctx context.Context, p *pipelinefile.Pipeline, cre
 	const at = "spec.decryption"
 	isNamed := p.Spec.Decryption != pipeline.Decryption{}
 	switch {
-	case !isNamed && !p.Spec.Secrets.Allows(pipeline.SecretsPlaintext) && !p.Spec.Secrets.Seals():
+	case !isNamed && !p.Spec.Secrets.Allows(secretref.Plaintext) && !p.Spec.Secrets.Seals():
 		return nil // nothing is decrypted
 	case unreadable(named, at):
 		return []Result{skipped(checkSOPS, at, "the keys cannot be read", "")}

@@ -89,7 +89,7 @@ func allowed() map[string][]string {
 			"generator/passthrough", "gitsync/sourceignore", "internal/fault", "internal/kustomizer"},
 		"gitsync/source": {"generator/diag", "generator/manifest", "inputs", "gitsync/budget",
 			"gitsync/pipeline", "gitsync/repo", "gitsync/signature", "gitsync/sourceignore", "internal/fault"},
-		"gitsync/branch": {"generator/manifest", "generator/passthrough", "generator/workload",
+		"gitsync/branch": {"generator/manifest", "generator/passthrough", "generator/secretref", "generator/workload",
 			"gitsync/pipeline", "gitsync/repo", "inputs/chart"},
 		"gitsync/seal": {"generator/manifest", "inputs/sops", "internal/worker"},
 		"gitsync/hold": {"generator/diag", "generator/manifest", "gitsync/branch", "gitsync/committext",

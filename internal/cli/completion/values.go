@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/podsecurity"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -33,7 +34,7 @@ func Choices(name, flag string) []string {
 	case "sharding":
 		return []string{string(pipeline.ShardingRules), string(pipeline.ShardingClustering)}
 	case "secrets":
-		return []string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)}
+		return []string{string(secretref.Reference), string(secretref.Plaintext)}
 	case "unknown-fields":
 		return []string{string(manifest.RefuseUnknownFields), string(manifest.IgnoreUnknownFields)}
 	case "pss":

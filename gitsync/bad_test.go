@@ -15,7 +15,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // badFault is one thing that is wrong in a case: where it is told, and what is held for it.
@@ -80,7 +79,7 @@ func TestBadAfterGood(t *testing.T) {
 
 func badAfterGood(t *testing.T, good, bad string, faults []badFault) {
 	l := newLab(t)
-	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
+	l.pipeline.Spec.Secrets.Policy = secretref.Plaintext
 	l.pipeline.Spec.Limits.Deletions = "100%" // a case may rename its only GrafanaAgent
 	before := l.input(map[string]string{"in/case.yaml": good})
 	s := l.syncer()
@@ -103,10 +102,10 @@ func badAfterGood(t *testing.T, good, bad string, faults []badFault) {
 	held := map[manifest.ID]bool{}
 	var got []string
 	for _, h := range report.Held {
-		held[h.Object] = true
-		got = append(got, h.Object.String())
+		held[h.ID] = true
+		got = append(got, h.String())
 		if as := h.As.Commit; as != "" && as != before.String() {
-			t.Errorf("%s is held as of %s, not %s", h.Object, as, before)
+			t.Errorf("%s is held as of %s, not %s", h, as, before)
 		}
 	}
 	slices.Sort(got)
@@ -180,7 +179,7 @@ func TestADuplicateIsReportedAtTheNewDefinition(t *testing.T) {
 		report.Diags[0].Code != diag.DuplicateObject {
 		t.Errorf("told is %v", report.Diags)
 	}
-	if len(report.Held) != 1 || report.Held[0].Object.Name != "web" {
+	if len(report.Held) != 1 || report.Held[0].Name != "web" {
 		t.Errorf("held is %v", report.Held)
 	}
 }

@@ -120,7 +120,7 @@ func (p *pass) readBranch(s *start) (err error) {
 	if !s.branch.Commit.IsZero() {
 		before = s.branch.Commit.String()
 	}
-	p.report.Output.Before = before
+	p.report.Output.Before, p.report.Output.Commit = before, before
 	if !p.promotes() {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (p *pass) choose(ctx context.Context, s *start, src *source.Source, tip sou
 	s.commits, s.bases = append(s.commits, commit), append(s.bases, last.Base)
 	s.inputs.Sources = append(s.inputs.Sources, publish.Source{URL: url, Ref: ref, Commit: commit})
 	p.report.Sources = append(p.report.Sources,
-		SourceReport{URL: url, Ref: ref, Commit: commit.Hash.String(), Date: hold.CommitRef(commit).Date,
+		SourceStatus{URL: url, Ref: ref, Commit: commit.Hash.String(), Date: hold.CommitRef(commit).Date,
 			Stale: stale != nil})
 	return nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
+	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
@@ -331,7 +332,7 @@ func TestChartsOfHelmReleasesArePinned(t *testing.T) {
 	t.Parallel()
 	r := newChartRepository(t, map[string]string{"1.2.0": "first"})
 	l := newChartLab(t, r, "1.x")
-	l.pipeline.Spec.Sources[0].Build = pipeline.BuildFlux
+	l.pipeline.Spec.Sources[0].Build = inputs.Flux
 	release := func(ns string) string {
 		return "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: " + ns +
 			"}\nspec:\n  interval: 1h\n  chart: {spec: {chart: shop, version: 1.x, sourceRef: {kind: HelmRepository, " +

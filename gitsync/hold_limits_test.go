@@ -9,8 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 // bySpace is an agent whose monitors are chosen by a label of their Namespace.
@@ -76,10 +78,10 @@ func TestFirstIncompleteThenMended(t *testing.T) {
 func TestSecretsPolicyTightened(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
+	l.pipeline.Spec.Secrets.Policy = secretref.Plaintext
 	l.input(twoTeams())
 	l.pass()
-	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
+	l.pipeline.Spec.Secrets.Policy = secretref.Reference
 	l.input(map[string]string{"in/b/web.yaml": monitor("b", "web", "other")})
 	l.pass()
 	// Nothing of a had to change: it held no secrets. That it stays must not stop b.
@@ -96,11 +98,11 @@ func TestSecretsPolicyTightened(t *testing.T) {
 func TestSecretRuleForAHeldUnit(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
+	l.pipeline.Spec.Secrets.Policy = secretref.Plaintext
 	l.input(twoTeams())
 	l.pass()
 	l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"db-*"}},
-		Policy: pipeline.SecretsReference}}
+		Policy: secretref.Reference}}
 	l.input(elsewhere(2, agentA, paused("a")))
 	l.refusedAt(diag.SecretsHeld, "a/agent")
 	l.input(elsewhere(3, agentA, agent("a")))
@@ -117,7 +119,7 @@ func TestSecretRuleForAHeldUnit(t *testing.T) {
 func TestStandInUnderAStricterPolicy(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
+	l.pipeline.Spec.Secrets.Policy = secretref.Plaintext
 	files := twoTeams()
 	files[agentA] = strings.Replace(agent("a"), `mimir/push"`, `mimir/push", bearerToken: hunter2`, 1)
 	l.input(files)
@@ -127,7 +129,7 @@ func TestStandInUnderAStricterPolicy(t *testing.T) {
 	if texts := l.heldTexts(); len(texts) != 1 || !strings.Contains(texts[0], "hunter2") {
 		t.Errorf("under the policy plaintext the text is not kept: %v", texts)
 	}
-	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
+	l.pipeline.Spec.Secrets.Policy = secretref.Reference
 	l.input(elsewhere(3))
 	l.refusedAt(diag.SecretsHeld, "a/agent")
 	l.input(elsewhere(4, agentA, agent("a")))
@@ -165,7 +167,7 @@ func TestOnInvalidFailIgnoresWarnings(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.pipeline.Spec.OnInvalid = pipeline.OnInvalidFail
-	l.pipeline.Spec.Sources[0].Build = pipeline.BuildPlain
+	l.pipeline.Spec.Sources[0].Build = inputs.Plain
 	files := twoTeams()
 	files["in/kustomization.yaml"] = "resources: []\n"
 	l.input(files)
@@ -223,7 +225,7 @@ func TestGuardCountsWhatIsSelected(t *testing.T) {
 				}
 				return
 			}
-			if report.Commit == "" || !slices.ContainsFunc(report.Units, func(u gitsync.UnitReport) bool {
+			if report.Commit == "" || !slices.ContainsFunc(report.Units, func(u gitsync.UnitStatus) bool {
 				return u.Lost == c.report
 			}) {
 				t.Errorf("%v, %v", report.Units, report.Diags)

@@ -245,8 +245,9 @@ func TestHeldReport(t *testing.T) {
 	}
 	id := func(name string) manifest.ID { return manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: name} }
 	want := []plan.HeldObject{
-		{Object: id("new"), Since: at(1), Reason: diag.Diagnostic{Code: diag.InvalidField}},
-		{Object: id("web"), Units: []string{"a/agent"}, As: at(0), Since: at(1),
+		{ID: id("new"), Units: []string{}, State: plan.UnitLeftOut, Since: at(1),
+			Reason: diag.Diagnostic{Code: diag.InvalidField}},
+		{ID: id("web"), Units: []string{"a/agent"}, State: plan.UnitHeld, As: at(0), Since: at(1),
 			Reason:  diag.Diagnostic{Code: "timeout-above-interval"},
 			Waiting: []string{"spec.endpoints[0].interval", "spec.endpoints[0].scrapeTimeout"}},
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
@@ -93,7 +92,7 @@ func (l *lab) rendering(like map[string]string) tree {
 	}
 	out := tree{}
 	for _, u := range generator.Render(manifest.NewSet(results...),
-		generator.Options{Secrets: secretref.Policy(l.pipeline.Spec.Secrets.Policy)}, nil).Units {
+		generator.Options{Secrets: l.pipeline.Spec.Secrets.Policy}, nil).Units {
 		for _, f := range u.Files {
 			out[u.Name+"/"+f.Path] = entry{text: string(f.Data)}
 		}
@@ -121,7 +120,7 @@ func (l *lab) held(report *gitsync.Report) []string {
 		if h.As.Commit != "" {
 			as = fmt.Sprint("version ", l.number(h.As.Commit))
 		}
-		out = append(out, fmt.Sprintf("%s in %s: %s since %d", h.Object, strings.Join(h.Units, " "), as,
+		out = append(out, fmt.Sprintf("%s in %s: %s since %d", h, strings.Join(h.Units, " "), as,
 			l.number(h.Since.Commit)))
 	}
 	return out

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // withPasswords is an input whose metrics and logs have a password in their configuration.
@@ -51,7 +51,7 @@ spec:
 // withPlaintext is a lab whose first pass is done.
 func withPlaintext(t *testing.T, change func(l *lab)) *lab {
 	l := newLab(t)
-	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
+	l.pipeline.Spec.Secrets.Policy = secretref.Plaintext
 	l.files = withPasswords("hunter1", "hunter1")
 	change(l)
 	l.input(nil)
@@ -140,7 +140,7 @@ func TestInlinedSecretChanged(t *testing.T) {
 		}, ""},
 		"a password, and files in its place": {unchangedLab, func(l *lab) {
 			secret(both)(l)
-			l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
+			l.pipeline.Spec.Secrets.Policy = secretref.Reference
 		}, ""},
 		"a password, and the unit stays as it was": {unchangedLab, func(l *lab) {
 			secret(both)(l)
@@ -265,7 +265,7 @@ func TestRestartOnChange(t *testing.T) {
 		"--secrets plaintext --secrets-restart-on-change") {
 		t.Errorf("the command does not reproduce it:\n%s", text)
 	}
-	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
+	l.pipeline.Spec.Secrets.Policy = secretref.Reference
 	l.input(nil)
 	l.pass()
 	for name, sum := range l.checksums() {

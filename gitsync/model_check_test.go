@@ -32,7 +32,7 @@ func outcome(report *gitsync.Report) string {
 		fmt.Fprintf(&b, "  %s %s %s\n", u.Name, u.State, u.Reason)
 	}
 	for _, h := range report.Held {
-		fmt.Fprintf(&b, "  held: %s in %v\n", h.Object, h.Units)
+		fmt.Fprintf(&b, "  held: %s in %v\n", h, h.Units)
 	}
 	for _, d := range report.Diags {
 		if d.Severity == diag.Error {
@@ -238,7 +238,7 @@ func (m *model) checkHeld(v *verdict, report *gitsync.Report) {
 func heldBy(report *gitsync.Report) map[string][]string {
 	out := map[string][]string{}
 	for _, h := range report.Held {
-		name := h.Object.String()
+		name := h.String()
 		out[name] = slices.Compact(slices.Sorted(slices.Values(append(out[name], h.Units...))))
 	}
 	return out

@@ -47,8 +47,8 @@ func (e edit) String() string {
 // the past shares them.
 type sourceFiles map[string][]doc
 
-// inputs are what the edits change.
-type inputs struct {
+// modelInputs are what the edits change.
+type modelInputs struct {
 	sources   []sourceFiles
 	away      bool // the last source does not answer
 	forgetful bool // servers have lost what no ref needs
@@ -82,7 +82,7 @@ func (f sourceFiles) take(file string, i int) doc {
 }
 
 // apply makes the edit. past are the inputs of earlier passes.
-func (in *inputs) apply(e edit, past [][]sourceFiles) {
+func (in *modelInputs) apply(e edit, past [][]sourceFiles) {
 	if e.op == "add" {
 		in.sources[e.source].add(e.file, e.doc)
 		return
@@ -93,7 +93,7 @@ func (in *inputs) apply(e edit, past [][]sourceFiles) {
 }
 
 // applyElsewhere makes edits that are not about a file.
-func (in *inputs) applyElsewhere(e edit, past [][]sourceFiles) bool {
+func (in *modelInputs) applyElsewhere(e edit, past [][]sourceFiles) bool {
 	switch e.op {
 	case "force":
 		if e.n < len(past) {
@@ -122,7 +122,7 @@ func (in *inputs) applyElsewhere(e edit, past [][]sourceFiles) bool {
 }
 
 // applyToFile makes edits of documents and files that are there.
-func (in *inputs) applyToFile(e edit) {
+func (in *modelInputs) applyToFile(e edit) {
 	files := in.sources[e.source]
 	switch e.op {
 	case "remove":
@@ -162,7 +162,7 @@ func (in *inputs) applyToFile(e edit) {
 // author makes random edits.
 type author struct {
 	rand *rand.Rand
-	in   inputs
+	in   modelInputs
 	last int // the last number of a version
 }
 
@@ -194,7 +194,7 @@ func newHistory(seed uint64) []edit {
 	return out
 }
 
-func newInputs() inputs { return inputs{sources: []sourceFiles{{}, {}}} }
+func newInputs() modelInputs { return modelInputs{sources: []sourceFiles{{}, {}}} }
 
 // beginning is what histories begin with.
 func beginning() []edit {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
@@ -113,7 +114,7 @@ func (l *historyRunner) stage(kind stageKind) *stage {
 type model struct {
 	*historyRunner
 	stage    *stage
-	in       inputs
+	in       modelInputs
 	state    state
 	past     [][]sourceFiles // what passes saw
 	before   tree            // the output branch
@@ -202,9 +203,9 @@ func (m *model) syncer(o gitsync.Options) *gitsync.Syncer {
 func (m *model) setPipeline() bool {
 	spec := &m.pipeline.Spec
 	secrets, operator := spec.Secrets.Policy, spec.Operator
-	spec.Secrets.Policy, spec.Operator.AgentSelector = pipeline.SecretsReference, ""
+	spec.Secrets.Policy, spec.Operator.AgentSelector = secretref.Reference, ""
 	if m.in.plain {
-		spec.Secrets.Policy = pipeline.SecretsPlaintext
+		spec.Secrets.Policy = secretref.Plaintext
 	}
 	if m.in.chosen {
 		spec.Operator.AgentSelector = "tier=t0"

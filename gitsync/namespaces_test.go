@@ -50,7 +50,7 @@ func TestNamespacesFromFoldersAndThePipeline(t *testing.T) {
 	if diff := cmp.Diff(map[string]plan.UnitState{"m/agent": "unchanged"}, states(report)); diff != "" {
 		t.Error(diff)
 	}
-	if len(report.Held) != 1 || report.Held[0].Object.String() != "ServiceMonitor/shop/web" {
+	if len(report.Held) != 1 || report.Held[0].String() != "ServiceMonitor/shop/web" {
 		t.Errorf("held: %+v", report.Held)
 	}
 }

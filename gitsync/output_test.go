@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -171,7 +172,7 @@ func TestReadmeNamesWhatTheCommandLeavesOut(t *testing.T) {
 	l := withPlaintext(t, func(l *lab) {
 		l.pipeline.Spec.Namespaces = map[string]map[string]string{"elsewhere": {"monitoring": "enabled"}}
 		l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"none"}},
-			Policy: pipeline.SecretsReference}}
+			Policy: secretref.Reference}}
 	})
 	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text,
 		"leaves out what the pipeline sets in `namespaces`, `secrets.rules`. `agentry render -f`") {

@@ -113,7 +113,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 	if err := planned.FindHeld(); err != nil {
 		return nil, fmt.Errorf("read what is held: %w", err)
 	}
-	p.report.Set, p.report.Held = in.Objects.Set, planned.Held()
+	p.report.Set = in.Objects.Set
 	explained := in.Rendered.Explained()
 	explained.Diags = p.report.Diags
 	p.report.Explained = &explained

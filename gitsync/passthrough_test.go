@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 func account(ns, name, team string) string {
@@ -40,7 +41,7 @@ func (l *lab) file(name string) string { return l.remote.read("env")[name].text 
 // heldObjects are the held objects of a report.
 func heldObjects(report *gitsync.Report) (out []string) {
 	for _, h := range report.Held {
-		out = append(out, h.Object.String())
+		out = append(out, h.String())
 	}
 	return out
 }
@@ -237,7 +238,7 @@ func TestPassedThroughKustomization(t *testing.T) {
 			"stringData: {key: \"ENC[AES256_GCM,data:b25l]\"}\nsops: {mac: \"ENC[x]\", version: 3.9.0}\n",
 		"in/overlay/kustomization.yaml": overlay,
 	})
-	l.pipeline.Spec.Sources[0].Build = pipeline.BuildAuto
+	l.pipeline.Spec.Sources[0].Build = inputs.Auto
 	report := l.pass()
 	if diff := cmp.Diff([]string{"eu-s.secret.yaml", "eu-web.serviceaccount.yaml"}, l.passed("shop")); diff != "" {
 		t.Fatal(diff, report.Diags)

@@ -20,7 +20,7 @@ import (
 func TestRenderOptions(t *testing.T) {
 	tls, auth := &v1alpha1.TLSConfig{CAFile: "ca"}, &monitoringv1.SafeAuthorization{Type: "Bearer"}
 	spec := pipeline.Spec{
-		Secrets:  pipeline.Secrets{Policy: pipeline.SecretsPlaintext, RestartOnChange: true},
+		Secrets:  pipeline.Secrets{Policy: secretref.Plaintext, RestartOnChange: true},
 		Operator: pipeline.Operator{Labels: map[string]string{"a": "b"}, AgentSelector: "a=b"},
 		SDAggregator: pipeline.SDAggregator{URL: "https://sd", RefreshInterval: &metav1.Duration{Duration: time.Minute},
 			TLSConfig: tls, Authorization: auth},

@@ -44,6 +44,7 @@ func (p *pass) push(ctx context.Context, from *start, c *plan.Change, out *publi
 		return err
 	}
 	p.seen, p.report.Commit = pushed.Commit, pushed.Commit.String()
+	p.report.Output.Commit = p.report.Commit
 	return p.settle(c, &pushed)
 }
 

@@ -61,16 +61,16 @@ type withheld struct{ held, leftOut int }
 
 func (r *Report) withheld() (objects, units withheld) {
 	for _, h := range r.Held {
-		objects.add(InEffect(h, r.Units))
+		objects.add(h.State)
 	}
 	for _, u := range r.HeldUnits() {
-		units.add(u.State == plan.UnitHeld)
+		units.add(u.State)
 	}
 	return objects, units
 }
 
-func (w *withheld) add(inEffect bool) {
-	if inEffect {
+func (w *withheld) add(state plan.UnitState) {
+	if state == plan.UnitHeld {
 		w.held++
 	} else {
 		w.leftOut++
@@ -91,12 +91,4 @@ func (w withheld) words(noun string) (out []string) {
 		out = append(out, fmt.Sprintf("%d %ss are left out", w.leftOut, noun))
 	}
 	return out
-}
-
-// InEffect reports whether a version of a held object is in effect: an earlier one is rendered, or one of its units
-// keeps its folder.
-func InEffect(h plan.HeldObject, units []UnitReport) bool {
-	return h.As.Commit != "" || slices.ContainsFunc(units, func(u UnitReport) bool {
-		return (u.State == plan.UnitHeld || u.State == plan.UnitPaused) && slices.Contains(h.Units, u.Name)
-	})
 }

@@ -5,16 +5,15 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 func TestReady(t *testing.T) {
-	out := gitsync.OutputReport{Branch: "env", Before: "1234"}
+	out := gitsync.OutputStatus{Branch: "env", Before: "1234"}
 	bad := diag.Diagnostic{Severity: diag.Error, File: "a.yaml", Line: 3, Column: 1, Message: "is wrong",
 		Hint:   "write it right",
 		Object: diag.Object{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}}
-	earlier := plan.HeldObject{As: branch.CommitRef{Commit: "1234"}}
+	earlier := plan.HeldObject{State: plan.UnitHeld}
 	for name, c := range map[string]struct {
 		report gitsync.Report
 		want   string
@@ -37,14 +36,14 @@ func TestReady(t *testing.T) {
 			Held: []plan.HeldObject{earlier, earlier}},
 			"False BuildFailed 2 objects are held at their last good version; first: a.yaml:3:1: " +
 				"ServiceMonitor/a/web: is wrong; write it right"},
-		"a new object": {gitsync.Report{Output: out, Held: []plan.HeldObject{earlier, {Units: []string{"a/agent"}}}},
+		"a new object": {gitsync.Report{Output: out, Held: []plan.HeldObject{earlier, {State: plan.UnitLeftOut}}},
 			"False BuildFailed 1 object is held at its last good version, 1 object is left out"},
 		"an object of a unit that keeps its folder": {gitsync.Report{Output: out,
-			Held:  []plan.HeldObject{{Units: []string{"a/agent"}}},
-			Units: []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitHeld}}},
+			Held:  []plan.HeldObject{earlier},
+			Units: []gitsync.UnitStatus{{Name: "a/agent", State: plan.UnitHeld}}},
 			"False BuildFailed 1 object is held at its last good version, 1 unit is held at its last good version"},
 		"units": {gitsync.Report{Output: out,
-			Units: []gitsync.UnitReport{{State: plan.UnitLeftOut}, {State: plan.UnitLeftOut},
+			Units: []gitsync.UnitStatus{{State: plan.UnitLeftOut}, {State: plan.UnitLeftOut},
 				{State: plan.UnitPaused}}},
 			"False BuildFailed 2 units are left out"},
 	} {

@@ -8,7 +8,6 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/compile/integration"
 	"github.com/agentry-dev/agentry/generator/compile/scrape"
-	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
@@ -17,7 +16,7 @@ import (
 func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 	s := &p.Spec
 	out := generator.Options{
-		Compatibility:         manifest.Compatibility(s.Mode()),
+		Compatibility:         s.Mode(),
 		Secrets:               rendered(s.Secrets.Policy),
 		Encrypted:             s.Secrets.Seals(),
 		SecretRules:           secretRules(s.Secrets.Rules),
@@ -58,11 +57,11 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 }
 
 // rendered returns the policy for the renderer: Secrets that are encrypted later are rendered in clear.
-func rendered(policy pipeline.SecretsPolicy) secretref.Policy {
-	if policy == pipeline.SecretsSOPS {
+func rendered(policy secretref.Policy) secretref.Policy {
+	if policy == secretref.SOPS {
 		return secretref.Plaintext
 	}
-	return secretref.Policy(policy)
+	return policy
 }
 
 func secretRules(rules []pipeline.SecretRule) (out []secretref.Rule) {

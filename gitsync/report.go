@@ -16,10 +16,10 @@ import (
 // Report is what a pass found and did.
 type Report struct {
 	Pipeline string
-	Sources  []SourceReport
-	Output   OutputReport
+	Sources  []SourceStatus
+	Output   OutputStatus
 	// Units are sorted by name.
-	Units []UnitReport
+	Units []UnitStatus
 	// Held are the objects that are not rendered as they are in the inputs, sorted by identity.
 	Held []plan.HeldObject
 	// Set is the inputs, with stand-ins for what is unreadable, and Hierarchies are the parts of it that the units
@@ -81,36 +81,11 @@ func (r *Report) enter(name string) {
 	}
 }
 
-// SourceReport is one input commit.
-type SourceReport struct {
-	URL, Ref, Commit string
-	Date             time.Time // the committer's, of the commit
-	Stale            bool      // the source could not be read, and stays at its base
-}
-
-// OutputReport says where the output is.
-type OutputReport struct {
-	URL, Branch, Path string
-	Before            string // the tip before the pass; empty for a new branch
-}
-
-// UnitReport is one unit.
-type UnitReport struct {
-	Name  string
-	State plan.UnitState
-	// Reason says why a unit is held or left out.
-	Reason string
-	// Lost is what a changed unit is not rendered from any more, such as "-2 ServiceMonitors, -4 jobs".
-	Lost string
-	// Files is the number of files in its folder, without those that describe it.
-	Files int
-}
-
 // HeldUnits returns the units that are held.
-func (r *Report) HeldUnits() []UnitReport {
-	var out []UnitReport
+func (r *Report) HeldUnits() []UnitStatus {
+	var out []UnitStatus
 	for _, u := range r.Units {
-		if u.State == plan.UnitHeld || u.State == plan.UnitLeftOut {
+		if u.IsWithheld() {
 			out = append(out, u)
 		}
 	}
@@ -124,11 +99,12 @@ func (r *Report) add(f plan.Findings) {
 	r.Diags, r.Refused = all.Diags, all.Refused
 }
 
-// addPlan adds what becomes of the units.
+// addPlan adds what becomes of the units, and what is held.
 func (r *Report) addPlan(p *plan.Plan) {
+	r.Held = p.Held()
 	for i := range p.Units {
 		u := &p.Units[i]
-		r.Units = append(r.Units, UnitReport{Name: u.Name, State: u.State, Reason: u.Reason, Lost: u.Lost,
+		r.Units = append(r.Units, UnitStatus{Name: u.Name, State: u.State, Reason: u.Reason, Lost: u.Lost,
 			Files: u.Files()})
 	}
 }

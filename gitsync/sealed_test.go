@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
@@ -34,7 +35,7 @@ func recipient(t *testing.T) string {
 // newSealingLab is a lab whose output is encrypted.
 func newSealingLab(t *testing.T) *lab {
 	t.Helper()
-	l := newSOPSLab(t, pipeline.SecretsSOPS)
+	l := newSOPSLab(t, secretref.SOPS)
 	l.pipeline.Spec.Secrets.SOPS = &pipeline.SOPS{Age: []string{recipient(t)}, HMACKeyFile: "hmac"}
 	l.sealing.Key = []byte(sealingKey)
 	l.pipeline.Spec.Limits.Deletions = "100%"
@@ -73,7 +74,7 @@ func (l *lab) decrypted() map[string]string {
 }
 
 // in is the same pipeline under another policy on another branch.
-func (l *lab) in(policy pipeline.SecretsPolicy, branch string) *lab {
+func (l *lab) in(policy secretref.Policy, branch string) *lab {
 	other := l.fresh()
 	other.pipeline.Spec.Secrets = pipeline.Secrets{Policy: policy}
 	other.pipeline.Spec.Output.Branch = branch
@@ -143,7 +144,7 @@ func TestOutputIsEncryptedAndStays(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	plain := l.in(pipeline.SecretsPlaintext, "clear")
+	plain := l.in(secretref.Plaintext, "clear")
 	plain.pass()
 	want := map[string]string{}
 	for name, e := range l.remote.read("clear") {
@@ -351,7 +352,7 @@ func TestHistoryInClear(t *testing.T) {
 	t.Parallel()
 	l := newSealingLab(t)
 	sealed := l.pipeline.Spec.Secrets
-	l.pipeline.Spec.Secrets = pipeline.Secrets{Policy: pipeline.SecretsPlaintext}
+	l.pipeline.Spec.Secrets = pipeline.Secrets{Policy: secretref.Plaintext}
 	l.pass()
 	l.pipeline.Spec.Secrets = sealed
 	l.input(map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"), "spec:", "spec:\n  paused: true", 1)})
@@ -420,9 +421,9 @@ func TestTextsOfHeldObjectsStayInTheSource(t *testing.T) {
 func TestRulesNameSOPS(t *testing.T) {
 	t.Parallel()
 	l := newSealingLab(t)
-	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
+	l.pipeline.Spec.Secrets.Policy = secretref.Reference
 	l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"login"}},
-		Policy: pipeline.SecretsSOPS}}
+		Policy: secretref.SOPS}}
 	l.isClean(l.pass())
 	if all := fmt.Sprint(l.decrypted()); !strings.Contains(all,
 		base64.StdEncoding.EncodeToString([]byte("canary-one"))) {
@@ -446,7 +447,7 @@ func TestWithoutTheProgramNothingIsWritten(t *testing.T) {
 func TestReplicasThatEncryptAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.pipeline.Spec.Secrets = pipeline.Secrets{Policy: pipeline.SecretsSOPS,
+	r.pipeline.Spec.Secrets = pipeline.Secrets{Policy: secretref.SOPS,
 		SOPS: &pipeline.SOPS{Age: []string{recipient(t)}, HMACKeyFile: "hmac"}}
 	r.creds.Sealing.Key = []byte(sealingKey)
 	r.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{os.Args[0]}, Env: []string{sopsEnv + "=1"}})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
@@ -52,7 +52,7 @@ func TestSealedFilesOfGenerators(t *testing.T) {
 			secret := fmt.Sprintf(
 				"apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: a}\nstringData: {%s: admin, %s: %s}\n", user, password, c.password)
 			like := map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": web, "in/a/login.yaml": secret}
-			l := newSOPSLab(t, pipeline.SecretsPlaintext)
+			l := newSOPSLab(t, secretref.Plaintext)
 			l.files = map[string]string{"in/a/kustomization.yaml": fmt.Sprintf(kustomization, c.generator),
 				"in/a/agent.yaml": agent("a"), "in/a/web.yaml": web}
 			for at, from := range c.files {
@@ -80,7 +80,7 @@ func TestSealedPatches(t *testing.T) {
 	const base = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: a}\n" +
 		"stringData: {password: %s, user: %s}\n"
 	web := login("http")
-	l := newSOPSLab(t, pipeline.SecretsPlaintext)
+	l := newSOPSLab(t, secretref.Plaintext)
 	l.files = map[string]string{"in/a/kustomization.yaml": kustomization, "in/a/agent.yaml": agent("a"),
 		"in/a/web.yaml":  web,
 		"in/a/base.yaml": fmt.Sprintf(base, "of-the-base", "nobody"), "in/a/patch.yaml": sealedFile(t, "age.yaml")}
@@ -118,7 +118,7 @@ func TestSealedFilesUnderReference(t *testing.T) {
 	clear["in/a/login.env"] = "USER=admin\nPASSWORD=first-password\n"
 	render := func(files map[string]string, program string) tree {
 		t.Helper()
-		l := newSOPSLab(t, pipeline.SecretsReference)
+		l := newSOPSLab(t, secretref.Reference)
 		if program != "" {
 			l.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{program}})
 		}
@@ -153,7 +153,7 @@ func TestSealedVariablesOfFlux(t *testing.T) {
 		"namespace: flux-system}, postBuild: {substituteFrom: [{kind: Secret, name: login}]}}\n"
 	web := strings.ReplaceAll(monitor("a", "web", "http"), "port: http",
 		`port: "${user}", params: {token: ["${password}"]}`)
-	l := newSOPSLab(t, pipeline.SecretsPlaintext)
+	l := newSOPSLab(t, secretref.Plaintext)
 	l.pipeline.Spec.Sources[0].Build = "flux"
 	l.files = map[string]string{"in/apps.yaml": kustomization, "in/login.yaml": sealedFile(t, "age.yaml"),
 		"apps/agent.yaml": agent("a"), "apps/web.yaml": web}
@@ -181,7 +181,7 @@ func TestSealedValuesOfCharts(t *testing.T) {
 	const release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: shop, namespace: a}\n" +
 		"spec: {chart: {spec: {chart: charts/shop, sourceRef: {kind: GitRepository, name: flux-system, namespace: " +
 		"flux-system}}}, valuesFrom: [{kind: Secret, name: login, valuesKey: user, targetPath: port}]}\n"
-	l := newSOPSLab(t, pipeline.SecretsReference)
+	l := newSOPSLab(t, secretref.Reference)
 	l.options.Charts = helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{chartsEnv + "=1"}})
 	t.Cleanup(l.options.Charts.Close)
 	l.pipeline.Spec.Sources[0].Build = "flux"

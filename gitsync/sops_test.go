@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
@@ -25,7 +25,7 @@ func sealedFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-func newSOPSLab(t *testing.T, policy pipeline.SecretsPolicy) *lab {
+func newSOPSLab(t *testing.T, policy secretref.Policy) *lab {
 	t.Helper()
 	l := newLab(t)
 	l.pipeline.Spec.Secrets.Policy = policy
@@ -52,7 +52,7 @@ func TestSealedSecretsAreLikeClearOnes(t *testing.T) {
 		return map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login(port),
 			"in/a/login.yaml": clear(password)}
 	}
-	l := newSOPSLab(t, pipeline.SecretsPlaintext)
+	l := newSOPSLab(t, secretref.Plaintext)
 	l.files = map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),
 		"in/a/login.yaml": sealedFile(t, "age.yaml")}
 	if !strings.Contains(l.files["in/a/web.yaml"], "basicAuth") {
@@ -87,7 +87,7 @@ func TestSealedSecretsAreLikeClearOnes(t *testing.T) {
 
 // TestUnderReferenceNothingIsDecrypted: no process is started, and no key is needed.
 func TestUnderReferenceNothingIsDecrypted(t *testing.T) {
-	l := newSOPSLab(t, pipeline.SecretsReference)
+	l := newSOPSLab(t, secretref.Reference)
 	l.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{"/no/such/program"}})
 	l.keys = nil
 	l.files = map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"),

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
@@ -464,7 +465,7 @@ func TestEmptyRepository(t *testing.T) {
 func TestSecretsStayOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
+	r.pipeline.Spec.Secrets.Policy = secretref.Plaintext
 	files := twoTeams()
 	files["in/a/agent.yaml"] = strings.Replace(agent("a"), `url: "http://mimir/push"`,
 		`url: "http://mimir/push", basicAuth: {username: {name: s, key: u}, password: {name: s, key: p}}`, 1)
@@ -475,7 +476,7 @@ func TestSecretsStayOut(t *testing.T) {
 	if !strings.Contains(r.show("a/agent/agent-secrets.secret.yaml"), "_secrets_a_s_p: aHVudGVyMg==") {
 		t.Error("the policy plaintext did not copy the Secret")
 	}
-	r.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
+	r.pipeline.Spec.Secrets.Policy = secretref.Reference
 	r.commit("break", map[string]string{"in/a/agent.yaml": strings.Replace(files["in/a/agent.yaml"], "spec:\n  metrics",
 		"spec:\n  paused: true\n  metrics", 1)})
 	if diff := cmp.Diff([]string{"secrets-held"}, codes(r.pass(), diag.Error)); diff != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/hold"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -161,7 +162,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 	}
 	charts := &chart.Renderer{Workers: s.options.Charts, Cluster: spec.Cluster, Charts: s.chartVersions.Now()}
 	s.fileDecrypter = &sops.FileDecrypter{Workers: s.options.SOPS,
-		RendersValues: spec.Secrets.Allows(pipeline.SecretsPlaintext) || spec.Secrets.Seals()}
+		RendersValues: spec.Secrets.Allows(secretref.Plaintext) || spec.Secrets.Seals()}
 	for _, src := range spec.Sources {
 		s.sources.List = append(s.sources.List, &source.Source{Source: src, Charts: charts, Secrets: s.fileDecrypter})
 	}
@@ -210,7 +211,7 @@ func (s *Syncer) attempt(ctx context.Context, since time.Time) (*Report, error) 
 	output := &s.pipeline.Spec.Output
 	p := &pass{Syncer: s, since: since, gate: gate{wait: s.options.Gate}, report: &Report{
 		Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun,
-		Output: OutputReport{URL: s.output.URL(), Branch: output.Branch, Path: output.Path},
+		Output: OutputStatus{URL: s.output.URL(), Branch: output.Branch, Path: output.Path},
 	}}
 	err := p.run(ctx)
 	p.report.enter("")

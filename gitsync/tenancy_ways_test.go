@@ -13,11 +13,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
 // tenants makes the lab's pipeline one with tenants.
-func (l *lab) tenants(build pipeline.Build, paths ...string) {
+func (l *lab) tenants(build inputs.Mode, paths ...string) {
 	l.pipeline.Spec.Tenancy = &pipeline.Tenancy{Folders: "in/teams/{namespace}/**"}
 	l.pipeline.Spec.Sources[0].Build, l.pipeline.Spec.Sources[0].Paths = build, paths
 }
@@ -62,7 +63,7 @@ func (l *lab) renders(report *gitsync.Report, jobs ...string) {
 func TestTenantsTakeNoPathOver(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.tenants(pipeline.BuildFlux, "in")
+	l.tenants(inputs.Flux, "in")
 	files := platform()
 	delete(files, "in/platform/base/extra.yaml")
 	l.input(files)
@@ -141,7 +142,7 @@ func TestFoldersThatAreNoTenants(t *testing.T) {
 func TestBrokenRootsOfTenantsDeleteNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.tenants(pipeline.BuildFlux, "in/clusters")
+	l.tenants(inputs.Flux, "in/clusters")
 	l.input(fluxTenants())
 	l.renders(l.pass(), "/a/own/", "/b/web/")
 	for name, broken := range map[string]string{
@@ -228,7 +229,7 @@ func TestHostileTenantsOfArgoCD(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
 			url := l.pipeline.Spec.Sources[0].URL
-			l.tenants(pipeline.BuildArgoCD, "in/clusters")
+			l.tenants(inputs.ArgoCD, "in/clusters")
 			l.options.Charts = helm.NewWorkers(helm.Options{Command: []string{os.Args[0]},
 				Env: []string{chartsEnv + "=1"}})
 			t.Cleanup(l.options.Charts.Close)
@@ -288,7 +289,7 @@ func TestSourcesOfTenants(t *testing.T) {
 func TestMountedSourcesOfTenants(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.tenants(pipeline.BuildFlux, "in")
+	l.tenants(inputs.Flux, "in")
 	team := l.remote.host.add("team-a")
 	l.pipeline.Spec.Sources[0].Name = "platform"
 	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources,

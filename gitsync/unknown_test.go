@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -65,7 +66,7 @@ func TestAMisspeltKindLosesNothing(t *testing.T) {
 func TestUnknownFieldsThatWereRendered(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.pipeline.Spec.UnknownFields = pipeline.UnknownFieldsWarn
+	l.pipeline.Spec.UnknownFields = manifest.IgnoreUnknownFields
 	files := twoTeams()
 	files["in/a/web.yaml"], files["in/a/old.yaml"] = typo("a", "web", "http"), typo("a", "old", "http")
 	l.input(files)
@@ -97,7 +98,7 @@ func TestUnknownFieldsThatWereRendered(t *testing.T) {
 func TestFailOnWarning(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.pipeline.Spec.UnknownFields = pipeline.UnknownFieldsWarn
+	l.pipeline.Spec.UnknownFields = manifest.IgnoreUnknownFields
 	l.pipeline.Spec.OnInvalid = pipeline.OnInvalidFail
 	files := twoTeams()
 	files["in/a/web.yaml"] = typo("a", "web", "http")

@@ -17,6 +17,8 @@ import (
 )
 
 // Mode decides what is built.
+//
+// +kubebuilder:validation:Enum=auto;plain;kustomize;flux;argocd
 type Mode string
 
 const (
@@ -33,9 +35,7 @@ const (
 )
 
 // Modes returns all modes.
-func Modes() []string {
-	return []string{string(Auto), string(Plain), string(Kustomize), string(Flux), string(ArgoCD)}
-}
+func Modes() []Mode { return []Mode{Auto, Plain, Kustomize, Flux, ArgoCD} }
 
 // IgnoredChart is the kind under which charts are counted in the statistics of ignored objects.
 const IgnoredChart = "Helm chart"

@@ -42,22 +42,26 @@ func (o Object) String() string {
 	return o.Kind + "/" + o.Namespace + "/" + o.Name
 }
 
-// Diagnostic is one problem. Line and Column count from 1; 0 means unknown.
+// Diagnostic is one problem. Line and Column count from 1; 0 means unknown. Its JSON is the same everywhere.
 type Diagnostic struct {
-	Severity Severity
-	Code     Code
-	Message  string
-	Hint     string // what to do; may be empty
-	Source   string // the repository, if there are several
-	File     string
-	Line     int
-	Column   int
-	BuiltBy  string // the file of the kustomization that made the object of what File says; may be empty
-	Object   Object
-	Units    []string // namespace/name of the GrafanaAgents that it concerns
+	Severity Severity `json:"severity"`
+	Code     Code     `json:"code"`
+	Message  string   `json:"message"`
+	// Hint says what to do; it may be empty.
+	Hint   string `json:"hint"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	// BuiltBy is the file of the kustomization that made the object of what File says; it may be empty.
+	BuiltBy string `json:"builtBy"`
+	Object  Object `json:"object"`
+	// Source is the repository, if there are several.
+	Source string `json:"source"`
+	// Units are the GrafanaAgents that it concerns, as namespace/name.
+	Units []string `json:"units"`
 	// Related are the other objects that the problem depends on: the other one of a pair, or the Secret or
 	// ConfigMap that a field refers to.
-	Related []Object
+	Related []Object `json:"related"`
 }
 
 // String returns one line: position, severity, code, object, message.

@@ -1,6 +1,10 @@
 package diag
 
-import "io"
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
 
 // JSON prints one array. Every key is always present: if something is unknown, object is null, line and column
 // are 0, and units and related are empty arrays.
@@ -8,50 +12,43 @@ type JSON struct{}
 
 var _ Printer = JSON{}
 
-// JSONDiagnostic is a diagnostic as [JSON] prints it.
-type JSONDiagnostic struct {
-	Severity Severity `json:"severity"`
-	Code     Code     `json:"code"`
-	Message  string   `json:"message"`
-	Hint     string   `json:"hint"`
-	File     string   `json:"file"`
-	Line     int      `json:"line"`
-	Column   int      `json:"column"`
-	BuiltBy  string   `json:"builtBy"`
-	Object   *Object  `json:"object"`
-	Source   string   `json:"source"`
-	Units    []string `json:"units"`
-	Related  []Object `json:"related"`
-}
-
 // Print implements Printer.
-func (JSON) Print(w io.Writer, list List) error {
-	return WriteJSON(w, NewJSON(list))
+func (JSON) Print(w io.Writer, list List) error { return WriteJSON(w, list) }
+
+// MarshalJSON writes a list without diagnostics as an empty array.
+func (l List) MarshalJSON() ([]byte, error) {
+	if l == nil {
+		return []byte("[]"), nil
+	}
+	return marshal([]Diagnostic(l))
 }
 
-// NewJSON returns the diagnostics as part of a larger document.
-func NewJSON(list List) []JSONDiagnostic {
-	out := make([]JSONDiagnostic, 0, len(list))
-	for _, d := range list {
-		out = append(out, newJSONDiagnostic(d))
+// MarshalJSON writes every key. An unknown object is null.
+func (d Diagnostic) MarshalJSON() ([]byte, error) {
+	type keys Diagnostic
+	if d.Units == nil {
+		d.Units = []string{}
 	}
-	return out
+	if d.Related == nil {
+		d.Related = []Object{}
+	}
+	return marshal(keys(d))
 }
 
-func newJSONDiagnostic(d Diagnostic) JSONDiagnostic {
-	j := JSONDiagnostic{
-		Severity: d.Severity, Code: d.Code, Message: d.Message, Hint: d.Hint,
-		File: d.File, Line: d.Line, Column: d.Column, BuiltBy: d.BuiltBy, Source: d.Source, Units: d.Units,
-		Related: d.Related,
+// MarshalJSON writes an unknown object as null.
+func (o Object) MarshalJSON() ([]byte, error) {
+	if o == (Object{}) {
+		return []byte("null"), nil
 	}
-	if d.Object != (Object{}) {
-		j.Object = &d.Object
-	}
-	if j.Units == nil {
-		j.Units = []string{}
-	}
-	if j.Related == nil {
-		j.Related = []Object{}
-	}
-	return j
+	type keys Object
+	return marshal(keys(o))
+}
+
+// marshal returns a value as JSON in which <, > and & stand as they are, as the printer of the whole document wants it.
+func marshal(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
 }

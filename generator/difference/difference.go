@@ -55,10 +55,10 @@ type Difference struct {
 // MarshalJSON encodes the difference, with diagnostics in the form that all commands use.
 func (d *Difference) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Settings     []diag.JSONDiagnostic `json:"settings,omitempty"`
-		Consequences []Consequence         `json:"consequences"`
-		Objects      []Object              `json:"objects"`
-	}{diag.NewJSON(d.Settings), d.Consequences, d.Objects})
+		Settings     diag.List     `json:"settings,omitempty"`
+		Consequences []Consequence `json:"consequences"`
+		Objects      []Object      `json:"objects"`
+	}{d.Settings, d.Consequences, d.Objects})
 }
 
 // Object is a changed object.

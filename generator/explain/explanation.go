@@ -30,7 +30,7 @@ type Explanation struct {
 	Uses   []Use `json:"uses,omitempty"`
 	UsedBy []Use `json:"usedBy,omitempty"`
 	// Findings are the diagnostics about it.
-	Findings []diag.JSONDiagnostic `json:"findings,omitempty"`
+	Findings diag.List `json:"findings,omitempty"`
 }
 
 // List is the JSON form of several explanations.
@@ -99,9 +99,7 @@ func (x *Explainer) Explain(id manifest.ID) (*Explanation, bool) {
 	e.Selects = x.selections(o)
 	e.Size = x.sizeOf(o)
 	e.Uses = x.uses(o)
-	if found := x.findings(id); len(found) > 0 {
-		e.Findings = diag.NewJSON(found)
-	}
+	e.Findings = x.findings(id)
 	return e, true
 }
 
@@ -118,7 +116,7 @@ func (x *Explainer) named(id manifest.ID) (*Explanation, bool) {
 	switch {
 	case isRefused(found):
 		isKnown = true
-		e.State, e.Why, e.Findings = LeftOut, x.errorOf(id), diag.NewJSON(found)
+		e.State, e.Why, e.Findings = LeftOut, x.errorOf(id), found
 	case !isKnown:
 		e.Why = "it is not in the inputs"
 	}

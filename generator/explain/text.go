@@ -35,7 +35,7 @@ func (e *Explanation) Text() string {
 	return p.b.String()
 }
 
-func (p *printer) findings(list []diag.JSONDiagnostic) {
+func (p *printer) findings(list diag.List) {
 	if len(list) == 0 {
 		return
 	}

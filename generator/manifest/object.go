@@ -55,7 +55,9 @@ type Origin interface {
 // ID identifies an object, in whatever file it is. It has no group, because all kinds that agentry reads or passes
 // through have different names.
 type ID struct {
-	Kind, Namespace, Name string
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 }
 
 // String returns Kind/namespace/name, or Kind/name for an object that is in no namespace.

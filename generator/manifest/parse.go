@@ -45,6 +45,8 @@ const (
 )
 
 // Compatibility says whose behaviour to follow where today's Prometheus Operator and the Grafana Agent Operator differ.
+//
+// +kubebuilder:validation:Enum=operator;current
 type Compatibility string
 
 const (
@@ -55,6 +57,8 @@ const (
 )
 
 // UnknownFields says what a field means that the kind of its object does not have.
+//
+// +kubebuilder:validation:Enum=error;warn
 type UnknownFields string
 
 const (

@@ -183,7 +183,8 @@ func TestIntegrations(t *testing.T) {
 				"error[invalid-rendered-object] Integration/m/a spec.volumeMounts[0]: Kubernetes would refuse two "+
 					"mounts at /x: spec.volumeMounts[0] of the GrafanaAgent is there too",
 				"error[invalid-rendered-object] Integration/m/a spec.volumeMounts[1]: Kubernetes would refuse two "+
-					"mounts at /var/lib/grafana-agent/extra-secrets/s: spec.secrets of the GrafanaAgent is mounted there too"),
+					"mounts at /var/lib/grafana-agent/extra-secrets/s: spec.secrets of the GrafanaAgent is mounted "+
+					"there too"),
 		},
 		"a volume of the GrafanaAgent under the operator's name for it": {
 			agentObject("agent", ", volumes: [{name: m-a-h, emptyDir: {}}]") +

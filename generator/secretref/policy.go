@@ -11,12 +11,17 @@ import (
 )
 
 // Policy is a secrets policy. It decides which parts of a Secret may be rendered.
+//
+// +kubebuilder:validation:Enum=reference;plaintext;sops
 type Policy string
 
 // The policies; see the package comment.
 const (
 	Reference Policy = "reference"
 	Plaintext Policy = "plaintext"
+	// SOPS renders what Plaintext renders, and whoever writes the output encrypts the Secrets: for the renderer it is
+	// Plaintext.
+	SOPS Policy = "sops"
 )
 
 // Rule sets the policy of the Secrets that it matches.

@@ -191,7 +191,8 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.
 		s.addOnce(diag.Finding{Code: diag.SecretNotText, Path: path, Related: ref.objects(),
 			Message: fmt.Sprintf(
 				"%s becomes an environment variable, but contains %s: the config reloader writes it between single "+
-					"quotes without escaping, so the agent would refuse the whole configuration or use another value", ref, problem),
+					"quotes without escaping, so the agent would refuse the whole configuration or use another value",
+				ref, problem),
 			Hint: "change the value; or give the Secret the policy plaintext, by a rule of secrets.rules in the " +
 				"pipeline"}, "")
 		return model.Secret{}

@@ -153,7 +153,8 @@ func TestACollisionIsReportedOnce(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %v %s", d.Object.Name, d.Related, d.Message))
 	}
 	want := []string{
-		"here [] spec.c: Secret m/s.x, key k and Secret m/s-x, key k (used by spec.a) would have the same file in the pod, " +
+		"here [] spec.c: Secret m/s.x, key k and Secret m/s-x, key k (used by spec.a) would have the same file in " +
+			"the pod, " +
 			"_secrets_m_s_x_k",
 		"beside [ServiceMonitor/m/here] spec.d: Secret m/s.x, key k and Secret m/s-x, key k (used by " +
 			"ServiceMonitor/m/here (in.yaml:24)) would have the same file in the pod, _secrets_m_s_x_k",

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -108,9 +109,9 @@ type UnitInventory struct {
 	// State is StateComplete, or StateIncomplete if objects with errors were left out.
 	State string `json:"state"`
 	// Secrets and SecretRules are the secrets policies that the files were rendered with.
-	Secrets     pipeline.SecretsPolicy `json:"secrets"`
-	SecretRules []pipeline.SecretRule  `json:"secretRules,omitempty"`
-	Files       []FileEntry            `json:"files"`
+	Secrets     secretref.Policy      `json:"secrets"`
+	SecretRules []pipeline.SecretRule `json:"secretRules,omitempty"`
+	Files       []FileEntry           `json:"files"`
 	// Inputs lists the objects that the unit was rendered from, as Kind/namespace/name, and their Namespaces, so that a
 	// later pass can tell deleted objects from objects in unreadable files. It includes stand-ins, but not objects that
 	// were left out.

@@ -422,14 +422,14 @@ func (p *fakePasser) report() *gitsync.Report {
 	url, branch := normalURL(out.URL), "refs/heads/"+out.Branch
 	before := p.w.tips[url][branch]
 	report := &gitsync.Report{Pipeline: p.def.Metadata.Name,
-		Output: gitsync.OutputReport{URL: url, Branch: out.Branch, Path: out.Path}}
+		Output: gitsync.OutputStatus{URL: url, Branch: out.Branch, Path: out.Path}}
 	if !before.IsZero() {
-		report.Output.Before = before.String()
+		report.Output.Before, report.Output.Commit = before.String(), before.String()
 	}
 	text := ""
 	for _, src := range p.def.Spec.Sources {
 		from := normalURL(src.URL)
-		s := gitsync.SourceReport{URL: from, Ref: sourceRef(src).String(),
+		s := gitsync.SourceStatus{URL: from, Ref: sourceRef(src).String(),
 			Commit: p.w.tips[from]["refs/heads/main"].String(), Stale: p.w.down[from] != nil}
 		if s.Stale {
 			report.Diags = append(report.Diags,
@@ -438,10 +438,10 @@ func (p *fakePasser) report() *gitsync.Report {
 		text += s.Commit
 		report.Sources = append(report.Sources, s)
 	}
-	report.Units = []gitsync.UnitReport{{Name: "monitoring/agent", State: plan.UnitChanged}}
+	report.Units = []gitsync.UnitStatus{{Name: "monitoring/agent", State: plan.UnitChanged}}
 	if after := hash("rendered " + text); after != before {
 		p.w.set(url, branch, after)
-		report.Commit = after.String()
+		report.Commit, report.Output.Commit = after.String(), after.String()
 	}
 	return report
 }

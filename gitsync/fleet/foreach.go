@@ -48,7 +48,7 @@ func (e *expander) PassSince(ctx context.Context, since time.Time) (*gitsync.Rep
 	e.made = made
 	return &gitsync.Report{
 		Pipeline: e.def.Metadata.Name,
-		Sources:  []gitsync.SourceReport{{URL: e.repo.URL(), Ref: e.ref.String(), Commit: commit.String()}},
+		Sources:  []gitsync.SourceStatus{{URL: e.repo.URL(), Ref: e.ref.String(), Commit: commit.String()}},
 		Diags:    problems,
 	}, nil
 }

@@ -65,7 +65,7 @@ func (e *fakeExpander) PassSince(context.Context, time.Time) (*gitsync.Report, e
 	made, problems := e.def.Expand(folders)
 	e.made = made
 	return &gitsync.Report{Pipeline: e.def.Metadata.Name,
-		Sources: []gitsync.SourceReport{{URL: e.repo.URL(), Commit: commit.String()}}, Diags: problems}, nil
+		Sources: []gitsync.SourceStatus{{URL: e.repo.URL(), Commit: commit.String()}}, Diags: problems}, nil
 }
 
 func (e *fakeExpander) Made() []Definition { return e.made }

@@ -9,7 +9,6 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
@@ -28,11 +27,8 @@ func (s *Status) record(r *run) {
 	}
 	report := r.report
 	s.LastPass.Commit = report.Commit
-	s.Sources = make([]SourceStatus, 0, len(report.Sources))
-	for _, src := range report.Sources {
-		s.Sources = append(s.Sources, SourceStatus{URL: src.URL, Ref: src.Ref, Commit: src.Commit, Stale: src.Stale})
-	}
-	s.Findings = findings(report.Diags)
+	s.Sources = append([]gitsync.SourceStatus{}, report.Sources...)
+	s.Findings = gitsync.NewFindings(report.Diags)
 	if r.def.Expand != nil {
 		s.Pipelines = make([]string, len(r.made))
 		for i := range r.made {
@@ -40,11 +36,9 @@ func (s *Status) record(r *run) {
 		}
 		return
 	}
-	out := report.Output
-	s.Output = &OutputStatus{URL: out.URL, Branch: out.Branch, Path: out.Path,
-		Commit: cmp.Or(report.Commit, out.Before)}
+	s.Output = new(report.Output)
 	s.Units = units(report.Units, s.Units)
-	s.Held = held(report.Held)
+	s.Held = append([]plan.HeldObject{}, report.Held...)
 	s.History = history(s.History, s, r)
 }
 
@@ -67,29 +61,8 @@ func refusal(def *Definition, report *gitsync.Report) string {
 	return text
 }
 
-func findings(diags diag.List) Findings {
-	out := Findings{Errors: diags.Count(diag.Error), Warnings: diags.Count(diag.Warning), Infos: diags.Count(diag.Info),
-		First: []Finding{}}
-	for _, severity := range []diag.Severity{diag.Error, diag.Warning, diag.Info} {
-		for _, d := range diags {
-			if d.Severity == severity && len(out.First) < MaxFindings {
-				out.First = append(out.First, NewFinding(d))
-			}
-		}
-	}
-	return out
-}
-
-// NewFinding returns a diagnostic in the form of a status.
-func NewFinding(d diag.Diagnostic) Finding {
-	return Finding{
-		Severity: string(d.Severity), Code: string(d.Code), Message: d.Message, Hint: d.Hint,
-		Source: d.Source, File: d.File, Line: d.Line, Column: d.Column, Object: d.Object.String(), Units: d.Units,
-	}
-}
-
 // units returns all units that were not removed. Conditions that have not changed keep their times.
-func units(reports []gitsync.UnitReport, before []UnitStatus) []UnitStatus {
+func units(reports []gitsync.UnitStatus, before []UnitStatus) []UnitStatus {
 	known := make(map[string][]metav1.Condition, len(before))
 	for _, u := range before {
 		known[u.Name] = u.Conditions
@@ -100,15 +73,12 @@ func units(reports []gitsync.UnitReport, before []UnitStatus) []UnitStatus {
 		if u.State == plan.UnitRemoved {
 			continue
 		}
-		out = append(out, UnitStatus{
-			Name: u.Name, State: string(u.State), Reason: u.Reason,
-			Conditions: timed([]condition{unitCondition(u)}, known[u.Name], now),
-		})
+		out = append(out, UnitStatus{u, timed([]condition{unitCondition(u)}, known[u.Name], now)})
 	}
 	return out
 }
 
-func unitCondition(u gitsync.UnitReport) condition {
+func unitCondition(u gitsync.UnitStatus) condition {
 	switch u.State {
 	case plan.UnitHeld, plan.UnitLeftOut:
 		return ready(metav1.ConditionFalse, meta.BuildFailedReason, u.Reason)
@@ -116,17 +86,6 @@ func unitCondition(u gitsync.UnitReport) condition {
 		return ready(metav1.ConditionTrue, meta.SuspendedReason, "kept as it is: its GrafanaAgent is paused")
 	}
 	return ready(metav1.ConditionTrue, meta.SucceededReason, "rendered")
-}
-
-func held(objects []plan.HeldObject) []HeldStatus {
-	out := make([]HeldStatus, 0, len(objects))
-	for _, h := range objects {
-		out = append(out, HeldStatus{
-			Object: diag.Object{Kind: h.Object.Kind, Namespace: h.Object.Namespace, Name: h.Object.Name}.String(),
-			Units:  h.Units, As: h.As.Commit, Since: h.Since.Commit, Waiting: h.Waiting, Reason: NewFinding(h.Reason),
-		})
-	}
-	return out
 }
 
 // history adds the tip of the output after a pass.

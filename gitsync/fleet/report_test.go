@@ -27,10 +27,10 @@ func TestStatusInJSON(t *testing.T) {
 				File: "in/a.yaml", Line: 3, Column: 1,
 				Object: diag.Object{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}}
 			report.Diags = diag.List{{Severity: diag.Warning, Code: diag.NoteRefused, Message: "a note"}, bad}
-			report.Units = []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitHeld, Reason: "spec is wrong"},
+			report.Units = []gitsync.UnitStatus{{Name: "a/agent", State: plan.UnitHeld, Reason: "spec is wrong"},
 				{Name: "b/agent", State: plan.UnitRemoved}, {Name: "c/agent", State: plan.UnitPaused}}
-			report.Held = []plan.HeldObject{{Object: manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: "web"},
-				Units: []string{"a/agent"}, As: branch.CommitRef{Commit: "1234"}, Reason: bad}}
+			report.Held = []plan.HeldObject{{ID: manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: "web"},
+				Units: []string{"a/agent"}, State: plan.UnitHeld, As: branch.CommitRef{Commit: "1234"}, Reason: bad}}
 			return report, nil
 		}
 		w.run(def("x", urlA))
@@ -78,6 +78,7 @@ const wantStatus = `{
     "url": "https://git.example.com/a",
     "branch": "env/x",
     "path": ".",
+    "before": "",
     "commit": "<commit>"
   },
   "units": [
@@ -85,6 +86,7 @@ const wantStatus = `{
       "name": "a/agent",
       "state": "held",
       "reason": "spec is wrong",
+      "files": 0,
       "conditions": [
         {
           "type": "Ready",
@@ -98,6 +100,8 @@ const wantStatus = `{
     {
       "name": "c/agent",
       "state": "paused",
+      "reason": "",
+      "files": 0,
       "conditions": [
         {
           "type": "Ready",
@@ -111,20 +115,37 @@ const wantStatus = `{
   ],
   "held": [
     {
-      "object": "ServiceMonitor/a/web",
+      "kind": "ServiceMonitor",
+      "namespace": "a",
+      "name": "web",
       "units": [
         "a/agent"
       ],
-      "as": "1234",
-      "reason": {
+      "state": "held",
+      "as": {
+        "commit": "1234",
+        "date": "0001-01-01T00:00:00Z"
+      },
+      "why": {
         "severity": "error",
         "code": "invalid-setting",
         "message": "is wrong",
+        "hint": "",
         "file": "in/a.yaml",
         "line": 3,
         "column": 1,
-        "object": "ServiceMonitor/a/web"
-      }
+        "builtBy": "",
+        "object": {
+          "apiVersion": "",
+          "kind": "ServiceMonitor",
+          "namespace": "a",
+          "name": "web"
+        },
+        "source": "",
+        "units": [],
+        "related": []
+      },
+      "waiting": null
     }
   ],
   "findings": {
@@ -136,15 +157,34 @@ const wantStatus = `{
         "severity": "error",
         "code": "invalid-setting",
         "message": "is wrong",
+        "hint": "",
         "file": "in/a.yaml",
         "line": 3,
         "column": 1,
-        "object": "ServiceMonitor/a/web"
+        "builtBy": "",
+        "object": {
+          "apiVersion": "",
+          "kind": "ServiceMonitor",
+          "namespace": "a",
+          "name": "web"
+        },
+        "source": "",
+        "units": [],
+        "related": []
       },
       {
         "severity": "warning",
         "code": "note-refused",
-        "message": "a note"
+        "message": "a note",
+        "hint": "",
+        "file": "",
+        "line": 0,
+        "column": 0,
+        "builtBy": "",
+        "object": null,
+        "source": "",
+        "units": [],
+        "related": []
       }
     ]
   },
@@ -174,13 +214,14 @@ const wantStatus = `{
 
 func TestFindingsAtTheirLimit(t *testing.T) {
 	var list diag.List
-	for range MaxFindings {
+	for range gitsync.MaxFindings {
 		list = append(list, diag.Diagnostic{Severity: diag.Warning})
 	}
-	same(t, "shown", len(findings(list).First), MaxFindings)
+	same(t, "shown", len(gitsync.NewFindings(list).First), gitsync.MaxFindings)
 	list = append(list, diag.Diagnostic{Severity: diag.Error, Message: "last"})
-	got := findings(list)
-	same(t, "counted", []int{got.Errors, got.Warnings, len(got.First)}, []int{1, MaxFindings, MaxFindings})
+	got := gitsync.NewFindings(list)
+	same(t, "counted", []int{got.Errors, got.Warnings, len(got.First)},
+		[]int{1, gitsync.MaxFindings, gitsync.MaxFindings})
 	same(t, "errors come first", got.First[0].Message, "last")
 }
 

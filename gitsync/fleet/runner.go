@@ -9,7 +9,9 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -119,14 +121,14 @@ func (p *runner) reset() {
 		Name: p.name(), ForEach: p.def.Spec.ForEach, Advice: p.def.Spec.Advice(),
 		Conditions: p.status.Conditions, Pipelines: p.status.Pipelines,
 		LastHandledReconcileAt: p.status.LastHandledReconcileAt,
-		Sources:                []SourceStatus{}, Units: []UnitStatus{}, Held: []HeldStatus{},
-		Findings: Findings{First: []Finding{}},
+		Sources:                []gitsync.SourceStatus{}, Units: []UnitStatus{}, Held: []plan.HeldObject{},
 	}
 	for _, src := range p.def.Spec.Sources {
-		p.status.Sources = append(p.status.Sources, SourceStatus{URL: normalURL(src.URL), Ref: sourceRef(src).String()})
+		p.status.Sources = append(p.status.Sources,
+			gitsync.SourceStatus{URL: normalURL(src.URL), Ref: sourceRef(src).String()})
 	}
 	if out := p.def.Spec.Output; p.def.Expand == nil {
-		p.status.Output = &OutputStatus{URL: normalURL(out.URL), Branch: out.Branch, Path: out.Path}
+		p.status.Output = &gitsync.OutputStatus{URL: normalURL(out.URL), Branch: out.Branch, Path: out.Path}
 	}
 }
 

@@ -3,10 +3,10 @@ package fleet
 import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// MaxFindings is how many diagnostics a status shows; all are counted.
-const MaxFindings = 20
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
+)
 
 // Status is the state of one pipeline. What it refers to must not be changed.
 type Status struct {
@@ -39,14 +39,14 @@ type Status struct {
 	Advice string `json:"advice,omitempty"`
 
 	// Sources are the input commits and Output the branch after the last successful pass.
-	Sources []SourceStatus `json:"sources"`
-	Output  *OutputStatus  `json:"output,omitempty"`
+	Sources []gitsync.SourceStatus `json:"sources"`
+	Output  *gitsync.OutputStatus  `json:"output,omitempty"`
 	// Units are sorted by name.
 	Units []UnitStatus `json:"units"`
 	// Held are the objects that are not rendered as they are in the inputs.
-	Held []HeldStatus `json:"held"`
+	Held []plan.HeldObject `json:"held"`
 	// Findings are the diagnostics of the last successful pass.
-	Findings Findings `json:"findings"`
+	Findings gitsync.Findings `json:"findings"`
 
 	// LastHandledReconcileAt is the token of the last manual trigger whose pass has ended.
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
@@ -63,75 +63,12 @@ type Status struct {
 	History meta.History `json:"history,omitempty"`
 }
 
-// SourceStatus is one source.
-type SourceStatus struct {
-	URL string `json:"url"` // normalised
-	// Ref is what is read, in words such as `branch main`.
-	Ref string `json:"ref"`
-	// Commit is the input commit, empty before the first pass.
-	Commit string `json:"commit,omitempty"`
-	// Stale says that the source could not be read: the commit is the one that the output was last
-	// rendered from.
-	Stale bool `json:"stale"`
-}
-
-// OutputStatus is the output branch.
-type OutputStatus struct {
-	URL    string `json:"url"` // normalised
-	Branch string `json:"branch"`
-	Path   string `json:"path"`
-	// Commit is the tip, empty before the first pass, and while there is no such branch.
-	Commit string `json:"commit,omitempty"`
-}
-
-// UnitStatus is one unit, which is all that one GrafanaAgent renders to, or what is passed through to a namespace.
+// UnitStatus is what the last pass did with a unit.
 type UnitStatus struct {
-	Name string `json:"name"` // namespace/name
-	// State is what the last pass did with it: unchanged, added, changed, held, paused or
-	// leftout.
-	State string `json:"state"`
-	// Reason says why it is held or left out.
-	Reason string `json:"reason,omitempty"`
+	gitsync.UnitStatus
 	// Conditions have Ready: True (Succeeded, or Suspended if it is paused), or False
 	// (BuildFailed).
 	Conditions []metav1.Condition `json:"conditions"`
-}
-
-// HeldStatus is an object that is not rendered as it is in the inputs.
-type HeldStatus struct {
-	Object string   `json:"object"` // Kind/namespace/name
-	Units  []string `json:"units"`
-	// As is the input commit whose version of the object is rendered; empty if it is left out
-	// or its units are held.
-	As string `json:"as,omitempty"`
-	// Since is the input commit with which it was first held.
-	Since string `json:"since,omitempty"`
-	// Waiting are the paths of the fields that differ from what is rendered.
-	Waiting []string `json:"waiting,omitempty"`
-	Reason  Finding  `json:"reason"`
-}
-
-// Findings are diagnostics.
-type Findings struct {
-	Errors   int `json:"errors"`
-	Warnings int `json:"warnings"`
-	Infos    int `json:"infos"`
-	// First are the first of them, errors first, at most [MaxFindings].
-	First []Finding `json:"first"`
-}
-
-// Finding is a diagnostic, with the keys of `agentry check --format json`.
-type Finding struct {
-	Severity string   `json:"severity"`
-	Code     string   `json:"code"`
-	Message  string   `json:"message"`
-	Hint     string   `json:"hint,omitempty"`
-	Source   string   `json:"source,omitempty"`
-	File     string   `json:"file,omitempty"`
-	Line     int      `json:"line,omitempty"`
-	Column   int      `json:"column,omitempty"`
-	Object   string   `json:"object,omitempty"` // Kind/namespace/name
-	Units    []string `json:"units,omitempty"`
 }
 
 // PassStatus is a pass that has ended.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/compile/scrape"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 // RenderCommand returns the command that renders the manifests in a checkout of a source, except for the fields in
@@ -19,7 +21,7 @@ func (s *Spec) RenderCommand(source int) string {
 	if s.Secrets.RestartOnChange {
 		args = append(args, "--secrets-restart-on-change")
 	}
-	if s.UnknownFields == UnknownFieldsWarn {
+	if s.UnknownFields == manifest.IgnoreUnknownFields {
 		args = append(args, "--unknown-fields", string(s.UnknownFields))
 	}
 	if kinds := s.ParseOptions().PassThrough.Names(); len(kinds) > 0 {
@@ -55,7 +57,7 @@ func (s *Spec) RenderCommand(source int) string {
 		args = append(args, "--sd-aggregator-url", quote(s.SDAggregator.URL))
 	}
 	args = append(args, "-o", "OUT")
-	if build := s.Sources[source].Build; build != "" && build != BuildAuto {
+	if build := s.Sources[source].Build; build != "" && build != inputs.Auto {
 		args = append(args, "--build", string(build))
 	}
 	for _, path := range s.Sources[source].Paths {

@@ -7,7 +7,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 // Defaults of a pipeline.
@@ -39,9 +42,9 @@ func (p *Pipeline) Default() {
 	setDefault(&s.Sharding, ShardingRules)
 	setDefault(&s.OnInvalid, OnInvalidHold)
 	setDefault(&s.FailOn, FailOnError)
-	setDefault(&s.UnknownFields, UnknownFieldsError)
+	setDefault(&s.UnknownFields, manifest.RefuseUnknownFields)
 	setDefault(&s.Charts.Update, DefaultChartUpdate)
-	setDefault(&s.Secrets.Policy, SecretsReference)
+	setDefault(&s.Secrets.Policy, secretref.Reference)
 	setDefault(&s.Limits.Deletions, DefaultDeletions)
 	s.SDAggregator.setDefaults()
 	for i := range s.Sources {
@@ -57,7 +60,7 @@ func (s *Source) setDefaults(isMounted bool) {
 	if len(s.Paths) == 0 && !isMounted {
 		s.Paths = []string{"."}
 	}
-	setDefault(&s.Build, BuildAuto)
+	setDefault(&s.Build, inputs.Auto)
 	if s.Forge != nil {
 		s.Forge.setDefaults(s.URL)
 	}

@@ -5,8 +5,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/compile/integration"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/patch"
 	"github.com/agentry-dev/agentry/generator/selfmonitoring"
+	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
@@ -56,7 +58,7 @@ type Spec struct {
 	// Compatibility is which program's jobs are rendered: `operator` is Grafana Agent Operator v0.44.8, `current`
 	// today's Prometheus Operator.
 	// If it is not set, it is operator, and the status says that the pipeline could switch.
-	Compatibility Compatibility `json:"compatibility,omitempty"`
+	Compatibility manifest.Compatibility `json:"compatibility,omitempty"`
 	// Runtime is the program that pods run: `agent` is Grafana Agent v0.44.8, `alloy` Grafana Alloy v1.18.1.
 	// Default: agent.
 	Runtime Runtime `json:"runtime,omitempty"`
@@ -74,7 +76,7 @@ type Spec struct {
 	FailOn FailOn `json:"failOn,omitempty"`
 	// UnknownFields says what a field means that the kind of its object does not have: `error` is an error of the
 	// object, `warn` a warning, and the object is rendered without the field. Default: error.
-	UnknownFields UnknownFields `json:"unknownFields,omitempty"`
+	UnknownFields manifest.UnknownFields `json:"unknownFields,omitempty"`
 	// DefaultNamespace is the namespace of objects without one. Default: none, such an object is an error.
 	DefaultNamespace string `json:"defaultNamespace,omitempty"`
 	// NamespaceFrom takes the default namespace from a file's path instead, where it matches: a pattern such as
@@ -132,18 +134,6 @@ type Spec struct {
 	// Notify are the receivers of events.
 	Notify []Notify `json:"notify,omitempty"`
 }
-
-// Compatibility is which program's output is reproduced.
-//
-// +kubebuilder:validation:Enum=operator;current
-type Compatibility string
-
-const (
-	// CompatibilityOperator reproduces Grafana Agent Operator v0.44.8.
-	CompatibilityOperator Compatibility = "operator"
-	// CompatibilityCurrent renders monitors as today's Prometheus Operator does.
-	CompatibilityCurrent Compatibility = "current"
-)
 
 // Runtime is the program that pods run.
 //
@@ -213,18 +203,6 @@ type PassThrough struct {
 	Kinds []string `json:"kinds,omitempty"`
 }
 
-// UnknownFields says what a field means that the kind of its object does not have.
-//
-// +kubebuilder:validation:Enum=error;warn
-type UnknownFields string
-
-const (
-	// UnknownFieldsError makes it an error of the object.
-	UnknownFieldsError UnknownFields = "error"
-	// UnknownFieldsWarn makes it a warning, and renders the object without the field.
-	UnknownFieldsWarn UnknownFields = "warn"
-)
-
 // Source is a repository that is read.
 type Source struct {
 	// Name is that of the source in `sourceRefs`.
@@ -240,7 +218,7 @@ type Source struct {
 	// does. kustomize demands a kustomization in each path. flux applies each path as a Kustomization of Flux would,
 	// and follows the Kustomizations in it. argocd follows the Applications of Argo CD in the paths. plain reads all
 	// files as they are. Default: auto.
-	Build Build `json:"build,omitempty"`
+	Build inputs.Mode `json:"build,omitempty"`
 	// Tenant is the namespace in which the files of the source may define objects, and no other; see spec.tenancy.
 	// Default: none, the source is the platform's.
 	Tenant string `json:"tenant,omitempty"`
@@ -256,20 +234,6 @@ type Source struct {
 	// Previews report in open pull requests what these would change. They need forge. Default: none.
 	Previews *Previews `json:"previews,omitempty"`
 }
-
-// Build is the way in which the files of a source become objects.
-//
-// +kubebuilder:validation:Enum=auto;plain;kustomize;flux;argocd
-type Build string
-
-// The values of [Build].
-const (
-	BuildAuto      Build = "auto"
-	BuildPlain     Build = "plain"
-	BuildKustomize Build = "kustomize"
-	BuildFlux      Build = "flux"
-	BuildArgoCD    Build = "argocd"
-)
 
 // Ref selects a commit. Exactly one field is set. The fields mean the same as in a GitRepository of Flux.
 type Ref struct {

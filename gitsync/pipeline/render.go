@@ -22,7 +22,7 @@ import (
 )
 
 // Mode returns whose jobs are rendered. Pipelines that do not say are older than the choice: they keep their jobs.
-func (s *Spec) Mode() Compatibility { return cmp.Or(s.Compatibility, CompatibilityOperator) }
+func (s *Spec) Mode() manifest.Compatibility { return cmp.Or(s.Compatibility, manifest.Operator) }
 
 // Advice returns what the pipeline could do, though nothing is wrong, as one line; nothing if there is nothing.
 func (s *Spec) Advice() string {
@@ -46,8 +46,8 @@ func (s *Spec) ParseOptions() manifest.Options {
 		PassThrough:      kinds,
 		DefaultNamespace: s.DefaultNamespace,
 		NamespaceFrom:    s.NamespaceFrom,
-		Compatibility:    manifest.Compatibility(s.Mode()),
-		UnknownFields:    manifest.UnknownFields(s.UnknownFields),
+		Compatibility:    s.Mode(),
+		UnknownFields:    s.UnknownFields,
 	}
 }
 

@@ -10,28 +10,15 @@ import (
 	"sync"
 
 	"github.com/agentry-dev/agentry/generator/mirror"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/inputs/sops"
-)
-
-// SecretsPolicy says what of a Secret may be rendered.
-//
-// +kubebuilder:validation:Enum=reference;plaintext;sops
-type SecretsPolicy string
-
-const (
-	// SecretsReference renders no byte of a Secret.
-	SecretsReference SecretsPolicy = "reference"
-	// SecretsPlaintext renders what the operator puts into the cluster.
-	SecretsPlaintext SecretsPolicy = "plaintext"
-	// SecretsSOPS renders what SecretsPlaintext renders, and encrypts the Secrets.
-	SecretsSOPS SecretsPolicy = "sops"
 )
 
 // Secrets is how Secrets are rendered.
 type Secrets struct {
 	// Policy is `reference`, which renders no byte of a Secret, `plaintext`, which renders what the operator puts into
 	// the cluster, or `sops`, which renders the same and encrypts the Secrets. Default: reference.
-	Policy SecretsPolicy `json:"policy,omitempty"`
+	Policy secretref.Policy `json:"policy,omitempty"`
 	// Rules give single Secrets another policy. The first rule that matches a Secret wins.
 	Rules []SecretRule `json:"rules,omitempty"`
 	// Mirror is how Secrets of other namespaces than the GrafanaAgent's get to its pods under `reference`. Default: not
@@ -46,7 +33,7 @@ type Secrets struct {
 }
 
 // Seals reports whether the Secrets of the output are encrypted.
-func (s Secrets) Seals() bool { return s.Allows(SecretsSOPS) }
+func (s Secrets) Seals() bool { return s.Allows(secretref.SOPS) }
 
 // SOPS is how Secrets of the output are encrypted. Each of the recipients can decrypt them alone.
 type SOPS struct {
@@ -79,8 +66,8 @@ func (s *SOPS) Recipients() sops.Recipients {
 
 // SecretRule gives the Secrets that it matches a policy.
 type SecretRule struct {
-	Match  SecretMatch   `json:"match"`
-	Policy SecretsPolicy `json:"policy"`
+	Match  SecretMatch      `json:"match"`
+	Policy secretref.Policy `json:"policy"`
 }
 
 // SecretMatch selects Secrets: they must match one entry of each list that is set. `*` stands for any text. A Secret
@@ -95,7 +82,7 @@ type SecretMatch struct {
 func (r SecretRule) Equal(other SecretRule) bool { return reflect.DeepEqual(r, other) }
 
 // Allows reports whether a Secret can have a policy.
-func (s Secrets) Allows(policy SecretsPolicy) bool {
+func (s Secrets) Allows(policy secretref.Policy) bool {
 	return s.Policy == policy || slices.ContainsFunc(s.Rules, func(r SecretRule) bool { return r.Policy == policy })
 }
 
@@ -128,10 +115,10 @@ func validateSecrets(field string, s Secrets) findings {
 			f.check(err == nil && pattern != "", at+".match", "use * for any text", "%q is not a pattern", pattern)
 		}
 	}
-	f.check(!s.Seals() || !s.Allows(SecretsPlaintext), field+".rules", "use sops in place of plaintext",
+	f.check(!s.Seals() || !s.Allows(secretref.Plaintext), field+".rules", "use sops in place of plaintext",
 		"the policies sops and plaintext exclude each other: one Secret of the output has values of many")
 	f.add(validateSOPS(field+".sops", s))
-	f.check(s.Mirror == nil || s.Allows(SecretsReference), field+".mirror", "remove it",
+	f.check(s.Mirror == nil || s.Allows(secretref.Reference), field+".mirror", "remove it",
 		"is for the policy reference, which no Secret has")
 	f.add(validateMirror(field+".mirror", s.Mirror))
 	return f

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 // refersTo reports whether SourceRefs name a source.
@@ -22,7 +23,7 @@ func (s *Spec) refersTo(name string) bool {
 // Mounts returns the other sources that custom resources of source i can build from: their indices by name.
 func (s *Spec) Mounts(i int) map[string]int {
 	out := map[string]int{}
-	if !s.Sources[i].Build.follows() {
+	if !follows(s.Sources[i].Build) {
 		return out
 	}
 	for n, of := range s.Sources {
@@ -34,16 +35,16 @@ func (s *Spec) Mounts(i int) map[string]int {
 }
 
 // follows reports whether custom resources are followed.
-func (b Build) follows() bool { return b == BuildFlux || b == BuildArgoCD }
+func follows(m inputs.Mode) bool { return m == inputs.Flux || m == inputs.ArgoCD }
 
 // validateSourceRefs checks the names of sources, and what refers to them.
 func validateSourceRefs(s *Spec) findings {
 	var f findings
 	names := map[string]bool{}
-	follows := false
+	anyFollows := false
 	for i, of := range s.Sources {
 		at := fmt.Sprintf("spec.sources[%d].name", i)
-		if follows = follows || of.Build.follows(); of.Name == "" {
+		if anyFollows = anyFollows || follows(of.Build); of.Name == "" {
 			continue
 		}
 		f.name(at, of.Name, diag.LabelName)
@@ -60,7 +61,7 @@ func validateSourceRefs(s *Spec) findings {
 			"write it as GitRepository/NAMESPACE/NAME (also OCIRepository and Bucket), or as a URL",
 			"names no source of Flux, and no repository")
 	}
-	f.check(follows || len(s.SourceRefs) == 0, "spec.sourceRefs", "set build: flux or build: argocd in a source",
-		"has no effect, because no source follows custom resources")
+	f.check(anyFollows || len(s.SourceRefs) == 0, "spec.sourceRefs", "set build: flux or build: argocd in a source",
+		"has no effect, because no source anyFollows custom resources")
 	return f
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 // TestSourceRefs: a name must exist once, and a source that is named has no objects by itself.
@@ -19,13 +21,13 @@ func TestSourceRefs(t *testing.T) {
 		p.Default()
 		return p
 	}
-	fleet, apps := Source{Build: BuildFlux}, Source{Name: "apps"}
+	fleet, apps := Source{Build: inputs.Flux}, Source{Name: "apps"}
 	for name, c := range map[string]struct {
 		p    *Pipeline
 		want string // the fields with errors
 	}{
 		"of Flux": {spec(map[string]string{"GitRepository/flux-system/apps": "apps"}, fleet, apps), ""},
-		"of Argo CD": {spec(map[string]string{"https://git.example.com/x": "apps"}, Source{Build: BuildArgoCD},
+		"of Argo CD": {spec(map[string]string{"https://git.example.com/x": "apps"}, Source{Build: inputs.ArgoCD},
 			apps), ""},
 		"no such source": {spec(map[string]string{"GitRepository/flux-system/apps": "other"}, fleet, apps),
 			"spec.sourceRefs[GitRepository/flux-system/apps]"},

@@ -7,8 +7,8 @@ import (
 
 // FileChange is one file of a commit.
 type FileChange struct {
-	Path string
-	Op   string // added, changed or removed
+	Path string `json:"path"`
+	Op   string `json:"op"` // added, changed or removed
 }
 
 // Files returns the files that change, sorted by path.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/passthrough"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -117,7 +118,7 @@ func (in *Inputs) AllowsDeletions(commits []*object.Commit) bool {
 // policies do not allow them any more.
 func (p *Plan) refuseOldSecrets(f *Findings) error {
 	now := p.Pipeline.Spec.Secrets
-	if !now.Allows(pipeline.SecretsReference) && !now.Seals() {
+	if !now.Allows(secretref.Reference) && !now.Seals() {
 		return nil
 	}
 	for i := range p.Units {
@@ -130,7 +131,7 @@ func (p *Plan) refuseOldSecrets(f *Findings) error {
 		}
 		then := policiesOf(u)
 		same := then.Policy == now.Policy && slices.EqualFunc(then.Rules, now.Rules, pipeline.SecretRule.Equal)
-		if same || !then.Allows(pipeline.SecretsPlaintext) {
+		if same || !then.Allows(secretref.Plaintext) {
 			continue
 		}
 		f.refuse(diag.SecretsHeld, p.Branch.At(u.Name),
@@ -145,13 +146,13 @@ func (p *Plan) refuseOldSecrets(f *Findings) error {
 // warnOfHistory warns when the output branch no longer contains secrets in clear, because its old commits still do.
 func (p *Plan) warnOfHistory(f *Findings) {
 	now := p.Pipeline.Spec.Secrets
-	if now.Allows(pipeline.SecretsPlaintext) {
+	if now.Allows(secretref.Plaintext) {
 		return
 	}
 	for i := range p.Units {
 		u := &p.Units[i]
 		if u.action == keep || u.State == UnitUnchanged || !u.folder.Exists() ||
-			!policiesOf(u).Allows(pipeline.SecretsPlaintext) {
+			!policiesOf(u).Allows(secretref.Plaintext) {
 			continue
 		}
 		f.warn(diag.SecretsInHistory, p.Branch.At(),

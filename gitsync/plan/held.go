@@ -16,20 +16,23 @@ import (
 // HeldObject is an object that is not rendered as it is in the inputs: its last good version stands in for it, or
 // it is left out.
 type HeldObject struct {
-	Object manifest.ID
+	manifest.ID
 	// Units are the units that are rendered with the stand-in or without the object, and the units that keep
 	// their folder on its account.
-	Units []string
+	Units []string `json:"units"`
+	// State is [UnitHeld] if a version of the object is in effect: an earlier one is rendered, or a unit keeps its
+	// folder. Otherwise it is [UnitLeftOut].
+	State UnitState `json:"state"`
 	// As is the input commit whose version of the object is rendered. It is zero if the object is left out, or
 	// if its units keep their folder.
-	As branch.CommitRef
+	As branch.CommitRef `json:"as,omitzero"`
 	// Since is the input commit with which it was first held.
-	Since branch.CommitRef
+	Since branch.CommitRef `json:"since,omitzero"`
 	// Reason is the error.
-	Reason diag.Diagnostic
+	Reason diag.Diagnostic `json:"why"`
 	// Waiting are the paths of the fields in which the inputs differ from what is rendered. It is nil if the
 	// object cannot be read, or is gone.
-	Waiting []string
+	Waiting []string `json:"waiting"`
 }
 
 // held is a held object with its version.
@@ -46,11 +49,11 @@ type held struct {
 func (h *held) key() string {
 	switch {
 	case h.standIn != nil:
-		return h.Object.String() + " " + hex.EncodeToString(h.standIn.Digest[:])
+		return h.ID.String() + " " + hex.EncodeToString(h.standIn.Digest[:])
 	case h.old != nil:
-		return h.Object.String() + " " + h.old.Commit + " " + h.old.Path
+		return h.ID.String() + " " + h.old.Commit + " " + h.old.Path
 	}
-	return h.Object.String()
+	return h.ID.String()
 }
 
 // isFor reports whether the object is held for a unit.
@@ -79,7 +82,7 @@ func (p *Plan) FindHeld() error {
 		return err
 	}
 	all := slices.SortedFunc(maps.Values(f.found), func(a, b *held) int {
-		return cmp.Or(a.Object.Compare(b.Object), slices.Compare(a.Units, b.Units), cmp.Compare(a.key(), b.key()))
+		return cmp.Or(a.ID.Compare(b.ID), slices.Compare(a.Units, b.Units), cmp.Compare(a.key(), b.key()))
 	})
 	for _, h := range all {
 		p.describe(h)
@@ -92,7 +95,14 @@ func (p *Plan) FindHeld() error {
 func (p *Plan) Held() []HeldObject {
 	var out []HeldObject
 	for _, h := range p.held {
-		out = append(out, h.HeldObject)
+		o := h.HeldObject
+		o.Units, o.State = append([]string{}, o.Units...), UnitLeftOut
+		if o.As.Commit != "" || slices.ContainsFunc(p.Units, func(u Unit) bool {
+			return (u.State == UnitHeld || u.State == UnitPaused) && h.isFor(u.Name)
+		}) {
+			o.State = UnitHeld
+		}
+		out = append(out, o)
 	}
 	return out
 }
@@ -132,12 +142,12 @@ func (f *heldFinder) mayHoldAnything() bool {
 // add adds a held object. For an object that cannot be read, the reason is that it cannot, even if its stand-in has an
 // error too.
 func (f *heldFinder) add(h held) error {
-	if u := f.Objects.Unreadable[h.Object]; u != nil {
+	if u := f.Objects.Unreadable[h.ID]; u != nil {
 		h.Reason, h.hidden = u.Reason, u.Hidden
 	}
 	if h.old == nil {
 		var err error
-		if h.old, err = f.LastGood.RecordOf(h.Object, h.standIn); err != nil {
+		if h.old, err = f.LastGood.RecordOf(h.ID, h.standIn); err != nil {
 			return err
 		}
 	}
@@ -158,9 +168,9 @@ func (f *heldFinder) since(h *held) branch.CommitRef {
 		return h.old.Since
 	}
 	in, source := f.Objects, 0
-	switch o := in.Objects.Find(h.Object); {
-	case in.Unreadable[h.Object] != nil:
-		source = in.Unreadable[h.Object].Source
+	switch o := in.Objects.Find(h.ID); {
+	case in.Unreadable[h.ID] != nil:
+		source = in.Unreadable[h.ID].Source
 	case o != nil:
 		source = in.SourceOf(o)
 	case h.standIn != nil:
@@ -174,7 +184,7 @@ func (f *heldFinder) since(h *held) branch.CommitRef {
 // always added, because its labels select and it is not among the inputs of a unit.
 func (f *heldFinder) addUnreadable() error {
 	for _, id := range slices.SortedFunc(maps.Keys(f.Objects.Unreadable), manifest.ID.Compare) {
-		h := held{HeldObject: HeldObject{Object: id, Units: f.usersOf(id)}, standIn: f.Objects.Unreadable[id].StandIn,
+		h := held{HeldObject: HeldObject{ID: id, Units: f.usersOf(id)}, standIn: f.Objects.Unreadable[id].StandIn,
 			forAll: true}
 		if h.standIn == nil || len(h.Units) == 0 && id.Kind != manifest.NamespaceKind {
 			continue
@@ -204,13 +214,13 @@ func (f *heldFinder) usersOf(id manifest.ID) (names []string) {
 func (f *heldFinder) addLeftOut() error {
 	added := map[manifest.ID]bool{}
 	for _, h := range f.found {
-		added[h.Object] = true
+		added[h.ID] = true
 	}
 	for id, u := range f.Objects.Unreadable {
 		if added[id] || len(u.Hidden) > 0 {
 			continue
 		}
-		if err := f.add(held{HeldObject: HeldObject{Object: id}}); err != nil {
+		if err := f.add(held{HeldObject: HeldObject{ID: id}}); err != nil {
 			return err
 		}
 	}
@@ -220,7 +230,7 @@ func (f *heldFinder) addLeftOut() error {
 // addRendered adds the objects that are held for one rendered unit.
 func (f *heldFinder) addRendered(unit *Unit) error {
 	for _, h := range unit.rendered.Held {
-		err := f.add(held{HeldObject: HeldObject{Object: h.ID, Units: []string{unit.Name}, Reason: h.Reason},
+		err := f.add(held{HeldObject: HeldObject{ID: h.ID, Units: []string{unit.Name}, Reason: h.Reason},
 			standIn: h.StandIn})
 		if err != nil {
 			return err
@@ -265,7 +275,7 @@ func (f *heldFinder) kept(unit *Unit, id manifest.ID) *held {
 		return nil
 	}
 	last, _ := f.LastGood.Last(unit.Name, id)
-	h := held{HeldObject: HeldObject{Object: id, Units: []string{unit.Name}, Reason: f.reasonOf(unit, id)},
+	h := held{HeldObject: HeldObject{ID: id, Units: []string{unit.Name}, Reason: f.reasonOf(unit, id)},
 		standIn: last}
 	if last == nil {
 		h.old = old

@@ -130,7 +130,7 @@ func (h *held) readmeRow(u *Unit) string {
 	if h.Waiting != nil {
 		waits = strings.Join(h.Waiting, ", ")
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(h.Object.String()), as, readmeCommit(h.Since), cell(waits),
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(h.ID.String()), as, readmeCommit(h.Since), cell(waits),
 		cell(reasonText(h.Reason)))
 }
 
@@ -159,7 +159,7 @@ func reasonText(d diag.Diagnostic) string {
 // A version that cannot be read any more keeps its old record. Under the secrets policy sops there is no text: it stays
 // in the source.
 func (p *Plan) record(h *held) (r branch.Record, text string) {
-	r = branch.Record{Object: h.Object.String(), Origin: h.origin, Since: h.Since, Reason: reasonText(h.Reason),
+	r = branch.Record{Object: h.ID.String(), Origin: h.origin, Since: h.Since, Reason: reasonText(h.Reason),
 		Hidden: h.hidden}
 	if !h.forAll {
 		r.Units = h.Units

@@ -19,12 +19,12 @@ const maxWaiting = 50
 // waitingFields returns the fields of a held object in which the inputs differ from its stand-in. It returns nil
 // if the object is not in the inputs, or appears twice.
 func waitingFields(inputs *manifest.Set, h *held) []string {
-	if now := inputs.Find(h.Object); now != nil {
+	if now := inputs.Find(h.ID); now != nil {
 		return waiting(plainValue(h.standIn), plainValue(now))
 	}
 	var written []*manifest.Object
 	for _, o := range inputs.LeftOut() {
-		if o.ID == h.Object {
+		if o.ID == h.ID {
 			written = append(written, o)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/compile/integration"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 // TestEverySettingIsInTheDigest: commits of pipelines that render differently have different digests.
@@ -62,7 +63,7 @@ func TestWhatRendersIsInTheLock(t *testing.T) {
 		case "in":
 			s.Sources[0].Paths = []string{name}
 		case "kustomize":
-			s.Sources[0].Build = pipeline.Build(name)
+			s.Sources[0].Build = inputs.Mode(name)
 		case "other":
 			s.Sources[0].URL = name // the commits stand in the lock file
 		}

@@ -324,7 +324,7 @@ func (s *Source) parseBlob(pass *budget.Pass, rd *object.Reader, f *File, opts m
 
 // warnAboutKustomization warns about a kustomization that is read as a plain manifest.
 func (s *Source) warnAboutKustomization(f *File) {
-	if base := path.Base(f.Path); s.Build != pipeline.BuildPlain || f.Blob.IsZero() ||
+	if base := path.Base(f.Path); s.Build != inputs.Plain || f.Blob.IsZero() ||
 		base != "kustomization.yaml" && base != "kustomization.yml" {
 		return
 	}

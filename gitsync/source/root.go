@@ -85,7 +85,7 @@ func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes
 		return nil, err
 	}
 	defer done()
-	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before,
+	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: d.Build, Before: before,
 		Changed: changed,
 		Builds:  builds,
 		Options: roots.Options{Open: d.open(at), Charts: charts, PassThrough: d.opts.PassThrough,

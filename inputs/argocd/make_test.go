@@ -312,7 +312,8 @@ func TestApplicationsThatCannotBeMade(t *testing.T) {
 		"sources: [{repoURL: https://elsewhere.example.com/x.git, ref: a}, {" + fleet +
 			", path: plain}]": "spec.sources[0].repoURL: elsewhere.example.com/x is another repository",
 		"sources: [{" + fleet + ", chart: a, ref: b}]": "spec.sources[0].ref: a chart cannot be referred to",
-		"sourceHydrator: {}":                           "spec.sourceHydrator: Argo CD's source hydrator is not supported",
+		"sourceHydrator: {}": "spec.sourceHydrator: Argo CD's source hydrator is not " +
+			"supported",
 	} {
 		docs, err := maker(t, spec)
 		failed, ok := errors.AsType[*kustomize.Error](err)

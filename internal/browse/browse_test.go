@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/test/outputs"
 )
@@ -103,7 +104,7 @@ func TestWhatIsNotShown(t *testing.T) {
 		"no output branch":  func(s *fleet.Status) { s.ForEach = "x/*" },
 		"has no commit yet": func(s *fleet.Status) { s.Output = nil },
 		"is not in the cache": func(s *fleet.Status) {
-			s.Output = &fleet.OutputStatus{Commit: strings.Repeat("1", 40)}
+			s.Output = &gitsync.OutputStatus{Commit: strings.Repeat("1", 40)}
 		},
 	} {
 		w.Status = good

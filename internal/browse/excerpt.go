@@ -7,7 +7,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
 // Excerpt is the input line that a finding is about, cut around the position of the finding. The zero Excerpt means
@@ -18,7 +17,7 @@ type Excerpt struct {
 
 // Excerpts returns the lines that a pipeline's findings are about, in the same order. Like `agentry check`, it shows
 // no line that can contain a credential.
-func (s *Store) Excerpts(pipeline string, list []fleet.Finding) []Excerpt {
+func (s *Store) Excerpts(pipeline string, list diag.List) []Excerpt {
 	out := make([]Excerpt, len(list))
 	v, refused := s.open(pipeline)
 	if refused != nil {
@@ -37,7 +36,7 @@ func (s *Store) Excerpts(pipeline string, list []fleet.Finding) []Excerpt {
 			text = v.text(commit, f.File)
 			known[at] = text
 		}
-		if line, ok := (diag.Diagnostic{Code: diag.Code(f.Code), Line: f.Line}).Excerpt(text); ok && text != nil {
+		if line, ok := f.Excerpt(text); ok && text != nil {
 			out[i] = excerptAt(line, f.Column)
 		}
 	}
@@ -45,7 +44,7 @@ func (s *Store) Excerpts(pipeline string, list []fleet.Finding) []Excerpt {
 }
 
 // commitOf returns the input commit that a finding is about, or "".
-func (v *view) commitOf(f fleet.Finding) string {
+func (v *view) commitOf(f diag.Diagnostic) string {
 	for _, src := range v.Sources {
 		if len(v.Sources) == 1 || f.Source == src.URL {
 			return src.Commit

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/test/outputs"
 )
 
@@ -13,13 +13,13 @@ func TestTheLinesOfFindings(t *testing.T) {
 	w := outputs.New(t)
 	w.Pass()
 	w.Remote.Commit("main", map[string]string{"in/agent.yaml": "# the newest commit is not rendered yet\n"})
-	at := func(line, column int) fleet.Finding {
-		return fleet.Finding{File: "in/agent.yaml", Line: line, Column: column}
+	at := func(line, column int) diag.Diagnostic {
+		return diag.Diagnostic{File: "in/agent.yaml", Line: line, Column: column}
 	}
 	elsewhere := at(2, 1)
 	elsewhere.File = "in/../../etc/passwd"
 	got := storeOf(w).Excerpts("prod",
-		[]fleet.Finding{at(2, 7), at(3, 0), at(11, 3), at(16, 3), at(99, 1), elsewhere, {}})
+		diag.List{at(2, 7), at(3, 0), at(11, 3), at(16, 3), at(99, 1), elsewhere, {}})
 	want := []Excerpt{
 		{"kind: ", "GrafanaAgent", ""},
 		{Before: "metadata: {name: agent, namespace: m}"},

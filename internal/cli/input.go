@@ -79,7 +79,7 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	defer workers.Close()
 	read, err := folder.Read(ctx, paths, folder.Options{
 		Manifest: parsing,
-		Build:    inputs.Mode(mode),
+		Build:    mode,
 		Sources:  sources,
 		Charts:   charts,
 		Secrets: &sops.FileDecrypter{Workers: workers, RendersValues: options.Secrets == secretref.Plaintext,
@@ -91,7 +91,7 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 		return nil, err
 	}
 	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read,
-		build: inputs.Mode(mode), folders: parsing.Tenants.Folders, mayBeEmpty: flags.Bool("allow-empty")}
+		build: mode, folders: parsing.Tenants.Folders, mayBeEmpty: flags.Bool("allow-empty")}
 	if err := in.decrypt(ctx, workers); err != nil {
 		return nil, err
 	}

@@ -39,12 +39,12 @@ func renderFlags() []cli.Flag {
 			Usage: "`NAME=FOLDER` of another repository: NAME is a GitRepository, an OCIRepository or a Bucket, also " +
 				"as KIND/NAMESPACE/NAME, " +
 				"or the URL of an Application; repeatable"},
-		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent),
+		&cli.StringFlag{Name: "compatibility", Value: string(manifest.Current),
 			Usage: "`MODE` of rendering: current renders monitors as today's Prometheus Operator does, " +
 				"operator as Grafana Agent Operator v0.44.8 did"},
 		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent),
 			Usage: "`PROGRAM` that pods run: agent or alloy"},
-		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference),
+		&cli.StringFlag{Name: "secrets", Value: string(secretref.Reference),
 			Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
 		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
 	}, command.Rare(
@@ -60,7 +60,7 @@ func renderFlags() []cli.Flag {
 			Usage: "`VERSION` of Kubernetes that Helm charts see"},
 		&cli.StringFlag{Name: "api-versions",
 			Usage: "`GROUP/VERSION,...` that Helm charts see besides those of Kubernetes, monitors and agents"},
-		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError),
+		&cli.StringFlag{Name: "unknown-fields", Value: string(manifest.RefuseUnknownFields),
 			Usage: "`SEVERITY` of an unknown field: error, or warn to render the object without it"},
 		&cli.StringFlag{Name: "pass-through",
 			Usage: "also copy objects of these `KIND,...` to the output, as in ServiceAccount,Role,RoleBinding; " +
@@ -88,9 +88,9 @@ func importFlags() []cli.Flag {
 		text, _ := f.(*cli.StringFlag)
 		switch f.Names()[0] {
 		case "compatibility":
-			text.Value = string(pipeline.CompatibilityOperator)
+			text.Value = string(manifest.Operator)
 		case "unknown-fields":
-			text.Value = string(pipeline.UnknownFieldsWarn) // the cluster has accepted them
+			text.Value = string(manifest.IgnoreUnknownFields) // the cluster has accepted them
 		}
 		return !slices.Contains(names, f.Names()[0])
 	})
@@ -128,12 +128,11 @@ func program(flags *cli.Context) (out runtime.Runtime, err error) {
 
 func renderOptions(flags *cli.Context) (generator.Options, error) {
 	var o generator.Options
-	if flags.String("secrets") == string(pipeline.SecretsSOPS) {
+	if flags.String("secrets") == string(secretref.SOPS) {
 		return o, command.Usagef("use -f with a pipeline whose secrets.policy is sops",
 			"--secrets sops: only a pipeline file says for whom Secrets are encrypted")
 	}
-	policy, err := command.Choice(flags, "secrets",
-		[]string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)})
+	policy, err := command.Choice(flags, "secrets", []secretref.Policy{secretref.Reference, secretref.Plaintext})
 	if err != nil {
 		return o, err
 	}
@@ -145,7 +144,7 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 	if o.Runtime, err = program(flags); err != nil {
 		return o, err
 	}
-	o.Secrets = secretref.Policy(policy)
+	o.Secrets = policy
 	o.RestartOnSecretChange = flags.Bool("secrets-restart-on-change")
 	if o.OperatorLabels, err = parseLabels(flags.String("operator-labels")); err != nil {
 		return o, err
@@ -249,7 +248,7 @@ func clusterOptions(flags *cli.Context) (helm.Cluster, error) {
 // parseOptions returns the options for reading manifests.
 func parseOptions(flags *cli.Context) (manifest.Options, error) {
 	unknown, err := command.Choice(flags, "unknown-fields",
-		[]string{string(pipeline.UnknownFieldsError), string(pipeline.UnknownFieldsWarn)})
+		[]manifest.UnknownFields{manifest.RefuseUnknownFields, manifest.IgnoreUnknownFields})
 	if err != nil {
 		return manifest.Options{}, err
 	}
@@ -275,7 +274,7 @@ func parseOptions(flags *cli.Context) (manifest.Options, error) {
 	return manifest.Options{
 		Tenants:     manifest.Tenants{Folders: rule.Folders, All: flags.String("tenant")},
 		PassThrough: kinds, DefaultNamespace: namespace, NamespaceFrom: pattern, Compatibility: mode,
-		UnknownFields: manifest.UnknownFields(unknown),
+		UnknownFields: unknown,
 	}, checkNamespace(namespace)
 }
 
@@ -294,9 +293,7 @@ func passThrough(flags *cli.Context) (passthrough.Kinds, error) {
 
 // compatibility returns the mode of rendering.
 func compatibility(flags *cli.Context) (manifest.Compatibility, error) {
-	mode, err := command.Choice(flags, "compatibility",
-		[]string{string(pipeline.CompatibilityCurrent), string(pipeline.CompatibilityOperator)})
-	return manifest.Compatibility(mode), err
+	return command.Choice(flags, "compatibility", []manifest.Compatibility{manifest.Current, manifest.Operator})
 }
 
 func checkNamespace(name string) error {

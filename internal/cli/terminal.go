@@ -85,5 +85,5 @@ type yamlPrinter struct{}
 
 // Print implements [diag.Printer].
 func (yamlPrinter) Print(w io.Writer, list diag.List) error {
-	return command.WriteData(w, command.YAML, diag.NewJSON(list))
+	return command.WriteData(w, command.YAML, list)
 }

@@ -157,13 +157,12 @@ func (e Env) explained(ctx context.Context, flags *cli.Context, rev string, path
 
 // leftOut returns the objects that are not rendered, and the units that cannot be rendered without them.
 // Without Git there are no last good versions.
-func leftOut(set *manifest.Set, out *generator.Output) ([]plan.HeldObject, []gitsync.UnitReport) {
+func leftOut(set *manifest.Set, out *generator.Output) ([]plan.HeldObject, []gitsync.UnitStatus) {
 	byID := map[manifest.ID]plan.HeldObject{}
-	var units []gitsync.UnitReport
+	var units []gitsync.UnitStatus
 	for _, o := range set.LeftOut() {
-		byID[o.ID] = plan.HeldObject{Object: o.ID, Reason: firstError(out.Diags, func(d diag.Diagnostic) bool {
-			return d.Object == o.Ref()
-		})}
+		byID[o.ID] = plan.HeldObject{ID: o.ID, Units: []string{}, State: plan.UnitLeftOut,
+			Reason: firstError(out.Diags, func(d diag.Diagnostic) bool { return d.Object == o.Ref() })}
 	}
 	for _, u := range out.Units {
 		if u.Failed {
@@ -171,19 +170,20 @@ func leftOut(set *manifest.Set, out *generator.Output) ([]plan.HeldObject, []git
 			if reason.Code == "" {
 				reason = firstError(out.Diags, func(d diag.Diagnostic) bool { return slices.Contains(d.Units, u.Name) })
 			}
-			units = append(units, gitsync.UnitReport{Name: u.Name, State: plan.UnitLeftOut,
+			units = append(units, gitsync.UnitStatus{Name: u.Name, State: plan.UnitLeftOut,
 				Reason: display.Reason(reason)})
 		}
 		for _, h := range u.Held {
 			held := byID[h.ID]
-			byID[h.ID] = plan.HeldObject{Object: h.ID, Units: append(held.Units, u.Name), Reason: h.Reason}
+			byID[h.ID] = plan.HeldObject{ID: h.ID, Units: append(held.Units, u.Name), State: plan.UnitLeftOut,
+				Reason: h.Reason}
 		}
 	}
 	held := make([]plan.HeldObject, 0, len(byID))
 	for _, h := range byID {
 		held = append(held, h)
 	}
-	slices.SortFunc(held, func(a, b plan.HeldObject) int { return a.Object.Compare(b.Object) })
+	slices.SortFunc(held, func(a, b plan.HeldObject) int { return a.Compare(b.ID) })
 	return held, units
 }
 

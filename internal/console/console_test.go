@@ -18,8 +18,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/internal/browse"
 	"github.com/agentry-dev/agentry/internal/explained"
@@ -91,7 +94,7 @@ func ready(status metav1.ConditionStatus, reason, message string) []metav1.Condi
 func good(name string) fleet.Status {
 	return fleet.Status{
 		Name: name, Owned: true, Conditions: ready(metav1.ConditionTrue, meta.SucceededReason, "rendered"),
-		Sources: []fleet.SourceStatus{{URL: "https://github.com/org/" + name[:1], Ref: "branch main",
+		Sources: []gitsync.SourceStatus{{URL: "https://github.com/org/" + name[:1], Ref: "branch main",
 			Commit: "0123456789"}},
 	}
 }
@@ -103,23 +106,25 @@ const hostile = "<script>alert(\"x\")</script>\x1b[31m\a\u202e\u2028"
 func troubled() fleet.Status {
 	ago := metav1.NewTime(time.Now().Add(-time.Minute))
 	soon := metav1.NewTime(time.Now().Add(time.Hour))
-	why := fleet.Finding{Severity: "error", Message: hostile, Hint: "write it right", File: "team/monitor.yaml",
-		Line: 7, Column: 3, Object: "ServiceMonitor/shop/cart"}
+	why := diag.Diagnostic{Severity: "error", Message: hostile, Hint: "write it right", File: "team/monitor.yaml",
+		Line: 7, Column: 3, Object: diag.Object{Kind: "ServiceMonitor", Namespace: "shop", Name: "cart"}}
 	return fleet.Status{
 		Name: "prod", Origin: "fleet.yaml:3", Owned: true, Failures: 2,
 		LastPass: &fleet.PassStatus{Began: ago, Trigger: "poll", Error: hostile}, NextPass: &soon,
 		Conditions: append(ready(metav1.ConditionFalse, meta.BuildFailedReason, hostile),
 			metav1.Condition{Type: meta.StalledCondition, Status: metav1.ConditionTrue, Message: "protected"}),
-		Sources: []fleet.SourceStatus{{URL: "https://github.com/org/a", Ref: "branch main", Commit: "0123456789",
+		Sources: []gitsync.SourceStatus{{URL: "https://github.com/org/a", Ref: "branch main", Commit: "0123456789",
 			Stale: true}},
-		Output: &fleet.OutputStatus{URL: "https://github.com/org/a", Branch: "environments/prod", Path: "x",
+		Output: &gitsync.OutputStatus{URL: "https://github.com/org/a", Branch: "environments/prod", Path: "x",
 			Commit: "abcdef0123"},
 		Advice: "it could switch",
-		Units: []fleet.UnitStatus{{Name: "shop/agent", State: "held", Reason: "it is wrong"},
-			{Name: "shop/good", State: "unchanged"}},
-		Held: []fleet.HeldStatus{{Object: "ServiceMonitor/shop/cart", Units: []string{"shop/agent"},
-			As: "1111111111", Since: "2222222222", Waiting: []string{"spec.endpoints"}, Reason: why}},
-		Findings: fleet.Findings{Errors: 2, First: []fleet.Finding{why}},
+		Units: []fleet.UnitStatus{
+			{UnitStatus: gitsync.UnitStatus{Name: "shop/agent", State: "held", Reason: "it is wrong"}},
+			{UnitStatus: gitsync.UnitStatus{Name: "shop/good", State: "unchanged"}}},
+		Held: []plan.HeldObject{{ID: manifest.ID{Kind: "ServiceMonitor", Namespace: "shop", Name: "cart"},
+			Units: []string{"shop/agent"}, State: plan.UnitHeld, As: branch.CommitRef{Commit: "1111111111"},
+			Since: branch.CommitRef{Commit: "2222222222"}, Waiting: []string{"spec.endpoints"}, Reason: why}},
+		Findings: gitsync.Findings{Errors: 2, First: diag.List{why}},
 	}
 }
 
@@ -237,7 +242,7 @@ func TestThePageOfAPipeline(t *testing.T) {
 	if got := get(h, "/pipelines/x"); got.Code != 404 || !strings.Contains(got.Body.String(), "no such pipeline") {
 		t.Errorf("an unknown pipeline: %d", got.Code)
 	}
-	f.pipelines[1].Held = make([]fleet.HeldStatus, maxHeld+1)
+	f.pipelines[1].Held = make([]plan.HeldObject, maxHeld+1)
 	holds(t, get(h, "/pipelines/prod").Body.String(), "1 more held objects: see the JSON.")
 }
 

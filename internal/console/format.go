@@ -14,8 +14,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
-	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
 func functions() template.FuncMap {
@@ -86,7 +86,7 @@ func took(d time.Duration) string { return d.Round(time.Millisecond).String() }
 func short(commit string) string { return commit[:min(7, len(commit))] }
 
 // position returns file:line:column, without the parts that are unknown.
-func position(f fleet.Finding) string {
+func position(f diag.Diagnostic) string {
 	out := fileAndLine(f.File, f.Line)
 	if f.Line > 0 && f.Column > 0 {
 		out += ":" + strconv.Itoa(f.Column)

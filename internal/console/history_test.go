@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/test/outputs"
 )
@@ -31,7 +32,7 @@ func TestTheHistoryOfAPipeline(t *testing.T) {
 		!strings.Contains(got.Body.String(), "not among the last ones") {
 		t.Errorf("a commit of another branch: %d", got.Code)
 	}
-	w.Status.Findings.First = []fleet.Finding{{Severity: "error", Message: "odd", File: "in/agent.yaml", Line: 2,
+	w.Status.Findings.First = diag.List{{Severity: "error", Message: "odd", File: "in/agent.yaml", Line: 2,
 		Column: 7}}
 	h = (&fake{pipelines: []fleet.Status{w.Status}, caches: w.Caches}).handler(t)
 	holds(t, get(h, "/pipelines/prod").Body.String(), "<code>kind: <b>GrafanaAgent</b></code>")

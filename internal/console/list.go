@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
@@ -91,7 +92,7 @@ func orders() map[string]func(a, b row) int {
 type list struct {
 	frame
 	query
-	Problems []fleet.Finding
+	Problems diag.List
 	Total    int
 	Bad      int
 	Found    int // by the words, in the state
@@ -119,7 +120,7 @@ func (c *console) serveList(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *console) newList(r *http.Request, q query) list {
-	p := list{frame: c.frame(r, "Pipelines", "pipelines"), query: q, Problems: findings(c.Fleet.Problems())}
+	p := list{frame: c.frame(r, "Pipelines", "pipelines"), query: q, Problems: c.Fleet.Problems()}
 	all := c.rows()
 	p.Total = len(all)
 	found := slices.DeleteFunc(all, func(r row) bool {

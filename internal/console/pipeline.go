@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/browse"
 )
 
@@ -24,7 +24,7 @@ type pipelinePage struct {
 }
 
 // HeldShown returns the held objects that the page shows.
-func (p pipelinePage) HeldShown() []fleet.HeldStatus { return p.Held[:min(len(p.Held), maxHeld)] }
+func (p pipelinePage) HeldShown() []plan.HeldObject { return p.Held[:min(len(p.Held), maxHeld)] }
 
 // HeldHidden returns the number of held objects that the page does not show.
 func (p pipelinePage) HeldHidden() int { return max(0, len(p.Held)-maxHeld) }
@@ -97,13 +97,4 @@ func (c *console) serveRemotes(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	c.write(w, r, http.StatusOK, "remotes", p)
-}
-
-// findings returns diagnostics in the form of a status.
-func findings(list diag.List) []fleet.Finding {
-	out := make([]fleet.Finding, 0, len(list))
-	for _, d := range list {
-		out = append(out, fleet.NewFinding(d))
-	}
-	return out
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/forge"
 )
@@ -117,7 +118,7 @@ func (r row) OutputPage() string {
 }
 
 // FilePage returns the page of the file that a finding is about, at the commit that was read.
-func (r row) FilePage(f fleet.Finding) string {
+func (r row) FilePage(f diag.Diagnostic) string {
 	for i, s := range r.Sources {
 		if i < len(r.links.sources) && (len(r.Sources) == 1 || f.Source == s.URL) {
 			return r.links.sources[i].File(s.Commit, f.File, f.Line)
@@ -133,7 +134,7 @@ func (r row) HeldCount() int { return len(r.Held) + len(r.HeldUnits()) }
 func (r row) HeldUnits() []fleet.UnitStatus {
 	var out []fleet.UnitStatus
 	for _, u := range r.Units {
-		if u.Reason != "" {
+		if u.IsWithheld() {
 			out = append(out, u)
 		}
 	}

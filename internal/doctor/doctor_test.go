@@ -199,7 +199,8 @@ func TestRemotesThatRefuse(t *testing.T) {
 		}},
 		"a wrong password": {pipelineOf(open, plainAuth), map[string]string{"GIT_USER": "bot", "GIT_PASSWORD": short},
 			[]string{
-				"failed source spec.sources[0]: ...access denied...-> set spec.sources[0].auth to a credential that may " +
+				"failed source spec.sources[0]: ...access denied...-> set spec.sources[0].auth to a credential that " +
+					"may " +
 					"read the repository", "failed push spec.output: ...401",
 			}},
 		"a variable that is not set": {pipelineOf(open, plainAuth), map[string]string{"GIT_USER": "bot"}, []string{

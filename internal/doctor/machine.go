@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
@@ -34,7 +36,7 @@ func (e *examiner) decryption(ctx context.Context, p *pipelinefile.Pipeline, cre
 	const at = "spec.decryption"
 	isNamed := p.Spec.Decryption != pipeline.Decryption{}
 	switch {
-	case !isNamed && !p.Spec.Secrets.Allows(pipeline.SecretsPlaintext) && !p.Spec.Secrets.Seals():
+	case !isNamed && !p.Spec.Secrets.Allows(secretref.Plaintext) && !p.Spec.Secrets.Seals():
 		return nil // nothing is decrypted
 	case unreadable(named, at):
 		return []Result{skipped(checkSOPS, at, "the keys cannot be read", "")}
@@ -101,7 +103,7 @@ func install(program string) string {
 func (e *examiner) helmCharts(ctx context.Context, p *pipelinefile.Pipeline) []Result {
 	const at = "spec.charts"
 	isPlain := !slices.ContainsFunc(p.Spec.Sources, func(s pipeline.Source) bool {
-		return s.Build != pipeline.BuildPlain
+		return s.Build != inputs.Plain
 	})
 	if isPlain {
 		return nil

@@ -52,10 +52,13 @@ func Held(b *strings.Builder, held []plan.HeldObject, limit int) {
 	var lines []string
 	for _, h := range held {
 		as := "is left out"
-		if h.As.Commit != "" {
+		switch {
+		case h.As.Commit != "":
 			as = "stays as of " + Code(h.As.Commit[:min(len(h.As.Commit), 7)])
+		case h.State == plan.UnitHeld:
+			as = "stays as it is in the folders of its units"
 		}
-		lines = append(lines, fmt.Sprintf("%s %s: %s %s", Code(h.Object.String()), as, Code(h.Reason.Position()),
+		lines = append(lines, fmt.Sprintf("%s %s: %s %s", Code(h.String()), as, Code(h.Reason.Position()),
 			Code(h.Reason.Message)))
 	}
 	Section(b, "Held", lines, limit)

@@ -22,6 +22,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -129,11 +131,11 @@ func (w *testbed) pass(reason, text string, change func(*fleet.Outcome)) fleet.O
 	out := fleet.Outcome{
 		Definition: &w.def, Began: time.Now(), Took: time.Second, Trigger: fleet.ReasonPoll,
 		Report: &gitsync.Report{Pipeline: "prod-eu",
-			Output: gitsync.OutputReport{URL: "https://git.example.com/platform/monitoring", Branch: "env/prod"}},
+			Output: gitsync.OutputStatus{URL: "https://git.example.com/platform/monitoring", Branch: "env/prod"}},
 		After: fleet.Status{
 			Name: "prod-eu", Owned: true,
 			Conditions: []metav1.Condition{{Type: meta.ReadyCondition, Status: status, Reason: reason, Message: text}},
-			Sources:    []fleet.SourceStatus{{URL: "https://git.example.com/platform/monitoring", Commit: input}},
+			Sources:    []gitsync.SourceStatus{{URL: "https://git.example.com/platform/monitoring", Commit: input}},
 		},
 	}
 	if change != nil {
@@ -144,14 +146,14 @@ func (w *testbed) pass(reason, text string, change func(*fleet.Outcome)) fleet.O
 
 func push(out *fleet.Outcome) {
 	out.Report.Commit = output
-	out.Report.Units = []gitsync.UnitReport{{Name: "team-a/agent", State: plan.UnitChanged},
+	out.Report.Units = []gitsync.UnitStatus{{Name: "team-a/agent", State: plan.UnitChanged},
 		{Name: "team-b/agent", State: plan.UnitUnchanged}}
 }
 
 func hold(message string) func(*fleet.Outcome) {
 	return func(out *fleet.Outcome) {
-		out.After.Held = []fleet.HeldStatus{{Object: "ServiceMonitor/team-a/api",
-			Reason: fleet.Finding{Code: "x", Message: message, File: "team-a/api.yaml", Line: 7}}}
+		out.After.Held = []plan.HeldObject{{ID: manifest.ID{Kind: "ServiceMonitor", Namespace: "team-a", Name: "api"},
+			Reason: diag.Diagnostic{Code: "x", Message: message, File: "team-a/api.yaml", Line: 7}}}
 	}
 }
 
@@ -324,7 +326,8 @@ func TestMessagesHaveALimit(t *testing.T) {
 		w.pass(meta.BuildFailedReason, "many are held", func(o *fleet.Outcome) {
 			for range 1000 {
 				o.After.Held = append(o.After.Held,
-					fleet.HeldStatus{Object: "Probe/a/b", Reason: fleet.Finding{Message: strings.Repeat("x\n", 1000)}})
+					plan.HeldObject{ID: manifest.ID{Kind: "Probe", Namespace: "a", Name: "b"},
+						Reason: diag.Diagnostic{Message: strings.Repeat("x\n", 1000)}})
 			}
 		}))
 	for i, e := range s.events(t) {

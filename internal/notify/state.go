@@ -11,6 +11,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/plan"
@@ -39,7 +40,7 @@ func stateOf(out fleet.Outcome) state {
 	}
 	var held, inputs []string
 	for _, h := range out.After.Held {
-		held = append(held, h.Object+": "+h.Reason.Code+" "+h.Reason.Message)
+		held = append(held, fmt.Sprintf("%s: %s %s", h, h.Reason.Code, h.Reason.Message))
 	}
 	for _, src := range out.After.Sources {
 		inputs = append(inputs, src.Commit)
@@ -133,13 +134,13 @@ func text(out fleet.Outcome, pushed bool) string {
 	}
 	var held []string
 	for _, h := range out.After.Held {
-		held = append(held, fmt.Sprintf("%s: %s", h.Object, finding(h.Reason)))
+		held = append(held, fmt.Sprintf("%s: %s", h, finding(h.Reason)))
 	}
 	list(&b, "Held", held)
 	if ready.Reason == meta.BuildFailedReason && len(held) == 0 {
 		var errs []string
 		for _, f := range out.After.Findings.First {
-			if f.Severity == "error" {
+			if f.Severity == diag.Error {
 				errs = append(errs, finding(f))
 			}
 		}
@@ -148,7 +149,7 @@ func text(out fleet.Outcome, pushed bool) string {
 	return b.String()
 }
 
-func finding(f fleet.Finding) string {
+func finding(f diag.Diagnostic) string {
 	if f.File == "" {
 		return f.Message
 	}

@@ -430,7 +430,7 @@ func TestTheObserverPushesWhenTheBranchHasMoved(t *testing.T) {
 	}})
 	pass := func(commit string, change func(*fleet.Outcome)) {
 		out := fleet.Outcome{Definition: d, Report: &gitsync.Report{},
-			After: fleet.Status{Name: "prod-eu", Owned: true, Output: &fleet.OutputStatus{Commit: commit}}}
+			After: fleet.Status{Name: "prod-eu", Owned: true, Output: &gitsync.OutputStatus{Commit: commit}}}
 		out.Began = out.Began.AddDate(1, 0, 0)
 		if change != nil {
 			change(&out)

@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // TestDocumentedPipelinesAreValid parses every pipeline, and every part of one, in the manual and the examples. Whole
@@ -46,7 +46,7 @@ func TestDocumentedPipelinesAreValid(t *testing.T) {
 			t.Errorf("%s", report(t, found))
 		}
 		for _, p := range fleet {
-			if p.Spec.Mode() != pipeline.CompatibilityCurrent {
+			if p.Spec.Mode() != manifest.Current {
 				t.Errorf("%s: the mode is %s", file, p.Spec.Mode())
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected diagnostics")
@@ -70,7 +71,7 @@ func TestDefaults(t *testing.T) {
 		UnknownFields: "error",
 		Charts:        pipeline.Charts{Update: "1h"},
 		Sources: []pipeline.Source{{URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"},
-			Paths: []string{"."}, Build: pipeline.BuildAuto}},
+			Paths: []string{"."}, Build: inputs.Auto}},
 		Output: pipeline.Output{
 			URL: "https://git.example.com/a.git", Branch: "environments/prod", Path: ".",
 			Commit:    pipeline.Commit{Author: "agentry <agentry@localhost>", Message: pipeline.DefaultMessage},
@@ -91,7 +92,7 @@ func TestDefaults(t *testing.T) {
 
 // TestAdvice: only a pipeline that does not set its mode is told that it could switch.
 func TestAdvice(t *testing.T) {
-	for mode, want := range map[pipeline.Compatibility]bool{"": true, "operator": false, "current": false} {
+	for mode, want := range map[manifest.Compatibility]bool{"": true, "operator": false, "current": false} {
 		s := pipeline.Spec{Compatibility: mode}
 		if got := s.Advice(); (got != "") != want || strings.Contains(got, "\n") {
 			t.Errorf("mode %q: %q", mode, got)
@@ -158,7 +159,7 @@ func TestServiceFieldsAreRead(t *testing.T) {
 	duration := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 	wantSource := pipeline.Source{
 		URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"},
-		Paths: []string{"clusters/prod", "shared"}, Build: pipeline.BuildAuto,
+		Paths: []string{"clusters/prod", "shared"}, Build: inputs.Auto,
 		Auth: pipeline.Auth{
 			CAFile: "ca.pem", ClientCertFile: "cert.pem", ClientKeyFile: "key.pem",
 			GitHubApp: &pipeline.GitHubApp{AppID: 12, InstallationID: 34, PrivateKeyFile: "app.pem",

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/forge"
 )
@@ -14,7 +15,7 @@ import (
 func (l *lab) merge(files map[string]string) (commit string) {
 	l.t.Helper()
 	commit = l.git.Commit("main", files)
-	l.pass(func(o *fleet.Outcome) { o.After.Sources = []fleet.SourceStatus{{Commit: commit}} })
+	l.pass(func(o *fleet.Outcome) { o.After.Sources = []gitsync.SourceStatus{{Commit: commit}} })
 	return commit
 }
 
@@ -77,7 +78,7 @@ func TestAPassOverOtherInputsStartsARound(t *testing.T) {
 	l.round()
 	w := l.only()
 	before := w.due
-	l.pass(func(o *fleet.Outcome) { o.After.Sources = []fleet.SourceStatus{{Commit: w.inputs}} })
+	l.pass(func(o *fleet.Outcome) { o.After.Sources = []gitsync.SourceStatus{{Commit: w.inputs}} })
 	if !w.due.Equal(before) {
 		t.Error("nothing has moved")
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -176,7 +177,7 @@ func newLab(t *testing.T, change func(*pipeline.Spec)) *lab {
 		Forge: &pipeline.Forge{Type: pipeline.ForgeGitHub, URL: l.URL}, Previews: &pipeline.Previews{},
 	}}
 	l.def.Spec.Output.Branch = "env/prod"
-	l.def.Spec.Secrets.Policy = pipeline.SecretsPlaintext
+	l.def.Spec.Secrets.Policy = secretref.Plaintext
 	if change != nil {
 		change(&l.def.Spec)
 	}
@@ -283,11 +284,11 @@ func TestPullRequestShowsItsChangesInAComment(t *testing.T) {
 }
 
 func TestSecretsAreShownByKeyUnderEveryPolicy(t *testing.T) {
-	for _, policy := range []pipeline.SecretsPolicy{pipeline.SecretsPlaintext, pipeline.SecretsReference,
-		pipeline.SecretsSOPS} {
+	for _, policy := range []secretref.Policy{secretref.Plaintext, secretref.Reference,
+		secretref.SOPS} {
 		t.Run(string(policy), func(t *testing.T) {
 			l := newLab(t, func(s *pipeline.Spec) {
-				if s.Secrets.Policy = policy; policy == pipeline.SecretsSOPS {
+				if s.Secrets.Policy = policy; policy == secretref.SOPS {
 					s.Secrets.SOPS = &pipeline.SOPS{
 						Age:        []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"},
 						HMACKeyEnv: "KEY"}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
@@ -74,7 +75,7 @@ func (s *schedule) set(out fleet.Outcome) {
 }
 
 // moved records the commits of a pass. If they changed, previews may be out of date. s.mu must be held.
-func (s *schedule) moved(w *watch, sources []fleet.SourceStatus) {
+func (s *schedule) moved(w *watch, sources []gitsync.SourceStatus) {
 	var commits []string
 	for _, src := range sources {
 		commits = append(commits, src.Commit)

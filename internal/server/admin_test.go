@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
@@ -70,7 +71,8 @@ func ready(status metav1.ConditionStatus, reason, message string) []metav1.Condi
 
 func good(name string) fleet.Status {
 	return fleet.Status{Name: name, Owned: true,
-		Conditions: ready(metav1.ConditionTrue, meta.SucceededReason, "rendered")}
+		Conditions: ready(metav1.ConditionTrue, meta.SucceededReason, "rendered"),
+		Findings:   gitsync.NewFindings(diag.List{})}
 }
 
 func untriedPipeline(name string) fleet.Status {
@@ -242,7 +244,7 @@ func TestAPI(t *testing.T) {
 		pipelines: []fleet.Status{good("a")},
 		remotes:   []fleet.RemoteStatus{{URL: "https://git.example.com/a", Pipelines: 1}},
 		problems: diag.List{{Severity: diag.Error, Code: diag.PipelineInvalid, File: "p.yaml", Line: 3,
-			Message: "unknown field"}},
+			Message: "unknown field", Units: []string{}, Related: []diag.Object{}}},
 	}
 	h := f.handler(nil)
 	var all Pipelines
@@ -256,9 +258,7 @@ func TestAPI(t *testing.T) {
 			t.Errorf("%s: %d %v %v", path, got.Code, got.Header(), err)
 		}
 	}
-	want := Pipelines{Version: "v1.2.3", Items: f.pipelines,
-		Problems: []fleet.Finding{{Severity: "error", Code: "pipeline-invalid", Message: "unknown field",
-			File: "p.yaml", Line: 3}}}
+	want := Pipelines{Version: "v1.2.3", Items: f.pipelines, Problems: f.problems}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

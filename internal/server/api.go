@@ -27,7 +27,7 @@ type Pipelines struct {
 	Version string         `json:"version"`
 	Items   []fleet.Status `json:"items"`
 	// Problems are errors in the configuration. Pipelines that were running continue to run.
-	Problems []fleet.Finding `json:"problems"`
+	Problems diag.List `json:"problems"`
 }
 
 // Remotes is the response of GET /api/v1/remotes.
@@ -49,7 +49,7 @@ type Problem struct {
 }
 
 func (a *admin) listPipelines(w http.ResponseWriter, _ *http.Request) {
-	out := Pipelines{Version: a.Version, Items: a.Fleet.Status(), Problems: findings(a.Fleet.Problems())}
+	out := Pipelines{Version: a.Version, Items: a.Fleet.Status(), Problems: a.Fleet.Problems()}
 	if out.Items == nil {
 		out.Items = []fleet.Status{}
 	}
@@ -138,15 +138,6 @@ func answer(w http.ResponseWriter, status int, value any) {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	_ = encoder.Encode(value) // fails only if the client has gone
-}
-
-// findings converts diagnostics to the form of a status.
-func findings(list diag.List) []fleet.Finding {
-	out := make([]fleet.Finding, 0, len(list))
-	for _, d := range list {
-		out = append(out, fleet.NewFinding(d))
-	}
-	return out
 }
 
 // untried counts the pipelines of this replica that have not finished a pass.

@@ -5,7 +5,7 @@
 //	GET  /login, /login/callback, /logout    without authentication: see internal/login
 //	GET  /healthz, /readyz                   without authentication
 //	GET  /metrics                            for Prometheus
-//	GET  /api/v1/pipelines                   {"version", "items": [fleet.Status], "problems": [fleet.Finding]}
+//	GET  /api/v1/pipelines                   {"version", "items": [fleet.Status], "problems": [diag.Diagnostic]}
 //	GET  /api/v1/pipelines/NAME              fleet.Status
 //	GET  /api/v1/pipelines/NAME/explain      explain.List: ?object=KIND/namespace/name, repeatable, &selector=LABELS
 //	GET  /api/v1/pipelines/NAME/objects      explain.SearchResult: ?q=WORDS of kinds, names, files, labels and states

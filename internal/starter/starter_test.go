@@ -98,7 +98,7 @@ func checkPipeline(t *testing.T, o Options, f File) {
 		p.Spec.Output.Branch != o.Output() || !slices.Equal(source.Paths, o.Paths()) {
 		t.Errorf("%s does not say what was asked for:\n%s", f.Path, f.Data)
 	}
-	if p.Spec.Compatibility != pipeline.CompatibilityCurrent {
+	if p.Spec.Compatibility != manifest.Current {
 		t.Errorf("compatibility is %q", p.Spec.Compatibility)
 	}
 	want := map[Login]pipeline.Auth{Token: {PasswordEnv: "GIT_TOKEN"},

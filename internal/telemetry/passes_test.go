@@ -37,14 +37,14 @@ func pass(r *gitsync.Report, failed bool) Pass {
 func holding() *gitsync.Report {
 	return &gitsync.Report{
 		Diags: diag.List{{Severity: diag.Error}, {Severity: diag.Warning}, {Severity: diag.Warning}},
-		Units: []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitChanged, Files: 4},
+		Units: []gitsync.UnitStatus{{Name: "a/agent", State: plan.UnitChanged, Files: 4},
 			{Name: "b/agent", State: plan.UnitHeld, Files: 3}},
 		Held: []plan.HeldObject{
-			{Object: monitor("checkout"), Units: []string{"a/agent", "b/agent"}, Since: since(3)},
-			{Object: monitor("cart"), Units: []string{"a/agent"}, Since: since(2)},
-			{Object: manifest.ID{Kind: "Namespace", Name: "lost"}},
+			{ID: monitor("checkout"), Units: []string{"a/agent", "b/agent"}, Since: since(3)},
+			{ID: monitor("cart"), Units: []string{"a/agent"}, Since: since(2)},
+			{ID: manifest.ID{Kind: "Namespace", Name: "lost"}},
 		},
-		Sources: []gitsync.SourceReport{
+		Sources: []gitsync.SourceStatus{
 			{URL: "https://git.example.com/a.git", Ref: "refs/heads/main", Commit: id},
 			{URL: "https://git.example.com/a.git", Ref: "refs/heads/main", Commit: id},
 			{URL: "https://git.example.com/b.git", Ref: "refs/heads/main", Commit: id, Stale: true},

@@ -99,7 +99,7 @@ func TestPassesOfAService(t *testing.T) {
 	s := NewService("v1")
 	pushed := &gitsync.Report{
 		Commit: id, Changes: []plan.FileChange{{Op: "removed"}, {Op: "removed"}, {Op: "added"}},
-		Sources: []gitsync.SourceReport{{Date: time.UnixMilli(999_992_500)}, {Date: time.UnixMilli(999_000_000)}},
+		Sources: []gitsync.SourceStatus{{Date: time.UnixMilli(999_992_500)}, {Date: time.UnixMilli(999_000_000)}},
 	}
 	s.Passed(t.Context(), passed("prod", pushed, nil))
 	s.Passed(t.Context(), passed("prod", &gitsync.Report{}, nil))
@@ -138,7 +138,7 @@ func TestPassesOfAService(t *testing.T) {
 func TestAnInputFromTheFutureHasNoLag(t *testing.T) {
 	s := NewService("v1")
 	s.Passed(t.Context(), passed("prod",
-		&gitsync.Report{Commit: id, Sources: []gitsync.SourceReport{{Date: time.UnixMilli(2_000_000_000)}}}, nil))
+		&gitsync.Report{Commit: id, Sources: []gitsync.SourceStatus{{Date: time.UnixMilli(2_000_000_000)}}}, nil))
 	wantValues(t, series(t, s), map[string]float64{"source_lag_seconds{pipeline=prod}": 0})
 }
 
@@ -146,7 +146,7 @@ func TestAnInputFromTheFutureHasNoLag(t *testing.T) {
 // changes.
 func TestFoldersAreNoOutput(t *testing.T) {
 	s := NewService("v1")
-	listed := passed("each", &gitsync.Report{Sources: []gitsync.SourceReport{{URL: shopURL, Ref: "branch main",
+	listed := passed("each", &gitsync.Report{Sources: []gitsync.SourceStatus{{URL: shopURL, Ref: "branch main",
 		Commit: id}}}, nil)
 	listed.Definition.Expand = func([]string) ([]fleet.Definition, diag.List) { return nil, nil }
 	s.Passed(t.Context(), listed)

@@ -57,7 +57,7 @@ func (s *summary) countHeld(objects []plan.HeldObject) {
 			units = []string{""}
 		}
 		for _, u := range units {
-			s.held[heldKey{u, h.Object.Kind}]++
+			s.held[heldKey{u, h.Kind}]++
 			if known, ok := s.since[u]; h.Since.Commit != "" && (!ok || h.Since.Date.Before(known)) {
 				s.since[u] = h.Since.Date
 			}

@@ -116,7 +116,7 @@ func TestATraceOfAPass(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
 	})
 	o := passed("prod", &gitsync.Report{
-		Commit: id, Sources: []gitsync.SourceReport{{Commit: id}}, Units: make([]gitsync.UnitReport, 3),
+		Commit: id, Sources: []gitsync.SourceStatus{{Commit: id}}, Units: make([]gitsync.UnitStatus, 3),
 		Stages: []gitsync.Stage{{Name: gitsync.StageFetch, Began: time.Unix(1, 0), Ended: time.Unix(2, 0)},
 			{Name: gitsync.StagePush, Began: time.Unix(2, 0), Ended: time.Unix(3, 5)}},
 	}, errors.New("no network"))

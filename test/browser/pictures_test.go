@@ -14,9 +14,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 var pictures = flag.String("pictures", "", "folder for the pictures of the manual")
@@ -32,15 +36,17 @@ func shown() standing {
 	for i, change := range map[int]func(*fleet.Status){
 		0: func(s *fleet.Status) {
 			f := finding(`spec.endpoints[0].interval: "1 minute" is no duration`)
-			f.File, f.Hint, f.Object = "teams/shop/monitors.yaml", "write 1m", "ServiceMonitor/shop/checkout"
+			f.File, f.Hint = "teams/shop/monitors.yaml", "write 1m"
+			f.Object = diag.Object{Kind: "ServiceMonitor", Namespace: "shop", Name: "checkout"}
 			s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse,
-				meta.BuildFailedReason, "1 object is held at its last good version; first: "+f.File+":17: "+f.Object+
-					": "+f.Message)}
-			s.Findings = fleet.Findings{Errors: 1, First: []fleet.Finding{f}}
-			s.Held = []fleet.HeldStatus{{Object: "ServiceMonitor/shop/checkout", Units: []string{"monitoring/agent"},
-				As: "1111111111", Reason: f}}
+				meta.BuildFailedReason, "1 object is held at its last good version; first: "+f.Sentence())}
+			s.Findings = gitsync.Findings{Errors: 1, First: diag.List{f}}
+			s.Held = []plan.HeldObject{{
+				ID:    manifest.ID{Kind: "ServiceMonitor", Namespace: "shop", Name: "checkout"},
+				Units: []string{"monitoring/agent"}, State: plan.UnitHeld,
+				As: branch.CommitRef{Commit: "1111111111"}, Reason: f}}
 		},
-		5: func(s *fleet.Status) { s.Findings = fleet.Findings{Warnings: 2} },
+		5: func(s *fleet.Status) { s.Findings = gitsync.Findings{Warnings: 2} },
 		7: func(s *fleet.Status) { s.Suspended, s.NextPass = true, nil },
 	} {
 		change(&out.pipelines[i])

@@ -7,6 +7,8 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/test/outputs"
 )
@@ -45,8 +47,8 @@ func written(t *testing.T) (standing, *outputs.Repository) {
 		"rendered")}
 	found := finding("odd: " + hostile)
 	found.Source, found.File, found.Line, found.Column = "", "in/<img src=x onerror=alert(8)>.yaml", 10, 48
-	found.Object = "ServiceMonitor/team-shop/checkout"
-	w.Status.Findings = fleet.Findings{Errors: 1, First: []fleet.Finding{found}}
+	found.Object = diag.Object{Kind: "ServiceMonitor", Namespace: "team-shop", Name: "checkout"}
+	w.Status.Findings = gitsync.Findings{Errors: 1, First: diag.List{found}}
 	return standing{pipelines: []fleet.Status{w.Status}, caches: w.Caches}, w
 }
 

@@ -18,8 +18,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/internal/server"
 )
@@ -121,9 +124,9 @@ func running(name string, changes ...func(*fleet.Status)) fleet.Status {
 		Name: name, Origin: "/etc/agentry/pipelines/" + name + ".yaml:1", Owned: true,
 		Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason,
 			"rendered 12 units from main@sha1:2f1e0d3")},
-		Sources: []fleet.SourceStatus{{URL: "https://git.example.com/platform/monitoring", Ref: "branch main",
+		Sources: []gitsync.SourceStatus{{URL: "https://git.example.com/platform/monitoring", Ref: "branch main",
 			Commit: "2f1e0d3c4b5a69788796a5b4c3d2e1f00f1e2d3c"}},
-		Output: &fleet.OutputStatus{URL: "https://git.example.com/platform/rendered",
+		Output: &gitsync.OutputStatus{URL: "https://git.example.com/platform/rendered",
 			Branch: "environments/" + name, Path: ".", Commit: "9c8b7a6f5e4d3c2b1a0f9e8d7c6b5a4f3e2d1c0b"},
 		LastPass: &fleet.PassStatus{Began: *moment(-3 * time.Minute),
 			Took: metav1.Duration{Duration: 812 * time.Millisecond}, Trigger: "webhook"},
@@ -140,11 +143,11 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 }
 
 // finding is a diagnostic with everything that one may have.
-func finding(message string) fleet.Finding {
-	return fleet.Finding{
+func finding(message string) diag.Diagnostic {
+	return diag.Diagnostic{
 		Severity: "error", Code: "invalid-setting", Message: message, Hint: "write it right, as docs/input.md says",
 		File: "teams/checkout/" + long()[:60] + "/servicemonitor.yaml", Line: 17, Column: 9,
-		Object: "ServiceMonitor/checkout/cart",
+		Object: diag.Object{Kind: "ServiceMonitor", Namespace: "checkout", Name: "cart"},
 	}
 }
 
@@ -157,18 +160,21 @@ func unready() standing {
 				"the branch environments/prod-eu is protected: allow the push, or set output.propose"),
 		}
 		s.Failures, s.LastPass.Error = 41, "push to https://git.example.com/platform/rendered: "+long()
-		s.Sources = append(s.Sources, fleet.SourceStatus{URL: "ssh://git@git.example.com/" + long(), Ref: "tag v*",
+		s.Sources = append(s.Sources, gitsync.SourceStatus{URL: "ssh://git@git.example.com/" + long(), Ref: "tag v*",
 			Commit: "0123456789", Stale: true})
-		s.Units = []fleet.UnitStatus{{Name: "checkout/agent", State: "held", Reason: "spec.image: " + hostile},
-			{Name: "checkout/fine", State: "unchanged"}}
-		s.Held = []fleet.HeldStatus{
-			{Object: "ServiceMonitor/checkout/cart", Units: []string{"checkout/agent", "ops/agent"}, As: "1111111111",
-				Since: "2222222222", Waiting: []string{"spec.endpoints[0].interval", "spec.selector"},
-				Reason: finding(hostile)},
-			{Object: "PodMonitor/" + long()[:63] + "/" + long()[:63], Since: "3333333333", Reason: finding(long())},
+		s.Units = []fleet.UnitStatus{
+			{UnitStatus: gitsync.UnitStatus{Name: "checkout/agent", State: "held", Reason: "spec.image: " + hostile}},
+			{UnitStatus: gitsync.UnitStatus{Name: "checkout/fine", State: "unchanged"}}}
+		s.Held = []plan.HeldObject{
+			{ID: manifest.ID{Kind: "ServiceMonitor", Namespace: "checkout", Name: "cart"},
+				Units: []string{"checkout/agent", "ops/agent"}, State: "held",
+				As: branch.CommitRef{Commit: "1111111111"}, Since: branch.CommitRef{Commit: "2222222222"},
+				Waiting: []string{"spec.endpoints[0].interval", "spec.selector"}, Reason: finding(hostile)},
+			{ID: manifest.ID{Kind: "PodMonitor", Namespace: long()[:63], Name: long()[:63]}, State: "leftout",
+				Since: branch.CommitRef{Commit: "3333333333"}, Reason: finding(long())},
 		}
-		s.Findings = fleet.Findings{Errors: 2, Warnings: 1,
-			First: []fleet.Finding{finding(hostile), finding("spec.endpoints[0].interval: \"1 minute\" is no duration"),
+		s.Findings = gitsync.Findings{Errors: 2, Warnings: 1,
+			First: diag.List{finding(hostile), finding("spec.endpoints[0].interval: \"1 minute\" is no duration"),
 				{Severity: "warning", Code: "x", Message: "a warning that names no place"}}}
 	})
 	untried := running("staging", func(s *fleet.Status) {
@@ -215,12 +221,14 @@ func many(n int) standing {
 					meta.BuildFailedReason, "1 object is held at its last good version; first: "+
 						"teams/checkout/servicemonitor.yaml:17:9: ServiceMonitor/checkout/cart: "+
 						"spec.endpoints[0].interval: \"1 minute\" is no duration")}
-				s.Findings = fleet.Findings{Errors: 2, Warnings: 3,
-					First: []fleet.Finding{finding("spec.endpoints[0].interval: \"1 minute\" is no duration")}}
-				s.Held = []fleet.HeldStatus{{Object: "ServiceMonitor/checkout/cart", Reason: finding("no duration")}}
+				s.Findings = gitsync.Findings{Errors: 2, Warnings: 3,
+					First: diag.List{finding("spec.endpoints[0].interval: \"1 minute\" is no duration")}}
+				s.Held = []plan.HeldObject{{
+					ID: manifest.ID{Kind: "ServiceMonitor", Namespace: "checkout", Name: "cart"}, State: "leftout",
+					Reason: finding("no duration")}}
 			}
 		case i%41 == 7:
-			change = func(s *fleet.Status) { s.Findings = fleet.Findings{Warnings: 1} }
+			change = func(s *fleet.Status) { s.Findings = gitsync.Findings{Warnings: 1} }
 		default:
 			change = func(*fleet.Status) {}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -45,7 +46,7 @@ func New(t testing.TB) *Repository {
 	p.Metadata.Name = "prod"
 	p.Spec.Sources = []pipeline.Source{{URL: url, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in"}}}
 	p.Spec.Output.Branch = "out"
-	p.Spec.Secrets.Policy = pipeline.SecretsPlaintext
+	p.Spec.Secrets.Policy = secretref.Plaintext
 	p.Default()
 	w.Remote.Commit("main", map[string]string{"in/agent.yaml": Input("first")})
 	pool := repo.NewPool(t.TempDir(), repo.Options{})
@@ -95,13 +96,13 @@ func (w *Repository) Pass() {
 		w.t.Fatal(err)
 	}
 	w.Status = fleet.Status{Name: "prod", Owned: true,
-		Output: &fleet.OutputStatus{URL: report.Output.URL, Branch: "out", Path: report.Output.Path,
+		Output: &gitsync.OutputStatus{URL: report.Output.URL, Branch: "out", Path: report.Output.Path,
 			Commit: report.Commit}}
 	if report.Commit == "" {
 		w.Status.Output.Commit = report.Output.Before
 	}
 	for _, s := range report.Sources {
-		w.Status.Sources = append(w.Status.Sources, fleet.SourceStatus{URL: s.URL, Ref: s.Ref, Commit: s.Commit})
+		w.Status.Sources = append(w.Status.Sources, gitsync.SourceStatus{URL: s.URL, Ref: s.Ref, Commit: s.Commit})
 	}
 }
 

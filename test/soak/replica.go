@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/server"
 )
@@ -135,7 +136,7 @@ func (r *replica) addresses() (admin, hook string) {
 }
 
 // status asks for the state of all pipelines.
-func (r *replica) status(ctx context.Context) (map[string]fleet.Status, []fleet.Finding, error) {
+func (r *replica) status(ctx context.Context) (map[string]fleet.Status, diag.List, error) {
 	admin, _ := r.addresses()
 	if admin == "" {
 		return nil, nil, fmt.Errorf("replica %d does not listen yet", r.n)

@@ -217,7 +217,7 @@ func (w *testbed) areReady(ctx context.Context) error {
 				len(s.Held) > 0 {
 				var found []string
 				for _, f := range s.Findings.First {
-					found = append(found, f.Severity+" "+f.Object+": "+f.Message)
+					found = append(found, f.String())
 				}
 				return fmt.Errorf("replica %d: %s is not ready though all objects are right: %v\n%s", r.n, p.name,
 					s.Conditions, strings.Join(found, "\n"))

@@ -132,7 +132,8 @@ func TestShortCut(t *testing.T) {
 func TestErrors(t *testing.T) {
 	const (
 		isTemplate = "this is a template (such as Helm's), not YAML"
-		renderIt   = "render it first, for example with helm template; or hide it with .sourceignore; or quote a value that " +
+		renderIt   = "render it first, for example with helm template; or hide it with .sourceignore; or quote a " +
+			"value that " +
 			"begins with {{"
 	)
 	for name, test := range map[string]struct {

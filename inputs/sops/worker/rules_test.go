@@ -77,7 +77,8 @@ func TestBadRules(t *testing.T) {
 		"creation_rules: {a: hunter2}":          "is not valid YAML with creation_rules",
 		"creation_rules: [{age: {a: hunter2}}]": "is not valid YAML with creation_rules",
 		"creation_rules: [{pgp: ''}]":           "creation_rules[0] has no recipient",
-		"creation_rules: [{pgp: a}, {path_regex: '(hunter2', pgp: a}]": "creation_rules[1].path_regex is not a valid regular " +
+		"creation_rules: [{pgp: a}, {path_regex: '(hunter2', pgp: a}]": "creation_rules[1].path_regex is not a valid " +
+			"regular " +
 			"expression",
 		"creation_rules: [{pgp: a, key_groups: [{age: [hunter2]}]}]": "creation_rules[0] has key_groups",
 		"creation_rules: [{pgp: a, shamir_threshold: 2}]":            "list the recipients in age",

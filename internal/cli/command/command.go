@@ -135,18 +135,27 @@ func OrHelp(hint, program string) string {
 	return program + " --help"
 }
 
+// Words returns the values of an enumeration as text.
+func Words[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
+}
+
 // Choice checks a flag that takes one of a few words. The error about a planned word says that it is planned.
-func Choice(flags *cli.Context, name string, allowed []string, planned ...string) (string, error) {
-	value := flags.String(name)
+func Choice[T ~string](flags *cli.Context, name string, allowed []T, planned ...T) (T, error) {
+	value := T(flags.String(name))
 	if slices.Contains(allowed, value) {
 		return value, nil
 	}
 	if slices.Contains(planned, value) {
-		return "", Usagef("use "+strings.Join(allowed, ", "), "--%s %s is not supported yet", name, value)
+		return "", Usagef("use "+strings.Join(Words(allowed), ", "), "--%s %s is not supported yet", name, value)
 	}
-	hint := diag.DidYouMean(value, allowed)
+	hint := diag.DidYouMean(string(value), Words(allowed))
 	if hint == "" {
-		hint = "use " + strings.Join(allowed, ", ")
+		hint = "use " + strings.Join(Words(allowed), ", ")
 	}
 	return "", Usagef(hint, "--%s %q is not known", name, value)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/podsecurity"
+	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -25,17 +26,17 @@ func Choices(name, flag string) []string {
 	case "log-level":
 		return []string{"debug", "info", "warn", "error"}
 	case "build":
-		return inputs.Modes()
+		return command.Words(inputs.Modes())
 	case "compatibility":
-		return []string{string(pipeline.CompatibilityCurrent), string(pipeline.CompatibilityOperator)}
+		return []string{string(manifest.Current), string(manifest.Operator)}
 	case "runtime":
 		return []string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)}
 	case "sharding":
 		return []string{string(pipeline.ShardingRules), string(pipeline.ShardingClustering)}
 	case "secrets":
-		return []string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)}
+		return []string{string(secretref.Reference), string(secretref.Plaintext)}
 	case "unknown-fields":
-		return []string{string(pipeline.UnknownFieldsError), string(pipeline.UnknownFieldsWarn)}
+		return []string{string(manifest.RefuseUnknownFields), string(manifest.IgnoreUnknownFields)}
 	case "pss":
 		return podsecurity.Levels()
 	case "ci":

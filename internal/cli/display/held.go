@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
@@ -15,59 +13,7 @@ import (
 // maxWaiting limits the fields that are printed as waiting; JSON has all of them.
 const maxWaiting = 6
 
-// heldNode is an object that is not rendered as it is in the inputs.
-type heldNode struct {
-	Kind      string   `json:"kind"`
-	Namespace string   `json:"namespace"`
-	Name      string   `json:"name"`
-	Units     []string `json:"units"`
-	// State is held if an earlier version is in effect, otherwise leftout.
-	State plan.UnitState `json:"state"`
-	// As is absent if the object is left out, or if its units keep their folders.
-	As    *branch.CommitRef `json:"as,omitempty"`
-	Since *branch.CommitRef `json:"since,omitempty"`
-	Why   reasonNode        `json:"why"`
-	// Waiting is null if the whole object is waiting.
-	Waiting []string `json:"waiting"`
-
-	id manifest.ID
-}
-
-// reasonNode is the error of a held object.
-type reasonNode struct {
-	Code    diag.Code `json:"code"`
-	Message string    `json:"message"`
-	Hint    string    `json:"hint"`
-	Source  string    `json:"source,omitempty"`
-	File    string    `json:"file"`
-	Line    int       `json:"line"`
-	Column  int       `json:"column"`
-}
-
-// newHeldNodes returns a node for each object. Its state depends on its units: if a unit keeps its folder, a
-// version of the object is in effect although none was rendered.
-func newHeldNodes(objects []plan.HeldObject, units []gitsync.UnitReport) []*heldNode {
-	nodes := make([]*heldNode, 0, len(objects))
-	for _, h := range objects {
-		n := &heldNode{
-			Kind: h.Object.Kind, Namespace: h.Object.Namespace, Name: h.Object.Name, id: h.Object,
-			Units: append([]string{}, h.Units...), State: plan.UnitHeld, Why: newReason(h.Reason), Waiting: h.Waiting,
-		}
-		if h.As.Commit != "" {
-			n.As = &h.As
-		}
-		if !gitsync.InEffect(h, units) {
-			n.State = plan.UnitLeftOut
-		}
-		if h.Since.Commit != "" {
-			n.Since = &h.Since
-		}
-		nodes = append(nodes, n)
-	}
-	return nodes
-}
-
-// print prints the object for people:
+// printHeld prints an object that is not rendered as it is in the inputs:
 //
 //	held ServiceMonitor/shop/checkout
 //	  units:    monitoring/agent
@@ -75,14 +21,14 @@ func newHeldNodes(objects []plan.HeldObject, units []gitsync.UnitReport) []*held
 //	  since:    1a2b3c4 (2026-01-03 09:30 UTC)
 //	  why:      shop/checkout.yaml:12:7: spec.endpoints[0].interval: not a duration
 //	  waiting:  spec.endpoints[0].interval, spec.endpoints[1].port
-func (n *heldNode) print(w io.Writer, color bool) {
-	printf(w, "  %s %s\n", highlighted{stateText(n.State), color}, n.id)
+func printHeld(w io.Writer, h plan.HeldObject, color bool) {
+	printf(w, "  %s %s\n", highlighted{stateText(h.State), color}, h)
 	for _, line := range [...][2]string{
-		{"units", strings.Join(n.Units, ", ")},
-		{"rendered", n.rendered()},
-		{"since", commitText(n.Since)},
-		{"why", n.Why.String()},
-		{"waiting", n.waiting()},
+		{"units", strings.Join(h.Units, ", ")},
+		{"rendered", rendered(h)},
+		{"since", commitText(h.Since)},
+		{"why", Reason(h.Reason)},
+		{"waiting", waiting(h)},
 	} {
 		if line[1] != "" {
 			printf(w, "    %-9s %s\n", line[0]+":", line[1])
@@ -90,48 +36,40 @@ func (n *heldNode) print(w io.Writer, color bool) {
 	}
 }
 
-func (n *heldNode) rendered() string {
+func rendered(h plan.HeldObject) string {
 	switch {
-	case n.As != nil:
-		return "as of " + commitText(n.As)
-	case n.State == plan.UnitHeld:
+	case h.As.Commit != "":
+		return "as of " + commitText(h.As)
+	case h.State == plan.UnitHeld:
 		return "as in the folders of its units, which are left unchanged"
 	}
 	return ""
 }
 
 // waiting returns the fields that would change if the object were fixed.
-func (n *heldNode) waiting() string {
+func waiting(h plan.HeldObject) string {
 	switch {
-	case n.State == plan.UnitLeftOut:
+	case h.State == plan.UnitLeftOut:
 		return "" // the state says it
-	case n.Waiting == nil:
+	case h.Waiting == nil:
 		return "the object"
-	case len(n.Waiting) <= maxWaiting:
-		return strings.Join(n.Waiting, ", ")
+	case len(h.Waiting) <= maxWaiting:
+		return strings.Join(h.Waiting, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(n.Waiting[:maxWaiting], ", "), len(n.Waiting)-maxWaiting)
+	return fmt.Sprintf("%s and %d more", strings.Join(h.Waiting[:maxWaiting], ", "), len(h.Waiting)-maxWaiting)
 }
 
-func newReason(d diag.Diagnostic) reasonNode {
-	return reasonNode{Code: d.Code, Message: d.Message, Hint: d.Hint, Source: d.Source, File: d.File, Line: d.Line,
-		Column: d.Column}
-}
-
-// String returns the error with its position. The hint is printed with the diagnostics.
-func (r reasonNode) String() string {
-	text := r.Message
-	if r.File != "" {
-		text = diag.Diagnostic{File: r.File, Line: r.Line, Column: r.Column}.Position() + ": " + text
+// Reason returns an error with its position, on one line. The hint is printed with the diagnostics.
+func Reason(d diag.Diagnostic) string {
+	text := d.Message
+	if d.File != "" {
+		text = d.Position() + ": " + text
 	}
-	if r.Source != "" {
-		text += " (" + r.Source + ")"
+	if d.Source != "" {
+		text += " (" + d.Source + ")"
 	}
 	return text
 }
-
-// Reason returns an error with its position, on one line.
-func Reason(d diag.Diagnostic) string { return newReason(d).String() }
 
 // stateText returns a state in words.
 func stateText(state plan.UnitState) string {
@@ -141,8 +79,9 @@ func stateText(state plan.UnitState) string {
 	return string(state)
 }
 
-func commitText(c *branch.CommitRef) string {
-	if c == nil {
+// commitText returns a commit with its date, or nothing if there is none.
+func commitText(c branch.CommitRef) string {
+	if c.Commit == "" {
 		return ""
 	}
 	return fmt.Sprintf("%s (%s UTC)", short(c.Commit), c.Date.UTC().Format("2006-01-02 15:04"))

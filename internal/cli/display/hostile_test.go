@@ -71,9 +71,9 @@ func TestForeignTextSteersNothing(t *testing.T) {
 			return errors.Join(Statuses(w, []fleet.Status{s}), Details(w, s))
 		},
 		"problems": func(w io.Writer, text string) error {
-			var f fleet.Finding
+			var f diag.Diagnostic
 			fill(reflect.ValueOf(&f).Elem(), text)
-			return Problems(w, []fleet.Finding{f})
+			return Problems(w, diag.List{f})
 		},
 		"tree": func(w io.Writer, text string) error {
 			var f Forest

@@ -41,8 +41,8 @@ func Pass(w io.Writer, r *gitsync.Report, color bool) error {
 			printf(out, "  %s\n", unitLine(u))
 		}
 	}
-	for _, n := range newHeldNodes(r.Held, r.Units) {
-		n.print(out, color)
+	for _, h := range r.Held {
+		printHeld(out, h, color)
 	}
 	if len(r.Changes) > 0 {
 		printChanges(out, r)
@@ -85,7 +85,7 @@ func outcome(r *gitsync.Report) string {
 	return fmt.Sprintf("nothing to change on %s, at %s", place, short(before))
 }
 
-func unitLine(u gitsync.UnitReport) string {
+func unitLine(u gitsync.UnitStatus) string {
 	line := stateText(u.State) + " " + u.Name
 	if note := cmp.Or(u.Reason, u.Lost); note != "" {
 		line += ": " + note

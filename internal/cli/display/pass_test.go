@@ -18,8 +18,8 @@ import (
 
 func TestPrintReport(t *testing.T) {
 	const id = "0123456789012345678901234567890123456789"
-	output := gitsync.OutputReport{URL: "https://git.example.com/a.git", Branch: "environments/prod", Before: id}
-	units := []gitsync.UnitReport{
+	output := gitsync.OutputStatus{URL: "https://git.example.com/a.git", Branch: "environments/prod", Before: id}
+	units := []gitsync.UnitStatus{
 		{Name: "a/added", State: plan.UnitAdded},
 		{Name: "b/same", State: plan.UnitUnchanged},
 		{Name: "c/held", State: plan.UnitHeld, Reason: "it has an error"},
@@ -42,7 +42,7 @@ func TestPrintReport(t *testing.T) {
 		"pushed": {
 			gitsync.Report{
 				Output: output, Commit: "abcdef0123456789", Units: units, Changes: changes, Diags: failed,
-				Sources: []gitsync.SourceReport{{URL: "https://git.example.com/a.git", Ref: "branch main", Commit: id,
+				Sources: []gitsync.SourceStatus{{URL: "https://git.example.com/a.git", Ref: "branch main", Commit: id,
 					Stale: true}},
 				Ignored: map[string]int{"v1 ServiceAccount": 1, "v1 Pod": 2},
 			},
@@ -74,15 +74,16 @@ func TestPrintReport(t *testing.T) {
 		"held objects": {
 			gitsync.Report{Output: output, Units: units[1:3], Diags: failed, Held: []plan.HeldObject{
 				{
-					Object: monitor("api"), Units: []string{"a/added", "b/same"}, As: first, Since: then, Reason: wrong,
+					ID: monitor("api"), Units: []string{"a/added", "b/same"}, State: plan.UnitHeld,
+					As: first, Since: then, Reason: wrong,
 					Waiting: []string{"spec.a", "spec.b", "spec.c", "spec.d", "spec.e", "spec.f", "spec.labels[\n]",
 						"spec.h"},
 				},
-				{Object: monitor("cart"), Units: []string{"c/held"}, Since: then,
+				{ID: monitor("cart"), Units: []string{"c/held"}, State: plan.UnitHeld, Since: then,
 					Reason: diag.Diagnostic{Message: "it has an error"}, Waiting: []string{"spec.labels[\n]"}},
-				{Object: monitor("gone"), Units: []string{"b/same"}, As: first,
+				{ID: monitor("gone"), Units: []string{"b/same"}, State: plan.UnitHeld, As: first,
 					Reason: diag.Diagnostic{Message: "it cannot be read"}},
-				{Object: monitor("new"), Units: []string{"b/same"}, Since: then,
+				{ID: monitor("new"), Units: []string{"b/same"}, State: plan.UnitLeftOut, Since: then,
 					Reason: diag.Diagnostic{File: "new.yaml", Message: "it has an error"}},
 			}},
 			`prod: pushed nothing to environments/prod of https://git.example.com/a.git
@@ -122,7 +123,7 @@ func TestPrintReport(t *testing.T) {
 				"  not ready, BuildFailed: 1 unit is held at its last good version; first: is wrong\n",
 		},
 		"nothing at all": {
-			gitsync.Report{Output: gitsync.OutputReport{URL: output.URL, Branch: output.Branch}},
+			gitsync.Report{Output: gitsync.OutputStatus{URL: output.URL, Branch: output.Branch}},
 			"prod: nothing to render to environments/prod of https://git.example.com/a.git\n",
 		},
 	} {
@@ -140,7 +141,7 @@ func TestPrintReport(t *testing.T) {
 // TestColorsAddNoText: without its colours, the text is that of a print without colours.
 func TestColorsAddNoText(t *testing.T) {
 	report := &gitsync.Report{Pipeline: "prod",
-		Held: []plan.HeldObject{{Object: manifest.ID{Kind: "Probe", Namespace: "a", Name: "b"}}}}
+		Held: []plan.HeldObject{{ID: manifest.ID{Kind: "Probe", Namespace: "a", Name: "b"}}}}
 	var plain, colored strings.Builder
 	if err := errors.Join(Pass(&plain, report, false), Pass(&colored, report, true)); err != nil {
 		t.Fatal(err)

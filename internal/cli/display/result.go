@@ -5,13 +5,13 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 // Outcome is what became of a pipeline when all were synced.
@@ -43,37 +43,17 @@ type Result struct {
 	Error   string `json:"error,omitempty"`
 	Hint    string `json:"hint,omitempty"`
 	// Branch is the one that is pushed to, and Commit its new tip.
-	Branch  string       `json:"branch,omitempty"`
-	Commit  string       `json:"commit,omitempty"`
-	Sources []sourceNode `json:"sources"`
-	Output  outputNode   `json:"output"`
-	Units   []unitNode   `json:"units"`
-	Held    []*heldNode  `json:"held"`
-	Changes []changeNode `json:"changes"`
+	Branch  string                 `json:"branch,omitempty"`
+	Commit  string                 `json:"commit,omitempty"`
+	Sources []gitsync.SourceStatus `json:"sources"`
+	Output  gitsync.OutputStatus   `json:"output"`
+	Units   []gitsync.UnitStatus   `json:"units"`
+	Held    []plan.HeldObject      `json:"held"`
+	Changes []plan.FileChange      `json:"changes"`
 	// Difference is what they mean, with the keys of `agentry diff --format json`. Only a dry run has it.
 	Difference *difference.Difference `json:"difference,omitempty"`
 	// Diagnostics have the keys of `agentry check --format json`.
-	Diagnostics []diag.JSONDiagnostic `json:"diagnostics"`
-}
-
-type sourceNode struct {
-	URL    string    `json:"url"`
-	Ref    string    `json:"ref"`
-	Commit string    `json:"commit"`
-	Date   time.Time `json:"date"`
-	Stale  bool      `json:"stale"`
-}
-
-type outputNode struct {
-	URL    string `json:"url"`
-	Branch string `json:"branch"`
-	Path   string `json:"path"`
-	Before string `json:"before"`
-}
-
-type changeNode struct {
-	Path string `json:"path"`
-	Op   string `json:"op"`
+	Diagnostics diag.List `json:"diagnostics"`
 }
 
 // Idle returns the result of a pipeline that made no pass.
@@ -85,9 +65,9 @@ func Idle(name string, outcome Outcome) Result {
 func NewResult(r *gitsync.Report, outcome Outcome) Result {
 	branch, _, commit := destination(r)
 	out := Result{
-		Name: r.Pipeline, Outcome: outcome, Branch: branch, Commit: commit, Output: outputNode(r.Output),
-		Sources: []sourceNode{}, Units: []unitNode{}, Held: newHeldNodes(r.Held, r.Units), Changes: []changeNode{},
-		Diagnostics: diag.NewJSON(r.Diags),
+		Name: r.Pipeline, Outcome: outcome, Branch: branch, Commit: commit, Output: r.Output,
+		Sources: listed(r.Sources), Units: listed(r.Units), Held: listed(r.Held), Changes: listed(r.Changes),
+		Diagnostics: r.Diags,
 	}
 	if r.DryRun {
 		out.Difference = r.Difference
@@ -96,16 +76,15 @@ func NewResult(r *gitsync.Report, outcome Outcome) Result {
 		ready := r.Ready()
 		out.Ready, out.Message = ready.Status == metav1.ConditionTrue, ready.Message
 	}
-	for _, s := range r.Sources {
-		out.Sources = append(out.Sources, sourceNode(s))
-	}
-	for _, u := range r.Units {
-		out.Units = append(out.Units, unitNode{u.Name, u.State, u.Reason})
-	}
-	for _, c := range r.Changes {
-		out.Changes = append(out.Changes, changeNode(c))
-	}
 	return out
+}
+
+// listed returns a list that is not null as JSON.
+func listed[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }
 
 // OutcomeOf returns the outcome of a pass that did not fail.

@@ -74,31 +74,27 @@ func Details(w io.Writer, s fleet.Status) error {
 		printf(&b, "advice %s\n", oneLine(s.Advice))
 	}
 	for _, u := range s.Units {
-		if u.Reason != "" {
-			printf(&b, "%s %s\n       %s\n", u.State, u.Name, oneLine(u.Reason))
+		if u.IsWithheld() {
+			printf(&b, "%s %s\n       %s\n", stateText(u.State), u.Name, oneLine(u.Reason))
 		}
 	}
 	for _, h := range s.Held {
-		as := "left out"
-		if h.As != "" {
-			as = "held as of " + shortCommit(h.As)
+		as := stateText(h.State)
+		if h.As.Commit != "" {
+			as = "held as of " + shortCommit(h.As.Commit)
 		}
-		printf(&b, "%s %s\n       %s: %s\n", as, h.Object, position(h.Reason), oneLine(h.Reason.Message))
+		printf(&b, "%s %s\n       %s: %s\n", as, h, h.Reason.Position(), oneLine(h.Reason.Message))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // Problems writes the errors in a service's configuration.
-func Problems(w io.Writer, problems []fleet.Finding) error {
+func Problems(w io.Writer, problems diag.List) error {
 	var b strings.Builder
 	for _, p := range problems {
-		printf(&b, "%s: %s[%s]: %s\n", position(p), p.Severity, p.Code, p.Message)
+		printf(&b, "%s: %s[%s]: %s\n", p.Position(), p.Severity, p.Code, p.Message)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func position(f fleet.Finding) string {
-	return diag.Diagnostic{File: f.File, Line: f.Line, Column: f.Column}.Position()
 }

@@ -25,8 +25,8 @@ type node struct {
 	Paused bool `json:"paused,omitempty"`
 	// State is set for a GrafanaAgent whose unit keeps its folder or is left out, and for an object that is not
 	// rendered as it is in the inputs. [Forest] has the details.
-	State plan.UnitState    `json:"state,omitempty"`
-	As    *branch.CommitRef `json:"as,omitempty"`
+	State plan.UnitState   `json:"state,omitempty"`
+	As    branch.CommitRef `json:"as,omitzero"`
 	// Counts is the number of objects below, by kind. It is absent for leaves.
 	Counts   map[string]int `json:"counts,omitempty"`
 	Children []*node        `json:"children,omitempty"`
@@ -38,16 +38,9 @@ type Forest struct {
 	// Unselected are the objects that no GrafanaAgent discovers.
 	Unselected []*node `json:"unselected"`
 	// Held are the objects that are not rendered as they are in the inputs.
-	Held []*heldNode `json:"held"`
+	Held []plan.HeldObject `json:"held"`
 	// Units are those that keep their folder or are left out because of an error.
-	Units []unitNode `json:"units,omitempty"`
-}
-
-// unitNode is a unit that is not rendered.
-type unitNode struct {
-	Name   string         `json:"name"`
-	State  plan.UnitState `json:"state"`
-	Reason string         `json:"reason"`
+	Units []gitsync.UnitStatus `json:"units,omitempty"`
 }
 
 // Unselected returns the objects of a set that no GrafanaAgent discovers, by kind, namespace and name.
@@ -70,17 +63,17 @@ func Unselected(set *manifest.Set, trees []*hierarchy.Hierarchy) (out []*manifes
 
 // NewForest returns the hierarchies, and the objects and units that are not rendered as they are in the inputs.
 func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []plan.HeldObject,
-	units []gitsync.UnitReport) Forest {
+	units []gitsync.UnitStatus) Forest {
 	f := Forest{Agents: []*node{}, Unselected: append([]*node{}, leaves(Unselected(set, trees))...),
-		Held: newHeldNodes(held, units)}
+		Held: listed(held)}
 	for _, h := range trees {
 		agent := newTree(h)
 		agent.mark(heldIn(h.Name(), f.Held))
 		f.Agents = append(f.Agents, agent)
 	}
 	for _, u := range units {
-		if u.State == plan.UnitHeld || u.State == plan.UnitLeftOut {
-			f.Units = append(f.Units, unitNode{u.Name, u.State, u.Reason})
+		if u.IsWithheld() {
+			f.Units = append(f.Units, u)
 			f.markAgent(u)
 		}
 	}
@@ -88,10 +81,10 @@ func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []plan.Held
 }
 
 // markAgent marks the GrafanaAgent of a unit that is not rendered.
-func (f Forest) markAgent(u gitsync.UnitReport) {
+func (f Forest) markAgent(u gitsync.UnitStatus) {
 	for _, agent := range f.Agents {
 		if agent.Namespace+"/"+agent.Name == u.Name {
-			agent.State, agent.As = u.State, nil
+			agent.State, agent.As = u.State, branch.CommitRef{}
 		}
 	}
 }
@@ -109,19 +102,19 @@ func newTree(h *hierarchy.Hierarchy) *node {
 	return agent.add(leaves(h.Integrations)...)
 }
 
-func heldIn(unit string, held []*heldNode) map[manifest.ID]*heldNode {
-	out := map[manifest.ID]*heldNode{}
+func heldIn(unit string, held []plan.HeldObject) map[manifest.ID]plan.HeldObject {
+	out := map[manifest.ID]plan.HeldObject{}
 	for _, h := range held {
 		if slices.Contains(h.Units, unit) {
-			out[h.id] = h
+			out[h.ID] = h
 		}
 	}
 	return out
 }
 
 // mark marks those of the node and the nodes below it that are held.
-func (n *node) mark(held map[manifest.ID]*heldNode) {
-	if h := held[manifest.ID{Kind: n.Kind, Namespace: n.Namespace, Name: n.Name}]; h != nil {
+func (n *node) mark(held map[manifest.ID]plan.HeldObject) {
+	if h, ok := held[manifest.ID{Kind: n.Kind, Namespace: n.Namespace, Name: n.Name}]; ok {
 		n.State, n.As = h.State, h.As
 	}
 	for _, c := range n.Children {
@@ -174,7 +167,7 @@ func (n *node) String() string {
 }
 
 func (n *node) stateText() string {
-	if n.As != nil {
+	if n.As.Commit != "" {
 		return "held as of " + short(n.As.Commit)
 	}
 	return stateText(n.State)
@@ -209,10 +202,10 @@ func (f Forest) WriteText(w io.Writer, color bool) error {
 		b.WriteString("\nNot rendered as in the inputs:\n")
 	}
 	for _, u := range f.Units {
-		printf(&b, "  %s\n", unitLine(gitsync.UnitReport{Name: u.Name, State: u.State, Reason: u.Reason}))
+		printf(&b, "  %s\n", unitLine(u))
 	}
 	for _, h := range f.Held {
-		h.print(&b, color)
+		printHeld(&b, h, color)
 	}
 	_, err := io.WriteString(w, strings.TrimPrefix(b.String(), "\n"))
 	return err

@@ -181,16 +181,16 @@ func (w *testbed) outcome(status metav1.ConditionStatus, reason, text string,
 	out := fleet.Outcome{
 		Definition: &w.def, Began: time.Now(),
 		Report: &gitsync.Report{
-			Pipeline: "prod-eu", Output: gitsync.OutputReport{URL: "https://git.example.com/org/monitoring",
+			Pipeline: "prod-eu", Output: gitsync.OutputStatus{URL: "https://git.example.com/org/monitoring",
 				Branch: "env/prod"},
-			Sources: []gitsync.SourceReport{{URL: "https://git.example.com/org/monitoring", Ref: "branch main",
+			Sources: []gitsync.SourceStatus{{URL: "https://git.example.com/org/monitoring", Ref: "branch main",
 				Commit: commitA}},
-			Units: []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitUnchanged}},
+			Units: []gitsync.UnitStatus{{Name: "a/agent", State: plan.UnitUnchanged}},
 		},
 		After: fleet.Status{
 			Name: "prod-eu", Owned: true, Units: make([]fleet.UnitStatus, 2),
 			Conditions: []metav1.Condition{{Type: meta.ReadyCondition, Status: status, Reason: reason, Message: text}},
-			Sources: []fleet.SourceStatus{{URL: "https://git.example.com/org/monitoring", Commit: commitA},
+			Sources: []gitsync.SourceStatus{{URL: "https://git.example.com/org/monitoring", Commit: commitA},
 				{URL: "https://git.example.com/org/shared", Commit: commitB}},
 		},
 	}
@@ -202,7 +202,7 @@ func (w *testbed) outcome(status metav1.ConditionStatus, reason, text string,
 
 func pushed(out *fleet.Outcome) {
 	out.Report.Commit = output
-	out.Report.Units = []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitChanged},
+	out.Report.Units = []gitsync.UnitStatus{{Name: "a/agent", State: plan.UnitChanged},
 		{Name: "b/agent", State: plan.UnitAdded}}
 }
 
@@ -220,11 +220,9 @@ func TestStatusOfInputCommitsIsSetOncePerChange(t *testing.T) {
 	check(t, "a push", w.pass(t, w.outcome(ok, meta.SucceededReason, "", pushed)),
 		status+"success|2 units rendered: 1 added, 1 changed|"+w.hub.URL+"/org/monitoring/commit/"+output+"|")
 	check(t, "the next pass, which has nothing to do", w.pass(t, w.outcome(ok, meta.SucceededReason, "", nil)))
-	held := w.outcome(metav1.ConditionFalse, meta.BuildFailedReason, "", func(o *fleet.Outcome) {
-		o.After.Held = []fleet.HeldStatus{{Object: "Probe/a/b", Reason: fleet.Finding{Message: "unknown field"}},
-			{Object: "Probe/a/c"}}
-	})
-	check(t, "held", w.pass(t, held), status+"failure|2 objects are held: Probe/a/b: unknown field||")
+	held := w.outcome(metav1.ConditionFalse, meta.BuildFailedReason,
+		"2 objects are left out; first: unknown field", nil)
+	check(t, "held", w.pass(t, held), status+"failure|2 objects are left out; first: unknown field||")
 	check(t, "held still", w.pass(t, held, held))
 	check(t, "fails", w.pass(t, w.outcome(metav1.ConditionFalse, meta.FailedReason, "connection refused", nil)),
 		status+"pending|connection refused||")
@@ -297,12 +295,12 @@ func proposes(spec *pipeline.Spec) {
 // proposal makes an outcome that proposes a commit on top of the output commit.
 func (w *testbed) proposal(commit string) fleet.Outcome {
 	return w.outcome(metav1.ConditionTrue, meta.SucceededReason, "", func(o *fleet.Outcome) {
-		o.Report.Units = []gitsync.UnitReport{
+		o.Report.Units = []gitsync.UnitStatus{
 			{Name: "a/agent", State: plan.UnitChanged}, {Name: "b/agent", State: plan.UnitUnchanged},
 			{Name: "c/agent", State: plan.UnitHeld, Reason: "c.yaml:3: @everyone look"},
 		}
 		o.Report.Held = []plan.HeldObject{{
-			Object: manifest.ID{Kind: "Probe", Namespace: "c", Name: "p"}, As: branch.CommitRef{Commit: commitB},
+			ID: manifest.ID{Kind: "Probe", Namespace: "c", Name: "p"}, As: branch.CommitRef{Commit: commitB},
 			Reason: diag.Diagnostic{File: "c.yaml", Line: 3, Message: "unknown field `x`"},
 		}}
 		o.Report.Difference = changed("spec: {replicas: 1}\n", "spec: {replicas: 2}\n").Shorten()
@@ -375,7 +373,7 @@ func TestTitlesThatFailOnTheDataDoNotStopThePullRequest(t *testing.T) {
 func TestWhatIsListedInAPullRequestHasALimit(t *testing.T) {
 	r := &gitsync.Report{}
 	for i := range 1000 {
-		r.Units = append(r.Units, gitsync.UnitReport{Name: fmt.Sprint("u", i), State: plan.UnitChanged})
+		r.Units = append(r.Units, gitsync.UnitStatus{Name: fmt.Sprint("u", i), State: plan.UnitChanged})
 	}
 	long := strings.Repeat("x", 100)
 	var labels strings.Builder

@@ -120,7 +120,7 @@ func body(r *gitsync.Report) string {
 }
 
 // writeUnits lists the units that change or are held.
-func writeUnits(b *strings.Builder, units []gitsync.UnitReport, limit int) {
+func writeUnits(b *strings.Builder, units []gitsync.UnitStatus, limit int) {
 	var lines []string
 	for _, u := range units {
 		switch u.State {

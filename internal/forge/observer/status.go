@@ -77,7 +77,7 @@ func verdict(out fleet.Outcome) (forge.State, string, bool) {
 	case ready.Status == metav1.ConditionTrue:
 		return forge.Success, success(out), true
 	case ready.Reason == meta.BuildFailedReason:
-		return forge.Failure, failure(out, ready.Message), true
+		return forge.Failure, ready.Message, true
 	case stalled != nil && stalled.Status == metav1.ConditionTrue:
 		return forge.Failure, stalled.Message, true
 	case ready.Reason == meta.FailedReason, ready.Reason == meta.DependencyNotReadyReason:
@@ -111,23 +111,4 @@ func success(out fleet.Outcome) string {
 		return text + ": " + strings.Join(parts, ", ")
 	}
 	return text + ", no changes"
-}
-
-// failure describes the held objects. It names only the first one, because a status is short.
-func failure(out fleet.Outcome, fallback string) string {
-	held := out.After.Held
-	if len(held) == 0 {
-		for _, f := range out.After.Findings.First {
-			if f.Severity == "error" {
-				return f.Message
-			}
-		}
-		return fallback
-	}
-	first := held[0]
-	objects := "1 object is held: "
-	if len(held) > 1 {
-		objects = fmt.Sprintf("%d objects are held: ", len(held))
-	}
-	return objects + first.Object + ": " + first.Reason.Message
 }

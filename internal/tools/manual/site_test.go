@@ -92,7 +92,8 @@ func TestMistakes(t *testing.T) {
 		"a page that is listed twice": {contents, "# M\n\n## S\n\n- [One](one.md)\n- [Uno](one.md)\n",
 			"docs/README.md lists docs/one.md twice"},
 		"a link to no page": {"README.md", "[x](docs/three.md)",
-			"README.md: the link to docs/three.md: docs/three.md does not exist, or is not in the lists of docs/README.md"},
+			"README.md: the link to docs/three.md: docs/three.md does not exist, or is not in the lists of " +
+				"docs/README.md"},
 		"a link to no file": {"README.md", "[x](b.yaml)", "README.md: the link to b.yaml"},
 		"a link to no heading": {"README.md", "[x](docs/one.md#away)",
 			"README.md: the link to docs/one.md#away: docs/one.md has no heading #away"},

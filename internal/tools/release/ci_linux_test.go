@@ -130,8 +130,9 @@ func TestInstallRefuses(t *testing.T) {
 		"a release that is not": {says: "v9.9.9/" + archiveName() + " cannot be fetched",
 			env: []string{"INSTALL_VERSION=v9.9.9"}},
 		"what is no version": {says: "is not a version", env: []string{"INSTALL_VERSION=../v1.2.3"}},
-		"a platform without one": {says: "cannot be fetched: does this release exist, and does it include this platform?",
-			env: []string{uname(other)}},
+		"a platform without one": {
+			says: "cannot be fetched: does this release exist, and does it include this platform?",
+			env:  []string{uname(other)}},
 		"a platform that is not": {says: "there is no release for riscv64", env: []string{uname("riscv64")}},
 		"a server without HTTPS": {says: "cannot be fetched",
 			env: []string{"INSTALL_FROM=http://127.0.0.1:1/releases"}},

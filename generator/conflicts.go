@@ -21,7 +21,7 @@ func conflicts(out *Output, set *manifest.Set, lastGood LastGood) diag.List {
 		agent := out.Hierarchies[i].Agent
 		if p := [2]diag.Object{agent.Ref(), other.Ref()}; !reported[p] {
 			reported[p] = true
-			d := agent.Diag(diag.Error, diag.NameConflict, "metadata.name", format, args...)
+			d := agent.Place(diag.NameConflict.At("metadata.name", format, args...))
 			d.Units, d.Related = []string{out.Units[i].Name}, []diag.Object{other.Ref()}
 			diags = append(diags, d)
 		}

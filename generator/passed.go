@@ -98,8 +98,8 @@ func (p passer) last(unit string, id manifest.ID) *manifest.Object {
 // refusal returns why an object is not copied as it is, or nil.
 func (p passer) refusal(o *manifest.Object, given diag.List) *diag.Diagnostic {
 	if agent := p.taken[o.ID]; agent != nil {
-		d := o.Diag(diag.Error, diag.NameConflict, "metadata.name",
-			"%s would be passed through, and is rendered for %s", o.ID, agent.SeenFrom(o, ""))
+		d := o.Place(diag.NameConflict.At("metadata.name", "%s would be passed through, and is rendered for %s", o.ID,
+			agent.SeenFrom(o, "")))
 		d.Hint, d.Related = "rename one of the two; or remove this one, if it is what the operator made of the other",
 			[]diag.Object{agent.Ref()}
 		return &d
@@ -112,9 +112,9 @@ func (p passer) refusal(o *manifest.Object, given diag.List) *diag.Diagnostic {
 			policy, way = "sops", "encrypt all of its values with SOPS, or move them into a Secret that has this "+
 				"policy; or leave its kind out of passThrough.kinds"
 		}
-		d := o.Diag(diag.Error, diag.ClearSecret, "",
+		d := o.Place(diag.ClearSecret.At("",
 			"%s, so it is not passed through: under the secrets policy %s no secret gets to the output in clear", what,
-			policy)
+			policy))
 		d.Hint = way
 		return &d
 	}

@@ -184,8 +184,7 @@ func (out *Output) NoAgent(severity diag.Severity, hint string) diag.List {
 	if severity == diag.Warning && len(all) == 0 && set.MayLack(v1alpha1.GrafanaAgentKind) {
 		return nil // it may be in what cannot be read, which is reported
 	}
-	d := diag.Diagnostic{Severity: severity, Code: diag.NoAgent,
-		Message: "there is no GrafanaAgent, so nothing is rendered", Hint: hint}
+	d := diag.NoAgent.At("", "there is no GrafanaAgent, so nothing is rendered").As(severity).WithHint(hint)
 	if len(all) > 0 {
 		d.Message = fmt.Sprintf("no GrafanaAgent of %d has labels %s, so nothing is rendered", len(all),
 			out.renderer.opts.AgentSelector)
@@ -249,7 +248,7 @@ func (r renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit 
 // refuseDenied makes errors of monitors that read files although the GrafanaAgent denies it. They are left out already:
 // no older version of them may take their place.
 func refuseDenied(list diag.List) {
-	denied := diag.Finding{Severity: diag.Error, Code: diag.FileAccessDenied}
+	denied := diag.Diagnostic{Severity: diag.Error, Code: diag.FileAccessDenied}
 	for i := range list {
 		if list[i].Code == denied.Code {
 			list[i].Severity = denied.Severity
@@ -281,7 +280,7 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set,
 	}
 	printed, err := files(objects)
 	if err != nil {
-		out.Diags = append(out.Diags, h.Agent.Diag(diag.Error, diag.InvalidObject, "", "%s", err))
+		out.Diags = append(out.Diags, h.Agent.Place(diag.InvalidObject.At("", "%s", err)))
 		return out
 	}
 	out.Result = rendered{printed, config.Jobs(), rbac.Needs(config.All()...), matched}
@@ -312,7 +311,7 @@ func merge(list diag.List) diag.List {
 	at := map[key]int{}
 	var out diag.List
 	for _, d := range list {
-		k := key{d.Code, d.Message, d.Source + "\n" + d.File, d.Line, d.Column, d.Object}
+		k := key{d.Code, d.Problem(), d.Source + "\n" + d.File, d.Line, d.Column, d.Object}
 		i, ok := at[k]
 		if !ok {
 			at[k] = len(out)
@@ -362,7 +361,7 @@ func (r renderer) workloads(h *hierarchy.Hierarchy, config *compile.Result) ([]w
 	matched := map[int]bool{}
 	if !r.opts.Changes.IsEmpty() {
 		options.Budget = r.opts.Changes.Budget
-		options.Change = func(o workload.Resource, check func(workload.Resource) []diag.Finding) (workload.Resource,
+		options.Change = func(o workload.Resource, check func(workload.Resource) diag.List) (workload.Resource,
 			diag.List) {
 			changed := r.opts.Changes.Apply(o, check)
 			for _, i := range changed.Matched {

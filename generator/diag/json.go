@@ -40,7 +40,7 @@ func NewJSON(list List) []JSONDiagnostic {
 
 func newJSONDiagnostic(d Diagnostic) JSONDiagnostic {
 	j := JSONDiagnostic{
-		Severity: d.Severity, Code: d.Code, Message: d.Message, Hint: d.Hint,
+		Severity: d.Severity, Code: d.Code, Message: d.Problem(), Hint: d.Hint,
 		File: d.File, Line: d.Line, Column: d.Column, BuiltBy: d.BuiltBy, Source: d.Source, Units: d.Units,
 		Related: d.Related,
 	}

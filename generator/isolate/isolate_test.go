@@ -63,12 +63,12 @@ func render(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]b
 		under, ok := strings.CutPrefix(is, "wrong under ")
 		switch {
 		case is == "wrong", ok && slices.Contains(above, under):
-			out.Diags = append(out.Diags, o.Diag(diag.Error, diag.InvalidObject, "", "is wrong"))
+			out.Diags = append(out.Diags, o.Place(diag.InvalidObject.At("", "is wrong")))
 		case is == "reader", is == "late reader":
 			s := set.Get(manifest.ID{Kind: "Secret", Namespace: "m", Name: "s"})
 			out.Dependencies[s.ID] = s
 			if s.Meta.Annotations["is"] == "wrong" {
-				d := o.Diag(diag.Error, diag.InvalidObject, "", "reads a wrong Secret")
+				d := o.Place(diag.InvalidObject.At("", "reads a wrong Secret"))
 				d.Related = []diag.Object{s.Ref()}
 				out.Diags = append(out.Diags, d)
 			}
@@ -166,7 +166,7 @@ func TestAWrongObjectHarmsNothingButItself(t *testing.T) {
 func TestAnErrorFoundLaterIsIsolatedToo(t *testing.T) {
 	set := read(t, map[string]string{agent: "good", instance: "good", monitor: "good"})
 	in := Input[[]string]{Hierarchy: hierarchy.Build(set, nil)[0], Set: set, Render: render}
-	d := set.Kind("ServiceMonitor")[0].Diag(diag.Error, diag.InvalidObject, "", "is too late")
+	d := set.Kind("ServiceMonitor")[0].Place(diag.InvalidObject.At("", "is too late"))
 	want := "GrafanaAgent a: good, MetricsInstance i: good; left out ServiceMonitor/m/one; error " +
 		"ServiceMonitor/m/one: is too late"
 	if diff := cmp.Diff(want, summary(Run(in, diag.List{d}))); diff != "" {
@@ -200,7 +200,7 @@ func summary(out Outcome[[]string]) string {
 	}
 	for _, d := range out.Diags {
 		if d.Severity == diag.Error {
-			parts = append(parts, fmt.Sprintf("error %s: %s", d.Object, d.Message))
+			parts = append(parts, fmt.Sprintf("error %s: %s", d.Object, d.Problem()))
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -30,7 +30,7 @@ type checker struct {
 	grafanaAgent
 	refused map[string]bool // fields that have an error
 	warned  map[string]bool // fields that have a warning
-	found   []diag.Finding
+	found   diag.List
 }
 
 func newChecker(a grafanaAgent) checker {
@@ -38,7 +38,7 @@ func newChecker(a grafanaAgent) checker {
 }
 
 // check returns the findings about an object that it has not returned for an earlier object.
-func (c *checker) check(o Resource) []diag.Finding {
+func (c *checker) check(o Resource) diag.List {
 	c.found = nil
 	switch o := o.(type) {
 	case *corev1.Service:
@@ -114,8 +114,7 @@ func (c *checker) warn(path, problem string) {
 }
 
 func (c *checker) report(severity diag.Severity, code diag.Code, path, format string, args ...any) {
-	c.found = append(c.found, diag.Finding{Severity: severity, Code: code, Path: path,
-		Message: fmt.Sprintf(format, args...)})
+	c.found = append(c.found, code.At(path, format, args...).As(severity))
 }
 
 func (c *checker) checkLabels(labels map[string]string) {

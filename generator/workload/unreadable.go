@@ -17,10 +17,11 @@ func (out *output) checkReadable(c *model.Config, text []byte) {
 	if err == nil {
 		return
 	}
-	found := diag.Finding{Severity: diag.Error, Code: diag.UnreadableConfig,
-		Message: "the rendered configuration would keep the pods from starting: " + err.Error(),
-		Hint: "this is a mistake of agentry: report it, and until then remove the setting that is new or unusual " +
-			"here"}
+	found := diag.UnreadableConfig.At("", "%s",
+		"the rendered configuration would keep the pods from starting: "+err.Error()).
+		WithHint("this is a mistake of agentry: report it, and until then remove the setting that is new or " +
+			"unusual " +
+			"here")
 	wrong := map[diag.Object]bool{}
 	parts := partsOf(c)
 	if read(out.runtime().Print(&model.Config{Server: c.Server}).Bytes) != nil {
@@ -34,12 +35,12 @@ func (out *output) checkReadable(c *model.Config, text []byte) {
 	isPlaced := false
 	out.hierarchy.Objects(func(o *manifest.Object) bool {
 		if wrong[o.Ref()] {
-			out.diags, isPlaced = append(out.diags, o.Found(found)), true
+			out.diags, isPlaced = append(out.diags, o.Place(found)), true
 		}
 		return true
 	})
 	if !isPlaced {
-		out.found([]diag.Finding{found})
+		out.found(diag.List{found})
 	}
 }
 

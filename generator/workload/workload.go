@@ -43,7 +43,7 @@ type Options struct {
 	// Change returns what becomes of an object, with diagnostics of whoever changes it. A Secret comes without its
 	// data. check returns what Kubernetes would refuse of a changed object and not of the one that it is made of. Nil
 	// changes nothing.
-	Change func(o Resource, check func(changed Resource) []diag.Finding) (Resource, diag.List)
+	Change func(o Resource, check func(changed Resource) diag.List) (Resource, diag.List)
 }
 
 // The operator's names and constants.

@@ -83,7 +83,7 @@ func findings(diags diag.List) Findings {
 // NewFinding returns a diagnostic in the form of a status.
 func NewFinding(d diag.Diagnostic) Finding {
 	return Finding{
-		Severity: string(d.Severity), Code: string(d.Code), Message: d.Message, Hint: d.Hint,
+		Severity: string(d.Severity), Code: string(d.Code), Message: d.Problem(), Hint: d.Hint,
 		Source: d.Source, File: d.File, Line: d.Line, Column: d.Column, Object: d.Object.String(), Units: d.Units,
 	}
 }

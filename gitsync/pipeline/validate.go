@@ -109,7 +109,7 @@ func validateNamespaces(s *Spec) findings {
 		f.check(err == nil, "spec.namespaceFrom", "", "%v", err)
 	}
 	for _, d := range manifest.Namespaces(s.Namespaces, "").Diags {
-		f.check(false, "spec.namespaces["+d.Object.Name+"]", d.Hint, "%s", d.Message)
+		f.check(false, "spec.namespaces["+d.Object.Name+"]", d.Hint, "%s", d.Problem())
 	}
 	return f
 }

@@ -58,7 +58,7 @@ func (d decider) rendered(u *generator.Unit) (Unit, error) {
 			return unit, err
 		}
 		if refused {
-			unit.hold(violation.Message)
+			unit.hold(violation.Problem())
 			return unit, nil
 		}
 		u = d.Rendered.Refuse(u.Name, *violation)
@@ -127,7 +127,7 @@ func (d decider) holdUnreadable(unit *Unit) {
 			continue
 		}
 		if u := d.Objects.Unreadable[id]; u != nil {
-			unit.hold(u.Reason.Position() + ": " + u.Reason.Message)
+			unit.hold(u.Reason.Position() + ": " + u.Reason.Problem())
 			return
 		}
 		if d.Objects.MayBeHidden(id) {
@@ -162,9 +162,9 @@ func (d decider) immutable(unit *Unit) (*diag.Diagnostic, error) {
 		if field == "" {
 			continue
 		}
-		violation := d.toBlame(unit.Name, f.Object).Diag(diag.Error, diag.ImmutableField, "spec",
+		violation := d.toBlame(unit.Name, f.Object).Place(diag.ImmutableField.At("spec",
 			"%s: %s differs from what is on the output branch, and Kubernetes lets nobody change it on an existing "+
-				"object", f.Object, field)
+				"object", f.Object, field))
 		violation.Hint = "revert the change; or delete the workload in the cluster (kubectl delete --cascade=orphan " +
 			"keeps its pods) and its file on the output branch"
 		violation.Units = []string{unit.Name}
@@ -196,7 +196,7 @@ func (d decider) gone(folder *branch.Unit) (Unit, error) {
 	switch u := d.Objects.Unreadable[id]; {
 	case d.Objects.Set.Get(id) != nil:
 	case u != nil:
-		unit.hold(u.Reason.Position() + ": " + u.Reason.Message)
+		unit.hold(u.Reason.Position() + ": " + u.Reason.Problem())
 	case d.Objects.MayBeHidden(id):
 		d.holdVanished(&unit, id)
 	}
@@ -221,12 +221,12 @@ func (d decider) holdConflicts() error {
 				continue
 			}
 			id, _ := manifest.ParseID(object)
-			found := d.toBlame(unit.Name, id).Diag(diag.Error, diag.NameConflict, "metadata.name",
+			found := d.toBlame(unit.Name, id).Place(diag.NameConflict.At("metadata.name",
 				"%s would be rendered, and is on the output branch for %s, whose folder is left unchanged", object,
-				titleOf(owner))
+				titleOf(owner)))
 			found.Units = []string{unit.Name}
 			d.Diags = append(d.Diags, found)
-			unit.fail(found.Message)
+			unit.fail(found.Problem())
 			again = true
 			if err := d.addOwned(owners, unit); err != nil {
 				return err

@@ -115,7 +115,7 @@ func failed(name, message, hint string) error {
 
 // at returns an error about a field of a kustomization.
 func (f *file) at(code diag.Code, field, message, hint string) error {
-	d := diag.Diagnostic{Severity: diag.Error, Code: code, Message: field + ": " + message, Hint: hint}
+	d := code.At("", "%s", field+": "+message).As(diag.Error).WithHint(hint)
 	d.File, d.Line, d.Column = f.find(field)
 	return &Error{d}
 }

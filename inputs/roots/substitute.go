@@ -137,9 +137,9 @@ func (b before) Find(_, path string) (file string, line, column int) {
 // substitute replaces the root's variables in what was built.
 func (r Root) substitute(docs []manifest.Built) ([]manifest.Built, error) {
 	return r.Variables.in(docs, func(doc manifest.Built, message string) error {
-		d := diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, Message: message,
-			Hint: fmt.Sprintf("correct it, write $${ for the text ${, or annotate the object with %s: disabled",
-				substituteKey)}
+		d := diag.BuildFailed.At("", "%s", message).
+			WithHint(fmt.Sprintf("correct it, write $${ for the text ${, or annotate the object with %s: disabled",
+				substituteKey))
 		d.File, d.Line, d.Column = doc.Origin.Find(string(doc.Text), "")
 		return &kustomize.Error{Diagnostic: d}
 	})

@@ -196,10 +196,8 @@ func (w *walk) refuse(link place, message string) {
 }
 
 func refusedLink(message string) diag.Diagnostic {
-	return diag.Diagnostic{
-		Severity: diag.Error, Code: diag.SymlinkRefused, Message: message,
-		Hint: "put a copy in its place, or name the link's target as a path of its own",
-	}
+	return diag.SymlinkRefused.At("", "%s", message).
+		WithHint("put a copy in its place, or name the link's target as a path of its own")
 }
 
 func (w *walk) merge(r manifest.Result) {

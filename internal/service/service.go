@@ -69,7 +69,7 @@ func (e *ConfigurationError) Error() string {
 	if len(e.Problems) == 0 {
 		return "the configuration holds no pipeline"
 	}
-	return e.Problems[0].Position() + ": " + e.Problems[0].Message
+	return e.Problems[0].Position() + ": " + e.Problems[0].Problem()
 }
 
 // service is everything that runs.

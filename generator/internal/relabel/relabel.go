@@ -26,13 +26,6 @@ type Checker struct {
 // what renders for Alloy, keep all of them compiled, at some 100 bytes each.
 const maxSurplus = 500_000
 
-// Problem is one error in a rule. Field is the rule's field as the custom resource spells it; it can be empty.
-type Problem struct {
-	Severity             diag.Severity
-	Code                 diag.Code
-	Field, Message, Hint string
-}
-
 // targetPattern matches what Prometheus accepts as the target label of replace: a label name that can refer to groups.
 var targetPattern = regexp.MustCompile(`^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)+$`)
 
@@ -43,26 +36,24 @@ const (
 
 const labelHint = "label names have letters, digits and _ only; service discovery writes _ for each other character"
 
-// Check returns the problems of a rule.
-func (c *Checker) Check(r *model.Relabel) []Problem {
-	var out []Problem
+// Check returns what is wrong with a rule, by the fields of the custom resource.
+func (c *Checker) Check(r *model.Relabel) diag.List {
+	var out diag.List
 	bad := func(field, format string, args ...any) {
-		out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: field,
-			Message: fmt.Sprintf(format, args...)})
+		out.Add(diag.InvalidRelabeling.At(field, format, args...))
 	}
 	if err := c.Compile(r.Regex.Value); err != nil {
 		bad("regex", "%v", err)
 	}
 	for _, name := range r.SourceLabels {
 		if !prommodel.LabelName(name).IsValidLegacy() {
-			out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: "sourceLabels",
-				Message: fmt.Sprintf("%q is not a label name", name), Hint: labelHint})
+			out.Add(diag.InvalidRelabeling.At("sourceLabels", "%q is not a label name", name).WithHint(labelHint))
 		}
 	}
 	if r.Regex.Value == "null" || r.Regex.Value == "~" {
-		out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: "regex",
-			Message: "is a null to the agent, also in quotes, and no regular expression",
-			Hint:    "write (?:" + r.Regex.Value + ")"})
+		out.Add(diag.InvalidRelabeling.At("regex",
+			"is a null to the agent, also in quotes, and no regular expression").
+			WithHint("write (?:" + r.Regex.Value + ")"))
 	}
 	checkAction(r, bad)
 	for _, f := range [...]struct{ field, value string }{
@@ -70,10 +61,10 @@ func (c *Checker) Check(r *model.Relabel) []Problem {
 		{"targetLabel", r.TargetLabel},
 	} {
 		if name := envReference(f.value); name != "" {
-			out = append(out, Problem{Severity: diag.Warning, Code: diag.EnvReference, Field: f.field,
-				Message: fmt.Sprintf("%s stays as it is written: environment variables are not expanded in relabelings",
-					name),
-				Hint: "the operator's agents would expand it, which lets a monitor read the agent's environment"})
+			out.Add(diag.EnvReference.At(f.field,
+				"%s stays as it is written: environment variables are not expanded in relabelings", name).
+				As(diag.Warning).
+				WithHint("the operator's agents would expand it, which lets a monitor read the agent's environment"))
 		}
 	}
 	return out

@@ -114,7 +114,7 @@ func (n *heldNode) waiting() string {
 }
 
 func newReason(d diag.Diagnostic) reasonNode {
-	return reasonNode{Code: d.Code, Message: d.Message, Hint: d.Hint, Source: d.Source, File: d.File, Line: d.Line,
+	return reasonNode{Code: d.Code, Message: d.Problem(), Hint: d.Hint, Source: d.Source, File: d.File, Line: d.Line,
 		Column: d.Column}
 }
 

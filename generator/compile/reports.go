@@ -16,8 +16,8 @@ type reports struct{ diags diag.List }
 
 func (r *reports) add(d ...diag.Diagnostic) { r.diags = append(r.diags, d...) }
 
-// about adds diagnostics about fields of an object: of many, [manifest.MaxFindings], errors first, and a note that there
-// are more. To look up where one stands costs time in proportion to the text around it.
+// about adds diagnostics about fields of an object: of many, [manifest.MaxFindings], errors first, and a note that
+// there are more. To look up where one stands costs time in proportion to the text around it.
 func (r *reports) about(o *manifest.Object, found ...diag.Diagnostic) {
 	if len(found) > manifest.MaxFindings {
 		found = slices.SortedStableFunc(slices.Values(found), func(a, b diag.Diagnostic) int {

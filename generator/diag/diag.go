@@ -53,8 +53,8 @@ type Diagnostic struct {
 	Hint    string // what to do; may be empty
 	Source  string // the repository, if there are several
 	File    string
-	// Line and Column count from 1; 0 means unknown. They are in File or, until that is known, in the text that the field
-	// at Path holds.
+	// Line and Column count from 1; 0 means unknown. They are in File or, until that is known, in the text that the
+	// field at Path holds.
 	Line, Column int
 	BuiltBy      string // the file of the kustomization that made the object of what File says; may be empty
 	Object       Object

@@ -65,21 +65,60 @@ func inTexts(t *testing.T, note func(string, diag.Code, diag.Severity)) {
 	}
 }
 
-// inSource notes what the code gives: a call or a value that names a severity and a code, and calls of warn, error
-// and fail.
+// inSource notes what the code gives: diag.Code.At(...) the first severity of the code, or another one with As(...); a
+// call or a value that names a severity and a code; and calls of warn, error and fail.
 func inSource(t *testing.T, note func(string, diag.Code, diag.Severity)) {
 	t.Helper()
 	codes := codeConstants(t)
 	for _, name := range productFiles(t) {
 		file, _ := parse(t, name)
+		changed := map[ast.Node]bool{} // calls of At whose severity As replaces
 		ast.Inspect(file, func(n ast.Node) bool {
+			code, severity := given(n, codes)
+			if call, ok := n.(*ast.CallExpr); ok {
+				at, as := chain(call, "At"), chain(call, "As")
+				switch {
+				case as == call && at != nil:
+					changed[at] = true
+					code = receiver(at, codes)
+				case at == call && !changed[n]:
+					code = receiver(call, codes)
+					severity = code.Severity()
+				case at != nil:
+					return true
+				}
+			}
 			// An error that follows another one is made a warning later.
-			if code, severity := given(n, codes); code != "" && code != diag.FollowsError {
+			if code != "" && code != diag.FollowsError {
 				note(name, code, severity)
 			}
 			return true
 		})
 	}
+}
+
+// receiver returns the code whose method is called, or "" if it is no constant.
+func receiver(call *ast.CallExpr, codes map[string]diag.Code) diag.Code {
+	s, ok := call.Fun.(*ast.SelectorExpr).X.(*ast.SelectorExpr)
+	if !ok || !isPackage(s.X, "diag") {
+		return ""
+	}
+	return codes[s.Sel.Name]
+}
+
+// chain returns the call of a method in a chain of calls that ends with one, or nil.
+func chain(call *ast.CallExpr, method string) *ast.CallExpr {
+	for call != nil {
+		f, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || f.Sel.Name == method {
+			if !ok {
+				return nil
+			}
+			return call
+		}
+		call, _ = f.X.(*ast.CallExpr)
+	}
+	return nil
 }
 
 // given returns the code and the severity that a call or a value names.

@@ -91,7 +91,8 @@ func (c handWritten) encode(items []*yaml.Node, more func(*model.Raw)) []model.R
 
 // found reports a mistake in a line of the Secret.
 func (c handWritten) found(line int, d diag.Diagnostic) {
-	c.report.about(c.secret, d.InLine(line).Below(c.origin.Path).With(c.instance.Ref()))
+	d.Related = append([]diag.Object{c.instance.Ref()}, d.Related...)
+	c.report.about(c.secret, d.InLine(line).Below(c.origin.Path))
 }
 
 // checkVariables checks all texts below a node, in which variables are expanded.

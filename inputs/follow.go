@@ -204,7 +204,7 @@ func (s *search) allowed(objects []roots.Object) []roots.Object {
 			by := &roots.CustomResource{Object: o.Object, Built: o.Built}
 			name := by.Name() + " of tenant " + tenant // nobody else's root has it
 			s.refused[name] = Root{Name: name, RequestedBy: by,
-				Problem: &roots.Problem{Code: diag.Tenancy, Field: "metadata.namespace", Message: message, Hint: hint}}
+				Problem: new(diag.Tenancy.At("metadata.namespace", "%s", message).WithHint(hint))}
 		}
 	}
 	return out

@@ -126,6 +126,14 @@ func (d Diagnostic) Same(other Diagnostic) bool {
 		d.String() == other.String()
 }
 
+// Error implements error, for problems because of which something cannot be done at all.
+func (d *Diagnostic) Error() string {
+	if d.File == "" {
+		return d.Problem()
+	}
+	return d.String()
+}
+
 // Advice returns the problem with the hint, on one line.
 func (d Diagnostic) Advice() string {
 	if d.Hint == "" {

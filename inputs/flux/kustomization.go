@@ -112,17 +112,8 @@ func (k *kustomization) rootBy() roots.Root {
 }
 
 // refused is a root that cannot be built, by what is wrong with its custom resource.
-func refused(r roots.Root, p *Problem) roots.Root {
-	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Problem: new(p.ofRoot())}
-}
-
-// ofRoot is the problem as one of a root.
-func (p *Problem) ofRoot() roots.Problem {
-	out := roots.Problem{Code: diag.BuildRefused, Field: p.Field, Message: p.Reason, Hint: p.Hint}
-	if p.isEncrypted {
-		out.Code = diag.EncryptedSecret
-	}
-	return out
+func refused(r roots.Root, p *diag.Diagnostic) roots.Root {
+	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Problem: p}
 }
 
 // variableName is what Flux demands of the names of variables.
@@ -138,7 +129,7 @@ func (k *kustomization) checkDecryption() error {
 
 // variables are those of spec.postBuild: nil if nothing is substituted. What cannot be decrypted is a problem in
 // encrypted, and its variables keep their names, unless a server of keys may answer later.
-func (k *kustomization) variables(objects Objects, read *reader) (found *roots.Variables, encrypted []*Problem,
+func (k *kustomization) variables(objects Objects, read *reader) (found *roots.Variables, encrypted []*diag.Diagnostic,
 	err error) {
 	if k.spec.PostBuild == nil {
 		return nil, nil, nil

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/roots"
 )
 
@@ -55,8 +56,8 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		next := run.next()
 		for i := range next {
 			if round == maxRounds || len(run.known) > MaxKustomizations {
-				next[i] = refused(next[i], &Problem{Reason: "Kustomizations lead to others without end",
-					Hint: "name a path with fewer of them"})
+				next[i] = refused(next[i], new(diag.BuildRefused.At("", "Kustomizations lead to others without end").
+					WithHint("name a path with fewer of them")))
 			}
 		}
 		given, err := build(next...)
@@ -138,7 +139,7 @@ func (r *run) add(objects []roots.Object) {
 			continue
 		}
 		k, err := parseKustomization(o)
-		if p, ok := errors.AsType[*Problem](err); ok {
+		if p, ok := errors.AsType[*diag.Diagnostic](err); ok {
 			r.roots = append(r.roots, refused(k.rootBy(), p))
 			continue
 		}
@@ -162,8 +163,8 @@ func (r *run) know(k *kustomization) {
 		again.Name += " again"
 		file, line, _ := first.Origin.Find(string(first.Text), "")
 		r.roots = append(r.roots, refused(again,
-			&Problem{Reason: fmt.Sprintf("is defined twice: the other one is at %s:%d", file, line),
-				Hint: "remove one of them"}))
+			new(diag.BuildRefused.At("", "is defined twice: the other one is at %s:%d", file, line).
+				WithHint("remove one of them"))))
 	}
 }
 
@@ -213,16 +214,16 @@ func (r *run) root(k *kustomization) roots.Root {
 			return root
 		}
 	}
-	p, ok := errors.AsType[*Problem](err)
+	p, ok := errors.AsType[*diag.Diagnostic](err)
 	if !ok {
-		p = &Problem{Reason: "cannot be built"}
+		p = new(diag.BuildRefused.At("", "cannot be built"))
 	}
 	return refused(k.rootBy(), p)
 }
 
 // warnings are about the revision that a source wants, in the repository that is mounted at top: of the first field
 // that names the source.
-func (r *run) warnings(source ObjectRef, field, top string) []roots.Problem {
+func (r *run) warnings(source ObjectRef, field, top string) diag.List {
 	id := source.Kind + "/" + source.Namespace + "/" + source.Name
 	spec, _ := r.objects[id]["spec"].(map[string]any)
 	wanted, _ := spec["ref"].(map[string]any)
@@ -240,12 +241,12 @@ func (r *run) warnings(source ObjectRef, field, top string) []roots.Problem {
 }
 
 // once are the problems that were not there before.
-func (r *run) once(problems []*Problem) (out []roots.Problem) {
+func (r *run) once(problems []*diag.Diagnostic) (out diag.List) {
 	for _, p := range problems {
-		if !r.warned[p.Reason] {
-			r.warned[p.Reason] = true
+		if !r.warned[p.Message] {
+			r.warned[p.Message] = true
 			p.Hint += "; until then ${NAME} of its variables stays as it is"
-			out = append(out, p.ofRoot())
+			out.Add(*p)
 		}
 	}
 	return out

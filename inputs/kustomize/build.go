@@ -43,13 +43,13 @@ const (
 // Open opens the files that a build read, so that positions can be found later. The function closes them.
 type Open func() (tree.Files, func(), error)
 
-// Build builds a folder. An [*Error] says why it cannot be built; any other error is about reading the files. Charts
+// Build builds a folder. An [*diag.Diagnostic] says why it cannot be built; any other error is about reading the files. Charts
 // are rendered by the renderer; nil refuses them.
 func Build(ctx context.Context, t *tree.Tree, w Wanted, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
 	c := newChecker(t)
 	c.wanted = w
 	docs, err := c.wantedBuild(ctx, open, renderer)
-	if failed, ok := errors.AsType[*Error](err); ok && failed.File == c.generated && c.generated != "" {
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && failed.File == c.generated && c.generated != "" {
 		failed.File = w.Folder
 		if w.Find != nil {
 			failed.File, failed.Line, failed.Column = w.Find("")
@@ -73,7 +73,7 @@ func (c *checker) wantedBuild(ctx context.Context, open Open, renderer *chart.Re
 		return nil, err
 	}
 	docs, err := c.build(ctx, w.Folder, open, renderer)
-	if failed, ok := errors.AsType[*Error](err); ok && !w.Change.isEmpty() && failed.File == root.name {
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && !w.Change.isEmpty() && failed.File == root.name {
 		root.Kustomization = asIs
 		if _, err := c.build(ctx, w.Folder, open, renderer); err == nil {
 			failed.File, failed.Line, failed.Column = w.Find("")
@@ -103,15 +103,15 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	case needed == "" && notes > maxNotes:
 		return c.run(root, folder, open)
 	case notes > maxNeededNotes:
-		return nil, &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: root.name,
+		return nil, &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: root.name,
 			Message: "has too many patches and objects for kustomize to note in time which patch changed which " +
-				"object, and " + needed, Hint: "split the kustomization, or join patches"}}
+				"object, and " + needed, Hint: "split the kustomization, or join patches"}
 	}
 	if c.wanted.Tenants.IsSet() {
 		c.mark()
 	}
 	docs, err := c.run(root, folder, open, types.OriginAnnotations, types.TransformerAnnotations)
-	_, isRefused := errors.AsType[*Error](err)
+	_, isRefused := errors.AsType[*diag.Diagnostic](err)
 	if isRefused && c.wanted.Tenants.IsSet() || !isRefused && !slices.ContainsFunc(docs, func(d manifest.Built) bool {
 		return isTraced(d.Text, root.BuildMetadata)
 	}) {
@@ -333,7 +333,7 @@ func isTraced(text []byte, wanted []string) bool {
 
 // explain returns an error of the files as one of the build.
 func explain(err error, name string) error {
-	if known, ok := errors.AsType[*Error](err); ok {
+	if known, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		return known
 	}
 	switch {

@@ -43,7 +43,7 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 					"render the chart and commit the result")
 			}
 			docs, err := c.chart(ctx, renderer, f, dir, field, of)
-			if _, isFailed := errors.AsType[*Error](err); isFailed {
+			if _, isFailed := errors.AsType[*diag.Diagnostic](err); isFailed {
 				first = cmp.Or(first, err) // the others are looked for too, so that they are fetched together
 				continue
 			}

@@ -47,7 +47,7 @@ func Inspect(t *tree.Tree, folder string, tenants manifest.Tenants) (Refs, error
 	c := newChecker(t)
 	c.tenants, c.wanted.Tenants = tenants, tenants
 	err := c.folder(folder, false)
-	if _, ok := errors.AsType[*Error](err); ok {
+	if _, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		err = nil
 	}
 	return c.refs, err
@@ -93,9 +93,9 @@ func Find(t *tree.Tree, folder string) (string, error) {
 		case err != nil:
 			return "", err
 		case found != "":
-			return "", &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name,
+			return "", &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name,
 				Message: "the folder has two kustomizations, this one and " + path.Base(found),
-				Hint:    "remove one of them"}}
+				Hint:    "remove one of them"}
 		default:
 			found = name
 		}
@@ -103,21 +103,16 @@ func Find(t *tree.Tree, folder string) (string, error) {
 	return found, nil
 }
 
-// Error is why a kustomization cannot be built.
-type Error struct{ diag.Diagnostic }
-
-func (e *Error) Error() string { return e.Diagnostic.String() }
-
 func failed(name, message, hint string) error {
-	return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Message: message,
-		Hint: hint}}
+	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Message: message,
+		Hint: hint}
 }
 
 // at returns an error about a field of a kustomization.
 func (f *file) at(code diag.Code, field, message, hint string) error {
 	d := code.At("", "%s", field+": "+message).As(diag.Error).WithHint(hint)
 	d.File, d.Line, d.Column = f.find(field)
-	return &Error{d}
+	return &d
 }
 
 // folder checks the kustomization in a folder, once. A plugin's folder has configurations of transformers.
@@ -215,14 +210,14 @@ var unknownField = regexp.MustCompile(`json: unknown field "([A-Za-z0-9_-]{1,64}
 func unreadable(name string, data []byte, err error) error {
 	if d, found := manifest.Syntax(manifest.File{Path: name, Data: data}); found {
 		d.Message = "the kustomization cannot be read: " + d.Message
-		return &Error{d}
+		return &d
 	}
 	line := 0
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		line, _ = strconv.Atoi(m[1])
 	}
-	return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Line: line,
-		Message: "the kustomization is not valid YAML"}}
+	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Line: line,
+		Message: "the kustomization is not valid YAML"}
 }
 
 // load reads a kustomization. Errors hold no values, which can be a Secret's.
@@ -395,17 +390,17 @@ func (c *checker) base(f *file, e entry, real string) error {
 func (c *checker) config(data []byte, name string) error {
 	for doc := range documents(data) {
 		if remote := remoteIn(doc, false); remote != nil {
-			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: remote.Line,
+			return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: remote.Line,
 				Column:  remote.Column,
 				Message: "a transformer reads from another machine, and agentry builds only from the repository",
-				Hint:    "put a copy into the repository"}}
+				Hint:    "put a copy into the repository"}
 		}
 		if _, version, _ := manifest.Walk(doc, "apiVersion"); version.Kind == yaml.ScalarNode &&
 			version.Value != konfig.BuiltinPluginApiVersion {
-			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line,
+			return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line,
 				Column:  version.Column,
 				Message: "a plugin is a program, and agentry runs none",
-				Hint:    "use a transformer of kustomize's own (apiVersion: builtin), or commit what the plugin makes"}}
+				Hint:    "use a transformer of kustomize's own (apiVersion: builtin), or commit what the plugin makes"}
 		}
 		var of struct{ Replacements []types.Replacement }
 		if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &of) == nil {

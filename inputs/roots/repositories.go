@@ -1,7 +1,6 @@
 package roots
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -29,15 +28,14 @@ type Revision struct {
 
 // Warn returns a warning if a custom resource wants another revision of the repository in a folder than the one that is
 // read.
-func (r Repositories) Warn(folder, field, wanted string) []Problem {
+func (r Repositories) Warn(folder, field, wanted string) diag.List {
 	read, found := r.Revisions[folder]
 	if !found || wanted == "" || wanted == "HEAD" || slices.Contains(read.Names, wanted) {
 		return nil
 	}
-	return []Problem{{Code: diag.OtherRevision, Field: field,
-		Message: fmt.Sprintf("%.100q is another revision than the pipeline reads of this repository: %s", wanted,
-			read.Text),
-		Hint: "correct it, or the ref of the source in the pipeline"}}
+	return diag.List{diag.OtherRevision.At(field,
+		"%.100q is another revision than the pipeline reads of this repository: %s", wanted, read.Text).
+		WithHint("correct it, or the ref of the source in the pipeline")}
 }
 
 // Find returns the folder of the repository that a custom resource names by its URL.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
 
 // substituteKey is the label or annotation of objects in which nothing is substituted, if its value is disabled.
@@ -141,7 +140,7 @@ func (r Root) substitute(docs []manifest.Built) ([]manifest.Built, error) {
 			WithHint(fmt.Sprintf("correct it, write $${ for the text ${, or annotate the object with %s: disabled",
 				substituteKey))
 		d.File, d.Line, d.Column = doc.Origin.Find(string(doc.Text), "")
-		return &kustomize.Error{Diagnostic: d}
+		return &d
 	})
 }
 

@@ -16,8 +16,8 @@ type Charts struct {
 	Open func(ObjectRef) (files *tree.Tree, top string)
 }
 
-// Render returns the objects of a HelmRelease, none if it is suspended. Its errors are a [*diag.Diagnostic], a [*helm.Failure]
-// or a [*chart.Error], or about reading files.
+// Render returns the objects of a HelmRelease, none if it is suspended. Its errors are a [*diag.Diagnostic], a
+// [*helm.Failure] or a [*chart.Error], or about reading files.
 func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([]helm.Document, error) {
 	if r.Spec.Suspend {
 		return nil, nil

@@ -43,8 +43,8 @@ const (
 // Open opens the files that a build read, so that positions can be found later. The function closes them.
 type Open func() (tree.Files, func(), error)
 
-// Build builds a folder. An [*diag.Diagnostic] says why it cannot be built; any other error is about reading the files. Charts
-// are rendered by the renderer; nil refuses them.
+// Build builds a folder. A [*diag.Diagnostic] says why it cannot be built; any other error is about reading the files.
+// Charts are rendered by the renderer; nil refuses them.
 func Build(ctx context.Context, t *tree.Tree, w Wanted, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
 	c := newChecker(t)
 	c.wanted = w

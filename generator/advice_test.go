@@ -23,7 +23,6 @@ func notAdvised() map[diag.Code]string {
 		keys     = "needs keys, or the pipeline's settings for what is passed through; internal/cli and " +
 			"testdata/passed-through.txtar have it"
 		schema  = "the CRDs refuse all that cannot be merged"
-		ours    = "is a mistake of agentry; unreadable_test.go makes one"
 		nothing = "says what holds; there is nothing to correct"
 	)
 	return map[diag.Code]string{
@@ -31,8 +30,8 @@ func notAdvised() map[diag.Code]string {
 		diag.SymlinkRefused: building,
 		diag.PlainManifests: building, diag.BuildFailed: building, diag.BuildRefused: building,
 		diag.TooComplex: big, diag.TooManyDocuments: big, diag.ObjectTooLarge: big, diag.TooManyStages: big,
-		diag.TooMuchConfiguration: big, diag.UnreadableConfig: ours,
-		diag.PipelineInvalid: pipeline, diag.PipelineConflict: pipeline, diag.PipelineKept: pipeline,
+		diag.TooMuchConfiguration: big,
+		diag.PipelineInvalid:      pipeline, diag.PipelineConflict: pipeline, diag.PipelineKept: pipeline,
 		diag.PatchFailed:         pipeline,
 		diag.PatchMatchesNothing: pipeline, diag.Tenancy: pipeline, diag.NoTenant: pipeline,
 		diag.DefaultNamespace: pipeline,

@@ -22,7 +22,7 @@ func shown() map[string][2]string {
 		"`additionalScrapeConfigs` are decoded": {"additional-jobs", "version: 1.10\n"},
 		"An object of the inputs that has":      {"name-conflicts", "is in the inputs already"},
 		"A namespace selector needs": {"namespace-selectors",
-			"namespaces without a manifest count as having no label"},
+			"namespaces without a manifest are assumed to have only the label"},
 		"A pull secret may be named twice": {"departures",
 			"error[invalid-rendered-object]: spec.imagePullSecrets"},
 		"`argocd.argoproj.io/tracking-id`":              {"departures", "no tracking-id"},

@@ -367,7 +367,7 @@ func TestDifferenceOfEncryptedValues(t *testing.T) {
 			"1 object changed\n\npods reload their configuration, without a restart\n  StatefulSet a/agent\n\n" +
 				"~ Secret a/agent-config\n  ~ encrypted values\n"},
 		{difference.Pair{Before: text(secret("b")), After: text(secret("c")), IsEncrypted: true, OnlySecrets: true},
-			"1 object changed\n\npods keep the old secrets until they restart, because nothing but secrets changes " +
+			"1 object changed\n\npods keep the old secrets until they restart, because only secrets change " +
 				"in their configuration\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n" +
 				"  ~ metadata.labels.a: b → c\n  ~ encrypted values\n"},
 		{difference.Pair{Before: text(secret("b")), After: text(secret("b"))}, "no difference\n"},

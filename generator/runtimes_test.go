@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/grafana/river/parser"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator"
@@ -14,10 +15,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -85,38 +89,82 @@ func TestAPanicInAWorkerIsTheCallers(t *testing.T) {
 	generator.Render(inputs, generator.Options{Runtime: broken}, nil)
 }
 
-// TestReviewersOfAlloySeeNoSecrets: the text beside a configuration of a case is the one that is printed without secret
-// values.
-func TestReviewersOfAlloySeeNoSecrets(t *testing.T) {
+// TestReviewersSeeNoSecrets: the text beside a configuration of a case, which is printed only once if it hides nothing,
+// is the one that is printed without secret values.
+func TestReviewersSeeNoSecrets(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
 	if err != nil || len(files) < 100 {
 		t.Fatal(len(files), err)
 	}
-	hidden, r := 0, alloy.Runtime()
-	for _, file := range files {
-		set := readText(string(read(t, file)))
-		for _, policy := range []secretref.Policy{secretref.Reference, secretref.Plaintext} {
-			for _, h := range hierarchy.Build(set, nil) {
-				built := compile.Hierarchy(h, set, compile.Options{Secrets: secretref.Policies{Default: policy}})
-				for _, c := range []*model.Config{built.Metrics, built.Logs} {
-					if c == nil {
-						continue
-					}
-					checked, _ := r.Check(c)
-					printed := r.Print(checked)
-					shown := printed.Redacted()
-					if diff := cmp.Diff(alloy.PrintRedacted(checked).String(), shown.String()); diff != "" {
-						t.Errorf("%s, %s: (-alone +with the text):\n%s", file, policy, diff)
-					}
-					if !bytes.Equal(printed.Bytes, shown.Bytes) {
-						hidden++
+	for _, r := range []struct {
+		runtime.Runtime
+		redacted func(*model.Config) runtime.Text
+	}{{agentruntime.Runtime(), agentruntime.PrintRedacted}, {alloy.Runtime(), alloy.PrintRedacted}} {
+		hidden, once := 0, 0
+		for _, file := range files {
+			set := readText(string(read(t, file)))
+			for _, policy := range []secretref.Policy{secretref.Reference, secretref.Plaintext} {
+				for _, h := range hierarchy.Build(set, nil) {
+					built := compile.Hierarchy(h, set, compile.Options{Secrets: secretref.Policies{Default: policy}})
+					for _, c := range built.All() {
+						if c == nil {
+							continue
+						}
+						checked, _ := r.Check(c)
+						printed := r.Print(checked)
+						shown := printed.Redacted()
+						if diff := cmp.Diff(r.redacted(checked).String(), shown.String()); diff != "" {
+							t.Errorf("%s, %s, %s: (-alone +with the text):\n%s", r.Name, file, policy, diff)
+						}
+						switch {
+						case !bytes.Equal(printed.Bytes, shown.Bytes):
+							hidden++
+						case len(shown.Bytes) > 0 && &printed.Bytes[0] == &shown.Bytes[0]:
+							once++
+						}
 					}
 				}
 			}
 		}
+		if hidden < 10 || once < 100 {
+			t.Errorf("%s: %d configurations have secrets, and %d are printed once", r.Name, hidden, once)
+		}
 	}
-	if hidden < 10 {
-		t.Errorf("only %d configurations have secrets", hidden)
+}
+
+// TestAlloyReadsWhatIsRendered: each file of a configuration is in Alloy's language, for all conformance cases and
+// examples and for fixtures that are edited at random.
+func TestAlloyReadsWhatIsRendered(t *testing.T) {
+	texts := 0
+	hold := func(name string, out *generator.Output) {
+		for _, u := range out.Units {
+			for _, f := range u.Files {
+				if f.ConfigKey == "" {
+					continue
+				}
+				texts++
+				text := workload.Configuration(f.Data)
+				if _, err := parser.ParseFile(f.Path, text); err != nil {
+					t.Errorf("%s, %s: %v\n%s", name, u.Name, err, text)
+				}
+			}
+		}
+	}
+	for name, out := range corpusAndExamples(t, alloy.Runtime()) {
+		hold(name, out)
+	}
+	for seed := range int64(share(20 * seeds)) {
+		w := newFixture(seed)
+		for range 6 {
+			edit := w.edit()
+			for _, policy := range policies() {
+				hold(edit, renderAll(w.parse(), generator.Options{Secrets: policy, Compatibility: manifest.Current,
+					Runtime: alloy.Runtime()}))
+			}
+		}
+	}
+	if texts < share(150) {
+		t.Errorf("only %d texts were read", texts)
 	}
 }
 

@@ -60,7 +60,7 @@ func (s *Syncer) openCharts(from *start, useNetwork source.UseNetwork) {
 	if inv := from.branch.Inventory; inv != nil {
 		rendered = inv.Charts
 	}
-	s.chartVersions.Open(rendered, from.tip.Lock.Pins(), func(fetch func(context.Context) error) error {
+	s.chartVersions.Begin(rendered, from.tip.Lock.Pins(), func(fetch func(context.Context) error) error {
 		err := useNetwork(fetch)
 		if errors.Is(err, source.ErrNoAnswer) {
 			return nil // the versions note which charts were not fetched
@@ -71,7 +71,7 @@ func (s *Syncer) openCharts(from *start, useNetwork source.UseNetwork) {
 
 // keepCharts ends a pass for the versions of charts. It returns the pins of the output, and warnings about them.
 func (s *Syncer) keepCharts(in *source.Inputs) (pins []chart.Pinned, warnings diag.List) {
-	s.chartVersions.Keep(in.Charts)
+	s.chartVersions.End(in.Charts)
 	for _, d := range s.chartVersions.Warnings(in.Charts) {
 		found := diag.Diagnostic{
 			Severity: diag.Warning, Code: diag.ChartUnreachable, File: d.Of.URL,

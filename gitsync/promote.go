@@ -116,7 +116,7 @@ func (p *pass) isProposed(c *plan.Change, out *publish.Output) (bool, error) {
 	if !c.IsNeeded() {
 		return false, nil
 	}
-	message, stands, err := out.Stands(c.Edits)
+	message, stands, err := out.IsProposed(c.Edits)
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", p.pipeline.Spec.Output.ProposedBranch(), err)
 	}

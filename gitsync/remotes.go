@@ -77,7 +77,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	s.remotes, s.creds, s.sign = next, creds, sign
 	s.use(perSource, verify)
 	if !sameCharts {
-		s.chartVersions.Use(chartRepositories(s.pipeline.Spec.Charts.Repositories, creds.Charts), trusts)
+		s.chartVersions.Configure(chartRepositories(s.pipeline.Spec.Charts.Repositories, creds.Charts), trusts)
 	}
 	old.close() // repositories that both use stay open
 	return nil

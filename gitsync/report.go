@@ -30,7 +30,7 @@ type Report struct {
 	// values of Secrets are encrypted or placeholders.
 	Rendered []*generator.Unit
 	// Kept are the files that Options.Keep asks for, in the order of the sources and of their paths.
-	Kept []source.Kept
+	Kept []source.TextFile
 	// Explained is what package explain needs of the render. Nil if there was none.
 	Explained *explain.Render
 	// Changes are the files that the commit adds, changes or removes, sorted by path.

@@ -54,17 +54,17 @@ func TestAnotherRevisionThanThePipelineReadsIsAWarning(t *testing.T) {
 	}{
 		"Flux: the branch": {lab: flux("{branch: main}")},
 		"Flux: another branch": {flux("{branch: next}"),
-			`in/flux-system/gotk-sync.yaml: warning[other-revision]: spec.sourceRef: "next" is another revision than the pipeline reads of this repository: branch main`},
+			`in/flux-system/gotk-sync.yaml: warning[other-revision]: spec.sourceRef: "next" is not the revision of this repository that the pipeline reads: branch main`},
 		"Flux: a tag counts more": {flux("{branch: main, tag: v1}"), `"v1" is another`},
 		"Flux: only of charts": {chart(),
 			`in/one.yaml: warning[other-revision]: spec.chart.spec.sourceRef: "next" is another`},
 		"Argo CD: the branch": {lab: argo("refs/heads/main")},
 		"Argo CD: the newest": {lab: argo("HEAD")},
 		"Argo CD: another version": {argo("v1.2"),
-			`in/root.yaml: warning[other-revision]: spec.source.targetRevision: "v1.2" is another revision than the pipeline reads of this repository: branch main`},
+			`in/root.yaml: warning[other-revision]: spec.source.targetRevision: "v1.2" is not the revision of this repository that the pipeline reads: branch main`},
 		"Argo CD: folders of the branch": {lab: set("{git: {revision: main, repoURL: @")},
 		"Argo CD: folders of another version": {set("{git: {revision: v1.2, repoURL: @"),
-			`apps/set.yaml: warning[other-revision]: spec.generators[0].git.revision: "v1.2" is another revision than the pipeline reads of this repository: branch main`},
+			`apps/set.yaml: warning[other-revision]: spec.generators[0].git.revision: "v1.2" is not the revision of this repository that the pipeline reads: branch main`},
 		"Argo CD: folders of some repository": {lab: set("{git: {revision: '{{branch}}', repoURL: @")},
 		"Argo CD: folders below a merge of another": {
 			set("{merge: {mergeKeys: [path], generators: [{git: {revision: v1.2, repoURL: @, directories: [{path: " +

@@ -126,12 +126,12 @@ func TestUnusableSigningKey(t *testing.T) {
 		passphrase string
 		want       string
 	}{
-		"not a key": {"hunter2", "", "no private key of SSH or PGP"},
+		"not a key": {"hunter2", "", "neither an SSH nor a PGP private key"},
 		"a broken PGP key": {"-----BEGIN PGP PRIVATE KEY BLOCK-----\nhunter2\n", "",
 			"read the PGP key"},
 		"a public PGP key":                  {g.public, "", "public"},
 		"a PGP key without its passphrase":  {encrypted, "", "passphrase"},
-		"a PGP key with a wrong passphrase": {encrypted, "hunter3", "not that of the PGP key"},
+		"a PGP key with a wrong passphrase": {encrypted, "hunter3", "the passphrase of the PGP key is wrong"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

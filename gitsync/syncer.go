@@ -119,7 +119,7 @@ type memory struct {
 	lastGood hold.Cache
 	rendered *generator.Output
 	settled  plan.Settled
-	noted    publish.Noted
+	noted    publish.LastNote
 	done     *done
 }
 
@@ -177,7 +177,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 // Close releases connections and files. The caches stay.
 func (s *Syncer) Close() {
 	if s.output != nil {
-		s.batches.Leave(s.pipeline.Metadata.Name, s.output)
+		s.batches.Remove(s.pipeline.Metadata.Name, s.output)
 	}
 	s.remotes.close()
 	if s.charts != nil {

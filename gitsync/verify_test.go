@@ -345,17 +345,17 @@ func TestUnusableKeyrings(t *testing.T) {
 	}{
 		"a line without a key": {signature.Keyring{AllowedSigners: []byte("ann@example.com\n")}, "line 1"},
 		"an option of tomorrow": {signature.Keyring{AllowedSigners: []byte("# x\nann not-on-mondays " + key)},
-			"line 2: option not-on-mondays"},
+			"line 2: unknown option not-on-mondays"},
 		"an option twice": {
 			signature.Keyring{AllowedSigners: []byte(`ann namespaces="git",namespaces="file" ` + key)}, "twice"},
 		"a time that is none": {signature.Keyring{AllowedSigners: []byte(`ann valid-before="tomorrow" ` + key)},
-			"is no time"},
+			"is not a time"},
 		"times the wrong way": {
 			signature.Keyring{AllowedSigners: []byte(`ann valid-after="20260102",valid-before="20260101" ` + key)},
 			"not after"},
 		"a quote that never ends": {signature.Keyring{AllowedSigners: []byte(`"ann ` + key)}, "quote"},
 		"comments alone":          {signature.Keyring{AllowedSigners: []byte("# nobody yet\n")}, "no key"},
-		"PGP keys that are none":  {signature.Keyring{PGPKeys: []byte("hello\n")}, "no armoured key"},
+		"PGP keys that are none":  {signature.Keyring{PGPKeys: []byte("hello\n")}, "contains no armoured key"},
 		"a private PGP key": {signature.Keyring{PGPKeys: []byte("-----BEGIN PGP PRIVATE KEY BLOCK-----\n")},
 			"private"},
 		"a PGP key that is broken": {

@@ -9,8 +9,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// refuseRepositories gives a problem to each path whose files are read as they are although Kustomizations further
-// below apply some of them: everything in these would be defined twice. It is most likely the top of a repository.
+// refuseRepositories reports each path without a kustomization that has Kustomizations applying folders below it:
+// reading its files as plain manifests would define those folders twice. Such a path is most likely the top of a
+// repository.
 func (s *search) refuseRepositories(found []Root) {
 	for i, r := range found {
 		if r.RequestedBy != nil || !s.plain[r.Folder] {
@@ -21,17 +22,17 @@ func (s *search) refuseRepositories(found []Root) {
 			continue
 		}
 		found[i].Problem = new(diag.BuildFailed.At("", "%s",
-			r.Folder+"/ is also read as plain manifests, so that it defines again what its Kustomizations "+
+			r.Folder+"/ is also read as plain manifests, so it defines again what its Kustomizations "+
 				"apply: only these are read").
 			WithHint("give the path of flux bootstrap: " + strings.Join(paths, ", or ")))
 	}
 }
 
-// bootstrapPaths returns the folders that Flux most likely starts with, if there are Kustomizations of folders below a
-// folder, and if all are in folders below it too: those that a Kustomization in them applies, or else those with
-// Kustomizations that no other one applies.
+// bootstrapPaths guesses the folders below a folder that Flux was bootstrapped with: those that apply themselves, else
+// those with Kustomizations that no other Kustomization applies. It returns none unless all Kustomizations are in
+// folders below.
 func bootstrapPaths(folder string, found []Root) []string {
-	by := map[string]string{} // the folder of each Kustomization's file, by the folder that it applies
+	by := map[string]string{} // applied folder -> folder of the Kustomization's file
 	for _, r := range found {
 		if r.RequestedBy != nil && r.Make == nil && r.Folder != folder && isBelow(r.Folder, folder) {
 			file, _, _ := r.RequestedBy.Find("")
@@ -56,7 +57,7 @@ func bootstrapPaths(folder string, found []Root) []string {
 	return slices.Sorted(maps.Keys(first))
 }
 
-// isBelow reports whether a name is a folder, or in it.
+// isBelow reports whether name is the folder or lies below it.
 func isBelow(name, folder string) bool {
 	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
 }

@@ -13,36 +13,36 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Options say how roots are built.
+// Options configure [Build].
 type Options struct {
 	Manifest manifest.Options
-	// Source is the repository in diagnostics, if there are several.
+	// Source names the repository in diagnostics if there are several.
 	Source string
-	// Show returns the name that diagnostics show for a file. Nil leaves it as it is.
+	// Show maps file names to the names that diagnostics show; nil keeps them.
 	Show func(name string) string
-	// Builds are those of the search that found the root. Nil: there are none.
+	// Builds has the results that the search has built already; may be nil.
 	Builds *Builds
 	roots.Options
 }
 
-// Built is the result of a root.
+// Built is the result of building a root.
 type Built struct {
 	Result manifest.Result
-	Bytes  int        // of the documents
-	Reads  tree.Reads // the files that it depends on, besides the root
-	Charts chart.Uses // the charts that are fetched for it
-	Taken  int64      // bytes that were kept of it in [Options.Builds]
+	Bytes  int        // total size of the documents
+	Reads  tree.Reads // the files it depends on
+	Charts chart.Uses // the charts fetched for it
+	Taken  int64      // the bytes it used in [Options.Builds]
 	root   Root
 }
 
-// Digest is different for results that may differ.
+// Digest returns a digest of everything the result depends on: equal digests mean equal results.
 func (b *Built) Digest() []byte {
 	sum := sha256.Sum256([]byte(b.Reads.Digest() + b.root.Digest() + b.Charts.Digest()))
 	return sum[:]
 }
 
-// Build builds a root. Its objects are parsed as those of a file with the root's name. A root that cannot be built
-// counts as a file that cannot be read. An error is about reading the files.
+// Build builds a root and parses the built documents like a file with the root's name. A root that cannot be built
+// counts as an unreadable file. Build returns an error only if files cannot be read.
 func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, error) {
 	show := opts.Show
 	if show == nil {
@@ -67,7 +67,7 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 		}
 		d.File = show(d.File)
 		out.Result = manifest.Result{Diags: diag.List{d}, Broken: 1}
-		if d.Code == diag.Tenancy { // the root counts as not defined, and nothing is held
+		if d.Code == diag.Tenancy { // the root counts as undefined, so nothing is held
 			out.Result.Broken = 0
 		}
 		return out, nil
@@ -89,7 +89,7 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 	return out, nil
 }
 
-// renamedOrigin is an origin that names files as diagnostics show them.
+// renamedOrigin is an origin with the file names that diagnostics show.
 type renamedOrigin struct {
 	manifest.Origin
 	show func(string) string

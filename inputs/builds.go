@@ -14,16 +14,16 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Builds keeps what a [Search] built until [Build] takes it, so that no root is built twice. It is valid for the files
-// of that search. The zero value is empty. It is safe for concurrent use.
+// Builds caches the roots that a [Search] builds until [Build] takes them, so that each is built once. It is valid for
+// the files of that search only. The zero value is ready to use, and it is safe for concurrent use.
 type Builds struct {
-	// Work, if it is not nil, waits until a root may be built. What it returns is called after that.
+	// Work, if not nil, blocks until a root may be built; the caller calls done afterwards.
 	Work func() (done func(), err error)
-	// Take, if it is not nil, is called with the number of bytes before they are kept. Its error refuses them.
+	// Take, if not nil, reserves memory for a result before it is cached. An error fails the build.
 	Take func(bytes int64) error
 
 	mu   sync.Mutex
-	kept map[string]*build // by the root's digest
+	kept map[string]*build // by root digest
 }
 
 // build is the result of building a root.
@@ -32,10 +32,10 @@ type build struct {
 	failed *diag.Diagnostic // why it could not be built
 	reads  tree.Reads
 	charts chart.Uses
-	open   *reopened
+	open   *reopener
 }
 
-// bytes are those of the documents.
+// bytes returns the total size of the documents.
 func (b *build) bytes() int {
 	sum := 0
 	for _, doc := range b.docs {
@@ -44,18 +44,19 @@ func (b *build) bytes() int {
 	return sum
 }
 
-// reopened opens the files that a build read, or later ones in which it would read the same.
-type reopened struct{ atomic.Pointer[kustomize.Open] }
+// reopener opens the files of a build again. Its files may be replaced by later ones in which the build would read the
+// same.
+type reopener struct{ atomic.Pointer[kustomize.Open] }
 
-func (r *reopened) open() (tree.Files, func(), error) { return (*r.Load())() }
+func (r *reopener) open() (tree.Files, func(), error) { return (*r.Load())() }
 
-// buildRoot builds a root. An error is about reading the files.
+// buildRoot builds a root. It returns an error only if files cannot be read.
 func buildRoot(ctx context.Context, files tree.Files, r Root, opts roots.Options) (*build, error) {
-	t, open, stored := tree.New(ctx, files), &reopened{}, opts.Open
+	t, open, stored := tree.New(ctx, files), &reopener{}, opts.Open
 	open.Store(&stored)
 	opts.Open = open.open
 	var uses chart.Uses
-	opts.Charts, uses = opts.Charts.Noting()
+	opts.Charts, uses = opts.Charts.Recording()
 	docs, err := r.Build(ctx, t, opts)
 	out := &build{docs: docs, reads: t.Reads(), charts: uses, open: open}
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok {
@@ -64,7 +65,7 @@ func buildRoot(ctx context.Context, files tree.Files, r Root, opts roots.Options
 	return out, err
 }
 
-// build builds a root for the search, and keeps the result.
+// build builds a root for the search and caches the result.
 func (b *Builds) build(ctx context.Context, files tree.Files, r Root, opts roots.Options) (*build, error) {
 	if b == nil {
 		return buildRoot(ctx, files, r, opts)
@@ -92,7 +93,7 @@ func (b *Builds) build(ctx context.Context, files tree.Files, r Root, opts roots
 	return out, nil
 }
 
-// take removes and returns the build of a root. From now on open opens its files.
+// take removes a root from the cache and returns its build, which uses open from now on.
 func (b *Builds) take(r Root, open kustomize.Open) *build {
 	if b == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package inputs reads manifests as people keep them in Git: it gives what Flux or Argo CD would apply.
+// Package inputs turns what people keep in Git into the manifests that Flux or Argo CD would apply.
 //
-// [Search.Find] says which folders are built, and which files are read as they are. A folder that is built is a root.
-// [Build] builds one: its result is like that of a file, whose name is that of the root's kustomization.
+// [Search.Find] decides which folders are built, the roots, and which files are read as plain manifests. [Build]
+// builds a root: the result is like that of one file, named after the root's kustomization.
 package inputs

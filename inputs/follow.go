@@ -20,14 +20,14 @@ import (
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
-// walk is how the custom resources of a mode are followed.
+// walk says how a mode follows custom resources to roots.
 type walk struct {
 	follow  roots.Walk
-	follows func(apiVersion, kind string) bool // the kinds that it looks at
+	follows func(apiVersion, kind string) bool // reports whether follow needs objects of a kind
 	paths   func(s *search, name string) ([]Root, error)
 }
 
-// walk returns how the custom resources of the mode are followed; it is zero for modes without any.
+// walk returns the walk of the mode; it is zero for modes that follow no custom resources.
 func (s *search) walk() walk {
 	switch s.Mode {
 	case Flux:
@@ -43,7 +43,7 @@ func (s *search) walk() walk {
 	return walk{}
 }
 
-// decrypt decrypts a file. If that fails, the search is made again another time.
+// decrypt decrypts a file. If that fails, the result of the search is not reused.
 func (s *search) decrypt(ctx context.Context, f sops.File) (sops.Decrypted, error) {
 	o, err := s.Options.Secrets.Decrypt(ctx, f)
 	if o.Reason != "" {
@@ -52,19 +52,19 @@ func (s *search) decrypt(ctx context.Context, f sops.File) (sops.Decrypted, erro
 	return o, err
 }
 
-// followed are the objects of a root that a walk follows, and what they depend on.
-type followed struct {
+// rootObjects are the objects of a root that a walk needs, and what they depend on.
+type rootObjects struct {
 	objects []roots.Object
 	reads   tree.Reads
 	charts  chart.Uses
 }
 
-// isCurrent reports whether a search would find the same objects again.
-func (f followed) isCurrent(s Search) bool {
+// isCurrent reports whether a new search would find the same objects.
+func (f rootObjects) isCurrent(s Search) bool {
 	return f.reads.Same(s.Files, s.Changed) && s.Options.Charts.IsCurrent(f.charts)
 }
 
-// follow finds the roots that custom resources ask for, from the paths on.
+// follow starts at the paths and finds the roots that custom resources ask for.
 func (s *search) follow(w walk) error {
 	var paths []Root
 	for _, p := range s.Paths {
@@ -98,14 +98,15 @@ func (s *search) pathRoot(name string) ([]Root, error) {
 		file = path.Join(name, "kustomization.yaml")
 		s.plain[name] = true
 	}
-	return []Root{{Name: file, Folder: name, Generate: &kustomize.Generate{}}}, infrastructure(err)
+	return []Root{{Name: file, Folder: name, Generate: &kustomize.Generate{}}}, ignoreMissing(err)
 }
 
-// isThere reports whether a path is read here. If it is not, other code reports it as missing or as a link.
+// isThere reports whether a path exists and is neither a link nor skipped; missing paths and links are reported
+// elsewhere.
 func (s *search) isThere(name string) (isDir, found bool, err error) {
 	real, isDir, err := s.tree.Resolve(name)
 	if err != nil || real != name || s.Skip != nil && s.Skip(name) {
-		return false, false, infrastructure(err)
+		return false, false, ignoreMissing(err)
 	}
 	s.layout.covered[name] = true
 	return isDir, true, nil
@@ -114,12 +115,12 @@ func (s *search) isThere(name string) (isDir, found bool, err error) {
 // isChart reports whether a folder is a Helm chart.
 func (s *search) isChart(dir string) (bool, error) {
 	entries, err := s.tree.List(dir)
-	return slices.Contains(entries, tree.Entry{Name: chart.FileName}), infrastructure(err)
+	return slices.Contains(entries, tree.Entry{Name: chart.FileName}), ignoreMissing(err)
 }
 
-// entries returns the roots of a path in which Applications are looked for. A kustomization or a chart that a pipeline
-// names is built as a whole, for somebody applies it. Elsewhere, and in kustomizations below the path, only custom
-// resources of Argo CD count.
+// entries returns the roots of a path in which to look for Applications. A kustomization or chart that is itself a
+// path of the pipeline is built completely, since somebody applies it. From plain files, and from kustomizations below
+// the path, only custom resources of Argo CD are taken.
 func (s *search) entries(name string) ([]Root, error) {
 	isDir, found, err := s.isThere(name)
 	if err != nil || !found {
@@ -133,7 +134,7 @@ func (s *search) entries(name string) ([]Root, error) {
 	}
 	switch {
 	case err != nil || file != "":
-		return []Root{{Name: file, Folder: name}}, infrastructure(err)
+		return []Root{{Name: file, Folder: name}}, ignoreMissing(err)
 	case isChart:
 		return []Root{{Name: path.Join(name, chart.FileName), Make: argocd.Chart{Path: name}}}, nil
 	}
@@ -144,7 +145,7 @@ func (s *search) entries(name string) ([]Root, error) {
 	below := &search{Search: s.Search, ctx: s.ctx, tree: s.tree,
 		layout: &Layout{covered: s.layout.covered, refs: s.layout.refs}, named: map[string]bool{},
 		found: map[string]string{}}
-	if err := errors.Join(below.folder(name, true), below.choose()); err != nil {
+	if err := errors.Join(below.folder(name, true), below.chooseRoots()); err != nil {
 		return nil, err
 	}
 	for _, r := range below.layout.Roots {
@@ -153,18 +154,18 @@ func (s *search) entries(name string) ([]Root, error) {
 	return out, nil
 }
 
-// build builds roots on all processors. A root whose objects are known from the layout before is not built again.
+// build builds roots in parallel and returns the objects that the walk needs. It reuses objects of the layout before.
 func (s *search) build(wanted []Root, follows func(apiVersion, kind string) bool) ([][]roots.Object, error) {
-	found := make([]followed, len(wanted))
+	found := make([]rootObjects, len(wanted))
 	errs := make([]error, len(wanted))
 	var fresh []int
-	for i, r := range wanted { // one after the other, for they share the files
+	for i, r := range wanted { // sequential: known reads the shared files
 		known := false
 		if found[i], known = s.known(r); !known {
 			fresh = append(fresh, i)
 		}
 	}
-	fault.Each(len(fresh), func(k int) { i := fresh[k]; found[i], errs[i] = s.buildFollowed(wanted[i], follows) })
+	fault.Each(len(fresh), func(k int) { i := fresh[k]; found[i], errs[i] = s.buildObjects(wanted[i], follows) })
 	out := make([][]roots.Object, len(wanted))
 	for i, r := range wanted {
 		s.layout.seen[r.Digest()] = found[i]
@@ -173,7 +174,7 @@ func (s *search) build(wanted []Root, follows func(apiVersion, kind string) bool
 	return out, errors.Join(errs...)
 }
 
-// withAuthors returns the objects of a root with the root's authors added to those of each.
+// withAuthors adds the root's authors to each of its objects.
 func withAuthors(r Root, objects []roots.Object) []roots.Object {
 	by := r.Authors()
 	if len(by) == 0 {
@@ -186,8 +187,8 @@ func withAuthors(r Root, objects []roots.Object) []roots.Object {
 	return objects
 }
 
-// allowed drops objects that tenancy forbids following. An object of a tenant in a namespace of
-// somebody else is one of them, so it replaces nobody's.
+// allowed drops objects that tenancy forbids following, such as a tenant's object in somebody else's namespace: it
+// must not replace theirs.
 func (s *search) allowed(objects []roots.Object) []roots.Object {
 	if !s.Options.Tenants.IsSet() {
 		return objects
@@ -200,9 +201,9 @@ func (s *search) allowed(objects []roots.Object) []roots.Object {
 		if o.Tenant = tenant; message == "" && !isCluster {
 			out = append(out, o)
 		}
-		if message != "" && o.APIVersion != "v1" { // those of v1 are read, and refused, as all objects are
+		if message != "" && o.APIVersion != "v1" { // objects of v1 are refused when they are parsed
 			by := &roots.CustomResource{Object: o.Object, Built: o.Built}
-			name := by.Name() + " of tenant " + tenant // nobody else's root has it
+			name := by.Name() + " of tenant " + tenant // unique among roots
 			s.refused[name] = Root{Name: name, RequestedBy: by,
 				Problem: new(diag.Tenancy.At("metadata.namespace", "%s", message).WithHint(hint))}
 		}
@@ -210,24 +211,25 @@ func (s *search) allowed(objects []roots.Object) []roots.Object {
 	return out
 }
 
-// known returns the objects of a root in the layout before, if they are the same still.
-func (s *search) known(r Root) (followed, bool) {
+// known returns the objects of a root in the layout before, if they are still current.
+func (s *search) known(r Root) (rootObjects, bool) {
 	if s.Before == nil || s.Before.tenants != s.Options.Tenants {
-		return followed{}, false
+		return rootObjects{}, false
 	}
 	before, found := s.Before.seen[r.Digest()]
 	return before, found && before.isCurrent(s.Search)
 }
 
-func (s *search) buildFollowed(r Root, follows func(apiVersion, kind string) bool) (followed, error) {
+func (s *search) buildObjects(r Root, follows func(apiVersion, kind string) bool) (rootObjects, error) {
 	files, done, err := s.Options.Open()
 	if err != nil {
-		return followed{}, err
+		return rootObjects{}, err
 	}
 	defer done()
 	b, err := s.Builds.build(s.ctx, files, r, s.Options)
 	if err != nil {
-		return followed{}, err
+		return rootObjects{}, err
 	}
-	return followed{roots.Objects(b.docs, follows), b.reads, b.charts}, nil // [Build] says why it cannot be built
+	// Build reports why a root cannot be built.
+	return rootObjects{roots.Objects(b.docs, follows), b.reads, b.charts}, nil
 }

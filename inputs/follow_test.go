@@ -158,7 +158,7 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 			app + own},
 		"another repository": {strings.Replace(kustomization("apps", "path: ./apps"), "name: flux-system}\n  path",
 			"name: other}\n  path", 1),
-			app + "  clusters/prod/apps.yaml:5:3: error[build-refused]: spec.sourceRef: nothing says where " +
+			app + "  clusters/prod/apps.yaml:5:3: error[build-refused]: spec.sourceRef: it is unknown where " +
 				"GitRepository/flux-system/other is\n" + own},
 		"two that differ": {kustomization("all", "path: ./more") + kustomization("apps", "path: ./none") +
 			"-- more/a.yaml --\n" + strings.SplitAfterN(kustomization("apps", "path: ./apps"), "\n", 2)[1],

@@ -17,19 +17,19 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Mode says what is built.
+// Mode decides what is built.
 type Mode string
 
 const (
-	// Auto builds kustomizations, and reads files that belong to none as they are.
+	// Auto builds kustomizations, and reads all other files as plain manifests.
 	Auto Mode = "auto"
-	// Plain reads all files as they are.
+	// Plain reads all files as plain manifests.
 	Plain Mode = "plain"
 	// Kustomize builds the paths, each of which must have a kustomization.
 	Kustomize Mode = "kustomize"
-	// Flux follows the Kustomizations of Flux that the paths give.
+	// Flux follows the Flux Kustomizations in the paths.
 	Flux Mode = "flux"
-	// ArgoCD follows the Applications and ApplicationSets of Argo CD that the paths give.
+	// ArgoCD follows the Applications and ApplicationSets in the paths.
 	ArgoCD Mode = "argocd"
 )
 
@@ -38,21 +38,21 @@ func Modes() []string {
 	return []string{string(Auto), string(Plain), string(Kustomize), string(Flux), string(ArgoCD)}
 }
 
-// IgnoredChart is the kind by which charts are counted among what is not read.
+// IgnoredChart is the kind under which charts are counted in the statistics of ignored objects.
 const IgnoredChart = "Helm chart"
 
-// Layout says which folders are roots, and which files belong to kustomizations or charts. It is immutable.
+// Layout has the roots, and the files that belong to kustomizations or charts. It is immutable.
 type Layout struct {
-	Roots        []Root              // by name
-	ChartFolders []string            // of which nothing is read
-	covered      map[string]bool     // folders with kustomizations, and files that kustomizations name
-	reads        tree.Reads          // of the search for kustomizations
-	refs         map[string]refs     // of kustomizations, by folder
-	seen         map[string]followed // results of the roots that are followed, by digest
-	tenants      manifest.Tenants    // of the search
+	Roots        []Root                 // by name
+	ChartFolders []string               // nothing in them is read
+	covered      map[string]bool        // folders with a kustomization, charts, and files that kustomizations name
+	reads        tree.Reads             // reads of the search itself
+	refs         map[string]refs        // by folder of the kustomization
+	seen         map[string]rootObjects // by digest of the root
+	tenants      manifest.Tenants
 }
 
-// All returns the roots, of which a nil layout has none.
+// All returns the roots. A nil layout has none.
 func (l *Layout) All() []Root {
 	if l == nil {
 		return nil
@@ -60,19 +60,19 @@ func (l *Layout) All() []Root {
 	return l.Roots
 }
 
-// Files returns the files that a root is made of, as far as kustomizations name them.
+// Files returns the files of a root that kustomizations name.
 func (l *Layout) Files(r Root) []string { return slices.Sorted(maps.Keys(l.refs[r.Folder].Files)) }
 
-// Root is what is built.
+// Root is a folder or chart that is built as a whole.
 type Root = roots.Root
 
-// refs are what a kustomization refers to.
+// refs are the references of a kustomization, and the files that were read to find them.
 type refs struct {
 	kustomize.Refs
 	reads tree.Reads
 }
 
-// Covers reports whether a file belongs to a kustomization or a chart, and is not read as it is.
+// Covers reports whether a file belongs to a kustomization or chart, so that it is not read as a plain manifest.
 func (l *Layout) Covers(name string) bool {
 	if l == nil || len(l.covered) == 0 {
 		return false
@@ -87,7 +87,7 @@ func (l *Layout) Covers(name string) bool {
 	}
 }
 
-// Changed returns the folders and files that only one of two layouts covers, without those below others.
+// Changed returns the folders and files that only one of the two layouts covers.
 func (l *Layout) Changed(other *Layout) []string {
 	var out []string
 	for _, pair := range [][2]*Layout{{l, other}, {other, l}} {
@@ -108,35 +108,35 @@ func (l *Layout) names() map[string]bool {
 	return l.covered
 }
 
-// Search says where roots are looked for.
+// Search finds roots in the paths of a repository.
 type Search struct {
 	Files tree.Files
 	Paths []string
 	Mode  Mode
-	// Skip, if it is not nil, reports whether a folder is not searched.
+	// Skip, if not nil, reports whether to skip a folder.
 	Skip func(folder string) bool
-	// Options say how roots are built that are followed.
+	// Options say how to build roots whose custom resources are followed.
 	Options roots.Options
-	// Builds, if it is not nil, keeps the results of these roots for [Build].
+	// Builds, if not nil, caches the results of these roots for [Build].
 	Builds *Builds
-	// Repositories say where the repositories are that custom resources name.
+	// Repositories locate the repositories that custom resources name.
 	Repositories roots.Repositories
-	// Before, if it is not nil, is the layout of other files, of which Changed differ. It makes the search faster.
+	// Before, if not nil, is the layout of an earlier tree that differs in Changed. It makes the search faster.
 	Before  *Layout
 	Changed *tree.Changes
 }
 
-// Find finds the roots. As for Flux, a path with a kustomization is a root, and what lies below it belongs to it. In a
-// path without one, each folder with one is a root, except a base of others: Flux would apply it twice. A folder with a
-// Helm chart is not searched: its files are templates and values.
+// Find finds the roots. As in Flux, a path with a kustomization is a root, and everything below belongs to it. In a
+// path without a kustomization, each folder that has one is a root, except bases of others: they would be applied
+// twice. Helm charts are not searched: their files are templates and values.
 func (s Search) Find(ctx context.Context) (*Layout, error) {
 	if s.Before != nil && s.Before.isSame(s) {
 		return s.Before, nil
 	}
 	r := search{Search: s, ctx: ctx, tree: tree.ForSearch(ctx, s.Files),
-		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]followed{},
-			tenants: s.Options.Tenants}, named: map[string]bool{}, plain: map[string]bool{}, found: map[string]string{},
-		refused: map[string]Root{}}
+		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]rootObjects{},
+			tenants: s.Options.Tenants},
+		named: map[string]bool{}, plain: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
 	find := r.search
 	if w := r.walk(); w.follow != nil {
 		find = func() error { return r.follow(w) }
@@ -148,7 +148,7 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 	return r.layout, nil
 }
 
-// isSame reports whether a search would find the same again.
+// isSame reports whether a search would return the same layout.
 func (l *Layout) isSame(s Search) bool {
 	if l.tenants != s.Options.Tenants || !l.reads.Same(s.Files, s.Changed) {
 		return false
@@ -166,7 +166,7 @@ func (l *Layout) isSame(s Search) bool {
 	return true
 }
 
-// IsSettled reports whether the search would find the same in the same files: see [tree.Reads.IsSettled].
+// IsSettled reports whether the layout depends on files only: see [tree.Reads.IsSettled].
 func (l *Layout) IsSettled() bool {
 	if l == nil {
 		return true
@@ -179,7 +179,7 @@ func (l *Layout) IsSettled() bool {
 	return l.reads.IsSettled()
 }
 
-// Charts are those that the search for roots fetches.
+// Charts returns the charts that the search has fetched.
 func (l *Layout) Charts() chart.Uses {
 	out := chart.Uses{}
 	if l != nil {
@@ -190,17 +190,16 @@ func (l *Layout) Charts() chart.Uses {
 	return out
 }
 
-// search is one run of a [Search].
+// search is a [Search] in progress.
 type search struct {
 	Search
-	ctx    context.Context
-	tree   *tree.Tree
-	layout *Layout
-	named  map[string]bool   // folders that are paths themselves
-	plain  map[string]bool   // of these, folders without a kustomization
-	found  map[string]string // folders with their kustomizations
-	// refused are the custom resources of tenants that are not followed.
-	refused map[string]Root
+	ctx     context.Context
+	tree    *tree.Tree
+	layout  *Layout
+	named   map[string]bool   // folders that are paths of the search
+	plain   map[string]bool   // paths without a kustomization
+	found   map[string]string // kustomization files, by folder
+	refused map[string]Root   // tenants' custom resources that are not followed, by name
 }
 
 // search looks for kustomizations in the paths.
@@ -210,14 +209,14 @@ func (s *search) search() error {
 			return err
 		}
 	}
-	return s.choose()
+	return s.chooseRoots()
 }
 
-// path searches a path that is named.
+// path searches one of the paths.
 func (s *search) path(name string) error {
 	real, isDir, err := s.tree.Resolve(name)
 	if err != nil || !isDir || real != name || s.Skip != nil && s.Skip(name) {
-		return infrastructure(err) // it is read as a file, or reported as missing or as a link
+		return ignoreMissing(err) // it is read as a file, or reported as missing or as a link
 	}
 	if s.Mode == Kustomize {
 		s.named[name], s.found[name] = true, path.Join(name, "kustomization.yaml")
@@ -229,7 +228,7 @@ func (s *search) path(name string) error {
 func (s *search) folder(dir string, isNamed bool) error {
 	name, err := s.kustomization(dir)
 	if err != nil {
-		return infrastructure(err)
+		return ignoreMissing(err)
 	}
 	if name != "" {
 		s.found[dir], s.named[dir] = name, isNamed || s.named[dir]
@@ -240,7 +239,7 @@ func (s *search) folder(dir string, isNamed bool) error {
 	}
 	entries, err := s.tree.List(dir)
 	if err != nil {
-		return infrastructure(err)
+		return ignoreMissing(err)
 	}
 	if slices.Contains(entries, tree.Entry{Name: chart.FileName}) {
 		s.layout.ChartFolders = append(s.layout.ChartFolders, dir)
@@ -259,31 +258,31 @@ func (s *search) folder(dir string, isNamed bool) error {
 	return nil
 }
 
-// kustomization returns the kustomization of a folder, or "" if there is none that is built.
+// kustomization returns the kustomization file of a folder, or "" if none is built there.
 func (s *search) kustomization(dir string) (string, error) {
 	if s.Mode == Plain || s.Mode == "" {
 		return "", nil
 	}
 	name, err := kustomize.Find(s.tree, dir)
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok {
-		return failed.File, nil // Build says what is wrong
+		return failed.File, nil // Build reports the error
 	}
 	return name, err
 }
 
-// infrastructure drops errors about what is not there, or is reported when it is read.
-func infrastructure(err error) error {
+// ignoreMissing drops errors about files that do not exist or cannot be read: they are reported when they are read.
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, tree.ErrOutside) {
 		return nil
 	}
 	return err
 }
 
-// choose chooses the roots: the kustomizations that are named, those that no other one refers to, and the first of
-// those that only refer to each other.
-func (s *search) choose() error {
+// chooseRoots chooses the roots among the kustomizations: those that are paths, those that no other one refers to, and
+// the first of each circle of references.
+func (s *search) chooseRoots() error {
 	folders := slices.Sorted(maps.Keys(s.found))
-	stoodOn := map[string]bool{}
+	isBase := map[string]bool{}
 	for _, dir := range folders {
 		s.layout.covered[dir] = true
 		r, err := s.refsOf(dir)
@@ -291,7 +290,7 @@ func (s *search) choose() error {
 			return err
 		}
 		for base := range r.Folders {
-			stoodOn[base] = stoodOn[base] || base != dir && r.Covered[base]
+			isBase[base] = isBase[base] || base != dir && r.Covered[base]
 		}
 		maps.Copy(s.layout.covered, r.Covered)
 	}
@@ -304,12 +303,12 @@ func (s *search) choose() error {
 	}
 	isPart := func(dir string) bool { return s.layout.refs[dir].IsComponent && !s.named[dir] }
 	for _, dir := range folders {
-		if s.named[dir] || !stoodOn[dir] && !isPart(dir) {
+		if s.named[dir] || !isBase[dir] && !isPart(dir) {
 			add(dir)
 		}
 	}
 	for _, dir := range folders {
-		if !s.named[dir] && stoodOn[dir] && !reached[dir] && !isPart(dir) {
+		if !s.named[dir] && isBase[dir] && !reached[dir] && !isPart(dir) {
 			add(dir)
 		}
 	}
@@ -317,7 +316,7 @@ func (s *search) choose() error {
 	return nil
 }
 
-// refsOf returns what a kustomization refers to, as far as it can be read.
+// refsOf returns the references of a kustomization, as far as it can be read.
 func (s *search) refsOf(dir string) (refs, error) {
 	if s.Before != nil && s.Before.tenants == s.Options.Tenants {
 		if r, found := s.Before.refs[dir]; found && r.reads.Same(s.Files, s.Changed) {

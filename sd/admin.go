@@ -21,14 +21,14 @@ func (a *Aggregator) adminMux(registry *prometheus.Registry) *http.ServeMux {
 			unavailable(w, a.missing())
 			return
 		}
-		_, _ = io.WriteString(w, "ok\n") // It stays ready, even while the API server is away.
+		_, _ = io.WriteString(w, "ok\n") // It stays ready even when the API server is down.
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return mux
 }
 
-// ReloadFailed counts and logs that a changed file cannot be used.
+// ReloadFailed counts and logs a changed file that cannot be used.
 func (a *Aggregator) ReloadFailed(err error) {
 	a.metrics.reloads.Inc()
-	a.log.Error("a changed file cannot be used, the previous one stays in force", "err", err)
+	a.log.Error("a changed file cannot be used; the previous one stays in force", "err", err)
 }

@@ -36,7 +36,7 @@ type Options struct {
 	PodTimeout time.Duration
 	// PodTLS returns the settings for a connection to a pod. Without it pods are asked over HTTP.
 	PodTLS func() *tls.Config
-	// Workers are how many pods are polled at a time. Default [DefaultWorkers].
+	// Workers is the number of pods polled at a time. Default [DefaultWorkers].
 	Workers int
 	// MaxPodBytes bounds the answer of a pod. Default [DefaultMaxPodBytes].
 	MaxPodBytes int64
@@ -44,7 +44,7 @@ type Options struct {
 	MaxDocumentBytes int
 	// Limits bound the answer of a pod. Default [merge.DefaultLimits].
 	Limits merge.Limits
-	// Peers are the other replicas. Without them a process that starts knows only what pods answer.
+	// Peers are the other replicas. Without them, a new process knows only the pods that answer it.
 	Peers *Peers
 }
 
@@ -90,7 +90,7 @@ func New(o Options) *Aggregator {
 		Fetcher: client, Observer: a.metrics, Log: o.Log,
 	}
 	if o.Peers != nil {
-		polls.Recall = newMemory(o, client).recall
+		polls.Recall = newRecaller(o, client).recall
 	}
 	a.poller = poll.New(polls)
 	registry.MustRegister(collector{a})
@@ -109,7 +109,7 @@ func (a *Aggregator) Run(ctx context.Context) {
 		a.source.Run(ctx, func() {
 			select {
 			case changes <- struct{}{}:
-			default: // One is waiting; it will see this change too.
+			default: // A pending signal covers this change too.
 			}
 		})
 	})

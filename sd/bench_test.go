@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 
-// fixed is a source that knows its pods.
+// fixed is a source with a fixed list of pods.
 type fixed struct {
 	pods   []poll.Pod
 	agents []discover.Agent
@@ -37,7 +37,7 @@ func (f fixed) Found() discover.Found {
 // Sees implements discover.Source.
 func (f fixed) Sees(merge.Owner) bool { return true }
 
-// instant answers at once, with four targets.
+// instant is a fetcher that answers at once, with four targets.
 type instant struct{}
 
 // Fetch implements poll.Fetcher.

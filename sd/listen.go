@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// ServerTLS makes the settings of a listener from files that may change: each new connection uses
-// their present contents. With clientCAs, a client must have a certificate of one of them, or be
-// another replica.
+// ServerTLS makes the TLS settings of a listener. It calls the functions for each new connection, because the files
+// behind them may change. With clientCAs, a client must be another replica or present a certificate of one of them.
 func ServerTLS(certificate func() *tls.Certificate, clientCAs func() *x509.CertPool) *tls.Config {
 	base := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	base.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -26,8 +25,7 @@ func ServerTLS(certificate func() *tls.Certificate, clientCAs func() *x509.CertP
 	return base
 }
 
-// requireBearer refuses requests without the token. They carry it as a bearer token or, for browsers,
-// as the password of basic authentication.
+// requireBearer refuses requests without the token. Browsers may send it as the password of basic authentication.
 func requireBearer(token func() string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")

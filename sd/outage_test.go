@@ -39,7 +39,7 @@ func TestNoPartialDocumentIsServedAtTheStart(t *testing.T) {
 	}
 }
 
-// TestTheAPIServerGoes: while the server is unreachable or silent, the aggregator keeps what it knows. When the server
+// TestTheAPIServerGoes: while the server is unreachable or silent, the aggregator keeps its pods. When the server
 // is back, the aggregator finds the changes, although the server forgot its history.
 func TestTheAPIServerGoes(t *testing.T) {
 	for name, lose := range map[string]func(*fakeapi.Server, bool){"away": (*fakeapi.Server).Away,

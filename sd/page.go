@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// maxRows bounds the pods on the page. Pods with problems come first. The JSON lists all pods.
+// maxRows is the most pods on the page; those with problems come first. The JSON lists all pods.
 const maxRows = 500
 
 //go:embed page.html
@@ -22,7 +22,7 @@ var pageText string
 type page struct {
 	Report
 	Path string
-	// Chosen is the agent that the request names, or empty.
+	// Chosen is the agent named in the request, or empty.
 	Chosen string
 	Rows   []row
 	Hidden int
@@ -34,7 +34,7 @@ type row struct {
 	Agent merge.Owner
 }
 
-// Ago returns how long ago a time was, in words.
+// Ago formats the time since t, or "never".
 func (p page) Ago(t time.Time) string {
 	if t.IsZero() {
 		return "never"
@@ -42,7 +42,7 @@ func (p page) Ago(t time.Time) string {
 	return p.Age(t) + " ago"
 }
 
-// Age returns the time since t.
+// Age formats the time since t.
 func (p page) Age(t time.Time) string { return p.now.Sub(t).Truncate(time.Second).String() }
 
 func newPage(r Report, owner *merge.Owner, now time.Time) page {
@@ -73,7 +73,7 @@ func newPage(r Report, owner *merge.Owner, now time.Time) page {
 }
 
 func (a *Aggregator) servePage(w http.ResponseWriter, r *http.Request) {
-	owner, all, err := askedFor(r.URL.RawQuery)
+	owner, all, err := parseQuery(r.URL.RawQuery)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return

@@ -24,17 +24,16 @@ const (
 	peerTimeout   = 2 * time.Second
 )
 
-// Peers says how to reach the other replicas. They are asked once, at the start, for the last answers of pods that do
-// not answer. Otherwise the targets of these pods would disappear with the old replica.
+// Peers says how to reach the other replicas. A starting replica asks them once for the last answers of pods that do
+// not answer it. Otherwise the targets of these pods would disappear with the old replica.
 type Peers struct {
-	// Host is the DNS name of a headless Service of all ready replicas. Port is where they serve the
-	// document.
+	// Host is the DNS name of a headless Service of all ready replicas, and Port the port of their document.
 	Host     string
 	Port     uint16
 	Resolver discover.Resolver
 	// TLS returns the settings for one connection, see [PeerTLS]. If nil, peers are asked over HTTP.
 	TLS func() *tls.Config
-	// Token returns the bearer token that replicas require. It may be nil.
+	// Token returns the bearer token that replicas require, if it is not nil.
 	Token func() string
 }
 
@@ -48,19 +47,19 @@ func ParsePeers(text string) (Peers, error) {
 	return Peers{Host: host, Port: uint16(number)}, nil
 }
 
-// PeerTLS makes the settings for connections between replicas. All replicas have the same certificate,
-// from one Secret, so whoever presents it is a replica.
+// PeerTLS makes the TLS settings for connections between replicas. All replicas have the same certificate, from one
+// Secret, so a peer that presents it is a replica.
 func PeerTLS(certificate func() *tls.Certificate) func() *tls.Config {
 	return func() *tls.Config {
 		own := certificate()
 		return &tls.Config{
 			MinVersion: tls.VersionTLS12,
-			// Also for peers that do not list our authority.
+			// Present it even to a peer whose list of authorities lacks ours.
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own, nil },
-			InsecureSkipVerify:   true, // Only the certificate itself is checked, not its authority or name:
+			InsecureSkipVerify:   true, // VerifyConnection compares the whole certificate instead.
 			VerifyConnection: func(state tls.ConnectionState) error {
 				if !state.PeerCertificates[0].Equal(own.Leaf) {
-					return errors.New("the peer shows another certificate than ours")
+					return errors.New("the peer's certificate is not ours")
 				}
 				return nil
 			},
@@ -75,17 +74,17 @@ func withReplicas(clients *x509.CertPool, own *tls.Certificate) *x509.CertPool {
 	return clients
 }
 
-// memory asks other replicas for the answers that they remember.
-type memory struct {
+// recaller asks other replicas for the last good answers of pods.
+type recaller struct {
 	peers  Peers
 	client *poll.Client
-	scheme string // that pods are asked over
+	scheme string // of requests to pods
 	limits merge.Limits
 	log    *slog.Logger
 }
 
-func newMemory(o Options, pods *poll.Client) *memory {
-	return &memory{
+func newRecaller(o Options, pods *poll.Client) *recaller {
+	return &recaller{
 		peers: *o.Peers, scheme: pods.Scheme(), limits: o.Limits, log: o.Log,
 		client: poll.NewClient(poll.ClientOptions{
 			TLS: o.Peers.TLS, Token: o.Peers.Token, Path: Path, MaxBytes: int64(o.MaxDocumentBytes),
@@ -94,41 +93,41 @@ func newMemory(o Options, pods *poll.Client) *memory {
 	}
 }
 
-// recall returns what the first ready peer knows about each pod. If no peer is ready, as at the very first start,
-// nothing is known.
-func (m *memory) recall(ctx context.Context, pods []poll.Pod) []*merge.Fragment {
+// recall returns the last answer of each pod to the first ready peer, or nil for each if no peer is ready, as at the
+// very first start.
+func (r *recaller) recall(ctx context.Context, pods []poll.Pod) []*merge.Fragment {
 	ctx, cancel := context.WithTimeout(ctx, recallTimeout)
 	defer cancel()
-	addrs, err := m.peers.Resolver.LookupNetIP(ctx, "ip", m.peers.Host)
+	addrs, err := r.peers.Resolver.LookupNetIP(ctx, "ip", r.peers.Host)
 	if err != nil {
-		m.log.Info("no peer to ask for pods that do not answer", "name", m.peers.Host, "err", err)
+		r.log.Info("no peer to ask for pods that do not answer", "name", r.peers.Host, "err", err)
 	}
 	for _, addr := range addrs {
-		peer := netip.AddrPortFrom(addr.Unmap(), m.peers.Port)
-		fragments, err := m.ask(ctx, peer, pods)
+		peer := netip.AddrPortFrom(addr.Unmap(), r.peers.Port)
+		fragments, err := r.ask(ctx, peer, pods)
 		if err != nil {
-			m.log.Info("a peer has no answer of these pods", "addr", peer, "err", err)
+			r.log.Info("cannot get the last answers of pods from a peer", "addr", peer, "err", err)
 			continue
 		}
-		m.log.Info("asked a peer for pods that do not answer", "addr", peer, "pods", len(pods), "known",
+		r.log.Info("asked a peer for pods that do not answer", "addr", peer, "pods", len(pods), "known",
 			known(fragments))
 		return fragments
 	}
 	return make([]*merge.Fragment, len(pods))
 }
 
-func (m *memory) ask(ctx context.Context, peer netip.AddrPort, pods []poll.Pod) ([]*merge.Fragment, error) {
+func (r *recaller) ask(ctx context.Context, peer netip.AddrPort, pods []poll.Pod) ([]*merge.Fragment, error) {
 	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
 	defer cancel()
 	var document bytes.Buffer
-	if err := m.client.Fetch(ctx, peer, &document); err != nil {
+	if err := r.client.Fetch(ctx, peer, &document); err != nil {
 		return nil, err
 	}
 	sources := make([]merge.Source, len(pods))
 	for i, pod := range pods {
-		sources[i] = merge.Source{Owner: pod.Owner, Addr: pod.Addr, Scheme: m.scheme}
+		sources[i] = merge.Source{Owner: pod.Owner, Addr: pod.Addr, Scheme: r.scheme}
 	}
-	return merge.Split(document.Bytes(), sources, m.limits)
+	return merge.Split(document.Bytes(), sources, r.limits)
 }
 
 func known(fragments []*merge.Fragment) (n int) {

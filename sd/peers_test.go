@@ -34,7 +34,7 @@ func (r resolves) LookupNetIP(context.Context, string, string) ([]netip.Addr, er
 	return out, nil
 }
 
-// portOf is the port of a test's server.
+// portOf returns the port of a test's server.
 func portOf(t *testing.T, server string) uint16 {
 	t.Helper()
 	u, err := url.Parse(server)
@@ -44,7 +44,7 @@ func portOf(t *testing.T, server string) uint16 {
 	return netip.MustParseAddrPort(u.Host).Port()
 }
 
-// with starts another replica with these peers, and returns the first document that it serves.
+// with starts another replica with these peers, and returns its first document.
 func (r *testbed) with(peers *Peers) string {
 	r.Helper()
 	sd, _ := r.replica(Options{Source: r.source(), Peers: peers})
@@ -114,7 +114,7 @@ func TestPeersThatMisbehave(t *testing.T) {
 	}
 }
 
-// TestALyingPeer has a peer that says of silent pods what they could not have said, and lies about others.
+// TestALyingPeer has a peer that claims answers which the silent pods could not have given, and lies about others.
 func TestALyingPeer(t *testing.T) {
 	r, known := silenced(t)
 	var lies []string

@@ -12,13 +12,13 @@ import (
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 
-// Report is what the page shows and /status.json returns.
+// Report is the state of the aggregator, for the page and /status.json.
 type Report struct {
 	Version string `json:"version"`
 	Ready   bool   `json:"ready"`
-	// Missing is what readiness waits for.
+	// Missing says why the aggregator is not ready.
 	Missing string `json:"missing,omitempty"`
-	// Targets and Bytes are those of the document.
+	// Targets and Bytes are the size of the document.
 	Targets int              `json:"targets"`
 	Bytes   int              `json:"bytes"`
 	Watches []discover.Watch `json:"watches"`
@@ -29,12 +29,12 @@ type Report struct {
 type AgentReport struct {
 	merge.Owner
 	Targets int `json:"targets"`
-	// Integrations compares the Service's expectations with what the pods run.
+	// Integrations compares the targets that the Service expects with those that the pods list.
 	Integrations []Expectation `json:"integrations"`
 	Pods         []PodReport   `json:"pods"`
 }
 
-// Expectation is how many targets of an integration there should be, and how many the last good answers list.
+// Expectation is the number of targets that an integration should have, and the number in the last good answers.
 type Expectation struct {
 	Integration string `json:"integration"`
 	Expected    int    `json:"expected"`
@@ -50,11 +50,11 @@ type PodReport struct {
 	State    poll.State `json:"state"`
 	Since    time.Time  `json:"since"`
 	LastGood time.Time  `json:"lastGood,omitzero"`
-	// FromPeer is set while everything known about the pod came from another replica.
+	// FromPeer is set while the pod's targets come from another replica.
 	FromPeer bool      `json:"fromPeer,omitempty"`
 	LastTry  time.Time `json:"lastTry,omitzero"`
 	NextTry  time.Time `json:"nextTry,omitzero"`
-	// Targets are those in the document, Held how many of them the last good answer lacked.
+	// Targets is the number of the pod's targets in the document. The last good answer lacked Held of them.
 	Targets  int          `json:"targets"`
 	Held     int          `json:"held"`
 	Reason   poll.Reason  `json:"reason,omitempty"`
@@ -63,12 +63,12 @@ type PodReport struct {
 	Dropped  []merge.Drop `json:"dropped,omitempty"`
 }
 
-// Troubled reports whether a person should look at the pod.
+// Troubled reports whether somebody should look at the pod.
 func (p PodReport) Troubled() bool {
 	return p.State == poll.StateFailing || p.State == poll.StateNew || len(p.Dropped) > 0
 }
 
-// report collects the state.
+// report makes a report of the current state.
 func (a *Aggregator) report() Report {
 	found := a.source.Found()
 	r := Report{Version: a.version, Watches: found.Watches}
@@ -114,9 +114,8 @@ func podReport(s poll.Status) PodReport {
 	return p
 }
 
-// compare counts, for each integration that the Service names, how many targets its pods should list
-// and how many their last good answers list. A pod of an unknown workload should list none. A
-// Deployment should have a pod, even if none is there.
+// compare counts the expected targets of each integration that the Service names, and those in the last good answers of
+// its pods. A pod of an unknown workload should list none. A Deployment counts as one pod even if it has none.
 func compare(agent discover.Agent, pods []poll.Status) []Expectation {
 	var daemons, deployed int
 	seen := map[string]int{}
@@ -153,8 +152,7 @@ const (
 	deployment
 )
 
-// workloadOf finds the workload of a pod by the pod's name, or because there is only one. Kubernetes
-// cuts the names of pods whose workload has a long name.
+// workloadOf finds the workload of a pod by the pod's name, which Kubernetes may have cut, or takes the only workload.
 func workloadOf(agent discover.Agent, pod string) workload {
 	rest, ok := strings.CutPrefix(pod, agent.Owner.Name)
 	switch {

@@ -152,7 +152,7 @@ func (r *testbed) read(response *http.Response, body string) ([]strict.Group, er
 	return strict.Read(response.StatusCode, response.Header, []byte(body))
 }
 
-// targets returns those of the document, as agent/integration@address.
+// targets returns the targets of the document, as agent/integration@address.
 func (r *testbed) targets(query string) []string {
 	r.Helper()
 	response, body := r.do(http.MethodGet, r.sd.URL+Path+query)

@@ -14,18 +14,18 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// The contract with the generator, which writes them into http_sd_configs.
+// The contract with the generator, which writes these into http_sd_configs.
 const (
-	// Path is where the document is.
+	// Path is the URL path of the document.
 	Path = "/operator/api/v1/metrics/integrations/sd"
-	// Parameter asks for the part of one GrafanaAgent, as namespace/name.
+	// Parameter selects the part of one GrafanaAgent, as namespace/name.
 	Parameter = "grafanaagent"
 )
 
-// writeBuffer joins the fragments of pods into larger writes.
+// writeBuffer is the size in bytes of the writes that the fragments of pods are joined into.
 const writeBuffer = 64 << 10
 
-// Handler serves the document and the page. If there is a token, a request must carry it.
+// Handler serves the document and the page. Requests must carry the token if the function is not nil.
 func (a *Aggregator) Handler(token func() string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+Path, a.serveSD)
@@ -44,7 +44,7 @@ func (a *Aggregator) Handler(token func() string) http.Handler {
 	})
 }
 
-// viewName returns what a request asks for, as one of the few values of a metric's label.
+// viewName returns the view that a request asks for, as a label value of a metric.
 func viewName(u *url.URL) string {
 	switch u.Path {
 	case Path:
@@ -59,7 +59,7 @@ func viewName(u *url.URL) string {
 }
 
 func (a *Aggregator) serveSD(w http.ResponseWriter, r *http.Request) {
-	owner, all, err := askedFor(r.URL.RawQuery)
+	owner, all, err := parseQuery(r.URL.RawQuery)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -74,33 +74,33 @@ func (a *Aggregator) serveSD(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !a.source.Sees(owner) {
-		unavailable(w, "the integration pods of "+owner.String()+
-			" are not seen: its namespace is not watched, or that is forbidden")
+		unavailable(w, "cannot see the integration pods of "+owner.String()+
+			": its namespace is not watched, or watching it is forbidden")
 		return
 	}
 	a.serveView(w, r, document.Of(owner))
 }
 
-// unavailable answers with an error, so that consumers keep the targets that they have.
+// unavailable answers with an error, so that consumers keep their targets.
 func unavailable(w http.ResponseWriter, why string) {
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// missing returns what the first document still waits for.
+// missing says what the first document still waits for.
 func (a *Aggregator) missing() string {
 	waiting, started := a.poller.Waiting()
 	if !started {
 		return "not all namespaces or names have been listed yet"
 	}
 	if waiting == 0 {
-		return "peers are asked for pods that do not answer"
+		return "asking peers for the targets of pods that do not answer"
 	}
 	return fmt.Sprintf("%d pods have not been tried yet", waiting)
 }
 
-// askedFor reads the query: nothing for the whole document, or one agent.
-func askedFor(query string) (owner merge.Owner, all bool, err error) {
+// parseQuery reads a query, which names one agent or is empty for the whole document.
+func parseQuery(query string) (owner merge.Owner, all bool, err error) {
 	if query == "" {
 		return owner, true, nil
 	}
@@ -109,7 +109,7 @@ func askedFor(query string) (owner merge.Owner, all bool, err error) {
 		return owner, false, errors.New("the query is malformed")
 	}
 	if len(values) != 1 || len(values[Parameter]) != 1 {
-		return owner, false, errors.New("the only parameter is " + Parameter + ", once")
+		return owner, false, errors.New("the only parameter is " + Parameter + ", given once")
 	}
 	owner, ok := merge.ParseOwner(values.Get(Parameter))
 	if !ok {
@@ -138,7 +138,7 @@ func (a *Aggregator) serveView(w http.ResponseWriter, r *http.Request, view *mer
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Content-Length", strconv.Itoa(len(body)))
 		if r.Method != http.MethodHead {
-			_, _ = w.Write(body) // A consumer that hangs up is not an error here.
+			_, _ = w.Write(body) // It is not an error if the consumer hangs up.
 		}
 		return
 	}
@@ -161,7 +161,7 @@ func (a *Aggregator) write(w io.Writer, view *merge.View) {
 	a.buffers.Put(out)
 }
 
-// matches reports whether an If-None-Match names the tag. Weak tags compare as strong ones.
+// matches reports whether an If-None-Match header names the tag. Weak tags compare as strong ones.
 func matches(conditions []string, tag string) bool {
 	for _, condition := range conditions {
 		for one := range strings.SplitSeq(condition, ",") {
@@ -173,7 +173,7 @@ func matches(conditions []string, tag string) bool {
 	return false
 }
 
-// acceptsGzip reports whether gzip is asked for by name, and not refused with a weight of zero.
+// acceptsGzip reports whether an Accept-Encoding header names gzip with a weight above zero.
 func acceptsGzip(accepted []string) bool {
 	for _, line := range accepted {
 		for one := range strings.SplitSeq(line, ",") {
@@ -189,7 +189,7 @@ func acceptsGzip(accepted []string) bool {
 	return false
 }
 
-// statusWriter remembers the status.
+// statusWriter records the status code.
 type statusWriter struct {
 	http.ResponseWriter
 	code int

@@ -49,7 +49,7 @@ func TestPodsThatSpeakTLS(t *testing.T) {
 			t.Errorf("pod %d: %+v", i, p)
 		}
 	}
-	replica(theirs.issue()) // To whom no pod talks.
+	replica(theirs.issue()) // No pod talks to this one.
 	r.until("all fail", func() bool { return r.byAddress()[rig.Addr(0)].State == poll.StateFailing })
 	r.untilTargets("")
 }

@@ -15,11 +15,11 @@ import (
 )
 
 func main() {
-	_, _ = memlimit.Set() // from the cgroup, unless GOMEMLIMIT is set; a process without either has no limit
+	_, _ = memlimit.Set() // from the cgroup, unless GOMEMLIMIT is set; without either there is no limit
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	env := cli.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv}
-	os.Stderr = nil // kustomize's library writes warnings there, past env
+	os.Stderr = nil // kustomize's library writes warnings to it directly
 	log.SetOutput(io.Discard)
 	code := cli.Run(ctx, os.Args, env)
 	stop()

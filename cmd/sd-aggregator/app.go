@@ -16,7 +16,7 @@ import (
 // Exit codes.
 const (
 	exitDone   = 0 // ended by a signal, after all requests were finished
-	exitFailed = 1 // could not go on
+	exitFailed = 1 // a fatal error
 	exitUsage  = 2 // wrong usage or configuration
 )
 
@@ -29,17 +29,17 @@ Options:{{range .VisibleFlags}}
   {{.}}{{end}}
 
 Commands:{{range .VisibleCommands}}
-  {{.Name}}  {{.Usage}}; see --help of it{{end}}
+  {{.Name}}  {{.Usage}}; see its --help{{end}}
 
-Each option can be given as AGENTRY_SD_<OPTION> in the environment. Files are read again when they change.
+Each option can also be set in the environment, as AGENTRY_SD_<OPTION>. Files are read again when they change.
 
-Exit codes: 0 ended by SIGTERM or SIGINT; 1 could not go on; 2 wrong usage or configuration.
+Exit codes: 0 ended by SIGTERM or SIGINT; 1 fatal error; 2 wrong usage or configuration.
 
 Example:
   sd-aggregator --namespace monitoring --kubeconfig ~/.kube/config
 `
 
-// usageError is a wrong usage or configuration, with a hint.
+// usageError is an error of usage or configuration, with a hint.
 type usageError struct{ message, hint string }
 
 // Error implements error.
@@ -49,7 +49,7 @@ func usagef(hint, format string, args ...any) error {
 	return usageError{fmt.Sprintf(format, args...), hint}
 }
 
-// run runs the command line and returns the exit code.
+// run executes the command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := &cli.App{
 		Name:                  "sd-aggregator",
@@ -90,7 +90,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
-// onUsageError prints one line and a suggestion in place of the library's help page.
+// onUsageError replaces the library's help page with one line and a hint.
 func onUsageError(ctx *cli.Context, err error, _ bool) error {
 	name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
 	if !undefined {

@@ -44,12 +44,12 @@ type kubeletSettings struct {
 func kubeletFlags() []cli.Flag {
 	all := []cli.Flag{
 		&cli.StringFlag{Name: "service",
-			Usage: "`NAMESPACE/NAME` of the Service and its Endpoints, as --kubelet-service of the Grafana Agent " +
+			Usage: "`NAMESPACE/NAME` of the Service and its Endpoints, like --kubelet-service of the Grafana Agent " +
 				"Operator"},
 		&cli.StringFlag{Name: "admin-listen", Value: ":8081",
 			Usage: "`ADDRESS` for /healthz, /readyz and /metrics, without TLS"},
 		&cli.StringFlag{Name: "kubeconfig",
-			Usage: "kubeconfig `FILE` for the API server; without it, as a pod of the cluster"},
+			Usage: "kubeconfig `FILE` for the API server; default: as a pod of the cluster"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
 	}
 	for _, f := range all {
@@ -72,7 +72,7 @@ func kubeletCommand(stderr io.Writer) *cli.Command {
 					"kubelet-service takes no arguments, but was given %q", c.Args().First())
 			}
 			if ignored := c.Lineage()[1].LocalFlagNames(); len(ignored) > 0 {
-				return usagef("write options behind the command", "--%s is not of kubelet-service", ignored[0])
+				return usagef("put options after the command", "--%s is not an option of kubelet-service", ignored[0])
 			}
 			s, err := readKubeletSettings(c)
 			if err != nil {
@@ -86,14 +86,14 @@ func kubeletCommand(stderr io.Writer) *cli.Command {
 func readKubeletSettings(c *cli.Context) (kubeletSettings, error) {
 	s := kubeletSettings{adminListen: c.String("admin-listen"), kubeconfig: c.String("kubeconfig")}
 	namespace, name, _ := strings.Cut(c.String("service"), "/")
-	// The Lease's name is longer and has other rules, but the rules of the Service's name are stricter.
+	// The name of the Lease contains that of the Service, whose rules are stricter.
 	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1035Label(name)) > 0 {
 		return s, usagef("write it like --service default/kubelet", "--service %q is not NAMESPACE/NAME",
 			c.String("service"))
 	}
 	s.service = cache.ObjectName{Namespace: namespace, Name: name}
 	if err := s.logLevel.UnmarshalText([]byte(c.String("log-level"))); err != nil {
-		return s, usagef("use debug, info, warn or error", "--log-level %q is not known", c.String("log-level"))
+		return s, usagef("use debug, info, warn or error", "unknown --log-level %q", c.String("log-level"))
 	}
 	return s, nil
 }

@@ -31,7 +31,7 @@ func TestHelpOfKubeletService(t *testing.T) {
 	}
 }
 
-// TestKubeletServiceWithoutAnAPIServer: it says what it waits for, and ends when it is told to.
+// TestKubeletServiceWithoutAnAPIServer: /readyz says why it is not ready, and the program ends when told to.
 func TestKubeletServiceWithoutAnAPIServer(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	text := `{"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}], "contexts": [{"name": "c", "context": {"cluster": "c"}}], "current-context": "c"}`

@@ -17,14 +17,14 @@ import (
 	"github.com/agentry-dev/agentry/sd/rotate"
 )
 
-// grace is how long requests may go on when the program stops: the slowest consumer reads a large document.
+// grace is the time that requests have to finish when the program stops, enough to read a large document slowly.
 const grace = 20 * time.Second
 
 // serve runs the aggregator until ctx ends.
 func serve(ctx context.Context, s settings, stderr io.Writer) error {
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: s.logLevel}))
 	var aggregator *sd.Aggregator
-	files := files{failed: func(err error) { aggregator.ReloadFailed(err) }} // called only while it runs
+	files := files{failed: func(err error) { aggregator.ReloadFailed(err) }} // called only after aggregator is set
 	source, err := s.source(log)
 	if err != nil {
 		return usagef("use --kubeconfig outside a cluster, or --dns without an API server",
@@ -49,7 +49,7 @@ func serve(ctx context.Context, s settings, stderr io.Writer) error {
 		return usagef("", "%v", err)
 	}
 	if guard.token != nil && guard.tls == nil {
-		log.Warn("the bearer token travels without TLS: anyone on the way can read it")
+		log.Warn("the bearer token is sent without TLS: anyone on the path can read it")
 	}
 	aggregator = sd.New(s.options)
 	log.Info("started", "version", s.options.Version, "listen", listener.Addr(), "admin", admin.Addr(), "tls",
@@ -89,12 +89,11 @@ func listen(ctx context.Context, s settings) (listener, admin net.Listener, err 
 	return listener, admin, nil
 }
 
-// files makes TLS settings from files that can change.
+// files makes settings from files that can change.
 type files struct{ failed func(error) }
 
-// classicalCurves are the curves without post-quantum hybrids, which take a fifth of the CPU time of a poll.
-// The list of a pod's integrations does not have to stay secret for decades, and certificates prove the pod's
-// identity.
+// classicalCurves returns the curves without post-quantum hybrids, which would take a fifth of the CPU time of a poll.
+// A list of integrations need not stay secret for decades, and certificates prove the pod's identity.
 func classicalCurves() []tls.CurveID {
 	return []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
 }
@@ -128,11 +127,11 @@ func (f files) podTLS(s settings) (func() *tls.Config, error) {
 	}, nil
 }
 
-// guard protects the document. Each field is nil if it is unset.
+// guard is the protection of the document. Unset fields are nil.
 type guard struct {
 	tls   *tls.Config
 	token func() string
-	// peerTLS is for requests to other replicas, which have the same guard.
+	// peerTLS makes the settings of requests to other replicas, which have the same guard.
 	peerTLS func() *tls.Config
 }
 

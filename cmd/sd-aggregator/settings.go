@@ -37,28 +37,28 @@ func flags() []cli.Flag {
 		&cli.StringFlag{Name: "admin-listen", Value: ":8081",
 			Usage: "`ADDRESS` for /healthz, /readyz and /metrics, without TLS"},
 		&cli.StringSliceFlag{Name: "namespace",
-			Usage: "`NAME` of a namespace with GrafanaAgents, repeatable; without it all are watched"},
+			Usage: "`NAME` of a namespace with GrafanaAgents, repeatable; default: all namespaces"},
 		&cli.StringSliceFlag{Name: "dns",
 			Usage: "`NAMESPACE/AGENT=HOST:PORT` to find the pods of a GrafanaAgent by DNS instead, without rights in " +
 				"the cluster; repeatable"},
 		&cli.StringFlag{Name: "kubeconfig",
-			Usage: "kubeconfig `FILE` for the API server; without it, as a pod of the cluster"},
+			Usage: "kubeconfig `FILE` for the API server; default: as a pod of the cluster"},
 		&cli.DurationFlag{Name: "poll-interval", Value: sd.DefaultInterval, Usage: "`TIME` between two polls of a pod"},
 		&cli.DurationFlag{Name: "pod-timeout", Value: sd.DefaultPodTimeout,
-			Usage: "`TIME` that a pod has for its answer"},
+			Usage: "`TIME` that a pod has to answer"},
 		&cli.StringFlag{Name: "pod-scheme", Value: "http", Usage: "`SCHEME` that pods speak: http or https"},
 		&cli.StringFlag{Name: "pod-ca",
-			Usage: "`FILE` with the authorities of the pods' certificates; without it the system's"},
+			Usage: "`FILE` with the authorities of the pods' certificates; default: the system's"},
 		&cli.StringFlag{Name: "pod-cert", Usage: "`FILE` with the certificate to show to pods"},
 		&cli.StringFlag{Name: "pod-key", Usage: "`FILE` with its key"},
-		&cli.StringFlag{Name: "pod-server-name", Usage: "`NAME` in the pods' certificates; without it their address"},
+		&cli.StringFlag{Name: "pod-server-name", Usage: "`NAME` in the pods' certificates; default: their address"},
 		&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` with the certificate for --listen"},
 		&cli.StringFlag{Name: "tls-key", Usage: "`FILE` with its key"},
 		&cli.StringFlag{Name: "client-ca",
-			Usage: "`FILE` with the authorities of consumers, which then need a certificate"},
+			Usage: "`FILE` with the authorities of consumers' certificates, which makes them required"},
 		&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that consumers must send"},
 		&cli.StringFlag{Name: "peers",
-			Usage: "`HOST:PORT` of a headless Service of all replicas: a replica that starts asks another for the " +
+			Usage: "`HOST:PORT` of a headless Service of all replicas: a starting replica asks another one for the " +
 				"last answers of pods that do not answer"},
 		&cli.Int64Flag{Name: "max-pod-bytes", Value: sd.DefaultMaxPodBytes,
 			Usage: "`BYTES` that an answer may have; a larger one is refused"},
@@ -73,7 +73,7 @@ func flags() []cli.Flag {
 		&cli.IntFlag{Name: "max-document-bytes", Value: sd.DefaultMaxDocumentBytes,
 			Usage: "`BYTES` that the document may have; a pod's answer that does not fit in fails"},
 		&cli.IntFlag{Name: "max-polls", Value: sd.DefaultWorkers,
-			Usage: "`NUMBER` of polls at a time; those that take longer than a second do not count"},
+			Usage: "`NUMBER` of polls at a time, not counting polls that take longer than a second"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
 	}
 	for _, f := range all {
@@ -135,7 +135,7 @@ func readSettings(c *cli.Context) (settings, error) {
 		s.peers = &peers
 	}
 	if err := s.logLevel.UnmarshalText([]byte(c.String("log-level"))); err != nil {
-		return s, usagef("use debug, info, warn or error", "--log-level %q is not known", c.String("log-level"))
+		return s, usagef("use debug, info, warn or error", "unknown --log-level %q", c.String("log-level"))
 	}
 	return s, s.check(c)
 }
@@ -157,9 +157,9 @@ func (s settings) check(c *cli.Context) error {
 	scheme := c.String("pod-scheme")
 	switch {
 	case scheme != "http" && scheme != "https":
-		return usagef("use http or https", "--pod-scheme %q is not known", scheme)
+		return usagef("use http or https", "unknown --pod-scheme %q", scheme)
 	case podTLS && !s.https:
-		return usagef("add --pod-scheme https", "--pod-ca, --pod-cert, --pod-key and --pod-server-name are for https")
+		return usagef("add --pod-scheme https", "--pod-ca, --pod-cert, --pod-key and --pod-server-name need https")
 	case (s.podCert == "") != (s.podKey == ""):
 		return usagef("", "--pod-cert and --pod-key need each other")
 	case (s.tlsCert == "") != (s.tlsKey == ""):
@@ -167,7 +167,7 @@ func (s settings) check(c *cli.Context) error {
 	case s.clientCA != "" && s.tlsCert == "":
 		return usagef("", "--client-ca needs --tls-cert and --tls-key")
 	case len(s.names) > 0 && (len(s.namespaces) > 0 || s.kubeconfig != ""):
-		return usagef("run two aggregators, or use one way", "--dns does not go with --namespace and --kubeconfig")
+		return usagef("run two aggregators, or choose one", "--dns excludes --namespace and --kubeconfig")
 	case s.options.Interval < time.Second:
 		return usagef("", "--poll-interval must be at least 1s")
 	case s.options.PodTimeout <= 0 || s.options.PodTimeout > s.options.Interval:

@@ -2,8 +2,8 @@
 # Fetches a release of agentry for this machine, verifies its checksum, and unpacks its programs into a folder.
 #
 #   INSTALL_INTO     the folder
-#   INSTALL_VERSION  a version, such as v1.2.3; without it the latest one
-#   INSTALL_SHA256   the checksum of the archive; without it the one in the release's checksums.txt
+#   INSTALL_VERSION  a version, such as v1.2.3; by default the latest one
+#   INSTALL_SHA256   the checksum of the archive; by default from the release's checksums.txt
 #   INSTALL_FROM     where releases are, for a mirror of them
 set -eu
 from=${INSTALL_FROM:-https://github.com/agentry-dev/agentry/releases}
@@ -31,7 +31,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fetch() {
   curl -fsSL --proto =https --retry 3 --max-time 300 --max-filesize 200000000 -o "$work/$1" "$release/$1" ||
-    fail "$release/$1 cannot be fetched: is there such a release, and has it this platform?"
+    fail "$release/$1 cannot be fetched: does this release exist, and does it include this platform?"
 }
 fetch "$archive"
 want=${INSTALL_SHA256:-}
@@ -46,7 +46,7 @@ else
   got=$(shasum -a 256 <"$work/$archive") # macOS
 fi
 got=${got%% *}
-[ "$got" = "$want" ] || fail "$release/$archive has the checksum $got, and $want was expected: nothing is installed"
+[ "$got" = "$want" ] || fail "$release/$archive has the checksum $got instead of $want: nothing is installed"
 mkdir -p "$INSTALL_INTO"
 tar -xzf "$work/$archive" -C "$INSTALL_INTO" agentry agentry-charts agentry-sops
 "$INSTALL_INTO/agentry" version

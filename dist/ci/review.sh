@@ -1,11 +1,11 @@
 #!/bin/sh
-# Checks what a change of a repository renders to, says what it would change, and writes that into the pull request.
+# Checks a change of a repository, and writes what it would change into the pull request.
 #
 #   REVIEW_PATHS    the folders to render, one on each line
 #   REVIEW_FORMAT   how findings are printed: see agentry check --format
-#   REVIEW_BASE     the commit to compare with; without it the first parent of REVIEW_MERGE
-#   REVIEW_MERGE    the commit that the forge made to test a merge, which is checked out
-#   REVIEW_COMMENT  the address of the pull request; without it nothing is written there
+#   REVIEW_BASE     the commit to compare with; by default the first parent of REVIEW_MERGE
+#   REVIEW_MERGE    the checked out merge commit that the forge made to test the merge
+#   REVIEW_COMMENT  the address of the pull request; without it there is no comment
 #   FORGE_TOKEN     a token that may comment
 #
 # Options of agentry are set by their variables, such as AGENTRY_BUILD=flux. The exit code is 1 if there are errors.
@@ -17,7 +17,7 @@ fail() {
 base=${REVIEW_BASE:-}
 if [ -z "$base" ]; then
   [ "$(git rev-parse HEAD)" = "${REVIEW_MERGE:-}" ] ||
-    fail "HEAD is not the merge that the forge made of the pull request: leave out 'ref' of actions/checkout, and run on pull_request"
+    fail "HEAD is not the forge's merge commit of the pull request: leave out 'ref' of actions/checkout, and run on pull_request"
   base=$(git cat-file commit HEAD | awk '$1 == "parent" { print $2; exit }') # a shallow clone has it, too
 fi
 git cat-file -e "$base^{commit}" 2>/dev/null || git fetch -q --no-tags --depth=1 origin "$base"
@@ -27,7 +27,7 @@ IFS='
 # shellcheck disable=SC2086 # each line is one word
 set -- $REVIEW_PATHS
 unset IFS
-[ $# -gt 0 ] || fail "REVIEW_PATHS names no folder"
+[ $# -gt 0 ] || fail "REVIEW_PATHS is empty"
 code=0
 agentry check --format "${REVIEW_FORMAT:-text}" -- "$@" || code=$?
 [ $code -le 1 ] || exit $code

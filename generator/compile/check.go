@@ -32,11 +32,11 @@ func checkAgent(report *reports, agent *manifest.Object) {
 	report.duration(agent, "spec.metrics.scrapeInterval", m.ScrapeInterval)
 	report.duration(agent, "spec.metrics.scrapeTimeout", m.ScrapeTimeout)
 	if l := spec.LogLevel; l != "" && !logLevel.MatchString(l) {
-		report.about(agent, diag.InvalidSetting.At("spec.logLevel", "%q is none of debug, info, warn, error", l))
+		report.about(agent, diag.InvalidSetting.At("spec.logLevel", "%q is not one of debug, info, warn, error", l))
 	}
 	if f := spec.LogFormat; f != "" && !logFormat.MatchString(f) {
 		report.about(agent, diag.InvalidSetting.At("spec.logFormat",
-			"%q is none of logfmt, json: the agent takes it for logfmt", f).As(diag.Warning))
+			"%q is not one of logfmt, json: the agent takes it for logfmt", f).As(diag.Warning))
 	}
 	if n := Shards(spec); n > MaxShards {
 		report.about(agent, diag.InvalidSetting.At("spec.metrics.shards",

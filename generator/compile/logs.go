@@ -100,7 +100,7 @@ func checkLogFiles(report *reports, o *manifest.Object, p *v1alpha1.PodLogs) {
 		switch target {
 		case "__path__", "__path_exclude__":
 			report.about(o, diag.ReadsAnyFile.At("spec.relabelings["+strconv.Itoa(i)+"]."+field,
-				"sets %s, which decides what files of the node are read", target))
+				"sets %s, which decides which files of the node are read", target))
 		}
 	}
 }

@@ -150,7 +150,6 @@ const (
 	FollowsError           Code = "follows-error"
 	NotInRuntime           Code = "not-in-runtime"
 	RuntimeDiffers         Code = "runtime-differs"
-	UnreadableConfig       Code = "unreadable-config"
 	NeededAtStart          Code = "needed-at-start"
 	NeedsEnvironment       Code = "needs-environment"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/alloyconfig"
 )
 
-// configurations adds the consequences of changes of the configurations in a unit.
+// configurations adds the consequences of changed configurations in a unit.
 func (u *unit) configurations() {
 	before, after, same := activities{}, activities{}, map[string]*[2]int{}
 	for _, o := range u.objects {
@@ -17,8 +17,8 @@ func (u *unit) configurations() {
 			continue
 		}
 		if o.changesProgram() {
-			if u.programs(o, same); !u.agentsWords {
-				continue // they have no words in common
+			if u.programs(o, same); !u.agentTerms {
+				continue // they have no terms in common
 			}
 		}
 		before.add(o, o.before)
@@ -35,18 +35,18 @@ func (u *unit) configurations() {
 	}
 }
 
-// activity is one thing that a configuration does: it scrapes a job, runs an integration or sends to an address.
+// activity is one task of a configuration: to scrape a job, run an integration or send to an address.
 type activity struct {
-	// end and begin are the consequences if the activity ends, and if it begins.
+	// end and begin are the consequences when the activity ends and when it begins.
 	end, begin Kind
 	subject    string // an instance
 	what       string // a job, an integration or an address
 }
 
-// activities are what configurations do. Several configurations of one agent can name the same writers.
+// activities is a set of activities. Several configurations of one agent can have the same writers.
 type activities map[activity]bool
 
-// compareActivities adds a consequence for each activity that ends or begins. An activity does not end if another
+// compareActivities adds a consequence for each activity that ends or begins. An activity does not end while another
 // configuration of the unit still has it.
 func (u *unit) compareActivities(before, after activities) {
 	others := activities{}
@@ -116,8 +116,8 @@ func (all activities) instances(o *object, config *node) {
 	all.integrations(config.get("integrations").read())
 }
 
-// components adds the activities of Alloy's components. What gives targets to a component that scrapes is told, and not
-// the latter: which targets share one depends on their settings.
+// components adds the activities of Alloy's components. It names the components that find targets rather than the one
+// that scrapes them, because settings decide which targets share a scrape component.
 func (all activities) components(o *object, list []*node) {
 	for _, c := range list {
 		id := c.str("component")
@@ -126,7 +126,7 @@ func (all activities) components(o *object, list []*node) {
 		case name == "prometheus.remote_write" || name == "loki.write":
 			all.addresses(o, subject, c.list("endpoint"))
 		case name == "prometheus.scrape":
-			var s secrets // only ids are looked for
+			var s secrets // only ids are needed
 			if targets := c.get("targets"); targets != nil {
 				for _, from := range alloyconfig.Targets(s.value(targets)) {
 					all[activity{SeriesEnd, SeriesBegin, "component " + from, ""}] = true
@@ -157,7 +157,7 @@ func (all activities) addresses(o *object, subject string, writers []*node) {
 	}
 }
 
-// integrations adds the integrations. Several of one kind are numbered if they do not name their instance.
+// integrations adds the integrations. Integrations of the same kind are numbered if they do not name their instance.
 func (all activities) integrations(block *node) {
 	if block == nil {
 		return
@@ -180,13 +180,13 @@ func (all activities) integrations(block *node) {
 	}
 }
 
-// agentChange is a change in a configuration, with the object that holds it.
+// agentChange is a change in a configuration, with the object that has the configuration.
 type agentChange struct {
 	Change
 	object *object
 }
 
-// agentChange adds the consequences of a change inside of an instance.
+// agentChange adds the consequences of a change within an instance.
 func (u *unit) agentChange(c agentChange) {
 	subject, isLogs := c.Path.subject(), c.Path.isLogs()
 	for i, step := range c.Path {
@@ -225,7 +225,7 @@ func (u *unit) agentChange(c agentChange) {
 	}
 }
 
-// isLogs reports whether a path leads into an instance or a component of logs.
+// isLogs reports whether a path leads into a logs instance or a component for logs.
 func (p Path) isLogs() bool {
 	return len(p) > 1 && p[1].Field == "logs" || len(p) > 2 && strings.HasPrefix(p[2].Name, "loki.")
 }
@@ -250,7 +250,7 @@ func (u *unit) labels(kind Kind, subject string, c agentChange, at int) {
 func (u *unit) stages(c agentChange, at int) {
 	subject := c.Path[:at].subject()
 	found := false
-	for _, side := range c.sides(at) {
+	for _, side := range c.changedItems(at) {
 		for _, stage := range side {
 			for _, f := range stage.read().fields {
 				found = true
@@ -268,11 +268,11 @@ func (u *unit) stages(c agentChange, at int) {
 	}
 }
 
-// sides returns the changed items of a list, before and after. at is the index of the list in the path.
-func (c agentChange) sides(at int) (out [2][]*node) {
+// changedItems returns the changed items of a list, before and after. at is the index of the list in the path.
+func (c agentChange) changedItems(at int) (out [2][]*node) {
 	for i, top := range [...]*node{c.object.before, c.object.after} {
 		isOld := i == 0
-		n := follow(top, c.Path[:min(len(c.Path), at+2)], isOld)
+		n := nodeAt(top, c.Path[:min(len(c.Path), at+2)], isOld)
 		switch {
 		case n == nil:
 		case len(c.Path) == at+1: // the list as a whole
@@ -284,8 +284,8 @@ func (c agentChange) sides(at int) (out [2][]*node) {
 	return out
 }
 
-// follow returns the node at a path, before or after the change, or nil.
-func follow(n *node, path Path, isOld bool) *node {
+// nodeAt returns the node at a path, before or after the change, or nil.
+func nodeAt(n *node, path Path, isOld bool) *node {
 	for _, step := range path {
 		if n.read() == nil {
 			return nil

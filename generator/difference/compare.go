@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Op is what happens to an object or a part of it.
+// Op is the operation by which an object or a part of it changes.
 type Op string
 
 // The operations.
@@ -26,22 +26,22 @@ type Change struct {
 	After  *Value `json:"after,omitempty"`
 }
 
-// Path leads from an object to a part of it.
+// Path is the place of a part in an object.
 type Path []Step
 
 // Step is a field, or an item of a list.
 type Step struct {
-	// Field is the name of a field, or of the field by which the items of a list are told apart; empty if they are
-	// known by their places.
+	// Field is the name of a field, or of the field that identifies the items of a list; empty if items are identified
+	// by their index.
 	Field string
-	// Name is that of an item.
+	// Name is the name of an item.
 	Name   string
 	IsItem bool
-	// Old and New are the places of an item in the list before and after; -1 where it is not in it.
+	// Old and New are the indices of an item in the list before and after; -1 if the item is not in it.
 	Old, New int
 }
 
-// MarshalJSON encodes a field as its name, and an item with its places.
+// MarshalJSON encodes a field as its name, and an item with its indices.
 func (s Step) MarshalJSON() ([]byte, error) {
 	if !s.IsItem {
 		return json.Marshal(s.Field)
@@ -54,7 +54,7 @@ func (s Step) MarshalJSON() ([]byte, error) {
 	}{s.Field, s.Name, s.Old, s.New})
 }
 
-// String returns the step as in spec.containers[name=web].args[2].
+// String formats a step like those in spec.containers[name=web].args[2].
 func (s Step) String() string {
 	switch {
 	case !s.IsItem:
@@ -67,7 +67,7 @@ func (s Step) String() string {
 	return "[" + strconv.Itoa(s.Old) + "]"
 }
 
-// String returns the path as in spec.containers[name=web].args[2].
+// String formats a path as in spec.containers[name=web].args[2].
 func (p Path) String() string {
 	text := ""
 	for i, s := range p {
@@ -79,7 +79,7 @@ func (p Path) String() string {
 	return text
 }
 
-// with returns the path with one more step. Paths share nothing.
+// with returns the path with one more step. The result shares no memory with other results.
 func (p Path) with(s Step) Path { return append(p[:len(p):len(p)], s) }
 
 // comparison collects the changes of one object.

@@ -18,8 +18,8 @@ const (
 	alloyKey = "config.alloy"
 )
 
-// isConfiguration reports whether a key of a Secret is that of a configuration. The other files of a folder have other
-// keys.
+// isConfiguration reports whether a key of a Secret is the key of a configuration. The other files of a folder have
+// other keys.
 func isConfiguration(key string) bool { return key == agentKey || key == alloyKey }
 
 // configuration is a configuration on one side of a comparison.
@@ -27,17 +27,17 @@ type configuration struct {
 	key    string
 	values func() map[string]any // nil if only the texts are known
 	head   []byte                // the manifest of its first Secret without data, if only the texts are known
-	// manifests are those of its Secrets, with a file of it in each.
+	// manifests are the manifests of its Secrets, each with one of its files.
 	manifests [][]byte
 }
 
-// hasWords reports whether the configuration can be told in the agent's words: it is the agent's, or its values are
-// known. A text of Alloy is told by its components.
-func (c *configuration) hasWords() bool { return c == nil || c.values != nil || c.key == agentKey }
+// hasAgentTerms reports whether the configuration can be described in the agent's terms: it is the agent's, or its
+// values are known. A configuration of Alloy that is known only as text is described by its components.
+func (c *configuration) hasAgentTerms() bool { return c == nil || c.values != nil || c.key == agentKey }
 
 // node returns the value of the configuration.
-func (c *configuration) node(agentsWords bool) *node {
-	if c.values != nil && agentsWords {
+func (c *configuration) node(agentTerms bool) *node {
+	if c.values != nil && agentTerms {
 		return newNode(c.key, nil, c.values())
 	}
 	var all []any
@@ -55,8 +55,8 @@ func (c *configuration) node(agentsWords bool) *node {
 	return newNode(c.key, nil, map[string]any{components: all})
 }
 
-// join finds the configurations of a unit, and returns its objects. The Secrets of one configuration become a single
-// one, with the name of the first: which file holds a component makes no difference.
+// join finds the configurations of a unit, and returns its objects. Several Secrets of one configuration become one,
+// with the name of the first: it makes no difference which file has a component.
 func join(objects []*object) (out []*object) {
 	type file struct {
 		side int
@@ -103,18 +103,19 @@ func join(objects []*object) (out []*object) {
 	return out
 }
 
-// mayHoldFile reports whether a manifest may be a Secret with a file of a configuration. All others need not be read.
+// mayHoldFile reports whether a manifest may be a Secret with a file of a configuration. Other manifests need not be
+// read.
 func mayHoldFile(manifest []byte) bool {
 	return bytes.Contains(manifest, []byte(agentKey+": ")) || bytes.Contains(manifest, []byte(".alloy: "))
 }
 
-// NeedsValues reports whether a manifest may be the Secret of a configuration whose text is not in the agent's words.
+// NeedsValues reports whether a manifest may be the Secret of a configuration whose text is not in the agent's terms.
 func NeedsValues(manifest []byte) bool { return bytes.Contains(manifest, []byte("\n  "+alloyKey+": ")) }
 
-// data returns the only value of a Secret, its key, and the manifest without both. It splits manifests in the form that
-// agentry writes, and decodes all others. If the Secret has no value or several, config is nil.
+// data returns the only value of a Secret, its key, and the manifest without both. It splits manifests in agentry's
+// format, and decodes all others. If the Secret has no value or several, config is nil.
 func data(manifest []byte) (key string, head, config []byte) {
-	if key, head, config = written(manifest); config != nil {
+	if key, head, config = splitData(manifest); config != nil {
 		return key, head, config
 	}
 	var secret map[string]any
@@ -135,8 +136,8 @@ func data(manifest []byte) (key string, head, config []byte) {
 	return key, head, config
 }
 
-// written is data for a manifest in the form that agentry writes: the value is at its end.
-func written(manifest []byte) (key string, head, config []byte) {
+// splitData is data for a manifest in agentry's format: the value is at its end.
+func splitData(manifest []byte) (key string, head, config []byte) {
 	for _, field := range [...]string{"\nstringData:\n  ", "\ndata:\n  "} {
 		head, rest, found := bytes.Cut(manifest, []byte(field))
 		line, text, _ := bytes.Cut(rest, []byte("\n"))
@@ -165,7 +166,7 @@ func written(manifest []byte) (key string, head, config []byte) {
 	return "", nil, nil
 }
 
-// unpack returns a text that was compressed and encoded in base64. Of anything else it returns nil.
+// unpack returns a text that was compressed and encoded in base64, or nil for any other text.
 func unpack(text []byte) []byte {
 	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 	n, err := base64.StdEncoding.Decode(data, text)

@@ -15,7 +15,7 @@ func compared(before, after Version) *Difference {
 	return Compare([]Pair{{Unit: "m/agent", ID: id, Before: before, After: after}})
 }
 
-// TestComponentsShowNoSecrets: a component can be an integration, or hold a client as a job does.
+// TestComponentsShowNoSecrets: a component can be an integration, or have an HTTP client like a job.
 func TestComponentsShowNoSecrets(t *testing.T) {
 	of := func(secret string) Version {
 		text := "prometheus.exporter.mysql \"m\" {\n\tdata_source_name = \"u:" + secret + "@(db:3306)/\"\n}\n\n" +
@@ -30,8 +30,8 @@ func TestComponentsShowNoSecrets(t *testing.T) {
 	}
 }
 
-// TestAnUnreadableConfigurationIsCompared: a Secret that was edited by hand, so that it holds no configuration, is one
-// like others.
+// TestAnUnreadableConfigurationIsCompared: a Secret that was edited by hand and no longer has a configuration is
+// compared like any other.
 func TestAnUnreadableConfigurationIsCompared(t *testing.T) {
 	of := func(value string) Version {
 		return Version{Text: []byte(strings.Replace(head, "stringData:", "data:", 1) + "  agent.yml: " + value + "\n")}
@@ -41,7 +41,8 @@ func TestAnUnreadableConfigurationIsCompared(t *testing.T) {
 	}
 }
 
-// TestWhatValuesLackIsTold: a configuration that is printed in another way changes, even if its values are equal.
+// TestWhatValuesLackIsTold: a configuration that is printed differently counts as changed, even if its values are
+// equal.
 func TestWhatValuesLackIsTold(t *testing.T) {
 	of := func(text string) Version {
 		return Version{

@@ -37,31 +37,31 @@ const (
 	TargetsSame    Kind = "targets-same"
 )
 
-// kinds returns all kinds in their order, with the words for them.
+// kinds returns all kinds in their order, with their descriptions.
 func kinds() [][2]string {
 	return [][2]string{
 		{string(Refused), "Kubernetes refuses the change of a field on an existing object"},
-		{string(SecretsNeeded), "needed in the cluster, and not needed before"},
+		{string(SecretsNeeded), "newly needed in the cluster"},
 		{string(PodsRestart), "pods restart"},
 		{string(PodsStop), "pods stop"},
-		{string(SecretsStale), "pods keep the old secrets until they restart, because nothing but secrets changes in " +
+		{string(SecretsStale), "pods keep the old secrets until they restart, because only secrets change in " +
 			"their configuration"},
 		{string(PodsReload), "pods reload their configuration, without a restart"},
 		{string(DataLeft), "the new program does not take over"},
 		{string(SendingStops), "stops sending"},
 		{string(SeriesEnd), "series end"},
 		{string(SeriesIdentity), "series change their identity"},
-		{string(SeriesFilter), "other series are kept"},
-		{string(Targets), "other targets are scraped, or in another way"},
+		{string(SeriesFilter), "different series are kept"},
+		{string(Targets), "different targets are scraped, or the same ones differently"},
 		{string(LogsEnd), "logs end"},
 		{string(LogsIdentity), "log streams change their identity"},
-		{string(LogsFilter), "log lines are handled in another way"},
+		{string(LogsFilter), "log lines are processed differently"},
 		{string(PodsStart), "pods start"},
 		{string(PodsScale), "the number of pods changes"},
 		{string(SendingStarts), "starts sending"},
 		{string(SeriesBegin), "series begin"},
 		{string(LogsBegin), "logs begin"},
-		{string(OwnMetrics), "metrics of the program about itself get other names"},
+		{string(OwnMetrics), "the program's own metrics get other names"},
 		{string(TargetsSame), "the same targets are found, by equal discoveries and rules"},
 	}
 }
@@ -70,20 +70,20 @@ func (k Kind) rank() int {
 	return slices.IndexFunc(kinds(), func(known [2]string) bool { return known[0] == string(k) })
 }
 
-// Words returns what a kind of consequence means.
-func (k Kind) Words() string { return kinds()[k.rank()][1] }
+// Description returns the meaning of a kind of consequence.
+func (k Kind) Description() string { return kinds()[k.rank()][1] }
 
-// Consequence is something that happens when a change is applied.
+// Consequence is an effect of applying a change.
 type Consequence struct {
 	Kind Kind   `json:"kind"`
 	Unit string `json:"unit"`
-	// Subject is what it happens to, such as a workload, an instance or a job.
+	// Subject is the affected workload, instance or job.
 	Subject string `json:"subject"`
-	// What says more: a field, a job, an address, a label. It may be empty.
+	// What is a detail, such as a field, a job, an address or a label. It may be empty.
 	What string `json:"what,omitempty"`
 }
 
-// find adds a consequence, once.
+// find adds a consequence, unless it is already there.
 func (u *unit) find(kind Kind, subject, what string) {
 	c := Consequence{Kind: kind, Unit: u.name, Subject: subject, What: what}
 	if u.known == nil {
@@ -95,7 +95,7 @@ func (u *unit) find(kind Kind, subject, what string) {
 	}
 }
 
-// consequences returns what the changes of the unit's objects mean.
+// consequences returns the consequences of the changes in the unit's objects.
 func (u *unit) consequences() []Consequence {
 	if !slices.ContainsFunc(u.objects, func(o *object) bool { return len(o.changes) > 0 }) {
 		return nil
@@ -110,7 +110,7 @@ func (u *unit) consequences() []Consequence {
 	return u.found
 }
 
-// pods finds what happens to the pods of a workload.
+// pods adds the consequences for the pods of a workload.
 func (u *unit) pods(o *object) {
 	subject := o.ID.Kind + " " + o.ID.Namespace + "/" + o.ID.Name
 	switch {
@@ -149,7 +149,7 @@ func (u *unit) pods(o *object) {
 	}
 }
 
-// replicas returns how many pods a workload has.
+// replicas returns the number of a workload's pods.
 func (o *object) replicas(n *node) string {
 	if text := n.str("spec", "replicas"); text != "" {
 		return text
@@ -157,7 +157,7 @@ func (o *object) replicas(n *node) string {
 	return "1" // Kubernetes' default
 }
 
-// configOf returns the Secret with the configuration of a workload, if the configuration changes.
+// configOf returns the Secret with a workload's configuration, if the configuration changes.
 func (u *unit) configOf(o *object) *object {
 	for _, secret := range u.objects {
 		if (secret.changesConfiguration() || secret.IsEncrypted) && workload.ConfigSecret(o.pods(1)) == secret.ID.Name {

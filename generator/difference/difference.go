@@ -13,37 +13,38 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// Pair is an object before and after. Those that stay the same say which pods use what changes.
+// Pair is an object before and after. Unchanged objects are included, because they tell which pods use the changed
+// ones.
 type Pair struct {
 	Unit          string // the folder of the output
 	ID            manifest.ID
 	Before, After Version
-	// OnlySecrets means that nothing but secrets changes in the configuration that the object holds.
+	// OnlySecrets means that only secrets change in the object's configuration.
 	OnlySecrets bool
-	// IsEncrypted means that the values of the object, a Secret, are encrypted, and change. The manifests do not have
-	// them.
+	// IsEncrypted means that the object is a Secret whose values change but are encrypted, so that the manifests do
+	// not show the change.
 	IsEncrypted bool
 }
 
-// Version is an object on one side of a comparison. What an output branch or folder has is only known as text.
+// Version is an object on one side of a comparison. From an output branch or folder, only its text is known.
 type Version struct {
 	// Text is the manifest; nil if there is no object.
 	Text []byte
 	// Value is the object as its Kubernetes type, without the data of a Secret. It is nil if only the text is known.
 	Value workload.Resource
-	// Values returns the configuration of which the Secret holds all or one file, in the words of the agent whatever
-	// program it is for: lists, maps, strings, numbers, booleans, and [Job]s. ConfigKey is the key of the configuration
-	// or of the file in the Secret. They are not set if only the text is known.
+	// Values returns the configuration that the Secret has, wholly or as one of several files, in the agent's terms
+	// whatever the program: lists, maps, strings, numbers, booleans, and [Job]s. ConfigKey is the key of the
+	// configuration or file in the Secret. They are not set if only the text is known.
 	Values    func() map[string]any
 	ConfigKey string
 }
 
 // Difference is everything that changes between two renders.
 type Difference struct {
-	// Settings are warnings that another program lacks settings of objects, or has them in another form. Whoever
-	// renders for two programs adds them.
+	// Settings are warnings that another program lacks settings of objects, or handles them differently. The caller
+	// adds them if it renders for two programs.
 	Settings diag.List
-	// Consequences say what happens when the change is applied, gravest first.
+	// Consequences are the effects of applying the change, gravest first.
 	Consequences []Consequence
 	// Objects are the changed objects, sorted by unit.
 	Objects []Object
@@ -51,7 +52,7 @@ type Difference struct {
 	short *short // the shortened form; nil if the difference is whole
 }
 
-// MarshalJSON encodes the difference, with findings as all commands print them.
+// MarshalJSON encodes the difference, with diagnostics in the form that all commands use.
 func (d *Difference) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Settings     []diag.JSONDiagnostic `json:"settings,omitempty"`
@@ -125,7 +126,7 @@ func (d *Difference) compareUnit(pairs []Pair) {
 			switch {
 			case o.IsEncrypted:
 				c.changes = append(c.changes, Change{Op: Changed, Path: Path{{Field: "encrypted values"}}})
-			case len(c.changes) == 0 && o.isWrittenAnew():
+			case len(c.changes) == 0 && o.hasKnownConfigurations():
 				c.changes = append(c.changes, Change{Op: Changed, Path: Path{{Field: o.configs[1].key}}})
 			}
 		}
@@ -136,18 +137,18 @@ func (d *Difference) compareUnit(pairs []Pair) {
 	d.Consequences = append(d.Consequences, u.consequences()...)
 }
 
-// unit is what is known of a unit.
+// unit has the objects of a unit and the consequences of their changes.
 type unit struct {
 	name    string
 	objects []*object
 	found   []Consequence
 	known   map[Consequence]bool
-	// agentsWords means that all configurations, before and after, can be told in the agent's words.
-	agentsWords bool
+	// agentTerms means that all configurations, before and after, can be described in the agent's terms.
+	agentTerms bool
 }
 
 func newUnit(pairs []Pair) *unit {
-	u := &unit{name: pairs[0].Unit, agentsWords: true}
+	u := &unit{name: pairs[0].Unit, agentTerms: true}
 	var objects []*object
 	for _, p := range pairs {
 		objects = append(objects, &object{Pair: p, unit: u})
@@ -155,7 +156,7 @@ func newUnit(pairs []Pair) *unit {
 	u.objects = join(objects)
 	for _, o := range u.objects {
 		for _, c := range o.configs {
-			u.agentsWords = u.agentsWords && c.hasWords()
+			u.agentTerms = u.agentTerms && c.hasAgentTerms()
 		}
 	}
 	return u
@@ -174,7 +175,7 @@ type object struct {
 	isOpen        bool
 }
 
-// versions returns both sides.
+// versions returns the object before and after.
 func (o *object) versions() [2]*Version { return [2]*Version{&o.Before, &o.After} }
 
 // isConfiguration reports whether the object is the Secret of a configuration, before or after.
@@ -185,14 +186,14 @@ func (o *object) isChanged() bool { return o.IsEncrypted || o.partsChange || o.t
 
 func (o *object) textsDiffer() bool { return !bytes.Equal(o.Before.Text, o.After.Text) }
 
-// isWrittenAnew reports whether the values of a configuration are known on both sides. Equal values that are printed
-// differently are a gap in what is compared: the change is told all the same.
-func (o *object) isWrittenAnew() bool {
+// hasKnownConfigurations reports whether the values of the configuration are known on both sides. If equal values are
+// printed differently, the comparison has a gap: the change is reported all the same.
+func (o *object) hasKnownConfigurations() bool {
 	before, after := o.configs[0], o.configs[1]
 	return before != nil && after != nil && before.values != nil && after.values != nil
 }
 
-// open makes the values of both sides, unless they are made.
+// open reads the values of both sides, unless it has been called before.
 func (o *object) open() {
 	if o.isOpen {
 		return
@@ -205,7 +206,7 @@ func (o *object) open() {
 	}
 }
 
-// read returns the value of a side. In the Secret of a configuration, the configuration takes the place of its text.
+// read returns the value of one side. In the Secret of a configuration, the configuration replaces its text.
 func (o *object) read(side int) *node {
 	v := o.versions()[side]
 	if v.Text == nil {
@@ -216,9 +217,9 @@ func (o *object) read(side int) *node {
 		if v.Value == nil {
 			top = (&node{text: c.head}).read()
 		}
-		config := c.node(o.unit.agentsWords)
+		config := c.node(o.unit.agentTerms)
 		config.parent = top
-		top.text, top.fields = nil, append(top.fields, config) // the text alone does not describe the node any more
+		top.text, top.fields = nil, append(top.fields, config) // the text alone no longer describes the node
 		return top
 	}
 	if o.ID.Kind == "Secret" {
@@ -227,7 +228,7 @@ func (o *object) read(side int) *node {
 	return v.node()
 }
 
-// node returns the object, of a Secret without its data if its type is known.
+// node returns the object as a node. It leaves out the data of a Secret whose type is known.
 func (v *Version) node() *node {
 	if v.Value != nil {
 		if fields, err := workload.Fields(v.Value); err == nil {
@@ -237,10 +238,10 @@ func (v *Version) node() *node {
 	return &node{text: v.Text}
 }
 
-// pods returns the template for the pods of a side, or nil if it runs none.
+// pods returns the pod template of one side, or nil if the object runs no pods.
 func (o *object) pods(side int) *corev1.PodTemplateSpec { return workload.Pods(o.resource(side)) }
 
-// resource returns a side as its Kubernetes type, if it runs pods.
+// resource returns one side as its Kubernetes type, if it runs pods.
 func (o *object) resource(side int) workload.Resource {
 	if v := o.versions()[side]; o.resources[side] == nil {
 		o.resources[side] = workload.Workload(o.ID.Kind, v.Value, v.Text)
@@ -269,11 +270,11 @@ type Manifest struct {
 	Unit string // the folder of the output
 	ID   manifest.ID
 	Version
-	// Masked is a digest of the object's configuration without its secrets. Empty if there is no configuration.
+	// Masked is a digest of the object's configuration without its secrets. It is empty without a configuration.
 	Masked string
 }
 
-// Read returns the manifest that a text holds. It returns false if the text is no Kubernetes object.
+// Read reads the manifest in a text. It returns false if the text is not a Kubernetes object.
 func Read(unit string, text []byte) (Manifest, bool) {
 	n := &node{text: text}
 	m := Manifest{Unit: unit, Version: Version{Text: text}, ID: manifest.ID{

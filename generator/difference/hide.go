@@ -8,26 +8,26 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 )
 
-// placeholder stands for a value that is not shown.
+// placeholder is shown instead of a hidden value.
 const placeholder = "<redacted>"
 
-// secrets knows which values of an object are not shown.
+// secrets decides which values of an object are hidden.
 type secrets struct {
-	// isSecret means that the object is a Secret: nothing of its data is shown.
+	// isSecret means that the object is a Secret: all of its data is hidden.
 	isSecret bool
 	// values are the values in the unit's Secrets. Under the secrets policy plaintext they are also in configurations,
-	// where they can only be told from other text by comparing it with them.
+	// where only a comparison with these values finds them.
 	values []string
 }
 
-// components is the field of Alloy's components, any of which may be an integration or hold a client.
+// components is the field of Alloy's components, any of which may be an integration or have an HTTP client.
 const components = "components"
 
-// minContained is the length in bytes from which a secret is looked for inside of other texts. A shorter secret is
+// minContained is the minimum length in bytes of a secret that is searched for within other texts. A shorter secret is
 // compared with whole values only.
 const minContained = 4
 
-// shown returns a text as it may be shown: without credentials, or as a placeholder if it is or contains a secret.
+// shown returns a text without credentials, or a placeholder if the text is or contains a secret.
 func (s *secrets) shown(n *node, text string) string {
 	switch {
 	case text == "":
@@ -52,8 +52,8 @@ func isBelow(n *node, names ...string) bool {
 	return false
 }
 
-// isCredential reports whether the names of the fields around a value say that it is a credential. User names count,
-// because they come from Secrets too.
+// isCredential reports whether the field names around a value mark it as a credential. User names count, because they
+// come from Secrets too.
 func isCredential(n *node, text string) bool {
 	switch n.name {
 	case "username", "password", "bearer_token", "credentials", "client_secret", "access_key", "secret_key", "key_pem",

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 )
 
-// items compares two lists: by the names of the items if all have one, else by their order.
+// items compares two lists: by the names of the items if all have one, otherwise by their order.
 func (c *comparison) items(at Path, before, after *node) {
 	for _, by := range [...]string{"job_name", "name", "mountPath", "url", "instance", "integration", "component"} {
 		old, ok := itemNames(before.items, by)
@@ -32,7 +32,7 @@ type list struct {
 	names []string
 }
 
-// itemNames returns the names of the items of a list, if each item has a unique name.
+// itemNames returns the names of the items in a list, if each item has a unique name.
 func itemNames(items []*node, by string) ([]string, bool) {
 	names, seen := make([]string, len(items)), make(map[string]bool, len(items))
 	for i, item := range items {
@@ -45,7 +45,7 @@ func itemNames(items []*node, by string) ([]string, bool) {
 	return names, true
 }
 
-// nameBy returns the text of a field of an item, without a password if it is a URL: it is shown as the item's name. If
+// nameBy returns the text of a field of an item, to be shown as the item's name: without a password if it is a URL. If
 // the item begins with the field, the item is not parsed.
 func (n *node) nameBy(field string) string {
 	if n.job != nil && n.job.Name() != "" && field == "job_name" {
@@ -61,7 +61,7 @@ func (n *node) nameBy(field string) string {
 	return credential.Redacted(n.str(field))
 }
 
-// maxNameBytes is where the search for the name of an item ends.
+// maxNameBytes limits the search for the name of an item.
 const maxNameBytes = 1 << 10
 
 // plainText matches scalars without quotes that YAML reads as a string, unchanged.
@@ -101,7 +101,7 @@ func (c *comparison) named(at Path, by string, before, after list) {
 	}
 }
 
-// maxTable limits the comparisons of every item with every other. Longer lists are compared place by place.
+// maxTable limits the comparisons of every item with every other. Longer lists are compared index by index.
 const maxTable = 1 << 20
 
 // ordered compares two lists whose items have no names, by their order.
@@ -110,7 +110,7 @@ func (c *comparison) ordered(at Path, before, after []*node) {
 	b, a := 0, 0
 	for _, pair := range append(same, [2]int{len(before), len(after)}) {
 		gone, came := before[b:pair[0]], after[a:pair[1]]
-		// If as many items of the same shape replace others, they are the same items, changed.
+		// If the same number of items of the same shape replaces others, they are the same items, changed.
 		isChange := len(gone) == len(came)
 		for i := range gone {
 			isChange = isChange && gone[i].read().shape == came[i].read().shape
@@ -139,9 +139,9 @@ func (c *comparison) ordered(at Path, before, after []*node) {
 	}
 }
 
-// common returns the places of a longest sequence of items that two lists have in common.
+// common returns the indices of a longest sequence of items that two lists have in common.
 func (c *comparison) common(before, after []*node) (pairs [][2]int) {
-	old, now := c.prints(before), c.prints(after)
+	old, now := c.fingerprints(before), c.fingerprints(after)
 	head := 0
 	for head < min(len(old), len(now)) && old[head] == now[head] {
 		pairs = append(pairs, [2]int{head, head})
@@ -162,7 +162,7 @@ func (c *comparison) common(before, after []*node) (pairs [][2]int) {
 	return pairs
 }
 
-// longest returns the places of a longest common subsequence.
+// longest returns the indices of a longest common subsequence.
 func longest(old, now []string) (pairs [][2]int) {
 	table := make([][]int32, len(old)+1)
 	for i := range table {
@@ -189,8 +189,8 @@ func longest(old, now []string) (pairs [][2]int) {
 	return pairs
 }
 
-// prints returns one text for each item. The texts of equal items are equal.
-func (c *comparison) prints(items []*node) []string {
+// fingerprints returns one text for each item. Equal items have equal texts.
+func (c *comparison) fingerprints(items []*node) []string {
 	out := make([]string, len(items))
 	for i, item := range items {
 		out[i] = fingerprint(item)
@@ -198,7 +198,7 @@ func (c *comparison) prints(items []*node) []string {
 	return out
 }
 
-// fingerprint writes a value with its real text. It is never shown.
+// fingerprint encodes a value with its real text. It is never shown.
 func fingerprint(n *node) string {
 	switch n.read(); n.shape {
 	case mapping:

@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// secretsNeeded adds a consequence for each key of a Secret or ConfigMap that pods need now and did not need before,
-// unless the key is rendered too.
+// secretsNeeded adds a consequence for each key of a Secret or ConfigMap that pods newly need, unless the key is
+// rendered too.
 func (u *unit) secretsNeeded() {
 	isPods := func(o *object) bool { return workload.IsWorkload(o.ID.Kind) }
 	if !slices.ContainsFunc(u.objects, func(o *object) bool {

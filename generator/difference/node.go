@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// shape is what a node is.
+// shape is the kind of a node's value.
 type shape int
 
 const (
@@ -19,18 +19,18 @@ const (
 	scalar
 )
 
-// node is a value in a manifest. It is parsed when somebody looks into it: a large mapping or list is split into the
-// texts of its parts, anything else is decoded.
+// node is a value in a manifest. It is parsed on demand: a large mapping or list is split into the texts of its parts,
+// anything else is decoded.
 type node struct {
 	// text is in block style. Its first line has no indentation; further lines have at least indent spaces.
 	text   []byte
 	indent int
-	// entry means that text is `key: value` or `- value`, and not the value alone.
+	// entry means that text is `key: value` or `- value`, and not only the value.
 	entry bool
-	// job is what the node is read from if it is a job of a configuration that was not read from text.
+	// job is the source of a node that is a job of a configuration that was not read from text.
 	job Job
 
-	name   string // of the field that has this value, or has it as an item
+	name   string // of the field with this value, or with a list of it
 	parent *node  // nil at the top
 
 	shape  shape
@@ -38,27 +38,28 @@ type node struct {
 	items  []*node // of a sequence
 	plain  any     // of a scalar: nil, bool, int, uint64, float64 or string
 
-	// line is where the node begins, counted from 1 in the text of the nearest node that has one; 0 at its beginning.
+	// line is the first line of the node, counted from 1 in the text of the nearest node that has a line; 0 at its
+	// beginning.
 	line int
 }
 
-// Job is a job of a configuration. Its fields are made when they are needed: most jobs of two configurations are the
-// same.
+// Job is a job of a configuration. Its fields are made on demand, because most jobs of two configurations are equal.
 type Job interface {
 	Name() string
 	// Fields returns the fields of the job, as [Version.Values] returns values.
 	Fields() any
-	// IsSame reports whether another job is made of equal values, so that their fields are equal. It makes neither.
+	// IsSame reports whether another job is made of equal values, so that its fields are equal. It makes no fields.
 	IsSame(other any) bool
 }
 
-// decodeBelow is the size in bytes below which a text is decoded as a whole: splitting is faster for larger texts only.
+// decodeBelow is the size in bytes below which a text is decoded as a whole, because splitting is faster only for
+// larger texts.
 const decodeBelow = 4 << 10
 
 // maxNodes limits the number of nodes after the aliases of a text are expanded.
 const maxNodes = 1 << 20
 
-// read parses the node, unless it is parsed. Of a large node it parses one level.
+// read parses the node, unless it is parsed. It parses one level of a large node.
 func (n *node) read() *node {
 	if n == nil || n.shape != unread {
 		return n
@@ -72,7 +73,7 @@ func (n *node) read() *node {
 	return n
 }
 
-// decode parses the text with YAML's own rules. A text that is no YAML becomes a string.
+// decode parses the text as YAML. A text that is not YAML becomes a string.
 func (n *node) decode() {
 	var doc yaml.Node
 	text := append([]byte(strings.Repeat(" ", n.indent)), n.text...)
@@ -92,10 +93,10 @@ func (n *node) decode() {
 	n.from(top, &left)
 }
 
-// unreadable stands for a text that is no YAML.
+// unreadable is shown instead of a text that is not YAML.
 const unreadable = "(cannot be read)"
 
-// from takes the value of a parsed node.
+// from sets the value of the node to that of a parsed node.
 func (n *node) from(y *yaml.Node, left *int) {
 	for y.Kind == yaml.AliasNode {
 		y = y.Alias
@@ -144,7 +145,7 @@ func newNode(name string, parent *node, v any) *node {
 	return n
 }
 
-// set gives a value to a node.
+// set sets the value of the node.
 func (n *node) set(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -159,7 +160,7 @@ func (n *node) set(v any) {
 		}
 	case Job:
 		n.job = v
-	case float64: // as JSON has all numbers
+	case float64: // JSON decodes all numbers to it
 		n.shape, n.plain = scalar, v
 		if i := int(v); float64(i) == v {
 			n.plain = i
@@ -192,7 +193,7 @@ func (n *node) list(names ...string) []*node {
 	return n.items
 }
 
-// str returns the scalar at a path of fields as text, or nothing.
+// str returns the scalar at a path of fields as text, or "".
 func (n *node) str(names ...string) string {
 	n = n.get(names...).read()
 	if n == nil || n.shape != scalar || n.plain == nil {
@@ -201,7 +202,7 @@ func (n *node) str(names ...string) string {
 	return fmt.Sprint(n.plain)
 }
 
-// isSame reports whether two nodes have the same text, or are jobs of the same values. It parses nothing.
+// isSame reports whether two nodes have the same text or are jobs made of equal values. It parses nothing.
 func (n *node) isSame(other *node) bool {
 	if n.job != nil && other.job != nil {
 		return n.job.IsSame(other.job)

@@ -8,14 +8,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// changesProgram reports whether one program's configuration takes the place of another's.
+// changesProgram reports whether the configuration of another program replaces that of the present one.
 func (o *object) changesProgram() bool {
 	return o.changesConfiguration() && o.before != nil && o.after != nil &&
 		o.before.get(agentKey) != nil != (o.after.get(agentKey) != nil)
 }
 
-// programs adds the consequences of running another program, as far as the configurations tell, and counts the jobs
-// that find the same targets, by instance. docs/alloy.md gives the reason for each.
+// programs adds the consequences of running another program, as far as the configurations show them. It also counts,
+// for each instance, the jobs that find the same targets. docs/alloy.md explains each consequence.
 func (u *unit) programs(o *object, jobs map[string]*[2]int) {
 	before, after := o.before.get(agentKey), o.after.get(agentKey)
 	fromAgent := before != nil
@@ -67,7 +67,7 @@ func (u *unit) programs(o *object, jobs map[string]*[2]int) {
 	}
 }
 
-// podsWith returns the workloads whose pods have the configuration in a Secret.
+// podsWith returns the workloads whose pods use the configuration in a Secret.
 func (u *unit) podsWith(secret string) (out []string) {
 	for _, o := range u.objects {
 		if o.Before.Text != nil && workload.ConfigSecret(o.pods(1)) == secret {
@@ -79,12 +79,12 @@ func (u *unit) podsWith(secret string) (out []string) {
 
 var alloyImage = regexp.MustCompile(`/alloy:v1\.(\d+)\.`)
 
-// prometheus3 is the first minor version of Alloy 1 with Prometheus 3, which writes whole numbers in the labels le and
-// quantile as floats. It is also the first that takes over the agent's positions in log files.
+// prometheus3 is the first minor version of Alloy 1 that contains Prometheus 3, which writes whole numbers in the
+// labels le and quantile as floats. It is also the first version that takes over the agent's positions in log files.
 const prometheus3 = 11
 
-// hasPrometheus3 reports whether the pods with a configuration run such an Alloy, by the image of one of them. An image
-// without a version counts as one.
+// hasPrometheus3 reports whether the pods with a configuration run such a version, judging by the image of one of
+// them. An image without a version counts as such.
 func (u *unit) hasPrometheus3(secret string) bool {
 	for _, o := range u.objects {
 		for side := range o.versions() {

@@ -11,15 +11,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Redacted returns the lines of a file of a unit as people may see them. What a difference does not show is not shown
-// here: values of Secrets, wherever they are, and credentials. name is the file's, and unit has the manifests in its
-// folder. The error is for a text that agentry does not write.
+// Redacted returns the lines of a unit's file without secrets: everything that a difference hides is hidden here too,
+// which is all values of Secrets, wherever they are, and credentials. name is the name of the file, and manifests are
+// those in its folder. It returns an error for a text that agentry does not write.
 func Redacted(name string, text []byte, manifests []Manifest) ([]string, error) {
 	var pairs []Pair
 	for _, m := range manifests {
 		pairs = append(pairs, Pair{Unit: m.Unit, ID: m.ID, Before: m.Version, After: m.Version})
 	}
-	s := &shower{lines: linesOf(text)}
+	s := &redactor{lines: linesOf(text)}
 	if len(pairs) > 0 {
 		s.values = newUnit(pairs).secretValues()
 	}
@@ -30,9 +30,9 @@ func Redacted(name string, text []byte, manifests []Manifest) ([]string, error) 
 	}
 	m, ok := Read("", text)
 	if !ok {
-		return nil, errors.New("there is no object in it")
+		return nil, errors.New("not a Kubernetes object")
 	}
-	key, head, config := written(text)
+	key, head, config := splitData(text)
 	if m.ID.Kind == "Secret" && config != nil && isConfiguration(key) &&
 		bytes.HasPrefix(text[len(head):], []byte("\nstringData:")) {
 		s.walk(head, 0)
@@ -48,36 +48,35 @@ func linesOf(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// shower hides lines of a text.
-type shower struct {
+// redactor hides values in the lines of a text.
+type redactor struct {
 	secrets
 	lines  []string
-	hidden []string // by the line: what is shown instead of its value
-	starts []bool   // by the line: a value begins in it
+	hidden []string // by line: the text shown instead of its value
+	starts []bool   // by line: whether a value begins in it
 }
 
-// configuration hides what is secret in the configuration that begins at a line. name ends with the key of its
-// language.
-func (s *shower) configuration(name string, text []byte, first int) error {
+// configuration hides the secrets in a configuration that begins at a line. name ends with the key of its language.
+func (s *redactor) configuration(name string, text []byte, first int) error {
 	switch {
 	case strings.HasSuffix(name, agentKey):
 		s.walk(text, first)
 	case strings.HasSuffix(name, alloyKey):
 		s.alloy(linesOf(text), first)
 	default:
-		return errors.New("agentry writes no such file")
+		return errors.New("not a file that agentry writes")
 	}
 	return nil
 }
 
-// walk hides scalars of a YAML text that begins at a line.
-func (s *shower) walk(text []byte, first int) {
+// walk hides secret scalars in a YAML text that begins at a line.
+func (s *redactor) walk(text []byte, first int) {
 	at, line := 0, first
 	var visit func(n *node, from int)
 	visit = func(n *node, from int) {
 		n.read()
 		if n.text != nil {
-			// Parts of the text are slices of it, so they end where it ends. They are visited in their order.
+			// Parts of the text are slices of it, so their capacity ends where it ends. They are visited in order.
 			offset := cap(text) - cap(n.text)
 			line += bytes.Count(text[at:offset], []byte("\n"))
 			at, from = offset, line
@@ -99,18 +98,18 @@ func (s *shower) walk(text []byte, first int) {
 }
 
 // hide hides the value that begins in a line.
-func (s *shower) hide(line int, shown string) {
+func (s *redactor) hide(line int, shown string) {
 	if s.hidden[line] != "" || strings.Contains(shown, "\n") {
 		shown = placeholder
 	}
 	s.hidden[line] = shown
 }
 
-// beforeValue matches what is before a value in its line.
+// beforeValue matches the part of a line before a value.
 var beforeValue = regexp.MustCompile(`^\s*(?:- +)*(?:[A-Za-z_][\w./-]*(?:: +| += +))?`)
 
-// all returns the lines. The lines of a hidden value after its first, up to the next value, are hidden too.
-func (s *shower) all() []string {
+// all returns the lines. It also hides the further lines of a hidden value, up to the next value.
+func (s *redactor) all() []string {
 	out := make([]string, len(s.lines))
 	inHidden := false
 	for i, line := range s.lines {
@@ -120,7 +119,7 @@ func (s *shower) all() []string {
 			out[i] = beforeValue.FindString(line) + s.hidden[i]
 		case inHidden && !s.starts[i] && strings.TrimSpace(line) != "":
 			out[i] = line[:len(line)-len(strings.TrimLeft(line, " "))] + placeholder
-		case strings.Contains(line, "#") && (s.isSecret || s.isSuspect(line)): // a comment is no value
+		case strings.Contains(line, "#") && (s.isSecret || s.isSuspect(line)): // a comment is not a value
 			out[i] = placeholder
 		default:
 			inHidden = inHidden && !s.starts[i]
@@ -131,14 +130,14 @@ func (s *shower) all() []string {
 	return out
 }
 
-// isSuspect reports whether a text, of which nothing is known, looks like a credential or has one.
-func (s *shower) isSuspect(text string) bool {
+// isSuspect reports whether an unparsed text looks like a credential or contains one.
+func (s *redactor) isSuspect(text string) bool {
 	return !diag.MayQuote("", text) || slices.ContainsFunc(s.values, func(v string) bool {
 		return len(v) >= minContained && strings.Contains(text, v)
 	})
 }
 
-// visible replaces what could steer a reader's program, or turn text around.
+// visible replaces characters that could control a terminal or reverse the direction of text.
 func visible(r rune) rune {
 	if r == '\t' || unicode.IsPrint(r) {
 		return r

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// In these texts, each value with hush is a secret, and nothing else is.
+// In these texts, exactly the values that contain hush are secrets.
 const (
 	otherSecret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: agent-secrets\n  namespace: m\ndata:\n  # hush\n" +
 		"  a: aHVzaHk=\nstringData:\n  b: |\n    hush\n    password: hush\n"

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// rules says what a change of a list of relabel rules means. It compares the effects of the rules, wherever they are in
-// the list.
+// rules adds the consequences of a changed list of relabel rules. It compares the effects of the rules, regardless of
+// their position.
 func (u *unit) rules(isLogs bool, c agentChange, list Path) {
 	var sides [2]map[effect][]string
 	for i, top := range [...]*node{c.object.before, c.object.after} {
 		sides[i] = map[effect][]string{}
-		found := follow(top, list, i == 0).read()
+		found := nodeAt(top, list, i == 0).read()
 		if found == nil {
 			continue
 		}
@@ -41,10 +41,10 @@ func (u *unit) rules(isLogs bool, c agentChange, list Path) {
 	}
 }
 
-// effect is what a rule decides about.
+// effect is the label or selection that a rule decides about.
 type effect struct {
 	kind    Kind
-	what    string // a label, or which targets, series or lines are kept
+	what    string // a label, or the selection of targets, series or lines
 	selects bool
 }
 
@@ -55,7 +55,7 @@ type rule struct {
 	rest                                          string
 }
 
-// rule reads a rule, with placeholders for texts that must not be shown.
+// rule reads a rule, with placeholders for hidden texts.
 func (s *secrets) rule(n *node) rule {
 	text := func(field, standard string) string {
 		if f := n.get(field); f != nil {
@@ -75,7 +75,7 @@ func (s *secrets) rule(n *node) rule {
 	return r
 }
 
-// key returns a text that is equal for rules that do the same.
+// key returns a text that is equal for equivalent rules.
 func (r rule) key() string {
 	return strings.Join(append(r.sources, r.action, r.target, r.regex, r.separator, r.replacement, r.rest), "\x00")
 }
@@ -85,8 +85,8 @@ func (r rule) selects() bool {
 	return slices.Contains([]string{"keep", "drop", "keepequal", "dropequal"}, r.action)
 }
 
-// findsTargets reports whether the rules of a list are for targets, and not for series: those of a job, or of any
-// component but prometheus.relabel.
+// findsTargets reports whether the rules in a list apply to targets rather than series: the relabel rules of a job, or
+// those of any component except prometheus.relabel.
 func (p Path) findsTargets() bool {
 	switch p[len(p)-1].Field {
 	case "relabel_configs":
@@ -97,7 +97,7 @@ func (p Path) findsTargets() bool {
 	return false
 }
 
-// effect returns what the rule decides about. A rule that only sets a temporary label, for later rules, has no effect.
+// effect returns the effect of the rule. A rule that only sets a temporary label for later rules has no effect.
 func (r rule) effect(ofTargets, isLogs bool) effect {
 	identity, filter := SeriesIdentity, SeriesFilter
 	if ofTargets {

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// sameTargets returns how many jobs two lists have in common, and how many of these find the same targets by equal
-// discoveries and rules and scrape them at the same addresses and times. What is written in another way counts as
-// different, even if it means the same.
+// sameTargets returns the number of jobs that two lists have in common, and the number of these that find the same
+// targets with equal discoveries and rules and scrape them at the same addresses and times. Equivalent but differently
+// written settings count as different.
 func sameTargets(before, after []*node) (all, same int) {
 	others := make(map[string]*node, len(after))
 	for _, job := range after {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// split splits a mapping or a list in block style into the texts of its parts. It knows the form that agentry writes,
-// and returns false for any other YAML, which has to be decoded.
+// split splits a mapping or list in block style into the texts of its parts. It knows only agentry's format, and
+// returns false for any other YAML, which has to be decoded.
 func (n *node) split() bool {
 	text := n.text
 	if n.entry {
@@ -39,8 +39,8 @@ func (n *node) split() bool {
 	return true
 }
 
-// unwrap returns the text of the value of an entry, and sets the indentation of the node to that of the text. The
-// value must be a block of its own.
+// unwrap returns the text of the value of an entry, and sets the node's indentation to that of the text. The value
+// must be a block of its own.
 func (n *node) unwrap() ([]byte, bool) {
 	if isItem(n.text) {
 		rest := n.text[1:]
@@ -99,7 +99,7 @@ func isItem(text []byte) bool {
 	return len(text) > 1 && text[0] == '-' && (text[1] == ' ' || text[1] == '\n')
 }
 
-// fieldName returns the name of the field that a text begins with, if the name has no quotes.
+// fieldName returns the field name at the beginning of a text, if it has no quotes.
 func fieldName(text []byte) (string, bool) {
 	for i, c := range text {
 		switch {

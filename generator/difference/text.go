@@ -10,23 +10,23 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Limits of what a line shows. JSON has everything.
+// Limits of the text form. JSON is complete.
 const (
-	maxNames      = 5       // of things to which the same happens
+	maxNames      = 5       // names of things with the same consequence
 	maxShownBytes = 160     // of a value
-	maxReadBytes  = 2 << 10 // of the text of a value that is shown at all
+	maxReadBytes  = 2 << 10 // of a value's text that is decoded for display
 	maxLineBytes  = 400
 	maxKeptBytes  = 64 << 10 // of a difference that is shortened
 )
 
-// short is what is left of a difference: texts.
+// short is a shortened difference, as text.
 type short struct {
 	summary          string
 	effects, details []Section
 }
 
-// Shorten returns the difference without its values, which hold the manifests in memory: what people read of it, as
-// far as a comment has room for it.
+// Shorten returns the difference as text, cut to the length of a comment. It keeps no values, which hold the manifests
+// in memory.
 func (d *Difference) Shorten() *Difference {
 	if d.IsEmpty() || d.short != nil {
 		return d
@@ -52,7 +52,7 @@ type Section struct {
 	Lines   []string
 }
 
-// Summary counts the objects that change, as in 1 object added, 7 changed.
+// Summary counts the changed objects, as in "1 object added, 7 changed".
 func (d *Difference) Summary() string {
 	switch {
 	case d.IsEmpty():
@@ -79,7 +79,7 @@ func (d *Difference) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// Text returns the whole difference: its consequences, then what changes in each object.
+// Text returns the whole difference: its consequences, then the changes of each object.
 func (d *Difference) Text() string {
 	var b strings.Builder
 	b.WriteString(d.Summary() + "\n")
@@ -92,7 +92,7 @@ func (d *Difference) Text() string {
 	return b.String()
 }
 
-// Brief returns the summary and the consequences, in at most so many lines.
+// Brief returns the summary and the consequences, in at most limit lines.
 func (d *Difference) Brief(limit int) string {
 	lines := []string{d.Summary()}
 	for _, s := range d.Effects() {
@@ -110,13 +110,14 @@ func (d *Difference) Brief(limit int) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// Effects returns the consequences: a section for each kind, in which subjects with the same fate share a line.
+// Effects returns the consequences: a section for each kind, in which subjects with the same consequences share a
+// line.
 func (d *Difference) Effects() (out []Section) {
 	if d.short != nil {
 		return d.short.effects
 	}
 	if len(d.Settings) > 0 {
-		out = append(out, Section{"settings that the program does not have, or has in another way",
+		out = append(out, Section{"settings that the program lacks, or handles differently",
 			settingLines(d.Settings)})
 	}
 	units := map[string]bool{}
@@ -128,13 +129,13 @@ func (d *Difference) Effects() (out []Section) {
 		for n < len(rest) && rest[n].Kind == rest[0].Kind {
 			n++
 		}
-		out = append(out, Section{rest[0].Kind.Words(), effectLines(rest[:n], len(units) > 1)})
+		out = append(out, Section{rest[0].Kind.Description(), effectLines(rest[:n], len(units) > 1)})
 		rest = rest[n:]
 	}
 	return out
 }
 
-// settingLines returns the findings about settings, each with its place.
+// settingLines returns the diagnostics about settings, each with its position.
 func settingLines(list diag.List) (lines []string) {
 	for _, f := range list {
 		lines = append(lines, diag.OneLine(fmt.Sprintf("%s: %s: %s", f.Position(), f.Object, f.Advice())))
@@ -142,8 +143,7 @@ func settingLines(list diag.List) (lines []string) {
 	return lines
 }
 
-// effectLines returns the consequences of one kind: what happens to a subject in one line, and subjects to which the
-// same happens too.
+// effectLines returns the consequences of one kind, one line for each group of subjects with the same consequences.
 func effectLines(list []Consequence, manyUnits bool) (lines []string) {
 	var subjects []string
 	fates := map[string][]string{}
@@ -176,8 +176,8 @@ func effectLines(list []Consequence, manyUnits bool) (lines []string) {
 	return lines
 }
 
-// enumerate returns a list as a text: the first, and how many more there are. Of texts that begin with the same word
-// it writes the word once.
+// enumerate returns a list as text: its first items, and the number of further ones. If items begin with the same
+// word, it writes the word once.
 func enumerate(list []string) string {
 	more := ""
 	if len(list) > maxNames+1 {
@@ -187,7 +187,7 @@ func enumerate(list []string) string {
 	return strings.Join(list, ", ") + more
 }
 
-// Details returns what changes in each object.
+// Details returns the changes of each object.
 func (d *Difference) Details() (out []Section) {
 	if d.short != nil {
 		return d.short.details
@@ -207,7 +207,7 @@ func (d *Difference) Details() (out []Section) {
 	return out
 }
 
-// mark returns the sign of an operation.
+// mark returns the sign for an operation.
 func mark(op Op) string {
 	switch op {
 	case Added:
@@ -218,7 +218,7 @@ func mark(op Op) string {
 	return "~"
 }
 
-// thing is a part of an object that changes, with the parts of it that do.
+// thing is a changed part of an object, with its own changed parts.
 type thing struct {
 	name, mark, value string
 	own               []string // lines about its fields
@@ -241,18 +241,18 @@ func (t *thing) put(c Change) {
 		t = part
 	}
 	if rest == "" && len(parts) > 0 {
-		t.mark, t.value = mark(c.Op), c.words()
+		t.mark, t.value = mark(c.Op), c.brief()
 		return
 	}
 	line := mark(c.Op) + " " + rest
-	if text := c.words(); text != "" {
+	if text := c.brief(); text != "" {
 		line += ": " + text
 	}
 	t.own = append(t.own, diag.OneLine(line))
 }
 
-// lines returns the lines about the parts of a thing. Parts to which the same happens share theirs, and what
-// happens to one part alone stands beside its name.
+// lines returns the lines about the parts of a thing. Parts with the same changes share their lines, and the only
+// change of a part stands beside its name.
 func (t *thing) lines() []string {
 	out := slices.Clone(t.own)
 	var order []string
@@ -286,7 +286,7 @@ func (t *thing) lines() []string {
 	return out
 }
 
-// isOne reports whether lines are about one part: all others are below the first.
+// isOne reports whether lines are about one part, so that all lines are below the first.
 func isOne(lines []string) bool {
 	for i, line := range lines {
 		if strings.HasPrefix(line, " ") != (i > 0) {
@@ -296,27 +296,27 @@ func isOne(lines []string) bool {
 	return len(lines) > 0
 }
 
-// words returns the values of a change in one line, if they are short.
-func (c Change) words() string {
+// brief returns the values of a change in one line, if they are short.
+func (c Change) brief() string {
 	switch {
 	case c.Op == Reordered:
-		return "in another order"
+		return "reordered"
 	case c.Before == nil && c.After == nil:
 		return ""
 	case c.Before == nil:
-		return c.After.words()
+		return c.After.brief()
 	case c.After == nil:
-		return c.Before.words()
+		return c.Before.brief()
 	}
-	before, after := c.Before.words(), c.After.words()
+	before, after := c.Before.brief(), c.After.brief()
 	if before == after {
 		return before + ", changed"
 	}
 	return before + " → " + after
 }
 
-// words returns the value in one line, or nothing if it is long.
-func (v *Value) words() string {
+// brief returns the value in one line, or "" if it is long.
+func (v *Value) brief() string {
 	if len(v.node.text) > maxReadBytes {
 		return ""
 	}
@@ -330,7 +330,7 @@ func (v *Value) words() string {
 	return text
 }
 
-// flow returns a value as a reader would write it in one line.
+// flow returns a value in one line, in YAML's flow style.
 func flow(v any) string {
 	switch v := v.(type) {
 	case nil:

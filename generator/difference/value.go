@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Hidden stands for a value that is not shown. Two of them are equal if and only if the values are.
+// Hidden replaces a value that is not shown. Two of them are equal if and only if the values are.
 type Hidden struct {
-	// Text is what is shown in its place: a placeholder, or a URL without its password.
+	// Text is shown instead of the value: a placeholder, or a URL without its password.
 	Text string
 	sum  [sha256.Size]byte
 }
@@ -17,7 +17,7 @@ type Hidden struct {
 // MarshalText returns the text that is shown instead.
 func (h Hidden) MarshalText() ([]byte, error) { return []byte(h.Text), nil }
 
-// Value is the value of a part of an object. It is decoded when it is needed.
+// Value is the value of a part of an object. It is decoded on demand.
 type Value struct {
 	secrets *secrets
 	node    *node
@@ -65,7 +65,7 @@ func (s *secrets) scalar(n *node) any {
 	return n.plain
 }
 
-// text returns a scalar as text, or a placeholder if it must not be shown.
+// text returns a scalar as text, or a placeholder if it is hidden.
 func (s *secrets) text(n *node) string {
 	if n.read(); n.shape != scalar {
 		return ""

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// globalSettings are the settings of all instances.
+// globalSettings is the subject of changes that affect all instances.
 const globalSettings = "all instances"
 
-// parts returns the named parts that a path leads through, in words, and the rest of the path: "instance a/b", "job c",
-// "relabel rule 3", and the rest regex.
+// parts returns the named parts along a path in words, and the rest of the path: "instance a/b", "job c", "relabel
+// rule 3", and the rest "regex".
 func (p Path) parts() (parts []string, rest string) {
 	var fields []string
 	for i, step := range p {
@@ -46,7 +46,7 @@ func (p Path) parts() (parts []string, rest string) {
 	return parts, strings.Join(fields, ".")
 }
 
-// place returns the index of an item: the one after the change, or the one before if it is removed.
+// place returns the index of an item after the change, or before it if the item is removed.
 func (s Step) place() int {
 	if s.New < 0 {
 		return s.Old
@@ -69,10 +69,10 @@ func (p Path) words() string {
 	return strings.Join(parts, within)
 }
 
-// within separates a part from the part that contains it.
+// within separates a part from the one that contains it.
 const within = " > "
 
-// nouns returns the words for items of lists, by the field that holds the list.
+// nouns returns the nouns for items of lists, by the field with the list.
 func nouns() map[string]string {
 	return map[string]string{
 		"scrape_configs": "job", "remote_write": "writer", "clients": "client",
@@ -88,7 +88,7 @@ func nouns() map[string]string {
 	}
 }
 
-// noun returns the word for an item of a list. above is the field that contains the list's field.
+// noun returns the noun for an item of a list. above is the field that contains the list's field.
 func noun(field, above string) string {
 	switch {
 	case field == "configs" && above == "logs":

@@ -9,18 +9,18 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Choice is how one object selects others: by their labels, and by the labels of their namespaces. Without a Selector
-// it selects nothing; without a NamespaceSelector it looks in the object's own namespace.
+// Choice is one pair of selectors of an object: for labels of other objects, and for labels of their namespaces. A nil
+// Selector selects nothing; a nil NamespaceSelector means the object's own namespace.
 type Choice struct {
 	Kinds             []string
-	Path              string // of the field
+	Path              string // field of Selector
 	Selector          *metav1.LabelSelector
-	NamespacePath     string // of the field
+	NamespacePath     string // field of NamespaceSelector
 	NamespaceSelector *metav1.LabelSelector
 }
 
-// Choices returns how an object selects others: always as many as its kind has, in the order of the kind's fields.
-// Kinds that select nothing have none.
+// Choices returns the pairs of selectors of an object's kind, in the order of its fields. It is empty for kinds that
+// select nothing.
 func Choices(o *manifest.Object) []Choice {
 	one := func(path, field string, selector, namespaces *metav1.LabelSelector, kinds ...string) Choice {
 		selectorPath, namespacePath := path+field+"Selector", path+field+"NamespaceSelector"
@@ -54,8 +54,8 @@ func Choices(o *manifest.Object) []Choice {
 	return nil
 }
 
-// NamespaceLabels returns the labels that the API server would show: those of the manifest, if there is one, and the
-// name as a label, which nobody can change.
+// NamespaceLabels returns the labels of a namespace as the API server would show them: those in the manifest, if there
+// is one, and the immutable label with its name.
 func NamespaceLabels(set *manifest.Set, name string) labels.Set {
 	out := labels.Set{corev1.LabelMetadataName: name}
 	if o := set.Get(manifest.ID{Kind: "Namespace", Name: name}); o != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// reach is what an IntegrationMonitor looks for.
+// reach is the set of MetricsIntegrations that an IntegrationMonitor selects from.
 type reach struct {
 	monitor    *manifest.Object
-	selector   labels.Selector // nil if it is invalid, which the job's builder reports
+	selector   labels.Selector // nil if it is invalid, which package compile reports
 	namespaces []string        // sorted
 	anywhere   bool            // in all namespaces
 	scopeAll   bool            // of all GrafanaAgents
@@ -50,7 +50,7 @@ func (r reach) where() string {
 	return strings.Join(r.namespaces, ", ")
 }
 
-// reaches returns the reaches of a hierarchy's IntegrationMonitors, each once.
+// reaches returns the reach of each of a hierarchy's IntegrationMonitors.
 func (h *Hierarchy) reaches() []reach {
 	var out []reach
 	seen := map[*manifest.Object]bool{}
@@ -65,8 +65,8 @@ func (h *Hierarchy) reaches() []reach {
 	return out
 }
 
-// warnUncollected predicts what IntegrationMonitors will scrape. It warns about those that will scrape nothing, and
-// about MetricsIntegrations that none of them scrapes.
+// warnUncollected predicts what IntegrationMonitors will scrape. It warns about monitors that will scrape nothing, and
+// about MetricsIntegrations that no monitor scrapes.
 func (b *builder) warnUncollected(all []*Hierarchy) {
 	reaches := make([][]reach, len(all))
 	collectedByAll := map[*manifest.Object]bool{} // by a monitor of any GrafanaAgent

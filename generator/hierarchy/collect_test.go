@@ -76,7 +76,7 @@ func TestOnlyOneKindNeedsToMatch(t *testing.T) {
 		got := 0
 		for _, d := range h.Diags {
 			if strings.Contains(d.Problem(),
-				"selects no Integration or MetricsIntegration: there is none in the namespaces that it looks in") {
+				"selects no Integration or MetricsIntegration: there is none in the namespaces it looks in") {
 				got++
 			}
 		}

@@ -15,8 +15,8 @@ type Hierarchy struct {
 	Logs    []*LogsInstance
 	// Integrations are Integrations and MetricsIntegrations, ordered by namespace, name and kind.
 	Integrations []*manifest.Object
-	// Diags are the findings about selectors and about MetricsIntegrations that nobody collects. A selector that
-	// finds nothing because of another object's error is not among them.
+	// Diags are the findings about selectors, and about MetricsIntegrations that no monitor scrapes. They do not
+	// include a selector that finds nothing because of another object's error.
 	Diags diag.List
 }
 
@@ -36,7 +36,7 @@ type LogsInstance struct {
 	PodLogs []*manifest.Object
 }
 
-// Name returns namespace/name of the GrafanaAgent: the name of its unit.
+// Name returns the namespace/name of the GrafanaAgent, which is the name of its unit.
 func (h *Hierarchy) Name() string {
 	return h.Agent.Namespace + "/" + h.Agent.Name
 }
@@ -80,9 +80,8 @@ func each(list []*manifest.Object, yield func(*manifest.Object) bool) bool {
 	return true
 }
 
-// Build returns one hierarchy for each GrafanaAgent of the set that the selector agents matches (the operator's
-// -agent-selector; nil matches all), ordered by namespace and name. Paused agents get a hierarchy too; the caller
-// must not render them.
+// Build returns a hierarchy for each GrafanaAgent in the set that agents matches (the operator's -agent-selector; nil
+// matches all), ordered by namespace and name. Paused agents get a hierarchy too; the caller must not render them.
 func Build(set *manifest.Set, agents labels.Selector) []*Hierarchy {
 	b := newBuilder(set)
 	var out []*Hierarchy
@@ -117,7 +116,7 @@ func newBuilder(set *manifest.Set) *builder {
 	}
 }
 
-// builder shares the work of hierarchies: an instance that two agents select is built once.
+// builder shares work between hierarchies: an instance that two agents select is built once.
 type builder struct {
 	set        *manifest.Set
 	indexes    map[string]*index

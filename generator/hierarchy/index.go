@@ -10,12 +10,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// scanLimit is the number of candidates up to which all are compared. For more, the label index of their kind is
-// built.
+// scanLimit is the number of candidates up to which every candidate is compared. Above it, the label index of their
+// kind is built and used.
 const scanLimit = 256
 
-// index finds the objects of one kind. The objects are sorted by namespace and name, so a namespace is a range.
-// Labels and their keys have posting lists, built when first needed.
+// index finds objects of one kind. The objects are sorted by namespace and name, so a namespace is a range. Posting
+// lists of labels and of label keys are built when first needed.
 type index struct {
 	objects []*manifest.Object
 	ranges  map[string]span
@@ -71,8 +71,8 @@ func (ix *index) count(namespaces []string, all bool) int {
 	return n
 }
 
-// find returns the matching objects of the given namespaces, which are sorted, or of all. The caller must not change
-// the result.
+// find returns the matching objects in the given namespaces, which are sorted, or in all namespaces. The caller must
+// not change the result.
 func (ix *index) find(namespaces []string, all bool, sel labels.Selector) []*manifest.Object {
 	if all {
 		return ix.everywhere(sel)
@@ -80,7 +80,7 @@ func (ix *index) find(namespaces []string, all bool, sel labels.Selector) []*man
 	return ix.in(namespaces, sel)
 }
 
-// everywhere returns the matching objects of all namespaces. Equal selectors share one result, because fleets repeat
+// everywhere returns the matching objects in all namespaces. Equal selectors share one result, because fleets repeat
 // them; the caller must not change it.
 func (ix *index) everywhere(sel labels.Selector) []*manifest.Object {
 	if sel.Empty() {
@@ -95,7 +95,7 @@ func (ix *index) everywhere(sel labels.Selector) []*manifest.Object {
 	return found
 }
 
-// in returns the matching objects of the given namespaces, which are sorted. The caller must not change the result.
+// in returns the matching objects in the given namespaces, which are sorted. The caller must not change the result.
 func (ix *index) in(namespaces []string, sel labels.Selector) []*manifest.Object {
 	var spans []span
 	total := 0
@@ -143,7 +143,7 @@ func (ix *index) match(spans []span, total int, sel labels.Selector) []*manifest
 	return out
 }
 
-// within returns the positions that are in one of the ascending spans. It searches in the longer of the two lists.
+// within returns the positions that lie in one of the ascending spans. It searches the longer of the two lists.
 func within(postings []int32, spans []span) []int32 {
 	var out []int32
 	if len(postings) < len(spans) {
@@ -199,8 +199,8 @@ func (ix *index) postings(sel labels.Selector) ([]int32, bool) {
 	return ix.anyOf(r.Key(), r.ValuesUnsorted()), true
 }
 
-// anyOf merges the posting lists of values of one key. An object has one value for a key, so only a repeated value
-// gives duplicates.
+// anyOf merges the posting lists of values of one key. Since an object has one value for a key, only repeated values
+// give duplicates.
 func (ix *index) anyOf(key string, values []string) []int32 {
 	if len(values) == 1 {
 		return ix.byLabel[label{key, values[0]}]

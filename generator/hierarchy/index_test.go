@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// made returns n monitors, sorted, with random labels in random namespaces.
-func made(random *rand.Rand, n, namespaces int) []*manifest.Object {
+// randomMonitors returns n monitors, sorted, with random labels in random namespaces.
+func randomMonitors(random *rand.Rand, n, namespaces int) []*manifest.Object {
 	var out []*manifest.Object
 	for i := range n {
 		o := &manifest.Object{ID: manifest.ID{Kind: "ServiceMonitor",
@@ -50,8 +50,8 @@ func randomSelector(random *rand.Rand) *metav1.LabelSelector {
 	return s
 }
 
-// brute compares every object with a selector, by Kubernetes' rules written down again.
-func brute(objects []*manifest.Object, namespaces []string, all bool, s *metav1.LabelSelector) []*manifest.Object {
+// bruteForce compares every object with a selector, by a second implementation of Kubernetes' rules.
+func bruteForce(objects []*manifest.Object, namespaces []string, all bool, s *metav1.LabelSelector) []*manifest.Object {
 	var out []*manifest.Object
 	for _, o := range objects {
 		if (all || slices.Contains(namespaces, o.Namespace)) && holds(s, o.Meta.Labels) {
@@ -91,7 +91,7 @@ func TestIndexEqualsBruteForce(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
 		// Below and above the limit up to which everything is compared.
-		objects := made(random, []int{0, 5, scanLimit, scanLimit + 1, 3000}[seed%5], 1+random.Intn(300))
+		objects := randomMonitors(random, []int{0, 5, scanLimit, scanLimit + 1, 3000}[seed%5], 1+random.Intn(300))
 		ix := newIndex(objects)
 		for range 60 {
 			s := randomSelector(random)
@@ -105,12 +105,14 @@ func TestIndexEqualsBruteForce(t *testing.T) {
 					namespaces = append(namespaces, fmt.Sprintf("ns-%03d", i))
 				}
 			}
-			same(t, seed, "everywhere "+selector.String(), brute(objects, nil, true, s), ix.everywhere(selector))
-			same(t, seed, "in "+selector.String(), brute(objects, namespaces, false, s), ix.in(namespaces, selector))
-			same(t, seed, "in one "+selector.String(), brute(objects, namespaces[:1], false, s),
+			same(t, seed, "everywhere "+selector.String(),
+				bruteForce(objects, nil, true, s), ix.everywhere(selector))
+			same(t, seed, "in "+selector.String(),
+				bruteForce(objects, namespaces, false, s), ix.in(namespaces, selector))
+			same(t, seed, "in one "+selector.String(), bruteForce(objects, namespaces[:1], false, s),
 				ix.in(namespaces[:1], selector))
 			if got := ix.count(namespaces, false); got !=
-				len(brute(objects, namespaces, false, &metav1.LabelSelector{})) {
+				len(bruteForce(objects, namespaces, false, &metav1.LabelSelector{})) {
 				t.Fatalf("seed %d: count is %d", seed, got)
 			}
 		}
@@ -124,7 +126,7 @@ func same(t *testing.T, seed int64, what string, want, got []*manifest.Object) {
 	}
 }
 
-// counting counts how many objects a selector is compared with.
+// counting is a selector that counts how many objects a selector is compared with.
 type counting struct {
 	labels.Selector
 	matched *int
@@ -135,12 +137,12 @@ func (c counting) Matches(set labels.Labels) bool {
 	return c.Selector.Matches(set)
 }
 
-// BenchmarkInstances is 1,000 instances that select from 100,000 monitors, in different
-// ways. All of them comparing everything would be 10^8 comparisons.
+// BenchmarkInstances selects from 100,000 monitors for 1,000 instances, in different ways. Comparing everything would
+// take 10^8 comparisons.
 func BenchmarkInstances(b *testing.B) {
 	const monitors, teams = 100_000, 1000
 	random := rand.New(rand.NewSource(1))
-	objects := made(random, monitors, teams)
+	objects := randomMonitors(random, monitors, teams)
 	for i, o := range objects {
 		o.Meta.Labels["team"] = fmt.Sprint(i % teams)
 		o.Meta.Labels["all"] = "yes"

@@ -25,8 +25,8 @@ func (q *query) warnHalf(c Choice) {
 // maxCompared limits the objects whose labels are compared with a selector that selects none of them.
 const maxCompared = 1000
 
-// meant returns a hint with the label that a selector which finds nothing may mean: one that is spelt much like it, of
-// objects that have all its other labels. It returns "" if there is none.
+// meant returns a hint for a selector that finds nothing: a similarly spelt label of objects that match the rest of
+// the selector, or "".
 func (q *query) meant(selector labels.Selector, namespaces []string, all bool, kinds []string) string {
 	requirements, _ := selector.Requirements()
 	for i, wrong := range requirements {

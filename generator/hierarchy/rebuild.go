@@ -8,14 +8,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// maxReplaced limits the objects to replace. For more, [Build] is cheaper.
+// maxReplaced limits the number of replaced objects. For more, [Build] is cheaper.
 const maxReplaced = 64
 
-// Rebuild replaces the changed leaves; false means: run [Build].
+// Rebuild replaces changed leaves in hierarchies. If it returns false, run [Build] instead.
 //
-// before was built from a set with the same identities, and replaced maps its objects to those of the new set.
-// Hierarchies without a changed object are returned as they are. Rebuild returns false if a change could affect what
-// is selected, or the warnings.
+// before was built from a set with the same identities, and replaced maps objects of that set to their new versions.
+// Hierarchies without a changed object are returned unchanged. Rebuild returns false if a change could affect
+// selection or warnings.
 func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object) ([]*Hierarchy, bool) {
 	if len(replaced) > maxReplaced {
 		return nil, false
@@ -45,8 +45,8 @@ func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object
 	return out, true
 }
 
-// isLeaf reports whether objects of a kind select nothing, and are selected only by labels and namespace.
-// MetricsIntegrations are not leaves, because there are warnings about them.
+// isLeaf reports whether an object selects nothing and is selected only by labels and namespace. MetricsIntegrations
+// are not leaves, because there are warnings about them.
 func isLeaf(o *manifest.Object) bool {
 	switch o.Kind {
 	case "ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PodLogs", "Integration", "Secret", "ConfigMap":
@@ -102,7 +102,7 @@ func (r replacer) logsInstance(l *LogsInstance) *LogsInstance {
 	return l
 }
 
-// list returns the list itself if nothing in it is replaced. It is sorted by identity.
+// list returns the same list if nothing in it is replaced. Lists are sorted by identity.
 func (r replacer) list(list []*manifest.Object) []*manifest.Object {
 	if len(list) == 0 {
 		return list
@@ -115,7 +115,7 @@ func (r replacer) list(list []*manifest.Object) []*manifest.Object {
 	first, last := list[0].ID, list[len(list)-1].ID
 	for old, next := range r.replaced {
 		if old.ID.Compare(first) < 0 || old.ID.Compare(last) > 0 {
-			continue // most lists are of one namespace
+			continue // most lists cover one namespace
 		}
 		i, found := slices.BinarySearchFunc(list, old.ID, func(o *manifest.Object, id manifest.ID) int {
 			return o.ID.Compare(id)
@@ -132,7 +132,7 @@ func (r replacer) list(list []*manifest.Object) []*manifest.Object {
 	return out
 }
 
-// replaceAll replaces the instances of a list. One that several hierarchies share is replaced once.
+// replaceAll replaces the instances of a list. An instance that several hierarchies share is replaced once.
 func replaceAll[T any](list []*T, known map[*T]*T, replace func(*T) *T) []*T {
 	out := list
 	for i, item := range list {
@@ -152,5 +152,5 @@ func replaceAll[T any](list []*T, known map[*T]*T, replace func(*T) *T) []*T {
 	return out
 }
 
-// isSame reports whether two lists of the same length are one list in memory.
+// isSame reports whether two lists of the same length are the same slice.
 func isSame[T any](a, b []*T) bool { return len(a) == 0 || &a[0] == &b[0] }

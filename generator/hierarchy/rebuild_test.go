@@ -12,8 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// replaceable is a set of objects of all kinds, whose texts have a number that changes nothing
-// and, by chance, other labels or another selector.
+// replaceable returns objects of all kinds. The version changes nothing that selectors see, except that labels or
+// selectors change at random.
 func replaceable(random *rand.Rand, version int) string {
 	pick := func(options ...string) string { return options[random.Intn(max(1, len(options)*random.Intn(20)/19))] }
 	var b strings.Builder
@@ -51,8 +51,8 @@ func replaceable(random *rand.Rand, version int) string {
 	return b.String()
 }
 
-// TestReplacedObjectsAreWhereBuildPutsThem: hierarchies in which objects are replaced are those
-// that are built of the set, and those without any stay the same.
+// TestReplacedObjectsAreWhereBuildPutsThem: a hierarchy with replaced objects equals a newly built one, and a
+// hierarchy without any stays the same value.
 func TestReplacedObjectsAreWhereBuildPutsThem(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	replaced, kept := 0, 0
@@ -96,7 +96,7 @@ func TestReplacedObjectsAreWhereBuildPutsThem(t *testing.T) {
 	}
 }
 
-// told is all that hierarchies say.
+// told returns everything that hierarchies say.
 func told(list []*Hierarchy) []string {
 	var out []string
 	for _, h := range list {

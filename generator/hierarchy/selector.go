@@ -20,13 +20,13 @@ type query struct {
 	*builder
 	parent *manifest.Object
 	diags  *diag.List
-	waits  bool // an object that it could select is left out because of an error
-	// selectors is how many of the parent's selectors are set.
+	waits  bool // a candidate is left out because of an error
+	// selectors is the number of the parent's selectors that are set.
 	selectors int
 }
 
-// selects returns the objects that the two selectors of a choice select, ordered by namespace, name and kind. An
-// invalid selector is an error and selects nothing.
+// selects returns the objects that a choice selects, ordered by namespace, name and kind. An invalid selector is an
+// error and selects nothing.
 func (q *query) selects(c Choice) []*manifest.Object {
 	path, nsPath, nsSel, kinds := c.Path, c.NamespacePath, c.NamespaceSelector, c.Kinds
 	if c.Selector == nil {
@@ -52,7 +52,7 @@ func (q *query) selects(c Choice) []*manifest.Object {
 	}
 	// A selector that chooses no namespace has been reported already.
 	if len(found) == 0 && !selector.Empty() && (all || len(namespaces) > 0) {
-		why := "there is none in the namespaces that it looks in"
+		why := "there is none in the namespaces it looks in"
 		if candidates > 0 {
 			why = fmt.Sprintf("of %d in the namespaces it looks in, none has labels %s", candidates, selector)
 		}
@@ -68,8 +68,8 @@ func (q *query) selects(c Choice) []*manifest.Object {
 	return found
 }
 
-// mayBeLeftOut reports whether a selector would choose an object that is left out because of an error, or could
-// choose one that a broken document defines. If it finds nothing else, that error is the cause.
+// mayBeLeftOut reports whether a selector matches an object that is left out because of an error, or could match an
+// object in a broken document. That error explains why the selector finds nothing else.
 func (b *builder) mayBeLeftOut(namespaces []string, all bool, selector labels.Selector, kinds ...string) bool {
 	if slices.ContainsFunc(kinds, b.set.MayLack) {
 		return true
@@ -80,7 +80,7 @@ func (b *builder) mayBeLeftOut(namespaces []string, all bool, selector labels.Se
 	})
 }
 
-// elsewhere returns a hint with the objects that a selector would choose in other namespaces, or "".
+// elsewhere returns a hint with the objects in other namespaces that a selector would choose, or "".
 func (q *query) elsewhere(selector labels.Selector, nsPath string, nsSel *metav1.LabelSelector, kinds []string) string {
 	var found []*manifest.Object
 	for _, kind := range kinds {
@@ -94,7 +94,7 @@ func (q *query) elsewhere(selector labels.Selector, nsPath string, nsSel *metav1
 		advice = "set " + nsPath + " ({} is all namespaces)"
 	}
 	example := found[0].Namespace + "/" + found[0].Name
-	if len(found) == 1 && q.isMisplaced(found[0]) {
+	if len(found) == 1 && q.isInMisspeltNamespace(found[0]) {
 		return fmt.Sprintf("%s has them: did you mean namespace %s? Otherwise %s",
 			found[0].SeenFrom(q.parent, "metadata.namespace"), q.parent.Namespace, advice)
 	}
@@ -104,9 +104,9 @@ func (q *query) elsewhere(selector labels.Selector, nsPath string, nsSel *metav1
 	return fmt.Sprintf("%d in other namespaces have them, such as %s: %s", len(found), example, advice)
 }
 
-// misplaced returns a hint with the only object that selectors of everything would choose, if its namespace is
+// misspeltNamespaceHint returns a hint with the only object that empty selectors would choose, if its namespace is
 // misspelt, or "".
-func (q *query) misplaced(choices []Choice) string {
+func (q *query) misspeltNamespaceHint(choices []Choice) string {
 	var found []*manifest.Object
 	for _, c := range choices {
 		if c.Selector == nil {
@@ -116,7 +116,7 @@ func (q *query) misplaced(choices []Choice) string {
 			found = append(found, q.index(kind).everywhere(labels.Everything())...)
 		}
 	}
-	found = slices.DeleteFunc(found, func(o *manifest.Object) bool { return !q.isMisplaced(o) })
+	found = slices.DeleteFunc(found, func(o *manifest.Object) bool { return !q.isInMisspeltNamespace(o) })
 	if len(found) != 1 {
 		return ""
 	}
@@ -124,11 +124,11 @@ func (q *query) misplaced(choices []Choice) string {
 		found[0].SeenFrom(q.parent, "metadata.namespace"))
 }
 
-// isMisplaced reports whether an object is most likely meant to be in the parent's namespace: its own is spelt almost
-// like that, has no manifest, and holds nothing else.
-func (q *query) isMisplaced(o *manifest.Object) bool {
-	const most = 2 // letters
-	if d := diag.Distance(o.Namespace, q.parent.Namespace); d > most || 3*d > len(o.Namespace) ||
+// isInMisspeltNamespace reports whether an object was most likely meant for the parent's namespace: the name of its own
+// namespace is similar, has no manifest, and has no other object.
+func (q *query) isInMisspeltNamespace(o *manifest.Object) bool {
+	const maxEdits = 2
+	if d := diag.Distance(o.Namespace, q.parent.Namespace); d > maxEdits || 3*d > len(o.Namespace) ||
 		differInShortWord(o.Namespace, q.parent.Namespace) {
 		return false
 	}
@@ -138,7 +138,7 @@ func (q *query) isMisplaced(o *manifest.Object) bool {
 		})
 }
 
-// merge joins two sorted lists of objects; neither is changed.
+// merge merges two sorted lists of objects; neither is changed.
 func merge(a, b []*manifest.Object) []*manifest.Object {
 	switch {
 	case len(a) == 0:
@@ -168,8 +168,8 @@ func (q *query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
 	return nil
 }
 
-// inNamespaces returns the sorted names of the namespaces that a selector chooses, or all. It returns nil, false if
-// the selector is invalid.
+// inNamespaces returns the sorted names of the namespaces that a selector chooses, or all = true. It returns nil,
+// false if the selector is invalid.
 func (q *query) inNamespaces(path string, sel *metav1.LabelSelector, kinds []string) (names []string, all bool) {
 	if sel == nil {
 		return []string{q.parent.Namespace}, false
@@ -201,8 +201,8 @@ func (q *query) inNamespaces(path string, sel *metav1.LabelSelector, kinds []str
 	return names, false
 }
 
-// warnUnknownNamespaces warns about the first selector of the parent that needs labels of namespaces without a manifest
-// in the inputs.
+// warnUnknownNamespaces warns about the parent's first selector that depends on labels of namespaces without a
+// manifest in the inputs.
 func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 	requirements, _ := selector.Requirements()
 	isSaid := func(d diag.Diagnostic) bool { return d.Code == diag.UnknownNamespace && d.Object == q.parent.Ref() }
@@ -222,14 +222,13 @@ func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 		unknown, more = unknown[:5], ", ..."
 	}
 	d := q.parent.Place(diag.UnknownNamespace.At(path,
-		"namespaces without a manifest count as having no label but %s: %s%s", corev1.LabelMetadataName,
+		"namespaces without a manifest are assumed to have only the label %s: %s%s", corev1.LabelMetadataName,
 		strings.Join(unknown, ", "), more))
 	d.Hint = "add their Namespace manifests to the inputs"
 	*q.diags = append(*q.diags, d)
 }
 
-// warnMisspelt warns about objects that a selector of namespaces does not choose, because the name of their namespace
-// is misspelt.
+// warnMisspelt warns about objects that a namespace selector misses because the name of their namespace is misspelt.
 func (q *query) warnMisspelt(selector labels.Selector, kinds []string) {
 	for _, ns := range q.unknownNamespaces() {
 		meant := q.meantNamespace(ns)
@@ -246,7 +245,7 @@ func (q *query) warnMisspelt(selector labels.Selector, kinds []string) {
 	}
 }
 
-// unknownNamespaces returns the namespaces that have no manifest.
+// unknownNamespaces returns the namespaces without a manifest.
 func (b *builder) unknownNamespaces() []string {
 	if b.unknown == nil {
 		b.unknown = []string{}

@@ -13,7 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// warnSelectedTwice warns about instances that several GrafanaAgents run. Paused ones count: their agents run too.
+// warnSelectedTwice warns about instances that several GrafanaAgents select. Paused GrafanaAgents count: their pods
+// run too.
 func warnSelectedTwice(all []*Hierarchy) {
 	by := map[*manifest.Object][]*Hierarchy{}
 	var order []*manifest.Object
@@ -48,8 +49,8 @@ func warnSelectedTwice(all []*Hierarchy) {
 	}
 }
 
-// warnMissingNamespaces reports namespaces that monitors name and nobody defines. If the inputs have no
-// Namespaces at all, or one may be in a broken document, nobody can know.
+// warnMissingNamespaces reports namespaces that monitors name but no input defines. It reports nothing if the inputs
+// have no Namespaces at all, or if a broken document may define one.
 func (b *builder) warnMissingNamespaces(h *Hierarchy) {
 	if len(b.set.Kind("Namespace")) == 0 || b.set.MayLack("Namespace") {
 		return
@@ -90,7 +91,8 @@ func (b *builder) isNamespace(name string) bool {
 		b.set.IsLeftOut(manifest.ID{Kind: "Namespace", Name: name})
 }
 
-// missingNamespace is a warning if the name looks like a misspelling: the namespace may be defined elsewhere.
+// missingNamespace returns a warning if the name looks like a misspelling, otherwise an info: the namespace may be
+// defined elsewhere.
 func (b *builder) missingNamespace(o *manifest.Object, path, name string) diag.Diagnostic {
 	d := o.Place(diag.MissingTargetNamespace.At(path,
 		"names the namespace %q, which has no manifest and no object in the inputs", name).As(diag.Info))
@@ -100,7 +102,7 @@ func (b *builder) missingNamespace(o *manifest.Object, path, name string) diag.D
 	return d
 }
 
-// misspelt is the warning about an object in a namespace that has no manifest, where one of almost the same name has.
+// misspelt returns the warning about an object whose namespace has no manifest but differs little from one that has.
 func misspelt(o *manifest.Object, meant, so string) diag.Diagnostic {
 	d := o.Place(diag.UnknownNamespace.At("metadata.namespace", "no Namespace %q is in the inputs, %s", o.Namespace,
 		so))
@@ -108,8 +110,7 @@ func misspelt(o *manifest.Object, meant, so string) diag.Diagnostic {
 	return d
 }
 
-// meantNamespace returns the namespace with a manifest of which a name without one is most likely a misspelling, or
-// nothing.
+// meantNamespace returns the namespace with a manifest that a name most likely misspells, or "".
 func (b *builder) meantNamespace(name string) string {
 	if meant, known := b.meantNames[name]; known {
 		return meant
@@ -127,8 +128,8 @@ func (b *builder) meantNamespace(name string) string {
 	return meant
 }
 
-// differInShortWord reports whether two names differ in a short word or in a number, as team-a and team-b or shop1 and
-// shop2 do on purpose.
+// differInShortWord reports whether two names differ only in a short word or a number, which is usually on purpose:
+// team-a and team-b, shop1 and shop2.
 func differInShortWord(a, b string) bool {
 	letters := func(s string) string { return strings.Trim(s, "0123456789") }
 	x, y := strings.Split(a, "-"), strings.Split(b, "-")
@@ -144,7 +145,7 @@ func differInShortWord(a, b string) bool {
 	return true
 }
 
-// namedNamespaces returns the namespaces in which a monitor looks for its targets by their names, and the field.
+// namedNamespaces returns the namespaces that a monitor names for its targets, and the field.
 func namedNamespaces(o *manifest.Object) (path string, names []string) {
 	path = "spec.namespaceSelector.matchNames"
 	var selector monitoringv1.NamespaceSelector
@@ -168,8 +169,8 @@ func namedNamespaces(o *manifest.Object) (path string, names []string) {
 	return path, selector.MatchNames
 }
 
-// noteIdle notes an instance whose selectors, even those that choose everything, find nothing. A selector of
-// labels that finds nothing has been reported already.
+// noteIdle remembers an instance whose selectors find nothing although they choose everything. A label selector that
+// finds nothing has been reported already.
 func (q *query) noteIdle(found int, handwritten bool, kinds string) {
 	if found == 0 && q.selectors > 0 && len(*q.diags) == 0 && !q.waits && !handwritten {
 		q.idle[q.parent] = q.parent.Place(diag.SelectsNothing.At("spec",
@@ -190,12 +191,12 @@ func (b *builder) warnIdle(h *Hierarchy) {
 	})
 }
 
-// rendersNothing is the warning about a GrafanaAgent without workloads.
+// rendersNothing returns the warning about a GrafanaAgent without workloads.
 func (q *query) rendersNothing(choices []Choice) diag.Diagnostic {
 	if slices.ContainsFunc(choices, func(c Choice) bool { return c.Selector != nil }) {
 		d := q.parent.Place(diag.RendersNothing.At("spec",
 			"selects no MetricsInstance, LogsInstance or integration: there are no workloads"))
-		d.Hint = q.misplaced(choices)
+		d.Hint = q.misspeltNamespaceHint(choices)
 		return d
 	}
 	lacking := choices[0]
@@ -211,7 +212,7 @@ func (q *query) rendersNothing(choices []Choice) diag.Diagnostic {
 	return d
 }
 
-// warnServiceAccount warns if the pods' ServiceAccount is not in the inputs, although another one of the
+// warnServiceAccount warns if the pods' ServiceAccount is not in the inputs although another ServiceAccount of the
 // namespace is.
 func (b *builder) warnServiceAccount(h *Hierarchy) {
 	name := h.Spec().ServiceAccountName
@@ -229,8 +230,7 @@ func (b *builder) warnServiceAccount(h *Hierarchy) {
 	}
 	slices.Sort(others)
 	d := h.Agent.Place(diag.MissingServiceAccount.At("spec.serviceAccountName",
-		"the ServiceAccount %q is not in the inputs, although others of the namespace are: without it no pod starts",
-		name))
+		"no ServiceAccount %q is in the inputs, although the namespace has others: without it no pod starts", name))
 	if d.Hint = diag.DidYouMean(name, others); d.Hint == "" {
 		d.Hint = "there are " + strings.Join(others[:min(len(others), maxNamed)], ", ")
 	}

@@ -7,8 +7,7 @@ import (
 // ClusterStoreKind is the kind of a store that all namespaces can read.
 const ClusterStoreKind = "ClusterSecretStore"
 
-// uncopyable says why there is no ExternalSecret that would make the same Secret in another namespace. It is empty if
-// there is one.
+// uncopyable returns the reason why no ExternalSecret can make the same Secret in another namespace, or "".
 func uncopyable(named manifest.Named) string {
 	if named.External == nil {
 		return "the inputs have no ExternalSecret for it"
@@ -18,7 +17,7 @@ func uncopyable(named manifest.Named) string {
 	template, _ := target["template"].(map[string]any)
 	switch {
 	case target["creationPolicy"] == "Merge" || target["creationPolicy"] == "None":
-		return "its ExternalSecret adds to a Secret that something else makes"
+		return "its ExternalSecret adds to a Secret that something else creates"
 	case template["templateFrom"] != nil:
 		return "its ExternalSecret takes a template from an object of its own namespace"
 	}
@@ -43,7 +42,7 @@ func uncopyable(named manifest.Named) string {
 	return ""
 }
 
-// isLocal reports whether a reference is to a store that only one namespace can read.
+// isLocal reports whether a reference names a store that only one namespace can read.
 func isLocal(ref any) bool {
 	store, _ := ref.(map[string]any)
 	return store["kind"] != ClusterStoreKind

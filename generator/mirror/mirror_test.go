@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// TestPermissions holds which annotations of a Secret let a controller copy it, as the documentation of the controllers
-// says.
+// TestPermissions holds which annotations allow a controller to copy a Secret, according to the documentation of the
+// controllers.
 func TestPermissions(t *testing.T) {
 	for name, c := range map[string]struct {
 		reflector       Reflector
@@ -54,7 +54,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestCopiesChangeNothing holds that the ExternalSecret of the inputs stays as it is: it is shared with later renders.
+// TestCopiesChangeNothing holds that the ExternalSecret of the inputs is not changed: later renders share it.
 func TestCopiesChangeNothing(t *testing.T) {
 	target := map[string]any{"name": "db"}
 	spec := map[string]any{"target": target, "secretStoreRef": map[string]any{"kind": ClusterStoreKind}}

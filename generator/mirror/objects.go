@@ -13,14 +13,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Mirrored is a source with the keys of it that pods use.
+// Mirrored is a source with the keys that pods use.
 type Mirrored struct {
 	Source
-	// Keys are sorted. Nil are all keys.
+	// Keys are sorted. Nil means all keys.
 	Keys []string
 }
 
-// Object is an object in JSON's types, without metadata but namespace and name.
+// Object is a Kubernetes object in JSON's types; its metadata has only a namespace and a name.
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
 	Annotations                       map[string]string
@@ -28,14 +28,14 @@ type Object struct {
 	Fields map[string]any
 }
 
-// v1 is the API of the External Secrets Operator of which objects are rendered that copy nothing.
+// v1 is the API version of rendered objects of the External Secrets Operator that are not copies.
 const v1 = "external-secrets.io/v1"
 
-// defaultRefresh is how often values are read unless the settings say it.
+// defaultRefresh is the default of RefreshInterval.
 const defaultRefresh = "1h"
 
-// Objects returns what mirrors the sources for a GrafanaAgent. Each source has passed [Settings.Refusal], or is
-// optional: of an optional ConfigMap that is not in the inputs there is no copy.
+// Objects returns the objects that mirror the sources for a GrafanaAgent. Each source has passed [Settings.Refusal] or
+// is optional; an optional ConfigMap that is not in the inputs is not copied.
 func (s *Settings) Objects(agent manifest.ID, of []Mirrored) []Object {
 	var out []Object
 	byNamespace := map[string][]string{} // Secrets that the Kubernetes provider reads
@@ -60,7 +60,7 @@ func (s *Settings) Objects(agent manifest.ID, of []Mirrored) []Object {
 	return append(out, rights(agent, byNamespace)...)
 }
 
-// copied returns the keys of a ConfigMap.
+// copied returns the data of a ConfigMap.
 func (m Mirrored) copied() map[string]any {
 	from := manifest.As[corev1.ConfigMap](m.Object)
 	data, binary := map[string]any{}, map[string]any{}
@@ -84,7 +84,7 @@ func (m Mirrored) copied() map[string]any {
 // copies reports whether the ExternalSecret of the inputs is copied.
 func (e *ExternalSecret) copies(m Mirrored) bool { return e.Copy && uncopyable(m.Named) == "" }
 
-// external returns the API version and the fields of an ExternalSecret that makes a Secret.
+// external returns the API version and the fields of an ExternalSecret that creates a Secret.
 func (e *ExternalSecret) external(agent manifest.ID, secret string, m Mirrored) (apiVersion string,
 	fields map[string]any) {
 	if e.copies(m) {
@@ -112,7 +112,7 @@ func (e *ExternalSecret) external(agent manifest.ID, secret string, m Mirrored) 
 	return v1, map[string]any{"spec": spec}
 }
 
-// withTarget returns the spec of an ExternalSecret that makes another Secret.
+// withTarget returns the spec of an ExternalSecret that creates another Secret.
 func withTarget(spec map[string]any, secret string) map[string]any {
 	spec = maps.Clone(spec)
 	target, _ := spec["target"].(map[string]any)
@@ -127,8 +127,8 @@ func withTarget(spec map[string]any, secret string) map[string]any {
 
 func storeName(agent, namespace string) string { return agent + "." + namespace }
 
-// rights returns the stores that read Secrets of other namespaces, the ServiceAccount that they do it as, and the Roles
-// by which it may get exactly these Secrets.
+// rights returns the stores that read Secrets of other namespaces, their ServiceAccount, and the Roles by which it may
+// get exactly these Secrets.
 func rights(agent manifest.ID, byNamespace map[string][]string) (out []Object) {
 	if len(byNamespace) == 0 {
 		return nil

@@ -21,14 +21,14 @@ type Settings struct {
 }
 
 // ExternalSecret says where the External Secrets Operator finds the values. At least one of Copy, Store and Kubernetes
-// is set, and not both of the latter.
+// is set, but not both Store and Kubernetes.
 type ExternalSecret struct {
-	// Copy copies the ExternalSecret that the inputs have for the Secret, if it reads a ClusterSecretStore: the copy
-	// asks the store for the same, in the namespace of the GrafanaAgent. Store or Kubernetes is for the other Secrets.
+	// Copy copies the ExternalSecret that the inputs have for the Secret, if it reads a ClusterSecretStore. The copy
+	// reads the same values, in the namespace of the GrafanaAgent. Store or Kubernetes serves the other Secrets.
 	Copy bool `json:"copy,omitempty"`
-	// Store is a store that has the values.
+	// Store is a store with the values.
 	Store *Store `json:"store,omitempty"`
-	// Kubernetes reads the Secrets of the other namespaces themselves, by the Kubernetes provider of the External
+	// Kubernetes reads the Secrets in the other namespaces directly, through the Kubernetes provider of the External
 	// Secrets Operator and a ServiceAccount that may get exactly these Secrets.
 	Kubernetes bool `json:"kubernetes,omitempty"`
 	// RefreshInterval is how often the values are read. Default: 1h.
@@ -40,8 +40,8 @@ type Store struct {
 	// Kind is `ClusterSecretStore` or `SecretStore`. Default: ClusterSecretStore.
 	Kind string `json:"kind,omitempty"`
 	Name string `json:"name"`
-	// Path is where the store has a Secret; `{namespace}` and `{name}` stand for the Secret's. Its keys are the
-	// properties there.
+	// Path is the place of a Secret in the store, where `{namespace}` and `{name}` stand for the namespace and name of
+	// the Secret. The keys of the Secret are the properties there.
 	Path string `json:"path"`
 }
 
@@ -59,16 +59,16 @@ func (s *Settings) IsSet() bool { return s != nil && (s.ExternalSecret != nil ||
 
 const configMapKind = "ConfigMap"
 
-// Source is a Secret or ConfigMap of another namespace.
+// Source is a Secret or ConfigMap in another namespace.
 type Source struct {
 	manifest.ID
-	// Object is what the inputs have, or nil.
+	// Object is the object in the inputs, or nil.
 	Object *manifest.Object
 	// Named is the description of an encrypted Secret, or the zero value.
 	Named manifest.Named
 }
 
-// annotations returns those of a source that is in the inputs, and false if it is not.
+// annotations returns the annotations of a source, or false if it is not in the inputs.
 func (s Source) annotations() (map[string]string, bool) {
 	switch {
 	case s.Object != nil:
@@ -79,14 +79,14 @@ func (s Source) annotations() (map[string]string, bool) {
 	return nil, false
 }
 
-// Name returns the name of the object in the namespace of a GrafanaAgent that has the content of a Secret or ConfigMap
-// of another one. No two have the same name, because the name of a namespace has no dot.
+// Name returns the name of the copy of a Secret or ConfigMap in the namespace of a GrafanaAgent. Names are unique,
+// because the name of a namespace has no dot.
 func Name(agent string, source manifest.ID) string {
 	return agent + "." + source.Namespace + "." + source.Name
 }
 
-// Refusal says why a source cannot be mirrored into the namespace of a GrafanaAgent, and what to do about it. Both are
-// empty if it can be.
+// Refusal returns the reason why a source cannot be mirrored into the namespace of a GrafanaAgent, and a hint. Both
+// are empty if it can be.
 func (s *Settings) Refusal(agent manifest.ID, source Source) (message, hint string) {
 	if name := Name(agent.Name, source.ID); len(name) > validation.DNS1123SubdomainMaxLength {
 		return fmt.Sprintf("its copy would have the name %s, of %d characters, more than %d", name, len(name),
@@ -103,18 +103,18 @@ func (s *Settings) Refusal(agent manifest.ID, source Source) (message, hint stri
 		return "", ""
 	}
 	if problem := uncopyable(source.Named); problem != "" {
-		return problem, "let an ExternalSecret make it that reads a ClusterSecretStore, or set store or kubernetes " +
-			"in secrets.mirror.externalSecret of the pipeline"
+		return problem, "create it with an ExternalSecret that reads a ClusterSecretStore, or set store or " +
+			"kubernetes in secrets.mirror.externalSecret of the pipeline"
 	}
 	return "", ""
 }
 
-// permission is how the owner of a Secret lets a controller mirror it: annotations of the Secret.
+// permission has the annotations with which the owner of a Secret allows a controller to mirror it.
 type permission struct {
 	allowed, namespaces string
-	// mustList is true if no list of namespaces allows none.
+	// mustList means that without a list of namespaces, none is allowed.
 	mustList bool
-	// source is the annotation of a mirror that names the Secret.
+	// source is the annotation of the mirror that names the original Secret.
 	source string
 }
 
@@ -132,7 +132,7 @@ var permissions = map[Reflector]permission{
 	},
 }
 
-// refusal says which annotation a Secret lacks that is in the inputs.
+// refusal returns the message and hint for a Secret in the inputs that lacks an annotation.
 func (r Reflector) refusal(namespace string, source Source) (message, hint string) {
 	annotations, known := source.annotations()
 	p := permissions[r]

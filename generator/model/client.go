@@ -1,6 +1,6 @@
 package model
 
-// HTTPClient is how an agent sends requests: the settings that jobs, discoveries and writers share.
+// HTTPClient has the settings of HTTP requests that jobs, discoveries and writers share.
 type HTTPClient struct {
 	FollowRedirects, EnableHTTP2 *bool
 	Proxy
@@ -8,7 +8,7 @@ type HTTPClient struct {
 	TLS *TLS
 }
 
-// Proxy is the way to a server. Its headers are for CONNECT requests.
+// Proxy has the settings of an HTTP proxy. Its headers are sent with CONNECT requests.
 type Proxy struct {
 	ProxyURL      Text
 	NoProxy       Text
@@ -16,7 +16,7 @@ type Proxy struct {
 	ConnectHeader map[string][]Secret
 }
 
-// HTTPAuth is the credentials of a client. The agent accepts only one kind.
+// HTTPAuth has the credentials of an HTTP client. The agent accepts only one kind at a time.
 type HTTPAuth struct {
 	BasicAuth     *BasicAuth
 	Authorization *Authorization
@@ -35,7 +35,7 @@ type Authorization struct {
 	Credentials Secret
 }
 
-// OAuth2 is the client credentials flow.
+// OAuth2 has the settings of the OAuth 2.0 client credentials flow.
 type OAuth2 struct {
 	ClientID       Secret
 	ClientSecret   Secret
@@ -48,7 +48,7 @@ type OAuth2 struct {
 
 // TLS is tls_config. Empty fields are left out.
 type TLS struct {
-	// CA and Cert are PEM in the place of files, as hand-written jobs can have them.
+	// CA and Cert are PEM texts instead of files, which only hand-written jobs have.
 	CA, Cert                     string
 	CAFile, CertFile, ServerName Text
 	Key                          Secret

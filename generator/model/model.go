@@ -2,8 +2,8 @@ package model
 
 import "fmt"
 
-// Text is a string that may be absent. The empty string is a value. With Variables, references to environment variables
-// are expanded in it; without, it arrives as it is.
+// Text is a string that may be absent; an empty string is present. References to environment variables are expanded
+// only if Variables is set.
 type Text struct {
 	Value          string
 	Set, Variables bool
@@ -15,7 +15,7 @@ func Present(s string) Text { return Text{Value: s, Set: true} }
 // NonEmpty returns a Text that is absent if s is empty.
 func NonEmpty(s string) Text { return Text{Value: s, Set: s != ""} }
 
-// Expanded returns a Text in which references to variables are expanded, if it has some. It is absent if s is empty.
+// Expanded returns a Text in which references to variables are expanded. It is absent if s is empty.
 func Expanded(s string) Text {
 	if s == "" {
 		return Text{}
@@ -24,8 +24,8 @@ func Expanded(s string) Text {
 }
 
 // Secret is a credential in one of three forms: a File of the pod, the name of an environment variable of the pod
-// (Env), or the Value itself (Set). With Variables, File or Value is a text of a custom resource in which references to
-// environment variables are expanded; without, as in all that comes from a Secret, it arrives as it is.
+// (Env), or the Value itself (Set). References to environment variables in File or Value are expanded only if
+// Variables is set, as for texts in custom resources; the contents of Secrets are used unchanged.
 type Secret struct {
 	File           string
 	Env            string
@@ -47,15 +47,15 @@ func (s Secret) FileName() Text {
 	return NonEmpty(s.File)
 }
 
-// Expandable is a map in whose values references to environment variables are expanded.
+// Expandable is a map with values in which references to environment variables are expanded.
 type Expandable map[string]string
 
-// Config is the whole file. Subsystems that are nil are left out.
+// Config is the whole configuration file. Subsystems that are nil are left out.
 type Config struct {
 	// Origin is the GrafanaAgent.
 	Origin Origin
-	// KnownVersion means that the pods run the version of the runtime whose rules are known. Then unknown fields are
-	// errors; otherwise another version may know them.
+	// KnownVersion means that the pods run the version of the runtime whose rules agentry knows, so unknown fields are
+	// errors. Another version may know them.
 	KnownVersion bool
 	Pod          Pod
 	Server       Server
@@ -77,19 +77,19 @@ type Metrics struct {
 	Configs      []Instance
 	// Clustered means that the pods share the targets of all jobs among themselves.
 	Clustered bool
-	// Integrations are what IntegrationMonitors select from. Nil if there is no IntegrationMonitor.
+	// Integrations are those that IntegrationMonitors select from, or nil if there is no IntegrationMonitor.
 	Integrations *PodIntegrations
 }
 
-// Global has the settings of all instances. RemoteWrite is used by instances that have none.
+// Global has the settings of all instances. Instances without remote_write entries of their own use RemoteWrite.
 type Global struct {
 	ScrapeInterval, ScrapeTimeout string
 	ExternalLabels                Expandable
-	// ReplicaLabel is the external label that distinguishes the replicas of a shard. It takes precedence over
-	// ExternalLabels. If it is empty, there is none.
+	// ReplicaLabel is the external label that distinguishes the replicas of a shard, or empty. It takes precedence
+	// over ExternalLabels.
 	ReplicaLabel string
-	// ZoneLabel is the external label that names the zone of a shard. It takes precedence over ExternalLabels. If it is
-	// empty, there is none.
+	// ZoneLabel is the external label that names the zone of a shard, or empty. It takes precedence over
+	// ExternalLabels.
 	ZoneLabel   string
 	RemoteWrite []RemoteWrite
 	Limits
@@ -119,7 +119,7 @@ type RemoteWrite struct {
 	WriteRelabel  []*Relabel
 	HTTPClient
 	SendExemplars, SendNativeHistograms *bool
-	// Message is the name of the message that samples are sent in: [WriteV2], or empty for version 1.
+	// Message is the protobuf message in which samples are sent: [WriteV2], or empty for version 1.
 	Message string
 	// RoundRobinDNS chooses one of the addresses of the host for each connection.
 	RoundRobinDNS bool
@@ -133,31 +133,32 @@ type RemoteWrite struct {
 // WriteV2 is the message of version 2.0 of Prometheus's remote-write protocol.
 const WriteV2 = "io.prometheus.write.v2.Request"
 
-// SigV4 is AWS request signing. If it is empty, credentials come from the environment, so it is written as {}.
+// SigV4 has the settings of AWS request signing. If it is empty, credentials come from the environment, so it is
+// printed as {}.
 type SigV4 struct {
 	Region, Profile, RoleARN, ExternalID String
 	AccessKey, SecretKey                 Secret
-	// FIPS means that the role is asked for at an endpoint that complies with FIPS.
+	// FIPS means that the role is requested from a FIPS endpoint.
 	FIPS bool
 }
 
-// AzureAD is the credentials for Azure, which are of one kind.
+// AzureAD has the credentials for Azure, of exactly one kind.
 type AzureAD struct {
 	Cloud, Scope String
-	// ManagedIdentity is the id of a managed identity. The identity that the system has assigned is the empty one.
+	// ManagedIdentity is the id of a managed identity; the empty id is the system-assigned identity.
 	ManagedIdentity  Text
 	OAuth            *AzureOAuth
 	SDK              *AzureSDK
 	WorkloadIdentity *AzureWorkloadIdentity
 }
 
-// AzureSDK is what Azure's own library finds in the environment.
+// AzureSDK means that the Azure SDK finds the credentials in the environment.
 type AzureSDK struct{ TenantID String }
 
-// AzureWorkloadIdentity is an application of Azure that the pod's service account stands for.
+// AzureWorkloadIdentity is the Azure application of the pod's service account.
 type AzureWorkloadIdentity struct{ ClientID, TenantID String }
 
-// AzureOAuth is an application of Azure.
+// AzureOAuth is an Azure application with its client secret.
 type AzureOAuth struct {
 	ClientID, TenantID String
 	ClientSecret       Secret
@@ -192,23 +193,23 @@ type ScrapeConfig struct {
 	Kubernetes *KubernetesSD
 	HTTP       *HTTPSD
 	Static     *Static
-	// Discoveries are how a ScrapeConfig finds targets. Those of one mechanism follow each other.
+	// Discoveries are the service discoveries of a ScrapeConfig, grouped by mechanism.
 	Discoveries []Discovery
 	Limits
 	Formats       Formats
 	Relabel       []*Relabel // may be shared between jobs
 	MetricRelabel []*Relabel
-	// HandWritten means that its name is unique only in its instance.
+	// HandWritten means that the job's name is unique only in its instance.
 	HandWritten bool
-	// Variables means that references to environment variables are expanded in all texts, as in hand-written jobs. $$
-	// is a dollar in them then.
+	// Variables means that references to environment variables are expanded in all texts, where $$ is a dollar sign,
+	// as in hand-written jobs.
 	Variables bool
 }
 
 // HTTPSD is an entry of http_sd_configs.
 type HTTPSD struct {
 	URL string
-	// Everyone means that it lists the targets of all GrafanaAgents.
+	// Everyone means that the URL lists the targets of all GrafanaAgents.
 	Everyone        bool
 	RefreshInterval string
 	HTTPClient
@@ -236,21 +237,22 @@ type Static struct {
 	Labels  map[string]string
 }
 
-// ShardValue is what differs between the shards of a GrafanaAgent.
+// ShardValue names a value that differs between the shards of a GrafanaAgent.
 type ShardValue int
 
 const (
-	// NoShardValue is nothing.
+	// NoShardValue is used in rules that are equal in all shards.
 	NoShardValue ShardValue = iota
 	// ShardNumber is the number of the shard.
 	ShardNumber
 	// Zone is the name of the shard's zone.
 	Zone
-	// ShardInZone is the number of the shard among those of its zone.
+	// ShardInZone is the number of the shard within its zone.
 	ShardInZone
 )
 
-// Relabel is one relabelling rule. With Shard, its expression begins with this value of the pod, and Regex follows.
+// Relabel is one relabelling rule. If Shard is set, the regular expression begins with that value of the pod, followed
+// by Regex.
 type Relabel struct {
 	SourceLabels []string
 	Separator    Text
@@ -314,10 +316,11 @@ type LogsScrapeConfig struct {
 	Relabel    []*Relabel
 }
 
-// Integrations is the integrations block of integrations-next. Integrations scrape themselves only if they say so.
+// Integrations is the integrations block of integrations-next. An integration scrapes itself only if its configuration
+// says so.
 type Integrations struct {
 	Lists []IntegrationList
-	// Instances are the metrics instances that integrations scrape themselves into.
+	// Instances are the metrics instances that receive the metrics of integrations that scrape themselves.
 	Instances []string
 }
 
@@ -326,14 +329,14 @@ type IntegrationList struct {
 	Name    string // without _configs
 	Configs []Map
 	Sources []IntegrationSource // of Configs
-	// JobLabel is the label job of its targets. It is empty if there are none.
+	// JobLabel is the label job of its targets, or empty if it has no targets.
 	JobLabel string
 }
 
-// Named returns what people call one of the integrations: the field and its number.
+// Named returns the display name of integration i: its field and number.
 func (l *IntegrationList) Named(i int) string { return fmt.Sprintf("%s_configs[%d]", l.Name, i) }
 
-// Origin returns where one of the integrations comes from, if it is known.
+// Origin returns the origin of integration i, if it is known.
 func (l *IntegrationList) Origin(i int) Origin {
 	if i < len(l.Sources) {
 		return l.Sources[i].Origin
@@ -341,25 +344,25 @@ func (l *IntegrationList) Origin(i int) Origin {
 	return Origin{}
 }
 
-// IntegrationSource is where the configuration of an integration comes from, and what the agent calls it.
+// IntegrationSource says where the configuration of an integration comes from, and how the agent names it.
 type IntegrationSource struct {
 	Origin
-	// ConfigPath is what is in front of the path of a field of the configuration, with its separator.
+	// ConfigPath is the prefix of the paths of the configuration's fields, with its separator.
 	ConfigPath string
-	// Instance is the label instance of its targets, in which variables are expanded, as far as it is known. OfPod
-	// means that it is the name of the pod's host and the port.
+	// Instance is the label instance of the integration's targets, in which variables are expanded, if it is known.
+	// OfPod means that it is the pod's host name and port.
 	Instance Text
 	OfPod    bool
 }
 
-// PodIntegrations are the integrations of a GrafanaAgent, for programs that collect them from its pods.
+// PodIntegrations are the integrations of a GrafanaAgent, for programs that scrape them from its pods.
 type PodIntegrations struct {
 	// Agent is the GrafanaAgent.
 	Namespace, Agent string
-	// Once and EveryNode are what runs once and on every node. Nil for none.
+	// Once and EveryNode are the integrations that run once and on every node, or nil.
 	Once, EveryNode *Integrations
-	// Pods finds their pods.
+	// Pods is the discovery of their pods.
 	Pods KubernetesSD
-	// Used means that IntegrationMonitors find them in this way. It is set by the runtime's check.
+	// Used means that IntegrationMonitors find the integrations in this way. The runtime's check sets it.
 	Used bool
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Origin is the field of an object that a part of a model comes from, for diagnostics. Parts with different origins can
+// Origin is the object and field that a part of a model comes from, for diagnostics. Parts with different origins can
 // be equal.
 type Origin struct {
 	Object diag.Object

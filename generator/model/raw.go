@@ -4,15 +4,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Raw is a scrape configuration that a user wrote by hand. It stays text.
+// Raw is a scrape configuration that a user wrote by hand. It is printed as text.
 type Raw struct {
-	// Origin is the Secret with the text, and the field.
+	// Origin is the Secret, and the field that refers to it.
 	Origin Origin
 	// Text is a block mapping without indentation, as the user wrote it.
 	Text []byte
-	// Redacted is the text without the credentials that the agent masks too, or nil if it has none.
+	// Redacted is the text without the credentials that the agent masks, or nil if it has none.
 	Redacted []byte
-	// Shown is the text as reviewers see it, or nil if they see all of it. It has no credential in parameters either,
+	// Shown is the text for reviewers, or nil if they may see all of it. It also hides credentials in parameters,
 	// which the agent does not mask.
 	Shown []byte
 	// Relabel rules are appended to the rules in Text.

@@ -2,16 +2,16 @@ package model
 
 import "strings"
 
-// Limits are what a target may answer with and a job may have. Absent ones are left out.
+// Limits are the limits of a job's scrapes. Absent limits are left out.
 type Limits struct {
 	BodySize string
 	Counts
 }
 
-// Counts are the limits that are numbers. Nil is no limit.
+// Counts are the numeric limits. Nil means no limit.
 type Counts [counts]*int64
 
-// Count is a limit that is a number.
+// Count is a numeric limit.
 type Count int
 
 // The limits, in the order in which they are printed. To add one, add its name to countNames too.
@@ -21,14 +21,14 @@ const (
 	Labels
 	LabelNameLength
 	LabelValueLength
-	// KeptDropped is how many targets that relabelling drops are kept for display.
+	// KeptDropped is the number of targets dropped by relabelling that are kept for display.
 	KeptDropped
-	// HistogramBuckets are those of a native histogram.
+	// HistogramBuckets is the number of buckets of a native histogram.
 	HistogramBuckets
 	counts
 )
 
-// Names are Prometheus's. All runtimes use them.
+// The names are Prometheus's, and all runtimes use them.
 var countNames = [counts]string{
 	"sample_limit", "target_limit", "label_limit", "label_name_length_limit", "label_value_length_limit",
 	"keep_dropped_targets",
@@ -41,22 +41,22 @@ func (c Count) Name() string { return countNames[c] }
 // Field returns the name of the limit in ServiceMonitors and other objects.
 func (c Count) Field() string { return FieldName(c.Name()) }
 
-// Switches are the settings of a scrape that are on or off. Nil is the default.
+// Switches are the boolean settings of a scrape. Nil means the default.
 type Switches [switches]*bool
 
-// Switch is a setting of a scrape that is on or off.
+// Switch is a boolean setting of a scrape.
 type Switch int
 
 // The switches, in the order in which they are printed. To add one, add its name to switchNames too.
 const (
 	HonorLabels Switch = iota
 	HonorTimestamps
-	// TrackStaleness ends series with a timestamp of their own when they are gone.
+	// TrackStaleness makes series with explicit timestamps stale as soon as they disappear.
 	TrackStaleness
-	// ClassicHistograms and those after it are printed after the limits.
+	// ClassicHistograms and the switches after it are printed after the limits.
 	ClassicHistograms
 	NativeHistograms
-	// ConvertClassicHistograms makes native histograms with the same buckets of classic ones.
+	// ConvertClassicHistograms converts classic histograms to native ones with custom buckets.
 	ConvertClassicHistograms
 	// Compression asks targets for compressed answers.
 	Compression
@@ -75,7 +75,7 @@ func (s Switch) Name() string { return switchNames[s] }
 // Field returns the name of the switch in ServiceMonitors and other objects.
 func (s Switch) Field() string { return FieldName(s.Name()) }
 
-// FieldName returns the name that a setting of Prometheus has in custom resources.
+// FieldName returns the name of a Prometheus setting in custom resources.
 func FieldName(name string) string {
 	words := strings.Split(name, "_")
 	for i, w := range words[1:] {
@@ -89,27 +89,27 @@ func FieldName(name string) string {
 	return strings.Join(words, "")
 }
 
-// Default returns what Prometheus does where the switch is not set.
+// Default returns Prometheus's default.
 func (s Switch) Default() bool { return s == HonorTimestamps || s == Compression }
 
 // perEndpoint reports whether each endpoint of a monitor has the switch.
 func (s Switch) perEndpoint() bool { return s <= TrackStaleness }
 
-// Formats are how a job reads answers, in Prometheus's words. Empty is the default.
+// Formats has the settings for reading a target's response, in Prometheus's terms. Empty means the default.
 type Formats struct {
-	// Protocols are what targets are asked for, the best first.
+	// Protocols are the formats that targets are asked for, best first.
 	Protocols []string
-	// Fallback is how an answer is read that does not say what it is. It may be a setting of a scrape class, which is
-	// its origin then.
+	// Fallback is the format of a response without a valid Content-Type. If it is a setting of a scrape class,
+	// FallbackOrigin is that setting.
 	Fallback       string
 	FallbackOrigin Origin
 	// NameValidation is utf8, and NameEscaping allow-utf-8, underscores, dots or values.
 	NameValidation, NameEscaping string
-	// MinBucketFactor is the least growth of the buckets of native histograms.
+	// MinBucketFactor is the minimum growth factor of the buckets of native histograms.
 	MinBucketFactor string
 }
 
-// Setting is a setting of a job that its author wrote, with another value than Prometheus's default.
+// Setting is a setting of a job that its author set to something other than Prometheus's default.
 type Setting struct {
 	// Name is Prometheus's.
 	Name string
@@ -117,7 +117,7 @@ type Setting struct {
 	Origin Origin
 }
 
-// Settings are the limits, switches and formats of a job that differ from Prometheus's defaults.
+// Settings yields the limits, switches and formats of a job that differ from Prometheus's defaults.
 func (s *ScrapeConfig) Settings(yield func(Setting) bool) {
 	at := func(path, field string) Origin { return Origin{Object: s.Origin.Object, Path: path + "." + field} }
 	for i, v := range s.Counts {

@@ -1,7 +1,7 @@
 package model
 
-// Stage is one step of a pipeline of logs. One of its kinds is set. A stage without a kind does nothing; one with
-// several kinds is what its author wrote.
+// Stage is one stage of a log pipeline. One of its kinds is set. A stage without a kind does nothing; a stage with
+// several kinds is a mistake of its author.
 type Stage struct {
 	Path       string // in the object that the pipeline comes from
 	CRI        bool
@@ -52,7 +52,7 @@ type MatchStage struct {
 	Unreadable bool
 }
 
-// MetricStage makes a metric of lines. The type is counter, gauge or histogram, in any letter case.
+// MetricStage counts or measures lines. The type is counter, gauge or histogram, in any letter case.
 type MetricStage struct {
 	Type, Description, Prefix, Source, MaxIdleDuration string
 	MatchAll, CountEntryBytes                          *bool
@@ -60,16 +60,16 @@ type MetricStage struct {
 	Buckets                                            []string
 }
 
-// MultilineStage joins lines.
+// MultilineStage joins several lines to one entry.
 type MultilineStage struct {
 	FirstLine, MaxWaitTime string
 	MaxLines               int
 }
 
-// OutputStage replaces the line by an extracted value.
+// OutputStage replaces the line with an extracted value.
 type OutputStage struct{ Source string }
 
-// PackStage puts labels into the line.
+// PackStage moves labels into the line.
 type PackStage struct {
 	Labels          []string
 	IngestTimestamp bool
@@ -78,7 +78,7 @@ type PackStage struct {
 // RegexStage extracts the named groups of a regular expression.
 type RegexStage struct{ Source, Expression string }
 
-// ReplaceStage replaces the groups of a regular expression by a template.
+// ReplaceStage replaces the groups of a regular expression with the result of a template.
 type ReplaceStage struct{ Source, Expression, Replace string }
 
 // TemplateStage sets an extracted value by a template.
@@ -87,7 +87,7 @@ type TemplateStage struct{ Source, Template string }
 // TenantStage chooses the tenant. One of its fields is set.
 type TenantStage struct{ Label, Source, Value string }
 
-// TimestampStage reads the time of a line.
+// TimestampStage parses the timestamp of a line.
 type TimestampStage struct {
 	Source, Format            string
 	FallbackFormats           []string

@@ -2,14 +2,14 @@ package model
 
 import "github.com/agentry-dev/agentry/generator/internal/expand"
 
-// Value is a part of the settings of an integration or a service discovery, whose meaning only these know: a [String],
-// [Bool], [Number], [Variable], [Credential], [Secret], [Identity], [Map] or [List].
+// Value is a setting that only its integration or service discovery can interpret: a [String], [Bool], [Number],
+// [Variable], [Credential], [Secret], [Identity], [Map] or [List].
 type Value interface{ value() }
 
 // String is a text in which references to environment variables are expanded.
 type String string
 
-// Text returns the text as one that is present, even if it is empty.
+// Text returns s as a present text, even if it is empty.
 func (s String) Text() Text {
 	return Text{Value: string(s), Set: true, Variables: expand.Touches(string(s))}
 }
@@ -17,23 +17,23 @@ func (s String) Text() Text {
 // Bool is true or false.
 type Bool bool
 
-// Number is a decimal number as JSON writes it, of any size.
+// Number is a decimal number of any size, as JSON writes it.
 type Number string
 
-// Variable is a text with variables that becomes a number or a boolean.
+// Variable is a text with references to variables whose expansion is a number or a boolean.
 type Variable string
 
-// Credential is a [String] or [Number] that is not shown to reviewers.
+// Credential is a [String] or [Number] that is hidden from reviewers.
 type Credential struct {
 	Value Value
-	// Masked means that the agent does not show it either, so it does not notice if nothing else changes.
+	// Masked means that the agent also hides it, and so does not notice a change of it alone.
 	Masked bool
 }
 
-// Identity is a [Secret] that the agent does not hide: the id of a key.
+// Identity is a [Secret] that the agent does not mask: the id of a key.
 type Identity struct{ Secret }
 
-// Map is a mapping. Its pairs are written in their order.
+// Map is a mapping. Its pairs are printed in their order.
 type Map []Pair
 
 // Pair is a key of a [Map] with its value.

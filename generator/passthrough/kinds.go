@@ -1,9 +1,9 @@
-// Package passthrough says which objects of the inputs a pipeline copies to its output besides what it renders: those
-// of the kinds that it names.
+// Package passthrough decides which objects of the inputs a pipeline copies to its output besides the rendered ones:
+// objects of the kinds that the pipeline names.
 //
-// [Parse] reads names of kinds, and refuses those that must not be copied: what agentry renders from, what Flux and
-// Argo CD act on, and what takes other objects or data with it when it is pruned. The objects are read by
-// package manifest, like all others.
+// [Parse] reads names of kinds, and refuses kinds that must not be copied: those that agentry renders from, those that
+// Flux and Argo CD act on, and those that take other objects or data with them when they are pruned. Package manifest
+// reads the objects, like all others.
 package passthrough
 
 import (
@@ -24,12 +24,10 @@ import (
 // MaxKinds limits the kinds that a pipeline names.
 const MaxKinds = 100
 
-// Kinds are the kinds to copy, sorted, as Kind.group joined by commas. It is text so that options can be compared. The
-// zero value has none.
+// Kinds are the kinds to copy, sorted, as Kind.group joined by commas. It is a string so that options can be compared.
 type Kinds string
 
-// groups has the group of each kind whose name is enough, because everybody knows which one is meant. The core group is
-// "".
+// groups has the group of each kind that is well known enough to be named without it. The core group is "".
 var groups = map[string]string{
 	"ServiceAccount": "", "Service": "", "ConfigMap": "", "Secret": "", "LimitRange": "", "ResourceQuota": "",
 	"Role": rbacv1.GroupName, "RoleBinding": rbacv1.GroupName, "ClusterRole": rbacv1.GroupName,
@@ -48,11 +46,11 @@ const (
 	monitoring      = "monitoring.coreos.com"
 )
 
-// Parse reads names of kinds: Kind, as in ServiceAccount, or Kind.group, as in Certificate.cert-manager.io. It returns
-// an error for the name at an index, and what to do about it, or no error.
+// Parse reads names of kinds: Kind, as in ServiceAccount, or Kind.group, as in Certificate.cert-manager.io. If a name
+// is wrong, it returns its index, an error and a hint.
 func Parse(names []string) (kinds Kinds, index int, hint string, err error) {
 	if len(names) > MaxKinds {
-		return "", MaxKinds, "", fmt.Errorf("more than %d kinds are named", MaxKinds)
+		return "", MaxKinds, "", fmt.Errorf("more than %d kinds", MaxKinds)
 	}
 	found := map[string]string{} // groups by kind
 	for i, name := range names {
@@ -62,7 +60,7 @@ func Parse(names []string) (kinds Kinds, index int, hint string, err error) {
 		}
 		if other, ok := found[kind]; ok && other != group {
 			return "", i, "name one of the two, and leave the other to another pipeline",
-				fmt.Errorf("%s is named with two groups, and agentry tells objects apart by kind, namespace and name",
+				fmt.Errorf("%s is named with two groups, but agentry identifies objects by kind, namespace and name",
 					kind)
 		}
 		found[kind] = group
@@ -79,8 +77,8 @@ func parse(name string) (kind, group, hint string, err error) {
 	kind, group, hasGroup := strings.Cut(name, ".")
 	if strings.Contains(name, "*") {
 		return "", "", "name each kind",
-			fmt.Errorf("%q: patterns are not possible, because a new kind in the inputs would reach the cluster unseen",
-				name)
+			fmt.Errorf("%q: patterns are not allowed, because a new kind in the inputs would reach the cluster "+
+				"unnoticed", name)
 	}
 	if !isKind(kind) || hasGroup &&
 		(group == "" || strings.Trim(group, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "") {
@@ -115,14 +113,14 @@ func isKind(text string) bool {
 
 // refused returns why a kind must not be copied, and what to do instead.
 func refused(kind, group string) (reason, hint string) {
-	elsewhere := "leave it out, and let Flux or Argo CD apply it from where it is"
+	elsewhere := "leave it out, and let Flux or Argo CD apply it from its present place"
 	switch kind {
 	case "Namespace":
-		return "when it is pruned, everything in the namespace goes", elsewhere
+		return "pruning it deletes everything in the namespace", elsewhere
 	case "PersistentVolume", "PersistentVolumeClaim":
-		return "when it is pruned, its data goes", elsewhere
+		return "pruning it deletes its data", elsewhere
 	case "CustomResourceDefinition":
-		return "when it is pruned, all objects of its kind go", elsewhere
+		return "pruning it deletes all objects of its kind", elsewhere
 	case "GrafanaAgent", "MetricsInstance", "LogsInstance", "PodLogs", "Integration", "MetricsIntegration",
 		"IntegrationMonitor":
 		if group == "" {
@@ -130,18 +128,18 @@ func refused(kind, group string) (reason, hint string) {
 		}
 	case "ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig":
 		if group == "" || group == monitoring {
-			return "agentry renders from it, and an operator in the cluster would do the same again", "leave it out"
+			return "agentry renders from it, and an operator in the cluster would render it again", "leave it out"
 		}
 	}
 	switch {
 	case group == "monitoring.grafana.com":
-		return "agentry renders from it, and an operator in the cluster would do the same again", "leave it out"
+		return "agentry renders from it, and an operator in the cluster would render it again", "leave it out"
 	case strings.HasSuffix(group, "toolkit.fluxcd.io"):
-		return "Flux acts on it, and what it applies would not be in the output", elsewhere
+		return "Flux acts on it, but the objects that Flux would apply are not in the output", elsewhere
 	case group == "argoproj.io":
-		return "Argo CD acts on it, and what it applies would not be in the output", elsewhere
+		return "Argo CD acts on it, but the objects that Argo CD would apply are not in the output", elsewhere
 	case group == "admissionregistration.k8s.io", group == "apiregistration.k8s.io":
-		return "it changes what the API server accepts from everybody", elsewhere
+		return "it changes which requests the API server accepts", elsewhere
 	}
 	return "", ""
 }
@@ -155,7 +153,7 @@ func (k Kinds) Has(apiVersion, kind string) bool {
 	return k.has(kind + "." + group)
 }
 
-// HasKind reports whether objects of a kind are copied, whatever its group is.
+// HasKind reports whether objects of a kind are copied, regardless of its group.
 func (k Kinds) HasKind(kind string) bool {
 	for name := range strings.SplitSeq(string(k), ",") {
 		if one, _, found := strings.Cut(name, "."); found && one == kind {
@@ -177,7 +175,7 @@ func (k Kinds) has(name string) bool {
 	return false
 }
 
-// Names returns the kinds as they can be written, sorted.
+// Names returns the names of the kinds as users can write them, sorted.
 func (k Kinds) Names() (names []string) {
 	if k == "" {
 		return nil
@@ -192,18 +190,18 @@ func (k Kinds) Names() (names []string) {
 	return names
 }
 
-// IsClusterScoped reports whether objects of a kind are in no namespace. Of kinds that are not Kubernetes' own those
-// are taken to be so whose name begins with Cluster.
+// IsClusterScoped reports whether objects of a kind have no namespace. It assumes so for kinds outside Kubernetes
+// whose name begins with Cluster.
 func IsClusterScoped(kind string) bool {
 	return kind == "Namespace" || kind == "PriorityClass" || strings.HasPrefix(kind, "Cluster")
 }
 
-// HasFreeName reports whether names of a kind's objects may have other characters than those of most kinds.
+// HasFreeName reports whether the names of a kind's objects may contain characters that most kinds do not allow.
 func HasFreeName(kind string) bool {
 	return strings.TrimPrefix(kind, "Cluster") == "Role" || strings.TrimPrefix(kind, "Cluster") == "RoleBinding"
 }
 
-// New returns an empty Go value of a kind, to check fields with; nil if there is none.
+// New returns an empty Go value of a kind for checking its fields, or nil for an unknown kind.
 func New(apiVersion, kind string) any {
 	switch apiVersion + " " + kind {
 	case "v1 ServiceAccount":
@@ -236,8 +234,8 @@ func New(apiVersion, kind string) any {
 	return nil
 }
 
-// Fields returns the names of the fields that stand at a path of a Go value of Kubernetes: spec.ports[0], or empty for
-// the object itself. It returns nil for a path that the value does not have.
+// Fields returns the names of the fields at a path of a Kubernetes Go value: spec.ports[0], or "" for the object
+// itself. It returns nil if the value has no such path.
 func Fields(value any, path string) []string {
 	at := reflect.TypeOf(value)
 	for step := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
@@ -255,7 +253,7 @@ func Fields(value any, path string) []string {
 	return slices.Sorted(maps.Keys(fieldsOf(at)))
 }
 
-// fieldsOf returns the types of the fields of a struct, or of what it points to, by their names in JSON.
+// fieldsOf returns the types of a struct's fields by their JSON names. It follows pointers.
 func fieldsOf(at reflect.Type) map[string]reflect.Type {
 	for at.Kind() == reflect.Pointer {
 		at = at.Elem()

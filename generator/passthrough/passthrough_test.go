@@ -17,7 +17,7 @@ func TestKinds(t *testing.T) {
 		"Service.serving.knative.dev":         "Service.serving.knative.dev",
 		"PrometheusRule":                      "PrometheusRule.monitoring.coreos.com",
 		"Service Service.serving.knative.dev": "error at 1: Service is named with two groups",
-		"ServiceAccount *":                    `error at 1: "*": patterns are not possible`,
+		"ServiceAccount *":                    `error at 1: "*": patterns are not allowed`,
 		"*.cert-manager.io":                   `error at 0: "*.cert-manager.io": patterns`,
 		"serviceaccounts":                     `error at 0: "serviceaccounts" is not the name of a kind`,
 		"Certificate.":                        `error at 0: "Certificate." is not the name of a kind`,
@@ -25,10 +25,10 @@ func TestKinds(t *testing.T) {
 		"Certificate":                         "error at 0: Certificate is not a kind whose group is known",
 		"ServiceAcount": "error at 0: ServiceAcount is not a kind whose group is known; " +
 			"did you mean ServiceAccount?",
-		"Namespace": "error at 0: Namespace cannot be passed through: when it is pruned",
-		"PersistentVolumeClaim": "error at 0: PersistentVolumeClaim cannot be passed through: when " +
-			"it is pruned, its data",
-		"CustomResourceDefinition": "error at 0: CustomResourceDefinition cannot be passed through: when",
+		"Namespace": "error at 0: Namespace cannot be passed through: pruning it deletes everything",
+		"PersistentVolumeClaim": "error at 0: PersistentVolumeClaim cannot be passed through: pruning " +
+			"it deletes its data",
+		"CustomResourceDefinition": "error at 0: CustomResourceDefinition cannot be passed through: pruning",
 		"GrafanaAgent": "error at 0: GrafanaAgent cannot be passed through: agentry " +
 			"renders from it",
 		"Integration.monitoring.grafana.com": "error at 0: Integration.monitoring.grafana.com cannot be passed " +
@@ -79,7 +79,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// FuzzFileName: names that differ have files that differ, in one folder of any file system and of any kustomization.
+// FuzzFileName: different names have different files, in one folder of any file system and of any kustomization.
 func FuzzFileName(f *testing.F) {
 	f.Add("system:agent", "system-agent")
 	f.Add("Agent", "agent")

@@ -9,26 +9,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Names of folders. No namespace and no GrafanaAgent can have such a name.
+// Names of folders. They are not valid names of namespaces or GrafanaAgents.
 const (
 	folder        = "_passthrough"
 	clusterFolder = "_cluster"
 )
 
-// Unit returns the name of the unit of what is passed through to a namespace; to none, if it is empty.
+// Unit returns the name of the unit with the objects that are passed through to a namespace or, if it is empty, with
+// those that have none.
 func Unit(namespace string) string { return cmp.Or(namespace, clusterFolder) + "/" + folder }
 
-// IsUnit reports whether a unit has that form.
+// IsUnit reports whether a name is one that [Unit] returns.
 func IsUnit(unit string) bool {
 	namespace, name, _ := strings.Cut(unit, "/")
 	return name == folder && (namespace == clusterFolder || len(validation.IsDNS1123Label(namespace)) == 0)
 }
 
-// maxFileName leaves room in the 255 bytes that a file's name can have.
+// maxFileName leaves room within the 255 bytes of a file name.
 const maxFileName = 150
 
-// FileName returns the name of an object's file. A name that not every file system can have is replaced in part by a
-// hash.
+// FileName returns the name of an object's file. In a name that some file systems do not allow, a part is replaced by
+// a hash.
 func FileName(kind, name string) string {
 	kind = "." + strings.ToLower(kind) + ".yaml"
 	if len(name) <= maxFileName && len(validation.IsDNS1123Subdomain(name)) == 0 {

@@ -58,7 +58,7 @@ func weights(list []corev1.WeightedPodAffinityTerm, path *field.Path) (errs fiel
 	return errs
 }
 
-// located is a term of affinity with its path.
+// located is an affinity term with its path.
 type located struct {
 	*corev1.PodAffinityTerm
 	path *field.Path

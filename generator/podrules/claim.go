@@ -28,7 +28,7 @@ func accessProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) 
 		corev1.ReadWriteOncePod}
 	for _, mode := range s.AccessModes {
 		if !slices.Contains(known, mode) {
-			return "accessModes", fmt.Sprintf("%q is none of %s", mode, join(known))
+			return "accessModes", fmt.Sprintf("%q is not one of %s", mode, join(known))
 		}
 	}
 	switch {
@@ -47,7 +47,7 @@ func sizeProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) {
 	size, ok := s.Resources.Requests[corev1.ResourceStorage]
 	switch {
 	case !ok:
-		return "resources.requests", "a claim needs a size, storage"
+		return "resources.requests", "a claim needs a size (storage)"
 	case size.Sign() <= 0:
 		return "resources.requests[storage]", fmt.Sprintf("%s must be greater than zero", size.String())
 	case size.MilliValue()%1000 != 0:
@@ -70,7 +70,7 @@ func classProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) {
 	}
 	modes := []corev1.PersistentVolumeMode{corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock}
 	if s.VolumeMode != nil && !slices.Contains(modes, *s.VolumeMode) {
-		return "volumeMode", fmt.Sprintf("%q is none of %s", *s.VolumeMode, join(modes))
+		return "volumeMode", fmt.Sprintf("%q is not one of %s", *s.VolumeMode, join(modes))
 	}
 	return "", ""
 }
@@ -111,7 +111,7 @@ func sourceProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) 
 		return "dataSource", "it cannot be combined with dataSourceRef.namespace"
 	case group(from.APIGroup) != group(ref.APIGroup) || (from.APIGroup == nil) != (ref.APIGroup == nil) ||
 		from.Kind != ref.Kind || from.Name != ref.Name:
-		return "dataSource", "it is another object than dataSourceRef"
+		return "dataSource", "it must be the same object as dataSourceRef"
 	}
 	return "", ""
 }

@@ -22,7 +22,7 @@ func TestClaim(t *testing.T) {
 		"no access mode": {"resources: {requests: {storage: 1Gi}}", "accessModes",
 			"a claim needs one of ReadWriteOnce"},
 		"an unknown access mode": {"accessModes: [Often]\nresources: {requests: {storage: 1Gi}}",
-			"accessModes", `"Often" is none of`},
+			"accessModes", `"Often" is not one of`},
 		"the mode of one pod beside another": {
 			"accessModes: [ReadWriteOncePod, ReadWriteOnce]\nresources: {requests: {storage: 1Gi}}", "accessModes",
 			"combined with another"},
@@ -39,7 +39,7 @@ func TestClaim(t *testing.T) {
 		"two bad classes": {good + "volumeAttributesClassName: _\nstorageClassName: Fast One",
 			"storageClassName", "Fast One"},
 		"an unknown volume mode": {good + "volumeMode: Tape", "volumeMode",
-			"none of Filesystem, Block"},
+			"not one of Filesystem, Block"},
 		"a bad selector": {good + "selector: {matchExpressions: [{key: a, operator: Like}]}",
 			"selector", "not a valid selector operator"},
 		"a source without a name": {good + "dataSource: {kind: PersistentVolumeClaim, name: ''}",
@@ -56,10 +56,10 @@ func TestClaim(t *testing.T) {
 			"combined with dataSourceRef.namespace"},
 		"two sources that are not the same": {good +
 			"dataSource: {apiGroup: g.io, kind: X, name: a}\ndataSourceRef: {apiGroup: g.io, kind: X, name: b}",
-			"dataSource", "another object"},
+			"dataSource", "same object"},
 		"two sources, one with an empty group": {good +
 			"dataSource: {apiGroup: '', kind: PersistentVolumeClaim, name: a}\n" +
-			"dataSourceRef: {kind: PersistentVolumeClaim, name: a}", "dataSource", "another object"},
+			"dataSourceRef: {kind: PersistentVolumeClaim, name: a}", "dataSource", "same object"},
 		"two sources, with groups of one letter": {good +
 			"dataSource: {apiGroup: g, kind: X, name: a}\ndataSourceRef: {apiGroup: g, kind: X, name: a}", "", ""},
 	} {

@@ -14,7 +14,7 @@ import (
 
 // PodContext is what a container's rules need to know about its pod.
 type PodContext struct {
-	Claims map[string]bool // the volumes that are claims: only these can be devices
+	Claims map[string]bool // the volumes with a claim: only these can be block devices
 	Grace  int64           // terminationGracePeriodSeconds of the pod
 }
 
@@ -179,7 +179,7 @@ func resources(r *corev1.ResourceRequirements, path *field.Path) (errs field.Err
 		limit, limited := r.Limits[name]
 		switch whole := isHugePages(name) || isExtended(name); {
 		case whole && !limited:
-			errs = append(errs, field.Forbidden(path, "needs a limit that is the same"))
+			errs = append(errs, field.Forbidden(path, "needs an equal limit"))
 		case whole && wanted.Cmp(limit) != 0:
 			errs = append(errs, field.Invalid(path, wanted.String(), "must be the limit of "+limit.String()))
 		case limited && wanted.Cmp(limit) > 0:
@@ -246,7 +246,7 @@ func devices(c *corev1.Container, claims map[string]bool, path *field.Path) (err
 		case d.DevicePath == "" || backsteps("", d.DevicePath) != "":
 			errs = append(errs, field.Invalid(path.Child("devicePath"), d.DevicePath, "must be a path without .."))
 		case names[d.Name]:
-			errs = append(errs, field.Invalid(path.Child("name"), d.Name, "is mounted or a device already"))
+			errs = append(errs, field.Invalid(path.Child("name"), d.Name, "is already mounted or a device"))
 		case paths[d.DevicePath]:
 			errs = append(errs, field.Duplicate(path.Child("devicePath"), d.DevicePath))
 		}
@@ -308,7 +308,7 @@ func life(c *corev1.Container, initial bool, grace int64, path *field.Path) (err
 		}
 		if ends {
 			errs = append(errs, field.Forbidden(path.Child(name),
-				"an init container has none, unless its restartPolicy is Always"))
+				"needs restartPolicy: Always in an init container"))
 		}
 		errs = append(errs, probe(p, name == "readinessProbe", grace, path.Child(name))...)
 	}
@@ -317,10 +317,10 @@ func life(c *corev1.Container, initial bool, grace int64, path *field.Path) (err
 	}
 	path = path.Child("lifecycle")
 	if ends {
-		errs = append(errs, field.Forbidden(path, "an init container has none, unless its restartPolicy is Always"))
+		errs = append(errs, field.Forbidden(path, "needs restartPolicy: Always in an init container"))
 	}
 	if c.Lifecycle.StopSignal != nil {
-		errs = append(errs, field.Forbidden(path.Child("stopSignal"), "the pods have no spec.os.name, which it needs"))
+		errs = append(errs, field.Forbidden(path.Child("stopSignal"), "needs spec.os.name, which no pod has"))
 	}
 	for name, h := range map[string]*corev1.LifecycleHandler{"postStart": c.Lifecycle.PostStart,
 		"preStop": c.Lifecycle.PreStop} {
@@ -348,12 +348,12 @@ func probe(p *corev1.Probe, readiness bool, grace int64, path *field.Path) (errs
 	}
 	if s := p.TerminationGracePeriodSeconds; s != nil && (readiness || *s <= 0) {
 		errs = append(errs, field.Invalid(path.Child("terminationGracePeriodSeconds"), *s,
-			"must be greater than zero, and a readinessProbe has none"))
+			"must be greater than zero, and must not be set in a readinessProbe"))
 	}
 	return errs
 }
 
-// action is what a probe or a lifecycle hook runs.
+// action is the action of a probe or lifecycle hook.
 type action struct {
 	exec  *corev1.ExecAction
 	http  *corev1.HTTPGetAction

@@ -101,7 +101,7 @@ func toleration(t *corev1.Toleration, path *field.Path) (errs field.ErrorList) {
 		corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
 }
 
-// pullSecrets checks for names that occur twice: only server-side apply refuses them, and Flux and Argo CD can use it.
+// pullSecrets checks for repeated names: only server-side apply refuses them, and Flux and Argo CD can use it.
 func pullSecrets(list []corev1.LocalObjectReference, path *field.Path) (errs field.ErrorList) {
 	seen := map[string]bool{}
 	for i, s := range list {
@@ -210,7 +210,7 @@ func appArmor(p *corev1.AppArmorProfile, path *field.Path) field.ErrorList {
 	return append(errs, localhost(p.LocalhostProfile, p.Type == corev1.AppArmorProfileTypeLocalhost, path)...)
 }
 
-// localhost checks localhostProfile, which must be set for the type Localhost and for no other (wanted).
+// localhost checks that localhostProfile is set if and only if the type is Localhost (wanted).
 func localhost(profile *string, wanted bool, path *field.Path) field.ErrorList {
 	path = path.Child("localhostProfile")
 	switch {

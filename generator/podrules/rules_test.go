@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fields are the fields of errors, in order.
+// fields returns the fields of errors, in order.
 func fields(errs field.ErrorList) (out []string) {
 	for _, e := range errs {
 		out = append(out, e.Field)
@@ -157,7 +157,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// container are the fields of a container that would be refused.
+// container returns the fields of a container that would be refused.
 func container(t *testing.T, text string, initial bool) string {
 	t.Helper()
 	var c corev1.Container
@@ -246,8 +246,8 @@ func TestVolumeWarnings(t *testing.T) {
 		"projected: {sources: [{secret: {name: a, items: [{key: k, path: p}]}}, {serviceAccountToken: {path: p/a}}]}": `"p" and "p/a"`,
 		"projected: {sources: [{configMap: {name: a}}, {}]}":                                                          "sources[1] is empty",
 		"projected: {sources: [{downwardAPI: {items: [{path: a}]}}, {clusterTrustBundle: {path: a}}]}":                `"a" and "a"`,
-		"gitRepo: {repository: a}": "no gitRepo since version 1.33",
-		"rbd: {image: a}":          "no rbd since version 1.31",
+		"gitRepo: {repository: a}": "removed gitRepo in version 1.33",
+		"rbd: {image: a}":          "removed rbd in version 1.31",
 		"emptyDir: {}":             "",
 	} {
 		var v corev1.Volume

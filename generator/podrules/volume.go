@@ -67,7 +67,7 @@ func Volume(v *corev1.Volume) string {
 	return ""
 }
 
-// ephemeral returns what is wrong with the template of a claim that lives as long as its pod.
+// ephemeral returns the problem of an ephemeral volume's claim template, or nothing.
 func ephemeral(t *corev1.PersistentVolumeClaimTemplate) string {
 	rest := t.ObjectMeta
 	rest.Labels, rest.Annotations = nil, nil
@@ -225,7 +225,7 @@ func csi(v *corev1.CSIVolumeSource) string {
 	return first(errs)
 }
 
-// named checks a source that names an object: the name, the files that its keys become, and their mode.
+// named checks a source that refers to an object by name: the name, the files made of its keys, and their mode.
 func named(what, name string, items []corev1.KeyToPath, defaultMode *int32) string {
 	if name == "" {
 		return what + " is empty"
@@ -260,7 +260,7 @@ func filePath(what, value string) string {
 func Mount(m *corev1.VolumeMount, privileged bool) string {
 	switch {
 	case m.MountPath == "" || strings.Contains(m.MountPath, ":"):
-		return fmt.Sprintf("the mount path %q: it may not be empty or hold a colon", m.MountPath)
+		return fmt.Sprintf("the mount path %q: it must not be empty or contain a colon", m.MountPath)
 	case path.Clean("/"+m.MountPath) == "/":
 		return "the mount path /: it would hide the whole image"
 	case m.SubPath != "" && m.SubPathExpr != "":
@@ -280,7 +280,7 @@ func Mount(m *corev1.VolumeMount, privileged bool) string {
 			return "mountPropagation Bidirectional: the container is not privileged"
 		}
 	default:
-		return fmt.Sprintf("mountPropagation %q: it is none of None, HostToContainer, Bidirectional", propagation)
+		return fmt.Sprintf("mountPropagation %q: it must be None, HostToContainer or Bidirectional", propagation)
 	}
 	return readOnlyProblem(m, propagation)
 }
@@ -291,9 +291,9 @@ func readOnlyProblem(m *corev1.VolumeMount, propagation corev1.MountPropagationM
 	}
 	switch mode := *m.RecursiveReadOnly; {
 	case mode != corev1.RecursiveReadOnlyEnabled && mode != corev1.RecursiveReadOnlyIfPossible:
-		return fmt.Sprintf("recursiveReadOnly %q: it is none of Disabled, IfPossible, Enabled", mode)
+		return fmt.Sprintf("recursiveReadOnly %q: it must be Disabled, IfPossible or Enabled", mode)
 	case !m.ReadOnly || propagation != corev1.MountPropagationNone:
-		return "recursiveReadOnly: it needs readOnly: true, and no mountPropagation"
+		return "recursiveReadOnly: it needs readOnly: true and no mountPropagation"
 	}
 	return ""
 }

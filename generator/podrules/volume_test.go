@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// claimed has a claim with the metadata.
+// claimed returns an ephemeral volume whose claim template has the metadata.
 func claimed(meta metav1.ObjectMeta) *corev1.EphemeralVolumeSource {
 	return &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{ObjectMeta: meta}}
 }
@@ -18,8 +18,8 @@ func TestVolumesAndMounts(t *testing.T) {
 	recursive := corev1.RecursiveReadOnlyEnabled
 	for want, m := range map[string]corev1.VolumeMount{
 		"": {MountPath: "relative/is/fine", SubPath: "a/b"},
-		`the mount path "": it may not be empty or hold a colon`: {},
-		"the mount path /: it would hide the whole image":        {MountPath: "//"},
+		`the mount path "": it must not be empty or contain a colon`: {},
+		"the mount path /: it would hide the whole image":            {MountPath: "//"},
 		"a mount with a subPath and a subPathExpr": {MountPath: "/x", SubPath: "a",
 			SubPathExpr: "b"},
 		`the subPath, "/a", must be relative`: {MountPath: "/x", SubPath: "/a"},
@@ -27,9 +27,9 @@ func TestVolumesAndMounts(t *testing.T) {
 			SubPathExpr: "a/../../b"},
 		"mountPropagation Bidirectional: the container is not privileged": {MountPath: "/x",
 			MountPropagation: &both},
-		`mountPropagation "Some": it is none of None, HostToContainer, Bidirectional`: {MountPath: "/x",
+		`mountPropagation "Some": it must be None, HostToContainer or Bidirectional`: {MountPath: "/x",
 			MountPropagation: &odd},
-		"recursiveReadOnly: it needs readOnly: true, and no mountPropagation": {MountPath: "/x",
+		"recursiveReadOnly: it needs readOnly: true and no mountPropagation": {MountPath: "/x",
 			RecursiveReadOnly: &recursive},
 	} {
 		if got := Mount(&m, false); got != want {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PodWarnings returns the fields of a pod that the API server accepts with a warning because they have no
-// effect: affinities and spread constraints without a selector, empty names. The rules are those of
-// GetWarningsForPod. The details of the errors are sentences.
+// PodWarnings returns the fields of a pod that the API server accepts with a warning because they have no effect:
+// affinities and spread constraints without a selector, empty names. The rules are those of GetWarningsForPod. The
+// details of the errors are whole sentences.
 func PodWarnings(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	noSelector := func(path *field.Path) {
 		errs = append(errs, field.Invalid(path.Child("labelSelector"), nil,
@@ -37,22 +37,22 @@ func PodWarnings(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// ContainerWarnings is [PodWarnings] for a container. It finds sizes with a fraction of a byte.
+// ContainerWarnings is [PodWarnings] for a container. It finds quantities with a fraction of a byte.
 func ContainerWarnings(c *corev1.Container, path *field.Path) (errs field.ErrorList) {
 	for i, list := range []corev1.ResourceList{c.Resources.Limits, c.Resources.Requests} {
 		path := path.Child("resources", []string{"limits", "requests"}[i])
 		for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 			if value, ok := list[name]; ok && value.MilliValue()%1000 != 0 {
 				errs = append(errs, field.Invalid(path.Key(string(name)), value.String(),
-					value.String()+" is a fraction of bytes: m stands for a thousandth, M and Mi for a million"))
+					value.String()+" has a fraction of a byte: m stands for a thousandth, M and Mi for a million"))
 			}
 		}
 	}
 	return errs
 }
 
-// VolumeWarning is [PodWarnings] for a volume. It returns a sentence about files that hide each other, sources
-// without files, and plugins that Kubernetes has removed; or nothing.
+// VolumeWarning is [PodWarnings] for a volume. It returns a sentence about files that overlap, empty sources and
+// plugins that Kubernetes has removed, or "".
 func VolumeWarning(v *corev1.Volume) string {
 	var files []string
 	switch {
@@ -74,13 +74,13 @@ func VolumeWarning(v *corev1.Volume) string {
 			}
 		}
 	default:
-		return gone(&v.VolumeSource)
+		return removed(&v.VolumeSource)
 	}
 	return overlap(files)
 }
 
-// overlap returns two files of which one has the path of the other, or of a folder above it. It sorts with a
-// separator that comes before every other character, so that two such files are neighbours.
+// overlap returns two files, one at the path of the other or below it. It sorts with a separator that comes before
+// every other character, so that two such files are neighbours.
 func overlap(files []string) string {
 	const separator = "\x00"
 	sorted := make([]string, len(files))
@@ -90,15 +90,15 @@ func overlap(files []string) string {
 	slices.Sort(sorted)
 	for i := range max(len(sorted)-1, 0) {
 		if a, b := sorted[i], sorted[i+1]; a == b || strings.HasPrefix(b, a+separator) {
-			return fmt.Sprintf("two files want one place, %q and %q", strings.ReplaceAll(a, separator, "/"),
+			return fmt.Sprintf("two files overlap, %q and %q", strings.ReplaceAll(a, separator, "/"),
 				strings.ReplaceAll(b, separator, "/"))
 		}
 	}
 	return ""
 }
 
-// gone returns the version of Kubernetes that removed the plugin of a source.
-func gone(s *corev1.VolumeSource) string {
+// removed returns the version of Kubernetes that removed the plugin of a source.
+func removed(s *corev1.VolumeSource) string {
 	for _, old := range []struct {
 		name, since string
 		is          bool
@@ -114,7 +114,7 @@ func gone(s *corev1.VolumeSource) string {
 		{"gitRepo", "1.33 (by default)", s.GitRepo != nil},
 	} {
 		if old.is {
-			return fmt.Sprintf("Kubernetes has had no %s since version %s", old.name, old.since)
+			return fmt.Sprintf("Kubernetes removed %s in version %s", old.name, old.since)
 		}
 	}
 	return ""

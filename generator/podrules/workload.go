@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Workload returns what Kubernetes refuses in a StatefulSet, DaemonSet or Deployment around its pods. Package workload
-// never renders any of it, so it is only found in a workload that was changed afterwards.
+// Workload returns the errors of a StatefulSet, DaemonSet or Deployment outside its pod template. Package workload
+// never renders them, so they are found only in a patched workload.
 func Workload(object any) (errs field.ErrorList) {
 	spec := field.NewPath("spec")
 	switch o := object.(type) {
 	case *appsv1.StatefulSet:
 		u := o.Spec.UpdateStrategy
-		errs = append(errs, around(o.Spec.Selector, &o.Spec.Template, o.Spec.Replicas, o.Spec.MinReadySeconds)...)
+		errs = append(errs, common(o.Spec.Selector, &o.Spec.Template, o.Spec.Replicas, o.Spec.MinReadySeconds)...)
 		errs = append(errs, oneOf(spec.Child("updateStrategy", "type"), u.Type,
 			appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType, "")...)
 		errs = append(errs, unused(spec.Child("updateStrategy"), u.Type == appsv1.OnDeleteStatefulSetStrategyType,
@@ -25,7 +25,7 @@ func Workload(object any) (errs field.ErrorList) {
 			appsv1.ParallelPodManagement, appsv1.OrderedReadyPodManagement, "")...)
 	case *appsv1.DaemonSet:
 		u := o.Spec.UpdateStrategy
-		errs = append(errs, around(o.Spec.Selector, &o.Spec.Template, nil, o.Spec.MinReadySeconds)...)
+		errs = append(errs, common(o.Spec.Selector, &o.Spec.Template, nil, o.Spec.MinReadySeconds)...)
 		errs = append(errs, oneOf(spec.Child("updateStrategy", "type"), u.Type,
 			appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType, "")...)
 		if r := u.RollingUpdate; r != nil && u.Type != appsv1.OnDeleteDaemonSetStrategyType {
@@ -34,7 +34,7 @@ func Workload(object any) (errs field.ErrorList) {
 		}
 	case *appsv1.Deployment:
 		u := o.Spec.Strategy
-		errs = append(errs, around(o.Spec.Selector, &o.Spec.Template, o.Spec.Replicas, o.Spec.MinReadySeconds)...)
+		errs = append(errs, common(o.Spec.Selector, &o.Spec.Template, o.Spec.Replicas, o.Spec.MinReadySeconds)...)
 		errs = append(errs, oneOf(spec.Child("strategy", "type"), u.Type, appsv1.RollingUpdateDeploymentStrategyType,
 			appsv1.RecreateDeploymentStrategyType, "")...)
 		errs = append(errs, unused(spec.Child("strategy"), u.Type == appsv1.RecreateDeploymentStrategyType,
@@ -47,8 +47,8 @@ func Workload(object any) (errs field.ErrorList) {
 	return errs
 }
 
-// around checks what all workloads have.
-func around(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, replicas *int32,
+// common checks the fields that all workloads have.
+func common(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, replicas *int32,
 	ready int32) (errs field.ErrorList) {
 	spec := field.NewPath("spec")
 	s, err := metav1.LabelSelectorAsSelector(selector)
@@ -70,7 +70,7 @@ func around(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, re
 			[]corev1.RestartPolicy{corev1.RestartPolicyAlways}))
 	}
 	if template.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(spec.Child("template", "spec", "activeDeadlineSeconds"), "only Jobs end"))
+		errs = append(errs, field.Forbidden(spec.Child("template", "spec", "activeDeadlineSeconds"), "only for Jobs"))
 	}
 	return errs
 }
@@ -90,7 +90,8 @@ func orNumber(v *intstr.IntOrString, byDefault int32) intstr.IntOrString {
 	return *v
 }
 
-// rolls checks that an update of pods can make progress: in some way, or in exactly one.
+// rolls checks that a rolling update can make progress: through maxUnavailable or maxSurge, or through exactly one of
+// them.
 func rolls(path *field.Path, unavailable, surge intstr.IntOrString, exactlyOne bool) (errs field.ErrorList) {
 	isSet := func(name string, v intstr.IntOrString) bool {
 		n, err := intstr.GetScaledValueFromIntOrPercent(&v, 100, true)

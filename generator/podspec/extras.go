@@ -21,14 +21,14 @@ const (
 	DataDir     = "/var/lib/grafana-agent/data"
 )
 
-// The folders of the files that spec.secrets and spec.configMaps of a GrafanaAgent name.
+// The folders for the files named in spec.secrets and spec.configMaps of a GrafanaAgent.
 const (
 	ExtraSecretsDir    = "/var/lib/grafana-agent/extra-secrets/"
 	ExtraConfigMapsDir = "/var/lib/grafana-agent/extra-configmaps/"
 )
 
-// Extras are the volumes and mounts of an integrations pod, apart from those that every pod has and those of
-// the GrafanaAgent. In the pod they stand between these two.
+// Extras are the volumes and mounts of an integrations pod that neither every pod has nor the GrafanaAgent defines. In
+// the pod they stand between these two.
 type Extras struct {
 	Volumes []corev1.Volume
 	Mounts  []corev1.VolumeMount
@@ -48,8 +48,8 @@ func Name(agent string, pods secretref.Group) string {
 // Integrations and MetricsIntegrations that run in them. [secretref.Scope.Mount] must have been called for each
 // of these.
 //
-// If two want different volumes at one path, the first keeps it, as with the operator. If a MetricsIntegration
-// is involved, it gets an error.
+// If two integrations mount different volumes at one path, the first wins, as with the operator. A MetricsIntegration
+// among them gets an error.
 func Integrations(agent *manifest.Object, pods secretref.Group, members []*manifest.Object,
 	secrets *secretref.Resolver) Extras {
 	m := &merger{agent: agent, spec: &manifest.As[v1alpha1.GrafanaAgent](agent).Spec, names: map[string]bool{},
@@ -96,7 +96,7 @@ type merger struct {
 	out    Extras
 }
 
-// reserve marks the names of the volumes that the pod has anyway as taken.
+// reserve marks the volume names that every pod uses as taken.
 func (m *merger) reserve(wal string) {
 	for _, name := range []string{"config", "config-out", "secrets", wal} {
 		m.names[name] = true
@@ -223,34 +223,34 @@ func (m *merger) resolve(e *mount, prefix string) bool {
 		m.relate(m.agent) // the GrafanaAgent may have such a volume
 		return false
 	}
-	if taken := m.reserved(e.MountPath); taken != "" {
-		m.refuse(e.owner, e.path, "two mounts at %s: %s", e.MountPath, taken)
+	if other := m.reserved(e.MountPath); other != "" {
+		m.refuse(e.owner, e.path, "two mounts at %s: %s", e.MountPath, other)
 		m.relate(m.agent)
 		return false
 	}
 	return true
 }
 
-// reserved says which other mount is at a path. It returns nothing if the path is free.
+// reserved describes the other mount at a path, or returns "" if the path is free.
 func (m *merger) reserved(path string) string {
 	for _, dir := range []string{ConfigInDir, ConfigDir, secretref.Dir} {
 		if absolute(path) == dir {
-			return "it is the agent's own"
+			return "the agent mounts one there itself"
 		}
 	}
 	for i := range m.spec.VolumeMounts {
 		if m.spec.VolumeMounts[i].MountPath == path {
-			return fmt.Sprintf("spec.volumeMounts[%d] of the GrafanaAgent has it too", i)
+			return fmt.Sprintf("spec.volumeMounts[%d] of the GrafanaAgent is there too", i)
 		}
 	}
 	for _, name := range m.spec.Secrets {
 		if path == ExtraSecretsDir+name {
-			return "spec.secrets of the GrafanaAgent has it too"
+			return "spec.secrets of the GrafanaAgent is mounted there too"
 		}
 	}
 	for _, name := range m.spec.ConfigMaps {
 		if path == ExtraConfigMapsDir+name {
-			return "spec.configMaps of the GrafanaAgent has it too"
+			return "spec.configMaps of the GrafanaAgent is mounted there too"
 		}
 	}
 	return ""

@@ -13,13 +13,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// agentObject is a GrafanaAgent; spec is the inside of a flow mapping.
+// agentObject returns a GrafanaAgent; spec is the inside of a flow mapping.
 func agentObject(name, spec string) string {
 	return fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\n"+
 		"metadata: {name: %s, namespace: m}\nspec: {integrations: {selector: {}}%s}\n---\n", name, spec)
 }
 
-// one is an Integration, own a MetricsIntegration.
+// one returns an Integration, own a MetricsIntegration.
 func one(name, spec string) string {
 	return fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\n"+
 		"metadata: {name: %s, namespace: m}\nspec: {name: redis, type: {}, config: {}%s}\n---\n", name, spec)
@@ -60,7 +60,7 @@ func built(t *testing.T, policy secretref.Policy, text string) Extras {
 	return Integrations(set.Kind("GrafanaAgent")[0], secretref.Deployment, members, resolver)
 }
 
-// summary is a line for each mount, those of volumes that nothing mounts, and the findings.
+// summary returns a line for each mount, for each volume that nothing mounts, and for each finding.
 func summary(e Extras) (out []string) {
 	sources := map[string]string{}
 	for i := range e.Volumes {
@@ -105,7 +105,7 @@ func source(v *corev1.Volume) string {
 	return "default"
 }
 
-// tail are the operator's own mounts, in a pod of the agent "agent".
+// tail has the operator's own mounts, in a pod of the agent "agent".
 var tail = []string{
 	"/var/lib/grafana-agent/data agent-integrations-deploy-wal empty",
 	"/var/log varlog host /var/log ro",
@@ -173,7 +173,7 @@ func TestIntegrations(t *testing.T) {
 					"/var/lib/grafana-agent/config/}]"),
 			append(tail[:3:3], "unmounted m-a-h",
 				"error[invalid-rendered-object] Integration/m/a spec.volumeMounts[0]: Kubernetes would refuse two "+
-					"mounts at /var/lib/grafana-agent/config/: it is the agent's own"),
+					"mounts at /var/lib/grafana-agent/config/: the agent mounts one there itself"),
 		},
 		"nor of a mount of the GrafanaAgent": {
 			agentObject("agent", ", secrets: [s], volumes: [{name: v}], volumeMounts: [{name: v, mountPath: /x}]") +
@@ -181,9 +181,9 @@ func TestIntegrations(t *testing.T) {
 					"mountPath: /var/lib/grafana-agent/extra-secrets/s}]"),
 			append(tail[:3:3], "unmounted m-a-h",
 				"error[invalid-rendered-object] Integration/m/a spec.volumeMounts[0]: Kubernetes would refuse two "+
-					"mounts at /x: spec.volumeMounts[0] of the GrafanaAgent has it too",
+					"mounts at /x: spec.volumeMounts[0] of the GrafanaAgent is there too",
 				"error[invalid-rendered-object] Integration/m/a spec.volumeMounts[1]: Kubernetes would refuse two "+
-					"mounts at /var/lib/grafana-agent/extra-secrets/s: spec.secrets of the GrafanaAgent has it too"),
+					"mounts at /var/lib/grafana-agent/extra-secrets/s: spec.secrets of the GrafanaAgent is mounted there too"),
 		},
 		"a volume of the GrafanaAgent under the operator's name for it": {
 			agentObject("agent", ", volumes: [{name: m-a-h, emptyDir: {}}]") +
@@ -203,14 +203,14 @@ func TestIntegrations(t *testing.T) {
 				"error[invalid-rendered-object] Integration/m/a spec.volumes[1]: Kubernetes would refuse a volume "+
 					"without a name",
 				`warning[mount-conflict] Integration/m/a spec.volumes[2].name: the volume is left out: there is another one named "h"`,
-				`error[invalid-rendered-object] Integration/m/a spec.volumeMounts[0]: Kubernetes would refuse the mount path "/a:b": it may not be empty or hold a colon`),
+				`error[invalid-rendered-object] Integration/m/a spec.volumeMounts[0]: Kubernetes would refuse the mount path "/a:b": it must not be empty or contain a colon`),
 		},
 		"two files at one place": {
 			agentObject("agent", "") + one("a",
 				", volumes: [{name: h, projected: {sources: [{secret: {name: s, items: [{key: a, path: f}, {key: b, "+
 					"path: f/g}]}}]}}]"),
 			append(tail[:3:3], "unmounted m-a-h",
-				`warning[pod-warning] Integration/m/a spec.volumes[0]: the volume "h": two files want one place, "f" and "f/g"`),
+				`warning[pod-warning] Integration/m/a spec.volumes[0]: the volume "h": two files overlap, "f" and "f/g"`),
 		},
 		"names that Kubernetes would refuse are changed": {
 			agentObject("agent", "") + one("a.b",
@@ -240,7 +240,7 @@ func TestIntegrations(t *testing.T) {
 	}
 }
 
-// TestFiles is about spec.secrets and spec.configMaps; what they resolve to is secretref's.
+// TestFiles is about spec.secrets and spec.configMaps; package secretref tests how they resolve.
 func TestFiles(t *testing.T) {
 	const whole = ", secrets: [db]"
 	files := "/etc/grafana-agent/integrations agent-integrations-secrets secret agent-secrets " +

@@ -13,16 +13,16 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Grants are what the Roles and bindings of the inputs allow.
+// Grants are the rights that the Roles and bindings in the inputs grant.
 type Grants struct {
 	roles map[manifest.ID][]*manifest.Object
-	// bindings are those of an account, of all accounts of a namespace (without a name) and of all (without a
+	// bindings has the bindings of an account, of all accounts in a namespace (empty name) and of all accounts (empty
 	// namespace).
 	bindings map[manifest.ID][]*manifest.Object
 }
 
-// NewGrants returns the grants of some Roles, ClusterRoles and bindings. Several definitions of one are all in effect:
-// they may be for different clusters.
+// NewGrants returns the grants of the given Roles, ClusterRoles and bindings. All definitions of the same object are
+// in effect: they may be for different clusters.
 func NewGrants(objects []*manifest.Object) *Grants {
 	g := &Grants{roles: map[manifest.ID][]*manifest.Object{}, bindings: map[manifest.ID][]*manifest.Object{}}
 	for _, o := range objects {
@@ -41,14 +41,14 @@ func NewGrants(objects []*manifest.Object) *Grants {
 func (g *Grants) bind(binding *manifest.Object, subjects []rbacv1.Subject) {
 	for _, s := range subjects {
 		account, ok := accounts(s, binding.Namespace)
-		// many subjects may be one account
+		// several subjects may be the same account
 		if bound := g.bindings[account]; ok && (len(bound) == 0 || bound[len(bound)-1] != binding) {
 			g.bindings[account] = append(bound, binding)
 		}
 	}
 }
 
-// accounts returns the ServiceAccount that a subject of a binding is, or those that are in it as a group.
+// accounts returns the ServiceAccount that a subject of a binding names, or the ServiceAccounts of a group.
 func accounts(s rbacv1.Subject, namespace string) (id manifest.ID, ok bool) {
 	id.Kind = rbacv1.ServiceAccountKind
 	switch s.Kind {
@@ -67,19 +67,19 @@ func accounts(s rbacv1.Subject, namespace string) (id manifest.ID, ok bool) {
 	return id, s.Kind == rbacv1.GroupKind && (s.Name == "system:serviceaccounts" || s.Name == "system:authenticated")
 }
 
-// scope is what an account may do in one namespace, or in the whole cluster.
+// scope has the rights of an account in one namespace, or in the whole cluster.
 type scope struct {
 	rules []rbacv1.PolicyRule
-	// place is a role that it comes from, or a binding if no role is in the inputs.
+	// place is a role that grants the rights, or a binding if no role is in the inputs.
 	place *manifest.Object
 	// open means that a role may grant more than the inputs say.
 	open bool
-	// missing are the answers of [scope.lacks], by the right without its namespace: discoveries ask for the same in
+	// missing caches the answers of [scope.lacks], by the right without its namespace: discoveries ask for the same in
 	// many namespaces.
 	missing map[Right][]rbacv1.PolicyRule
 }
 
-// lacks returns what a scope does not grant of a right, a rule for each verb.
+// lacks returns the part of a right that a scope does not grant, as one rule for each verb.
 func (s *scope) lacks(right Right) []rbacv1.PolicyRule {
 	right.Namespace = ""
 	missing, known := s.missing[right]
@@ -93,8 +93,8 @@ func (s *scope) lacks(right Right) []rbacv1.PolicyRule {
 	return missing
 }
 
-// of returns what an account may do in each namespace, and at "" in the whole cluster. It is empty if nothing binds the
-// account.
+// of returns the rights of an account in each namespace, and at "" in the whole cluster. It is empty if no binding has
+// the account.
 func (g *Grants) of(account manifest.ID) map[string]*scope {
 	out := map[string]*scope{}
 	for _, id := range []manifest.ID{account, {Kind: account.Kind, Namespace: account.Namespace},
@@ -109,7 +109,7 @@ func (g *Grants) of(account manifest.ID) map[string]*scope {
 	return out
 }
 
-// grant adds what a binding grants.
+// grant adds the rights that a binding grants.
 func (g *Grants) grant(s *scope, binding *manifest.Object) {
 	roles := g.roles[roleOf(binding)]
 	if len(roles) == 0 {
@@ -181,6 +181,6 @@ func aggregatesTheClusters(rule *rbacv1.AggregationRule) bool {
 				return true
 			}
 		}
-		return len(s.MatchLabels) == 0 // nothing, or expressions
+		return len(s.MatchLabels) == 0 // matches nothing, or has expressions
 	})
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Account is a ServiceAccount with what its pods need.
+// Account is a ServiceAccount with the needs of its pods.
 type Account struct {
 	manifest.ID
 	Needs []Need
 }
 
-// Missing returns findings for what an account needs and is not granted, where a binding of the inputs grants it
-// anything. There is one for all namespaces that lack the same.
+// Missing returns a finding for each need that is not granted to an account, if any binding in the inputs has the
+// account. Namespaces that lack the same share one finding.
 func (g *Grants) Missing(a Account) diag.List {
 	granted := g.of(a.ID)
 	if len(granted) == 0 {
@@ -56,16 +56,16 @@ func (g *Grants) Missing(a Account) diag.List {
 	return out
 }
 
-// place is where verbs are missing.
+// place is a namespace, or the whole cluster, in which verbs are missing.
 type place struct{ namespace, verbs string }
 
-// lack is what is missing in some namespaces, or in the whole cluster. Its needs have the same verbs.
+// lack has the missing needs of some namespaces, or of the whole cluster. They have the same verbs.
 type lack struct {
 	namespaces []string
 	needs      []Need
 }
 
-// grouped returns what is missing, with the namespaces that lack the same together.
+// grouped groups namespaces that lack the same needs.
 func grouped(lacks map[place][]Need) (out []lack) {
 	at := map[string]int{}
 	order := func(a, b place) int {
@@ -101,12 +101,12 @@ func (l lack) finding(a Account, granted map[string]*scope) diag.Diagnostic {
 		where = "in " + namespacesOf(l.namespaces)
 		hint = "bind it to a Role or ClusterRole with " + rules + " there"
 	}
-	by, who := l.needs[0].By, l.needs[0].By.String()
+	by, who := l.needs[0].By, l.needs[0].By.String()+" finds"
 	if slices.ContainsFunc(l.needs, func(n Need) bool { return n.By != by || n.Others > 0 }) {
-		who += ", among others,"
+		who = by.String() + " and others find"
 	}
 	d := place.Place(diag.MissingPermission.At("rules",
-		"ServiceAccount %s/%s may not %s %s %s: what %s discovers there is not found", a.Namespace, a.Name,
+		"ServiceAccount %s/%s may not %s %s %s: %s nothing there", a.Namespace, a.Name,
 		inWords(strings.Split(l.needs[0].Verbs, ",")),
 		inWords(slices.Compact(slices.Sorted(slices.Values(resources)))), where, who))
 	d.Hint = hint + "; agentry rbac prints all that is needed"
@@ -114,7 +114,7 @@ func (l lack) finding(a Account, granted map[string]*scope) diag.Diagnostic {
 	return d
 }
 
-// place returns the object to correct: a role that is bound where something is missing, else any that is bound.
+// place returns the object to correct: a role that is bound where something is missing, otherwise any bound role.
 func (l lack) place(granted map[string]*scope) *manifest.Object {
 	for _, namespace := range append(slices.Clone(l.namespaces), slices.Sorted(maps.Keys(granted))...) {
 		if s := granted[namespace]; s != nil {
@@ -124,7 +124,7 @@ func (l lack) place(granted map[string]*scope) *manifest.Object {
 	return nil // unreachable: nothing is reported without a binding
 }
 
-// ruleTexts returns rules as they are written in a role, one for each group and verbs, with all of their resources.
+// ruleTexts returns the rules of a role that grant the needs, one for each group and set of verbs, with all resources.
 func ruleTexts(needs []Need) []string {
 	type kind struct{ group, verbs string }
 	resources := map[kind][]string{}

@@ -10,18 +10,18 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Verbs of a [Right], as rules have them, with commas.
+// Verbs of a [Right], as in rules, separated by commas.
 const (
 	watch = "list,watch"
 	get   = "get"
 )
 
-// Right is what a pod asks for: verbs on a resource, or on a path that is no resource.
+// Right is a permission that a pod needs: verbs on a resource, or on a non-resource path.
 type Right struct {
 	Group, Resource string
 	URL             string
 	Verbs           string
-	// Namespace limits it. If it is empty, it is for the whole cluster.
+	// Namespace limits the right; if it is empty, the right is for the whole cluster.
 	Namespace string
 }
 
@@ -34,17 +34,17 @@ func (r Right) Rule() rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: verbs}
 }
 
-// Need is a right with who needs it.
+// Need is a right with the objects that need it.
 type Need struct {
 	Right
-	// Likely needs are those of targets that get the pod's token: they may ask for something else.
+	// Likely means that a target which receives the pod's token most likely needs the right; it may need another.
 	Likely bool
-	// By is the first object that needs it, and Others is how many more do.
+	// By is the first object that needs it, and Others is the number of further objects.
 	By     diag.Object
 	Others int
 }
 
-// Needs returns what the pods with these configurations need. Configurations may be nil.
+// Needs returns the needs of pods with these configurations. Configurations may be nil.
 func Needs(configs ...*model.Config) []Need {
 	n := needs{at: map[Right]int{}}
 	for _, c := range configs {
@@ -59,7 +59,7 @@ func Needs(configs ...*model.Config) []Need {
 	return n.list
 }
 
-// Merge returns the needs of two lists, the first one's first.
+// Merge merges two lists of needs; those of the first list come first.
 func Merge(a, b []Need) []Need {
 	n := needs{at: map[Right]int{}}
 	for _, need := range slices.Concat(a, b) {
@@ -102,7 +102,7 @@ func (n *needs) metrics(m *model.Metrics) {
 			}
 		}
 		for j := range m.Configs[i].Additional {
-			n.written(&m.Configs[i].Additional[j])
+			n.handWritten(&m.Configs[i].Additional[j])
 		}
 	}
 }
@@ -116,12 +116,12 @@ func (n *needs) logs(l *model.Logs) {
 			n.discovered(s.Origin.Object, ofJob(s.Kubernetes))
 		}
 		for j := range l.Configs[i].Additional {
-			n.written(&l.Configs[i].Additional[j])
+			n.handWritten(&l.Configs[i].Additional[j])
 		}
 	}
 }
 
-// integrations adds what integrations need: eventhandler watches the events of the cluster, or of a namespace.
+// integrations adds the needs of integrations: eventhandler watches the events of the cluster, or of a namespace.
 func (n *needs) integrations(c *model.Config) {
 	if c.Integrations == nil {
 		return
@@ -161,8 +161,8 @@ const (
 	nodesOfAPI = "/api/v1/nodes/"
 )
 
-// scraped adds what targets most likely want that get the token: the API server and proxies ask for the path, kubelets
-// for nodes/metrics, and a node behind the API server for nodes/proxy.
+// scraped adds the rights that targets most likely check when they receive the token: the API server and proxies check
+// the path, kubelets nodes/metrics, and a node behind the API server nodes/proxy.
 func (n *needs) scraped(by diag.Object, path string, behindAPI bool) {
 	if behindAPI {
 		n.add(by, Right{Resource: "nodes/proxy", Verbs: get}, true)
@@ -179,13 +179,13 @@ func (n *needs) scraped(by diag.Object, path string, behindAPI bool) {
 
 // discovery is a service discovery of Kubernetes.
 type discovery struct {
-	role       string // empty: there is none, or it is of another API server
+	role       string // empty if there is none, or if it uses another API server
 	namespaces []string
 	nodes      bool
-	own        bool // the pod's own namespace as well
+	own        bool // in the pod's own namespace as well
 }
 
-// discovered adds what a discovery watches, as in Prometheus's package discovery/kubernetes.
+// discovered adds the resources that a discovery watches, as in Prometheus's package discovery/kubernetes.
 func (n *needs) discovered(by diag.Object, d discovery) {
 	namespaces := d.namespaces
 	if d.own {
@@ -204,7 +204,7 @@ func (n *needs) discovered(by diag.Object, d discovery) {
 	}
 }
 
-// watched are the resources of namespaces that the roles of a discovery watch.
+// watched maps the roles of a discovery to the namespaced resources that they watch.
 var watched = map[string][]struct{ group, name string }{
 	"pod":           {{"", "pods"}},
 	"service":       {{"", "services"}},

@@ -11,9 +11,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Manifests returns a ServiceAccount with the roles and bindings that give it what it needs, as a YAML stream: a
-// ClusterRole for the whole cluster, and a Role in each namespace to which a discovery is limited. If exists is true,
-// the ServiceAccount itself is left out. Comments say who needs each rule.
+// Manifests returns a ServiceAccount with roles and bindings that grant its needs, as a YAML stream: a ClusterRole for
+// the whole cluster, and a Role in each namespace to which a discovery is limited. If exists is true, the
+// ServiceAccount itself is left out. Comments name the objects that need each rule.
 func Manifests(a Account, exists bool) string {
 	var b strings.Builder
 	if exists {
@@ -29,8 +29,8 @@ func Manifests(a Account, exists bool) string {
 	return b.String()
 }
 
-// byNamespace returns the needs in each namespace and, at "", in the whole cluster. What is needed in the whole cluster
-// is not among those of a namespace.
+// byNamespace returns the needs in each namespace and, at "", in the whole cluster. A namespace does not repeat a need
+// of the whole cluster.
 func (a Account) byNamespace() map[string][]Need {
 	everywhere := map[Right]bool{}
 	out := map[string][]Need{}
@@ -48,7 +48,7 @@ func (a Account) byNamespace() map[string][]Need {
 	return out
 }
 
-// role writes a role with what is needed in a namespace or, without one, in the whole cluster, and its binding.
+// role writes a Role or, without a namespace, a ClusterRole that grants the needs, and its binding.
 func (a Account) role(b *strings.Builder, namespace string, needs []Need) {
 	kind, metadata := "ClusterRole", "  name: "+a.Namespace+"-"+a.Name+"\n"
 	if namespace != "" {
@@ -79,13 +79,13 @@ func compareNeeds(a, b Need) int {
 		strings.Compare(a.URL, b.URL), strings.Compare(a.Resource, b.Resource))
 }
 
-// sameRule reports whether two needs are written as one rule.
+// sameRule reports whether two needs are printed as one rule.
 func sameRule(a, b Need) bool {
 	return a.Likely == b.Likely && a.Group == b.Group && a.Verbs == b.Verbs && who(a) == who(b) &&
 		(a.URL == "") == (b.URL == "")
 }
 
-// who names the object that has a need.
+// who names the objects that have a need.
 func who(n Need) string {
 	text := diag.OneLine(n.By.String())
 	if n.Others == 1 {

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
 var account = manifest.ID{Kind: "ServiceAccount", Namespace: "m", Name: "agent"}
 
-// watchesPods is a job that watches pods in some namespaces, or in all.
+// watchesPods returns a job that watches pods in some namespaces, or in all.
 func watchesPods(namespaces ...string) *model.ScrapeConfig {
 	return &model.ScrapeConfig{Origin: origin("PodMonitor", "p"),
 		Kubernetes: &model.KubernetesSD{Role: "pod", Namespaces: namespaces}}
@@ -151,7 +151,8 @@ func TestRightsAreThoseOfTheAuthorizer(t *testing.T) {
 	}
 }
 
-// TestManyNamespacesAreOneFinding: what several namespaces lack is said once, with some of their names.
+// TestManyNamespacesAreOneFinding: several namespaces with the same missing rights share one finding that names some
+// of them.
 func TestManyNamespacesAreOneFinding(t *testing.T) {
 	set := manifest.NewSet(manifest.Parse(manifest.File{Path: "rbac.yaml",
 		Data: []byte(clusterBinding + "---\n" + role + "[]")}, manifest.Options{}))
@@ -159,7 +160,7 @@ func TestManyNamespacesAreOneFinding(t *testing.T) {
 	jobs[1].Origin.Object.Name = "q"
 	found := rbac.NewGrants(set.Rights()).Missing(rbac.Account{ID: account,
 		Needs: needs(model.Instance{ScrapeConfigs: jobs})})
-	const want = "in the namespaces a, b, c and 2 more: what PodMonitor/m/p, among others, discovers there is not found"
+	const want = "in the namespaces a, b, c and 2 more: PodMonitor/m/p and others find nothing there"
 	if len(found) != 1 || !strings.HasSuffix(found[0].Problem(), want) {
 		t.Errorf("%v", found)
 	}
@@ -187,7 +188,7 @@ func TestNeedsOfHandWrittenJobs(t *testing.T) {
 	same(t, "written", rbac.Manifests(rbac.Account{ID: account, Needs: needs(instance)}, true))
 }
 
-// same holds a text against a file in testdata. With -update it is written.
+// same compares a text with a file in testdata, or writes the file with -update.
 func same(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".yaml")
@@ -205,7 +206,7 @@ func same(t *testing.T, name, got string) {
 	}
 }
 
-// TestNeedsOfCollectedIntegrations: a program that collects integrations from their pods watches these pods, and one
+// TestNeedsOfCollectedIntegrations: a program that collects integrations from their pods watches these pods; a program
 // that asks the sd-aggregator for them does not.
 func TestNeedsOfCollectedIntegrations(t *testing.T) {
 	job := &model.ScrapeConfig{Origin: origin("IntegrationMonitor", "all"), HTTP: &model.HTTPSD{URL: "http://sd"}}
@@ -222,7 +223,7 @@ func TestNeedsOfCollectedIntegrations(t *testing.T) {
 	}
 }
 
-// TestUnneeded finds what a role allows and no pod needs.
+// TestUnneeded finds rights that a role grants but no pod needs.
 func TestUnneeded(t *testing.T) {
 	const elsewhere = "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\n" +
 		"metadata: {name: x, namespace: other}\nroleRef: {kind: ClusterRole, name: r}\n" +

@@ -8,15 +8,15 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Role is what pods may do in a namespace or, without one, in the whole cluster.
+// Role has the rights of pods in a namespace or, without one, in the whole cluster.
 type Role struct {
 	Namespace string
 	Rules     []rbacv1.PolicyRule
 }
 
-// Roles returns exactly what the discoveries of an account need: nothing that targets most likely ask for, because
-// their rights, such as nodes/proxy, can be large. The order of the rules depends on the rights only, and not on who
-// needs them.
+// Roles returns exactly the rights that the discoveries of an account need. It leaves out likely needs, because these
+// rights, such as nodes/proxy, can be large. The order of the rules depends on the rights only, and not on the objects
+// that need them.
 func (a Account) Roles() (out []Role) {
 	certain := Account{a.ID, slices.DeleteFunc(slices.Clone(a.Needs), func(n Need) bool { return n.Likely })}
 	byNamespace := certain.byNamespace()

@@ -14,9 +14,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Unneeded returns findings for what the Roles and ClusterRoles of the inputs allow to accounts, and none of them
-// needs. The accounts must be all that agentry renders pods for. Nothing is reported of a role that is bound to
-// somebody else too, or that is aggregated. What targets most likely ask for counts as needed.
+// Unneeded returns findings about rights that the Roles and ClusterRoles in the inputs grant to accounts but no pod
+// needs. The accounts must be all accounts that agentry renders pods for. Roles that are also bound to another subject
+// or aggregated are not reported. Likely needs count as needed.
 func (g *Grants) Unneeded(accounts []Account) (out diag.List) {
 	needs := map[manifest.ID][]Need{}
 	for _, a := range accounts {
@@ -27,7 +27,7 @@ func (g *Grants) Unneeded(accounts []Account) (out diag.List) {
 		return cmp.Or(x.Compare(y.ID), strings.Compare(x.File(), y.File()))
 	}) {
 		for i, rule := range rulesOf(role) {
-			if spare := spareOf(rule, bound[role]); spare != "" {
+			if spare := unneededIn(rule, bound[role]); spare != "" {
 				d := role.Place(diag.UnneededPermission.At(fmt.Sprintf("rules[%d]", i), "no pod needs %s", spare))
 				d.Hint = "remove it; agentry rbac prints all that is needed"
 				out = append(out, d)
@@ -37,7 +37,7 @@ func (g *Grants) Unneeded(accounts []Account) (out diag.List) {
 	return out
 }
 
-// bound returns the roles that are bound to the accounts alone, with what these need where they are bound.
+// bound returns the roles that are bound to the accounts only, with the needs of these accounts where they are bound.
 func (g *Grants) bound(needs map[manifest.ID][]Need) map[*manifest.Object][]Need {
 	out, others := map[*manifest.Object][]Need{}, map[*manifest.Object]bool{}
 	for account, bindings := range g.bindings {
@@ -60,7 +60,7 @@ func (g *Grants) bound(needs map[manifest.ID][]Need) map[*manifest.Object][]Need
 	return out
 }
 
-// rulesOf returns the rules of a role. One that is aggregated has none that stay.
+// rulesOf returns the rules of a role, or nil for an aggregated role, whose own rules are overwritten.
 func rulesOf(role *manifest.Object) []rbacv1.PolicyRule {
 	switch v := role.Value.(type) {
 	case *rbacv1.Role:
@@ -73,9 +73,9 @@ func rulesOf(role *manifest.Object) []rbacv1.PolicyRule {
 	return nil
 }
 
-// spareOf names what a rule allows and nobody needs, or nothing.
-func spareOf(rule rbacv1.PolicyRule, needs []Need) string {
-	verbs := map[string][]string{} // by what they are allowed on
+// unneededIn names the rights that a rule grants but nobody needs, or returns "".
+func unneededIn(rule rbacv1.PolicyRule, needs []Need) string {
+	verbs := map[string][]string{} // by resource or path
 	for _, part := range validation.BreakdownRule(rule) {
 		if slices.ContainsFunc(needs, func(n Need) bool { return uses(n, part) }) {
 			continue
@@ -100,7 +100,7 @@ func spareOf(rule rbacv1.PolicyRule, needs []Need) string {
 	return strings.Join(out, ", or ")
 }
 
-// uses reports whether a need takes a part of a rule, which has one verb on one thing.
+// uses reports whether a need uses a part of a rule: one verb on one thing.
 func uses(n Need, part rbacv1.PolicyRule) bool {
 	need := n.Rule()
 	if need.NonResourceURLs == nil && len(part.ResourceNames) > 0 {

@@ -24,9 +24,6 @@ type Runtime struct {
 	Check func(*model.Config) (*model.Config, diag.List)
 	// Print returns the configuration as the program reads it.
 	Print func(*model.Config) Printed
-	// Read reads a printed file as the program does when it starts. Its error says where the file is not in the
-	// program's language, and shows no value. Nil if the program's files are not read again.
-	Read func(text []byte) error
 	// Masked returns the SHA-256 sums of a configuration without its secret values, and of these values. inlined is
 	// empty if there are none, or if the program notices changes of secrets.
 	Masked func(*model.Config) (rest, inlined string)

@@ -16,8 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// claim reserves the file name of a reference. It returns nil if the reference does not resolve or another
-// reference has that file name, both of which are reported, or if it is optional and absent.
+// claim reserves the file name of a reference. It returns nil if the reference does not resolve or another reference
+// has that file name, and reports both; it also returns nil if the reference is optional and absent.
 func (s Scope) claim(path string, ref Ref) *use {
 	name := ref.FileName()
 	known := s.uses[name]
@@ -40,7 +40,7 @@ func (s Scope) claim(path string, ref Ref) *use {
 	return u
 }
 
-// maxFileNameBytes is the longest key of a Secret. File systems allow hardly more.
+// maxFileNameBytes is the maximum length of a key in a Secret. File systems hardly allow more.
 const maxFileNameBytes = validation.DNS1123SubdomainMaxLength
 
 // validName, validKey and validFile report a reference that the pod could not mount: Kubernetes would refuse
@@ -71,14 +71,14 @@ func (s Scope) validFile(path string, ref Ref, file string) bool {
 	return true
 }
 
-// reachable reports a reference to another namespace under Reference, unless what it is to is mirrored: pods can mount
-// only objects of their own namespace.
+// reachable reports a reference to another namespace under Reference, unless its object is mirrored: a pod can only
+// mount objects of its own namespace.
 func (s Scope) reachable(path string, ref Ref) bool {
 	if s.policyOf(ref) != Reference || ref.Namespace == s.agent.Namespace {
 		return true
 	}
-	message := fmt.Sprintf("%s %s/%s cannot be mounted: a pod can only mount what is in its own namespace, %s",
-		ref.Kind, ref.Namespace, ref.Name, s.agent.Namespace)
+	message := fmt.Sprintf("%s %s/%s cannot be mounted: a pod can only mount Secrets and ConfigMaps of its own "+
+		"namespace, %s", ref.Kind, ref.Namespace, ref.Name, s.agent.Namespace)
 	hint := s.mirrorHint(ref)
 	if s.policies.Mirror.IsSet() {
 		source := s.source(ref)
@@ -93,7 +93,7 @@ func (s Scope) reachable(path string, ref Ref) bool {
 	return false
 }
 
-// mirrorHint says what to do about a Secret or ConfigMap of another namespace.
+// mirrorHint returns the hint for a Secret or ConfigMap in another namespace.
 func (s Scope) mirrorHint(ref Ref) string {
 	hint := fmt.Sprintf(
 		"set secrets.mirror in the pipeline (docs/secrets.md#secrets-of-other-namespaces), or move the %s and the %s "+
@@ -106,8 +106,7 @@ func (s Scope) mirrorHint(ref Ref) string {
 	return hint
 }
 
-// needsNoValue returns what helps beside another hint, if it does: the policy reference needs no value of what pods can
-// mount.
+// needsNoValue returns an addition to a hint, or "": the policy reference needs no value of what pods can mount.
 func (s Scope) needsNoValue(ref Ref) string {
 	if ref.Namespace != s.agent.Namespace && !s.policies.Mirror.IsSet() {
 		return ""
@@ -115,8 +114,8 @@ func (s Scope) needsNoValue(ref Ref) string {
 	return "; the secrets policy reference needs no value"
 }
 
-// collision reports an error about both holders of a file name, because either could be the wrong one. It
-// reports each pair of Secrets or ConfigMaps once.
+// collision reports an error about both objects that use a file name, because either could be wrong. It reports each
+// pair of Secrets or ConfigMaps once.
 func (s Scope) collision(path string, ref Ref, known *use) {
 	other := Scope{Resolver: s.Resolver, object: known.object}
 	s.collides(path, ref, known.path, known.ref, other)
@@ -133,13 +132,13 @@ func (s Scope) collides(path string, ref Ref, otherPath string, otherRef Ref, ot
 		user = other.object.SeenFrom(s.object, otherPath)
 		f.Related = []diag.Object{other.object.Ref()}
 	}
-	f.Message = fmt.Sprintf("%s and %s (used by %s) would be one file in the pod, %s", ref, otherRef, user,
+	f.Message = fmt.Sprintf("%s and %s (used by %s) would have the same file in the pod, %s", ref, otherRef, user,
 		ref.FileName())
 	s.addOnce(f, "collision\n"+other.object.ID.String()+"\n"+ref.id().String()+"\n"+otherRef.id().String())
 }
 
-// lookup returns the content of a reference. A Secret that is missing is an error only if it is required,
-// otherwise the content is nil; a Secret that is present must have the key.
+// lookup returns the content of a reference. A missing Secret is an error only if it is required; otherwise its
+// content is nil. A Secret that is present must have the key.
 func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 	o, ok := s.find(path, ref, required)
 	if o == nil {
@@ -147,14 +146,14 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 	}
 	data, ok := content(o, ref.Key)
 	if required && isEncrypted(data) {
-		s.addOnce(diag.EncryptedSecret.At(path, "%s is needed here, and is what SOPS encrypted: nothing decrypted it",
+		s.addOnce(diag.EncryptedSecret.At(path, "%s is needed here, but it is encrypted with SOPS and was not decrypted",
 			ref).WithHint("name a key for it in decryption of the pipeline"+s.needsNoValue(ref)).
 			With(ref.objects()...), "")
 		return nil, false
 	}
-	if required && bytes.HasPrefix(data, []byte("\x00GITCRYPT\x00")) { // a file that a generator made a Secret of
+	if required && bytes.HasPrefix(data, []byte("\x00GITCRYPT\x00")) { // a file from which a generator made a Secret
 		s.addOnce(diag.EncryptedSecret.At(path,
-			"%s is needed here, and is encrypted with git-crypt, which agentry cannot decrypt",
+			"%s is needed here, but it is encrypted with git-crypt, which agentry cannot decrypt",
 			ref).WithHint("encrypt it with SOPS instead"+s.needsNoValue(ref)).With(ref.objects()...), "")
 		return nil, false
 	}
@@ -168,7 +167,7 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 	return data, true
 }
 
-// find returns the Secret or ConfigMap of a reference. It reports a missing one that is required, and returns false.
+// find returns the Secret or ConfigMap of a reference. It reports a required one that is missing, and returns false.
 func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool) {
 	o := s.Look(ref.id())
 	if named, found := s.set.Named()[ref.id()]; o == nil && required && found && !ref.Optional {
@@ -183,7 +182,7 @@ func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool
 	return o, true
 }
 
-// unread reports that the value of a Secret is needed that is only described: nobody decrypted it.
+// unread reports that a value is needed of a Secret that was not decrypted, so that only its description is known.
 func (s Scope) unread(path string, ref Ref, named manifest.Named) {
 	f := diag.Diagnostic{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(), Hint: s.needsNoValue(ref)}
 	if named.By == "" {
@@ -201,19 +200,19 @@ func (s Scope) unread(path string, ref Ref, named manifest.Named) {
 		f.Message = fmt.Sprintf("%s cannot be decrypted: %s",
 			Ref{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}, named.Problem)
 	default:
-		f.Message = fmt.Sprintf("%s is needed here, and is not known: it is %s", ref, named.Description())
+		f.Message = fmt.Sprintf("%s is needed here, but is not known: it is %s", ref, named.Description())
 	}
 	s.addOnce(f, ref.id().String())
 }
 
-// lacks reports a key that a Secret, of which nothing else is known, does not have.
+// lacks reports a key that is missing from a Secret of which only the description is known.
 func (s Scope) lacks(path string, ref Ref, named manifest.Named) {
 	f := Lacking(ref, named)
 	f.Path, f.Related = path, ref.objects()
 	s.addOnce(f, "")
 }
 
-// Lacking is the finding that a Secret that is only described has no such key.
+// Lacking returns the diagnostic that a Secret of which only the description is known has no such key.
 func Lacking(ref Ref, named manifest.Named) diag.Diagnostic {
 	whole := ref
 	whole.Key = ""
@@ -221,10 +220,10 @@ func Lacking(ref Ref, named manifest.Named) diag.Diagnostic {
 		ref.Key).WithHint(diag.DidYouMean(ref.Key, named.Keys))
 }
 
-// maxKeys is how many keys of a Secret or ConfigMap a hint lists.
+// maxKeys limits the keys of a Secret or ConfigMap that a hint lists.
 const maxKeys = 20
 
-// keyHint returns the hint for a key that a Secret or ConfigMap does not have.
+// keyHint returns the hint for a key that is missing from a Secret or ConfigMap.
 func keyHint(o *manifest.Object, key string) string {
 	keys := filledByCluster(o)
 	if slices.Contains(keys, key) {
@@ -249,8 +248,8 @@ func keyHint(o *manifest.Object, key string) string {
 	return "its keys: " + strings.Join(keys, ", ")
 }
 
-// isEncrypted reports whether a value is one that SOPS encrypted, or a whole file of SOPS, as a generator makes Secrets
-// of.
+// isEncrypted reports whether a value is encrypted with SOPS: a single value, or a whole SOPS file from which a
+// generator made a Secret.
 func isEncrypted(value []byte) bool {
 	const prefix, version = "ENC[AES256_GCM,data:", "sops"
 	return bytes.HasPrefix(value, []byte(prefix)) ||
@@ -270,10 +269,10 @@ func content(o *manifest.Object, key string) ([]byte, bool) {
 	return data, ok
 }
 
-// nameHash matches the end of a name that kustomize's generators give, which changes with the content.
+// nameHash matches the suffix that kustomize's generators add to a name, which changes with the content.
 var nameHash = regexp.MustCompile(`^-[2456789bcdfghkmt]{10}$`)
 
-// RenamedHint says what became of the object that had a name before kustomize renamed it.
+// RenamedHint returns the hint for a reference to an object that kustomize renamed.
 func RenamedHint(name string, now *manifest.Object) string {
 	hint := fmt.Sprintf("kustomize renamed %s %s to %s: build both in one kustomization, or ", now.Kind, name, now.Name)
 	last := now.EarlierNames[len(now.EarlierNames)-1]
@@ -283,8 +282,8 @@ func RenamedHint(name string, now *manifest.Object) string {
 	return hint + "name " + now.Name + " here"
 }
 
-// missing reports a reference that does not resolve: as an error, or as a warning if it is optional. For each
-// object, it reports a Secret or ConfigMap that is missing as a whole only once.
+// missing reports a reference that does not resolve: as an error, or as a warning if it is optional. It reports a
+// missing Secret or ConfigMap only once for each object.
 func (s Scope) missing(path string, code diag.Code, ref Ref, hint, format string, args ...any) {
 	f := diag.Diagnostic{Severity: diag.Error, Code: code, Path: path, Related: ref.objects(), Hint: hint}
 	f.Message = fmt.Sprintf("%s: "+format, append([]any{ref}, args...)...)

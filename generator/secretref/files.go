@@ -12,47 +12,47 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// FilesDir is where integrations find what they list in spec.secrets and spec.configMaps, as
-// secrets/<namespace>/<name>/<key> and configMaps/<namespace>/<name>/<key>. This is the layout of the
-// operator's second RFC.
+// FilesDir is the folder in which integrations find the files that they list in spec.secrets and spec.configMaps, as
+// secrets/<namespace>/<name>/<key> and configMaps/<namespace>/<name>/<key>. This is the layout of the operator's
+// second RFC.
 const FilesDir = "/etc/grafana-agent/integrations"
 
-// The folders of the operator's first RFC: whole Secrets and ConfigMaps, by name.
+// The folders of the operator's first RFC, with whole Secrets and ConfigMaps by name.
 const (
 	SecretsDir    = "/etc/grafana-agent/secrets"
 	ConfigMapsDir = "/etc/grafana-agent/configmaps"
 )
 
-// listed is a key, or a whole Secret or ConfigMap, that an integration lists.
-type listed struct {
+// listing is a key, or a whole Secret or ConfigMap, that an integration lists.
+type listing struct {
 	object *manifest.Object // the first object that lists it
 	path   string
 	ref    Ref
-	keys   []string // all keys, if it is a whole object under Plaintext
+	keys   []string // all keys of a whole object under Plaintext
 	pods   Group
 }
 
 // whole reports whether all keys are listed.
-func (l *listed) whole() bool { return l.ref.Key == "" }
+func (l *listing) whole() bool { return l.ref.Key == "" }
 
-// sameName reports whether both have the same folder in the first RFC's layout.
-func (l *listed) sameName(other *listed) bool {
+// sameName reports whether both have the same folder in the layout of the first RFC.
+func (l *listing) sameName(other *listing) bool {
 	return l.whole() && other.whole() && l.pods&other.pods != 0 &&
 		l.ref.Kind == other.ref.Kind && l.ref.Name == other.ref.Name && l.ref.Namespace != other.ref.Namespace
 }
 
-// Mount claims what an Integration or a MetricsIntegration lists in spec.secrets and spec.configMaps, for the
-// pods of [Resolver.Use]. It reports what does not resolve as an error of the object. Under Plaintext
-// everything must be in the inputs, because a pod that mounts a key that the shared Secret lacks never starts.
+// Mount claims the files that an Integration or MetricsIntegration lists in spec.secrets and spec.configMaps, for the
+// pods of [Resolver.Use]. An entry that does not resolve is an error of the object. Under Plaintext everything must be
+// in the inputs, because a pod never starts if it mounts a key that the shared Secret lacks.
 func (s Scope) Mount() {
 	for _, f := range files(s.object) {
 		if keys, ok := s.mountable(f.Path, f.Ref); ok {
-			s.list(&listed{object: s.object, path: f.Path, ref: f.Ref, keys: keys, pods: s.group})
+			s.list(&listing{object: s.object, path: f.Path, ref: f.Ref, keys: keys, pods: s.group})
 		}
 	}
 }
 
-// files returns the entries of spec.secrets, then those of spec.configMaps.
+// files returns the entries of spec.secrets, followed by those of spec.configMaps.
 func files(o *manifest.Object) []Field {
 	var out []Field
 	add := func(kind, list string, i int, name, key string, optional *bool) {
@@ -78,8 +78,8 @@ func files(o *manifest.Object) []Field {
 	return out
 }
 
-// mountable reports what the pods could not mount. Under Plaintext it claims the content and returns the keys.
-// Under Reference it returns no keys: the cluster has the content.
+// mountable reports an entry that the pods could not mount. Under Plaintext it claims the content and returns the
+// keys. Under Reference it returns no keys, because the cluster has the content.
 func (s Scope) mountable(path string, ref Ref) (keys []string, ok bool) {
 	_, integration := s.object.Value.(*v1alpha1.Integration)
 	oneKey := ref.Key != "" || integration // an Integration cannot list whole objects
@@ -126,9 +126,10 @@ func allKeys(o *manifest.Object) []string {
 	return slices.Compact(keys)
 }
 
-// list adds an entry unless it is known. It warns if two entries have the same folder in the first RFC's layout.
-func (s Scope) list(entry *listed) {
-	i := slices.IndexFunc(s.listed, func(known *listed) bool { return known.ref.same(entry.ref) })
+// list adds an entry unless it is already listed. It warns if two entries have the same folder in the layout of the
+// first RFC.
+func (s Scope) list(entry *listing) {
+	i := slices.IndexFunc(s.listed, func(known *listing) bool { return known.ref.same(entry.ref) })
 	if i < 0 {
 		i = len(s.listed)
 		s.listed = append(s.listed, entry)
@@ -142,7 +143,7 @@ func (s Scope) list(entry *listed) {
 	}
 }
 
-func (r *Resolver) ambiguous(l, other *listed) {
+func (r *Resolver) ambiguous(l, other *listing) {
 	d := l.object.Place(diag.SecretKeyCollision.At(l.path, "%s is not mounted at %s: %s has the same name", l.ref,
 		l.ref.shortDir(), other.ref).As(diag.Warning))
 	d.Hint = "read it at " + l.ref.dir()
@@ -166,7 +167,7 @@ func (r Ref) filesPath() string {
 	return out
 }
 
-// shortDir returns the folder of a Secret or ConfigMap in the first RFC's layout.
+// shortDir returns the folder of a Secret or ConfigMap in the layout of the first RFC.
 func (r Ref) shortDir() string {
 	if r.Kind == "ConfigMap" {
 		return ConfigMapsDir + "/" + r.Name

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// lists returns a resolver for the agent m/agent, after Mount of all integrations of a text.
+// lists returns a resolver for the agent m/agent on which all integrations in a text were mounted.
 func lists(t *testing.T, policy Policy, text string) *Resolver {
 	t.Helper()
 	parsed := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(objects + "---\n" + text)}, manifest.Options{})
@@ -43,7 +43,7 @@ func first(namespace, name, spec string) string {
 		"metadata: {name: %s, namespace: %s}\nspec: {name: redis, %s}\n---\n", name, namespace, spec)
 }
 
-// volumes is a line for each volume, then one for each finding.
+// volumes returns a line for each volume, then one for each finding.
 func volumes(r *Resolver, pods Group) (out []string) {
 	for _, v := range r.Volumes(pods, "agent") {
 		text, optional, list := "", false, []corev1.KeyToPath(nil)
@@ -153,7 +153,7 @@ func TestVolumes(t *testing.T) {
 		"another namespace": {
 			Reference, first("other", "b", "secrets: [s]"),
 			[]string{"error secret-across-namespaces MetricsIntegration/other/b: spec.secrets[0]: Secret other/s " +
-				"cannot be mounted: a pod can only mount what is in its own namespace, m"},
+				"cannot be mounted: a pod can only mount Secrets and ConfigMaps of its own namespace, m"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// TestGroups holds that pods mount what they use, and nothing else.
+// TestGroups holds that pods mount only what they use.
 func TestGroups(t *testing.T) {
 	s := scope(t, Reference, "m")
 	s.Use(Metrics)

@@ -13,6 +13,6 @@ const (
 	All = Metrics | Logs | Deployment | DaemonSet
 )
 
-// Use sets the group whose configuration is built next: references are resolved for its pods. A new Resolver
-// resolves for [All].
+// Use sets the group whose configuration is built next; references are resolved for its pods. A new Resolver resolves
+// for [All].
 func (r *Resolver) Use(pods Group) { r.group = pods }

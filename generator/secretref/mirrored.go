@@ -7,7 +7,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/mirror"
 )
 
-// Mirrored returns the Secrets and ConfigMaps of other namespaces that pods use under Reference, with their keys.
+// Mirrored returns the Secrets and ConfigMaps in other namespaces that pods use under Reference, with their keys.
 func (r *Resolver) Mirrored() []mirror.Mirrored {
 	keys, whole := map[manifest.ID][]string{}, map[manifest.ID]bool{}
 	add := func(ref Ref) {
@@ -35,12 +35,12 @@ func (r *Resolver) Mirrored() []mirror.Mirrored {
 	return out
 }
 
-// source returns what is known of a Secret or ConfigMap.
+// source returns the Secret or ConfigMap of a reference, as far as the inputs describe it.
 func (r *Resolver) source(ref Ref) mirror.Source {
 	return mirror.Source{ID: ref.id(), Object: r.Look(ref.id()), Named: r.set.Named()[ref.id()]}
 }
 
-// mounted returns the name of the Secret or ConfigMap in the GrafanaAgent's namespace that has the content of a
+// mounted returns the name of the Secret or ConfigMap in the GrafanaAgent's namespace that holds the content of a
 // reference under Reference.
 func (r *Resolver) mounted(ref Ref) string {
 	if ref.Namespace == r.agent.Namespace {

@@ -9,7 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Data returns the content of the shared Secret, which all pods mount: all references that are Plaintext, by file name.
+// Data returns the content of the shared Secret, which all pods mount: the values of all references under Plaintext,
+// by file name.
 func (r *Resolver) Data() map[string][]byte {
 	data := map[string][]byte{}
 	for name, u := range r.uses {
@@ -20,7 +21,7 @@ func (r *Resolver) Data() map[string][]byte {
 	return data
 }
 
-// Sizes returns how many bytes of Data come from each Secret and ConfigMap.
+// Sizes returns the number of bytes in Data that come from each Secret and ConfigMap.
 func (r *Resolver) Sizes() map[diag.Object]int {
 	out := map[diag.Object]int{}
 	for name, u := range r.uses {

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/mirror"
 )
 
-// Policy is a secrets policy: it says what of a Secret may be rendered.
+// Policy is a secrets policy. It decides which parts of a Secret may be rendered.
 type Policy string
 
 // The policies; see the package comment.
@@ -19,26 +19,26 @@ const (
 	Plaintext Policy = "plaintext"
 )
 
-// Rule gives the Secrets that it matches a policy of their own.
+// Rule sets the policy of the Secrets that it matches.
 type Rule struct {
-	// Namespaces, Names and Types are what the Secret must have one of each; an empty list matches all. They are
-	// patterns of [path.Match]. A Secret that is not in the inputs has no type.
+	// Namespaces, Names and Types are lists of patterns as for [path.Match]. The Secret must match one pattern of each
+	// list; an empty list matches all. A Secret that is not in the inputs has no type.
 	Namespaces, Names, Types []string
 	Policy                   Policy
 }
 
-// Policies are the policies of Secrets: that of the first rule that matches, else the default, which ConfigMaps have
-// too.
+// Policies decide the policy of a Secret: the policy of the first rule that matches it, otherwise the default.
+// ConfigMaps always have the default.
 type Policies struct {
 	Default Policy
 	Rules   []Rule
-	// Mirror is how Secrets of other namespaces get to the pods under Reference; nil: not at all.
+	// Mirror says how Secrets of other namespaces reach the pods under Reference. Nil mirrors none.
 	Mirror *mirror.Settings
-	// Encrypted says that Secrets are encrypted after they are rendered, and nothing else is.
+	// Encrypted means that Secrets, and no other objects, are encrypted after they are rendered.
 	Encrypted bool
 }
 
-// Any reports whether a Secret can have a policy.
+// Any reports whether any Secret can have a policy.
 func (p Policies) Any(policy Policy) bool {
 	return p.Default == policy || slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Policy == policy })
 }
@@ -70,7 +70,7 @@ func typeOf(o *manifest.Object) string {
 	return string(corev1.SecretTypeOpaque)
 }
 
-// filledByCluster returns the keys of a Secret that Kubernetes writes, which therefore are not in the inputs.
+// filledByCluster returns the keys of a Secret that Kubernetes fills, and that are therefore not in the inputs.
 func filledByCluster(o *manifest.Object) []string {
 	if o.Kind != "Secret" || typeOf(o) != string(corev1.SecretTypeServiceAccountToken) {
 		return nil

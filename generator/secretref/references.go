@@ -18,8 +18,8 @@ type Field struct {
 	Ref  Ref
 }
 
-// References returns every reference to a key that the operator discovers in an object, rendered or not, in the
-// order of the fields. It knows agentry's own kinds as well.
+// References returns every reference to a key that the operator finds in an object, rendered or not, in the order of
+// the fields. It also covers agentry's own kinds.
 func References(o *manifest.Object) []Field {
 	w := walk{namespace: o.Namespace}
 	switch v := o.Value.(type) {
@@ -69,8 +69,8 @@ func References(o *manifest.Object) []Field {
 	return w.found
 }
 
-// Mentioned returns the Secrets and ConfigMaps that an object refers to, by a key or as a whole. One can be there
-// twice.
+// Mentioned returns the Secrets and ConfigMaps that an object refers to, by a key or as a whole. The result can have
+// duplicates.
 func Mentioned(o *manifest.Object) []manifest.ID {
 	var out []manifest.ID
 	for _, f := range References(o) {
@@ -98,7 +98,8 @@ func (w *walk) add(path, kind, name, key string, optional *bool) {
 		Ref: Ref{Kind: kind, Namespace: w.namespace, Name: name, Key: key, Optional: optional != nil && *optional}})
 }
 
-// secret adds a selector with a name and a key. Older tools write bearerTokenSecret: {key: ""} for no reference.
+// secret adds a selector with a name and a key. Older tools write bearerTokenSecret: {key: ""} where they mean no
+// reference.
 func (w *walk) secret(path string, s *corev1.SecretKeySelector) {
 	if s != nil && s.Name != "" && s.Key != "" {
 		w.add(path, "Secret", s.Name, s.Key, s.Optional)
@@ -154,7 +155,7 @@ func (w *walk) oauth2(path string, o *monitoringv1.OAuth2) {
 	}
 }
 
-// http adds the fields that all scrape endpoints share, as far as the operator knew them.
+// http adds the fields that all scrape endpoints share and that the operator knew.
 func (w *walk) http(path string, c *monitoringv1.HTTPConfigWithoutTLS) {
 	w.basicAuth(path+"basicAuth", c.BasicAuth)
 	if c.BearerTokenSecret != nil { //nolint:staticcheck // the operator renders it

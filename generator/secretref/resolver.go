@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Dir is the folder in the pods with the files of all references.
+// Dir is the folder in the pods that has the files of all references.
 const Dir = "/var/lib/grafana-agent/secrets"
 
 // Ref names a key of a Secret or ConfigMap.
@@ -25,7 +25,7 @@ type Ref struct {
 	Optional        bool
 }
 
-// String returns the reference as messages show it. One without a key is to the whole object.
+// String returns the reference as messages show it. Without a key, it refers to the whole object.
 func (r Ref) String() string {
 	if r.Key == "" {
 		return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name)
@@ -38,13 +38,13 @@ func (r Ref) id() manifest.ID {
 	return manifest.ID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// objects returns it for Related of a diagnostic.
+// objects returns the Secret or ConfigMap for Related of a diagnostic.
 func (r Ref) objects() []diag.Object {
 	return []diag.Object{{APIVersion: "v1", Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}}
 }
 
-// FileName returns the name of the reference's file below [Dir], which is also its key in the shared Secret. It
-// is the operator's spelling, in which two references can get the same name.
+// FileName returns the name of the reference's file below [Dir], which is also its key in the shared Secret. It has
+// the operator's format, in which two references can have the same name.
 func (r Ref) FileName() string {
 	prefix := "/secrets/"
 	if r.Kind == "ConfigMap" {
@@ -71,19 +71,18 @@ type use struct {
 	object *manifest.Object
 	path   string
 	data   []byte
-	env    Group // the pods that use it as an environment variable
-	file   Group // the pods that use it as a file
+	env    Group // pods that use it as an environment variable
+	file   Group // pods that use it as a file
 }
 
-// Resolver resolves the references of one hierarchy and remembers what its pods need.
-// It is not safe for concurrent use.
+// Resolver resolves the references of one hierarchy and records what its pods need. It is not safe for concurrent use.
 type Resolver struct {
 	set      *manifest.Set
 	policies Policies
 	agent    manifest.ID // the GrafanaAgent
 	group    Group
 	uses     map[string]*use
-	listed   []*listed
+	listed   []*listing
 	looked   map[manifest.ID]*manifest.Object
 	diags    diag.List
 	reported map[string]bool // see [Scope.addOnce]
@@ -98,16 +97,16 @@ func New(set *manifest.Set, policies Policies, agent manifest.ID) *Resolver {
 		uses: map[string]*use{}, looked: map[manifest.ID]*manifest.Object{}, reported: map[string]bool{}}
 }
 
-// LeaveOut sets which Secrets and ConfigMaps are left out because they have errors. Content treats them as absent.
+// LeaveOut sets the Secrets and ConfigMaps that are left out because they have errors. Content treats them as absent.
 func (r *Resolver) LeaveOut(left map[manifest.ID]bool) { r.left = left }
 
 // Substitute sets whether the values of environment variables are replaced in the text of the configuration.
 func (r *Resolver) Substitute(yes bool) { r.substituted = yes }
 
-// Diags returns the problems found so far. Each is about the object that holds the reference.
+// Diags returns the problems found so far. Each is about the object with the reference.
 func (r *Resolver) Diags() diag.List { return r.diags }
 
-// Look returns an object of the set, and remembers the lookup for [Resolver.Dependencies].
+// Look returns an object of the set, and records the lookup for [Resolver.Dependencies].
 func (r *Resolver) Look(id manifest.ID) *manifest.Object {
 	o := r.set.Get(id)
 	r.looked[id] = o
@@ -117,7 +116,7 @@ func (r *Resolver) Look(id manifest.ID) *manifest.Object {
 	return o
 }
 
-// Dependencies returns all objects that were looked up. The value is nil for one that the set does not have.
+// Dependencies returns all objects that were looked up. The value of an object that is not in the set is nil.
 func (r *Resolver) Dependencies() map[manifest.ID]*manifest.Object { return r.looked }
 
 // Scope resolves the references of one object. They are in the object's namespace.
@@ -126,10 +125,9 @@ type Scope struct {
 	object *manifest.Object
 }
 
-// In returns the Scope of an object. It copies all references of the object that are Plaintext, even those that
-// are never rendered, as the operator does. As with the operator, a missing key is always an error, and a
-// missing Secret or ConfigMap is one only where it is rendered: the Secret of a container's environment does
-// not have to be in Git.
+// In returns the Scope of an object. It copies all references of the object that are Plaintext, even those that are
+// never rendered. As with the operator, a missing key is always an error, but a missing Secret or ConfigMap only where
+// it is rendered: the Secret of a container's environment does not have to be in Git.
 func (r *Resolver) In(o *manifest.Object) Scope {
 	s := Scope{Resolver: r, object: o}
 	if !r.policies.Any(Plaintext) {
@@ -157,7 +155,7 @@ func (s Scope) secretOrConfigMap(r monitoringv1.SecretOrConfigMap) (Ref, bool) {
 	return Ref{}, false
 }
 
-// Value resolves a reference for a field that can be given as a value or as a file.
+// Value resolves a reference for a field that accepts a value or a file.
 func (s Scope) Value(path string, sel *corev1.SecretKeySelector) model.Secret {
 	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
 	if s.policyOf(ref) == Reference {
@@ -166,8 +164,8 @@ func (s Scope) Value(path string, sel *corev1.SecretKeySelector) model.Secret {
 	return s.inline(path, ref)
 }
 
-// File resolves a reference for a field that takes a path. It returns nothing if the reference is not set or
-// does not resolve.
+// File resolves a reference for a field that accepts a path. It returns "" if the reference is not set or does not
+// resolve.
 func (s Scope) File(path string, sel monitoringv1.SecretOrConfigMap) string {
 	ref, ok := s.secretOrConfigMap(sel)
 	if !ok {
@@ -176,7 +174,7 @@ func (s Scope) File(path string, sel monitoringv1.SecretOrConfigMap) string {
 	return s.file(path, ref)
 }
 
-// ValueOnly resolves a reference for a field that cannot be given as a file.
+// ValueOnly resolves a reference for a field that does not accept a file.
 func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.Secret {
 	ref, ok := s.secretOrConfigMap(sel)
 	if !ok {
@@ -191,11 +189,11 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.
 	}
 	if problem := unfit(u.data); s.substituted && problem != "" && !isEncrypted(u.data) {
 		s.addOnce(diag.SecretNotText.At(path,
-			"%s becomes an environment variable, and has %s: the config reloader writes it between single quotes "+
-				"as it is, and the agent would refuse the whole configuration or use another value", ref, problem).
+			"%s becomes an environment variable, but contains %s: the config reloader writes it between single "+
+				"quotes without escaping, so the agent would refuse the whole configuration or use another value",
+			ref, problem).
 			WithHint("change the value; or give the Secret the policy plaintext, by a rule of secrets.rules in "+
-				"the "+
-				"pipeline").With(ref.objects()...), "")
+				"the pipeline").With(ref.objects()...), "")
 		return model.Secret{}
 	}
 	u.env |= s.group
@@ -206,9 +204,9 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.
 	return model.Secret{Env: envName(ref)}
 }
 
-// Content returns configuration that a Secret holds, and the Secret. Under every policy the Secret must be in
-// the inputs. Content reports a missing one and returns nil. If the Secret is left out because it has an error,
-// the content is nil and nothing is reported.
+// Content returns configuration that is kept in a Secret, and the Secret. Under every policy the Secret must be in the
+// inputs: Content reports a missing one and returns nil. If the Secret is left out because it has an error, the
+// content is nil and nothing is reported.
 func (s Scope) Content(path string, sel *corev1.SecretKeySelector) ([]byte, *manifest.Object) {
 	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
 	if s.set.IsLeftOut(ref.id()) || s.left[ref.id()] {
@@ -222,7 +220,7 @@ func (s Scope) Content(path string, sel *corev1.SecretKeySelector) ([]byte, *man
 	return data, s.looked[ref.id()]
 }
 
-// file claims a file and returns its path, or nothing if the reference does not resolve.
+// file claims a file and returns its path, or "" if the reference does not resolve.
 func (s Scope) file(path string, ref Ref) string {
 	u := s.claim(path, ref)
 	if u == nil {
@@ -238,15 +236,15 @@ func (s Scope) inline(path string, ref Ref) model.Secret {
 		return model.Secret{}
 	}
 	if !utf8.Valid(u.data) {
-		s.addOnce(diag.SecretNotText.At(path, "%s",
-			ref.String()+" is not UTF-8 text, and must be written into the configuration").With(ref.objects()...), "")
+		s.addOnce(diag.SecretNotText.At(path, "%s must be written into the configuration, but is not UTF-8 text", ref).
+			With(ref.objects()...), "")
 		return model.Secret{}
 	}
 	return model.Secret{Value: string(u.data), Set: true}
 }
 
-// unfit returns what in a value keeps the agent from reading it as it is, where it replaces $(NAME) between the single
-// quotes of a text of YAML, in which the agent then expands ${NAME} and $$.
+// unfit describes the part of a value that the agent would not read unchanged, or returns "". The config reloader
+// replaces $(NAME) between the single quotes of a YAML scalar, in which the agent then expands ${NAME} and $$.
 func unfit(value []byte) string {
 	text := string(value)
 	switch {
@@ -264,7 +262,7 @@ func unfit(value []byte) string {
 	return ""
 }
 
-// isControl reports whether YAML does not allow a character.
+// isControl reports whether a character is not allowed in YAML.
 func isControl(r rune) bool {
 	return r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff
 }
@@ -276,7 +274,7 @@ func (s Scope) report(code diag.Code, path, hint, format string, args ...any) {
 	s.addOnce(code.At(path, format, args...).WithHint(hint), "")
 }
 
-// addOnce adds an error about the scope's object, unless one with the same key was added. The default key is the
+// addOnce adds an error about the scope's object, unless an error with the same key was added. The default key is the
 // message.
 func (s Scope) addOnce(f diag.Diagnostic, key string) {
 	f.Severity = diag.Error
@@ -288,7 +286,7 @@ func (s Scope) addOnce(f diag.Diagnostic, key string) {
 	}
 }
 
-// Object returns the object that the scope belongs to.
+// Object returns the scope's object.
 func (s Scope) Object() *manifest.Object { return s.object }
 
 // Known returns the content of a reference under Plaintext, or nil. It reports nothing.
@@ -305,13 +303,14 @@ func (s Scope) Known(sel monitoringv1.SecretOrConfigMap) []byte {
 	return data
 }
 
-// IsEmptyText reports whether the object is written with "" at path.
+// IsEmptyText reports whether the field at path is set to "".
 func (s Scope) IsEmptyText(path string) bool { return s.object.IsEmptyText(path) }
 
-// LiteralsAllowed reports whether the default policy allows rendering secrets that are written in a custom resource.
+// LiteralsAllowed reports whether the default policy allows rendering secrets that are written directly in a custom
+// resource.
 func (s Scope) LiteralsAllowed() bool { return s.policies.Default == Plaintext }
 
-// policyOf returns the policy of what a reference is to.
+// policyOf returns the policy of the object that a reference names.
 func (r *Resolver) policyOf(ref Ref) Policy {
 	if len(r.policies.Rules) == 0 {
 		return r.policies.Default
@@ -319,10 +318,10 @@ func (r *Resolver) policyOf(ref Ref) Policy {
 	return r.policies.Of(ref.id(), r.Look(ref.id()))
 }
 
-// CanInline reports whether the value of a Secret can be in the configuration.
+// CanInline reports whether the configuration can contain the value of any Secret.
 func (r *Resolver) CanInline() bool { return r.policies.Any(Plaintext) }
 
-// IsEncrypted reports whether the Secrets of the output are encrypted. What is not in one is in clear.
+// IsEncrypted reports whether the Secrets in the output are encrypted. Everything else is in plain text.
 func (r *Resolver) IsEncrypted() bool { return r.policies.Encrypted }
 
 // HasShared reports whether there is a shared Secret: always if the default policy is Plaintext, as with the operator.

@@ -111,8 +111,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestUnrenderedFieldsCopyOnlyExistingSecrets holds that only what is there is copied for fields that are never
-// rendered: a Secret that is not in Git concerns nobody, and an empty selector is none.
+// TestUnrenderedFieldsCopyOnlyExistingSecrets holds that fields which are never rendered copy only existing Secrets: a
+// Secret that is not in Git is not missed, and an empty selector is no reference.
 func TestUnrenderedFieldsCopyOnlyExistingSecrets(t *testing.T) {
 	s := scope(t, Plaintext, "m")
 	if len(s.Diags()) > 0 || len(s.Data()) > 0 {
@@ -138,8 +138,8 @@ func TestCollision(t *testing.T) {
 	}
 }
 
-// TestACollisionIsReportedOnce holds who is told of two Secrets that share their files' names: the
-// object that refers to both, or both objects, and neither for every key.
+// TestACollisionIsReportedOnce holds which objects get the error about two Secrets with the same file names: the
+// object that refers to both, or both objects, once for all keys.
 func TestACollisionIsReportedOnce(t *testing.T) {
 	here := scope(t, Reference, "m")
 	beside := here.Resolver.In(here.set.Get(manifest.ID{Kind: "ServiceMonitor", Namespace: "m", Name: "beside"}))
@@ -153,12 +153,12 @@ func TestACollisionIsReportedOnce(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %v %s", d.Object.Name, d.Related, d.Problem()))
 	}
 	want := []string{
-		"here [] spec.c: Secret m/s.x, key k and Secret m/s-x, key k (used by spec.a) would be one file in the pod, " +
+		"here [] spec.c: Secret m/s.x, key k and Secret m/s-x, key k (used by spec.a) would have the same file in the pod, " +
 			"_secrets_m_s_x_k",
 		"beside [ServiceMonitor/m/here] spec.d: Secret m/s.x, key k and Secret m/s-x, key k (used by " +
-			"ServiceMonitor/m/here (in.yaml:24)) would be one file in the pod, _secrets_m_s_x_k",
+			"ServiceMonitor/m/here (in.yaml:24)) would have the same file in the pod, _secrets_m_s_x_k",
 		"here [ServiceMonitor/m/beside] spec.a: Secret m/s-x, key k and Secret m/s.x, key k (used by " +
-			"ServiceMonitor/m/beside (in.yaml:34)) would be one file in the pod, _secrets_m_s_x_k",
+			"ServiceMonitor/m/beside (in.yaml:34)) would have the same file in the pod, _secrets_m_s_x_k",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -9,28 +9,30 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Volume is a volume of files for integrations.
+// Volume is a volume with files for integrations.
 type Volume struct {
-	// Name is the wanted name. It is changed if Kubernetes would refuse it.
+	// Name is the preferred name. It is changed if Kubernetes would refuse it.
 	Name   string
 	Source corev1.VolumeSource
-	// Path is where the pods mount it. It is empty if the volume is mounted at Short only.
+	// Path is the mount path, or empty if the volume is mounted at Short only.
 	Path string
-	// Short is the path of the first RFC's layout. The volume is mounted there too, unless another mount is in the way.
+	// Short is the mount path in the layout of the first RFC. The volume is mounted there too, unless another mount is
+	// in the way.
 	Short string
 	// Object is the first object that lists its content.
 	Object *manifest.Object
 }
 
-// Volumes returns the volumes that the pods of a group mount for the lists of their integrations.
+// Volumes returns the volumes that the pods of a group mount for the files that their integrations list.
 //
-// If all is Plaintext these are, as with the operator, one volume with the listed keys of the GrafanaAgent's shared
-// Secret; and one for each whole Secret and ConfigMap, at the path of the first RFC's layout. Otherwise there is one
-// for each object, because a single projected volume can neither hold all keys of an object in a folder nor have a
-// mount inside it: over the cluster's own object under Reference, and over the shared Secret under Plaintext. Those of
-// the cluster are optional, so that a missing object fails only its own integration and the pod starts.
+// If everything is Plaintext there is, as with the operator, one volume with the listed keys of the GrafanaAgent's
+// shared Secret, and one for each whole Secret and ConfigMap, at the path of the first RFC's layout. Otherwise there
+// is one volume for each object, because a single projected volume can neither hold all keys of an object in a folder
+// nor have a mount inside it: under Reference it shows the cluster's own object, under Plaintext the shared Secret.
+// Volumes of the cluster's objects are optional, so that a missing object fails only its own integration and the pod
+// starts.
 func (r *Resolver) Volumes(pods Group, agent string) []Volume {
-	isReference := func(l *listed) bool { return l.pods&pods != 0 && r.policyOf(l.ref) == Reference }
+	isReference := func(l *listing) bool { return l.pods&pods != 0 && r.policyOf(l.ref) == Reference }
 	if !slices.ContainsFunc(r.listed, isReference) {
 		return r.copied(pods, agent)
 	}
@@ -60,7 +62,7 @@ func (r *Resolver) Volumes(pods Group, agent string) []Volume {
 		case copied:
 			all := append(items(&out[i].Source), l.copies()...)
 			slices.SortStableFunc(all, func(a, b corev1.KeyToPath) int { return strings.Compare(a.Key, b.Key) })
-			setItems(&out[i].Source, slices.Compact(all)) // a key can be listed twice: alone, and with the whole
+			setItems(&out[i].Source, slices.Compact(all)) // a key may be listed alone and with its object
 		case l.whole():
 			setItems(&out[i].Source, nil)
 		case out[i].Short == "":
@@ -70,8 +72,8 @@ func (r *Resolver) Volumes(pods Group, agent string) []Volume {
 	return out
 }
 
-// copies returns the keys of the shared Secret with what is listed, each with its own key as the path.
-func (l *listed) copies() (out []corev1.KeyToPath) {
+// copies returns the keys of the shared Secret that hold the listed content, each with its own key as the path.
+func (l *listing) copies() (out []corev1.KeyToPath) {
 	for _, key := range l.keys {
 		ref := l.ref
 		ref.Key = key
@@ -80,7 +82,7 @@ func (l *listed) copies() (out []corev1.KeyToPath) {
 	return out
 }
 
-// copied returns the volumes over the shared Secret.
+// copied returns the volumes that show the shared Secret.
 func (r *Resolver) copied(pods Group, agent string) []Volume {
 	var all []corev1.KeyToPath
 	var out []Volume
@@ -118,8 +120,8 @@ func copies(agent string, items []corev1.KeyToPath) corev1.VolumeSource {
 	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: agent + "-secrets", Items: items}}
 }
 
-// nameClash reports whether these pods list another whole object with the same name.
-func (r *Resolver) nameClash(l *listed, pods Group) bool {
+// nameClash reports whether integrations in these pods list another whole object with the same name.
+func (r *Resolver) nameClash(l *listing, pods Group) bool {
 	for _, other := range r.listed {
 		if other.pods&pods != 0 && l.sameName(other) {
 			return true
@@ -130,7 +132,7 @@ func (r *Resolver) nameClash(l *listed, pods Group) bool {
 
 func (r Ref) volumeName() string { return "integration-" + strings.ToLower(r.Kind) + "-" + r.Name }
 
-// volume returns a volume source over the object in the cluster that has the content of a reference.
+// volume returns a volume source for the object in the cluster that holds the content of a reference.
 func (r *Resolver) volume(ref Ref) corev1.VolumeSource {
 	yes := true
 	if ref.Kind == "ConfigMap" {

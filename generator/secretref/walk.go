@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// everything adds all references in a value of an API type, for types with too many fields to list.
+// everything adds all references in a value of an API type that has too many fields to list.
 func (w *walk) everything(path string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:

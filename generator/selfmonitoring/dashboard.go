@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 )
 
-// JSON returns the dashboard of a GrafanaAgent as Grafana imports it. Its uid depends on the namespace and the name
-// only.
+// JSON returns the dashboard of a GrafanaAgent for import into Grafana. Its uid depends only on the namespace and the
+// name.
 func (s *Dashboard) JSON(a Agent) (string, error) {
 	sum := sha256.Sum256([]byte(a.Namespace + "/" + a.Name))
 	board := map[string]any{
@@ -32,10 +32,10 @@ type panel struct {
 	queries                      []query
 }
 
-// query is an expression with what its series are called.
+// query is an expression with the legend of its series.
 type query struct{ expr, legend string }
 
-// row is the title of the panels of some pods.
+// row has the title and the panels of some pods.
 type row struct {
 	title  string
 	panels []panel
@@ -97,7 +97,7 @@ func rows() []row {
 // The size of panels, in the 24 columns of Grafana.
 const width, height = 12, 8
 
-// panels returns the rows with panels about workloads that there are, each row below the one before.
+// panels returns the rows and panels for existing workloads, each row below the previous one.
 func (a Agent) panels() []any {
 	var out []any
 	y := 0
@@ -127,7 +127,7 @@ func (a Agent) panels() []any {
 	return out
 }
 
-// panel returns a panel without its place, or nil if there is nothing to show.
+// panel returns a panel without its position, or nil if there is nothing to show.
 func (a Agent) panel(p panel) map[string]any {
 	source := map[string]string{"type": "prometheus", "uid": "${datasource}"}
 	var targets []any

@@ -1,9 +1,9 @@
-// Package selfmonitoring makes what watches the pods of a GrafanaAgent itself: a PrometheusRule with alerts, and a
-// ConfigMap with a dashboard for Grafana. It promises that they ask only for metrics that the runtime's program exports
-// ([runtime.OwnMetrics]), and only about workloads that are rendered.
+// Package selfmonitoring makes objects that monitor the pods of a GrafanaAgent: a PrometheusRule with alerts, and a
+// ConfigMap with a dashboard for Grafana. They use only metrics that the runtime's program exports
+// ([runtime.OwnMetrics]), and cover only workloads that are rendered.
 //
-// Both go by the labels namespace and pod, which every PodMonitor and ServiceMonitor gives to series. Nothing here
-// scrapes the pods: a PodMonitor of the inputs does.
+// Both rely on the labels namespace and pod, which every PodMonitor and ServiceMonitor gives to series. Nothing here
+// scrapes the pods: that takes a PodMonitor in the inputs.
 package selfmonitoring
 
 import (
@@ -22,40 +22,40 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
-// Settings say what is rendered. Nil renders nothing.
+// Settings choose the rendered objects. Nil renders nothing.
 type Settings struct {
-	// Alerts is a PrometheusRule for each GrafanaAgent. Default: none.
+	// Alerts renders a PrometheusRule for each GrafanaAgent. Default: none.
 	Alerts *Alerts `json:"alerts,omitempty"`
-	// Dashboard is a ConfigMap with a dashboard for each GrafanaAgent. Default: none.
+	// Dashboard renders a ConfigMap with a dashboard for each GrafanaAgent. Default: none.
 	Dashboard *Dashboard `json:"dashboard,omitempty"`
 }
 
 // Alerts are the settings of the PrometheusRules.
 type Alerts struct {
-	// Labels are those of the PrometheusRules, by which a Prometheus or a ruler selects them.
+	// Labels are the labels of the PrometheusRules, by which a Prometheus or a ruler selects them.
 	Labels map[string]string `json:"labels,omitempty"`
 	// AlertLabels are added to each alert, and override `severity`.
 	AlertLabels map[string]string `json:"alertLabels,omitempty"`
-	// Disabled are the names of alerts that are left out.
+	// Disabled has the names of alerts to leave out.
 	Disabled []string `json:"disabled,omitempty"`
 }
 
 // Dashboard are the settings of the ConfigMaps with dashboards.
 type Dashboard struct {
-	// Labels are those of the ConfigMaps, by which Grafana's sidecar finds them. Default: grafana_dashboard: "1".
+	// Labels are the labels of the ConfigMaps, by which Grafana's sidecar finds them. Default: grafana_dashboard: "1".
 	Labels map[string]string `json:"labels,omitempty"`
-	// Annotations are those of the ConfigMaps, such as the one for a folder in Grafana.
+	// Annotations are the annotations of the ConfigMaps, such as the one for a folder in Grafana.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // SidecarLabels are the default labels of dashboards.
 func SidecarLabels() map[string]string { return map[string]string{"grafana_dashboard": "1"} }
 
-// Agent is what is watched.
+// Agent describes the GrafanaAgent that is monitored.
 type Agent struct {
-	// Namespace and Name are those of the GrafanaAgent.
+	// Namespace and Name are the GrafanaAgent's.
 	Namespace, Name string
-	// Metrics are what its pods export.
+	// Metrics are the metrics that its pods export.
 	Metrics runtime.OwnMetrics
 	// Workloads are all of its workloads.
 	Workloads []Workload
@@ -65,7 +65,7 @@ type Agent struct {
 type Workload struct {
 	// Pods is a regular expression for the names of its pods.
 	Pods string
-	// Metrics and Logs say that the pods run instances of metrics or of logs.
+	// Metrics and Logs mean that the pods run instances of metrics or of logs.
 	Metrics, Logs bool
 }
 
@@ -75,8 +75,8 @@ func StatefulSets(name string) string { return regexp.QuoteMeta(name) + "(-shard
 // DaemonSet returns a regular expression for the pods of a DaemonSet.
 func DaemonSet(name string) string { return regexp.QuoteMeta(name) + "-[a-z0-9]{5}" }
 
-// Deployment returns a regular expression for the pods of a Deployment. Kubernetes cuts the names of pods that would
-// have more than 63 characters, before the last five.
+// Deployment returns a regular expression for the pods of a Deployment. Kubernetes cuts names of more than 63
+// characters, before the last five.
 func Deployment(name string) string {
 	const kept = 46 // at least these stay, before the hash of the ReplicaSet
 	if len(name) > kept {
@@ -85,8 +85,8 @@ func Deployment(name string) string {
 	return regexp.QuoteMeta(name) + "-[a-z0-9]+-[a-z0-9]{5}"
 }
 
-// selector returns the label matchers for the series of all pods, or of those of metrics or logs. It is empty if there
-// are none.
+// selector returns the label matchers for the series of all pods, of pods with metrics or of pods with logs. It is
+// empty if there are none.
 func (a Agent) selector(of string) string {
 	var pods []string
 	for _, w := range a.Workloads {
@@ -100,7 +100,7 @@ func (a Agent) selector(of string) string {
 	return fmt.Sprintf("namespace=%q,pod=~%s", a.Namespace, strconv.Quote(strings.Join(pods, "|")))
 }
 
-// fill replaces the placeholders in a text. It returns false if the program has no such metric.
+// fill replaces the placeholders in a text. It returns false if the program does not export a metric.
 func (a Agent) fill(text, selector string) (string, bool) {
 	ok := true
 	set := func(name, value string) {

@@ -41,7 +41,7 @@ func secrets(o *manifest.Object) (out []place) {
 	return out
 }
 
-// urls returns where an object makes its GrafanaAgent send to.
+// urls returns the fields with URLs to which an object makes its GrafanaAgent send requests.
 func urls(o *manifest.Object) (out []place) {
 	add := func(path, url string) {
 		if url != "" {
@@ -65,8 +65,8 @@ func urls(o *manifest.Object) (out []place) {
 	return out
 }
 
-// variable returns a field of a writer or client of an object that refers to an environment variable of the agent, or
-// "".
+// variable returns the path of a field of an object's writer or client that refers to an environment variable of the
+// agent, or "".
 func variable(o *manifest.Object) string {
 	var list any
 	path := ""
@@ -80,7 +80,7 @@ func variable(o *manifest.Object) string {
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		return path // nothing is known of it
+		return path // its value is unknown
 	}
 	var tree any
 	if json.Unmarshal(text, &tree) != nil {
@@ -89,8 +89,8 @@ func variable(o *manifest.Object) string {
 	return reference(path, tree)
 }
 
-// reference returns the path of the first text below a value that refers to an environment variable, or "". In
-// relabelings nothing is expanded.
+// reference returns the path of the first text below a value that refers to an environment variable, or "". It skips
+// relabelings, in which nothing is expanded.
 func reference(path string, value any) (found string) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -113,7 +113,7 @@ func reference(path string, value any) (found string) {
 	return found
 }
 
-// handWritten returns the field with hand-written jobs, or "".
+// handWritten returns the path of the field with hand-written jobs, or "".
 func handWritten(o *manifest.Object) string {
 	switch v := o.Value.(type) {
 	case *v1alpha1.MetricsInstance:
@@ -134,38 +134,39 @@ func handWritten(o *manifest.Object) string {
 	return ""
 }
 
-// paths checks that relabelings of a tenant's PodLogs do not choose which files of the node are read.
+// paths checks that the relabelings of a tenant's PodLogs cannot choose the files that are read on the node.
 func (c *check) paths(o *manifest.Object) {
 	if o.Tenant == "" {
 		return
 	}
-	mayLack := false // a label that the path is made from
+	mayLack := false // a label in the file path may be missing
 	for i, r := range manifest.As[v1alpha1.PodLogs](o).Spec.RelabelConfigs {
 		if r == nil {
 			continue
 		}
 		at := fmt.Sprintf("spec.relabelings[%d]", i)
 		switch isPath := r.IsPodLogPath(); {
-		case isPath && mayLack: // an empty UID makes the path of all pods
-			c.refuseFiles(o, at, "sets the path of log files after a labeldrop or labelkeep, which may remove the "+
-				"pod that the path is of")
+		case isPath && mayLack: // with an empty UID, the path covers all pods
+			c.refuseFiles(o, at, "sets the path of log files after a labeldrop or labelkeep, which may remove "+
+				"the pod's labels from the path")
 		case !isPath && mayWriteHidden(r):
-			c.refuseFiles(o, at, "may write a label that decides what files of the node are read")
+			c.refuseFiles(o, at, "may write a label that decides which files of the node are read")
 		}
 		mayLack = mayLack || strings.EqualFold(r.Action, "labeldrop") || strings.EqualFold(r.Action, "labelkeep")
 	}
 }
 
-// ofObject is the expression of a labelmap that copies the labels or annotations of an object. Their names begin with a
-// letter or a digit, which Kubernetes checks. The kind must be a single word:
-// __meta_kubernetes_pod_annotation_x_label_(.+) would copy what follows x/label_ in the name of an annotation, and that
-// can begin with underscores.
+// ofObject matches the regular expression of a labelmap that copies the labels or annotations of an object. Their
+// names begin with a letter or a digit, which Kubernetes checks. The kind must be a single word:
+// __meta_kubernetes_pod_annotation_x_label_(.+) would copy what follows x/label_ in the name of an annotation, and
+// that can begin with underscores.
 var ofObject = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^__meta_kubernetes_[a-z]+_(label|annotation)(present)?_\(\.[+*]\)$`)
 })
 
-// mayWriteHidden reports whether a rule may write a label that begins with two underscores: the path of the files is
-// one, and so are those that it is made from. Such labels that are only for the rules themselves begin with __tmp_.
+// mayWriteHidden reports whether a rule may write a label that begins with two underscores, such as the file path and
+// the labels from which the path is made. Labels that begin with __tmp_ are only for the rules themselves, and
+// allowed.
 func mayWriteHidden(r *v1alpha1.RelabelConfig) bool {
 	target, isMap := r.TargetLabel, strings.EqualFold(r.Action, "labelmap")
 	switch {
@@ -181,7 +182,7 @@ func mayWriteHidden(r *v1alpha1.RelabelConfig) bool {
 	case !isTemplate || len(literal) > 1:
 		return strings.HasPrefix(literal, "__")
 	case literal == "":
-		// $1x is another group, which is empty, so only braces can have anything behind them.
+		// $1x is another, empty group, so text can follow only a group in braces.
 		first := template == "1" || strings.HasPrefix(template, "{1}")
 		return !first || !isMap || r.Regex == nil || !ofObject().MatchString(*r.Regex)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Check returns an error for each thing that an object of a hierarchy asks for and must not.
+// Check returns an error for each thing in a hierarchy that the rules forbid.
 func (r Rules) Check(h *hierarchy.Hierarchy) diag.List {
 	c := check{Rules: r, agent: h.Agent}
 	c.node(h.Agent)
@@ -38,7 +38,7 @@ func (r Rules) Check(h *hierarchy.Hierarchy) diag.List {
 	return c.found
 }
 
-// Files makes errors of the findings that an object of a tenant reads files.
+// Files returns errors for the findings that an object of a tenant reads files.
 func (r Rules) Files(h *hierarchy.Hierarchy, found diag.List) (out diag.List) {
 	c := check{Rules: r, agent: h.Agent}
 	tenants := map[diag.Object]*manifest.Object{}
@@ -63,7 +63,7 @@ func (r Rules) Files(h *hierarchy.Hierarchy, found diag.List) (out diag.List) {
 	return out
 }
 
-// check is one run of [Rules.Check].
+// check is one call of [Rules.Check].
 type check struct {
 	Rules
 	agent *manifest.Object
@@ -79,19 +79,19 @@ func (c *check) fail(o *manifest.Object, path, hint, format string, args ...any)
 	}
 }
 
-// selected checks that the parent may select the objects, and what they ask for.
+// selected checks that the parent may select the objects, and checks what they ask for.
 func (c *check) selected(parent *manifest.Object, objects ...*manifest.Object) {
 	for _, o := range objects {
 		rule, field := c.of(o.Namespace)
 		if parent.Tenant == "" && c.agent.Tenant != "" && o.Namespace != c.agent.Namespace {
-			parent = c.agent // runs what its instances select, whoever defines these
+			parent = c.agent // it runs everything that its instances select, no matter who defined them
 		}
 		if parent.Tenant != "" && o.Namespace != parent.Namespace && !matches(rule.Agents, parent.Namespace) {
 			c.fail(parent, selectorOf(parent, o.Kind),
 				fmt.Sprintf("select only objects of namespace %s; or let them be selected by agents: [%s] in "+
 					"spec.tenancy.rules of the pipeline, in a rule for %s", parent.Namespace, parent.Namespace,
 					o.Namespace),
-				"the tenant %s selects %s, of another namespace (%s.agents)", parent.Tenant, o.SeenFrom(parent, ""),
+				"the tenant %s selects %s of another namespace (%s.agents)", parent.Tenant, o.SeenFrom(parent, ""),
 				field)
 			continue
 		}
@@ -107,7 +107,7 @@ func (c *check) selected(parent *manifest.Object, objects ...*manifest.Object) {
 	}
 }
 
-// selectorOf returns the field by which an object selects a kind.
+// selectorOf returns the field with which an object selects a kind.
 func selectorOf(o *manifest.Object, kind string) string {
 	for _, choice := range hierarchy.Choices(o) {
 		if slices.Contains(choice.Kinds, kind) {
@@ -117,7 +117,7 @@ func selectorOf(o *manifest.Object, kind string) string {
 	return "spec"
 }
 
-// node checks that the pods of a tenant's GrafanaAgent see no files of nodes.
+// node checks that the pods of a tenant's GrafanaAgent cannot read files of nodes.
 func (c *check) node(agent *manifest.Object) {
 	if agent.Tenant == "" {
 		return
@@ -125,8 +125,8 @@ func (c *check) node(agent *manifest.Object) {
 	c.volumes(agent, manifest.As[v1alpha1.GrafanaAgent](agent).Spec.Volumes)
 }
 
-// volumes checks what an object of a tenant mounts into the pods of the GrafanaAgent: nothing of nodes and, if the
-// GrafanaAgent is in another namespace, nothing of that namespace.
+// volumes checks the volumes that a tenant's object mounts into the pods of the GrafanaAgent: no files of nodes and,
+// if the GrafanaAgent is in another namespace, nothing of that namespace.
 func (c *check) volumes(o *manifest.Object, volumes []corev1.Volume) {
 	for i, v := range volumes {
 		switch path := fmt.Sprintf("spec.volumes[%d]", i); {
@@ -146,7 +146,7 @@ func (c *check) refuseFiles(o *manifest.Object, path, what string) {
 	}
 }
 
-// asks checks what an object of a tenant asks of a GrafanaAgent, above all of one of another namespace.
+// asks checks what a tenant's object asks a GrafanaAgent to do, in particular one in another namespace.
 func (c *check) asks(o *manifest.Object) {
 	if o.Tenant == "" {
 		return
@@ -160,7 +160,7 @@ func (c *check) asks(o *manifest.Object) {
 	rule, field := c.of(o.Namespace)
 	for _, s := range secrets(o) {
 		if len(rule.Secrets) > 0 && !matches(rule.Secrets, s.text) {
-			c.fail(o, s.path, "refer to another one; or add its name to secrets in spec.tenancy.rules of the pipeline",
+			c.fail(o, s.path, "use another one; or add its name to secrets in spec.tenancy.rules of the pipeline",
 				"the tenant %s may not refer to %s (%s.secrets)", o.Tenant, s.text, field)
 		}
 	}
@@ -169,7 +169,7 @@ func (c *check) asks(o *manifest.Object) {
 	}
 	for _, u := range urls(o) {
 		if !rule.allowsURL(u.text) {
-			c.fail(o, u.path, "let the platform define where to send to; or add the URL to urls in "+
+			c.fail(o, u.path, "let the platform define the destination; or add the URL to urls in "+
 				"spec.tenancy.rules of the pipeline",
 				"the tenant %s may not choose where GrafanaAgent %s/%s sends to (%s.urls)", o.Tenant, c.agent.Namespace,
 				c.agent.Name, field)

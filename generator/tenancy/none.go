@@ -7,8 +7,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// None warns that nothing in a set is a tenant's although folders of tenants are named: a typo there lets everybody do
-// everything. found is what else was found.
+// None warns that the pipeline names folders of tenants but no object in the set belongs to a tenant: with a typo
+// there, everybody may do everything. found has the other findings.
 func None(folders string, set *manifest.Set, found diag.List) diag.List {
 	if folders == "" ||
 		slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Code == diag.Tenancy }) ||
@@ -16,7 +16,8 @@ func None(folders string, set *manifest.Set, found diag.List) diag.List {
 		return nil
 	}
 	return diag.List{{Severity: diag.Warning, Code: diag.NoTenant,
-		Message: "no object is a tenant's: no file that is read is in " + folders +
-			" (spec.tenancy.folders), and all count as the platform's",
-		Hint: "correct the pattern, which counts from the top of the repository; or wait until there is such a file"}}
+		Message: "no object belongs to a tenant: no input file is in " + folders +
+			" (spec.tenancy.folders), so all objects count as the platform's",
+		Hint: "correct the pattern, which is relative to the top of the repository; or ignore this until " +
+			"such a file exists"}}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// TestNoTenantChoosesFiles: whatever rules a tenant writes that are allowed, and whatever labels and annotations its
-// pods have, the path is that of the pod's own files. Prometheus's own code applies the rules.
+// TestNoTenantChoosesFiles: no allowed rule of a tenant, and no label or annotation of its pods, leads to a path other
+// than the pod's own files. Prometheus's own code applies the rules.
 func TestNoTenantChoosesFiles(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewSource(1))
@@ -53,7 +53,7 @@ func TestNoTenantChoosesFiles(t *testing.T) {
 	}
 }
 
-// pieces returns a text of some of the choices.
+// pieces joins up to most random choices.
 func pieces(random *rand.Rand, most int, choices ...string) string {
 	var out string
 	for range 1 + random.Intn(most) {
@@ -62,7 +62,7 @@ func pieces(random *rand.Rand, most int, choices ...string) string {
 	return out
 }
 
-// hiddenLabels are what a path is made from, or decides about files.
+// hiddenLabels are the labels that decide which files are read.
 var hiddenLabels = []string{"__path__", "__path_exclude__", "__host__", "__meta_kubernetes_pod_uid",
 	"__meta_kubernetes_pod_container_name"}
 
@@ -114,7 +114,8 @@ func randomRule(random *rand.Rand) string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// hostilePod returns the labels that Prometheus's discovery gives a pod whose labels and annotations a tenant chose.
+// hostilePod returns the labels that Prometheus's discovery gives to a pod with labels and annotations chosen by a
+// tenant.
 func hostilePod(random *rand.Rand) map[string]string {
 	out := map[string]string{
 		"__address__": "10.0.0.1:80", "__meta_kubernetes_namespace": "shop", "__meta_kubernetes_pod_name": "web-0",
@@ -122,7 +123,8 @@ func hostilePod(random *rand.Rand) map[string]string {
 		"__meta_kubernetes_pod_node_name": "node",
 	}
 	for range 1 + random.Intn(5) {
-		// A name begins with a letter or a digit. Discovery writes an underscore for what no name of a label has.
+		// A name begins with a letter or a digit. Discovery replaces characters that label names cannot have with an
+		// underscore.
 		name := pieces(random, 1, "a", "x", "9", "x_label_", "x_annotation_", "annotation_", "y") +
 			pieces(random, 3, append(hiddenLabels, "", "_", "a", "path__")...)
 		for _, kind := range []string{"label", "annotation"} {
@@ -147,7 +149,7 @@ func processed(t *testing.T, text string, target map[string]string) (after label
 	return b.Labels(), true
 }
 
-// prometheusRule returns a rule as Prometheus has it, with its defaults.
+// prometheusRule converts a rule to Prometheus's type, with its defaults.
 func prometheusRule(t *testing.T, r *model.Relabel) *relabel.Config {
 	t.Helper()
 	c := relabel.DefaultRelabelConfig

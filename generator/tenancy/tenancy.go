@@ -1,11 +1,10 @@
-// Package tenancy says what the objects of tenants may ask of GrafanaAgents.
+// Package tenancy decides what the objects of tenants may ask GrafanaAgents to do.
 //
-// [Rules.Check] looks at one hierarchy. A tenant's object is one with [manifest.Object.Tenant]: a file of the tenant
-// had a say in it. What is in the tenant's own namespace is the tenant's business. Beyond it, an object may only ask
-// for what a rule allows; what it asks for without one is an error of the object. Objects of the platform may ask for
-// everything.
+// [Rules.Check] checks one hierarchy. An object belongs to a tenant if [manifest.Object.Tenant] is set: a file of the
+// tenant contributed to it. Tenants are free within their own namespace. Beyond it, an object may ask only for what a
+// rule allows; anything else is an error of the object. Objects of the platform may ask for everything.
 //
-// That a tenant defines objects in no other namespace is checked before, when files are read.
+// That tenants define objects only in their own namespaces is checked earlier, when files are read.
 package tenancy
 
 import (
@@ -19,17 +18,17 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/expand"
 )
 
-// Rule allows the objects of some namespaces more.
+// Rule grants additional rights to the objects of some namespaces.
 type Rule struct {
-	// Namespaces are those of the tenants, in which `*` stands for any text. Default: all.
+	// Namespaces are the tenants' namespaces; `*` stands for any text. Default: all.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// Agents are the namespaces whose GrafanaAgents may select the objects, besides their own. Default: those that no
-	// tenant defines. `*` stands for any text.
+	// Agents are namespaces with GrafanaAgents that may select the objects, besides their own namespace; `*` stands
+	// for any text. Default: all namespaces that no tenant defines.
 	Agents []string `json:"agents,omitempty"`
-	// URLs are where the objects may make agents of other namespaces send metrics and logs, such as
-	// https://mimir.example.com/*: `*` stands for any text, but does not lead out of the host. Default: none.
+	// URLs are the destinations to which the objects may make agents of other namespaces send metrics and logs, such
+	// as https://mimir.example.com/*; `*` stands for any text, but does not lead out of the host. Default: none.
 	URLs []string `json:"urls,omitempty"`
-	// Secrets are the names of the Secrets and ConfigMaps of their namespace that the objects may refer to. `*` stands
+	// Secrets are the names of the Secrets and ConfigMaps in their namespace that the objects may refer to; `*` stands
 	// for any text. Default: all.
 	Secrets []string `json:"secrets,omitempty"`
 	// Files lets the objects read files of nodes, and of pods of other namespaces. Default: false.
@@ -40,7 +39,7 @@ type Rule struct {
 	ScrapeConfigs bool `json:"scrapeConfigs,omitempty"`
 }
 
-// Rules are those of a pipeline. The first whose namespaces match counts.
+// Rules are the tenancy rules of a pipeline. The first rule with a matching namespace applies.
 type Rules []Rule
 
 // of returns the rule for a namespace, and its field in the pipeline.
@@ -58,15 +57,15 @@ func matches(patterns []string, text string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return match(pattern, text, ".*") })
 }
 
-// match reports whether a pattern matches a text, if an asterisk stands for what an expression matches.
+// match reports whether a text matches a pattern in which each asterisk stands for a regular expression.
 func match(pattern, text, asterisk string) bool {
 	expression := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, asterisk)
 	found, err := regexp.MatchString("^(?s:"+expression+")$", text)
 	return err == nil && found
 }
 
-// CheckURL returns what is wrong with an item of [Rule.URLs]: it must say which host is meant, and that the host's name
-// ends there.
+// CheckURL returns an error if an item of [Rule.URLs] does not name a host, or does not show where the host's name
+// ends.
 func CheckURL(pattern string) error {
 	scheme, rest, found := strings.Cut(pattern, "://")
 	host, _, hasPath := strings.Cut(rest, "/")
@@ -78,13 +77,13 @@ func CheckURL(pattern string) error {
 	case host == "" || strings.ContainsAny(host, "@?#\\"):
 		return errors.New("must name a host")
 	case !hasPath && strings.HasSuffix(host, "*"):
-		return errors.New("must have a / behind the host, or it allows other hosts whose names begin like it")
+		return errors.New("must have a / after the host, otherwise it also allows longer host names")
 	}
 	return nil
 }
 
-// allowsURL reports whether the rule allows a URL. The host must match by itself, so that nothing in a path, a user or
-// a query can take its place, and a path that leads up matches nothing.
+// allowsURL reports whether the rule allows a URL. The host must match by itself, so that no part of a path, user or
+// query can take its place, and a path with .. matches nothing.
 func (r Rule) allowsURL(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || expand.Touches(text) || u.Host == "" || u.User != nil || u.Opaque != "" ||

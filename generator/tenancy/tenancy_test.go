@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/tenancy"
 )
 
-// agent selects what is in all namespaces.
+// agent selects everything in all namespaces.
 const agent = `apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
 metadata: {name: agent, namespace: monitoring}
@@ -56,7 +56,7 @@ func serviceMonitor(endpoint string) string {
 		"spec: {selector: {}, endpoints: [{port: http" + endpoint + "}]}\n"
 }
 
-// breaches are the errors of tenancy in what the platform and the tenant shop define.
+// breaches returns the tenancy errors in objects of the platform and of the tenant shop.
 func breaches(t *testing.T, text string, rules tenancy.Rules, mode manifest.Compatibility) (out diag.List) {
 	t.Helper()
 	parse := manifest.Options{Compatibility: mode, Tenants: manifest.Tenants{Folders: "teams/{namespace}/**"}}
@@ -76,8 +76,7 @@ func breaches(t *testing.T, text string, rules tenancy.Rules, mode manifest.Comp
 	return out
 }
 
-// TestRules: what a tenant asks for is an error, which names the rule's field, unless the rule of its namespace allows
-// it.
+// TestRules: a tenant's request is an error that names the rule's field, unless the rule of its namespace allows it.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -180,7 +179,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestWhatNeedsNoRule is allowed without any.
+// TestWhatNeedsNoRule holds what is allowed without a rule.
 func TestWhatNeedsNoRule(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -248,7 +247,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// TestAgentsOfTenants run nothing of other namespaces, also if the instance that selects it is the platform's.
+// TestAgentsOfTenants run nothing of other namespaces, even if the platform defines the instance that selects it.
 func TestAgentsOfTenants(t *testing.T) {
 	t.Parallel()
 	parse := manifest.Options{Compatibility: manifest.Operator,

@@ -11,8 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// missingArguments reports arguments that a container needs and a patch replaces by others, because lists of arguments
-// are never merged. It is a warning if the patch also replaces the program, which can be a script that adds them.
+// missingArguments reports arguments that a container needs but a patch replaces, because lists of arguments are never
+// merged. It is a warning if the patch also replaces the program, because that can be a script that adds them.
 func (a grafanaAgent) missingArguments(path string, own, patched *corev1.Container) diag.List {
 	if slices.Equal(own.Args, patched.Args) {
 		return nil
@@ -32,23 +32,24 @@ func (a grafanaAgent) missingArguments(path string, own, patched *corev1.Contain
 		severity = diag.Warning
 	}
 	all, err := json.Marshal(own.Args)
-	if err != nil { // a list of texts can be written
+	if err != nil { // unreachable: a list of strings can be encoded
 		return nil
 	}
 	hint := fmt.Sprintf("begin args with all of these: %s", all)
 	if own.Name == a.runtime().Container {
 		hint = "leave args out and use the fields of the GrafanaAgent, such as spec.logLevel, or " + hint
 	}
-	message := fmt.Sprintf("replaces all arguments of the container %s, and lacks %s: its pods would not work",
+	message := fmt.Sprintf("replaces all arguments of the container %s but lacks %s: its pods would not work",
 		own.Name, strings.Join(missing, " "))
 	return diag.List{{Severity: severity, Code: diag.MissingArguments, Path: path + ".args", Message: message,
 		Hint: hint}}
 }
 
-// isBetweenWords splits arguments, and the text of a shell's -c, into words.
+// isBetweenWords reports whether a character separates arguments, or words in the text of a shell's -c.
 func isBetweenWords(r rune) bool { return strings.ContainsRune(" \t\n\"'", r) }
 
-// has reports whether words have the argument of a container, or another value where that is free.
+// has reports whether words contain an argument of a container, or the same flag with another value where any value
+// will do.
 func (a grafanaAgent) has(words []string, arg string) bool {
 	name, value := flag(arg)
 	mayLack, isFree := a.runtime().FreeArgs(a.spec)[name]
@@ -69,7 +70,7 @@ func (a grafanaAgent) has(words []string, arg string) bool {
 	return false
 }
 
-// flag returns the name and the value of an argument with one or two dashes. Any other argument has no name.
+// flag returns the name and value of an argument with one or two dashes. Any other argument has no name.
 func flag(arg string) (name, value string) {
 	trimmed := strings.TrimLeft(arg, "-")
 	if trimmed == arg {
@@ -79,8 +80,8 @@ func flag(arg string) (name, value string) {
 	return name, value
 }
 
-// isSame reports whether a value does what one of ours does: of two addresses the ports count, and a list may have more
-// items.
+// isSame reports whether a given value works like our own: of two addresses only the ports are compared, and a list
+// may have additional items.
 func isSame(own, given string) bool {
 	port := func(s string) string { return s[strings.LastIndexByte(s, ':')+1:] }
 	return port(own) == port(given) || slices.Contains(strings.Split(given, ","), own)

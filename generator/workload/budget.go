@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// addWithBudget adds a StatefulSet or Deployment, and the budget for disruptions that the options give its pods.
+// addWithBudget adds a StatefulSet or Deployment, and the PodDisruptionBudget that the options give its pods.
 func (out *output) addWithBudget(o Resource, kind string, selector *metav1.LabelSelector, findings diag.List) {
 	out.addChecked(o, findings)
 	if out.options.Budget == nil {
@@ -21,7 +21,7 @@ func (out *output) addWithBudget(o Resource, kind string, selector *metav1.Label
 	}
 	spec := *given
 	spec.Selector = selector.DeepCopy()
-	// the DaemonSet of integrations has the same selector, as with the operator; its pods lack this label
+	// As with the operator, the DaemonSet of integrations has the same selector; its pods lack this label.
 	if kind == "Deployment" {
 		spec.Selector.MatchExpressions = append(spec.Selector.MatchExpressions,
 			metav1.LabelSelectorRequirement{Key: appsv1.DefaultDeploymentUniqueLabelKey,

@@ -17,19 +17,19 @@ import (
 	"github.com/agentry-dev/agentry/generator/podrules"
 )
 
-// refuses begins the message of what Kubernetes would not accept.
+// refuses begins the message about something that Kubernetes would not accept.
 const refuses = "Kubernetes would refuse "
 
-// maxStatefulSetName leaves room for the hash that the controller appends: name and hash are the pods' label
+// maxStatefulSetName leaves room for the hash that the controller appends: name and hash become the pods' label
 // controller-revision-hash, which is limited to 63 characters.
 const maxStatefulSetName = 52
 
-// checker finds what Kubernetes would refuse in the objects of a GrafanaAgent. Such an object must not be
-// rendered, because it stops a whole Flux Kustomization.
+// checker finds what Kubernetes would refuse in the objects of a GrafanaAgent. Such an object must not be rendered,
+// because it blocks a whole Flux Kustomization.
 type checker struct {
 	grafanaAgent
-	refused map[string]bool // fields that have an error
-	warned  map[string]bool // fields that have a warning
+	refused map[string]bool // fields with an error
+	warned  map[string]bool // fields with a warning
 	found   diag.List
 }
 
@@ -37,7 +37,7 @@ func newChecker(a grafanaAgent) checker {
 	return checker{grafanaAgent: a, refused: map[string]bool{}, warned: map[string]bool{}}
 }
 
-// check returns the findings about an object that it has not returned for an earlier object.
+// check returns the diagnostics about an object, except those that it has already returned for another object.
 func (c *checker) check(o Resource) diag.List {
 	c.found = nil
 	switch o := o.(type) {
@@ -65,8 +65,8 @@ func (c *checker) check(o Resource) diag.List {
 	return c.found
 }
 
-// checkTemplate checks a workload's metadata and its pods. The name's length is limited further only for
-// StatefulSets, which add a hash to it in a label.
+// checkTemplate checks a workload's metadata and its pods. Only StatefulSets limit the name's length further, because
+// they append a hash to it in a label.
 func (c *checker) checkTemplate(meta *metav1.ObjectMeta, pods *corev1.PodTemplateSpec, claims []string) {
 	for _, p := range validation.IsDNS1123Subdomain(meta.Name) {
 		c.refuse("metadata.name", "the name %s: %s", meta.Name, p)
@@ -77,13 +77,13 @@ func (c *checker) checkTemplate(meta *metav1.ObjectMeta, pods *corev1.PodTemplat
 	c.checkPod(&pods.Spec, claims)
 }
 
-// refuse reports an error, once for each field: an invalid name is in every label and every shard.
+// refuse reports an error, once for each field: an invalid name is repeated in every label and shard.
 func (c *checker) refuse(path, format string, args ...any) {
 	c.once(path, refuses+format, args...)
 }
 
-// refuseAll reports the errors of podrules. of maps the path of a field to its path in the GrafanaAgent; nil
-// keeps the path.
+// refuseAll reports errors of package podrules. of maps the path of a field to its path in the GrafanaAgent; nil keeps
+// the path.
 func (c *checker) refuseAll(errs field.ErrorList, of func(string) string) {
 	slices.SortFunc(errs, func(x, y *field.Error) int {
 		return cmp.Or(cmp.Compare(x.Field, y.Field), cmp.Compare(x.Detail, y.Detail))
@@ -97,7 +97,7 @@ func (c *checker) refuseAll(errs field.ErrorList, of func(string) string) {
 	}
 }
 
-// once reports an error unless the field has one.
+// once reports an error unless the field already has one.
 func (c *checker) once(path, format string, args ...any) {
 	if !c.refused[path] {
 		c.refused[path] = true
@@ -105,7 +105,7 @@ func (c *checker) once(path, format string, args ...any) {
 	}
 }
 
-// warn reports a warning unless the field has an error or a warning.
+// warn reports a warning unless the field already has an error or a warning.
 func (c *checker) warn(path, problem string) {
 	if !c.refused[path] && !c.warned[path] {
 		c.warned[path] = true
@@ -176,7 +176,7 @@ func (c *checker) warnOfVolumes() {
 	}
 }
 
-// checkVolumes checks the volumes. It returns their names, and the names of those that are claims.
+// checkVolumes checks the volumes. It returns the names of all volumes, and of those that are claims.
 func (c *checker) checkVolumes(volumes []corev1.Volume, claims []string) (known, claimed map[string]bool) {
 	known, claimed = map[string]bool{}, map[string]bool{}
 	for _, name := range claims {
@@ -224,8 +224,8 @@ func (c *checker) checkClaim(claim *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// checkReferences checks the names of the objects that the pods mount, because Kubernetes accepts every name
-// there that is not empty.
+// checkReferences checks the names of the objects that the pods mount, because Kubernetes accepts any nonempty name
+// there.
 func (c *checker) checkReferences() {
 	for field, list := range map[string][]string{"spec.secrets": c.spec.Secrets, "spec.configMaps": c.spec.ConfigMaps} {
 		for i, name := range list {

@@ -45,8 +45,8 @@ func (c *checker) checkContainer(path string, container *corev1.Container, initi
 	}
 }
 
-// checkUser refuses a container that must not run as root and has the user 0, which the kubelet does not start. A
-// container's own settings take precedence over its pod's.
+// checkUser refuses a container that must not run as root but has the user 0: the kubelet does not start it. A
+// container's settings take precedence over its pod's.
 func (c *checker) checkUser(path string, container *corev1.Container, pod *corev1.PodSecurityContext) {
 	var nonRoot *bool
 	var user *int64
@@ -67,9 +67,9 @@ func (c *checker) checkUser(path string, container *corev1.Container, pod *corev
 	}
 }
 
-// checkPorts refuses containers that need the same port of the node, and warns about containers with the same
-// port of the pod. An init container does not run together with the others, so it is not refused; Kubernetes
-// warns about it all the same.
+// checkPorts refuses containers that need the same port of the node, and warns about containers with the same port of
+// the pod. It does not refuse an init container, which does not run together with the others; Kubernetes warns about
+// it all the same.
 func (c *checker) checkPorts(path string, container *corev1.Container, initial bool, taken map[string]bool) {
 	for i, p := range container.Ports {
 		at := field.NewPath(path).Child("ports").Index(i)
@@ -82,7 +82,7 @@ func (c *checker) checkPorts(path string, container *corev1.Container, initial b
 			taken[key] = true
 		}
 		if p.HostIP != "" && p.HostPort == 0 {
-			c.warn(c.containerField(path, container, at.Child("hostIP").String()), "does nothing without a hostPort")
+			c.warn(c.containerField(path, container, at.Child("hostIP").String()), "has no effect without a hostPort")
 		}
 		for _, key := range []string{fmt.Sprintf("%s/%d", protocol, p.ContainerPort), p.Name} {
 			if taken[key] {

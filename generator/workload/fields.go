@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/podspec"
 )
 
-// claimPath returns the path of the field with the name of the volume claim.
+// claimPath returns the path of the field with the volume claim's name.
 func claimPath(spec *v1alpha1.GrafanaAgentSpec) string {
 	if s := spec.Storage; s != nil && s.VolumeClaimTemplate.Name != "" {
 		return "spec.storage.volumeClaimTemplate.metadata.name"
@@ -19,7 +19,7 @@ func claimPath(spec *v1alpha1.GrafanaAgentSpec) string {
 	return "metadata.name"
 }
 
-// volumePath returns the path of the field that the n-th volume with this name comes from.
+// volumePath returns the path of the field that the n-th volume with a name comes from.
 func volumePath(spec *v1alpha1.GrafanaAgentSpec, name string, n int) string {
 	var paths []string
 	for i := range spec.Volumes {
@@ -78,8 +78,8 @@ func mountPath(spec *v1alpha1.GrafanaAgentSpec, container string, m corev1.Volum
 	return at
 }
 
-// containerField returns the path in the GrafanaAgent of a field of a merged container. The agent's resources
-// and port have fields of their own, and merging can have put items in front of those in a list.
+// containerField returns the path in the GrafanaAgent of a field of a merged container. The agent's resources and port
+// have fields of their own, and merging may have moved items in a list.
 func (a grafanaAgent) containerField(path string, c *corev1.Container, field string) string {
 	rest := strings.TrimPrefix(field, path)
 	if c.Name == a.runtime().Container {

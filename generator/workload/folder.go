@@ -8,12 +8,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
-// fileBytes is the size of a file of a folder above which it becomes two. It is well below that of a Secret, so that a
+// fileBytes is the size above which a file of a folder is split. It is well below the limit of a Secret, so that a
 // component can grow.
 const fileBytes = maxSecretBytes / 4 * 3
 
-// folder adds the Secrets of a configuration that is too large for one, with a file in each. Their names end in the
-// part of the file.
+// folder adds the Secrets of a configuration that is too large for one Secret, with one file each. Their names end in
+// the part of the configuration.
 func (out *output) folder(name, set string, c *model.Config, printed *runtime.Printed) config {
 	files, err := printed.Split(set, fileBytes)
 	if err != nil {
@@ -31,7 +31,6 @@ func (out *output) folder(name, set string, c *model.Config, printed *runtime.Pr
 		return largest(spans)
 	}
 	for _, f := range files {
-		out.checkReadable(c, f.Text.Bytes)
 		secret := name
 		if f.Part != "" {
 			secret += "-" + f.Part
@@ -42,7 +41,7 @@ func (out *output) folder(name, set string, c *model.Config, printed *runtime.Pr
 	return made
 }
 
-// tooLarge returns an error for a file that no Secret can hold: it cannot be divided any further.
+// tooLarge returns an error for a file that fits into no Secret and cannot be split further.
 func tooLarge(secret string, f *runtime.File, largest func() parts) diag.List {
 	size := len(f.Text.Bytes) + len(f.Key)
 	if size <= maxSecretBytes {
@@ -53,6 +52,6 @@ func tooLarge(secret string, f *runtime.File, largest func() parts) diag.List {
 		"component %s alone has %d bytes, more than the %d that a Secret can hold (%s); the largest parts are %s",
 		f.Only, size, maxSecretBytes, secret, of)
 	return diag.List{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: message, Related: of.objects(),
-		Hint: "shorten the lists of targets and rules of the object that the component is made of, or make several " +
-			"objects of it"}}
+		Hint: "shorten the lists of targets and rules of the object that the component comes from, or split the " +
+			"object into several"}}
 }

@@ -7,11 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ImmutableChange compares two versions of a workload and returns the path of the first changed field that the API
-// server does not allow to change, or nothing. The rules are those of Kubernetes' apps/v1 validation of updates.
+// ImmutableChange compares two versions of a workload and returns the path of the first changed field that is
+// immutable, or "". The rules are those of Kubernetes' apps/v1 validation of updates.
 func ImmutableChange(old, fresh Resource) string {
-	was, isKnown := fixedOf(old)
-	is, isWorkload := fixedOf(fresh)
+	was, isKnown := immutableOf(old)
+	is, isWorkload := immutableOf(fresh)
 	switch {
 	case !isKnown || !isWorkload || was.kind != is.kind:
 		return "" // the old one is not agentry's: it is replaced
@@ -27,8 +27,8 @@ func ImmutableChange(old, fresh Resource) string {
 	return ""
 }
 
-// fixed are the fields of a workload that nobody may change. Only a StatefulSet has more than the selector.
-type fixed struct {
+// immutable has the immutable fields of a workload. Only a StatefulSet has any besides the selector.
+type immutable struct {
 	kind          string
 	selector      *metav1.LabelSelector
 	serviceName   string
@@ -36,18 +36,18 @@ type fixed struct {
 	claims        []corev1.PersistentVolumeClaim
 }
 
-func fixedOf(o Resource) (f fixed, isWorkload bool) {
+func immutableOf(o Resource) (f immutable, isWorkload bool) {
 	switch o := o.(type) {
 	case *appsv1.StatefulSet:
-		f = fixed{"StatefulSet", o.Spec.Selector, o.Spec.ServiceName, o.Spec.PodManagementPolicy, nil}
+		f = immutable{"StatefulSet", o.Spec.Selector, o.Spec.ServiceName, o.Spec.PodManagementPolicy, nil}
 		for _, claim := range o.Spec.VolumeClaimTemplates {
 			claim.Status = corev1.PersistentVolumeClaimStatus{}
 			f.claims = append(f.claims, claim)
 		}
 	case *appsv1.DaemonSet:
-		f = fixed{kind: "DaemonSet", selector: o.Spec.Selector}
+		f = immutable{kind: "DaemonSet", selector: o.Spec.Selector}
 	case *appsv1.Deployment:
-		f = fixed{kind: "Deployment", selector: o.Spec.Selector}
+		f = immutable{kind: "Deployment", selector: o.Spec.Selector}
 	default:
 		return f, false
 	}

@@ -20,8 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// everything is an agent with pods of every kind, as documents. The secret bytes in it are
-// hunter2, in text and in base64.
+// everything is an agent with pods of every kind. Its secret bytes are hunter2, as text and in base64.
 const everything = `apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
 metadata: {name: agent, namespace: m}
@@ -69,7 +68,7 @@ metadata: {name: c, namespace: m}
 data: {k: v}
 `
 
-// configured builds the configurations of the one agent of a text.
+// configured builds the configurations of the one agent in a text.
 func configured(t *testing.T, policy secretref.Policy, text string) (*hierarchy.Hierarchy, *compile.Result) {
 	t.Helper()
 	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
@@ -82,7 +81,7 @@ func configured(t *testing.T, policy secretref.Policy, text string) (*hierarchy.
 	return h, config
 }
 
-// rendered builds its objects.
+// rendered builds the objects of the one agent in a text.
 func rendered(t *testing.T, policy secretref.Policy, text string) []Object {
 	t.Helper()
 	h, config := configured(t, policy, text)
@@ -110,7 +109,7 @@ func TestObjectsInOrder(t *testing.T) {
 	}
 }
 
-// TestOrderOfInputs shuffles the documents: the bytes stay.
+// TestOrderOfInputs holds that the order of the documents does not change the bytes.
 func TestOrderOfInputs(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	for _, policy := range []secretref.Policy{secretref.Plaintext, secretref.Reference} {
@@ -145,8 +144,8 @@ func TestReferenceHoldsNoSecret(t *testing.T) {
 	}
 }
 
-// TestPodsMountWhatTheyUse is about the policy reference: each workload has its own keys.
-// Those of integrations run the instances too, and need their credentials.
+// TestPodsMountWhatTheyUse is about the policy reference: each workload has its own keys. The pods of integrations
+// also run the instances, and need their credentials.
 func TestPodsMountWhatTheyUse(t *testing.T) {
 	text := strings.Replace(everything, "{name: s, key: u}, password: {name: s, key: p}",
 		"{name: mimir, key: u}, password: {name: mimir, key: p}", 1)
@@ -167,7 +166,7 @@ func TestPodsMountWhatTheyUse(t *testing.T) {
 	}
 }
 
-// mountedObjects are the Secrets and ConfigMaps in volumes, but for those of configurations.
+// mountedObjects returns the Secrets and ConfigMaps in volumes, except those of configurations.
 func mountedObjects(t *testing.T, text []byte) []string {
 	t.Helper()
 	var o struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// shown is the number of parts that an error names.
+// shown is the number of parts that a message names.
 const shown = 5
 
 // part is a part of a configuration, with its size in bytes.
@@ -21,7 +21,7 @@ type part struct {
 	from diag.Object // if known
 }
 
-// parts are the largest parts of something, the largest first.
+// parts lists the largest parts, the largest first.
 type parts []part
 
 func (list parts) String() string {
@@ -46,7 +46,7 @@ func (list parts) objects() (out []diag.Object) {
 // come from one Secret.
 func largest(spans []runtime.Span) parts {
 	var all parts
-	byHand := map[diag.Object]int{} // their places in all, by instance
+	byHand := map[diag.Object]int{} // their indices in all, by instance
 	for i, s := range spans {
 		size := s.End - s.Start
 		if i > 0 && spans[i-1].Name == s.Name && spans[i-1].Start == s.Start {

@@ -29,11 +29,11 @@ type Resource interface {
 // Object is one rendered object.
 type Object struct {
 	ID manifest.ID
-	// Value is the object with the pipeline's patches. A Secret has its data in Content.
+	// Value is the object after the pipeline's patches. The data of a Secret is in Content.
 	Value Resource
 	// Content is the data of a Secret, and nil for any other object.
 	Content *Content
-	// Config is the configuration that the Secret holds, alone or as one of several Secrets with a file each.
+	// Config is the configuration in the Secret, whole or as one of several Secrets with a file each.
 	Config *model.Config
 	// Masked is the SHA-256 of a configuration without its secrets, if it contains any.
 	Masked string
@@ -42,7 +42,7 @@ type Object struct {
 // Content is the data of a Secret: a configuration, which is its only value, or the values that pods mount.
 type Content struct {
 	key        string       // of a configuration
-	text       runtime.Text // the configuration as people read it: without secret values if it is compressed
+	text       runtime.Text // the configuration for readers: without secret values if it is compressed
 	compressed []byte       // nil if the Secret holds the text
 	values     map[string][]byte
 }
@@ -54,8 +54,8 @@ type File struct {
 	Parts []runtime.Place
 }
 
-// Manifest returns the file of the object as YAML, with sorted keys but for the data of a Secret, which is last. The
-// fields that only the API server sets are left out.
+// Manifest returns the file of the object as YAML, with sorted keys, except that the data of a Secret comes last.
+// Fields that only the API server sets are left out.
 func (o *Object) Manifest() (File, error) {
 	f := File{Name: o.ID.Name + "." + strings.ToLower(o.ID.Kind) + ".yaml"}
 	fields, err := Fields(o.Value)
@@ -68,7 +68,7 @@ func (o *Object) Manifest() (File, error) {
 	return f, err
 }
 
-// ConfigKey returns the key of a configuration, or of a file of one, in its Secret.
+// ConfigKey returns the key of a configuration, or of one of its files, in the Secret.
 func (o *Object) ConfigKey() string {
 	if o.Content == nil {
 		return ""
@@ -76,7 +76,7 @@ func (o *Object) ConfigKey() string {
 	return o.Content.key
 }
 
-// Review returns the redacted configuration in a file of its own if the Secret holds it compressed. ok is false for all
+// Review returns the redacted configuration as a file if the Secret has it in compressed form. ok is false for all
 // other objects.
 func (o *Object) Review() (f File, ok bool) {
 	c := o.Content
@@ -86,8 +86,8 @@ func (o *Object) Review() (f File, ok bool) {
 	return File{Name: o.ID.Name + "." + c.key + ".txt", Bytes: c.text.Bytes, Parts: c.text.Places(1, 0)}, true
 }
 
-// Readable returns the file in which people can read a configuration: the manifest, or the review of a compressed one.
-// ok is false for an object without a configuration.
+// Readable returns the file in which people can read a configuration: the manifest, or the review of a compressed
+// configuration. ok is false for an object without a configuration.
 func (o *Object) Readable() (f File, ok bool) {
 	if o.Config == nil {
 		return File{}, false
@@ -99,7 +99,7 @@ func (o *Object) Readable() (f File, ok bool) {
 	return f, err == nil
 }
 
-// appendTo appends the data to the manifest of a Secret without it. It uses no YAML library, which would parse
+// appendTo appends the data to the manifest of a Secret without data. It uses no YAML library, which would parse
 // megabytes only to print them.
 func (c *Content) appendTo(f *File) {
 	size := c.size()
@@ -128,20 +128,20 @@ func (c *Content) appendTo(f *File) {
 	f.Bytes = w.Bytes()
 }
 
-// size returns about how many bytes the data has in a manifest, without the indentation of a text.
+// size estimates the number of bytes of the data in a manifest, without the indentation of a text.
 func (c *Content) size() int {
 	if c.compressed != nil {
 		return base64.StdEncoding.EncodedLen(len(c.compressed))
 	}
 	n := len(c.text.Bytes)
 	for key, value := range c.values {
-		const around = 8 // what is around a key and a value, and a bit more
+		const around = 8 // bytes around a key and a value, rounded up
 		n += len(key) + base64.StdEncoding.EncodedLen(len(value)) + around
 	}
 	return n
 }
 
-// base64Scalar returns a value of data with its newline. An empty value is quoted.
+// base64Scalar returns a value of data followed by a newline. An empty value is quoted.
 func base64Scalar(data []byte) string {
 	if len(data) == 0 {
 		return "\"\"\n"
@@ -149,7 +149,7 @@ func base64Scalar(data []byte) string {
 	return base64.StdEncoding.EncodeToString(data) + "\n"
 }
 
-// Fields returns an object as JSON has it, without the status, which Kubernetes' types always encode and only the
+// Fields returns an object as JSON values, without the status, which Kubernetes' types always encode but only the
 // cluster sets.
 func Fields(o Resource) (map[string]any, error) {
 	data, err := json.Marshal(o)
@@ -171,8 +171,8 @@ func Fields(o Resource) (map[string]any, error) {
 	return m, nil
 }
 
-// Workload returns a workload: value, or what its manifest says if value is nil. It is nil for any other object, and
-// for a text that is no such object.
+// Workload returns value if it is a workload or, if value is nil, the workload in the manifest. It returns nil for any
+// other object, and for a text that is not an object of the kind.
 func Workload(kind string, value Resource, manifest []byte) Resource {
 	var o Resource
 	switch kind {
@@ -194,7 +194,7 @@ func Workload(kind string, value Resource, manifest []byte) Resource {
 	return o
 }
 
-// IDOf returns what identifies an object.
+// IDOf returns the identity of an object.
 func IDOf(o Resource) manifest.ID {
 	return manifest.ID{Kind: o.GetObjectKind().GroupVersionKind().Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
@@ -204,7 +204,7 @@ func IsWorkload(kind string) bool {
 	return kind == "StatefulSet" || kind == "DaemonSet" || kind == "Deployment"
 }
 
-// Pods returns the template for the pods of a StatefulSet, DaemonSet or Deployment, and nil for any other object.
+// Pods returns the pod template of a StatefulSet, DaemonSet or Deployment, and nil for any other object.
 func Pods(o Resource) *corev1.PodTemplateSpec {
 	switch o := o.(type) {
 	case *appsv1.StatefulSet:

@@ -38,15 +38,14 @@ func (out *output) put(o Object) {
 	out.objects = append(out.objects, o)
 }
 
-// config adds the Secret of a configuration, or several if one is too small. set is the name of the first StatefulSet
-// that uses it, or "".
+// config adds the Secret of a configuration, or several Secrets if it does not fit into one. set is the name of the
+// first StatefulSet that uses it, or "".
 func (out *output) config(name, set string, c *model.Config) config {
 	printed := out.runtime().Print(c)
 	o, inlined, findings := out.configSecret(name, c, &printed)
 	if o.Content == nil {
 		return out.folder(name, set, c, &printed)
 	}
-	out.checkReadable(c, printed.Bytes)
 	out.add(o, findings)
 	return config{of: c, secret: name, inlined: inlined}
 }

@@ -23,16 +23,16 @@ type pods struct {
 	label    string // the value of its workload label
 	selector map[string]string
 	config   config
-	mounted  mounted // the volumes and mounts that only these pods have
+	mounted  mounted // volumes and mounts of these pods only
 	shard    int
 	shards   int
-	cluster  string // the Service by which they find each other, or ""
-	zone     string // the zone of the shard, or ""
-	inZone   int    // its number among the shards of the zone
+	cluster  string // Service by which they find each other, or ""
+	zone     string // zone of the shard, or ""
+	inZone   int    // number of the shard within its zone
 }
 
-// metricsPods describes the pods of all shards; the caller sets the shard. Pods that share their targets are all of one
-// set.
+// metricsPods describes the pods of all shards; the caller sets the shard. Pods that share their targets are in one
+// StatefulSet.
 func (a grafanaAgent) metricsPods(c config) pods {
 	p := pods{kind: secretref.Metrics, label: "metrics", config: c, shards: compile.Shards(a.spec)}
 	if a.runtime().Clusters {
@@ -41,8 +41,8 @@ func (a grafanaAgent) metricsPods(c config) pods {
 	return p
 }
 
-// logsPods describes the pods that read the logs of their node. They store their positions on the node in a
-// folder that all agents share, as with the operator (reference defect D9).
+// logsPods describes the pods that read the logs of their node. As with the operator, they store their positions on
+// the node in a folder that all agents share (reference defect D9).
 func (a grafanaAgent) logsPods(c config) pods {
 	p := pods{kind: secretref.Logs, name: a.Name + "-logs", label: "logs", selector: a.selector("logs", ""), config: c}
 	for _, v := range podspec.HostLogs() {
@@ -54,9 +54,9 @@ func (a grafanaAgent) logsPods(c config) pods {
 	return p
 }
 
-// integrationsPods describes the pods of integrations. They also have the volumes of metrics and logs pods,
-// because their agent runs the MetricsInstances and LogsInstances that integrations send to. Package build has
-// reported what is wrong with the integrations' volumes.
+// integrationsPods describes the pods of integrations. They also have the volumes of metrics and logs pods, because
+// their agent runs the MetricsInstances and LogsInstances that integrations send to. Package compile has reported
+// problems of the integrations' volumes.
 func (a grafanaAgent) integrationsPods(kind secretref.Group, label string, in *compile.Integrations, c config) pods {
 	extras := podspec.Integrations(a.Object, kind, in.Objects, a.secrets)
 	return pods{
@@ -89,8 +89,8 @@ func (a grafanaAgent) statefulSet(p pods) (*appsv1.StatefulSet, diag.List) {
 	}, findings
 }
 
-// replicas returns the number of pods of a StatefulSet. It is 1 if none are set, and 0 for negative numbers. The only
-// set of a cluster has those of all shards.
+// replicas returns the number of pods of a StatefulSet: 1 if it is not set, 0 if it is negative. With clustering, the
+// only StatefulSet has the pods of all shards.
 func replicas(spec *v1alpha1.GrafanaAgentSpec, clusters bool) *int32 {
 	n := int64(1)
 	if set := spec.Metrics.Replicas; set != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/podrules"
 )
 
-// recheck returns what Kubernetes would refuse in a changed object and not in the one that it is made of.
+// recheck returns what Kubernetes would refuse in a changed object but not in the original.
 func (out *output) recheck(original, changed Resource) (found diag.List) {
 	known := out.refusals(original)
 	for _, f := range out.refusals(changed) {
@@ -28,7 +28,7 @@ func (out *output) recheck(original, changed Resource) (found diag.List) {
 	return append(found, out.replacedArguments(original, changed)...)
 }
 
-// replacedArguments reports arguments that a change takes from the containers of a workload.
+// replacedArguments reports arguments that a change removes from the containers of a workload.
 func (out *output) replacedArguments(original, changed Resource) (found diag.List) {
 	after := containersOf(changed)
 	for _, own := range containersOf(original) {
@@ -47,13 +47,13 @@ func containersOf(object Resource) []corev1.Container {
 	return nil
 }
 
-// refusals returns what Kubernetes would refuse in an object, and what it would warn of.
+// refusals returns what Kubernetes would refuse or warn about in an object.
 func (out *output) refusals(object Resource) (found diag.List) {
 	at := field.NewPath("metadata")
 	errs := apivalidation.ValidateAnnotations(object.GetAnnotations(), at.Child("annotations"))
 	errs = append(errs, podrules.Workload(object)...)
 	_, isSecret := object.(*corev1.Secret)
-	if isSecret { // the checker knows the labels of all others
+	if isSecret { // the checker checks the labels of all others
 		errs = append(errs, metav1validation.ValidateLabels(object.GetLabels(), at.Child("labels"))...)
 	}
 	for _, e := range errs {

@@ -12,7 +12,7 @@ import (
 )
 
 // Configuration returns the configuration in the manifest of its Secret, or nil. It needs no key, because a
-// configuration is the only value of its Secret.
+// configuration is the only value in its Secret.
 func Configuration(manifest []byte) []byte {
 	var secret corev1.Secret
 	if yaml.Unmarshal(manifest, &secret) != nil || len(secret.StringData)+len(secret.Data) != 1 {
@@ -27,7 +27,7 @@ func Configuration(manifest []byte) []byte {
 	return Unpack(compressed)
 }
 
-// Unpack returns a configuration that was compressed, or nil.
+// Unpack decompresses a configuration. It returns nil for anything else.
 func Unpack(compressed []byte) []byte {
 	r, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
@@ -40,7 +40,7 @@ func Unpack(compressed []byte) []byte {
 	return text
 }
 
-// ConfigSecret returns the name of the Secret with the configuration of pods, or nothing. Of several Secrets it is the
+// ConfigSecret returns the name of the Secret with the configuration of pods, or "". If there are several, it is the
 // first.
 func ConfigSecret(pods *corev1.PodTemplateSpec) string {
 	if pods == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// withDSN is a configuration of integrations with a credential in it, padded to a length
-// above or below that from which it is compressed.
+// withDSN returns a configuration of integrations with a credential, padded to a length above or below the threshold
+// of compression.
 func withDSN(dsn string, padding int) *model.Config {
 	mysql := model.Map{{Key: "data_source_name", Value: model.Credential{Value: model.String(dsn), Masked: true}},
 		{Key: "lock_wait_timeout", Value: model.String(strings.Repeat("x", padding))}}
@@ -19,8 +19,8 @@ func withDSN(dsn string, padding int) *model.Config {
 		Configs: []model.Map{mysql}}}}}
 }
 
-// TestConfiguration holds that a configuration is read back from both forms of its Secret,
-// that what reviewers see has no credential, and that a digest tells nothing of one.
+// TestConfiguration holds that a configuration can be read back from both forms of its Secret, that the text for
+// reviewers has no credential, and that a digest reveals none.
 func TestConfiguration(t *testing.T) {
 	for _, policy := range []secretref.Policy{secretref.Reference, secretref.Plaintext} {
 		for _, padding := range []int{1, compressAbove} {
@@ -55,7 +55,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestNothingInlined holds that what inlines nothing has no digest and no checksum.
+// TestNothingInlined holds that a configuration without inlined secrets has no digest and no checksum.
 func TestNothingInlined(t *testing.T) {
 	b := built(t, "agent", "")
 	b.options.RestartOnSecretChange = true
@@ -69,7 +69,7 @@ func TestNothingInlined(t *testing.T) {
 	}
 }
 
-// TestConfigSecret holds that a workload of every kind names its config Secret.
+// TestConfigSecret holds that every kind of workload names its config Secret.
 func TestConfigSecret(t *testing.T) {
 	seen := 0
 	for _, o := range built(t, "agent", "").objects {

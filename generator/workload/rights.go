@@ -12,11 +12,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/rbac"
 )
 
-// defaultAccount is the ServiceAccount that Kubernetes makes in every namespace.
+// defaultAccount is the ServiceAccount that Kubernetes creates in every namespace.
 const defaultAccount = "default"
 
-// addRights adds the ServiceAccount of the pods, unless it is in the inputs or Kubernetes makes it, and what lets it
-// discover targets. Roles are of one GrafanaAgent, whose ServiceAccount others may have too.
+// addRights adds the ServiceAccount of the pods, unless it is in the inputs or Kubernetes creates it, and the roles
+// and bindings with which it can discover targets. Each GrafanaAgent has its own roles, because several can share a
+// ServiceAccount.
 func addRights(a grafanaAgent, out *output, config *compile.Result) {
 	if a.options.HasAccount == nil {
 		return
@@ -34,8 +35,8 @@ func addRights(a grafanaAgent, out *output, config *compile.Result) {
 	}
 }
 
-// addRole adds a role and its binding. A namespace's name has no dot, so no two GrafanaAgents have the same name of a
-// ClusterRole. Roles have the name of their namespace in theirs, because all files of a unit are in one folder.
+// addRole adds a role and its binding. The name of a namespace has no dot, so no two GrafanaAgents have a ClusterRole
+// of the same name. The name of a Role includes its namespace, because all files of a unit are in one folder.
 func addRole(a grafanaAgent, out *output, account manifest.ID, role rbac.Role) {
 	name, kind := a.Namespace+"."+a.Name, "ClusterRole"
 	if role.Namespace != "" {

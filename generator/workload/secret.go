@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	// maxSecretBytes is the most that Kubernetes stores in one Secret, keys and values together.
+	// maxSecretBytes is the maximum size of a Secret in Kubernetes, keys and values together.
 	maxSecretBytes = 1 << 20
-	// nearlyFullBytes is the size of a Secret above which there is a warning: a few more monitors can stop the unit.
+	// nearlyFullBytes is the size of a Secret above which there is a warning, because a few more monitors can block
+	// the unit.
 	nearlyFullBytes = maxSecretBytes / 5 * 4
 	// clientSideBytes is the size above which Argo CD must use server-side apply: otherwise it writes the whole
 	// object into an annotation, and Kubernetes limits annotations to 256 KiB.
 	clientSideBytes = 200 << 10
 
-	// maxConfigBytes limits a decompressed configuration. No Secret holds one that is larger.
+	// maxConfigBytes limits a decompressed configuration. No larger one fits into a Secret.
 	maxConfigBytes = 256 << 20
 )
 
@@ -38,7 +39,7 @@ func (a grafanaAgent) sharedSecret() (Object, diag.List) {
 	findings := fits(size, func() parts {
 		return largestSources(a.secrets)
 	}, fmt.Sprintf("Secret %s would hold %d bytes", name, size),
-		"with the policy reference, pods mount each Secret itself; or let a second GrafanaAgent select some of the "+
+		"with the policy reference, pods mount each Secret directly; or let a second GrafanaAgent select some of the "+
 			"instances. More shards do not help: all pods mount this Secret")
 	return a.secret(name, managedLabels(), &Content{values: data}), findings
 }
@@ -49,8 +50,8 @@ func (a grafanaAgent) secretID(name string) manifest.ID {
 	return manifest.ID{Kind: "Secret", Namespace: a.Namespace, Name: name}
 }
 
-// fits returns an error for a Secret of so many bytes that Kubernetes does not store, and a warning for one that is
-// nearly so large. Both name the largest parts.
+// fits returns an error for a Secret that is too large for Kubernetes, and a warning for one that is nearly too large.
+// Both name the largest parts.
 func fits(size int, largest func() parts, what, hint string) diag.List {
 	if size <= nearlyFullBytes {
 		return nil
@@ -69,8 +70,8 @@ func fits(size int, largest func() parts, what, hint string) diag.List {
 		Related: of.objects()}}
 }
 
-// config is a configuration with its Secret, and the checksum of the secrets in its text. A configuration that does not
-// fit into one Secret is a folder: others have the rest of its files.
+// config is a configuration with its Secret, and the checksum of the secrets in its text. A configuration that does
+// not fit into one Secret is a folder: other Secrets have the rest of its files.
 type config struct {
 	of              *model.Config
 	secret, inlined string
@@ -78,7 +79,8 @@ type config struct {
 }
 
 // configSecret returns the Secret of a printed configuration: as text, which a reviewer can read, or compressed, with
-// the redacted text beside it. It has no content if the program takes several files instead of one that is too large.
+// the redacted text beside it. It has no content if the text is too large and the program can read several files
+// instead.
 func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtime.Printed) (o Object, inlined string,
 	findings diag.List) {
 	r := a.runtime()
@@ -131,22 +133,22 @@ func (a grafanaAgent) secret(name string, labels map[string]string, content *Con
 	return Object{ID: a.secretID(name), Value: value, Content: content}
 }
 
-// mayInline reports whether a configuration can contain secrets; the others need not be printed again to find
-// out. Under the policy reference only the configurations of integrations can, because users write them freely.
+// mayInline reports whether a configuration can contain secrets; others need not be printed again to find out. Under
+// the policy reference only the configurations of integrations can, because users write them freely.
 func (a grafanaAgent) mayInline(c *model.Config) bool {
 	return a.secrets.CanInline() || c.Integrations != nil
 }
 
-// compress compresses with gzip as the operator does: default level, no name, no time.
+// compress compresses with gzip like the operator: default level, no name, no time.
 func compress(text []byte) []byte {
 	var buf bytes.Buffer
 	w := gzipWriters.Get().(*gzip.Writer)
 	defer gzipWriters.Put(w)
 	w.Reset(&buf)
-	_, _ = w.Write(text) // writing to a bytes.Buffer never fails
+	_, _ = w.Write(text) // a bytes.Buffer never fails
 	_ = w.Close()
 	return buf.Bytes()
 }
 
-// gzipWriters are reused, because a new one needs almost a megabyte, more than the text that it compresses.
+// gzipWriters are reused, because a new writer needs almost a megabyte, more than the text that it compresses.
 var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}

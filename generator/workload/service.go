@@ -15,26 +15,26 @@ import (
 // The interface to the sd-aggregator is the Service by which it finds the pods of integrations. All data is in
 // labels, because Kubernetes copies a Service's labels to its EndpointSlices.
 const (
-	// SDServiceSuffix follows the name of the GrafanaAgent in the name of the Service. If Kubernetes would
-	// refuse that name, it is changed: the aggregator reads only labels.
+	// SDServiceSuffix follows the name of the GrafanaAgent in the name of the Service. If Kubernetes would refuse that
+	// name, it is changed: the aggregator reads only labels.
 	SDServiceSuffix = "-integrations-sd"
 	// AdditionLabel is "true" on objects that the operator does not create.
 	AdditionLabel = "agentry.dev/addition"
-	// SDLabel is SDValue on the Services that the aggregator looks for.
+	// SDLabel has the value SDValue on the Services that the aggregator looks for.
 	SDLabel = "agentry.dev/sd"
 	// SDValue is the value of SDLabel.
 	SDValue = "integrations"
 	// SDAgentLabel is the name of the GrafanaAgent, which is in the namespace of the Service.
 	SDAgentLabel = "agentry.dev/grafanaagent"
-	// SDDaemonSetPrefix and SDDeploymentPrefix come before the agent's name of an integration. The label's
-	// value is how many of its targets the SD API of one pod should list. There is no label for integrations
-	// that the API never lists, or whose name cannot be in a label.
+	// SDDaemonSetPrefix and SDDeploymentPrefix precede the agent's name of an integration. The label's value is the
+	// number of its targets that the SD API of one pod should list. There is no label for integrations that the API
+	// never lists, or whose name cannot be in a label.
 	SDDaemonSetPrefix  = "ds.expect.agentry.dev/"
 	SDDeploymentPrefix = "deploy.expect.agentry.dev/"
 )
 
-// operatedService returns the governing Service of the StatefulSets. Its selector also matches logs and
-// integrations pods, as with the operator (reference defect D5).
+// operatedService returns the governing Service of the StatefulSets. As with the operator, its selector also matches
+// logs and integrations pods (reference defect D5).
 func (a grafanaAgent) operatedService() *corev1.Service {
 	port := a.portName()
 	return &corev1.Service{
@@ -57,9 +57,9 @@ func (a grafanaAgent) operatedService() *corev1.Service {
 // clusterName returns the name of the Service by which the metrics pods of a GrafanaAgent find each other.
 func clusterName(agent string) string { return podspec.ServiceName(agent + "-cluster") }
 
-// clusterService returns the Service by which metrics pods find each other. It publishes pods that are not ready too,
-// because pods that start at the same time must find each other. The port has another name than that of the governing
-// Service, so nobody scrapes the pods twice.
+// clusterService returns the Service by which metrics pods find each other. It also publishes pods that are not ready,
+// because pods that start at the same time must find each other. Its port has another name than the governing
+// Service's, so that the pods are not scraped twice.
 func (a grafanaAgent) clusterService() *corev1.Service {
 	port := a.runtime().Port
 	return &corev1.Service{
@@ -76,7 +76,7 @@ func (a grafanaAgent) clusterService() *corev1.Service {
 	}
 }
 
-// sdService returns the Service of the integrations pods. It publishes pods that are not ready too, because the
+// sdService returns the Service of the integrations pods. It also publishes pods that are not ready, because the
 // aggregator remembers a pod only while it is listed.
 func (a grafanaAgent) sdService(once, everywhere *compile.Integrations) *corev1.Service {
 	labels := with(a.options.Labels, map[string]string{

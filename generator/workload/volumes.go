@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// mounted are volumes and their mounts.
+// mounted has volumes and their mounts.
 type mounted struct {
 	volumes []corev1.Volume
 	mounts  []corev1.VolumeMount
@@ -48,7 +48,7 @@ func (a grafanaAgent) volumes(p pods) mounted {
 }
 
 // secretsSource returns the source of the volume with the files of references: the shared Secret, the cluster's own
-// objects, or both. It returns false if there are no references.
+// objects, or both. It returns false without references.
 func (a grafanaAgent) secretsSource(kind secretref.Group) (corev1.VolumeSource, bool) {
 	sources := a.secrets.Projections(kind)
 	if a.secrets.HasShared() {
@@ -61,7 +61,7 @@ func (a grafanaAgent) secretsSource(kind secretref.Group) (corev1.VolumeSource, 
 	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}, len(sources) > 0
 }
 
-// addStorage mounts the write-ahead log of a StatefulSet. With a claim template, the pod has a mount and no volume.
+// addStorage mounts the write-ahead log of a StatefulSet. With a claim template, the pod has a mount but no volume.
 func (a grafanaAgent) addStorage(m *mounted, set string) []corev1.PersistentVolumeClaim {
 	s := a.spec.Storage
 	name := set + "-wal"
@@ -84,7 +84,7 @@ func (a grafanaAgent) addStorage(m *mounted, set string) []corev1.PersistentVolu
 	return nil
 }
 
-// claim returns the claim template of spec.storage. It drops a status, which exported objects have.
+// claim returns the claim template of spec.storage, without the status that exported objects have.
 func claim(t *monitoringv1.EmbeddedPersistentVolumeClaim, name string) corev1.PersistentVolumeClaim {
 	out := corev1.PersistentVolumeClaim{TypeMeta: t.TypeMeta, Spec: t.Spec}
 	out.Name, out.Labels, out.Annotations = name, t.Labels, t.Annotations

@@ -29,20 +29,22 @@ type Options struct {
 	// RestartOnSecretChange adds a checksum of the secrets in the configuration to the pods, because an agent
 	// does not notice if only these change.
 	RestartOnSecretChange bool
-	// Mirror is how Secrets of other namespaces get to the pods; nil: not at all.
+	// Mirror says how Secrets of other namespaces reach the pods. Nil mirrors none.
 	Mirror *mirror.Settings
-	// SecretSum returns what stands in pods for that checksum, of the Secret with the configuration. Nil: the checksum.
+	// SecretSum returns the value of that checksum in pods; config is the Secret with the configuration. If nil, it is
+	// the checksum itself.
 	SecretSum func(config manifest.ID, checksum string) string
-	// Budget returns the budget for disruptions of a workload's pods without its selector, or nil. Nil gives none any.
+	// Budget returns the PodDisruptionBudget of a workload's pods without its selector, or nil. If Budget is nil, no
+	// workload has one.
 	Budget func(workload manifest.ID, labels map[string]string) *policyv1.PodDisruptionBudgetSpec
-	// SelfMonitoring watches the pods; nil: nothing does.
+	// SelfMonitoring renders alerts and a dashboard about the pods. Nil renders none.
 	SelfMonitoring *selfmonitoring.Settings
-	// HasAccount reports whether a ServiceAccount is in the inputs. It is only set if the pods get a ServiceAccount,
-	// roles and bindings for what they discover.
+	// HasAccount reports whether a ServiceAccount is in the inputs. It is nil unless the pods get a ServiceAccount,
+	// roles and bindings for their discoveries.
 	HasAccount func(manifest.ID) bool
-	// Change returns what becomes of an object, with diagnostics of whoever changes it. A Secret comes without its
-	// data. check returns what Kubernetes would refuse of a changed object and not of the one that it is made of. Nil
-	// changes nothing.
+	// Change returns the changed version of an object, with diagnostics about the change. A Secret is passed without
+	// its data. check returns what Kubernetes would refuse in the changed object but not in the original. If Change is
+	// nil, nothing changes.
 	Change func(o Resource, check func(changed Resource) diag.List) (Resource, diag.List)
 }
 
@@ -55,8 +57,8 @@ const (
 	inlinedKey      = "agentry.dev/inlined-secrets"
 )
 
-// Build returns the objects of a hierarchy in the order in which they are applied. The diagnostics are about
-// the GrafanaAgent. If there is an error among them, the objects must not be used.
+// Build returns the objects of a hierarchy in the order in which they are applied. The diagnostics are about the
+// GrafanaAgent. If one is an error, the objects must not be used.
 func Build(h *hierarchy.Hierarchy, config *compile.Result, options Options) ([]Object, diag.List) {
 	a := grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets}
 	out := newOutput(a, h)
@@ -115,7 +117,7 @@ func (a grafanaAgent) addIntegrations(out *output, once, everywhere *compile.Int
 	}
 }
 
-// addMirrors adds what makes Secrets and ConfigMaps of other namespaces available to the pods.
+// addMirrors adds the objects that make Secrets and ConfigMaps of other namespaces available to the pods.
 func (a grafanaAgent) addMirrors(out *output) {
 	if !a.options.Mirror.IsSet() {
 		return
@@ -134,7 +136,7 @@ func (a grafanaAgent) addMirrors(out *output) {
 	}
 }
 
-// grafanaAgent is what all objects of one GrafanaAgent are built from. It is never changed.
+// grafanaAgent has everything that the objects of one GrafanaAgent are built from. It is never changed.
 type grafanaAgent struct {
 	*manifest.Object
 	spec    *v1alpha1.GrafanaAgentSpec
@@ -171,7 +173,7 @@ func (a grafanaAgent) meta(name string, labels map[string]string) metav1.ObjectM
 	}
 }
 
-// selector returns the labels that select a workload's pods. Kubernetes does not allow them to change.
+// selector returns the labels that select a workload's pods. They are immutable in Kubernetes.
 func (a grafanaAgent) selector(workload, shard string) map[string]string {
 	out := map[string]string{
 		"app.kubernetes.io/name":          "grafana-agent",
@@ -187,8 +189,8 @@ func (a grafanaAgent) selector(workload, shard string) map[string]string {
 	return with(out, a.options.Labels)
 }
 
-// integrationsSelector returns the same selector for both workloads, as with the operator (reference defect
-// D4). Each workload knows its own pods by their owner reference.
+// integrationsSelector returns the same selector for both workloads, as with the operator (reference defect D4). Each
+// workload recognizes its own pods by their owner reference.
 func (a grafanaAgent) integrationsSelector() map[string]string {
 	return a.selector("integrations", "0")
 }
@@ -214,7 +216,7 @@ func (a grafanaAgent) podMeta(selector map[string]string, c config) metav1.Objec
 }
 
 // workloadMeta returns the metadata of a workload: its pods' labels without the version, and the GrafanaAgent's
-// annotations, except those of kubectl and Argo CD's tracking marks.
+// annotations, except those that kubectl and Argo CD's tracking add.
 func (a grafanaAgent) workloadMeta(name, workload string, podLabels map[string]string) metav1.ObjectMeta {
 	m := a.meta(name, with(podLabels, map[string]string{workloadLabel: workload}))
 	delete(m.Labels, "app.kubernetes.io/version")

@@ -28,7 +28,7 @@ var (
 	configKey     = agent.Runtime().ConfigKey
 )
 
-// built makes the objects of an agent with one instance; spec is a flow mapping's inside.
+// built returns the objects of an agent with one instance; spec is the inside of a flow mapping.
 func built(t *testing.T, name, spec string) *output {
 	t.Helper()
 	text := fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
@@ -148,7 +148,7 @@ func TestChecks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			seen := map[string]bool{}
 			for _, d := range built(t, c.agent, c.spec).diags {
-				seen[d.Problem()] = true // each shard says it again, in the same words
+				seen[d.Problem()] = true // each shard repeats it
 			}
 			if len(seen) != len(c.want) {
 				t.Errorf("%d different errors, want %d: %v", len(seen), len(c.want), seen)
@@ -162,8 +162,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestWarningsSilenceNoError: what Kubernetes would refuse is never rendered, whatever was said of its
-// field before.
+// TestWarningsSilenceNoError: an earlier warning about a field does not hide an error.
 func TestWarningsSilenceNoError(t *testing.T) {
 	c := newChecker(built(t, "agent", "").grafanaAgent)
 	for range 2 {
@@ -176,7 +175,7 @@ func TestWarningsSilenceNoError(t *testing.T) {
 	}
 }
 
-// TestLastPatchCounts holds the operator's choice among several patches of one container.
+// TestLastPatchCounts holds which of several patches of one container the operator uses.
 func TestLastPatchCounts(t *testing.T) {
 	text := string(yamlOf(t, built(t, "agent",
 		", containers: [{name: grafana-agent, tty: true}, {name: grafana-agent, stdin: true}]").objects[3]))
@@ -185,8 +184,7 @@ func TestLastPatchCounts(t *testing.T) {
 	}
 }
 
-// TestCompression holds the operator's threshold to the byte, and that both forms hold the
-// same text.
+// TestCompression holds the operator's threshold to the byte, and that both forms have the same text.
 func TestCompression(t *testing.T) {
 	for _, size := range []int{compressAbove, compressAbove + 1} {
 		b := built(t, "agent", "")
@@ -214,10 +212,10 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestServerSideApply looks at sizes around the limit of annotations, into which client-side apply
-// writes the whole object: what is compressed counts as long as it is in base64.
+// TestServerSideApply tests sizes around the limit of annotations, into which client-side apply writes the whole
+// object: compressed data counts with its length in base64.
 func TestServerSideApply(t *testing.T) {
-	const annotations = 256 << 10 // what Kubernetes allows
+	const annotations = 256 << 10 // Kubernetes' limit
 	random := rand.NewChaCha8([32]byte{})
 	for kib := 100; kib <= 240; kib += 10 {
 		b := built(t, "agent", "")
@@ -261,7 +259,7 @@ func TestImmutableChange(t *testing.T) {
 	}
 	for _, c := range []struct{ old, fresh, want string }{
 		{set, set, ""},
-		{claim("1Gi", ""), claim("1024Mi", ", status: {phase: Pending}"), ""}, // as Kubernetes compares them
+		{claim("1Gi", ""), claim("1024Mi", ", status: {phase: Pending}"), ""}, // equal to Kubernetes
 		{claim("1Gi", ""), claim("2Gi", ""), "spec.volumeClaimTemplates"},
 		{set, strings.Replace(set, "replicas: 1", "replicas: 2", 1), ""},
 		{set, strings.Replace(set, "serviceName: a", "serviceName: b", 1), "spec.serviceName"},
@@ -290,8 +288,8 @@ func TestImmutableChange(t *testing.T) {
 	}
 }
 
-// TestAFullyUsedGrafanaAgentHasNoErrors holds that a GrafanaAgent that uses most of what there is gets no error:
-// the rules are not stricter than Kubernetes, which test/e2e/validity asks about this very file.
+// TestAFullyUsedGrafanaAgentHasNoErrors holds that a GrafanaAgent that uses most settings has no error: the rules are
+// not stricter than Kubernetes, which test/e2e/validity asks about this file.
 func TestAFullyUsedGrafanaAgentHasNoErrors(t *testing.T) {
 	const file = "../../test/fixtures/testdata/pods.yaml"
 	text, err := os.ReadFile(file)

@@ -18,24 +18,24 @@ type Branch struct {
 	Tree      plumbing.Hash
 	Parents   []plumbing.Hash
 	Inventory *Inventory       // nil if agentry does not own the path
-	Units     map[string]*Unit // units that the inventory lists; set by [Branch.Open]
-	HasOthers bool             // there are files at the path, but no inventory; set by [Branch.Open]
+	Units     map[string]*Unit // the units in the inventory; set by [Branch.Open]
+	HasOthers bool             // whether there are files at the path but no inventory; set by [Branch.Open]
 
 	path     string
 	reader   *object.Reader
 	cache    *Cache
-	unlisted map[string]*Unit // units that were asked for and are not listed
+	unlisted map[string]*Unit // requested units that are not in the inventory
 	last     *plumbing.Hash   // see lastFolder
 }
 
-// Cache keeps the folders that a pass read for the next pass, so that its cost depends on the change and not on
-// the number of units. The zero value is empty.
+// Cache keeps the folders that a pass read for the next pass, so that its cost depends on the size of the change and
+// not on the number of units. The zero value is empty.
 type Cache struct {
 	last, now map[plumbing.Hash]map[string]object.Entry
 }
 
-// Read reads the inventory of a commit of the output branch at a path. The zero commit means that the branch
-// does not exist.
+// Read reads the inventory at a path of a commit of the output branch. The zero commit means that the branch does not
+// exist.
 func Read(rd *object.Reader, commit plumbing.Hash, outputPath string) (*Branch, error) {
 	b := &Branch{Commit: commit, path: outputPath, Units: map[string]*Unit{}, unlisted: map[string]*Unit{}}
 	if commit.IsZero() {
@@ -89,8 +89,8 @@ func (b *Branch) folder(name string) (*Unit, error) {
 	return u, nil
 }
 
-// Unit returns the folder of a unit. It loads a unit that is not listed at once: the folder can have files of
-// others or, if somebody changed the list, agentry's own.
+// Unit returns the folder of a unit. It loads an unlisted unit at once, because its folder can contain foreign files
+// or, if somebody changed the list, files of agentry.
 func (b *Branch) Unit(name string) (*Unit, error) {
 	if u := b.Units[name]; u != nil {
 		return u, nil
@@ -109,8 +109,8 @@ func (b *Branch) Unit(name string) (*Unit, error) {
 	return u, u.Load()
 }
 
-// Lookup returns the entry at a path from the root of the branch. The error is [object.ErrPathNotFound] if
-// there is none.
+// Lookup returns the entry at a path from the root of the branch. If there is none, the error is
+// [object.ErrPathNotFound].
 func (b *Branch) Lookup(name string) (object.Entry, error) {
 	entry := object.Entry{Mode: filemode.Dir, Hash: b.Tree}
 	if name == "." {
@@ -152,12 +152,12 @@ func (b *Branch) dir(h plumbing.Hash) (map[string]object.Entry, error) {
 	return dir, nil
 }
 
-// At returns a path below the output path, from the root of the branch.
+// At converts a path below the output path to a path from the root of the branch.
 func (b *Branch) At(elem ...string) string {
 	return path.Join(append([]string{b.path}, elem...)...)
 }
 
-// hasFiles reports whether anything is at the output path.
+// hasFiles reports whether the output path has any files.
 func (b *Branch) hasFiles() (bool, error) {
 	entry, err := b.Lookup(b.At())
 	if errors.Is(err, object.ErrPathNotFound) {
@@ -185,7 +185,7 @@ func (b *Branch) Equals(name string, data []byte) (same, exists bool, err error)
 	return HasContent(entry, data), true, err
 }
 
-// Read returns the file at a path from the root of the branch, or nil if there is no plain file.
+// Read returns the content of a plain file at a path from the root of the branch, or nil if there is none.
 func (b *Branch) Read(name string) ([]byte, error) {
 	if b.Tree.IsZero() {
 		return nil, nil
@@ -209,20 +209,16 @@ func HasContent(e object.Entry, data []byte) bool {
 	return e.Mode == filemode.Regular && e.Hash == plumbing.ComputeHash(plumbing.BlobObject, data)
 }
 
-// OwnsRoot looks up a file beside the units in the inventory.
+// OwnsRoot looks up a file at the output path, outside of the units, in the inventory.
 func (b *Branch) OwnsRoot(name string) (FileEntry, bool) {
-	if b.Inventory != nil {
-		for _, f := range b.Inventory.Root {
-			if f.Path == name {
-				return f, true
-			}
-		}
+	if b.Inventory == nil {
+		return FileEntry{}, false
 	}
-	return FileEntry{}, false
+	return findFile(b.Inventory.Root, name)
 }
 
-// Newest calls decode with the versions of a file in the tip and its history, newest first, until decode
-// returns true. It reports whether there is such a version. The path is from the root of the branch.
+// Newest calls decode with the versions of a file in the tip and its history, newest first, until decode returns true,
+// and reports whether it did. The path is from the root of the branch.
 func (b *Branch) Newest(name string, decode func([]byte) (bool, error)) (bool, error) {
 	age, err := newest(b.reader, &object.Commit{Tree: b.Tree, Parents: b.Parents}, name, decode)
 	return age >= 0, err

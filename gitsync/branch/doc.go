@@ -1,7 +1,7 @@
-// Package branch reads the output branch as it is: which units it has, which files in it agentry owns, and what
-// agentry last wrote to them.
+// Package branch reads the output branch: its units, the files in it that agentry owns, and their contents as agentry
+// last wrote them.
 //
-// agentry owns exactly the files in its inventories. An inventory that somebody removed or damaged is read from
-// the history of the branch. No content is trusted: whoever can write to the branch can change the inventories,
-// so no name in them can lead out of the output path.
+// agentry owns exactly the files in its inventories. If somebody removed or damaged an inventory, it is read from the
+// history of the branch. No content is trusted: anyone who can write to the branch can change the inventories, so no
+// name in them may lead out of the output path.
 package branch

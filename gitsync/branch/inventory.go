@@ -22,8 +22,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
-// Files for agentry itself and for other programs. None of them may end in .yaml, .yml or .json, because Argo
-// CD would load it as a manifest.
+// Files for agentry itself and for other programs. No name may end in .yaml, .yml or .json, because Argo CD would load
+// the file as a manifest.
 const (
 	InventoryFile  = ".agentry/inventory"
 	UnitsFile      = ".agentry/units"
@@ -37,35 +37,35 @@ const (
 const Attributes = "**/README.md linguist-generated=true\n**/hydrator.metadata linguist-generated=true\n" +
 	"**/.agentry/* linguist-generated=true\n"
 
-// Limits of what is read from the output branch.
+// Limits of files read from the output branch.
 const (
 	maxInventoryBytes = 16 << 20
-	MaxOutputBytes    = 256 << 20 // a review text of thousands of monitors has tens of MiB
+	MaxOutputBytes    = 256 << 20 // the redacted configuration of thousands of monitors has tens of MiB
 )
 
-// Inventory is .agentry/inventory at the output path. It changes with what is held. The units are in a file of their
-// own, .agentry/units, to keep it small.
+// Inventory is .agentry/inventory at the output path. It changes whenever the held objects change, so the list of units
+// is in a file of its own, .agentry/units, to keep it small.
 type Inventory struct {
 	Version  int    `json:"version"`
 	Pipeline string `json:"pipeline"`
-	// Sources are the bases: the input commits that the output was rendered from. They are in MetadataFile, the one
-	// file that every commit rewrites. Version 1 had them here.
+	// Sources are the bases: the input commits that the output was rendered from. They are stored in MetadataFile, the
+	// one file that every commit rewrites. Version 1 stored them here.
 	Sources []SourceCommit `json:"sources,omitempty"`
-	// Charts are those that were fetched for it. They and Written are stored with the bases, not in the inventory.
+	// Charts are the charts fetched for the output. They and Written are stored with the bases, not in the inventory.
 	Charts  []chart.Pinned `json:"-"`
 	Written `json:"-"`
-	// Root are the files that agentry owns beside this folder.
+	// Root lists agentry's files at the output path, outside of the units.
 	Root []FileEntry `json:"root"`
-	// Held are the objects that are not rendered as they are in the sources.
+	// Held lists the objects that are not rendered as in the sources.
 	Held []Record `json:"held,omitempty"`
-	// HeldIn are the units whose README.md mentions something that is held.
+	// HeldIn lists the units whose README.md mentions held objects.
 	HeldIn []string `json:"heldIn,omitempty"`
 
-	units   []string // of UnitsFile; not encoded
-	Damaged bool     `json:"-"` // it, UnitsFile or Bases are not on the tip and were read from the branch's history
+	units   []string // the content of UnitsFile
+	Damaged bool     `json:"-"` // whether the inventory, UnitsFile or Bases had to be read from the branch's history
 }
 
-// Base returns the commit of a source that the output was rendered from. It is zero if that is unknown.
+// Base returns the commit of a source that the output was rendered from, or zero if unknown.
 func (inv *Inventory) Base(url, ref string) plumbing.Hash {
 	if inv != nil {
 		for _, s := range inv.Sources {
@@ -77,7 +77,7 @@ func (inv *Inventory) Base(url, ref string) plumbing.Hash {
 	return plumbing.ZeroHash
 }
 
-// Bases is what agentry adds to the format of MetadataFile.
+// Bases has the fields that agentry adds to the format of MetadataFile.
 type Bases struct {
 	Sources []SourceCommit `json:"agentrySources,omitempty"`
 	Charts  []chart.Pinned `json:"agentryCharts,omitempty"`
@@ -94,31 +94,31 @@ type SourceCommit struct {
 // FileEntry is a file that agentry owns.
 type FileEntry struct {
 	Path string `json:"path"`
-	// SHA256 is in inventories before version 3. Since then MetadataFile says what was written: see [Written].
+	// SHA256 is in inventories before version 3. Later ones rely on MetadataFile: see [Written].
 	SHA256 string `json:"sha256,omitempty"`
 	Object string `json:"object,omitempty"` // Kind/namespace/name
-	// Masked is the SHA-256 of an agent's configuration without its secrets, if it has any. If it stays the
-	// same, the agent does not notice a change.
+	// Masked is the SHA-256 of an agent's configuration without its secrets, if it has any. If it stays the same, the
+	// agent ignores the change.
 	Masked string `json:"masked,omitempty"`
 }
 
 // UnitInventory is .agentry/inventory in a unit's folder.
 type UnitInventory struct {
 	Version int `json:"version"`
-	// State is complete, or incomplete if objects with errors were left out.
+	// State is StateComplete, or StateIncomplete if objects with errors were left out.
 	State string `json:"state"`
 	// Secrets and SecretRules are the secrets policies that the files were rendered with.
 	Secrets     pipeline.SecretsPolicy `json:"secrets"`
 	SecretRules []pipeline.SecretRule  `json:"secretRules,omitempty"`
 	Files       []FileEntry            `json:"files"`
-	// Inputs are the objects that the unit was rendered from, as Kind/namespace/name, and their Namespaces. An
-	// object that disappears from them because its file is unreadable was not deleted. Stand-ins are included,
-	// objects that were left out are not.
+	// Inputs lists the objects that the unit was rendered from, as Kind/namespace/name, and their Namespaces, so that a
+	// later pass can tell deleted objects from objects in unreadable files. It includes stand-ins, but not objects that
+	// were left out.
 	Inputs []string `json:"inputs"`
-	// Jobs are the numbers of scrape jobs of the instances that have any, by Kind/namespace/name.
+	// Jobs maps each instance with scrape jobs, as Kind/namespace/name, to their number.
 	Jobs map[string]int `json:"jobs,omitempty"`
-	// Readme means that agentry owns the README.md beside it. It is not in Files, because it can change without
-	// the other files.
+	// Readme means that agentry owns the unit's README.md. That is not in Files, because it can change without the
+	// other files.
 	Readme bool `json:"readme,omitempty"`
 }
 
@@ -128,16 +128,20 @@ const (
 	StateIncomplete  = "incomplete"
 )
 
+// File looks up a file of the unit.
 func (u *UnitInventory) File(name string) (FileEntry, bool) {
-	for _, f := range u.Files {
-		if f.Path == name {
-			return f, true
-		}
-	}
-	return FileEntry{}, false
+	return findFile(u.Files, name)
 }
 
-// Owns reports whether a file of the unit is for the object.
+func findFile(files []FileEntry, name string) (FileEntry, bool) {
+	i := slices.IndexFunc(files, func(f FileEntry) bool { return f.Path == name })
+	if i < 0 {
+		return FileEntry{}, false
+	}
+	return files[i], true
+}
+
+// Owns reports whether the unit has a file for the object.
 func (u *UnitInventory) Owns(id manifest.ID) bool {
 	return slices.ContainsFunc(u.Files, func(f FileEntry) bool { return f.Object == id.String() })
 }
@@ -148,8 +152,8 @@ func SHA256(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// EncodeJSON encodes with an indentation of two spaces, a final newline and no HTML escapes, as Argo CD writes
-// hydrator.metadata.
+// EncodeJSON encodes like Argo CD encodes hydrator.metadata: indented by two spaces, with a final newline and without
+// HTML escapes.
 func EncodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -159,11 +163,11 @@ func EncodeJSON(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// maxHistory is how many commits are searched for a lost inventory.
+// maxHistory is the number of commits to search for a lost inventory.
 const maxHistory = 50
 
-// findInventory reads the inventory of a commit, the list of units and the bases. A file that somebody removed or
-// damaged is read from the newest ancestor that has it. It returns nil if there is none.
+// findInventory reads the inventory of a commit, the list of units and the bases. It reads a file that somebody removed
+// or damaged from the newest ancestor that has it. It returns nil if there is no inventory.
 func findInventory(rd *object.Reader, tip *object.Commit, outputPath string) (*Inventory, error) {
 	var inv Inventory
 	age, err := newest(rd, tip, path.Join(outputPath, InventoryFile), func(data []byte) (bool, error) {
@@ -191,22 +195,21 @@ func findInventory(rd *object.Reader, tip *object.Commit, outputPath string) (*I
 		inv.Sources, inv.Charts, inv.Written = bases.Sources, bases.Charts, bases.Written
 		return true, nil
 	})
-	inv.Damaged = inv.Damaged || age > 0 // a branch on which nothing was rendered yet has none
+	inv.Damaged = inv.Damaged || age > 0 // age is -1 on a branch without rendered files
 	return &inv, err
 }
 
-// checkVersion refuses an inventory that a newer agentry wrote.
+// checkVersion refuses an inventory of a newer agentry.
 func checkVersion(version int) error {
 	if version > InventoryVersion {
-		return fmt.Errorf("%s has version %d, which a newer agentry wrote: this one knows %d", InventoryFile, version,
-			InventoryVersion)
+		return fmt.Errorf("%s has version %d, and needs a newer agentry: this one supports up to version %d",
+			InventoryFile, version, InventoryVersion)
 	}
 	return nil
 }
 
-// newest searches a commit and its ancestors for a file that decode accepts, and returns how many commits back
-// it is, or -1. It skips a file that decode does not accept or that is too large: it was tampered with, and its
-// history has a good one.
+// newest searches a commit and its ancestors for a version of a file that decode accepts, and returns its distance from
+// the commit, or -1. It skips versions that decode refuses or that are too large: somebody tampered with them.
 func newest(rd *object.Reader, commit *object.Commit, name string, decode func([]byte) (bool, error)) (age int,
 	err error) {
 	for age := range maxHistory {
@@ -231,7 +234,7 @@ func newest(rd *object.Reader, commit *object.Commit, name string, decode func([
 	return -1, nil
 }
 
-// ReadFile reads a file of a tree. It returns nil if there is no plain file at the path.
+// ReadFile reads a plain file of a tree, or returns nil if there is none.
 func ReadFile(rd *object.Reader, tree plumbing.Hash, name string) ([]byte, error) {
 	entry, err := rd.Lookup(tree, name)
 	if errors.Is(err, object.ErrPathNotFound) || err == nil && !entry.Mode.IsFile() {
@@ -247,7 +250,7 @@ func ReadFile(rd *object.Reader, tree plumbing.Hash, name string) ([]byte, error
 	return data, err
 }
 
-// isUnitName reports whether a name is valid in a list of units. Other names could lead out of the output path.
+// isUnitName reports whether a name is valid in UnitsFile. Other names could lead out of the output path.
 func isUnitName(name string) bool {
 	if passthrough.IsUnit(name) {
 		return true
@@ -256,7 +259,7 @@ func isUnitName(name string) bool {
 	return len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(agent)) == 0
 }
 
-// isFileName reports whether a name is valid in a unit's inventory, whose files are beside it.
+// isFileName reports whether a name is valid in a unit's inventory. A unit has no subfolders.
 func isFileName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/")
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Record is a held object in the inventory: which version stands in for it, for which units, and why. Without a
-// commit, the object is left out or the version is unknown.
+// Record is a held object in the inventory: its stand-in, the units that it is held for, and the reason. Without a
+// commit, the object is left out or its stand-in is unknown.
 type Record struct {
 	Object string `json:"object"` // Kind/namespace/name
-	// Units are the units that it is held for; empty means all.
+	// Units lists the units that the object is held for; empty means all.
 	Units []string `json:"units,omitempty"`
-	// The commit with the text of the stand-in, and its position there.
+	// Origin is the place of the stand-in's text.
 	Origin
-	// File has the text. It is empty for Secrets, whose text stays in the source.
+	// File is the file with the text. It is empty for Secrets, whose text stays in the source.
 	File   string    `json:"file,omitempty"`
 	Since  CommitRef `json:"since"`
 	Reason string    `json:"reason"`
 	Hidden []Place   `json:"hidden,omitempty"`
 }
 
-// Origin is where the text of an object comes from.
+// Origin is the place that the text of an object comes from.
 type Origin struct {
 	Source string    `json:"source,omitempty"`
 	Ref    string    `json:"ref,omitempty"`
@@ -30,11 +30,11 @@ type Origin struct {
 	Date   time.Time `json:"date,omitzero"`
 	Path   string    `json:"path,omitempty"`
 	Blob   string    `json:"blob,omitempty"`
-	// With are the commits of other sources from which objects of this one can be built.
+	// With lists the commits of other sources that objects of this source can be built from.
 	With []SourceCommit `json:"with,omitempty"`
 }
 
-// CommitWith returns the commit of another source in [Origin.With], zero if it has none.
+// CommitWith returns the commit of another source in [Origin.With], or zero.
 func (o Origin) CommitWith(url, ref string) plumbing.Hash {
 	for _, s := range o.With {
 		if s.URL == url && s.Ref == ref {
@@ -53,7 +53,7 @@ type CommitRef struct {
 	Date   time.Time `json:"date"`   // of the committer
 }
 
-// Place is a file of a source, or a path in the pipeline, that is unreadable.
+// Place is an unreadable file of a source, or a missing path in the pipeline.
 type Place struct {
 	Source string `json:"source"`
 	Ref    string `json:"ref"`

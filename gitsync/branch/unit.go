@@ -15,11 +15,11 @@ import (
 // Unit is the folder of a unit on the output branch. [Unit.Load] sets Entries and Inventory.
 type Unit struct {
 	Name      string
-	Known     bool          // it is listed, or has its own inventory
-	Dir       plumbing.Hash // zero if there is no folder, or somebody removed it
+	Known     bool          // whether it is listed, or has its own inventory
+	Dir       plumbing.Hash // zero if the folder does not exist
 	Entries   map[string]object.Entry
 	Inventory *UnitInventory // empty if there is none
-	Damaged   bool           // the inventory is not on the tip
+	Damaged   bool           // whether the tip lacks the inventory
 
 	branch *Branch
 }
@@ -27,7 +27,7 @@ type Unit struct {
 // Exists reports whether the branch has the unit.
 func (u *Unit) Exists() bool { return u.Known && !u.Dir.IsZero() }
 
-// Load reads the folder of a unit and its inventory. A folder that somebody removed is read from the branch's history.
+// Load reads the folder of a unit and its inventory, which it reads from the branch's history if somebody removed it.
 func (u *Unit) Load() error {
 	if u.Entries != nil {
 		return nil
@@ -48,8 +48,8 @@ func (u *Unit) Load() error {
 	return nil
 }
 
-// readInventory reads the inventory of a unit. It does not search the history for a unit that is not listed:
-// the folder belongs to whoever wrote it after agentry.
+// readInventory reads the inventory of a unit. It does not search the history for an unlisted unit, whose folder
+// belongs to whoever wrote it after agentry.
 func (u *Unit) readInventory() error {
 	b := u.branch
 	u.Inventory = &UnitInventory{}
@@ -73,7 +73,7 @@ func (u *Unit) readInventory() error {
 	return nil
 }
 
-// Read returns a file of a unit's folder.
+// Read returns the content of a file of the unit.
 func (u *Unit) Read(name string) ([]byte, error) {
 	e, ok := u.Entries[name]
 	if !ok || !e.Mode.IsFile() {
@@ -82,7 +82,7 @@ func (u *Unit) Read(name string) ([]byte, error) {
 	return u.branch.reader.Blob(e.Hash, MaxOutputBytes)
 }
 
-// Ours returns the names of the unit's files that agentry owns.
+// Ours returns the names of agentry's files in the unit.
 func (u *Unit) Ours() []string {
 	out := []string{InventoryFile}
 	if u.HasMetadata() {
@@ -97,13 +97,13 @@ func (u *Unit) Ours() []string {
 	return out
 }
 
-// HasMetadata reports whether the unit has a hydrator.metadata, which version 1 wrote into each unit.
+// HasMetadata reports whether the unit has a hydrator.metadata of version 1, which wrote one into each unit.
 func (u *Unit) HasMetadata() bool {
 	_, exists := u.Entries[MetadataFile]
 	return exists && u.Inventory.Version == 1
 }
 
-// Workloads counts the workloads of a folder, except those in the given files.
+// Workloads counts the workloads of the unit that are not in the given files.
 func (u *Unit) Workloads(without map[string]bool) int {
 	n := 0
 	for _, f := range u.Inventory.Files {

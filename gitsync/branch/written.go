@@ -10,14 +10,14 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Written is what agentry adds to MetadataFile, so that a later pass can tell its own files from those that somebody
-// changed. It does not grow with the output: one hash is for all files.
+// Written has fields of MetadataFile by which a later pass recognises files that somebody changed. It does not grow
+// with the output: one hash covers all files.
 type Written struct {
-	// Tree is the hash of the output folder without MetadataFile, which cannot hold its own. A commit that
-	// nobody else edited has a folder with that hash.
+	// Tree is the hash of the output folder without MetadataFile, which cannot contain its own hash. The folder has
+	// another hash if somebody edited it.
 	Tree string `json:"agentryTree,omitempty"`
-	// Drift has the blobs that agentry wrote to files that somebody changed later in a unit that stays as it is, by
-	// path below the output folder: Tree covers the changed files, not these.
+	// Drift maps files that somebody changed in units that are left unchanged, as paths below the output folder, to
+	// the blobs that agentry wrote: Tree covers only the changed files.
 	Drift map[string]string `json:"agentryDrift,omitempty"`
 }
 
@@ -28,7 +28,7 @@ func FolderHash(folder []object.Entry) plumbing.Hash {
 	}))
 }
 
-// IsUntouched reports whether the tip is what agentry wrote, and no drift was left in it.
+// IsUntouched reports whether the tip is exactly as agentry wrote it, without drift that was left in it.
 func (b *Branch) IsUntouched() (bool, error) {
 	if b.Inventory == nil || len(b.Inventory.Drift) > 0 {
 		return false, nil
@@ -39,19 +39,19 @@ func (b *Branch) IsUntouched() (bool, error) {
 	}
 	entry, err := b.Lookup(b.At())
 	if errors.Is(err, object.ErrPathNotFound) {
-		return false, nil // somebody removed it
+		return false, nil // somebody removed the folder
 	}
 	return entry.Hash == folder, err
 }
 
-// written returns the blob that agentry last wrote to a file, by its path below the output folder; the zero hash means
-// none. It is unknown on branches of version 2, and if that commit is no near ancestor of the tip, as after a forced
-// push.
+// written returns the blob that agentry last wrote to a file, given as a path below the output folder, or zero if there
+// was none. It is unknown on branches of version 2, and if that commit is not a near ancestor of the tip, for example
+// after a forced push.
 func (b *Branch) written(name string) (blob plumbing.Hash, known bool, err error) {
 	if b.Inventory == nil {
 		return plumbing.ZeroHash, false, nil
 	}
-	if blob, left := b.Inventory.Drift[name]; left {
+	if blob, drifted := b.Inventory.Drift[name]; drifted {
 		return plumbing.NewHash(blob), true, nil
 	}
 	folder, err := b.lastFolder()
@@ -65,7 +65,7 @@ func (b *Branch) written(name string) (blob plumbing.Hash, known bool, err error
 	return entry.Hash, err == nil, err
 }
 
-// lastFolder returns the output folder as agentry last wrote it, or the zero hash if that is unknown.
+// lastFolder returns the output folder as agentry last wrote it, or zero if unknown.
 func (b *Branch) lastFolder() (plumbing.Hash, error) {
 	if b.last == nil {
 		folder, err := b.findFolder(b.Inventory.Tree)
@@ -77,8 +77,8 @@ func (b *Branch) lastFolder() (plumbing.Hash, error) {
 	return *b.last, nil
 }
 
-// findFolder searches the tip and its ancestors for an output folder with that hash. What somebody merged has it at a
-// second parent.
+// findFolder searches the tip and its ancestors for an output folder with that hash. After a merge by somebody else, it
+// can be at the second parent.
 func (b *Branch) findFolder(hash string) (plumbing.Hash, error) {
 	if hash == "" {
 		return plumbing.ZeroHash, nil
@@ -139,7 +139,7 @@ func (b *Branch) isDrift(f FileEntry, name string, current object.Entry) (bool, 
 	return known && blob != current.Hash, err
 }
 
-// AddDrift adds the files of the unit that somebody changed to left, the changes that stay on the branch.
+// AddDrift adds the drift of the unit to left, the drift that stays on the branch: see [Written].
 func (u *Unit) AddDrift(left map[string]string) error {
 	for _, f := range u.Inventory.Files {
 		name := u.Name + "/" + f.Path
@@ -147,7 +147,7 @@ func (u *Unit) AddDrift(left map[string]string) error {
 		if err != nil {
 			return err
 		}
-		if !drift || f.SHA256 != "" { // version 2 has a hash of its own
+		if !drift || f.SHA256 != "" { // version 2 has a hash for each file
 			continue
 		}
 		blob, known, err := u.branch.written(name)
@@ -161,7 +161,7 @@ func (u *Unit) AddDrift(left map[string]string) error {
 	return nil
 }
 
-// WasWritten reports whether data is what agentry last wrote to a file, whatever it is now.
+// WasWritten reports whether agentry last wrote data to a file, whatever its content is now.
 func (u *Unit) WasWritten(name string, data []byte) (bool, error) {
 	listed, ours := u.Inventory.File(name)
 	if !ours || listed.SHA256 != "" {
@@ -171,9 +171,9 @@ func (u *Unit) WasWritten(name string, data []byte) (bool, error) {
 	return known && blob == plumbing.ComputeHash(plumbing.BlobObject, data), err
 }
 
-// LastWritten returns a file of a unit as agentry last wrote it, even if somebody changed it since. If that version is
-// unknown, it returns the file as it is. For a removed file the error is [object.ErrPathNotFound]: users remove the
-// file of a workload to have it replaced.
+// LastWritten returns the content of a file as agentry last wrote it, even if somebody changed it since, or its present
+// content if that is unknown. For a removed file the error is [object.ErrPathNotFound]: users remove the file of a
+// workload to have it replaced.
 func (u *Unit) LastWritten(name string) ([]byte, error) {
 	data, err := u.Read(name)
 	listed, ours := u.Inventory.File(name)
@@ -181,20 +181,20 @@ func (u *Unit) LastWritten(name string) ([]byte, error) {
 		return data, err
 	}
 	if listed.SHA256 != "" {
-		return u.lastOfSum(name, data, listed.SHA256)
+		return u.newestBySum(name, data, listed.SHA256)
 	}
 	blob, known, err := u.branch.written(u.Name + "/" + name)
 	if err != nil || !known || blob.IsZero() || blob == u.Entries[name].Hash {
 		return data, err
 	}
 	if data, err = u.branch.reader.Blob(blob, MaxOutputBytes); errors.Is(err, object.ErrNotFound) {
-		return nil, object.ErrPathNotFound // the version is older than the fetched history, or the hash is forged
+		return nil, object.ErrPathNotFound // the blob is older than the fetched history, or its hash is forged
 	}
 	return data, err
 }
 
-// lastOfSum returns the newest version of a file with a SHA-256, as inventories of version 2 have it.
-func (u *Unit) lastOfSum(name string, data []byte, sum string) ([]byte, error) {
+// newestBySum returns the newest version of a file with the SHA-256, which inventories of version 2 have.
+func (u *Unit) newestBySum(name string, data []byte, sum string) ([]byte, error) {
 	if SHA256(data) == sum {
 		return data, nil
 	}

@@ -1,12 +1,12 @@
-// Package budget bounds the memory that pipelines need, so that no repository, however hostile, ends the process and
-// with it all other pipelines. All of these bounds are here.
+// Package budget bounds the memory that pipelines use, so that no repository, however hostile, can end the process and
+// with it all other pipelines.
 //
-// They are parts of the memory of the process ([New]). A [Pass] is charged for what it keeps and renders, by estimate
-// and before it is done; a pass that needs more than a quarter of the process fails, and no other one does. Passes that
-// need little run in parallel, those that need much one after the other ([Pass.Take]). Unpacking and parsing, in all
-// passes and fetches together, may use a sixth ([Budget.Work]).
+// The bounds are parts of the memory of the process ([New]). A [Pass] reserves the estimated memory of everything that
+// it keeps and renders beforehand. A pass that needs more than a quarter of the memory fails alone. Small passes run in
+// parallel, large ones one after the other ([Pass.Take]). Unpacking and parsing, in all passes and fetches together,
+// may use a sixth ([Budget.Work]).
 //
-// Files, documents and values have bounds of their own, for which no budget is needed: see package manifest.
+// Package manifest bounds single files, documents and values.
 package budget
 
 import (
@@ -22,28 +22,28 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// defaultMemory is the memory of a machine that does not say how much it has, in bytes.
+// defaultMemory is the assumed memory, in bytes, of a machine whose memory is unknown.
 const defaultMemory = 2 << 30
 
-// Parts of the memory of the process.
+// The bounds, as divisors of the memory of the process.
 const (
-	passPart  = 4  // what one pass may need
-	workPart  = 6  // what is unpacked and parsed at one moment
-	sharePart = 32 // what a pass may need beside others
+	passPart  = 4  // for one pass
+	workPart  = 6  // for unpacking and parsing at one moment
+	sharePart = 32 // for a pass that runs beside others
 )
 
-// ErrExceeded means that a pass needs more memory than it may.
+// ErrExceeded means that a pass needs more memory than allowed.
 var ErrExceeded = fmt.Errorf("%w: one pass may need a quarter of the memory", limit.ErrTooLarge)
 
-// Budget is that of a process. It is safe for concurrent use.
+// Budget is the memory budget of a process. It is safe for concurrent use.
 type Budget struct {
 	pass, share, workMax int64
 	work                 *semaphore.Weighted
-	large                chan struct{} // has room for one pass that needs more than its share
+	large                chan struct{} // a semaphore of one, for passes that need more than share
 }
 
-// New returns the budget of a process with so many bytes of memory. Zero means its memory limit (GOMEMLIMIT), or else
-// nine tenths of the memory of its cgroup or machine.
+// New returns the budget of a process with the given bytes of memory. Zero means its memory limit (GOMEMLIMIT), or
+// without one nine tenths of the memory of its cgroup or machine.
 func New(memory int64) *Budget {
 	if memory <= 0 {
 		memory = debug.SetMemoryLimit(-1)
@@ -57,10 +57,10 @@ func New(memory int64) *Budget {
 	return b
 }
 
-// Available returns the memory of the container, or else of the machine, in bytes.
+// Available returns the memory of the container or machine in bytes.
 func Available() int64 { return available(memlimit.FromCgroup, memlimit.FromSystem) }
 
-// available returns the least of some limits of memory.
+// available returns the lowest known limit.
 func available(limits ...memlimit.Provider) int64 {
 	least := uint64(math.MaxInt64)
 	for _, limit := range limits {
@@ -74,7 +74,8 @@ func available(limits ...memlimit.Provider) int64 {
 	return int64(least)
 }
 
-// Work waits until so many bytes may be used for a moment. Work that needs more than there is runs alone.
+// Work waits until that many bytes are free for unpacking or parsing. The caller must call done to return them. Work
+// that needs more than the budget runs alone.
 func (b *Budget) Work(ctx context.Context, bytes int64) (done func(), err error) {
 	bytes = min(bytes, b.workMax)
 	if err := b.work.Acquire(ctx, bytes); err != nil {
@@ -83,9 +84,9 @@ func (b *Budget) Work(ctx context.Context, bytes int64) (done func(), err error)
 	return func() { b.work.Release(bytes) }, nil
 }
 
-// Pass is the part of a [Budget] that one pass has. It is safe for concurrent use.
+// Pass is the part of a [Budget] that one pass uses. It is safe for concurrent use.
 type Pass struct {
-	ctx    context.Context // of the pass, whose end ends all waiting
+	ctx    context.Context // of the pass; its end ends all waiting
 	budget *Budget
 
 	mu    sync.Mutex
@@ -96,8 +97,8 @@ type Pass struct {
 // Pass begins a pass. The caller must end it.
 func (b *Budget) Pass(ctx context.Context) *Pass { return &Pass{ctx: ctx, budget: b} }
 
-// Take charges the pass for bytes that it is about to need until its end. It waits while another pass needs much. Above
-// the budget it returns [ErrExceeded], and once the pass has to end, the reason.
+// Take reserves bytes until the end of the pass. It makes a large pass wait for another one. It returns [ErrExceeded]
+// if the pass needs too much, and the cause once the pass's context has ended.
 func (p *Pass) Take(bytes int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,13 +118,13 @@ func (p *Pass) Take(bytes int64) error {
 	}
 }
 
-// Context is that of the pass.
+// Context returns the context of the pass.
 func (p *Pass) Context() context.Context { return p.ctx }
 
-// Work is [Budget.Work] for the pass.
+// Work is [Budget.Work] with the context of the pass.
 func (p *Pass) Work(bytes int64) (done func(), err error) { return p.budget.Work(p.ctx, bytes) }
 
-// End returns the memory of the pass to the budget.
+// End ends the pass and returns its memory to the budget.
 func (p *Pass) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

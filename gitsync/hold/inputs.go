@@ -10,28 +10,26 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
-// Inputs are what is rendered: the inputs, with stand-ins for the objects that cannot be read.
+// Inputs are the inputs to render, with stand-ins for unreadable objects.
 type Inputs struct {
-	*source.Inputs               // as they are
+	*source.Inputs               // without stand-ins
 	Set            *manifest.Set // with stand-ins
-	// Unreadable are the objects that cannot be read.
-	Unreadable map[manifest.ID]*Unreadable
-	// UnreadablePaths are files and paths that cannot be read now, and whose content at the base is unknown.
+	Unreadable     map[manifest.ID]*Unreadable
+	// UnreadablePaths are unreadable files and paths whose content at the base is unknown.
 	UnreadablePaths []branch.Place
 
 	lastGood *LastGood
 }
 
-// Unreadable is an object that cannot be read: it is invalid, or defined more than once, or it may be in a file
-// that cannot be read.
+// Unreadable is an object that is invalid, defined more than once, or perhaps in an unreadable file.
 type Unreadable struct {
 	Source  int // the index of its source
 	Reason  diag.Diagnostic
-	Hidden  []branch.Place   // the files and paths that it may be in; empty if its file is known
+	Hidden  []branch.Place   // the unreadable places that it may be in; empty if its file is known
 	StandIn *manifest.Object // rendered in its place; nil if it is left out
 }
 
-// Replace replaces the objects that cannot be read by their last good versions.
+// Replace replaces the unreadable objects with their last good versions.
 func Replace(in *source.Inputs, l *LastGood) (*Inputs, error) {
 	out := &Inputs{Inputs: in, Set: in.Objects, Unreadable: map[manifest.ID]*Unreadable{}, lastGood: l}
 	out.findDuplicates()
@@ -66,8 +64,8 @@ func Replace(in *source.Inputs, l *LastGood) (*Inputs, error) {
 	return out, nil
 }
 
-// MayBeHidden reports whether an object that is in no readable file may be in a file that cannot be read. An
-// object that another file defined at the base was deleted.
+// MayBeHidden reports whether an object that no readable file defines may be in an unreadable file. If a file at the
+// base defined it that is readable now, the object was deleted.
 func (in *Inputs) MayBeHidden(id manifest.ID) bool {
 	for i := range in.Sources {
 		if len(in.UnreadablePaths) == 0 {
@@ -82,24 +80,23 @@ func (in *Inputs) MayBeHidden(id manifest.ID) bool {
 	return len(in.UnreadablePaths) > 0
 }
 
-// isUndefined reports whether no readable document defines an object, validly or not.
+// isUndefined reports whether no readable document defines an object, valid or not.
 func (in *Inputs) isUndefined(id manifest.ID) bool {
 	u := in.Unreadable[id]
 	return in.Objects.Find(id) == nil && (u == nil || len(u.Hidden) > 0)
 }
 
-// findDuplicates finds objects that are defined more than once. None of the definitions is used.
+// findDuplicates finds objects that are defined more than once. No definition is used.
 func (in *Inputs) findDuplicates() {
 	for _, group := range in.Objects.Duplicates() {
 		in.Unreadable[group[0].ID] = &Unreadable{Source: in.SourceOf(group[0])}
 	}
 }
 
-// findInvalid finds objects that have a name and an error. An object that another document defines validly is
-// not among them.
+// findInvalid finds invalid objects whose names are known, except objects with a valid definition in another document.
 func (in *Inputs) findInvalid() {
 	for i, src := range in.Sources {
-		for _, f := range src.Input.OddFiles() {
+		for _, f := range src.Input.FaultyFiles() {
 			for _, id := range f.Result.Invalid {
 				if id.IsPossible() && in.isUndefined(id) {
 					in.Unreadable[id] = &Unreadable{Source: i, Reason: firstError(f.Result.Diags, id)}
@@ -124,8 +121,8 @@ func ObjectOf(d diag.Diagnostic) manifest.ID {
 	return manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
 }
 
-// findHidden finds objects that are in no readable file of a source any more, if the source has a file or path
-// that could be read at the base and cannot be read now. A broken file is not a deletion.
+// findHidden finds objects that no readable file of a source defines any more, if the source has a file or path that
+// was readable at the base and is not readable now. A broken file is not a deletion.
 func (in *Inputs) findHidden(i int) error {
 	places := in.unreadablePlaces(i)
 	if len(places) == 0 {
@@ -135,7 +132,7 @@ func (in *Inputs) findHidden(i int) error {
 	if err != nil {
 		return err
 	}
-	unknown := base.Commit == nil || base.Lacks || slices.ContainsFunc(places, func(p unreadablePlace) bool {
+	unknown := base.Commit == nil || base.Incomplete || slices.ContainsFunc(places, func(p unreadablePlace) bool {
 		return p.isPath && !base.Below(p.Path)
 	})
 	if unknown {
@@ -144,34 +141,36 @@ func (in *Inputs) findHidden(i int) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(base.Files)) {
-		over := slices.DeleteFunc(slices.Clone(places), func(p unreadablePlace) bool { return !p.mayHide(name, base) })
+		possible := slices.DeleteFunc(slices.Clone(places), func(p unreadablePlace) bool {
+			return !p.mayHide(name, base)
+		})
 		for _, o := range base.Files[name].Result.Objects {
-			in.hide(i, o.ID, over)
+			in.hide(i, o.ID, possible)
 		}
 		for _, id := range base.Files[name].Result.Invalid {
-			in.hide(i, id, over)
+			in.hide(i, id, possible)
 		}
 	}
 	for _, r := range in.lastGood.records {
-		over := slices.DeleteFunc(slices.Clone(places), func(p unreadablePlace) bool {
+		possible := slices.DeleteFunc(slices.Clone(places), func(p unreadablePlace) bool {
 			return !p.mayHideRecorded(r, base, unknown)
 		})
-		in.hide(i, r.id, over)
+		in.hide(i, r.id, possible)
 	}
 	return nil
 }
 
-// hide adds an object that may be in one of some places, unless a readable document defines it.
-func (in *Inputs) hide(i int, id manifest.ID, over []unreadablePlace) {
-	if len(over) == 0 || !id.IsPossible() || !in.isUndefined(id) {
+// hide records that an object may be in one of the places, unless a readable document defines it.
+func (in *Inputs) hide(i int, id manifest.ID, places []unreadablePlace) {
+	if len(places) == 0 || !id.IsPossible() || !in.isUndefined(id) {
 		return
 	}
 	u := in.Unreadable[id]
 	if u == nil {
-		u = &Unreadable{Source: i, Reason: over[0].reason}
+		u = &Unreadable{Source: i, Reason: places[0].reason}
 		in.Unreadable[id] = u
 	}
-	for _, p := range over {
+	for _, p := range places {
 		if !slices.Contains(u.Hidden, p.Place) {
 			u.Hidden = append(u.Hidden, p.Place)
 		}

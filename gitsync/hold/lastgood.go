@@ -8,15 +8,15 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
-// LastGood has the versions of objects that the output branch was rendered from. It reads them when they are
-// needed, so that good inputs cost no history. It is valid for one pass.
+// LastGood finds the versions of objects that the output branch was rendered from. It reads them only when needed, so
+// that passes with good inputs read no history. It is valid for one pass.
 //
-// It implements [generator.LastGood], whose methods return no errors: [LastGood.Err] returns the first one.
+// It implements [generator.LastGood], whose methods return no errors: [LastGood.Err] returns the first error.
 type LastGood struct {
 	branch  *branch.Branch
 	history *source.History
@@ -25,11 +25,11 @@ type LastGood struct {
 
 	mu      sync.Mutex // guards the fields below, and the reader of the branch
 	err     error
-	inputs  map[string]map[string]bool // of each unit: the identities of its objects
+	inputs  map[string]map[string]bool // the identities of each unit's objects
 	origins map[*manifest.Object]branch.Origin
 }
 
-// NewLastGood returns the last good versions of a branch, which must be open.
+// NewLastGood returns the last good versions of a branch. [branch.Branch.Open] must have been called.
 func NewLastGood(b *branch.Branch, h *source.History, cache *Cache) *LastGood {
 	out := &LastGood{
 		branch: b, history: h, cache: cache, records: readRecords(b.Inventory),
@@ -39,7 +39,7 @@ func NewLastGood(b *branch.Branch, h *source.History, cache *Cache) *LastGood {
 	return out
 }
 
-// Err returns the first error of a version that could not be read. What was rendered without it is wrong.
+// Err returns the first error of reading a version. If it is not nil, the render is wrong.
 func (l *LastGood) Err() error { return l.err }
 
 func (l *LastGood) fail(err error) {
@@ -74,7 +74,7 @@ func (l *LastGood) Owns(unit string, id manifest.ID) bool {
 	return err == nil && u.Exists() && u.Inventory.Owns(id)
 }
 
-// had reports whether the folder of a unit was rendered from an object.
+// had reports whether a unit on the branch was rendered from an object.
 func (l *LastGood) had(unit string, id manifest.ID) (bool, error) {
 	inputs, ok := l.inputs[unit]
 	if !ok {
@@ -96,7 +96,7 @@ func (l *LastGood) had(unit string, id manifest.ID) (bool, error) {
 	return inputs[id.String()], nil
 }
 
-// version returns the version of an object that a unit was rendered from, or nil if it cannot be had.
+// version returns the version of an object that a unit was rendered from, or nil if it is not available.
 func (l *LastGood) version(unit string, id manifest.ID) (*manifest.Object, error) {
 	if r := l.RecordFor(unit, id); r != nil {
 		return l.recorded(r)
@@ -104,11 +104,11 @@ func (l *LastGood) version(unit string, id manifest.ID) (*manifest.Object, error
 	return l.atBase(id)
 }
 
-// Records returns the records of the output branch. Those for all units come first.
+// Records returns the records of the output branch, sorted by object; a record for all units comes first.
 func (l *LastGood) Records() []*Record { return l.records }
 
-// RecordFor returns the record of the version that a unit has: that for the unit, or that for all units. It
-// returns nil if there is none.
+// RecordFor returns the record of a unit's version of an object: the record for the unit or, without one, for all
+// units. It returns nil if there is none.
 func (l *LastGood) RecordFor(unit string, id manifest.ID) *Record {
 	var common *Record
 	for _, r := range l.versions(id) {
@@ -122,8 +122,8 @@ func (l *LastGood) RecordFor(unit string, id manifest.ID) *Record {
 	return common
 }
 
-// RecordOf returns the record of a version of an object, or nil if there is none. Without a version it returns
-// the record of an object that is left out.
+// RecordOf returns the record of a version of an object, or nil if there is none. If version is nil, it returns the
+// record of an object that is left out.
 func (l *LastGood) RecordOf(id manifest.ID, version *manifest.Object) (*Record, error) {
 	for _, r := range l.records {
 		switch {
@@ -139,7 +139,7 @@ func (l *LastGood) RecordOf(id manifest.ID, version *manifest.Object) (*Record, 
 	return nil, nil
 }
 
-// versions returns the records that have a version of an object.
+// versions returns the records of an object that have a version.
 func (l *LastGood) versions(id manifest.ID) []*Record {
 	var out []*Record
 	for _, r := range l.records {
@@ -150,9 +150,9 @@ func (l *LastGood) versions(id manifest.ID) []*Record {
 	return out
 }
 
-// standIn returns the version of an object that all units are rendered with while the object cannot be read, or
-// nil if there is none. It is the version at the base, unless every unit has an older one. An object that no
-// unit was rendered from has no stand-in, because no record would keep it.
+// standIn returns the version of an unreadable object to render all units with, or nil if there is none. It is the
+// version at the base, unless every unit has an older one. An object that no unit was rendered from has no stand-in,
+// because no record would keep it.
 func (l *LastGood) standIn(id manifest.ID) (*manifest.Object, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,8 +174,8 @@ func (l *LastGood) standIn(id manifest.ID) (*manifest.Object, error) {
 	return base, nil
 }
 
-// isUsed reports whether a unit was rendered from an object. A Namespace is always used, because selectors
-// match its labels.
+// isUsed reports whether a unit was rendered from an object. A Namespace counts as used, because selectors match its
+// labels.
 func (l *LastGood) isUsed(id manifest.ID) (bool, error) {
 	if id.Kind == manifest.NamespaceKind {
 		return true, nil
@@ -188,7 +188,7 @@ func (l *LastGood) isUsed(id manifest.ID) (bool, error) {
 	return false, nil
 }
 
-// heldByAll reports whether every unit that has an object has a version that is older than the base.
+// heldByAll reports whether every unit that has an object has a version older than the base.
 func (l *LastGood) heldByAll(id manifest.ID) (bool, error) {
 	if len(l.versions(id)) == 0 {
 		return false, nil
@@ -201,11 +201,11 @@ func (l *LastGood) heldByAll(id manifest.ID) (bool, error) {
 	return true, nil
 }
 
-// Origin returns where a version was read from.
+// Origin returns the place that a version was read from.
 func (l *LastGood) Origin(version *manifest.Object) branch.Origin { return l.origins[version] }
 
-// atBase returns an object at the base. It returns nil if the base is unknown, or if the object did not exist
-// there, was invalid, or was defined twice.
+// atBase returns the version of an object at the base. It returns nil if the base is unknown, or if the object did not
+// exist there, was invalid, or was defined twice.
 func (l *LastGood) atBase(id manifest.ID) (*manifest.Object, error) {
 	var all []*manifest.Object
 	var origin branch.Origin
@@ -234,7 +234,7 @@ func (l *LastGood) atBase(id manifest.ID) (*manifest.Object, error) {
 	return last, nil
 }
 
-// with returns the bases of the other sources that objects of source i can be built from.
+// with returns the base commits of the other sources that objects of source i can be built from.
 func (l *LastGood) with(i int) []branch.SourceCommit {
 	var out []branch.SourceCommit
 	for _, n := range l.history.Mounted(i) {
@@ -247,11 +247,10 @@ func (l *LastGood) with(i int) []branch.SourceCommit {
 
 // CommitRef names an input commit in records and reports.
 func CommitRef(c *object.Commit) branch.CommitRef {
-	return branch.CommitRef{Commit: c.Hash.String(), Date: foreigntext.SafeDate(c.Committer.When).UTC()}
+	return branch.CommitRef{Commit: c.Hash.String(), Date: committext.SafeDate(c.Committer.When).UTC()}
 }
 
-// recorded returns the version that a record has. It returns nil if the version cannot be had, or is invalid by
-// today's rules.
+// recorded returns the version of a record, or nil if it is not available or no longer valid.
 func (l *LastGood) recorded(r *Record) (*manifest.Object, error) {
 	if r.read {
 		return r.object, nil
@@ -270,14 +269,14 @@ func (l *LastGood) recorded(r *Record) (*manifest.Object, error) {
 	return o, nil
 }
 
-// verifies reports whether a source has keys. Then texts on the output branch do not count, because no key of the
+// verifies reports whether a source has keys. If so, texts on the output branch do not count, because no key of the
 // source signed them.
 func (l *LastGood) verifies() bool {
 	return slices.ContainsFunc(l.history.Sources, func(s *source.Source) bool { return s.Verify != nil })
 }
 
-// fromText reads the version of a record from the output branch. It searches the history of the branch if
-// somebody changed or removed the file.
+// fromText reads the version of a record from the output branch, or from its history if somebody changed or removed the
+// file.
 func (l *LastGood) fromText(r *Record) (*manifest.Object, error) {
 	if r.File == "" || l.verifies() {
 		return nil, nil
@@ -316,8 +315,8 @@ func (l *LastGood) fromSource(r *Record) (*manifest.Object, error) {
 	return only(f.Result, r.id), nil
 }
 
-// only returns the object with an identity, or nil if the file does not define it exactly once. Unknown fields are no
-// errors in it: it was rendered without them.
+// only returns the object with an identity, or nil if the file does not define it exactly once. It ignores unknown
+// fields, because the object was rendered without them.
 func only(r manifest.Result, id manifest.ID) *manifest.Object {
 	objects := r.IgnoreUnknownFields(nil).Objects
 	i := slices.IndexFunc(objects, func(o *manifest.Object) bool { return o.ID == id })
@@ -327,8 +326,8 @@ func only(r manifest.Result, id manifest.ID) *manifest.Object {
 	return objects[i]
 }
 
-// Text returns the text of an object that its record keeps on the output branch. It returns an empty text for a
-// Secret, for an object with a value of one, and for a text that does not define the object by itself.
+// Text returns the text of an object to keep on the output branch. It returns an empty text for a Secret, for an object
+// that contains a value of a Secret, and if the text alone does not define the object.
 func (l *LastGood) Text(o *manifest.Object) string {
 	text := o.Text()
 	if o.Kind == "Secret" || len(o.SecretVariables()) > 0 {

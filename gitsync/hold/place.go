@@ -9,21 +9,21 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
-// unreadablePlace is a file or a path that cannot be read. Objects may be hidden in it.
+// unreadablePlace is an unreadable file or path. Objects may be hidden in it.
 type unreadablePlace struct {
 	branch.Place
-	isPath bool // a path that the pipeline names and the source does not have
+	isPath bool // whether it is a path in the pipeline that the source does not have
 	reason diag.Diagnostic
 }
 
-// unreadablePlaces returns the files and paths of a source that cannot be read.
+// unreadablePlaces returns the unreadable files and paths of a source.
 func (in *Inputs) unreadablePlaces(i int) []unreadablePlace {
 	src := in.Sources[i]
 	at := func(name string) branch.Place {
 		return branch.Place{Source: src.Repo.URL(), Ref: src.RefName(), Path: name}
 	}
 	var out []unreadablePlace
-	for _, f := range src.Input.OddFiles() {
+	for _, f := range src.Input.FaultyFiles() {
 		if f.Unreadable() {
 			p := unreadablePlace{Place: at(f.Path)}
 			if n := slices.IndexFunc(f.Result.Diags, func(d diag.Diagnostic) bool {
@@ -43,7 +43,7 @@ func (in *Inputs) unreadablePlaces(i int) []unreadablePlace {
 }
 
 // mayHide reports whether an object that a file of the base defined may be in this place now. Its file may have been
-// renamed to any place, except to a file that could not be read at the base either.
+// renamed to any place, except to a file that was already unreadable at the base.
 func (p unreadablePlace) mayHide(name string, base *source.Base) bool {
 	if p.isPath {
 		return pipeline.Within(p.Path, name)
@@ -51,9 +51,9 @@ func (p unreadablePlace) mayHide(name string, base *source.Base) bool {
 	return base.Differs[p.Path]
 }
 
-// mayHideRecorded reports whether an object that the output branch holds may be in this place: it was hidden
-// there before, or the place cannot be read since the base. If the content of the base is unknown, it may be in
-// any place of its source.
+// mayHideRecorded reports whether an object that the output branch holds may be in this place: it was hidden there
+// before, or the place became unreadable since the base. If the content of the base is unknown, it may be in any place
+// of its source.
 func (p unreadablePlace) mayHideRecorded(r *Record, base *source.Base, unknown bool) bool {
 	if slices.Contains(r.Hidden, p.Place) {
 		return true

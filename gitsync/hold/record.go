@@ -10,18 +10,18 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
-// textFolder has the texts of held objects, below the output path. The name of a file is a hash of its content.
-// So neither a later base nor a rewritten history of the source can lose a text.
+// textFolder is the folder of the texts of held objects, below the output path. A file is named by the hash of its
+// content. So neither a later base nor a rewritten history of the source can lose a text.
 const textFolder = ".agentry/held"
 
-// textFile matches the names of these files. A record with another file is ignored: whoever can write to the
-// branch could have written it.
+// textFile matches the names of these files. A record with another name is ignored: anyone who can write to the branch
+// could have written it.
 var textFile = regexp.MustCompile(`^\.agentry/held/[0-9a-f]{16}$`)
 
-// TextFile returns the file for a text, below the output path.
+// TextFile returns the name of the file for a text, below the output path.
 func TextFile(text string) string { return path.Join(textFolder, branch.SHA256([]byte(text))[:16]) }
 
-// Record is a held object in the inventory of the output branch, and its last good version once that was read.
+// Record is a held object in the inventory of the output branch, with its last good version once it has been read.
 type Record struct {
 	branch.Record
 	id     manifest.ID
@@ -29,10 +29,10 @@ type Record struct {
 	read   bool
 }
 
-// IsFor reports whether the record is for a unit, and not for all units.
+// IsFor reports whether the record names a unit. A record for all units names none.
 func (r *Record) IsFor(unit string) bool { return slices.Contains(r.Units, unit) }
 
-// readRecords returns the records of an inventory. Those for all units come first.
+// readRecords returns the records of an inventory, sorted by object; a record for all units comes first.
 func readRecords(inv *branch.Inventory) []*Record {
 	if inv == nil {
 		return nil
@@ -50,12 +50,12 @@ func readRecords(inv *branch.Inventory) []*Record {
 	return out
 }
 
-// Cache keeps the objects that were parsed from texts for the next pass. The zero value is empty.
+// Cache keeps objects parsed from texts for the next pass. The zero value is empty.
 type Cache struct {
 	objects map[textID]*manifest.Object
 }
 
-// textID is an object in a file of the output branch.
+// textID identifies an object in a file of the output branch.
 type textID struct {
 	file string
 	id   manifest.ID
@@ -63,7 +63,7 @@ type textID struct {
 
 func (r *Record) textID() textID { return textID{r.File, r.id} }
 
-// keep drops the objects that no record needs.
+// keep drops all objects that the records do not need.
 func (c *Cache) keep(records []*Record) {
 	kept := map[textID]*manifest.Object{}
 	for _, r := range records {

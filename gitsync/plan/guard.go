@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/passthrough"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
@@ -104,7 +104,7 @@ func (in *Inputs) AllowsDeletions(commits []*object.Commit) bool {
 		if id == in.AllowDeletions || id == in.Pipeline.Spec.Limits.AllowFor {
 			return true
 		}
-		for _, t := range foreigntext.Trailers(c.Message) {
+		for _, t := range committext.Trailers(c.Message) {
 			if strings.EqualFold(t.Key, allowTrailer) && t.Value == "true" {
 				return true
 			}
@@ -198,7 +198,7 @@ func RefuseAdoption(in Inputs, url string) (f Findings) {
 			"give one of the two another output.branch or output.path; or, if this pipeline was renamed or is to "+
 				"take over the branch, set output.adopt: true until it has written once",
 			"pipeline %s writes to branch %s of %s at %q, this one is %s: nothing is written",
-			foreigntext.OneLine(inv.Pipeline), output.Branch, url, output.Path, name)
+			committext.OneLine(inv.Pipeline), output.Branch, url, output.Path, name)
 	}
 	return f
 }

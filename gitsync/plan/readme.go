@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/hold"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
@@ -92,7 +92,7 @@ func (p *Plan) unitReadme(u *Unit) []byte {
 	b.WriteString("`.agentry/inventory` lists these objects, and `git log .` names the commits of the sources.\n" +
 		"Changes made here by hand are put back; change the sources instead.\n\n## Held\n\n")
 	if u.State == UnitHeld {
-		fmt.Fprintf(&b, "The whole folder stays as it was:\n\n    %s\n\n", foreigntext.OneLine(u.Reason))
+		fmt.Fprintf(&b, "The whole folder stays as it was:\n\n    %s\n\n", committext.OneLine(u.Reason))
 	}
 	switch {
 	case p.holdsIn(u.Name):
@@ -140,7 +140,7 @@ func readmeCommit(c branch.CommitRef) string {
 
 // cell returns a text from the inputs as a cell of a table in Markdown.
 func cell(text string) string {
-	text = foreigntext.Cut(foreigntext.OneLine(text), maxCellBytes)
+	text = committext.Cut(committext.OneLine(text), maxCellBytes)
 	return "`" + strings.NewReplacer("`", "'", "|", "\\|").Replace(text) + "`"
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
-// Batches collect what the passes of a process write to refs that all pipelines of a repository share, so that a
+// Batches collects the writes of a process's passes to the refs that all pipelines of a repository share, so that a
 // fleet makes few commits there. Lock files are written with the next push; notes wait a moment for others. It is
 // safe for concurrent use.
 type Batches struct {
@@ -26,19 +26,19 @@ type Batches struct {
 	timers sync.WaitGroup
 }
 
-// NewBatches collects notes for the given time after the first one. If it is zero, each pass pushes its own notes
-// before it ends. The caller must call [Batches.Flush] at the end.
+// NewBatches returns Batches that collect notes for the given time after the first one. If it is zero, each pass
+// pushes its own note before it ends. The caller must call [Batches.Flush] at the end.
 func NewBatches(delay time.Duration) *Batches {
 	return &Batches{delay: delay, groups: map[string]*batchGroup{}}
 }
 
-// batchGroup has what is collected for one repository. Batches.mu guards all fields except the two token channels.
+// batchGroup has the collected writes to one repository. Batches.mu guards all fields except locking and noting.
 type batchGroup struct {
-	locking chan struct{} // holds one token: its holder writes lock files
+	locking chan struct{} // a semaphore of one, whose holder writes lock files
 	locks   []*lockEntry
-	noting  chan struct{}            // holds one token: its holder writes notes
-	notes   map[string]Note          // by pipeline
-	push    *notesPush               // the push that runs now, or nil
+	noting  chan struct{}            // a semaphore of one, whose holder writes notes
+	notes   map[string]Note          // the waiting notes, by pipeline
+	push    *notesPush               // the running push, or nil
 	tips    map[string]plumbing.Hash // the commit with the last note, by pipeline
 	timer   *time.Timer
 	refused error // the error of the last push of notes
@@ -60,22 +60,22 @@ func (b *Batches) group(r *repo.Repo) *batchGroup {
 type Writer struct {
 	Repo   *repo.Repo
 	Pusher *repo.Pusher
-	Sign   signature.Func // nil: commits are not signed
+	Sign   signature.Func // nil leaves commits unsigned
 	Author object.Signature
 }
 
-// Commit makes a commit of a tree. The next push sends it to the repository.
+// Commit makes a commit of a tree. It does not push it.
 func (wr Writer) Commit(w *object.Writer, tree plumbing.Hash, message string, parents ...plumbing.Hash) (plumbing.Hash,
 	error) {
 	return w.Commit(object.CommitOptions{Tree: tree, Parents: parents, Author: wr.Author, Committer: wr.Author,
 		Message: message, Sign: wr.Sign})
 }
 
-// maxRefAttempts limits how often a push to a shared ref is tried when others push at the same time.
+// maxRefAttempts limits the attempts to push to a shared ref that others push to at the same time.
 const maxRefAttempts = 10
 
-// extend adds a commit to a shared ref. If others moved the ref, it builds the commit again on the new tip. build
-// makes the commit on a tip; the zero hash means that there is nothing to add. extend returns the ref's tip.
+// extend adds a commit to a shared ref and returns its new tip. build makes the commit on top of a tip, and returns
+// zero if there is nothing to add. If others move the ref, extend builds the commit again on the new tip.
 func (wr Writer) extend(ctx context.Context, ref string, since time.Time,
 	build func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
 	return repo.Retry(ctx, maxRefAttempts, since, func(ctx context.Context, since time.Time) (plumbing.Hash, error) {
@@ -111,7 +111,7 @@ func (wr Writer) commit(w *object.Writer, tip repo.Tip, tree plumbing.Hash, mess
 	return wr.Commit(w, tree, message, parents...)
 }
 
-// treeOf returns the tree of a tip, or the zero hash if there is no tip.
+// treeOf returns the tree of a tip, or zero if the tip does not exist.
 func treeOf(rd *object.Reader, tip repo.Tip) (plumbing.Hash, error) {
 	if !tip.Exists() {
 		return plumbing.ZeroHash, nil
@@ -123,19 +123,19 @@ func treeOf(rd *object.Reader, tip repo.Tip) (plumbing.Hash, error) {
 	return c.Tree, nil
 }
 
-// lockEntry is a lock file that waits to be written.
+// lockEntry is a lock file waiting to be written.
 type lockEntry struct {
 	Lock
-	gone bool // its caller no longer waits; guarded by Batches.mu
+	gone bool // whether its caller no longer waits; guarded by Batches.mu
 
-	// The holder of the token sets these.
+	// The holder of batchGroup.locking sets these.
 	done   bool
 	commit plumbing.Hash
 	err    error
 }
 
-// Lock writes a lock file, together with all others that arrive until the push before is done. It returns a commit
-// that holds the file.
+// Lock writes a lock file, together with all others that arrive until the previous push is done. It returns a commit
+// with the file.
 func (b *Batches) Lock(ctx context.Context, l Lock) (plumbing.Hash, error) {
 	e := &lockEntry{Lock: l}
 	g := b.group(l.Repo)
@@ -174,7 +174,7 @@ func (b *Batches) Lock(ctx context.Context, l Lock) (plumbing.Hash, error) {
 	return commit, err
 }
 
-// Flush pushes the notes that wait, and waits for pushes that run. The Batches may be used afterwards.
+// Flush pushes the waiting notes, and waits for running pushes. The Batches may be used afterwards.
 func (b *Batches) Flush(ctx context.Context) error {
 	var groups []*batchGroup
 	b.mu.Lock()

@@ -239,12 +239,12 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 }
 
-// TestLeavingWaitsForTheRunningPush: a pipeline leaves, and another gets new credentials, while their notes are pushed.
-// Their connections and keys stay in use until the push ends.
+// TestLeavingWaitsForTheRunningPush: a pipeline is removed, and another gets new credentials, while their notes are
+// pushed. Their connections and keys stay in use until the push ends.
 func TestLeavingWaitsForTheRunningPush(t *testing.T) {
 	t.Parallel()
 	for what, part := range map[string]func(*Batches, Writer){
-		"leave": func(b *Batches, wr Writer) { b.Leave("p", wr.Repo) },
+		"leave": func(b *Batches, wr Writer) { b.Remove("p", wr.Repo) },
 		"renew": func(b *Batches, wr Writer) { b.Renew("p", wr.Pusher, wr.Repo) },
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestLeavingWaitsForTheRunningPush(t *testing.T) {
 	}
 }
 
-// TestLeavingCancelsASlowPush: a pipeline that leaves does not wait for a slow push.
+// TestLeavingCancelsASlowPush: removing a pipeline does not wait for a slow push.
 func TestLeavingCancelsASlowPush(t *testing.T) {
 	t.Parallel()
 	bare, wr := newWriter(t)
@@ -308,9 +308,9 @@ func TestLeavingCancelsASlowPush(t *testing.T) {
 		b.mu.Unlock()
 	}
 	began := time.Now()
-	b.Leave("p", wr.Repo)
+	b.Remove("p", wr.Repo)
 	wg.Wait()
-	if !errors.Is(flushed, errParting) || time.Since(began) > 30*time.Second {
+	if !errors.Is(flushed, errClosing) || time.Since(began) > 30*time.Second {
 		t.Errorf("after %s the push ended with %v", time.Since(began), flushed)
 	}
 	bare.Hook("pre-receive", "exit 0")

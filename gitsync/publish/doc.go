@@ -1,6 +1,6 @@
-// Package publish commits what was rendered, and pushes or proposes it. It also writes what describes a commit: its
-// message, the lock file that names the inputs of a proposal, and the notes that promotion tools read.
+// Package publish commits the rendered output, and pushes or proposes it. It also writes the commit message, the lock
+// file with the inputs of a proposal, and the notes that promotion tools read.
 //
-// Everything that is written depends only on the inputs and on what was fetched, so all replicas write the same
-// bytes. [Batches] collects what many pipelines write to the same refs.
+// Everything it writes depends only on the inputs and the fetched refs, so all replicas write the same bytes. [Batches]
+// collects the writes of many pipelines to the same refs.
 package publish

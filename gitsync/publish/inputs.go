@@ -10,27 +10,27 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
-// Inputs are what an output is rendered from.
+// Inputs is everything that an output is rendered from.
 type Inputs struct {
 	Pipeline *pipeline.Pipeline // valid, with its defaults
 	Sources  []Source           // in the pipeline's order
-	Charts   []chart.Pinned     // that are fetched
+	Charts   []chart.Pinned     // the fetched charts
 	Version  string             // of agentry
 }
 
-// Source is the commit of a source.
+// Source is a source at a commit.
 type Source struct {
 	URL, Ref string
 	Commit   *object.Commit
 }
 
-// SourceCommits returns the commits as inventories and lock files name them.
+// SourceCommits returns the commits in the form of inventories and lock files.
 func (in *Inputs) SourceCommits() []branch.SourceCommit {
 	var out []branch.SourceCommit
 	for _, src := range in.Sources {
@@ -42,9 +42,9 @@ func (in *Inputs) SourceCommits() []branch.SourceCommit {
 // Author returns the author of the commits, dated like the newest input commit, so that all replicas make equal
 // commits.
 func (in *Inputs) Author() object.Signature {
-	newest := foreigntext.SafeDate(in.Sources[0].Commit.Committer.When)
+	newest := committext.SafeDate(in.Sources[0].Commit.Committer.When)
 	for _, src := range in.Sources[1:] {
-		if when := foreigntext.SafeDate(src.Commit.Committer.When); when.After(newest) {
+		if when := committext.SafeDate(src.Commit.Committer.When); when.After(newest) {
 			newest = when
 		}
 	}
@@ -57,17 +57,17 @@ func (in *Inputs) Author() object.Signature {
 func (in *Inputs) MessageData() pipeline.Message {
 	data := pipeline.Message{Pipeline: in.Pipeline.Metadata.Name}
 	for _, src := range in.Sources {
-		subject, _ := foreigntext.SplitMessage(src.Commit.Message)
+		subject, _ := committext.SplitMessage(src.Commit.Message)
 		data.Sources = append(data.Sources, pipeline.MessageSource{
 			URL: src.URL, Commit: src.Commit.Hash.String(), Subject: subject,
-			Author: foreigntext.Person(src.Commit.Author),
+			Author: committext.Person(src.Commit.Author),
 		})
 	}
 	return data
 }
 
-// Message executes the pipeline's template and adds the trailers. If the template fails, the default message is used,
-// with a warning: a message must not stop a change.
+// Message executes the pipeline's message template and adds the trailers. If the template fails, it warns and uses the
+// default message, because a message must not stop a change.
 func (in *Inputs) Message(data pipeline.Message) (message string, warnings diag.List, err error) {
 	text, err := pipeline.FormatMessage(in.Pipeline.Spec.Output.Commit.Message, data)
 	if err != nil {
@@ -80,7 +80,7 @@ func (in *Inputs) Message(data pipeline.Message) (message string, warnings diag.
 	return strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), "\n") + "\n\n" + in.trailers(), warnings, nil
 }
 
-// trailers name the origin of a commit, for people and for agentry.
+// trailers returns the trailers with the origin of a commit, for people and for agentry.
 func (in *Inputs) trailers() string {
 	var b strings.Builder
 	for _, src := range in.Sources {
@@ -92,7 +92,7 @@ func (in *Inputs) trailers() string {
 	}
 	var authors []string
 	for _, src := range in.Sources {
-		who := foreigntext.Person(src.Commit.Author)
+		who := committext.Person(src.Commit.Author)
 		if !strings.HasPrefix(who, "<") && !slices.Contains(authors, who) {
 			authors = append(authors, who)
 			fmt.Fprintf(&b, "Co-authored-by: %s\n", who)
@@ -101,11 +101,11 @@ func (in *Inputs) trailers() string {
 	return b.String()
 }
 
-// About describes the inputs for people.
+// About describes the inputs for human readers.
 func (in *Inputs) About() string {
 	var b strings.Builder
 	for _, src := range in.Sources {
-		subject, _ := foreigntext.SplitMessage(src.Commit.Message)
+		subject, _ := committext.SplitMessage(src.Commit.Message)
 		fmt.Fprintf(&b, "- %s %s %s\n", src.URL, src.Commit.Hash, subject)
 	}
 	return b.String()

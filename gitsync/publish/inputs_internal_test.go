@@ -39,7 +39,7 @@ func TestEverySettingIsInTheDigest(t *testing.T) {
 	}
 }
 
-// TestWhatRendersIsInTheLock: every field makes a new proposal, except those that cannot change what is rendered.
+// TestWhatRendersIsInTheLock: every field makes a new proposal, except fields that cannot change the render.
 // gitops-promoter proposes nothing while the lock file stays the same.
 func TestWhatRendersIsInTheLock(t *testing.T) {
 	without := []string{"Suspend", "Interval", "ForEach", "Charts", "Limits", "Rollout", "Notify"}

@@ -18,14 +18,14 @@ import (
 )
 
 // A proposal names the commit that it was rendered from, its drySha. gitops-promoter proposes nothing as long as the
-// drySha stays the same. An input commit cannot be the drySha, because there may be several sources, and because the
-// pipeline and the version of agentry matter too. So everything that a proposal is rendered from is listed in a file
-// on a branch of the output's repository, and the commit that adds this file is the drySha. See docs/promotion.md.
+// drySha stays the same. An input commit cannot be the drySha, because there may be several sources, and the pipeline
+// and the version of agentry matter too. So a lock file on a branch of the output's repository lists everything that a
+// proposal is rendered from, and the commit that adds this file is the drySha. See docs/promotion.md.
 const (
 	// InputsBranch is the branch with the lock files.
 	InputsBranch = "agentry/inputs"
 	inputsRef    = "refs/heads/" + InputsBranch
-	// lockSuffix is not that of a manifest: Argo CD loads .yaml, .yml and .json.
+	// lockSuffix must not be .yaml, .yml or .json, which Argo CD would load as manifests.
 	lockSuffix = ".lock"
 )
 
@@ -33,27 +33,27 @@ const (
 type LockFile struct {
 	Version  int    `json:"version"`
 	Pipeline string `json:"pipeline"`
-	// Sources are the commits that are rendered.
+	// Sources are the input commits.
 	Sources []branch.SourceCommit `json:"sources"`
-	// Charts are those that are fetched.
+	// Charts are the fetched charts.
 	Charts []chart.Pinned `json:"charts,omitempty"`
-	// Spec is the SHA-256 of the fields of the pipeline that affect the rendering.
+	// Spec is the SHA-256 of the fields of the pipeline that affect rendering.
 	Spec string `json:"spec"`
-	// Agentry is the version that renders.
+	// Agentry is the version of agentry.
 	Agentry string `json:"agentry"`
-	// Corrects is a commit of the output branch that somebody changed by hand: it differs from what these inputs
-	// render to.
+	// Corrects is a commit of the output branch that was edited by hand, so that it differs from the render of these
+	// inputs.
 	Corrects string `json:"corrects,omitempty"`
 }
 
 const lockVersion = 1
 
-// SameSources reports whether the lock file names the same commits and charts. l may be nil.
+// SameSources reports whether the lock file has the same commits and charts as the inputs. l may be nil.
 func (l *LockFile) SameSources(in *Inputs) bool {
 	return l != nil && slices.Equal(l.Sources, in.SourceCommits()) && slices.Equal(l.Charts, in.Charts)
 }
 
-// Pins are the charts that the lock file names, nil if there is none. l may be nil.
+// Pins returns the charts in the lock file, or nil without a lock file: l may be nil.
 func (l *LockFile) Pins() []chart.Pinned {
 	if l == nil {
 		return nil
@@ -61,8 +61,8 @@ func (l *LockFile) Pins() []chart.Pinned {
 	return slices.Concat([]chart.Pinned{}, l.Charts)
 }
 
-// Commits returns the commits of a source that the lock file names. l may be nil. The result is not trustworthy:
-// anybody who can write to the branch may have written it.
+// Commits returns the commits of a source in the lock file. l may be nil. The result is untrusted: anyone who can write
+// to the branch may have chosen it.
 func (l *LockFile) Commits(url, ref string) []plumbing.Hash {
 	var out []plumbing.Hash
 	if l != nil {
@@ -81,9 +81,8 @@ func (in *Inputs) lockFile() *LockFile {
 		Charts: in.Charts, Spec: in.renderDigest(), Agentry: in.Version}
 }
 
-// renderDigest returns the SHA-256 of the specification without the fields that never affect the rendering: the
-// schedule, limits, notifications, and how repositories are reached. The lock file has the commits of the sources in a
-// field of its own.
+// renderDigest returns the SHA-256 of the specification without the fields that never affect rendering: the schedule,
+// limits, notifications, and the access to repositories. The lock file has the input commits in a field of their own.
 func (in *Inputs) renderDigest() string {
 	s := in.Pipeline.Spec
 	s.Compatibility = s.Mode()
@@ -99,8 +98,7 @@ func (in *Inputs) renderDigest() string {
 
 func lockName(pipeline string) string { return pipeline + lockSuffix }
 
-// readLock returns the lock file of a pipeline at a commit of the branch of inputs, or nil if it is missing or
-// unreadable.
+// readLock returns the lock file of a pipeline at a tip of the InputsBranch, or nil if it is missing or unreadable.
 func readLock(rd *object.Reader, tip repo.Tip, pipeline string) (*LockFile, error) {
 	tree, err := treeOf(rd, tip)
 	if err != nil || tree.IsZero() {
@@ -121,13 +119,13 @@ func readLock(rd *object.Reader, tip repo.Tip, pipeline string) (*LockFile, erro
 type Lock struct {
 	Writer
 	File  *LockFile
-	About string    // the inputs, described for people
-	Since time.Time // answers of the remote from before are not used
+	About string    // describes the inputs for human readers
+	Since time.Time // see [repo.Repo.FetchSince]
 }
 
-// NextLock returns the lock file to write before a proposal names its inputs, or nil if the tip has it. output is the
-// tip of the output branch. If there is nothing new to propose, only changed sources make a new lock file: replicas
-// of two versions would otherwise replace each other's forever.
+// NextLock returns the lock file that must be written before a proposal, or nil if the tip has it. output is the tip of
+// the output branch. If there is nothing to propose, only changed sources make a new lock file: otherwise replicas of
+// two versions would replace each other's lock files forever.
 func (in *Inputs) NextLock(tip *Tip, output plumbing.Hash, proposing bool) *LockFile {
 	had, want := tip.Lock, in.lockFile()
 	taken := tip.Inputs.Commit.String() == tip.DrySHA // its commit is the drySha of the output branch
@@ -144,14 +142,14 @@ func (in *Inputs) NextLock(tip *Tip, output plumbing.Hash, proposing bool) *Lock
 	return want
 }
 
-// DryCommit returns the commit that writing the lock file makes if nobody else writes one. It is not pushed.
+// DryCommit returns the commit that would add the lock file if nobody else writes one. It does not push it.
 func (l Lock) DryCommit(inputs repo.Tip) (plumbing.Hash, error) {
 	rd := l.Repo.Reader()
 	defer rd.Close()
 	return lockCommit(l.Writer, []*lockEntry{{Lock: l}})(rd, object.NewWriter(rd), inputs)
 }
 
-// writeLocks adds lock files to the branch in one commit, and returns a commit that holds all of them.
+// writeLocks adds lock files to the branch in one commit, and returns a commit with all of them.
 func writeLocks(ctx context.Context, wr Writer, batch []*lockEntry) (plumbing.Hash, error) {
 	slices.SortStableFunc(batch, func(a, b *lockEntry) int { return strings.Compare(a.File.Pipeline, b.File.Pipeline) })
 	since := batch[0].Since
@@ -166,7 +164,7 @@ func writeLocks(ctx context.Context, wr Writer, batch []*lockEntry) (plumbing.Ha
 	return wr.extend(ctx, inputsRef, since, lockCommit(wr, batch))
 }
 
-// lockCommit returns a function that makes the commit on top of a tip.
+// lockCommit returns a function that makes the commit with the lock files on top of a tip.
 func lockCommit(wr Writer, batch []*lockEntry) func(*object.Reader, *object.Writer, repo.Tip) (plumbing.Hash, error) {
 	return func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error) {
 		old, err := treeOf(rd, tip)
@@ -218,7 +216,7 @@ func lockMessage(batch []*lockEntry) string {
 	return b.String()
 }
 
-// inputsReadme explains the branch to people.
+// inputsReadme explains the branch to its readers.
 const inputsReadme = `# What agentry renders from
 
 Each file PIPELINE.lock names the commits, the configuration and the version of agentry that a

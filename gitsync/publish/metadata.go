@@ -8,11 +8,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Metadata is the file hydrator.metadata. Its format is that of Argo CD's source hydrator; gitops-promoter reads it.
+// Metadata is the file hydrator.metadata in the format of Argo CD's source hydrator, which gitops-promoter reads.
 type Metadata struct {
 	RepoURL    string      `json:"repoURL,omitempty"`
 	DrySHA     string      `json:"drySha,omitempty"`
@@ -30,7 +30,7 @@ type Reference struct {
 	Commit ReferencedCommit `json:"commit"`
 }
 
-// ReferencedCommit describes such a commit.
+// ReferencedCommit describes a commit.
 type ReferencedCommit struct {
 	SHA     string `json:"sha,omitempty"`
 	RepoURL string `json:"repoURL,omitempty"`
@@ -40,16 +40,16 @@ type ReferencedCommit struct {
 	Body    string `json:"body,omitempty"`
 }
 
-// Dry is the drySha and its repository if the pipeline promotes. Without promotion it is zero, and the drySha is the
-// commit of the first source.
+// Dry is the drySha of a pipeline with promotion, and its repository. Without promotion it is zero, and the drySha is
+// the commit of the first source.
 type Dry struct {
 	RepoURL string
 	Commit  plumbing.Hash
 }
 
-// Metadata describes the first source's commit. The references are the commits of the other sources, and those that
-// its message names. With promotion, the first source's commit is the first reference, because the drySha is another
-// one.
+// Metadata describes the commit of the first source. Its references are the commits of the other sources, and the
+// commit that its message references. With promotion, the drySha is another commit, so the first reference is the
+// commit of the first source.
 func (in *Inputs) Metadata(dry Dry) Metadata {
 	first := in.Sources[0].describe()
 	m := Metadata{
@@ -71,7 +71,7 @@ func (in *Inputs) Metadata(dry Dry) Metadata {
 	return m
 }
 
-// readDrySHA returns the drySha that a tree names, or "".
+// readDrySHA returns the drySha in a metadata file of a tree, or "".
 func readDrySHA(rd *object.Reader, tree plumbing.Hash, name string) (string, error) {
 	data, err := branch.ReadFile(rd, tree, name)
 	var m Metadata
@@ -83,15 +83,15 @@ func readDrySHA(rd *object.Reader, tree plumbing.Hash, name string) (string, err
 
 func (src *Source) describe() ReferencedCommit {
 	c := src.Commit
-	subject, body := foreigntext.SplitMessage(c.Message)
+	subject, body := committext.SplitMessage(c.Message)
 	return ReferencedCommit{
-		SHA: c.Hash.String(), RepoURL: src.URL, Author: foreigntext.Person(c.Author),
-		Date: foreigntext.SafeDate(c.Author.When).Format(time.RFC3339), Subject: subject, Body: body,
+		SHA: c.Hash.String(), RepoURL: src.URL, Author: committext.Person(c.Author),
+		Date: committext.SafeDate(c.Author.When).Format(time.RFC3339), Subject: subject, Body: body,
 	}
 }
 
-// referenced reads the trailers by which a commit names the commit that caused it, like Argo CD's hydrator. The last
-// trailer of each name wins.
+// referenced reads the trailers with which a commit references the commit that caused it, like Argo CD's hydrator. Of
+// trailers with the same name, the last one wins.
 func referenced(message string) (ReferencedCommit, bool) {
 	var c ReferencedCommit
 	fields := map[string]*string{
@@ -100,9 +100,9 @@ func referenced(message string) (ReferencedCommit, bool) {
 		"argocd-reference-commit-date":   &c.Date, "argocd-reference-commit-subject": &c.Subject,
 		"argocd-reference-commit-body": &c.Body,
 	}
-	for _, t := range foreigntext.Trailers(message) {
+	for _, t := range committext.Trailers(message) {
 		if field := fields[strings.ToLower(t.Key)]; field != nil {
-			*field = foreigntext.Cut(t.Value, foreigntext.MaxBodyBytes)
+			*field = committext.Cut(t.Value, committext.MaxBodyBytes)
 		}
 	}
 	var body string

@@ -16,45 +16,44 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// NotesRef has the notes in which gitops-promoter finds the inputs that a proposed commit is up to date with, even if
+// NotesRef is the ref of the notes that tell gitops-promoter which inputs a proposed commit is up to date with, even if
 // they changed nothing.
 const NotesRef = "refs/notes/hydrator.metadata"
 
 // Limits of the notes.
 const (
-	// maxNotes is the number of notes above which ours on unreachable commits are deleted. Each push of notes writes
-	// all of them.
+	// maxNotes is the number of notes above which agentry deletes its notes on unreachable commits, because each push
+	// writes the list of all notes.
 	maxNotes = 500
-	// maxNoteBytes limits how much of a note is read.
+	// maxNoteBytes limits the size of a note.
 	maxNoteBytes = 64 << 10
-	// maxNoteHistory limits how many commits are searched for reachable ones.
+	// maxNoteHistory limits the search for reachable commits.
 	maxNoteHistory = 10_000
-	// notesTimeout limits a push of notes that no pass waits for, and partingTimeout one that [Syncer.Close] waits
-	// for.
-	notesTimeout   = time.Minute
-	partingTimeout = 5 * time.Second
+	// notesTimeout limits a push of notes that no pass waits for, closeTimeout one that closing a pipeline waits for.
+	notesTimeout = time.Minute
+	closeTimeout = 5 * time.Second
 )
 
-// Note says that a commit is up to date with a commit of inputs.
+// Note says that a commit is up to date with the inputs of a lock file's commit.
 type Note struct {
 	Writer
 	Pipeline    string
 	Commit, Dry plumbing.Hash
 }
 
-// noteBody is the text of a note. Promotion tools read drySha. The other fields say whose note it is, because agentry
-// does not touch notes of others.
+// noteBody is the text of a note. Promotion tools read drySha. The name of the pipeline marks notes of agentry, which
+// does not touch other notes.
 type noteBody struct {
 	DrySHA   string `json:"drySha"`
 	Pipeline string `json:"agentry,omitempty"`
 }
 
-// Noted remembers the last note of a pipeline. The zero value remembers none.
-type Noted struct{ commit, dry plumbing.Hash }
+// LastNote is the last note of a pipeline. The zero value means none.
+type LastNote struct{ commit, dry plumbing.Hash }
 
 // Note adds a note with [Batches.Note], unless it is equal to the last one.
-func (last *Noted) Note(ctx context.Context, b *Batches, n Note) error {
-	next := Noted{n.Commit, n.Dry}
+func (last *LastNote) Note(ctx context.Context, b *Batches, n Note) error {
+	next := LastNote{n.Commit, n.Dry}
 	if *last == next {
 		return nil
 	}
@@ -65,8 +64,8 @@ func (last *Noted) Note(ctx context.Context, b *Batches, n Note) error {
 	return err
 }
 
-// Note adds a note and replaces an older one of the pipeline. It returns the error of the repository's last push of
-// notes, because nobody waits for the next push.
+// Note adds a note, which replaces a waiting one of the pipeline. It returns the error of the repository's last push of
+// notes, because it does not wait for the next push.
 func (b *Batches) Note(ctx context.Context, n Note) error {
 	g := b.group(n.Repo)
 	b.mu.Lock()
@@ -87,7 +86,7 @@ func (b *Batches) Note(ctx context.Context, n Note) error {
 // Renew replaces the credentials for the waiting note of a pipeline.
 func (b *Batches) Renew(pipeline string, pusher *repo.Pusher, r *repo.Repo) {
 	g := b.group(r)
-	b.aside(pipeline, g, func() {
+	b.whenIdle(pipeline, g, func() {
 		if n, waits := g.notes[pipeline]; waits {
 			n.Repo, n.Pusher = r, pusher
 			g.notes[pipeline] = n
@@ -95,55 +94,55 @@ func (b *Batches) Renew(pipeline string, pusher *repo.Pusher, r *repo.Repo) {
 	})
 }
 
-// Leave pushes the waiting note of a pipeline before its credentials are closed. It does not try if the last push was
-// refused: all pipelines of a fleet may be leaving.
-func (b *Batches) Leave(pipeline string, r *repo.Repo) {
+// Remove pushes the waiting note of a pipeline, and drops it if that fails. Call it before closing the pipeline's
+// credentials. It does not push if the last push failed, because all pipelines of a fleet may be closing.
+func (b *Batches) Remove(pipeline string, r *repo.Repo) {
 	g := b.group(r)
 	b.mu.Lock()
 	_, waits := g.notes[pipeline]
 	waits = waits && g.refused == nil
 	b.mu.Unlock()
 	if waits {
-		ctx, cancel := context.WithTimeout(context.Background(), partingTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
 		_ = b.flush(ctx, g) // nothing depends on a note
 	}
-	b.aside(pipeline, g, func() { delete(g.notes, pipeline) })
+	b.whenIdle(pipeline, g, func() { delete(g.notes, pipeline) })
 }
 
-// notesPush is a push of notes that runs now.
+// notesPush is a running push of notes.
 type notesPush struct {
-	pipelines []string // their repositories, connections and keys are in use
+	pipelines []string // the pipelines whose repositories, connections and keys it uses
 	stop      context.CancelCauseFunc
 	done      chan struct{}
 }
 
-// errNotesFault is the result of a push of notes that panicked.
-var errNotesFault = errors.New("the push of notes ended in a fault")
+// errNotesPanicked is the error of a push of notes that panicked.
+var errNotesPanicked = errors.New("the push of notes panicked")
 
-// errParting ends a push of notes that a leaving pipeline cannot wait for.
-var errParting = errors.New("a pipeline ended or got new credentials meanwhile")
+// errClosing ends a push of notes that takes too long for a pipeline that is closing.
+var errClosing = errors.New("a pipeline ended or got new credentials meanwhile")
 
-// aside calls do under Batches.mu as soon as no push uses the pipeline's repository and keys: the caller closes these
-// afterwards.
-func (b *Batches) aside(pipeline string, g *batchGroup, do func()) {
+// whenIdle calls do under Batches.mu once no push uses the repository and keys of the pipeline, so that the caller can
+// close them afterwards.
+func (b *Batches) whenIdle(pipeline string, g *batchGroup, do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for g.push != nil && slices.Contains(g.push.pipelines, pipeline) {
-		under := g.push
+		running := g.push
 		b.mu.Unlock()
 		select {
-		case <-under.done:
-		case <-time.After(partingTimeout):
-			under.stop(errParting)
-			<-under.done
+		case <-running.done:
+		case <-time.After(closeTimeout):
+			running.stop(errClosing)
+			<-running.done
 		}
 		b.mu.Lock()
 	}
 	do()
 }
 
-// expire pushes the collected notes when their time is over.
+// expire pushes the waiting notes when the timer fires.
 func (b *Batches) expire(g *batchGroup) {
 	defer b.timers.Done()
 	b.mu.Lock()
@@ -154,7 +153,7 @@ func (b *Batches) expire(g *batchGroup) {
 	_ = b.flush(ctx, g) // the next pass reports the error
 }
 
-// flush pushes the notes of a repository in one commit. Notes that cannot be pushed wait for the next push.
+// flush pushes the waiting notes of a repository in one commit. After an error they wait for the next push.
 func (b *Batches) flush(ctx context.Context, g *batchGroup) error {
 	select {
 	case g.noting <- struct{}{}:
@@ -168,13 +167,13 @@ func (b *Batches) flush(ctx context.Context, g *batchGroup) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	err := errNotesFault
-	defer func() { b.end(g, batch, err) }() // also after a panic: others wait for done
+	err := errNotesPanicked
+	defer func() { b.end(g, batch, err) }() // even after a panic, because others wait for done
 	err = pushNotes(ctx, batch, tips)
 	return err
 }
 
-// begin takes the waiting notes, and returns the commits with the last notes.
+// begin takes the waiting notes, and also returns the commits with the last notes of all pipelines.
 func (b *Batches) begin(g *batchGroup, stop context.CancelCauseFunc) (batch []Note, tips map[string]plumbing.Hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -191,7 +190,7 @@ func (b *Batches) begin(g *batchGroup, stop context.CancelCauseFunc) (batch []No
 	return batch, maps.Clone(g.tips)
 }
 
-// end puts notes that could not be pushed back, except those that newer ones replace.
+// end records the result of a push. After an error it puts the notes back, except where newer ones replace them.
 func (b *Batches) end(g *batchGroup, batch []Note, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -234,7 +233,7 @@ func pushNotes(ctx context.Context, batch []Note, tips map[string]plumbing.Hash)
 	return err
 }
 
-// addNotes adds the notes that are missing.
+// addNotes adds the missing notes.
 func addNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, batch []Note) (plumbing.Hash, error) {
 	before := tree
 	for _, n := range batch {
@@ -257,26 +256,26 @@ func addNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, batch []N
 	return tree, nil
 }
 
-// dropNotes removes our notes on unreachable commits once there are many notes: those of proposals that were replaced
-// before a merge. It keeps notes of pipelines that this process does not know.
+// dropNotes removes agentry's notes on unreachable commits, which are proposals that were replaced before a merge, if
+// there are many notes. It keeps notes of pipelines that this process does not run.
 func dropNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, tips map[string]plumbing.Hash) (plumbing.Hash,
 	error) {
 	notes, err := w.Notes(tree)
 	if err != nil || len(notes) <= maxNotes {
 		return tree, err
 	}
-	inSight, err := history(rd, tips)
+	reachable, err := history(rd, tips)
 	if err != nil {
 		return tree, err
 	}
 	edits := map[string]object.Edit{}
 	for _, n := range notes {
-		if inSight[n.Commit] {
+		if reachable[n.Commit] {
 			continue
 		}
 		text, err := rd.Blob(n.Blob, maxNoteBytes)
 		if err != nil {
-			continue // new, or not ours
+			continue // it is new or not agentry's
 		}
 		var body noteBody
 		if json.Unmarshal(text, &body) != nil {
@@ -289,7 +288,7 @@ func dropNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, tips map
 	return w.EditTree(tree, edits)
 }
 
-// history returns the cached commits that can be reached from the tips.
+// history returns the cached commits that are reachable from the tips.
 func history(rd *object.Reader, tips map[string]plumbing.Hash) (map[plumbing.Hash]bool, error) {
 	seen := map[plumbing.Hash]bool{}
 	var next []plumbing.Hash

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 )
 
-// The trailers that name the origin of a commit.
+// The trailers with the origin of a commit.
 const (
 	repoTrailer    = "Agentry-Source-Repo"
 	commitTrailer  = "Agentry-Source-Commit"
@@ -16,15 +16,15 @@ const (
 	pathTrailer    = "Agentry-Output-Path"
 )
 
-// Origin is what a commit of the output branch was rendered from.
+// Origin says what a commit of the output branch was rendered from, according to its trailers.
 type Origin struct {
 	Repos, Commits []string // of the sources
 	Version        string   // of agentry
 	Config         string   // the digest of the specification; empty if the commit is not agentry's
-	Path           string   // output.path: pipelines that share a branch have different ones
+	Path           string   // output.path, which differs between pipelines that share a branch
 }
 
-// Origin returns the origin of a commit that is rendered from the inputs.
+// Origin returns the origin of a commit rendered from the inputs.
 func (in *Inputs) Origin() Origin {
 	o := Origin{Version: in.Version, Config: configDigest(&in.Pipeline.Spec), Path: in.Pipeline.Spec.Output.Path}
 	for _, src := range in.Sources {
@@ -33,10 +33,10 @@ func (in *Inputs) Origin() Origin {
 	return o
 }
 
-// OriginOf reads the trailers of a message. Anybody can have written them.
+// OriginOf reads the trailers of a message. They are untrusted.
 func OriginOf(message string) Origin {
 	var o Origin
-	for _, t := range foreigntext.Trailers(message) {
+	for _, t := range committext.Trailers(message) {
 		switch t.Key {
 		case repoTrailer:
 			o.Repos = append(o.Repos, t.Value)
@@ -53,15 +53,15 @@ func OriginOf(message string) Origin {
 	return o
 }
 
-// Contests reports whether two commits at the same path differ in the specification or the version, and not because the
-// sources have other commits.
+// Contests reports whether two commits at the same path differ in the specification or the version, and not just
+// because the sources have other commits.
 func (o Origin) Contests(other Origin) bool {
 	isOlder := slices.Equal(o.Repos, other.Repos) && !slices.Equal(o.Commits, other.Commits)
 	return o.Config != "" && !o.IsElsewhere(other.Path) && (o.Config != other.Config || o.Version != other.Version) &&
 		!isOlder
 }
 
-// IsElsewhere reports whether the commit is of a pipeline with another output.path.
+// IsElsewhere reports whether a pipeline with another output.path made the commit.
 func (o Origin) IsElsewhere(outputPath string) bool { return o.Config != "" && o.Path != outputPath }
 
 // Equal reports whether two commits have the same origin.
@@ -70,8 +70,8 @@ func (o Origin) Equal(other Origin) bool {
 		slices.Equal(o.Commits, other.Commits)
 }
 
-// String returns the specification and the version, as errors show them.
+// String formats the specification and the version for errors.
 func (o Origin) String() string {
-	return fmt.Sprintf("%s %.12s, %s %s", configTrailer, foreigntext.OneLine(o.Config), versionTrailer,
-		foreigntext.OneLine(o.Version))
+	return fmt.Sprintf("%s %.12s, %s %s", configTrailer, committext.OneLine(o.Config), versionTrailer,
+		committext.OneLine(o.Version))
 }

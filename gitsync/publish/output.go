@@ -3,9 +3,6 @@ package publish
 import (
 	"context"
 	"fmt"
-	"path"
-	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -16,24 +13,24 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Output is where a pass publishes what it rendered: only on top of what it fetched.
+// Output publishes the output of a pass, on top of the fetched tips only.
 type Output struct {
 	Writer
 	Inputs *Inputs
 	Tip    Tip
-	Branch *branch.Branch // the output branch, at the tip
+	Branch *branch.Branch // the output branch at the tip
 	Reader *object.Reader // of the repository
 }
 
-// Change is what is committed.
+// Change is a change to commit.
 type Change struct {
 	Edits    map[string]object.Edit // by path on the branch
-	Metadata Metadata               // replaces that of Edits, and says what was written
+	Metadata Metadata               // the content of MetadataFile, instead of any in Edits
 	Data     pipeline.Message       // the data of the message template
-	Readme   []byte                 // in the output path
+	Readme   []byte                 // the README.md at the output path
 }
 
-// Pushed is a commit that was made and pushed. If there is an error, it has what was made before it.
+// Pushed is a commit that was made and pushed. After an error it has the part that was made before.
 type Pushed struct {
 	Commit   plumbing.Hash // zero if nothing had to change
 	Base     plumbing.Hash // its parent; zero if there is none
@@ -62,7 +59,7 @@ func (o *Output) Push(ctx context.Context, c Change) (p Pushed, err error) {
 
 func (o *Output) ref() string { return "refs/heads/" + o.Inputs.Pipeline.Spec.Output.Branch }
 
-// edit makes the tree. Its metadata has the hash of all other files.
+// edit makes the tree, whose metadata has the hash of all other files.
 func (o *Output) edit(p *Pushed, c Change) (err error) {
 	if p.tree, err = p.w.EditTree(p.tree, c.Edits); err != nil {
 		return fmt.Errorf("write the output: %w", err)
@@ -101,22 +98,8 @@ func (o *Output) commit(p *Pushed, c Change) (err error) {
 	return nil
 }
 
-// Folder returns the tree of a folder of the commit.
+// Folder returns the tree of a folder in the commit.
 func (p *Pushed) Folder(name string) (plumbing.Hash, error) {
-	dir := p.tree
-	if name = path.Clean(name); name == "." {
-		return dir, nil
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		entries, err := p.w.Tree(dir)
-		if err != nil {
-			return plumbing.ZeroHash, err
-		}
-		i := slices.IndexFunc(entries, func(e object.Entry) bool { return e.Name == part })
-		if i < 0 {
-			return plumbing.ZeroHash, fmt.Errorf("%s: %w", name, object.ErrPathNotFound)
-		}
-		dir = entries[i].Hash
-	}
-	return dir, nil
+	entry, err := p.w.Lookup(p.tree, name)
+	return entry.Hash, err
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// isMetadata reports whether a file describes the rendered files and is not one of them.
+// isMetadata reports whether a file only describes the rendered files.
 func isMetadata(name string) bool {
 	base := path.Base(name)
 	return base == branch.MetadataFile || base == branch.ReadmeFile || base == branch.AttributesFile ||
 		strings.Contains("/"+name, "/"+path.Dir(branch.InventoryFile)+"/")
 }
 
-// Stands reports whether the change is proposed already: the proposed branch has one commit on top of the output
-// branch, with exactly this change. It returns the message of that commit.
-func (o *Output) Stands(edits map[string]object.Edit) (message string, stands bool, err error) {
+// IsProposed reports whether the change is already proposed: the proposed branch has one commit on top of the output
+// branch, with exactly this change. It also returns the message of that commit.
+func (o *Output) IsProposed(edits map[string]object.Edit) (message string, proposed bool, err error) {
 	if !o.Tip.Proposed.Exists() || o.Branch.Commit.IsZero() {
 		return "", false, nil
 	}
@@ -37,17 +37,17 @@ func (o *Output) Stands(edits map[string]object.Edit) (message string, stands bo
 	if err != nil || dry == "" || dry == o.Tip.DrySHA {
 		return "", false, err
 	}
-	is := map[string]object.Entry{}
+	got := map[string]object.Entry{}
 	err = object.DiffTrees(o.Reader, o.Branch.Tree, commit.Tree, object.WalkOptions{}, func(c object.Change) error {
 		if !isMetadata(c.Path) {
-			is[c.Path] = c.New
+			got[c.Path] = c.New
 		}
 		return nil
 	})
 	if err != nil {
 		return "", false, err
 	}
-	shall := map[string]object.Entry{}
+	want := map[string]object.Entry{}
 	for name, edit := range edits {
 		same, exists, err := o.Branch.Equals(name, edit.Data)
 		switch {
@@ -55,18 +55,18 @@ func (o *Output) Stands(edits map[string]object.Edit) (message string, stands bo
 			return "", false, err
 		case isMetadata(name), !edit.Remove && same, edit.Remove && !exists:
 		case edit.Remove:
-			shall[name] = object.Entry{}
+			want[name] = object.Entry{}
 		default:
-			shall[name] = object.Entry{Mode: filemode.Regular,
+			want[name] = object.Entry{Mode: filemode.Regular,
 				Hash: plumbing.ComputeHash(plumbing.BlobObject, edit.Data)}
 		}
 	}
-	same := maps.EqualFunc(is, shall, func(a, b object.Entry) bool { return a.Hash == b.Hash && a.Mode == b.Mode })
+	same := maps.EqualFunc(got, want, func(a, b object.Entry) bool { return a.Hash == b.Hash && a.Mode == b.Mode })
 	return commit.Message, same, nil
 }
 
-// Propose commits a change on top of the output branch and moves the proposed branch to it. It creates the output
-// branch if needed. It returns [repo.ErrLostRace] if one of the two branches has moved.
+// Propose commits a change on top of the output branch, which it creates if necessary, and moves the proposed branch to
+// it. It returns [repo.ErrLostRace] if one of the two branches has moved.
 func (o *Output) Propose(ctx context.Context, c Change) (p Pushed, err error) {
 	p = o.start()
 	var first []repo.Update
@@ -104,8 +104,8 @@ func (o *Output) propose(ctx context.Context, w *object.Writer, commit plumbing.
 	return o.Pusher.Push(ctx, w, updates...)
 }
 
-// seed makes the first commit of an output branch that does not exist, because promotion needs a branch to promote
-// to. It holds no manifests, so nothing is applied.
+// seed makes the first commit of a new output branch, because promotion needs a branch to promote to. The commit has no
+// manifests, so nothing is applied.
 func (o *Output) seed(p *Pushed, readme []byte) error {
 	in := o.Inputs
 	output, name := &in.Pipeline.Spec.Output, in.Pipeline.Metadata.Name

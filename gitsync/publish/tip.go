@@ -7,7 +7,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Tip is what was fetched from the output's repository.
+// Tip has the fetched tips of the output's repository.
 type Tip struct {
 	Output repo.Tip // the output branch
 
@@ -17,7 +17,7 @@ type Tip struct {
 	Lock             *LockFile // the pipeline's lock file at Inputs, or nil
 }
 
-// Refs returns the refs of the output's repository that a pass fetches.
+// Refs returns the refs to fetch from the output's repository.
 func Refs(output *pipeline.Output) []repo.Ref {
 	refs := []repo.Ref{{Name: "refs/heads/" + output.Branch, Optional: true}}
 	if output.Promotion.Mode.Proposes() {
@@ -27,7 +27,7 @@ func Refs(output *pipeline.Output) []repo.Ref {
 	return refs
 }
 
-// TipOf returns the tips of [Refs] as a Tip.
+// TipOf converts the tips of [Refs] to a Tip.
 func TipOf(tips []repo.Tip) Tip {
 	t := Tip{Output: tips[0]}
 	if len(tips) > 1 {
@@ -36,7 +36,7 @@ func TipOf(tips []repo.Tip) Tip {
 	return t
 }
 
-// ReadPromotion reads the lock file and the drySha, which the next proposal is compared with.
+// ReadPromotion reads the lock file and the drySha, to compare the next proposal with.
 func (t *Tip) ReadPromotion(rd *object.Reader, b *branch.Branch, pipeline string) (err error) {
 	if !b.Commit.IsZero() {
 		if t.DrySHA, err = readDrySHA(rd, b.Tree, b.At(branch.MetadataFile)); err != nil {

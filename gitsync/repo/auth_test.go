@@ -92,7 +92,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// tokens returns another token after each one that was refused.
+// tokens is a TokenSource that returns another token after each refusal.
 type tokens struct {
 	mu   sync.Mutex
 	list []string
@@ -137,7 +137,7 @@ func TestTokensThatRenew(t *testing.T) {
 	source.list = []string{"echo-s3cret"}
 	_, err = r.List(testContext(t))
 	wantError(t, err, transport.ErrUnreachable, "I do not like *** in Basic ")
-	// the user before it has a multiple of three bytes
+	// The user name and colon before it have a multiple of three bytes.
 	if strings.Contains(err.Error(), base64.StdEncoding.EncodeToString([]byte("echo-s"))) {
 		t.Errorf("the header is shown: %v", err)
 	}

@@ -27,7 +27,7 @@ func packsIn(t testing.TB, dir string) []string {
 	return packs
 }
 
-// With a depth of one, a new clone would lose what was fetched first.
+// With a depth of one, a new clone would lose the objects that were fetched first.
 func TestManyPacksAreJoined(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)

@@ -7,20 +7,20 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// clients are the connections of a Repo and its Pushers: one shared client for each credential.
+// clients has one shared client for each credential of a Repo and its Pushers.
 type clients struct {
 	mu   sync.Mutex
 	list []*sharedClient
 }
 
-// sharedClient counts the users of a client. The last one to drop it closes its connections.
+// sharedClient is a client with the number of its users. The last release closes its connections.
 type sharedClient struct {
 	*transport.Client
 	users int
 }
 
-// take returns the client of a credential. If there is none, create makes it. The caller must drop it.
-func (c *clients) take(auth transport.Auth, create func() (*transport.Client, error)) (*sharedClient, error) {
+// acquire returns the client for a credential. If there is none, create makes it. The caller must release it.
+func (c *clients) acquire(auth transport.Auth, create func() (*transport.Client, error)) (*sharedClient, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.list, func(known *sharedClient) bool { return known.Auth().Equal(auth) })
@@ -37,8 +37,8 @@ func (c *clients) take(auth transport.Auth, create func() (*transport.Client, er
 	return shared, nil
 }
 
-// drop returns a client. Requests under way finish.
-func (c *clients) drop(shared *sharedClient) {
+// release gives a client back. Running requests finish.
+func (c *clients) release(shared *sharedClient) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if shared.users--; shared.users > 0 {

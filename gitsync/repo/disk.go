@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// isDisk reports whether this machine's disk is the cause: it is full or not writable. A new clone would fail as well.
-func isDisk(err error) bool {
+// isDiskError reports whether the local disk is the cause, for example full or read-only. A new clone would fail too.
+func isDiskError(err error) bool {
 	_, onPath := errors.AsType[*fs.PathError](err)
 	_, onLink := errors.AsType[*os.LinkError](err)
 	errno, ok := errors.AsType[syscall.Errno](err)
@@ -24,14 +24,14 @@ func isDisk(err error) bool {
 	return false
 }
 
-// explainDisk wraps an error of the disk in [ErrCache], and one for too many open files in [ErrFiles].
+// explainDisk wraps an error of the local disk in [ErrCache] or, for too many open files, in [ErrFiles].
 func explainDisk(err error) error {
 	switch {
 	case err == nil || errors.Is(err, ErrCache) || errors.Is(err, ErrFiles):
 		return err
 	case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
 		return fmt.Errorf("%w: %w", ErrFiles, err)
-	case isDisk(err):
+	case isDiskError(err):
 		return fmt.Errorf("%w: %w", ErrCache, err)
 	}
 	return err

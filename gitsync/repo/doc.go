@@ -23,14 +23,14 @@
 // # Packages
 //
 // Package transport talks to the remote, package store is the bare repository on disk, package object
-// reads and writes the objects in it. This package says what is fetched, cached and pushed.
+// reads and writes its objects. This package decides what to fetch, cache and push.
 //
 // # The cache
 //
 // Each pair of normalised URL and read credential has one bare repository below the cache directory, named by a
-// hash. It is shallow ([Options.Depth]). Small packs are joined from time to time. If the cache is corrupt,
-// incomplete or too large, it is deleted and cloned again, which the caller does not notice. A lock file keeps
-// two processes from writing to one directory.
+// hash. It is shallow ([Options.Depth]). Small packs are joined from time to time. A cache that is corrupt,
+// incomplete or too large is deleted and cloned again, unnoticed by the caller. A lock file keeps two processes
+// from writing to one directory.
 //
 // # Many users
 //
@@ -41,7 +41,7 @@
 //
 // Many goroutines can use a [Repo] at once; its fetches run one after another. An [object.Reader] and an
 // [object.Writer] belong to one goroutine each. A Reader sees the objects that existed when it was opened, even
-// if they are removed from the cache, and those that were added since.
+// after they are removed from the cache, and objects that were added since.
 //
 // # Promises
 //

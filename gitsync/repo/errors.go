@@ -6,7 +6,7 @@ import "errors"
 var (
 	// ErrEmptyRepository means that the remote has no refs.
 	ErrEmptyRepository = errors.New("remote repository is empty")
-	// ErrCache means that the cache cannot be written: the disk is full or permission is missing. Nothing in
+	// ErrCache means that the cache cannot be written, because the disk is full or permission is missing. Nothing in
 	// the cache is lost, and the next call tries again.
 	ErrCache = errors.New("cache directory cannot be used")
 

@@ -22,22 +22,22 @@ import (
 // allHistory is the depth that means "no limit" in Git and its protocol.
 const allHistory = math.MaxInt32
 
-// Fetch fetches commits into the cache and returns their tips in the order of refs. It does not fetch objects
-// that are in the cache. A commit that is named by its hash and is in the cache needs no request. All refs are
-// of one moment. Errors wrap those of package transport, or [ErrEmptyRepository], [ErrCache] or
-// [limit.ErrTooLarge].
+// Fetch fetches the commits of refs into the cache and returns their tips in the same order. It does not fetch
+// objects that are in the cache, and sends no request if all refs are cached commits, named by hash. The tips are
+// the state of the remote at one moment. Errors wrap an error of package transport, [ErrEmptyRepository],
+// [ErrCache] or [limit.ErrTooLarge].
 //
-// After Fetch every tip's commit is complete in the cache, and all Readers see it. History can be limited to
+// After Fetch every tip's commit is complete in the cache, and all Readers see it. Its history may be limited to
 // [Options.Depth] commits.
 func (r *Repo) Fetch(ctx context.Context, refs ...Ref) ([]Tip, error) {
 	return r.FetchSince(ctx, time.Now(), refs...)
 }
 
-// FetchSince is [Repo.Fetch], but does not list refs again that the remote listed after since: callers of one
-// round share one listing, or its failure. Fetching missing objects lists the refs again. Refs that this Repo
-// has pushed since count as listed.
+// FetchSince is like [Repo.Fetch], but reuses a listing of the refs (or its failure) newer than since, so that the
+// callers of one round share one listing. Fetching missing objects lists the refs again. Refs that this Repo has
+// pushed since count as listed.
 //
-// If the refs were listed but the fetch of their objects failed, it returns the tips with the error.
+// If the refs were listed but fetching their objects failed, it returns the tips with the error.
 func (r *Repo) FetchSince(ctx context.Context, since time.Time, refs ...Ref) ([]Tip, error) {
 	tips, err := r.fetchSince(ctx, since, refs)
 	return tips, explainDisk(err)
@@ -52,7 +52,7 @@ func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]T
 	if err := r.load(); err != nil {
 		return nil, fmt.Errorf("load the cache of %s: %w", r.URL(), err)
 	}
-	if tips := r.pinned(refs); tips != nil {
+	if tips := r.cachedCommits(refs); tips != nil {
 		return tips, nil
 	}
 	f := &fetch{repo: r, ctx: ctx, client: r.readClient()}
@@ -66,7 +66,7 @@ func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]T
 			return nil, err
 		}
 		if !r.objects.Damaged() && len(f.missing(tips)) == 0 {
-			return tips, r.remember(tips)
+			return tips, r.saveTips(tips)
 		}
 	}
 	if err := f.connect(); err != nil {
@@ -76,10 +76,10 @@ func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]T
 	if err != nil {
 		return nil, err
 	}
-	if err := f.bring(refs, tips); err != nil {
+	if err := f.download(refs, tips); err != nil {
 		return tips, err
 	}
-	return tips, r.remember(tips)
+	return tips, r.saveTips(tips)
 }
 
 // resolveAll resolves refs in their order.
@@ -94,8 +94,8 @@ func (r *Refs) resolveAll(refs []Ref) ([]Tip, error) {
 	return tips, nil
 }
 
-// pinned returns the tips without a request if all refs are commits in the cache, otherwise nil.
-func (r *Repo) pinned(refs []Ref) []Tip {
+// cachedCommits returns the tips if all refs are commits in the cache, otherwise nil. It needs no request.
+func (r *Repo) cachedCommits(refs []Ref) []Tip {
 	if r.objects.Damaged() {
 		return nil
 	}
@@ -113,13 +113,13 @@ func (r *Repo) pinned(refs []Ref) []Tip {
 	return tips
 }
 
-// isComplete reports whether a commit and everything in its tree is in the cache.
+// isComplete reports whether a commit and its whole tree are in the cache.
 func (r *Repo) isComplete(commit plumbing.Hash) bool {
 	return r.complete.Check(r.objects, commit) == nil
 }
 
-// remember records tips as the basis of the next fetch.
-func (r *Repo) remember(tips []Tip) error {
+// saveTips records tips as the basis of the next fetch.
+func (r *Repo) saveTips(tips []Tip) error {
 	changed := false
 	for _, t := range tips {
 		if t.Exists() && r.tips[tipName(t)] != t.Commit {
@@ -133,8 +133,8 @@ func (r *Repo) remember(tips []Tip) error {
 	return r.store.SetTips(r.tips)
 }
 
-// tipName returns the name of the local ref for a tip. It is a hash, because names of a remote can conflict
-// with older ones ("a" and "a/b") or be invalid as file names.
+// tipName returns the name of the local ref for a tip. It is a hash, because a remote's names can conflict with
+// earlier ones ("a" and "a/b") or be invalid as file names.
 func tipName(t Tip) string {
 	name := t.Ref
 	if name == "" {
@@ -149,7 +149,7 @@ type fetch struct {
 	repo    *Repo
 	ctx     context.Context
 	client  *transport.Client
-	session *transport.Session      // nil if it was used
+	session *transport.Session      // nil after use
 	adv     transport.Advertisement // of the last session
 }
 
@@ -174,20 +174,20 @@ func (f *fetch) close() {
 	}
 }
 
-// bring makes the tips' commits complete in the cache: by a fetch into the existing cache if possible,
+// download makes the tips' commits complete in the cache: by a fetch into the existing cache if possible,
 // otherwise by a new clone.
-func (f *fetch) bring(refs []Ref, tips []Tip) error {
+func (f *fetch) download(refs []Ref, tips []Tip) error {
 	r := f.repo
 	missing := f.missing(tips)
 	switch {
 	case r.objects.Damaged():
-		return f.cloneAnew(refs, tips)
+		return f.reclone(refs, tips)
 	case len(missing) == 0:
 		return nil
 	case r.objects.Packs() == 0:
-		return f.cloneAnew(refs, tips)
+		return f.reclone(refs, tips)
 	case r.objects.Packs() > r.opts.MaxPacks && r.compact() != nil:
-		return f.cloneAnew(refs, tips)
+		return f.reclone(refs, tips)
 	}
 	err := f.extend(refs, missing)
 	if err == nil {
@@ -196,9 +196,9 @@ func (f *fetch) bring(refs []Ref, tips []Tip) error {
 	if err == nil || isFinal(f.ctx, err) {
 		return err
 	}
-	// The pack was too large or incomplete: only a new clone can help.
+	// The pack was too large or incomplete; only a new clone can help.
 	r.complete.Forget()
-	return f.cloneAnew(refs, tips)
+	return f.reclone(refs, tips)
 }
 
 // missing returns the tips whose commits are not complete in the cache.
@@ -217,13 +217,13 @@ func (r *Repo) compact() error {
 	if err := r.objects.Compact(r.store); err != nil {
 		return err
 	}
-	_, err := r.objects.Load(r.store) // no object was removed, so complete commits stay complete
+	_, err := r.objects.Load(r.store) // compacting removes no object, so complete commits stay complete
 	return err
 }
 
 // isFinal reports whether a new clone would fail in the same way.
 func isFinal(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || isDisk(err) {
+	if ctx.Err() != nil || isDiskError(err) {
 		return true
 	}
 	for _, kind := range []error{transport.ErrUnreachable, transport.ErrAuth, transport.ErrHostKey,
@@ -235,8 +235,8 @@ func isFinal(ctx context.Context, err error) bool {
 	return false
 }
 
-// extend fetches into the existing cache. Refs that were never fetched are limited to Options.Depth; the others
-// continue from the cache.
+// extend fetches into the existing cache. The history of new refs is limited to Options.Depth; known refs continue
+// from the cache.
 func (f *fetch) extend(refs []Ref, missing []Tip) error {
 	var known, fresh []Tip
 	for _, t := range missing {
@@ -257,9 +257,8 @@ func (f *fetch) extend(refs []Ref, missing []Tip) error {
 	return f.request(f.repo.store, f.wantFresh(refs, fresh))
 }
 
-// wantFresh requests refs that were never fetched. A commit that is not the value of a ref is requested
-// directly if the remote allows that. Otherwise it is searched in the whole history of the branch that its Ref
-// names, or of all branches.
+// wantFresh makes the request for refs that were never fetched. It names a commit that is not the value of a ref
+// directly if the remote allows that, otherwise the whole history of the Ref's branch, or of all branches.
 func (f *fetch) wantFresh(refs []Ref, fresh []Tip) want {
 	w := want{depth: f.repo.opts.Depth, maxBytes: f.repo.opts.MaxCloneBytes}
 	allowed := f.adv.AnyCommit()
@@ -274,13 +273,13 @@ func (f *fetch) wantFresh(refs []Ref, fresh []Tip) want {
 			continue
 		}
 		w.depth = allHistory
-		w.tips = append(w.tips, searched(names, refs, t)...)
+		w.tips = append(w.tips, branchesToSearch(names, refs, t)...)
 	}
 	return w
 }
 
-// searched returns the branches whose history can contain a commit.
-func searched(names *Refs, refs []Ref, t Tip) []Tip {
+// branchesToSearch returns the branches whose history may contain a commit.
+func branchesToSearch(names *Refs, refs []Ref, t Tip) []Tip {
 	for _, ref := range refs {
 		branch := names.Tip(headsPrefix + ref.Branch)
 		if ref.Commit == t.Commit.String() && ref.Branch != "" && branch.Exists() {
@@ -294,8 +293,8 @@ func searched(names *Refs, refs []Ref, t Tip) []Tip {
 	return out
 }
 
-// cloneAnew fetches the tips into a new repository beside the existing one, and replaces that one.
-func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
+// reclone fetches the tips into a new repository beside the existing one, and replaces that one.
+func (f *fetch) reclone(refs []Ref, tips []Tip) error {
 	r := f.repo
 	wanted := slices.DeleteFunc(slices.Clone(tips), func(t Tip) bool { return !t.Exists() })
 	if len(wanted) == 0 {
@@ -317,14 +316,14 @@ func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 		return fmt.Errorf("replace the cache of %s: %w", r.URL(), err)
 	}
 	r.complete.Forget()
-	r.objects.Reset() // a new pack can have the name of a damaged one
+	r.objects.Reset() // because a new pack can have the name of a damaged one
 	if err := r.load(); err != nil {
 		return err
 	}
 	return f.check(tips)
 }
 
-// check returns an error if the remote did not send all tips completely.
+// check returns an error unless all tips are complete in the cache.
 func (f *fetch) check(tips []Tip) error {
 	for _, t := range tips {
 		if !t.Exists() {
@@ -341,7 +340,7 @@ func (f *fetch) check(tips []Tip) error {
 	return nil
 }
 
-// renameIfThere renames a folder. It is no error if the folder does not exist.
+// renameIfThere renames a folder. It is not an error if the folder does not exist.
 func renameIfThere(from, to string) error {
 	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -47,7 +47,7 @@ func TestFetchBringsBackWhatARevertRestores(t *testing.T) {
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "first", "b.yaml": "stays"})
 	g.Commit("main", map[string]string{"a.yaml": "second"})
-	g.Git("repack", "-adbq") // With bitmaps the server leaves out all that it thinks we have.
+	g.Git("repack", "-adbq") // With bitmaps, the server omits everything that it assumes we have.
 	counter := &countPacks{}
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{Wrap: counter.wrap})
 	r := open(t, transport.Remote{URL: url}, repo.Options{Depth: 1})
@@ -115,7 +115,7 @@ func TestFetchClonesAgainAboveTheByteLimit(t *testing.T) {
 	g.Commit("main", map[string]string{"a.yaml": "2"})
 	tip := fetch(t, r, repo.Ref{})[0]
 	wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": "2"})
-	// A Reader of the old cache still reads what it saw.
+	// A Reader of the old cache can still read its objects.
 	wantFiles(t, before, first.Commit, map[string]string{"a.yaml": "1"})
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// HasCommit reports whether the remote still has a commit and sends it. The cache does not tell, because it can
-// contain commits that a forced push removed. ref is a commit, with the branch to search. What the remote sends
-// is discarded.
+// HasCommit reports whether the remote still has a commit and sends it. It does not ask the cache, which may contain
+// commits that a forced push removed, and discards what the remote sends. ref names a commit, and the branch to
+// search.
 func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -34,25 +34,25 @@ func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
 	w := f.wantFresh([]Ref{ref}, []Tip{tip})
 	w.clone = true
 	if w.depth != allHistory {
-		w.depth = 1 // it is requested by its hash
+		w.depth = 1 // the commit is requested by hash
 	}
-	asked := store.Store{Dir: filepath.Join(r.home, "asked")}
-	defer os.RemoveAll(asked.Dir) // if this fails, the next call replaces the folder
-	if err := errors.Join(os.RemoveAll(asked.Dir), asked.Create(r.URL())); err != nil {
+	scratch := store.Store{Dir: filepath.Join(r.home, "asked")}
+	defer os.RemoveAll(scratch.Dir) // if this fails, the next call replaces the folder
+	if err := errors.Join(os.RemoveAll(scratch.Dir), scratch.Create(r.URL())); err != nil {
 		return false, err
 	}
-	err = f.request(asked, w)
+	err = f.request(scratch, w)
 	if errors.Is(err, transport.ErrRefNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("ask %s for commit %s: %w", r.URL(), tip.Commit, err)
 	}
-	return asked.Has(tip.Commit)
+	return scratch.Has(tip.Commit)
 }
 
-// IsAncestor reports whether a commit is a head, or in the history of a head that is in the cache. If the cached
-// history is too short to tell, it fetches all of it.
+// IsAncestor reports whether a commit is head or in the history of head, which must be in the cache. If the cached
+// history is too short to tell, it fetches the whole history.
 func (r *Repo) IsAncestor(ctx context.Context, id, head plumbing.Hash) (bool, error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -79,13 +79,13 @@ func (r *Repo) IsAncestor(ctx context.Context, id, head plumbing.Hash) (bool, er
 	return found, err
 }
 
-// HasAncestor reports whether a commit is a head, or in the cached history of a head.
+// HasAncestor reports whether a commit is head or in the cached history of head.
 func (r *Repo) HasAncestor(id, head plumbing.Hash) (bool, error) {
 	found, _, err := r.searchHistory(id, head)
 	return found, err
 }
 
-// searchHistory searches the cached history of a commit, and reports whether it is complete.
+// searchHistory looks for id in the cached history of head, and reports whether that history is complete.
 func (r *Repo) searchHistory(id, head plumbing.Hash) (found, isComplete bool, err error) {
 	rd := r.objects.Reader()
 	defer rd.Close()

@@ -39,7 +39,7 @@ func TestHasCommit(t *testing.T) {
 				if has(away) != (allowed == "true") {
 					t.Errorf("%s: what was forced away is given: %v", name, has(away))
 				}
-				fetch(t, r, repo.Ref{Commit: away}) // the cache keeps what it had
+				fetch(t, r, repo.Ref{Commit: away}) // the cache still has it
 				r.Close()
 				g.Git("update-ref", "refs/heads/main", away)
 			}

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// listing is the last listing of the remote's refs, or its failure. Callers of one round share it.
+// listing is a listing of the remote's refs, or its failure. The callers of one round share it.
 type listing struct {
-	asked time.Time // when the request began: everything in it is at least as new
+	asked time.Time // the start of the request: the refs are at least as new
 	refs  *Refs     // nil if err is not
 	err   error
 }
@@ -21,7 +21,7 @@ type listings struct {
 	last *listing // nil before the first
 }
 
-// since returns the last listing if it was requested after a moment, otherwise nil.
+// since returns the last listing if its request began after moment, otherwise nil.
 func (l *listings) since(moment time.Time) *listing {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -31,7 +31,7 @@ func (l *listings) since(moment time.Time) *listing {
 	return nil
 }
 
-// set keeps a listing for the other callers of its round, unless the caller's own context ended the request.
+// set keeps a listing for the other callers of its round, unless the caller's context ended the request.
 func (l *listings) set(ctx context.Context, answer *listing) {
 	if answer.err != nil && (ctx.Err() != nil || errors.Is(answer.err, context.Canceled)) {
 		return
@@ -41,15 +41,15 @@ func (l *listings) set(ctx context.Context, answer *listing) {
 	l.last = answer
 }
 
-// pushed updates the last listing with what was pushed since. In a round, many pushes can go to one ref, such
-// as that of the notes, and each builds on the one before.
+// pushed applies a push to the last listing. Many pushes of a round can go to one ref, such as the notes, and each
+// builds on the one before.
 func (l *listings) pushed(updates []Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.last == nil || l.last.err != nil {
 		return
 	}
-	next := *l.last.refs // others can be reading it
+	next := *l.last.refs // a copy, because others may be reading the original
 	next.moved = map[string]Tip{}
 	maps.Copy(next.moved, l.last.refs.moved)
 	for _, u := range updates {
@@ -58,7 +58,7 @@ func (l *listings) pushed(updates []Update) {
 	l.last = &listing{asked: l.last.asked, refs: &next}
 }
 
-// forget drops the last listing: after a failed push the refs are unknown.
+// forget drops the last listing, because the refs are unknown after a failed push.
 func (l *listings) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

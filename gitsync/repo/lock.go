@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// lockPoll is the time between two attempts to get a lock that another process holds.
+// lockPoll is the time between two attempts to take a lock that another process holds.
 const lockPoll = 20 * time.Millisecond
 
 // fileLock is an exclusive lock between processes. The kernel releases it when its holder dies.
@@ -17,7 +17,7 @@ type fileLock struct {
 	file *os.File
 }
 
-// lockFile takes the lock. It waits until ctx ends.
+// lockFile takes the lock, and waits for it until ctx ends.
 func lockFile(ctx context.Context, name string) (*fileLock, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -35,7 +35,7 @@ func lockFile(ctx context.Context, name string) (*fileLock, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("wait for the cache that another process uses: %w", context.Cause(ctx)),
+			return nil, errors.Join(fmt.Errorf("wait for another process to release the cache: %w", context.Cause(ctx)),
 				f.Close())
 		case <-tick.C:
 		}

@@ -9,19 +9,19 @@ type Operation string
 const (
 	OperationList  Operation = "list"  // lists the refs
 	OperationFetch Operation = "fetch" // fetches objects
-	OperationPush  Operation = "push"  // moves refs, and lists them too
+	OperationPush  Operation = "push"  // lists and moves refs
 )
 
-// Request is a request to a remote that has succeeded or failed: see [Options.Observe].
+// Request is a finished request to a remote: see [Options.Observe].
 type Request struct {
 	Remote    string // the normalised URL
 	Operation Operation
 	Took      time.Duration
-	// Err contains no secret. It is nil if the request succeeded.
+	// Err is nil if the request succeeded. It contains no secret.
 	Err error
 }
 
-// observe reports a request to a remote that began at the given time and ends now.
+// observe reports a request that began at the given time and ends now.
 func (o Options) observe(remote string, op Operation, began time.Time, err error) {
 	if o.Observe != nil {
 		o.Observe(Request{Remote: remote, Operation: op, Took: time.Since(began), Err: err})

@@ -83,7 +83,7 @@ func TestTenCommitsNeedOneClone(t *testing.T) {
 }
 
 // TestALaterProcessFetchesOnlyWhatIsNew: image-automation-controller#271, #296, flux2#2314. A later process
-// finds what an earlier one fetched, and asks for what is new.
+// finds the objects that an earlier one fetched, and requests only new ones.
 func TestALaterProcessFetchesOnlyWhatIsNew(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)

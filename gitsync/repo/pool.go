@@ -6,33 +6,33 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Pool shares repositories: one bare cache and one set of connections for each pair of normalised URL and read
-// credential, however many use it. Many goroutines can use it.
+// Pool shares repositories: all users of the same normalised URL and read credential share one bare cache and one
+// set of connections. Many goroutines can use it.
 type Pool struct {
 	dir  string
 	opts Options
 
 	mu    sync.Mutex
-	repos map[string]*pooled // by cacheKey
+	repos map[string]*sharedRepo // by cacheKey
 }
 
-// pooled is a repository with the number of its users.
-type pooled struct {
+// sharedRepo is a repository with the number of its users.
+type sharedRepo struct {
 	repo  *Repo
 	users int
 }
 
 // NewPool returns an empty pool with its caches below dir.
 func NewPool(dir string, opts Options) *Pool {
-	return &Pool{dir: dir, opts: opts.withDefaults(), repos: map[string]*pooled{}}
+	return &Pool{dir: dir, opts: opts.withDefaults(), repos: map[string]*sharedRepo{}}
 }
 
-// Dir is the folder of the caches.
+// Dir returns the folder of the caches.
 func (p *Pool) Dir() string { return p.dir }
 
-// Open is the function [Open], but returns the same Repo for the same normalised URL and read credential. Each
-// user closes it, and the last Close takes effect. All use the credential of the last Open: of credentials with
-// the same [transport.Auth.Identity], it is the newest.
+// Open is like the function [Open], but returns the same Repo for the same normalised URL and read credential. Each
+// user must close it; the last Close takes effect. Credentials with the same [transport.Auth.Identity] count as the
+// same, and all users get the one of the last Open.
 func (p *Pool) Open(remote transport.Remote) (*Repo, error) {
 	key, err := remote.CacheKey()
 	if err != nil {
@@ -51,13 +51,13 @@ func (p *Pool) Open(remote transport.Remote) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.giveBack = func() { p.giveBack(key) }
-	p.repos[key] = &pooled{repo: r, users: 1}
+	r.release = func() { p.release(key) }
+	p.repos[key] = &sharedRepo{repo: r, users: 1}
 	return r, nil
 }
 
-// giveBack closes a Repo of this pool for one user.
-func (p *Pool) giveBack(key string) {
+// release closes a Repo of this pool for one user.
+func (p *Pool) release(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := p.repos[key]

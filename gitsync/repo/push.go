@@ -14,17 +14,17 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Update moves a ref of the remote from Old to New. It fails if the ref has another value than Old. The zero
-// hash as Old means that the ref must not exist.
+// Update moves a ref of the remote from Old to New. It fails if the ref's value is not Old. The zero hash as Old
+// means that the ref must not exist.
 type Update struct {
 	Ref string // full name
 	Old plumbing.Hash
-	New plumbing.Hash // a commit of the Writer, or one that the remote has
+	New plumbing.Hash // a commit of the Writer, or a commit that the remote has
 }
 
 func checkUpdates(updates []Update) error {
 	if len(updates) == 0 {
-		return errors.New("no update is given")
+		return errors.New("no updates")
 	}
 	for _, u := range updates {
 		switch {
@@ -45,7 +45,7 @@ type push struct {
 	data    store.Packed
 }
 
-// newValues are the values that the refs are to have.
+// newValues returns the new values of the refs.
 func newValues(updates []Update) []plumbing.Hash {
 	out := make([]plumbing.Hash, len(updates))
 	for i, u := range updates {
@@ -81,7 +81,7 @@ func (p *push) run() error {
 	_ = session.Close()
 	refs, listErr := list(p.ctx, p.client, transport.ReceivePack)
 	if listErr != nil {
-		return p.failed(fmt.Errorf("%w; to see what became of it: %w", err, listErr), report, nil)
+		return p.failed(fmt.Errorf("%w; listing the refs to learn the outcome: %w", err, listErr), report, nil)
 	}
 	now = map[string]plumbing.Hash{}
 	for _, u := range p.updates {
@@ -90,15 +90,15 @@ func (p *push) run() error {
 	return p.failed(err, report, now)
 }
 
-// moved reports whether a ref has neither its expected old value nor its new one.
+// moved reports whether someone else moved a ref: its value is neither the expected old one nor the new one.
 func (p *push) moved(now map[string]plumbing.Hash) bool {
 	return slices.ContainsFunc(p.updates, func(u Update) bool {
 		return now[u.Ref] != u.Old && now[u.Ref] != u.New
 	})
 }
 
-// failed determines the result of a push from the refs' values. It returns nil if all have the new value,
-// whatever the remote reported. now is nil if the values are unknown.
+// failed determines the result of a push from the refs' present values, nil if unknown. It returns nil if all refs
+// have their new values, whatever the remote reported.
 func (p *push) failed(cause error, report transport.PushReport, now map[string]plumbing.Hash) error {
 	e := &PushError{Remote: p.client.URL(), Message: report.Message, Cause: cause}
 	if errors.Is(cause, transport.ErrNotMoved) {
@@ -128,12 +128,12 @@ func (p *push) failed(cause error, report transport.PushReport, now map[string]p
 	return e
 }
 
-// keepTimeout is how long a successful push waits for the cache, which a fetch can be using.
-const keepTimeout = time.Second
+// cacheTimeout bounds how long a successful push waits for the cache, which a fetch may be using.
+const cacheTimeout = time.Second
 
-// keep adds what was pushed to the cache.
-func (r *Repo) keep(ctx context.Context, updates []Update, data store.Packed) error {
-	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
+// cachePushed adds the pushed objects to the cache.
+func (r *Repo) cachePushed(ctx context.Context, updates []Update, data store.Packed) error {
+	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
 	defer cancel()
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -158,5 +158,5 @@ func (r *Repo) keep(ctx context.Context, updates []Update, data store.Packed) er
 			tips = append(tips, Tip{Ref: u.Ref, Value: u.New, Commit: u.New})
 		}
 	}
-	return r.remember(tips)
+	return r.saveTips(tips)
 }

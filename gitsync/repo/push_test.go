@@ -73,7 +73,7 @@ func TestPushLosesTheRace(t *testing.T) {
 				t.Errorf("the ref was moved from %s to %s", theirs, got)
 			}
 
-			// The same Writer builds on the new tip; what it made before is not sent.
+			// The same Writer builds on the new tip; its earlier objects are not sent.
 			lost := update.New
 			s.tip = fetch(t, s.Repo, repo.Ref{})[0]
 			update = repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "c.yaml", name)}
@@ -336,7 +336,7 @@ func TestPushDecidesByValueWhenTheAnswerIsLost(t *testing.T) {
 	}
 }
 
-// discard takes a response that nobody reads.
+// discard is a ResponseWriter that discards the response.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
@@ -370,7 +370,7 @@ func TestPushOfMissingObjectsIsRejected(t *testing.T) {
 	for name, remote := range remotes(t, g) {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, remote)
-			tree := plumbing.NewHash(strings.Repeat("12", 20)) // which nobody has
+			tree := plumbing.NewHash(strings.Repeat("12", 20)) // does not exist
 			commit, err := s.w.Commit(object.CommitOptions{Tree: tree, Author: ann(), Committer: ann(), Message: "x"})
 			if err != nil {
 				t.Fatal(err)

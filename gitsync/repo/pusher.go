@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Pusher writes to the remote of a [Repo] with its own credential. It adds what it has pushed to the Repo's
-// cache. Many goroutines can use it.
+// Pusher pushes to the remote of a [Repo] with its own credential, and adds the pushed objects to the Repo's cache.
+// Many goroutines can use it.
 type Pusher struct {
 	repo *Repo
 
@@ -21,30 +21,30 @@ type Pusher struct {
 
 // Pusher returns a Pusher with a credential. It sends no request. The caller must close it before the Repo.
 func (r *Repo) Pusher(auth transport.Auth) (*Pusher, error) {
-	c, err := r.takeClient(auth)
+	c, err := r.acquireClient(auth)
 	if err != nil {
 		return nil, err
 	}
 	return &Pusher{repo: r, client: c}, nil
 }
 
-// Close closes connections that nobody else uses.
+// Close closes the connections that only this Pusher uses.
 func (p *Pusher) Close() {
 	p.mu.Lock()
 	old := p.client
 	p.client = nil
 	p.mu.Unlock()
 	if old != nil {
-		p.repo.clients.drop(old)
+		p.repo.clients.release(old)
 	}
 }
 
-// Push sends the new objects that the updates need and moves the refs; all of them or none, if the remote
-// supports that. A ref that already has its new value counts as pushed.
+// Push sends the new objects that the updates need and moves the refs; all or none of them, if the remote supports
+// that. A ref that already has its new value counts as pushed.
 //
-// An error is a [*PushError]: it says for each ref whether it was moved, after listing the refs again. If the
-// context ended or the refs could not be listed, the outcome is unknown and the error is
-// [transport.ErrUnreachable]; the next fetch shows it.
+// If the push fails, it lists the refs again and returns a [*PushError] that says for each ref whether it was
+// moved. If the context ended or the refs could not be listed, the error is [transport.ErrUnreachable] and the
+// outcome is unknown until the next fetch.
 func (p *Pusher) Push(ctx context.Context, w *object.Writer, updates ...Update) error {
 	remote := p.repo.URL()
 	p.mu.Lock()
@@ -70,6 +70,6 @@ func (p *Pusher) Push(ctx context.Context, w *object.Writer, updates ...Update) 
 	}
 	p.repo.listings.pushed(updates)
 	// The refs have moved. If adding the objects to the cache fails, the next fetch fetches them.
-	_ = p.repo.keep(ctx, updates, run.data)
+	_ = p.repo.cachePushed(ctx, updates, run.data)
 	return nil
 }

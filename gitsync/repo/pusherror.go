@@ -11,16 +11,16 @@ import (
 // RefOutcome is the state of one ref after a failed push.
 type RefOutcome struct {
 	Update
-	// Err is nil if the ref has the new value now. Otherwise it is ErrLostRace, ErrRejected, ErrHeldBack or
+	// Err is nil if the ref has its new value. Otherwise it is ErrLostRace, ErrRejected, ErrHeldBack or
 	// ErrUnreachable.
 	Err error
-	// Now is the ref's value after the push. It is zero if the ref does not exist or, with ErrUnreachable, is unknown.
+	// Now is the ref's value after the push: zero if the ref does not exist or, with ErrUnreachable, is unknown.
 	Now plumbing.Hash
 	// Reason is the remote's message about this ref, if any.
 	Reason string
 }
 
-// PushError is the error of [Pusher.Push]. It wraps those of its outcomes, and ErrAuth if the remote refused
+// PushError is the error of [Pusher.Push]. It wraps the errors of its outcomes, and ErrAuth if the remote refused
 // the credential or permission is missing.
 type PushError struct {
 	Remote  string       // the normalised URL
@@ -29,7 +29,7 @@ type PushError struct {
 	Cause   error        // the error of the session; nil if the remote answered
 }
 
-// Error names each ref that was not moved, and why.
+// Error names each ref that was not moved, with the reason.
 func (e *PushError) Error() string {
 	var parts []string
 	for _, o := range e.Refs {
@@ -55,7 +55,7 @@ func (e *PushError) Error() string {
 	return text
 }
 
-// Unwrap returns the outcomes' errors and the cause.
+// Unwrap returns the errors of the outcomes and the cause.
 func (e *PushError) Unwrap() []error {
 	var out []error
 	for _, o := range e.Refs {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// DefaultBranch is the branch that an empty [Ref] means.
+// DefaultBranch is the branch of an empty [Ref].
 const DefaultBranch = "main"
 
 const (
@@ -28,16 +28,16 @@ const (
 type Ref struct {
 	Branch string
 	Tag    string
-	SemVer string // a range, such as ">=1.2 <2"; its highest tag is used
-	Name   string // a full name, such as refs/pull/7/head
-	Commit string // 40 hexadecimal digits; Branch says where to search it
+	SemVer string // a range such as ">=1.2 <2", which selects the tag with the highest version
+	Name   string // a full name such as refs/pull/7/head
+	Commit string // 40 hexadecimal digits; Branch says where to search
 
-	// Optional makes a missing ref a Tip without a commit instead of an error. An empty repository counts as
-	// one without the ref. It does not apply to Commit.
+	// Optional makes a missing ref (or an empty repository) a Tip without a commit instead of an error. It does not
+	// apply to Commit.
 	Optional bool
 }
 
-// String returns the selection as errors show it.
+// String describes the selection for errors.
 func (r Ref) String() string {
 	switch {
 	case r.Commit != "":
@@ -62,22 +62,22 @@ func (r Ref) branch() string {
 // Tip is the value of a ref at one moment.
 type Tip struct {
 	Ref    string        // full name; empty if the commit was requested by its hash
-	Value  plumbing.Hash // the old value for a push; for a tag, often a tag object
+	Value  plumbing.Hash // the value of the ref: the commit or, for an annotated tag, the tag object
 	Commit plumbing.Hash // the commit; zero if the ref does not exist
 }
 
 // Exists reports whether the ref exists.
 func (t Tip) Exists() bool { return !t.Commit.IsZero() }
 
-// Refs are the refs of a remote at one moment.
+// Refs is the refs of a remote at one moment.
 type Refs struct {
 	remote string
 	tips   map[string]Tip
 	moved  map[string]Tip // refs that this process has pushed since
-	head   string         // the ref that HEAD points to; empty if unknown
+	head   string         // the ref that HEAD points to, or empty
 }
 
-// NewRefs returns what a remote advertised.
+// NewRefs returns the refs that a remote advertised.
 func NewRefs(remote string, adv transport.Advertisement) *Refs {
 	refs := &Refs{remote: remote, tips: make(map[string]Tip, len(adv.References))}
 	for name, value := range adv.References {
@@ -98,7 +98,7 @@ func NewRefs(remote string, adv transport.Advertisement) *Refs {
 // Remote returns the normalised URL of the repository.
 func (r *Refs) Remote() string { return r.remote }
 
-// Tip returns the ref with that full name. If there is none, its Exists is false.
+// Tip returns the tip of the ref with the full name. If the ref is missing, Exists returns false.
 func (r *Refs) Tip(name string) Tip {
 	if tip, ok := r.moved[name]; ok {
 		return tip
@@ -109,10 +109,10 @@ func (r *Refs) Tip(name string) Tip {
 	return Tip{Ref: name}
 }
 
-// none reports whether the remote has no refs.
-func (r *Refs) none() bool { return len(r.tips)+len(r.moved) == 0 }
+// isEmpty reports whether the remote has no refs.
+func (r *Refs) isEmpty() bool { return len(r.tips)+len(r.moved) == 0 }
 
-// Names returns the sorted refs below a prefix such as "refs/heads/", without the prefix.
+// Names returns the names of the refs below a prefix such as "refs/heads/", sorted and without the prefix.
 func (r *Refs) Names(prefix string) []string {
 	var out []string
 	for _, tips := range []map[string]Tip{r.tips, r.moved} {
@@ -126,8 +126,8 @@ func (r *Refs) Names(prefix string) []string {
 	return slices.Compact(out)
 }
 
-// Resolve returns the tip of a Ref. If it does not exist, the error is [transport.ErrRefNotFound], whose text
-// suggests names, or [ErrEmptyRepository].
+// Resolve returns the tip of a Ref. If it does not exist, the error is [transport.ErrRefNotFound] with a suggestion,
+// or [ErrEmptyRepository].
 func (r *Refs) Resolve(ref Ref) (Tip, error) {
 	tip, err := r.resolve(ref)
 	missing := errors.Is(err, transport.ErrRefNotFound) || errors.Is(err, ErrEmptyRepository)
@@ -143,7 +143,7 @@ func (r *Refs) Resolve(ref Ref) (Tip, error) {
 func (r *Refs) resolve(ref Ref) (Tip, error) {
 	if ref.Commit != "" {
 		if !plumbing.IsHash(ref.Commit) {
-			return Tip{}, errors.New("a commit is named by its 40 hexadecimal digits")
+			return Tip{}, errors.New("a commit hash must have 40 hexadecimal digits")
 		}
 		hash := plumbing.NewHash(ref.Commit)
 		return Tip{Value: hash, Commit: hash}, nil
@@ -162,25 +162,25 @@ func (r *Refs) resolve(ref Ref) (Tip, error) {
 func (r *Refs) find(prefix, short string) (Tip, error) {
 	name := prefix + short
 	if !strings.HasPrefix(name, "refs/") {
-		return Tip{}, errors.New(`the full name of a ref starts with "refs/"`)
+		return Tip{}, errors.New(`the full name of a ref must start with "refs/"`)
 	}
 	if tip := r.Tip(name); tip.Exists() {
 		return tip, nil
 	}
-	if r.none() {
+	if r.isEmpty() {
 		return Tip{Ref: name}, ErrEmptyRepository
 	}
 	return Tip{Ref: name}, fmt.Errorf("%w; %s", transport.ErrRefNotFound, r.suggest(prefix, short))
 }
 
-// highest returns the tag with the highest version in a range. As in Flux, a tag can start with a v. Of tags
-// with equal versions it returns the last one by name.
+// highest returns the tag with the highest version in a range. As in Flux, a tag may start with a v. Of tags with
+// equal versions, the last one by name wins.
 func (r *Refs) highest(expr string) (Tip, error) {
 	constraint, err := semver.NewConstraint(expr)
 	if err != nil {
 		return Tip{}, fmt.Errorf("parse the range: %w", err)
 	}
-	if r.none() {
+	if r.isEmpty() {
 		return Tip{}, ErrEmptyRepository
 	}
 	var best *semver.Version
@@ -200,7 +200,7 @@ func (r *Refs) highest(expr string) (Tip, error) {
 	return r.Tip(tagsPrefix + name), nil
 }
 
-// List requests the refs of the remote. It does not use the cache. An empty repository has no refs, and is no error.
+// List requests the refs of the remote, without the cache. An empty repository is not an error.
 func (r *Repo) List(ctx context.Context) (*Refs, error) {
 	began := time.Now()
 	refs, err := list(ctx, r.readClient(), transport.UploadPack)
@@ -208,7 +208,7 @@ func (r *Repo) List(ctx context.Context) (*Refs, error) {
 	return refs, err
 }
 
-// list requests the refs for a program, because a remote can hide some refs from one of the two programs.
+// list requests the refs from a program. A remote can hide refs from one of the two programs.
 func list(ctx context.Context, c *transport.Client, program transport.Program) (*Refs, error) {
 	session, err := c.Start(ctx, program)
 	if err != nil {

@@ -19,26 +19,26 @@ import (
 
 // Options are the limits of a [Repo]. The zero value of a field means its default.
 type Options struct {
-	// Depth is how many commits of history the first fetch of a ref gets. Default 50: with fewer, merging an
+	// Depth is the number of commits of history in the first fetch of a ref. Default 50: with fewer, merging an
 	// older branch often makes the remote send its whole history.
 	Depth int
-	// MaxFetchBytes limits the pack of a later fetch. If it is larger, the cache is cloned again. Default 64 MiB.
+	// MaxFetchBytes limits the pack of a later fetch. If the pack is larger, the cache is cloned again. Default 64 MiB.
 	MaxFetchBytes int64
-	// MaxCloneBytes limits the pack of a clone. If it is larger, the fetch is an error. Default 2 GiB.
+	// MaxCloneBytes limits the pack of a clone. If the pack is larger, the fetch fails. Default 2 GiB.
 	MaxCloneBytes int64
-	// MaxObjectBytes limits each file in the history that is fetched. A file that Git stores as a difference to another
-	// version may have half as many bytes. Default 256 MiB.
+	// MaxObjectBytes limits each file in the fetched history. A file that Git stores as a delta may have half as many
+	// bytes. Default 256 MiB.
 	MaxObjectBytes int64
-	// MaxUnpackedBytes limits the total size of all objects of a fetched pack, unpacked. Default 16 GiB.
+	// MaxUnpackedBytes limits the total unpacked size of the objects of a fetched pack. Default 16 GiB.
 	MaxUnpackedBytes int64
-	// StallTimeout limits how long a remote may take for 1 KiB. While the remote works on a request, the limit is four
+	// StallTimeout limits the time that a remote may take for 1 KiB. While the remote works on a request, it is four
 	// times as long. Default 30 s.
 	StallTimeout time.Duration
 	// MaxPacks is the number of packs above which the next fetch joins the small ones. Default 100.
 	MaxPacks int
-	// ReaderCacheBytes is how much a Reader caches. Default 16 MiB.
+	// ReaderCacheBytes is the size of a Reader's cache. Default 16 MiB.
 	ReaderCacheBytes int64
-	// Budget bounds the memory of the process that uses the Repo. Nil: one of its own.
+	// Budget bounds the memory of the process. Default: a new budget for this Repo.
 	Budget *budget.Budget `json:"-"`
 	// Observe is called after each request to the remote, unless it is nil. It must not block.
 	Observe func(Request) `json:"-"`
@@ -73,17 +73,17 @@ func (o Options) withDefaults() Options {
 // Repo is one remote repository and its cache on disk. Many goroutines can use it.
 type Repo struct {
 	url   string // normalised
-	raw   string // as it was given
+	raw   string // as given
 	home  string // the folder of this remote and credential
 	store store.Store
 	opts  Options
 
-	busy     chan struct{}            // has room for one value; whoever sends it may change the cache
-	tips     map[string]plumbing.Hash // by tipName; guarded by busy, as are the next two
+	busy     chan struct{}            // a semaphore of one: its holder may change the cache
+	tips     map[string]plumbing.Hash // by tipName; guarded by busy, like the next two
 	shallow  map[plumbing.Hash]struct{}
 	complete object.Complete
 
-	giveBack func() // returns the Repo to its Pool; nil without one
+	release func() // returns the Repo to its Pool; nil without a Pool
 
 	objects  *object.Database
 	clients  clients
@@ -93,7 +93,7 @@ type Repo struct {
 	read *sharedClient // fetches and lists
 }
 
-// Open returns the Repo of a remote with its cache below dir. It sends no request.
+// Open returns the Repo of a remote, with its cache below dir. It sends no request.
 func Open(dir string, remote transport.Remote, opts Options) (*Repo, error) {
 	url, err := transport.NormaliseURL(remote.URL)
 	if err != nil {
@@ -124,10 +124,10 @@ func Open(dir string, remote transport.Remote, opts Options) (*Repo, error) {
 // URL returns the normalised URL of the remote.
 func (r *Repo) URL() string { return r.url }
 
-// SetAuth replaces the credential, for example with a renewed token. The cache stays. Requests under way keep
-// the old credential.
+// SetAuth replaces the credential, for example with a renewed token, and keeps the cache. Running requests keep the
+// old credential.
 func (r *Repo) SetAuth(auth transport.Auth) error {
-	next, err := r.takeClient(auth)
+	next, err := r.acquireClient(auth)
 	if err != nil {
 		return err
 	}
@@ -139,9 +139,9 @@ func (r *Repo) SetAuth(auth transport.Auth) error {
 		return nil
 	}
 	if old != next {
-		r.listings.forget() // another credential can see other refs
+		r.listings.forget() // another credential may see other refs
 	}
-	r.clients.drop(old)
+	r.clients.release(old)
 	return nil
 }
 
@@ -152,9 +152,9 @@ func (r *Repo) readClient() *transport.Client {
 	return r.read.Client
 }
 
-// takeClient returns the client of a credential. The caller must return it with clients.drop.
-func (r *Repo) takeClient(auth transport.Auth) (*sharedClient, error) {
-	return r.clients.take(auth, func() (*transport.Client, error) {
+// acquireClient returns the client for a credential. The caller must call clients.release.
+func (r *Repo) acquireClient(auth transport.Auth) (*sharedClient, error) {
+	return r.clients.acquire(auth, func() (*transport.Client, error) {
 		return transport.NewClient(transport.Remote{URL: r.raw, Auth: auth}, r.opts.StallTimeout)
 	})
 }
@@ -165,11 +165,11 @@ func (r *Repo) Budget() *budget.Budget { return r.opts.Budget }
 // Reader opens a Reader of the cache, for one goroutine. The caller must close it.
 func (r *Repo) Reader() *object.Reader { return r.objects.Reader() }
 
-// Close closes connections and files. Open Readers stay usable. The cache stays on disk. A Repo of a [Pool] is
+// Close closes connections and files. Open Readers stay usable, and the cache stays on disk. The Repo of a [Pool] is
 // closed when its last user closes it.
 func (r *Repo) Close() {
-	if r.giveBack != nil {
-		r.giveBack()
+	if r.release != nil {
+		r.release()
 		return
 	}
 	r.close()
@@ -180,14 +180,14 @@ func (r *Repo) close() {
 	r.objects.Close()
 }
 
-// lock locks the cache against this process's other goroutines, then against other processes.
+// lock locks the cache against other goroutines, then against other processes.
 func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case r.busy <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for another fetch of %s: %w", r.url, context.Cause(ctx))
 	}
-	err = os.MkdirAll(r.home, 0o700) // somebody may have deleted it
+	err = os.MkdirAll(r.home, 0o700) // it may have been deleted
 	var file *fileLock
 	if err == nil {
 		file, err = lockFile(ctx, filepath.Join(r.home, "lock"))
@@ -202,8 +202,7 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	}, nil
 }
 
-// load reads the cache from disk again, because another process can have changed it. It empties a cache that
-// cannot be loaded.
+// load reads the cache from disk again, because another process may have changed it. It empties a corrupt cache.
 func (r *Repo) load() error {
 	err := r.tryLoad()
 	if err == nil || !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, os.ErrNotExist) {

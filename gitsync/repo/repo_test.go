@@ -134,7 +134,7 @@ func ann() object.Signature {
 	return object.Signature{Name: "Ann", Email: "ann@example.com", When: time.Unix(1_700_000_000, 0).UTC()}
 }
 
-// remotes are the three transports to one repository.
+// remotes returns one repository over each of the three transports.
 func remotes(t *testing.T, g *gittest.Repo) map[string]transport.Remote {
 	t.Helper()
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
@@ -187,7 +187,7 @@ func TestFetchAndPushOverEveryTransport(t *testing.T) {
 			}
 			g.Fsck()
 
-			// An increment, on top of what was pushed.
+			// A second push on top of the first one.
 			g.Commit("main", map[string]string{"a/b.yaml": "four"})
 			tips = fetch(t, r, repo.Ref{})
 			wantFiles(t, reader(t, r), tips[0].Commit, map[string]string{"a/b.yaml": "four", "a/d.yaml": "three"})

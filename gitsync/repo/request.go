@@ -16,23 +16,22 @@ import (
 )
 
 const (
-	// maxHaves limits the commits that a request names as present.
+	// maxHaves limits the number of commits that a request names as present.
 	maxHaves = 64
-	// maxHaveDistance limits how far behind a tip they are. A branch that was forced back further is fetched as
-	// if it were new.
+	// maxHaveDistance limits their distance from a tip. A branch that was forced back further is fetched like a new
+	// one.
 	maxHaveDistance = 64
 )
 
 // want is one request for a pack.
 type want struct {
 	tips     []Tip
-	depth    int   // commits of history; 0: up to what is in the cache
-	clone    bool  // name no commits of the cache
+	depth    int   // commits of history; 0: up to the cached commits
+	clone    bool  // ignore the cache
 	maxBytes int64 // of the pack
 }
 
-// request fetches one pack into st. It starts a new session if the current one was used, because each session
-// serves one request.
+// request fetches one pack into st. Each session serves one request, so it starts a new session if necessary.
 func (f *fetch) request(st store.Store, w want) (err error) {
 	if f.session == nil {
 		if err := f.connect(); err != nil {
@@ -77,8 +76,8 @@ func (f *fetch) compose(w want) transport.FetchRequest {
 	return req
 }
 
-// save stores the response. It writes the boundaries of history before the pack: a superfluous boundary only
-// makes later packs larger, a missing one loses objects.
+// save stores the response. It writes the shallow boundaries before the pack: a superfluous boundary only makes
+// later packs larger, a missing one loses objects.
 func (f *fetch) save(st store.Store, req transport.FetchRequest, answer *transport.FetchAnswer, w want) error {
 	shallow := map[plumbing.Hash]struct{}{}
 	for _, h := range slices.Concat(req.Shallows, answer.Shallows, f.adv.Shallows) {
@@ -109,9 +108,9 @@ func (f *fetch) save(st store.Store, req transport.FetchRequest, answer *transpo
 	return st.SetShallow(shallow)
 }
 
-// haves returns commits of the cache that the remote can build on: the last fetched commits of the wanted refs,
-// and ancestors of them at growing distances, because a branch can be rewound and its old tip deleted. For new
-// refs it returns commits of all refs. Each commit costs the remote time, so there are few.
+// haves returns cached commits that the remote can build on: the last fetched commits of the wanted refs, and
+// ancestors at growing distances, because a branch can be rewound and its old tip deleted. For new refs it returns
+// commits of all refs. There are few, because each costs the remote time.
 func (f *fetch) haves(tips []Tip) []plumbing.Hash {
 	r, names := f.repo, map[string]bool{}
 	for _, t := range tips {
@@ -127,7 +126,7 @@ func (f *fetch) haves(tips []Tip) []plumbing.Hash {
 		if len(names) > 0 && !names[name] {
 			continue
 		}
-		for h := range spaced(rd, r.tips[name]) {
+		for h := range spacedAncestors(rd, r.tips[name]) {
 			if !seen[h] && len(out) < maxHaves {
 				seen[h] = true
 				out = append(out, h)
@@ -137,8 +136,8 @@ func (f *fetch) haves(tips []Tip) []plumbing.Hash {
 	return out
 }
 
-// spaced yields a commit and its first parents 1, 2, 4, 8, ... steps back, as far as they are in the cache.
-func spaced(rd *object.Reader, h plumbing.Hash) iter.Seq[plumbing.Hash] {
+// spacedAncestors yields a commit and its cached first-parent ancestors 1, 2, 4, 8, ... steps back.
+func spacedAncestors(rd *object.Reader, h plumbing.Hash) iter.Seq[plumbing.Hash] {
 	return func(yield func(plumbing.Hash) bool) {
 		for distance, next := 0, 0; distance <= maxHaveDistance && rd.Has(h); distance++ {
 			if distance == next {
@@ -149,7 +148,7 @@ func spaced(rd *object.Reader, h plumbing.Hash) iter.Seq[plumbing.Hash] {
 			}
 			c, err := rd.Commit(h)
 			if err != nil || len(c.Parents) == 0 {
-				return // naming fewer does no harm
+				return // fewer haves do no harm
 			}
 			h = c.Parents[0]
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Retry calls f until it does not return [ErrLostRace], but at most as often as attempts says. since is the time after
-// which a remote must have answered for the answer to count ([Repo.FetchSince]): each new attempt asks again.
+// Retry calls f until it returns something other than [ErrLostRace], but at most attempts times. It passes since to
+// [Repo.FetchSince], and sets it to the present before each retry, so that f asks the remote again.
 func Retry[T any](ctx context.Context, attempts int, since time.Time,
 	f func(ctx context.Context, since time.Time) (T, error)) (T, error) {
 	for attempt := 1; ; attempt++ {

@@ -8,11 +8,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// maxSuggested limits the existing names that an error about a missing ref lists.
+// maxSuggested limits the number of existing names in an error about a missing ref.
 const maxSuggested = 10
 
-// suggest returns a hint with the refs below prefix that exist. The most similar name comes first, because most
-// wrong names are typing errors.
+// suggest returns a hint with the most similar name, because most wrong names are typos, and the existing refs below
+// prefix.
 func (r *Refs) suggest(prefix, wanted string) string {
 	kind := "refs"
 	switch prefix {
@@ -31,13 +31,13 @@ func (r *Refs) suggest(prefix, wanted string) string {
 	}
 	if head := strings.TrimPrefix(r.head, prefix); meant == "" && (wanted == "main" || wanted == "master") &&
 		slices.Contains(names, head) {
-		meant = head // these two are usual default branches
+		meant = head // main and master are the usual default branches
 	}
 	if meant != "" {
 		text = fmt.Sprintf("did you mean %s? ", meant)
 	}
 	shown := names[:min(len(names), maxSuggested)]
-	text += fmt.Sprintf("there are the %s %s", kind, strings.Join(shown, ", "))
+	text += fmt.Sprintf("existing %s: %s", kind, strings.Join(shown, ", "))
 	if more := len(names) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

@@ -149,11 +149,11 @@ func TestResolve(t *testing.T) {
 		"half a commit":  {repo.Ref{Commit: first[:10]}, "", "", "40 hexadecimal digits"},
 		"a typing error": {repo.Ref{Branch: "mian"}, "", "",
 			"branch mian of file://" + g.Dir +
-				": not found in the remote; did you mean main? there are the branches main, team-a, "},
+				": not found in the remote; did you mean main? existing branches: main, team-a, "},
 		"many branches":        {repo.Ref{Branch: "production"}, "", "", "team-i and 3 more"},
 		"the other default":    {repo.Ref{Branch: "master"}, "", "", "did you mean main?"},
 		"no such tag":          {repo.Ref{Tag: "v1.4.4"}, "", "", "did you mean v1."},
-		"no such range":        {repo.Ref{SemVer: ">=3"}, "", "", "there are the tags 1.5.0-rc.1, latest, "},
+		"no such range":        {repo.Ref{SemVer: ">=3"}, "", "", "existing tags: 1.5.0-rc.1, latest, "},
 		"a range that is none": {repo.Ref{SemVer: "new"}, "", "", "parse the range"},
 		"a name that is none":  {repo.Ref{Name: "main"}, "", "", `starts with "refs/"`},
 	} {

@@ -12,14 +12,14 @@ import (
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
-// head begins the comment of a sealed file. The number is that of the scheme: what another scheme wrote is encrypted
-// again.
+// head begins the comment of a sealed file. The number is the version of the scheme: files of other versions are
+// encrypted again.
 const head = "# agentry-seal: 2 "
 
 // sum is a digest or a MAC.
 type sum = [sha256.Size]byte
 
-// fingerprint tells the keys of pipelines apart. It is too short and too random to find a key by it.
+// fingerprint tells the keys of pipelines apart without revealing them.
 type fingerprint = [8]byte
 
 // comment is the first line of a sealed file.
@@ -28,15 +28,15 @@ type comment struct {
 	recipients, mac sum
 }
 
-// keyBytes and hexBytes are the lengths of a fingerprint and of a sum in the comment, and lineBytes that of the comment
-// with its newline.
+// keyBytes and hexBytes are the lengths of a fingerprint and a sum in the comment, lineBytes is the length of the whole
+// comment with its newline.
 const (
 	keyBytes  = 2 * len(fingerprint{})
 	hexBytes  = 2 * sha256.Size
 	lineBytes = len(head) + keyBytes + 1 + hexBytes + 1 + hexBytes + 1
 )
 
-// parse splits a sealed file. ok is false for any other file.
+// parse splits a sealed file into its comment and the rest. ok is false for any other file.
 func parse(file []byte) (c comment, rest []byte, ok bool) {
 	if len(file) < lineBytes || !bytes.HasPrefix(file, []byte(head)) || file[lineBytes-1] != '\n' {
 		return c, nil, false
@@ -49,13 +49,13 @@ func parse(file []byte) (c comment, rest []byte, ok bool) {
 	return c, file[lineBytes:], true
 }
 
-// IsSealed reports whether a file begins as a sealed one.
+// IsSealed reports whether a file begins with the comment of a sealed file.
 func IsSealed(file []byte) bool {
 	_, _, ok := parse(file)
 	return ok
 }
 
-// decode reads the only spelling that a sum has: a comment that fits cannot be written in another way.
+// decode reads lower-case hexadecimal digits only, so that a comment has only one spelling.
 func decode(to, text []byte) bool {
 	if len(text) != 2*len(to) {
 		return false
@@ -70,15 +70,15 @@ func (c comment) line() []byte {
 		hex.EncodeToString(c.mac[:]) + "\n")
 }
 
-// mac returns the HMAC of parts that are about something. Each part is written with its length, so that no two lists of
-// parts are the same text.
-func (s *Sealer) mac(about string, parts ...[]byte) (out sum) {
+// mac returns the HMAC of parts for a purpose. Each part is written with its length, so that different lists of parts
+// never have the same HMAC.
+func (s *Sealer) mac(purpose string, parts ...[]byte) (out sum) {
 	h := hmac.New(sha256.New, s.key)
 	write := func(part []byte) {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write(part)
 	}
-	write([]byte("agentry-seal 1 " + about))
+	write([]byte("agentry-seal 1 " + purpose))
 	for _, part := range parts {
 		write(part)
 	}
@@ -86,21 +86,21 @@ func (s *Sealer) mac(about string, parts ...[]byte) (out sum) {
 	return out
 }
 
-// fingerprint is that of the key. Who has it can test guesses of the key, which is random, as with any MAC of a known
-// text.
+// fingerprint returns the fingerprint of the key. It lets others test guesses of the key, as any MAC of a known text
+// does, but the key is random.
 func (s *Sealer) fingerprint() (out fingerprint) {
 	sum := s.mac("key")
 	copy(out[:], sum[:])
 	return out
 }
 
-// macOf is the MAC of a sealed file.
+// macOf returns the MAC of a sealed file.
 func (s *Sealer) macOf(id manifest.ID, recipients sum, clear, sealed []byte) sum {
 	return s.mac("file", []byte(id.String()), recipients[:], clear, sealed)
 }
 
-// digestOf identifies a set of recipients, which are no secrets.
+// digestOf returns a digest of a set of recipients, which are not secret.
 func digestOf(to sops.Recipients) sum {
-	text, _ := json.Marshal(to.Set()) // lists of texts
+	text, _ := json.Marshal(to.Set()) // cannot fail: these are lists of strings
 	return sha256.Sum256(text)
 }

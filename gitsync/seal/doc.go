@@ -1,17 +1,18 @@
-// Package seal encrypts the Secrets that a pipeline writes, by SOPS, and only those that have to be encrypted anew.
+// Package seal encrypts the Secrets that a pipeline writes with SOPS, and encrypts a Secret again only if it changed.
 //
 // SOPS makes new random keys every time, so encrypting a Secret twice never makes the same bytes. A sealed file is an
-// encrypted one that begins with a comment of agentry:
+// encrypted file that begins with a comment of agentry:
 //
 //	# agentry-seal: 2 KEY RECIPIENTS MAC
 //
-// KEY is a fingerprint of the key, by which replicas with different keys are found: they would encrypt in turn for
-// ever. MAC is an HMAC-SHA-256 over the identity of the object, RECIPIENTS, the manifest in clear and the rest of the
-// sealed file, with a key of the pipeline. RECIPIENTS is a digest of the set of recipients. If the comment of a file on
-// the branch matches the Secret that is to be written, the file stays byte by byte, whoever wrote it; else the manifest
-// is encrypted. So replicas agree by the branch alone, and nobody has to keep the plaintext.
+// KEY is a fingerprint of the pipeline's key. It reveals replicas with different keys, which would otherwise keep
+// replacing each other's files. RECIPIENTS is a digest of the set of recipients. MAC is an HMAC-SHA-256 with the
+// pipeline's key over the identity of the object, RECIPIENTS, the plaintext manifest and the rest of the sealed file.
+// If the comment of a file on the branch matches the Secret to write, the file is left unchanged, whoever wrote it;
+// otherwise the manifest is encrypted. So replicas agree by means of the branch alone, and nobody has to keep the
+// plaintext.
 //
-// Without the key the MAC says nothing about the plaintext: a guess cannot be tested. Since it covers the ciphertext,
-// which is random, equal Secrets have different MACs. A file that was changed, moved to another object or taken from
-// the history does not match, and is replaced.
+// Without the key nobody can test a guess of the plaintext with the MAC. Since it covers the ciphertext, which is
+// random, equal Secrets have different MACs. A file that was changed, moved to another object or taken from the history
+// does not match, and is replaced.
 package seal

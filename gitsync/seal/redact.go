@@ -9,14 +9,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Placeholder stands for each value of a Secret where sealed Secrets are shown before they are written.
+// Placeholder replaces each value of a sealed Secret in a preview.
 const Placeholder = "<encrypted on the output branch>"
 
-// fields are those of a Secret with values.
+// isField reports whether a field of a Secret has its values.
 func isField(name string) bool { return name == "data" || name == "stringData" }
 
-// IsClear reports whether a manifest of a Secret has a value that SOPS has not encrypted. What cannot be read counts as
-// one.
+// IsClear reports whether the manifest of a Secret has an unencrypted value. An unreadable manifest counts as one with
+// unencrypted values.
 func IsClear(text []byte) bool {
 	root, err := read(text)
 	if err != nil {
@@ -30,7 +30,7 @@ func IsClear(text []byte) bool {
 	return false
 }
 
-// isEncrypted reports whether SOPS encrypted all values, of which there may be none.
+// isEncrypted reports whether SOPS encrypted all values. There may be none.
 func isEncrypted(values *yaml.Node) bool {
 	if values.Kind != yaml.MappingNode {
 		return values.ShortTag() == "!!null"
@@ -44,8 +44,8 @@ func isEncrypted(values *yaml.Node) bool {
 	return true
 }
 
-// Redact returns the manifest of a Secret with a placeholder for each value and without what SOPS adds, or nothing but
-// a comment if it cannot be read.
+// Redact returns the manifest of a Secret with a placeholder for each value and without the field of SOPS, or only a
+// comment if it cannot be read.
 func Redact(text []byte) []byte {
 	unreadable := []byte("# " + Placeholder + "\n")
 	root, err := read(text)
@@ -70,20 +70,20 @@ func Redact(text []byte) []byte {
 	return out.Bytes()
 }
 
-// hide replaces the values of a mapping.
+// hide replaces the values of a mapping by placeholders.
 func hide(values *yaml.Node) {
 	if values.Kind != yaml.MappingNode {
 		*values = yaml.Node{Kind: yaml.ScalarNode, Value: Placeholder}
 		return
 	}
 	for i := 0; i+1 < len(values.Content); i += 2 {
-		// without what is said about it
+		// A new node has no comments, tags or anchors.
 		values.Content[i] = &yaml.Node{Kind: yaml.ScalarNode, Value: values.Content[i].Value}
 		values.Content[i+1] = &yaml.Node{Kind: yaml.ScalarNode, Value: Placeholder}
 	}
 }
 
-// dropComments removes comments: one about a value can quote it.
+// dropComments removes all comments, because they may quote values.
 func dropComments(n *yaml.Node) {
 	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
 	for _, child := range n.Content {
@@ -91,17 +91,17 @@ func dropComments(n *yaml.Node) {
 	}
 }
 
-// read returns the mapping of a manifest.
+// read parses a manifest, which must be one mapping without a merge key.
 func read(text []byte) (*yaml.Node, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil || len(document.Content) != 1 ||
 		document.Content[0].Kind != yaml.MappingNode {
-		return nil, errors.New("is no mapping")
+		return nil, errors.New("is not a mapping")
 	}
 	root := document.Content[0]
 	for i := 0; i < len(root.Content); i += 2 {
 		if root.Content[i].Value == "<<" {
-			return nil, errors.New("takes fields from elsewhere")
+			return nil, errors.New("has a merge key")
 		}
 	}
 	return root, nil

@@ -13,15 +13,15 @@ import (
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
-// MinKeyBytes is the least length of a key.
+// MinKeyBytes is the minimum length of a key.
 const MinKeyBytes = 32
 
 // Sealer seals the Secrets of a pipeline. It is not safe for concurrent use.
 type Sealer struct {
 	workers *sops.Workers
 	key     []byte
-	// last are the sealed Secrets that may not have reached the branch. A pass that is tried again, even for hours,
-	// does not encrypt them again.
+	// last has the sealed Secrets of the last pass, which may not have reached the branch. Passes that are retried,
+	// even for hours, do not encrypt them again.
 	last map[manifest.ID][]byte
 }
 
@@ -32,35 +32,35 @@ func New(workers *sops.Workers, key []byte) *Sealer { return &Sealer{workers: wo
 type Secret struct {
 	ID    manifest.ID
 	To    sops.Recipients
-	Clear []byte
-	// Known returns files that may be the manifest in sealed form, the best one first.
+	Clear []byte // the plaintext manifest
+	// Known returns files that may be this Secret in sealed form, the best one first.
 	Known func() ([][]byte, error)
 }
 
-// State is what became of a Secret.
+// State says how a Secret was sealed.
 type State int
 
 // The states.
 const (
-	Fresh     State = iota // it is encrypted, because it is new or another one
-	Kept                   // a known file fits
-	Renewed                // the best known file has the same plaintext for other recipients, and it is encrypted again
-	Unwritten              // it would be encrypted, because it is new or another one
+	Fresh     State = iota // encrypted, because it is new or changed
+	Kept                   // a known file matches
+	Renewed                // encrypted again, because only the recipients changed
+	Unwritten              // would be encrypted, because it is new or changed
 )
 
-// Sealed is a Secret as it is written.
+// Sealed is a sealed Secret.
 type Sealed struct {
 	Data  []byte
 	State State
-	// OtherKey means that the best known file was sealed with another key, so nobody knows whether it fits.
+	// OtherKey means that the best known file was sealed with another key, so it is unknown whether it matches.
 	OtherKey bool
 }
 
-// Seal returns the sealed Secrets, in the same order. A dry run encrypts nothing, and returns them as [Redact] does. If
-// one Secret cannot be encrypted, Seal returns an error, and the caller must write none of them.
+// Seal returns the sealed Secrets in the same order. A dry run encrypts nothing and returns them redacted: see
+// [Redact]. If one Secret cannot be encrypted, Seal returns an error, and the caller must write none of them.
 func (s *Sealer) Seal(ctx context.Context, secrets []Secret, dry bool) ([]Sealed, error) {
 	out := make([]Sealed, len(secrets))
-	anew, last := map[sum][]int{}, map[manifest.ID][]byte{} // what is encrypted, by its recipients
+	pending, last := map[sum][]int{}, map[manifest.ID][]byte{} // pending: the Secrets to encrypt, by recipients
 	for i, secret := range secrets {
 		known, err := secret.Known()
 		if err != nil {
@@ -69,8 +69,8 @@ func (s *Sealer) Seal(ctx context.Context, secrets []Secret, dry bool) ([]Sealed
 		if out[i] = s.find(secret, known); out[i].State == Kept {
 			continue
 		}
-		if mine := s.find(secret, [][]byte{s.last[secret.ID]}); mine.State == Kept {
-			out[i], last[secret.ID] = mine, mine.Data
+		if own := s.find(secret, [][]byte{s.last[secret.ID]}); own.State == Kept {
+			out[i], last[secret.ID] = own, own.Data
 			continue
 		}
 		if dry {
@@ -81,9 +81,9 @@ func (s *Sealer) Seal(ctx context.Context, secrets []Secret, dry bool) ([]Sealed
 			continue
 		}
 		to := digestOf(secret.To)
-		anew[to] = append(anew[to], i)
+		pending[to] = append(pending[to], i)
 	}
-	for to, of := range anew {
+	for to, of := range pending {
 		if err := s.encrypt(ctx, secrets, to, of, out); err != nil {
 			return nil, err
 		}
@@ -95,7 +95,8 @@ func (s *Sealer) Seal(ctx context.Context, secrets []Secret, dry bool) ([]Sealed
 	return out, nil
 }
 
-// find looks for a known file that matches. Without one the state is Fresh, or Renewed if only the recipients changed.
+// find looks for a known file that matches. If there is none, the state is Fresh, or Renewed if only the recipients
+// changed.
 func (s *Sealer) find(secret Secret, known [][]byte) (out Sealed) {
 	for i, file := range known {
 		c, rest, ok := parse(file)
@@ -120,7 +121,7 @@ func (s *Sealer) find(secret Secret, known [][]byte) (out Sealed) {
 	return out
 }
 
-// encrypt encrypts those of the Secrets that have the same recipients.
+// encrypt encrypts the Secrets with the indices of, which have the same recipients.
 func (s *Sealer) encrypt(ctx context.Context, secrets []Secret, to sum, of []int, out []Sealed) error {
 	var texts [][]byte
 	for _, i := range of {
@@ -145,7 +146,7 @@ func (s *Sealer) encrypt(ctx context.Context, secrets []Secret, to sum, of []int
 }
 
 // Sum returns a checksum of an object's secrets that may be public: without the key nobody can test a guess with it, or
-// compare those of two objects.
+// compare the secrets of two objects.
 func (s *Sealer) Sum(about string, id manifest.ID, checksum string) string {
 	out := s.mac(about, []byte(id.String()), []byte(checksum))
 	return hex.EncodeToString(out[:])

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	testworker.Main(m, func(in io.Reader, out io.Writer) int { return worker.Serve(in, out, sops.Limits{}) })
 }
 
-// The recipients: the first is that of testdata of package sops.
+// The recipients. The first one is the recipient in the testdata of package sops.
 func recipients(t *testing.T) sops.Recipients {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "inputs", "sops", "testdata", "age.agekey"))
@@ -33,7 +33,7 @@ func recipients(t *testing.T) sops.Recipients {
 
 const other = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
 
-// sealing is a sealer with recipients.
+// sealing is a sealer with its recipients.
 type sealing struct {
 	*Sealer
 	to sops.Recipients
@@ -165,7 +165,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is read as a comment is written in the same way, and a file that was made without the key never fits.
+// FuzzParse checks that a parsed comment is written in the same way, and that a file made without the key never
+// matches.
 func FuzzParse(f *testing.F) {
 	f.Add(append(comment{}.line(), "kind: Secret\n"...))
 	f.Add([]byte(head))
@@ -200,7 +201,7 @@ func TestIsClear(t *testing.T) {
 	}
 }
 
-// FuzzRedact: whatever is on a branch, no value of it is left.
+// FuzzRedact checks that no value is left of any file.
 func FuzzRedact(f *testing.F) {
 	for _, text := range []string{manifestOf("a", "x"), "data: {a: &a b, c: *a}\n", "data: {a: b}\nsops: {mac: a}\n",
 		"? data\n: a: b # c\n", "data: &a {a: *a}\n", "a: &a {data: {b: c}}\n<<: *a\n", "\"data\": !!binary YQ==\n"} {

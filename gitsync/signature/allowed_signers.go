@@ -12,13 +12,13 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// sshNamespace is the namespace of signatures of commits.
+// sshNamespace is the namespace of commit signatures.
 const sshNamespace = "git"
 
-// errOtherKey means that a line of allowed_signers is about another key.
+// errOtherKey means that a line of allowed_signers is for another key.
 var errOtherKey = errors.New("is another key")
 
-// allowedSigner is a line of an allowed_signers file, see ssh-keygen(1).
+// allowedSigner is a line of an allowed_signers file: see ssh-keygen(1).
 type allowedSigner struct {
 	principals    []string // patterns
 	namespaces    []string // patterns; nil: all
@@ -27,8 +27,8 @@ type allowedSigner struct {
 	key           ssh.PublicKey
 }
 
-// parseAllowedSigners reads the file. An unreadable line is an error: it may be the one that says how long a key is
-// valid.
+// parseAllowedSigners reads an allowed_signers file. An unreadable line is an error, because it may limit how long a
+// key is valid.
 func parseAllowedSigners(data []byte) ([]allowedSigner, error) {
 	var out []allowedSigner
 	n := 0
@@ -54,10 +54,10 @@ func parseAllowedSigner(line string) (allowedSigner, error) {
 		return s, err
 	}
 	s.principals = strings.Split(principals, ",")
-	// What is left has the form of a line of authorized_keys: options, key, comment.
+	// The rest has the form of a line of authorized_keys: options, key, comment.
 	key, _, options, more, err := ssh.ParseAuthorizedKey([]byte(rest))
 	if err != nil || len(bytes.TrimSpace(more)) > 0 {
-		return s, errors.New("no key follows the principals")
+		return s, errors.New("there is no key after the principals")
 	}
 	s.key = key
 	seen := map[string]bool{}
@@ -77,14 +77,14 @@ func cutPrincipals(line string) (principals, rest string, err error) {
 	if quoted, ok := strings.CutPrefix(line, `"`); ok {
 		principals, rest, ok = strings.Cut(quoted, `"`)
 		if !ok {
-			return "", "", errors.New("a quote does not end")
+			return "", "", errors.New("a quote is not closed")
 		}
 	} else if i := strings.IndexAny(line, " \t"); i >= 0 {
 		principals, rest = line[:i], line[i:]
 	}
 	rest = strings.TrimSpace(rest)
 	if principals == "" || rest == "" {
-		return "", "", errors.New("principals and a key are needed")
+		return "", "", errors.New("a line needs principals and a key")
 	}
 	return principals, rest, nil
 }
@@ -107,7 +107,7 @@ func (s *allowedSigner) option(text string, seen map[string]bool) error {
 	case "valid-before":
 		s.before, err = parseSSHTime(value)
 	default:
-		err = fmt.Errorf("option %s is not known", name)
+		err = fmt.Errorf("unknown option %s", name)
 	}
 	return err
 }
@@ -123,11 +123,10 @@ func parseSSHTime(text string) (time.Time, error) {
 			}
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time: YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS", text)
+	return time.Time{}, fmt.Errorf("%q is not a time: use YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS", text)
 }
 
-// allows checks that a line lets a key sign commits at a date. It returns errOtherKey if the line is about another
-// key.
+// allows checks that a line lets a key sign commits at a date. It returns errOtherKey if the line is for another key.
 func (s *allowedSigner) allows(key ssh.PublicKey, date time.Time) error {
 	cert, isCert := key.(*ssh.Certificate)
 	switch {
@@ -140,25 +139,25 @@ func (s *allowedSigner) allows(key ssh.PublicKey, date time.Time) error {
 	}
 	switch {
 	case s.namespaces != nil && !matchPatterns(s.namespaces, sshNamespace):
-		return fmt.Errorf("is not allowed in the namespace %s", sshNamespace)
+		return fmt.Errorf("is not allowed for the namespace %s", sshNamespace)
 	case !s.after.IsZero() && date.Before(s.after):
-		return fmt.Errorf("is allowed from %s, and the commit is of %s", s.after.Format(time.RFC3339),
+		return fmt.Errorf("is valid from %s, after the commit's date %s", s.after.Format(time.RFC3339),
 			date.UTC().Format(time.RFC3339))
 	case !s.before.IsZero() && date.After(s.before):
-		return fmt.Errorf("is allowed until %s, and the commit is of %s", s.before.Format(time.RFC3339),
+		return fmt.Errorf("is valid until %s, before the commit's date %s", s.before.Format(time.RFC3339),
 			date.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// allowsCertificate checks a certificate that names the line's key as its authority.
+// allowsCertificate checks a certificate that the line's key issued.
 func (s *allowedSigner) allowsCertificate(cert *ssh.Certificate, date time.Time) error {
 	if cert.CertType != ssh.UserCert {
-		return errors.New("has a certificate that is not a user's")
+		return errors.New("has a certificate that is not a user certificate")
 	}
 	checker := ssh.CertChecker{Clock: func() time.Time { return date }}
 	for name := range cert.CriticalOptions {
-		checker.SupportedCriticalOptions = append(checker.SupportedCriticalOptions, name) // about logins
+		checker.SupportedCriticalOptions = append(checker.SupportedCriticalOptions, name) // they only concern logins
 	}
 	i := slices.IndexFunc(cert.ValidPrincipals, func(p string) bool { return matchPatterns(s.principals, p) })
 	if i < 0 {
@@ -170,7 +169,7 @@ func (s *allowedSigner) allowsCertificate(cert *ssh.Certificate, date time.Time)
 	return nil
 }
 
-// matchPatterns reports whether a pattern list of OpenSSH matches: one pattern must match, and no negated one.
+// matchPatterns reports whether an OpenSSH pattern list matches: one pattern must match, and no negated one.
 func matchPatterns(patterns []string, text string) bool {
 	found := false
 	for _, pattern := range patterns {
@@ -188,7 +187,7 @@ func matchPatterns(patterns []string, text string) bool {
 
 // matchPattern reports whether a pattern with * and ? matches.
 func matchPattern(pattern, text string) bool {
-	// Other special characters of path.Match are escaped. A slash matches like any other byte.
+	// Escape the other special characters of path.Match. A slash matches like any other byte.
 	pattern = strings.NewReplacer(`\`, `\\`, "[", `\[`, "/", "\x00").Replace(pattern)
 	ok, err := path.Match(pattern, strings.ReplaceAll(text, "/", "\x00"))
 	return ok && err == nil

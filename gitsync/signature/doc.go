@@ -1,5 +1,5 @@
 // Package signature signs commits and verifies their signatures like git, with SSH and PGP keys.
 //
-// Signing equal commits gives equal signatures, so that replicas make the same commit; ECDSA and DSA keys are the
-// exceptions. Keys expire by the date of the commit, not by the clock.
+// Signing equal commits makes equal signatures, except with ECDSA and DSA keys, so that replicas make the same commit.
+// Whether a key has expired depends on the date of the commit, not on the clock.
 package signature

@@ -21,9 +21,9 @@ func (k Key) pgp() (Func, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the PGP key: %w", err)
 	case len(keys) != 1:
-		return nil, fmt.Errorf("one PGP key is needed, and there are %d", len(keys))
+		return nil, fmt.Errorf("there must be one PGP key, not %d", len(keys))
 	case keys[0].PrivateKey == nil:
-		return nil, errors.New("the PGP key is a public one: gpg --armor --export-secret-keys prints the private one")
+		return nil, errors.New("the PGP key is public: gpg --armor --export-secret-keys prints the private key")
 	}
 	key := keys[0]
 	if needsPassphrase(key) {
@@ -31,17 +31,17 @@ func (k Key) pgp() (Func, error) {
 			return nil, errors.New("the PGP key needs a passphrase: name its file in signingKeyPassphraseFile")
 		}
 		if err := key.DecryptPrivateKeys(k.Passphrase); err != nil {
-			return nil, errors.New("the passphrase is not that of the PGP key")
+			return nil, errors.New("the passphrase of the PGP key is wrong")
 		}
 	}
 	from := usableFrom(key)
 	return func(text []byte) (string, error) {
-		date, err := committed(text)
+		date, err := committerDate(text)
 		if err != nil {
 			return "", err
 		}
 		if date.Before(from) {
-			date = from // gpg rejects a signature that is older than its key
+			date = from // gpg rejects a signature older than its key
 		}
 		return signPGP(key, text, date)
 	}, nil
@@ -58,7 +58,7 @@ func needsPassphrase(key *openpgp.Entity) bool {
 	return isEncrypted(key.PrivateKey)
 }
 
-// usableFrom returns the time when the newest part of a key was created.
+// usableFrom returns the creation time of the newest part of a key.
 func usableFrom(key *openpgp.Entity) time.Time {
 	from := key.PrimaryKey.CreationTime
 	later := func(t time.Time) {
@@ -76,7 +76,7 @@ func usableFrom(key *openpgp.Entity) time.Time {
 	return from
 }
 
-// signPGP makes a signature that depends only on key, text and date, and then verifies it: the library ignores some
+// signPGP makes a signature that depends only on key, text and date, and verifies it, because the library ignores some
 // failures.
 func signPGP(key *openpgp.Entity, text []byte, date time.Time) (string, error) {
 	config := &packet.Config{
@@ -85,7 +85,7 @@ func signPGP(key *openpgp.Entity, text []byte, date time.Time) (string, error) {
 	}
 	if _, ok := key.SigningKey(date); !ok {
 		return "", fmt.Errorf(
-			"the PGP key %X has no subkey that may sign on %s: they are expired, revoked or for another use",
+			"the PGP key %X has no subkey that may sign on %s: all are expired, revoked or for another use",
 			key.PrimaryKey.Fingerprint, date.UTC().Format(time.DateOnly))
 	}
 	var b strings.Builder
@@ -105,7 +105,7 @@ func checkPGP(keys openpgp.EntityList, text, signature []byte, date time.Time) e
 		return err
 	}
 	if block.Type != openpgp.SignatureType {
-		return fmt.Errorf("%q is no PGP signature", block.Type)
+		return fmt.Errorf("%q is not a PGP signature", block.Type)
 	}
 	raw, err := io.ReadAll(io.LimitReader(block.Body, maxSignatureBytes))
 	if err != nil {
@@ -124,10 +124,10 @@ func checkPGP(keys openpgp.EntityList, text, signature []byte, date time.Time) e
 	return err
 }
 
-// maxSignatureBytes limits how much of a signature is read.
+// maxSignatureBytes limits the size of a signature.
 const maxSignatureBytes = 64 << 10
 
-// pgpIssuer returns the id of the key that a signature names.
+// pgpIssuer returns the ID of the key that a signature names.
 func pgpIssuer(signature []byte) string {
 	const unknown = "unknown"
 	block, err := armor.Decode(bytes.NewReader(signature))

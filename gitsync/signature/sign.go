@@ -8,22 +8,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
 )
 
-// Key is a private key that signs commits, an SSH key or an armoured PGP key, with its passphrase if it needs one.
+// Key is a private key for signing commits: an SSH key or an armoured PGP key, with its passphrase if it needs one.
 type Key struct {
 	Key        []byte
 	Passphrase []byte
 }
 
-// Func signs the text of a commit.
+// Func signs a commit, given as text, and returns the armoured signature.
 type Func func(text []byte) (string, error)
 
-// Signer returns a function that signs like git, or nil if there is no key. Ed25519 and RSA keys sign equal commits
-// equally, so that replicas agree; ECDSA and DSA keys do not.
+// Signer returns a function that signs like git, or nil if there is no key.
 func (k Key) Signer() (Func, error) {
 	if len(k.Key) == 0 {
 		return nil, nil
@@ -52,7 +51,7 @@ func (k Key) ssh() (Func, error) {
 		key, err = ssh.ParsePrivateKey(k.Key)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("no private key of SSH or PGP: %w", err)
+		return nil, fmt.Errorf("neither an SSH nor a PGP private key: %w", err)
 	}
 	return func(text []byte) (string, error) {
 		signature, err := sshsig.Sign(bytes.NewReader(text), key, sshsig.HashSHA512, "git")
@@ -63,8 +62,8 @@ func (k Key) ssh() (Func, error) {
 	}, nil
 }
 
-// committed returns the committer's date in the text of a commit.
-func committed(text []byte) (time.Time, error) {
+// committerDate returns the committer's date in the text of a commit.
+func committerDate(text []byte) (time.Time, error) {
 	header, _, _ := bytes.Cut(text, []byte("\n\n"))
 	for line := range strings.Lines(string(header)) {
 		rest, ok := strings.CutPrefix(line, "committer ")
@@ -77,7 +76,7 @@ func committed(text []byte) (time.Time, error) {
 		if err != nil {
 			return time.Time{}, errors.New("commit date is not a number")
 		}
-		return foreigntext.SafeDate(time.Unix(seconds, 0)), nil
+		return committext.SafeDate(time.Unix(seconds, 0)), nil
 	}
 	return time.Time{}, errors.New("the commit has no committer")
 }

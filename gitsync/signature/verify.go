@@ -16,16 +16,15 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
-// Signatures are accepted as by `git verify-commit` with the same keys. Keys expire by the committer's date, not by
-// the clock, so that a pass has the same result today and tomorrow.
-
-// Keyring holds the public keys that pipeline.Verify names. A commit that is signed with one of them is accepted.
+// Keyring has the public keys of pipeline.Verify. A commit signed with one of them is accepted, as by `git
+// verify-commit`. Whether a key has expired depends on the committer's date, not on the clock, so that a pass has the
+// same result today and tomorrow.
 type Keyring struct {
 	AllowedSigners []byte // in OpenSSH's allowed_signers format
-	PGPKeys        []byte // armoured, several one after the other
+	PGPKeys        []byte // armoured, one after the other
 }
 
-// IsZero reports whether there are no keys. Any commit is accepted then.
+// IsZero reports whether there are no keys. If so, any commit is accepted.
 func (k Keyring) IsZero() bool { return len(k.AllowedSigners)+len(k.PGPKeys) == 0 }
 
 // Verifier accepts commits that are signed with one of its keys.
@@ -48,7 +47,7 @@ func (k Keyring) Verifier() (*Verifier, error) {
 		return nil, fmt.Errorf("pgpKeys: %w", err)
 	}
 	if len(v.signers)+len(v.pgp) == 0 {
-		return nil, errors.New("there is no key in it: no commit could be accepted")
+		return nil, errors.New("contains no key, so no commit could be accepted")
 	}
 	return v, nil
 }
@@ -58,7 +57,7 @@ const pgpPublicKey = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 // parsePGPKeys reads armoured keys, one block after the other.
 func parsePGPKeys(data []byte) (openpgp.EntityList, error) {
 	if bytes.Contains(data, []byte("-----BEGIN PGP PRIVATE KEY")) {
-		return nil, errors.New("holds a private key: gpg --armor --export prints the public one")
+		return nil, errors.New("contains a private key: gpg --armor --export prints the public key")
 	}
 	var out openpgp.EntityList
 	blocks := strings.Split(string(data), pgpPublicKey)
@@ -70,12 +69,12 @@ func parsePGPKeys(data []byte) (openpgp.EntityList, error) {
 		out = append(out, keys...)
 	}
 	if len(out) == 0 && len(bytes.TrimSpace(data)) > 0 {
-		return nil, fmt.Errorf("no armoured key: it starts with %q", pgpPublicKey)
+		return nil, fmt.Errorf("contains no armoured key, which would start with %q", pgpPublicKey)
 	}
 	return out, nil
 }
 
-// Refused is the error for a commit that is not accepted.
+// Refused is the error for an unsigned or untrusted commit.
 type Refused struct {
 	Code       diag.Code // commit-unsigned or commit-untrusted
 	text, Hint string
@@ -84,7 +83,7 @@ type Refused struct {
 // Error names the commit and the reason.
 func (e *Refused) Error() string { return e.text }
 
-// Accept checks the signature of a commit. It returns a [*Refused] if the commit is not accepted.
+// Accept checks the signature of a commit. If it does not accept the commit, the error is a [*Refused].
 func (v *Verifier) Accept(r *repo.Repo, h plumbing.Hash) error {
 	rd := r.Reader()
 	defer rd.Close()
@@ -95,14 +94,14 @@ func (v *Verifier) Accept(r *repo.Repo, h plumbing.Hash) error {
 	if len(signatures) == 0 {
 		return &Refused{
 			Code: diag.CommitUnsigned, text: fmt.Sprintf(
-				"commit %s of %s is not signed, and only signed ones are accepted", h, r.URL()),
-			Hint: "sign it (git commit -S), or put a signed commit on top of it",
+				"commit %s of %s is not signed, but only signed commits are accepted", h, r.URL()),
+			Hint: "sign it (git commit -S), or add a signed commit on top of it",
 		}
 	}
 	if len(signatures) == 1 {
 		err = v.check(text, signatures[0])
 	} else {
-		err = fmt.Errorf("there are %d of them", len(signatures))
+		err = fmt.Errorf("the commit has %d signatures", len(signatures))
 	}
 	if err == nil {
 		return nil
@@ -110,18 +109,18 @@ func (v *Verifier) Accept(r *repo.Repo, h plumbing.Hash) error {
 	return &Refused{
 		Code: diag.CommitUntrusted, text: fmt.Sprintf("the signature of commit %s of %s is not accepted: %v", h,
 			r.URL(), err),
-		Hint: "if that key is to be trusted, add it to sources[].verify; else put a commit of a trusted signer on top",
+		Hint: "if you trust that key, add it to sources[].verify; otherwise add a commit by a trusted signer on top",
 	}
 }
 
 // check verifies the signature of a commit's text. Its errors name the key.
 func (v *Verifier) check(text, signature []byte) error {
-	date, err := committed(text)
+	date, err := committerDate(text)
 	if err != nil {
 		return err
 	}
 	if len(signature) > maxSignatureBytes {
-		return fmt.Errorf("it is larger than %d bytes", maxSignatureBytes)
+		return fmt.Errorf("it has more than %d bytes", maxSignatureBytes)
 	}
 	switch {
 	case bytes.HasPrefix(signature, []byte("-----BEGIN SSH SIGNATURE")):
@@ -129,12 +128,12 @@ func (v *Verifier) check(text, signature []byte) error {
 	case bytes.HasPrefix(signature, []byte("-----BEGIN PGP ")):
 		return v.checkPGP(text, signature, date)
 	}
-	return errors.New("it is neither of SSH nor of PGP")
+	return errors.New("it is neither an SSH nor a PGP signature")
 }
 
 func (v *Verifier) checkPGP(text, signature []byte, date time.Time) error {
 	if len(v.pgp) == 0 {
-		return errors.New("it is of PGP, and no PGP key is trusted")
+		return errors.New("it is a PGP signature, but no PGP key is trusted")
 	}
 	if err := checkPGP(v.pgp, text, signature, date); err != nil {
 		return fmt.Errorf("PGP key %s: %w", pgpIssuer(signature), err)
@@ -144,7 +143,7 @@ func (v *Verifier) checkPGP(text, signature []byte, date time.Time) error {
 
 func (v *Verifier) checkSSH(text, signature []byte, date time.Time) error {
 	if len(v.signers) == 0 {
-		return errors.New("it is of SSH, and no SSH key is trusted")
+		return errors.New("it is an SSH signature, but no SSH key is trusted")
 	}
 	sig, err := sshsig.Unarmor(signature)
 	if err != nil {

@@ -11,28 +11,28 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Base is a source at the commit that the output was last rendered from. It has only what differs from the
-// source's current commit, the head.
+// Base is a source at the commit that the output was last rendered from. It has only the differences from the source's
+// current commit, the head.
 type Base struct {
-	ids      []plumbing.Hash // of both commits of the source, and of those that are mounted in it
+	ids      []plumbing.Hash // base and head commits of the source and of the sources mounted in it
 	at, head trees
 	Commit   *object.Commit // nil if it is not available
-	// Lacks means that a chart, or the commit of another source, cannot be had that the output was rendered from: it is
-	// unknown what it gave.
-	Lacks   bool
-	charts  string                  // the state of the versions of charts
-	Differs map[string]bool         // the paths where the two differ
-	Files   map[string]*File        // the base's files at these paths
-	objects map[manifest.ID][]Found // the objects that these files define, without unknown fields
+	// Incomplete means that a chart, or the commit of another source, that the output was rendered from is not
+	// available any more, so the objects from it are unknown.
+	Incomplete bool
+	charts     string                  // the state of the versions of charts
+	Differs    map[string]bool         // the paths that differ between base and head
+	Files      map[string]*File        // the base's files at these paths
+	objects    map[manifest.ID][]Found // the objects that these files define, without unknown fields
 }
 
-// Found is an object and the file that defines it.
+// Found is an object with the file that defines it.
 type Found struct {
 	Object *manifest.Object
 	File   *File
 }
 
-// read parses the files that differ. It reuses files that are parsed already.
+// read parses the files that differ. It reuses parsed files of old.
 func (b *Base) read(pass *budget.Pass, src *Source, opts manifest.Options, old *Base) error {
 	d, err := src.diff(pass, b.at, b.head, src.Charts.Rendered(), opts)
 	if err != nil {
@@ -66,7 +66,7 @@ func (b *Base) read(pass *budget.Pass, src *Source, opts manifest.Options, old *
 	return nil
 }
 
-// isSettled reports whether the same commits give the same base.
+// isSettled reports whether reading the same commits again would give the same base.
 func (b *Base) isSettled() bool {
 	for _, f := range b.Files {
 		if !f.isSettled() {
@@ -76,16 +76,16 @@ func (b *Base) isSettled() bool {
 	return true
 }
 
-// readBase reads the base of a source. It reads only the files that differ from the head; the other files are
-// the head's. The result is cached until one of the two moves, of this source or of one that is mounted in it. get
-// returns the commit of the base of a source, or nil if it is not available.
+// readBase reads the base of a source, but only the files that differ from the head. It caches the result until base or
+// head of this source or of one mounted in it move. get returns the base commit of a source, or nil if it is not
+// available.
 func (h *History) readBase(i int, get func(i int) (*object.Commit, error)) (*Base, error) {
 	s := h.Sources[i]
 	old, charts, head := s.base, s.Charts.State(), s.trees(h.Sources, h.Commits)
 	needed := append(h.Mounted(i), i)
 	var ids []plumbing.Hash
 	for _, n := range needed {
-		ids = append(ids, h.Bases[n], h.Commits[n].Hash) // a head decides which commits before it can be had
+		ids = append(ids, h.Bases[n], h.Commits[n].Hash) // which old commits are available depends on the head
 	}
 	if old != nil && slices.Equal(old.ids, ids) && old.head.same(head) && old.charts == charts && old.isSettled() {
 		return old, nil
@@ -101,11 +101,11 @@ func (h *History) readBase(i int, get func(i int) (*object.Commit, error)) (*Bas
 		if commits[n], err = get(n); err != nil {
 			return nil, err
 		}
-		b.Lacks = b.Lacks || n != i && commits[n] == nil
+		b.Incomplete = b.Incomplete || n != i && commits[n] == nil
 	}
 	if b.Commit = commits[i]; b.Commit != nil {
 		b.at = s.trees(h.Sources, commits)
-		if err := b.read(h.Budget, s, s.held(h.Parse), old); err != nil {
+		if err := b.read(h.Budget, s, s.options(h.Parse), old); err != nil {
 			return nil, err
 		}
 	}
@@ -113,8 +113,8 @@ func (h *History) readBase(i int, get func(i int) (*object.Commit, error)) (*Bas
 	return b, nil
 }
 
-// Definitions returns the documents of the base that define an object. Unchanged files are those of the head. Unknown
-// fields are no errors in them: they were rendered without these fields.
+// Definitions returns the definitions of an object at the base. Files that do not differ are taken from the head. It
+// ignores unknown fields, because the objects were rendered without them.
 func (b *Base) Definitions(id manifest.ID, head *manifest.Set, src *Source) []Found {
 	out := slices.Clone(b.objects[id])
 	now := []*manifest.Object{head.Find(id)}
@@ -137,8 +137,8 @@ func (b *Base) Definitions(id manifest.ID, head *manifest.Set, src *Source) []Fo
 	return out
 }
 
-// Below reports whether the base has a file below a path that the head does not have. If the path is missing
-// from both, it is unknown which files are missing.
+// Below reports whether the base has a file below a path that is missing from the head. If the path is missing from
+// both, it is unknown which files are missing.
 func (b *Base) Below(dir string) bool {
 	for name := range b.Files {
 		if pipeline.Within(dir, name) {
@@ -148,7 +148,7 @@ func (b *Base) Below(dir string) bool {
 	return false
 }
 
-// Defines reports whether a file that differs defined an object in the base, valid or not.
+// Defines reports whether a file that differs defined an object at the base, valid or not.
 func (b *Base) Defines(id manifest.ID) bool {
 	for _, f := range b.Files {
 		if slices.Contains(f.Result.Invalid, id) {

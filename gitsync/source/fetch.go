@@ -17,15 +17,15 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
-// Tip is the commit that a ref of a source names, or the error for which it is unknown.
+// Tip is the commit of a source's ref, or the error if it is unknown.
 type Tip struct {
 	Commit plumbing.Hash
 	Err    error
 }
 
-// Fetch fetches the refs of the sources in one repository, and other refs of it, in one request. If one of the
-// refs does not exist, it fetches the refs of the sources one by one. The tips have the order of the refs. An
-// error means that the other refs could not be fetched.
+// Fetch fetches the refs of the sources in one repository, and other refs of it, in one request. If a ref does not
+// exist, it fetches the refs of the sources one by one. The tips are in the order of the refs. An error means that the
+// other refs could not be fetched.
 func Fetch(ctx context.Context, r *repo.Repo, since time.Time, refs, others []repo.Ref) ([]Tip, []repo.Tip, error) {
 	tips := make([]Tip, len(refs))
 	all, err := r.FetchSince(ctx, since, append(append([]repo.Ref{}, refs...), others...)...)
@@ -57,15 +57,15 @@ func Fetch(ctx context.Context, r *repo.Repo, since time.Time, refs, others []re
 	return tips, all, err
 }
 
-// Rendered are the commits of a source that were rendered before.
+// Rendered has the commits of a source that were rendered before.
 type Rendered struct {
-	Base     plumbing.Hash   // what the output was last rendered from; zero if that is unknown
-	Proposed []plumbing.Hash // what the current proposal was rendered from
+	Base     plumbing.Hash   // the output was last rendered from this commit; zero if unknown
+	Proposed []plumbing.Hash // the current proposal was rendered from these
 }
 
-// Choose returns the commit of a source that a pass renders: the tip, if it could be fetched and the source
-// accepts its signature. Otherwise it is the commit that was rendered last, if that can still be had, and the
-// diagnostic says why.
+// Choose returns the commit of a source to render: the tip, if it could be fetched and the source accepts its
+// signature. Otherwise it is the commit that was rendered last, if that is still available, with a diagnostic that says
+// why.
 func (s *Source) Choose(ctx context.Context, since time.Time, tip Tip, last Rendered) (*object.Commit, *diag.Diagnostic,
 	error) {
 	if tip.Err == nil && s.Verify != nil {
@@ -74,7 +74,7 @@ func (s *Source) Choose(ctx context.Context, since time.Time, tip Tip, last Rend
 	var stale *diag.Diagnostic
 	if tip.Err != nil {
 		var err error
-		if tip.Commit, stale, err = s.stay(ctx, since, tip, last); err != nil {
+		if tip.Commit, stale, err = s.fallBack(ctx, since, tip, last); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -85,11 +85,11 @@ func (s *Source) Choose(ctx context.Context, since time.Time, tip Tip, last Rend
 	return commit, stale, err
 }
 
-// stay returns the best commit of a source that was rendered before and can still be had. A source with keys must
-// also trust it, by the history of the tip, or of the last commit of this process if the tip is unknown. The error
-// is that of the tip if there is none.
-func (s *Source) stay(ctx context.Context, since time.Time, tip Tip, last Rendered) (plumbing.Hash, *diag.Diagnostic,
-	error) {
+// fallBack returns the best commit of a source that was rendered before and is still available. A source with keys must
+// also trust it, by the history of the tip or, if that is unknown, of the last commit that this process accepted. If
+// there is no such commit, it returns the error of the tip.
+func (s *Source) fallBack(ctx context.Context, since time.Time, tip Tip, last Rendered) (plumbing.Hash,
+	*diag.Diagnostic, error) {
 	cause, head := tip.Err, cmp.Or(tip.Commit, s.head)
 	stale := diag.Diagnostic{
 		Severity: diag.Error, Code: diag.SourceUnreachable, File: s.Repo.URL(),
@@ -116,7 +116,7 @@ func (s *Source) stay(ctx context.Context, since time.Time, tip Tip, last Render
 		return id, &stale, nil
 	}
 	if isRefused {
-		cause = fmt.Errorf("%w; no commit of it that is accepted was rendered before: %s", cause, refused.Hint)
+		cause = fmt.Errorf("%w; no accepted commit was rendered before: %s", cause, refused.Hint)
 	}
 	return plumbing.ZeroHash, nil, cause
 }

@@ -17,14 +17,12 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
-// MaxFolders bounds the folders that one forEach may match.
+// MaxFolders is the maximum number of folders that one forEach may match.
 const MaxFolders = 10_000
 
-// ListFolders finds the folders for which a pipeline with forEach makes others: those that
-// its pattern matches at the commit of its first source, whose repository is given, and the
-// commit itself. What was listed at the repository after since is not listed again. With
-// keys, only a commit that one of them signed counts: without its owner's word no pipeline is
-// made, and none is stopped.
+// ListFolders returns the folders that the forEach pattern of a pipeline matches, at the current commit of its first
+// source in r, and that commit. It does not list refs again that were listed after since. With keys, the commit must be
+// signed with one of them, so that nobody else can create or stop pipelines.
 func ListFolders(ctx context.Context, r *repo.Repo, p *pipeline.Pipeline, keys signature.Keyring,
 	since time.Time) (found []string, commit plumbing.Hash, err error) {
 	v, err := keys.Verifier()
@@ -53,10 +51,9 @@ func ListFolders(ctx context.Context, r *repo.Repo, p *pipeline.Pipeline, keys s
 	return found, commit, nil
 }
 
-// Folders lists the folders of a tree that a pattern of forEach matches, sorted. A pattern
-// is matched segment by segment as [path.Match] does, so it lists only folders as deep as
-// itself, and reads only the trees on the way there. A folder whose name starts with a dot
-// is matched by a segment that starts with one only, as a shell does it.
+// Folders returns the folders of a tree that a pattern of forEach matches, sorted. It matches segment by segment, like
+// [path.Match], so it finds only folders at the depth of the pattern, and reads only the trees on the way there. As in
+// a shell, only a segment that starts with a dot matches a name that starts with a dot.
 func Folders(rd *object.Reader, tree plumbing.Hash, pattern string) ([]string, error) {
 	var found []string
 	err := folders(rd, tree, "", strings.Split(pattern, "/"), &found)

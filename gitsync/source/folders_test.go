@@ -54,8 +54,7 @@ func TestListFolders(t *testing.T) {
 	}
 }
 
-// TestFoldersOfUnsignedCommits holds that who may not change a pipeline can neither make one
-// nor stop it.
+// TestFoldersOfUnsignedCommits: somebody who may not change a pipeline can neither create nor stop one.
 func TestFoldersOfUnsignedCommits(t *testing.T) {
 	remote := gittest.NewRepo(t)
 	remote.Commit("main", map[string]string{"clusters/prod/a.yaml": "x"})

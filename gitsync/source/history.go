@@ -19,20 +19,20 @@ import (
 // History reads the sources at older commits. It is valid for one pass.
 type History struct {
 	*Inputs
-	Bases      []plumbing.Hash  // the commits that the output was last rendered from, zero if unknown
+	Bases      []plumbing.Hash  // the commits that the output was last rendered from; zero if unknown
 	Parse      manifest.Options // of manifests
 	Budget     *budget.Pass
 	UseNetwork UseNetwork
 }
 
-// UseNetwork calls a function that needs the network. The error is [ErrNoAnswer] if it takes longer than the
-// share of the pass's time that one source has.
+// UseNetwork calls a function that uses the network. The error is [ErrNoAnswer] if it takes longer than one source's
+// share of the pass's time.
 type UseNetwork func(func(context.Context) error) error
 
 // ErrNoAnswer means that a source did not answer in time.
 var ErrNoAnswer = errors.New("no answer in time")
 
-// Base returns a source at its base. The result is cached until the base or the head moves.
+// Base returns a source at its base. It caches the result until the base or the head moves.
 func (h *History) Base(i int) (*Base, error) {
 	b, err := h.readBase(i, func(n int) (*object.Commit, error) { return h.Commit(n, h.Bases[n]) })
 	if err != nil {
@@ -41,9 +41,9 @@ func (h *History) Base(i int) (*Base, error) {
 	return b, nil
 }
 
-// Commit returns a commit that is older than the head of a source, or nil if it cannot be had any more, for
-// example after a forced push. The result does not depend on the cache: the commit is in the history of the
-// head, or the remote has it. A source with keys must also trust the commit.
+// Commit returns a commit older than the head of a source, or nil if it is no longer available, for example after a
+// forced push. The result does not depend on the cache: the commit is in the history of the head, or the remote has it.
+// A source with keys must also trust the commit.
 func (h *History) Commit(i int, id plumbing.Hash) (*object.Commit, error) {
 	src, head := h.Sources[i], h.Commits[i].Hash
 	known := src.olderThan(head)
@@ -67,8 +67,7 @@ func (h *History) Commit(i int, id plumbing.Hash) (*object.Commit, error) {
 	return src.commit(id)
 }
 
-// olderCommits has the commits that were looked for at a head: true if a commit can be had. They are not requested
-// again before the head moves.
+// olderCommits remembers whether older commits are available, until the head moves.
 type olderCommits struct {
 	head plumbing.Hash
 	ids  map[plumbing.Hash]bool
@@ -81,13 +80,13 @@ func (s *Source) olderThan(head plumbing.Hash) map[plumbing.Hash]bool {
 	return s.older.ids
 }
 
-// hasCommit fetches an older commit into the cache, and reports whether a new clone could fetch it too.
+// hasCommit fetches an older commit into the cache, and reports whether a new clone could also fetch it.
 func (s *Source) hasCommit(ctx context.Context, head, id plumbing.Hash) (bool, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
 	cached := rd.Has(id)
 	old := repo.Ref{Commit: id.String(), Branch: s.Ref.Branch}
-	// Fetch the head too, because the cache can be cloned anew for the old commit.
+	// Fetch the head too, because fetching the old commit may replace the cache by a new clone.
 	_, err := s.Repo.Fetch(ctx, repo.Ref{Commit: head.String(), Branch: s.Ref.Branch}, old)
 	if err != nil {
 		return false, err
@@ -104,9 +103,8 @@ func (s *Source) hasCommit(ctx context.Context, head, id plumbing.Hash) (bool, e
 	return s.Repo.HasCommit(ctx, old)
 }
 
-// trusts reports whether a source with keys accepts a commit that only the output branch or a lock file names.
-// Whoever can write there could have chosen it, so a key must have signed it, and it must be in the history of the
-// head.
+// trusts reports whether a source with keys accepts a commit that only the output branch or a lock file names. Anyone
+// who can write there could have chosen it, so it must be signed with a key and be in the history of the head.
 func (s *Source) trusts(ctx context.Context, id, head plumbing.Hash) (bool, error) {
 	if head.IsZero() || s.Verify.Accept(s.Repo, id) != nil {
 		return false, nil
@@ -114,8 +112,8 @@ func (s *Source) trusts(ctx context.Context, id, head plumbing.Hash) (bool, erro
 	return s.Repo.IsAncestor(ctx, id, head)
 }
 
-// File returns a file of a source at an older commit, or nil if the file cannot be had, or is not that blob. with
-// returns the commits of other sources that it was built with.
+// File returns a file of a source at an older commit, or nil if it is not available or has another blob. with returns
+// the commits of other sources that the file was built with.
 func (h *History) File(i int, commit plumbing.Hash, with func(n int) plumbing.Hash, name, blob string) (*File, error) {
 	src := h.Sources[i]
 	commits := make([]*object.Commit, len(h.Sources))
@@ -133,10 +131,11 @@ func (h *History) File(i int, commit plumbing.Hash, with func(n int) plumbing.Ha
 		}
 	}
 	c := commits[i]
-	if r, err := rootAt(src, h.Budget, src.trees(h.Sources, commits), name, src.held(h.Parse)); r != nil || err != nil {
-		if r != nil && r.Blob.String() != blob {
-			r = nil
-		}
+	r, err := rootAt(src, h.Budget, src.trees(h.Sources, commits), name, src.options(h.Parse))
+	if r != nil && r.Blob.String() != blob {
+		return nil, err
+	}
+	if r != nil || err != nil {
 		return r, err
 	}
 	rd := src.Repo.Reader()
@@ -149,10 +148,10 @@ func (h *History) File(i int, commit plumbing.Hash, with func(n int) plumbing.Ha
 		return nil, err
 	}
 	f := src.File(name, entry)
-	return f, src.parseFile(h.Budget, rd, f, src.held(h.Parse))
+	return f, src.parseFile(h.Budget, rd, f, src.options(h.Parse))
 }
 
-// Mounted returns the indices of the sources that are mounted in one.
+// Mounted returns the indices of the sources that are mounted in source i.
 func (h *History) Mounted(i int) []int {
 	var out []int
 	for n, of := range h.Sources {

@@ -19,8 +19,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// diff finds the readable files in which two trees differ. A file differs too if a changed .sourceignore file hides or
-// shows it, or if it belongs to a kustomization in one of them. before renders the charts of the first tree.
+// diff finds the readable files in which two trees differ. This includes files that a changed .sourceignore file hides
+// or shows, or that belong to a kustomization in only one of them. before renders the charts of the first tree.
 func (s *Source) diff(pass *budget.Pass, from, to trees, before *chart.Renderer, opts manifest.Options) (*treeDiff,
 	error) {
 	rd := s.Repo.Reader()
@@ -40,10 +40,10 @@ func (s *Source) diff(pass *budget.Pass, from, to trees, before *chart.Renderer,
 		return nil, err
 	}
 	for _, c := range d.raw {
-		d.keep(c)
+		d.filter(c)
 	}
 	if from.own.IsZero() || to.own.IsZero() {
-		return d, nil // all files are differences already
+		return d, nil // all files are in raw already
 	}
 	folders := d.oldLayout.Changed(d.newLayout)
 	for _, c := range d.ignores {
@@ -55,7 +55,7 @@ func (s *Source) diff(pass *budget.Pass, from, to trees, before *chart.Renderer,
 			return nil, err
 		}
 		for _, c := range hidden {
-			d.keep(c)
+			d.filter(c)
 		}
 	}
 	return d, nil
@@ -67,20 +67,20 @@ type treeDiff struct {
 	pass     *budget.Pass
 	rd       *object.Reader
 	from, to trees
-	before   *chart.Renderer // of from; that of to is the source's
+	before   *chart.Renderer // for from; Source.Charts is for to
 	opts     manifest.Options
 	raw      []object.Change // before rules apply, including .sourceignore files
 	ignores  []object.Change // .sourceignore files only
 	seen     map[string]bool
-	changes  []object.Change // what is left of raw
+	changes  []object.Change // raw after rules apply
 	old, new sourceignore.Rules
 
-	anywhere             *tree.Changes // the files that differ in the whole repository, if anything is built
+	anywhere             *tree.Changes // the files that differ in the whole repository
 	oldLayout, newLayout *inputs.Layout
-	oldBuilds, newBuilds *inputs.Builds // of the searches for them
+	oldBuilds, newBuilds *inputs.Builds // the builds during the search for the layouts
 }
 
-// compare finds the differences below a prefix, and of the .sourceignore files above it.
+// compare finds the differences below a prefix, and in the .sourceignore files above it.
 func (d *treeDiff) compare(prefix string) error {
 	for dir := prefix; dir != "."; {
 		dir = path.Dir(dir)
@@ -108,7 +108,7 @@ func (d *treeDiff) compare(prefix string) error {
 		})
 }
 
-// entry returns a file of a tree, or zero if there is none.
+// entry returns the entry of a file, or zero if there is none.
 func (d *treeDiff) entry(tree plumbing.Hash, name string) (object.Entry, error) {
 	e, err := d.rd.Lookup(tree, name)
 	if errors.Is(err, object.ErrPathNotFound) || err == nil && e.Mode == filemode.Dir {
@@ -117,7 +117,7 @@ func (d *treeDiff) entry(tree plumbing.Hash, name string) (object.Entry, error) 
 	return e, err
 }
 
-// add adds a difference once: several prefixes can be below one .sourceignore file.
+// add adds a difference, but only once: several prefixes can be below one .sourceignore file.
 func (d *treeDiff) add(c object.Change) error {
 	if d.seen[c.Path] {
 		return nil
@@ -133,28 +133,30 @@ func (d *treeDiff) add(c object.Change) error {
 	return nil
 }
 
-// findRules derives the rules of both trees from those of the tree that was read last.
+// findRules derives the rules of both trees from the rules of the tree that was read last.
 func (d *treeDiff) findRules() (err error) {
 	switch d.Input.at.own {
 	case d.from.own:
 		d.old = d.Input.rules
-		d.new, err = d.turn(d.old, func(c object.Change) object.Entry { return c.New })
+		d.new, err = d.changeRules(d.old, func(c object.Change) object.Entry { return c.New })
 	case d.to.own:
 		d.new = d.Input.rules
-		d.old, err = d.turn(d.new, func(c object.Change) object.Entry { return c.Old })
+		d.old, err = d.changeRules(d.new, func(c object.Change) object.Entry { return c.Old })
 	default:
-		between, failed := d.diff(d.pass, d.Input.at, d.from, d.Charts, d.opts)
+		toFrom, failed := d.diff(d.pass, d.Input.at, d.from, d.Charts, d.opts)
 		if failed != nil {
 			return failed
 		}
-		d.old = between.new
-		d.new, err = d.turn(d.old, func(c object.Change) object.Entry { return c.New })
+		d.old = toFrom.new
+		d.new, err = d.changeRules(d.old, func(c object.Change) object.Entry { return c.New })
 	}
 	return err
 }
 
-// turn returns the rules of the other tree.
-func (d *treeDiff) turn(rules sourceignore.Rules, side func(object.Change) object.Entry) (sourceignore.Rules, error) {
+// changeRules derives the rules of one tree from the rules of the other. side returns the entry of a change in that
+// tree.
+func (d *treeDiff) changeRules(rules sourceignore.Rules, side func(object.Change) object.Entry) (sourceignore.Rules,
+	error) {
 	if len(d.ignores) == 0 {
 		return rules, nil
 	}
@@ -177,7 +179,7 @@ func (d *treeDiff) turn(rules sourceignore.Rules, side func(object.Change) objec
 
 func (d *treeDiff) parseRules(folder string, e object.Entry) (sourceignore.File, error) {
 	if refuseMode(e.Mode) != nil {
-		return sourceignore.Unusable(), nil // it is reported when it is read as a file
+		return sourceignore.Unusable(), nil // Source.File reports it
 	}
 	text, err := d.rd.Blob(e.Hash, sourceignore.MaxBytes)
 	if errors.Is(err, limit.ErrTooLarge) || manifest.IsLFSPointer(text) {
@@ -189,9 +191,9 @@ func (d *treeDiff) parseRules(folder string, e object.Entry) (sourceignore.File,
 	return sourceignore.Parse(folder, text), nil
 }
 
-// keep adds a difference, unless it is in hidden files or in those of kustomizations. A .sourceignore file counts only
-// if it is unusable: then it is a file that cannot be read.
-func (d *treeDiff) keep(c object.Change) {
+// filter adds a difference to changes, except in files that are hidden or belong to a kustomization. A .sourceignore
+// file counts only if it is unusable, as an unreadable file.
+func (d *treeDiff) filter(c object.Change) {
 	if !shows(d.old, c.Path, c.Old) || d.oldLayout.Covers(c.Path) {
 		c.Old = object.Entry{}
 	}
@@ -208,26 +210,26 @@ func shows(rules sourceignore.Rules, name string, e object.Entry) bool {
 	case path.Base(name) == sourceignore.FileName:
 		return rules[path.Dir(name)].Unusable && !rules.Ignores(name)
 	case e.Mode == filemode.Submodule:
-		return !rules.Ignores(name + folderLike)
+		return !rules.Ignores(name + fileInside)
 	}
 	return !rules.Ignores(name)
 }
 
-// folderLike turns a submodule's path into that of a file in it, so that rules for folders match.
-const folderLike = "/file"
+// fileInside is appended to a submodule's path so that rules for folders match it.
+const fileInside = "/file"
 
-// isInput reports whether a file with that path is read unless it is hidden. A submodule counts as a folder of files.
+// isInput reports whether a file is read unless it is hidden. A submodule counts as a folder of manifests.
 func isInput(name, prefix string, e object.Entry) bool {
 	switch {
 	case path.Base(name) == sourceignore.FileName:
 		return true
 	case e.Mode == filemode.Submodule:
-		return readable(name+folderLike+".yaml", prefix)
+		return readable(name+fileInside+".yaml", prefix)
 	}
 	return readable(name, prefix)
 }
 
-// below returns the unchanged files below a folder as differences.
+// below returns the unchanged files below a folder, as changes.
 func (d *treeDiff) below(folder string) ([]object.Change, error) {
 	var out []object.Change
 	for _, prefix := range distinct(d.Paths) {

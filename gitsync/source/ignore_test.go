@@ -23,7 +23,7 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// visible are the files that a source holds: their blobs, or that they cannot be read.
+// visible returns the files of a source: their blobs, or that they are unreadable.
 func visible(in *Input) map[string]string {
 	out := map[string]string{}
 	for name, f := range in.Files {
@@ -35,8 +35,7 @@ func visible(in *Input) map[string]string {
 	return out
 }
 
-// oracle is what Flux would see of the files, by its own way through them: all patterns of
-// the repository in one list.
+// oracle returns the files that Flux would see, by Flux's method: all patterns of the repository in one list.
 func oracle(files map[string]string, paths []string) []string {
 	var patterns []gitignore.Pattern
 	folders := slices.Sorted(func(yield func(string) bool) {
@@ -112,10 +111,9 @@ func (h *ignoreHistory) step() string {
 	return h.repo.Commit("main", changes)
 }
 
-// TestIncrementalReadsEqualFullReads: whatever .sourceignore files come, change and go,
-// and whatever paths a pipeline names, an update from the last tree gives what a first read
-// gives, which is what Flux would see; and the differences between any two trees lead from
-// the files of one to those of the other.
+// TestIncrementalReadsEqualFullReads: however .sourceignore files are added, changed and removed, and whatever the
+// paths in the pipeline, an update from the last tree has the same result as a first read, and as Flux. The differences
+// between any two trees turn the files of one into the files of the other.
 func TestIncrementalReadsEqualFullReads(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -180,7 +178,7 @@ func checkUpdate(t *testing.T, h *ignoreHistory, s *Source, tree plumbing.Hash) 
 	}
 }
 
-// checkDiff compares as the base of a source is compared with its head.
+// checkDiff checks the differences between two trees, like those between the base of a source and its head.
 func checkDiff(t *testing.T, s *Source, from, to plumbing.Hash) {
 	t.Helper()
 	old, next := &Source{Source: s.Source, Repo: s.Repo}, &Source{Source: s.Source, Repo: s.Repo}

@@ -21,59 +21,59 @@ import (
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
-// Input is what was read from a source, kept between passes. Sums over all files are kept with it, so that their
-// cost depends on the change.
+// Input is the content read from a source. It is kept between passes, with sums over all files, so that the cost of a
+// pass depends on the size of the change.
 type Input struct {
 	at      trees
-	rules   sourceignore.Rules // of the tree
-	layout  *inputs.Layout     // of the tree; nil if nothing is built
+	rules   sourceignore.Rules // of at
+	layout  *inputs.Layout     // of at; nil if nothing is built
 	Files   map[string]*File
 	folders map[string]int   // the number of files below each folder
-	odd     map[string]*File // the files for which [File.isOdd] is true
-	Ignored map[string]int   // objects of kinds that are not read, in all files
-	bytes   int64            // of all files: see [File.size]
-	// gone and came are the objects of files that changed since the set of objects was built. reshaped is set
-	// if they are not sufficient to update the set.
-	gone, came []*manifest.Object
-	reshaped   bool
+	faulty  map[string]*File // the files for which [File.isFaulty] is true
+	Ignored map[string]int   // the number of objects of each kind that is not read
+	bytes   int64            // the size of all files: see [File.size]
+	// removed and added are the objects of files that changed since the set of objects was built. rebuild is set if
+	// they are not sufficient to update the set.
+	removed, added []*manifest.Object
+	rebuild        bool
 }
 
-// File is one parsed file. It depends only on its blob. A root, which is built by its kustomization, is one too: its
-// blob stands for everything that was read to build it.
+// File is one parsed file, which depends only on its blob, or one built kustomization (a root), whose Blob is a digest
+// of everything that was read to build it.
 type File struct {
 	Path   string
 	Blob   plumbing.Hash
-	root   *root // nil if it is not built
-	bytes  int   // of the text, if objects keep it
-	shared bool  // with another file of the same content
+	root   *root // nil for a plain file
+	bytes  int   // the size of the text, if objects keep it
+	shared bool  // whether another file has the same content
 	Result manifest.Result
 }
 
-// Unreadable reports whether it is unknown which objects a file defines: one of its documents cannot be parsed,
-// or has a name that no object can have.
+// Unreadable reports whether the list of a file's objects is incomplete: a document cannot be parsed, or has a name
+// that no object can have.
 func (f *File) Unreadable() bool {
 	return f.Result.Broken > 0 || slices.ContainsFunc(f.Result.Invalid, func(id manifest.ID) bool {
 		return !id.IsPossible()
 	})
 }
 
-// isOdd reports whether a file has more than objects: diagnostics, for example.
-func (f *File) isOdd() bool {
+// isFaulty reports whether a file has diagnostics, or invalid objects or documents.
+func (f *File) isFaulty() bool {
 	return len(f.Result.Diags)+len(f.Result.Invalid)+f.Result.Broken > 0
 }
 
-// Below reports whether a file or folder with that name was read.
+// Below reports whether a file with that name, or a file below it, was read.
 func (in *Input) Below(name string) bool {
 	return in.Files[name] != nil || in.folders[name] > 0
 }
 
 func newInput() Input {
-	return Input{Files: map[string]*File{}, folders: map[string]int{}, odd: map[string]*File{},
+	return Input{Files: map[string]*File{}, folders: map[string]int{}, faulty: map[string]*File{},
 		Ignored: map[string]int{}}
 }
 
-// Update reads the difference between the trees that were read last and new ones. If that is too much for the pass,
-// everything is forgotten: it may be that only the old and the new trees together are.
+// Update reads the difference between the last trees and new ones. If that is too much for the budget of the pass, it
+// forgets everything, because perhaps only the old and the new trees together are too much.
 func (s *Source) Update(pass *budget.Pass, at trees, opts manifest.Options) error {
 	err := s.update(pass, at, opts)
 	if errors.Is(err, budget.ErrExceeded) {
@@ -128,12 +128,12 @@ func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) erro
 	return nil
 }
 
-// File returns a file that is not parsed yet.
+// File returns an unparsed file.
 func (s *Source) File(name string, e object.Entry) *File {
 	f := &File{Path: name, Blob: e.Hash}
 	problem := refuseMode(e.Mode)
 	if problem == nil && path.Base(name) == sourceignore.FileName {
-		problem = new(sourceignore.Problem()) // a usable one is not read as a file
+		problem = new(sourceignore.Problem()) // only an unusable one gets here
 	}
 	if problem != nil {
 		problem.File, problem.Source = name, s.Label
@@ -159,9 +159,8 @@ func distinct(paths []string) []string {
 	return out
 }
 
-// readable reports whether a path below a prefix that the pipeline names is a manifest's: a .yaml, .yml or
-// .json file that is neither hidden nor in a hidden folder. A file that the pipeline names itself can have any
-// name.
+// readable reports whether a path is that of a manifest below a prefix in the pipeline: a .yaml, .yml or .json file
+// that is neither hidden nor in a hidden folder. The prefix itself may be a file with any name.
 func readable(name, prefix string) bool {
 	if name == prefix {
 		return true
@@ -169,7 +168,7 @@ func readable(name, prefix string) bool {
 	return manifest.IsManifestPath(strings.TrimPrefix(name, prefix+"/"))
 }
 
-// refuseMode returns why an entry that is not a plain file is not read.
+// refuseMode returns a diagnostic for a symbolic link or submodule, which is not read.
 func refuseMode(mode filemode.FileMode) *diag.Diagnostic {
 	switch mode {
 	case filemode.Symlink:
@@ -184,7 +183,7 @@ func refuseMode(mode filemode.FileMode) *diag.Diagnostic {
 	return nil
 }
 
-// parse reads and parses blobs on all processors, equal ones once. Each worker has its own Reader.
+// parse reads and parses files on all processors, equal blobs once. Each worker has its own Reader.
 func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) error {
 	type content struct {
 		blob plumbing.Hash
@@ -225,19 +224,19 @@ func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) 
 		}
 	}
 	for _, f := range files {
-		s.warnOfKustomization(f)
+		s.warnAboutKustomization(f)
 	}
 	return nil
 }
 
-// OddFiles returns the odd files in the order of their paths.
-func (in *Input) OddFiles() []*File {
-	return slices.SortedFunc(maps.Values(in.odd), func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+// FaultyFiles returns the files with diagnostics, or with invalid objects or documents, sorted by path.
+func (in *Input) FaultyFiles() []*File {
+	return slices.SortedFunc(maps.Values(in.faulty), func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// IsBroken reports whether a file cannot be read, or a root cannot be built.
+// IsBroken reports whether a file is unreadable or a root cannot be built.
 func (in *Input) IsBroken() bool {
-	for _, f := range in.odd {
+	for _, f := range in.faulty {
 		if f.Unreadable() {
 			return true
 		}
@@ -245,15 +244,15 @@ func (in *Input) IsBroken() bool {
 	return false
 }
 
-// put adds a file, or replaces the one with its path.
+// put adds or replaces a file.
 func (in *Input) put(f *File) {
 	in.drop(f.Path)
 	in.Files[f.Path] = f
 	in.count(f, 1)
-	if f.isOdd() {
-		in.odd[f.Path] = f
+	if f.isFaulty() {
+		in.faulty[f.Path] = f
 	}
-	in.came = append(in.came, f.Result.Objects...)
+	in.added = append(in.added, f.Result.Objects...)
 }
 
 // drop removes a file.
@@ -263,14 +262,14 @@ func (in *Input) drop(name string) {
 		return
 	}
 	delete(in.Files, name)
-	delete(in.odd, name)
+	delete(in.faulty, name)
 	in.count(old, -1)
-	in.gone = append(in.gone, old.Result.Objects...)
+	in.removed = append(in.removed, old.Result.Objects...)
 }
 
-// count adds a file to the sums, or subtracts it.
+// count adds a file to the sums (sign 1) or subtracts it (sign -1).
 func (in *Input) count(f *File, sign int) {
-	in.reshaped = in.reshaped || len(f.Result.LeftOut)+len(f.Result.Named)+len(f.Result.Rights)+f.Result.Broken > 0
+	in.rebuild = in.rebuild || len(f.Result.LeftOut)+len(f.Result.Named)+len(f.Result.Rights)+f.Result.Broken > 0
 	in.bytes += int64(sign) * f.size()
 	for kind, n := range f.Result.Ignored {
 		add(in.Ignored, kind, sign*n)
@@ -280,7 +279,7 @@ func (in *Input) count(f *File, sign int) {
 	}
 }
 
-// add changes one of the sums, and removes it if it becomes zero.
+// add adds n to a sum, and removes the sum if it becomes zero.
 func add(sums map[string]int, key string, n int) {
 	if sums[key] += n; sums[key] == 0 {
 		delete(sums, key)
@@ -290,12 +289,12 @@ func add(sums map[string]int, key string, n int) {
 // parseFile reads and parses a file.
 func (s *Source) parseFile(pass *budget.Pass, rd *object.Reader, f *File, opts manifest.Options) error {
 	if f.Blob.IsZero() {
-		return nil // it was refused before
+		return nil // Source.File refused it
 	}
 	if err := s.parseBlob(pass, rd, f, opts); err != nil {
 		return err
 	}
-	return pass.Take(f.size() - BytesPerFile) // which it was charged for when it was found
+	return pass.Take(f.size() - BytesPerFile) // treeDiff.add reserved BytesPerFile
 }
 
 func (s *Source) parseBlob(pass *budget.Pass, rd *object.Reader, f *File, opts manifest.Options) error {
@@ -323,8 +322,8 @@ func (s *Source) parseBlob(pass *budget.Pass, rd *object.Reader, f *File, opts m
 	return nil
 }
 
-// warnOfKustomization warns about a kustomization, which is not built.
-func (s *Source) warnOfKustomization(f *File) {
+// warnAboutKustomization warns about a kustomization that is read as a plain manifest.
+func (s *Source) warnAboutKustomization(f *File) {
 	if base := path.Base(f.Path); s.Build != pipeline.BuildPlain || f.Blob.IsZero() ||
 		base != "kustomization.yaml" && base != "kustomization.yml" {
 		return
@@ -332,6 +331,6 @@ func (s *Source) warnOfKustomization(f *File) {
 	f.Result.Diags = append(f.Result.Diags, diag.Diagnostic{
 		Severity: diag.Warning, Code: diag.PlainManifests, Source: s.Label, File: f.Path,
 		Message: "the folder's files are read as plain manifests: kustomizations are not built",
-		Hint:    "set build: auto, if patches or generators matter",
+		Hint:    "set build: auto if patches or generators matter",
 	})
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
-// TestCachedFilesEqualParsedFiles adds, changes and removes files at random: the sums and
-// lists that are kept of them, and the set of their objects, must be those of the files that
-// are there.
+// TestCachedFilesEqualParsedFiles adds, changes and removes files at random: the sums and lists that are kept with
+// them, and the set of their objects, must match the existing files.
 func TestCachedFilesEqualParsedFiles(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
@@ -37,7 +36,7 @@ func TestCachedFilesEqualParsedFiles(t *testing.T) {
 				}
 			}
 			if random.IntN(3) == 0 {
-				continue // as when a pass fails before it has a set
+				continue // like a pass that fails before it has a set
 			}
 			var fresh Sources
 			for _, src := range sources.List {
@@ -73,13 +72,13 @@ func randomInput(random *rand.Rand, name string) *File {
 	return &File{Path: name, Result: manifest.Parse(manifest.File{Path: name, Data: []byte(text)}, manifest.Options{})}
 }
 
-// kept is what a pass finds in the inputs.
+// kept describes the content of the inputs.
 func kept(sources []*Source, set *manifest.Set) map[string][]string {
 	out := map[string][]string{}
 	add := func(key, format string, args ...any) { out[key] = append(out[key], fmt.Sprintf(format, args...)) }
 	for i, src := range sources {
 		in := &src.Input
-		for _, f := range in.OddFiles() {
+		for _, f := range in.FaultyFiles() {
 			add(fmt.Sprint("odd ", i), "%s %v %v %d", f.Path, f.Result.Diags, f.Result.Invalid, f.Result.Broken)
 		}
 		for _, kind := range slices.Sorted(maps.Keys(in.Ignored)) {

@@ -16,30 +16,30 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
-// Sources are the sources of a pipeline, with what was read of them. They are not safe for concurrent use.
+// Sources has the sources of a pipeline with their contents. It is not safe for concurrent use.
 type Sources struct {
 	List []*Source
-	// Namespaces are those that the pipeline defines. Manifests replace them.
+	// Namespaces are the Namespaces in the pipeline. Manifests replace them.
 	Namespaces []*manifest.Object
-	// MayBeEmpty accepts paths that hold no manifest.
+	// MayBeEmpty accepts paths without a manifest.
 	MayBeEmpty bool
-	objects    *manifest.Set // of the last Read
+	objects    *manifest.Set // the result of the last Read
 }
 
-// Inputs are what the sources define at their commits.
+// Inputs has the objects of the sources at their commits.
 type Inputs struct {
 	Sources []*Source
 	Commits []*object.Commit // of each source
 	Objects *manifest.Set    // of all sources
-	// Namespaces are those that the pipeline defines, for the ones that no source does.
+	// Namespaces are the Namespaces in the pipeline, for names that no source defines.
 	Namespaces []*manifest.Object
 	Missing    []Missing
-	Ignored    map[string]int // objects of kinds that are not read, by "apiVersion Kind"
-	Charts     chart.Uses     // that are fetched
-	Diags      diag.List      // of files, not of objects
+	Ignored    map[string]int // the number of objects of each kind that is not read, by "apiVersion Kind"
+	Charts     chart.Uses     // the fetched charts
+	Diags      diag.List      // about files, not about objects
 }
 
-// Missing is a path that the pipeline names and a source does not have.
+// Missing is a path in the pipeline that its source does not have.
 type Missing struct {
 	Source int // the index of the source
 	Path   string
@@ -51,10 +51,10 @@ func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifes
 	in := &Inputs{Sources: s.List, Commits: commits, Namespaces: s.Namespaces, Ignored: map[string]int{},
 		Charts: chart.Uses{}}
 	for i, src := range s.List {
-		if err := src.Update(pass, src.trees(s.List, commits), src.held(opts)); err != nil {
+		if err := src.Update(pass, src.trees(s.List, commits), src.options(opts)); err != nil {
 			return nil, fmt.Errorf("read %s of %s: %w", commits[i].Hash, src.Repo.URL(), err)
 		}
-		for _, f := range src.Input.OddFiles() {
+		for _, f := range src.Input.FaultyFiles() {
 			in.Diags = append(in.Diags, f.Result.Diags...)
 		}
 		maps.Copy(in.Charts, src.Input.charts())
@@ -73,8 +73,8 @@ func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifes
 	return in, nil
 }
 
-// findMissing finds paths that hold nothing to read: they are more likely misspelt than emptied, so none of their
-// objects counts as deleted. mayBeEmpty accepts those that exist.
+// findMissing finds paths with nothing to read. They are more likely misspelt than emptied, so their objects do not
+// count as deleted. mayBeEmpty accepts paths that exist.
 func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 	src, commit := in.Sources[i], in.Commits[i]
 	for _, want := range src.Paths {
@@ -93,7 +93,7 @@ func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 			continue
 		case err == nil:
 			found.Code, found.Message, found.Hint = diag.EmptyInput, "holds no manifest "+at,
-				"correct sources[].paths; or set limits.allowEmpty if it is meant"
+				"correct sources[].paths; or set limits.allowEmpty if it should be empty"
 			if slices.Contains(src.Input.layout.ChartFolders, want) {
 				found.Message, found.Hint = "is a Helm chart, of which nothing is read, "+at,
 					"name it in helmCharts of a kustomization, and the kustomization in sources[].paths"
@@ -117,23 +117,24 @@ func (in *Inputs) SourceOf(o *manifest.Object) int {
 	}))
 }
 
-// Index returns the index of the source with a URL and a ref, or -1.
+// Index returns the index of the source with the URL and ref, or -1.
 func (in *Inputs) Index(url, ref string) int {
 	return slices.IndexFunc(in.Sources, func(s *Source) bool { return s.Repo.URL() == url && s.RefName() == ref })
 }
 
-// merge merges the objects of all files. If possible, it updates the last set, so that the cost depends on the
-// change.
+// merge merges the objects of all files. If possible, it updates the last set, so that the cost depends on the size of
+// the change.
 func (s *Sources) merge() *manifest.Set {
-	var gone, came []*manifest.Object
-	reshaped := s.objects == nil
+	var removed, added []*manifest.Object
+	rebuild := s.objects == nil
 	for _, src := range s.List {
 		in := &src.Input
-		gone, came, reshaped = append(gone, in.gone...), append(came, in.came...), reshaped || in.reshaped
-		in.gone, in.came, in.reshaped = nil, nil, false
+		removed, added = append(removed, in.removed...), append(added, in.added...)
+		rebuild = rebuild || in.rebuild
+		in.removed, in.added, in.rebuild = nil, nil, false
 	}
-	if !reshaped {
-		if set, ok := s.objects.Change(gone, came); ok {
+	if !rebuild {
+		if set, ok := s.objects.Change(removed, added); ok {
 			return set
 		}
 	}
@@ -146,7 +147,7 @@ func (s *Sources) merge() *manifest.Set {
 	return manifest.NewSet(results...)
 }
 
-// Forget drops what was read. The next Read reads it again.
+// Forget drops the contents of all sources. The next Read reads them again.
 func (s *Sources) Forget() {
 	s.objects = nil
 	for _, src := range s.List {
@@ -154,7 +155,7 @@ func (s *Sources) Forget() {
 	}
 }
 
-// Size estimates how many bytes are kept between passes.
+// Size returns the estimated bytes that are kept between passes.
 func (s *Sources) Size() int64 {
 	var size int64
 	for _, src := range s.List {

@@ -17,27 +17,26 @@ import (
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
-// root is what a file has that is built.
+// root is the additional state of a built file.
 type root struct {
 	inputs.Root
 	reads  tree.Reads
 	charts chart.Uses
-	at     trees    // the last ones in which the same was read
-	files  []string // that it is made of, as far as that is known before
+	at     trees    // the last trees from which the same was read
+	files  []string // the files that it is made of, as far as known before the build
 }
 
-// Estimates of the memory of a build, from measurements: for each build, for each byte that is read, and for each read.
+// Measured estimates of the memory for each build, for each byte read, and for each read.
 const (
 	bytesPerBuild = 4 << 20
 	buildFactor   = 60
 	bytesPerRead  = 150
 )
 
-// maxRounds limits how often something is built again because charts were fetched that it asked for: one after the
-// other.
+// maxRounds limits how often a build is repeated after fetching a chart that it needs.
 const maxRounds = 50
 
-// findLayouts finds the roots of both trees from those of the tree that was read last.
+// findLayouts finds the roots of both trees, starting from the layout of the tree that was read last.
 func (d *treeDiff) findLayouts() (err error) {
 	if d.anywhere, err = d.differing(d.from, d.to); err != nil {
 		return err
@@ -57,7 +56,7 @@ func (d *treeDiff) findLayouts() (err error) {
 	return err
 }
 
-// revisions are the refs of all repositories that are read, by the folder.
+// revisions returns the refs of the source and of the mounted sources, by folder.
 func (d *treeDiff) revisions() map[string]roots.Revision {
 	out := map[string]roots.Revision{".": revision(d.Source.Ref)}
 	for folder, of := range d.Mounts {
@@ -75,7 +74,7 @@ func revision(ref pipeline.Ref) roots.Revision {
 	return roots.Revision{Text: text, Names: names}
 }
 
-// layout finds the roots of a tree. It is faster with the layout of another tree, and what differs.
+// layout finds the roots of a tree. It is faster with the layout of another tree and the changes since.
 func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes, charts *chart.Renderer,
 	builds *inputs.Builds) (*inputs.Layout, error) {
 	if at.own.IsZero() {
@@ -105,8 +104,7 @@ func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes
 	return search.Before, nil
 }
 
-// rebuild builds the roots for which something else is read now than in the tree before, and returns the names of those
-// that are gone.
+// rebuild builds the roots whose inputs changed, and returns the names of removed roots.
 func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string, err error) {
 	files, done, err := d.open(d.to)()
 	if err != nil {
@@ -132,7 +130,7 @@ func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string,
 	return fresh, gone, d.build(fresh, d.Charts, d.newBuilds, opts)
 }
 
-// newRoot returns a root that is not built yet.
+// newRoot returns an unbuilt root.
 func newRoot(r inputs.Root, at trees, l *inputs.Layout) *File {
 	return &File{Path: r.Name, root: &root{Root: r, at: at, files: l.Files(r)}}
 }
@@ -176,11 +174,11 @@ func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 			f.addCharts(uses)
 		}
 	}
-	b.Lacks = b.Lacks || d.before.Lacks(uses)
+	b.Incomplete = b.Incomplete || d.before.Lacks(uses)
 	return nil
 }
 
-// rootAt builds the root with a name at an older commit. It returns nil if the name is not a root's there.
+// rootAt builds the root with a name at an older commit, or returns nil if there is no such root.
 func rootAt(s *Source, pass *budget.Pass, at trees, name string, opts manifest.Options) (*File, error) {
 	d := &treeDiff{Source: s, pass: pass, before: s.Charts.Rendered(), opts: opts, oldBuilds: newBuilds(pass)}
 	changed, err := d.differing(s.Input.at, at)
@@ -200,7 +198,7 @@ func rootAt(s *Source, pass *budget.Pass, at trees, name string, opts manifest.O
 	return nil, nil
 }
 
-// build builds roots, and again those for which charts were fetched that a build asked for.
+// build builds roots. It fetches the charts that they need and then builds these roots again.
 func (d *treeDiff) build(files []*File, charts *chart.Renderer, builds *inputs.Builds, opts manifest.Options) error {
 	for range maxRounds {
 		if len(files) == 0 {
@@ -221,7 +219,7 @@ func (d *treeDiff) build(files []*File, charts *chart.Renderer, builds *inputs.B
 	return nil
 }
 
-// isSettled reports whether the same trees give the same roots, and these the same.
+// isSettled reports whether reading the same trees again would give the same roots with the same objects.
 func (in *Input) isSettled() bool {
 	for _, r := range in.layout.All() {
 		if f := in.Files[r.Name]; f != nil && !f.isSettled() {
@@ -233,14 +231,14 @@ func (in *Input) isSettled() bool {
 
 func (f *File) isSettled() bool { return f.root == nil || f.root.reads.IsSettled() }
 
-// addCharts adds the charts that were fetched to build a file.
+// addCharts adds the charts that a file was built from.
 func (f *File) addCharts(uses chart.Uses) {
 	if f.root != nil {
 		maps.Copy(uses, f.root.charts)
 	}
 }
 
-// charts are those that were fetched to build the files, and to find out which are built.
+// charts returns the charts used to find and build the roots.
 func (in *Input) charts() chart.Uses {
 	uses := in.layout.Charts()
 	for _, r := range in.layout.All() {
@@ -275,7 +273,7 @@ func (d *treeDiff) buildAll(roots []*File, charts *chart.Renderer, builds *input
 	return nil
 }
 
-// work estimates the memory of the build.
+// work returns the estimated memory of the build.
 func (r *root) work(files tree.Files) int64 {
 	bytes := int64(bytesPerBuild)
 	for _, name := range r.files {
@@ -286,7 +284,7 @@ func (r *root) work(files tree.Files) int64 {
 	return bytes
 }
 
-// newBuilds keeps what a search builds for a pass.
+// newBuilds returns the store of the builds of a search, charged to the pass.
 func newBuilds(pass *budget.Pass) *inputs.Builds {
 	return &inputs.Builds{Work: func() (func(), error) { return pass.Work(bytesPerBuild) }, Take: pass.Take}
 }
@@ -303,7 +301,7 @@ func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer
 		return err
 	}
 	defer done()
-	open := func() (tree.Files, func(), error) { return d.open(f.root.at)() } // of the trees by then
+	open := func() (tree.Files, func(), error) { return d.open(f.root.at)() } // root.at may change before the call
 	built, err := inputs.Build(ctx, files, f.root.Root, inputs.Options{
 		Manifest: opts, Source: d.Label, Builds: builds,
 		Options: roots.Options{Open: open, Charts: charts, PassThrough: opts.PassThrough, Tenants: opts.Tenants,

@@ -11,31 +11,31 @@ import (
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
-// Source is one source with what was read of it.
+// Source is one source of a pipeline with its contents.
 type Source struct {
 	pipeline.Source
 	Repo  *repo.Repo
 	Label string // its URL in diagnostics, if there are several sources
-	// Mounts are the other sources that its custom resources can build from, by the folder that they are mounted in,
-	// and References say which folder a custom resource means.
+	// Mounts has the other sources that its custom resources can build from, by mount folder. References maps the
+	// references in custom resources to these folders.
 	Mounts     map[string]*Source
 	References map[string]string
-	Verify     *signature.Verifier // of commits; nil accepts any
-	Charts     *chart.Renderer     // of the repository; nil refuses charts
-	Secrets    *sops.FileDecrypter // of files that decide what is built; nil leaves them as they are
+	Verify     *signature.Verifier // verifies commits; nil accepts any
+	Charts     *chart.Renderer     // renders charts; nil refuses them
+	Secrets    *sops.FileDecrypter // decrypts files that decide what is built; nil leaves them encrypted
 	Input      Input
-	base       *Base // nil until it is needed
+	base       *Base // nil until needed
 	older      olderCommits
 	head       plumbing.Hash // the last commit that [Source.Choose] accepted
 }
 
-// RefName returns the ref as inventories and lock files name it.
+// RefName returns the name of the ref in inventories and lock files.
 func (s *Source) RefName() string { return s.Ref.RepoRef().String() }
 
-// forget drops what was read of the source.
+// forget drops the contents of the source.
 func (s *Source) forget() { s.Input, s.base = Input{}, nil }
 
-// size estimates how many bytes are kept of the source.
+// size returns the estimated bytes kept of the source.
 func (s *Source) size() int64 {
 	size := s.Input.bytes
 	if s.base != nil {
@@ -46,9 +46,9 @@ func (s *Source) size() int64 {
 	return size
 }
 
-// Estimates of the bytes kept between passes, measured with ServiceMonitors, ConfigMaps and ignored kinds: for
-// a file, for a finding, for an object that shares its value with another one, and for each byte of text, which is kept
-// as values too.
+// Estimates of the bytes kept between passes, measured with ServiceMonitors, ConfigMaps and ignored kinds: for each
+// file, diagnostic, and object that shares its value with another one, and the copies of each byte of text, which is
+// also kept as values.
 const (
 	BytesPerFile    = 600
 	bytesPerFinding = 500
@@ -69,7 +69,7 @@ func (f *File) size() int64 {
 	return size
 }
 
-// copySize estimates the bytes that are kept of another file with the same content.
+// copySize returns the estimated bytes kept of a further file with the same content.
 func (f *File) copySize() int64 {
 	r := &f.Result
 	reads := 0

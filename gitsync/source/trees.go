@@ -14,17 +14,17 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// trees are those of a source and of the sources that are mounted in it, at one moment.
+// trees has the trees of a source and of the sources mounted in it, at one moment.
 type trees struct {
 	own    plumbing.Hash
-	others map[string]plumbing.Hash // by the folder that they are mounted in; zero if unknown
+	others map[string]plumbing.Hash // by mount folder; zero if unknown
 }
 
 func (t trees) same(other trees) bool {
 	return t.own == other.own && maps.Equal(t.others, other.others)
 }
 
-// trees returns those of commits, which are in the order of all sources. A commit that is nil has none.
+// trees returns the trees of commits, which are in the order of all sources. The tree of a nil commit is zero.
 func (s *Source) trees(all []*Source, commits []*object.Commit) trees {
 	at := func(of *Source) plumbing.Hash {
 		if c := commits[slices.Index(all, of)]; c != nil {
@@ -60,8 +60,8 @@ func (s *Source) open(at trees) kustomize.Open {
 	}
 }
 
-// differing lists the files of the whole repository, and of those that are mounted in it, in which trees differ. It
-// lists none if there is nothing to compare with.
+// differing returns the files that differ between trees, in the whole repository and the mounted ones. It returns nil
+// if one of the trees is zero.
 func (s *Source) differing(from, to trees) (*tree.Changes, error) {
 	var out []tree.Change
 	if from.own.IsZero() || to.own.IsZero() {
@@ -87,24 +87,24 @@ func (s *Source) differing(from, to trees) (*tree.Changes, error) {
 	return tree.NewChanges(out...), nil
 }
 
-// held returns the options for the source's manifests, with whose its files are, and those of the sources that are
-// mounted.
-func (s *Source) held(opts manifest.Options) manifest.Options {
+// options returns the options for parsing the source's manifests, with the tenants of the source and of the sources
+// mounted in it.
+func (s *Source) options(opts manifest.Options) manifest.Options {
 	opts.Tenants.All = s.Tenant
-	there, mounted := opts.Tenants.IsSet(), ""
+	isSet, mounted := opts.Tenants.IsSet(), ""
 	for _, name := range slices.Sorted(maps.Keys(s.Mounts)) {
 		tenant := s.Mounts[name].Tenant
-		there = there || tenant != ""
+		isSet = isSet || tenant != ""
 		mounted += name + "=" + tenant + ","
 	}
-	if there {
+	if isSet {
 		opts.Tenants.Mounted = mounted
 	}
 	return opts
 }
 
-// Mount mounts the sources that a pipeline's sourceRefs name in those whose custom resources are followed. The folder
-// of one is its name after an @.
+// Mount mounts sources in the sources whose custom resources can build from them, according to the pipeline's
+// sourceRefs. The mount folder of a source is "@" and its name.
 func (s *Sources) Mount(spec *pipeline.Spec) {
 	for i, src := range s.List {
 		mounts := spec.Mounts(i)

@@ -1,7 +1,7 @@
-// Package sourceignore decides which files of a repository its .sourceignore files hide, as Flux does
-// (fluxcd/pkg/sourceignore). The patterns are those of .gitignore. Each file applies to its own folder and
-// what is below. Of all patterns that match a path, the last one of the deepest file wins. A pattern with
-// "!" can include a file of an ignored folder again, which git itself does not do.
+// Package sourceignore applies the .sourceignore files of a repository, like Flux (fluxcd/pkg/sourceignore). They have
+// the syntax of .gitignore. Each file applies to its folder and everything below. Of all patterns that match a path,
+// the last one of the deepest file wins. A pattern with "!" can include a file of an ignored folder again, which is not
+// possible in git itself.
 //
 // Flux's built-in patterns (images, archives, CI files) are not applied.
 package sourceignore
@@ -21,30 +21,31 @@ import (
 const FileName = ".sourceignore"
 
 const (
-	// MaxBytes is the largest file that is used.
+	// MaxBytes is the maximum size of a file.
 	MaxBytes = 64 << 10
-	// MaxPatterns is how many patterns one file may have: every path is compared with each.
+	// MaxPatterns is the maximum number of patterns in a file, because each is compared with every path.
 	MaxPatterns = 1000
 )
 
 // File is one .sourceignore.
 type File struct {
 	patterns []gitignore.Pattern
-	// Unusable files hide everything below their folder: nobody knows what they were to hide.
+	// Unusable is set if the file is too large or unreadable. It hides everything below its folder, because its
+	// patterns are unknown.
 	Unusable bool
 }
 
-// Unusable is a file that is too large or cannot be read.
+// Unusable returns a file that is too large or unreadable.
 func Unusable() File { return File{Unusable: true} }
 
 // Problem is the diagnostic for an unusable file. The caller adds its path.
 func Problem() diag.Diagnostic {
 	return diag.SourceIgnoreUnusable.At("", "is not a text of at most 64 KiB and 1,000 patterns, so nothing below "+
 		"its folder is read").
-		WithHint("shorten it, or name the folders to read instead, in a pipeline as sources[].paths")
+		WithHint("shorten it, or list the folders to read instead (in a pipeline: sources[].paths)")
 }
 
-// Parse reads the file of a folder, which is "." or a clean path from the repository's root.
+// Parse parses the file of a folder, which is "." or a clean path from the root of the repository.
 func Parse(folder string, text []byte) File {
 	if len(text) > MaxBytes {
 		return Unusable()
@@ -66,16 +67,15 @@ func Parse(folder string, text []byte) File {
 	return f
 }
 
-// Rules are the files of a repository by folder.
+// Rules has the .sourceignore files of a repository, by folder.
 type Rules map[string]File
 
-// Ignores reports whether the file of that path is hidden. A .sourceignore does not hide
-// itself.
+// Ignores reports whether a file is hidden. A .sourceignore does not hide itself.
 func (r Rules) Ignores(name string) bool {
 	if len(r) == 0 {
 		return false
 	}
-	name = strings.TrimPrefix(path.Clean(name), "/") // or the folders above would not end at "."
+	name = strings.TrimPrefix(path.Clean(name), "/") // so that its folders end at "."
 	parts := strings.Split(name, "/")
 	folder := path.Dir(name)
 	if path.Base(name) == FileName && folder != "." {

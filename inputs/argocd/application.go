@@ -47,13 +47,13 @@ type Destination struct {
 	Namespace string `json:"namespace"`
 }
 
-// InCluster are the address and the name of the cluster that Argo CD runs in.
+// InCluster and InClusterName are the address and the name of the cluster that Argo CD runs in.
 const (
 	InCluster     = "https://kubernetes.default.svc"
 	InClusterName = "in-cluster"
 )
 
-// String is the name or the address of the cluster.
+// String returns the name or address of the cluster.
 func (d Destination) String() string {
 	if d.Name != "" {
 		return d.Name
@@ -79,7 +79,7 @@ type Source struct {
 	Field string `json:"-"`
 }
 
-// HelmSource says how a chart is rendered.
+// HelmSource configures how a chart is rendered.
 type HelmSource struct {
 	ReleaseName             string          `json:"releaseName"`
 	Namespace               string          `json:"namespace"`
@@ -93,20 +93,20 @@ type HelmSource struct {
 	APIVersions             []string        `json:"apiVersions"`
 }
 
-// Parameter is a single value of a chart, as of helm --set or --set-string.
+// Parameter sets a single value of a chart, like helm --set or --set-string.
 type Parameter struct {
 	Name        string `json:"name"`
 	Value       string `json:"value"`
 	ForceString bool   `json:"forceString"`
 }
 
-// FileParameter is a value of a chart that is a file, as of helm --set-file.
+// FileParameter sets a value of a chart to a file's content, like helm --set-file.
 type FileParameter struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
 }
 
-// KustomizeSource says how a kustomization is changed.
+// KustomizeSource configures how a kustomization is changed.
 type KustomizeSource struct {
 	NamePrefix                string            `json:"namePrefix"`
 	NameSuffix                string            `json:"nameSuffix"`
@@ -127,13 +127,13 @@ type KustomizeSource struct {
 	APIVersions               []string          `json:"apiVersions"`
 }
 
-// Replica is how many pods a workload has: a number, or a text that is one.
+// Replica sets the number of pods of a workload. Count is a number, or a string that holds one.
 type Replica struct {
 	Name  string          `json:"name"`
 	Count json.RawMessage `json:"count"`
 }
 
-// DirectorySource says which files of a folder are read.
+// DirectorySource selects the files of a folder.
 type DirectorySource struct {
 	Recurse bool           `json:"recurse"`
 	Include string         `json:"include"`
@@ -141,17 +141,17 @@ type DirectorySource struct {
 	Jsonnet map[string]any `json:"jsonnet"`
 }
 
-// problem returns why an Application or ApplicationSet cannot be built. It quotes no value that can be secret.
+// problem says why an Application or ApplicationSet cannot be built. It must not quote a value that could be secret.
 func problem(field, hint, format string, args ...any) error {
 	return new(diag.BuildFailed.At(field, format, args...).WithHint(hint))
 }
 
-// refused returns a problem about something that agentry does not support.
+// refused says that an Application or ApplicationSet uses something that agentry does not support.
 func refused(field, hint, format string, args ...any) error {
 	return new(diag.BuildRefused.At(field, format, args...).WithHint(hint))
 }
 
-// ParseApplication reads an Application. Fields that decide nothing here are ignored.
+// ParseApplication reads an Application. It ignores fields that do not affect rendering.
 func ParseApplication(object map[string]any) (*Application, error) {
 	var out Application
 	if err := convert(object, "", &out); err != nil {
@@ -161,11 +161,11 @@ func ParseApplication(object map[string]any) (*Application, error) {
 		return nil, problem("metadata.name", "", "is missing")
 	}
 	if out.Spec.SourceHydrator != nil {
-		return nil, refused("spec.sourceHydrator", "name the branch that it writes as a source of the pipeline",
-			"sources that Argo CD writes by its hydrator are not built")
+		return nil, refused("spec.sourceHydrator", "add the branch that it writes as a source of the pipeline",
+			"Argo CD's source hydrator is not supported")
 	}
 	switch {
-	case len(out.Spec.Sources) > 0: // Argo CD ignores source then
+	case len(out.Spec.Sources) > 0: // Argo CD then ignores source
 		for i := range out.Spec.Sources {
 			out.Spec.Sources[i].Field = fmt.Sprintf("spec.sources[%d]", i)
 		}
@@ -183,7 +183,7 @@ func ParseApplication(object map[string]any) (*Application, error) {
 	return &out, nil
 }
 
-// check refuses what agentry does not build.
+// check refuses invalid and unsupported sources.
 func (s *Source) check() error {
 	kinds := 0
 	for _, is := range []bool{s.Helm != nil, s.Kustomize != nil, s.Directory != nil} {
@@ -193,7 +193,7 @@ func (s *Source) check() error {
 	}
 	switch {
 	case s.Plugin != nil:
-		return refused(s.Field+".plugin", "commit what it makes", "a plugin is a program, and agentry runs none")
+		return refused(s.Field+".plugin", "commit its output", "agentry does not run plugins")
 	case s.RepoURL == "":
 		return problem(s.Field+".repoURL", "", "is missing")
 	case s.Chart != "" && s.Ref != "":
@@ -203,7 +203,7 @@ func (s *Source) check() error {
 	case kinds > 1:
 		return problem(s.Field, "keep one of them", "the source has more than one of helm, kustomize and directory")
 	case s.Directory != nil && len(s.Directory.Jsonnet) > 0:
-		return refused(s.Field+".directory.jsonnet", "commit what it makes", "Jsonnet is not evaluated")
+		return refused(s.Field+".directory.jsonnet", "commit its output", "Jsonnet is not evaluated")
 	case path.IsAbs(s.Path):
 		return problem(s.Field+".path", "write it relative to the top of the repository", "is an absolute path")
 	}
@@ -212,10 +212,10 @@ func (s *Source) check() error {
 
 func (s *Source) isOCI() bool { return strings.HasPrefix(s.RepoURL, "oci://") }
 
-// IsReference reports whether a source has no objects of its own, only files that other sources refer to.
+// IsReference reports whether a source only provides files for other sources.
 func (s *Source) IsReference() bool { return s.Ref != "" && s.Path == "" && s.Chart == "" }
 
-// convert reads the fields of a value that was decoded from YAML.
+// convert converts a decoded YAML value to a typed one.
 func convert(value any, field string, into any) error {
 	text, err := json.Marshal(value)
 	if err == nil {

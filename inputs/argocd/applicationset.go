@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// MaxApplications limits the Applications of one ApplicationSet, and the sets of parameters of each generator.
+	// MaxApplications limits the Applications of one ApplicationSet, and the parameter sets of each generator.
 	MaxApplications = 10_000
-	// maxBytes limits the parameters and the texts of one ApplicationSet, summed over all steps.
+	// maxBytes limits the total size of the parameters and texts of one ApplicationSet over all steps.
 	maxBytes = 128 << 20
 )
 
-// Generator makes Applications of ApplicationSets.
+// Generator generates the Applications of ApplicationSets.
 type Generator struct {
-	// Execute executes Go templates. Nil refuses them.
+	// Execute executes Go templates. If nil, they are refused.
 	Execute func(context.Context, helm.Texts) ([]string, error)
-	// Repositories say where Git repositories are in Files.
+	// Repositories locate Git repositories in Files.
 	Repositories roots.Repositories
 	Files        *tree.Tree
-	// Clusters are those that Argo CD knows besides its own.
+	// Clusters are the clusters that Argo CD knows besides its own.
 	Clusters []Cluster
 }
 
-// setSpec is the specification of an ApplicationSet. Generators and templates are values until their texts are known.
+// setSpec is the spec of an ApplicationSet. Generators and templates stay untyped until their templates are executed.
 type setSpec struct {
 	GoTemplate        bool             `json:"goTemplate"`
 	GoTemplateOptions []string         `json:"goTemplateOptions"`
@@ -40,7 +40,7 @@ type setSpec struct {
 	TemplatePatch     string           `json:"templatePatch"`
 }
 
-// run makes the Applications of one ApplicationSet.
+// run generates the Applications of one ApplicationSet.
 type run struct {
 	*Generator
 	ctx   context.Context
@@ -48,8 +48,8 @@ type run struct {
 	bytes int
 }
 
-// Applications returns the Applications of an ApplicationSet, as objects. An error is a [*diag.Diagnostic] or about
-// reading files.
+// Applications returns the Applications of an ApplicationSet as objects. An error is a [*diag.Diagnostic] or a failure
+// to read files.
 func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map[string]any, error) {
 	var of struct {
 		Metadata Metadata `json:"metadata"`
@@ -62,7 +62,7 @@ func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map
 		if !slices.Contains([]string{"missingkey=default", "missingkey=invalid", "missingkey=zero", "missingkey=error"},
 			option) {
 			return nil, problem(fmt.Sprintf("spec.goTemplateOptions[%d]", i), "use missingkey=error",
-				"%.100q is no option of Go's templates", option)
+				"%.100q is not an option of Go templates", option)
 		}
 	}
 	r := &run{Generator: g, ctx: ctx, spec: of.Spec}
@@ -84,8 +84,8 @@ func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map
 			metadata["namespace"] = of.Metadata.Namespace
 		}
 		if out = append(out, made...); len(out) > MaxApplications {
-			return nil, problem("spec.generators", "split the ApplicationSet", "they give more than %d Applications",
-				MaxApplications)
+			return nil, problem("spec.generators", "split the ApplicationSet",
+				"they generate more than %d Applications", MaxApplications)
 		}
 	}
 	return out, nil
@@ -123,7 +123,7 @@ func (r *run) applications(field string, raw map[string]any) ([]map[string]any, 
 	return out, nil
 }
 
-// application makes an Application of a template and the text of a patch.
+// application makes an Application from an executed template and an executed templatePatch.
 func application(template, patch any) (map[string]any, error) {
 	out, _ := template.(map[string]any)
 	spec, _ := out["spec"].(map[string]any)
@@ -131,9 +131,9 @@ func application(template, patch any) (map[string]any, error) {
 	var change map[string]any
 	text, _ := patch.(string)
 	if err := yaml.Unmarshal([]byte(text), &change); err != nil {
-		return nil, problem("spec.templatePatch", "", "its result is not YAML of a part of an Application")
+		return nil, problem("spec.templatePatch", "", "its result is not a YAML patch of an Application")
 	}
-	out = patched(out, change)
+	out = applyPatch(out, change)
 	metadata, _ := out["metadata"].(map[string]any)
 	spec, _ = out["spec"].(map[string]any)
 	if metadata == nil || spec == nil {
@@ -142,14 +142,14 @@ func application(template, patch any) (map[string]any, error) {
 	if project == nil {
 		delete(spec, "project")
 	} else {
-		spec["project"] = project // Argo CD takes none from a patch
+		spec["project"] = project // in Argo CD, a patch cannot change it
 	}
 	out["apiVersion"], out["kind"] = APIVersion, ApplicationKind
 	return out, nil
 }
 
-// patched applies a strategic merge patch to a part of an Application, whose lists are replaced.
-func patched(value, patch map[string]any) map[string]any {
+// applyPatch applies a strategic merge patch to a part of an Application. Lists are replaced.
+func applyPatch(value, patch map[string]any) map[string]any {
 	out := map[string]any{}
 	if patch["$patch"] != "replace" {
 		maps.Copy(out, value)
@@ -162,7 +162,7 @@ func patched(value, patch map[string]any) map[string]any {
 			delete(out, key)
 		case isMap:
 			have, _ := out[key].(map[string]any)
-			out[key] = patched(have, below)
+			out[key] = applyPatch(have, below)
 		default:
 			out[key] = change
 		}

@@ -275,22 +275,22 @@ func TestApplicationSetsThatCannotBeMade(t *testing.T) {
 	g := newGenerator(t)
 	const git = "repoURL: https://git.example.com/fleet"
 	for spec, want := range map[string]string{
-		"generators: [{scmProvider: {}}]": "spec.generators[0].scmProvider: the generator scmProvider asks a " +
-			"service, and agentry reads only what is in Git",
+		"generators: [{scmProvider: {}}]": "spec.generators[0].scmProvider: the generator scmProvider queries a " +
+			"service, but agentry reads only Git",
 		"generators: [{plugin: {}}]": "spec.generators[0].plugin: " +
-			"the generator plugin asks",
+			"the generator plugin queries",
 		"generators: [{lists: {}}]": "spec.generators[0].lists: " +
 			"there is no such generator",
-		"generators: [{}]": "spec.generators[0]: it names " +
-			"no generator",
-		"generators: [{list: {}, git: {}}]": "spec.generators[0]: it names " +
+		"generators: [{}]": "spec.generators[0]: it has no " +
+			"generator",
+		"generators: [{list: {}, git: {}}]": "spec.generators[0]: it has " +
 			"several generators: git, list",
 		"generators: [{list: {elements: [{a: 1}]}}]": "spec.generators[0].list.elements[0].a: without " +
-			"goTemplate, values are texts",
+			"goTemplate, values must be strings",
 		"generators: [{list: {elements: hunter2}}]": "spec.generators[0].list.elements: has a value of the " +
 			"wrong type",
-		"generators: [{list: {elementsYaml: 'hunter2'}}]": "spec.generators[0].list.elementsYaml: is no list of maps " +
-			"in YAML",
+		"generators: [{list: {elementsYaml: 'hunter2'}}]": "spec.generators[0].list.elementsYaml: is not a YAML list " +
+			"of maps",
 		"generators: hunter2": "spec.generators: has a value " +
 			"of the wrong type",
 		"generators: [{git: {repoURL: https://other/x, directories: [{path: '*'}]}}]": `spec.generators[0].git.repoURL: other/x is another repository`,
@@ -305,14 +305,14 @@ func TestApplicationSetsThatCannotBeMade(t *testing.T) {
 			"two generators, and has 1",
 		"generators: [{merge: {generators: [{list: {}}, {list: {}}]}}]": "spec.generators[0].merge: a " +
 			"merge needs two generators or more, and mergeKeys",
-		"generators: [{merge: {mergeKeys: [a], generators: [{list: {elements: [{a: x}, {a: x}]}}, {list: {}}]}}]": "spec.generators[0].merge.generators[0]: two of its sets of parameters have the same values for mergeKeys",
-		"generators: [{matrix: {generators: [{list: {elements: [{a: x}]}}, {list: {elements: [{a: z}]}}]}}]":      `spec.generators[0].matrix: both generators give "a", and different values for it`,
+		"generators: [{merge: {mergeKeys: [a], generators: [{list: {elements: [{a: x}, {a: x}]}}, {list: {}}]}}]": "spec.generators[0].merge.generators[0]: two of its parameter sets have the same values for mergeKeys",
+		"generators: [{matrix: {generators: [{list: {elements: [{a: x}]}}, {list: {elements: [{a: z}]}}]}}]":      `spec.generators[0].matrix: both generators set "a", but to different values`,
 		"generators: [{matrix: {generators: [{list: {}}, {merge: {mergeKeys: [a], generators: [{matrix: {}}, {list: " +
 			"{}}]}}]}}, {matrix: {generators: [{list: {elements: [{a: x}]}}, {merge: {mergeKeys: [a], generators: " +
 			"[{matrix: {}}, {list: {}}]}}]}}]": "spec.generators[1].matrix.generators[1].merge.generators[0].matrix: " +
 			"matrix and merge can be nested only once",
-		"generators: [{clusters: {selector: {matchExpressions: [{key: a, operator: is}]}}}]": `spec.generators[0].clusters.selector.matchExpressions[0].operator: "is" is no operator`,
-		"goTemplate: true\n  goTemplateOptions: [hunter2]":                                   `spec.goTemplateOptions[0]: "hunter2" is no option of Go's templates`,
+		"generators: [{clusters: {selector: {matchExpressions: [{key: a, operator: is}]}}}]": `spec.generators[0].clusters.selector.matchExpressions[0].operator: "is" is not an operator`,
+		"goTemplate: true\n  goTemplateOptions: [hunter2]":                                   `spec.goTemplateOptions[0]: "hunter2" is not an option of Go templates`,
 		"goTemplate: true\n  goTemplateOptions: [missingkey=error]\n  generators: [{list: {elements: [{a: x}]}}]\n" +
 			"  template: {spec: {source: {path: '{{.b}}'}}}": `spec.template.spec.source.path: map has no entry for key "b"`,
 		"goTemplate: true\n  generators: [{list: {elements: [{a: x}]}}]\n" +
@@ -322,7 +322,7 @@ func TestApplicationSetsThatCannotBeMade(t *testing.T) {
 		"generators: [{list: {elements: [{a: x}]}}]\n  template: {metadata: {name: '{{a}} {{'}}":                       "spec.template.metadata.name: the template has {{ without }}",
 		"generators: [{list: {elements: [{a: x}, {a: x}]}}]\n  template: {metadata: {name: '{{a}}'}, spec: {}}":        `spec.template.metadata.name: two Applications get the name "x"`,
 		"generators: [{list: {elements: [{a: x}]}}]\n  template: {metadata: {name: '{{a}}'}, spec: {}}\n" +
-			"  templatePatch: 'a: [hunter2'": "spec.templatePatch: its result is not YAML",
+			"  templatePatch: 'a: [hunter2'": "spec.templatePatch: its result is not a YAML patch of an Application",
 		"generators: [{list: {elements: [{a: x}]}}]": "spec.template: it has no metadata or no spec",
 	} {
 		_, err := g.Applications(t.Context(), object(t, "metadata: {name: s, namespace: argocd}\nspec:\n  "+spec+"\n"))
@@ -347,7 +347,7 @@ func TestApplicationSetsAreBounded(t *testing.T) {
 			"}}]\n  template: {metadata: {name: " + long + "}}",
 	} {
 		if _, err := g.Applications(t.Context(), object(t, "metadata: {name: s}\nspec:\n  "+spec+"\n")); err == nil ||
-			!strings.Contains(err.Error(), "more than") && !strings.Contains(err.Error(), "too much") {
+			!strings.Contains(err.Error(), "more than") && !strings.Contains(err.Error(), "too large") {
 			t.Errorf("%s: got %.200v", name, err)
 		}
 	}

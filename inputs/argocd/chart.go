@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
 
-// remoteChart renders a chart that is fetched. A repository without a scheme is a registry.
+// remoteChart fetches and renders a chart. A repository URL without a scheme is an OCI registry.
 func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
 	source := chart.Source{URL: s.RepoURL, Name: s.Chart, Version: s.TargetRevision}
 	if s.isOCI() || !strings.Contains(s.RepoURL, "://") {
@@ -35,7 +35,7 @@ func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
 	})
 }
 
-// chart renders a chart of a repository.
+// chart renders a chart in a Git repository.
 func (b *build) chart(s *Source, in repository, folder string) ([]manifest.Built, error) {
 	if err := b.canRender(s); err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func (b *build) canRender(s *Source) error {
 	return nil
 }
 
-// render renders a chart, and keeps the kinds that are read.
-func (b *build) render(s *Source, files []helm.File, own place,
+// render renders a chart and keeps the kinds that agentry reads.
+func (b *build) render(s *Source, files []helm.File, own fileSource,
 	origin func(template string) manifest.Origin) ([]manifest.Built, error) {
 	r := &release{Source: s, env: newEnv(b.app, s), own: own, refs: b.refs}
 	if s.Helm != nil {
@@ -92,7 +92,7 @@ func (b *build) render(s *Source, files []helm.File, own place,
 	return out, nil
 }
 
-// isRead reports whether objects of a kind are read, or followed.
+// isRead reports whether agentry reads or follows objects of a kind.
 func isRead(apiVersion, kind string) bool {
 	return slices.Contains(manifest.Kinds(), kind) || follows(apiVersion, kind)
 }

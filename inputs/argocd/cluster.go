@@ -8,32 +8,32 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// Labels by which Argo CD knows the Secrets of clusters.
+// The label of the Secrets with which Argo CD declares clusters, and its value.
 const (
 	secretType  = "argocd.argoproj.io/secret-type"
 	clusterType = "cluster"
 )
 
-// Cluster is one that Argo CD knows: the fields of its Secret but for credentials, which are not read.
+// Cluster is a cluster that Argo CD knows: the fields of its Secret without the credentials, which are never read.
 type Cluster struct {
 	Name, Server, Project string
 	Labels, Annotations   map[string]string
-	// Secret is NAMESPACE/NAME of its Secret, and Encrypted says that nothing else is known.
+	// Secret is NAMESPACE/NAME of its Secret. Encrypted says that nothing else is known.
 	Secret    string
 	Encrypted bool
 }
 
-// clusterKind is the kind of the object that stands for a cluster's Secret in agentry, without its credentials.
+// clusterKind is the kind of the object that represents a cluster's Secret without its credentials.
 const clusterKind = "Cluster"
 
-// IsCluster reports whether an object is the Secret of a cluster.
+// IsCluster reports whether an object is a cluster's Secret, or represents one.
 func IsCluster(object map[string]any) bool {
 	metadata, _ := object["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
 	return (object["kind"] == "Secret" || object["kind"] == clusterKind) && labels[secretType] == clusterType
 }
 
-// ParseCluster reads the Secret of a cluster. It returns false if a value that it needs is encrypted or is not text.
+// ParseCluster reads the Secret of a cluster. It returns false if a required value is encrypted or not a string.
 func ParseCluster(secret map[string]any) (Cluster, bool) {
 	var of struct {
 		Metadata struct {
@@ -54,10 +54,10 @@ func ParseCluster(secret map[string]any) (Cluster, bool) {
 	return out, true
 }
 
-// encrypted begins a value that SOPS encrypted.
+// encrypted is the prefix of values that SOPS encrypted.
 const encrypted = "ENC["
 
-// value returns a value of a Secret, an empty one if there is none.
+// value returns a value of a Secret, or "" if it has none.
 func value(secret map[string]any, key string) (text string, ok bool) {
 	ok = true
 	if clear, _ := secret["stringData"].(map[string]any); clear[key] != nil {
@@ -70,7 +70,7 @@ func value(secret map[string]any, key string) (text string, ok bool) {
 	return text, ok && !strings.HasPrefix(text, encrypted)
 }
 
-// withoutCredentials returns what agentry keeps of the Secret of a cluster.
+// withoutCredentials returns a cluster's Secret reduced to the values that agentry reads.
 func withoutCredentials(secret map[string]any) map[string]any {
 	out := map[string]any{"apiVersion": APIVersion, "kind": clusterKind, "metadata": secret["metadata"]}
 	kept := map[string]any{}
@@ -85,7 +85,7 @@ func withoutCredentials(secret map[string]any) map[string]any {
 	return out
 }
 
-// params returns the set of parameters of a generator for the cluster.
+// params returns the parameters that the cluster generator has for the cluster.
 func (c Cluster) params(goTemplate bool) map[string]any {
 	out := map[string]any{"name": c.Name, "nameNormalized": helm.Normalize(c.Name), "server": c.Server,
 		"project": c.Project}

@@ -6,19 +6,19 @@ import (
 	"maps"
 )
 
-// combination has the generators that another one combines.
+// combination is the spec of a matrix or merge generator.
 type combination struct {
 	Generators []map[string]any `json:"generators"`
 	MergeKeys  []string         `json:"mergeKeys"`
 }
 
-// child returns the sets of parameters of a generator that is combined with others.
+// child returns the parameter sets of the i-th generator of a combination.
 func (r *run) child(field string, c combination, i int, params map[string]any, nesting int) ([]map[string]any, error) {
 	made, err := r.generate(fmt.Sprintf("%s.generators[%d]", field, i), c.Generators[i], params, nesting+1)
 	return made.sets, err
 }
 
-// matrix returns each pair of sets. Parameters of the first generator can be in templates of the second one.
+// matrix returns every pair of parameter sets of two generators. The second generator can use parameters of the first.
 func (r *run) matrix(field string, raw map[string]any, nesting int) ([]map[string]any, error) {
 	var spec combination
 	if err := convert(raw, field, &spec); err != nil {
@@ -40,29 +40,29 @@ func (r *run) matrix(field string, raw map[string]any, nesting int) ([]map[strin
 		for _, b := range second {
 			both := merge(b, a, true)
 			if !r.spec.GoTemplate {
-				if both, err = unitedTexts(field, a, b); err != nil {
+				if both, err = mergeTexts(field, a, b); err != nil {
 					return nil, err
 				}
 			}
 			out = append(out, both)
 		}
 		if len(out) > MaxApplications {
-			return nil, problem(field, "split the ApplicationSet", "it gives more than %d sets of parameters",
+			return nil, problem(field, "split the ApplicationSet", "it generates more than %d parameter sets",
 				MaxApplications)
 		}
 	}
 	return out, nil
 }
 
-// unitedTexts unites two sets whose values are texts. They must not contradict each other.
-func unitedTexts(field string, a, b map[string]any) (map[string]any, error) {
+// mergeTexts merges two sets of string parameters, which must not contradict each other.
+func mergeTexts(field string, a, b map[string]any) (map[string]any, error) {
 	out := make(map[string]any, len(a)+len(b))
 	for _, set := range []map[string]any{a, b} {
 		for key, value := range set {
 			text := fmt.Sprint(value)
 			if have, found := out[key]; found && have != text {
 				return nil, problem(field, "use pathParamPrefix for one of them, or goTemplate",
-					"both generators give %q, and different values for it", key)
+					"both generators set %q, but to different values", key)
 			}
 			out[key] = text
 		}
@@ -70,9 +70,9 @@ func unitedTexts(field string, a, b map[string]any) (map[string]any, error) {
 	return out, nil
 }
 
-// merged returns the sets of the first generator. A set of another generator changes those that have its values for the
-// merge keys.
-func (r *run) merged(field string, raw map[string]any, nesting int) ([]map[string]any, error) {
+// merge returns the parameter sets of the first generator, each changed by the sets of the other generators that have
+// the same values for the merge keys.
+func (r *run) merge(field string, raw map[string]any, nesting int) ([]map[string]any, error) {
 	var spec combination
 	if err := convert(raw, field, &spec); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (r *run) merged(field string, raw map[string]any, nesting int) ([]map[strin
 		return nil, problem(field, "", "a merge needs two generators or more, and mergeKeys")
 	}
 	var out []map[string]any
-	place := map[string]int{} // in out, by the values of the merge keys
+	index := map[string]int{} // in out, by the values of the merge keys
 	for i := range spec.Generators {
 		sets, err := r.child(field, spec, i, nil, nesting)
 		if err != nil {
@@ -91,14 +91,14 @@ func (r *run) merged(field string, raw map[string]any, nesting int) ([]map[strin
 		for _, set := range sets {
 			key := keyOf(set, spec.MergeKeys)
 			if seen[key] {
-				return nil, problem(fmt.Sprintf("%s.generators[%d]", field, i), "use mergeKeys that differ",
-					"two of its sets of parameters have the same values for mergeKeys")
+				return nil, problem(fmt.Sprintf("%s.generators[%d]", field, i), "use mergeKeys with unique values",
+					"two of its parameter sets have the same values for mergeKeys")
 			}
 			seen[key] = true
-			at, found := place[key]
+			at, found := index[key]
 			switch {
 			case i == 0:
-				place[key] = len(out)
+				index[key] = len(out)
 				out = append(out, set)
 			case !found:
 			case r.spec.GoTemplate:
@@ -112,12 +112,12 @@ func (r *run) merged(field string, raw map[string]any, nesting int) ([]map[strin
 	return out, nil
 }
 
-// keyOf are a set's values for some keys, as one text.
+// keyOf encodes a set's values for some keys as one string.
 func keyOf(set map[string]any, keys []string) string {
 	of := map[string]any{}
 	for _, key := range keys {
 		of[key] = set[key]
 	}
-	text, _ := json.Marshal(of) // it was decoded from YAML
+	text, _ := json.Marshal(of) // cannot fail: it was decoded from YAML
 	return string(text)
 }

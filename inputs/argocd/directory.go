@@ -14,10 +14,10 @@ import (
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
 
-// skipMarker is the text of files that Argo CD is told not to read.
+// skipMarker in a file tells Argo CD not to read it.
 const skipMarker = "+argocd:skip-file-rendering"
 
-// directory reads the manifests of a folder as they are.
+// directory reads the plain manifests of a folder.
 func (b *build) directory(s *Source, folder string) ([]manifest.Built, error) {
 	of := DirectorySource{}
 	if s.Directory != nil {
@@ -25,7 +25,7 @@ func (b *build) directory(s *Source, folder string) ([]manifest.Built, error) {
 	}
 	names, err := b.manifests(of, folder)
 	if err != nil {
-		return nil, read(s.Field+".path", err)
+		return nil, readProblem(s.Field+".path", err)
 	}
 	var out []manifest.Built
 	for _, name := range names {
@@ -34,11 +34,11 @@ func (b *build) directory(s *Source, folder string) ([]manifest.Built, error) {
 		case errors.Is(err, fs.ErrNotExist): // a link to nothing
 			continue
 		case err != nil:
-			return nil, read(s.Field+".path", err)
+			return nil, readProblem(s.Field+".path", err)
 		case bytes.Contains(text, []byte(skipMarker)):
 			continue
 		case strings.HasSuffix(name, ".jsonnet"):
-			return nil, refused(s.Field+".path", "commit what it makes, or exclude it by directory.exclude",
+			return nil, refused(s.Field+".path", "commit its output, or exclude it with directory.exclude",
 				"%s is Jsonnet, which is not evaluated", name)
 		}
 		out = append(out, documents(text, name, kustomize.InFile(b.opts.Open, name))...)
@@ -67,7 +67,7 @@ func (b *build) manifests(of DirectorySource, folder string) ([]string, error) {
 	return out, err
 }
 
-// documents splits a text into its documents, each with the line that begins it.
+// documents splits a file at its document separators. Each document starts with its separator.
 func documents(text []byte, name string, origin manifest.Origin) []manifest.Built {
 	var out []manifest.Built
 	for begin := 0; begin < len(text); {
@@ -81,8 +81,7 @@ func documents(text []byte, name string, origin manifest.Origin) []manifest.Buil
 	return out
 }
 
-// nextDocument returns where the first line below the one at begin starts that separates documents, or where the text
-// ends.
+// nextDocument returns the offset of the first document separator after the line at begin, or the end of the text.
 func nextDocument(text []byte, begin int) int {
 	for at := begin; ; {
 		found := bytes.Index(text[at:], []byte("\n---"))
@@ -96,8 +95,8 @@ func nextDocument(text []byte, begin int) int {
 	}
 }
 
-// isBrokenResource reports whether a document that is not valid YAML names an Application or an ApplicationSet. What it
-// led to must not count as deleted.
+// isBrokenResource reports whether a document is an Application or ApplicationSet in invalid YAML. What it would lead
+// to must not count as deleted.
 func isBrokenResource(doc []byte) bool {
 	if !bytes.Contains(doc, []byte(APIVersion)) || !resourceKind.Match(doc) {
 		return false
@@ -106,5 +105,5 @@ func isBrokenResource(doc []byte) bool {
 	return yaml.Unmarshal(doc, &object) != nil
 }
 
-// resourceKind finds the kind of an Application or an ApplicationSet in a text that need not be YAML.
+// resourceKind finds the kind Application or ApplicationSet in a text that may be invalid YAML.
 var resourceKind = regexp.MustCompile(`\bkind["']?[ \t]*:[ \t]*["']?Application(?:Set)?\b`)

@@ -18,9 +18,9 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Entries builds a path that a pipeline names: it returns the custom resources of Argo CD and the Secrets of clusters
-// in its files. Other objects there are applied only if an Application says so. Kustomizations and charts are not
-// opened.
+// Entries reads a path of the pipeline: it returns the Argo CD custom resources and cluster Secrets in its plain
+// files. Other objects are applied only if an Application applies them. It skips folders with a kustomization or
+// chart.
 type Entries struct{ Path string }
 
 var _ roots.Maker = Entries{}
@@ -39,7 +39,7 @@ func (e Entries) Make(_ context.Context, t *tree.Tree, _ roots.Root, opts roots.
 	for _, name := range names {
 		text, err := t.ReadFile(name)
 		switch {
-		// it is no manifest of Argo CD's
+		// not a manifest of Argo CD
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, tree.ErrTooLarge) || errors.Is(err, tree.ErrOutside):
 			continue
 		case err != nil:
@@ -50,7 +50,7 @@ func (e Entries) Make(_ context.Context, t *tree.Tree, _ roots.Root, opts roots.
 	return out, nil
 }
 
-// explain turns the error about a path that holds too much into a finding.
+// explain turns the error about a path with too many files into a diagnostic.
 func (e Entries) explain(err error) error {
 	if !errors.Is(err, tree.ErrTooMuch) {
 		return err
@@ -59,7 +59,7 @@ func (e Entries) explain(err error) error {
 		Message: err.Error(), Hint: "name the folders with the Applications"}
 }
 
-// entriesBelow lists the files below a folder that may hold manifests.
+// entriesBelow lists the files below a folder that may be manifests.
 func entriesBelow(t *tree.Tree, dir string, depth int) ([]string, error) {
 	const maxDepth = 64
 	entries, err := t.List(dir)
@@ -91,7 +91,7 @@ func entriesBelow(t *tree.Tree, dir string, depth int) ([]string, error) {
 	return out, nil
 }
 
-// entriesOf keeps the custom resources of Argo CD and the Secrets of clusters.
+// entriesOf keeps the Argo CD custom resources and the cluster Secrets, without their credentials.
 func entriesOf(docs []manifest.Built) []manifest.Built {
 	var out []manifest.Built
 	for _, doc := range docs {
@@ -110,7 +110,7 @@ func entriesOf(docs []manifest.Built) []manifest.Built {
 		if IsCluster(object) {
 			text, err := yaml.Marshal(withoutCredentials(object))
 			if err != nil {
-				continue // it was decoded from YAML
+				continue // cannot happen: it was decoded from YAML
 			}
 			doc.Text = text
 		} else if !follows(apiVersion, kind) {
@@ -121,8 +121,7 @@ func entriesOf(docs []manifest.Built) []manifest.Built {
 	return out
 }
 
-// FollowedKinds builds a root, and returns of its objects only those that a walk follows: custom resources of Argo CD,
-// and the Secrets of clusters.
+// FollowedKinds builds a root and keeps only what a walk follows: Argo CD custom resources and cluster Secrets.
 type FollowedKinds struct{ Root roots.Root }
 
 var _ roots.Maker = FollowedKinds{}
@@ -131,14 +130,14 @@ var _ roots.Maker = FollowedKinds{}
 func (o FollowedKinds) Make(ctx context.Context, t *tree.Tree, _ roots.Root, opts roots.Options) ([]manifest.Built,
 	error) {
 	docs, err := o.Root.Build(ctx, t, opts)
-	if _, ok := errors.AsType[*diag.Diagnostic](err); ok && !mentions(t) {
-		return nil, nil // nobody says that it is applied
+	if _, ok := errors.AsType[*diag.Diagnostic](err); ok && !mentionsArgoCD(t) {
+		return nil, nil // probably nothing applies it
 	}
 	return entriesOf(docs), err
 }
 
-// mentions reports whether one of the files that were read names Argo CD's API.
-func mentions(t *tree.Tree) bool {
+// mentionsArgoCD reports whether a file that was read names Argo CD's API.
+func mentionsArgoCD(t *tree.Tree) bool {
 	for _, text := range t.Texts() {
 		if bytes.Contains(text, []byte(APIVersion)) {
 			return true
@@ -147,7 +146,7 @@ func mentions(t *tree.Tree) bool {
 	return false
 }
 
-// Chart renders the chart in a path that a pipeline names, with the values in it: an app of apps is often a chart.
+// Chart renders a chart that is a path of the pipeline, with its default values. An app of apps is often a chart.
 type Chart struct{ Path string }
 
 var _ roots.Maker = Chart{}

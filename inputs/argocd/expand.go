@@ -12,13 +12,13 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// job is a value whose texts are templates, and their parameters.
+// job is a value whose strings are templates, with their parameters.
 type job struct {
 	value  any
 	params map[string]any
 }
 
-// expand executes the templates of all jobs, at once.
+// expand executes the templates of all jobs in one request.
 func (r *run) expand(field string, jobs []job) ([]any, error) {
 	if !r.spec.GoTemplate {
 		return r.replace(field, jobs)
@@ -26,7 +26,7 @@ func (r *run) expand(field string, jobs []job) ([]any, error) {
 	texts := helm.Texts{Options: r.spec.GoTemplateOptions}
 	for _, j := range jobs {
 		texts.Data = append(texts.Data, j.params)
-		if err := r.take(sizeOf(j.value)+sizeOf(j.params), field); err != nil {
+		if err := r.charge(sizeOf(j.value)+sizeOf(j.params), field); err != nil {
 			return nil, err
 		}
 		_, err := rewrite(j.value, field, func(at, text string) (string, error) {
@@ -49,7 +49,7 @@ func (r *run) expand(field string, jobs []job) ([]any, error) {
 			if len(j.params) > 0 && strings.Contains(text, "{{") {
 				text, results = results[0], results[1:]
 			}
-			return text, r.take(len(text), field)
+			return text, r.charge(len(text), field)
 		}); err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func (r *run) execute(field string, texts helm.Texts) ([]string, error) {
 		return nil, nil
 	}
 	if r.Execute == nil {
-		return nil, refused(field, "commit the Applications that it gives", "Go templates are not executed here")
+		return nil, refused(field, "commit the Applications that it generates", "Go templates are not executed here")
 	}
 	out, err := r.Execute(r.ctx, texts)
 	if failed, ok := errors.AsType[*helm.Failure](err); ok {
@@ -75,7 +75,7 @@ func (r *run) execute(field string, texts helm.Texts) ([]string, error) {
 	return out, err
 }
 
-// replace puts parameters in the place of {{name}}, as ApplicationSets without goTemplate do.
+// replace replaces {{name}} by parameters, as ApplicationSets without goTemplate do.
 func (r *run) replace(field string, jobs []job) ([]any, error) {
 	out := make([]any, len(jobs))
 	for i, j := range jobs {
@@ -83,9 +83,9 @@ func (r *run) replace(field string, jobs []job) ([]any, error) {
 		if out[i], err = rewrite(j.value, field, func(at, text string) (string, error) {
 			text, ok := substitute(text, j.params, maxBytes-r.bytes)
 			if !ok {
-				return "", problem(at, "", "the template has {{ without }}, or gives too much")
+				return "", problem(at, "", "the template has {{ without }}, or its result is too large")
 			}
-			return text, r.take(len(text), field)
+			return text, r.charge(len(text), field)
 		}); err != nil {
 			return nil, err
 		}
@@ -93,11 +93,11 @@ func (r *run) replace(field string, jobs []job) ([]any, error) {
 	return out, nil
 }
 
-// isTemplate matches templates of ApplicationSets without goTemplate. A dot does not match the end of a line.
+// isTemplate matches templates of ApplicationSets without goTemplate. They do not span lines.
 var isTemplate = regexp.MustCompile(`\{\{.*\}\}`)
 
-// substitute replaces names of parameters that are texts. Others stay as they are. It returns false if a brace does not
-// end, or if the result would have more bytes than the limit.
+// substitute replaces the names of string parameters and keeps others unchanged. It returns false if a brace is not
+// closed or the result would exceed limit bytes.
 func substitute(text string, params map[string]any, limit int) (string, bool) {
 	if !isTemplate.MatchString(text) {
 		return text, true
@@ -125,7 +125,7 @@ func substitute(text string, params map[string]any, limit int) (string, bool) {
 	}
 }
 
-// rewrite returns a value with other texts, keys too. It visits them always in the same order.
+// rewrite returns a value with all its strings and keys replaced, visiting them in a fixed order.
 func rewrite(value any, at string, text func(at, text string) (string, error)) (any, error) {
 	switch value := value.(type) {
 	case string:
@@ -156,11 +156,11 @@ func rewrite(value any, at string, text func(at, text string) (string, error)) (
 	return value, nil
 }
 
-// take counts the bytes that were made for an ApplicationSet. It returns an error if they are too many, or the pass
-// ends.
-func (r *run) take(bytes int, field string) error {
+// charge counts the bytes produced for an ApplicationSet. It returns an error if they exceed the limit or the context
+// has ended.
+func (r *run) charge(bytes int, field string) error {
 	if r.bytes += bytes; r.bytes > maxBytes {
-		return problem(field, "split the ApplicationSet", "generators and templates give more than %d MiB",
+		return problem(field, "split the ApplicationSet", "generators and templates produce more than %d MiB",
 			maxBytes>>20)
 	}
 	if r.ctx.Err() != nil {
@@ -169,7 +169,7 @@ func (r *run) take(bytes int, field string) error {
 	return nil
 }
 
-// sizeOf estimates the bytes of a value.
+// sizeOf estimates the size of a value in bytes.
 func sizeOf(value any) int {
 	size := 16
 	switch value := value.(type) {

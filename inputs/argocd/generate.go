@@ -12,47 +12,47 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// generated are the sets of parameters of a generator, and its specification.
-type generated struct {
+// generatorResult has the parameter sets of a generator, and its spec after templates were executed.
+type generatorResult struct {
 	sets []map[string]any
 	spec map[string]any
 }
 
-// maxNesting limits how deep generators that combine others may be nested.
+// maxNesting limits the nesting of matrix and merge generators.
 const maxNesting = 2
 
-// generate returns the sets of parameters of one entry of generators. Its texts are templates, which get the parameters
+// generate returns the parameter sets of one generator. Its strings are templates that can use params, the parameters
 // of the generator that it is combined with.
-func (r *run) generate(field string, raw, params map[string]any, nesting int) (generated, error) {
+func (r *run) generate(field string, raw, params map[string]any, nesting int) (generatorResult, error) {
 	kind, err := kindOf(field, raw)
 	if err != nil {
-		return generated{}, err
+		return generatorResult{}, err
 	}
 	var selector *Selector
 	if raw["selector"] != nil {
 		selector = &Selector{}
 		if err := convert(raw["selector"], field+".selector", selector); err != nil {
-			return generated{}, err
+			return generatorResult{}, err
 		}
 		if err := selector.check(field + ".selector"); err != nil {
-			return generated{}, err
+			return generatorResult{}, err
 		}
 	}
 	if len(params) > 0 {
 		filled, err := r.expand(field, []job{{raw, params}})
 		if err != nil {
-			return generated{}, err
+			return generatorResult{}, err
 		}
 		raw, _ = filled[0].(map[string]any)
 	}
 	spec, ok := raw[kind].(map[string]any)
 	if !ok && raw[kind] != nil {
-		return generated{}, problem(field+"."+kind, "compare it with Argo CD's reference",
+		return generatorResult{}, problem(field+"."+kind, "compare it with Argo CD's reference",
 			"has a value of the wrong type")
 	}
-	sets, err := r.ofKind(field+"."+kind, kind, spec, nesting)
+	sets, err := r.generateKind(field+"."+kind, kind, spec, nesting)
 	if err != nil {
-		return generated{}, err
+		return generatorResult{}, err
 	}
 	if selector != nil {
 		sets = slices.DeleteFunc(sets, func(set map[string]any) bool {
@@ -62,13 +62,13 @@ func (r *run) generate(field string, raw, params map[string]any, nesting int) (g
 		})
 	}
 	if len(sets) > MaxApplications {
-		return generated{}, problem(field, "split the ApplicationSet", "it gives more than %d sets of parameters",
+		return generatorResult{}, problem(field, "split the ApplicationSet", "it generates more than %d parameter sets",
 			MaxApplications)
 	}
-	return generated{sets, spec}, nil
+	return generatorResult{sets, spec}, nil
 }
 
-// kindOf returns which generator an entry is.
+// kindOf returns the kind of a generator.
 func kindOf(field string, raw map[string]any) (string, error) {
 	var kinds []string
 	for name := range raw {
@@ -79,16 +79,16 @@ func kindOf(field string, raw map[string]any) (string, error) {
 	slices.Sort(kinds)
 	switch {
 	case len(kinds) == 0:
-		return "", problem(field, "", "it names no generator")
+		return "", problem(field, "", "it has no generator")
 	case len(kinds) > 1:
-		return "", problem(field, "write each as an entry of its own", "it names several generators: %s",
+		return "", problem(field, "make each its own entry", "it has several generators: %s",
 			strings.Join(kinds, ", "))
 	}
 	return kinds[0], nil
 }
 
-// ofKind returns the sets of parameters of a generator.
-func (r *run) ofKind(field, kind string, spec map[string]any, nesting int) ([]map[string]any, error) {
+// generateKind returns the parameter sets of a generator of a kind.
+func (r *run) generateKind(field, kind string, spec map[string]any, nesting int) ([]map[string]any, error) {
 	combines := kind == "matrix" || kind == "merge"
 	if combines && nesting == maxNesting {
 		return nil, problem(field, "", "matrix and merge can be nested only once")
@@ -103,16 +103,16 @@ func (r *run) ofKind(field, kind string, spec map[string]any, nesting int) ([]ma
 	case "matrix":
 		return r.matrix(field, spec, nesting)
 	case "merge":
-		return r.merged(field, spec, nesting)
+		return r.merge(field, spec, nesting)
 	case "scmProvider", "pullRequest", "clusterDecisionResource", "plugin":
 		return nil, refused(
-			field, "commit the Applications that it gives, or use a list, files or folders of Git, or clusters",
-			"the generator %s asks a service, and agentry reads only what is in Git", kind)
+			field, "commit the Applications that it generates, or use a list, files or folders of Git, or clusters",
+			"the generator %s queries a service, but agentry reads only Git", kind)
 	}
 	return nil, problem(field, "use list, clusters, git, matrix or merge", "there is no such generator")
 }
 
-// list returns the sets that are written in the generator.
+// list returns the elements of a list generator.
 func (r *run) list(field string, raw map[string]any) ([]map[string]any, error) {
 	var spec struct {
 		Elements     []map[string]any `json:"elements"`
@@ -127,7 +127,7 @@ func (r *run) list(field string, raw map[string]any) ([]map[string]any, error) {
 			out = append(out, element)
 			continue
 		}
-		set, err := plain(fmt.Sprintf("%s.elements[%d]", field, i), element)
+		set, err := flatElement(fmt.Sprintf("%s.elements[%d]", field, i), element)
 		if err != nil {
 			return nil, err
 		}
@@ -135,13 +135,13 @@ func (r *run) list(field string, raw map[string]any) ([]map[string]any, error) {
 	}
 	var more []map[string]any
 	if err := yaml.Unmarshal([]byte(spec.ElementsYAML), &more); err != nil {
-		return nil, problem(field+".elementsYaml", "", "is no list of maps in YAML")
+		return nil, problem(field+".elementsYaml", "", "is not a YAML list of maps")
 	}
 	return append(out, more...), nil
 }
 
-// plain gives an element's values the names that templates without goTemplate have for them.
-func plain(field string, element map[string]any) (map[string]any, error) {
+// flatElement returns a list element with the parameter names of templates without goTemplate.
+func flatElement(field string, element map[string]any) (map[string]any, error) {
 	set := map[string]any{}
 	for key, value := range element {
 		values, isMap := value.(map[string]any)
@@ -152,7 +152,7 @@ func plain(field string, element map[string]any) (map[string]any, error) {
 			text, ok := value.(string)
 			if !ok {
 				return nil, problem(field+"."+key, "put it in quotes, or set goTemplate",
-					"without goTemplate, values are texts")
+					"without goTemplate, values must be strings")
 			}
 			if key == "values" && isMap {
 				name = "values." + name
@@ -163,8 +163,8 @@ func plain(field string, element map[string]any) (map[string]any, error) {
 	return set, nil
 }
 
-// clusters returns a set for each cluster that Argo CD knows. Argo CD's own cluster has no labels, so selectors leave
-// it out.
+// clusters returns a parameter set for each cluster that Argo CD knows. Its own cluster has no labels, so any selector
+// leaves it out.
 func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, error) {
 	var spec struct {
 		Selector Selector          `json:"selector"`
@@ -177,13 +177,13 @@ func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, erro
 	if err := spec.Selector.check(field + ".selector"); err != nil {
 		return nil, err
 	}
-	const declare = "declare the clusters in the inputs: Secrets with name and server in clear and the labels, " +
+	const declare = "declare the clusters in the inputs: Secrets with labels and unencrypted name and server, but " +
 		"without config"
 	if len(r.Clusters) == 0 && !spec.Selector.isEmpty() {
-		return nil, refused(field, declare, "no Secret of a cluster is in the inputs")
+		return nil, refused(field, declare, "the inputs have no cluster Secret")
 	}
 	if i := slices.IndexFunc(r.Clusters, func(c Cluster) bool { return c.Encrypted }); i >= 0 {
-		return nil, refused(field, declare, "Secret %s, of a cluster, is encrypted", r.Clusters[i].Secret)
+		return nil, refused(field, declare, "cluster Secret %s is encrypted", r.Clusters[i].Secret)
 	}
 	own := func(c Cluster) bool { return c.Server == InCluster }
 	var out []map[string]any
@@ -211,7 +211,7 @@ func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, erro
 	return out, nil
 }
 
-// values adds a generator's own values to its sets. They may be templates, with the parameters of the set.
+// values adds a generator's extra values to its sets. They may be templates that use the parameters of the set.
 func (r *run) values(field string, values map[string]string, sets []map[string]any) error {
 	if len(values) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// gitSpec is a generator that looks for folders or files of a repository.
+// gitSpec is the spec of a git generator, which finds folders or files of a repository.
 type gitSpec struct {
 	RepoURL         string            `json:"repoURL"`
 	Revision        string            `json:"revision"`
@@ -30,7 +30,7 @@ type gitItem struct {
 	Exclude bool   `json:"exclude"`
 }
 
-// git returns a set for each folder, or for each map in each file.
+// git returns a parameter set for each folder, or for each map in each file.
 func (r *run) git(field string, raw map[string]any) ([]map[string]any, error) {
 	var spec gitSpec
 	if err := convert(raw, field, &spec); err != nil {
@@ -45,19 +45,19 @@ func (r *run) git(field string, raw map[string]any) ([]map[string]any, error) {
 	}
 	t := repository{r.Files, top}
 	var out []map[string]any
-	if len(spec.Directories) > 0 { // files do not count then
+	if len(spec.Directories) > 0 { // Argo CD then ignores files
 		out, err = r.folders(t, spec)
 	} else {
 		out, err = r.files(field, t, spec)
 	}
 	if err != nil {
-		return nil, read(field, err)
+		return nil, readProblem(field, err)
 	}
 	return out, r.values(field, spec.Values, out)
 }
 
-// read turns an error of reading a tree into a problem, if the tree is to blame.
-func read(field string, err error) error {
+// readProblem turns an error from reading a tree into a problem if the content of the tree is to blame.
+func readProblem(field string, err error) error {
 	if errors.Is(err, tree.ErrTooMuch) || errors.Is(err, tree.ErrTooLarge) || errors.Is(err, tree.ErrOutside) ||
 		errors.Is(err, fs.ErrNotExist) {
 		return problem(field, "", "%s", err.Error())
@@ -91,7 +91,8 @@ func (r *run) folders(t repository, spec gitSpec) ([]map[string]any, error) {
 	return out, nil
 }
 
-// foldersLike finds the folders below one that match a pattern of [path.Match], step by step. Hidden ones are skipped.
+// foldersLike finds the folders below dir that match a [path.Match] pattern, split at slashes. It skips hidden
+// folders.
 func foldersLike(t repository, dir string, steps []string, found map[string]bool) error {
 	entries, err := t.List(dir)
 	if err != nil {
@@ -149,15 +150,15 @@ func (r *run) files(field string, t repository, spec gitSpec) ([]map[string]any,
 			out = append(out, set)
 		}
 		if len(out) > MaxApplications {
-			return nil, problem(field+".files", "split the ApplicationSet", "they give more than %d sets of parameters",
+			return nil, problem(field+".files", "split the ApplicationSet", "they generate more than %d parameter sets",
 				MaxApplications)
 		}
 	}
 	return out, nil
 }
 
-// filesLike finds the files that a path of git ls-files means: one file, all below a folder, or those that match a
-// pattern.
+// filesLike finds the files that git ls-files would list for a path: one file, all files below a folder, or all files
+// that match a pattern.
 func filesLike(t repository, like string) ([]string, error) {
 	base := like
 	if i := strings.IndexAny(like, `*?[\`); i >= 0 {
@@ -184,7 +185,7 @@ func filesLike(t repository, like string) ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return !expression.MatchString(name) }), nil
 }
 
-// filesBelow lists all files below a folder: those in it before those in its folders.
+// filesBelow lists all files below a folder. The folder's own files come first.
 func filesBelow(t repository, dir string, depth int) ([]string, error) {
 	const maxDepth = 64
 	if depth > maxDepth {
@@ -211,7 +212,7 @@ func filesBelow(t repository, dir string, depth int) ([]string, error) {
 	return out, nil
 }
 
-// filesIn lists the files in a folder.
+// filesIn lists the files directly in a folder.
 func filesIn(t repository, dir string) ([]string, error) {
 	entries, err := t.List(dir)
 	var out []string
@@ -223,7 +224,7 @@ func filesIn(t repository, dir string) ([]string, error) {
 	return out, err
 }
 
-// objectsOf returns the map, or the list of maps, that a file holds.
+// objectsOf returns the map or the list of maps in a file.
 func objectsOf(t repository, field, name string) ([]map[string]any, error) {
 	text, err := t.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -244,7 +245,7 @@ func objectsOf(t repository, field, name string) ([]map[string]any, error) {
 	return many, nil
 }
 
-// putPath adds the parameters for the path of a folder or file to a set.
+// putPath adds the path parameters of a folder or file to a set.
 func (r *run) putPath(set map[string]any, prefix, dir, file string) {
 	of := map[string]string{"basename": path.Base(dir), "basenameNormalized": helm.Normalize(path.Base(dir))}
 	if file != "" {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// pattern compiles a pattern of Argo CD to an expression, which takes linear time. With slashes, one asterisk and a
-// question mark match slashes too, as for the files of a directory and of a Git generator; otherwise only two asterisks
-// do, as for value files. With braces, these hold alternatives, as for a directory.
+// pattern is a dialect of Argo CD's glob patterns, which are compiled to regular expressions because these match in
+// linear time. With slashes, "*" and "?" match slashes too, as in directories and git generators; otherwise only "**"
+// does, as in value files. With braces, {a,b} holds alternatives, as in directories.
 type pattern struct {
 	slashes, braces bool
 }
 
-// compile returns the expression, or nil if the pattern is invalid: then it matches nothing.
+// compile returns the regular expression, or nil if the pattern is invalid and matches nothing.
 func (p pattern) compile(text string) *regexp.Regexp {
 	const longest = 1000
 	if len(text) > longest {
@@ -57,8 +57,8 @@ func (p pattern) compile(text string) *regexp.Regexp {
 	return compiled
 }
 
-// asterisks writes the expression for the asterisks that a text begins with, and returns how many bytes they take. Two
-// asterisks between slashes match any folders, or none.
+// asterisks writes the expression for the asterisks at the start of a text, and returns how many bytes it has
+// consumed. "**/" matches any number of folders, or none.
 func (p pattern) asterisks(text string, out *strings.Builder) int {
 	n := len(text) - len(strings.TrimLeft(text, "*"))
 	switch {
@@ -75,7 +75,7 @@ func (p pattern) asterisks(text string, out *strings.Builder) int {
 	return n
 }
 
-// class returns the expression for the class of characters that a text begins with, and its size; 0 if it does not end.
+// class returns the expression for the character class at the start of a text, and its size, or 0 if it is not closed.
 func class(text string) (expression string, size int) {
 	inner := text[1:]
 	negated := strings.HasPrefix(inner, "!") || strings.HasPrefix(inner, "^")

@@ -11,11 +11,11 @@ import (
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
 
-// kustomization builds a kustomization, with what the Application changes in it.
+// kustomization builds a kustomization with the Application's changes.
 func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error) {
 	field := s.Field + ".kustomize"
 	charts := b.opts.Charts
-	wanted := kustomize.Wanted{Folder: folder, PassThrough: b.opts.PassThrough, Tenants: b.opts.Tenants,
+	request := kustomize.Request{Folder: folder, PassThrough: b.opts.PassThrough, Tenants: b.opts.Tenants,
 		Secrets: b.opts.Secrets, Find: func(name string) (string, int, int) {
 			if name == "" {
 				return b.root.RequestedBy.Find("")
@@ -30,7 +30,7 @@ func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error
 		if err != nil {
 			return nil, err
 		}
-		wanted.Change = change
+		request.Change = change
 		if charts != nil && (of.KubeVersion != "" || len(of.APIVersions) > 0) {
 			own := *charts
 			if of.KubeVersion != "" {
@@ -42,10 +42,10 @@ func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error
 			charts = &own
 		}
 	}
-	return kustomize.Build(b.ctx, b.files, wanted, b.opts.Open, charts)
+	return kustomize.Build(b.ctx, b.files, request, b.opts.Open, charts)
 }
 
-// change is what is changed in the kustomization.
+// change returns the changes to the kustomization.
 func (s *KustomizeSource) change(field string, env env) (kustomize.Change, error) {
 	out := kustomize.Change{IgnoreMissing: s.IgnoreMissingComponents}
 	out.NamePrefix, out.NameSuffix, out.Namespace = s.NamePrefix, s.NameSuffix, s.Namespace
@@ -60,11 +60,11 @@ func (s *KustomizeSource) change(field string, env env) (kustomize.Change, error
 	for i, r := range s.Replicas {
 		count, err := strconv.ParseInt(string(bytes.Trim(r.Count, `"`)), 10, 64)
 		if err != nil {
-			return out, problem(field+".replicas"+index(i)+".count", "", "is no number")
+			return out, problem(field+".replicas"+index(i)+".count", "", "is not a number")
 		}
 		out.Replicas = append(out.Replicas, types.Replica{Name: r.Name, Count: count})
 	}
-	labels, err := env.all(field+".commonLabels", s.CommonLabels, true)
+	labels, err := env.expandAll(field+".commonLabels", s.CommonLabels, true)
 	if err != nil {
 		return out, err
 	}
@@ -73,12 +73,13 @@ func (s *KustomizeSource) change(field string, env env) (kustomize.Change, error
 	} else {
 		out.CommonLabels = labels //lint:ignore SA1019 Argo CD sets it
 	}
-	out.CommonAnnotations, err = env.all(field+".commonAnnotations", s.CommonAnnotations, s.CommonAnnotationsEnvsubst)
+	out.CommonAnnotations, err = env.expandAll(field+".commonAnnotations", s.CommonAnnotations,
+		s.CommonAnnotationsEnvsubst)
 	return out, err
 }
 
-// all returns texts, with their variables replaced if replace is true.
-func (e env) all(field string, texts map[string]string, replace bool) (map[string]string, error) {
+// expandAll returns texts, with their variables replaced if replace is true.
+func (e env) expandAll(field string, texts map[string]string, replace bool) (map[string]string, error) {
 	if !replace || len(texts) == 0 {
 		return texts, nil
 	}
@@ -93,7 +94,7 @@ func (e env) all(field string, texts map[string]string, replace bool) (map[strin
 	return out, nil
 }
 
-// imageOf reads NAME[=NEWNAME][:TAG][@DIGEST].
+// imageOf parses NAME[=NEWNAME][:TAG][@DIGEST].
 func imageOf(text string) types.Image {
 	out := types.Image{}
 	text, out.Digest, _ = strings.Cut(text, "@")

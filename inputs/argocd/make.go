@@ -17,15 +17,15 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// made builds the root of an Application.
-type made struct {
+// applicationMaker builds the root of an Application.
+type applicationMaker struct {
 	Application
 	Repositories roots.Repositories
 }
 
-var _ roots.Maker = made{}
+var _ roots.Maker = applicationMaker{}
 
-// build builds one Application.
+// build is the build of one Application.
 type build struct {
 	ctx   context.Context
 	app   *Application
@@ -36,9 +36,10 @@ type build struct {
 	refs  map[string]repository
 }
 
-// Make implements [roots.Maker]. It returns the objects of all sources; an object of several sources is that of the
-// last one.
-func (m made) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built, error) {
+// Make implements [roots.Maker]. It returns the objects of all sources. If several sources have an object, the last
+// one wins.
+func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built,
+	error) {
 	b := &build{ctx, &m.Application, r, opts, t, m.Repositories, map[string]repository{}}
 	for _, s := range m.Spec.Sources {
 		if s.Ref == "" {
@@ -61,10 +62,10 @@ func (m made) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.O
 			return nil, err
 		}
 		if out = append(out, docs...); len(out) > kustomize.MaxObjects {
-			return nil, problem(s.Field, "split the Application", "it gives more than %d objects", kustomize.MaxObjects)
+			return nil, problem(s.Field, "split the Application", "it has more than %d objects", kustomize.MaxObjects)
 		}
 	}
-	return b.last(out), nil
+	return b.effective(out), nil
 }
 
 // source builds the objects of one source.
@@ -82,9 +83,9 @@ func (b *build) source(s *Source) ([]manifest.Built, error) {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, tree.ErrOutside) || err == nil && !isDir:
 		return nil, problem(s.Field+".path", "correct it", "the folder %.200s is not in the repository", s.Path)
 	case err != nil:
-		return nil, read(s.Field+".path", err)
+		return nil, readProblem(s.Field+".path", err)
 	}
-	if s, err = b.overridden(s, folder); err != nil {
+	if s, err = b.withOverrides(s, folder); err != nil {
 		return nil, err
 	}
 	kind, err := b.kindOf(s, folder)
@@ -106,7 +107,7 @@ const (
 	directory     = "directory"
 )
 
-// kindOf returns the kind of a source's folder: by the Application's fields, or else by the files in it.
+// kindOf returns the kind of a source's folder, from the Application's fields or else from the files in it.
 func (b *build) kindOf(s *Source, folder string) (string, error) {
 	switch {
 	case s.Helm != nil:
@@ -125,13 +126,13 @@ func (b *build) kindOf(s *Source, folder string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && isDir:
 		return directory, nil
 	case err != nil:
-		return "", read(s.Field+".path", err)
+		return "", readProblem(s.Field+".path", err)
 	}
 	return chartFolder, nil
 }
 
-// overridden returns a source with the changes of .argocd-source.yaml and .argocd-source-NAME.yaml in its folder.
-func (b *build) overridden(s *Source, folder string) (*Source, error) {
+// withOverrides returns a source with the changes in .argocd-source.yaml and .argocd-source-NAME.yaml of its folder.
+func (b *build) withOverrides(s *Source, folder string) (*Source, error) {
 	out := *s
 	for _, name := range []string{".argocd-source.yaml", ".argocd-source-" + b.app.Metadata.Name + ".yaml"} {
 		text, err := b.files.ReadFile(path.Join(folder, name))
@@ -140,13 +141,13 @@ func (b *build) overridden(s *Source, folder string) (*Source, error) {
 		}
 		var change, have map[string]any
 		if err != nil {
-			return nil, read(s.Field+".path", err)
+			return nil, readProblem(s.Field+".path", err)
 		}
 		if err := errors.Join(yaml.Unmarshal(text, &change), convert(out, "", &have)); err != nil {
-			return nil, problem(s.Field+".path", "", "%s holds no part of a source", path.Join(folder, name))
+			return nil, problem(s.Field+".path", "", "%s is not a patch of a source", path.Join(folder, name))
 		}
 		changed := Source{}
-		if err := convert(patched(have, change), s.Field, &changed); err != nil {
+		if err := convert(applyPatch(have, change), s.Field, &changed); err != nil {
 			return nil, problem(s.Field+".path", "compare it with Argo CD's reference",
 				"%s: a field has a value of the wrong type", path.Join(folder, name))
 		}
@@ -157,8 +158,8 @@ func (b *build) overridden(s *Source, folder string) (*Source, error) {
 	return &out, out.check()
 }
 
-// last leaves out hooks, which Argo CD applies only for a while, and objects that a later source has too.
-func (b *build) last(docs []manifest.Built) []manifest.Built {
+// effective drops hooks, which Argo CD applies only temporarily, and objects that a later source replaces.
+func (b *build) effective(docs []manifest.Built) []manifest.Built {
 	several := len(b.app.Spec.Sources)-len(b.refs) > 1
 	kept := make([]bool, len(docs))
 	seen := map[string]bool{}
@@ -175,7 +176,7 @@ func (b *build) last(docs []manifest.Built) []manifest.Built {
 			}
 		}
 		if yaml.Unmarshal(doc.Text, &head) != nil || head.Metadata.Name == "" {
-			continue // it is reported when it is parsed
+			continue // parsing reports it
 		}
 		id := head.Kind + "/" + cmp.Or(head.Metadata.Namespace, b.app.Spec.Destination.Namespace) + "/" +
 			head.Metadata.Name

@@ -276,7 +276,7 @@ func TestApplicationsThatCannotBeMade(t *testing.T) {
 		of("path: absent"):               "spec.source.path: the folder absent is not in the repository",
 		of("path: chart/Chart.yaml"):     "spec.source.path: the folder chart/Chart.yaml is not in the repository",
 		of("path: [a]"):                  "spec.source.path: has a value of the wrong type",
-		of("path: a, plugin: {name: x}"): "spec.source.plugin: a plugin is a program, and agentry runs none",
+		of("path: a, plugin: {name: x}"): "spec.source.plugin: agentry does not run plugins",
 		of("path: a, helm: {}, kustomize: {}"): "spec.source: the source has more than one of helm, kustomize and " +
 			"directory",
 		of("path: a, directory: {jsonnet: {libs: [a]}}"): "spec.source.directory.jsonnet: Jsonnet is not evaluated",
@@ -286,33 +286,33 @@ func TestApplicationsThatCannotBeMade(t *testing.T) {
 		of("path: plain, helm: {releaseName: x}"): "spec.source.path: the " +
 			"folder plain holds no chart",
 		of("path: plain, kustomize: {namePrefix: x}"):         "the folder has no kustomization",
-		of("path: chart, helm: {valueFiles: [x.yaml]}"):       `spec.source.helm.valueFiles[0]: the file "x.yaml" is not there`,
+		of("path: chart, helm: {valueFiles: [x.yaml]}"):       `spec.source.helm.valueFiles[0]: the file "x.yaml" does not exist`,
 		of("path: chart, helm: {valueFiles: [../../x.yaml]}"): `spec.source.helm.valueFiles[0]: ../x.yaml leads out of the repository`,
-		of("path: chart, helm: {valueFiles: ['x/*.yaml']}"):   `spec.source.helm.valueFiles[0]: the file "x/*.yaml" is not there`,
-		of("path: chart, helm: {valueFiles: ['https://a/b']}"): "spec.source.helm.valueFiles[0]: the file is on " +
-			"another machine",
+		of("path: chart, helm: {valueFiles: ['x/*.yaml']}"):   `spec.source.helm.valueFiles[0]: the file "x/*.yaml" does not exist`,
+		of("path: chart, helm: {valueFiles: ['https://a/b']}"): "spec.source.helm.valueFiles[0]: remote files are " +
+			"not read",
 		of("path: chart, helm: {valueFiles: [$values/a.yaml]}"): "spec.source.helm.valueFiles[0]: no source has " +
 			"the ref values",
 		of("path: chart, helm: {valueFiles: [templates/m.yaml]}"): "spec.source.helm.valueFiles: the file " +
-			"chart/templates/m.yaml holds no values of Helm",
+			"chart/templates/m.yaml is not a Helm values file",
 		of("path: chart, helm: {values: 'hunter2: ['}"): "spec.source.helm.values: " +
-			"are no values of Helm",
+			"are not Helm values",
 		of("path: chart, helm: {valuesObject: [hunter2]}"): "spec.source.helm.values: " +
-			"are no values of Helm",
+			"are not Helm values",
 		of("path: chart, helm: {parameters: [{name: 'a[x].b', value: hunter2}]}"):       "spec.source.helm.parameters[0]: it cannot be set",
 		of("path: chart, helm: {parameters: [{name: a, value: $ARGOCD_APP_REVISION}]}"): "spec.source.helm.parameters[0]: $ARGOCD_APP_REVISION differs in each commit",
 		of("path: chart, helm: {kubeVersion: latest}"):                                  `spec.source.helm.kubeVersion: "latest" is no version`,
 		of("path: chart, helm: {releaseName: " + strings.Repeat("a", 54) +
-			"}"): "spec.source.helm.releaseName: the release's name",
+			"}"): "spec.source.helm.releaseName: the release name",
 		of("path: overlay, kustomize: {components: [../absent]}"): `components[0]: "../absent" is not in the repository`,
 		of("path: overlay, kustomize: {replicas: [{name: a, count: x}]}"): "spec.source.kustomize.replicas[0].count: " +
-			"is no number",
+			"is not a number",
 		"source: {repoURL: https://user:hunter2@elsewhere.example.com/x.git, path: a}": "spec.source.repoURL: " +
 			"elsewhere.example.com/x is another repository",
 		"sources: [{repoURL: https://elsewhere.example.com/x.git, ref: a}, {" + fleet +
 			", path: plain}]": "spec.sources[0].repoURL: elsewhere.example.com/x is another repository",
 		"sources: [{" + fleet + ", chart: a, ref: b}]": "spec.sources[0].ref: a chart cannot be referred to",
-		"sourceHydrator: {}":                           "spec.sourceHydrator: sources that Argo CD writes",
+		"sourceHydrator: {}":                           "spec.sourceHydrator: Argo CD's source hydrator is not supported",
 	} {
 		docs, err := maker(t, spec)
 		failed, ok := errors.AsType[*diag.Diagnostic](err)

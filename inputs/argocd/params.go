@@ -8,7 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// flatten writes the values of nested maps and lists into out, as texts, by names with dots: a.b.0.
+// flatten writes the values of nested maps and lists into out as strings, with dotted names such as a.b.0.
 func flatten(value any, name string, out map[string]string) {
 	below := func(key string) string {
 		if name == "" {
@@ -34,8 +34,7 @@ func flatten(value any, name string, out map[string]string) {
 	}
 }
 
-// merge merges another map into one, deeply. If both have a value that is not empty, the first one stays, or with
-// prefer the other one replaces it.
+// merge returns a deep merge of two maps. If both have a non-empty value, into's is kept, or with prefer other's.
 func merge(into, other map[string]any, prefer bool) map[string]any {
 	out := maps.Clone(into)
 	for key, value := range other {
@@ -48,9 +47,9 @@ func merge(into, other map[string]any, prefer bool) map[string]any {
 		case isMap && bothMaps:
 			out[key] = merge(a, b, prefer)
 		case isStrings && bothStrings && prefer:
-			out[key] = united(c, d)
+			out[key] = mergeStrings(c, d)
 		case isStrings && bothStrings:
-			out[key] = united(d, c)
+			out[key] = mergeStrings(d, c)
 		case !found || isEmpty(have) || prefer && !isEmpty(value):
 			out[key] = value
 		}
@@ -58,7 +57,8 @@ func merge(into, other map[string]any, prefer bool) map[string]any {
 	return out
 }
 
-func united(below, over helm.Strings) helm.Strings {
+// mergeStrings merges two maps; values of over take precedence.
+func mergeStrings(below, over helm.Strings) helm.Strings {
 	out := maps.Clone(below)
 	maps.Copy(out, over)
 	return out
@@ -84,8 +84,7 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// Selector selects by labels: those of clusters, or the parameters that a generator gives. Unlike labels, parameters
-// can have any value.
+// Selector selects clusters by labels, or parameter sets by parameters. Unlike labels, parameters can have any value.
 type Selector struct {
 	MatchLabels      map[string]string `json:"matchLabels"`
 	MatchExpressions []struct {
@@ -97,14 +96,14 @@ type Selector struct {
 
 func (s *Selector) isEmpty() bool { return len(s.MatchLabels)+len(s.MatchExpressions) == 0 }
 
-// check refuses selectors that Kubernetes refuses.
+// check refuses the selectors that Kubernetes refuses.
 func (s *Selector) check(field string) error {
 	for i, e := range s.MatchExpressions {
 		at := fmt.Sprintf("%s.matchExpressions[%d]", field, i)
 		isSet := e.Operator == "In" || e.Operator == "NotIn"
 		switch {
 		case !isSet && e.Operator != "Exists" && e.Operator != "DoesNotExist":
-			return problem(at+".operator", "use In, NotIn, Exists or DoesNotExist", "%q is no operator", e.Operator)
+			return problem(at+".operator", "use In, NotIn, Exists or DoesNotExist", "%q is not an operator", e.Operator)
 		case isSet && len(e.Values) == 0:
 			return problem(at+".values", "", "%s needs values", e.Operator)
 		}

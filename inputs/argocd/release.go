@@ -14,16 +14,16 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// release makes a release of a source's chart.
+// release makes the Helm release of a source's chart.
 type release struct {
 	*Source
 	of   HelmSource
 	env  env
-	own  place
-	refs map[string]repository // by the names that other sources have, such as $values
+	own  fileSource
+	refs map[string]repository // by reference, such as $values
 }
 
-// make returns what Helm renders.
+// make returns the release for Helm to render.
 func (r *release) make(app *Application, chart []helm.File, cluster helm.Cluster) (helm.Release, error) {
 	out := helm.Release{Name: app.Metadata.Name, Namespace: app.Spec.Destination.Namespace, Chart: chart,
 		Cluster: cluster}
@@ -31,10 +31,10 @@ func (r *release) make(app *Application, chart []helm.File, cluster helm.Cluster
 	if r.of.ReleaseName != "" {
 		out.Name = r.of.ReleaseName
 	}
-	const maxName = 53 // Helm's
+	const maxName = 53 // Helm's limit
 	if len(out.Name) > maxName {
 		return out, problem(field+".releaseName", "set a shorter one",
-			"the release's name %q has more than %d characters", out.Name, maxName)
+			"the release name %q has more than %d characters", out.Name, maxName)
 	}
 	if r.of.Namespace != "" {
 		out.Namespace = r.of.Namespace
@@ -53,7 +53,7 @@ func (r *release) make(app *Application, chart []helm.File, cluster helm.Cluster
 	return out, err
 }
 
-// values are those of files, then those in the Application, then single ones.
+// values merges the value files, the values in the Application, and the parameters, in this order.
 func (r *release) values(field string) (map[string]any, error) {
 	files, err := r.valueFiles(field)
 	if err != nil {
@@ -61,13 +61,13 @@ func (r *release) values(field string) (map[string]any, error) {
 	}
 	values := map[string]any{}
 	for _, f := range files {
-		text, err := f.place.read(f.name)
+		text, err := f.source.read(f.name)
 		if err != nil {
-			return nil, read(field+".valueFiles", err)
+			return nil, readProblem(field+".valueFiles", err)
 		}
 		var more map[string]any
 		if yaml.Unmarshal(text, &more) != nil {
-			return nil, problem(field+".valueFiles", "", "the file %s holds no values of Helm", f.name)
+			return nil, problem(field+".valueFiles", "", "the file %s is not a Helm values file", f.name)
 		}
 		values = helm.Merge(values, more)
 	}
@@ -78,18 +78,18 @@ func (r *release) values(field string) (map[string]any, error) {
 		err = yaml.Unmarshal([]byte(r.of.Values), &own)
 	}
 	if err != nil {
-		return nil, problem(field+".values", "", "are no values of Helm")
+		return nil, problem(field+".values", "", "are not Helm values")
 	}
 	values = helm.Merge(values, own)
 	return values, r.parameters(field, values)
 }
 
-// valueFiles returns the files in the order in which they count. A file that is named by itself is left out of
+// valueFiles returns the value files in order of increasing precedence. A file that is named itself is left out of
 // patterns.
 func (r *release) valueFiles(field string) ([]file, error) {
 	found := make([][]file, len(r.of.ValueFiles))
 	single := make([]bool, len(found))
-	taken := map[string]bool{}
+	seen := map[string]bool{}
 	for i, name := range r.of.ValueFiles {
 		at := fmt.Sprintf("%s.valueFiles[%d]", field, i)
 		files, isPattern, err := r.find(at, name)
@@ -97,24 +97,25 @@ func (r *release) valueFiles(field string) ([]file, error) {
 			return nil, err
 		}
 		if single[i] = !isPattern; single[i] {
-			taken[files[0].key()] = true
-			_, err := files[0].place.read(files[0].name)
+			seen[files[0].key()] = true
+			_, err := files[0].source.read(files[0].name)
 			if errors.Is(err, fs.ErrNotExist) {
 				files = nil
 			} else if err != nil {
-				return nil, read(at, err)
+				return nil, readProblem(at, err)
 			}
 		}
 		if len(files) == 0 && !r.of.IgnoreMissingValueFiles {
-			return nil, problem(at, "correct it, or set ignoreMissingValueFiles", "the file %.200q is not there", name)
+			return nil, problem(at, "correct it, or set ignoreMissingValueFiles", "the file %.200q does not exist",
+				name)
 		}
 		found[i] = files
 	}
 	var out []file
 	for i, files := range found {
 		for _, f := range files {
-			if single[i] || !taken[f.key()] {
-				taken[f.key()] = true
+			if single[i] || !seen[f.key()] {
+				seen[f.key()] = true
 				out = append(out, f)
 			}
 		}
@@ -122,7 +123,7 @@ func (r *release) valueFiles(field string) ([]file, error) {
 	return out, nil
 }
 
-// parameters sets single values: first those that helm --set would, then texts, then files.
+// parameters sets single values: first like helm --set, then like --set-string, then like --set-file.
 func (r *release) parameters(field string, values map[string]any) error {
 	for _, isText := range []bool{false, true} {
 		set := strvals.ParseInto
@@ -138,7 +139,7 @@ func (r *release) parameters(field string, values map[string]any) error {
 			if err != nil {
 				return err
 			}
-			if set(p.Name+"="+escaped(value), values) != nil {
+			if set(p.Name+"="+escapeCommas(value), values) != nil {
 				return problem(at, "write it as for helm --set", "it cannot be set")
 			}
 		}
@@ -152,9 +153,9 @@ func (r *release) parameters(field string, values map[string]any) error {
 		if isPattern || len(files) != 1 {
 			return problem(at+".path", "", "%.200q is not one file", p.Path)
 		}
-		text, err := files[0].place.read(files[0].name)
+		text, err := files[0].source.read(files[0].name)
 		if err != nil {
-			return read(at+".path", err)
+			return readProblem(at+".path", err)
 		}
 		if strvals.ParseIntoFile(p.Name+"=file", values, func([]rune) (any, error) {
 			return string(text), nil
@@ -165,8 +166,8 @@ func (r *release) parameters(field string, values map[string]any) error {
 	return nil
 }
 
-// escaped escapes the commas of a value that is no list.
-func escaped(value string) string {
+// escapeCommas escapes the commas of a value that is not a list.
+func escapeCommas(value string) string {
 	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
 		return value
 	}
@@ -180,7 +181,7 @@ func escaped(value string) string {
 	return out.String()
 }
 
-// env are the variables of Argo CD's builds.
+// env has the environment variables of Argo CD's builds.
 type env map[string]string
 
 func newEnv(app *Application, s *Source) env {
@@ -192,7 +193,7 @@ func newEnv(app *Application, s *Source) env {
 	}
 }
 
-// expand replaces variables as Argo CD does: unknown ones become empty. It refuses variables with the commit.
+// expand replaces variables as Argo CD does: unknown ones become empty. It refuses variables that contain the commit.
 func (e env) expand(field, text string) (string, error) {
 	var revision string
 	text = os.Expand(text, func(name string) string {

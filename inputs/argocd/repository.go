@@ -10,13 +10,13 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// repository is a Git repository: the files below a folder. Names are relative to it.
+// repository is a Git repository mounted in a folder. Names are relative to that folder.
 type repository struct {
 	files *tree.Tree
 	top   string
 }
 
-// find finds the repository of a URL.
+// find returns the folder in which the repository with a URL is mounted.
 func find(known roots.Repositories, field, url string) (top string, err error) {
 	id := hostAndPath(url)
 	if top, found := known.Find(id, url); found {
@@ -24,13 +24,13 @@ func find(known roots.Repositories, field, url string) (top string, err error) {
 	}
 	if known.URL == "" {
 		return "", refused(field, "set the remote origin of the Git repository",
-			"nothing says that %.200s is this repository", id)
+			"%.200s is not known to be this repository", id)
 	}
-	return "", refused(field, "say which source it is in sourceRefs of the pipeline; agentry check, render and tree "+
-		"read it with --source URL=FOLDER", "%.200s is another repository", id)
+	return "", refused(field, "map it to a source in sourceRefs of the pipeline; agentry check, render and tree read "+
+		"it with --source URL=FOLDER", "%.200s is another repository", id)
 }
 
-// warnings are about revisions that are not read.
+// warnings returns a warning for each source with another revision than the pipeline reads.
 func (a *Application) warnings(known roots.Repositories) diag.List {
 	var out diag.List
 	for _, s := range a.Spec.Sources {
@@ -44,7 +44,7 @@ func (a *Application) warnings(known roots.Repositories) diag.List {
 	return out
 }
 
-// setWarnings are about revisions that the generators of an ApplicationSet want and that are not read.
+// setWarnings returns a warning for each generator of an ApplicationSet with another revision than the pipeline reads.
 func setWarnings(set map[string]any, known roots.Repositories) diag.List {
 	spec, _ := set["spec"].(map[string]any)
 	return generatorWarnings("spec.generators", spec["generators"], known, 0)
@@ -56,7 +56,7 @@ func generatorWarnings(field string, generators any, known roots.Repositories, n
 		at := fmt.Sprintf("%s[%d]", field, i)
 		generator, _ := raw.(map[string]any)
 		for _, kind := range []string{"matrix", "merge"} {
-			if of, ok := generator[kind].(map[string]any); ok && nesting <= maxNesting { // others are refused
+			if of, ok := generator[kind].(map[string]any); ok && nesting <= maxNesting { // deeper ones are refused
 				out = append(out, generatorWarnings(at+"."+kind+".generators", of["generators"], known, nesting+1)...)
 			}
 		}
@@ -73,7 +73,7 @@ func generatorWarnings(field string, generators any, known roots.Repositories, n
 	return out
 }
 
-// hostAndPath is the host and path of a URL, without credentials.
+// hostAndPath returns the host and path of a URL, without credentials.
 func hostAndPath(url string) string {
 	_, id, isURL := strings.Cut(url, "://")
 	if !isURL {
@@ -84,7 +84,7 @@ func hostAndPath(url string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(id, "/"), ".git")
 }
 
-// in returns the name of a file among all files. No ".." in it leads out of the repository.
+// in returns the full name of a file in the repository. ".." must not lead out of the repository.
 func (r repository) in(name string) (string, error) {
 	if clean := path.Clean(name); clean == ".." || strings.HasPrefix(clean, "../") {
 		return "", fmt.Errorf("%s %w", name, tree.ErrOutside)
@@ -92,7 +92,7 @@ func (r repository) in(name string) (string, error) {
 	return path.Join(r.top, name), nil
 }
 
-// Resolve is that of [tree.Tree].
+// Resolve is like [tree.Tree.Resolve].
 func (r repository) Resolve(name string) (real string, isDir bool, err error) {
 	if name, err = r.in(name); err != nil {
 		return "", false, err
@@ -100,7 +100,7 @@ func (r repository) Resolve(name string) (real string, isDir bool, err error) {
 	return r.files.Resolve(name)
 }
 
-// ReadFile is that of [tree.Tree].
+// ReadFile is like [tree.Tree.ReadFile].
 func (r repository) ReadFile(name string) ([]byte, error) {
 	name, err := r.in(name)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r repository) ReadFile(name string) ([]byte, error) {
 	return r.files.ReadFile(name)
 }
 
-// List is that of [tree.Tree].
+// List is like [tree.Tree.List].
 func (r repository) List(name string) ([]tree.Entry, error) {
 	name, err := r.in(name)
 	if err != nil {

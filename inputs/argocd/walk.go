@@ -20,23 +20,23 @@ import (
 const (
 	// maxRoots limits the Applications and ApplicationSets that are followed.
 	maxRoots = 10_000
-	// maxRounds limits how far Applications lead from one to the next.
+	// maxRounds limits how long a chain of Applications that apply each other may be.
 	maxRounds = 32
-	// maxPasses limits the walks that find more clusters.
+	// maxPasses limits how often the walk is repeated because it found more clusters.
 	maxPasses = 5
-	// ownNamespace is that of Applications that name none.
+	// ownNamespace is the namespace of Applications that name none.
 	ownNamespace = "argocd"
 )
 
-// Walker follows Applications and ApplicationSets from the roots of the paths that are named.
+// Walker follows Applications and ApplicationSets, starting at the pipeline's paths.
 type Walker struct {
 	Repositories roots.Repositories
-	// Cluster is the name or the address of the cluster whose Applications are built; empty: of all. Those of Argo CD's
-	// own cluster are followed in any case, because they give Applications.
+	// Cluster is the name or address of the cluster whose Applications are built; if empty, all are. Applications for
+	// Argo CD's own cluster are always followed, because they can create Applications.
 	Cluster string
 }
 
-// Follows reports whether a walk looks at objects of a kind.
+// Follows reports whether a walk needs objects of a kind.
 func Follows(apiVersion, kind string) bool {
 	return follows(apiVersion, kind) || apiVersion == APIVersion && kind == clusterKind ||
 		apiVersion == "v1" && kind == "Secret"
@@ -46,10 +46,10 @@ func follows(apiVersion, kind string) bool {
 	return apiVersion == APIVersion && (kind == ApplicationKind || kind == ApplicationSetKind)
 }
 
-// Walk implements [roots.Walk]. Each Application and ApplicationSet is a root. ApplicationSets depend on the clusters
-// that are known, so the walk is repeated until it finds no more of them.
+// Walk implements [roots.Walk]. Each Application and ApplicationSet is a root. ApplicationSets depend on the known
+// clusters, so the walk is repeated until it finds no more.
 func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builder) ([]roots.Root, error) {
-	seen := map[string][]roots.Object{} // by digests of roots
+	seen := map[string][]roots.Object{} // by digest of the root
 	var clusters []Cluster
 	for pass := 0; ; pass++ {
 		r := &walk{Walker: w, ctx: ctx, build: build, seen: seen, clusters: clusters, found: map[string]Cluster{},
@@ -59,24 +59,24 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		}
 		before := clusters
 		if clusters = slices.Collect(r.sortedClusters); pass == maxPasses || reflect.DeepEqual(clusters, before) {
-			r.oneCluster()
+			r.requireOneCluster()
 			slices.SortFunc(r.roots, func(a, b roots.Root) int { return cmp.Compare(a.Name, b.Name) })
 			return r.roots, nil
 		}
 	}
 }
 
-// walk is one walk with the clusters that are known before.
+// walk is one pass of a walk, with the clusters that earlier passes have found.
 type walk struct {
 	Walker
 	ctx      context.Context
 	build    roots.Builder
 	seen     map[string][]roots.Object
 	clusters []Cluster
-	found    map[string]Cluster // by the names of Secrets
-	known    map[string]any     // specifications of Applications and ApplicationSets, by kind/namespace/name
+	found    map[string]Cluster // by NAMESPACE/NAME of the Secret
+	known    map[string]any     // specs of Applications and ApplicationSets, by kind/namespace/name
 	roots    []roots.Root
-	tenants  map[string]bool // the names of the roots that tenants ask for
+	tenants  map[string]bool // names of the roots that tenants ask for
 }
 
 func (r *walk) sortedClusters(yield func(Cluster) bool) {
@@ -87,7 +87,7 @@ func (r *walk) sortedClusters(yield func(Cluster) bool) {
 	}
 }
 
-// follow builds roots, then those that they ask for.
+// follow builds roots, then the roots that they ask for, and so on.
 func (r *walk) follow(next []roots.Root) error {
 	for round := 0; len(next) > 0; round++ {
 		r.roots = append(r.roots, next...)
@@ -118,7 +118,7 @@ func (r *walk) follow(next []roots.Root) error {
 		}
 		if round == maxRounds || len(r.roots)+len(more) > maxRoots {
 			for i := range more {
-				more[i].Problem = new(diag.BuildRefused.At("", "Applications lead to others without end").
+				more[i].Problem = new(diag.BuildRefused.At("", "Applications lead to more Applications without end").
 					WithHint("name a path with fewer of them"))
 			}
 			r.roots = append(r.roots, more[:min(len(more), 1)]...)
@@ -129,7 +129,7 @@ func (r *walk) follow(next []roots.Root) error {
 	return nil
 }
 
-// requested returns the root that an object asks for, and whether the walk does not have it yet.
+// requested returns the root that an object asks for, and whether it is new to the walk.
 func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 	if IsCluster(o.Value) {
 		c, ok := ParseCluster(o.Value)
@@ -149,7 +149,7 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 		return root, false
 	case found:
 		root.Name += " again"
-		root.Problem = new(diag.BuildFailed.At("metadata.name", "there is another one with this name").
+		root.Problem = new(diag.BuildFailed.At("metadata.name", "another one has this name").
 			WithHint("remove or rename one of them, or name the path of one cluster"))
 		return root, true
 	}
@@ -158,7 +158,8 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 		r.tenants[root.Name] = true
 	}
 	if o.Kind == ApplicationSetKind {
-		root.Make, root.Warnings = madeSet{o.Value, r.clusters, r.Repositories}, setWarnings(o.Value, r.Repositories)
+		root.Make = applicationSetMaker{o.Value, r.clusters, r.Repositories}
+		root.Warnings = setWarnings(o.Value, r.Repositories)
 		return root, true
 	}
 	app, err := ParseApplication(o.Value)
@@ -167,11 +168,11 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 		return root, true
 	}
 	root.Namespace = app.Spec.Destination.Namespace
-	root.Make, root.Warnings = made{*app, r.Repositories}, app.warnings(r.Repositories)
+	root.Make, root.Warnings = applicationMaker{*app, r.Repositories}, app.warnings(r.Repositories)
 	switch {
 	case r.isWanted(app.Spec.Destination):
 		return root, true
-	case r.is(app.Spec.Destination, InClusterName):
+	case r.isCluster(app.Spec.Destination, InClusterName):
 		root.Make = FollowedKinds{root}
 		return root, true
 	}
@@ -179,10 +180,10 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 }
 
 // isWanted reports whether Applications for a destination are built.
-func (r *walk) isWanted(d Destination) bool { return r.Cluster == "" || r.is(d, r.Cluster) }
+func (r *walk) isWanted(d Destination) bool { return r.Cluster == "" || r.isCluster(d, r.Cluster) }
 
-// is reports whether a destination is a cluster, by its name or address.
-func (r *walk) is(d Destination, cluster string) bool {
+// isCluster reports whether a destination is the cluster with a name or address.
+func (r *walk) isCluster(d Destination, cluster string) bool {
 	names := []string{d.Name, d.Server}
 	for _, c := range append(r.clusters, Cluster{Name: InClusterName, Server: InCluster}) {
 		if d.Name == c.Name && d.Name != "" || d.Server == c.Server && d.Server != "" {
@@ -192,14 +193,14 @@ func (r *walk) is(d Destination, cluster string) bool {
 	return slices.Contains(names, cluster)
 }
 
-// oneCluster refuses Applications for several clusters, because their objects must not be mixed: a setting has to say
-// which cluster is meant. Applications that only lead to others do not count. If all Applications of the platform are
-// for one cluster, a tenant's Application for another one is refused alone.
-func (r *walk) oneCluster() {
+// requireOneCluster refuses Applications for several clusters, whose objects must not be mixed: the user has to choose
+// a cluster. Applications that only create others do not count. If all Applications of the platform are for one
+// cluster, only a tenant's Application for another cluster is refused.
+func (r *walk) requireOneCluster() {
 	var leaves, ofTenants []int
 	var clusters []string
 	for i, root := range r.roots {
-		app, ok := root.Make.(made)
+		app, ok := root.Make.(applicationMaker)
 		if !ok || slices.ContainsFunc(r.seen[root.Digest()], func(o roots.Object) bool {
 			return follows(o.APIVersion, o.Kind)
 		}) {
@@ -210,19 +211,18 @@ func (r *walk) oneCluster() {
 			continue
 		}
 		leaves = append(leaves, i)
-		clusters = r.with(clusters, app.Spec.Destination)
+		clusters = r.addCluster(clusters, app.Spec.Destination)
 	}
 	platforms := len(clusters)
 	for _, i := range ofTenants {
-		d := r.roots[i].Make.(made).Spec.Destination
-		if more := r.with(clusters, d); platforms != 1 {
+		d := r.roots[i].Make.(applicationMaker).Spec.Destination
+		if more := r.addCluster(clusters, d); platforms != 1 {
 			clusters, leaves = more, append(leaves, i)
 		} else if len(more) > platforms {
 			r.roots[i].Problem = new(diag.BuildRefused.At("spec.destination", "%s",
-				"is for "+d.String()+", and the platform's Applications are for "+clusters[0]).
-				WithHint("correct the destination; or say which cluster is meant: cluster.name in the pipeline " +
-					"file, " +
-					"or --cluster"))
+				"is for "+d.String()+", but the platform's Applications are for "+clusters[0]).
+				WithHint("correct the destination, or choose a cluster with cluster.name in the pipeline file or with " +
+					"--cluster"))
 		}
 	}
 	if len(clusters) < 2 {
@@ -232,29 +232,30 @@ func (r *walk) oneCluster() {
 	for _, i := range leaves {
 		r.roots[i].Problem = new(diag.BuildRefused.At("spec.destination", "%s",
 			"there are Applications for several clusters: "+strings.Join(clusters, ", ")).
-			WithHint("say which one is meant: cluster.name in the pipeline file, or --cluster"))
+			WithHint("choose one with cluster.name in the pipeline file or with --cluster"))
 	}
 }
 
-// with adds the cluster of a destination, unless the list has it.
-func (r *walk) with(clusters []string, d Destination) []string {
-	if slices.ContainsFunc(clusters, func(name string) bool { return r.is(d, name) }) {
+// addCluster adds the cluster of a destination unless the list has it.
+func (r *walk) addCluster(clusters []string, d Destination) []string {
+	if slices.ContainsFunc(clusters, func(name string) bool { return r.isCluster(d, name) }) {
 		return clusters
 	}
 	return append(slices.Clip(clusters), d.String())
 }
 
-// madeSet builds the root of an ApplicationSet: its objects are Applications.
-type madeSet struct {
+// applicationSetMaker builds the root of an ApplicationSet, whose objects are Applications.
+type applicationSetMaker struct {
 	Set          map[string]any
 	Clusters     []Cluster
 	Repositories roots.Repositories
 }
 
-var _ roots.Maker = madeSet{}
+var _ roots.Maker = applicationSetMaker{}
 
 // Make implements [roots.Maker].
-func (m madeSet) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built, error) {
+func (m applicationSetMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root,
+	opts roots.Options) ([]manifest.Built, error) {
 	g := &Generator{Repositories: m.Repositories, Files: t, Clusters: m.Clusters}
 	if opts.Charts != nil {
 		g.Execute = opts.Charts.Workers.Execute
@@ -275,7 +276,7 @@ func (m madeSet) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 	return out, nil
 }
 
-// inResource is the origin of an object that a custom resource gives: the resource as a whole, or a field of its
+// inResource is the origin of an object that a custom resource creates: the resource as a whole, or a field of its
 // template.
 type inResource struct {
 	by       *roots.CustomResource

@@ -165,7 +165,7 @@ spec:
 			"-- argocd/b.yaml --\n" + app("a", "path: apps/shop/prod"), want: []string{
 			`argocd in "": Application a, Application a`,
 			`argocd/a.yaml (Application/argocd/a) in "shop": PodMonitor pay`,
-			`argocd/b.yaml (Application/argocd/a) again: argocd/b.yaml:3:12: error[build-failed]: metadata.name: there is another one with this name`,
+			`argocd/b.yaml (Application/argocd/a) again: argocd/b.yaml:3:12: error[build-failed]: metadata.name: another one has this name`,
 		}},
 		{name: "lines that end as on Windows",
 			files: "-- argocd/a.yaml --\n" +
@@ -220,8 +220,8 @@ spec:
 func TestClustersThatNobodyKnows(t *testing.T) {
 	for name, c := range map[string]struct{ files, want string }{
 		"encrypted": {strings.ReplaceAll(clusters, "{name: prod, server", "{name: 'ENC[AES256_GCM,data:x]', server"),
-			"Secret argocd/prod, of a cluster, is encrypted"},
-		"absent": {"", "no Secret of a cluster is in the inputs"},
+			"cluster Secret argocd/prod is encrypted"},
+		"absent": {"", "the inputs have no cluster Secret"},
 	} {
 		if got := strings.Join(walked(t, files(monitorsOf+c.files+matrix), ""), "\n"); !strings.Contains(got, c.want) ||
 			strings.Contains(got, "hunter2") {

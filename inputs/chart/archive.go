@@ -14,16 +14,15 @@ import (
 )
 
 const (
-	// MaxArchiveBytes limits an archive as it is fetched.
+	// MaxArchiveBytes limits the size of a fetched archive.
 	MaxArchiveBytes = 32 << 20
-	// MaxUnpackedBytes limits what it unpacks to.
+	// MaxUnpackedBytes limits the unpacked size of an archive.
 	MaxUnpackedBytes = 128 << 20
-	// MaxFiles limits its files and folders.
+	// MaxFiles limits the files and folders of an archive.
 	MaxFiles = 10_000
 )
 
-// Unpack reads the archive of a chart. The names of files are relative to the chart's folder. It leaves out links, so
-// that nothing follows them.
+// Unpack returns the files in a chart's archive, with names relative to the chart's folder. It skips links.
 func Unpack(archive []byte) ([]helm.File, error) {
 	unzipped, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
@@ -62,7 +61,7 @@ func Unpack(archive []byte) ([]helm.File, error) {
 	}
 }
 
-// inFolder takes the chart's folder off a name.
+// inFolder removes the chart's folder from a name.
 func inFolder(name string) (string, error) {
 	slashed := strings.ReplaceAll(name, `\`, "/") // packed on Windows
 	_, below, found := strings.Cut(slashed, "/")

@@ -12,32 +12,32 @@ import (
 	"time"
 )
 
-// Has reports whether a pinned chart was fetched before.
+// Has reports whether the cache has a pinned chart.
 func (s *Store) Has(of Request, pin Pin) bool {
 	_, err := os.Stat(s.file(of, pin))
 	return err == nil
 }
 
-// kept returns the archive of a pin if the cache has it, and notes that it is used.
-func (s *Store) kept(of Request, pin Pin) ([]byte, bool) {
+// cached returns the archive of a pin if the cache has it, and marks it as used.
+func (s *Store) cached(of Request, pin Pin) ([]byte, bool) {
 	name := s.file(of, pin)
 	archive, err := os.ReadFile(name)
 	if err != nil {
 		return nil, false
 	}
 	if digestOf(archive) != pin.Digest {
-		_ = os.Remove(name) // damaged: it is fetched again
+		_ = os.Remove(name) // it is damaged, so fetch it again
 		return nil, false
 	}
 	now := time.Now()
-	_ = os.Chtimes(name, now, now) // if this fails, the archive may be removed early, and is fetched again
+	_ = os.Chtimes(name, now, now) // if this fails, the archive may be evicted early
 	return archive, true
 }
 
-// keep writes an archive into the cache. Others can do so at the same time: the content is the same.
-func (s *Store) keep(of Request, pin Pin, archive []byte) error {
+// cache writes an archive into the cache. Other processes may do so at the same time, with the same content.
+func (s *Store) cache(of Request, pin Pin, archive []byte) error {
 	if err := s.write(s.file(of, pin), archive); err != nil {
-		return fmt.Errorf("keep the chart: %w", err)
+		return fmt.Errorf("cache the chart: %w", err)
 	}
 	return nil
 }
@@ -64,12 +64,12 @@ const (
 	suffix          = ".tgz"
 	signatureSuffix = ".signature"
 	temporary       = "tmp_"
-	// forsaken is the age from which on a temporary file has no writer any more.
-	forsaken = time.Hour
+	// abandonedAfter is the age at which a temporary file has no writer any more.
+	abandonedAfter = time.Hour
 )
 
-// file returns where an archive is kept. The name depends on the credential, so that a pipeline without it does not
-// find the chart in the cache.
+// file returns the cache file of an archive. The name depends on the credentials, so that pipelines without them do
+// not find the chart in the cache.
 func (s *Store) file(of Request, pin Pin) string {
 	const digits = 16
 	whose := strings.TrimPrefix(digestOf([]byte(strings.Join([]string{of.URL, of.Name, of.Username, of.Password},
@@ -77,7 +77,7 @@ func (s *Store) file(of Request, pin Pin) string {
 	return filepath.Join(s.opts.Folder, whose[:digits]+"-"+strings.TrimPrefix(pin.Digest, algorithm)+suffix)
 }
 
-// IsVerified reports whether the cache has the signature of a pinned chart. It is true if the chart need not be signed.
+// IsVerified reports whether a pinned chart need not be signed, or the cache has a valid signature of it.
 func (s *Store) IsVerified(of Request, pin Pin) bool {
 	if of.Keys == nil {
 		return true
@@ -89,17 +89,17 @@ func (s *Store) IsVerified(of Request, pin Pin) bool {
 		return false
 	}
 	now := time.Now()
-	_ = os.Chtimes(name, now, now) // if this fails, it may be removed early, and is fetched again
+	_ = os.Chtimes(name, now, now) // if this fails, it may be evicted early
 	return true
 }
 
-// signatureFile returns where a signature is kept.
+// signatureFile returns the cache file of a signature.
 func (s *Store) signatureFile(of Request, pin Pin) string {
 	return strings.TrimSuffix(s.file(of, pin), suffix) + signatureSuffix
 }
 
-// prune removes the least recently used files until the cache is small enough, but not the file that was just written.
-// Other processes may prune at the same time, or read a file that is removed: they have it open, or fetch it again.
+// prune removes the least recently used files until the cache is small enough, except the one just written. Other
+// processes may prune or read at the same time: a reader has the file open, or fetches the chart again.
 func (s *Store) prune(latest string) error {
 	entries, err := os.ReadDir(s.opts.Folder)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Store) prune(latest string) error {
 	for _, e := range entries {
 		info, err := e.Info()
 		switch isTemporary := strings.HasPrefix(e.Name(), temporary); {
-		case err != nil, !info.Mode().IsRegular(), isTemporary && time.Since(info.ModTime()) < forsaken:
+		case err != nil, !info.Mode().IsRegular(), isTemporary && time.Since(info.ModTime()) < abandonedAfter:
 			continue // another process removed it, or it is not ours to remove
 		case isTemporary || strings.HasSuffix(e.Name(), suffix) || strings.HasSuffix(e.Name(), signatureSuffix):
 			files, total = append(files, info), total+info.Size()

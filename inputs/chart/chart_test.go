@@ -109,7 +109,7 @@ func get(ctx context.Context, store *Store, of Request, pin Pin) ([]helm.File, e
 	if err := store.Fetch(ctx, of, pin); err != nil {
 		return nil, err
 	}
-	archive, _ := store.kept(of, pin)
+	archive, _ := store.cached(of, pin)
 	return Unpack(archive)
 }
 
@@ -183,7 +183,7 @@ func TestServersThatFailOrLie(t *testing.T) {
 		"no such version": {func(s *server) { s.index(map[string]string{"2.0.0": ""}) }, "has no version"},
 		"another digest": {func(s *server) {
 			s.index(map[string]string{"1.0.0": lying})
-		}, "gives another archive for version 1.0.0"},
+		}, "now has a different archive for version 1.0.0"},
 		"a digest of letters": {func(s *server) {
 			s.index(map[string]string{"1.0.0": "../../../etc/passwd"})
 		}, "digest of version 1.0.0"},
@@ -216,7 +216,7 @@ func TestServersThatFailOrLie(t *testing.T) {
 		}, ""},
 		"an address of a file": {func(s *server) {
 			s.answers["/index.yaml"] = text([]byte("entries: {shop: [{version: 1.0.0, urls: ['file:///etc/passwd']}]}"))
-		}, "no plain URL"},
+		}, "not a plain http or https URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
@@ -246,7 +246,7 @@ func TestAPinnedVersionThatChanged(t *testing.T) {
 	s.answers["/shop-1.0.0.tgz"] = text(shop(t, "1.0.1"))
 	_, err := get(t.Context(), store, Request{Source: Source{URL: s.URL, Name: "shop", Version: "1.x"}},
 		Pin{"1.0.0", digestOf(shop(t, "1.0.0"))})
-	if err == nil || !strings.Contains(err.Error(), "gives another archive for version 1.0.0 than before") {
+	if err == nil || !strings.Contains(err.Error(), "now has a different archive for version 1.0.0") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// transport sends requests to the site of a source with its credentials, and to others without.
+// transport sends the credentials of a source only to its own site.
 type transport struct {
 	site               *url.URL
 	own, elsewhere     http.RoundTripper
@@ -38,7 +38,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.own.RoundTrip(req)
 }
 
-// client makes the client for a source.
+// client returns an HTTP client for a source.
 func (s *Store) client(ctx context.Context, of Request, maxBytes int64) (*http.Client, error) {
 	site, err := of.site()
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Store) client(ctx context.Context, of Request, maxBytes int64) (*http.C
 	if err != nil {
 		return nil, err
 	}
-	// Redirects to other sites get neither the certificate nor a credential of the proxy, and those of public sites
-	// must lead to public addresses.
+	// Other sites get neither the client certificate nor the proxy's credentials, and a public site may only redirect
+	// to public addresses.
 	other := of.Connection
 	other.ClientCertPEM, other.ClientKeyPEM = nil, nil
 	other.PublicOnly = s.isPublic(ctx, site.Hostname())
@@ -65,14 +65,13 @@ func (s *Store) client(ctx context.Context, of Request, maxBytes int64) (*http.C
 		return nil, err
 	}
 	t := &transport{site: site, own: own.Transport, elsewhere: elsewhere.Transport}
-	if !of.isOCI() { // the registry's library has them
+	if !of.isOCI() { // the registry library sends its own
 		t.username, t.password = of.Username, of.Password
 	}
 	return &http.Client{Transport: t, Timeout: s.opts.Timeout}, nil
 }
 
-// isPublic reports whether a host is on the internet. A host without a known address counts as public, because that
-// refuses more.
+// isPublic reports whether a host has a public address. An unknown host counts as public, which is stricter.
 func (s *Store) isPublic(ctx context.Context, host string) bool {
 	addresses, err := s.lookup(ctx, "ip", host)
 	if err != nil || len(addresses) == 0 {
@@ -81,10 +80,10 @@ func (s *Store) isPublic(ctx context.Context, host string) bool {
 	return slices.ContainsFunc(addresses, httpclient.IsPublic)
 }
 
-// lookup finds the addresses of a host.
+// lookup resolves the addresses of a host.
 type lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
-// download reads the body of an answer.
+// download fetches a URL.
 func download(ctx context.Context, client *http.Client, from string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
 	if err != nil {
@@ -98,7 +97,7 @@ func download(ctx context.Context, client *http.Client, from string) ([]byte, er
 	return body, httpclient.PlainError(err)
 }
 
-// statusError is an answer that is not OK.
+// statusError is a response with a status other than 200.
 type statusError struct {
 	text string
 	code int

@@ -1,17 +1,16 @@
-// Package chart fetches Helm charts: from HTTP repositories and from OCI registries.
+// Package chart fetches Helm charts from HTTP repositories and OCI registries.
 //
-// [Store.Resolve] asks a server which version a [Source] means now, and returns a [Pin]: version and digest of the
-// archive. [Store.Fetch] fetches the archive of a pin into the folder of the cache, unless it is there. Archives of
-// equal pins have equal bytes: what a server offers later under the same version is an error.
+// [Store.Resolve] asks a server for the current version of a [Source], and returns a [Pin]: the version and the digest
+// of its archive. [Store.Fetch] fetches the archive of a pin into the cache. Archives of equal pins have equal bytes:
+// if a server later has a different archive for the same version, that is an error.
 //
-// A chart that somebody must have signed ([Trust]) is used only if package signed accepts its signature, also when the
-// chart comes from the cache.
+// A chart that must be signed ([Trust]) is used only if package signed accepts its signature, even from the cache.
 //
-// A [Versions] keeps which version of each chart a pipeline uses, and a [Renderer] fetches and renders charts for
+// [Versions] track which version of each chart a pipeline uses, and a [Renderer] fetches and renders charts for
 // builds.
 //
-// Servers, indexes and archives are untrusted: answers, archives and unpacked files are bounded, names cannot leave the
-// chart's folder, links are not followed, requests go through package httpclient. Credentials go to the site of the
-// source only. A redirect, or an index, may lead to another site, but not from a public one to an address that is not
-// public.
+// Servers, indexes and archives are untrusted: responses, archives and unpacked files are limited in size, names
+// cannot leave the chart's folder, links are not followed, and requests go through package httpclient. Credentials are
+// sent to the source's own site only. A redirect or an index may lead to another site, but not from a public site to a
+// private address.
 package chart

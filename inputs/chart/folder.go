@@ -14,10 +14,10 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// FileName is the file by which a folder is a chart.
+// FileName is the file that makes a folder a chart.
 const FileName = "Chart.yaml"
 
-// Folder reads a chart that is a folder of a repository, without what its .helmignore names.
+// Folder reads a chart in a folder of a repository, without the files that its .helmignore excludes.
 func Folder(t *tree.Tree, folder string) ([]helm.File, error) {
 	if _, isDir, err := t.Resolve(path.Join(folder, FileName)); err != nil || isDir {
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +39,7 @@ func readRules(t *tree.Tree, folder string) (*ignore.Rules, error) {
 	text, err := t.ReadFile(path.Join(folder, ignore.HelmIgnore))
 	if err == nil {
 		if rules, err = ignore.Parse(bytes.NewReader(text)); err != nil {
-			return nil, fmt.Errorf("%s: a pattern cannot be read", path.Join(folder, ignore.HelmIgnore))
+			return nil, fmt.Errorf("%s: it has an invalid pattern", path.Join(folder, ignore.HelmIgnore))
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -55,7 +55,7 @@ type folderReader struct {
 	files []helm.File
 }
 
-// read reads a folder of the chart. Folders can nest without end through links.
+// read reads a folder of the chart. The depth is limited because links can make folders nest endlessly.
 func (r *folderReader) read(below string, depth int) error {
 	const maxDepth = 32
 	if depth > maxDepth {
@@ -92,7 +92,7 @@ func (r *folderReader) read(below string, depth int) error {
 	return nil
 }
 
-// info describes a file to the rules of a .helmignore.
+// info is the [fs.FileInfo] that .helmignore rules need.
 type info struct {
 	name  string
 	isDir bool

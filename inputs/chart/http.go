@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// maxIndexBytes limits an index: the largest public ones have 30 MiB.
+// maxIndexBytes limits the size of an index; the largest public ones have 30 MiB.
 const maxIndexBytes = 64 << 20
 
-// cachedIndex is an index with the time at which it was read. Its lock is held while it is read, so that other
-// repositories need not wait.
+// cachedIndex is an index with the time of reading it. Its own lock is held during reading, so that other repositories
+// need not wait.
 type cachedIndex struct {
 	mu sync.Mutex
 	*index
 	at time.Time
 }
 
-// readers limits the indexes that are read at once.
+// readers limits the indexes that are read at the same time.
 const readers = 4
 
 func (s *Store) resolveHTTP(ctx context.Context, of Request, last Pin) (Pin, error) {
@@ -31,25 +31,26 @@ func (s *Store) resolveHTTP(ctx context.Context, of Request, last Pin) (Pin, err
 	}
 	digest := e.Digest
 	if digest != "" && !strings.HasPrefix(digest, algorithm) {
-		digest = algorithm + digest // as Helm writes it
+		digest = algorithm + digest // Helm writes only the digits
 	}
 	if digest != "" && !isDigest(digest) {
-		return Pin{}, fmt.Errorf("the index has a digest of version %s that is not sha256: and 64 digits", e.Version)
+		return Pin{}, fmt.Errorf("the index has a digest of version %s that is not sha256: followed by 64 digits",
+			e.Version)
 	}
-	// The archive shows whether the index tells the truth, and its digest if the index has none.
+	// Fetch the archive to check the index's digest, or to compute it if the index has none.
 	pin := Pin{Version: e.Version, Digest: digest}
 	if digest != "" {
-		return pin, s.fill(ctx, of, pin)
+		return pin, s.fetchArchive(ctx, of, pin)
 	}
 	if e.Version == last.Version {
-		return last, nil // nothing says that the archive has changed
+		return last, nil // without a digest, assume that the archive is the same
 	}
 	archive, err := s.fetchEntry(ctx, of, e)
 	if err != nil {
 		return Pin{}, err
 	}
 	pin.Digest = digestOf(archive)
-	return pin, s.keep(of, pin, archive)
+	return pin, s.cache(of, pin, archive)
 }
 
 func (s *Store) fetchHTTP(ctx context.Context, of Request, pin Pin) ([]byte, error) {
@@ -76,26 +77,26 @@ func (s *Store) fetchEntry(ctx context.Context, of Request, e entry) ([]byte, er
 	return archive, nil
 }
 
-// address is where the archive of a version is.
+// address returns the URL of a version's archive.
 func (e entry) address(of Request) (*url.URL, error) {
 	if len(e.URLs) == 0 {
-		return nil, fmt.Errorf("the index names no address of version %s", e.Version)
+		return nil, fmt.Errorf("the index has no URL for version %s", e.Version)
 	}
-	return against(of.URL, e.URLs[0])
+	return resolveURL(of.URL, e.URLs[0])
 }
 
-// find finds a version in the index of a repository.
+// find finds a version of a chart in the index of its repository.
 func (s *Store) find(ctx context.Context, of Request, version string) (entry, error) {
 	client, err := s.client(ctx, of, maxIndexBytes)
 	if err != nil {
 		return entry{}, err
 	}
-	kept := s.indexOf(of)
-	kept.mu.Lock()
-	defer kept.mu.Unlock()
-	if kept.index != nil && time.Since(kept.at) <= s.opts.Fresh {
-		if e, err := kept.find(of.Name, version); err == nil {
-			return e, nil // else it may be newer than the index
+	cached := s.indexOf(of)
+	cached.mu.Lock()
+	defer cached.mu.Unlock()
+	if cached.index != nil && time.Since(cached.at) <= s.opts.Fresh {
+		if e, err := cached.find(of.Name, version); err == nil {
+			return e, nil // else the version may be newer than the index
 		}
 	}
 	s.reading <- struct{}{} // indexes are large
@@ -104,22 +105,22 @@ func (s *Store) find(ctx context.Context, of Request, version string) (entry, er
 	if err != nil {
 		return entry{}, err
 	}
-	kept.index, kept.at = x, time.Now()
+	cached.index, cached.at = x, time.Now()
 	return x.find(of.Name, version)
 }
 
-// indexOf returns the place of a repository's index, and drops indexes that are old.
+// indexOf returns the cached index of a repository, and drops old indexes.
 func (s *Store) indexOf(of Request) *cachedIndex {
 	key := digestOf([]byte(strings.Join([]string{of.URL, of.Username, of.Password, string(of.Connection.CAPEM),
 		of.Connection.ProxyURL}, "\n")))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k, kept := range s.indexes {
-		if kept.mu.TryLock() {
-			if time.Since(kept.at) > s.opts.Fresh {
+	for k, cached := range s.indexes {
+		if cached.mu.TryLock() {
+			if time.Since(cached.at) > s.opts.Fresh {
 				delete(s.indexes, k)
 			}
-			kept.mu.Unlock()
+			cached.mu.Unlock()
 		}
 	}
 	if s.indexes[key] == nil {
@@ -129,7 +130,7 @@ func (s *Store) indexOf(of Request) *cachedIndex {
 }
 
 func readIndex(ctx context.Context, of Request, client *http.Client) (*index, error) {
-	from, err := against(of.URL, "index.yaml")
+	from, err := resolveURL(of.URL, "index.yaml")
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +141,8 @@ func readIndex(ctx context.Context, of Request, client *http.Client) (*index, er
 	return parseIndex(text)
 }
 
-// against returns the URL for an address in an index, which can be relative to the repository.
-func against(repository, address string) (*url.URL, error) {
+// resolveURL returns the URL of an address in an index, which can be relative to the repository.
+func resolveURL(repository, address string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimSuffix(repository, "/") + "/")
 	if err != nil {
 		return nil, fmt.Errorf("the repository's URL is not a URL")
@@ -149,7 +150,7 @@ func against(repository, address string) (*url.URL, error) {
 	query := base.RawQuery
 	ref, err := base.Parse(address)
 	if err != nil || ref.Scheme != "http" && ref.Scheme != "https" || ref.User != nil {
-		return nil, fmt.Errorf("the index gives an address that is no plain URL of http or https")
+		return nil, fmt.Errorf("the index has an address that is not a plain http or https URL")
 	}
 	if ref.RawQuery == "" && ref.Host == base.Host {
 		ref.RawQuery = query

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// index is what of a repository's index.yaml is used.
+// index has the fields of a repository's index.yaml that are used.
 type index struct {
 	Entries map[string][]entry `yaml:"entries"`
 }
@@ -30,7 +30,7 @@ func parseIndex(text []byte) (*index, error) {
 	return &out, nil
 }
 
-// find finds the version that is meant.
+// find finds a version of a chart.
 func (x *index) find(name, version string) (entry, error) {
 	entries := x.Entries[name]
 	if len(entries) == 0 {
@@ -47,8 +47,8 @@ func (x *index) find(name, version string) (entry, error) {
 	return entries[slices.Index(versions, chosen)], nil
 }
 
-// choose returns the version of a list that is written like wanted, or else the highest in the range wanted.
-// Pre-releases are taken only by ranges that name one, as by Helm and Flux.
+// choose returns the version that is written like wanted, or else the highest one in the range wanted. As in Helm and
+// Flux, only ranges that name a pre-release match pre-releases.
 func choose(versions []string, wanted string) (string, error) {
 	if slices.Contains(versions, wanted) && wanted != "" {
 		return wanted, nil
@@ -66,7 +66,7 @@ func choose(versions []string, wanted string) (string, error) {
 		if err != nil || !in.Check(v) {
 			continue
 		}
-		// Versions that differ in metadata only are equal, and any order of a list must give the same one.
+		// Versions that differ only in metadata are equal; choose one independently of the order.
 		if best == nil || v.GreaterThan(best) || v.Equal(best) && text > chosen {
 			best, chosen = v, text
 		}

@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// chartMediaType is the layer of a manifest that is the chart's archive.
+// chartMediaType is the media type of the layer with the chart's archive.
 const chartMediaType = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
-// maxTags bounds the tags of a chart that are looked at.
+// maxTags limits the tags of a chart.
 const maxTags = 20_000
 
-// ociRepository is a repository of a registry, ready to be asked.
+// ociRepository is a repository in a registry, with the options for requests.
 type ociRepository struct {
 	name.Repository
 	options []remote.Option
@@ -61,7 +61,7 @@ func (s *Store) resolveOCI(ctx context.Context, of Request, _ Pin) (Pin, error) 
 	var version string
 	if of.Digest != "" {
 		if !isDigest(of.Digest) {
-			return Pin{}, fmt.Errorf("the digest %.100q is not sha256: and 64 digits", of.Digest)
+			return Pin{}, fmt.Errorf("the digest %.100q is not sha256: followed by 64 digits", of.Digest)
 		}
 		at, version = r.Digest(of.Digest), of.Digest
 	} else {
@@ -83,13 +83,13 @@ func (s *Store) resolveOCI(ctx context.Context, of Request, _ Pin) (Pin, error) 
 	return Pin{Version: version, Digest: layer}, err
 }
 
-// tag finds the tag of a version: one that is written like it, or the highest in the range.
+// tag returns the tag that is written like version, or else the highest one in the range.
 func (r *ociRepository) tag(version string) (string, error) {
 	puller, err := remote.NewPuller(r.options...)
 	if err != nil {
 		return "", err
 	}
-	ctx := context.Background() // that of the options counts
+	ctx := context.Background() // the options have the context
 	lister, err := puller.Lister(ctx, r.Repository)
 	if err != nil {
 		return "", err
@@ -111,12 +111,12 @@ func (r *ociRepository) tag(version string) (string, error) {
 	return toTag(chosen), err
 }
 
-// fromTag returns the version of a tag. Tags cannot contain +, so Helm writes _ in its place.
+// fromTag returns the version of a tag. Tags cannot contain +, so Helm replaces it by _.
 func fromTag(tag string) string { return strings.ReplaceAll(tag, "_", "+") }
 
 func toTag(version string) string { return strings.ReplaceAll(version, "+", "_") }
 
-// chartLayer returns the digest of a chart's archive. Without a layer of Helm's type it is the first one, as for Flux.
+// chartLayer returns the digest of a chart's archive: the layer of Helm's type, or else the first one, as in Flux.
 func chartLayer(m *v1.Manifest) (string, error) {
 	for _, l := range m.Layers {
 		if l.MediaType == chartMediaType {
@@ -140,7 +140,7 @@ func (s *Store) fetchOCI(ctx context.Context, of Request, pin Pin) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	body, err := layer.Compressed() // which fails if the bytes have another digest
+	body, err := layer.Compressed() // reading fails if the digest differs
 	if err != nil {
 		return nil, err
 	}

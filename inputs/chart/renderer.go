@@ -15,19 +15,19 @@ import (
 type Renderer struct {
 	Workers *helm.Workers
 	Cluster helm.Cluster
-	// Charts has the pins of charts that are fetched. The zero value has no charts.
+	// Charts finds fetched charts. The zero value has none.
 	Charts View
 	uses   Uses
 }
 
-// Noting returns a renderer for one build, and the Uses into which it notes the charts that the build asks for.
-func (r *Renderer) Noting() (*Renderer, Uses) {
+// Recording returns a renderer for one build that records the charts that the build uses in the returned Uses.
+func (r *Renderer) Recording() (*Renderer, Uses) {
 	if r == nil {
 		return nil, nil
 	}
-	noting := *r
-	noting.uses = Uses{}
-	return &noting, noting.uses
+	out := *r
+	out.uses = Uses{}
+	return &out, out.uses
 }
 
 // Fetch returns the files of a chart. The error is an [*Error].
@@ -36,20 +36,20 @@ func (r *Renderer) Fetch(ctx context.Context, of Source) ([]helm.File, error) {
 	if r.uses != nil {
 		use := Use{Pin: pin}
 		if err != nil && pin == (Pin{}) {
-			use.Away = err.Error()
+			use.Missing = err.Error()
 		}
 		r.uses[of] = use
 	}
 	return files, err
 }
 
-// IsTrusted reports whether somebody said who must sign a chart, or that nobody has to.
+// IsTrusted reports whether it is configured who must sign a chart, or that nobody has to.
 func (r *Renderer) IsTrusted(of Source) bool { return r.Charts.IsTrusted(of) }
 
-// IsCurrent reports whether a build would get the same charts again.
+// IsCurrent reports whether a new build would get the same charts.
 func (r *Renderer) IsCurrent(uses Uses) bool { return len(uses) == 0 || r.Charts.IsCurrent(uses) }
 
-// Prepare fetches the charts that builds asked for. It returns true if a build would get another chart now.
+// Prepare fetches the charts that builds used. again says that a new build would get a different chart.
 func (r *Renderer) Prepare(ctx context.Context, uses Uses) (again bool, err error) {
 	if len(uses) == 0 {
 		return false, nil
@@ -58,7 +58,7 @@ func (r *Renderer) Prepare(ctx context.Context, uses Uses) (again bool, err erro
 	return !r.Charts.IsCurrent(uses), err
 }
 
-// Lacks reports whether a build did not get a chart that is pinned.
+// Lacks reports whether a build did not get a pinned chart.
 func (r *Renderer) Lacks(uses Uses) bool { return len(uses) > 0 && r.Charts.Lacks(uses) }
 
 // State returns a digest of the pins of all charts.
@@ -69,7 +69,7 @@ func (r *Renderer) State() string {
 	return r.Charts.versions.State()
 }
 
-// Rendered returns a renderer with the charts that the output was rendered from.
+// Rendered returns a renderer with the chart versions that the current output was rendered from.
 func (r *Renderer) Rendered() *Renderer {
 	if r == nil {
 		return nil
@@ -79,16 +79,16 @@ func (r *Renderer) Rendered() *Renderer {
 	return &out
 }
 
-// Uses are the charts that a build asked for.
+// Uses are the charts that a build used, or tried to use.
 type Uses map[Source]Use
 
 // Use is the chart that a build got.
 type Use struct {
-	Pin  Pin    // zero if the chart was not there
-	Away string // why the chart was not there
+	Pin     Pin    // zero if the chart was missing
+	Missing string // why the chart was missing
 }
 
-// Digest is a digest of the charts, in hexadecimal digits; of none, it is empty.
+// Digest returns a hexadecimal digest of the charts, or "" if there are none.
 func (u Uses) Digest() string {
 	if len(u) == 0 {
 		return ""
@@ -100,7 +100,7 @@ func (u Uses) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sources returns the sources in an order.
+// sources returns the sources, sorted.
 func (u Uses) sources() []Source {
 	return slices.SortedFunc(maps.Keys(u), compare)
 }

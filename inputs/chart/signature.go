@@ -9,18 +9,17 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// ErrUnverified is why a chart that must be signed is not used.
+// ErrUnverified means that a chart must be signed, but has no valid signature.
 var ErrUnverified = errors.New("is not verified")
 
-// signature is what an archive is verified with. The cache keeps it, and not the result: otherwise who can write to the
-// cache, or had a chart fetched before signatures were asked for, could have it accepted.
+// signature is the evidence that verifies an archive. The cache keeps it rather than the result, so that neither
+// writing to the cache nor fetching a chart before signatures were required makes it accepted.
 type signature struct {
-	// Manifest is that of a chart in a registry; what cosign signs names its digest. Payload and Signature are
-	// cosign's.
+	// Manifest is the manifest of a chart in a registry; cosign's payload contains its digest.
 	Manifest  []byte `json:"manifest,omitempty"`
 	Payload   []byte `json:"payload,omitempty"`
 	Signature string `json:"signature,omitempty"`
-	// Provenance is a provenance file of Helm.
+	// Provenance is Helm's provenance file.
 	Provenance []byte `json:"provenance,omitempty"`
 }
 

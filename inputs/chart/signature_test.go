@@ -100,7 +100,7 @@ func keys(t *testing.T, of signed.Keyring) *signed.Keys {
 func (s *Store) build(t *testing.T, of Request) (Pin, string) {
 	t.Helper()
 	b := NewVersions(s, VersionsOptions{AllowPrivateAddresses: true})
-	b.Use([]Repository{{URL: of.URL, Access: of.Access}}, []Trust{{Keys: of.Keys}})
+	b.Configure([]Repository{{URL: of.URL, Access: of.Access}}, []Trust{{Keys: of.Keys}})
 	fetch(t, b.Now(), of.Source)
 	return used(t, b.Now(), of.Source)
 }
@@ -117,16 +117,16 @@ func TestChartsThatCosignSigned(t *testing.T) {
 		}, ""},
 		"another key": {func(d string) []mutate.Addendum {
 			return []mutate.Addendum{other.sign(t, cosigned(d))}
-		}, "is not verified: its signature is not by a key that is trusted"},
-		"no signature":            {nil, "is not verified: it has no signature of cosign (there is no tag sha256-"},
-		"a list of no signatures": {func(string) []mutate.Addendum { return nil }, "it has no signature of cosign"},
+		}, "is not verified: its signature is not from a trusted key"},
+		"no signature":            {nil, "is not verified: it has no cosign signature (there is no tag sha256-"},
+		"a list of no signatures": {func(string) []mutate.Addendum { return nil }, "it has no cosign signature"},
 		"of another artifact": {func(string) []mutate.Addendum {
 			return []mutate.Addendum{ours.sign(t, cosigned(digestOf([]byte("another"))))}
-		}, "its signature is of another artifact"},
+		}, "its signature is for another artifact"},
 		"something else": {func(d string) []mutate.Addendum {
 			return []mutate.Addendum{ours.sign(t,
 				strings.Replace(cosigned(d), "cosign container image signature", "attestation", 1))}
-		}, "what is signed is no signature of an artifact"},
+		}, "the signed payload is not a cosign artifact signature"},
 		"too large": {func(d string) []mutate.Addendum {
 			return []mutate.Addendum{ours.sign(t, cosigned(d)+strings.Repeat(" ", maxSignatureBytes))}
 		}, "its signature is larger than 1 MiB"},
@@ -140,7 +140,7 @@ func TestChartsThatCosignSigned(t *testing.T) {
 				out = append(out, other.sign(t, cosigned(d)))
 			}
 			return append(out, ours.sign(t, cosigned(d)))
-		}, "not by a key that is trusted"},
+		}, "not from a trusted key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, of := hub(t)
@@ -198,12 +198,12 @@ func TestChartsWithProvenanceFiles(t *testing.T) {
 		"signed":             {good, ""},
 		"signed, on Windows": {bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")), ""},
 		"another key": {vouch(t, other, "shop-1.0.0.tgz", archive),
-			fmt.Sprintf("is not by a key that is trusted (it names %X)", other.PrimaryKey.Fingerprint)},
+			fmt.Sprintf("is not from a trusted key (it names %X)", other.PrimaryKey.Fingerprint)},
 		"none":               {nil, "version 1.0.0 is not verified: it has no provenance file"},
 		"of another archive": {vouch(t, ours, "shop-1.0.0.tgz", shop(t, "1.0.1")), "is about another archive"},
 		"of another version": {vouch(t, ours, "shop-0.9.0.tgz", archive), "it does not name shop-1.0.0.tgz"},
 		"changed": {bytes.Replace(good, []byte("name: shop"), []byte("name: ship"), 1),
-			"is not by a key that is trusted"},
+			"is not from a trusted key"},
 		"not signed": {[]byte("name: shop\n...\nfiles: {shop-1.0.0.tgz: '" + digestOf(archive) + "'}\n"),
 			"holds no signature"},
 		"too large": {append(bytes.Repeat([]byte("x"), maxSignatureBytes), good...),
@@ -261,11 +261,11 @@ func TestTheCacheIsNoWayAroundASignature(t *testing.T) {
 	pin := s.publish(t, "1.0.0")["1.0.0"]
 	of := Source{URL: s.URL, Name: "shop", Version: "1.x"}
 	b := NewVersions(store, VersionsOptions{Update: time.Hour, AllowPrivateAddresses: true})
-	b.Open([]Pinned{{of, pin}}, nil, nil)
+	b.Begin([]Pinned{{of, pin}}, nil, nil)
 	check := func(step, want string, trusts ...Trust) {
 		t.Helper()
-		b.Use(nil, trusts)
-		_, before := (&Renderer{Charts: b.Now()}).Noting()
+		b.Configure(nil, trusts)
+		_, before := (&Renderer{Charts: b.Now()}).Recording()
 		fetch(t, b.Now(), of)
 		if got, problem := used(t, b.Now(), of); (problem == "") != (want == "") || !strings.Contains(problem, want) {
 			t.Errorf("%s: got %v %s", step, got, problem)
@@ -299,8 +299,8 @@ func TestTheCacheIsNoWayAroundASignature(t *testing.T) {
 	check("with another key, and the repository is away", "503", changed)
 	s.answers["/shop-1.0.0.tgz.prov"] = text(vouch(t, ours, "shop-1.0.0.tgz", archive))
 	b = NewVersions(store, VersionsOptions{Update: time.Hour, AllowPrivateAddresses: true})
-	b.Open([]Pinned{{of, pin}}, nil, nil)
-	check("with another key", "is not by a key that is trusted", changed)
+	b.Begin([]Pinned{{of, pin}}, nil, nil)
+	check("with another key", "is not from a trusted key", changed)
 	s.answers["/shop-1.0.0.tgz.prov"] = text(vouch(t, other, "shop-1.0.0.tgz", archive))
 	check("signed anew", "", changed)
 	check("accepted without a check", "", Trust{Keys: changed.Keys}, Trust{URL: s.URL})
@@ -314,8 +314,8 @@ func TestANewVersionThatIsNotSigned(t *testing.T) {
 	s.answers["/shop-1.0.0.tgz.prov"] = text(vouch(t, ours, "shop-1.0.0.tgz", shop(t, "1.0.0")))
 	of := Source{URL: s.URL, Name: "shop", Version: "1.x"}
 	b := NewVersions(newStore(t), VersionsOptions{Update: time.Hour, AllowPrivateAddresses: true})
-	b.Use(nil, []Trust{{URL: s.URL, Keys: keys(t, signed.Keyring{PGP: ring})}})
-	b.Open([]Pinned{{of, pins["1.0.0"]}}, nil, nil)
+	b.Configure(nil, []Trust{{URL: s.URL, Keys: keys(t, signed.Keyring{PGP: ring})}})
+	b.Begin([]Pinned{{of, pins["1.0.0"]}}, nil, nil)
 	fetch(t, b.Now(), of)
 	if pin, problem := used(t, b.Now(), of); pin != pins["1.0.0"] || problem != "" {
 		t.Errorf("got %v %s", pin, problem)
@@ -349,7 +349,7 @@ func TestWhichChartsMustBeSigned(t *testing.T) {
 		}
 	}
 	v := NewVersions(newStore(t), VersionsOptions{})
-	v.Use(nil, []Trust{{URL: "oci://ghcr.io/a"}, {}, {URL: "oci://ghcr.io/a/b"}})
+	v.Configure(nil, []Trust{{URL: "oci://ghcr.io/a"}, {}, {URL: "oci://ghcr.io/a/b"}})
 	for of, want := range map[string]string{"oci://ghcr.io/a/b/c": "oci://ghcr.io/a/b",
 		"oci://ghcr.io/a/c": "oci://ghcr.io/a", "oci://ghcr.io/c": ""} {
 		if got := v.trust(Source{URL: of}); got == nil || got.URL != want {

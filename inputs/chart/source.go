@@ -13,43 +13,43 @@ import (
 // Scheme is the scheme of OCI registries, as in Helm and Flux.
 const Scheme = "oci://"
 
-// Source says where a chart is and which version is meant.
+// Source names a chart and its version.
 type Source struct {
-	// URL is that of a repository with an index.yaml, https or http; or oci://HOST/PATH of the chart itself.
+	// URL is the https or http URL of a repository with an index.yaml, or oci://HOST/PATH of the chart itself.
 	URL string `json:"url"`
 	// Name is the chart's name in the index of an HTTP repository.
 	Name string `json:"name,omitempty"`
-	// Version is a version, or a range of versions such as 6.x. Empty: the highest that is no pre-release. For a chart
-	// in a registry it can be any tag too.
+	// Version is a version, a range of versions such as 6.x, or for a chart in a registry any tag. If empty, it is the
+	// highest version that is not a pre-release.
 	Version string `json:"version,omitempty"`
-	// Digest, if it is not empty, is that of the manifest of a chart in a registry; Version is not looked at then.
+	// Digest, if not empty, is the digest of the manifest of a chart in a registry; Version is then ignored.
 	Digest string `json:"digest,omitempty"`
 	// Insecure allows a registry without TLS.
 	Insecure bool `json:"insecure,omitempty"`
 }
 
-// Access says how a repository is reached.
+// Access has the connection settings and credentials of a repository.
 type Access struct {
 	Connection         httpclient.Connection
 	Username, Password string
 }
 
-// Request is a source, how it is reached, and who must have signed it.
+// Request is a source with access to it, and the keys that must have signed it.
 type Request struct {
 	Source
 	Access
-	// Keys are those that may sign the chart. Nil: it need not be signed.
+	// Keys are the keys that may sign the chart. If nil, it need not be signed.
 	Keys *signed.Keys
 }
 
-// Pin is a version of a chart and the digest of its archive: the same bytes for ever.
+// Pin is a version of a chart with the digest of its archive, so it always means the same bytes.
 type Pin struct {
 	Version string `json:"version"`
 	// Digest is sha256:... of the archive.
 	Digest string `json:"digest"`
 }
 
-// Pinned is a source with the pin that was found for it.
+// Pinned is a source with its pin.
 type Pinned struct {
 	Source
 	Pin Pin `json:"pin"`
@@ -58,7 +58,7 @@ type Pinned struct {
 // isOCI reports whether the chart is in a registry.
 func (s Source) isOCI() bool { return strings.HasPrefix(s.URL, Scheme) }
 
-// String names a source in errors, without what could be secret.
+// String names a source in errors, without possible secrets.
 func (s Source) String() string {
 	at := "an unreadable URL"
 	if u, err := url.Parse(s.URL); err == nil {
@@ -70,7 +70,7 @@ func (s Source) String() string {
 	return fmt.Sprintf("chart %s of %s", s.Name, at)
 }
 
-// site checks the URL.
+// site parses and checks the URL.
 func (s Source) site() (*url.URL, error) {
 	u, err := url.Parse(s.URL)
 	switch {

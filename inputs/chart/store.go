@@ -13,19 +13,19 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// Options are the settings of a [Store].
+// Options configure a [Store].
 type Options struct {
-	// Folder keeps archives. It is made when it is needed. Required.
+	// Folder is the cache folder. It is created when needed. Required.
 	Folder string
-	// MaxBytes is how much the folder may keep; what was used least recently goes first. Default: 1 GiB.
+	// MaxBytes limits the size of the cache; the least recently used files are removed first. Default: 1 GiB.
 	MaxBytes int64
-	// Timeout bounds a request with its answer. Default: 2m.
+	// Timeout limits a request including its response. Default: 2m.
 	Timeout time.Duration
-	// Fresh is how long an index that was read answers further questions. Default: 1m.
+	// Fresh is how long an index is cached. Default: 1m.
 	Fresh time.Duration
 }
 
-// Store fetches charts and keeps their archives. It is safe for concurrent use, and processes can share the folder.
+// Store fetches charts and caches their archives. It is safe for concurrent use, and processes can share the folder.
 type Store struct {
 	opts   Options
 	pool   httpclient.Pool
@@ -36,7 +36,7 @@ type Store struct {
 	indexes map[string]*cachedIndex
 }
 
-// NewStore returns a store. It contacts nobody.
+// NewStore returns a store, without accessing the network.
 func NewStore(opts Options) *Store {
 	const timeout, fresh, size = 2 * time.Minute, time.Minute, 1 << 30
 	if opts.Timeout == 0 {
@@ -52,8 +52,8 @@ func NewStore(opts Options) *Store {
 		indexes: map[string]*cachedIndex{}}
 }
 
-// Resolve asks the server which version is meant now. last is what it was before, if that is known: it stays if the
-// server means this version and names no digest.
+// Resolve asks the server for the current version of a chart. last is the previous result, if known: it is returned if
+// the version is the same and the server provides no digest.
 func (s *Store) Resolve(ctx context.Context, of Request, last Pin) (Pin, error) {
 	resolve := s.resolveHTTP
 	if of.isOCI() {
@@ -61,30 +61,30 @@ func (s *Store) Resolve(ctx context.Context, of Request, last Pin) (Pin, error) 
 	}
 	pin, err := resolve(ctx, of, last)
 	if err != nil {
-		return Pin{}, named(of, err)
+		return Pin{}, newError(of, err)
 	}
 	return pin, nil
 }
 
-// Fetch fetches the archive of a pinned chart, unless it is there. The error of one that is not signed as it must be is
-// [ErrUnverified].
+// Fetch fetches the archive of a pinned chart into the cache, unless it is there. The error wraps [ErrUnverified] if a
+// required signature is missing or invalid.
 func (s *Store) Fetch(ctx context.Context, of Request, pin Pin) error {
-	err := s.fill(ctx, of, pin)
+	err := s.fetchArchive(ctx, of, pin)
 	if err == nil {
 		err = s.verify(of, pin, func() (signature, error) { return s.fetchSignature(ctx, of, pin) })
 	}
 	if err != nil {
-		return named(of, err)
+		return newError(of, err)
 	}
 	return nil
 }
 
-// fill fetches an archive into the cache, unless it is there.
-func (s *Store) fill(ctx context.Context, of Request, pin Pin) error {
+// fetchArchive fetches an archive into the cache, unless it is there.
+func (s *Store) fetchArchive(ctx context.Context, of Request, pin Pin) error {
 	if !isDigest(pin.Digest) {
-		return fmt.Errorf("the digest %.100q is not sha256: and 64 digits", pin.Digest)
+		return fmt.Errorf("the digest %.100q is not sha256: followed by 64 digits", pin.Digest)
 	}
-	if _, found := s.kept(of, pin); found {
+	if _, found := s.cached(of, pin); found {
 		return nil
 	}
 	fetch := s.fetchHTTP
@@ -96,10 +96,10 @@ func (s *Store) fill(ctx context.Context, of Request, pin Pin) error {
 		return err
 	}
 	if got := digestOf(archive); got != pin.Digest {
-		return fmt.Errorf("the server gives another archive for version %s than before: %s instead of %s", pin.Version,
+		return fmt.Errorf("the server now has a different archive for version %s: %s instead of %s", pin.Version,
 			got, pin.Digest)
 	}
-	return s.keep(of, pin, archive)
+	return s.cache(of, pin, archive)
 }
 
 const algorithm = "sha256:"
@@ -115,8 +115,8 @@ func isDigest(text string) bool {
 	return found && err == nil && len(digits) == sha256.Size*2 && strings.ToLower(digits) == digits
 }
 
-// named adds to an error the chart that it is about, without secrets.
-func named(of Request, err error) *Error {
+// newError returns an error about a chart, without secrets.
+func newError(of Request, err error) *Error {
 	const maxErrorBytes = 500
 	text := httpclient.Redact(err.Error(), of.Password, of.Connection.ProxyPassword)
 	if len(text) > maxErrorBytes {
@@ -125,7 +125,7 @@ func named(of Request, err error) *Error {
 	return &Error{of.String(), text, err}
 }
 
-// Error is why a chart is not there. Its text can be shown.
+// Error says why a chart is not available. Its text contains no secrets.
 type Error struct {
 	chart, reason string
 	err           error
@@ -134,5 +134,5 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.chart + ": " + e.reason }
 
-// Unwrap returns the cause, so that callers can find its kind.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.err }

@@ -8,16 +8,15 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart/signed"
 )
 
-// Trust says who must have signed the charts at a URL, and below it.
+// Trust says who must have signed the charts at or below a URL.
 type Trust struct {
-	// URL is that of a repository, of a chart, or of what is above them. Empty: all charts.
+	// URL is the URL of a repository or chart, or a prefix of it. If empty, the Trust applies to all charts.
 	URL string
-	// Keys are those that may sign them. Nil: any chart is accepted, with or without a signature.
+	// Keys are the keys that may sign the charts. If nil, they are accepted without a signature.
 	Keys *signed.Keys
 }
 
-// trust returns what holds for a chart: of all whose URL begins the chart's, the one with the longest. Nil: nothing was
-// said.
+// trust returns the Trust with the longest URL that covers a chart, or nil.
 func (v *Versions) trust(of Source) (best *Trust) {
 	for i := range v.trusts {
 		t := &v.trusts[i]
@@ -28,8 +27,8 @@ func (v *Versions) trust(of Source) (best *Trust) {
 	return best
 }
 
-// covers compares more loosely than [Repository] does, which decides about credentials: whoever writes the URL of a
-// chart cannot avoid the check by another spelling of the same address.
+// covers compares URLs more loosely than [Repository], which decides about credentials: another spelling of a chart's
+// address must not avoid the check.
 func (t *Trust) covers(of Source) bool {
 	if t.URL == "" {
 		return true
@@ -39,7 +38,7 @@ func (t *Trust) covers(of Source) bool {
 	return err == nil && failed == nil && site == at && strings.HasPrefix(name, folder)
 }
 
-// address returns the site of a URL, with its port, and its path, which ends with a slash.
+// address returns the site of a URL, including its port, and its path with a trailing slash.
 func address(text string) (site, folder string, err error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -62,10 +61,10 @@ func address(text string) (site, folder string, err error) {
 	return kind + " " + host + " " + port, strings.TrimSuffix(path.Clean("/"+u.Path), "/") + "/", nil
 }
 
-// IsTrusted reports whether somebody said who must sign a chart, or that nobody has to.
+// IsTrusted reports whether it is configured who must sign a chart, or that nobody has to.
 func (w View) IsTrusted(of Source) bool {
 	if w.versions == nil || w.rendered {
-		return true // what was rendered stays
+		return true // rendered charts are not checked again
 	}
 	w.versions.mu.Lock()
 	defer w.versions.mu.Unlock()

@@ -18,17 +18,16 @@ import (
 )
 
 const (
-	// maxSignatureBytes limits a manifest, a payload that is signed, and a provenance file. These hold the chart's
-	// Chart.yaml.
+	// maxSignatureBytes limits a manifest, a signed payload, and a provenance file, which contains the Chart.yaml.
 	maxSignatureBytes = 1 << 20
-	// maxSignatures limits the signatures of one chart that are looked at.
+	// maxSignatures limits the signatures of one chart that are tried.
 	maxSignatures = 32
 
 	signatureAnnotation = "dev.cosignproject.cosign/signature"
 	provenanceMediaType = "application/vnd.cncf.helm.chart.provenance.v1.prov"
 )
 
-// verify fetches the signature of a pinned chart, unless the cache has it, and verifies it.
+// verify fetches and verifies the signature of a pinned chart, unless the cache has a valid one.
 func (s *Store) verify(of Request, pin Pin, fetch func() (signature, error)) error {
 	if s.IsVerified(of, pin) {
 		return nil
@@ -47,12 +46,12 @@ func (s *Store) verify(of Request, pin Pin, fetch func() (signature, error)) err
 		err = s.write(s.signatureFile(of, pin), text)
 	}
 	if err != nil {
-		return fmt.Errorf("keep the signature of the chart: %w", err)
+		return fmt.Errorf("cache the signature of the chart: %w", err)
 	}
 	return nil
 }
 
-// fetchSignature fetches the signature of a pinned chart, which nobody has verified yet.
+// fetchSignature fetches the signature of a pinned chart without verifying it.
 func (s *Store) fetchSignature(ctx context.Context, of Request, pin Pin) (signature, error) {
 	found, err := signature{}, error(nil)
 	switch {
@@ -70,7 +69,7 @@ func (s *Store) fetchSignature(ctx context.Context, of Request, pin Pin) (signat
 	return found, err
 }
 
-// signatureHTTP fetches the provenance file beside an archive, where Helm looks for it.
+// signatureHTTP fetches the provenance file next to an archive, as Helm does.
 func (s *Store) signatureHTTP(ctx context.Context, of Request, pin Pin) (signature, error) {
 	e, err := s.find(ctx, of, pin.Version)
 	if err != nil {
@@ -95,7 +94,7 @@ func (s *Store) signatureHTTP(ctx context.Context, of Request, pin Pin) (signatu
 	return signature{Provenance: text}, nil
 }
 
-// signatureOCI fetches signatures of cosign, or the layer with a provenance file.
+// signatureOCI fetches a cosign signature, or the layer with a provenance file.
 func (s *Store) signatureOCI(ctx context.Context, of Request, pin Pin) (signature, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
@@ -116,7 +115,7 @@ func (s *Store) signatureOCI(ctx context.Context, of Request, pin Pin) (signatur
 		return signature{}, err
 	}
 	if layer, err := chartLayer(manifest); err != nil || layer != pin.Digest {
-		return signature{}, fmt.Errorf("the registry gives another archive for version %s than before", pin.Version)
+		return signature{}, fmt.Errorf("the registry now has a different archive for version %s", pin.Version)
 	}
 	if !of.Keys.IsCosign() {
 		return provenanceOf(image, manifest, pin)
@@ -135,12 +134,12 @@ func provenanceOf(image v1.Image, manifest *v1.Manifest, pin Pin) (signature, er
 	return signature{}, unverified(pin, "it has no provenance file")
 }
 
-// cosignOf returns the first signature of a manifest that is accepted, or else the first one.
+// cosignOf returns the first valid cosign signature of a manifest, or else the first one.
 func (r *ociRepository) cosignOf(of Request, pin Pin, manifest []byte) (first signature, err error) {
 	tag := strings.Replace(digestOf(manifest), ":", "-", 1) + ".sig" // as cosign names it
 	image, err := remote.Image(r.Tag(tag), r.options...)
 	if failed, ok := errors.AsType[*registryclient.Error](err); ok && failed.StatusCode == http.StatusNotFound {
-		return signature{}, unverified(pin, "it has no signature of cosign (there is no tag "+tag+")")
+		return signature{}, unverified(pin, "it has no cosign signature (there is no tag "+tag+")")
 	}
 	if err != nil {
 		return signature{}, err
@@ -150,7 +149,7 @@ func (r *ociRepository) cosignOf(of Request, pin Pin, manifest []byte) (first si
 		return signature{}, err
 	}
 	if len(signatures.Layers) == 0 {
-		return signature{}, unverified(pin, "it has no signature of cosign")
+		return signature{}, unverified(pin, "it has no cosign signature")
 	}
 	for i, l := range signatures.Layers[:min(len(signatures.Layers), maxSignatures)] {
 		text, err := readLayer(image, l)
@@ -168,7 +167,7 @@ func (r *ociRepository) cosignOf(of Request, pin Pin, manifest []byte) (first si
 	return first, nil
 }
 
-// readLayer reads a small layer as it is. It fails if the bytes have another digest than the manifest says.
+// readLayer reads a small layer without decompressing it. It fails if its digest is not the manifest's.
 func readLayer(image v1.Image, of v1.Descriptor) ([]byte, error) {
 	layer, err := image.LayerByDigest(of.Digest)
 	if err != nil {
@@ -186,7 +185,7 @@ func readLayer(image v1.Image, of v1.Descriptor) ([]byte, error) {
 	return text, err
 }
 
-// version is the reference of a version that was looked up: a tag, or a digest.
+// version returns the reference of a resolved version: a tag or a digest.
 func (r *ociRepository) version(version string) name.Reference {
 	if isDigest(version) {
 		return r.Digest(version)

@@ -20,16 +20,15 @@ import (
 const (
 	// MaxCharts limits the charts of one pipeline.
 	MaxCharts = 1000
-	// retry is how long agentry waits before it asks a repository that failed again.
+	// retry is how long to wait before asking a failed repository again.
 	retry = time.Minute
-	// maxParallelRequests limits how many repositories are asked at once.
+	// maxParallelRequests limits the charts that are fetched at the same time.
 	maxParallelRequests = 4
 )
 
-// Versions knows which version of each chart a pipeline uses: the one that is pinned in the output. For a chart without
-// a pin, or one that is due to be looked up, it is the version that the repository offers now. Versions live longer
-// than a pass; each pass begins with [Versions.Open]. Builds read a [View], which needs no network; only [View.Fetch]
-// asks repositories.
+// Versions tracks which version of each chart a pipeline uses: the one pinned in the output, or for a chart without a
+// pin or due for an update, the repository's current one. Versions lives longer than a pass; each pass starts with
+// [Versions.Begin]. Builds read a [View], which needs no network; only [View.Fetch] asks repositories.
 type Versions struct {
 	store *Store
 	opts  VersionsOptions
@@ -37,40 +36,40 @@ type Versions struct {
 
 	mu         sync.Mutex
 	useNetwork UseNetwork
-	rendered   map[Source]Pin // what the output was rendered from
-	pinned     map[Source]Pin // what was used last: the rendered pins, or those of a proposal
+	rendered   map[Source]Pin // the pins of the output
+	pinned     map[Source]Pin // the latest pins: the output's, or a proposal's
 	replies    map[Source]reply
 	failures   map[Pinned]failure // by pin; a zero pin stands for looking the version up
 	trusts     []Trust
-	verified   map[Pinned]bool // pins that are signed as trusts say
-	used       Uses            // by the last pass
+	verified   map[Pinned]bool // pins with a valid signature
+	used       Uses            // charts of the last pass
 }
 
-// VersionsOptions are the settings of a [Versions].
+// VersionsOptions configure [Versions].
 type VersionsOptions struct {
-	// Update is how long an answer of a repository is used. 0: for ever.
+	// Update is how long a resolved version is used before asking again. If 0, it is used for ever.
 	Update time.Duration
-	// Repositories are those with credentials or connection settings of their own.
+	// Repositories are the repositories with their own credentials or connection settings.
 	Repositories []Repository
-	// AllowPrivateAddresses allows private addresses to repositories that are not in Repositories.
+	// AllowPrivateAddresses allows repositories outside of Repositories to have private addresses.
 	AllowPrivateAddresses bool
 }
 
-// Repository says how the charts at a URL, and below it, are reached.
+// Repository has the access settings of the charts at or below a URL.
 type Repository struct {
 	URL string
 	Access
 }
 
-// UseNetwork calls a function that needs the network, and waits for it.
+// UseNetwork calls a function that needs the network and waits for it.
 type UseNetwork func(func(context.Context) error) error
 
-// reply is what a repository said.
+// reply is the answer of a repository.
 type reply struct {
 	at    time.Time
-	saw   Pin // the pin at that time: another process may have pinned another version since
+	saw   Pin // the pin at that time; another process may have pinned another version since
 	got   Pin
-	other Pin // another archive that the repository gives for the same version, and that is not used; or zero
+	other Pin // a different archive of the same version that is not used, or zero
 }
 
 type failure struct {
@@ -78,17 +77,17 @@ type failure struct {
 	err *Error
 }
 
-// NewVersions returns Versions without pins. It contacts nobody.
+// NewVersions returns Versions without pins, without accessing the network.
 func NewVersions(store *Store, opts VersionsOptions) *Versions {
 	v := &Versions{store: store, opts: opts, now: time.Now, replies: map[Source]reply{}, failures: map[Pinned]failure{},
 		verified: map[Pinned]bool{}}
-	v.Open(nil, nil, nil)
+	v.Begin(nil, nil, nil)
 	return v
 }
 
-// Open begins a pass. rendered are the pins of the output. proposed, if it is not nil, are the pins of a proposal that
-// waits for promotion. Functions that need the network are called by useNetwork; nil calls them directly.
-func (v *Versions) Open(rendered, proposed []Pinned, useNetwork UseNetwork) {
+// Begin begins a pass. rendered are the pins of the output. proposed, if not nil, are the pins of a proposal that
+// waits for promotion. useNetwork, if not nil, calls the functions that need the network.
+func (v *Versions) Begin(rendered, proposed []Pinned, useNetwork UseNetwork) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.useNetwork, v.rendered = useNetwork, byChart(rendered)
@@ -98,7 +97,7 @@ func (v *Versions) Open(rendered, proposed []Pinned, useNetwork UseNetwork) {
 	}
 }
 
-// byChart returns pins by their source. It drops pins that cannot have been written by agentry.
+// byChart indexes pins by source. It drops pins that agentry cannot have written.
 func byChart(pins []Pinned) map[Source]Pin {
 	out := map[Source]Pin{}
 	for _, p := range pins[:min(len(pins), MaxCharts)] {
@@ -109,8 +108,8 @@ func byChart(pins []Pinned) map[Source]Pin {
 	return out
 }
 
-// Use replaces the settings of repositories, and who must have signed charts.
-func (v *Versions) Use(repositories []Repository, trusts []Trust) {
+// Configure replaces the settings of repositories and signatures.
+func (v *Versions) Configure(repositories []Repository, trusts []Trust) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.opts.Repositories, v.trusts = repositories, trusts
@@ -118,7 +117,7 @@ func (v *Versions) Use(repositories []Repository, trusts []Trust) {
 	maps.DeleteFunc(v.failures, func(_ Pinned, f failure) bool { return errors.Is(f.err, ErrUnverified) })
 }
 
-// has reports whether the cache has the archive of a pin, with its signature if it must be signed. v.mu is held.
+// has reports whether the cache has the archive of a pin, and its signature if required. v.mu is held.
 func (v *Versions) has(as Request, pin Pin) bool {
 	if !v.store.Has(as, pin) {
 		return false
@@ -130,18 +129,18 @@ func (v *Versions) has(as Request, pin Pin) bool {
 	return as.Keys == nil || v.verified[id]
 }
 
-// isDue reports whether it is time to look a version up. v.mu is held.
+// isDue reports whether it is time to resolve a version. v.mu is held.
 func (v *Versions) isDue(of Source, pin Pin) bool {
 	at := v.due(of, pin)
 	return !at.IsZero() && !v.now().Before(at)
 }
 
-// due is when to look a version up; zero is never. v.mu is held.
+// due returns when to resolve a version, or zero for never. v.mu is held.
 func (v *Versions) due(of Source, pin Pin) time.Time {
 	a, isKnown := v.replies[of.public()]
 	f, hasFailed := v.failures[Pinned{of.public(), Pin{}}]
 	switch {
-	case v.lasts(of, pin):
+	case v.isFixed(of, pin):
 		return time.Time{}
 	case hasFailed:
 		return f.at.Add(retry)
@@ -151,19 +150,19 @@ func (v *Versions) due(of Source, pin Pin) time.Time {
 	return v.now()
 }
 
-// lasts reports whether a pin stays for ever: its version is never looked up again.
-func (v *Versions) lasts(of Source, pin Pin) bool {
+// isFixed reports whether a pin is final: its version is never resolved again.
+func (v *Versions) isFixed(of Source, pin Pin) bool {
 	return pin != Pin{} && (v.opts.Update == 0 || of.Digest != "")
 }
 
-// hasFailed reports whether a pin could not be fetched a short time ago. v.mu is held.
+// hasFailed reports whether fetching a pin failed recently. v.mu is held.
 func (v *Versions) hasFailed(of Source, pin Pin) bool {
 	f, found := v.failures[Pinned{of.public(), pin}]
 	return found && v.now().Sub(f.at) < retry
 }
 
-// answer notes the answer of a repository, and returns the pin to use. If the repository gives another archive for the
-// same version, the old one stays.
+// answer records the answer of a repository, and returns the pin to use. If the repository has a different archive for
+// the same version, the old pin stays.
 func (v *Versions) answer(of Source, last, got Pin) Pin {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -185,13 +184,13 @@ func (v *Versions) fail(of Source, pin Pin, err error) {
 	}
 	known, isKnown := errors.AsType[*Error](err)
 	if !isKnown {
-		known = named(v.request(of), err)
+		known = newError(v.request(of), err)
 	}
 	v.failures[Pinned{of.public(), pin}] = failure{v.now(), known}
 }
 
-// Keep ends a pass. It forgets replies and failures about charts that the pass did not use.
-func (v *Versions) Keep(uses Uses) {
+// End ends a pass. It forgets replies and failures of charts that the pass did not use.
+func (v *Versions) End(uses Uses) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	used := map[Source]bool{}
@@ -204,7 +203,7 @@ func (v *Versions) Keep(uses Uses) {
 	maps.DeleteFunc(v.verified, func(p Pinned, _ bool) bool { return !used[p.Source] })
 }
 
-// Next returns when the first chart of the last pass is due to be looked up or tried again. Zero means never.
+// Next returns when the first chart of the last pass has to be resolved or fetched again, or zero for never.
 func (v *Versions) Next() (next time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -220,7 +219,7 @@ func (v *Versions) Next() (next time.Time) {
 	return next
 }
 
-// Pins returns the pins of charts, sorted. With all, it also returns those of charts that are not used any more.
+// Pins returns the sorted pins of charts. With all, it also returns the pins of charts that are no longer used.
 func (v *Versions) Pins(uses Uses, all bool) []Pinned {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -240,7 +239,7 @@ func (v *Versions) Pins(uses Uses, all bool) []Pinned {
 	return out
 }
 
-// State returns a digest of all pins, those of the output and those of now.
+// State returns a digest of all pins, the output's and the current ones.
 func (v *Versions) State() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -254,17 +253,17 @@ func (v *Versions) State() string {
 	return rendered.Digest() + now.Digest()
 }
 
-// Warning is about a chart whose used version may be the wrong one.
+// Warning is about a chart whose version may be outdated or wrong.
 type Warning struct {
 	Of     Pinned
 	Reason string
-	// IsChanged means that the repository now gives another archive for the same version.
+	// IsChanged means that the repository now has a different archive for the same version.
 	IsChanged bool
-	// IsUnverified means that a new version is not signed as it must be.
+	// IsUnverified means that a new version lacks a required signature.
 	IsUnverified bool
 }
 
-// Warnings returns one warning for each chart whose repository failed, or changed the archive of a published version.
+// Warnings returns a warning for each chart whose repository failed, or changed the archive of a published version.
 func (v *Versions) Warnings(uses Uses) (out []Warning) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -273,10 +272,10 @@ func (v *Versions) Warnings(uses Uses) (out []Warning) {
 		f, hasFailed := v.failures[Pinned{of.public(), Pin{}}]
 		a := v.replies[of.public()]
 		switch {
-		case pin == Pin{}, v.lasts(of, pin): // without a pin the build fails; a lasting pin is never looked up
+		case pin == Pin{}, v.isFixed(of, pin): // without a pin the build fails; a fixed pin is never resolved
 		case a.other != Pin{} && a.got == pin:
 			out = append(out, Warning{Pinned{of.public(), pin},
-				fmt.Sprintf("%s: the repository gives another archive for version %s than the one that was rendered: "+
+				fmt.Sprintf("%s: the repository now has a different archive for version %s than the rendered one: "+
 					"%s instead of %s", of, pin.Version, a.other.Digest, pin.Digest), true, false})
 		case hasFailed:
 			out = append(out, Warning{Pinned{of.public(), pin}, f.err.Error(), false, errors.Is(f.err, ErrUnverified)})
@@ -285,8 +284,8 @@ func (v *Versions) Warnings(uses Uses) (out []Warning) {
 	return out
 }
 
-// request returns the source with the keys that may sign it, and the access of its repository: of all repositories
-// whose URL begins the chart's, the one with the longest. v.mu is held.
+// request returns the source with its keys and access, from the Trust and the Repository with the longest URLs that
+// cover it. v.mu is held.
 func (v *Versions) request(of Source) Request {
 	var keys *signed.Keys
 	if t := v.trust(of); t != nil {
@@ -317,14 +316,14 @@ func (r *Repository) covers(of Source) bool {
 	return strings.HasPrefix(below, strings.TrimSuffix(a.Path, "/")+"/")
 }
 
-// compare sorts sources.
+// compare orders sources.
 func compare(a, b Source) int {
 	return cmp.Or(cmp.Compare(a.URL, b.URL), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version),
 		cmp.Compare(a.Digest, b.Digest),
 		cmp.Compare(fmt.Sprint(a.Insecure), fmt.Sprint(b.Insecure)))
 }
 
-// public returns the source without its query, which can hold a token: outputs have it in this form.
+// public returns the source without its query, which can contain a token. Output contains sources in this form.
 func (s Source) public() Source {
 	s.URL, _, _ = strings.Cut(s.URL, "?")
 	return s

@@ -67,7 +67,7 @@ func TestABookKeepsWhatIsPinned(t *testing.T) {
 	} {
 		c.opts.AllowPrivateAddresses = true
 		b := NewVersions(store, c.opts)
-		b.Open(c.rendered, c.proposed, nil)
+		b.Begin(c.rendered, c.proposed, nil)
 		asking := of
 		if strings.HasPrefix(name, "a query") {
 			asking.URL += "?token=s3cret"
@@ -101,22 +101,22 @@ func TestAPinIsNotChangedInSilence(t *testing.T) {
 	s.answers["/shop-1.2.0.tgz"] = text(forged)
 
 	b := NewVersions(store, VersionsOptions{Update: time.Hour, AllowPrivateAddresses: true})
-	b.Open([]Pinned{{of, pins["1.2.0"]}}, nil, nil)
+	b.Begin([]Pinned{{of, pins["1.2.0"]}}, nil, nil)
 	fetch(t, b.Now(), of)
 	if pin, problem := used(t, b.Now(), of); pin != pins["1.2.0"] || problem != "" {
 		t.Errorf("got %v %s", pin, problem)
 	}
 	doubts := b.Warnings(Uses{of: {Pin: pins["1.2.0"]}})
 	if len(doubts) != 1 || !doubts[0].IsChanged ||
-		!strings.Contains(doubts[0].Reason, "another archive for version 1.2.0") {
+		!strings.Contains(doubts[0].Reason, "a different archive for version 1.2.0") {
 		t.Errorf("got %+v", doubts)
 	}
 	// A process without the cache cannot go on, and says why.
 	b = NewVersions(newStore(t), VersionsOptions{AllowPrivateAddresses: true})
-	b.Open([]Pinned{{of, pins["1.2.0"]}}, nil, nil)
+	b.Begin([]Pinned{{of, pins["1.2.0"]}}, nil, nil)
 	fetch(t, b.Now(), of)
 	if pin, problem := used(t, b.Now(), of); pin != (Pin{}) ||
-		!strings.Contains(problem, "another archive for version 1.2.0 than before") {
+		!strings.Contains(problem, "a different archive for version 1.2.0") {
 		t.Errorf("got %v %s", pin, problem)
 	}
 }
@@ -159,7 +159,7 @@ func TestARepositoryThatIsAway(t *testing.T) {
 		}
 		s.asked = nil
 		fetch(t, b.Now(), of)
-		b.Keep(uses)
+		b.End(uses)
 		pin, problem := used(t, b.Now(), of)
 		for _, d := range b.Warnings(uses) {
 			problem += d.Reason
@@ -171,7 +171,7 @@ func TestARepositoryThatIsAway(t *testing.T) {
 		if next := b.Next().Sub(clock); next != step.next {
 			t.Errorf("step %d: the next lookup is in %s", i, next)
 		}
-		noting, got := (&Renderer{Charts: b.Now()}).Noting()
+		noting, got := (&Renderer{Charts: b.Now()}).Recording()
 		_, err := noting.Fetch(t.Context(), of)
 		if !b.Now().IsCurrent(got) || b.Now().IsCurrent(uses) || (err == nil) != (pin != Pin{}) {
 			t.Errorf("step %d: whether what was found holds: %+v, %v", i, got, err)
@@ -306,7 +306,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 	}
 	use("1.0.0") // the oldest is used again
 	left, own := filepath.Join(store.opts.Folder, temporary+"1"), filepath.Join(store.opts.Folder, "README")
-	old := time.Now().Add(-2 * forsaken)
+	old := time.Now().Add(-2 * abandonedAfter)
 	for _, name := range []string{left, own} {
 		if err := errors.Join(os.WriteFile(name, []byte("x"), 0o600), os.Chtimes(name, old, old)); err != nil {
 			t.Fatal(err)

@@ -10,49 +10,50 @@ import (
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
-// View reads [Versions]: the pins of now, or those that the output was rendered from. The zero value has no charts.
+// View reads [Versions]: the current pins, or the pins that the output was rendered from. The zero value has no
+// charts.
 type View struct {
 	versions *Versions
-	rendered bool // and not the pins that are used now
-	live     bool // Find asks repositories
+	rendered bool // use the pins of the output, not the current ones
+	live     bool // Find fetches missing charts
 }
 
-// Now returns the view of the pins of now.
+// Now returns a view of the current pins.
 func (v *Versions) Now() View { return View{versions: v} }
 
-// Live returns the view of the pins of now. Its Find asks repositories if it has to.
+// Live returns a view of the current pins whose Find fetches missing charts.
 func (v *Versions) Live() View { return View{versions: v, live: true} }
 
-// Rendered returns the view of the pins that the output was rendered from.
+// Rendered returns a view of the pins that the output was rendered from.
 func (w View) Rendered() View { return View{versions: w.versions, rendered: true} }
 
-// Find returns the files of a chart, and its pin, which is zero if no version is known. The error is an [*Error].
+// Find returns the files and the pin of a chart. The pin is zero if no version is known. The error is an [*Error].
 func (w View) Find(ctx context.Context, of Source) ([]helm.File, Pin, error) {
 	if w.versions == nil {
-		return nil, Pin{}, named(Request{Source: of}, errors.New("charts are not fetched here"))
+		return nil, Pin{}, newError(Request{Source: of}, errors.New("charts are not fetched here"))
 	}
 	if w.live {
 		if err := w.Fetch(ctx, Uses{of: {}}); err != nil {
 			return nil, Pin{}, err
 		}
 	}
-	as, pin, away := w.pinOf(of)
-	if away != nil {
-		return nil, Pin{}, away
+	as, pin, missing := w.pinOf(of)
+	if missing != nil {
+		return nil, Pin{}, missing
 	}
-	archive, isThere := w.versions.store.kept(as, pin)
-	if !isThere {
-		return nil, Pin{}, named(as, fmt.Errorf("version %s is not in the cache", pin.Version))
+	archive, found := w.versions.store.cached(as, pin)
+	if !found {
+		return nil, Pin{}, newError(as, fmt.Errorf("version %s is not in the cache", pin.Version))
 	}
 	files, err := Unpack(archive)
 	if err != nil {
-		return nil, pin, named(as, err)
+		return nil, pin, newError(as, err)
 	}
 	return files, pin, nil
 }
 
-// request returns the source as it is asked for. What the output was rendered from may stay until another version can
-// be used: it needs no signature. The mutex of the versions is held.
+// request returns the request for a source. Charts that the output was rendered from need no signature, so that they
+// can stay until another version can be used. The mutex of the versions is held.
 func (w View) request(of Source) Request {
 	as := w.versions.request(of)
 	if w.rendered {
@@ -61,8 +62,8 @@ func (w View) request(of Source) Request {
 	return as
 }
 
-// pinOf returns the pin of a chart, and an error if its archive is not in the cache, or not signed as it must be.
-func (w View) pinOf(of Source) (as Request, pin Pin, away *Error) {
+// pinOf returns the pin of a chart, and an error if its archive or a required signature is not in the cache.
+func (w View) pinOf(of Source) (as Request, pin Pin, missing *Error) {
 	v := w.versions
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -70,22 +71,22 @@ func (w View) pinOf(of Source) (as Request, pin Pin, away *Error) {
 	f, hasFailed := v.failures[Pinned{of.public(), pin}]
 	switch {
 	case pin == Pin{} && hasFailed:
-		away = f.err
+		missing = f.err
 	case pin == Pin{}:
-		away = named(as, errors.New("no version of the chart was rendered before"))
+		missing = newError(as, errors.New("no version of the chart was rendered before"))
 	case v.has(as, pin):
 	case hasFailed && errors.Is(f.err, ErrUnverified):
-		away = f.err
+		missing = f.err
 	case hasFailed:
-		away = named(as, fmt.Errorf("version %s, which was rendered last, is not in the cache: %s", pin.Version,
+		missing = newError(as, fmt.Errorf("version %s, which was rendered last, is not in the cache: %s", pin.Version,
 			f.err.reason))
 	default:
-		away = named(as, fmt.Errorf("version %s is not in the cache", pin.Version))
+		missing = newError(as, fmt.Errorf("version %s is not in the cache", pin.Version))
 	}
-	return as, pin, away
+	return as, pin, missing
 }
 
-// Lacks reports whether a build did not get a chart that is pinned.
+// Lacks reports whether a build did not get a pinned chart.
 func (w View) Lacks(uses Uses) bool {
 	for of, was := range uses {
 		if _, pin, _ := w.pinOf(of); was.Pin == (Pin{}) && pin != was.Pin {
@@ -95,18 +96,19 @@ func (w View) Lacks(uses Uses) bool {
 	return false
 }
 
-// IsCurrent reports whether a build would get the same charts again.
+// IsCurrent reports whether a new build would get the same charts.
 func (w View) IsCurrent(uses Uses) bool {
 	for of, was := range uses {
-		_, pin, away := w.pinOf(of)
-		if away != nil && away.Error() != was.Away || away == nil && (pin != was.Pin || was.Away != "") {
+		_, pin, missing := w.pinOf(of)
+		if missing != nil && missing.Error() != was.Missing ||
+			missing == nil && (pin != was.Pin || was.Missing != "") {
 			return false
 		}
 	}
 	return true
 }
 
-// pin returns the pin of a chart, zero if none is known. The mutex of the versions is held.
+// pin returns the pin of a chart, or zero if none is known. The mutex of the versions is held.
 func (w View) pin(of Source) Pin {
 	of = of.public()
 	if w.rendered {
@@ -119,9 +121,9 @@ func (w View) pin(of Source) Pin {
 	return pinned
 }
 
-// Fetch looks up versions that are unknown or due, and fetches archives that are not in the cache. If a chart fails,
-// [View.Find] returns its error, and [Versions.Warnings] a warning. The error of Fetch itself is about waiting for the
-// network.
+// Fetch resolves versions that are unknown or due, and fetches archives that are not in the cache. If a chart fails,
+// [View.Find] returns its error and [Versions.Warnings] a warning. The error of Fetch itself is the one of waiting for
+// the network.
 func (w View) Fetch(ctx context.Context, uses Uses) error {
 	v := w.versions
 	var wanted []Source
@@ -145,7 +147,7 @@ func (w View) Fetch(ctx context.Context, uses Uses) error {
 				defer func() {
 					<-slots
 					if value := recover(); value != nil {
-						v.fail(of, Pin{}, fault.Of(value)) // a panic is an error of this chart only
+						v.fail(of, Pin{}, fault.Of(value)) // a panic fails this chart only
 					}
 				}()
 				w.fetch(ctx, of)
@@ -160,7 +162,7 @@ func (w View) Fetch(ctx context.Context, uses Uses) error {
 	return useNetwork(fetch)
 }
 
-// isWanted reports whether the repository of a chart has to be asked. The mutex of the versions is held.
+// isWanted reports whether to ask the repository of a chart. The mutex of the versions is held.
 func (w View) isWanted(of Source) bool {
 	v, pin := w.versions, w.pin(of)
 	if !w.rendered && v.isDue(of, pin) {
@@ -169,7 +171,7 @@ func (w View) isWanted(of Source) bool {
 	return pin != Pin{} && !v.hasFailed(of, pin) && !v.has(w.request(of), pin)
 }
 
-// fetch looks up the version of a chart if that is due, and fetches the archive.
+// fetch resolves the version of a chart if that is due, and fetches the archive.
 func (w View) fetch(ctx context.Context, of Source) {
 	v := w.versions
 	v.mu.Lock()
@@ -182,7 +184,7 @@ func (w View) fetch(ctx context.Context, of Source) {
 	}
 	if isDue {
 		got, err := v.store.Resolve(ctx, as, pin)
-		if err == nil && got.Version != pin.Version { // a version replaces another one only if it can be fetched
+		if err == nil && got.Version != pin.Version { // fetch a new version before it replaces the old one
 			err = v.store.Fetch(ctx, as, got)
 		}
 		if err != nil {

@@ -11,22 +11,22 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// Chart says which chart a release wants: one of Remote and Folder.
+// Chart is the chart of a release: either Remote or Folder.
 type Chart struct {
-	// Remote is a chart that is fetched.
+	// Remote is a chart to fetch.
 	Remote *chart.Source
-	// Source is the GitRepository that Folder is in.
+	// Source is the GitRepository that contains Folder.
 	Source ObjectRef
 	Folder string
-	// ValuesFiles replace the chart's values.yaml: files of the chart, or of the GitRepository if the chart is a folder
-	// there.
+	// ValuesFiles replace the chart's values.yaml. They are files of the chart, or of the GitRepository if the chart
+	// is a folder there.
 	ValuesFiles   []string
 	IgnoreMissing bool
-	// Verify is the field that asks for a signature of the chart, "" if none does.
+	// Verify is the field that requires a signature of the chart, or "".
 	Verify string
 }
 
-// Chart finds out which chart a release wants.
+// Chart resolves the chart of a release.
 func (r *HelmRelease) Chart(objects Objects) (Chart, error) {
 	if r.Spec.Chart != nil {
 		return resolveChart("spec.chart.spec", r.Spec.Chart.Spec, r.namespaceOf(r.Spec.Chart.Spec.SourceRef), objects)
@@ -103,7 +103,7 @@ func ociChart(field string, repository map[string]any) Chart {
 		source.Version = text(repository, "spec.ref.tag")
 	}
 	if source.Version == "" {
-		source.Version = "latest" // as for Flux
+		source.Version = "latest" // as in Flux
 	}
 	out := Chart{Remote: source}
 	if spec, _ := repository["spec"].(map[string]any); spec["verify"] != nil {
@@ -112,7 +112,7 @@ func ociChart(field string, repository map[string]any) Chart {
 	return out
 }
 
-// WithValuesFiles replaces a chart's values.yaml by files. Values of later files override those of earlier ones.
+// WithValuesFiles replaces a chart's values.yaml by the merged values files, in which later files take precedence.
 func WithValuesFiles(files []helm.File, c Chart, read func(name string) ([]byte, bool)) ([]helm.File, error) {
 	if len(c.ValuesFiles) == 0 {
 		return files, nil
@@ -124,11 +124,11 @@ func WithValuesFiles(files []helm.File, c Chart, read func(name string) ([]byte,
 		case !found && c.IgnoreMissing:
 			continue
 		case !found:
-			return nil, problem("spec.chart.spec.valuesFiles", "", "the file %s is not there", name)
+			return nil, problem("spec.chart.spec.valuesFiles", "", "the file %s does not exist", name)
 		}
 		var more map[string]any
 		if err := yaml.Unmarshal(text, &more); err != nil {
-			return nil, problem("spec.chart.spec.valuesFiles", "", "the file %s holds no values of Helm", name)
+			return nil, problem("spec.chart.spec.valuesFiles", "", "the file %s is not a Helm values file", name)
 		}
 		values = helm.Merge(values, more)
 	}
@@ -141,7 +141,7 @@ func WithValuesFiles(files []helm.File, c Chart, read func(name string) ([]byte,
 	return append(out, helm.File{Name: defaults, Data: text}), nil
 }
 
-// InChart reads a file of a chart, for WithValuesFiles.
+// InChart returns a function for WithValuesFiles that reads a chart's files.
 func InChart(files []helm.File) func(string) ([]byte, bool) {
 	return func(name string) ([]byte, bool) {
 		for _, f := range files {

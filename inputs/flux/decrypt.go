@@ -9,20 +9,20 @@ import (
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
-// Decrypt decrypts a file of SOPS. An error is about asking for it.
+// Decrypt decrypts a SOPS file. It returns an error only if decryption could not be attempted.
 type Decrypt func(context.Context, sops.File) (sops.Decrypted, error)
 
-// reader reads ConfigMaps and Secrets that Kustomizations and HelmReleases refer to, also encrypted ones.
+// reader reads the ConfigMaps and Secrets that Kustomizations and HelmReleases refer to, including encrypted ones.
 type reader struct {
 	ctx     context.Context
 	decrypt Decrypt
-	err     error // the first one of decrypt
+	err     error // the first error of decrypt
 }
 
 // isEncrypted reports whether SOPS encrypted an object.
 func isEncrypted(object map[string]any) bool { return object["sops"] != nil }
 
-// open returns an encrypted object in clear, or why it cannot be decrypted.
+// open decrypts an object, or returns why it cannot be decrypted.
 func (r *reader) open(object map[string]any) (clear map[string]any, failed sops.Decrypted) {
 	text, err := yaml.Marshal(object)
 	if err != nil || r.decrypt == nil {
@@ -32,8 +32,8 @@ func (r *reader) open(object map[string]any) (clear map[string]any, failed sops.
 	if r.err = firstOf(r.err, err); err != nil || opened.Reason != "" {
 		return nil, opened
 	}
-	if yaml.Unmarshal(opened.Data, &clear) != nil || clear == nil { // which can quote a value
-		return nil, sops.Decrypted{Reason: "what it holds is no object"}
+	if yaml.Unmarshal(opened.Data, &clear) != nil || clear == nil { // the error could quote a value
+		return nil, sops.Decrypted{Reason: "its content is not an object"}
 	}
 	return clear, sops.Decrypted{}
 }
@@ -45,7 +45,7 @@ func firstOf(first, second error) error {
 	return second
 }
 
-// undecrypted says that a field refers to an object that cannot be decrypted.
+// undecrypted is the problem of a field that refers to an object that cannot be decrypted.
 func undecrypted(field, kind, namespace, name string, o sops.Decrypted) *diag.Diagnostic {
 	return new(diag.EncryptedSecret.At(field, "%s %s/%s cannot be decrypted: %s", kind, namespace, name, o.Reason).
 		WithHint("name a key for it in decryption of the pipeline"))

@@ -1,8 +1,8 @@
-// Package flux reads the custom resources of Flux that decide what is applied.
+// Package flux reads the Flux custom resources that decide what is applied.
 //
-// A HelmRelease is a value: it names its chart ([HelmRelease.Chart]), makes a release of the chart's files and of the
-// values that it refers to ([HelmRelease.Release]), and changes the chart's objects ([HelmRelease.PostRender]). A
-// function finds the objects that it refers to; nothing is fetched and rendered here. Values can be secret: no
+// A [HelmRelease] is a value: it names its chart ([HelmRelease.Chart]), combines the chart's files with the values
+// that it refers to ([HelmRelease.Release]), and changes the chart's objects ([HelmRelease.PostRender]). The caller
+// looks up the objects that it refers to; HelmRelease itself fetches and renders nothing. Values can be secret: no
 // [Problem] quotes one.
 package flux
 
@@ -19,10 +19,10 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// helmReleaseGroup is the API group of HelmReleases. All versions of it mean the same here.
+// helmReleaseGroup is the API group of HelmReleases. All its versions are read alike.
 const helmReleaseGroup = "helm.toolkit.fluxcd.io"
 
-// HelmRelease is a HelmRelease, as far as it decides what is rendered.
+// HelmRelease has the fields of a HelmRelease that affect rendering.
 type HelmRelease struct {
 	Metadata Metadata        `json:"metadata"`
 	Spec     HelmReleaseSpec `json:"spec"`
@@ -52,7 +52,7 @@ type HelmChartRef struct {
 	Spec HelmChartSpec `json:"spec"`
 }
 
-// HelmChartSpec says where a chart is: in a HelmChart too.
+// HelmChartSpec locates a chart, in a HelmRelease or a HelmChart.
 type HelmChartSpec struct {
 	Chart                    string    `json:"chart"`
 	Version                  string    `json:"version"`
@@ -92,10 +92,10 @@ func problem(field, hint, format string, args ...any) error {
 	return new(diag.BuildRefused.At(field, format, args...).WithHint(hint))
 }
 
-// Objects finds an object of the inputs; nil if there is none. Namespace is never empty.
+// Objects looks up an object of the inputs, or returns nil. Namespace is never empty.
 type Objects func(kind, namespace, name string) map[string]any
 
-// ParseHelmRelease reads a HelmRelease. Fields that decide nothing here are ignored.
+// ParseHelmRelease reads a HelmRelease. It ignores fields that do not affect rendering.
 func ParseHelmRelease(text []byte) (*HelmRelease, error) {
 	var out HelmRelease
 	if err := yaml.Unmarshal(text, &out); err != nil {
@@ -108,7 +108,7 @@ func ParseHelmRelease(text []byte) (*HelmRelease, error) {
 	return &out, nil
 }
 
-// Namespace is where the release's objects go.
+// Namespace returns the namespace of the release's objects.
 func (r *HelmRelease) Namespace() string {
 	if r.Spec.TargetNamespace != "" {
 		return r.Spec.TargetNamespace
@@ -116,7 +116,7 @@ func (r *HelmRelease) Namespace() string {
 	return r.Metadata.Namespace
 }
 
-// ReleaseName is the name that Flux gives the release.
+// ReleaseName returns the name that Flux gives the release.
 func (r *HelmRelease) ReleaseName() string {
 	name := r.Spec.ReleaseName
 	if name == "" {
@@ -125,7 +125,7 @@ func (r *HelmRelease) ReleaseName() string {
 			name = r.Spec.TargetNamespace + "-" + name
 		}
 	}
-	const maxName, hashed = 53, 12 // Helm's limit, and how Flux keeps to it
+	const maxName, hashed = 53, 12 // Helm's limit, and the length of Flux's hash suffix
 	if len(name) > maxName {
 		sum := sha256.Sum256([]byte(name))
 		name = name[:maxName-hashed-1] + "-" + hex.EncodeToString(sum[:])[:hashed]
@@ -133,7 +133,7 @@ func (r *HelmRelease) ReleaseName() string {
 	return name
 }
 
-// Release puts together what is rendered.
+// Release combines the chart with the values of the release.
 func (r *HelmRelease) Release(chart []helm.File, objects Objects, cluster helm.Cluster) (helm.Release, error) {
 	values, err := r.values(objects)
 	if err != nil {
@@ -150,7 +150,7 @@ func (r *HelmRelease) namespaceOf(ref ObjectRef) string {
 	return r.Metadata.Namespace
 }
 
-// text returns a string of an object, "" if it has none there.
+// text returns the string at a path of an object, or "".
 func text(object map[string]any, path string) string {
 	var value any = object
 	for step := range strings.SplitSeq(path, ".") {
@@ -161,9 +161,9 @@ func text(object map[string]any, path string) string {
 	return s
 }
 
-// flag returns a boolean of an object.
-func flag(object map[string]any, path string) bool {
+// flag returns a boolean of an object's spec.
+func flag(object map[string]any, name string) bool {
 	spec, _ := object["spec"].(map[string]any)
-	b, _ := spec[path].(bool)
+	b, _ := spec[name].(bool)
 	return b
 }

@@ -86,11 +86,11 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 			"is not in the inputs",
 		"{kind: Secret, name: keys, valuesKey: absent}": "spec.valuesFrom[0]: Secret apps/keys " +
 			"has no key absent",
-		"{kind: Secret, name: keys}": "spec.valuesFrom[0]: the values of " +
-			"Secret keys are not values of Helm",
-		"{kind: Secret, name: keys, valuesKey: list, targetPath: 'a[x].b'}": "spec.valuesFrom[0]: the values of " +
-			"Secret keys are not values of Helm",
-		"{kind: Pod, name: keys}": `spec.valuesFrom[0].kind: "Pod" holds no values`,
+		"{kind: Secret, name: keys}": "spec.valuesFrom[0]: Secret keys does " +
+			"not hold Helm values",
+		"{kind: Secret, name: keys, valuesKey: list, targetPath: 'a[x].b'}": "spec.valuesFrom[0]: Secret keys does " +
+			"not hold Helm values",
+		"{kind: Pod, name: keys}": `spec.valuesFrom[0].kind: "Pod" cannot hold values`,
 	} {
 		_, err := release(t, ref+"valuesFrom: ["+spec+"]").Release(nil, objects, helm.Cluster{})
 		if _, ok := errors.AsType[*diag.Diagnostic](err); !ok || err.Error() != want {
@@ -233,7 +233,7 @@ func TestValuesFilesReplaceTheChartsValues(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 	if _, err := WithValuesFiles(files, Chart{ValuesFiles: []string{"absent.yaml"}}, InChart(files)); err == nil ||
-		!strings.Contains(err.Error(), "the file absent.yaml is not there") {
+		!strings.Contains(err.Error(), "the file absent.yaml does not exist") {
 		t.Errorf("got %v", err)
 	}
 }

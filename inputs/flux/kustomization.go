@@ -20,7 +20,7 @@ import (
 // kustomizationGroup is the API group of Flux's Kustomizations.
 const kustomizationGroup = "kustomize.toolkit.fluxcd.io"
 
-// kustomizationSpec is the specification of a Kustomization, as far as it decides what is applied.
+// kustomizationSpec has the fields of a Kustomization's spec that affect what is applied.
 type kustomizationSpec struct {
 	Suspend                 bool            `json:"suspend"`
 	Path                    string          `json:"path"`
@@ -62,11 +62,11 @@ type substituteRef struct {
 	Optional bool   `json:"optional"`
 }
 
-// kustomization is a Kustomization that a walk found.
+// kustomization is a Kustomization found by a walk.
 type kustomization struct {
 	roots.Object
 	spec kustomizationSpec
-	name string // of its root, if it takes the place of another one
+	name string // of the root that it replaces, if any
 }
 
 // parseKustomization reads a Kustomization.
@@ -76,16 +76,16 @@ func parseKustomization(o roots.Object) (*kustomization, error) {
 		Spec *kustomizationSpec `json:"spec"`
 	}
 	object.Spec = &k.spec
-	if err := yaml.Unmarshal(o.Text, &object); err != nil { // which can quote a value
+	if err := yaml.Unmarshal(o.Text, &object); err != nil { // the error could quote a value
 		return k, problem("spec", "compare it with Flux's reference of Kustomization",
 			"a field has a value of the wrong type")
 	}
 	return k, nil
 }
 
-// root is what the Kustomization builds: its folder is in the repository that is mounted at top.
+// root returns the root that the Kustomization builds, whose folder is in the repository mounted at top.
 func (k *kustomization) root(top string, variables *roots.Variables) roots.Root {
-	r := k.rootBy()
+	r := k.emptyRoot()
 	r.Folder = path.Join(top, path.Join("/", k.spec.Path)[1:])
 	r.Generate = &kustomize.Generate{}
 	s := k.spec
@@ -104,31 +104,32 @@ func (k *kustomization) root(top string, variables *roots.Variables) roots.Root 
 	return r
 }
 
-// rootBy is a root that the Kustomization asks for, without anything to build.
-func (k *kustomization) rootBy() roots.Root {
+// emptyRoot returns the root that the Kustomization asks for, with nothing to build yet.
+func (k *kustomization) emptyRoot() roots.Root {
 	by := &roots.CustomResource{Object: k.Object.Object, Built: k.Built, Prefix: "spec.",
 		Fields: map[string]string{"namespace": "targetNamespace"}}
 	return roots.Root{Name: cmp.Or(k.name, by.Name()), RequestedBy: by}
 }
 
-// refused is a root that cannot be built, by what is wrong with its custom resource.
+// refused returns a root that cannot be built because of a problem of its custom resource.
 func refused(r roots.Root, p *diag.Diagnostic) roots.Root {
 	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Problem: p}
 }
 
-// variableName is what Flux demands of the names of variables.
+// variableName matches the variable names that Flux accepts.
 var variableName = regexp.MustCompile(`^[_[:alpha:]][_[:alpha:][:digit:]]*$`)
 
-// checkDecryption refuses what Flux would not decrypt either.
+// checkDecryption refuses decryption providers that Flux does not have.
 func (k *kustomization) checkDecryption() error {
 	if d := k.spec.Decryption; d != nil && d.Provider != "sops" {
-		return problem("spec.decryption.provider", "use sops", "%q is no provider that decrypts", d.Provider)
+		return problem("spec.decryption.provider", "use sops", "%q is not a decryption provider", d.Provider)
 	}
 	return nil
 }
 
-// variables are those of spec.postBuild: nil if nothing is substituted. What cannot be decrypted is a problem in
-// encrypted, and its variables keep their names, unless a server of keys may answer later.
+// variables returns the variables of spec.postBuild, or nil if nothing is substituted. An object that cannot be
+// decrypted is a problem in encrypted, and its variables stay as ${NAME}; if a key server may answer later, it is an
+// error.
 func (k *kustomization) variables(objects Objects, read *reader) (found *roots.Variables, encrypted []*diag.Diagnostic,
 	err error) {
 	if k.spec.PostBuild == nil {
@@ -140,7 +141,7 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 		object := objects(ref.Kind, k.namespace(), ref.Name)
 		switch {
 		case ref.Kind != "ConfigMap" && ref.Kind != "Secret":
-			return nil, nil, problem(field+".kind", "use ConfigMap or Secret", "%q holds no variables", ref.Kind)
+			return nil, nil, problem(field+".kind", "use ConfigMap or Secret", "%q cannot hold variables", ref.Kind)
 		case object == nil && ref.Optional:
 			continue
 		case object == nil:
@@ -161,10 +162,10 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 		}
 		all = all.Over(variablesOf(object, isKnown), isKnown && (ref.Kind == "Secret" || wasEncrypted))
 	}
-	all = all.Over(oneLine(k.spec.PostBuild.Substitute), false)
+	all = all.Over(withoutNewlines(k.spec.PostBuild.Substitute), false)
 	for _, name := range slices.Sorted(maps.Keys(all.Values)) {
 		if !variableName.MatchString(name) {
-			return nil, nil, problem("spec.postBuild", "use letters, digits and _ only", "%q is no name of a variable",
+			return nil, nil, problem("spec.postBuild", "use letters, digits and _ only", "%q is not a variable name",
 				name)
 		}
 	}
@@ -174,7 +175,7 @@ func (k *kustomization) variables(objects Objects, read *reader) (found *roots.V
 	return &all, encrypted, nil
 }
 
-// variablesOf are the variables in an object; one that is not known keeps its name.
+// variablesOf returns the variables in an object. If their values are not known, each stands for itself, as ${NAME}.
 func variablesOf(object map[string]any, isKnown bool) map[string]string {
 	values := map[string]string{}
 	for _, part := range []string{"data", "stringData"} {
@@ -185,11 +186,11 @@ func variablesOf(object map[string]any, isKnown bool) map[string]string {
 			}
 		}
 	}
-	return oneLine(values)
+	return withoutNewlines(values)
 }
 
-// oneLine takes line breaks out of values, as Flux does.
-func oneLine(values map[string]string) map[string]string {
+// withoutNewlines removes the line breaks in values, as Flux does.
+func withoutNewlines(values map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, value := range values {
 		out[name] = strings.ReplaceAll(value, "\n", "")
@@ -197,7 +198,7 @@ func oneLine(values map[string]string) map[string]string {
 	return out
 }
 
-// waitsFor reports whether an object is missing that could still be found: one that must be there or, if all is set,
+// waitsFor reports whether an object that the variables come from is still missing: a required one or, if all is set,
 // any.
 func (k *kustomization) waitsFor(objects Objects, all bool) bool {
 	if k.spec.PostBuild == nil {
@@ -208,9 +209,9 @@ func (k *kustomization) waitsFor(objects Objects, all bool) bool {
 	})
 }
 
-func (k *kustomization) namespace() string { return namespaceOr(k.Namespace) }
+func (k *kustomization) namespace() string { return orDefault(k.Namespace) }
 
-// source is the source that the Kustomization builds from.
+// source returns the source that the Kustomization builds from.
 func (k *kustomization) source() ObjectRef {
 	ref := k.spec.SourceRef
 	return ObjectRef{Kind: ref.Kind, Name: ref.Name, Namespace: cmp.Or(ref.Namespace, k.namespace())}

@@ -16,7 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
-// PostRender applies the release's post-renderers to all objects of a chart: a patch may be meant for an object that
+// PostRender applies the release's post-renderers to all objects of a chart, because a patch may target an object that
 // agentry does not read.
 func (r *HelmRelease) PostRender(docs []helm.Document) ([]helm.Document, error) {
 	for i, renderer := range r.Spec.PostRenderers {
@@ -30,17 +30,17 @@ func (r *HelmRelease) PostRender(docs []helm.Document) ([]helm.Document, error) 
 			}
 		}
 		var err error
-		if docs, err = kustomized(docs,
+		if docs, err = applyKustomization(docs,
 			types.Kustomization{Patches: renderer.Kustomize.Patches, Images: renderer.Kustomize.Images}); err != nil {
-			return nil, problem(field, "each patch needs an object of the chart that it matches",
-				"kustomize cannot apply it to what the chart gives")
+			return nil, problem(field, "each patch must match an object of the chart",
+				"kustomize cannot apply it to the chart's objects")
 		}
 	}
 	return docs, nil
 }
 
-// kustomized applies a kustomization to documents, each of which keeps where it came from. The error can quote values.
-func kustomized(docs []helm.Document, k types.Kustomization) (out []helm.Document, err error) {
+// applyKustomization applies a kustomization to documents and keeps the template of each. The error can quote values.
+func applyKustomization(docs []helm.Document, k types.Kustomization) (out []helm.Document, err error) {
 	files := filesys.MakeFsInMemory()
 	for i, d := range docs {
 		name := strconv.Itoa(i) + ".yaml"

@@ -18,19 +18,19 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Release makes what a HelmRelease gives.
+// Release is the [roots.Maker] that renders a HelmRelease.
 type Release struct {
-	// Objects are those that it refers to, by kind/namespace/name.
+	// Objects are the objects that the HelmRelease refers to, by kind/namespace/name.
 	Objects map[string]map[string]any
-	// Encrypted are those of them that were encrypted.
+	// Encrypted says which of the Objects were encrypted.
 	Encrypted map[string]bool
-	// Top is the folder that is the top of the repository with the chart, if the chart is in one.
+	// Top is the top folder of the repository with the chart, if the chart is in a repository.
 	Top string
 }
 
 var _ roots.Maker = Release{}
 
-// release is the root that a HelmRelease asks for; there is none if it is suspended, or for another cluster.
+// release returns the root that a HelmRelease asks for. There is none if it is suspended or for another cluster.
 func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 	by := &roots.CustomResource{Object: o.Object, Built: o.Built, Prefix: "spec."}
 	root = roots.Root{Name: by.Name(), RequestedBy: by}
@@ -64,7 +64,7 @@ func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 			return refused(root, p), true
 		}
 		p.Message, p.Hint = p.Message+"; the chart is rendered without its values", p.Hint+
-			", or set in values what decides which monitors there are"
+			", or set in values what decides which monitors exist"
 		root.Warnings = append(root.Warnings, *p)
 	}
 	wanted, err := h.Chart(note)
@@ -123,7 +123,7 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 		return slices.Contains(manifest.Kinds(), kind)
 	})
 	for _, d := range filtered.Random {
-		if d.Kind != "Secret" && d.Kind != "ConfigMap" { // which may well be other ones each time
+		if d.Kind != "Secret" && d.Kind != "ConfigMap" { // these may well differ each time
 			return nil, new(diag.BuildFailed.At("spec.chart", "%s: the %s depends on randomness or the time",
 				d.Template, d.Kind).WithHint("set the values that the chart generates"))
 		}
@@ -131,7 +131,7 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 	secrets := m.secrets(h, string(r.RequestedBy.Text))
 	out := make([]manifest.Built, len(filtered.Documents))
 	for i, d := range filtered.Documents {
-		at := templated{by: r.RequestedBy}
+		at := templateOrigin{by: r.RequestedBy}
 		if wanted.Remote == nil {
 			at.file = path.Join(m.Top, wanted.Folder, d.Template)
 		}
@@ -145,7 +145,7 @@ func (m Release) object(kind, namespace, name string) map[string]any {
 	return m.Objects[kind+"/"+namespace+"/"+name]
 }
 
-// rootProblem says why a release cannot be rendered, as a problem of its root.
+// rootProblem turns the reason why a release cannot be rendered into a problem of its root.
 func rootProblem(err error) error {
 	if failure, ok := errors.AsType[*helm.Failure](err); ok {
 		return new(diag.BuildFailed.At("spec.chart", "%s", failure.Error()))
@@ -156,24 +156,24 @@ func rootProblem(err error) error {
 	return err
 }
 
-// templated is the origin of a chart's object: its template if that is in the repository, else the HelmRelease.
-type templated struct {
+// templateOrigin is the origin of a chart's object: its template if that is in a repository, else the HelmRelease.
+type templateOrigin struct {
 	by   *roots.CustomResource
 	file string
 }
 
 // Find implements [manifest.Origin].
-func (t templated) Find(string, string) (file string, line, column int) {
+func (t templateOrigin) Find(string, string) (file string, line, column int) {
 	if t.file != "" {
 		return t.file, 0, 0
 	}
 	return t.by.Find("spec.chart")
 }
 
-// secrets are values of Secrets, with where a HelmRelease refers to them.
+// secrets maps values from Secrets to the field of the HelmRelease that refers to them.
 type secrets map[string]string
 
-// secrets returns the values that the release takes from Secrets, but for those that it also has in clear.
+// secrets returns the values that the release takes from Secrets, except those that also occur in clear.
 func (m Release) secrets(h *HelmRelease, clear string) secrets {
 	out := secrets{}
 	for i, ref := range h.Spec.ValuesFrom {
@@ -194,7 +194,7 @@ func (m Release) secrets(h *HelmRelease, clear string) secrets {
 	return out
 }
 
-// add adds the texts of a value. Very short ones are settings, such as on and 30s.
+// add adds the strings in a value, except very short ones: they are settings such as "on" and "30s".
 func (s secrets) add(field string, value any, clear string) {
 	const shortest = 6
 	switch value := value.(type) {
@@ -213,7 +213,7 @@ func (s secrets) add(field string, value any, clear string) {
 	}
 }
 
-// in returns the values that a text holds.
+// in returns the secrets that occur in text.
 func (s secrets) in(text string) map[string]string {
 	out := maps.Clone(s)
 	maps.DeleteFunc(out, func(value, _ string) bool { return !strings.Contains(text, value) })

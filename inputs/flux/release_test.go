@@ -49,7 +49,7 @@ func TestHelmReleasesAreRoots(t *testing.T) {
 		"values that are not there": {"absent.yaml",
 			"hr/absent.yaml: spec.valuesFrom[0]: ConfigMap apps/none is not in the inputs"},
 		"another repository": {"other.yaml",
-			"hr/other.yaml: spec.chart.spec.sourceRef: nothing says where GitRepository/apps/other is"},
+			"hr/other.yaml: spec.chart.spec.sourceRef: it is unknown where GitRepository/apps/other is"},
 		"a random monitor": {"random.yaml",
 			"hr/random.yaml: spec.chart: templates/m.yaml: the ServiceMonitor depends on randomness or the time"},
 		"a chart that fails": {"failing.yaml", "charts/shop/templates/m.yaml: the template fails; "},

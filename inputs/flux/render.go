@@ -12,12 +12,12 @@ import (
 // Charts renders HelmReleases.
 type Charts struct {
 	*chart.Renderer
-	// Open opens the files of a GitRepository, and says which folder is its top; nil if nobody knows where it is.
+	// Open returns the files of a GitRepository and its top folder, or nil if its location is unknown.
 	Open func(ObjectRef) (files *tree.Tree, top string)
 }
 
-// Render returns the objects of a HelmRelease, none if it is suspended. Its errors are a [*diag.Diagnostic], a
-// [*helm.Failure] or a [*chart.Error], or about reading files.
+// Render returns the objects of a HelmRelease, or none if it is suspended. An error is a [*diag.Diagnostic], a
+// [*helm.Failure], a [*chart.Error] or a failure to read files.
 func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([]helm.Document, error) {
 	if r.Spec.Suspend {
 		return nil, nil
@@ -41,14 +41,14 @@ func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([
 	return r.PostRender(docs)
 }
 
-// files are those of a chart, with the values files that replace its own.
+// files returns the files of a chart, with values.yaml replaced by the values files.
 func (c *Charts) files(ctx context.Context, wanted Chart) ([]helm.File, error) {
 	if wanted.Remote != nil {
 		if wanted.Verify != "" && !c.IsTrusted(*wanted.Remote) {
 			return nil, problem(wanted.Verify,
-				"name the signer's public key in charts.verify of the pipeline; unverified: true there accepts the "+
-					"chart as it is", "agentry cannot verify the signature that is asked for: the key is only in the "+
-					"cluster")
+				"name the signer's public key in charts.verify of the pipeline, or set unverified: true there to "+
+					"accept the chart without verification",
+				"agentry cannot verify the required signature: the key is only in the cluster")
 		}
 		files, err := c.Fetch(ctx, *wanted.Remote)
 		if err != nil {
@@ -58,16 +58,16 @@ func (c *Charts) files(ctx context.Context, wanted Chart) ([]helm.File, error) {
 	}
 	of, top := c.Open(wanted.Source)
 	if of == nil {
-		return nil, problem("spec.chart.spec.sourceRef", "say which repository it is",
-			"nothing says where GitRepository %s/%s is", wanted.Source.Namespace, wanted.Source.Name)
+		return nil, problem("spec.chart.spec.sourceRef", "map it to a source in sourceRefs of the pipeline",
+			"it is unknown where GitRepository %s/%s is", wanted.Source.Namespace, wanted.Source.Name)
 	}
-	within := func(name string) string { return path.Join(top, path.Join("/", name)) } // as Flux does it
+	within := func(name string) string { return path.Join(top, path.Join("/", name)) } // as Flux does
 	files, err := chart.Folder(of, within(wanted.Folder))
 	if err != nil {
 		return nil, problem("spec.chart.spec.chart", "", "%s", err.Error())
 	}
 	return WithValuesFiles(files, wanted, func(name string) ([]byte, bool) {
-		text, err := of.ReadFile(within(name)) // relative to the repository, as for Flux
+		text, err := of.ReadFile(within(name)) // relative to the repository, as in Flux
 		return text, err == nil
 	})
 }

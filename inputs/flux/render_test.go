@@ -67,9 +67,9 @@ func TestAReleaseOfAFolder(t *testing.T) {
 			"}}": "spec.chart.spec.chart: the folder charts holds no chart",
 		"chart: {spec: {chart: ../shop, " + source +
 			"}}": "spec.chart.spec.chart: ",
-		"chart: {spec: {chart: charts/shop, sourceRef: {kind: GitRepository, name: other}}}": "spec.chart.spec.sourceRef: nothing says where GitRepository apps/other is",
+		"chart: {spec: {chart: charts/shop, sourceRef: {kind: GitRepository, name: other}}}": "spec.chart.spec.sourceRef: it is unknown where GitRepository apps/other is",
 		"chart: {spec: {chart: charts/shop, valuesFiles: [../../etc/passwd], " + source +
-			"}}": "spec.chart.spec.valuesFiles: the file ../../etc/passwd is not there",
+			"}}": "spec.chart.spec.valuesFiles: the file ../../etc/passwd does not exist",
 	} {
 		if _, err := c.Render(t.Context(), release(t, spec), objects); err == nil ||
 			!strings.HasPrefix(err.Error(), want) {
@@ -95,7 +95,7 @@ func TestAReleaseOfARepositoryThatIsAway(t *testing.T) {
 	c := newCharts(t)
 	next := func(pins []chart.Pinned) *chart.Versions {
 		versions := chart.NewVersions(store, chart.VersionsOptions{AllowPrivateAddresses: true})
-		versions.Open(pins, nil, nil)
+		versions.Begin(pins, nil, nil)
 		c.Charts = versions.Live()
 		return versions
 	}
@@ -146,7 +146,7 @@ func TestAReleaseThatAsksForASignature(t *testing.T) {
 		want   string
 	}{
 		"nobody says whose": {nil,
-			"spec.chart.spec.verify: agentry cannot verify the signature that is asked for"},
+			"spec.chart.spec.verify: agentry cannot verify the required signature"},
 		"it is about another":    {[]chart.Trust{{URL: "https://charts.example.com"}}, "spec.chart.spec.verify: "},
 		"accepted without check": {[]chart.Trust{{URL: s.URL}}, ""},
 		"there is a key":         {[]chart.Trust{{Keys: keys}}, "is not verified"},
@@ -154,7 +154,7 @@ func TestAReleaseThatAsksForASignature(t *testing.T) {
 		charts := newCharts(t)
 		versions := chart.NewVersions(chart.NewStore(chart.Options{Folder: t.TempDir()}),
 			chart.VersionsOptions{AllowPrivateAddresses: true})
-		versions.Use(nil, c.trusts)
+		versions.Configure(nil, c.trusts)
 		charts.Charts = versions.Live()
 		if _, err := charts.Render(t.Context(), r, objects); (err == nil) != (c.want == "") ||
 			err != nil && !strings.Contains(err.Error(), c.want) {

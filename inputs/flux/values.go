@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// values are the values of a release: those of its references, one over the other, and its own over them.
+// values merges the values of a release: first its references in order, then spec.values.
 func (r *HelmRelease) values(objects Objects) (map[string]any, error) {
 	values := map[string]any{}
 	for i, ref := range r.Spec.ValuesFrom {
@@ -31,8 +31,8 @@ func (r *HelmRelease) values(objects Objects) (map[string]any, error) {
 				values = helm.Merge(values, more)
 			}
 		}
-		if err != nil { // which can quote a value
-			return nil, problem(field, "", "the values of %s %s are not values of Helm", ref.Kind, ref.Name)
+		if err != nil { // it could quote a value
+			return nil, problem(field, "", "%s %s does not hold Helm values", ref.Kind, ref.Name)
 		}
 	}
 	if len(r.Spec.Values) > 0 {
@@ -45,7 +45,7 @@ func (r *HelmRelease) values(objects Objects) (map[string]any, error) {
 	return values, nil
 }
 
-// read reads the values that a reference names; found is false if they are absent and may be.
+// read reads the values that a reference names. found is false if they are optional and absent.
 func (ref ValuesReference) read(field, namespace string, objects Objects) (text string, found bool, err error) {
 	const defaultKey = "values.yaml"
 	key := ref.ValuesKey
@@ -53,11 +53,11 @@ func (ref ValuesReference) read(field, namespace string, objects Objects) (text 
 		key = defaultKey
 	}
 	if ref.Kind != "ConfigMap" && ref.Kind != "Secret" {
-		return "", false, problem(field+".kind", "use ConfigMap or Secret", "%q holds no values", ref.Kind)
+		return "", false, problem(field+".kind", "use ConfigMap or Secret", "%q cannot hold values", ref.Kind)
 	}
 	object := objects(ref.Kind, namespace, ref.Name)
 	if isEncrypted(object) {
-		return "", false, nil // nobody can decrypt it: the root has a warning
+		return "", false, nil // it cannot be decrypted, which is a warning of the root
 	}
 	if text, found = dataOf(object, key); found || ref.Optional {
 		return text, found, nil
@@ -70,7 +70,7 @@ func (ref ValuesReference) read(field, namespace string, objects Objects) (text 
 		ref.Name, key)
 }
 
-// id is how an object is known among those of a release.
+// id returns the key of the referenced object in [Release.Objects].
 func (ref ValuesReference) id(namespace string) string {
 	return ref.Kind + "/" + namespace + "/" + ref.Name
 }
@@ -92,7 +92,7 @@ func dataOf(object map[string]any, key string) (string, bool) {
 	return "", false
 }
 
-// set puts a single value at the reference's path, as helm --set does; in quotes it stays a string.
+// set puts a single value at the reference's path, as helm --set does. A quoted value stays a string.
 func (ref ValuesReference) set(values map[string]any, value string) error {
 	if ref.Literal {
 		return strvals.ParseLiteralInto(ref.TargetPath+"="+value, values)

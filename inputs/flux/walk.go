@@ -17,28 +17,28 @@ import (
 const (
 	// MaxKustomizations limits the Kustomizations that are followed.
 	MaxKustomizations = 10_000
-	// maxRounds limits how far Kustomizations lead from one to the next.
+	// maxRounds limits how long a chain of Kustomizations that apply each other may be.
 	maxRounds = 64
 )
 
-// Walker follows Kustomizations from the roots of the paths that are named.
+// Walker follows Kustomizations, starting at the pipeline's paths.
 type Walker struct {
 	Repositories roots.Repositories
-	// Decrypt decrypts ConfigMaps and Secrets with variables and values. Nil decrypts none.
+	// Decrypt decrypts ConfigMaps and Secrets with variables and values. If nil, none is decrypted.
 	Decrypt Decrypt
 }
 
 var _ roots.Walk = Walker{}.Walk
 
-// Follows reports whether a walk looks at objects of a kind.
+// Follows reports whether a walk needs objects of a kind.
 func Follows(apiVersion, kind string) bool {
 	group, _, _ := strings.Cut(apiVersion, "/")
 	return group == kustomizationGroup && kind == "Kustomization" || strings.HasSuffix(group, ".toolkit.fluxcd.io") ||
 		apiVersion == "v1" && (kind == "ConfigMap" || kind == "Secret")
 }
 
-// Walk implements [roots.Walk]. Each Kustomization is built once. One that builds a path that is named, as the one of
-// flux bootstrap does, takes the path's place.
+// Walk implements [roots.Walk]. Each Kustomization is built once. A Kustomization that builds one of the paths, such
+// as the one that flux bootstrap makes, replaces the path.
 func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builder) ([]roots.Root, error) {
 	given, err := build(paths...)
 	if err != nil {
@@ -56,7 +56,7 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		next := run.next()
 		for i := range next {
 			if round == maxRounds || len(run.known) > MaxKustomizations {
-				next[i] = refused(next[i], new(diag.BuildRefused.At("", "Kustomizations lead to others without end").
+				next[i] = refused(next[i], new(diag.BuildRefused.At("", "Kustomizations lead to more Kustomizations without end").
 					WithHint("name a path with fewer of them")))
 			}
 		}
@@ -85,27 +85,24 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 type run struct {
 	Walker
 	reader
-	roots   []roots.Root
-	objects map[string]map[string]any // by kind/namespace/name
-	known   map[string]*kustomization // by namespace/name
-	waiting []*kustomization
-	// releases are the HelmReleases, each once.
-	releases map[string]roots.Object
-	// warned are the sources whose revision was checked, and the objects that cannot be decrypted.
-	warned map[string]bool
+	roots    []roots.Root
+	objects  map[string]map[string]any // by kind/namespace/name
+	known    map[string]*kustomization // by namespace/name
+	waiting  []*kustomization
+	releases map[string]roots.Object // HelmReleases, by namespace/name
+	warned   map[string]bool         // sources whose revision was checked, and messages that were given
 }
 
-// object returns an object that was found so far.
+// object returns an object found so far, or nil.
 func (r *run) object(kind, namespace, name string) map[string]any {
 	return r.objects[kind+"/"+namespace+"/"+name]
 }
 
-// replace reports whether Kustomizations among the objects of a path build the path itself. Then only they are
-// followed.
+// replace reports whether Kustomizations in a path build the path itself. If so, only they are followed.
 func (r *run) replace(path roots.Root, objects []roots.Object) bool {
 	own := &run{Walker: r.Walker, objects: map[string]map[string]any{}, known: map[string]*kustomization{},
 		releases: map[string]roots.Object{}}
-	// who would take the place of all
+	// A tenant must not replace the path of all.
 	own.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.Tenant != "" }))
 	replaced := false
 	for _, k := range own.waiting {
@@ -116,7 +113,7 @@ func (r *run) replace(path roots.Root, objects []roots.Object) bool {
 				k.name = ""
 			}
 			replaced = true
-			r.know(k)
+			r.addKustomization(k)
 		}
 	}
 	for key, object := range own.objects {
@@ -127,10 +124,10 @@ func (r *run) replace(path roots.Root, objects []roots.Object) bool {
 	return replaced
 }
 
-// add notes the objects of a root.
+// add records the objects of a root.
 func (r *run) add(objects []roots.Object) {
 	for _, o := range objects {
-		o.Namespace = namespaceOr(o.Namespace)
+		o.Namespace = orDefault(o.Namespace)
 		r.objects[o.Kind+"/"+o.Namespace+"/"+o.Name] = o.Value
 		if group, _, _ := strings.Cut(o.APIVersion, "/"); group == helmReleaseGroup && o.Kind == "HelmRelease" {
 			r.releases[o.Namespace+"/"+o.Name] = o
@@ -140,17 +137,17 @@ func (r *run) add(objects []roots.Object) {
 		}
 		k, err := parseKustomization(o)
 		if p, ok := errors.AsType[*diag.Diagnostic](err); ok {
-			r.roots = append(r.roots, refused(k.rootBy(), p))
+			r.roots = append(r.roots, refused(k.emptyRoot(), p))
 			continue
 		}
 		if !k.spec.Suspend && len(k.spec.KubeConfig) == 0 {
-			r.know(k)
+			r.addKustomization(k)
 		}
 	}
 }
 
-// know notes a Kustomization. If it is found again, it must be the same.
-func (r *run) know(k *kustomization) {
+// addKustomization records a Kustomization. If it is defined again, both definitions must be equal.
+func (r *run) addKustomization(k *kustomization) {
 	id := k.Namespace + "/" + k.Name
 	first := r.known[id]
 	if first == nil {
@@ -159,7 +156,7 @@ func (r *run) know(k *kustomization) {
 		return
 	}
 	if string(first.Text) != string(k.Text) {
-		again := k.rootBy()
+		again := k.emptyRoot()
 		again.Name += " again"
 		file, line, _ := first.Origin.Find(string(first.Text), "")
 		r.roots = append(r.roots, refused(again,
@@ -168,8 +165,8 @@ func (r *run) know(k *kustomization) {
 	}
 }
 
-// next takes the Kustomizations that can be built now: those that wait for no object. If all wait, it takes those that
-// wait for optional objects, or else all.
+// next removes and returns the waiting Kustomizations that can be built now: those that miss no object, else those
+// that miss only optional objects, else all.
 func (r *run) next() []roots.Root {
 	slices.SortFunc(r.waiting, func(a, b *kustomization) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
@@ -200,7 +197,7 @@ func (r *run) next() []roots.Root {
 	return out
 }
 
-// root is what a Kustomization builds, or why it cannot.
+// root returns the root that a Kustomization builds, or a refused one.
 func (r *run) root(k *kustomization) roots.Root {
 	top, err := r.repository(k)
 	if err == nil {
@@ -218,11 +215,11 @@ func (r *run) root(k *kustomization) roots.Root {
 	if !ok {
 		p = new(diag.BuildRefused.At("", "cannot be built"))
 	}
-	return refused(k.rootBy(), p)
+	return refused(k.emptyRoot(), p)
 }
 
-// warnings are about the revision that a source wants, in the repository that is mounted at top: of the first field
-// that names the source.
+// warnings returns a warning if a source wants another revision of the repository mounted at top than the pipeline
+// reads. Each source is checked once, at the first field that names it.
 func (r *run) warnings(source ObjectRef, field, top string) diag.List {
 	id := source.Kind + "/" + source.Namespace + "/" + source.Name
 	spec, _ := r.objects[id]["spec"].(map[string]any)
@@ -231,7 +228,7 @@ func (r *run) warnings(source ObjectRef, field, top string) diag.List {
 		return nil
 	}
 	r.warned[id] = true
-	// the order in which they count for Flux
+	// Flux's order of precedence.
 	for _, one := range []string{"commit", "name", "semver", "tag", "branch"} {
 		if name, _ := wanted[one].(string); name != "" {
 			return r.Repositories.Warn(top, field, name)
@@ -240,25 +237,25 @@ func (r *run) warnings(source ObjectRef, field, top string) diag.List {
 	return nil
 }
 
-// once are the problems that were not there before.
+// once returns the problems that were not reported before.
 func (r *run) once(problems []*diag.Diagnostic) (out diag.List) {
 	for _, p := range problems {
 		if !r.warned[p.Message] {
 			r.warned[p.Message] = true
-			p.Hint += "; until then ${NAME} of its variables stays as it is"
+			p.Hint += "; until then its variables stay as ${NAME}"
 			out.Add(*p)
 		}
 	}
 	return out
 }
 
-// repository is where the repository is mounted that a Kustomization builds from.
+// repository returns the folder in which the source of a Kustomization is mounted.
 func (r *run) repository(k *kustomization) (string, error) {
 	ref := k.source()
 	return r.find(ref.Kind, ref.Namespace, ref.Name, "spec.sourceRef")
 }
 
-// find returns the folder of the repository that a source of Flux names.
+// find returns the folder in which a Flux source is mounted.
 func (r *run) find(kind, namespace, name, field string) (string, error) {
 	id := kind + "/" + namespace + "/" + name
 	url := text(r.object(kind, namespace, name), "spec.url")
@@ -269,19 +266,19 @@ func (r *run) find(kind, namespace, name, field string) (string, error) {
 		return ".", nil
 	}
 	hint := fmt.Sprintf(
-		"say which source it is in sourceRefs of the pipeline; agentry check, render and tree read it with --source "+
+		"map it to a source in sourceRefs of the pipeline; agentry check, render and tree read it with --source "+
 			"%s=FOLDER", id)
 	if url == "" {
-		return "", problem(field, hint, "nothing says where %s is", id)
+		return "", problem(field, hint, "it is unknown where %s is", id)
 	}
 	return "", problem(field, hint, "%s is another repository", id)
 }
 
-// bootstrapName is the name and the namespace of the source that flux bootstrap and the Flux Operator make: the
-// repository with the cluster's own path.
+// bootstrapName is both name and namespace of the source that flux bootstrap and the Flux Operator make for the
+// repository with the cluster's path.
 const bootstrapName = "flux-system"
 
-// namespaceOr is the namespace of an object that need not name one.
-func namespaceOr(namespace string) string { return cmp.Or(namespace, "default") }
+// orDefault returns the namespace of an object that may omit it.
+func orDefault(namespace string) string { return cmp.Or(namespace, "default") }
 
 func index(i int) string { return "[" + strconv.Itoa(i) + "]" }

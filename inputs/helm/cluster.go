@@ -5,18 +5,18 @@ import (
 	"regexp"
 )
 
-// DefaultVersion is the version of Kubernetes that charts see if nobody says another one.
+// DefaultVersion is the Kubernetes version that charts see by default.
 const DefaultVersion = "1.35"
 
-// Cluster is what a chart can ask about the cluster that it is meant for.
+// Cluster describes the target cluster to charts.
 type Cluster struct {
-	// Name is what Argo CD calls it, or the address of its API server: Applications for others are not built. No chart
-	// sees it.
+	// Name is the cluster's name in Argo CD, or the address of its API server. Applications for other clusters are not
+	// built. Charts do not see it.
 	Name string `json:"name,omitempty"`
-	// Version is Kubernetes' version, such as "1.31". Default: [DefaultVersion].
+	// Version is the Kubernetes version, such as "1.31". Default: [DefaultVersion].
 	Version string `json:"version,omitempty"`
-	// APIVersions are offered besides Kubernetes' own, as GROUP/VERSION or GROUP/VERSION/KIND. Those of the monitors
-	// and of agents always are, because most charts ask for them before they make a monitor.
+	// APIVersions are the API versions besides Kubernetes' own, as GROUP/VERSION or GROUP/VERSION/KIND. The monitors'
+	// and agents' own are always available, because most charts check for them before they create a monitor.
 	APIVersions []string `json:"apiVersions,omitempty"`
 }
 
@@ -29,12 +29,12 @@ var (
 func (c Cluster) Check() (field string, err error) {
 	const longest = 100
 	if c.Version != "" && (len(c.Version) > longest || !versionForm.MatchString(c.Version)) {
-		return "version", fmt.Errorf("%.100q is no version of Kubernetes such as \"1.31\"", c.Version)
+		return "version", fmt.Errorf("%.100q is not a Kubernetes version such as \"1.31\"", c.Version)
 	}
 	for i, v := range c.APIVersions {
 		if !apiVersionForm.MatchString(v) {
 			return fmt.Sprintf("apiVersions[%d]", i),
-				fmt.Errorf("%.100q is no API version such as cert-manager.io/v1 or cert-manager.io/v1/Issuer", v)
+				fmt.Errorf("%.100q is not an API version such as cert-manager.io/v1 or cert-manager.io/v1/Issuer", v)
 		}
 	}
 	return "", nil

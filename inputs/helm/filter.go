@@ -6,16 +6,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Filtered are the documents of a chart whose kinds agentry reads.
+// Filtered has the documents of a chart whose kinds agentry reads.
 type Filtered struct {
 	Documents []Document
-	// Random are documents with random text, which differ each time that the chart is rendered. They are not among
-	// Documents.
+	// Random are the documents that differ each time the chart is rendered. They are not among Documents.
 	Random []Document
 }
 
-// Filter returns the documents of a chart whose kinds are read. It sets the namespace of objects without one, unless
-// namespace is empty.
+// Filter keeps the documents of a chart whose kinds are read. Unless namespace is empty, it sets the namespace of
+// objects without one.
 func Filter(docs []Document, namespace string, isRead func(apiVersion, kind string) bool) Filtered {
 	var out Filtered
 	for _, d := range docs {
@@ -33,11 +32,11 @@ func Filter(docs []Document, namespace string, isRead func(apiVersion, kind stri
 	return out
 }
 
-// inNamespace gives an object a namespace if it has none, as Helm does when it applies it.
+// inNamespace sets the namespace of an object if it has none, as Helm does when it installs it.
 func inNamespace(text, namespace string) string {
 	var object map[string]any
 	if yaml.Unmarshal([]byte(text), &object) != nil {
-		return text // its error is reported when it is parsed
+		return text // parsing reports the error
 	}
 	metadata, _ := object["metadata"].(map[string]any)
 	if kind, _ := object["kind"].(string); metadata == nil || metadata["namespace"] != nil ||

@@ -2,7 +2,7 @@ package helm
 
 import "maps"
 
-// Merge puts values over others, as Helm does with files of values. It changes neither.
+// Merge merges two maps deeply into a new one, as Helm merges values files. Values of over take precedence.
 func Merge(below, over map[string]any) map[string]any {
 	out := make(map[string]any, len(below)+len(over))
 	maps.Copy(out, below)

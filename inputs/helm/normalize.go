@@ -7,7 +7,7 @@ import (
 
 var notInNames = regexp.MustCompile(`[^-a-z0-9.]`)
 
-// Normalize turns a text into a name that Kubernetes accepts, as Argo CD does.
+// Normalize turns a text into a valid Kubernetes name, as Argo CD does.
 func Normalize(text string) string {
 	const longest = 253
 	text = notInNames.ReplaceAllString(strings.ToLower(text), "-")

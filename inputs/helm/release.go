@@ -7,25 +7,25 @@ import (
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
-// Release is one rendering of a chart.
+// Release is a chart to render, with everything that the result depends on.
 type Release struct {
 	Name      string
 	Namespace string
 	// Chart is the chart's files.
 	Chart []File
-	// Values are the user's; the chart's own are below them.
+	// Values are the user's values, which take precedence over the chart's own.
 	Values map[string]any
-	// Cluster is what templates find in .Capabilities.
+	// Cluster fills .Capabilities.
 	Cluster Cluster
 }
 
-// File is a file of a chart; its name is relative to the chart's folder, with slashes.
+// File is a file of a chart. Its slash-separated name is relative to the chart's folder.
 type File struct {
 	Name string
 	Data []byte
 }
 
-// Answer is what a release or texts are rendered to, or a failure.
+// Answer is the result of rendering a release or texts, or a failure.
 type Answer struct {
 	Documents []Document
 	Texts     []string
@@ -34,19 +34,19 @@ type Answer struct {
 
 // Document is one object of a chart.
 type Document struct {
-	// Template is the file that it came from, relative to the chart's folder: templates/x.yaml,
+	// Template is the template's file relative to the chart's folder, such as templates/x.yaml or
 	// charts/sub/templates/x.yaml.
 	Template   string
 	APIVersion string
 	Kind       string
 	Text       string
-	// Random says that it depends on random values or the time: it differs each time that the chart is rendered.
+	// Random says that the document depends on random values or the time.
 	Random bool
-	// Lookup says that its template called lookup, which finds nothing here.
+	// Lookup says that the template called lookup, which finds nothing here.
 	Lookup bool
 }
 
-// LookedUp is the template, if it asked the cluster for an object.
+// LookedUp returns the template if it called lookup, else "".
 func (d Document) LookedUp() string {
 	if d.Lookup {
 		return d.Template
@@ -54,11 +54,11 @@ func (d Document) LookedUp() string {
 	return ""
 }
 
-// Failure is a chart that cannot be rendered. It quotes no value.
+// Failure says why a chart cannot be rendered. It quotes no values.
 type Failure struct {
-	// Template is the file that failed, relative to the chart's folder; empty if no single one did.
+	// Template is the file that failed, relative to the chart's folder. It is empty if no single file failed.
 	Template string
-	// Line is the line in Template, if it is known.
+	// Line is the line in Template, or 0 if unknown.
 	Line   int
 	Reason string
 }
@@ -76,10 +76,10 @@ func (f *Failure) Error() string {
 	return at.String() + f.Reason
 }
 
-// Limits bound one rendering; OutputBytes is what a chart may render to.
+// Limits limit one rendering; OutputBytes limits its documents.
 type Limits = worker.Limits
 
-// InChart removes the name of the chart from that of a template.
+// InChart removes the chart's name from the name of a template.
 func InChart(name string) string {
 	_, rest, ok := strings.Cut(name, "/")
 	if !ok {

@@ -9,26 +9,25 @@ import (
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
-// Program is the name of the program that renders charts: it calls Serve of package worker, and lies beside agentry.
+// Program is the name of the program that renders charts with Serve of package worker. It is installed beside agentry.
 const Program = "agentry-charts"
 
-// Options are the settings of [Workers].
+// Options configure [Workers].
 type Options = worker.Options
 
-// Workers render releases in processes of their own. It is safe for concurrent use.
+// Workers render releases in separate processes. They are safe for concurrent use.
 type Workers struct{ pool *worker.Pool }
 
-// NewWorkers returns workers; no process runs before the first release.
+// NewWorkers returns workers. It starts no process before the first release.
 func NewWorkers(opts Options) *Workers {
 	opts.Program = Program
 	return &Workers{worker.NewPool(opts)}
 }
 
-// Close ends the workers without work. Those with work end after it.
+// Close ends idle workers now, and busy ones when their work is done.
 func (w *Workers) Close() { w.pool.Close() }
 
-// Render renders a release. An error of the chart, or a limit that it exceeds, is a [*Failure]; other errors are
-// agentry's or ctx's.
+// Render renders a release. A chart that fails or exceeds a limit is a [*Failure]; other errors are internal or ctx's.
 func (w *Workers) Render(ctx context.Context, r Release) ([]Document, error) {
 	if size(r) > worker.MaxQuestionBytes {
 		return nil, &Failure{Reason: fmt.Sprintf("the chart is larger than %d MiB", worker.MaxQuestionBytes>>20)}
@@ -40,8 +39,7 @@ func (w *Workers) Render(ctx context.Context, r Release) ([]Document, error) {
 	return a.Documents, nil
 }
 
-// Check renders a small chart. An error is a [*worker.Missing] if the program is not there; other errors say what is
-// wrong with it.
+// Check renders a small chart to test the program. The error is a [*worker.Missing] if the program is not installed.
 func (w *Workers) Check(ctx context.Context) error {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: check}\n"
 	a, _, err := w.question(ctx, frame.Release, Release{
@@ -53,20 +51,21 @@ func (w *Workers) Check(ctx context.Context) error {
 		return err
 	}
 	if a.Failure != nil || len(a.Documents) != 1 {
-		return fmt.Errorf("%s renders a small chart to something else: install the one of this version", Program)
+		return fmt.Errorf("%s rendered a test chart incorrectly: install the version that belongs to this agentry",
+			Program)
 	}
 	return nil
 }
 
-// ask lets a worker do something.
+// ask sends a request to a worker and turns its failures into a [*Failure].
 func (w *Workers) ask(ctx context.Context, kind byte, of any) (*Answer, error) {
 	a, template, err := w.question(ctx, kind, of)
 	if broken, ok := errors.AsType[*worker.Broken](err); ok {
-		return nil, &Failure{Template: template, Reason: cause(broken)}
+		return nil, &Failure{Template: template, Reason: limitReason(broken)}
 	}
 	if _, ok := errors.AsType[*worker.Missing](err); ok {
-		return nil, &Failure{Reason: "charts are rendered by the program " + Program +
-			", which is not there: install it beside agentry"}
+		return nil, &Failure{Reason: "rendering charts needs the program " + Program +
+			": install it beside agentry"}
 	}
 	if err != nil {
 		return nil, err
@@ -77,13 +76,13 @@ func (w *Workers) ask(ctx context.Context, kind byte, of any) (*Answer, error) {
 	return a, nil
 }
 
-// question asks a worker. The template is the one that began last.
+// question sends a request to a worker. template is the last one that began.
 func (w *Workers) question(ctx context.Context, kind byte, of any) (a *Answer, template string, err error) {
 	data, err := frame.Encode(of)
 	if err != nil {
 		return nil, "", err
 	}
-	data, err = w.pool.Ask(ctx, worker.Question{Kind: kind, Data: data, Heard: func(kind byte, data []byte) error {
+	data, err = w.pool.Ask(ctx, worker.Question{Kind: kind, Data: data, OnMessage: func(kind byte, data []byte) error {
 		if kind != frame.Template {
 			return errors.New("an unknown frame")
 		}
@@ -96,8 +95,8 @@ func (w *Workers) question(ctx context.Context, kind byte, of any) (a *Answer, t
 	return a, template, frame.Decode(data, a)
 }
 
-// cause says which limit a template broke.
-func cause(b *worker.Broken) string {
+// limitReason says which limit a template exceeded.
+func limitReason(b *worker.Broken) string {
 	const change = "; change the template or its values"
 	switch b.Reason {
 	case worker.Late:

@@ -10,9 +10,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// mark makes kustomize note every kustomization that an object goes through, and not only those that change it: labels
-// without a pair change nothing, and count as a transformer. Folders of transformers are left alone.
-func (c *checker) mark() {
+// traceAll makes kustomize record every kustomization that an object goes through, not only those that change it: it
+// adds empty labels, which change nothing but count as a transformer. Folders of transformers are left alone.
+func (c *checker) traceAll() {
 	for dir, f := range c.files {
 		if c.done[dir+"/"] {
 			continue
@@ -22,10 +22,10 @@ func (c *checker) mark() {
 	}
 }
 
-// authors returns the files that had a say in an object: its own, the kustomizations that it went through, and their
-// patches. An object cannot hide the last kustomization, because kustomize notes it after all else.
+// authors returns the files that shaped an object: its own, the kustomizations that it went through, and their
+// patches. An object cannot hide the last kustomization, because kustomize records it after everything else.
 func (c *checker) authors(o *origin) []manifest.Author {
-	if !c.wanted.Tenants.IsSet() {
+	if !c.request.Tenants.IsSet() {
 		return nil
 	}
 	names := []string{o.file}

@@ -1,11 +1,11 @@
-// Package kustomize builds kustomizations with kustomize's own library, from the files of a repository.
+// Package kustomize builds kustomizations from the files of a repository, with kustomize's own library.
 //
-// It builds everything that Flux's kustomize-controller builds: overlays, components, generators, patches, replacements
-// and transformers of kustomize's own. It renders charts (helmCharts) by package chart. It refuses what reaches beyond
-// the repository: bases and files on other machines, plugins that are programs, and paths that lead out of the
-// repository. Each [Error] says where and what to do.
+// It builds everything that Flux's kustomize-controller builds: overlays, components, generators, patches,
+// replacements and builtin transformers. It renders charts (helmCharts) with package chart. It refuses whatever
+// reaches beyond the repository: remote bases and files, plugins, and paths that lead out of the repository. Each
+// [Error] says where the problem is and what to do.
 //
-// kustomize's own errors can quote a patch or a Secret, so none of them is passed on: see explain.
+// kustomize's own errors can quote a patch or a Secret, so they are never passed on: see explain.
 package kustomize
 
 import (
@@ -34,65 +34,68 @@ import (
 const (
 	// MaxObjects limits the objects of one kustomization.
 	MaxObjects = 50_000
-	// MaxBuiltBytes limits the text of one kustomization's objects.
+	// MaxBuiltBytes limits the total size of one kustomization's objects.
 	MaxBuiltBytes = 64 << 20
-	// MaxLoadedBytes limits the files that kustomize loads for one kustomization, each as often as it is named.
+	// MaxLoadedBytes limits the total size of the files that kustomize loads for one kustomization, counting
+	// repetitions.
 	MaxLoadedBytes = 256 << 20
 )
 
-// Open opens the files that a build read, so that positions can be found later. The function closes them.
+// Open opens the files of a build again, to find positions in them. The returned function closes them.
 type Open func() (tree.Files, func(), error)
 
-// Build builds a folder. A [*diag.Diagnostic] says why it cannot be built; any other error is about reading the files.
-// Charts are rendered by the renderer; nil refuses them.
-func Build(ctx context.Context, t *tree.Tree, w Wanted, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
+// Build builds a folder. A [*diag.Diagnostic] says why it cannot be built; any other error is a failure to read files.
+// If renderer is nil, charts are refused.
+func Build(ctx context.Context, t *tree.Tree, r Request, open Open, renderer *chart.Renderer) ([]manifest.Built,
+	error) {
 	c := newChecker(t)
-	c.wanted = w
-	docs, err := c.wantedBuild(ctx, open, renderer)
+	c.request = r
+	docs, err := c.buildRequest(ctx, open, renderer)
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && failed.File == c.generated && c.generated != "" {
-		failed.File = w.Folder
-		if w.Find != nil {
-			failed.File, failed.Line, failed.Column = w.Find("")
+		failed.File = r.Folder
+		if r.Find != nil {
+			failed.File, failed.Line, failed.Column = r.Find("")
 		}
 	}
 	return docs, err
 }
 
-// wantedBuild builds what is wanted. If only the custom resource's changes make it fail, it is to blame.
-func (c *checker) wantedBuild(ctx context.Context, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
-	w := c.wanted
-	if err := c.folder(w.Folder, false); err != nil {
+// buildRequest builds the requested folder. If it only fails because of the custom resource's changes, the custom
+// resource is to blame.
+func (c *checker) buildRequest(ctx context.Context, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
+	r := c.request
+	if err := c.folder(r.Folder, false); err != nil {
 		return nil, err
 	}
-	root := c.files[w.Folder]
-	asIs := root.Kustomization
-	if err := c.change(w); err != nil {
+	root := c.files[r.Folder]
+	original := root.Kustomization
+	if err := c.change(r); err != nil {
 		return nil, err
 	}
 	if err := decryptFiles(ctx, c); err != nil {
 		return nil, err
 	}
-	docs, err := c.build(ctx, w.Folder, open, renderer)
-	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && !w.Change.isEmpty() && failed.File == root.name {
-		root.Kustomization = asIs
-		if _, err := c.build(ctx, w.Folder, open, renderer); err == nil {
-			failed.File, failed.Line, failed.Column = w.Find("")
+	docs, err := c.build(ctx, r.Folder, open, renderer)
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && !r.Change.isEmpty() && failed.File == root.name {
+		root.Kustomization = original
+		if _, err := c.build(ctx, r.Folder, open, renderer); err == nil {
+			failed.File, failed.Line, failed.Column = r.Find("")
 		}
 	}
 	return docs, err
 }
 
-// build builds a kustomization that was checked.
+// build builds a checked kustomization.
 func (c *checker) build(ctx context.Context, folder string, open Open, renderer *chart.Renderer) ([]manifest.Built,
 	error) {
 	if err := c.charts(ctx, renderer); err != nil {
 		return nil, err
 	}
-	notes, err := boundPatches(c, folder)
+	notes, err := limitPatches(c, folder)
 	if err != nil {
 		return nil, err
 	}
-	if err := boundGrowth(c, folder); err != nil {
+	if err := limitReplacements(c, folder); err != nil {
 		return nil, err
 	}
 	root := c.files[folder]
@@ -104,49 +107,49 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 		return c.run(root, folder, open)
 	case notes > maxNeededNotes:
 		return nil, &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: root.name,
-			Message: "has too many patches and objects for kustomize to note in time which patch changed which " +
-				"object, and " + needed, Hint: "split the kustomization, or join patches"}
+			Message: "has too many patches and objects for kustomize to record in time which patch changed which " +
+				"object, and " + needed, Hint: "split the kustomization, or merge patches"}
 	}
-	if c.wanted.Tenants.IsSet() {
-		c.mark()
+	if c.request.Tenants.IsSet() {
+		c.traceAll()
 	}
 	docs, err := c.run(root, folder, open, types.OriginAnnotations, types.TransformerAnnotations)
 	_, isRefused := errors.AsType[*diag.Diagnostic](err)
-	if isRefused && c.wanted.Tenants.IsSet() || !isRefused && !slices.ContainsFunc(docs, func(d manifest.Built) bool {
+	if isRefused && c.request.Tenants.IsSet() || !isRefused && !slices.ContainsFunc(docs, func(d manifest.Built) bool {
 		return isTraced(d.Text, root.BuildMetadata)
 	}) {
 		return docs, err
 	}
-	// A patch or a replacement that reads all annotations of an object finds those by which it is traced.
+	// A patch or replacement copied kustomize's trace annotations, so they are in the result.
 	plain, err := c.run(root, folder, open)
-	authors := everybody(docs)
+	authors := allAuthors(docs)
 	for i := range plain {
 		if len(docs) == len(plain) {
 			text := plain[i].Text
 			plain[i] = docs[i]
 			plain[i].Text = text
 		}
-		plain[i].Authors = authors // nobody knows any more which object is which
+		plain[i].Authors = authors // the objects cannot be matched reliably
 	}
 	return plain, err
 }
 
-// needsTrace returns why kustomize must note which patch changed which object, or "". Otherwise notes only make
-// findings more exact.
+// needsTrace returns why kustomize must record which patch changed which object, or "" if that would only make
+// positions more exact.
 func (c *checker) needsTrace(root *file) string {
 	switch {
-	case c.wanted.Tenants.IsSet():
+	case c.request.Tenants.IsSet():
 		return "tenants (spec.tenancy) need to know who changed what"
 	case len(c.installed)+len(c.lookups) > 0:
-		return "charts need to know what a template made"
+		return "charts need to know what each template renders"
 	case slices.ContainsFunc(root.BuildMetadata, func(s string) bool { return s != types.ManagedByLabelOption }):
-		return "buildMetadata asks for it"
+		return "buildMetadata requires it"
 	}
 	return ""
 }
 
-// everybody returns the authors of all documents, each once.
-func everybody(docs []manifest.Built) []manifest.Author {
+// allAuthors returns the authors of all documents, without duplicates.
+func allAuthors(docs []manifest.Built) []manifest.Author {
 	var out []manifest.Author
 	seen := map[manifest.Author]bool{}
 	for _, d := range docs {
@@ -160,34 +163,34 @@ func everybody(docs []manifest.Built) []manifest.Author {
 	return out
 }
 
-// run runs kustomize, which adds the annotations that are named by their option.
+// run runs kustomize with additional options of buildMetadata.
 func (c *checker) run(root *file, folder string, open Open, annotations ...string) ([]manifest.Built, error) {
-	if ctx := c.tree.Context(); ctx.Err() != nil { // the last chance: nothing stops kustomize
+	if ctx := c.tree.Context(); ctx.Err() != nil { // the last chance: kustomize cannot be interrupted
 		return nil, context.Cause(ctx)
 	}
 	annotated := root.Kustomization
 	isLabel := func(option string) bool { return option == types.ManagedByLabelOption }
-	// with any, kustomize traces objects
+	// any option makes kustomize trace objects
 	annotated.BuildMetadata = append(slices.DeleteFunc(slices.Clone(root.BuildMetadata), isLabel), annotations...)
 	referrers, err := c.referrers()
 	if err != nil {
 		return nil, err
 	}
 	if referrers != nil {
-		// files come after what is inline
+		// transformers in files run after inline ones
 		annotated.Transformers = append(slices.Clone(root.Transformers), earlierNames+".yaml")
 		c.changed[path.Join(path.Dir(root.name), earlierNames+".yaml")] = []byte(referrers.keepNames())
 	}
 	c.changed[root.name] = []byte(marshal(annotated))
 	view := &files{tree: c.tree, checked: c.files, changed: c.changed}
 	var known map[*resource.Resource]names
-	var notTaken error
+	var namesErr error
 	built, err := run(view, folder, c.schemas(), func(built resmap.ResMap) {
 		if referrers != nil {
-			known, notTaken = takeNames(built)
+			known, namesErr = extractNames(built)
 		}
 	})
-	// an object that kustomize cannot patch must not stop the others
+	// If kustomize cannot add names to some object, build without them.
 	if err != nil && view.failed == nil && referrers != nil {
 		referrers, annotated.Transformers = nil, root.Transformers
 		c.changed[root.name] = []byte(marshal(annotated))
@@ -198,7 +201,7 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	case view.failed != nil:
 		return nil, explain(view.failed, root.name)
 	case fault.Is(err):
-		return nil, failed(root.name, "kustomize's library crashes on it", "run kustomize build to see more")
+		return nil, failed(root.name, "kustomize's library crashed on it", "run kustomize build to see more")
 	case err != nil:
 		return nil, c.explain(err, root, folder, view.bytes)
 	}
@@ -208,22 +211,22 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	if err != nil {
 		return nil, failed(root.name, "an object cannot have the label of buildMetadata", "correct its labels")
 	}
-	if notTaken != nil {
-		return nil, failed(root.name, "kustomize traces an object wrongly",
-			"remove annotations of kustomize from the objects")
+	if namesErr != nil {
+		return nil, failed(root.name, "kustomize's annotations of an object are wrong",
+			"remove kustomize's annotations from the objects")
 	}
-	var changed map[*resource.Resource]followed
+	var changed map[*resource.Resource]renamedRefs
 	if referrers != nil {
 		changed = referrers.follow(built, known)
 	}
 	return c.documents(built, known, changed, root, open)
 }
 
-// managedBy is the value of the label that buildMetadata asks for, as the program kustomize with the same library
-// writes it. The library alone writes the version of the program that it is part of.
+// managedBy is the value of the managed-by label that the kustomize program of the library's version writes. The
+// library itself would write the version of agentry.
 const managedBy = "kustomize-v5.8.2"
 
-// label sets a label of all objects.
+// label sets a label in all objects.
 func label(built resmap.ResMap, name, value string) error {
 	for _, r := range built.Resources() {
 		labels := r.GetLabels()
@@ -235,7 +238,7 @@ func label(built resmap.ResMap, name, value string) error {
 	return nil
 }
 
-// schemas reports whether one of the kustomizations sets schemas, which kustomize keeps for the whole process.
+// schemas reports whether a kustomization sets OpenAPI schemas, which kustomize keeps globally in the process.
 func (c *checker) schemas() bool {
 	for _, f := range c.files {
 		if len(f.OpenAPI) > 0 {
@@ -245,11 +248,11 @@ func (c *checker) schemas() bool {
 	return false
 }
 
-// run runs kustomize, and then a function with the objects that it gives: what asks kustomize for the ID of an object
-// reads its schemas.
+// run runs kustomize and calls then with the resulting objects while kustomize's global schemas are still in place:
+// the IDs of objects depend on them.
 func run(view *files, folder string, schemas bool, then func(resmap.ResMap)) (built resmap.ResMap, err error) {
 	options := krusty.MakeDefaultOptions()
-	options.LoadRestrictions = types.LoadRestrictionsNone // the tree has no files outside of the repository
+	options.LoadRestrictions = types.LoadRestrictionsNone // the tree has only files of the repository
 	err = kustomizer.Run(schemas, func() (err error) {
 		if built, err = krusty.MakeKustomizer(options).Run(view, path.Join("/", folder)); err == nil {
 			then(built)
@@ -259,11 +262,11 @@ func run(view *files, folder string, schemas bool, then func(resmap.ResMap)) (bu
 	return built, err
 }
 
-// documents returns the objects that were built, without the annotations by which they are traced.
+// documents returns the built objects without the trace annotations.
 func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]names,
-	changed map[*resource.Resource]followed, root *file, open Open) ([]manifest.Built, error) {
+	changed map[*resource.Resource]renamedRefs, root *file, open Open) ([]manifest.Built, error) {
 	if built.Size() > MaxObjects {
-		return nil, failed(root.name, fmt.Sprintf("gives more than %d objects", MaxObjects), "split it")
+		return nil, failed(root.name, fmt.Sprintf("has more than %d objects", MaxObjects), "split it")
 	}
 	trace := newTrace(c, root, open)
 	out := make([]manifest.Built, 0, built.Size())
@@ -271,15 +274,15 @@ func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]na
 	for _, r := range built.Resources() {
 		origin, err := trace.of(r)
 		if err == nil {
-			err = untrace(r, root.BuildMetadata)
+			err = removeTrace(r, root.BuildMetadata)
 		}
 		if err != nil {
-			return nil, failed(root.name, "kustomize traces an object wrongly",
-				"remove annotations of kustomize from the objects")
+			return nil, failed(root.name, "kustomize's annotations of an object are wrong",
+				"remove kustomize's annotations from the objects")
 		}
-		origin.followed = changed[r]
-		if size += weight(r.YNode(), MaxBuiltBytes-size); size > MaxBuiltBytes {
-			return nil, failed(root.name, fmt.Sprintf("gives more than %d bytes of objects", MaxBuiltBytes), "split it")
+		origin.renamed = changed[r]
+		if size += sizeOf(r.YNode(), MaxBuiltBytes-size); size > MaxBuiltBytes {
+			return nil, failed(root.name, fmt.Sprintf("has more than %d bytes of objects", MaxBuiltBytes), "split it")
 		}
 		text, err := r.AsYAML()
 		if err != nil {
@@ -292,24 +295,24 @@ func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]na
 	return out, nil
 }
 
-// weight returns about how many bytes a node has as YAML, or a number above the limit. A node that holds itself many
-// times is not written to find that out.
-func weight(n *kyaml.Node, limit int) int {
+// sizeOf estimates the size of a node as YAML without writing it, or returns any number above limit. Aliases make it
+// possible that a small node is huge as YAML.
+func sizeOf(n *kyaml.Node, limit int) int {
 	if n.Kind == kyaml.AliasNode {
 		n = n.Alias
 	}
-	bytes := len(n.Value) + 2 // and what separates it
+	bytes := len(n.Value) + 2 // and separators
 	for _, inner := range n.Content {
 		if bytes > limit {
 			break
 		}
-		bytes += weight(inner, limit-bytes)
+		bytes += sizeOf(inner, limit-bytes)
 	}
 	return bytes
 }
 
-// untrace removes the annotations that the kustomization itself does not ask for.
-func untrace(r *resource.Resource, wanted []string) error {
+// removeTrace removes the trace annotations that the kustomization itself does not ask for.
+func removeTrace(r *resource.Resource, wanted []string) error {
 	if !slices.Contains(wanted, types.OriginAnnotations) {
 		if err := r.SetOrigin(nil); err != nil {
 			return err
@@ -321,17 +324,17 @@ func untrace(r *resource.Resource, wanted []string) error {
 	return nil
 }
 
-// transformations is the annotation in which kustomize notes what an object went through.
+// transformations is the annotation in which kustomize records the transformers that an object went through.
 const transformations = "alpha.config.kubernetes.io/transformations"
 
-// isTraced reports whether a text holds an annotation that the kustomization does not ask for.
+// isTraced reports whether a text contains a trace annotation that the kustomization does not ask for.
 func isTraced(text []byte, wanted []string) bool {
 	return !slices.Contains(wanted, types.OriginAnnotations) &&
 		bytes.Contains(text, []byte("config.kubernetes.io/origin: ")) ||
 		!slices.Contains(wanted, types.TransformerAnnotations) && bytes.Contains(text, []byte(transformations+": "))
 }
 
-// explain returns an error of the files as one of the build.
+// explain turns an error from reading a tree into an [*Error] if the content of the tree is to blame.
 func explain(err error, name string) error {
 	if known, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		return known

@@ -89,27 +89,26 @@ func TestAnErrorIsAtTheEntryToBlame(t *testing.T) {
 	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: y}\ndata: {a: b}\n"
 	const good = `{target: {kind: ConfigMap}, patch: '[{"op": "add", "path": "/data/c", "value": "d"}]'}`
 	for of, want := range map[string]string{
-		"resources: [a.yaml]\nkind: Kustomisation\n": "top/kustomization.yaml:2:7: kind: is not one that kustomize " +
-			"knows",
-		"resources: [a.yaml]\nimages: a\n":       "top/kustomization.yaml:2:9: images: must be a list",
-		"resources: [a.yaml]\nnamePrefix: [a]\n": "top/kustomization.yaml:2:13: namePrefix: must be a string",
-		"resources: [a.yaml, b.yaml, c.yaml]\n": "top/kustomization.yaml:1:21: resources[1]: gives " +
+		"resources: [a.yaml]\nkind: Kustomisation\n": "top/kustomization.yaml:2:7: kind: is not known to kustomize",
+		"resources: [a.yaml]\nimages: a\n":           "top/kustomization.yaml:2:9: images: must be a list",
+		"resources: [a.yaml]\nnamePrefix: [a]\n":     "top/kustomization.yaml:2:13: namePrefix: must be a string",
+		"resources: [a.yaml, b.yaml, c.yaml]\n": "top/kustomization.yaml:1:21: resources[1]: contains " +
 			"ConfigMap.v1/x.y twice",
 		"resources: [a.yaml, c.yaml]\nnamespace: z\n": "top/kustomization.yaml:2:12: namespace: two objects would " +
-			"have the same name in one namespace; all Namespaces would have one name, too",
+			"have the same name in one namespace, or all Namespaces the same name",
 		"resources: [a.yaml]\npatches:\n- " + good + "\n- {target: {kind: ConfigMap}, patch: '[{op: add}]'}\n- " +
 			good + "\n": "top/kustomization.yaml:4:3: patches[1]: a patch is neither part of an object nor a list of " +
 			"operations",
 		"resources: [a.yaml]\npatches:\n- " + good +
 			"\n- {target: {kind: ConfigMap}, patch: '- {op: ad, path: /a, value: 1}'}": `top/kustomization.yaml:4:38: patches[1], operation 1 (ad /a): ConfigMap/y/x takes no operation "ad"`,
 		"resources: [a.yaml]\npatches:\n- " + good + "\n- {path: p.yaml}\n- " + good +
-			"\n": "top/kustomization.yaml:4:3: patches[1]: a patch is for ConfigMap.v1/none, which is not there",
+			"\n": "top/kustomization.yaml:4:3: patches[1]: a patch targets ConfigMap.v1/none, which does not exist",
 		"resources: [a.yaml, ../base]\n": "base/kustomization.yaml:2:11: patches[0]: " +
-			"a patch is for ConfigMap.v1/none, which is not there",
+			"a patch targets ConfigMap.v1/none, which does not exist",
 		"resources: [a.yaml]\ncomponents: [../part]\n": "top/kustomization.yaml:2:14: " +
-			"components[0]: a patch is for ConfigMap.v1/none, which is not there",
+			"components[0]: a patch targets ConfigMap.v1/none, which does not exist",
 		"resources: [a.yaml]\nsecretGenerator: [{name: a}, {name: a}]\n": "top/kustomization.yaml:2:30: " +
-			"secretGenerator[1]: a generator makes an object that is there already",
+			"secretGenerator[1]: a generator makes an object that already exists",
 	} {
 		_, err := ours(files(map[string]string{"top/kustomization.yaml": of, "top/a.yaml": object, "top/b.yaml": object,
 			"top/c.yaml":              strings.Replace(object, "y}", "z}", 1),

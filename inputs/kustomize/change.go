@@ -17,36 +17,36 @@ import (
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
-// Wanted is a folder to build, with the changes of a custom resource.
-type Wanted struct {
+// Request is a folder to build, with the changes of a custom resource.
+type Request struct {
 	Folder string
-	// Generate makes a kustomization for a folder without one. Nil: there must be one.
+	// Generate makes a kustomization for a folder without one. If nil, the folder must have one.
 	Generate *Generate
 	Change   Change
-	// Find returns where a field of Change was written: in the custom resource. It is nil if there is none.
+	// Find returns the position of a field of Change in the custom resource. It is nil if there is no custom resource.
 	Find func(field string) (file string, line, column int)
-	// PassThrough are the kinds that are copied to the output, besides those that are read.
+	// PassThrough are the kinds to copy to the output.
 	PassThrough passthrough.Kinds
-	// Tenants says which files are a tenant's. If there are tenants, each object lists the files that it depends on.
+	// Tenants says which files belong to which tenant. If it is set, objects have authors.
 	Tenants manifest.Tenants
-	// Secrets decrypts files of Secrets. Nil leaves them as they are.
+	// Secrets decrypts files of secretGenerators and patches. If nil, they stay encrypted.
 	Secrets *sops.FileDecrypter
 }
 
-// Change is what a custom resource of Flux or Argo CD changes in the kustomization that it names.
+// Change is a change to a kustomization by a custom resource of Flux or Argo CD.
 type Change struct {
-	// Kustomization has the fields that are set. Lists are added to the kustomization's, an image changes the one with
-	// its name, and other fields replace the kustomization's.
+	// Kustomization has the fields to set. Lists are appended to the kustomization's, an image overrides the image
+	// with the same name, and other fields replace the kustomization's.
 	types.Kustomization
-	// IgnoreMissing leaves out components that are not there.
+	// IgnoreMissing leaves out components that do not exist.
 	IgnoreMissing bool
 }
 
 // isEmpty reports whether nothing is changed.
 func (c Change) isEmpty() bool { return marshal(c.Kustomization) == marshal(types.Kustomization{}) }
 
-// over applies the changes to a kustomization, as Flux's kustomize-controller does.
-func (c Change) over(k types.Kustomization) types.Kustomization {
+// apply applies the changes to a kustomization, as Flux's kustomize-controller does.
+func (c Change) apply(k types.Kustomization) types.Kustomization {
 	for to, from := range map[*string]string{&k.Namespace: c.Namespace, &k.NamePrefix: c.NamePrefix,
 		&k.NameSuffix: c.NameSuffix} {
 		if from != "" {
@@ -57,8 +57,8 @@ func (c Change) over(k types.Kustomization) types.Kustomization {
 	k.Components = slices.Concat(k.Components, c.Components)
 	k.Labels = slices.Concat(k.Labels, c.Labels)
 	k.Replicas = slices.Concat(k.Replicas, c.Replicas)
-	k.CommonLabels = merged(k.CommonLabels, c.CommonLabels) //lint:ignore SA1019 Argo CD sets it
-	k.CommonAnnotations = merged(k.CommonAnnotations, c.CommonAnnotations)
+	k.CommonLabels = merge(k.CommonLabels, c.CommonLabels) //lint:ignore SA1019 Argo CD sets it
+	k.CommonAnnotations = merge(k.CommonAnnotations, c.CommonAnnotations)
 	k.Images = slices.Clone(k.Images)
 	for _, image := range c.Images {
 		i := slices.IndexFunc(k.Images, func(of types.Image) bool { return of.Name == image.Name })
@@ -76,8 +76,8 @@ func (c Change) over(k types.Kustomization) types.Kustomization {
 	return k
 }
 
-// merged returns both maps in one. The second one wins.
-func merged(below, over map[string]string) map[string]string {
+// merge merges two maps; values of over take precedence.
+func merge(below, over map[string]string) map[string]string {
 	if len(over) == 0 {
 		return below
 	}
@@ -87,11 +87,11 @@ func merged(below, over map[string]string) map[string]string {
 	return out
 }
 
-// change checks what is changed in the kustomization of the root, and changes it.
-func (c *checker) change(w Wanted) error {
-	dir, change := w.Folder, w.Change
+// change checks the requested changes and applies them to the root's kustomization.
+func (c *checker) change(r Request) error {
+	dir, change := r.Folder, r.Change
 	root := c.files[dir]
-	asked := &file{Kustomization: change.Kustomization, name: root.name, find: w.Find}
+	asked := &file{Kustomization: change.Kustomization, name: root.name, find: r.Find}
 	c.stack = []string{dir}
 	defer func() { c.stack = nil }()
 	missing := map[string]bool{}
@@ -106,18 +106,18 @@ func (c *checker) change(w Wanted) error {
 		}
 	}
 	change.Components = slices.DeleteFunc(slices.Clone(change.Components), func(p string) bool { return missing[p] })
-	root.Kustomization = change.over(root.Kustomization)
+	root.Kustomization = change.apply(root.Kustomization)
 	return nil
 }
 
-// Generate says which files of a folder without a kustomization are its resources.
+// Generate says which files become the resources of a folder without a kustomization.
 type Generate struct {
-	// File is the only one, relative to the folder. Empty: all files of manifests, and all folders with kustomizations.
+	// File is the only resource, relative to the folder. If empty, all manifests and folders with kustomizations are.
 	File string
 }
 
-// makeKustomization makes a kustomization for a folder without one. Files that hold no manifest, and charts, are left
-// out.
+// makeKustomization makes a kustomization for a folder without one. It leaves out charts and files that are not
+// manifests.
 func (c *checker) makeKustomization(dir string, g Generate) (*file, error) {
 	c.generated = path.Join(dir, "kustomization.yaml")
 	f := &file{name: c.generated, find: func(string) (string, int, int) { return c.generated, 0, 0 }}
@@ -130,7 +130,7 @@ func (c *checker) makeKustomization(dir string, g Generate) (*file, error) {
 	return f, err
 }
 
-// manifests adds the manifests of a folder below the one that is built.
+// manifests adds the manifests in a folder below top.
 func (c *checker) manifests(top, below string, f *file) error {
 	if _, isDir, err := c.tree.Resolve(path.Join(top, below, chart.FileName)); err == nil && !isDir {
 		return nil
@@ -161,7 +161,7 @@ func (c *checker) manifests(top, below string, f *file) error {
 	return nil
 }
 
-// manifest adds a file that holds an object, or that is broken.
+// manifest adds a file if it is a manifest, even a broken one.
 func (c *checker) manifest(top, name string, f *file) error {
 	text, err := c.tree.ReadFile(path.Join(top, name))
 	switch {
@@ -176,7 +176,7 @@ func (c *checker) manifest(top, name string, f *file) error {
 	return nil
 }
 
-// isManifest reports whether a file holds an object, or may hold one and is broken.
+// isManifest reports whether a file contains an object, or seems to but is invalid YAML.
 func isManifest(text []byte) bool {
 	if !bytes.Contains(text, []byte("apiVersion")) || !bytes.Contains(text, []byte("kind")) {
 		return false

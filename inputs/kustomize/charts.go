@@ -22,12 +22,11 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// renderedAs stands between the name of a chart's template and the number of a rendering of it, in names of files that
+// renderedAs separates the name of a chart's template from the number of its rendering, in names of virtual files that
 // only kustomize sees.
 const renderedAs = "@rendered-"
 
-// charts renders the charts of the kustomizations. kustomize sees the results as files, which replace the charts in the
-// lists of resources.
+// charts renders the charts of the kustomizations, and replaces them by resources: virtual files with the results.
 func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 	var first error
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
@@ -44,7 +43,7 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 			}
 			docs, err := c.chart(ctx, renderer, f, dir, field, of)
 			if _, isFailed := errors.AsType[*diag.Diagnostic](err); isFailed {
-				first = cmp.Or(first, err) // the others are looked for too, so that they are fetched together
+				first = cmp.Or(first, err) // go on, so that all charts are fetched together
 				continue
 			}
 			if err != nil {
@@ -52,7 +51,7 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 			}
 			for j, d := range docs {
 				name := path.Join(f.chartHome(of), of.Name, d.Template) + fmt.Sprint(renderedAs, i, "-", j)
-				c.changed[path.Join(dir, name)] = ofChart(d.Text)
+				c.changed[path.Join(dir, name)] = markChartObject(d.Text)
 				if namespaces := c.chartNamespaces(dir, of); len(namespaces) == 1 {
 					c.installed[path.Join(dir, name)] = namespaces[0]
 				}
@@ -66,7 +65,7 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 	return first
 }
 
-// chartHome is the folder with the chart, relative to the kustomization.
+// chartHome returns the folder with the chart's folder, relative to the kustomization.
 func (f *file) chartHome(of types.HelmChart) string {
 	home := types.HelmDefaultHome
 	if f.HelmGlobals != nil && f.HelmGlobals.ChartHome != "" {
@@ -83,7 +82,7 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 	of types.HelmChart) ([]helm.Document, error) {
 	if of.ReleaseName == "" {
 		return nil, f.at(diag.BuildRefused, field,
-			"the chart has no releaseName, and Helm would generate another name each time", "set releaseName")
+			"the chart has no releaseName, so Helm would generate a new name each time", "set releaseName")
 	}
 	files, err := c.chartFiles(ctx, renderer, f, dir, field, of)
 	if err != nil {
@@ -102,7 +101,7 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 	if len(namespaces) > maxNamespaces {
 		return nil, f.at(diag.BuildRefused, field,
 			fmt.Sprintf("kustomizations of more than %d namespaces use the chart", maxNamespaces),
-			"set namespace at the chart")
+			"set the chart's namespace")
 	}
 	var docs []helm.Document
 	for i, namespace := range namespaces {
@@ -117,12 +116,12 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 		}
 		if i > 0 && !slices.Equal(docs, rendered) {
 			return nil, f.at(diag.BuildRefused, field,
-				fmt.Sprintf("the chart gives something else in each of the namespaces %s, which kustomizations give it",
-					strings.Join(namespaces, ", ")), "set namespace at the chart")
+				fmt.Sprintf("the chart renders differently in the namespaces %s that kustomizations give it",
+					strings.Join(namespaces, ", ")), "set the chart's namespace")
 		}
 		docs = rendered
 	}
-	return c.lasting(docs, func(d helm.Document) error {
+	return c.withoutRandom(docs, func(d helm.Document) error {
 		return f.at(diag.BuildFailed, field,
 			fmt.Sprintf("chart %s: %s: the %s depends on randomness or the time", of.Name, d.Template, d.Kind),
 			"set the values that the chart generates")
@@ -132,8 +131,8 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 // maxNamespaces limits how often one chart is rendered for one kustomization.
 const maxNamespaces = 16
 
-// chartNamespaces are the namespaces that a chart in the kustomization of a folder is installed in: its own, or that of
-// the nearest kustomization above it that has one. One that is empty means that none has one.
+// chartNamespaces returns the namespaces in which a chart in the kustomization of a folder is installed: the chart's
+// own one, or that of the nearest kustomization that uses it and has one. "" means that none has one.
 func (c *checker) chartNamespaces(dir string, of types.HelmChart) []string {
 	if of.Namespace != "" {
 		return []string{of.Namespace}
@@ -141,7 +140,7 @@ func (c *checker) chartNamespaces(dir string, of types.HelmChart) []string {
 	found := map[string]bool{}
 	type below struct{ dir, namespace string }
 	seen := map[below]bool{}
-	for next := []below{{c.wanted.Folder, ""}}; len(next) > 0; {
+	for next := []below{{c.request.Folder, ""}}; len(next) > 0; {
 		at := next[len(next)-1]
 		next = next[:len(next)-1]
 		if f := c.files[at.dir]; f != nil && f.Namespace != "" {
@@ -161,11 +160,12 @@ func (c *checker) chartNamespaces(dir string, of types.HelmChart) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// ofChart marks the objects of a chart as kustomize does: kustomizations do not change their namespaces.
-func ofChart(text string) []byte {
+// markChartObject annotates objects of a chart as kustomize does, so that kustomizations do not change their
+// namespaces.
+func markChartObject(text string) []byte {
 	object, err := kyaml.Parse(text)
 	if err != nil {
-		return []byte(text) // kustomize says what is wrong
+		return []byte(text) // kustomize reports the error
 	}
 	mark := func(object *kyaml.RNode) error {
 		return object.PipeE(kyaml.SetAnnotation(konfig.HelmGeneratedAnnotation, "true"))
@@ -183,11 +183,11 @@ func ofChart(text string) []byte {
 	return []byte(marked)
 }
 
-// lasting leaves out Secrets and ConfigMaps with random values, which differ each time, and refuses other random
+// withoutRandom drops Secrets and ConfigMaps with random values, which differ each time, and refuses other random
 // objects that are read or passed through.
-func (c *checker) lasting(docs []helm.Document, refuse func(helm.Document) error) ([]helm.Document, error) {
+func (c *checker) withoutRandom(docs []helm.Document, refuse func(helm.Document) error) ([]helm.Document, error) {
 	isRead := func(d helm.Document) bool {
-		return slices.Contains(manifest.Kinds(), d.Kind) || c.wanted.PassThrough.Has(d.APIVersion, d.Kind)
+		return slices.Contains(manifest.Kinds(), d.Kind) || c.request.PassThrough.Has(d.APIVersion, d.Kind)
 	}
 	for _, d := range docs {
 		if isData := d.Kind == "Secret" || d.Kind == "ConfigMap"; d.Random && !isData && isRead(d) {
@@ -197,7 +197,7 @@ func (c *checker) lasting(docs []helm.Document, refuse func(helm.Document) error
 	return slices.DeleteFunc(docs, func(d helm.Document) bool { return d.Random && isRead(d) }), nil
 }
 
-// chartFiles are those of the chart's folder in the repository, or else of the chart that is fetched.
+// chartFiles returns the files of a chart: of its folder in the repository if that exists, else it fetches the chart.
 func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *file, dir, field string,
 	of types.HelmChart) ([]helm.File, error) {
 	folder := path.Join(dir, f.chartHome(of), of.Name)
@@ -213,8 +213,8 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *f
 		return nil, explain(err, f.name)
 	case of.Repo == "":
 		return nil, f.at(diag.BuildFailed, field,
-			fmt.Sprintf("the folder %s holds no chart, and no repo is named", folder),
-			"add the chart, or name its repo")
+			fmt.Sprintf("the folder %s has no chart, and repo is not set", folder),
+			"add the chart, or set repo")
 	}
 	source := chart.Source{URL: of.Repo, Name: of.Name, Version: of.Version}
 	if strings.HasPrefix(of.Repo, chart.Scheme) {
@@ -227,7 +227,7 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *f
 	return files, err
 }
 
-// chartValues are the values that a kustomization gives a chart.
+// chartValues returns the values that a kustomization sets for a chart.
 func (c *checker) chartValues(f *file, dir, field string, of types.HelmChart) (map[string]any, error) {
 	values := map[string]any{}
 	read := func(field, name string) error {
@@ -239,8 +239,8 @@ func (c *checker) chartValues(f *file, dir, field string, of types.HelmChart) (m
 			return explain(err, f.name)
 		}
 		var more map[string]any
-		if err := errors.Join(bounded(data), sigsyaml.Unmarshal(data, &more)); err != nil {
-			return f.at(diag.BuildFailed, field, "the file holds no values of Helm", "")
+		if err := errors.Join(checkAliases(data), sigsyaml.Unmarshal(data, &more)); err != nil {
+			return f.at(diag.BuildFailed, field, "the file is not a Helm values file", "")
 		}
 		values = helm.Merge(values, more)
 		return nil

@@ -23,29 +23,28 @@ import (
 )
 
 const (
-	// maxDepth limits how deep kustomizations build on each other.
+	// maxDepth limits the nesting of kustomizations.
 	maxDepth = 64
-	// maxLoads limits the files and kustomizations that kustomize loads for one. It loads a base as often as it is
-	// named, also by others, so a few small files can name each other any number of times.
+	// maxLoads limits the files and kustomizations that kustomize loads for one kustomization. It loads a base each
+	// time that it is named, so a few small files can lead to any number of loads.
 	maxLoads = 20_000
 )
 
-// Refs are the files and folders that a kustomization names.
+// Refs are the files and folders that a kustomization names, directly and through its bases.
 type Refs struct {
 	Folders     map[string]bool // with kustomizations of their own
 	Files       map[string]bool
-	IsComponent bool // it is a part of other kustomizations
-	// Covered are the folders and files of these that are read only as parts of kustomizations. A tenant's
-	// kustomization, and those that it builds on, cover no files of others: naming a file must not remove the objects
-	// that others define in it.
+	IsComponent bool // the kustomization is a Component
+	// Covered are those of Folders and Files that are read only as parts of kustomizations. A tenant's kustomization,
+	// and its bases, do not cover files of others: naming a file must not remove the objects that others define in it.
 	Covered map[string]bool
 }
 
-// Inspect returns the files and folders that the kustomization in a folder names. What cannot be read is left out:
-// [Build] reports it. An error is about reading the files.
+// Inspect returns the files and folders that the kustomization in a folder names. It leaves out invalid
+// kustomizations, which [Build] reports. An error is a failure to read files.
 func Inspect(t *tree.Tree, folder string, tenants manifest.Tenants) (Refs, error) {
 	c := newChecker(t)
-	c.tenants, c.wanted.Tenants = tenants, tenants
+	c.tenants, c.request.Tenants = tenants, tenants
 	err := c.folder(folder, false)
 	if _, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		err = nil
@@ -53,25 +52,25 @@ func Inspect(t *tree.Tree, folder string, tenants manifest.Tenants) (Refs, error
 	return c.refs, err
 }
 
-// checker reads a kustomization and all that it names, before kustomize does. It refuses what kustomize must not do:
-// reach other machines, run programs, read outside of the repository.
+// checker reads a kustomization and everything that it names before kustomize does. It refuses what kustomize must not
+// do: access the network, run programs, or read outside of the repository.
 type checker struct {
 	tree  *tree.Tree
 	refs  Refs
-	files map[string]*file    // by the folder
-	loads map[string]int      // of each folder, with all below
-	done  map[string]bool     // folders whose entries were checked; those of transformers end in a slash
-	stack []string            // of folders
-	bases map[string][]string // of each folder: the folders that it stands on
+	files map[string]*file    // kustomizations, by folder
+	loads map[string]int      // total loads of each folder, with its bases
+	done  map[string]bool     // checked folders; folders of transformers end in a slash
+	stack []string            // folders that are being checked
+	bases map[string][]string // base folders of each folder
 
-	tenants   manifest.Tenants // while refs are wanted
-	wanted    Wanted
-	generated string                         // the kustomization that is made for the root, if it has none
-	changed   map[string][]byte              // files that kustomize reads differently
-	installed map[string]string              // namespaces of charts, by what they render to among changed
-	lookups   map[string]string              // templates that asked the cluster, in the same way
-	secrets   secretTexts                    // what was decrypted
-	replacing map[string][]types.Replacement // those of transformers, by the folder that lists them
+	tenants   manifest.Tenants // set by Inspect only
+	request   Request
+	generated string                         // the name of the kustomization made for the root, if any
+	changed   map[string][]byte              // files with content that replaces the tree's
+	installed map[string]string              // namespaces of charts, by the rendered file in changed
+	lookups   map[string]string              // templates that used lookup, by the rendered file in changed
+	secrets   secretTexts                    // decrypted values
+	replacing map[string][]types.Replacement // replacements in transformers, by the folder that lists these
 }
 
 func newChecker(t *tree.Tree) *checker {
@@ -82,7 +81,7 @@ func newChecker(t *tree.Tree) *checker {
 		replacing: map[string][]types.Replacement{}}
 }
 
-// Find returns the file of the kustomization in a folder, or "" if there is none.
+// Find returns the kustomization file in a folder, or "" if there is none.
 func Find(t *tree.Tree, folder string) (string, error) {
 	found := ""
 	for _, base := range konfig.RecognizedKustomizationFileNames() {
@@ -115,14 +114,14 @@ func (f *file) at(code diag.Code, field, message, hint string) error {
 	return &d
 }
 
-// folder checks the kustomization in a folder, once. A plugin's folder has configurations of transformers.
+// folder checks the kustomization in a folder, once. A plugin folder has configurations of transformers.
 func (c *checker) folder(dir string, isPlugin bool) error {
 	key := dir
 	if isPlugin {
 		key += "/"
 	}
 	if by := c.tenantFolder(); by != "" {
-		key += " for " + by // what it covers depends on the tenant
+		key += " for " + by // the covered files depend on the tenant
 	}
 	if c.done[key] {
 		return nil
@@ -135,7 +134,7 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 		c.refs.IsComponent = f.Kind == types.ComponentKind
 	}
 	if len(c.stack) == maxDepth {
-		return failed(f.name, fmt.Sprintf("more than %d kustomizations are nested in each other", maxDepth),
+		return failed(f.name, fmt.Sprintf("kustomizations are nested more than %d levels deep", maxDepth),
 			"name the bases directly")
 	}
 	c.stack = append(c.stack, dir)
@@ -151,7 +150,7 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 		loads, err := c.entry(f, dir, e)
 		if c.loads[dir] += loads; err == nil && c.loads[dir] > maxLoads {
 			err = f.at(diag.BuildRefused, e.field,
-				fmt.Sprintf("up to here, more than %d files and bases are loaded, each as often as it is named",
+				fmt.Sprintf("up to here, more than %d files and bases are loaded, counting repetitions",
 					maxLoads), "split the kustomization")
 		}
 		if err != nil {
@@ -163,7 +162,7 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 	return nil
 }
 
-// tenantFolder is the first folder on the way to this kustomization that is a tenant's, or "".
+// tenantFolder returns the outermost folder on the stack that belongs to a tenant, or "".
 func (c *checker) tenantFolder() string {
 	for _, dir := range c.stack {
 		if _, isTenant := c.tenants.Of(dir + "/-"); isTenant {
@@ -173,15 +172,15 @@ func (c *checker) tenantFolder() string {
 	return ""
 }
 
-// leadsOut reports whether a tenant's link leads to a file or folder that is not the tenant's. The objects would
-// not show that the tenant chose them.
+// leadsOut reports whether a tenant's symbolic link leads to a file or folder that is not the tenant's. Nothing would
+// show that the tenant is an author of the objects there.
 func (c *checker) leadsOut(name, real string) bool {
-	tenant, isTenant := c.wanted.Tenants.Of(name + "/-")
-	other, isOther := c.wanted.Tenants.Of(real + "/-")
+	tenant, isTenant := c.request.Tenants.Of(name + "/-")
+	other, isOther := c.request.Tenants.Of(real + "/-")
 	return name != real && isTenant && !(isOther && tenant == other)
 }
 
-// note notes a folder or file that the kustomization at hand names.
+// note records a file or folder that the current kustomization names.
 func (c *checker) note(refs map[string]bool, name string) {
 	refs[name] = true
 	if !slices.ContainsFunc(c.stack, func(dir string) bool { return !c.tenants.Same(dir, name) }) {
@@ -189,7 +188,7 @@ func (c *checker) note(refs map[string]bool, name string) {
 	}
 }
 
-// open reads the kustomization of a folder, or generates it for a root.
+// open reads the kustomization of a folder, or generates the root's.
 func (c *checker) open(dir string) (*file, error) {
 	name, err := Find(c.tree, dir)
 	switch {
@@ -197,13 +196,13 @@ func (c *checker) open(dir string) (*file, error) {
 		return nil, explain(err, dir)
 	case name != "":
 		return load(c.tree, name)
-	case c.wanted.Generate != nil && len(c.stack) == 0:
-		return c.makeKustomization(dir, *c.wanted.Generate)
+	case c.request.Generate != nil && len(c.stack) == 0:
+		return c.makeKustomization(dir, *c.request.Generate)
 	}
 	return nil, failed(dir, "the folder has no kustomization", "add one, or name the files in it")
 }
 
-// unknownField matches the error of encoding/json for a field that kustomizations do not have.
+// unknownField matches the error of encoding/json for an unknown field.
 var unknownField = regexp.MustCompile(`json: unknown field "([A-Za-z0-9_-]{1,64})"`)
 
 // unreadable says why a kustomization is not YAML.
@@ -220,7 +219,7 @@ func unreadable(name string, data []byte, err error) error {
 		Message: "the kustomization is not valid YAML"}
 }
 
-// load reads a kustomization. Errors hold no values, which can be a Secret's.
+// load reads a kustomization. Its errors quote no values, because these could be secret.
 func load(t *tree.Tree, name string) (*file, error) {
 	data, err := t.ReadFile(name)
 	if err != nil {
@@ -242,7 +241,7 @@ func load(t *tree.Tree, name string) (*file, error) {
 		root = document.Content[0]
 		f.root = root
 	}
-	if err := bounded(data); err != nil {
+	if err := checkAliases(data); err != nil {
 		return nil, failed(name, err.Error(), "")
 	}
 	if err := f.Unmarshal(data); err != nil {
@@ -253,13 +252,13 @@ func load(t *tree.Tree, name string) (*file, error) {
 	}
 	if wrong := f.EnforceFields(); len(wrong) > 0 {
 		field, _, _ := strings.Cut(wrong[0], " ")
-		return nil, f.at(diag.BuildFailed, field, "is not one that kustomize knows",
+		return nil, f.at(diag.BuildFailed, field, "is not known to kustomize",
 			"write apiVersion: "+types.KustomizationVersion+" and kind: "+types.KustomizationKind+", or leave both out")
 	}
 	return f, nil
 }
 
-// mistyped returns the error about a field with a value of the wrong type.
+// mistyped explains the error about a value of the wrong type.
 func (f *file) mistyped(err error) error {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok || wrong.Field == "" {
@@ -277,7 +276,7 @@ func (f *file) mistyped(err error) error {
 	return f.at(diag.BuildFailed, field, message, "kustomize's reference shows the fields of a kustomization")
 }
 
-// typeOf returns the JSON Schema type of what is decoded into a Go type, or "".
+// typeOf returns the JSON Schema type that is decoded into a Go type, or "".
 func typeOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice:
@@ -305,10 +304,11 @@ func fieldNames() []string {
 		"helmGlobals", "buildMetadata", "sortOptions"}
 }
 
-// refuse refuses fields that agentry does not build.
+// refuse refuses fields that agentry does not support.
 func (f *file) refuse(isPlugin bool) error {
 	if len(f.HelmChartInflationGenerator) > 0 {
-		return f.at(diag.BuildRefused, "helmChartInflationGenerator", "this old field is not read", "use helmCharts")
+		return f.at(diag.BuildRefused, "helmChartInflationGenerator", "this deprecated field is not supported",
+			"use helmCharts")
 	}
 	if isPlugin {
 		only := types.Kustomization{TypeMeta: f.TypeMeta, MetaData: f.MetaData, Resources: f.Resources}
@@ -320,12 +320,12 @@ func (f *file) refuse(isPlugin bool) error {
 	return nil
 }
 
-// entry checks one path that a kustomization names, and returns how much is loaded for it.
+// entry checks a path that a kustomization names, and returns how many files and bases are loaded for it.
 func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 	switch {
 	case isRemote(e.path):
-		return 0, f.at(diag.BuildRefused, e.field, "is on another machine, and agentry builds only from the repository",
-			"put a copy into the repository, or add its repository under sources")
+		return 0, f.at(diag.BuildRefused, e.field, "is remote, but agentry builds only from the repository",
+			"copy it into the repository, or add its repository under sources")
 	case isInline(e.path) && e.use == plugin:
 		return 1, c.config([]byte(e.path), f.name)
 	case isInline(e.path) && e.use == patch:
@@ -337,10 +337,10 @@ func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 	switch {
 	case errors.Is(err, tree.ErrOutside):
 		return 0, f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" "+tree.ErrOutside.Error(),
-			"put a copy into the repository")
+			"copy it into the repository")
 	case errors.Is(err, fs.ErrNotExist):
 		return 0, f.at(diag.BuildFailed, e.field,
-			strconv.Quote(e.path)+" is not in the repository, or hidden by a .sourceignore",
+			strconv.Quote(e.path)+" is not in the repository, or is hidden by a .sourceignore",
 			"correct the path, or add the file")
 	case err != nil:
 		return 0, explain(err, f.name)
@@ -349,10 +349,10 @@ func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 			strconv.Quote(e.path)+" is behind a symbolic link of a tenant, which leads to "+real+
 				" (spec.tenancy.folders)", "name "+real+" itself, or put a copy into the tenant's folder")
 	case isDir && (e.use == text || e.use == patch):
-		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder, and must be a file", "")
+		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder, but must be a file", "")
 	case !isDir && e.use == component:
 		return 0, f.at(diag.BuildFailed, e.field,
-			strconv.Quote(e.path)+" is a file, and must be a folder with a Component", "")
+			strconv.Quote(e.path)+" is a file, but must be a folder with a Component", "")
 	case !isDir && e.use == plugin:
 		c.note(c.refs.Files, real)
 		data, err := c.tree.ReadFile(real)
@@ -374,7 +374,7 @@ func (c *checker) base(f *file, e entry, real string) error {
 		return s == real || real == "." || strings.HasPrefix(s, real+"/")
 	}) {
 		return f.at(diag.BuildFailed, e.field,
-			strconv.Quote(e.path)+" leads in a circle: it is this folder, or above one that is being built",
+			strconv.Quote(e.path)+" is circular: it is this folder, or contains a folder that is being built",
 			"name a folder beside it")
 	}
 	if name, err := Find(c.tree, real); err == nil && name == "" {
@@ -386,21 +386,23 @@ func (c *checker) base(f *file, e entry, real string) error {
 	return c.folder(real, e.use == plugin)
 }
 
-// config refuses a configuration of a transformer that reads from other machines.
+// config refuses configurations of transformers that read remote files or run programs, and records their
+// replacements.
 func (c *checker) config(data []byte, name string) error {
 	for doc := range documents(data) {
 		if remote := remoteIn(doc, false); remote != nil {
 			return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: remote.Line,
 				Column:  remote.Column,
-				Message: "a transformer reads from another machine, and agentry builds only from the repository",
-				Hint:    "put a copy into the repository"}
+				Message: "a transformer reads a remote file, but agentry builds only from the repository",
+				Hint:    "copy it into the repository"}
 		}
 		if _, version, _ := manifest.Walk(doc, "apiVersion"); version.Kind == yaml.ScalarNode &&
 			version.Value != konfig.BuiltinPluginApiVersion {
 			return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line,
 				Column:  version.Column,
-				Message: "a plugin is a program, and agentry runs none",
-				Hint:    "use a transformer of kustomize's own (apiVersion: builtin), or commit what the plugin makes"}
+				Message: "agentry does not run plugins",
+				Hint: "use one of kustomize's own transformers (apiVersion: builtin), or commit the plugin's " +
+					"output"}
 		}
 		var of struct{ Replacements []types.Replacement }
 		if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &of) == nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
-// decryptFiles decrypts the files of patches and of secretGenerator that SOPS encrypted, before they are built, as
-// Flux's kustomize-controller does. Where no value of a Secret is rendered, it decrypts of the generators' those that
-// decide a name, by its suffix, and what can be copied. A file of a Secret that no key decrypts stays as it is: who
-// needs the value says so.
+// decryptFiles decrypts SOPS files of patches and secretGenerators before the build, as Flux's kustomize-controller
+// does. If no values of Secrets are rendered or copied by replacements, it decrypts only the generator files that
+// decide a name, by its hash suffix. A file of a Secret that cannot be decrypted stays encrypted: whatever needs the
+// value reports it.
 func decryptFiles(ctx context.Context, c *checker) error {
-	isNeeded := c.wanted.Secrets != nil && c.wanted.Secrets.RendersValues || len(c.replacing) > 0
+	isNeeded := c.request.Secrets != nil && c.request.Secrets.RendersValues || len(c.replacing) > 0
 	for _, f := range c.files {
 		//lint:ignore SA1019 kustomize still reads vars
 		isNeeded = isNeeded || len(f.Replacements)+len(f.Vars) > 0
@@ -37,10 +37,10 @@ func decryptFiles(ctx context.Context, c *checker) error {
 			}
 		}
 		for i, g := range f.SecretGenerator {
-			if c.wanted.Secrets == nil || !isNeeded && !f.hasSuffix(g.GeneratorArgs) {
+			if c.request.Secrets == nil || !isNeeded && !f.hasSuffix(g.GeneratorArgs) {
 				continue
 			}
-			for _, s := range encryptable("secretGenerator"+index(i), g.KvPairSources) {
+			for _, s := range sopsSources("secretGenerator"+index(i), g.KvPairSources) {
 				if err := decryptFile(ctx, c, f, dir, s); err != nil {
 					return err
 				}
@@ -60,15 +60,15 @@ func (f *file) hasSuffix(g types.GeneratorArgs) bool {
 	return true
 }
 
-// source is a file of a generator.
+// source is a file with the format in which SOPS encrypts it.
 type source struct {
 	entry
 	format sops.Format
 }
 
-// encryptable are the files of a generator. As for Flux, the name of the key decides the format, and a file of
-// variables is one of dotenv by default.
-func encryptable(field string, s types.KvPairSources) (out []source) {
+// sopsSources returns the files of a generator with their formats. As in Flux, the name of the key decides the format,
+// and files of variables are dotenv by default.
+func sopsSources(field string, s types.KvPairSources) (out []source) {
 	for _, e := range sources(field, s) {
 		format := sops.FormatOf(e.path)
 		if !strings.HasPrefix(e.field, field+".files") {
@@ -91,19 +91,19 @@ func encryptable(field string, s types.KvPairSources) (out []source) {
 func decryptFile(ctx context.Context, c *checker, f *file, dir string, s source) error {
 	name, isDir, err := c.tree.Resolve(path.Join(dir, s.path))
 	if err != nil || isDir || c.changed[name] != nil {
-		return nil // kustomize says what is wrong
+		return nil // kustomize reports the error
 	}
 	text, err := c.tree.ReadFile(name)
 	if err != nil || !sops.IsEncrypted(s.format, text) {
 		return nil
 	}
-	o, err := c.wanted.Secrets.Decrypt(ctx, sops.File{Format: s.format, Data: text})
+	o, err := c.request.Secrets.Decrypt(ctx, sops.File{Format: s.format, Data: text})
 	if err != nil {
 		return err
 	}
 	if o.Reason != "" {
 		c.tree.Unsettle()
-		if o.IsUncertain || strings.HasPrefix(s.field, "patches") && !isOfSecret(text) {
+		if o.IsUncertain || strings.HasPrefix(s.field, "patches") && !isForSecret(text) {
 			return f.at(diag.EncryptedSecret, s.field, name+" cannot be decrypted: "+o.Reason,
 				"give the keys in decryption of the pipeline")
 		}
@@ -118,22 +118,22 @@ func decryptFile(ctx context.Context, c *checker, f *file, dir string, s source)
 	return nil
 }
 
-// isOfSecret reports whether a patch is for a Secret: patched with what is still encrypted, that counts as encrypted.
-func isOfSecret(patch []byte) bool {
+// isForSecret reports whether a patch is for a Secret. A Secret with an encrypted patch counts as encrypted.
+func isForSecret(patch []byte) bool {
 	var of types.TypeMeta
 	return sigsyaml.Unmarshal(patch, &of) == nil && of.Kind == "Secret"
 }
 
-// secretTexts are values of decrypted files, with what they are, and how a Secret writes them.
+// secretTexts has the values of decrypted files, in clear and as in the data of a Secret, and their descriptions.
 type secretTexts struct {
 	texts  map[string]string
-	finder *strings.Replacer // of all of them; nil until it is needed
+	finder *strings.Replacer // finds all texts at once; built when first needed
 }
 
-// note adds a value that must not be shown of a decrypted file.
+// note adds a secret value of a decrypted file.
 func (s *secretTexts) note(name, value string) {
-	const shortest = 6 // shorter ones are settings, such as on and 30s
-	const line = 70    // as kustomize breaks what it encodes
+	const shortest = 6 // shorter values are settings, such as "on" and "30s"
+	const line = 70    // kustomize wraps base64 at this length
 	what := "a value of the encrypted " + name
 	if len(value) < shortest {
 		return
@@ -146,26 +146,26 @@ func (s *secretTexts) note(name, value string) {
 	}
 }
 
-// addPatch adds the values of a decrypted patch that were encrypted: the others, such as kinds, are no secrets.
+// addPatch adds the values of a decrypted patch that were encrypted. The others, such as its kind, are not secret.
 func (s *secretTexts) addPatch(name string, encrypted, clear []byte) {
 	var before, after any
 	if sigsyaml.Unmarshal(encrypted, &before) == nil && sigsyaml.Unmarshal(clear, &after) == nil {
-		decrypted(before, after, func(value string) { s.note(name, value) })
+		eachDecrypted(before, after, func(value string) { s.note(name, value) })
 	}
 }
 
-// decrypted calls a function with the texts in a value that another one has encrypted.
-func decrypted(before, after any, do func(string)) {
+// eachDecrypted calls do with each value in after that is encrypted in before.
+func eachDecrypted(before, after any, do func(string)) {
 	switch before := before.(type) {
 	case map[string]any:
 		after, _ := after.(map[string]any)
 		for key, inner := range before {
-			decrypted(inner, after[key], do)
+			eachDecrypted(inner, after[key], do)
 		}
 	case []any:
 		after, _ := after.([]any)
 		for i := range min(len(before), len(after)) {
-			decrypted(before[i], after[i], do)
+			eachDecrypted(before[i], after[i], do)
 		}
 	case string:
 		if strings.HasPrefix(before, "ENC[") {
@@ -174,7 +174,7 @@ func decrypted(before, after any, do func(string)) {
 	}
 }
 
-// add adds what must not be shown of a decrypted file.
+// add adds the secret values of a decrypted file.
 func (s *secretTexts) add(name string, format sops.Format, text []byte) {
 	note := func(value string) { s.note(name, value) }
 	note(string(text))
@@ -188,28 +188,28 @@ func (s *secretTexts) add(name string, format sops.Format, text []byte) {
 		}
 	case sops.YAML, sops.JSON:
 		if sigsyaml.Unmarshal(text, &value) == nil {
-			leaves(value, note)
+			eachString(value, note)
 		}
 	}
 }
 
-// leaves calls a function with all texts in a value.
-func leaves(value any, do func(string)) {
+// eachString calls do with each string in a value.
+func eachString(value any, do func(string)) {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, inner := range value {
-			leaves(inner, do)
+			eachString(inner, do)
 		}
 	case []any:
 		for _, inner := range value {
-			leaves(inner, do)
+			eachString(inner, do)
 		}
 	case string:
 		do(value)
 	}
 }
 
-// in returns those that a text holds. Whatever is built from a file can hold them, by a replacement.
+// in returns the secret values in a text. Any built object can contain some, because of replacements.
 func (s *secretTexts) in(text []byte) map[string]string {
 	if len(s.texts) == 0 {
 		return nil
@@ -219,7 +219,7 @@ func (s *secretTexts) in(text []byte) map[string]string {
 		for value := range s.texts {
 			pairs = append(pairs, value, "")
 		}
-		s.finder = strings.NewReplacer(pairs...) // looks for all of them at once
+		s.finder = strings.NewReplacer(pairs...)
 	}
 	if s.finder.Replace(string(text)) == string(text) {
 		return nil

@@ -11,17 +11,17 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// file is a kustomization with what it names.
+// file is a kustomization file.
 type file struct {
 	types.Kustomization
 	name string // from the top of the repository
-	// find returns where a field was written; line 0 if it was not.
+	// find returns the position of a field, with line 0 if it is not in the file.
 	find func(field string) (file string, line, column int)
 	root *yaml.Node // the document of the file, if there is one
 }
 
-// written returns the value of a field in the file, or nil.
-func (f *file) written(field string) *yaml.Node {
+// node returns the value of a field in the file, or nil.
+func (f *file) node(field string) *yaml.Node {
 	if f.root == nil {
 		return nil
 	}
@@ -32,22 +32,22 @@ func (f *file) written(field string) *yaml.Node {
 	return value
 }
 
-// use says what an entry of a kustomization is to it.
+// use says how a kustomization uses an entry.
 type use int
 
 const (
 	objects   use = iota // a file of manifests, or a folder with a kustomization
 	component            // a folder with a kustomization of kind Component
 	plugin               // a file or a folder with configurations of transformers
-	text                 // any file
-	patch                // a file, or the patch itself
+	text                 // an arbitrary file
+	patch                // a file with a patch, or the patch itself
 )
 
 // entry is a path that a kustomization names.
 type entry struct {
 	path  string
 	use   use
-	field string // where it stands, as in resources[2]
+	field string // such as resources[2]
 }
 
 // entries returns all paths that a kustomization names.
@@ -115,13 +115,13 @@ func sources(field string, s types.KvPairSources) []entry {
 	return out
 }
 
-// isInline reports whether a text is YAML itself, and not the path of a file.
+// isInline reports whether an entry is YAML itself, not a path.
 func isInline(s string) bool { return strings.Contains(s, "\n") || strings.Contains(s, ": ") }
 
-// scp is user@host, which git reads as a remote.
+// scp matches user@host, which Git accepts as a remote.
 var scp = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*@`)
 
-// isRemote reports whether kustomize would take a text for a path on another machine. It must not miss any.
+// isRemote reports whether kustomize would take an entry for a remote path. It must not miss any.
 func isRemote(s string) bool {
 	if u, err := url.Parse(s); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 		return true

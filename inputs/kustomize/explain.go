@@ -10,56 +10,56 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// cause is an error of kustomize that is known to quote only names of objects, and what to say instead.
+// cause is a known error of kustomize, and the message to show instead. Its groups match only names of objects.
 type cause struct {
 	pattern       *regexp.Regexp
 	message, hint string // $1 is the first group
 }
 
-// name matches what kustomize writes for an object: Kind.version.group/name.namespace.
+// name matches kustomize's notation of an object: Kind.version.group/name.namespace.
 const name = `([A-Za-z0-9.\[\]_-]{1,300}/[A-Za-z0-9.\[\]_-]{1,300})`
 
-// unknownParts are the parts of such a name that say that something is not set.
+// unknownParts matches the placeholders for unset parts of such a name.
 var unknownParts = regexp.MustCompile(`\.\[no[A-Za-z]{2,4}\]`)
 
 func causes() []cause {
 	known := func(pattern, message, hint string) cause { return cause{regexp.MustCompile(pattern), message, hint} }
 	return []cause{
-		known(`already registered id: `+name, "gives $1 twice", "remove one of them, or merge them by a patch"),
+		known(`already registered id: `+name, "contains $1 twice", "remove one of them, or merge them with a patch"),
 		known(`(?:no matches for Id|no resource matches strategic merge patch) "?`+name,
-			"a patch is for $1, which is not there", "correct the patch's kind, name and namespace"),
-		known(`unable to find patch target`, "a patch is for an object that is not there",
+			"a patch targets $1, which does not exist", "correct the patch's kind, name and namespace"),
+		known(`unable to find patch target`, "a patch targets an object that does not exist",
 			"correct the patch's target"),
 		known(`must specify a target`, "a JSON patch has no target", "say which objects it is for"),
 		known(`unable to parse SM or JSON patch`, "a patch is neither part of an object nor a list of operations",
 			"correct it"),
 		known(`exists; behavior must be|behavior must be merge or replace`,
-			"a generator makes an object that is there already",
+			"a generator makes an object that already exists",
 			"set behavior: merge or replace, or rename one of them"),
-		known(`does not exist; cannot merge or replace`, "a generator changes an object that is not there",
+		known(`does not exist; cannot merge or replace`, "a generator changes an object that does not exist",
 			"remove behavior from it"),
 		known(`invalid literal source`, "a literal of a generator is not key=value", "write it as key=value"),
 		known(`missing metadata\.name`, "an object has no metadata.name", "set it"),
-		known(`accumulating resources from '([^'\s]{1,200})': missing Resource metadata`, "$1 is no Kubernetes object",
-			"remove it from the resources"),
+		known(`accumulating resources from '([^'\s]{1,200})': missing Resource metadata`,
+			"$1 is not a Kubernetes object", "remove it from the resources"),
 		known(`testing (?:path|value) \S{0,200} failed`, "the test of a JSON patch fails", "correct the patch"),
-		known(`Unexpected kind: `, "a JSON patch has an operation that is not known",
+		known(`Unexpected kind: `, "a JSON patch has an unknown operation",
 			"write add, remove, replace, move, copy or test"),
 		known(`operation does not apply|doc is missing (?:path|key)`,
-			"a JSON patch does not fit the object that it is for", "correct the paths of its operations"),
-		known(`unable to find field|is missing for replacement source`, "a replacement names a field that is not there",
-			"correct its fieldPath, or set options.create"),
+			"a JSON patch does not fit its target", "correct the paths of its operations"),
+		known(`unable to find field|is missing for replacement source`,
+			"a replacement names a field that does not exist", "correct its fieldPath, or set options.create"),
 		known(`nothing selected by`, "a replacement selects no object", "correct its source"),
 		known(`multiple matches for selector`, "a replacement selects several objects",
 			"make its source more specific"),
 		known(`kustomization\.yaml is empty`, "the kustomization is empty", "list resources in it"),
 		known(`namespace transformation produces ID conflict`,
-			"two objects would have the same name in one namespace; all Namespaces would have one name, too",
+			"two objects would have the same name in one namespace, or all Namespaces the same name",
 			"rename one of them, or list Namespaces in another kustomization"),
 	}
 }
 
-// explain says why kustomize refused the kustomization. The first cause is a broken file, if there is one.
+// explain says why kustomize refused the kustomization. A broken file takes precedence over other causes.
 func (c *checker) explain(err error, root *file, folder string, read int) error {
 	for _, file := range slices.Sorted(maps.Keys(c.refs.Files)) {
 		text, found := c.tree.Texts()[file]
@@ -78,19 +78,20 @@ func (c *checker) explain(err error, root *file, folder string, read int) error 
 				return &d
 			}
 		}
-		if d, found := manifest.Syntax(manifest.File{Path: file, Data: text}); found { // of a kind that is not read
+		// Syntax also checks files of kinds that agentry does not read.
+		if d, found := manifest.Syntax(manifest.File{Path: file, Data: text}); found {
 			d.Message = "the file cannot be built: " + d.Message
 			return &d
 		}
 	}
 	at, field := root, ""
 	if isCheap(c.files, read) {
-		b := &blame{checker: c}
+		b := &bisection{checker: c}
 		at, folder, field = b.find(root, folder)
 		if err := b.failedOperation(at, folder, field); err != nil {
 			return err
 		}
-		if _, line, _ := at.find(field); line == 0 { // a custom resource adds it
+		if _, line, _ := at.find(field); line == 0 { // it is an addition of a custom resource
 			field = ""
 		}
 	}
@@ -102,10 +103,10 @@ func (c *checker) explain(err error, root *file, folder string, read int) error 
 	}
 	return at.failed(field, "kustomize refuses it",
 		"run kustomize build "+path.Dir(at.name)+
-			" to see why: its own words can hold values of Secrets, so they are not shown here")
+			" to see why; its message is not shown here because it can contain values of Secrets")
 }
 
-// failed returns an error about an entry of a kustomization, or about all of it.
+// failed returns an error about an entry of a kustomization, or about the kustomization as a whole.
 func (f *file) failed(field, message, hint string) error {
 	if field == "" {
 		return failed(f.name, message, hint)

@@ -13,24 +13,24 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// files are the files of a [tree.Tree] as kustomize reads them: below /, which is the top of the repository. It gets
-// only kustomizations that were checked.
+// files makes a [tree.Tree] a read-only file system for kustomize, in which / is the top of the repository. Unchecked
+// kustomizations cannot be read.
 type files struct {
 	tree    *tree.Tree
 	checked map[string]*file  // by folder
-	changed map[string][]byte // files that kustomize reads differently
-	failed  error             // the first error that is not an absent file
-	bytes   int               // that were read
+	changed map[string][]byte // files with content that replaces the tree's
+	failed  error             // the first error other than a missing file
+	bytes   int               // bytes read so far
 }
 
 var _ filesys.FileSystem = (*files)(nil)
 
 var errReadOnly = errors.New("the files of a build cannot be changed")
 
-// inside returns the name of a path below /.
+// inside returns the tree's name of a path below /.
 func inside(name string) string { return path.Join(".", path.Clean("/" + filepath.ToSlash(name))[1:]) }
 
-// note keeps the first error of a read.
+// note records the first error.
 func (f *files) note(err error) error {
 	if err != nil && f.failed == nil && !errors.Is(err, fs.ErrNotExist) {
 		f.failed = err
@@ -38,7 +38,7 @@ func (f *files) note(err error) error {
 	return err
 }
 
-var errLoaded = fmt.Errorf("files of more than %d bytes are loaded, each as often as it is named", MaxLoadedBytes)
+var errLoaded = fmt.Errorf("more than %d bytes of files are loaded, counting repetitions", MaxLoadedBytes)
 
 // ReadFile implements [filesys.FileSystem].
 func (f *files) ReadFile(name string) ([]byte, error) {
@@ -69,7 +69,7 @@ func (f *files) read(name string) ([]byte, error) {
 			return nil, f.note(errors.New("a kustomization was not checked"))
 		}
 	}
-	return text, f.note(bounded(text))
+	return text, f.note(checkAliases(text))
 }
 
 func isKustomization(name string) bool {

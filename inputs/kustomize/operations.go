@@ -25,9 +25,9 @@ type operation struct {
 	Op, Path, From string
 }
 
-// failedOperation returns the error about the operation of a JSON patch that does not fit an object, for the entry of a
-// kustomization that makes its build fail. It is nil if the entry is another one, or if the operation is not found.
-func (b *blame) failedOperation(f *file, folder, field string) error {
+// failedOperation returns the error about the operation that does not fit an object, if the entry that makes a build
+// fail is a JSON patch. It is nil for other entries, or if there is no such operation.
+func (b *bisection) failedOperation(f *file, folder, field string) error {
 	p, n, before := f.patchBefore(field)
 	if p.Target == nil {
 		return nil
@@ -53,24 +53,24 @@ func (b *blame) failedOperation(f *file, folder, field string) error {
 		return nil
 	}
 	for _, object := range objects {
-		i, problem, hint := failing(object, list)
+		i, problem, hint := failingOperation(object, list)
 		if problem == "" {
 			continue
 		}
 		name := object.GetKind() + "/" + cmp.Or(object.GetNamespace(), f.Namespace) + "/" + object.GetName()
 		d := diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, Hint: hint}
 		at, entry := list.Content[i], field
-		asked := n - (len(f.Patches) - len(b.wanted.Change.Patches))
-		switch inline := f.written(field + ".patch"); {
+		asked := n - (len(f.Patches) - len(b.request.Change.Patches))
+		switch inline := f.node(field + ".patch"); {
 		case file != "":
 			d.File, d.Line, d.Column = file, at.Line, at.Column
 		case inline != nil && inline.Style&yaml.LiteralStyle != 0:
 			d.File, d.Line = f.name, inline.Line+at.Line
 		case inline != nil:
 			d.File, d.Line, d.Column = f.name, inline.Line, inline.Column
-		case b.wanted.Find != nil && f == b.files[b.wanted.Folder] && asked >= 0:
+		case b.request.Find != nil && f == b.files[b.request.Folder] && asked >= 0:
 			entry = "patches" + index(asked)
-			d.File, d.Line, d.Column = b.wanted.Find(entry)
+			d.File, d.Line, d.Column = b.request.Find(entry)
 		default:
 			d.File = f.name
 		}
@@ -81,8 +81,8 @@ func (b *blame) failedOperation(f *file, folder, field string) error {
 	return nil
 }
 
-// failing returns the first operation that an object does not take, and why.
-func failing(object *resource.Resource, list *yaml.Node) (i int, problem, hint string) {
+// failingOperation returns the index of the first operation that cannot be applied to an object, and why.
+func failingOperation(object *resource.Resource, list *yaml.Node) (i int, problem, hint string) {
 	known := []string{"add", "remove", "replace", "move", "copy", "test"}
 	text, err := object.MarshalJSON()
 	if err != nil {
@@ -111,7 +111,7 @@ func failing(object *resource.Resource, list *yaml.Node) (i int, problem, hint s
 		if json.Unmarshal(text, &value) != nil {
 			return 0, "", ""
 		}
-		problem, hint = misfit(value, operationOf(node))
+		problem, hint = explainOperation(value, operationOf(node))
 		return i, problem, hint
 	}
 	return 0, "", ""
@@ -119,7 +119,7 @@ func failing(object *resource.Resource, list *yaml.Node) (i int, problem, hint s
 
 func operationOf(n *yaml.Node) operation {
 	var o operation
-	_ = n.Decode(&o) // fields of another type name no path
+	_ = n.Decode(&o) // fields of another type stay empty
 	return o
 }
 
@@ -131,19 +131,19 @@ func (o operation) String() string {
 	return o.Op + " " + o.Path
 }
 
-// misfit says why an operation does not fit an object, and what it may mean instead.
-func misfit(object any, o operation) (problem, hint string) {
+// explainOperation says why an operation cannot be applied to an object, and suggests a correction.
+func explainOperation(object any, o operation) (problem, hint string) {
 	wanted := cmp.Or(o.From, o.Path)
 	there, missing, below := descend(object, wanted)
 	isNew := o.From == "" && o.Op == "add"
 	switch list, isList := there.value.([]any); {
 	case missing == "" && o.Op == "test":
-		return "has another value there", "correct the value, or the path"
+		return "has a different value there", "correct the value, or the path"
 	case missing == "":
 		return "cannot take it", "correct the path"
 	case isList:
 		return fmt.Sprintf("has no item %s in %s, which has %d", missing, there.path, len(list)),
-			"write the number of an item, from 0 on, or - to add one at the end"
+			"write an item's number, starting at 0, or - to append one"
 	case isNew && below == "":
 		return "has no " + there.path + " that can hold it", "correct the path"
 	default:
@@ -151,7 +151,7 @@ func misfit(object any, o operation) (problem, hint string) {
 	}
 	fields, _ := there.value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		meant := there.path + "/" + escaped(name) + below
+		meant := there.path + "/" + escapePointer(name) + below
 		if diag.DidYouMean(missing, []string{name}) != "" && reaches(object, meant, isNew) {
 			return problem, "did you mean " + meant + "?"
 		}
@@ -162,7 +162,7 @@ func misfit(object any, o operation) (problem, hint string) {
 	return problem, "correct the path"
 }
 
-// reaches reports whether an object has what a pointer names or, if that is new, can hold it.
+// reaches reports whether a pointer leads to a value of an object or, if isNew, to a place for a new one.
 func reaches(object any, pointer string, isNew bool) bool {
 	there, missing, below := descend(object, pointer)
 	if missing == "" || !isNew {
@@ -173,15 +173,15 @@ func reaches(object any, pointer string, isNew bool) bool {
 	return below == "" && (isMap || isList && (missing == "-" || missing == strconv.Itoa(len(list))))
 }
 
-// pointed is a value in an object, with its JSON pointer.
-type pointed struct {
+// location is a value in an object, with its JSON pointer.
+type location struct {
 	path  string
 	value any
 }
 
-// descend follows a JSON pointer as far as the object has it. missing is the first step that the object does not have,
-// and below what follows it.
-func descend(object any, pointer string) (there pointed, missing, below string) {
+// descend follows a JSON pointer as far as possible. missing is the first step that the object does not have, and
+// below the rest of the pointer.
+func descend(object any, pointer string) (there location, missing, below string) {
 	there.value = object
 	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i, step := range steps {
@@ -200,16 +200,18 @@ func descend(object any, pointer string) (there pointed, missing, below string) 
 			}
 			return there, step, below
 		}
-		there = pointed{there.path + "/" + step, next}
+		there = location{there.path + "/" + step, next}
 	}
 	return there, "", ""
 }
 
-// escaped returns the name of a field as a JSON pointer writes it.
-func escaped(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
+// escapePointer escapes the name of a field for a JSON pointer.
+func escapePointer(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
 
-// patchBefore returns the patch of an entry with its number, and the kustomization without it and all that comes after
-// it. The patch has no target if the entry is something else.
+// patchBefore returns the patch of an entry with its index, and the kustomization without it and without everything
+// that kustomize applies later. The patch has no target if the entry is something else.
 func (f *file) patchBefore(field string) (p types.Patch, n int, before types.Kustomization) {
 	before = f.Kustomization
 	before.NamePrefix, before.NameSuffix, before.Namespace = "", "", ""

@@ -46,7 +46,7 @@ func kustomizeItself(t *testing.T, files fstest.MapFS, folder string) (string, e
 func ours(files fstest.MapFS, folder string) (string, error) {
 	open := func() (tree.Files, func(), error) { return files, func() {}, nil }
 	docs, err := kustomize.Build(context.Background(), tree.New(context.Background(), files),
-		kustomize.Wanted{Folder: folder}, open, nil)
+		kustomize.Request{Folder: folder}, open, nil)
 	var texts []string
 	for _, d := range docs {
 		texts = append(texts, string(d.Text))

@@ -13,48 +13,48 @@ import (
 )
 
 const (
-	// maxApplied limits the patches and transformers of one build times the objects that they may change, each as often
-	// as its kustomization is loaded. A text of more than a KiB counts once for each. kustomize needs 50 to 300
-	// microseconds for one.
+	// maxApplied limits the patches and transformers of one build times the objects that they may change, counting
+	// each kustomization as often as it is loaded. A large patch counts once per KiB. kustomize needs 50 to 300
+	// microseconds for each.
 	maxApplied = 200_000
-	// maxAdded limits the bytes that kustomize adds to all objects of a build together: names, labels, annotations and
-	// patches, for each object. No build that may be so large gives less in the end.
+	// maxAdded limits the total bytes that names, labels, annotations and patches add to all objects of a build. A
+	// build that exceeds it would exceed MaxBuiltBytes too.
 	maxAdded = MaxBuiltBytes
-	// maxCopies limits the operations that copy in the JSON patches of one build: each can double an object.
+	// maxCopies limits the copy operations in the JSON patches of one build: each can double an object.
 	maxCopies = 8
-	// maxNotes is how many notes about changes may be read only to make findings more exact, and maxNeededNotes how
-	// many where something needs the notes. Where objects are traced, kustomize notes each patch in each object, and
-	// reads all notes of the object again for each patch: 300 patches of 20 objects read 900,000, which takes 10 s.
+	// maxNotes limits the trace notes that kustomize reads if tracing only makes positions more exact, and
+	// maxNeededNotes if something needs the trace. kustomize notes each patch in each object, and for each patch reads
+	// all notes of the object again: 300 patches of 20 objects read 900,000 notes, which takes 10 s.
 	maxNotes       = 300_000
 	maxNeededNotes = 2_000_000
 )
 
-// effort is how much kustomize has to do for the patches of a build. Nothing can stop it once it runs.
-type effort struct {
+// patchCost estimates the work of kustomize for the patches of a build, because kustomize cannot be interrupted.
+type patchCost struct {
 	*checker
 	applied, copies, notes int
 	added                  int64
 }
 
-// below is what is built in a folder: its objects, and how many notes one of them may have. The patches of a component
-// change also the objects of those that name it.
-type below struct{ objects, notes, patches int }
+// folderCost has the number of objects of a folder, the largest number of trace notes of one, and the number of
+// patches in its components, which also change the objects of the kustomization that names the component.
+type folderCost struct{ objects, notes, patches int }
 
-// boundPatches returns an error if the patches of a build are too many or may copy too much. Otherwise it returns how
-// many notes about changes kustomize reads if it traces the objects.
-func boundPatches(c *checker, root string) (notes int, err error) {
-	e := &effort{checker: c}
+// limitPatches returns an error if the patches of a build are too many or may copy too much. Otherwise it returns how
+// many trace notes kustomize reads if it traces the objects.
+func limitPatches(c *checker, root string) (notes int, err error) {
+	e := &patchCost{checker: c}
 	_, err = e.add(root, 0)
 	return e.notes, err
 }
 
-// add counts a folder as often as it is loaded. A component changes also the objects before it.
-func (e *effort) add(dir string, before int) (out below, err error) {
+// add adds the cost of a folder, as often as it is loaded. A component also changes the objects before it.
+func (e *patchCost) add(dir string, before int) (out folderCost, err error) {
 	f := e.files[dir]
 	if f == nil {
 		return out, nil
 	}
-	out.objects = e.own(dir, f)
+	out.objects = e.ownObjects(dir, f)
 	for _, base := range e.bases[dir] {
 		others, isComponent := 0, e.files[base] != nil && e.files[base].Kind == types.ComponentKind
 		if isComponent {
@@ -69,11 +69,11 @@ func (e *effort) add(dir string, before int) (out below, err error) {
 			out.patches += of.patches
 		}
 	}
-	if err := e.repeated(f, before+out.objects); err != nil {
+	if err := e.countFields(f, before+out.objects); err != nil {
 		return out, err
 	}
 	for _, list := range patchTexts(e.checker, dir, f) {
-		if err := e.list(f, list, before+out.objects); err != nil {
+		if err := e.countPatches(f, list, before+out.objects); err != nil {
 			return out, err
 		}
 		out.patches += list.count()
@@ -84,19 +84,19 @@ func (e *effort) add(dir string, before int) (out below, err error) {
 	return out, nil
 }
 
-// own is about how many objects a kustomization has itself.
-func (e *effort) own(dir string, f *file) int {
+// ownObjects estimates the number of objects that a kustomization has without its bases.
+func (e *patchCost) ownObjects(dir string, f *file) int {
 	n := len(f.ConfigMapGenerator) + len(f.SecretGenerator)
 	for _, entry := range f.entries() {
 		if entry.use == objects || entry.use == plugin {
-			n += objectsIn(textOf(e.checker, path.Join(dir, entry.path))) // nothing for a folder
+			n += objectsIn(textOf(e.checker, path.Join(dir, entry.path))) // 0 for a folder
 		}
 	}
 	return n
 }
 
-// list counts the patches of a field, which may change a number of objects.
-func (e *effort) list(f *file, list listed, objects int) error {
+// countPatches adds the cost of the patches in a field, which may change a number of objects.
+func (e *patchCost) countPatches(f *file, list patchList, objects int) error {
 	for i, text := range list.texts {
 		if !list.single[i] {
 			e.applied += objects * (documentsIn(text) + len(text)>>10)
@@ -108,8 +108,8 @@ func (e *effort) list(f *file, list listed, objects int) error {
 	case e.applied > maxApplied:
 		return f.at(diag.BuildRefused, list.field,
 			fmt.Sprintf("up to here, patches and transformers times the objects that they may change are more than "+
-				"%d, each counted as often as its kustomization is loaded", maxApplied),
-			"join patches with the same target, or write a patch of one object without target")
+				"%d, counting each kustomization as often as it is loaded", maxApplied),
+			"merge patches with the same target, or omit the target in patches for one object")
 	case e.added > maxAdded:
 		return f.tooMuchAdded(list.field)
 	case e.copies > maxCopies:
@@ -120,8 +120,8 @@ func (e *effort) list(f *file, list listed, objects int) error {
 	return nil
 }
 
-// repeated counts what the fields of a kustomization write into each object.
-func (e *effort) repeated(f *file, objects int) error {
+// countFields adds the cost of the fields that a kustomization writes into each object.
+func (e *patchCost) countFields(f *file, objects int) error {
 	pairs := func(m map[string]string) (n int) {
 		for k, v := range m {
 			n += len(k) + len(v)
@@ -133,8 +133,8 @@ func (e *effort) repeated(f *file, objects int) error {
 		labels += pairs(l.Pairs)
 	}
 	const (
-		places = 3 // of a label: the object, its selector and its template
-		names  = 4 // of a part of a name: the name, and kustomize's notes about the names before
+		places = 3 // of a label: in the object, its selector and its template
+		names  = 4 // of a name prefix or suffix: in the name and in kustomize's notes about earlier names
 	)
 	for _, of := range [...]struct {
 		field string
@@ -155,15 +155,15 @@ func (e *effort) repeated(f *file, objects int) error {
 
 func (f *file) tooMuchAdded(field string) error {
 	return f.at(diag.BuildRefused, field,
-		fmt.Sprintf("up to here, what is written into each object may add more than %d MiB to all objects together, "+
-			"each counted as often as its kustomization is loaded", maxAdded>>20),
+		fmt.Sprintf("up to here, names, labels, annotations and patches may add more than %d MiB to all objects "+
+			"together, counting each kustomization as often as it is loaded", maxAdded>>20),
 		"write shorter texts, or split the kustomization")
 }
 
-// objectsIn is about how many objects a file has.
+// objectsIn estimates the number of objects in a file.
 func objectsIn(text []byte) int {
 	n := documentsIn(text)
-	if bytes.Contains(text, []byte("List")) && bounded(text) == nil {
+	if bytes.Contains(text, []byte("List")) && checkAliases(text) == nil {
 		for doc := range documents(text) {
 			if _, items, rest := manifest.Walk(doc, "items"); rest == "" {
 				n += len(items.Content)
@@ -173,7 +173,7 @@ func objectsIn(text []byte) int {
 	return n
 }
 
-// documentsIn is about how many documents a text has.
+// documentsIn estimates the number of documents in a text.
 func documentsIn(text []byte) int {
 	if len(text) == 0 {
 		return 0
@@ -181,17 +181,17 @@ func documentsIn(text []byte) int {
 	return 1 + bytes.Count(text, []byte("\n---"))
 }
 
-// listed are the texts that a field of a kustomization lists.
-type listed struct {
-	field  string
-	texts  [][]byte
-	single []bool // by the text: each patch in it names the one object that it changes
-	atOnce bool   // kustomize takes all for one change
+// patchList has the patches in a field of a kustomization.
+type patchList struct {
+	field       string
+	texts       [][]byte
+	single      []bool // for each text, whether each patch in it names the one object that it changes
+	isOneChange bool   // kustomize counts all texts as one change
 }
 
-// count is for how many changes kustomize takes the texts.
-func (l listed) count() (n int) {
-	if l.atOnce {
+// count returns the number of changes that kustomize notes for the texts.
+func (l patchList) count() (n int) {
+	if l.isOneChange {
 		return min(len(l.texts), 1)
 	}
 	for _, text := range l.texts {
@@ -200,11 +200,11 @@ func (l listed) count() (n int) {
 	return n
 }
 
-// patchTexts returns the texts of the patches and transformers of a kustomization. What cannot be read is kustomize's
-// to report.
-func patchTexts(c *checker, dir string, f *file) []listed {
-	patches := func(field string, list []types.Patch) listed {
-		out := listed{field: field}
+// patchTexts returns the patches and transformers of a kustomization. It leaves reporting unreadable ones to
+// kustomize.
+func patchTexts(c *checker, dir string, f *file) []patchList {
+	patches := func(field string, list []types.Patch) patchList {
+		out := patchList{field: field}
 		for _, p := range list {
 			text := []byte(p.Patch)
 			if p.Path != "" {
@@ -214,16 +214,17 @@ func patchTexts(c *checker, dir string, f *file) []listed {
 		}
 		return out
 	}
-	merges, transformers := listed{field: "patchesStrategicMerge", atOnce: true}, listed{field: "transformers"}
+	merges := patchList{field: "patchesStrategicMerge", isOneChange: true}
+	transformers := patchList{field: "transformers"}
 	//lint:ignore SA1019 kustomize still reads them
 	for _, p := range f.PatchesStrategicMerge {
-		merges.texts, merges.single = append(merges.texts, inlineOr(c, dir, string(p))), append(merges.single, true)
+		merges.texts, merges.single = append(merges.texts, fileOrInline(c, dir, string(p))), append(merges.single, true)
 	}
 	for _, t := range f.Transformers {
 		transformers.texts = append(transformers.texts, configurations(c, dir, t)...)
 	}
 	transformers.single = make([]bool, len(transformers.texts))
-	return []listed{
+	return []patchList{
 		patches("patches", f.Patches),
 		//lint:ignore SA1019 kustomize still reads them
 		patches("patchesJson6902", f.PatchesJson6902),
@@ -232,7 +233,7 @@ func patchTexts(c *checker, dir string, f *file) []listed {
 	}
 }
 
-// configurations returns those of transformers that an entry names: a text, a file, or a folder that lists them.
+// configurations returns the transformers that an entry names: an inline text, a file, or a folder that lists them.
 func configurations(c *checker, dir, entry string) (out [][]byte) {
 	real, isDir, err := c.tree.Resolve(path.Join(dir, entry))
 	if f := c.files[real]; err == nil && isDir && f != nil {
@@ -241,18 +242,18 @@ func configurations(c *checker, dir, entry string) (out [][]byte) {
 		}
 		return out
 	}
-	return [][]byte{inlineOr(c, dir, entry)}
+	return [][]byte{fileOrInline(c, dir, entry)}
 }
 
-// inlineOr returns the file that an entry names, or else the entry itself.
-func inlineOr(c *checker, dir, entry string) []byte {
+// fileOrInline returns the file that an entry names, or else the entry itself.
+func fileOrInline(c *checker, dir, entry string) []byte {
 	if text := textOf(c, path.Join(dir, entry)); text != nil {
 		return text
 	}
 	return []byte(entry)
 }
 
-// textOf returns a file as kustomize reads it: decrypted, or rendered of a chart. It is nil if there is none.
+// textOf returns a file as kustomize reads it, such as decrypted or rendered from a chart. It is nil if there is none.
 func textOf(c *checker, name string) []byte {
 	if text, isChanged := c.changed[name]; isChanged {
 		return text
@@ -261,10 +262,10 @@ func textOf(c *checker, name string) []byte {
 	return text
 }
 
-// copiesIn returns how many operations of JSON patches in a text copy.
+// copiesIn returns the number of copy operations in the JSON patches of a text.
 func copiesIn(text []byte) (n int) {
-	if bounded(text) != nil {
-		return 0 // kustomize gets an error for it
+	if checkAliases(text) != nil {
+		return 0 // kustomize reports it
 	}
 	for doc := range documents(text) {
 		n += copyOperations(doc)
@@ -281,7 +282,7 @@ func copyOperations(n *yaml.Node) (count int) {
 				if child.Value == "copy" {
 					count++
 				}
-			case "jsonOp", "patch": // of a transformer
+			case "jsonOp", "patch": // in a transformer
 				count += copiesIn([]byte(child.Value))
 			}
 		}

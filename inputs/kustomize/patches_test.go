@@ -148,7 +148,7 @@ func TestPatchesThatAreNotTraced(t *testing.T) {
 		in := files(map[string]string{"top/a.yaml": objects.String(),
 			"top/kustomization.yaml": "resources: [a.yaml]\npatches:\n" + patches.String() + more})
 		open := func() (tree.Files, func(), error) { return in, func() {}, nil }
-		return kustomize.Build(t.Context(), tree.New(t.Context(), in), kustomize.Wanted{Folder: "top"}, open, nil)
+		return kustomize.Build(t.Context(), tree.New(t.Context(), in), kustomize.Request{Folder: "top"}, open, nil)
 	}
 	docs, err := build(200, "buildMetadata: [managedByLabel]\n")
 	if err != nil || len(docs) != 30 {
@@ -168,7 +168,7 @@ func TestPatchesThatAreNotTraced(t *testing.T) {
 	}
 	_, err = build(400, "buildMetadata: [originAnnotations]\n")
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); !ok || failed.Code != diag.BuildRefused ||
-		!strings.Contains(failed.Message, "buildMetadata asks for it") {
+		!strings.Contains(failed.Message, "buildMetadata requires it") {
 		t.Errorf("with annotations: %v", err)
 	}
 }

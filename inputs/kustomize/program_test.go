@@ -132,7 +132,7 @@ func oursOnDisk(t *testing.T, dir, folder string, renderer *chart.Renderer) (map
 	}
 	defer root.Close()
 	of, _ := root.FS().(tree.Files)
-	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Wanted{Folder: folder}, nil,
+	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Request{Folder: folder}, nil,
 		renderer)
 	if err != nil {
 		return nil, err

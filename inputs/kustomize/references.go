@@ -19,15 +19,16 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/references"
 )
 
-// kustomize renames objects (namePrefix, hashes of generators) and follows references to them in Kubernetes' own kinds.
-// This file follows those in the custom resources too, as package references lists them. kustomize can be configured to
-// do that, but compares each reference with each object then: 1,000 monitors with credentials take it minutes.
+// kustomize renames objects (namePrefix, hashes of generators) and updates references to them in Kubernetes' own
+// kinds. This file updates the references in custom resources too, which package references lists. kustomize could be
+// configured to do that, but would compare each reference with each object: minutes for 1,000 monitors with
+// credentials.
 
-// earlierNames is the field in which objects bring out of kustomize what it notes about their names.
+// earlierNames is the field in which objects carry kustomize's notes about their names out of the build.
 const earlierNames = "agentry-earlier-names"
 
-// keepNames returns a transformer for the end of a kustomization, which copies the notes of kustomize about names to a
-// field. kustomize removes its own notes before it gives the objects. Patching an object notes its name once more.
+// keepNames returns a transformer for the end of a kustomization that copies kustomize's notes about names to a field.
+// kustomize itself removes the notes before it returns the objects. Patching an object notes its name once more.
 func (r *referrers) keepNames() string {
 	return marshal(map[string]any{
 		"apiVersion": konfig.BuiltinPluginApiVersion, "kind": "PatchTransformer",
@@ -37,24 +38,24 @@ func (r *referrers) keepNames() string {
 	})
 }
 
-// referrers are the fields that name other objects.
+// referrers describes the fields that name other objects.
 type referrers struct {
-	fields map[string]*step // by the kind of the object
-	kinds  map[string]bool  // of objects that name others, and of those that are named
+	fields map[string]*step // by kind of the object
+	kinds  map[string]bool  // kinds that refer to objects, or are referred to
 }
 
-// step is a part of the paths of references.
+// step is a node in the tree of the paths of references.
 type step struct {
-	named string           // the kind of object that the value names, or ""
-	next  map[string]*step // by the name of a field
-	any   *step            // of each key, in a map
+	named string           // the kind of the object that the value names, or ""
+	next  map[string]*step // by field
+	any   *step            // for all keys of a map
 }
 
-// proxyHeaders is the step of the field proxyConnectHeader, which all kinds have beside other references: lists of keys
-// of Secrets, by the name of a header. kustomize's configuration cannot express it.
+// proxyHeaders is the step of the field proxyConnectHeader: lists of keys of Secrets by header name. kustomize's
+// configuration cannot express it.
 var proxyHeaders = &step{any: &step{next: map[string]*step{"name": {named: "Secret"}}}}
 
-// referrers returns the references to follow in a build, or nil if it renames nothing.
+// referrers returns the references to update in a build, or nil if the build renames nothing.
 func (c *checker) referrers() (*referrers, error) {
 	if !c.renames() {
 		return nil, nil
@@ -113,29 +114,29 @@ func (c *checker) renames() bool {
 	return false
 }
 
-// names are what kustomize noted about the name of an object.
+// names are kustomize's notes about the name of an object.
 type names struct {
 	namespace          string
 	now                string
-	earlier            []string // the first one is that of the file
-	prefixes, suffixes []string // the last one was added last
+	earlier            []string // the first one is the name in the file
+	prefixes, suffixes []string // in the order in which they were added
 }
 
-// renamed returns the earlier names of an object that has another one now.
+// renamed returns the earlier names of an object, without its current one.
 func (n names) renamed() []string {
 	return slices.DeleteFunc(slices.Clone(n.earlier), func(name string) bool { return name == n.now })
 }
 
-// takeNames removes the field with the names of objects, and the trace of the transformer that added it.
-func takeNames(built resmap.ResMap) (map[*resource.Resource]names, error) {
+// extractNames removes the field with the names of objects, and the trace of the transformer that added it.
+func extractNames(built resmap.ResMap) (map[*resource.Resource]names, error) {
 	out := map[*resource.Resource]names{}
 	for _, r := range built.Resources() {
-		if err := untraceLast(r); err != nil {
+		if err := removeLastTrace(r); err != nil {
 			return nil, err
 		}
 		notes, err := r.Pipe(kyaml.Get(earlierNames))
 		if err != nil || notes == nil {
-			continue // of a kind that is not followed
+			continue // no references to or in objects of this kind
 		}
 		list := func(of string) []string {
 			note, err := notes.Pipe(kyaml.Get(konfig.ConfigAnnoDomain + "/" + of))
@@ -153,8 +154,8 @@ func takeNames(built resmap.ResMap) (map[*resource.Resource]names, error) {
 	return out, nil
 }
 
-// untraceLast removes the note about the last transformer that an object went through, if there are notes.
-func untraceLast(r *resource.Resource) error {
+// removeLastTrace removes the trace of the last transformer that an object went through, if it is traced.
+func removeLastTrace(r *resource.Resource) error {
 	traced, err := r.GetTransformations()
 	if err != nil || len(traced) == 0 {
 		return err
@@ -169,16 +170,16 @@ func untraceLast(r *resource.Resource) error {
 	return r.PipeE(kyaml.SetAnnotation(transformations, text))
 }
 
-// earlierName identifies an object by a name that it has or had, among those of a kind and namespace.
+// earlierName identifies an object by a name that it has or had.
 type earlierName struct{ kind, namespace, name string }
 
-// followed are the names that were written into the references of an object, with those that its author wrote.
-type followed map[string]string
+// renamedRefs maps the names that were written into the references of an object to those that its author wrote.
+type renamedRefs map[string]string
 
-// follow writes the names that objects have now into the references to them. It returns what it wrote, by the object
-// with the references.
-func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]names) map[*resource.Resource]followed {
-	out := map[*resource.Resource]followed{}
+// follow writes the current names of objects into the references to them. It returns what it wrote, by the object with
+// the references.
+func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]names) map[*resource.Resource]renamedRefs {
+	out := map[*resource.Resource]renamedRefs{}
 	index := map[earlierName][]names{}
 	for object, n := range known {
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(n.earlier))) {
@@ -194,9 +195,9 @@ func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]nam
 		r.fields[object.GetKind()].visit(object.YNode(), func(kind string, value *yaml.Node) {
 			candidates := slices.Concat(index[earlierName{kind, by.namespace, value.Value}],
 				index[earlierName{kind, clusterScoped, value.Value}])
-			if now := by.meant(candidates); now != "" && now != value.Value {
+			if now := by.resolve(candidates); now != "" && now != value.Value {
 				if out[object] == nil {
-					out[object] = followed{}
+					out[object] = renamedRefs{}
 				}
 				out[object][now] = value.Value
 				value.Value, value.Tag = now, kyaml.NodeTagString
@@ -206,10 +207,10 @@ func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]nam
 	return out
 }
 
-// clusterScoped is the namespace of an object that is in none.
+// clusterScoped is the namespace of objects without one.
 const clusterScoped = resid.TotallyNotANamespace
 
-// visit calls a function with each value that names an object.
+// visit calls do with each value that names an object.
 func (s *step) visit(n *yaml.Node, do func(kind string, value *yaml.Node)) {
 	switch {
 	case s == nil:
@@ -224,7 +225,7 @@ func (s *step) visit(n *yaml.Node, do func(kind string, value *yaml.Node)) {
 			switch {
 			case s.any != nil:
 				next = s.any
-			case s.named != "" && key == "name": // instead of a name only
+			case s.named != "" && key == "name": // an object with a name, instead of a plain name
 				next = &step{named: s.named}
 			case key == "proxyConnectHeader":
 				next = proxyHeaders
@@ -236,17 +237,18 @@ func (s *step) visit(n *yaml.Node, do func(kind string, value *yaml.Node)) {
 	}
 }
 
-// meant returns the name of the candidate that an object means, or "" if several can be meant: that which got the same
-// prefixes and suffixes, or else that which got the same ones last.
-func (n names) meant(candidates []names) string {
+// resolve returns the name of the candidate that an object refers to: the only one, else the only one with the same
+// prefixes and suffixes, else the only one whose last prefixes and suffixes are the same. It returns "" if none is
+// unique.
+func (n names) resolve(candidates []names) string {
 	same := func(c names) bool {
 		return slices.Equal(n.prefixes, c.prefixes) && slices.Equal(n.suffixes, c.suffixes)
 	}
 	last := func(c names) bool { return endAlike(n.prefixes, c.prefixes) && endAlike(n.suffixes, c.suffixes) }
-	for _, isMeant := range []func(names) bool{func(names) bool { return true }, same, last} {
+	for _, matches := range []func(names) bool{func(names) bool { return true }, same, last} {
 		found := map[string]bool{}
 		for _, c := range candidates {
-			if isMeant(c) {
+			if matches(c) {
 				found[c.now] = true
 			}
 		}
@@ -259,7 +261,7 @@ func (n names) meant(candidates []names) string {
 	return ""
 }
 
-// endAlike reports whether the shorter list is the end of the longer one.
+// endAlike reports whether the shorter list is a suffix of the longer one.
 func endAlike(a, b []string) bool {
 	n := min(len(a), len(b))
 	return slices.Equal(a[len(a)-n:], b[len(b)-n:])

@@ -192,7 +192,7 @@ func TestPlacesOfFollowedReferences(t *testing.T) {
 		"base/kustomization.yaml": "resources: [agent.yaml]\n" + generators,
 		"base/agent.yaml":         "---\n" + followed,
 	})
-	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Wanted{Folder: "top"},
+	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Request{Folder: "top"},
 		func() (tree.Files, func(), error) {
 			return of, func() {}, nil
 		}, nil)

@@ -13,21 +13,21 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// trace finds where the objects of one kustomization were written.
+// trace finds the positions of the objects of one kustomization.
 type trace struct {
-	root   string // the file of the kustomization
-	wanted Wanted
-	open   Open
-	// files and changes are what the build reads: those files of objects, and of changes, to which untraced objects can
-	// belong.
+	root    string // the kustomization file
+	request Request
+	open    Open
+	// files and changes are the files that untraced objects can come from, and the kustomizations that can change
+	// them.
 	files, changes []string
 
-	mu      sync.Mutex        // guards open and written
-	written map[string]string // the files of objects by kind and name, once an untraced object was looked for
+	mu     sync.Mutex        // guards open and fileOf
+	fileOf map[string]string // files of objects, by kind and name; built for the first untraced object
 }
 
 func newTrace(c *checker, root *file, open Open) *trace {
-	t := &trace{root: root.name, wanted: c.wanted, open: open, files: slices.Sorted(maps.Keys(c.refs.Files)),
+	t := &trace{root: root.name, request: c.request, open: open, files: slices.Sorted(maps.Keys(c.refs.Files)),
 		changes: []string{root.name}}
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
 		if name := c.files[dir].name; name != root.name {
@@ -37,23 +37,23 @@ func newTrace(c *checker, root *file, open Open) *trace {
 	return t
 }
 
-// origin is where one object was written. It implements [manifest.Origin].
+// origin finds the positions of the fields of one object.
 type origin struct {
 	*trace
-	file     string   // with the object, or the kustomization with its generator
-	template string   // the rendering of it that gives the object, if the file is a chart's template
-	changes  []string // the files of kustomizations and transformers that changed it, the last one first
-	followed followed
+	file     string   // contains the object, or is the kustomization with its generator
+	template string   // the virtual file that was rendered, if file is a chart's template
+	changes  []string // files of kustomizations and transformers that changed it, the last one first
+	renamed  renamedRefs
 }
 
 var _ manifest.Origin = (*origin)(nil)
 
-// InFile is the origin of an object that is in a file as it is, or that a template of a chart makes.
+// InFile returns the origin of an object that is in a plain file, or that a chart's template renders.
 func InFile(open Open, file string) manifest.Origin {
 	return &origin{trace: &trace{root: file, open: open}, file: file}
 }
 
-// of reads kustomize's annotations. Their paths are relative to the kustomization.
+// of returns the origin of an object from kustomize's annotations, whose paths are relative to the kustomization.
 func (t *trace) of(r *resource.Resource) (*origin, error) {
 	out := &origin{trace: t}
 	from, err := r.GetOrigin()
@@ -86,16 +86,16 @@ func (t *trace) of(r *resource.Resource) (*origin, error) {
 	return out, nil
 }
 
-// field is what is looked for: a field of a built document.
+// field is a field of a built document whose position is sought.
 type field struct {
-	document *yaml.Node // that was built
-	path     string     // as asked for
-	there    string     // the part of the path that the document has
+	document *yaml.Node
+	path     string
+	there    string // the part of the path that the document has
 	value    *yaml.Node
 }
 
-// Find implements [manifest.Origin]: the field is in the object's own file if it has the same value there. Otherwise it
-// is in the last patch or kustomization that sets it.
+// Find implements [manifest.Origin]. If the field has the same value in the object's own file, it is there. Otherwise
+// it is in the last patch or kustomization that sets it.
 func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,12 +111,12 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 	if f.document == nil {
 		return o.root, 0, 0
 	}
-	o.followed.undo(f.document)
+	o.renamed.undo(f.document)
 	_, value, rest := manifest.Walk(f.document, fieldPath)
 	f.value = value
 	f.there = strings.TrimSuffix(strings.TrimSuffix(fieldPath, rest), ".")
 	read := func(name string) string {
-		text, _ := stored.ReadFile(name) // a link, for example, has no position
+		text, _ := stored.ReadFile(name) // unreadable files have no positions
 		return string(text)
 	}
 	if o.file == "" {
@@ -127,14 +127,14 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 		return o.file, line, column
 	}
 	for _, name := range o.changes {
-		if asked := f.inAsked(o.wanted.Change); name == o.root && asked != "" {
-			return o.wanted.Find(asked)
+		if asked := f.inRequest(o.request.Change); name == o.root && asked != "" {
+			return o.request.Find(asked)
 		}
 		if file, line, column := f.inChange(name, read); line > 0 {
 			return file, line, column
 		}
 	}
-	if doc := f.written(base); doc != nil && rest != "" {
+	if doc := f.source(base); doc != nil && rest != "" {
 		line, column := manifest.PositionIn(base, doc, fieldPath)
 		return o.file, line, column
 	}
@@ -144,9 +144,9 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 	return o.root, 0, 0
 }
 
-// undo puts the names that the author wrote back into a document.
-func (f followed) undo(n *yaml.Node) {
-	if written, isFollowed := f[n.Value]; isFollowed && n.Kind == yaml.ScalarNode {
+// undo restores the author's names in a document.
+func (f renamedRefs) undo(n *yaml.Node) {
+	if written, found := f[n.Value]; found && n.Kind == yaml.ScalarNode {
 		n.Value = written
 	}
 	for _, inner := range n.Content {
@@ -154,19 +154,19 @@ func (f followed) undo(n *yaml.Node) {
 	}
 }
 
-// search returns the file that has an object of the same kind and name, or "".
+// search returns the file with an object of the same kind and name, or "".
 func (t *trace) search(f field, read func(string) string) string {
-	if t.written == nil {
-		t.written = map[string]string{}
+	if t.fileOf == nil {
+		t.fileOf = map[string]string{}
 		for _, name := range t.files {
 			for doc := range documents([]byte(read(name))) {
-				if key := keyOf(doc); t.written[key] == "" {
-					t.written[key] = name
+				if key := keyOf(doc); t.fileOf[key] == "" {
+					t.fileOf[key] = name
 				}
 			}
 		}
 	}
-	return t.written[keyOf(f.document)]
+	return t.fileOf[keyOf(f.document)]
 }
 
 // keyOf returns the kind and name of a document.
@@ -179,9 +179,9 @@ func keyOf(doc *yaml.Node) string {
 	return kind.Value + "/" + name.Value
 }
 
-// written returns the document from which the object was built: the one of the same kind whose name is part of its
-// name.
-func (f field) written(text string) *yaml.Node {
+// source returns the document from which the object was built: the one of the same kind with the longest name that is
+// part of the object's name.
+func (f field) source(text string) *yaml.Node {
 	_, kind, _ := manifest.Walk(f.document, "kind")
 	_, name, _ := manifest.Walk(f.document, "metadata.name")
 	var best *yaml.Node
@@ -199,7 +199,7 @@ func (f field) written(text string) *yaml.Node {
 
 // inBase returns the position of the field in the object's own file, if it has the same value there.
 func (f field) inBase(text string) (line, column int) {
-	doc := f.written(text)
+	doc := f.source(text)
 	if doc == nil {
 		return 0, 0
 	}
@@ -220,7 +220,7 @@ func (f field) inChange(name string, read func(string) string) (file string, lin
 			PatchesStrategicMerge    []string
 			Path                     string
 		}
-		_ = doc.Decode(&k) // fields of another type name no files
+		_ = doc.Decode(&k) // fields of another type stay empty
 		names := append([]string{k.Path}, k.PatchesStrategicMerge...)
 		for _, p := range append(k.Patches, k.PatchesJson6902...) {
 			names = append(names, p.Path)
@@ -246,8 +246,8 @@ func (f field) inChange(name string, read func(string) string) (file string, lin
 	return "", 0, 0
 }
 
-// inAsked returns the field of a custom resource that changed the built field.
-func (f field) inAsked(c Change) string {
+// inRequest returns the field of a custom resource that changed the built field.
+func (f field) inRequest(c Change) string {
 	for i, patch := range slices.Backward(c.Patches) {
 		for doc := range documents([]byte(patch.Patch)) {
 			if f.inPatch(doc) != nil {
@@ -266,7 +266,7 @@ func (f field) inAsked(c Change) string {
 	return ""
 }
 
-// inInline returns the text of a patch that stands in a kustomization and sets the field.
+// inInline returns the position at which an inline patch of a kustomization sets the field.
 func (f field) inInline(doc *yaml.Node) *yaml.Node {
 	for _, name := range []string{"patches", "patchesJson6902", "patchesStrategicMerge", "patch"} {
 		_, list, rest := manifest.Walk(doc, name)
@@ -292,8 +292,8 @@ func (f field) inInline(doc *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// inPatch returns where a patch, or a kustomization, sets the field to its value: at the same path, else anywhere by
-// the same name.
+// inPatch returns the node with which a patch or kustomization sets the field to its value: at the same path, or else
+// anywhere under the same name.
 func (f field) inPatch(doc *yaml.Node) *yaml.Node {
 	if f.there == "" {
 		return nil
@@ -306,11 +306,11 @@ func (f field) inPatch(doc *yaml.Node) *yaml.Node {
 	}
 	last := f.there[strings.LastIndexAny(f.there, "./")+1:]
 	last, _, _ = strings.Cut(last, "[")
-	return named(doc, last, f.value)
+	return findField(doc, last, f.value)
 }
 
-// named finds a field with a name and a value. In an operation of a JSON patch the name is the end of its path.
-func named(node *yaml.Node, name string, value *yaml.Node) *yaml.Node {
+// findField finds a field with a name and a value. In a JSON patch, the name is the end of an operation's path.
+func findField(node *yaml.Node, name string, value *yaml.Node) *yaml.Node {
 	var at *yaml.Node
 	path := ""
 	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
@@ -328,7 +328,7 @@ func named(node *yaml.Node, name string, value *yaml.Node) *yaml.Node {
 		return at
 	}
 	for _, inner := range node.Content {
-		if found := named(inner, name, value); found != nil {
+		if found := findField(inner, name, value); found != nil {
 			return found
 		}
 	}

@@ -15,19 +15,19 @@ import (
 
 func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
-// marshal returns a value as YAML.
+// marshal encodes a value as YAML.
 func marshal(value any) string {
-	text, _ := sigsyaml.Marshal(value) // it was decoded from YAML
+	text, _ := sigsyaml.Marshal(value) // cannot fail: it was decoded from YAML
 	return string(text)
 }
 
-// marshalNode returns a node as YAML.
+// marshalNode encodes a node as YAML.
 func marshalNode(node *yaml.Node) string {
-	text, _ := yaml.Marshal(node) // it was decoded from YAML
+	text, _ := yaml.Marshal(node) // cannot fail: it was decoded from YAML
 	return string(text)
 }
 
-// documents yields the documents of a text, as far as they are valid.
+// documents yields the documents of a text up to the first invalid one.
 func documents(data []byte) iter.Seq[*yaml.Node] {
 	return func(yield func(*yaml.Node) bool) {
 		for decoder := yaml.NewDecoder(bytes.NewReader(data)); ; {
@@ -42,19 +42,19 @@ func documents(data []byte) iter.Seq[*yaml.Node] {
 	}
 }
 
-// remoteIn returns a value of a field that names files, if it is on another machine.
-func remoteIn(node *yaml.Node, names bool) *yaml.Node {
+// remoteIn returns a remote path in a field that names files, or nil. namesFiles says whether node is in such a field.
+func remoteIn(node *yaml.Node, namesFiles bool) *yaml.Node {
 	switch node.Kind {
 	case yaml.ScalarNode:
 		_, value, found := strings.Cut(node.Value, "=")
-		if names && (isRemote(node.Value) || found && isRemote(value)) {
+		if namesFiles && (isRemote(node.Value) || found && isRemote(value)) {
 			return node
 		}
 	case yaml.AliasNode:
-		return remoteIn(node.Alias, names)
+		return remoteIn(node.Alias, namesFiles)
 	case yaml.SequenceNode:
 		for _, item := range node.Content {
-			if found := remoteIn(item, names); found != nil {
+			if found := remoteIn(item, namesFiles); found != nil {
 				return found
 			}
 		}
@@ -72,8 +72,8 @@ func remoteIn(node *yaml.Node, names bool) *yaml.Node {
 
 var errAliases = errors.New("with its aliases expanded, the file is too large")
 
-// bounded returns an error if the aliases of a text make it too large. kustomize expands them all.
-func bounded(data []byte) error {
+// checkAliases returns an error if the aliases of a text make it too large, because kustomize expands them all.
+func checkAliases(data []byte) error {
 	if !bytes.ContainsRune(data, '&') || !bytes.ContainsRune(data, '*') {
 		return nil
 	}
@@ -86,7 +86,7 @@ func bounded(data []byte) error {
 		case err != nil && strings.Contains(err.Error(), "excessive aliasing"):
 			return errAliases
 		case err != nil:
-			return nil // kustomize says so as well
+			return nil // kustomize reports it
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Authors returns the files that decided that the root is built: those of its custom resource.
+// Authors returns the authors of the custom resource that asks for the root.
 func (r Root) Authors() []manifest.Author {
 	if r.RequestedBy == nil {
 		return nil
@@ -24,9 +24,9 @@ func (r Root) Authors() []manifest.Author {
 	return out
 }
 
-// allRead makes all files that were read the authors of documents whose authors are unknown. Charts make such
-// documents: they depend on templates and on files of values.
-func allRead(t *tree.Tree, docs []manifest.Built) {
+// blameAllReads makes every file that was read an author of the documents without authors. Charts render such
+// documents from templates and values files.
+func blameAllReads(t *tree.Tree, docs []manifest.Built) {
 	var all []manifest.Author
 	reads := t.Reads()
 	for _, name := range slices.Sorted(maps.Keys(reads)) {

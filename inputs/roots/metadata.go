@@ -8,7 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// withMetadata sets the root's labels and annotations.
+// withMetadata sets the root's labels and annotations in all documents.
 func (r Root) withMetadata(docs []manifest.Built) ([]manifest.Built, error) {
 	out := make([]manifest.Built, len(docs))
 	for i, doc := range docs {

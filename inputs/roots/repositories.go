@@ -8,15 +8,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Repositories say where the repositories are that custom resources name.
+// Repositories locate the repositories that custom resources name.
 type Repositories struct {
-	// URL is that of the repository that is read, if it is known.
+	// URL is the URL of the main repository, if known.
 	URL string
-	// Folders are where others are: the folder in the files of the build, by the custom resource, as
-	// Kind/namespace/name or the end of that, or by the URL.
+	// Folders are the folders in which other repositories are mounted, by URL or by custom resource:
+	// Kind/namespace/name, namespace/name or name.
 	Folders map[string]string
-	// Revisions are the refs at which repositories are read, by the folder. A repository without one may be read at
-	// any.
+	// Revisions are the refs at which repositories are read, by folder. Without one, no revision is checked.
 	Revisions map[string]Revision
 }
 
@@ -26,19 +25,19 @@ type Revision struct {
 	Names []string // the names that custom resources can use for it
 }
 
-// Warn returns a warning if a custom resource wants another revision of the repository in a folder than the one that is
-// read.
+// Warn returns a warning if a custom resource wants another revision of the repository in folder than the pipeline
+// reads.
 func (r Repositories) Warn(folder, field, wanted string) diag.List {
 	read, found := r.Revisions[folder]
 	if !found || wanted == "" || wanted == "HEAD" || slices.Contains(read.Names, wanted) {
 		return nil
 	}
 	return diag.List{diag.OtherRevision.At(field,
-		"%.100q is another revision than the pipeline reads of this repository: %s", wanted, read.Text).
+		"%.100q is not the revision of this repository that the pipeline reads: %s", wanted, read.Text).
 		WithHint("correct it, or the ref of the source in the pipeline")}
 }
 
-// Find returns the folder of the repository that a custom resource names by its URL.
+// Find returns the folder of the repository that the custom resource id names with url.
 func (r Repositories) Find(id, url string) (folder string, found bool) {
 	for name := id; ; {
 		if folder, found = r.Folders[name]; found {
@@ -62,8 +61,8 @@ func (r Repositories) Find(id, url string) (folder string, found bool) {
 	return ".", at == location(r.URL)
 }
 
-// location returns the host and path of a URL: they identify a repository, whatever the protocol and the user are. It
-// is empty if the text is no URL.
+// location returns the host and path of a Git URL, which identify a repository regardless of protocol and user. It
+// returns "" if text is not a URL.
 func location(text string) string {
 	if text == "" {
 		return ""

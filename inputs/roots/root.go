@@ -1,8 +1,8 @@
-// Package roots builds roots. A root is what Flux, Argo CD or a person applies as a whole: a folder, with the changes
-// that a custom resource asks for.
+// Package roots builds roots. A root is something that Flux, Argo CD or a person applies as a whole: a folder, with
+// the changes that a custom resource asks for.
 //
-// A [Root] is a value: the objects that it builds depend on it and on the files that were read, and on nothing else. A
-// [Walk] follows custom resources among those objects to more roots.
+// A [Root] is a value: its objects depend only on it and on the files that were read. A [Walk] follows custom
+// resources among those objects to more roots.
 package roots
 
 import (
@@ -25,50 +25,50 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Root is what is built.
+// Root is something that is built as a whole.
 type Root struct {
-	// Name is that of its result among the files of the repository: the folder's kustomization, or
+	// Name stands for the result among the files of the repository: the folder's kustomization, or
 	// [CustomResource.Name].
 	Name   string
 	Folder string
-	// Generate makes a kustomization for a folder without one. Nil: there must be one.
+	// Generate makes a kustomization for a folder without one. If nil, the folder must have one.
 	Generate *kustomize.Generate
-	// Change is what RequestedBy changes in the folder's kustomization.
+	// Change is applied to the folder's kustomization, as RequestedBy asks.
 	Change kustomize.Change
-	// Labels and Annotations are set in the metadata of all objects that were built, and nowhere else.
+	// Labels and Annotations are set in the metadata of all built objects, but not in selectors and templates.
 	Labels, Annotations map[string]string
-	// Make, if it is not nil, builds the root in place of kustomize. Folder, Generate and Change are not used then.
+	// Make, if not nil, builds the root instead of kustomize; Folder, Generate and Change are then ignored.
 	Make Maker
-	// Variables are replaced in all objects; nil: none is.
+	// Variables, if not nil, are substituted in all objects.
 	Variables *Variables
-	// Namespace is that of objects that name none; empty: as for files.
+	// Namespace is the default namespace of the objects; if empty, they get the same as objects in plain files.
 	Namespace string
-	// RequestedBy is the custom resource that asks for the root; nil if there is none.
+	// RequestedBy is the custom resource that asks for the root, if any.
 	RequestedBy *CustomResource
-	// Problem, if it is not nil, is why the root cannot be built.
+	// Problem, if not nil, says why the root cannot be built.
 	Problem *diag.Diagnostic
 	// Warnings are about the custom resource.
 	Warnings diag.List
 }
 
-// Maker builds the objects of a root from the files of its repository. The result depends on these and on the Maker's
-// exported fields, which the root's digest covers. An error is a [*diag.Diagnostic] about the custom resource, a
-// [*diag.Diagnostic], or about reading the files.
+// Maker builds the objects of a root from the files of its repository. The result depends only on these and on the
+// Maker's exported fields, which are part of the root's digest. An error is a [*diag.Diagnostic], about the custom
+// resource if it names no file, or a failure to read files.
 type Maker interface {
 	Make(ctx context.Context, t *tree.Tree, r Root, opts Options) ([]manifest.Built, error)
 }
 
-// CustomResource is one that asks for a root.
+// CustomResource is a custom resource that asks for a root.
 type CustomResource struct {
 	Object diag.Object
 	manifest.Built
-	// Prefix is where the fields of [Root.Change] are in it, such as "spec.", and Fields are those that have another
-	// name there.
+	// Prefix is the path of the fields of [Root.Change] in the custom resource, such as "spec.". Fields maps the names
+	// of those that have another name there.
 	Prefix string
 	Fields map[string]string
 }
 
-// Find returns where a field of the custom resource was written.
+// Find returns the position of a field of the custom resource.
 func (b *CustomResource) Find(field string) (file string, line, column int) {
 	return b.Origin.Find(string(b.Text), field)
 }
@@ -82,7 +82,7 @@ func (b *CustomResource) field(name string) string {
 	return b.Prefix + cmp.Or(b.Fields[first], first) + rest
 }
 
-// Name is the name of a root that the custom resource asks for.
+// Name returns the name of the root that the custom resource asks for.
 func (b *CustomResource) Name() string {
 	file, _, _ := b.Find("")
 	return fmt.Sprintf("%s (%s)", file, b.Object)
@@ -91,7 +91,8 @@ func (b *CustomResource) Name() string {
 // Same reports whether two roots build the same objects from the same files.
 func (r Root) Same(other Root) bool { return r.Digest() == other.Digest() }
 
-// Digest differs for roots that may build other objects from the same files.
+// Digest returns a digest of everything but the files: roots with equal digests build the same objects from the same
+// files.
 func (r Root) Digest() string {
 	if r.RequestedBy != nil {
 		r.RequestedBy = &CustomResource{Object: r.RequestedBy.Object,
@@ -100,30 +101,30 @@ func (r Root) Digest() string {
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
-		return err.Error() // there is nothing in it that has no JSON
+		return err.Error() // cannot happen: all fields have JSON
 	}
 	sum := sha256.Sum256(text)
 	return string(sum[:])
 }
 
-// Options say how roots are built.
+// Options configure [Root.Build].
 type Options struct {
-	// Open opens the files again when positions are looked for.
+	// Open opens the files again to find positions in them.
 	Open kustomize.Open
-	// Charts renders charts. Nil refuses them.
+	// Charts renders charts. If nil, charts are refused.
 	Charts *chart.Renderer
-	// PassThrough are the kinds that are copied to the output.
+	// PassThrough are the kinds to copy to the output.
 	PassThrough passthrough.Kinds
-	// Tenants says which files are a tenant's. If there are tenants, built documents have authors.
+	// Tenants says which files belong to which tenant. If it is set, built documents have authors.
 	Tenants manifest.Tenants
-	// Secrets decrypts what SOPS encrypted, where it decides what is built. Nil decrypts nothing.
+	// Secrets decrypts SOPS-encrypted files that the build depends on. If nil, nothing is decrypted.
 	Secrets *sops.FileDecrypter
 }
 
-// Build builds a root. A [*diag.Diagnostic] says why it cannot be built; any other error is about reading the files.
+// Build builds a root. A [*diag.Diagnostic] says why it cannot be built; any other error is a failure to read files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
-	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough,
-		Tenants: opts.Tenants, Secrets: opts.Secrets}
+	request := kustomize.Request{Folder: r.Folder, Generate: r.Generate, Change: r.Change,
+		PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: opts.Secrets}
 	if r.RequestedBy == nil && r.Problem != nil {
 		d := *r.Problem
 		d.File = r.Folder
@@ -136,7 +137,7 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		if r.Problem != nil {
 			return nil, r.place(*r.Problem)
 		}
-		w.Find = func(field string) (string, int, int) {
+		request.Find = func(field string) (string, int, int) {
 			if field == "" {
 				return r.RequestedBy.Find("")
 			}
@@ -149,7 +150,7 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 			err = r.place(*p)
 		}
 		if opts.Tenants.IsSet() {
-			allRead(t, docs)
+			blameAllReads(t, docs)
 		}
 		return docs, err
 	}
@@ -158,11 +159,10 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		(errors.Is(err, fs.ErrNotExist) || err == nil && !isDir) {
 		return nil, r.place(diag.BuildFailed.At(r.RequestedBy.field("path"), "the folder %s is not in the repository",
 			t.InRepository(r.Folder)).
-			WithHint("correct the path; or if it is on another branch, give that as another source (sourceRefs, " +
-				"or " +
+			WithHint("correct the path; if it is on another branch, add that branch as another source (sourceRefs or " +
 				"--source)"))
 	}
-	docs, err := kustomize.Build(ctx, t, w, opts.Open, opts.Charts)
+	docs, err := kustomize.Build(ctx, t, request, opts.Open, opts.Charts)
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && r.RequestedBy != nil &&
 		failed.Object == (diag.Object{}) {
 		if file, _, _ := r.RequestedBy.Find(""); failed.File == file {

@@ -15,28 +15,29 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// substituteKey is the label or annotation of objects in which nothing is substituted, if its value is disabled.
+// substituteKey is the label or annotation that, with the value "disabled", excludes an object from substitution.
 const substituteKey = "kustomize.toolkit.fluxcd.io/substitute"
 
-// maxSubstituted limits the size of one object whose variables are replaced.
+// maxSubstituted limits the bytes of one object after substitution.
 const maxSubstituted = 64 << 20
 
-// Variables replace ${NAME} in what is built, by the library that Flux uses.
+// Variables replace ${NAME} in built objects, with the library that Flux uses.
 type Variables struct {
 	Values map[string]string
-	// Secret are the names of variables whose values come from Secrets: no message shows them.
+	// Secret names the variables whose values come from Secrets: no message shows them.
 	Secret []string
 }
 
-// in replaces the variables in documents. A variable without a value is replaced by nothing, as Flux does.
-func (v *Variables) in(docs []manifest.Built, blame func(manifest.Built, string) error) ([]manifest.Built, error) {
+// substitute replaces the variables in documents. As in Flux, a variable without a value is replaced by nothing.
+func (v *Variables) substitute(docs []manifest.Built,
+	blame func(manifest.Built, string) error) ([]manifest.Built, error) {
 	out := slices.Clone(docs)
 	for i, doc := range docs {
 		text := string(doc.Text)
-		if !strings.Contains(text, "${") || keepsText(doc.Text) {
+		if !strings.Contains(text, "${") || isSubstitutionDisabled(doc.Text) {
 			continue
 		}
-		if v.grown(text) > maxSubstituted {
+		if v.maxSize(text) > maxSubstituted {
 			return nil, blame(doc, "with its variables replaced, the object would be too large")
 		}
 		secret := maps.Clone(doc.Secret)
@@ -50,8 +51,8 @@ func (v *Variables) in(docs []manifest.Built, blame func(manifest.Built, string)
 			}
 			return value, true
 		})
-		if err != nil { // its text quotes the object, and says no more
-			return nil, blame(doc, "a ${...} in the object is no variable of Flux")
+		if err != nil { // it only quotes the object
+			return nil, blame(doc, "a ${...} in the object is not a valid Flux variable")
 		}
 		object, err := yaml.YAMLToJSON([]byte(after))
 		if err == nil {
@@ -60,8 +61,8 @@ func (v *Variables) in(docs []manifest.Built, blame func(manifest.Built, string)
 		if err != nil {
 			return nil, blame(doc, "with its variables replaced, the object is not valid YAML")
 		}
-		out[i].Text, out[i].WithVariables, out[i].Origin, out[i].Secret = []byte(after), text, before{doc.Origin, text},
-			secret
+		out[i].Text, out[i].WithVariables, out[i].Secret = []byte(after), text, secret
+		out[i].Origin = substitutedOrigin{doc.Origin, text}
 	}
 	return out, nil
 }
@@ -69,14 +70,14 @@ func (v *Variables) in(docs []manifest.Built, blame func(manifest.Built, string)
 func asYAML(object []byte) (string, error) {
 	text, err := yaml.JSONToYAML(object)
 	if err == nil && !strings.Contains(string(object), "{") {
-		err = errors.New("no object")
+		err = errors.New("not an object")
 	}
 	return string(text), err
 }
 
-// grown returns an upper bound of the size of a text with its variables replaced. Expressions can be nested: each level
-// can put a value in the place of every character of the one below.
-func (v *Variables) grown(text string) int {
+// maxSize returns an upper bound of the size of a text after substitution. Expressions can be nested: each level can
+// replace every character of the level below by a value.
+func (v *Variables) maxSize(text string) int {
 	longest := 1
 	for name, value := range v.Values {
 		if strings.Contains(text, name) {
@@ -93,25 +94,25 @@ func (v *Variables) grown(text string) int {
 			depth--
 		}
 	}
-	grown := len(text)
+	size := len(text)
 	for range deepest {
-		if grown *= longest; grown > maxSubstituted {
+		if size *= longest; size > maxSubstituted {
 			break
 		}
 	}
-	return grown
+	return size
 }
 
-// keepsText reports whether nothing is replaced in an object.
-func keepsText(text []byte) bool { return isMarked(text, substituteKey, "disabled") }
+// isSubstitutionDisabled reports whether an object is excluded from substitution.
+func isSubstitutionDisabled(text []byte) bool { return isMarked(text, substituteKey, "disabled") }
 
-// isUnmanaged reports whether an object is annotated so that Flux does not apply it.
+// isUnmanaged reports whether an annotation tells Flux not to apply an object.
 func isUnmanaged(doc manifest.Built) bool {
 	return isMarked(doc.Text, "kustomize.toolkit.fluxcd.io/reconcile", "disabled") ||
 		isMarked(doc.Text, "kustomize.toolkit.fluxcd.io/ssa", "Ignore")
 }
 
-// isMarked reports whether an object has a label or an annotation.
+// isMarked reports whether an object has a label or annotation with a value.
 func isMarked(text []byte, key, value string) bool {
 	var object struct {
 		Metadata struct{ Labels, Annotations map[string]any }
@@ -122,29 +123,29 @@ func isMarked(text []byte, key, value string) bool {
 	return object.Metadata.Labels[key] == value || object.Metadata.Annotations[key] == value
 }
 
-// before is the origin of an object whose variables are replaced: fields are where they were before.
-type before struct {
+// substitutedOrigin finds the fields of an object after substitution in the text before it.
+type substitutedOrigin struct {
 	manifest.Origin
-	text string
+	before string
 }
 
 // Find implements [manifest.Origin].
-func (b before) Find(_, path string) (file string, line, column int) {
-	return b.Origin.Find(b.text, path)
+func (o substitutedOrigin) Find(_, path string) (file string, line, column int) {
+	return o.Origin.Find(o.before, path)
 }
 
-// substitute replaces the root's variables in what was built.
+// substitute replaces the root's variables in the built documents.
 func (r Root) substitute(docs []manifest.Built) ([]manifest.Built, error) {
-	return r.Variables.in(docs, func(doc manifest.Built, message string) error {
+	return r.Variables.substitute(docs, func(doc manifest.Built, message string) error {
 		d := diag.BuildFailed.At("", "%s", message).
-			WithHint(fmt.Sprintf("correct it, write $${ for the text ${, or annotate the object with %s: disabled",
+			WithHint(fmt.Sprintf("correct it, write $${ for a literal ${, or annotate the object with %s: disabled",
 				substituteKey))
 		d.File, d.Line, d.Column = doc.Origin.Find(string(doc.Text), "")
 		return &d
 	})
 }
 
-// Over returns the variables of both, those of the argument over these.
+// Over returns v with values added, which take precedence. isSecret says whether they come from Secrets.
 func (v Variables) Over(values map[string]string, isSecret bool) Variables {
 	out := Variables{Values: maps.Clone(v.Values)}
 	if out.Values == nil {

@@ -9,25 +9,24 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Walk follows custom resources: from the roots of the paths that a pipeline names it finds all roots. The result must
-// depend on these and on what build returns, and on nothing else: agentry repeats a walk only when one of them changes.
+// Walk follows custom resources: it starts at the roots of the pipeline's paths and finds all roots. The result must
+// depend only on paths and on what build returns: agentry repeats a walk only when these change.
 type Walk func(ctx context.Context, paths []Root, build Builder) ([]Root, error)
 
-// Builder builds roots and returns the objects of each, which are none if it cannot be built. An error is about reading
-// the files.
+// Builder builds roots and returns the objects of each. A root that cannot be built has none; an error means that
+// files could not be read.
 type Builder func(roots ...Root) ([][]Object, error)
 
-// Object is an object that a root builds.
+// Object is a built object that a walk may follow.
 type Object struct {
 	manifest.Built
 	diag.Object
 	Value map[string]any
-	// Tenant is the tenant whose files it depends on; empty: it depends on files of the platform only.
+	// Tenant is the tenant whose files the object depends on; empty if it depends on the platform's files only.
 	Tenant string
 }
 
-// Objects reads the built documents of the kinds that a walk follows. What cannot be read is reported when it is
-// parsed.
+// Objects returns the built documents that a walk follows. Unreadable documents are left out: parsing reports them.
 func Objects(docs []manifest.Built, follows func(apiVersion, kind string) bool) []Object {
 	var out []Object
 	for _, doc := range docs {
@@ -43,7 +42,7 @@ func Objects(docs []manifest.Built, follows func(apiVersion, kind string) bool) 
 		if yaml.Unmarshal(doc.Text, &o.Value) != nil {
 			continue
 		}
-		meta, _ := o.Value["metadata"].(map[string]any) // exactly these keys: a struct would take NAMESPACE too
+		meta, _ := o.Value["metadata"].(map[string]any) // a struct would also accept NAMESPACE
 		o.Namespace, _ = meta["namespace"].(string)
 		o.Name, _ = meta["name"].(string)
 		out = append(out, o)

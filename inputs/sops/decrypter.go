@@ -7,33 +7,32 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Decrypter decrypts the objects of sets, and keeps what it decrypted for the next set. It is not safe for concurrent
-// use.
+// Decrypter decrypts objects of sets, and caches the results for the next set. It is not safe for concurrent use.
 type Decrypter struct {
 	Workers *Workers
 	Keys    []Key
 
-	kept       map[digest]*decrypted
+	kept       map[digest]*decryptedFile
 	incomplete bool
 }
 
-// IsIncomplete reports whether something could not be decrypted the last time. Another attempt may succeed.
+// IsIncomplete reports whether the last Decrypt failed for some object. Another attempt may succeed.
 func (o *Decrypter) IsIncomplete() bool { return o.incomplete }
 
-// decrypted is a file that was decrypted, with the objects that were read from it.
-type decrypted struct {
+// decryptedFile is a decrypted file, with the objects in it.
+type decryptedFile struct {
 	text    []byte
-	objects map[*manifest.Object]object // by the encrypted object
+	objects map[*manifest.Object]decryptedObject // by the encrypted object
 }
 
-type object struct {
+type decryptedObject struct {
 	object *manifest.Object
-	found  diag.List
+	diags  diag.List
 }
 
-// Decrypt returns the set with the values of the encrypted objects in wanted, and what is wrong with those values. The
-// set notes why an object cannot be decrypted; whoever needs its values reports that. Objects of earlier sets that are
-// not wanted now are forgotten. An error is ctx's, or says that no process can be started.
+// Decrypt returns the set with the encrypted objects in wanted decrypted, and the problems of their values. The set
+// records why an object cannot be decrypted; whatever needs its values reports that. Decrypt forgets objects of
+// earlier sets that are not in wanted. It returns an error only if ctx ends or no process can be started.
 func (o *Decrypter) Decrypt(ctx context.Context, set *manifest.Set, wanted []manifest.ID) (*manifest.Set, diag.List,
 	error) {
 	kept, reasons, err := o.files(ctx, set, wanted)
@@ -52,41 +51,41 @@ func (o *Decrypter) Decrypt(ctx context.Context, set *manifest.Set, wanted []man
 			problems[id] = reason
 			continue
 		}
-		var is object
+		var d decryptedObject
 		known := false
 		if b := before[at]; b != nil {
-			is, known = b.objects[encrypted.Object]
+			d, known = b.objects[encrypted.Object]
 		}
 		if !known {
-			is.object, is.found = encrypted.Decrypted(kept[at].text)
+			d.object, d.diags = encrypted.Decrypted(kept[at].text)
 		}
-		kept[at].objects[encrypted.Object] = is
-		found = append(found, is.found...)
-		if objects[id] = is.object; is.object == nil {
+		kept[at].objects[encrypted.Object] = d
+		found = append(found, d.diags...)
+		if objects[id] = d.object; d.object == nil {
 			delete(objects, id)
-			problems[id] = "what it holds is no " + id.Kind + " of that name, or has an error"
+			problems[id] = "its content is not a " + id.Kind + " of that name, or has an error"
 		}
 	}
 	return set.Open(objects, problems), found, nil
 }
 
-// files decrypts the files of the objects in wanted that are not known.
-func (o *Decrypter) files(ctx context.Context, set *manifest.Set, wanted []manifest.ID) (kept map[digest]*decrypted,
+// files returns the decrypted files of the objects in wanted, from the cache if possible.
+func (o *Decrypter) files(ctx context.Context, set *manifest.Set, wanted []manifest.ID) (kept map[digest]*decryptedFile,
 	reasons map[digest]string, err error) {
-	kept, reasons = map[digest]*decrypted{}, map[digest]string{}
+	kept, reasons = map[digest]*decryptedFile{}, map[digest]string{}
 	keys := digestOf(o.Keys)
 	var files []File
-	var ats []digest
+	var digests []digest
 	asked := map[digest]bool{}
 	for _, id := range wanted {
 		f := fileOf(set.Named()[id].Encrypted)
 		at := f.digest(keys)
 		switch is := o.kept[at]; {
 		case is != nil:
-			kept[at] = &decrypted{is.text, map[*manifest.Object]object{}}
+			kept[at] = &decryptedFile{is.text, map[*manifest.Object]decryptedObject{}}
 		case !asked[at]:
 			asked[at] = true
-			files, ats = append(files, f), append(ats, at)
+			files, digests = append(files, f), append(digests, at)
 		}
 	}
 	if len(files) == 0 {
@@ -98,10 +97,10 @@ func (o *Decrypter) files(ctx context.Context, set *manifest.Set, wanted []manif
 	}
 	for i, a := range answers {
 		if a.Reason != "" {
-			reasons[ats[i]] = a.Reason
+			reasons[digests[i]] = a.Reason
 			continue
 		}
-		kept[ats[i]] = &decrypted{a.Data, map[*manifest.Object]object{}}
+		kept[digests[i]] = &decryptedFile{a.Data, map[*manifest.Object]decryptedObject{}}
 	}
 	return kept, reasons, nil
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
-// EncryptQuestion is the kind of the question to encrypt.
+// EncryptQuestion is the kind of requests to encrypt.
 const EncryptQuestion byte = 's'
 
-// maxEncryptedBytes is how much text one question holds, unless a single file is larger: what SOPS makes of it must fit
-// into an answer.
+// maxEncryptedBytes limits the texts in one request, unless a single text is larger: the result must fit into an
+// answer.
 const maxEncryptedBytes = 4 << 20
 
-// Recipients are the keys that can decrypt, each one alone, as SOPS writes them in .sops.yaml.
+// Recipients are the keys of which any can decrypt, in the notation of .sops.yaml.
 type Recipients struct {
 	Age           []string `json:"age,omitempty"`           // recipients of age, or public SSH keys
 	PGP           []string `json:"pgp,omitempty"`           // fingerprints
@@ -40,8 +40,7 @@ func (r Recipients) IsEmpty() bool {
 	return len(r.Age)+len(r.PGP)+len(r.KMS)+len(r.GCPKMS)+len(r.AzureKeyVault)+len(r.Vault) == 0
 }
 
-// EncryptRequest asks a worker to encrypt the values of Secrets. EncryptAnswer has a result for each text, in the same
-// order.
+// EncryptRequest asks a worker to encrypt the values of Secrets. EncryptAnswer has a result for each text, in order.
 type (
 	EncryptRequest struct {
 		Recipients Recipients `json:"recipients"`
@@ -52,14 +51,14 @@ type (
 	}
 )
 
-// Encrypted is a Secret that was encrypted, or the Reason why it could not be, which quotes nothing of it.
+// Encrypted is an encrypted Secret, or the Reason why it could not be encrypted, which quotes nothing of it.
 type Encrypted struct {
 	Data   []byte `json:"data,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// Encrypt encrypts the values of Secrets in YAML for the recipients. The bytes differ every time. An error is ctx's, or
-// says that no process can be started.
+// Encrypt encrypts the values of Secrets in YAML for the recipients. The result differs every time. It returns an
+// error only if ctx ends or the workers fail.
 func (w *Workers) Encrypt(ctx context.Context, to Recipients, texts [][]byte) ([]Encrypted, error) {
 	var out []Encrypted
 	for begin := 0; begin < len(texts); {
@@ -91,7 +90,7 @@ func (w *Workers) encryptSome(ctx context.Context, r EncryptRequest) ([]Encrypte
 	}
 	var a EncryptAnswer
 	if err := json.Unmarshal(data, &a); err != nil || len(a.Encrypted) != len(r.Texts) {
-		return nil, errOtherAnswer()
+		return nil, errUnexpectedAnswer()
 	}
 	return a.Encrypted, nil
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Format is how SOPS wrote a file.
+// Format is the format of a SOPS file.
 type Format string
 
 // The formats.
@@ -21,27 +21,26 @@ const (
 type File struct {
 	Format Format `json:"format"`
 	Data   []byte `json:"data"`
-	// IsBuilt says that something, such as a kustomization, changed it after SOPS encrypted it. Then its MAC, which
-	// covers the whole file, is not checked. Each value is checked even then, together with its field.
+	// IsBuilt says that something, such as a kustomization, may have changed the file after its encryption. Its MAC,
+	// which covers the whole file, is then not checked; each value is still checked together with its field.
 	IsBuilt bool `json:"isBuilt,omitempty"`
 }
 
-// Key is a key that decrypts: identities of age, a private SSH key, or an armoured private PGP key. None has a
-// passphrase.
+// Key is a decryption key without a passphrase: age identities, a private SSH key, or an armoured private PGP key.
 type Key struct {
-	Name string `json:"name"` // where it was read; messages show it
+	Name string `json:"name"` // its file or variable, for messages
 	Text []byte `json:"text"`
 }
 
-// Decrypted is a file that was decrypted, or the Reason why it could not be, which quotes nothing that is secret.
+// Decrypted is a decrypted file, or the Reason why it could not be decrypted, which quotes nothing secret.
 type Decrypted struct {
 	Data   []byte `json:"data,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// IsUncertain says that the same question can have another answer later: a server of keys was asked.
+	// IsUncertain says that decryption may succeed later, because a key server was asked.
 	IsUncertain bool `json:"isUncertain,omitempty"`
 }
 
-// DecryptRequest asks a worker to decrypt files. DecryptAnswer has a result for each file, in the same order.
+// DecryptRequest asks a worker to decrypt files. DecryptAnswer has a result for each file, in order.
 type (
 	DecryptRequest struct {
 		Keys  []Key  `json:"keys"`
@@ -49,7 +48,7 @@ type (
 	}
 	DecryptAnswer struct {
 		Decrypted []Decrypted `json:"opened"`
-		// Unusable is what is wrong with keys that cannot be read.
+		// Unusable says what is wrong with the keys that cannot be read.
 		Unusable []string `json:"unusable,omitempty"`
 	}
 )

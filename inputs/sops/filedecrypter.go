@@ -5,48 +5,48 @@ import (
 	"sync"
 )
 
-// maxKeptBytes limits the decrypted texts that a [FileDecrypter] keeps.
-const maxKeptBytes = 64 << 20
+// maxCachedBytes limits the decrypted texts that a [FileDecrypter] caches.
+const maxCachedBytes = 64 << 20
 
-// FileDecrypter decrypts what builds need: files of generators, variables of Flux, and values of charts. It keeps what
-// it decrypted, by a digest of ciphertext and keys, and what it could not until [FileDecrypter.Retry]. It is safe for
-// concurrent use. Nil decrypts nothing.
+// FileDecrypter decrypts the files that builds need: files of generators, variables of Flux, and values of charts. It
+// caches results by a digest of ciphertext and keys, and failures until [FileDecrypter.Retry]. It is safe for
+// concurrent use. A nil FileDecrypter decrypts nothing.
 type FileDecrypter struct {
 	Workers *Workers
-	// RendersValues says that values of Secrets are rendered, so that they are needed although they decide no name.
+	// RendersValues says that values of Secrets are rendered, so they are needed even if they do not decide a name.
 	RendersValues bool
-	// Lenient means that a key server that does not answer is no reason to stop: nothing is held here.
+	// Lenient makes failures of key servers final instead of uncertain, for commands that hold nothing.
 	Lenient bool
 
 	mu    sync.Mutex
 	keys  []Key
-	kept  map[digest]Decrypted
+	cache map[digest]Decrypted
 	bytes int
 }
 
-// Use sets the keys. What was decrypted with others is forgotten.
+// Use sets the keys and clears the cache.
 func (d *FileDecrypter) Use(keys []Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.keys, d.kept, d.bytes = keys, nil, 0
+	d.keys, d.cache, d.bytes = keys, nil, 0
 }
 
-// Retry forgets what could not be decrypted.
+// Retry forgets failures.
 func (d *FileDecrypter) Retry() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for at, o := range d.kept {
+	for at, o := range d.cache {
 		if o.Reason != "" {
-			delete(d.kept, at)
+			delete(d.cache, at)
 		}
 	}
 }
 
-// IsIncomplete reports whether something could not be decrypted since [FileDecrypter.Retry].
+// IsIncomplete reports whether decryption has failed since [FileDecrypter.Retry].
 func (d *FileDecrypter) IsIncomplete() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, o := range d.kept {
+	for _, o := range d.cache {
 		if o.Reason != "" {
 			return true
 		}
@@ -54,7 +54,7 @@ func (d *FileDecrypter) IsIncomplete() bool {
 	return false
 }
 
-// Decrypt decrypts a file. The error is ctx's, or says that no process can be started.
+// Decrypt decrypts a file. It returns an error only if ctx ends or no process can be started.
 func (d *FileDecrypter) Decrypt(ctx context.Context, f File) (Decrypted, error) {
 	if d == nil {
 		return Decrypted{Reason: "nothing is decrypted here"}, nil
@@ -62,7 +62,7 @@ func (d *FileDecrypter) Decrypt(ctx context.Context, f File) (Decrypted, error) 
 	d.mu.Lock()
 	keys := d.keys
 	at := f.digest(digestOf(keys))
-	known, found := d.kept[at]
+	known, found := d.cache[at]
 	d.mu.Unlock()
 	if found {
 		return known, nil
@@ -75,9 +75,9 @@ func (d *FileDecrypter) Decrypt(ctx context.Context, f File) (Decrypted, error) 
 	o.IsUncertain = o.IsUncertain && !d.Lenient
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.bytes += len(o.Data); d.kept == nil || d.bytes > maxKeptBytes {
-		d.kept, d.bytes = map[digest]Decrypted{}, len(o.Data)
+	if d.bytes += len(o.Data); d.cache == nil || d.bytes > maxCachedBytes {
+		d.cache, d.bytes = map[digest]Decrypted{}, len(o.Data)
 	}
-	d.kept[at] = o
+	d.cache[at] = o
 	return o, nil
 }

@@ -5,7 +5,7 @@ import (
 	"path"
 )
 
-// FormatOf is the format of a file by its name, as SOPS and Flux's kustomize-controller know it.
+// FormatOf returns the format of a file by its name, like SOPS and Flux's kustomize-controller.
 func FormatOf(name string) Format {
 	switch path.Ext(name) {
 	case ".yaml", ".yml":
@@ -20,8 +20,8 @@ func FormatOf(name string) Format {
 	return Binary
 }
 
-// marks stand in all files of a format that SOPS encrypted, and hardly in others.
-func marks(format Format) []byte {
+// marker returns a text that is in every SOPS file of a format, and hardly in any other file.
+func marker(format Format) []byte {
 	switch format {
 	case YAML:
 		return []byte("mac: ENC[")
@@ -33,5 +33,5 @@ func marks(format Format) []byte {
 	return []byte(`"mac": "ENC[`)
 }
 
-// IsEncrypted reports whether a file looks like one that SOPS encrypted in a format.
-func IsEncrypted(format Format, text []byte) bool { return bytes.Contains(text, marks(format)) }
+// IsEncrypted reports whether a text looks like a SOPS file of a format.
+func IsEncrypted(format Format, text []byte) bool { return bytes.Contains(text, marker(format)) }

@@ -11,64 +11,64 @@ import (
 	"github.com/agentry-dev/agentry/internal/expression"
 )
 
-// Rules are the creation rules of a file .sops.yaml.
+// Rules are the creation rules of a .sops.yaml file.
 type Rules []rule
 
-// rule says for whom files are encrypted.
+// rule names the recipients of the files that match a pattern.
 type rule struct {
 	pattern *regexp.Regexp // nil matches every path
 	to      Recipients
 }
 
-// creationRule holds the fields of a rule that are read. Those that say which fields of a file are encrypted are
-// ignored: agentry encrypts the values of a Secret, and nothing else.
+// creationRule has the fields of a rule that are read. Fields that select what to encrypt in a file are ignored,
+// because agentry always encrypts exactly the values of a Secret.
 type creationRule struct {
 	PathRegex string `json:"path_regex"`
-	Age       names  `json:"age"`
-	PGP       names  `json:"pgp"`
-	KMS       names  `json:"kms"`
-	GCPKMS    names  `json:"gcp_kms"`
-	Azure     names  `json:"azure_keyvault"`
-	Vault     names  `json:"hc_vault_transit_uri"`
+	Age       list   `json:"age"`
+	PGP       list   `json:"pgp"`
+	KMS       list   `json:"kms"`
+	GCPKMS    list   `json:"gcp_kms"`
+	Azure     list   `json:"azure_keyvault"`
+	Vault     list   `json:"hc_vault_transit_uri"`
 
 	// These change who can decrypt, and are not supported.
 	AWSProfile string `json:"aws_profile"`
-	HCKMS      names  `json:"hckms"`
+	HCKMS      list   `json:"hckms"`
 	KeyGroups  []any  `json:"key_groups"`
 	Threshold  int    `json:"shamir_threshold"`
 }
 
-// names are a list, or a text with commas.
-type names []string
+// list is a list of strings, or a comma-separated string.
+type list []string
 
 // UnmarshalJSON reads both forms.
-func (n *names) UnmarshalJSON(data []byte) error {
-	var list []string
-	if err := yaml.Unmarshal(data, &list); err != nil {
+func (l *list) UnmarshalJSON(data []byte) error {
+	var texts []string
+	if err := yaml.Unmarshal(data, &texts); err != nil {
 		var text string
 		if yaml.Unmarshal(data, &text) != nil {
-			return errors.New("recipients must be a text or a list of texts")
+			return errors.New("recipients must be a string or a list of strings")
 		}
-		list = []string{text}
+		texts = []string{text}
 	}
-	for _, text := range list {
+	for _, text := range texts {
 		for one := range strings.SplitSeq(text, ",") {
 			if one = strings.TrimSpace(one); one != "" {
-				*n = append(*n, one)
+				*l = append(*l, one)
 			}
 		}
 	}
 	return nil
 }
 
-// ParseRules reads a file .sops.yaml. Errors quote no recipient: somebody may have written a private key there.
+// ParseRules reads a .sops.yaml file. Errors quote no recipient: somebody may have written a private key there.
 func ParseRules(text []byte) (out Rules, err error) {
 	var file struct {
 		Rules []creationRule `json:"creation_rules"`
 	}
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		return nil, errors.New(
-			"is no YAML with a list creation_rules of rules whose recipients are texts or lists of texts")
+			"is not valid YAML with creation_rules whose recipients are strings or lists of strings")
 	}
 	if len(file.Rules) == 0 {
 		return nil, errors.New("has no creation_rules")
@@ -77,7 +77,7 @@ func ParseRules(text []byte) (out Rules, err error) {
 		at := fmt.Sprintf("creation_rules[%d]", i)
 		if len(r.KeyGroups) > 0 || r.Threshold != 0 || r.AWSProfile != "" || len(r.HCKMS) > 0 {
 			return nil, fmt.Errorf(
-				"%s has key_groups, shamir_threshold, aws_profile or hckms, which agentry cannot encrypt by: list "+
+				"%s has key_groups, shamir_threshold, aws_profile or hckms, which agentry does not support: list "+
 					"the recipients in age, pgp, kms, gcp_kms, azure_keyvault or hc_vault_transit_uri", at)
 		}
 		parsed := rule{to: Recipients{Age: r.Age, PGP: r.PGP, KMS: r.KMS, GCPKMS: r.GCPKMS, AzureKeyVault: r.Azure,
@@ -87,7 +87,7 @@ func ParseRules(text []byte) (out Rules, err error) {
 		}
 		if r.PathRegex != "" {
 			if parsed.pattern, err = expression.Compile(r.PathRegex); err != nil {
-				return nil, fmt.Errorf("%s.path_regex is no regular expression", at)
+				return nil, fmt.Errorf("%s.path_regex is not a valid regular expression", at)
 			}
 		}
 		out = append(out, parsed)
@@ -103,7 +103,7 @@ func (r Rules) All() (out []Recipients) {
 	return out
 }
 
-// For returns the recipients of the first rule that matches a path, as SOPS does. ok is false if none does.
+// For returns the recipients of the first rule that matches a path, as in SOPS. ok is false if none matches.
 func (r Rules) For(path string) (to Recipients, ok bool) {
 	for _, one := range r {
 		if one.pattern == nil || one.pattern.MatchString(path) {

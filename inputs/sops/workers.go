@@ -12,24 +12,24 @@ import (
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
-// Program is the name of the program that decrypts and encrypts: it calls Serve of package worker, and lies beside
+// Program is the name of the program that decrypts and encrypts with Serve of package worker. It is installed beside
 // agentry.
 const Program = "agentry-sops"
 
-// DecryptQuestion is the kind of the question to decrypt.
+// DecryptQuestion is the kind of requests to decrypt.
 const DecryptQuestion byte = 'o'
 
-// Options are the settings of [Workers], and Limits those of a worker.
+// Options configure [Workers], and Limits limit each worker.
 type (
 	Options = worker.Options
 	Limits  = worker.Limits
 )
 
-// Workers decrypt and encrypt in processes of their own. It is safe for concurrent use.
+// Workers decrypt and encrypt in separate processes. They are safe for concurrent use.
 type Workers struct{ pool *worker.Pool }
 
-// NewWorkers returns workers; no process runs before the first file. If the options have no environment, the workers
-// get what environment selects from that of this process.
+// NewWorkers returns workers. It starts no process before the first file. By default, the workers get the variables of
+// this process that SOPS needs.
 func NewWorkers(opts Options) *Workers {
 	opts.Program = Program
 	if opts.Env == nil {
@@ -38,11 +38,11 @@ func NewWorkers(opts Options) *Workers {
 	return &Workers{worker.NewPool(opts)}
 }
 
-// Close ends the idle workers at once, and the others when their work is done.
+// Close ends idle workers now, and busy ones when their work is done.
 func (w *Workers) Close() { w.pool.Close() }
 
-// environment returns the variables of an environment that SOPS and the clients of clouds read: their own keys, where
-// the user's files are, and how the network is reached. Credentials of agentry are not among them.
+// environment selects the variables that SOPS and the clients of clouds read: their own settings and credentials, the
+// locations of the user's files, and proxies. agentry's credentials are not among them.
 func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -59,14 +59,14 @@ func environment(all []string) []string {
 	})
 }
 
-// Decrypt decrypts files. If a file makes the worker fail, the others are decrypted all the same. An error is ctx's, or
-// says that no process can be started.
+// Decrypt decrypts files. If one makes the worker fail, the others are still decrypted. It returns an error only if
+// ctx ends or no process can be started.
 func (w *Workers) Decrypt(ctx context.Context, keys []Key, files []File) ([]Decrypted, error) {
 	a, err := w.ask(ctx, DecryptRequest{Keys: keys, Files: files})
 	broken, isBroken := errors.AsType[*worker.Broken](err)
 	if _, ok := errors.AsType[*worker.Missing](err); ok {
-		reason := "SOPS files are decrypted by the program " + Program +
-			", which is not there: install it beside agentry"
+		reason := "decrypting SOPS files needs the program " + Program +
+			": install it beside agentry"
 		return slices.Repeat([]Decrypted{{Reason: reason}}, len(files)), nil
 	}
 	if err == nil {
@@ -87,8 +87,8 @@ func (w *Workers) Decrypt(ctx context.Context, keys []Key, files []File) ([]Decr
 	return slices.Concat(first, second), err
 }
 
-// Check returns what is wrong with keys that cannot be read, and quotes nothing that is secret. An error is a
-// [*worker.Missing] if the program is not there; other errors say what is wrong with it.
+// Check says what is wrong with the keys that cannot be read, without quoting secrets. The error is a
+// [*worker.Missing] if the program is not installed.
 func (w *Workers) Check(ctx context.Context, keys []Key) (unusable []string, err error) {
 	a, err := w.ask(ctx, DecryptRequest{Keys: keys})
 	return a.Unusable, err
@@ -105,11 +105,11 @@ func (w *Workers) ask(ctx context.Context, r DecryptRequest) (DecryptAnswer, err
 	}
 	var a DecryptAnswer
 	if err := json.Unmarshal(data, &a); err != nil || len(a.Decrypted) != len(r.Files) {
-		return DecryptAnswer{}, errOtherAnswer()
+		return DecryptAnswer{}, errUnexpectedAnswer()
 	}
 	return a, nil
 }
 
-func errOtherAnswer() error {
-	return fmt.Errorf("%s answers something else than it was asked: install the one of this version", Program)
+func errUnexpectedAnswer() error {
+	return fmt.Errorf("%s gave an unexpected answer: install the version that belongs to this agentry", Program)
 }

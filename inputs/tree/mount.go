@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// mounted are the files of a repository, with other repositories in folders of it.
-type mounted struct {
+// mounts are the files of a repository with other repositories mounted in folders.
+type mounts struct {
 	Files
-	others map[string]Files // by the folder, at the top
+	others map[string]Files // by top-level folder
 }
 
-// Mount returns files with other repositories in folders at the top, which listings do not show. A build of one
-// repository cannot read the others: see [Tree.Confine].
+// Mount mounts other repositories in top-level folders, which listings do not show. A build of one repository cannot
+// read the others: see [Tree.Confine].
 func Mount(own Files, others map[string]Files) Files {
 	if len(others) == 0 {
 		return own
 	}
-	return mounted{own, others}
+	return mounts{own, others}
 }
 
-// mount returns the mounted folder that a name is in, or "".
-func (m mounted) mount(name string) string {
+// mount returns the mounted folder that contains name, or "".
+func (m mounts) mount(name string) string {
 	first, _, _ := strings.Cut(path.Clean(name), "/")
 	if m.others[first] == nil {
 		return ""
@@ -30,8 +30,8 @@ func (m mounted) mount(name string) string {
 	return first
 }
 
-// at returns the repository that a name is in, and its name there.
-func (m mounted) at(name string) (Files, string) {
+// at returns the repository that contains name, and the name there.
+func (m mounts) at(name string) (Files, string) {
 	top := m.mount(name)
 	if top == "" {
 		return m.Files, name
@@ -40,52 +40,52 @@ func (m mounted) at(name string) (Files, string) {
 }
 
 // Open implements [fs.FS].
-func (m mounted) Open(name string) (fs.File, error) {
+func (m mounts) Open(name string) (fs.File, error) {
 	files, in := m.at(name)
 	return files.Open(in)
 }
 
 // Lstat implements [fs.ReadLinkFS].
-func (m mounted) Lstat(name string) (fs.FileInfo, error) {
+func (m mounts) Lstat(name string) (fs.FileInfo, error) {
 	files, in := m.at(name)
 	return files.Lstat(in)
 }
 
 // ReadLink implements [fs.ReadLinkFS].
-func (m mounted) ReadLink(name string) (string, error) {
+func (m mounts) ReadLink(name string) (string, error) {
 	files, in := m.at(name)
 	return files.ReadLink(in)
 }
 
 // ReadFile implements [fs.ReadFileFS].
-func (m mounted) ReadFile(name string) ([]byte, error) {
+func (m mounts) ReadFile(name string) ([]byte, error) {
 	files, in := m.at(name)
 	return files.ReadFile(in)
 }
 
 // ReadDir implements [fs.ReadDirFS].
-func (m mounted) ReadDir(name string) ([]fs.DirEntry, error) {
+func (m mounts) ReadDir(name string) ([]fs.DirEntry, error) {
 	files, in := m.at(name)
 	return files.ReadDir(in)
 }
 
-// mountOf returns the mounted folder that a name is in, or "".
+// mountOf returns the mounted folder that contains name, or "".
 func mountOf(files Files, name string) string {
-	if m, ok := files.(mounted); ok {
+	if m, ok := files.(mounts); ok {
 		return m.mount(name)
 	}
 	return ""
 }
 
-// InRepository returns the name of a file or folder in its own repository.
+// InRepository returns the name of a file or folder within its own repository.
 func (t *Tree) InRepository(name string) string {
-	if m, ok := t.files.(mounted); ok {
+	if m, ok := t.files.(mounts); ok {
 		_, name = m.at(name)
 	}
 	return name
 }
 
-// Confine keeps all further reads in the repository that a folder is in.
+// Confine restricts all further reads to the repository that contains folder.
 func (t *Tree) Confine(folder string) {
 	t.isConfined, t.mount = true, mountOf(t.files, folder)
 }

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Reads are what was read from a [Tree]: the content of files and folders, or only whether they exist.
+// Reads records what was read from a [Tree], by name: a digest of the content of a file or folder, or only whether it
+// exists.
 type Reads map[string]string
 
 const (
@@ -19,7 +20,7 @@ const (
 	aFolder = "folder"
 )
 
-// unsettled is a name that no file has. It is noted if the same reads can give something else another time.
+// unsettled is a name that no file has. It is noted if the result depends on something besides the reads.
 const unsettled = ""
 
 func kindOf(isDir bool) string {
@@ -29,7 +30,7 @@ func kindOf(isDir bool) string {
 	return aFile
 }
 
-// note notes a read. It keeps a content that was noted before: that says more than that the file exists.
+// note records a read. A content is not replaced by mere existence, which says less.
 func (r Reads) note(name, what string) {
 	if _, found := r[name]; !found || what != aFile && what != aFolder {
 		r[name] = what
@@ -51,7 +52,7 @@ func listing(entries []fs.DirEntry) string {
 	return "listing " + digest([]byte(names.String()))
 }
 
-// Digest is a digest of what was read, in hexadecimal digits.
+// Digest returns a hexadecimal digest of all reads.
 func (r Reads) Digest() string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(r)) {
@@ -60,7 +61,7 @@ func (r Reads) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Change is a file in which two commits differ.
+// Change is a file that differs between two commits.
 type Change struct {
 	Path string
 	// Edited means that the file exists in both commits, with different content.
@@ -83,14 +84,14 @@ func (r Reads) Concern(c Change) bool {
 	}
 }
 
-// Changes are the files that differ between two commits. Nil has none.
+// Changes are the files that differ between two commits. A nil value has none.
 type Changes struct {
 	list []Change
-	// edited are the files that differ in content only; at are the others, and the folders that they are in.
+	// edited has the files that differ in content only; at has all others, and their parent folders.
 	edited, at map[string]bool
 }
 
-// NewChanges returns changes.
+// NewChanges indexes changes.
 func NewChanges(list ...Change) *Changes {
 	out := &Changes{list: list, edited: map[string]bool{}, at: map[string]bool{}}
 	for _, c := range list {
@@ -105,8 +106,7 @@ func NewChanges(list ...Change) *Changes {
 	return out
 }
 
-// Concern reports whether one of the changes can affect one of the reads. Its time grows with the shorter of the two
-// lists.
+// Concern reports whether one of the changes can affect one of the reads, in time proportional to the shorter list.
 func (c *Changes) Concern(r Reads) bool {
 	if c == nil || len(c.list) <= len(r) {
 		return c != nil && slices.ContainsFunc(c.list, r.Concern)
@@ -119,18 +119,18 @@ func (c *Changes) Concern(r Reads) bool {
 	return false
 }
 
-// Same reports whether other files, whose changes are known, would be read the same.
+// Same reports whether files, which differ from those that were read in changed, would be read the same.
 func (r Reads) Same(files Files, changed *Changes) bool {
 	return r.IsSettled() && (!changed.Concern(r) || r.Hold(files))
 }
 
-// IsSettled reports whether the reads alone decide what becomes of them: see [Tree.Unsettle].
+// IsSettled reports whether the result depends on the reads alone: see [Tree.Unsettle].
 func (r Reads) IsSettled() bool {
 	_, again := r[unsettled]
 	return !again
 }
 
-// Hold reports whether other files would be read the same.
+// Hold reports whether files would be read the same.
 func (r Reads) Hold(files Files) bool {
 	if !r.IsSettled() {
 		return false
@@ -143,7 +143,7 @@ func (r Reads) Hold(files Files) bool {
 	return true
 }
 
-// reread reads again what was read before.
+// reread repeats a read in files.
 func reread(files Files, name, before string) string {
 	info, err := files.Lstat(name)
 	if err != nil || name != "." && !info.IsDir() && !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink {

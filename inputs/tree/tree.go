@@ -1,9 +1,9 @@
-// Package tree reads the files that a build needs: of a Git commit, without a checkout, or of a folder on disk.
+// Package tree reads the files that a build needs, from a Git commit without a checkout or from a folder on disk.
 //
-// A [Tree] belongs to one build and one goroutine. Its names are slash-separated paths from the top of the repository;
-// "." is the top. It follows symbolic links only inside of the repository, hides what .sourceignore files hide, and is
-// bounded in files and bytes. It notes exactly what a build read ([Reads]), so that the build is repeated only if that
-// differs in another commit.
+// A [Tree] belongs to one build and one goroutine. Names are slash-separated paths from the top of the repository,
+// which is ".". A Tree follows symbolic links only within the repository, hides the files that .sourceignore files
+// exclude, and limits the number of reads and bytes. It records what a build has read ([Reads]), so that the build is
+// repeated only for a commit in which that differs.
 package tree
 
 import (
@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// MaxSteps limits the reads of one Tree, repeated ones too. It bounds kustomizations that name each other many
-	// times.
+	// MaxSteps limits the reads of one Tree, including repeated ones. It stops kustomizations that name each other
+	// many times.
 	MaxSteps = 200_000
 	// MaxBytes limits the bytes that are read from one Tree.
 	MaxBytes = 128 << 20
@@ -33,13 +33,13 @@ const (
 var (
 	// ErrOutside means that a path or a symbolic link leads out of the repository.
 	ErrOutside = errors.New("leads out of the repository")
-	// ErrTooMuch means that a build reads more than it may.
+	// ErrTooMuch means that a build exceeds a limit of its [Tree].
 	ErrTooMuch = errors.New("the build reads too much")
-	// ErrTooLarge means that a file is larger than a manifest may be.
+	// ErrTooLarge means that a file exceeds [manifest.MaxFileBytes].
 	ErrTooLarge = fmt.Errorf("the file has more than %d bytes", manifest.MaxFileBytes)
 )
 
-// Files are the files of a repository as they are stored: [os.Root.FS], or those of a Git commit.
+// Files are the stored files of a repository: an [os.Root.FS] or a Git commit.
 type Files interface {
 	fs.ReadLinkFS
 	fs.ReadFileFS
@@ -48,59 +48,59 @@ type Files interface {
 
 // Tree is a read-only view of [Files] for one build.
 type Tree struct {
-	ctx   context.Context
-	files Files
-	reads Reads
-	rules sourceignore.Rules
-	seen  map[string]bool // folders whose .sourceignore was looked for
-	texts map[string][]byte
-	steps int
-	most  int // steps
-	bytes int
+	ctx      context.Context
+	files    Files
+	reads    Reads
+	rules    sourceignore.Rules
+	seen     map[string]bool // folders whose .sourceignore was read
+	texts    map[string][]byte
+	steps    int
+	maxSteps int
+	bytes    int
 
-	isConfined bool // to what is mounted at mount
+	isConfined bool // to the repository mounted at mount
 	mount      string
 }
 
 // New returns a view of files. Reads fail once the context has ended.
 func New(ctx context.Context, files Files) *Tree {
-	return &Tree{ctx: ctx, files: files, most: MaxSteps, reads: Reads{}, rules: sourceignore.Rules{},
+	return &Tree{ctx: ctx, files: files, maxSteps: MaxSteps, reads: Reads{}, rules: sourceignore.Rules{},
 		seen: map[string]bool{}, texts: map[string][]byte{}}
 }
 
-// ForSearch returns a view of files without the limits of a build, for searches in a whole repository of any size.
+// ForSearch returns a view of files without a limit on reads, to search a repository of any size.
 func ForSearch(ctx context.Context, files Files) *Tree {
 	t := New(ctx, files)
-	t.most = math.MaxInt
+	t.maxSteps = math.MaxInt
 	return t
 }
 
 // Context ends the reads.
 func (t *Tree) Context() context.Context { return t.ctx }
 
-// Unsettle notes that something else decided what becomes of the files, which can be otherwise another time:
-// [Reads.Same] is false from now on.
+// Unsettle records that the result depends on something besides the files, so that it must not be reused: [Reads.Same]
+// is false from now on.
 func (t *Tree) Unsettle() { t.reads.note(unsettled, "unsettled") }
 
-// Reads returns what was read so far.
+// Reads returns everything read so far.
 func (t *Tree) Reads() Reads { return t.reads }
 
-// Texts returns the files that were read so far, by name. The caller must not change them.
+// Texts returns the files read so far, by name. The caller must not change them.
 func (t *Tree) Texts() map[string][]byte { return t.texts }
 
-// step counts a read.
+// step counts a read and checks the limit.
 func (t *Tree) step() error {
 	if err := t.ctx.Err(); err != nil {
 		return err
 	}
-	if t.steps++; t.steps > t.most {
-		return fmt.Errorf("%w: more than %d files and folders", ErrTooMuch, t.most)
+	if t.steps++; t.steps > t.maxSteps {
+		return fmt.Errorf("%w: more than %d files and folders", ErrTooMuch, t.maxSteps)
 	}
 	return nil
 }
 
-// Resolve returns the name of a file or folder without symbolic links, and whether it is a folder. What does not
-// exist, or is hidden, is [fs.ErrNotExist].
+// Resolve follows symbolic links and returns the real name of a file or folder. It returns [fs.ErrNotExist] if name
+// does not exist or is hidden.
 func (t *Tree) Resolve(name string) (real string, isDir bool, err error) {
 	if err := t.step(); err != nil {
 		return "", false, err
@@ -159,7 +159,7 @@ func cmpErr(first, second error) error {
 	return second
 }
 
-// link returns where a symbolic link leads to.
+// link returns the target of a symbolic link.
 func (t *Tree) link(at string) (string, error) {
 	target, err := t.files.ReadLink(at)
 	if err != nil {
@@ -172,13 +172,13 @@ func (t *Tree) link(at string) (string, error) {
 	return target, nil
 }
 
-// absent notes that there is no file or folder with that name.
+// absent records that nothing has that name, and returns the error.
 func (t *Tree) absent(name string) error {
 	t.reads.note(name, "absent")
 	return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// hidden returns an error if a .sourceignore hides a file or folder.
+// hidden returns an error if a .sourceignore excludes a file. Folders are not hidden themselves.
 func (t *Tree) hidden(name string, isDir bool) error {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if !t.seen[dir] {
@@ -195,7 +195,7 @@ func (t *Tree) hidden(name string, isDir bool) error {
 	return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// readRules reads the .sourceignore of a folder, if there is one. One that is a symbolic link cannot be used.
+// readRules reads the .sourceignore of a folder, if any. It must not be a symbolic link.
 func (t *Tree) readRules(dir string) {
 	name := path.Join(dir, sourceignore.FileName)
 	info, err := t.files.Lstat(name)
@@ -217,7 +217,7 @@ func (t *Tree) readRules(dir string) {
 	t.rules[dir] = sourceignore.Parse(dir, text)
 }
 
-// ReadFile returns the text of a file, which the caller must not change.
+// ReadFile returns the text of a file. The caller must not change it.
 func (t *Tree) ReadFile(name string) ([]byte, error) {
 	real, isDir, err := t.Resolve(name)
 	if err != nil {
@@ -249,13 +249,13 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Entry is a name in a folder.
+// Entry is a file or folder in a folder.
 type Entry struct {
-	Name  string // without the folder
-	IsDir bool   // links are no folders
+	Name  string // base name
+	IsDir bool   // false for symbolic links
 }
 
-// List returns the files and folders in a folder, by name, without those that are hidden or not files.
+// List returns the visible entries of a folder, sorted by name.
 func (t *Tree) List(name string) ([]Entry, error) {
 	real, isDir, err := t.Resolve(name)
 	if err != nil {

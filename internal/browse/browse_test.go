@@ -21,8 +21,7 @@ func said(d *Change) string {
 	return text
 }
 
-// TestTheHistoryOfABranch: each commit names the one that it was rendered from, and says what it changes, without
-// secrets.
+// TestTheHistoryOfABranch: each commit names its input commit and shows its changes, without secrets.
 func TestTheHistoryOfABranch(t *testing.T) {
 	w := outputs.New(t)
 	w.Pass()
@@ -37,7 +36,7 @@ func TestTheHistoryOfABranch(t *testing.T) {
 	if refused != nil {
 		t.Fatal(refused)
 	}
-	if len(h.Commits) != 4 || h.Goes {
+	if len(h.Commits) != 4 || h.HasMore {
 		t.Fatalf("%+v", h)
 	}
 	third, hand, second, first := h.Commits[0], h.Commits[1], h.Commits[2], h.Commits[3]
@@ -68,12 +67,12 @@ func TestTheHistoryOfABranch(t *testing.T) {
 			t.Errorf("a secret is shown:\n%s", said(c))
 		}
 	}
-	if h, _ := s.History("prod", 2); len(h.Commits) != 2 || !h.Goes {
+	if h, _ := s.History("prod", 2); len(h.Commits) != 2 || !h.HasMore {
 		t.Errorf("%d commits of two", len(h.Commits))
 	}
 }
 
-// TestWhatIsNotShown: only commits of the output branch are, and only while they can be compared.
+// TestWhatIsNotShown: only commits of the output branch are shown, and only while they can be compared.
 func TestWhatIsNotShown(t *testing.T) {
 	w := outputs.New(t)
 	for i := range 4 {
@@ -87,12 +86,12 @@ func TestWhatIsNotShown(t *testing.T) {
 		t.Fatal(refused)
 	}
 	last := h.Commits[len(h.Commits)-1]
-	if len(h.Commits) != 3 || !h.Goes || !last.Oldest || h.Commits[0].Oldest {
+	if len(h.Commits) != 3 || !h.HasMore || !last.Oldest || h.Commits[0].Oldest {
 		t.Errorf("%+v", h)
 	}
 	foreign := w.Remote.Head("out~3")
-	for id, want := range map[string]string{last.ID: "not in the cache any more", foreign: "not among the last ones",
-		"nonsense": "not among the last ones"} {
+	for id, want := range map[string]string{last.ID: "no longer in the cache", foreign: "not among the latest commits",
+		"nonsense": "not among the latest commits"} {
 		if _, refused := s.Change("prod", id); refused == nil || refused.Status != http.StatusNotFound ||
 			!strings.Contains(refused.Message, want) {
 			t.Errorf("%s: %v", id, refused)
@@ -100,9 +99,9 @@ func TestWhatIsNotShown(t *testing.T) {
 	}
 	good := w.Status
 	for want, change := range map[string]func(*fleet.Status){
-		"another replica":    func(s *fleet.Status) { s.Owned = false },
-		"no output branch":   func(s *fleet.Status) { s.ForEach = "x/*" },
-		"there is no commit": func(s *fleet.Status) { s.Output = nil },
+		"another replica":   func(s *fleet.Status) { s.Owned = false },
+		"no output branch":  func(s *fleet.Status) { s.ForEach = "x/*" },
+		"has no commit yet": func(s *fleet.Status) { s.Output = nil },
 		"is not in the cache": func(s *fleet.Status) {
 			s.Output = &fleet.OutputStatus{Commit: strings.Repeat("1", 40)}
 		},

@@ -20,7 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/outdir"
 )
 
-// Limits of what is compared for one commit.
+// Limits of the comparison of one commit.
 const (
 	maxComparedUnits = 1000
 	maxComparedFiles = 20_000
@@ -28,18 +28,19 @@ const (
 	maxSkipped       = 20 // that are named
 )
 
-// Change is what a commit of an output branch changes.
+// Change has the changes that a commit makes to an output branch.
 type Change struct {
 	Commit
-	// Difference is shortened.
+	// Difference is the shortened difference.
 	Difference *difference.Difference
-	// Skipped are units that are not compared, as they are too large or cannot be read; Others counts those that are
-	// not named.
+	// Skipped are units that are not compared because they are too large or cannot be read; Others counts those that
+	// are not named.
 	Skipped []string
 	Others  int
 }
 
-// Change returns what a commit changes. The refusal has the status 202 while that takes longer: ask again then.
+// Change returns the changes of a commit. While they take long to compute, the refusal has the status 202: ask again
+// later.
 func (s *Store) Change(pipeline, commit string) (*Change, *explained.Refusal) {
 	v, refused := s.open(pipeline)
 	if refused != nil {
@@ -56,15 +57,15 @@ func (s *Store) Change(pipeline, commit string) (*Change, *explained.Refusal) {
 		refused = unreadable(err)
 	case c == nil:
 		refused = &explained.Refusal{
-			Status: http.StatusNotFound, Message: "the commit is not among the last ones of the output branch in the " +
-				"cache",
-			Hint: "read it at the forge, or compare it in a clone: agentry diff COMMIT~..COMMIT",
+			Status:  http.StatusNotFound,
+			Message: "the commit is not among the latest commits of the output branch in the cache",
+			Hint:    "read it at the forge, or compare it in a clone: agentry diff COMMIT~..COMMIT",
 		}
 	case c.Oldest:
 		refused = &explained.Refusal{
-			Status: http.StatusNotFound, Message: "the commit before this one is not in the cache any more, so " +
+			Status: http.StatusNotFound, Message: "the previous commit is no longer in the cache, so " +
 				"nothing can be compared",
-			Hint: "in a clone of the repository, agentry diff " + c.ID[:12] + "~.." + c.ID[:12] + " says what changed",
+			Hint: "run agentry diff " + c.ID[:12] + "~.." + c.ID[:12] + " in a clone of the repository",
 		}
 	}
 	if refused != nil {
@@ -77,7 +78,7 @@ func (s *Store) Change(pipeline, commit string) (*Change, *explained.Refusal) {
 	}, v.close)
 }
 
-// find returns a commit of the history, or nil.
+// find returns a commit in the history, or nil.
 func (o *output) find(id string) (*Commit, error) {
 	h, err := o.history(MaxCommits)
 	if i := slices.IndexFunc(h.Commits, func(c Commit) bool { return c.ID == id }); i >= 0 {
@@ -86,8 +87,8 @@ func (o *output) find(id string) (*Commit, error) {
 	return nil, err
 }
 
-// compare compares the units of a commit with those of the commit before it. Small units come first, so that one large
-// unit hides no other.
+// compare compares the units of a commit with those of the previous commit. Small units come first, so that one large
+// unit does not displace others.
 func (o *output) compare(c *Commit) (*Change, error) {
 	before, err := o.units(c.Parent)
 	if err != nil {
@@ -135,7 +136,7 @@ func (o *output) compare(c *Commit) (*Change, error) {
 	return out, nil
 }
 
-// skip notes units that are not compared.
+// skip records units that are not compared.
 func (c *Change) skip(names ...string) {
 	for _, name := range names {
 		if len(c.Skipped) == maxSkipped {
@@ -152,7 +153,7 @@ func union(a, b map[string]plumbing.Hash) map[string]plumbing.Hash {
 	return out
 }
 
-// units returns the folders of the units of a commit, by name. No commit has none.
+// units returns the folders of the units in a commit, by name. An empty commit has none.
 func (o *output) units(commit string) (map[string]plumbing.Hash, error) {
 	out := map[string]plumbing.Hash{}
 	if commit == "" {
@@ -173,7 +174,7 @@ func (o *output) units(commit string) (map[string]plumbing.Hash, error) {
 	return out, nil
 }
 
-// size is how much is to be read.
+// size is the amount of data to read.
 type size struct {
 	files int
 	bytes int64
@@ -194,8 +195,8 @@ func (o *output) sizeOf(folder plumbing.Hash) (out size, err error) {
 	return out, err
 }
 
-// errForeign means that a folder of a unit has a file that agentry does not write.
-var errForeign = errors.New("there is something in the folder that agentry did not write")
+// errForeign means that a unit's folder has a file that agentry did not write.
+var errForeign = errors.New("the folder has a file that agentry did not write")
 
 // manifests returns the objects in the folder of a unit.
 func (o *output) manifests(unit string, folder plumbing.Hash) (out []difference.Manifest, err error) {
@@ -211,7 +212,7 @@ func (o *output) manifests(unit string, folder plumbing.Hash) (out []difference.
 	return out, nil
 }
 
-// flat is a folder without the folders in it, except that of the inventory.
+// flat is a folder without its subfolders, except that of the inventory.
 type flat struct{ *object.Files }
 
 // ReadDir implements [fs.ReadDirFS].

@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// maxKept is how many changes are kept.
+	// maxKept limits the changes that are kept.
 	maxKept = 50
-	// maxWaiting is how many may wait to be computed.
+	// maxWaiting limits the changes that wait to be computed.
 	maxWaiting = 20
-	// patience is how long a request waits for one.
+	// patience limits the time that a request waits for a change.
 	patience = 10 * time.Second
 )
 
-// changes computes changes one at a time, and keeps the last ones: pages ask for them again and again.
+// changes computes changes one at a time, and keeps the latest, because pages ask for them repeatedly.
 type changes struct {
 	log  *slog.Logger
-	turn chan struct{} // has room for one value; whoever sends it may compute
+	turn chan struct{} // has room for one value; the sender may compute
 
 	mu   sync.Mutex
 	kept []*answer // least recently used first
 }
 
-// key names a change. Pipelines can share a branch, and see different changes of a commit.
+// key identifies a change. Pipelines can share a branch, and see different changes in a commit.
 type key struct{ pipeline, commit string }
 
-// answer is a change, once done is closed.
+// answer is a change that is known once done is closed.
 type answer struct {
 	key
 	done   chan struct{}
@@ -42,7 +42,7 @@ type answer struct {
 
 func newChanges(log *slog.Logger) *changes { return &changes{log: log, turn: make(chan struct{}, 1)} }
 
-// get returns a change, and computes it unless it is known. Either compute or instead is called, once, at some time.
+// get returns a change, and computes it unless it is known. Either compute or instead is called eventually, once.
 func (c *changes) get(k key, compute func() (*Change, error), instead func()) (*Change, *explained.Refusal) {
 	a, isNew := c.answer(k)
 	switch {
@@ -68,7 +68,8 @@ func (c *changes) get(k key, compute func() (*Change, error), instead func()) (*
 	return a.change, nil
 }
 
-// answer returns the answer for a key, and whether it is still to be computed. It is nil if too many wait already.
+// answer returns the answer for a key, and whether it still has to be computed. It returns nil if too many are
+// waiting.
 func (c *changes) answer(k key) (a *answer, isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +104,7 @@ func (a *answer) isDone() bool {
 	}
 }
 
-// compute computes an answer when it is its turn. What failed is computed again when somebody asks.
+// compute computes an answer when it is its turn. A failed answer is computed again at the next request.
 func (c *changes) compute(a *answer, compute func() (*Change, error)) {
 	c.turn <- struct{}{}
 	a.change, a.err = c.guarded(a.pipeline, compute)
@@ -116,7 +117,7 @@ func (c *changes) compute(a *answer, compute func() (*Change, error)) {
 	}
 }
 
-// guarded turns a panic into an error: what is compared was written by strangers.
+// guarded turns a panic into an error, because the compared texts are untrusted.
 func (c *changes) guarded(pipeline string, compute func() (*Change, error)) (out *Change, err error) {
 	defer fault.Recover(c.log, "comparison of a commit", pipeline, &err)
 	return compute()

@@ -1,10 +1,9 @@
-// Package browse reads what the service has cached of the repositories of its pipelines: the commits of an output
-// branch and what each of them changes, the rendered files, and the lines of the inputs that diagnostics are about. The
-// console asks it.
+// Package browse shows the repositories that the service has cached for its pipelines: the commits of an output branch
+// and their changes, the rendered files, and the lines of the inputs that diagnostics are about. The console uses it.
 //
-// It asks no remote, so it knows what the last look at a repository has fetched. Of an output branch it shows the
-// commits of the branch itself and nothing else that is in the repository. What a commit changes is said by package
-// difference, in the words of `agentry diff`. No byte of a Secret is shown.
+// It contacts no remote, so it knows the state of the last fetch. From the repository of an output branch it shows
+// only the commits of that branch. Package difference describes the changes of a commit, as in `agentry diff`. No byte
+// of a Secret is shown.
 //
-// Questions and answers have a bounded size. Commits never change, so the last answers about them are kept.
+// Requests and answers have a limited size. Commits never change, so the latest answers about them are kept.
 package browse

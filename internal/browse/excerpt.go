@@ -10,14 +10,14 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// Excerpt is the line of the inputs that a finding is about, cut where the finding points at. The zero Excerpt means
-// that the line is not in the cache, or must not be shown.
+// Excerpt is the input line that a finding is about, cut around the position of the finding. The zero Excerpt means
+// that the line is not in the cache or must not be shown.
 type Excerpt struct {
 	Before, At, After string
 }
 
-// Excerpts returns the lines that findings of a pipeline are about, in the same order. What may be shown is what
-// `agentry check` shows: no line that can hold a credential.
+// Excerpts returns the lines that a pipeline's findings are about, in the same order. Like `agentry check`, it shows
+// no line that can contain a credential.
 func (s *Store) Excerpts(pipeline string, list []fleet.Finding) []Excerpt {
 	out := make([]Excerpt, len(list))
 	v, refused := s.open(pipeline)
@@ -38,7 +38,7 @@ func (s *Store) Excerpts(pipeline string, list []fleet.Finding) []Excerpt {
 			known[at] = text
 		}
 		if line, ok := (diag.Diagnostic{Code: diag.Code(f.Code), Line: f.Line}).Excerpt(text); ok && text != nil {
-			out[i] = pointed(line, f.Column)
+			out[i] = excerptAt(line, f.Column)
 		}
 	}
 	return out
@@ -71,8 +71,8 @@ func (v *view) text(commit, file string) []byte {
 	return text
 }
 
-// pointed cuts a line around the word at a column, which counts characters from 1.
-func pointed(line string, column int) Excerpt {
+// excerptAt cuts a line around the word at a column, which counts characters from 1.
+func excerptAt(line string, column int) Excerpt {
 	runes := []rune(line)
 	if column < 1 || column > len(runes) {
 		return Excerpt{Before: line}

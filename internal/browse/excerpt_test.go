@@ -8,7 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/test/outputs"
 )
 
-// TestTheLinesOfFindings: a line is shown if check would show it, and only of the commit that was rendered.
+// TestTheLinesOfFindings: a line is shown only if check would show it, and only from the rendered commit.
 func TestTheLinesOfFindings(t *testing.T) {
 	w := outputs.New(t)
 	w.Pass()
@@ -24,7 +24,7 @@ func TestTheLinesOfFindings(t *testing.T) {
 		{"kind: ", "GrafanaAgent", ""},
 		{Before: "metadata: {name: agent, namespace: m}"},
 		{}, // it names a password
-		{}, // it is of a Secret
+		{}, // it is in a Secret
 		{}, {}, {},
 	}
 	if !slices.Equal(got, want) {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// maxUnits is how many units are listed.
+	// maxUnits limits the listed units.
 	maxUnits = 1000
-	// maxShownBytes is the size of the largest file that is shown, and of the other files of its unit together.
+	// maxShownBytes limits the size of a file that is shown, and the total size of the other files of its unit.
 	maxShownBytes = 4 << 20
 )
 
-// Output is the output branch at its tip: its units, or the files of a unit, or the lines of a file.
+// Output is a part of the output branch at its tip: the units, the files of a unit, or the lines of a file.
 type Output struct {
 	Commit string
 	Units  []string
@@ -38,7 +38,7 @@ type File struct {
 	Bytes        int64
 }
 
-// Output returns what is at a path of the output branch: "" for the units, or a unit, or a file of a unit.
+// Output returns the part of the output branch at a path: "" for the units, a unit, or a file of a unit.
 func (s *Store) Output(pipeline, at string) (*Output, *explained.Refusal) {
 	v, refused := s.open(pipeline)
 	if refused != nil {
@@ -77,7 +77,7 @@ func (s *Store) Output(pipeline, at string) (*Output, *explained.Refusal) {
 	for _, f := range unit.Inventory.Files {
 		e, ok := unit.Entries[f.Path]
 		if !ok || !e.Mode.IsFile() || f.Object == "" {
-			continue // gone, or the kustomization, which only names the others
+			continue // missing, or the kustomization, which only lists the others
 		}
 		n, err := o.BlobSize(e.Hash)
 		if err != nil {
@@ -93,7 +93,7 @@ func (s *Store) Output(pipeline, at string) (*Output, *explained.Refusal) {
 
 func noFile() *explained.Refusal {
 	return &explained.Refusal{Status: http.StatusNotFound, Message: "agentry wrote no such file",
-		Hint: "it may have gone with the last commit"}
+		Hint: "the last commit may have removed it"}
 }
 
 // read reads the lines of a file of a unit.
@@ -106,7 +106,7 @@ func (out *Output) read(unit *branch.Unit, name string) *explained.Refusal {
 	text, beside, err := out.texts(unit, name)
 	if errors.Is(err, limit.ErrTooLarge) {
 		return &explained.Refusal{Status: http.StatusUnprocessableEntity,
-			Message: "the file is too large to be shown here",
+			Message: "the file is too large to show here",
 			Hint:    "read it at the forge, or in a clone of the repository"}
 	}
 	if err != nil {
@@ -114,13 +114,13 @@ func (out *Output) read(unit *branch.Unit, name string) *explained.Refusal {
 	}
 	if out.Lines, err = difference.Redacted(name, text, beside); err != nil {
 		return &explained.Refusal{Status: http.StatusUnprocessableEntity,
-			Message: "somebody changed the file, so that it may hold anything, and it is not shown",
+			Message: "somebody changed the file; it is not shown because it may contain anything",
 			Hint:    "read it at the forge, or in a clone of the repository"}
 	}
 	return nil
 }
 
-// texts returns a file, and the Secrets beside it, whose values are shown nowhere.
+// texts returns a file, and the Secrets beside it, whose values are hidden everywhere.
 func (out *Output) texts(unit *branch.Unit, name string) (text []byte, secrets []difference.Manifest, err error) {
 	left := int64(maxShownBytes)
 	for _, f := range out.Files {

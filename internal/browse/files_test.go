@@ -7,7 +7,7 @@ import (
 	"github.com/agentry-dev/agentry/test/outputs"
 )
 
-// TestTheFilesOfTheOutput leads from the units to the lines of each file, and finds no secret there.
+// TestTheFilesOfTheOutput goes from the units to the lines of each file, which show no secret.
 func TestTheFilesOfTheOutput(t *testing.T) {
 	w := outputs.New(t)
 	w.Pass()

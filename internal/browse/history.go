@@ -9,43 +9,42 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/committext"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/internal/explained"
 )
 
 const (
-	// MaxCommits is how many commits a history has.
+	// MaxCommits limits the commits of a history.
 	MaxCommits = 50
-	// maxWalk is how many commits of a branch are looked at: pipelines can share one.
+	// maxWalk limits the commits of a branch that are examined, because pipelines can share a branch.
 	maxWalk = 1000
 )
 
-// History is the last commits of a pipeline on its output branch.
+// History has the latest commits of a pipeline on its output branch.
 type History struct {
 	Commits []Commit // newest first
-	// Goes says that there are older ones.
-	Goes bool
+	// HasMore means that there are older commits.
+	HasMore bool
 }
 
 // Commit is a commit of an output branch.
 type Commit struct {
 	ID, Subject, Author string
 	When                time.Time
-	// Inputs are the commits that it was rendered from. A commit that somebody else made has none.
+	// Inputs are the commits that it was rendered from. It has none if somebody else made it.
 	Inputs []Input
-	// Parent is the commit before it; empty if it is the first of the branch.
+	// Parent is the previous commit, or empty if this is the first one of the branch.
 	Parent string
-	// Oldest says that the commit before it is not in the cache, so nobody knows what it changes.
+	// Oldest means that the previous commit is not in the cache, so the changes are unknown.
 	Oldest bool
 }
 
-// Input is an input commit. Subject and Author are known of the first.
+// Input is an input commit. Subject and Author are known only for the first.
 type Input struct{ URL, Ref, Commit, Subject, Author string }
 
-// History returns the last commits of a pipeline on its output branch, at most limit of them. Merged commits count as
-// one.
+// History returns the latest commits of a pipeline on its output branch, at most limit. A merge counts as one commit.
 func (s *Store) History(pipeline string, limit int) (History, *explained.Refusal) {
 	v, refused := s.open(pipeline)
 	if refused != nil {
@@ -63,30 +62,30 @@ func (s *Store) History(pipeline string, limit int) (History, *explained.Refusal
 	return h, nil
 }
 
-// history follows the first parents from the tip, and leaves out commits that change nothing at the path.
+// history follows the first parents from the tip, and skips commits that change nothing at the path.
 func (o *output) history(limit int) (out History, err error) {
 	next, err := o.Commit(o.tip)
 	for n := 0; err == nil && next != nil; n++ {
 		if n == maxWalk || len(out.Commits) == limit {
-			out.Goes = true
+			out.HasMore = true
 			return out, nil
 		}
 		var c *Commit
 		c, next, err = o.step(next)
 		if c != nil {
 			out.Commits = append(out.Commits, *c)
-			out.Goes = c.Oldest
+			out.HasMore = c.Oldest
 		}
 	}
 	return out, err
 }
 
-// step returns what a commit is to the pipeline, nil if it is nothing, and the commit before it, nil if that is not in
-// the cache.
+// step returns the commit as an entry of the history, or nil if it does not belong to the pipeline, and the previous
+// commit, or nil if that is not in the cache.
 func (o *output) step(of *object.Commit) (c *Commit, before *object.Commit, err error) {
-	c = &Commit{ID: of.Hash.String(), Author: foreigntext.Person(of.Author),
-		When: foreigntext.SafeDate(of.Committer.When)}
-	c.Subject, _ = foreigntext.SplitMessage(of.Message)
+	c = &Commit{ID: of.Hash.String(), Author: committext.Person(of.Author),
+		When: committext.SafeDate(of.Committer.When)}
+	c.Subject, _ = committext.SplitMessage(of.Message)
 	if len(of.Parents) > 0 {
 		before, err = o.Commit(of.Parents[0])
 		if errors.Is(err, object.ErrNotFound) {
@@ -116,8 +115,7 @@ func (o *output) step(of *object.Commit) (c *Commit, before *object.Commit, err 
 	return c, before, err
 }
 
-// entries are the hashes of the output folder and of the file that every commit of agentry rewrites; zero if there is
-// none.
+// entries has the hashes of the output folder and of the file that every commit of agentry rewrites, or zero hashes.
 type entries struct{ folder, metadata plumbing.Hash }
 
 func (o *output) metadata(of *object.Commit) (out entries, err error) {
@@ -135,7 +133,7 @@ func (o *output) hashOf(of *object.Commit, name string) (plumbing.Hash, error) {
 	return entry.Hash, err
 }
 
-// inputs returns the commits that an output commit was rendered from, as it says itself.
+// inputs returns the input commits that an output commit names.
 func (o *output) inputs(of *object.Commit) (out []Input, err error) {
 	text, err := branch.ReadFile(o.Reader, of.Tree, path.Join(o.path, branch.MetadataFile))
 	var m publish.Metadata
@@ -146,16 +144,16 @@ func (o *output) inputs(of *object.Commit) (out []Input, err error) {
 		if i == maxInputs {
 			break
 		}
-		in := Input{URL: foreigntext.OneLine(src.URL), Ref: foreigntext.OneLine(src.Ref), Commit: src.Commit}
+		in := Input{URL: committext.OneLine(src.URL), Ref: committext.OneLine(src.Ref), Commit: src.Commit}
 		if !plumbing.IsHash(in.Commit) {
 			continue // anybody can have written it
 		}
 		if in.Commit == m.DrySHA {
-			in.Subject, in.Author = foreigntext.OneLine(m.Subject), foreigntext.OneLine(m.Author)
+			in.Subject, in.Author = committext.OneLine(m.Subject), committext.OneLine(m.Author)
 		}
 		for _, r := range m.References {
 			if in.Subject == "" && r.Commit.SHA == in.Commit {
-				in.Subject, in.Author = foreigntext.OneLine(r.Commit.Subject), foreigntext.OneLine(r.Commit.Author)
+				in.Subject, in.Author = committext.OneLine(r.Commit.Subject), committext.OneLine(r.Commit.Author)
 			}
 		}
 		out = append(out, in)
@@ -163,12 +161,12 @@ func (o *output) inputs(of *object.Commit) (out []Input, err error) {
 	return out, nil
 }
 
-// maxInputs is how many input commits of one output commit are named.
+// maxInputs limits the input commits that are named for one output commit.
 const maxInputs = 20
 
-// unreadable is the refusal for a cache that cannot be read.
+// unreadable returns the refusal for a cache that cannot be read.
 func unreadable(err error) *explained.Refusal {
 	return &explained.Refusal{Status: 503,
-		Message: "the cache of the output branch cannot be read: " + foreigntext.OneLine(err.Error()),
+		Message: "the cache of the output branch cannot be read: " + committext.OneLine(err.Error()),
 		Hint:    "the next pass repairs it"}
 }

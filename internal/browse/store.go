@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/explained"
 )
 
-// Fleet has the caches. It is implemented by [fleet.Fleet].
+// Fleet opens the caches. [fleet.Fleet] implements it.
 type Fleet interface {
 	Pipeline(name string) (fleet.Status, bool)
 	// Caches opens a Reader of each repository of a pipeline, which the caller must close.
@@ -20,16 +20,16 @@ type Fleet interface {
 
 var _ Fleet = (*fleet.Fleet)(nil)
 
-// Store answers questions about the repositories of a fleet. It is safe for concurrent use.
+// Store answers requests about the repositories of a fleet. It is safe for concurrent use.
 type Store struct {
 	fleet   Fleet
 	changes *changes
 }
 
-// NewStore returns a Store of a fleet. Faults go to the log.
+// NewStore returns a Store for a fleet. It logs panics.
 func NewStore(f Fleet, log *slog.Logger) *Store { return &Store{fleet: f, changes: newChanges(log)} }
 
-// view is what is cached of one pipeline.
+// view has the caches of one pipeline.
 type view struct {
 	fleet.Status
 	readers []*object.Reader
@@ -67,19 +67,19 @@ func (v *view) output() (*output, *explained.Refusal) {
 	case v.ForEach != "":
 		return nil, &explained.Refusal{Status: http.StatusNotFound,
 			Message: "this definition has no output branch of its own",
-			Hint:    "ask for one of the pipelines that it makes"}
+			Hint:    "ask for one of the pipelines that it generates"}
 	case !v.Owned:
 		return nil, &explained.Refusal{Status: http.StatusServiceUnavailable,
-			Message: "another replica makes the passes, and has the repositories", Hint: "ask the active replica"}
+			Message: "another replica is active, and has the repositories", Hint: "ask the active replica"}
 	case v.Output == nil || v.Output.Commit == "":
 		return nil, &explained.Refusal{Status: http.StatusNotFound,
-			Message: "there is no commit on the output branch yet", Hint: "the first pass makes one"}
+			Message: "the output branch has no commit yet", Hint: "the first pass makes one"}
 	}
 	rd := v.with(v.Output.Commit)
 	if rd == nil {
 		return nil, &explained.Refusal{Status: http.StatusServiceUnavailable,
 			Message: "the newest commit of the output branch is not in the cache",
-			Hint:    "the next look at the repository fetches it"}
+			Hint:    "the next fetch gets it"}
 	}
 	return &output{Reader: rd, tip: plumbing.NewHash(v.Output.Commit), path: v.Output.Path}, nil
 }

@@ -1,9 +1,8 @@
-// Package doctor checks what pipelines need, besides what they render: their credentials, their repositories and the
-// right to push there, webhooks, forges, signing and SOPS keys, the programs beside agentry, the clock, and the folder
-// of the cache.
+// Package doctor checks what pipelines need besides their inputs: credentials, repositories and the right to push to
+// them, webhooks, forges, signing and SOPS keys, helper programs, the clock, and the cache folder.
 //
-// It changes nothing: from repositories it reads which refs there are, a session for a push is opened and ended without
-// a push, and a forge is only asked. A check has one of four results; one that could not be made, because something
-// that it needs has failed or cannot be known, is skipped and says why. Each question to a server has a time limit, and
-// equal questions of several pipelines are asked once. No byte of a credential is in a result.
+// It changes nothing: it lists the refs of repositories, opens push sessions but ends them without a push, and only
+// reads from forges. A check has one of four results; a check whose precondition failed or is unknown is skipped, and
+// says why. Each request to a server has a time limit, and equal requests for several pipelines are made once. No
+// result contains a byte of a credential.
 package doctor

@@ -15,31 +15,31 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// DefaultTimeout limits each question to a server.
+// DefaultTimeout limits each request to a server.
 const DefaultTimeout = 20 * time.Second
 
 // File is a pipeline file that was read.
 type File struct {
 	Name string
 	Data []byte
-	Err  error // why it could not be read
+	Err  error // error from reading it
 }
 
-// Options are what checks need from outside.
+// Options has what checks need from outside.
 type Options struct {
 	Getenv pipelinefile.Getenv
-	// CacheDir is where repositories are kept.
+	// CacheDir is the folder in which repositories are cached.
 	CacheDir string
-	// Timeout limits each question to a server. Default: DefaultTimeout.
+	// Timeout limits each request to a server. Default: DefaultTimeout.
 	Timeout time.Duration
-	// Now is the clock that is compared with that of servers. Default: time.Now.
+	// Now is the clock to compare with the clocks of servers. Default: time.Now.
 	Now func() time.Time
-	// SOPS and Charts start the programs beside agentry.
+	// SOPS and Charts start the helper programs.
 	SOPS   sops.Options
 	Charts helm.Options
 }
 
-// examiner makes the checks of one run.
+// examiner runs the checks of one [Run].
 type examiner struct {
 	Options
 	sites  forge.Sites
@@ -110,7 +110,7 @@ func names(fleet []*pipelinefile.Pipeline) string {
 	return strings.Join(out, ", ")
 }
 
-// expand replaces templates by the pipelines of their folders, and says what is wrong with all pipelines together.
+// expand replaces templates by the pipelines of their folders, and reports conflicts between all pipelines.
 func (e *examiner) expand(ctx context.Context, fleet []*pipelinefile.Pipeline) ([]*pipelinefile.Pipeline, []Result) {
 	var results []Result
 	made, found, err := pipelinefile.Expand(ctx, fleet,
@@ -124,9 +124,9 @@ func (e *examiner) expand(ctx context.Context, fleet []*pipelinefile.Pipeline) (
 	return made, results
 }
 
-// pipeline makes the checks of one pipeline.
+// pipeline runs the checks of one pipeline.
 func (e *examiner) pipeline(ctx context.Context, p *pipelinefile.Pipeline) []Result {
-	if p.Spec.ForEach != "" { // Expand leaves it if it is suspended
+	if p.Spec.ForEach != "" { // Expand keeps it if it is suspended
 		return []Result{skipped(checkFile, "spec.forEach", "the pipeline is suspended, so its folders are not listed",
 			"")}
 	}
@@ -135,7 +135,7 @@ func (e *examiner) pipeline(ctx context.Context, p *pipelinefile.Pipeline) []Res
 	for _, n := range named {
 		results = append(results, ofCredential(n))
 	}
-	creds, _ := p.Credentials(e.Getenv) // named says what cannot be read
+	creds, _ := p.Credentials(e.Getenv) // named has the errors
 	secrets, _ := p.Secrets(e.Getenv)
 	return slices.Concat(results,
 		e.sources(ctx, p, creds, named),
@@ -149,7 +149,7 @@ func (e *examiner) pipeline(ctx context.Context, p *pipelinefile.Pipeline) []Res
 	)
 }
 
-// keys checks the keys that sign and verify commits.
+// keys checks the keys for signing and verifying commits.
 func keys(p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinefile.Named) (results []Result) {
 	const signing = "spec.output.commit.signingKey"
 	switch _, err := creds.Signing.Signer(); {
@@ -157,7 +157,7 @@ func keys(p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinef
 		results = append(results, skipped(checkSigning, signing, "the key cannot be read", ""))
 	case err != nil:
 		results = append(results, failed(checkSigning, signing, err.Error(),
-			"name a private SSH key or an armoured private PGP key, with its passphrase if it has one"))
+			"use a private SSH key or an armoured private PGP key, with its passphrase if it has one"))
 	case len(creds.Signing.Key) > 0:
 		results = append(results, ok(checkSigning, signing, "the key has signed a text"))
 	}
@@ -169,7 +169,7 @@ func keys(p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinef
 			results = append(results, skipped(checkVerify, at, "the keys cannot be read", ""))
 		case err != nil:
 			results = append(results, failed(checkVerify, at, err.Error(),
-				"write allowedSigners as ssh-keygen -Y verify reads it, and PGP keys as gpg --armor --export does"))
+				"use the format of ssh-keygen -Y verify for allowedSigners, and of gpg --armor --export for PGP keys"))
 		default:
 			results = append(results, ok(checkVerify, at, "the keys are usable"))
 		}
@@ -177,14 +177,14 @@ func keys(p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinef
 	return results
 }
 
-// unreadable reports whether a credential at a field or below it cannot be read.
+// unreadable reports whether a credential at or below a field cannot be read.
 func unreadable(named []pipelinefile.Named, field string) bool {
 	return slices.ContainsFunc(named, func(n pipelinefile.Named) bool {
 		return n.Problem != nil && strings.HasPrefix(n.Field, field)
 	})
 }
 
-// reason is why a credential cannot be read, without its field, which is the subject.
+// reason returns the reason why a credential cannot be read, without its field, which is the subject.
 func reason(n pipelinefile.Named) string {
 	if n.Problem == nil {
 		return ""

@@ -22,7 +22,7 @@ import (
 	testworker "github.com/agentry-dev/agentry/test/worker"
 )
 
-// Secrets that no result may show.
+// Secrets that no result may contain.
 const (
 	password = "hunter2-of-git"
 	token    = "hunter2-of-forge"
@@ -105,7 +105,7 @@ const plainAuth = `      auth: {usernameEnv: GIT_USER, passwordEnv: GIT_PASSWORD
     branch: environments/prod
 `
 
-// testbed is a repository behind smart HTTP.
+// testbed serves a repository by smart HTTP.
 func testbed(t *testing.T, options gittest.HTTPOptions) (url, head string) {
 	t.Helper()
 	root := t.TempDir()
@@ -126,18 +126,18 @@ func TestEverythingIsThere(t *testing.T) {
 		"ok credentials spec.sources[0].auth.usernameEnv: the environment variable GIT_USER is set",
 		"ok credentials spec.sources[0].auth.passwordEnv: the environment variable GIT_PASSWORD is set",
 		"ok source spec.sources[0]: SITE has branch main, at SHA",
-		"ok push spec.output: SITE accepts a push; rules about single branches and hooks answer only when one is made",
-		"ok output refs/heads/environments/prod: is not there yet: a pass makes it",
+		"ok push spec.output: SITE accepts a push; branch rules and hooks can still refuse it",
+		"ok output refs/heads/environments/prod: does not exist yet: a pass creates it",
 		"ok charts spec.charts: agentry-charts renders a chart",
 		"ok clock HOST: this machine's clock and the server's differ by less than 30s",
-		"ok cache cache: can be written, and has N MiB free",
+		"ok cache cache: is writable, and has N MiB free",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// TestNothingIsPushed: a session for a push that ends without one leaves the refs unchanged and runs no hook.
+// TestNothingIsPushed: a push session that ends without a push leaves the refs unchanged and runs no hook.
 func TestNothingIsPushed(t *testing.T) {
 	ssh := gittest.NewSSH(t)
 	r := gittest.NewRepo(t)
@@ -155,14 +155,14 @@ func TestNothingIsPushed(t *testing.T) {
 		"output", "notes", "clock")
 	want := []string{
 		"ok source spec.sources[0]: SITE has branch main, at SHA",
-		"ok push spec.output: SITE accepts a push; rules about single branches and hooks answer only when one is made",
-		"ok output refs/heads/out: is not there yet: a pass makes it",
-		"ok output refs/heads/out-next: is not there yet: a pass makes it",
-		"ok output refs/heads/agentry/inputs: is not there yet: a pass makes it",
-		"skipped notes refs/notes/hydrator.metadata: is not there yet, and the server says only when it is pushed " +
-			"whether it may be made; a refusal is a warning of the pass -> if a pass warns with note-refused, allow " +
+		"ok push spec.output: SITE accepts a push; branch rules and hooks can still refuse it",
+		"ok output refs/heads/out: does not exist yet: a pass creates it",
+		"ok output refs/heads/out-next: does not exist yet: a pass creates it",
+		"ok output refs/heads/agentry/inputs: does not exist yet: a pass creates it",
+		"skipped notes refs/notes/hydrator.metadata: does not exist yet, and only a push can tell whether it " +
+			"may be created; if it is refused, the pass has a warning -> if a pass warns with note-refused, allow " +
 			"pushes to refs/notes/hydrator.metadata",
-		"skipped clock : no server that answered says what time it is",
+		"skipped clock : no server has reported its time",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -190,16 +190,16 @@ func TestRemotesThatRefuse(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string
 		env  map[string]string
-		want []string // beginnings, and what is behind "..."
+		want []string // beginnings of lines; text after "..." is their end
 	}{
 		"a user who may not push": {pipelineOf(readOnly, plainAuth), login, []string{
 			"ok source spec.sources[0]: ",
-			"failed push spec.output: ...403 Forbidden: you may not push here -> give spec.sources[0].auth a " +
-				"credential that may push",
+			"failed push spec.output: ...403 Forbidden: you may not push here -> set spec.sources[0].auth " +
+				"to a credential that may push",
 		}},
 		"a wrong password": {pipelineOf(open, plainAuth), map[string]string{"GIT_USER": "bot", "GIT_PASSWORD": short},
 			[]string{
-				"failed source spec.sources[0]: ...access denied...-> give spec.sources[0].auth a credential that may " +
+				"failed source spec.sources[0]: ...access denied...-> set spec.sources[0].auth to a credential that may " +
 					"read the repository", "failed push spec.output: ...401",
 			}},
 		"a variable that is not set": {pipelineOf(open, plainAuth), map[string]string{"GIT_USER": "bot"}, []string{
@@ -213,7 +213,7 @@ func TestRemotesThatRefuse(t *testing.T) {
 			"failed source spec.sources[0]: ...did you mean main?...-> check the source's ref", "ok push",
 		}},
 		"a server that is not there": {pipelineOf("http://127.0.0.1:1/a", plainAuth), login, []string{
-			"failed source spec.sources[0]: ...connection refused -> check the URL, the name of the host",
+			"failed source spec.sources[0]: ...connection refused -> check the URL, the host name",
 			"failed push",
 		}},
 		"a server that says nothing": {pipelineOf("http://"+gittest.NewSilent(t)+"/a", plainAuth), login,
@@ -265,7 +265,7 @@ func TestClocksAreCompared(t *testing.T) {
 		want string
 	}{
 		{29 * time.Second, "ok clock HOST: this machine's clock and the server's differ by less than 30s"},
-		// 40s or 41s, for headers have no fractions
+		// 40s or 41s, because headers have no fractions
 		{-40 * time.Second, "warning clock HOST: this machine's clock is 4"},
 		{time.Hour, "warning clock HOST: this machine's clock is 1h0m"},
 	} {
@@ -286,7 +286,7 @@ func TestClocksAreCompared(t *testing.T) {
 	}
 }
 
-// TestTokensAndSecrets asks a stub of GitHub about the token, and looks at the secrets of webhooks and at keys.
+// TestTokensAndSecrets checks a token at a stub of GitHub, the secrets of webhooks, and keys.
 func TestTokensAndSecrets(t *testing.T) {
 	url, _ := testbed(t, gittest.HTTPOptions{})
 	scopes, status := "repo", http.StatusOK
@@ -324,8 +324,8 @@ func TestTokensAndSecrets(t *testing.T) {
 	env["HOOK"], env["KEY"], scopes = strings.Repeat("x", 16), "no key", "repo:status"
 	lines = check(t, text, env, func(o *doctor.Options) { o.SOPS = sops.Options{} })
 	contains(one("webhook", lines), "ok webhook")
-	contains(one("forge", lines), "failed forge spec.sources[0].forge: the token lacks the scope repo -> give the "+
-		"token that")
+	contains(one("forge", lines), "failed forge spec.sources[0].forge: the token lacks the scope repo -> add this "+
+		"to the token")
 	contains(one("signing", lines), "failed signing spec.output.commit.signingKey: ")
 
 	status = http.StatusUnauthorized
@@ -339,7 +339,7 @@ func TestTokensAndSecrets(t *testing.T) {
 	contains(one("sops", lines), "skipped sops spec.decryption: the keys cannot be read")
 }
 
-// TestRecipients encrypts for the recipients that the pipeline names.
+// TestRecipients encrypts for the recipients in the pipeline.
 func TestRecipients(t *testing.T) {
 	const age, pgp = "age: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]",
 		"pgp: [0123456789ABCDEF0123456789ABCDEF01234567]"
@@ -359,7 +359,7 @@ func TestRecipients(t *testing.T) {
 				"0123456789ABCDEF0123456789ABCDEF01234567"},
 		{age, strings.Repeat("x", 32), sops.Options{Command: []string{"/there-is-none"}},
 			"failed sops spec.secrets.sops: "},
-		{age, "short", sops.Options{}, "skipped sops spec.secrets.sops: what it names cannot be read"},
+		{age, "short", sops.Options{}, "skipped sops spec.secrets.sops: its file or variable cannot be read"},
 	} {
 		text := pipelineOf("https://127.0.0.1:1/a.git",
 			"  output: {branch: environments/prod}\n  secrets: {policy: sops, sops: {hmacKeyEnv: KEY, "+c.to+"}}\n")
@@ -390,7 +390,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestEqualQuestionsAreAskedOnce: a fleet reads one repository.
+// TestEqualQuestionsAreAskedOnce: several pipelines read one repository.
 func TestEqualQuestionsAreAskedOnce(t *testing.T) {
 	asked := 0
 	url, _ := testbed(t, gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {

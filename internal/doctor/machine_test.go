@@ -27,7 +27,7 @@ func TestCacheThatCannotBeUsed(t *testing.T) {
 		{folder, has(1023), Warning, "has 1023 MiB free"},
 		{folder, has(100), Warning, "has 100 MiB free"},
 		{folder, has(99), Failed, "has 99 MiB free, less than 100 MiB"},
-		{folder, func(string) (uint64, error) { return 0, errors.ErrUnsupported }, Skipped, "not known"},
+		{folder, func(string) (uint64, error) { return 0, errors.ErrUnsupported }, Skipped, "unknown"},
 		{file, has(1024), Failed, "not a directory"},
 	} {
 		if got := cache(test.folder, test.free); got.State != test.want || !strings.Contains(got.Message, test.says) {

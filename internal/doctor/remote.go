@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// answer is what a repository said.
+// answer is the response of a repository.
 type answer struct {
 	remote  transport.Remote
 	program transport.Program
@@ -22,8 +22,7 @@ type answer struct {
 	err     error
 }
 
-// ask lists the refs of a repository by the program for fetches or by the one for pushes, which is ended without a
-// push.
+// ask lists the refs of a repository with a fetch or push session. It ends a push session without a push.
 func (e *examiner) ask(ctx context.Context, remote transport.Remote, program transport.Program) *answer {
 	for _, a := range e.asked {
 		if a.program == program && a.remote.URL == remote.URL && a.remote.Auth.Equal(remote.Auth) {
@@ -53,7 +52,7 @@ func (e *examiner) ask(ctx context.Context, remote transport.Remote, program tra
 	return a
 }
 
-// sources checks that each source can be read, and has what is read of it.
+// sources checks that each source can be read and has the ref of the pipeline.
 func (e *examiner) sources(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials,
 	named []pipelinefile.Named) (results []Result) {
 	for i, s := range p.Spec.Sources {
@@ -74,7 +73,7 @@ func (e *examiner) sources(ctx context.Context, p *pipelinefile.Pipeline, creds 
 			results = append(results, failed(checkSource, at, err.Error(), readRemedy(err, at)))
 		case ref.Commit != "":
 			results = append(results, ok(checkSource, at,
-				a.refs.Remote()+" can be read; a pass finds out whether it has the commit"))
+				a.refs.Remote()+" can be read; a pass will show whether it has the commit"))
 		default:
 			results = append(results, ok(checkSource, at,
 				fmt.Sprintf("%s has %s, at %.7s", a.refs.Remote(), ref, tip.Commit)))
@@ -83,18 +82,18 @@ func (e *examiner) sources(ctx context.Context, p *pipelinefile.Pipeline, creds 
 	return results
 }
 
-// readRemedy says what to do about a source that cannot be read.
+// readRemedy returns the remedy for a source that cannot be read.
 func readRemedy(err error, at string) string {
 	switch {
 	case errors.Is(err, transport.ErrUnreachable):
-		return "check the URL, the name of the host, and the proxies and firewalls between here and there"
+		return "check the URL, the host name, and proxies and firewalls on the way"
 	case errors.Is(err, transport.ErrAuth):
-		return "give " + at + ".auth a credential that may read the repository"
+		return "set " + at + ".auth to a credential that may read the repository"
 	}
 	return pipeline.Remedy(err)
 }
 
-// output checks that the output can be pushed to, as far as a server says so before a push.
+// output checks that the output can be pushed to, as far as a server tells before a push.
 func (e *examiner) output(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials,
 	named []pipelinefile.Named) []Result {
 	const at = "spec.output"
@@ -114,7 +113,7 @@ func (e *examiner) output(ctx context.Context, p *pipelinefile.Pipeline, creds g
 		return results
 	}
 	results := []Result{ok(checkPush, at,
-		a.refs.Remote()+" accepts a push; rules about single branches and hooks answer only when one is made")}
+		a.refs.Remote()+" accepts a push; branch rules and hooks can still refuse it")}
 	for _, ref := range publish.Refs(&p.Spec.Output) {
 		results = append(results, branch(a.refs, ref.Name))
 	}
@@ -124,31 +123,31 @@ func (e *examiner) output(ctx context.Context, p *pipelinefile.Pipeline, creds g
 	return results
 }
 
-// branch says whether a ref of the output is there. None has to be.
+// branch checks whether a ref of the output exists. It need not.
 func branch(refs *repo.Refs, name string) Result {
 	if tip := refs.Tip(name); tip.Exists() {
 		return ok(checkOutput, name, fmt.Sprintf("is at %.7s", tip.Commit))
 	}
-	return ok(checkOutput, name, "is not there yet: a pass makes it")
+	return ok(checkOutput, name, "does not exist yet: a pass creates it")
 }
 
-// notes says whether notes can be written. If there is no ref of notes yet, only a push shows that.
+// notes checks whether notes can be written. If their ref does not exist yet, only a push can tell.
 func notes(refs *repo.Refs) Result {
 	if tip := refs.Tip(publish.NotesRef); tip.Exists() {
 		return ok(checkNotes, publish.NotesRef,
 			fmt.Sprintf("is at %.7s, and the repository accepts a push", tip.Commit))
 	}
 	return skipped(checkNotes, publish.NotesRef,
-		"is not there yet, and the server says only when it is pushed whether it may be made; a refusal is a warning "+
-			"of the pass",
+		"does not exist yet, and only a push can tell whether it may be created; if it is refused, the pass has a "+
+			"warning",
 		"if a pass warns with note-refused, allow pushes to "+publish.NotesRef)
 }
 
-// pushRemedy says what to do about an output that cannot be pushed to.
+// pushRemedy returns the remedy for an output that cannot be pushed to.
 func pushRemedy(err error, auth string) string {
 	if errors.Is(err, transport.ErrAuth) {
-		return "give " + auth + " a credential that may push: a token that may write the repository's contents, or " +
-			"an SSH key that is not read-only"
+		return "set " + auth + " to a credential that may push: a token that may write the repository's contents, or an " +
+			"SSH key that is not read-only"
 	}
 	return readRemedy(err, "spec.output")
 }

@@ -36,15 +36,15 @@ const (
 
 // Result is the result of one check.
 type Result struct {
-	// Pipeline is its name; empty for what concerns a file or the machine.
+	// Pipeline is the name of the pipeline; empty for a check of a file or of the machine.
 	Pipeline string `json:"pipeline,omitempty"`
-	// Check is the name of the check, which does not change.
+	// Check is the name of the check. Names are stable.
 	Check string `json:"check"`
-	// Subject is what was checked: a file, a field of the pipeline, a host or a folder.
+	// Subject is the checked file, field of the pipeline, host or folder.
 	Subject string `json:"subject,omitempty"`
 	State   State  `json:"state"`
 	Message string `json:"message"`
-	// Remedy is what to do; empty if there is nothing to do.
+	// Remedy says what to do, or is empty.
 	Remedy string `json:"remedy,omitempty"`
 }
 
@@ -64,7 +64,7 @@ func skipped(check, subject, why, remedy string) Result {
 	return Result{Check: check, Subject: subject, State: Skipped, Message: why, Remedy: remedy}
 }
 
-// ofFile is the result for a diagnostic about a pipeline file.
+// ofFile returns the result for a diagnostic about a pipeline file.
 func ofFile(file string, d diag.Diagnostic) Result {
 	if at := d.Position(); at != "" {
 		file = at
@@ -77,7 +77,7 @@ func ofFile(file string, d diag.Diagnostic) Result {
 	return r
 }
 
-// ofCredential is the result for a place of a credential.
+// ofCredential returns the result for the file or variable of a credential.
 func ofCredential(n pipelinefile.Named) Result {
 	if n.Problem == nil {
 		what := "the environment variable " + n.Env + " is set"

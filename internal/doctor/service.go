@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// enoughSecretBytes is the length from which on a webhook's secret cannot be guessed: 128 bits.
+	// enoughSecretBytes is the length from which a webhook's secret cannot be guessed: 128 bits.
 	enoughSecretBytes = 16
-	// expiresSoon is how long before a token expires it is warned about.
+	// expiresSoon is the remaining lifetime of a token below which there is a warning.
 	expiresSoon = 14 * 24 * time.Hour
 )
 
-// webhooks checks the secrets of webhooks that can be read.
+// webhooks checks the readable secrets of webhooks.
 func webhooks(p *pipelinefile.Pipeline, secrets pipelinefile.Secrets) (results []Result) {
 	for _, w := range secrets.Webhooks {
 		at := w.Type + " of " + w.Repository
 		if len(w.Secret) < enoughSecretBytes {
 			results = append(results, warned(checkWebhook, at,
-				fmt.Sprintf("the secret has fewer than %d characters, so that it can be guessed", enoughSecretBytes),
-				"make one with openssl rand -hex 32, and give it to both sides"))
+				fmt.Sprintf("the secret has fewer than %d characters, so it can be guessed", enoughSecretBytes),
+				"create one with openssl rand -hex 32, and use it on both sides"))
 			continue
 		}
 		results = append(results, ok(checkWebhook, at, "the secret is long enough"))
@@ -84,23 +84,23 @@ func (e *examiner) forge(ctx context.Context, at string, cfg *forge.Config, use 
 	const table = "docs/forge.md lists what each feature needs"
 	switch {
 	case found.Lacks != "":
-		return failed(checkForge, field, "the token lacks "+found.Lacks, "give the token that; "+table)
+		return failed(checkForge, field, "the token lacks "+found.Lacks, "add this to the token; "+table)
 	case !found.Expires.IsZero() && left < expiresSoon:
 		return warned(checkForge, field, fmt.Sprintf("the token expires in %d days", max(0, int(left.Hours()/24))),
-			"make a new one")
+			"create a new one")
 	case found.Unsaid != "":
-		return ok(checkForge, field, "the token is accepted; the site does not say whether it has "+found.Unsaid+
+		return ok(checkForge, field, "the token is accepted; the site does not tell whether it has "+found.Unsaid+
 			", which it needs")
 	}
 	return ok(checkForge, field, "the token is accepted and has what it needs")
 }
 
-// forgeRemedy says what to do about an error of a forge.
+// forgeRemedy returns the remedy for an error of a forge.
 func forgeRemedy(err error, at string) string {
 	api, isAnswer := errors.AsType[*forge.APIError](err)
 	switch {
 	case !isAnswer:
-		return "check the forge's url, and the proxies and firewalls between here and there"
+		return "check the forge's url, and proxies and firewalls on the way"
 	case api.Status == http.StatusUnauthorized:
 		return "the token is wrong, was revoked or has expired: put a new one where " + at + ".forge or " + at +
 			".auth says"

@@ -1,8 +1,8 @@
 // Package expression checks and compiles regular expressions that users write.
 //
 // A few kilobytes such as a{1000}b{1000} compile to hundreds of megabytes, here and in every agent that reads them. So
-// the size of the compiled program is computed from the parsed text, in which nothing is repeated yet, and what is too
-// large is an error.
+// the size of the compiled program is computed from the parsed text, before repetitions are expanded, and an
+// expression that is too large is an error.
 package expression
 
 import (
@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// MaxInstructions is the size of the compiled program that every expression may have. Each character of a text is
+	// MaxInstructions is the size of the compiled program that any expression may have. Each character of a text is
 	// about one instruction of some 200 bytes, so a long text without repetitions may have more: two for each of its
 	// bytes.
 	MaxInstructions = 10_000
-	// MaxUnicodeClasses is how many classes such as \pL an expression may have. Each has about a thousand runes when it
-	// is parsed.
+	// MaxUnicodeClasses limits the classes such as \pL in an expression. Each has about a thousand runes after
+	// parsing.
 	MaxUnicodeClasses = 200
-	// runesPerInstruction is how many runes of a class take the memory of an instruction.
+	// runesPerInstruction is the number of runes in a class that take the memory of one instruction.
 	runesPerInstruction = 32
 )
 
@@ -30,8 +30,8 @@ func Check(text string) error {
 	return err
 }
 
-// Surplus is [Check] that also returns how many instructions an expression has beyond the two for each of its bytes
-// that every text may have. That is what many small texts with repetitions add up to.
+// Surplus is [Check] that also returns the number of instructions beyond the allowance of two for each byte of the
+// text. The surpluses of many small expressions with repetitions add up.
 func Surplus(text string) (int64, error) {
 	if n := strings.Count(text, `\p`) + strings.Count(text, `\P`); n > MaxUnicodeClasses {
 		return 0, fmt.Errorf(`has %d classes such as \pL, more than %d`, n, MaxUnicodeClasses)
@@ -42,7 +42,7 @@ func Surplus(text string) (int64, error) {
 	}
 	n, free := instructions(parsed), int64(2*len(text))
 	if most := max(MaxInstructions, free); n > most {
-		return 0, fmt.Errorf("compiles to about %d instructions, more than %d: repeat less, by lower numbers in braces",
+		return 0, fmt.Errorf("compiles to about %d instructions, more than %d: use lower repetition counts in braces",
 			n, most)
 	}
 	return max(n-free, 0), nil
@@ -56,8 +56,8 @@ func Compile(text string) (*regexp.Regexp, error) {
 	return regexp.Compile(text)
 }
 
-// instructions returns about how many instructions an expression compiles to. Parsed ones repeat at most a thousand
-// times, however repetitions are nested.
+// instructions estimates the number of instructions of a compiled expression. A parsed expression repeats at most a
+// thousand times, however repetitions are nested.
 func instructions(re *syntax.Regexp) int64 {
 	var sum int64
 	for _, sub := range re.Sub {
@@ -68,7 +68,7 @@ func instructions(re *syntax.Regexp) int64 {
 		return sum
 	case syntax.OpLiteral:
 		return int64(len(re.Rune))
-	case syntax.OpCharClass: // a short program has its own copy for each repetition
+	case syntax.OpCharClass: // each repetition has its own copy of a short program
 		return 1 + int64(len(re.Rune)/runesPerInstruction)
 	case syntax.OpRepeat:
 		if re.Max < 0 {

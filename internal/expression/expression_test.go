@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/expression"
 )
 
-// TestLargeExpressions are errors, and what a person writes is not.
+// TestLargeExpressions holds that large expressions are errors, and realistic ones are not.
 func TestLargeExpressions(t *testing.T) {
 	names := make([]string, 3000)
 	for i := range names {
@@ -42,7 +42,7 @@ func TestLargeExpressions(t *testing.T) {
 	}
 }
 
-// TestInstructions: an expression that is accepted has at most as many as it may, by Go's own compiler.
+// TestInstructions: an accepted expression compiles, with Go's own compiler, to no more instructions than allowed.
 func TestInstructions(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("a{990}", 10), "(a{1,40}b?){1,25}", strings.Repeat("(a|bc){0,99}", 12), "(?:(?:x+){9}){99}",
@@ -66,7 +66,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// TestNothingIsCompiled: to refuse an expression takes no memory to speak of.
+// TestNothingIsCompiled: refusing an expression takes hardly any memory.
 func TestNothingIsCompiled(t *testing.T) {
 	var text strings.Builder
 	for i := range 3000 {
@@ -85,7 +85,7 @@ func TestNothingIsCompiled(t *testing.T) {
 	}
 }
 
-// FuzzCheck: what is accepted compiles, and what Go refuses is refused.
+// FuzzCheck: accepted expressions compile, and expressions that Go refuses are refused.
 func FuzzCheck(f *testing.F) {
 	for _, text := range []string{"a{1000}{1000}", `\pL{3}`, "(?i)[a-z]+", "(", "x|y*", "(?P<n>a{2,})"} {
 		f.Add(text)

@@ -1,7 +1,7 @@
-// Package fault turns panics into errors, so that a fault of agentry ends the work at hand and not the process.
+// Package fault turns panics into errors, so that a bug in agentry ends the current work and not the process.
 //
-// A panic's value can hold a secret, and so can the arguments of the functions on the stack. An [Error] therefore
-// keeps only what the Go runtime itself says, or the value's type, and the stack as names of functions and lines.
+// A panic's value can contain a secret, and so can the arguments of the functions on the stack. An [Error] therefore
+// keeps only a message of the Go runtime itself, or the value's type, and the stack as function names and lines.
 package fault
 
 import (
@@ -18,23 +18,23 @@ import (
 type Error struct {
 	// Value is the type of the panic's value, or the message of the Go runtime.
 	Value string
-	// Stack has the functions that were running, with files and lines.
+	// Stack has the functions on the stack, with files and lines.
 	Stack string
 }
 
-// Error returns the same text for all panics: people find the rest in the log.
+// Error returns the same text for all panics; the log has the rest.
 func (*Error) Error() string {
-	return "stopped by a fault in agentry itself, which its log describes: please report it"
+	return "stopped by a bug in agentry, which its log describes: please report it"
 }
 
 // Is reports whether an error was a panic.
 func Is(err error) bool { return errors.As(err, new(*Error)) }
 
-// Of returns what recover returned as an error. It must be called in the deferred function that recovers, because the
-// stack is still there then.
+// Of turns a recovered value into an error. It must be called in the deferred function that recovers, while the stack
+// still exists.
 func Of(value any) *Error {
 	if known, ok := value.(*Error); ok {
-		return known // of a worker of Each
+		return known // from a worker of Each
 	}
 	out := &Error{Value: fmt.Sprintf("%T", value), Stack: stack()}
 	if known, ok := value.(runtime.Error); ok {
@@ -43,7 +43,7 @@ func Of(value any) *Error {
 	return out
 }
 
-// Recover logs a panic and stores it in err, unless that is nil. It must be deferred itself.
+// Recover logs a panic and stores it in err. It must be deferred directly.
 func Recover(log *slog.Logger, during, of string, err *error) {
 	value := recover()
 	if value == nil {
@@ -54,7 +54,7 @@ func Recover(log *slog.Logger, during, of string, err *error) {
 	}
 }
 
-// Log logs a panic, and returns it as an error. It must be called as [Of] must.
+// Log logs a panic, and returns it as an error. It must be called like [Of].
 func Log(log *slog.Logger, during, of string, value any) error {
 	err := Of(value)
 	log.Error("panic", "during", during, "of", of, "value", err.Value, "stack", err.Stack)
@@ -77,8 +77,8 @@ func stack() string {
 	}
 }
 
-// Each calls f for 0 to n-1 on all processors. If one of the calls panics, the calls that have not begun are left out,
-// and Each panics with an *[Error]: a panic in a goroutine of its own would end the process.
+// Each calls f for 0 to n-1 on all processors. If a call panics, the calls that have not begun are skipped, and Each
+// panics with an *[Error]: a panic in another goroutine would end the process.
 func Each(n int, f func(i int)) {
 	var next atomic.Int64
 	var failed atomic.Pointer[Error]

@@ -34,7 +34,7 @@ func TestEachCallsAll(t *testing.T) {
 
 func explode(secret string) { panic("the password is " + secret) }
 
-// If Each did not recover, a worker's panic would end the process of this test.
+// If Each did not recover, a worker's panic would end the test process.
 func TestAPanicOfAWorkerIsThatOfItsCaller(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

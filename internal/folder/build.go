@@ -17,18 +17,18 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// built is a folder that is built by its kustomization.
-type built struct {
+// builtRoot is a root that is built.
+type builtRoot struct {
 	inputs.Root
-	top   string // on disk: the folder that its names are relative to
+	top   string // the folder on disk that names are relative to
 	show  func(name string) string
-	parts []file // that the build read
+	parts []file // the manifests that the build read
 
-	builds *inputs.Builds    // of the search that found it
-	mounts map[string]string // folders on disk, by where they are mounted
+	builds *inputs.Builds    // the search's results
+	mounts map[string]string // folders on disk, by mount point
 }
 
-// findRoots finds what is built in the folders that are named, and adds it to the files.
+// findRoots finds the roots in the given folders, and adds them to the files.
 func (w *walk) findRoots(ctx context.Context, opts Options) error {
 	mode := opts.Build
 	w.builds = mode != inputs.Plain && mode != ""
@@ -71,14 +71,14 @@ func (w *walk) findRoots(ctx context.Context, opts Options) error {
 		for _, one := range r.layout.Roots {
 			name := filepath.Join(r.path, filepath.FromSlash(one.Name))
 			w.files = append(w.files, file{name: show(one.Name), path: name,
-				root: &built{Root: one, top: r.path, mounts: mounts, show: show, builds: builds}})
+				root: &builtRoot{Root: one, top: r.path, mounts: mounts, show: show, builds: builds}})
 		}
 	}
 	return nil
 }
 
-// show returns the name of a file below a root as in reports: below the folder that was named, else from the current
-// folder.
+// show returns the name that reports show for a file below a root: relative to a given folder, else to the current
+// one.
 func (w *walk) show(r *root, name string) string {
 	at := filepath.Join(r.path, filepath.FromSlash(name))
 	for _, f := range w.named {
@@ -94,7 +94,8 @@ func (w *walk) show(r *root, name string) string {
 	return at
 }
 
-// mountAll says where the folders of other repositories are mounted, and which folder that is.
+// mountAll chooses a mount point for the folder of each other repository. by has the mount points by source, and
+// folders the folders by mount point.
 func mountAll(sources map[string]string) (by, folders map[string]string) {
 	by, folders = map[string]string{}, map[string]string{}
 	for i, name := range slices.Sorted(maps.Keys(sources)) {
@@ -104,7 +105,7 @@ func mountAll(sources map[string]string) (by, folders map[string]string) {
 	return by, folders
 }
 
-// openFolders opens the files of a folder, with others mounted in it.
+// openFolders returns a function that opens a folder with others mounted in it.
 func openFolders(top string, mounts map[string]string) kustomize.Open {
 	return func() (files tree.Files, done func(), err error) {
 		var all []*os.Root
@@ -134,8 +135,8 @@ func openFolders(top string, mounts map[string]string) kustomize.Open {
 	}
 }
 
-// build builds the folder.
-func (b *built) build(ctx context.Context, opts Options) manifest.Result {
+// build builds the root.
+func (b *builtRoot) build(ctx context.Context, opts Options) manifest.Result {
 	open := openFolders(b.top, b.mounts)
 	files, done, err := open()
 	if err != nil {

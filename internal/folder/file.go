@@ -13,17 +13,17 @@ import (
 
 const stdin = "-"
 
-// file is a file that was found.
+// file is a manifest file, or a root that is built.
 type file struct {
-	name string // as in reports
-	path string // on disk
-	root *built // nil unless it stands for what its kustomization builds
+	name string     // the name in reports
+	path string     // on disk
+	root *builtRoot // set if the file stands for a root
 }
 
-// errTooLarge is a file of more than [manifest.MaxFileBytes].
+// errTooLarge means that a file exceeds [manifest.MaxFileBytes].
 var errTooLarge = errors.New("too large")
 
-// parse reads and parses the file, and returns its text as well.
+// parse reads and parses the file. It also returns the text.
 func (f file) parse(ctx context.Context, opts Options) (manifest.Result, []byte) {
 	if f.root != nil {
 		return f.root.build(ctx, opts), nil
@@ -38,7 +38,7 @@ func (f file) parse(ctx context.Context, opts Options) (manifest.Result, []byte)
 	return manifest.Parse(manifest.File{Path: f.name, Data: data}, opts.Manifest), data
 }
 
-// read reads the file, or in if the file is standard input.
+// read reads the file, or in if it is standard input.
 func (f file) read(in io.Reader) ([]byte, error) {
 	if f.name == stdin {
 		if in == nil {
@@ -61,7 +61,7 @@ func (f file) read(in io.Reader) ([]byte, error) {
 	return readAll(opened, int(info.Size()))
 }
 
-// readAll reads everything; size is the expected number of bytes.
+// readAll reads r to its end. size is the expected size.
 func readAll(r io.Reader, size int) ([]byte, error) {
 	var data bytes.Buffer
 	data.Grow(size + bytes.MinRead)
@@ -74,7 +74,7 @@ func readAll(r io.Reader, size int) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-// unreadable is the result of a file or folder that cannot be read.
+// unreadable returns the result of a file or folder that cannot be read.
 func unreadable(name string, err error) manifest.Result {
 	return manifest.Result{Broken: 1, Diags: diag.List{{
 		Severity: diag.Error, Code: diag.UnreadableFile, File: name, Message: "cannot be read: " + reason(err),

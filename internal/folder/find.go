@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Found is a file that was found by its text.
+// Found is a file that [Find] has found.
 type Found struct {
-	Name string // as in reports
+	Name string // the name in reports
 	Text []byte
 }
 
-// Find returns the files at the paths whose text matches, in the order in which they are found. It looks at all files
-// that [Read] would read if nothing was built. skip is as [Options.Skip]. Standard input is not read.
+// Find returns the files at the paths whose text matches. It reads all files that [Read] would read without building
+// anything, except standard input. skip works like [Options.Skip].
 func Find(ctx context.Context, paths []string, skip func(folder string) bool, matches func(text []byte) bool) ([]Found,
 	error) {
 	w := newWalk(paths, skip)

@@ -1,24 +1,21 @@
 // Package folder reads manifests from folders, files and standard input, and parses them.
 //
-// In a folder it reads, at any depth, the files that end in .yaml, .yml or .json, as kubectl
-// does. It skips files and folders whose name begins with a dot: .git, .github, and the
-// internal folders of a mounted ConfigMap. A path that is named itself is read whatever its
-// name. No file is read twice, even if several paths and links lead to it.
+// In a folder it reads the files that end in .yaml, .yml or .json, at any depth, like kubectl. It skips files and
+// folders whose names begin with a dot: .git, .github, and the internal folders of a mounted ConfigMap. A path that is
+// given explicitly is read whatever its name. No file is read twice, even if several paths and links lead to it.
 //
-// Kustomizations are built if [Options] say so, as package inputs says: what belongs to one is not read by itself. Nor
-// is a folder with a Helm chart.
+// If [Options] say so, kustomizations are built by package inputs; their files, and Helm charts, are not read as plain
+// manifests.
 //
-// It ignores what .sourceignore files hide, as package sourceignore says. They are read from
-// the top of the repository that a path is in; outside of repositories, from the outermost
-// folder that was named.
+// Files that .sourceignore files exclude are ignored: see package sourceignore. These files apply from the top of the
+// repository that contains a path; outside of repositories, from the outermost given folder.
 //
-// A symbolic link is followed if its target is below the path that was named. Other links are
-// reported and not followed, as are links to nothing and circles: a repository must not make
-// its reader read other files.
+// A symbolic link is followed only if its target is below the given path. Other links, broken links and circles are
+// reported: a repository must not make its reader read other files.
 //
-// A file that cannot be read is reported as a diagnostic, and the others are read; only a path
-// that does not exist is an error. Memory is bounded: files are read and parsed by as many
-// workers as there are processors, one file of at most [manifest.MaxFileBytes] each.
+// An unreadable file is reported as a diagnostic, and the others are read; only a path that does not exist is an
+// error. Memory is limited: one worker per processor reads and parses a file of at most [manifest.MaxFileBytes] at a
+// time.
 package folder
 
 import (
@@ -32,46 +29,46 @@ import (
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
-// Options are the settings of [Read]. The zero value is valid.
+// Options configure [Read]. The zero value is valid.
 type Options struct {
 	// Manifest says how manifests are parsed.
 	Manifest manifest.Options
-	// Build says what is built. The paths are the roots, or are searched for them. Empty builds nothing.
+	// Build says what to build at the paths. If empty, nothing is built.
 	Build inputs.Mode
-	// Sources are the folders of other repositories that custom resources of Flux and Argo CD name, by the name of the
-	// resource, as Kind/namespace/name or the end of that, or by the URL.
+	// Sources are the folders of other repositories that custom resources of Flux and Argo CD name, by URL or by
+	// custom resource: Kind/namespace/name, namespace/name or name.
 	Sources map[string]string
-	// Charts renders the charts of kustomizations. Nil refuses them.
+	// Charts renders charts. If nil, charts are refused.
 	Charts *chart.Renderer
-	// Secrets decrypts what decides what is built. Nil decrypts nothing.
+	// Secrets decrypts SOPS-encrypted files that builds depend on. If nil, nothing is decrypted.
 	Secrets *sops.FileDecrypter
-	// Stdin is read for the path "-". Nil is an empty one.
+	// Stdin is read for the path "-". If nil, it is empty.
 	Stdin io.Reader
-	// Skip, if it is not nil, reports whether a folder is not read. It gets the path of every folder
-	// as in reports, including those that were named.
+	// Skip, if not nil, reports whether to skip a folder. It gets every folder's name in reports, including given
+	// ones.
 	Skip func(folder string) bool
 }
 
-// Input is what was read.
+// Input is the result of [Read].
 type Input struct {
-	// Results has one result for each file, and one for what concerns no file. Their order depends only
-	// on the paths and the folders' contents.
+	// Results has one result for each file, and one for problems of no file. Their order depends only on the paths and
+	// the folders' contents.
 	Results []manifest.Result
-	// Files counts the files that were found.
+	// Files is the number of files.
 	Files int
-	// Empty are the paths that hold no manifest: no file, or only files without a document.
+	// Empty are the paths without manifests: without files, or only with files without documents.
 	Empty []string
-	// Hidden counts the files that a .sourceignore hides.
+	// Hidden is the number of files that a .sourceignore excludes.
 	Hidden int
-	// Charts are the folders with Helm charts, of which nothing is read.
+	// Charts are the folders with Helm charts, which are not read.
 	Charts []string
 
 	files map[string]file // by name
 	stdin []byte
 }
 
-// Text returns the text of a file by its name as in reports, or nil, so that reports can quote it. The
-// file is read again: few are quoted.
+// Text returns the text of a file by its name in reports, or nil, so that reports can quote it. It reads the file
+// again, because few are quoted.
 func (in *Input) Text(name string) []byte {
 	if name == stdin {
 		return in.stdin
@@ -87,7 +84,7 @@ func (in *Input) Text(name string) []byte {
 	return data
 }
 
-// Read reads the manifests at the paths, in which "-" is standard input.
+// Read reads the manifests at the paths. "-" is standard input.
 func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
 	w := newWalk(paths, opts.Skip)
 	if err := w.findRoots(ctx, opts); err != nil {
@@ -107,15 +104,15 @@ func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
 		var data []byte
 		in.Results[i], data = w.files[i].parse(ctx, opts)
 		if w.files[i].name == stdin {
-			in.stdin = data // there is one such file, so one worker writes
+			in.stdin = data // no data race: there is only one such file
 		}
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	holding := w.holding(in.Results)
+	nonEmpty := w.nonEmpty(in.Results)
 	for _, name := range paths {
-		if path, _ := realPath(name); !holding[name] && !holding[path] {
+		if path, _ := realPath(name); !nonEmpty[name] && !nonEmpty[path] {
 			in.Empty = append(in.Empty, name)
 		}
 	}

@@ -12,42 +12,42 @@ import (
 	"github.com/agentry-dev/agentry/inputs"
 )
 
-// root is the folder that the rules of .sourceignore files are relative to: the repository that a path
-// is in, else the current folder if kustomizations are built, else the outermost folder that was named.
+// root is the folder in which .sourceignore files apply: the repository that contains a path, else the current folder
+// if kustomizations are built, else the outermost given folder.
 type root struct {
 	path  string // on disk
 	rules sourceignore.Rules
-	read  map[string]bool // folders in it whose .sourceignore was read, or does not exist
+	read  map[string]bool // folders whose .sourceignore was read, if any
 
 	layout *inputs.Layout // nil if nothing is built
 }
 
-// place is a file or a folder, and its path in its root.
+// place is a file or folder in its root.
 type place struct {
 	file
 	root *root
-	in   string // the path, with slashes; "." is the root
+	in   string // the slash-separated path in the root, "." for the root
 }
 
-// inner is a place in a folder.
+// inner returns a place in a folder.
 func (p place) inner(name string) place {
 	return place{file{name: filepath.Join(p.name, name), path: filepath.Join(p.path, name)}, p.root,
 		path.Join(p.in, name)}
 }
 
-// hidden reports whether rules hide the file.
+// hidden reports whether the rules exclude the file.
 func (p place) hidden() bool { return p.root.rules.Ignores(p.in) }
 
-// hiddenWhole reports whether rules hide a folder, or any file in it.
-func (p place) hiddenWhole() bool { return p.hidden() || p.root.rules.Ignores(path.Join(p.in, "file")) }
+// hidesAll reports whether the rules exclude a folder, or all files in it.
+func (p place) hidesAll() bool { return p.hidden() || p.root.rules.Ignores(path.Join(p.in, "file")) }
 
-// locate finds the root of a path, and reads the .sourceignore files above it.
+// locate finds the root of a path and reads the .sourceignore files above it.
 func (w *walk) locate(f file, isDir bool) place {
 	folder := f
 	if !isDir {
 		folder = file{name: filepath.Dir(f.name), path: filepath.Dir(f.path)}
 	}
-	top := cmp.Or(repository(folder.path), w.here(folder.path), w.outermost(folder.path), folder.path)
+	top := cmp.Or(repository(folder.path), w.currentFolder(folder.path), w.outermost(folder.path), folder.path)
 	r := w.roots[top]
 	if r == nil {
 		r = &root{path: top, rules: sourceignore.Rules{}, read: map[string]bool{}}
@@ -66,12 +66,12 @@ func (w *walk) locate(f file, isDir bool) place {
 func (r *root) relative(name string) string {
 	in, err := filepath.Rel(r.path, name)
 	if err != nil {
-		return "." // both are absolute and without links, and one is below the other
+		return "." // cannot happen: both are absolute and without links
 	}
 	return filepath.ToSlash(in)
 }
 
-// repository is the nearest folder from one upwards that git works in; empty if none does.
+// repository returns the Git work tree that contains a folder, or "".
 func repository(folder string) string {
 	for {
 		if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
@@ -85,16 +85,17 @@ func repository(folder string) string {
 	}
 }
 
-// here is the current folder if kustomizations are built and a path is below it: their bases can be anywhere in it.
-func (w *walk) here(name string) string {
+// currentFolder returns the current folder if kustomizations are built and a path is below it, because their bases can
+// be anywhere in it; else it returns "".
+func (w *walk) currentFolder(name string) string {
 	if here, err := realPath("."); w.builds && err == nil && within(here, name) {
 		return here
 	}
 	return ""
 }
 
-// outermost is the outermost of the named folders that contain a path, so that the order of the paths
-// makes no difference; empty if none does.
+// outermost returns the outermost given folder that contains a path, or "". The order of the given paths thus makes no
+// difference.
 func (w *walk) outermost(name string) string {
 	found := ""
 	for _, folder := range w.named {
@@ -105,7 +106,7 @@ func (w *walk) outermost(name string) string {
 	return found
 }
 
-// ignoreFile reads the .sourceignore of a folder, if there is one.
+// ignoreFile reads the .sourceignore of a folder, if any.
 func (w *walk) ignoreFile(folder place) {
 	if folder.root.read[folder.in] {
 		return
@@ -113,7 +114,7 @@ func (w *walk) ignoreFile(folder place) {
 	folder.root.read[folder.in] = true
 	p := folder.inner(sourceignore.FileName)
 	if info, err := os.Lstat(p.path); err != nil || info.IsDir() {
-		return // a folder that cannot be read is reported as such
+		return // reading the folder reports it if it is unreadable
 	}
 	rules, problem := p.ignoreRules(folder.in)
 	folder.root.rules[folder.in] = rules
@@ -123,7 +124,7 @@ func (w *walk) ignoreFile(folder place) {
 	}
 }
 
-// ignoreRules reads the file; if it is unusable, the diagnostic says why.
+// ignoreRules reads a .sourceignore. If it is unusable, the diagnostic says why.
 func (p place) ignoreRules(folder string) (sourceignore.File, diag.Diagnostic) {
 	target, err := realPath(p.path)
 	if err != nil {

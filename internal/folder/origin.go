@@ -9,10 +9,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/config"
 )
 
-// origin is the URL of the remote origin of a Git work tree; empty if the folder is none, or has none.
+// origin returns the URL of the remote origin of a Git work tree, or "".
 func origin(top string) string {
 	at := filepath.Join(top, ".git")
-	if text, err := os.ReadFile(at); err == nil { // a work tree beside another one
+	if text, err := os.ReadFile(at); err == nil { // a linked work tree
 		at = relativeTo(top, strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:")))
 		if common, err := os.ReadFile(filepath.Join(at, "commondir")); err == nil {
 			at = relativeTo(at, strings.TrimSpace(string(common)))

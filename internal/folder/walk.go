@@ -15,20 +15,20 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// walk finds files. Names are as in reports; paths have no links.
+// walk finds files. Names are the names in reports; paths contain no links.
 type walk struct {
 	skip   func(folder string) bool
 	files  []file
-	result manifest.Result // what concerns no file
+	result manifest.Result // problems of no file
 	seen   map[string]bool // files and folders, by path
-	hidden map[string]bool // files that .sourceignore files hide, by path
-	named  []file          // folders
+	hidden map[string]bool // files that .sourceignore files exclude, by path
+	named  []file          // given folders
 	roots  map[string]*root
-	builds bool // kustomizations
+	builds bool // build kustomizations
 	charts []string
 }
 
-// newWalk notes all folders that are named, for outermost.
+// newWalk returns a walk that knows all given folders, for outermost.
 func newWalk(names []string, skip func(string) bool) *walk {
 	if skip == nil {
 		skip = func(string) bool { return false }
@@ -37,14 +37,14 @@ func newWalk(names []string, skip func(string) bool) *walk {
 	for _, name := range names {
 		path, err := realPath(name)
 		if info, statErr := os.Stat(path); err == nil && statErr == nil && info.IsDir() {
-			// add reports what is wrong with the others
+			// add reports the problems of other paths
 			w.named = append(w.named, file{name: filepath.Clean(name), path: path})
 		}
 	}
 	return w
 }
 
-// add finds the files of a path that was named.
+// add finds the files of a given path.
 func (w *walk) add(ctx context.Context, name string) error {
 	if name == stdin {
 		if !w.seen[stdin] {
@@ -69,8 +69,8 @@ func (w *walk) add(ctx context.Context, name string) error {
 	return w.tree(ctx, at)
 }
 
-// tree finds the files of a folder that was named. Links come last, so that a file goes by
-// its own name where it has one.
+// tree finds the files of a given folder. It follows links last, so that a file is found under its own name if
+// possible.
 func (w *walk) tree(ctx context.Context, top place) error {
 	links := w.folder(ctx, top)
 	for len(links) > 0 && ctx.Err() == nil {
@@ -80,8 +80,8 @@ func (w *walk) tree(ctx context.Context, top place) error {
 	return ctx.Err()
 }
 
-// folder finds the files of a folder, and returns its links, which it does not follow. It searches
-// hidden folders too, as a rule may show a file in them.
+// folder finds the files of a folder and returns its links, which it does not follow. It also searches excluded
+// folders, because a rule may include a file in them.
 func (w *walk) folder(ctx context.Context, at place) (links []place) {
 	if w.seen[at.path] || ctx.Err() != nil || w.skip(filepath.ToSlash(at.name)) || at.root.layout.Covers(at.in) {
 		return nil
@@ -90,7 +90,7 @@ func (w *walk) folder(ctx context.Context, at place) (links []place) {
 	w.ignoreFile(at)
 	entries, err := os.ReadDir(at.path)
 	if err != nil {
-		if !at.hiddenWhole() {
+		if !at.hidesAll() {
 			w.merge(unreadable(filepath.ToSlash(at.name), err))
 		}
 		return nil
@@ -111,7 +111,7 @@ func (w *walk) folder(ctx context.Context, at place) (links []place) {
 	return links
 }
 
-// follow finds the files that a link below the named folder leads to.
+// follow finds the files that a link below the given folder leads to.
 func (w *walk) follow(ctx context.Context, link place, top string) (links []place) {
 	manifests := manifest.IsManifestPath(filepath.Base(link.name))
 	path, err := realPath(link.path)
@@ -138,23 +138,23 @@ func (w *walk) follow(ctx context.Context, link place, top string) (links []plac
 	return nil
 }
 
-// holding returns the files that hold something, and the folders above them, by path. The results are those of the
-// files.
-func (w *walk) holding(results []manifest.Result) map[string]bool {
-	holding := map[string]bool{}
+// nonEmpty returns the paths of the files with documents, and of the folders above them. results are the results of
+// the files.
+func (w *walk) nonEmpty(results []manifest.Result) map[string]bool {
+	out := map[string]bool{}
 	for i, f := range w.files {
 		r := results[i]
 		if len(r.Objects)+len(r.LeftOut)+len(r.Ignored)+r.Broken == 0 {
 			continue
 		}
-		for p := cmp.Or(f.path, f.name); !holding[p]; p = filepath.Dir(p) {
-			holding[p] = true
+		for p := cmp.Or(f.path, f.name); !out[p]; p = filepath.Dir(p) {
+			out[p] = true
 		}
 	}
-	return holding
+	return out
 }
 
-// file adds a file, once. A file that is hidden under one name may be shown under another.
+// file adds a file, once. A file that is excluded under one name may be included under another.
 func (w *walk) file(at place) {
 	switch {
 	case w.seen[at.path] || at.root.layout.Covers(at.in):
@@ -167,7 +167,7 @@ func (w *walk) file(at place) {
 	}
 }
 
-// kustomization warns of a folder that means something else to kustomize.
+// kustomization warns about a folder with a kustomization that is not built.
 func (w *walk) kustomization(at place, entries []os.DirEntry) {
 	i := slices.IndexFunc(entries, func(e os.DirEntry) bool {
 		return !at.inner(e.Name()).hidden() &&
@@ -184,10 +184,9 @@ func (w *walk) kustomization(at place, entries []os.DirEntry) {
 	})
 }
 
-// refuse reports a link that is not hidden. Whatever its name, its target could be a folder of
-// manifests.
+// refuse reports a link, unless it is excluded. Whatever its name, its target could be a folder of manifests.
 func (w *walk) refuse(link place, message string) {
-	if link.hiddenWhole() {
+	if link.hidesAll() {
 		return
 	}
 	problem := refusedLink(message)
@@ -197,7 +196,7 @@ func (w *walk) refuse(link place, message string) {
 
 func refusedLink(message string) diag.Diagnostic {
 	return diag.SymlinkRefused.At("", "%s", message).
-		WithHint("put a copy in its place, or name the link's target as a path of its own")
+		WithHint("replace it by a copy, or give the link's target as a path")
 }
 
 func (w *walk) merge(r manifest.Result) {
@@ -205,7 +204,7 @@ func (w *walk) merge(r manifest.Result) {
 	w.result.Diags = append(w.result.Diags, r.Diags...)
 }
 
-// realPath is the absolute path without links.
+// realPath returns the absolute path without links.
 func realPath(name string) (string, error) {
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -214,13 +213,13 @@ func realPath(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// within reports whether a path is below a root, or the root.
+// within reports whether a path is the root or below it.
 func within(root, path string) bool {
 	relative, err := filepath.Rel(root, path)
 	return err == nil && filepath.IsLocal(relative)
 }
 
-// reason is an error without the path, which the report has.
+// reason returns the text of an error without the path, which reports add.
 func reason(err error) string {
 	if inner := (*fs.PathError)(nil); errors.As(err, &inner) {
 		err = inner.Err

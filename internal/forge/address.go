@@ -20,10 +20,10 @@ func (a address) String() string { return a.site + "/" + a.path() }
 
 func (a address) path() string { return a.owner + "/" + a.name }
 
-// maxURLBytes limits the address of the page in a status: GitLab allows no more.
+// maxURLBytes limits the URL in a status, as GitLab does.
 const maxURLBytes = 255
 
-// parseAddress checks the configuration and returns the address.
+// parseAddress checks a configuration and returns the address of its repository.
 func parseAddress(k kind, cfg Config) (address, error) {
 	u, err := url.Parse(cfg.URL)
 	switch {
@@ -32,7 +32,7 @@ func parseAddress(k kind, cfg Config) (address, error) {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
 		return address{}, errors.New("the forge's URL needs https or http and a host")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return address{}, fmt.Errorf("the forge's URL of host %s holds more than an address", u.Hostname())
+		return address{}, fmt.Errorf("the forge's URL of host %s has more than scheme, host and path", u.Hostname())
 	}
 	cut := strings.LastIndex(cfg.Repository, "/")
 	if cut <= 0 || cut == len(cfg.Repository)-1 {

@@ -19,11 +19,11 @@ type knownComment struct {
 	marker string
 }
 
-// maxKnown limits the comments whose ids are remembered. Others are searched for.
+// maxKnown limits the comments whose ids are remembered. Others are searched.
 const maxKnown = 10000
 
-// Comment implements Forge. A comment that has the marker but may not be edited is somebody else's: then the next one
-// is used, or a new one is written.
+// Comment implements Forge. A comment with the marker that may not be edited is somebody else's; the next one is then
+// edited, or a new one is written.
 func (r *repository) Comment(ctx context.Context, number int, c Comment) error {
 	text := Truncate(c.Marker+"\n"+c.Text, r.limits().text)
 	key := knownComment{number, c.Marker}
@@ -67,7 +67,7 @@ func (r *repository) Comment(ctx context.Context, number int, c Comment) error {
 	})
 }
 
-// edit changes a comment. It returns false if the comment is gone or may not be edited.
+// edit edits a comment. It returns false if the comment is gone or may not be edited.
 func (r *repository) edit(ctx context.Context, number int, id int64, text string) (bool, error) {
 	err := r.call(ctx, "update a comment", func(ctx context.Context) error {
 		return r.editComment(ctx, number, id, text)
@@ -78,7 +78,7 @@ func (r *repository) edit(ctx context.Context, number int, id int64, text string
 	return err == nil, err
 }
 
-// remember keeps the id of a comment; 0 forgets it.
+// remember remembers the id of a comment, or with 0 forgets it.
 func (r *repository) remember(key knownComment, id int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +92,7 @@ func (r *repository) remember(key knownComment, id int64) {
 	r.known[key] = id
 }
 
-// marked returns the comments that begin with a marker, oldest first.
+// marked returns the comments that begin with the marker, oldest first.
 func (r *repository) marked(ctx context.Context, number int, marker string) ([]comment, error) {
 	var out []comment
 	for page := 1; (page-1)*perPage < MaxComments; page++ {
@@ -118,11 +118,11 @@ func (r *repository) marked(ctx context.Context, number int, marker string) ([]c
 	return out, nil
 }
 
-// cutNote is appended to a text that was cut.
+// cutNote is appended to truncated texts.
 const cutNote = "\n\n_The rest is cut: it is longer than the site allows._\n"
 
-// Truncate returns the first lines of Markdown, within limit bytes. If it cuts a block of code, it closes it; if it
-// cuts anything, it appends a note.
+// Truncate returns the first lines of Markdown within limit bytes. If it cuts anything, it closes an open code block
+// and appends a note.
 func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -139,7 +139,7 @@ func Truncate(text string, limit int) string {
 	if end := strings.LastIndexByte(kept, '\n'); end > 0 {
 		kept = kept[:end]
 	}
-	open := "" // the fence of the block that is cut
+	open := "" // the fence of the open block
 	for line := range strings.Lines(kept) {
 		mark := line[:len(line)-len(strings.TrimLeft(line, "`"))]
 		switch {

@@ -7,10 +7,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/difference"
 )
 
-// maxEffects is how many lines about consequences a text has.
+// maxEffects limits the lines of each section about consequences.
 const maxEffects = 100
 
-// restSize is reserved for counting what is missing.
+// restSize is the space reserved for the number of objects that are not shown.
 const restSize = 200
 
 // Effects writes the consequences of a difference.
@@ -24,7 +24,7 @@ func Effects(b *strings.Builder, d *difference.Difference) {
 	}
 }
 
-// Objects returns what changes in each object, of at most limit bytes.
+// Objects describes the changes of each object in at most limit bytes.
 func Objects(d *difference.Difference, limit int) string {
 	var b strings.Builder
 	room := limit - restSize
@@ -47,7 +47,7 @@ func Objects(d *difference.Difference, limit int) string {
 		b.WriteString("\n### Objects\n\n" + Block("", strings.Join(lines, "\n")))
 	}
 	if more := len(details) - len(lines); more > 0 {
-		fmt.Fprintf(&b, "\nObjects for which there is no room: %d.\n", more)
+		fmt.Fprintf(&b, "\nObjects not shown for lack of space: %d.\n", more)
 	}
 	return b.String()
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// ErrExists means that the pull request to open is open already.
-var ErrExists = errors.New("there is such a pull request already")
+// ErrExists means that the pull request is already open.
+var ErrExists = errors.New("the pull request already exists")
 
 // ErrNothing means that there is nothing to merge: the branches are equal.
 var ErrNothing = errors.New("the branches do not differ")
 
-// APIError is an answer that is not a success.
+// APIError is an unsuccessful response.
 type APIError struct {
 	Status  int    // the HTTP status
 	Method  string // of the request
 	Path    string // of the request
-	Message string // the site's, shortened to one line, without the token
+	Message string // the site's message, shortened to one line, without the token
 }
 
 // Error implements error.
@@ -36,7 +36,7 @@ func (e *APIError) Error() string {
 	return text
 }
 
-// RateLimitError means that the site allows no requests for a while. Nothing is sent before Until.
+// RateLimitError means that the site allows no more requests for now. Nothing is sent before Until.
 type RateLimitError struct {
 	Host  string
 	Until time.Time
@@ -50,8 +50,8 @@ func (e *RateLimitError) Error() string {
 // RetryAfter returns how long to wait before the next try.
 func (e *RateLimitError) RetryAfter() time.Duration { return time.Until(e.Until) }
 
-// IsPermanent reports whether the site would refuse the same call again. An error that a new token or more rights
-// could fix is not permanent.
+// IsPermanent reports whether a retry would fail too. An error that a new token or more rights could fix is not
+// permanent.
 func IsPermanent(err error) bool {
 	if errors.Is(err, ErrExists) || errors.Is(err, ErrNothing) || errors.Is(err, httpclient.ErrTooLarge) {
 		return true
@@ -68,7 +68,7 @@ func IsPermanent(err error) bool {
 	return false
 }
 
-// hasStatus reports whether the error is an answer with one of these statuses.
+// hasStatus reports whether the error is a response with one of these statuses.
 func hasStatus(err error, statuses ...int) bool {
 	api, ok := errors.AsType[*APIError](err)
 	for _, s := range statuses {
@@ -85,7 +85,7 @@ func mentions(err error, text string) bool {
 	return ok && strings.Contains(strings.ToLower(api.Message), text)
 }
 
-// plainError removes what net/http and the clients add to an error: the address is in the message already.
+// plainError removes the address that net/http and the clients add to an error, because callers add it too.
 func plainError(err error) error {
 	if api, ok := errors.AsType[*APIError](err); ok {
 		return api
@@ -99,7 +99,7 @@ func plainError(err error) error {
 	return httpclient.PlainError(err)
 }
 
-// message returns the site's message in the body of an error. Each forge has another format.
+// message returns the site's message in the body of an error, in any forge's format.
 func message(body []byte, secret string) string {
 	var answer struct {
 		Message any `json:"message"`
@@ -110,7 +110,7 @@ func message(body []byte, secret string) string {
 	if json.Unmarshal(body, &answer) == nil {
 		text = ""
 		for _, part := range []any{answer.Message, answer.Error, answer.Errors} {
-			if said := flat(part); said != "" {
+			if said := toText(part); said != "" {
 				text = strings.Trim(text+": "+said, ": ")
 			}
 		}
@@ -120,8 +120,8 @@ func message(body []byte, secret string) string {
 	return cutLine(httpclient.Redact(text, secret), MaxMessageBytes)
 }
 
-// flat returns a text, a list or an object as text.
-func flat(v any) string {
+// toText returns a decoded JSON value as text.
+func toText(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -139,7 +139,7 @@ func flat(v any) string {
 	return string(data)
 }
 
-// cutLine returns a text as one line of at most limit bytes. A cut text ends in an ellipsis.
+// cutLine returns a text on one line of at most limit bytes. A truncated text ends in an ellipsis.
 func cutLine(text string, limit int) string {
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)

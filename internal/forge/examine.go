@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// Use is what a pipeline does at a forge.
+// Use says what a pipeline does at a forge.
 type Use struct {
 	// Statuses are set on commits.
 	Statuses bool
 	// Comments are written on pull requests.
 	Comments bool
-	// PullRequests are opened. With Labels they get labels.
+	// PullRequests are opened, with Labels if set.
 	PullRequests, Labels bool
 }
 
-// Examination is what a site says about a token and a repository.
+// Examination is a site's information about a token and a repository.
 type Examination struct {
-	// Lacks is what the token lacks for its use; empty if nothing is known to be missing.
+	// Lacks names the permissions that the token lacks for its use, or is empty if none is known to be missing.
 	Lacks string
-	// Unsaid is what the token needs and the site does not say that it has; empty if it says everything.
+	// Unsaid names the needed permissions of which the site does not say whether the token has them.
 	Unsaid string
-	// Expires is when the token ends; zero if it does not, or the site does not say it.
+	// Expires is the expiry of the token, or zero if it does not expire or the site does not say.
 	Expires time.Time
-	// Date is what time it is for the site: the header Date.
+	// Date is the site's time, from the Date header.
 	Date string
 }
 
-// Examine asks a site what a token may do, by at most two requests that change nothing. A token that the site refuses,
-// and a repository that it hides from the token, is an [APIError].
+// Examine asks a site what a token may do, with at most two requests that change nothing. If the site refuses the
+// token, or hides the repository from it, the error is an [APIError].
 func (s *Sites) Examine(ctx context.Context, cfg Config, use Use) (found Examination, err error) {
 	f, err := s.Forge(cfg)
 	if err != nil {
@@ -44,23 +44,23 @@ func (s *Sites) Examine(ctx context.Context, cfg Config, use Use) (found Examina
 	return found, err
 }
 
-// anyScope returns what is missing if a token has none of the scopes, of which the first is the one to give it.
-func anyScope(has []string, of ...string) string {
+// missingScope returns the first of the scopes if a token has none of them, else "".
+func missingScope(has []string, of ...string) string {
 	if slices.ContainsFunc(of, func(scope string) bool { return slices.Contains(has, scope) }) {
 		return ""
 	}
 	return "the scope " + of[0]
 }
 
-// needs lists what a use needs, each once.
-func needs(list ...string) string {
+// join joins the non-empty texts, sorted and without duplicates.
+func join(list ...string) string {
 	list = slices.DeleteFunc(list, func(s string) bool { return s == "" })
 	slices.Sort(list)
 	return strings.Join(slices.Compact(list), " and ")
 }
 
-// when returns a text if it applies.
-func when(applies bool, text string) string {
+// textIf returns the text if it applies, else "".
+func textIf(applies bool, text string) string {
 	if applies {
 		return text
 	}

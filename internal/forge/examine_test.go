@@ -23,7 +23,7 @@ func TestExamine(t *testing.T) {
 		{pipeline.ForgeGitHub, "github/examine", "octocat/Hello-World", []Use{all, all, statuses, all, all, all},
 			[]Examination{
 				{Expires: day.Add(8 * time.Hour)},
-				{Lacks: "the right of its user to write to octocat/Hello-World and the scope repo"},
+				{Lacks: "its user's write permission for octocat/Hello-World and the scope repo"},
 				{},
 				{Lacks: "the scope repo"},
 				{Unsaid: "Commit statuses, write and Issues, write and Pull requests, write"},
@@ -38,7 +38,7 @@ func TestExamine(t *testing.T) {
 			}},
 		{pipeline.ForgeGitea, "gitea/examine", "org/monitoring", []Use{all, statuses, statuses}, []Examination{
 			{Unsaid: "write:issue and write:repository"},
-			{Lacks: "the right of its user to write to org/monitoring", Unsaid: "write:repository"},
+			{Lacks: "its user's write permission for org/monitoring", Unsaid: "write:repository"},
 			{Lacks: "error: 403 Forbidden: token does not have at least one of required scope(s): [read:repository]"},
 		}},
 	} {

@@ -9,25 +9,25 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// Forge is one repository at the site that hosts it. It is safe for concurrent use.
+// Forge is a repository at its hosting site. It is safe for concurrent use.
 type Forge interface {
-	// SetStatus sets a commit status, and replaces the one with the same context.
+	// SetStatus sets a commit status and replaces the one with the same context.
 	SetStatus(ctx context.Context, commit string, s Status) error
-	// PullRequests returns the open pull requests onto a branch, newest first, at most MaxPullRequests.
+	// PullRequests returns the open pull requests to a branch, newest first, at most MaxPullRequests.
 	PullRequests(ctx context.Context, base string) ([]PullRequest, error)
 	// FindPullRequest returns the open pull request between two branches of this repository, or nil.
 	FindPullRequest(ctx context.Context, head, base string) (*PullRequest, error)
-	// OpenPullRequest opens a pull request. It returns ErrExists if there is one already.
+	// OpenPullRequest opens a pull request. It returns ErrExists if one is already open.
 	OpenPullRequest(ctx context.Context, p Proposal) (*PullRequest, error)
 	// UpdatePullRequest changes title and body.
 	UpdatePullRequest(ctx context.Context, number int, title, body string) error
 	// ClosePullRequest closes a pull request without merging it.
 	ClosePullRequest(ctx context.Context, number int) error
-	// Comment writes or updates the comment with the marker, one in each pull request.
+	// Comment writes or updates the comment with the marker, of which each pull request has one.
 	Comment(ctx context.Context, number int, c Comment) error
-	// HeadRef returns the ref of the head of a pull request, which can be from a fork.
+	// HeadRef returns the ref of a pull request's head, which may be from a fork.
 	HeadRef(number int) string
-	// CommitURL returns the address of a commit's page.
+	// CommitURL returns the URL of a commit's page.
 	CommitURL(commit string) string
 	// MaxTextBytes limits a comment or the body of a pull request.
 	MaxTextBytes() int
@@ -43,21 +43,21 @@ const (
 	Failure State = "failure"
 )
 
-// Status is a commit status. Texts that are too long for the forge are cut.
+// Status is a commit status. Texts that are too long for the forge are truncated.
 type Status struct {
 	Context     string // for example agentry/prod-eu
 	State       State
 	Description string
-	URL         string // the address of a page with details, or ""
+	URL         string // a page with details, or ""
 }
 
 // PullRequest is an open pull request. GitLab calls it a merge request.
 type PullRequest struct {
 	Number      int
-	Head        string // the commit
-	Branch      string // of Head
-	Base        string // the branch it goes to
-	Fork        bool   // Head is in another repository, or in a deleted one
+	Head        string // commit
+	Branch      string // the branch of Head
+	Base        string // the target branch
+	Fork        bool   // Head is in another or a deleted repository
 	Title, Body string
 	URL         string
 }
@@ -69,46 +69,46 @@ type Proposal struct {
 	Labels      []string
 }
 
-// Comment is a comment that is found again by its marker and updated.
+// Comment is a comment that is updated when it is found by its marker.
 type Comment struct {
 	// Marker is an invisible line, such as `<!-- agentry:preview:prod-eu -->`. It is put before Text.
 	Marker string
-	// Text is Markdown. It is cut if it is longer than MaxTextBytes with the marker.
+	// Text is Markdown. It is truncated if it exceeds MaxTextBytes with the marker.
 	Text string
-	// OnlyUpdate means that no new comment is written.
+	// OnlyUpdate says not to write a new comment.
 	OnlyUpdate bool
 }
 
-// Limits of what is read, and of calls.
+// Limits of calls and responses.
 const (
-	// MaxPullRequests limits the open pull requests that are listed.
+	// MaxPullRequests limits the number of listed pull requests.
 	MaxPullRequests = 1000
-	// MaxComments limits the comments of a pull request that are searched for a marker.
+	// MaxComments limits the comments of a pull request among which a marker is searched.
 	MaxComments = 2000
-	// MaxBodyBytes limits an answer.
+	// MaxBodyBytes limits a response.
 	MaxBodyBytes = 16 << 20
-	// MaxMessageBytes limits how much of a site's message an error contains.
+	// MaxMessageBytes limits the site's message in an error.
 	MaxMessageBytes = 300
-	// DefaultTimeout is the default limit of a call.
+	// DefaultTimeout is the default timeout of a call.
 	DefaultTimeout = 30 * time.Second
-	// maxRedirects limits the redirects that are followed, within the site.
+	// maxRedirects limits the redirects to follow, within the site.
 	maxRedirects = 3
 )
 
-// Config is a repository and how to reach it.
+// Config names a repository and has the settings of its connection.
 type Config struct {
 	Type pipeline.ForgeType
-	// URL is the site's address, such as https://gitlab.example.com. For GitHub, it can be that of the API.
+	// URL is the site's URL, such as https://gitlab.example.com. For GitHub, it can also be the URL of the API.
 	URL string
 	// Repository is the repository's path at the site, such as owner/name.
 	Repository string
-	// Token returns the access token. It is called for each request, because the token can change. Nil means
-	// anonymous.
+	// Token returns the access token. It is called for each request, because the token can change. If nil, requests
+	// are anonymous.
 	Token func(ctx context.Context) (string, error)
-	// Identity identifies the token without being secret: configurations with the same Identity at the same site
-	// share one rate limit.
+	// Identity identifies the token without being secret. Configurations with the same Identity at the same site share
+	// a rate limit.
 	Identity string
-	// Connection says how to reach the site.
+	// Connection configures connections to the site.
 	Connection httpclient.Connection
 	// Timeout limits a call. Default: DefaultTimeout.
 	Timeout time.Duration
@@ -136,7 +136,7 @@ type limits struct {
 	description, context, title, text int
 }
 
-// perPage is the number of entries in an answer. All three forges allow it by default.
+// perPage is the number of entries in a page. All three forges allow it by default.
 const perPage = 50
 
 // Forge returns the client of a repository. It sends no request.

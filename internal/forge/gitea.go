@@ -21,15 +21,15 @@ func newGitea(client *http.Client, at address) (backend, error) {
 	return &giteaRepo{http: client, at: at}, nil
 }
 
-// client returns a client for one call, because a client has one context. It does not ask for the site's version: all
-// supported versions have these calls.
+// client returns a client for one call, because each client has one context. It does not ask for the site's version,
+// because all supported versions have the calls.
 func (g *giteaRepo) client(ctx context.Context) *gitea.Client {
 	// these options return no errors
 	c, _ := gitea.NewClient(g.at.site, gitea.SetGiteaVersion(""), gitea.SetHTTPClient(g.http), gitea.SetContext(ctx))
 	return c
 }
 
-// limits: older versions of Gitea with MySQL store comments of less than 64 KiB.
+// limits has a text limit below 64 KiB because older versions of Gitea with MySQL cannot store more.
 func (g *giteaRepo) limits() limits {
 	return limits{description: 255, context: 255, title: 255, text: 65535}
 }
@@ -38,7 +38,8 @@ func (g *giteaRepo) headRef(number int) string { return fmt.Sprintf("refs/pull/%
 
 func (g *giteaRepo) commitURL(commit string) string { return g.at.String() + "/commit/" + commit }
 
-// examine: the site does not say the scopes of a token, but refuses one that may not read repositories.
+// examine implements backend. The site does not tell the scopes of a token, but refuses one that may not read
+// repositories.
 func (g *giteaRepo) examine(ctx context.Context, use Use) (Examination, error) {
 	repo, resp, err := g.client(ctx).GetRepo(g.at.owner, g.at.name)
 	if err != nil {
@@ -47,9 +48,9 @@ func (g *giteaRepo) examine(ctx context.Context, use Use) (Examination, error) {
 	mayPush := repo.Permissions != nil && repo.Permissions.Push || !use.Statuses && !use.PullRequests
 	return Examination{
 		Date:  resp.Header.Get("Date"),
-		Lacks: when(!mayPush, "the right of its user to write to "+g.at.path()),
-		Unsaid: needs(when(use.Statuses || use.PullRequests, "write:repository"),
-			when(use.Comments || use.Labels, "write:issue")),
+		Lacks: textIf(!mayPush, "its user's write permission for "+g.at.path()),
+		Unsaid: join(textIf(use.Statuses || use.PullRequests, "write:repository"),
+			textIf(use.Comments || use.Labels, "write:issue")),
 	}, nil
 }
 
@@ -60,7 +61,7 @@ func (g *giteaRepo) setStatus(ctx context.Context, commit string, s Status) erro
 	return err
 }
 
-// pullRequests lists all open pull requests: older versions do not know the parameter for the base.
+// pullRequests lists all open pull requests, because older versions do not support the parameter for the base.
 func (g *giteaRepo) pullRequests(ctx context.Context, _ string, page int) ([]PullRequest, bool, error) {
 	list, _, err := g.client(ctx).ListRepoPullRequests(g.at.owner, g.at.name, gitea.ListPullRequestsOptions{
 		State: gitea.StateOpen, Sort: "newest", ListOptions: gitea.ListOptions{Page: page, PageSize: perPage},
@@ -74,7 +75,7 @@ func (g *giteaRepo) pullRequests(ctx context.Context, _ string, page int) ([]Pul
 			out = append(out, giteaPullRequest(p))
 		}
 	}
-	// A site may return fewer entries than requested, so only an empty page is the last.
+	// A site may return fewer entries than requested, so only an empty page is the last one.
 	return out, len(list) > 0, nil
 }
 
@@ -156,7 +157,7 @@ func (g *giteaRepo) close(ctx context.Context, number int) error {
 	return err
 }
 
-// comments returns all comments at once if Gitea has no pages of them, as today.
+// comments returns all comments in one page if Gitea does not support pages of comments, as today.
 func (g *giteaRepo) comments(ctx context.Context, number, page int) ([]comment, bool, error) {
 	list, _, err := g.client(ctx).ListIssueComments(g.at.owner, g.at.name, int64(number), gitea.ListIssueCommentOptions{
 		ListOptions: gitea.ListOptions{Page: page, PageSize: perPage},

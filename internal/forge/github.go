@@ -35,8 +35,8 @@ func (g *githubRepo) headRef(number int) string { return fmt.Sprintf("refs/pull/
 
 func (g *githubRepo) commitURL(commit string) string { return g.at.String() + "/commit/" + commit }
 
-// examine reads the scopes of a classic token from the headers of an answer. Tokens of Apps and fine-grained tokens
-// have permissions in place of scopes, which GitHub does not say.
+// examine reads the scopes of a classic token from the headers of a response. Tokens of Apps and fine-grained tokens
+// have permissions instead of scopes, which GitHub does not tell.
 func (g *githubRepo) examine(ctx context.Context, use Use) (Examination, error) {
 	repo, resp, err := g.client.Repositories.Get(ctx, g.at.owner, g.at.name)
 	if err != nil {
@@ -45,8 +45,8 @@ func (g *githubRepo) examine(ctx context.Context, use Use) (Examination, error) 
 	found := Examination{Date: resp.Header.Get("Date"), Expires: resp.TokenExpiration.Time}
 	headers := resp.Header.Values("X-OAuth-Scopes")
 	if len(headers) == 0 {
-		found.Unsaid = needs(when(use.Statuses, "Commit statuses, write"),
-			when(use.Comments || use.PullRequests, "Pull requests, write"), when(use.Labels, "Issues, write"))
+		found.Unsaid = join(textIf(use.Statuses, "Commit statuses, write"),
+			textIf(use.Comments || use.PullRequests, "Pull requests, write"), textIf(use.Labels, "Issues, write"))
 		return found, nil
 	}
 	scopes := strings.FieldsFunc(strings.Join(headers, ","), func(r rune) bool { return r == ',' || r == ' ' })
@@ -58,7 +58,8 @@ func (g *githubRepo) examine(ctx context.Context, use Use) (Examination, error) 
 		enough = append(enough, "repo:status")
 	}
 	mayPush := repo.GetPermissions().GetPush() || !use.Statuses && !use.PullRequests
-	found.Lacks = needs(anyScope(scopes, enough...), when(!mayPush, "the right of its user to write to "+g.at.path()))
+	found.Lacks = join(missingScope(scopes, enough...),
+		textIf(!mayPush, "its user's write permission for "+g.at.path()))
 	return found, nil
 }
 
@@ -124,7 +125,7 @@ func (g *githubRepo) open(ctx context.Context, p Proposal) (*PullRequest, error)
 	}
 	out := g.pullRequest(made)
 	if len(p.Labels) > 0 {
-		// The pull request is open: without its labels too, it must not be opened again.
+		// The pull request is open even without its labels, so it must not be opened again.
 		_, _, err = g.client.Issues.AddLabelsToIssue(ctx, g.at.owner, g.at.name, out.Number, p.Labels)
 	}
 	if err != nil {

@@ -30,7 +30,7 @@ func newGitLab(client *http.Client, at address) (backend, error) {
 	return &gitlabRepo{client: c, at: at}, nil
 }
 
-// noLimit replaces the client's own rate limiter: the guard reads the limits from the answers.
+// noLimit replaces the client's own rate limiter, because the guard reads the limits from the responses.
 type noLimit struct{}
 
 // Wait implements gitlab.RateLimiter.
@@ -46,8 +46,7 @@ func (g *gitlabRepo) headRef(number int) string {
 
 func (g *gitlabRepo) commitURL(commit string) string { return g.at.String() + "/-/commit/" + commit }
 
-// examine asks for the project and, as that does not say the scopes of a token, for the token. Tokens of OAuth and of
-// jobs cannot be asked for.
+// examine asks for the project and, to know its scopes, for the token. OAuth and job tokens cannot be asked for.
 func (g *gitlabRepo) examine(ctx context.Context, _ Use) (Examination, error) {
 	project, resp, err := g.client.Projects.GetProject(g.at.path(), nil, gitlab.WithContext(ctx))
 	if err != nil {
@@ -56,10 +55,11 @@ func (g *gitlabRepo) examine(ctx context.Context, _ Use) (Examination, error) {
 	found := Examination{Date: resp.Header.Get("Date")}
 	role, isMember := roleOf(project)
 	developer := "the role Developer in " + g.at.path()
-	lacksRole, unsaidRole := when(isMember && role < gitlab.DeveloperPermissions, developer), when(!isMember, developer)
+	lacksRole := textIf(isMember && role < gitlab.DeveloperPermissions, developer)
+	unsaidRole := textIf(!isMember, developer)
 	token, _, err := g.client.PersonalAccessTokens.GetSinglePersonalAccessToken(gitlab.WithContext(ctx))
 	if hasStatus(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound) {
-		found.Lacks, found.Unsaid = lacksRole, needs("the scope api", unsaidRole)
+		found.Lacks, found.Unsaid = lacksRole, join("the scope api", unsaidRole)
 		return found, nil
 	}
 	if err != nil {
@@ -68,11 +68,11 @@ func (g *gitlabRepo) examine(ctx context.Context, _ Use) (Examination, error) {
 	if token.ExpiresAt != nil {
 		found.Expires = time.Time(*token.ExpiresAt)
 	}
-	found.Lacks, found.Unsaid = needs(anyScope(token.Scopes, "api"), lacksRole), unsaidRole
+	found.Lacks, found.Unsaid = join(missingScope(token.Scopes, "api"), lacksRole), unsaidRole
 	return found, nil
 }
 
-// roleOf returns the role that the token's user has in a project. Administrators need none.
+// roleOf returns the role of the token's user in a project. Administrators need none.
 func roleOf(project *gitlab.Project) (role gitlab.AccessLevelValue, isMember bool) {
 	p := project.Permissions
 	if p != nil && p.ProjectAccess != nil {
@@ -84,8 +84,8 @@ func roleOf(project *gitlab.Project) (role gitlab.AccessLevelValue, isMember boo
 	return role, isMember
 }
 
-// setStatus sets a status. GitLab refuses to set the state that a status has already, such as pending, even if the
-// description changes.
+// setStatus sets a status. GitLab refuses to set the state that a status already has, such as pending, even if the
+// description changes; that is not an error.
 func (g *gitlabRepo) setStatus(ctx context.Context, commit string, s Status) error {
 	states := map[State]gitlab.BuildStateValue{Pending: gitlab.Pending, Success: gitlab.Success, Failure: gitlab.Failed}
 	opts := &gitlab.SetCommitStatusOptions{State: states[s.State], Name: &s.Context, Description: &s.Description}

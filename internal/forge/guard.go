@@ -19,7 +19,7 @@ import (
 // concurrent use.
 type Sites struct {
 	pool     httpclient.Pool
-	maxBytes int64 // the limit of an answer; 0 means MaxBodyBytes
+	maxBytes int64 // the limit of a response; 0 means MaxBodyBytes
 
 	mu     sync.Mutex
 	meters map[meterKey]*meter
@@ -27,10 +27,10 @@ type Sites struct {
 
 type meterKey struct{ api, identity string }
 
-// guard is the transport below the clients: see the package comment.
+// guard is the transport of the forges' clients: see the package comment.
 type guard struct {
 	next   http.RoundTripper
-	prefix string // written before the token
+	prefix string // of the token in the Authorization header
 	token  func(context.Context) (string, error)
 	meter  *meter
 }
@@ -60,7 +60,7 @@ func (s *Sites) client(k kind, cfg Config, at address) (*http.Client, error) {
 	return client, nil
 }
 
-// meter returns the meter of the requests with one credential to one API.
+// meter returns the meter of a credential at an API.
 func (s *Sites) meter(api, identity, host string) *meter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,8 +74,8 @@ func (s *Sites) meter(api, identity, host string) *meter {
 	return s.meters[key]
 }
 
-// RoundTrip implements http.RoundTripper, except that an answer that is not a success is an error, so that all
-// clients return the same one.
+// RoundTrip implements http.RoundTripper, except that an unsuccessful response is an error, so that all clients return
+// the same errors.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := g.meter.allows(); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, g.refusal(req, resp, token)
 }
 
-// maxErrorBytes limits how much of an error's body is read.
+// maxErrorBytes limits the part of an error's body that is read.
 const maxErrorBytes = 64 << 10
 
 func (g *guard) refusal(req *http.Request, resp *http.Response, token string) error {

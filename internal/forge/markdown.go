@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
-// Code returns text as code in Markdown, on one line, so that a forge makes no links, mentions or HTML tags of it.
-// All texts from repositories are written like this.
+// Code formats a text as Markdown code on one line, so that a forge does not turn parts of it into links, mentions or
+// HTML tags. All texts from repositories are written like this.
 func Code(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -28,7 +28,7 @@ func Code(text string) string {
 	return fence + text + fence
 }
 
-// Block returns lines as a block of code in a language, such as diff.
+// Block formats lines as a code block in a language, such as diff.
 func Block(language, text string) string {
 	fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
 	return fence + language + "\n" + strings.TrimRight(strings.ToValidUTF8(text, "?"), "\n") + "\n" + fence + "\n"
@@ -47,7 +47,7 @@ func longestRun(text string, of rune) int {
 	return longest
 }
 
-// Held writes the objects that are not rendered as they are in the inputs.
+// Held writes a list of the held objects.
 func Held(b *strings.Builder, held []plan.HeldObject, limit int) {
 	var lines []string
 	for _, h := range held {
@@ -61,7 +61,7 @@ func Held(b *strings.Builder, held []plan.HeldObject, limit int) {
 	Section(b, "Held", lines, limit)
 }
 
-// Findings writes the errors, and then the warnings.
+// Findings writes the errors, then the warnings.
 func Findings(b *strings.Builder, found diag.List, limit int) {
 	var lines []string
 	for _, severity := range []diag.Severity{diag.Error, diag.Warning} {
@@ -79,7 +79,8 @@ func Findings(b *strings.Builder, found diag.List, limit int) {
 	Section(b, "Findings", lines, limit)
 }
 
-// Section writes a list with its heading, if there is one, up to limit entries, and the number of the others.
+// Section writes a heading and a list of up to limit entries, and the number of the others. It writes nothing for an
+// empty list.
 func Section(b *strings.Builder, heading string, lines []string, limit int) {
 	if len(lines) == 0 {
 		return

@@ -8,14 +8,13 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// Pages are where people read a repository on the site of its forge. The zero value knows no address.
+// Pages has the URLs of a repository's pages at its forge. The zero value has none.
 type Pages struct {
-	repository   string // its page
-	commit, file string // what comes between that and a commit
+	repository   string // the repository's page
+	commit, file string // the paths between that page and a commit
 }
 
-// PagesOf returns the pages of a repository, by the forge that its pipeline names. Without one, the hosts count that
-// are known for one kind of forge.
+// PagesOf returns the pages of a repository at the forge that its pipeline names, or else at a well-known host.
 func PagesOf(f *pipeline.Forge, repository string) Pages {
 	if f == nil {
 		if f = wellKnown(repository); f == nil {
@@ -33,7 +32,7 @@ func PagesOf(f *pipeline.Forge, repository string) Pages {
 	return Pages{repository: at.String(), commit: k.commitPath, file: k.filePath}
 }
 
-// wellKnown returns the forge at the host of a repository, or nil.
+// wellKnown returns the forge at a repository's host, or nil if the host is not well known.
 func wellKnown(repository string) *pipeline.Forge {
 	host, _, _ := strings.Cut(pipeline.RepositoryAddress(repository), "/")
 	kinds := map[string]pipeline.ForgeType{"github.com": pipeline.ForgeGitHub, "gitlab.com": pipeline.ForgeGitLab,
@@ -44,7 +43,7 @@ func wellKnown(repository string) *pipeline.Forge {
 	return &pipeline.Forge{Type: kinds[host], URL: "https://" + host}
 }
 
-// PathAtSite returns the path of a repository at a site, which can be in a subfolder of its host.
+// PathAtSite returns the path of a repository at a site, which may be in a subfolder of its host.
 func PathAtSite(site, repository string) string {
 	_, path, _ := strings.Cut(pipeline.RepositoryAddress(repository), "/")
 	if u, err := url.Parse(site); err == nil {
@@ -55,7 +54,7 @@ func PathAtSite(site, repository string) string {
 	return path
 }
 
-// Commit returns the page of a commit, or "" if it is not known.
+// Commit returns the page of a commit, or "" if unknown.
 func (p Pages) Commit(commit string) string {
 	if p.repository == "" || commit == "" {
 		return ""
@@ -63,7 +62,7 @@ func (p Pages) Commit(commit string) string {
 	return p.repository + p.commit + commit
 }
 
-// File returns the page of a file at a commit, at a line if there is one, or "" if it is not known.
+// File returns the page of a file at a commit, and at a line if it is not 0, or "" if unknown.
 func (p Pages) File(commit, name string, line int) string {
 	if p.repository == "" || commit == "" || name == "" {
 		return ""

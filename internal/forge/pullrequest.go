@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// ParsePullRequest returns the repository and the number of a pull request, by the address of its page. Each kind of
-// forge writes such an address in its own way, so the address says which kind it is.
+// ParsePullRequest parses the URL of a pull request's page. Each kind of forge has its own form of it, so the URL
+// tells the kind too.
 func ParsePullRequest(page string) (cfg Config, number int, err error) {
 	u, err := url.Parse(page)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||

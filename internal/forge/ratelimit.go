@@ -10,25 +10,25 @@ import (
 
 // Limits of the time to wait.
 const (
-	// defaultWait is for a refusal without a time, as GitHub recommends.
+	// defaultWait is the wait after a refusal without a time, as GitHub recommends.
 	defaultWait = time.Minute
-	// maxWait is the longest time to wait: limits are by the hour.
+	// maxWait is the longest wait: limits are per hour.
 	maxWait = time.Hour
 )
 
-// meter follows the rate limit of one credential at one site.
+// meter tracks the rate limit of a credential at a site.
 type meter struct {
 	host string
 
 	mu        sync.Mutex
 	known     bool
-	remaining int       // how many requests are left
-	reset     time.Time // when there are more again
-	until     time.Time // nothing is sent before it; zero if requests are allowed
+	remaining int       // requests left
+	reset     time.Time // when remaining is reset
+	until     time.Time // nothing is sent before; zero if requests are allowed
 }
 
-// Remaining returns how many requests the API of each site still allows, by its host, as of the last answer. For a host
-// with several credentials it is the one with the fewest requests left.
+// Remaining returns the requests that each API still allows, by host, as of the last response. For a host with several
+// credentials it is the smallest number.
 func (s *Sites) Remaining() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,27 +54,27 @@ func (m *meter) allows() error {
 	return nil
 }
 
-// read reads the headers of an answer about the limit: X-RateLimit-* of GitHub and RateLimit-* of GitLab. If no
-// requests are left, the next one is not sent.
+// read reads the rate limit headers of a response: X-RateLimit-* of GitHub and RateLimit-* of GitLab. If no requests
+// are left, it blocks further ones.
 func (m *meter) read(h http.Header) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	remaining, err := strconv.Atoi(either(h, "Remaining"))
+	remaining, err := strconv.Atoi(rateLimitHeader(h, "Remaining"))
 	if err != nil {
 		return
 	}
 	m.known = true
 	m.remaining = remaining
 	m.reset = time.Time{}
-	if at, err := strconv.ParseInt(either(h, "Reset"), 10, 64); err == nil {
-		m.reset = moment(h, time.Unix(at, 0))
+	if at, err := strconv.ParseInt(rateLimitHeader(h, "Reset"), 10, 64); err == nil {
+		m.reset = localTime(h, time.Unix(at, 0))
 	}
 	if remaining <= 0 && !m.reset.IsZero() {
 		m.block(m.reset)
 	}
 }
 
-// exceeded blocks requests after a refusal, and returns the error.
+// exceeded blocks requests after a refusal and returns the error.
 func (m *meter) exceeded(h http.Header) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,16 +89,16 @@ func (m *meter) exceeded(h http.Header) error {
 	return &RateLimitError{Host: m.host, Until: m.until}
 }
 
-// block must be called with mu held.
+// block blocks requests until a time. mu must be held.
 func (m *meter) block(until time.Time) {
 	if until.After(m.until) {
 		m.until = until
 	}
 }
 
-// moment converts a time in an answer to local time: the answer's Date header tells how far it is from now, so that
-// neither clock has to be right. The result is at most maxWait from now.
-func moment(h http.Header, at time.Time) time.Time {
+// localTime converts a time in a response to local time, relative to the response's Date header, so that neither clock
+// has to be right. The result is at most maxWait from now.
+func localTime(h http.Header, at time.Time) time.Time {
 	now := time.Now()
 	theirs, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
@@ -107,19 +107,19 @@ func moment(h http.Header, at time.Time) time.Time {
 	return now.Add(max(0, min(at.Sub(theirs), maxWait)))
 }
 
-// RetryAfter returns the time of the header Retry-After, which has seconds or a date.
+// RetryAfter returns the time in the Retry-After header, which has seconds or a date.
 func RetryAfter(h http.Header) (time.Time, bool) {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
 		return time.Now().Add(time.Duration(min(seconds, int(maxWait/time.Second))) * time.Second), true
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return moment(h, at), true
+		return localTime(h, at), true
 	}
 	return time.Time{}, false
 }
 
-// either returns a header of a rate limit in GitHub's or GitLab's spelling.
-func either(h http.Header, name string) string {
+// rateLimitHeader returns a rate limit header in GitHub's or GitLab's spelling.
+func rateLimitHeader(h http.Header, name string) string {
 	return cmp.Or(h.Get("X-RateLimit-"+name), h.Get("RateLimit-"+name))
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// repository implements what all forges have in common.
+// repository implements Forge on top of a backend.
 type repository struct {
 	backend
 	at      address
 	timeout time.Duration
 
 	mu    sync.Mutex
-	known map[knownComment]int64 // the ids of comments that were found or written
+	known map[knownComment]int64 // ids of comments
 }
 
 var _ Forge = (*repository)(nil)
@@ -81,7 +81,7 @@ func (r *repository) FindPullRequest(ctx context.Context, head, base string) (fo
 	return nil, nil
 }
 
-// errSearch is returned by a backend without a search.
+// errSearch is returned by backends that cannot search.
 var errSearch = errors.New("all pull requests have to be listed")
 
 // OpenPullRequest implements Forge.
@@ -118,7 +118,7 @@ func (r *repository) CommitURL(commit string) string { return r.commitURL(commit
 // MaxTextBytes implements Forge.
 func (r *repository) MaxTextBytes() int { return r.limits().text }
 
-// call limits the time of a request, and adds what it does to its error.
+// call limits the time of a request, and adds the action to its error.
 func (r *repository) call(ctx context.Context, doing string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("no answer in %s", r.timeout))
 	defer cancel()

@@ -68,7 +68,7 @@ func TestAddressesThatAreRefusedDoNotShowSecrets(t *testing.T) {
 		{URL: "https://git.example.com", Repository: "name"},
 		{URL: "https://git.example.com", Repository: "a/b/c"},
 	} {
-		if _, err := parseAddress(kind{api: below("/api/v1/")}, cfg); err == nil ||
+		if _, err := parseAddress(kind{api: apiAt("/api/v1/")}, cfg); err == nil ||
 			strings.Contains(err.Error(), testToken) {
 			t.Errorf("got %v", err)
 		}

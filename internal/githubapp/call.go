@@ -29,9 +29,8 @@ const (
 // request is one call to the API of apps.
 type request func(*github.AppsService) (*github.Response, error)
 
-// call sends a request as the app. If it is refused and the local clock is wrong, it sends it again with
-// GitHub's time, because the signature has a date. It returns the time of GitHub's clock, or zero if it is
-// unknown.
+// call sends a request as the app. If GitHub refuses it and the local clock is wrong, it repeats it with GitHub's
+// time, because signatures have a date. It returns GitHub's time, or zero if unknown.
 func (s *Source) call(ctx context.Context, do request) (time.Time, error) {
 	now := s.now()
 	clock, err := s.callAt(ctx, now, do)
@@ -41,7 +40,7 @@ func (s *Source) call(ctx context.Context, do request) (time.Time, error) {
 	return clock, err
 }
 
-// callAt sends one request with a signature of the given time.
+// callAt sends one request, signed at the given time.
 func (s *Source) callAt(ctx context.Context, now time.Time, do request) (clock time.Time, err error) {
 	signature, err := s.sign(now)
 	if err != nil {
@@ -66,18 +65,18 @@ func (s *Source) callAt(ctx context.Context, now time.Time, do request) (clock t
 		return clock, refusal(res.Response, signature)
 	case errors.Is(err, httpclient.ErrTooLarge):
 		return clock, fmt.Errorf("%s: %w", s.host, httpclient.ErrTooLarge)
-	case err != nil: // it can quote what was read
-		return clock, fmt.Errorf("the answer of %s is not the JSON that is expected", s.host)
+	case err != nil: // it can quote the response
+		return clock, fmt.Errorf("the answer of %s is not the expected JSON", s.host)
 	}
 	return clock, nil
 }
 
-// refusal returns the error of a response that is not a success, with GitHub's message.
+// refusal returns the error of an unsuccessful response, with GitHub's message.
 func refusal(res *http.Response, signature string) error {
 	var said struct {
 		Message string `json:"message"`
 	}
-	_ = json.NewDecoder(res.Body).Decode(&said) // the page of a proxy is not shown
+	_ = json.NewDecoder(res.Body).Decode(&said) // ignore the page of a proxy
 	words := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '

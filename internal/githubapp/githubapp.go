@@ -1,10 +1,9 @@
-// Package githubapp gets the tokens of a GitHub App: it signs a request with the app's private key, finds the
-// installation that can read a repository, and gets a token, which is valid for an hour. A token is reused
-// until five minutes before its end.
+// Package githubapp gets the tokens of a GitHub App: it signs requests with the app's private key, finds the
+// installation that can read a repository, and gets a token, which is valid for an hour. A token is reused until five
+// minutes before it expires.
 //
-// golang-jwt signs, and go-github knows the API. This package adds what they do not do: it signs with GitHub's
-// time if the local clock is wrong, and sends one request for all concurrent callers, each with its own
-// deadline.
+// golang-jwt signs, and go-github calls the API. This package adds what they lack: it signs with GitHub's time if the
+// local clock is wrong, and sends one request for all concurrent callers, each with its own deadline.
 //
 //	source, err := githubapp.New(githubapp.Config{AppID: 7, PrivateKey: pem, Repository: "acme/monitoring"})
 //	token, err := source.Token(ctx) // the password of user x-access-token, and a bearer of the API
@@ -37,7 +36,7 @@ const (
 
 	// Timeout limits one call of Token with all its requests.
 	Timeout = 30 * time.Second
-	// RenewBefore is how long before its end a token is replaced.
+	// RenewBefore is how long before its expiry a token is replaced.
 	RenewBefore = 5 * time.Minute
 	// MaxAnswerBytes limits a response of the API.
 	MaxAnswerBytes = 1 << 20
@@ -46,7 +45,7 @@ const (
 // Config is an app and its installation.
 type Config struct {
 	AppID int64
-	// InstallationID is the installation. 0 means the one that can read Repository.
+	// InstallationID is the installation. If 0, it is the one that can read Repository.
 	InstallationID int64
 	// PrivateKey is the app's RSA key in PEM, as GitHub issues it.
 	PrivateKey []byte
@@ -54,7 +53,7 @@ type Config struct {
 	Repository string
 	// URL is the address of the API. Default DefaultURL.
 	URL string
-	// Connection says how the API is reached.
+	// Connection configures connections to the API.
 	Connection httpclient.Connection
 }
 
@@ -82,7 +81,7 @@ func New(cfg Config) (*Source, error) {
 	}
 	cfg.URL = strings.TrimRight(cfg.URL, "/")
 	if cfg.AppID <= 0 {
-		return nil, errors.New("GitHub App: its ID is not given")
+		return nil, errors.New("GitHub App: its ID is not set")
 	}
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
@@ -90,7 +89,7 @@ func New(cfg Config) (*Source, error) {
 	}
 	owner, name, _ := strings.Cut(cfg.Repository, "/")
 	if cfg.InstallationID <= 0 && (owner == "" || name == "" || strings.Contains(name, "/")) {
-		return nil, errors.New("GitHub App: neither an installation nor a repository owner/name to find it by is given")
+		return nil, errors.New("GitHub App: set an installation, or a repository owner/name to find it by")
 	}
 	key, err := jwt.ParseRSAPrivateKeyFromPEM(cfg.PrivateKey) // PKCS #1, as GitHub issues it, or PKCS #8
 	if err != nil {
@@ -111,7 +110,7 @@ func New(cfg Config) (*Source, error) {
 // Token returns a token that is valid for at least five minutes. Errors wrap transport.ErrAuth if GitHub
 // refused the app, its key or its installation.
 func (s *Source) Token(ctx context.Context) (string, error) {
-	if token := s.kept(); token != "" {
+	if token := s.current(); token != "" {
 		return token, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, fmt.Errorf("no answer within %s", Timeout))
@@ -122,8 +121,8 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", fmt.Errorf("token of GitHub App %d: %w", s.config.AppID, context.Cause(ctx))
 	}
-	if token := s.kept(); token != "" {
-		return token, nil // the caller that was first has fetched it
+	if token := s.current(); token != "" {
+		return token, nil // an earlier caller has fetched it
 	}
 	token, err := s.fetch(ctx)
 	if err != nil {
@@ -132,9 +131,9 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-// kept returns the current token, or nothing if it must be replaced. If the clock jumps, the time since the
-// token was fetched decides.
-func (s *Source) kept() string {
+// current returns the current token, or "" if it must be replaced. The age of the token is measured with the monotonic
+// clock, so that jumps of the wall clock do not matter.
+func (s *Source) current() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.token == "" || !s.now().Before(s.renew) {
@@ -152,7 +151,7 @@ func (s *Source) Forget(token string) {
 	}
 }
 
-// fetch gets a token, and before that the installation if it is unknown.
+// fetch gets a token, and first finds the installation if it is unknown.
 func (s *Source) fetch(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	id := s.installation
@@ -168,7 +167,7 @@ func (s *Source) fetch(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("find its installation for %s: %w", s.config.Repository, err)
 		}
 		if id = found.GetID(); id <= 0 {
-			return "", fmt.Errorf("find its installation for %s: the answer holds none", s.config.Repository)
+			return "", fmt.Errorf("find its installation for %s: the answer has none", s.config.Repository)
 		}
 	}
 	var made *github.InstallationToken
@@ -185,7 +184,7 @@ func (s *Source) fetch(ctx context.Context) (string, error) {
 	}
 	token := made.GetToken()
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("installation %d: the answer holds no token", id)
+		return "", fmt.Errorf("installation %d: the answer has no token", id)
 	}
 	if clock.IsZero() {
 		clock = began

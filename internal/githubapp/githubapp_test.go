@@ -310,14 +310,14 @@ func TestWhatGitHubRefuses(t *testing.T) {
 			make42: `403 {"message":"This installation has been suspended"}`}, true, "suspended"},
 		"it is down": {map[string]string{find: `502 <html>` + secret}, false, "answers 502"},
 		"not JSON": {map[string]string{find: `200 {"id":42}`, make42: `201 ` + secret}, false,
-			"not the JSON"},
+			"not the expected JSON"},
 		"no token": {map[string]string{find: `200 {"id":42}`, make42: `201 {}`}, false,
-			"holds no token"},
+			"has no token"},
 		"a token of two lines": {map[string]string{find: `200 {"id":42}`, make42: `201 {"token":"a\nb"}`}, false,
-			"holds no token"},
-		"no installation": {map[string]string{find: `200 {}`}, false, "holds none"},
+			"has no token"},
+		"no installation": {map[string]string{find: `200 {}`}, false, "has none"},
 		"as much as fits": {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes)}, false,
-			"holds none"},
+			"has none"},
 		"one byte more": {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes+1)}, false,
 			"too large"},
 	} {
@@ -367,11 +367,11 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 		"a key of PKCS #8": {func(c *Config) {
 			c.PrivateKey = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
 		}, ""},
-		"no app":          {func(c *Config) { c.AppID = 0 }, "ID is not given"},
-		"no installation": {func(c *Config) { c.InstallationID = 0 }, "neither an installation nor a repository"},
+		"no app":          {func(c *Config) { c.AppID = 0 }, "ID is not set"},
+		"no installation": {func(c *Config) { c.InstallationID = 0 }, "set an installation, or a repository"},
 		"half a repository": {func(c *Config) {
 			c.InstallationID, c.Repository = 0, "acme"
-		}, "neither an installation nor a repository"},
+		}, "set an installation, or a repository"},
 		"no PEM": {func(c *Config) { c.PrivateKey = []byte(secret) }, "not an RSA key"},
 		"not a key": {func(c *Config) {
 			c.PrivateKey = pem.EncodeToMemory(&pem.Block{Type: "X", Bytes: []byte(secret)})

@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// configuration is what the metrics pods of a unit run, as far as it is tested.
+// configuration is the part of a metrics configuration that tests examine.
 type configuration struct {
 	Metrics struct {
 		Global  global     `yaml:"global"`
@@ -59,20 +59,20 @@ type writer struct {
 	Relabel []yaml.Node `yaml:"write_relabel_configs"`
 }
 
-// is reports whether the writer goes by a name.
+// is reports whether a test means the writer by a name or URL.
 func (w *writer) is(name string) bool { return w.Name != "" && w.Name == name || w.URL == name }
 
-// variables are the values of $(NAME) in the pods of one shard.
+// variables maps NAME to the value of $(NAME) in the pods of one shard.
 type variables map[string]string
 
-// The config reloader replaces $(NAME) in the text, where a literal $ is written as \x24. Once the text is parsed the
-// two look the same, so the former gets other brackets before.
+// The config reloader replaces $(NAME) in the text, where a literal $ is written as \x24. Both look the same in the
+// parsed text, so the brackets of the former are replaced before parsing.
 const (
 	openVariable  = "\uE000"
 	closeVariable = "\uE001"
 )
 
-// configurations reads what the metrics pods of the units run.
+// configurations reads the configurations of the units' metrics pods.
 func configurations(units []*generator.Unit) ([]configuration, error) {
 	var out []configuration
 	for _, u := range units {
@@ -97,7 +97,7 @@ func configurations(units []*generator.Unit) ([]configuration, error) {
 	return out, nil
 }
 
-// bracketed gives $(NAME) other brackets.
+// bracketed replaces the brackets of $(NAME).
 func bracketed(text string) string {
 	var b strings.Builder
 	for {
@@ -117,7 +117,7 @@ func bracketed(text string) string {
 	}
 }
 
-// expand replaces variables. Those of Secrets are not known, and stay.
+// expand replaces variables. Variables from Secrets are unknown, and kept.
 func (v variables) expand(text string) string {
 	for {
 		before, rest, found := strings.Cut(text, openVariable)
@@ -133,7 +133,7 @@ func (v variables) expand(text string) string {
 	}
 }
 
-// shardsOf returns the variables of each StatefulSet that has the Secret as its configuration, in its first pod.
+// shardsOf returns the variables in the first pod of each StatefulSet whose configuration is in the Secret.
 func shardsOf(u *generator.Unit, secret string) []variables {
 	var out []variables
 	for _, f := range u.Files {
@@ -177,7 +177,7 @@ func rules(nodes []yaml.Node, vars variables) ([]*relabel.Config, error) {
 	return out, nil
 }
 
-// expanded returns a copy of a node with variables replaced in its texts.
+// expanded returns a copy of a node with the variables in its texts replaced.
 func expanded(n *yaml.Node, vars variables) *yaml.Node {
 	out := *n
 	out.Value = vars.expand(n.Value)

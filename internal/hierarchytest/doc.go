@@ -1,10 +1,10 @@
-// Package hierarchytest runs the tests that people keep beside a hierarchy, as promtool runs those of rules.
+// Package hierarchytest runs the tests that users keep beside their resources, as promtool runs tests of rules.
 //
-// A HierarchyTest is a document of YAML: who selects an object, and what becomes of a target and of its series. [Parse]
-// reads the tests of a file, and [Run] holds them to a render. Both are pure.
+// A HierarchyTest is a YAML document with expectations: which objects select an object, and what a target and its
+// series look like after relabelling. [Parse] reads the tests in a file, and [Run] compares them with a render. Both
+// are pure.
 //
-// What becomes of a target is computed from the rendered configuration, as the pods read it. Prometheus's own package
-// relabel applies the rules; what Prometheus does around them (defaults, conflicts with labels of samples, external
-// labels) follows its January 2024 release, which is in the agent. Each shard is asked, and a target that one of them
-// scrapes is kept.
+// The outcome of a target is computed from the rendered configuration, as the pods read it. Prometheus's own package
+// relabel applies the rules; the steps around them (defaults, conflicts with labels of samples, external labels)
+// follow Prometheus's January 2024 release, which is part of the agent. A target is kept if any shard scrapes it.
 package hierarchytest

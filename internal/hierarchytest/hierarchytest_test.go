@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 				if err := Text(&text, results); err != nil {
 					t.Fatal(err)
 				}
-				if mode == manifest.Operator { // the rules have other numbers, and the same result for these targets
+				if mode == manifest.Operator { // rules differ in number, not in these results
 					return
 				}
 				held(t, archive, name, text.String(), *update)
@@ -127,7 +127,7 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestSchema compares the schema with what Parse reads.
+// TestSchema compares the schema with the fields that Parse reads.
 func TestSchema(t *testing.T) {
 	compiler := jsonschema.NewCompiler()
 	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(string(Schema)))
@@ -226,7 +226,7 @@ func file(archive *txtar.Archive, name string) []byte {
 	return nil
 }
 
-// held compares a text with want.txt, or writes it there.
+// held compares a text with want.txt, or writes that file.
 func held(t *testing.T, archive *txtar.Archive, name, text string, write bool) {
 	t.Helper()
 	if write {

@@ -16,13 +16,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// APIVersion and Kind are those of a test.
+// APIVersion and Kind identify a test.
 const (
 	APIVersion = "agentry.dev/v1alpha1"
 	Kind       = "HierarchyTest"
 )
 
-// MaxCases limits the cases of a file.
+// MaxCases limits the cases in a file.
 const MaxCases = 10_000
 
 // Schema is the JSON Schema of a test, for editors.
@@ -38,22 +38,22 @@ type Test struct {
 	Targets  []Target
 }
 
-// Selected says who selects an object.
+// Selected lists the objects that must select an object.
 type Selected struct {
 	Name string `yaml:"name"`
 	// Object is Kind/namespace/name.
 	Object string `yaml:"object"`
-	// By are all objects whose selectors select it, each Kind/namespace/name. An empty list says that none does.
+	// By are all objects whose selectors select it, each as Kind/namespace/name. An empty list means none.
 	By []string `yaml:"by"`
 
 	Line int `yaml:"-"`
 }
 
-// Target says what becomes of a target that service discovery finds.
+// Target is the expected outcome of a target that service discovery finds.
 type Target struct {
 	Name string `yaml:"name"`
-	// Agent is namespace/name of the GrafanaAgent, and Instance that of the MetricsInstance. Each may be empty if only
-	// one has the job.
+	// Agent is the namespace/name of the GrafanaAgent, and Instance that of the MetricsInstance. Each may be empty if
+	// only one has the job.
 	Agent    string `yaml:"agent"`
 	Instance string `yaml:"instance"`
 	// Job is the name of a scrape job, as in the configuration.
@@ -61,9 +61,9 @@ type Target struct {
 	// Discovered are the labels before relabelling.
 	Discovered map[string]string `yaml:"discovered"`
 
-	// Dropped says that no shard scrapes it.
+	// Dropped means that no shard scrapes it.
 	Dropped bool `yaml:"dropped"`
-	// URL is what is scraped. Empty: not tested.
+	// URL is the scraped URL. Empty: not tested.
 	URL string `yaml:"url"`
 	// Labels are all labels that the target has after relabelling. Nil: not tested.
 	Labels map[string]string `yaml:"labels"`
@@ -72,27 +72,27 @@ type Target struct {
 	Line int `yaml:"-"`
 }
 
-// Series says what becomes of one sample of a target.
+// Series is the expected outcome of one sample of a target.
 type Series struct {
-	// Sample is a series in Prometheus's notation, as the target shows it.
+	// Sample is a series in Prometheus's notation, as the target exposes it.
 	Sample string `yaml:"sample"`
-	// Dropped says that it is not kept.
+	// Dropped means that it is not stored.
 	Dropped bool `yaml:"dropped"`
-	// Stored is the series with all its labels, as it is kept. Empty: not tested.
+	// Stored is the stored series, with all its labels. Empty: not tested.
 	Stored string `yaml:"stored"`
-	// Sent are all writers that get it. Nil: not tested.
+	// Sent are all writers that receive it. Nil: not tested.
 	Sent []Sent `yaml:"sent"`
 }
 
-// Sent is a writer that gets a series.
+// Sent is a writer that receives a series.
 type Sent struct {
-	// To is its name or its URL.
+	// To is the name or URL of the writer.
 	To string `yaml:"to"`
-	// As is the series with all labels, the external ones included. Empty: not tested.
+	// As is the series with all labels, including external ones. Empty: not tested.
 	As string `yaml:"as"`
 }
 
-// document is how a test is written.
+// document is the YAML form of a test.
 type document struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string `yaml:"kind"`
@@ -108,13 +108,13 @@ type document struct {
 	} `yaml:"spec"`
 }
 
-// ofTest matches the line by which a document is known to be a test.
+// ofTest matches the line that identifies a document as a test.
 var ofTest = regexp.MustCompile(`(?m)^['"]?kind['"]?:\s*['"]?` + Kind + `['"]?\s*(#.*)?$`)
 
-// IsTest reports whether a file may hold tests. It does not parse it.
+// IsTest reports whether a file may contain tests. It does not parse the file.
 func IsTest(text []byte) bool { return ofTest.Match(text) }
 
-// Parse reads the tests of a file, and skips documents of other kinds. An error names file and line.
+// Parse reads the tests in a file, and skips documents of other kinds. An error names the file and line.
 func Parse(file string, text []byte) (out []Test, err error) {
 	nodes, strict := yaml.NewDecoder(bytes.NewReader(text)), yaml.NewDecoder(bytes.NewReader(text))
 	strict.KnownFields(true)
@@ -163,13 +163,13 @@ func child(document *yaml.Node, path string) *yaml.Node {
 	return value
 }
 
-// unknownField is how the library reports one. It names a type of this package, which says nothing to people.
+// unknownField matches the library's error about an unknown field, which names an internal type.
 var unknownField = regexp.MustCompile(`field (\S+) not found in type .*`)
 
-// firstLine is how the library begins an error whose line it knows.
+// firstLine matches the beginning of an error whose line the library knows.
 var firstLine = regexp.MustCompile(`^line (\d+): `)
 
-// plain returns an error of the library in words of people, to follow the name of the file and a colon.
+// plain rewrites an error of the library for users, to follow the name of the file and a colon.
 func plain(err error) string {
 	all := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
 	if e, ok := errors.AsType[*yaml.TypeError](err); ok {
@@ -202,7 +202,7 @@ func (t *Test) locate(document *yaml.Node) {
 	}
 }
 
-// check returns what is wrong with a test, and where.
+// check returns the first mistake in a test, and its line.
 func (t *Test) check() (line int, err error) {
 	if t.Name == "" {
 		return 0, errors.New("metadata.name is missing")
@@ -261,7 +261,7 @@ func (t *Target) check() error {
 	return nil
 }
 
-// texts returns all series that are written in s.
+// texts returns all series written in s.
 func (s *Series) texts() []string {
 	out := []string{s.Sample}
 	if s.Stored != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Failed counts the results that do not pass.
+// Failed counts the failed results.
 func Failed(results []Result) int {
 	n := 0
 	for _, r := range results {
@@ -20,7 +20,7 @@ func Failed(results []Result) int {
 	return n
 }
 
-// Text prints the cases that fail, for people.
+// Text prints the failed cases for people.
 func Text(w io.Writer, results []Result) error {
 	for _, r := range results {
 		if len(r.Problems) == 0 {
@@ -34,7 +34,8 @@ func Text(w io.Writer, results []Result) error {
 	return nil
 }
 
-// text returns the problems: - is expected and not found, + is found and not expected.
+// text returns the problems, where - marks an expected line that was not found, and + a found line that was not
+// expected.
 func (r Result) text() string {
 	var b strings.Builder
 	for _, p := range r.Problems {
@@ -53,7 +54,7 @@ func (r Result) text() string {
 	return b.String()
 }
 
-// The elements of a JUnit report, as far as CI systems read them.
+// The elements of a JUnit report, as far as CI systems use them.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
@@ -80,7 +81,7 @@ type (
 	}
 )
 
-// JUnit prints all cases as a JUnit report: a suite for each test of a file. It has no times.
+// JUnit prints all cases as a JUnit report, with a suite for each test in a file. It has no times.
 func JUnit(w io.Writer, results []Result) error {
 	all := junitSuites{Tests: len(results), Failures: Failed(results)}
 	for i := 0; i < len(results); {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Result is what one case of a test says.
+// Result is the result of one case.
 type Result struct {
 	Test string `json:"test"`
 	Case string `json:"case"`
@@ -24,22 +24,22 @@ type Result struct {
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// Problem is something that is not as expected.
+// Problem is a difference from what a case expects.
 type Problem struct {
 	About string `json:"about"`
-	// Expected and Found are lines that are only in one of the two.
+	// Expected and Found are the lines that only one of the two has.
 	Expected []string `json:"expected,omitempty"`
 	Found    []string `json:"found,omitempty"`
 }
 
-// Run holds tests to a render for the runtime agent. The results have the order of the tests.
+// Run compares tests with a render for the runtime agent. The results have the order of the tests.
 func Run(tests []Test, set *manifest.Set, out *generator.Output) ([]Result, error) {
 	configs, err := configurations(out.Units)
 	if err != nil {
 		return nil, err
 	}
 	r := runner{set: set, by: selections(out), leftOut: leftOut(set, out), configs: configs}
-	results := []Result{} // not nil: without a case, none fails
+	results := []Result{} // not nil: no cases means that none fails
 	for _, t := range tests {
 		for _, s := range t.Selected {
 			results = append(results, Result{Test: t.Name, Case: cmp.Or(s.Name, s.Object), File: t.File, Line: s.Line,
@@ -63,7 +63,7 @@ type runner struct {
 	configs []configuration
 }
 
-// selections returns who selects each object.
+// selections returns the objects that select each object.
 func selections(out *generator.Output) map[manifest.ID][]string {
 	by := map[manifest.ID][]string{}
 	add := func(parent *manifest.Object, children ...*manifest.Object) {
@@ -106,7 +106,7 @@ func leftOut(set *manifest.Set, out *generator.Output) map[manifest.ID]bool {
 	return ids
 }
 
-// selected returns how the render differs from a case.
+// selected returns the differences of the render from a case.
 func (r *runner) selected(s Selected) []Problem {
 	id, _ := manifest.ParseID(s.Object)
 	switch {
@@ -121,7 +121,7 @@ func (r *runner) selected(s Selected) []Problem {
 	return compare("selected by", slices.Compact(expected), r.by[id])
 }
 
-// similar returns the name that was perhaps meant, as the end of a sentence.
+// similar returns a suggestion for a misspelt name, as the end of a sentence.
 func (r *runner) similar(name string) string {
 	var names []string
 	for _, o := range r.set.All() {
@@ -137,7 +137,7 @@ func meant(name string, names []string) string {
 	return ""
 }
 
-// target returns how the render differs from a case.
+// target returns the differences of the render from a case.
 func (r *runner) target(t Target) ([]Problem, error) {
 	c, i, j, problem := r.find(t)
 	if problem != "" {
@@ -172,7 +172,7 @@ func (r *runner) target(t Target) ([]Problem, error) {
 	return problems, nil
 }
 
-// find returns the job of a case, or says why there is not exactly one.
+// find returns the job of a case, or the reason why it is not unique.
 func (r *runner) find(t Target) (c *configuration, i *instance, j *job, problem string) {
 	var names, places, others []string
 	for a := range r.configs {
@@ -206,7 +206,7 @@ func (r *runner) find(t Target) (c *configuration, i *instance, j *job, problem 
 	return nil, nil, nil, "there is no job " + t.Job + meant(t.Job, names)
 }
 
-// seriesProblems returns how one sample differs from what a case expects.
+// seriesProblems returns the differences of one sample from a case.
 func seriesProblems(c *configuration, i *instance, j *job, target scraped, s Series) ([]Problem, error) {
 	sample, err := parseSeries(s.Sample)
 	if err != nil {
@@ -234,7 +234,7 @@ func seriesProblems(c *configuration, i *instance, j *job, target scraped, s Ser
 	return append(problems, found...), err
 }
 
-// sentProblems returns how the writers that get a series differ from what a case expects.
+// sentProblems returns the differences of the writers that receive a series from a case.
 func sentProblems(c *configuration, i *instance, target scraped, s Series, stored labels.Labels) (problems []Problem,
 	err error) {
 	writers := i.RemoteWrite

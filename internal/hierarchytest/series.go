@@ -37,7 +37,7 @@ func parseSeries(text string) (labels.Labels, error) {
 	return labels.EmptyLabels(), errors.New("it is not one series")
 }
 
-// written returns a series in Prometheus's notation.
+// written formats a series in Prometheus's notation.
 func written(series labels.Labels) string {
 	var parts []string
 	series.Range(func(l labels.Label) {
@@ -52,7 +52,7 @@ func written(series labels.Labels) string {
 	return name + "{" + strings.Join(parts, ", ") + "}"
 }
 
-// store returns the series that is kept of a sample of a target. why says what drops it; empty if it is kept.
+// store returns the series that is stored for a sample of a target. why says what drops the sample, or is empty.
 func store(j *job, target scraped, sample labels.Labels) (series labels.Labels, why string, err error) {
 	lb := labels.NewBuilder(sample)
 	if j.HonorLabels {
@@ -77,7 +77,7 @@ func store(j *job, target scraped, sample labels.Labels) (series labels.Labels, 
 	return lb.Labels(), "", nil
 }
 
-// override sets the labels of the target. Those that the sample has too get another name.
+// override adds the labels of the target. Labels of the sample with the same names are renamed.
 func override(lb *labels.Builder, sample, target labels.Labels) {
 	var exposed []labels.Label
 	target.Range(func(l labels.Label) {
@@ -96,7 +96,7 @@ func override(lb *labels.Builder, sample, target labels.Labels) {
 	}
 }
 
-// send returns the series as a writer gets it. why says what drops it; empty if it is sent.
+// send returns the series that a writer receives. why says what drops the series, or is empty.
 func send(g *global, w *writer, target scraped, series labels.Labels) (sent labels.Labels, why string, err error) {
 	lb := labels.NewBuilder(series)
 	for name, value := range g.ExternalLabels {

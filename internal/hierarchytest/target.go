@@ -15,16 +15,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// scraped is what becomes of a target.
+// scraped is the outcome of a target.
 type scraped struct {
 	vars variables // of the shard that scrapes it
-	// why says what drops it; empty if it is kept.
+	// why says what drops the target, or is empty.
 	why    string
 	labels labels.Labels
 	url    string
 }
 
-// scrape relabels a target as the shards do. It returns the result of the first shard that keeps the target, otherwise
+// scrape relabels a target in each shard. It returns the result of the first shard that keeps the target, otherwise
 // that of the last shard.
 func scrape(c *configuration, j *job, discovered map[string]string) (out scraped, err error) {
 	for _, vars := range c.shards {
@@ -69,7 +69,7 @@ func relabelTarget(g *global, j *job, discovered map[string]string, vars variabl
 	return out, nil
 }
 
-// setDefaults sets what a target has by its job, if service discovery says nothing else.
+// setDefaults sets the labels that the job gives a target unless service discovery sets them.
 func setDefaults(lb *labels.Builder, g *global, j *job) {
 	defaults := map[string]string{
 		model.JobLabel:            j.Name,
@@ -105,7 +105,7 @@ func withPort(address, scheme string) string {
 	return address + port
 }
 
-// scrapeURL returns the URL that is scraped.
+// scrapeURL returns the URL to scrape.
 func scrapeURL(lb *labels.Builder, j *job) string {
 	params := url.Values{}
 	for name, values := range j.Params {
@@ -126,7 +126,7 @@ func scrapeURL(lb *labels.Builder, j *job) string {
 	return u.String()
 }
 
-// describe returns a rule on one line, as it is in the configuration.
+// describe returns a rule on one line, as in the configuration.
 func describe(node *yaml.Node, vars variables) string {
 	var rule map[string]any
 	if expanded(node, vars).Decode(&rule) != nil {

@@ -13,33 +13,33 @@ import (
 	"time"
 )
 
-// AnswerTimeout is how long a server may take to begin its answer.
+// AnswerTimeout limits the time until a server begins its response.
 const AnswerTimeout = 30 * time.Second
 
-// ErrTooLarge is the error of reading an answer beyond [Options.MaxAnswerBytes].
+// ErrTooLarge means that a response exceeds [Options.MaxAnswerBytes].
 var ErrTooLarge = errors.New("the answer is too large")
 
-// Options bound what a client does.
+// Options limit the requests of a client.
 type Options struct {
-	// Timeout bounds a request, its redirects and its answer together. 0: only the context does.
+	// Timeout limits a request including redirects and the response. If 0, only the context does.
 	Timeout time.Duration
-	// MaxAnswerBytes is how many bytes the body of an answer may have.
+	// MaxAnswerBytes limits the body of a response.
 	MaxAnswerBytes int64
-	// Redirects is how many are followed, with the same method and within scheme, host and port. 0: the first one is
-	// the answer.
+	// Redirects limits the redirects that are followed, with the same method and within scheme, host and port. If 0,
+	// redirects are returned as responses.
 	Redirects int
-	// Allow is asked for each request before a connection is made, those of redirects too; its error refuses. Nil: all.
+	// Allow, if not nil, is called with the URL of each request and redirect before connecting; an error refuses it.
 	Allow func(*url.URL) error
 }
 
-// Pool shares connections between clients that connect in the same way. The zero value is ready for use, and safe for
-// concurrent use.
+// Pool shares connections between clients with equal [Connection] settings. The zero value is ready to use, and safe
+// for concurrent use.
 type Pool struct {
 	mu         sync.Mutex
 	transports map[[sha256.Size]byte]*http.Transport
 }
 
-// Client makes a client. It contacts nobody; its error says what is wrong with the connection.
+// Client returns a client, without connecting. The error says what is wrong with the settings.
 func (p *Pool) Client(c Connection, opts Options) (*http.Client, error) {
 	t, err := p.transport(c)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Pool) transport(c Connection) (*http.Transport, error) {
 	return t, nil
 }
 
-// guard holds requests to the options.
+// guard enforces the options.
 type guard struct {
 	*http.Transport
 	opts Options
@@ -93,7 +93,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = &boundedBody{ReadCloser: resp.Body, max: g.opts.MaxAnswerBytes, left: g.opts.MaxAnswerBytes}
+	resp.Body = &limitedBody{ReadCloser: resp.Body, max: g.opts.MaxAnswerBytes, left: g.opts.MaxAnswerBytes}
 	return resp, nil
 }
 
@@ -102,7 +102,7 @@ func SameSite(a, b *url.URL) bool {
 	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Host, b.Host)
 }
 
-// checkRedirect follows a repository that was renamed, and takes credentials nowhere else.
+// checkRedirect follows redirects of renamed repositories, but never sends credentials to another site.
 func checkRedirect(limit int) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		first := via[0]
@@ -121,14 +121,14 @@ func checkRedirect(limit int) func(*http.Request, []*http.Request) error {
 	}
 }
 
-// boundedBody fails where an answer gets too large, instead of ending there.
-type boundedBody struct {
+// limitedBody fails at the limit, instead of ending there.
+type limitedBody struct {
 	io.ReadCloser
 	max, left int64
 }
 
 // Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
+func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, b.tooLarge()
 	}
@@ -142,11 +142,11 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *boundedBody) tooLarge() error {
+func (b *limitedBody) tooLarge() error {
 	return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, b.max)
 }
 
-// PlainError takes off what net/http puts around an error: the method and the address, which may hold a secret.
+// PlainError removes the method and the URL, which may contain a secret, from an error of net/http.
 func PlainError(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

@@ -29,8 +29,8 @@ func TestConnectionsAreSharedByThoseThatConnectAlike(t *testing.T) {
 
 func TestConnectionsThatCannotWork(t *testing.T) {
 	for want, c := range map[string]Connection{
-		"no certificate in PEM":     {CAPEM: []byte("s3cret")},
-		"are not a pair":            {ClientCertPEM: []byte("s3cret"), ClientKeyPEM: []byte("s3cret")},
+		"no PEM certificate":        {CAPEM: []byte("s3cret")},
+		"not a matching PEM pair":   {ClientCertPEM: []byte("s3cret"), ClientKeyPEM: []byte("s3cret")},
 		"needs its key":             {ClientKeyPEM: []byte("s3cret")},
 		"needs the proxy's URL":     {ProxyPassword: "s3cret"},
 		"cannot be parsed":          {ProxyURL: "http://s3cret:\n"},

@@ -1,9 +1,9 @@
-// Package httpclient makes the HTTP clients for everything that agentry calls: forges, registries, receivers of
-// notifications, and the tokens of GitHub Apps. Git over HTTP uses its connections.
+// Package httpclient makes the HTTP clients for forges, registries, receivers of notifications, and GitHub Apps. Git
+// over HTTP uses its connections.
 //
 // A client has the certificates and the proxy of its [Connection], and the limits of its [Options]: every step of a
-// request and every answer is bounded, redirects stay within the site, and addresses that are not allowed get no byte.
-// Errors name hosts and never a secret.
+// request and every response is limited, redirects stay within the site, and nothing is sent to forbidden addresses.
+// Errors name hosts but never secrets.
 package httpclient
 
 import (
@@ -17,25 +17,24 @@ import (
 	"time"
 )
 
-// Connection is how servers are reached: whom to trust, which certificate to show, and through which proxy. The zero
-// value trusts the system's authorities and uses the proxy of the environment.
+// Connection has the settings of connections: trusted authorities, client certificate and proxy. The zero value trusts
+// the system's authorities and uses the proxy of the environment.
 type Connection struct {
-	// CAPEM holds certificates that a server's chain may end in, besides the system's.
+	// CAPEM are certificates of authorities to trust besides the system's.
 	CAPEM []byte
-	// ClientCertPEM and ClientKeyPEM are shown to servers that ask who we are.
+	// ClientCertPEM and ClientKeyPEM are the client certificate and its key.
 	ClientCertPEM []byte
 	ClientKeyPEM  []byte
-	// ProxyURL is what connections go through: scheme http, https or socks5. Empty: what HTTPS_PROXY, HTTP_PROXY and
-	// NO_PROXY say.
+	// ProxyURL is the proxy, with scheme http, https or socks5. If empty, HTTPS_PROXY, HTTP_PROXY and NO_PROXY apply.
 	ProxyURL      string
 	ProxyUsername string
 	ProxyPassword string
-	// PublicOnly refuses addresses that are not in the internet: those of this machine and of its networks.
+	// PublicOnly refuses addresses of this machine and of private networks.
 	PublicOnly bool
 }
 
-// Transport makes connections with time limits for all but the answer, which callers bound. Its errors show neither
-// keys nor passwords.
+// Transport returns a transport with time limits for everything but the response, which callers limit. Errors contain
+// neither keys nor passwords.
 func (c Connection) Transport() (*http.Transport, error) {
 	config, err := c.TLS()
 	if err != nil {
@@ -64,7 +63,7 @@ func (c Connection) Transport() (*http.Transport, error) {
 	return t, nil
 }
 
-// TLS is whom to trust and which certificate to show.
+// TLS returns the TLS configuration.
 func (c Connection) TLS() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(c.CAPEM) > 0 {
@@ -73,7 +72,7 @@ func (c Connection) TLS() (*tls.Config, error) {
 			pool = x509.NewCertPool()
 		}
 		if !pool.AppendCertsFromPEM(c.CAPEM) {
-			return nil, errors.New("CA file holds no certificate in PEM")
+			return nil, errors.New("CA file contains no PEM certificate")
 		}
 		config.RootCAs = pool
 	}
@@ -83,14 +82,14 @@ func (c Connection) TLS() (*tls.Config, error) {
 		}
 		pair, err := tls.X509KeyPair(c.ClientCertPEM, c.ClientKeyPEM)
 		if err != nil {
-			return nil, errors.New("client certificate and key are not a pair in PEM")
+			return nil, errors.New("client certificate and key are not a matching PEM pair")
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
 }
 
-// Proxy is the proxy's URL with its port and its credential; nil if the connection names none.
+// Proxy returns the proxy's URL with its port and credentials, or nil if no proxy is set.
 func (c Connection) Proxy() (*url.URL, error) {
 	if c.ProxyURL == "" {
 		if c.ProxyUsername+c.ProxyPassword != "" {

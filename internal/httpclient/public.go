@@ -11,18 +11,18 @@ import (
 	"syscall"
 )
 
-// ErrNotPublic is the error of a connection that [Connection.PublicOnly] refuses.
+// ErrNotPublic means that [Connection.PublicOnly] refused an address.
 var ErrNotPublic = errors.New("the name of a public site has an address that is not public")
 
-// IsPublic reports whether an address may be on the internet: it is usable, and not of this machine or of its networks.
+// IsPublic reports whether an address can be on the public internet, not on this machine or a private network.
 func IsPublic(a netip.Addr) bool {
 	a = a.Unmap()
-	shared := netip.MustParsePrefix("100.64.0.0/10") // of providers: RFC 6598
+	shared := netip.MustParsePrefix("100.64.0.0/10") // carrier-grade NAT (RFC 6598)
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !shared.Contains(a)
 }
 
-// publicOnly makes a transport refuse addresses that are not public, after names are resolved. The address of a proxy
-// is exempt: the proxy itself decides which addresses it reaches.
+// publicOnly makes a transport refuse addresses that are not public, after resolving names. The proxy's own address is
+// exempt: the proxy decides which addresses it reaches.
 func publicOnly(t *http.Transport) {
 	var proxies sync.Map
 	proxy := t.Proxy

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// shortBytes is the length below which a secret is replaced only where it is a word of its own: otherwise one of a
-// single letter would make a text unreadable, and show by that where the letter is.
+// shortBytes is the length below which a secret is only replaced where it is a separate word. Otherwise a
+// single-letter secret would make a text unreadable, and thereby reveal the letter.
 const shortBytes = 8
 
-// Redact replaces secrets in a server's text, in the spellings of headers, URLs, JSON and HTML too. A server can repeat
-// the request's Authorization header, in which a password stands behind the user in base64.
+// Redact replaces secrets in a server's text, including their spellings in headers, URLs, JSON and HTML. A server can
+// echo the Authorization header, which contains user and password in base64.
 func Redact(text string, secrets ...string) string {
 	var forms []spelling
 	for _, secret := range secrets {
@@ -24,7 +24,7 @@ func Redact(text string, secrets ...string) string {
 			forms = append(forms, spellings(secret)...)
 		}
 	}
-	// If one contains another, replacing the shorter one first would leave the rest.
+	// Replace longer spellings first: replacing a part of one would leave the rest.
 	slices.SortStableFunc(forms, func(a, b spelling) int { return cmp.Compare(len(b.text), len(a.text)) })
 	for _, form := range forms {
 		text = form.redact(text)
@@ -32,16 +32,16 @@ func Redact(text string, secrets ...string) string {
 	return text
 }
 
-// spelling is a way in which a secret can be written.
+// spelling is a way to write a secret.
 type spelling struct {
 	text string
-	// isWord means that it counts only between characters that are no letters or digits.
+	// isWord means that it matches only as a separate word.
 	isWord bool
-	// before and after mean that the next character at this end has bits of the secret too, in base64.
+	// before and after mean that the adjacent base64 character at this end also contains bits of the secret.
 	before, after bool
 }
 
-// redact replaces the spelling in a text.
+// redact replaces all occurrences of the spelling.
 func (s spelling) redact(text string) string {
 	var out strings.Builder
 	for from := 0; ; {
@@ -77,7 +77,7 @@ func isLetter(c byte) bool {
 
 func isBase64(c byte) bool { return c < 0x80 && isLetter(c) || c == '+' || c == '/' || c == '-' }
 
-// spellings returns the ways in which a text can be written.
+// spellings returns the ways to write a secret.
 func spellings(secret string) (out []spelling) {
 	quoted, _ := json.Marshal(secret) // a string
 	inHex := hex.EncodeToString([]byte(secret))
@@ -89,13 +89,13 @@ func spellings(secret string) (out []spelling) {
 			out = append(out, spelling{text: text, isWord: len(secret) < shortBytes})
 		}
 	}
-	// In base64 a text has one of three forms, by the number of bytes before it. The characters at both ends also
-	// depend on the neighbouring bytes.
+	// In base64, a text has three forms, depending on its offset. The characters at both ends also depend on the
+	// neighbouring bytes.
 	for offset := range 3 {
 		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			encoded := encoding.EncodeToString([]byte(strings.Repeat("x", offset) + secret))
 			begin, end := (offset*8+5)/6, (offset+len(secret))*8/6
-			const short = 6 // would match anything
+			const short = 6 // shorter texts would match anything
 			if end-begin >= short {
 				out = append(out, spelling{text: encoded[begin:end], before: offset > 0,
 					after: (offset+len(secret))%3 > 0})

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// MaxConnections limits the connections of a listener. One address may have a quarter of them.
+	// MaxConnections limits the connections of a listener. One client may have a quarter of them.
 	MaxConnections = 1024
 	addressPart    = 4
-	// filesPart limits the connections of a listener to one in filesPart of the files that the process may open,
-	// because passes need files too.
+	// filesPart limits the connections of a listener to this fraction of the files that the process may open, because
+	// passes need files too.
 	filesPart = 8
 )
 
-// limitedListener closes connections above its limits at once. So they cost next to nothing, and do not delay those of
-// other addresses.
+// limitedListener closes connections above its limits immediately, so that they cost next to nothing and do not delay
+// other clients.
 type limitedListener struct {
 	net.Listener
 	most, mostOfAddress int
@@ -26,7 +26,7 @@ type limitedListener struct {
 	counts map[string]int
 }
 
-func limited(l net.Listener) net.Listener {
+func limitConnections(l net.Listener) net.Listener {
 	most := MaxConnections
 	if files := maxFiles(); files > 0 {
 		most = max(addressPart, min(most, files/filesPart))
@@ -69,7 +69,7 @@ func (l *limitedListener) give(client string) {
 	}
 }
 
-// limitedConn is a connection that counts until it is closed.
+// limitedConn is a connection that counts towards the limits until it is closed.
 type limitedConn struct {
 	net.Conn
 	done func()
@@ -81,7 +81,7 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// ClientOf returns the identity of a client: its IPv4 address, or the IPv6 network that one customer has.
+// ClientOf returns the identity of a client: its IPv4 address or its IPv6 /64 network, which one customer has.
 func ClientOf(remote string) string {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -91,6 +91,6 @@ func ClientOf(remote string) string {
 	if ip.Is4() {
 		return ip.String()
 	}
-	network, _ := ip.Prefix(64) // 64 bits are never too many
+	network, _ := ip.Prefix(64) // cannot fail for IPv6
 	return network.String()
 }

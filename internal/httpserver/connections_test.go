@@ -40,7 +40,7 @@ func (l *limitedListener) count() int {
 }
 
 func TestConnectionsAreLimited(t *testing.T) {
-	l := limited(listener(t)).(*limitedListener)
+	l := limitConnections(listener(t)).(*limitedListener)
 	l.most, l.mostOfAddress = 4, 2
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error)
@@ -82,7 +82,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 }
 
 func TestConnectionsLeaveFilesForPasses(t *testing.T) {
-	l := limited(listener(t)).(*limitedListener)
+	l := limitConnections(listener(t)).(*limitedListener)
 	defer l.Close()
 	if files := maxFiles(); files > 0 && l.most > max(addressPart, files/filesPart) || l.most > MaxConnections ||
 		l.mostOfAddress < 1 {

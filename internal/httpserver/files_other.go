@@ -2,5 +2,5 @@
 
 package httpserver
 
-// maxFiles returns how many files the process may have open; 0 if that is unknown.
+// maxFiles returns how many files the process may open, or 0 if unknown.
 func maxFiles() int { return 0 }

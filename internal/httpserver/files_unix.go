@@ -4,7 +4,7 @@ package httpserver
 
 import "golang.org/x/sys/unix"
 
-// maxFiles returns how many files the process may have open; 0 if that is unknown.
+// maxFiles returns how many files the process may open, or 0 if unknown.
 func maxFiles() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {

@@ -1,5 +1,5 @@
-// Package httpserver serves HTTP for all programs: connections, header sizes and times are bounded, a panic ends its
-// request and shows no value, and running requests are finished at the end.
+// Package httpserver serves HTTP for all programs: connections, headers and times are limited, a panic ends only its
+// request and its value is not logged, and running requests are finished before shutdown.
 package httpserver
 
 import (
@@ -19,28 +19,28 @@ import (
 // Limits of connections.
 const (
 	headerTimeout = 5 * time.Second
-	// readTimeout is for a request with its body. Webhooks have a shorter limit.
+	// readTimeout limits reading a request with its body. Webhooks have a shorter limit.
 	readTimeout    = 30 * time.Second
 	writeTimeout   = time.Minute
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 16 << 10
 )
 
-// Listener is an address where a handler is served, with TLS if it is set.
+// Listener serves a handler at an address, with TLS if it is set.
 type Listener struct {
 	net.Listener
 	Handler http.Handler
 	TLS     *tls.Config
 }
 
-// Serve serves until ctx ends. Then it accepts no new connections and finishes running requests, for as long as grace.
-// An error of one listener stops all of them.
+// Serve serves until ctx ends. Then it accepts no new connections, and finishes running requests for at most grace. An
+// error of one listener stops all.
 func Serve(ctx context.Context, log *slog.Logger, grace time.Duration, listeners ...Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
 	for _, l := range listeners {
-		l.Listener = limited(l.Listener)
+		l.Listener = limitConnections(l.Listener)
 		server := newServer(l, log)
 		running.Go(func() {
 			if err := serve(server, l); !errors.Is(err, http.ErrServerClosed) {
@@ -63,20 +63,20 @@ func Serve(ctx context.Context, log *slog.Logger, grace time.Duration, listeners
 	return nil
 }
 
-// brokenError is the cause of a context that a listener's error cancelled.
+// brokenError is the cause of the cancellation of a context by a listener's error.
 type brokenError struct{ error }
 
 func newServer(l Listener, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: recovering(l.Handler, log), TLSConfig: l.TLS, MaxHeaderBytes: maxHeaderBytes,
+		Handler: recoverPanics(l.Handler, log), TLSConfig: l.TLS, MaxHeaderBytes: maxHeaderBytes,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelDebug), // errors of clients
 	}
 }
 
-// recovering ends a request whose handler panics. net/http would do so too, but log the panic's value.
-func recovering(next http.Handler, log *slog.Logger) http.Handler {
+// recoverPanics ends a request whose handler panics. net/http would do so too, but log the panic's value.
+func recoverPanics(next http.Handler, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			if value := recover(); value != nil {
@@ -97,7 +97,7 @@ func serve(server *http.Server, l Listener) error {
 	return server.Serve(l.Listener)
 }
 
-// TLS returns the settings of a listener whose certificate can change: each connection gets the current one.
+// TLS returns the configuration of a listener whose certificate can change: each connection gets the current one.
 func TLS(certificate func() *tls.Certificate) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},

@@ -105,7 +105,7 @@ func certificate(t *testing.T, serial int64) *tls.Certificate {
 func TestAPanicEndsARequestAndShowsNoValue(t *testing.T) {
 	var log strings.Builder
 	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the password is hunter2") })
-	server := httptest.NewServer(recovering(handler, slog.New(slog.NewTextHandler(&log, nil))))
+	server := httptest.NewServer(recoverPanics(handler, slog.New(slog.NewTextHandler(&log, nil))))
 	answer, err := http.Get(server.URL + "/x")
 	if err == nil {
 		answer.Body.Close()

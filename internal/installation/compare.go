@@ -19,7 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// Comparison is what happens to the live workloads when what is rendered is applied.
+// Comparison describes the effects on the live workloads of applying the rendered objects.
 type Comparison struct {
 	// Live counts the live workloads that are rendered too.
 	Live int
@@ -28,7 +28,7 @@ type Comparison struct {
 	Absent, LeftOver []manifest.ID
 }
 
-// With returns the workloads to which something happens.
+// With returns the workloads with a consequence.
 func (c *Comparison) With(kind difference.Kind) (out []string) {
 	for _, found := range c.Consequences {
 		if found.Kind == kind && !slices.Contains(out, found.Subject) {
@@ -38,7 +38,7 @@ func (c *Comparison) With(kind difference.Kind) (out []string) {
 	return out
 }
 
-// Why returns what changes in the workloads, as text.
+// Why returns the changes in the workloads, as text.
 func (c *Comparison) Why() []difference.Section {
 	var objects []difference.Object
 	for _, o := range c.Objects {
@@ -49,7 +49,7 @@ func (c *Comparison) Why() []difference.Section {
 	return (&difference.Difference{Objects: objects}).Details()
 }
 
-// Compare compares workloads and the Secrets with their configurations. Nothing is compared that the API server sets.
+// Compare compares workloads and the Secrets with their configurations. It ignores fields that the API server sets.
 func (in *Installation) Compare(units []*generator.Unit) (*Comparison, error) {
 	c := &Comparison{}
 	var before, after []difference.Manifest
@@ -94,7 +94,7 @@ func (in *Installation) Compare(units []*generator.Unit) (*Comparison, error) {
 	return c, nil
 }
 
-// isMade reports whether the operator made the object: a GrafanaAgent owns it, or did before it was handed over.
+// isMade reports whether the operator created the object: a GrafanaAgent owns it, or did before it was handed over.
 func isMade(o *unstructured.Unstructured) bool {
 	return o.GetLabels()["app.kubernetes.io/managed-by"] == "grafana-agent-operator" ||
 		slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
@@ -102,8 +102,8 @@ func isMade(o *unstructured.Unstructured) bool {
 		})
 }
 
-// normalPair returns the manifests of a live object and of the one that is applied over it, both with the defaults of
-// the API server, and without metadata, which touches no pod.
+// normalPair returns the manifests of a live object and of the object that is applied over it, both with the API
+// server's defaults, and without metadata, which does not affect pods.
 func normalPair(live, applied *unstructured.Unstructured) (before, after []byte, err error) {
 	if live.GetKind() == "Secret" {
 		before, err = secret(live)
@@ -123,8 +123,8 @@ func normalPair(live, applied *unstructured.Unstructured) (before, after []byte,
 	return before, after, err
 }
 
-// keep adds to what is applied the fields of a live object that it does not name: they stay as they are. A template and
-// a selector are applied as a whole, as far as it matters: the operator wrote all of them.
+// keep adds the fields of a live object that the applied one does not have: they stay unchanged. Templates and
+// selectors are replaced as a whole, as far as it matters: the operator wrote all of their fields.
 func keep(applied, live map[string]any) {
 	for field, value := range live {
 		mine, named := applied[field]
@@ -140,7 +140,7 @@ func keep(applied, live map[string]any) {
 	}
 }
 
-// secret returns a Secret with its values, as texts where they are texts.
+// secret returns the manifest of a Secret, with text values as text.
 func secret(o *unstructured.Unstructured) ([]byte, error) {
 	texts, data := map[string]any{}, map[string]any{}
 	written, _, _ := unstructured.NestedStringMap(o.Object, "stringData")
@@ -151,7 +151,7 @@ func secret(o *unstructured.Unstructured) ([]byte, error) {
 	for key, value := range encoded {
 		text, err := base64.StdEncoding.DecodeString(value)
 		if err != nil {
-			return nil, fmt.Errorf("data.%s is no base64", key)
+			return nil, fmt.Errorf("data.%s is not base64", key)
 		}
 		if utf8.Valid(text) {
 			texts[key] = string(text)
@@ -174,7 +174,7 @@ func named(o *unstructured.Unstructured) map[string]any {
 		"metadata": map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}}
 }
 
-// normalWorkload returns the manifest of a workload with the defaults in its pods and claims.
+// normalWorkload returns the manifest of a workload with the defaults of its pods and claims.
 func normalWorkload(o *unstructured.Unstructured, spec map[string]any) ([]byte, error) {
 	text, err := yaml.Marshal(spec)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// restartedAt is what "kubectl rollout restart" writes. Applying an object leaves it, because somebody else wrote it.
+// restartedAt is the annotation that "kubectl rollout restart" writes. Applying an object keeps it, because it has
+// another owner.
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
 // set sets a default.
@@ -24,8 +25,8 @@ func point[T any](field **T, value T) {
 	}
 }
 
-// setPodDefaults sets what the API server sets in a pod template (pkg/apis/core/v1/defaults.go of Kubernetes), so that
-// a template which it has stored and one that was never there can be compared.
+// setPodDefaults sets the API server's defaults in a pod template (pkg/apis/core/v1/defaults.go of Kubernetes), so
+// that a stored template can be compared with one that was never stored.
 func setPodDefaults(t *corev1.PodTemplateSpec) {
 	delete(t.Annotations, restartedAt)
 	if len(t.Annotations) == 0 {

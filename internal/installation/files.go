@@ -18,14 +18,15 @@ import (
 
 // File is an input.
 type File struct {
-	// Path is slash-separated.
+	// Path is relative and slash-separated.
 	Path string
 	Data []byte
-	// Stub is the Secret of which the file is a stub. Its name does not end in .yaml, so that nobody reads it as it is.
+	// Stub is the Secret that the file is a stub for. The name of a stub does not end in .yaml, so that nothing reads
+	// it before it is filled in.
 	Stub manifest.ID
 }
 
-// Files returns the inputs of an installation, by path. out is what all of its objects render to.
+// Files returns the inputs of an installation, by path. out is the render of all its objects.
 func (in *Installation) Files(out *generator.Output, policy secretref.Policy) ([]File, error) {
 	kept := in.custom()
 	for _, o := range slices.Concat(in.accounts(), in.referred(out, "ConfigMap")) {
@@ -55,7 +56,8 @@ func (in *Installation) Files(out *generator.Output, policy secretref.Policy) ([
 	return files, nil
 }
 
-// Manifests returns all objects that can be rendered, values of Secrets included, without what the operator made.
+// Manifests returns all objects that can be rendered, including values of Secrets, but without objects that the
+// operator created.
 func (in *Installation) Manifests(options manifest.Options) *manifest.Set {
 	var results []manifest.Result
 	for _, id := range in.ids {
@@ -71,7 +73,8 @@ func (in *Installation) Manifests(options manifest.Options) *manifest.Set {
 	return manifest.NewSet(results...)
 }
 
-// pathOf returns where the file of an object goes: cluster/ for what is in no namespace, else the namespace's folder.
+// pathOf returns the path of an object's file: in cluster/ if it has no namespace, otherwise in the namespace's
+// folder.
 func pathOf(id manifest.ID) string {
 	folder := id.Namespace
 	if folder == "" {
@@ -96,7 +99,7 @@ func (in *Installation) custom() map[manifest.ID]*unstructured.Unstructured {
 	return out
 }
 
-// accounts returns the ServiceAccounts of GrafanaAgents, and what grants them rights.
+// accounts returns the ServiceAccounts of GrafanaAgents, and the objects that grant them rights.
 func (in *Installation) accounts() (out []*unstructured.Unstructured) {
 	names := map[string]bool{}
 	for _, agent := range in.of(v1alpha1.GrafanaAgentKind) {
@@ -149,7 +152,7 @@ func (in *Installation) needed(out *generator.Output, policy secretref.Policy) [
 		return in.referred(out, "Secret")
 	}
 	var list []*unstructured.Unstructured
-	for _, instance := range in.of("MetricsInstance") { // jobs that are written by hand are configuration
+	for _, instance := range in.of("MetricsInstance") { // hand-written jobs are configuration
 		name, _, _ := unstructured.NestedString(instance.Object, "spec", "additionalScrapeConfigs", "name")
 		if o := in.objects[manifest.ID{Kind: "Secret", Namespace: instance.GetNamespace(), Name: name}]; o != nil &&
 			!slices.Contains(list, o) {
@@ -159,7 +162,7 @@ func (in *Installation) needed(out *generator.Output, policy secretref.Policy) [
 	return list
 }
 
-// stub returns a Secret with its keys, and without its values.
+// stub returns a Secret with its keys but without its values.
 func stub(o *unstructured.Unstructured) []byte {
 	keys := map[string]string{}
 	for _, field := range []string{"data", "stringData"} {
@@ -172,7 +175,7 @@ func stub(o *unstructured.Unstructured) []byte {
 		"metadata": map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}, "stringData": keys}
 	text, err := yaml.Marshal(kept)
 	if err != nil {
-		return nil // maps of texts can be written
+		return nil // unreachable: maps of strings can be encoded
 	}
-	return append([]byte("# A stub without values. Fill them in, and take .stub from the file's name.\n"), text...)
+	return append([]byte("# A stub without values. Fill them in, and drop .stub from the file's name.\n"), text...)
 }

@@ -20,13 +20,13 @@ import (
 
 const corpus = "../../test/conformance/operator"
 
-// restarts are the cases in which agentry renders other pods on purpose, because the API server refuses the operator's:
-// no cluster has them. docs/compatibility.md says why.
+// restarts are the cases in which agentry deliberately renders different pods, because the API server refuses the
+// operator's, which therefore exist in no cluster. docs/compatibility.md gives the reasons.
 func restarts() []string {
 	return []string{"integration-volume-mounted-twice", "storage-ephemeral"}
 }
 
-// TestOperatorsWorkloadsStay compares what real operators made with what agentry renders.
+// TestOperatorsWorkloadsStay compares objects of real operators with agentry's.
 func TestOperatorsWorkloadsStay(t *testing.T) {
 	inputs, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
 	if err != nil {
@@ -55,7 +55,7 @@ func TestOperatorsWorkloadsStay(t *testing.T) {
 	}
 }
 
-// TestRestartsAreNamed changes what an agent runs, and takes secrets from Git.
+// TestRestartsAreNamed changes the pods of an agent, and takes secrets from Git.
 func TestRestartsAreNamed(t *testing.T) {
 	export := text(t, filepath.Join(corpus, "real-cloud-quickstart", "input.yaml")) + "\n---\n" +
 		text(t, filepath.Join(corpus, "real-cloud-quickstart", "expected", "objects.yaml"))
@@ -198,7 +198,7 @@ func FuzzRead(f *testing.F) {
 		if _, err := in.Files(out, secretref.Plaintext); err != nil {
 			t.Error(err)
 		}
-		_, _ = in.Compare(out.Units) // a live object may be anything
+		_, _ = in.Compare(out.Units) // a live object may be arbitrary
 	})
 }
 

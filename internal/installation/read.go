@@ -20,14 +20,14 @@ import (
 // MaxBytes limits an export.
 const MaxBytes = 512 << 20
 
-// Installation is what an export holds.
+// Installation has the objects of an export.
 type Installation struct {
 	objects map[manifest.ID]*unstructured.Unstructured
 	ids     []manifest.ID // sorted
 }
 
-// Read parses an export: documents of YAML or JSON, each an object or a List. If an object is in it twice, the first
-// counts.
+// Read parses an export: documents of YAML or JSON, each an object or a List. Of several copies of an object it keeps
+// the first.
 func Read(export []byte) (*Installation, error) {
 	in := &Installation{objects: map[manifest.ID]*unstructured.Unstructured{}}
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(export)))
@@ -41,7 +41,7 @@ func Read(export []byte) (*Installation, error) {
 			err = yaml.Unmarshal(text, &object)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("document %d is no YAML that kubectl prints", n) // the error could quote a Secret
+			return nil, fmt.Errorf("document %d is not YAML as kubectl prints it", n) // the error could quote a Secret
 		}
 		if object == nil {
 			continue
@@ -54,7 +54,7 @@ func Read(export []byte) (*Installation, error) {
 	return in, nil
 }
 
-// Of returns the installation that consists of objects.
+// Of returns an installation with the given objects.
 func Of(objects []*unstructured.Unstructured) (*Installation, error) {
 	in := &Installation{objects: map[manifest.ID]*unstructured.Unstructured{}}
 	for _, o := range objects {
@@ -72,7 +72,7 @@ func (in *Installation) add(o *unstructured.Unstructured) error {
 	}
 	id := manifest.ID{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 	if id.Kind == "" || id.Name == "" {
-		return errors.New("an item is not an object: it has no kind or no name")
+		return errors.New("an item is not an object: it lacks a kind or a name")
 	}
 	if in.objects[id] == nil {
 		in.objects[id] = o
@@ -94,7 +94,7 @@ func (in *Installation) of(kinds ...string) (out []*unstructured.Unstructured) {
 	return out
 }
 
-// clean returns an object without what only the API server, or the tool that applied it, knows.
+// clean returns an object without the fields that only the API server or the applying tool sets.
 func clean(o *unstructured.Unstructured) *unstructured.Unstructured {
 	out := o.DeepCopy()
 	delete(out.Object, "status")
@@ -119,7 +119,7 @@ func clean(o *unstructured.Unstructured) *unstructured.Unstructured {
 		delete(out.Object, "spec")
 		unstructured.RemoveNestedField(out.Object, "metadata", "labels", corev1.LabelMetadataName)
 	case "ServiceAccount":
-		delete(out.Object, "secrets") // tokens that the cluster made
+		delete(out.Object, "secrets") // tokens that the cluster created
 	}
 	if len(out.GetLabels()) == 0 {
 		unstructured.RemoveNestedField(out.Object, "metadata", "labels")

@@ -1,4 +1,4 @@
-// Package kubeconfig says how the API server is reached.
+// Package kubeconfig finds the configuration for access to the API server.
 package kubeconfig
 
 import (
@@ -8,21 +8,21 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Load reads a kubeconfig file. Without a file it returns the configuration of a pod of the cluster.
+// Load reads a kubeconfig file. Without a file it returns the in-cluster configuration.
 func Load(file string) (*rest.Config, error) {
 	if file != "" {
 		return clientcmd.BuildConfigFromFlags("", file)
 	}
 	config, err := rest.InClusterConfig()
 	if errors.Is(err, rest.ErrNotInCluster) {
-		err = errors.New("not a pod of a cluster: name a kubeconfig file with --kubeconfig")
+		err = errors.New("not running in a cluster: name a kubeconfig file with --kubeconfig")
 	}
 	return config, err
 }
 
-// Find finds the configuration as kubectl does: in a file, or else in those that KUBECONFIG names, or in
-// ~/.kube/config. It is that of a context, or of the current one. Programs that print credentials are run as kubectl
-// runs them.
+// Find finds the configuration like kubectl: in the file, otherwise in the files that KUBECONFIG names, otherwise in
+// ~/.kube/config. It uses the given context, or the current one. Like kubectl, it runs programs that print
+// credentials.
 func Find(file, context string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = file

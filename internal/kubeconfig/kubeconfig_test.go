@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOutsideOfACluster: without --kubeconfig outside of a cluster, the error names the flag.
+// TestOutsideOfACluster: the error outside of a cluster names the flag --kubeconfig.
 func TestOutsideOfACluster(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	if _, err := Load(""); err == nil || !strings.Contains(err.Error(), "--kubeconfig") {

@@ -1,5 +1,5 @@
-// Package kustomizer runs kustomize's library for several parts of the process. The library has one set of schemas and
-// one limit for JSON patches in each process, and panics in places.
+// Package kustomizer serializes the uses of kustomize's library in the process. The library has process-wide schemas
+// and a process-wide limit for JSON patches, and panics on some inputs.
 package kustomizer
 
 import (
@@ -14,8 +14,8 @@ import (
 // MaxCopiedBytes limits the bytes that the copy operations of a JSON patch add, because each can double a value.
 const MaxCopiedBytes = 64 << 20
 
-// schemaLock keeps work that sets schemas apart from all other work. kustomize parses its schemas at the first use,
-// while others may read them; so they are parsed before.
+// schemaLock separates work that sets schemas from all other work. kustomize would parse its schemas at the first use,
+// while others may read them; so they are parsed in advance.
 var (
 	schemaLock sync.RWMutex
 	prepared   sync.Once
@@ -29,8 +29,8 @@ func prepare() {
 	jsonpatch.AccumulatedCopySizeLimit = MaxCopiedBytes
 }
 
-// Run runs work that uses kustomize's library, beside other such work unless it sets schemas of its own. A panic is an
-// error, see [fault.Is].
+// Run runs work that uses kustomize's library, concurrently with other such work unless it sets schemas. A panic
+// becomes an error, see [fault.Is].
 func Run(setsSchemas bool, work func() error) (err error) {
 	prepared.Do(prepare)
 	if setsSchemas {

@@ -37,7 +37,7 @@ func TestSchemasStayApart(t *testing.T) {
 	all.Wait()
 }
 
-// TestPanicsAreErrors: kustomize panics in places, and the work after it succeeds.
+// TestPanicsAreErrors: a panic of kustomize is an error, and later work succeeds.
 func TestPanicsAreErrors(t *testing.T) {
 	for _, setsSchemas := range []bool{false, true} {
 		if err := kustomizer.Run(setsSchemas, func() error { panic("of kustomize") }); !fault.Is(err) {

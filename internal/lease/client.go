@@ -10,11 +10,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Leases reads and writes Leases in one namespace. Errors are those of the API server.
+// Leases reads and writes Leases in one namespace. It returns the API server's errors.
 type Leases interface {
 	Get(ctx context.Context, name string) (*coordinationv1.Lease, error)
 	Create(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error)
-	// Update replaces a Lease if it still has the given one's version.
+	// Update replaces a Lease if its version has not changed.
 	Update(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error)
 }
 

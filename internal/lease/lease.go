@@ -11,36 +11,36 @@ import (
 )
 
 const (
-	// roundTime is the time between two looks at the Lease, and minGap the least one.
+	// roundTime is the time between two reads of the Lease, and minGap the shortest.
 	roundTime, minGap = 2 * time.Second, 500 * time.Millisecond
-	// leaseTime is how long the Lease must not have changed before another process takes it.
+	// leaseTime is the time for which the Lease must not have changed before another process takes it.
 	leaseTime = 15 * time.Second
-	// TrustTime is how long a process trusts the Lease after it began to renew it.
+	// TrustTime is the time for which a process trusts the Lease after it began to renew it.
 	TrustTime = 10 * time.Second
-	// Margin is the time between the moment at which a process stops to trust the Lease, and the first moment at which
-	// another one can take it. It is for what is under way, and for clocks that run unevenly.
+	// Margin is the time between the moment when a process stops trusting the Lease, and the first moment when another
+	// one can take it. It is for work in progress, and for clocks that run unevenly.
 	Margin = leaseTime - TrustTime
-	// callTime bounds a round: after two that fail, the next may still renew the Lease in time.
+	// callTime limits a round: after two failed rounds, the next may still renew the Lease in time.
 	callTime = 3 * time.Second
-	// leaveTime bounds what is done at the end.
+	// leaveTime limits the time for giving up the Lease.
 	leaveTime = 5 * time.Second
 )
 
-// Member is what an Elector makes active or passive. It is passive before the first call.
+// Member is a process that an Elector makes active or passive. It is passive before the first call.
 type Member interface {
-	// SetActive says whether this process is active. It is called at each change, by one goroutine.
+	// SetActive tells whether this process is active. It is called at each change, by one goroutine.
 	SetActive(active bool)
-	// Receive is called with each message that this or another process sent, right before an active process
-	// renews the Lease. An error says why the message is dropped.
+	// Receive is called with each message that this or another process sent, right before an active process renews the
+	// Lease. An error means that the message is dropped.
 	Receive(message string) error
 }
 
 // Options are the settings of an Elector.
 type Options struct {
 	Leases Leases
-	// Name is the name of the Lease. Processes that name the same one elect one of them.
+	// Name is the name of the Lease. One of the processes with the same name is elected.
 	Name string
-	// Identity tells this process from the others that run: the pod's name, or the host's.
+	// Identity distinguishes this process from others that run: the name of the pod or the host.
 	Identity string
 	Log      *slog.Logger // nil: nothing is logged
 }
@@ -54,16 +54,16 @@ type Elector struct {
 	now     func() time.Time
 
 	mu      sync.Mutex
-	seen    record    // the Lease as it was last read or written
-	changed time.Time // when that last changed, by our clock
-	named   string    // the holder that was logged last
+	seen    record    // the Lease when last read or written
+	changed time.Time // when seen last changed, by our clock
+	named   string    // the last holder that was logged
 	leaving bool
 	active  bool              // we held the Lease when it was last read
 	renewed time.Time         // when the last good renewal began; zero while another process holds the Lease
 	contact time.Time         // when the last good round began
-	outbox  map[string]string // messages that are not on the Lease yet, by annotation
-	problem error             // why the last round failed
-	silent  bool              // active, but the Lease can no longer be trusted
+	outbox  map[string]string // messages that are not yet on the Lease, by annotation
+	problem error             // error of the last round
+	silent  bool              // it is logged that the Lease can no longer be trusted
 }
 
 // New makes an elector.
@@ -78,12 +78,12 @@ func New(o Options) *Elector {
 	}
 }
 
-// Run takes part until ctx ends, and then gives up the Lease, so that another process takes it at once. So
-// end what the active process does before. It may be called once.
+// Run takes part until ctx ends, and then gives up the Lease, so that another process takes it at once. So the work of
+// the active process must end first. Run may be called once.
 func (e *Elector) Run(ctx context.Context, m Member) {
 	for ctx.Err() == nil {
 		e.report(e.round(ctx, m))
-		pause(ctx, minGap, nil) // What comes meanwhile is one write.
+		pause(ctx, minGap, nil) // Messages that arrive meanwhile need only one write.
 		pause(ctx, roundTime-minGap, e.wake)
 	}
 	e.mu.Lock()
@@ -92,7 +92,7 @@ func (e *Elector) Run(ctx context.Context, m Member) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()
 	if err := e.round(ctx, m); err != nil {
-		e.log.Warn("lease: it could not be given up; it expires by itself", "err", err)
+		e.log.Warn("lease: could not be given up; it expires by itself", "err", err)
 	}
 }
 
@@ -107,17 +107,16 @@ func pause(ctx context.Context, wait time.Duration, woken <-chan struct{}) {
 	}
 }
 
-// Owns reports whether this process, and no other, now holds the Lease. Ask right before each write that only
-// the active process may do.
+// Owns reports whether this process, and no other, now holds the Lease. Call it right before each write that only the
+// active process may do.
 func (e *Elector) Owns() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.isFresh(e.renewed)
 }
 
-// isFresh reports whether a moment is less than TrustTime ago by both clocks. If the wall clock was set
-// forward, that costs no more than one renewal; the monotonic clock does not count the time for which the
-// machine was suspended. e.mu is held.
+// isFresh reports whether a moment is less than TrustTime ago by both clocks. Setting the wall clock forward costs at
+// most one renewal; the monotonic clock does not count the time for which the machine was suspended. e.mu is held.
 func (e *Elector) isFresh(moment time.Time) bool {
 	now := e.now()
 	return !moment.IsZero() && max(now.Sub(moment), now.Round(0).Sub(moment.Round(0))) < TrustTime
@@ -137,9 +136,9 @@ func (e *Elector) report(err error) {
 	e.mu.Unlock()
 	switch {
 	case err != nil && !failed:
-		e.log.Warn("lease: it cannot be read or renewed", "err", err)
+		e.log.Warn("lease: cannot be read or renewed", "err", err)
 	case err == nil && failed:
-		e.log.Info("lease: it can be read and renewed again")
+		e.log.Info("lease: can be read and renewed again")
 	}
 	if silent && !wasSilent {
 		e.log.Warn("lease: not renewed for too long; another replica may become active, so this one writes and posts "+
@@ -149,15 +148,15 @@ func (e *Elector) report(err error) {
 
 // Status is the state of an elector, for people and metrics.
 type Status struct {
-	// Active says that this process held the Lease when it last read it.
+	// Active means that this process held the Lease when it last read it.
 	Active bool
-	// Connected says that it could read the Lease, and renew it if it is active, not long ago.
+	// Connected means that it has recently read the Lease, and renewed it if it is active.
 	Connected bool
-	// Holder names the process that held the Lease when it was last read. Empty: nobody is known to hold it.
+	// Holder names the process that held the Lease when it was last read. It is empty if no holder is known.
 	Holder string
-	// Waiting is how many messages are not on the Lease yet.
+	// Waiting is the number of messages that are not yet on the Lease.
 	Waiting int
-	// Problem is why the Lease could not be read or renewed when it was last tried.
+	// Problem is the error of the last read or renewal of the Lease, or nil.
 	Problem error
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// takeover is the longest time of a takeover that the documentation promises.
+// takeover is the longest takeover time that the documentation promises.
 const takeover = 20 * time.Second
 
 func TestOneProcessIsActive(t *testing.T) {
@@ -81,7 +81,7 @@ func TestAProcessThatIsCutOff(t *testing.T) {
 				if s := a.Status(); a.Owns() || !s.Active || s.Connected || !a.work.isActive() {
 					t.Errorf("cut off: %+v, owns %v", s, a.Owns())
 				}
-				if kind == lossy { // It renews the Lease without knowing it.
+				if kind == lossy { // It renews the Lease without noticing.
 					w.run(time.Minute)
 					w.disturb(a, none)
 					w.until("a owns the Lease again", takeover, w.one(a))
@@ -99,7 +99,7 @@ func TestAProcessThatIsCutOff(t *testing.T) {
 	}
 }
 
-// TestASuspendedProcess wakes up after a minute: only the wall clock shows that.
+// TestASuspendedProcess wakes up after a minute, which only the wall clock shows.
 func TestASuspendedProcess(t *testing.T) {
 	play(t, func(t *testing.T, w *testbed) {
 		a := w.start("a", 0)
@@ -154,7 +154,7 @@ func TestClocksThatAreSet(t *testing.T) {
 				if !w.one(all["a"])() || len(all["a"].work.changes()) != 1 {
 					t.Errorf("something went on:\n%s", w.explain())
 				}
-				for _, id := range test.who { // And right again, when the active one dies.
+				for _, id := range test.who { // Set it right again when the active one dies.
 					all[id].clock.Set(0)
 				}
 				w.kill(all["a"])
@@ -164,8 +164,8 @@ func TestClocksThatAreSet(t *testing.T) {
 	}
 }
 
-// TestTheAPIServerIsAway: the active process goes on, nobody owns the Lease, and afterwards everything is as before,
-// also for processes that started meanwhile.
+// TestTheAPIServerIsAway: the active process continues, nobody owns the Lease, and afterwards everything is as before,
+// even for processes that started meanwhile.
 func TestTheAPIServerIsAway(t *testing.T) {
 	play(t, func(t *testing.T, w *testbed) {
 		a := w.start("a", 0)
@@ -198,7 +198,7 @@ func TestTheAPIServerIsAway(t *testing.T) {
 	})
 }
 
-// TestManualChangesOfTheLeaseAreHarmless: somebody deletes the Lease, or puts a label on it, and nothing changes.
+// TestManualChangesOfTheLeaseAreHarmless: deleting or labelling the Lease changes nothing.
 func TestManualChangesOfTheLeaseAreHarmless(t *testing.T) {
 	play(t, func(t *testing.T, w *testbed) {
 		a := w.start("a", 0)
@@ -238,8 +238,8 @@ func TestWrites(t *testing.T) {
 	})
 }
 
-// TestRandomHistories: at random, processes start, end, die and are cut off, and their clocks are set. At no time may
-// two own the Lease, and after the last fault one does within the promised time.
+// TestRandomHistories: at random, processes start, end, die and are cut off, and their clocks are set. Two never own
+// the Lease at the same time, and after the last fault one owns it within the promised time.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// messagePrefix begins the keys of the annotations that hold messages.
+	// messagePrefix begins the keys of annotations with messages.
 	messagePrefix = "trigger.agentry.dev/"
-	// maxMessages and maxMessageBytes bound the messages on the Lease: 192 KiB of the 256 KiB that
-	// Kubernetes allows. More wait in the outbox, which maxOutbox bounds.
+	// maxMessages and maxMessageBytes limit the messages on the Lease to 192 KiB of the 256 KiB that Kubernetes
+	// allows. More wait in the outbox, which maxOutbox limits.
 	maxMessages     = 96
 	maxMessageBytes = 2048
 	maxOutbox       = 1024
 )
 
-// Send passes a message on to the active process, unless that is surely this one. It does not wait; what
-// cannot be written now is tried again. A later message with the same key replaces one that waits. The key is a name of
-// up to 63 letters, digits and dashes. A message that is too large, or one too many, is an error.
+// Send passes a message on to the active process, unless this process certainly is the active one. It does not wait; a
+// failed write is tried again. A later message with the same key replaces a waiting one. The key is a name of up to 63
+// letters, digits and dashes. Send returns an error for a message that is too large, or if too many wait.
 func (e *Elector) Send(key, message string) error {
 	if len(message) > maxMessageBytes {
-		return fmt.Errorf("a message of %d bytes: at most %d are passed on", len(message), maxMessageBytes)
+		return fmt.Errorf("a message of %d bytes is larger than %d", len(message), maxMessageBytes)
 	}
 	key = messagePrefix + key
 	e.mu.Lock()
@@ -33,7 +33,7 @@ func (e *Elector) Send(key, message string) error {
 		return nil
 	}
 	if _, known := e.outbox[key]; !known && len(e.outbox) >= maxOutbox {
-		return fmt.Errorf("%d messages wait for the API server already", maxOutbox)
+		return fmt.Errorf("%d messages are already waiting for the API server", maxOutbox)
 	}
 	e.outbox[key] = message
 	select {
@@ -43,7 +43,7 @@ func (e *Elector) Send(key, message string) error {
 	return nil
 }
 
-// addMessages adds waiting messages to the Lease, as far as it has room, and returns those.
+// addMessages adds waiting messages to the Lease, as far as there is room, and returns the added ones.
 func addMessages(lease *coordinationv1.Lease, waiting map[string]string) (added map[string]string) {
 	room := maxMessages
 	for key := range lease.Annotations {
@@ -68,8 +68,8 @@ func addMessages(lease *coordinationv1.Lease, waiting map[string]string) (added 
 	return added
 }
 
-// removeMessages removes the messages from the Lease, and returns them with those of the outbox, which this
-// process got before it became active. e.mu is held.
+// removeMessages removes the messages from the Lease, and returns them together with those of the outbox, which this
+// process received before it became active. e.mu is held.
 func (e *Elector) removeMessages(lease *coordinationv1.Lease) (due []string) {
 	all := maps.Clone(e.outbox)
 	for key, text := range lease.Annotations {
@@ -78,7 +78,7 @@ func (e *Elector) removeMessages(lease *coordinationv1.Lease) (due []string) {
 		}
 		delete(lease.Annotations, key)
 		if len(text) > maxMessageBytes {
-			e.log.Warn("lease: removed an annotation that is too long for a message", "bytes", len(text))
+			e.log.Warn("lease: removed an annotation too long for a message", "bytes", len(text))
 			continue
 		}
 		all[key+" of the lease"] = text

@@ -10,7 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// pair is an active process and a passive one.
+// pair returns an active process and a passive one.
 func pair(w *testbed) (active, passive *process) {
 	w.t.Helper()
 	active = w.start("a", 0)
@@ -37,7 +37,7 @@ func TestAMessageReachesTheActiveProcess(t *testing.T) {
 		if diff := gocmp.Diff(want, a.work.got()); diff != "" || len(b.work.got()) > 0 || w.annotations() > 0 {
 			t.Errorf("b got %v, %d stay, a:\n%s", b.work.got(), w.annotations(), diff)
 		}
-		for _, more := range []string{"one", "two", "three"} { // The same once more is another.
+		for _, more := range []string{"one", "two", "three"} { // An equal message sent again is another message.
 			send(t, b, "shop", more)
 			want = append(want, more)
 			w.run(4 * time.Second)
@@ -48,7 +48,7 @@ func TestAMessageReachesTheActiveProcess(t *testing.T) {
 	})
 }
 
-// TestAMessageForAProcessThatIsDead reaches the next active process, whichever process got it.
+// TestAMessageForAProcessThatIsDead reaches the next active process, whichever process received it.
 func TestAMessageForAProcessThatIsDead(t *testing.T) {
 	play(t, func(t *testing.T, w *testbed) {
 		a, b := pair(w)
@@ -69,7 +69,7 @@ func TestAMessageForAProcessThatIsDead(t *testing.T) {
 	})
 }
 
-// TestAMessageWhileTheAPIServerIsAway waits in the process that got it: in a passive one, in the active one, and in one
+// TestAMessageWhileTheAPIServerIsAway waits in the process that received it: a passive one, the active one, or one
 // that becomes active without knowing.
 func TestAMessageWhileTheAPIServerIsAway(t *testing.T) {
 	for name, test := range map[string]struct{ before, during int }{
@@ -109,7 +109,7 @@ func TestAMessageForAnActiveProcessThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestABurstIsFewWrites: the last message of a burst counts.
+// TestABurstIsFewWrites: only the last message of a burst is written.
 func TestABurstIsFewWrites(t *testing.T) {
 	play(t, func(t *testing.T, w *testbed) {
 		a, b := pair(w)
@@ -128,8 +128,8 @@ func TestABurstIsFewWrites(t *testing.T) {
 	})
 }
 
-// TestMessagesWait for the API server, and for room on the Lease; none is lost, and there are never
-// more than a Lease may have.
+// TestMessagesWait holds that messages wait for the API server and for room on the Lease; none is lost, and the Lease
+// never has too many.
 func TestMessagesWait(t *testing.T) {
 	play(t, func(t *testing.T, w *testbed) {
 		a, b := pair(w)
@@ -173,8 +173,8 @@ func gotBy(w *testbed) map[string]bool {
 	return got
 }
 
-// TestMessagesFromAllSides: no message is lost in conflicting writes, or when the active process, or one whose messages
-// wait, ends.
+// TestMessagesFromAllSides: no message is lost in conflicting writes, or when the active process or a process with
+// waiting messages ends.
 func TestMessagesFromAllSides(t *testing.T) {
 	play(t, func(t *testing.T, w *testbed) {
 		for i := range 5 {

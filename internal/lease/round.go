@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// maxConflicts bounds how often a round begins again because somebody else wrote the Lease meanwhile.
+	// maxConflicts limits how often a round starts again because another process wrote the Lease meanwhile.
 	maxConflicts = 5
-	// maxLeaseTime bounds the duration in a Lease that another version of agentry wrote.
+	// maxLeaseTime limits the duration in a Lease written by another version of agentry.
 	maxLeaseTime = time.Minute
 )
 
-// record is the part of the Lease that changes when it is taken, renewed or given up. A message changes none of it.
+// record is the part of the Lease that changes when it is taken, renewed or given up, but not with messages.
 type record struct {
 	holder  string
 	renewed int64         // in microseconds
-	lasts   time.Duration // without a change
+	lasts   time.Duration // how long it is valid without a change
 }
 
-// step is what a round does about the Lease.
+// step is the action of a round.
 type step struct {
 	write *coordinationv1.Lease // nil: nothing
 	due   []string              // messages to receive
-	sent  map[string]string     // what of the outbox is written or received
+	sent  map[string]string     // messages of the outbox that are written or received
 }
 
-// round reads the Lease, acts on it, and writes what there is to write. It begins again if somebody else
-// wrote the Lease meanwhile.
+// round reads the Lease, decides, and writes if necessary. It starts again if another process wrote the Lease
+// meanwhile.
 func (e *Elector) round(ctx context.Context, m Member) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -50,7 +50,7 @@ func (e *Elector) round(ctx context.Context, m Member) error {
 		s := e.decide(lease)
 		for _, message := range s.due {
 			if err := m.Receive(message); err != nil {
-				e.log.Warn("lease: a message is dropped", "bytes", len(message), "err", err)
+				e.log.Warn("lease: dropped a message", "bytes", len(message), "err", err)
 			}
 		}
 		if s.write != nil {
@@ -67,7 +67,7 @@ func (e *Elector) round(ctx context.Context, m Member) error {
 	return err
 }
 
-// decide returns what to do about the Lease; nil means that there is none. A deleted Lease counts as unchanged,
+// decide returns the action for the Lease, which is nil if it does not exist. A deleted Lease counts as unchanged,
 // because its holder may not know yet.
 func (e *Elector) decide(lease *coordinationv1.Lease) (s step) {
 	e.mu.Lock()
@@ -96,8 +96,8 @@ func (e *Elector) decide(lease *coordinationv1.Lease) (s step) {
 	return s
 }
 
-// observe notes when the Lease changed. A process that had no contact has seen nobody's renewals, so for it
-// the Lease changes with the contact. e.mu is held.
+// observe records when the Lease changed. A process without contact has seen no renewals, so for it the Lease changes
+// when contact is restored. e.mu is held.
 func (e *Elector) observe(lease *coordinationv1.Lease, now time.Time) {
 	seen := e.seen
 	if lease != nil {
@@ -108,7 +108,7 @@ func (e *Elector) observe(lease *coordinationv1.Lease, now time.Time) {
 	}
 }
 
-// settle records a successful round that began at a moment and left the Lease like this.
+// settle records a successful round that began at a moment and left the Lease in this state.
 func (e *Elector) settle(lease *coordinationv1.Lease, began time.Time, sent map[string]string, m Member) {
 	e.mu.Lock()
 	was, before := e.active, e.named
@@ -137,7 +137,7 @@ func (e *Elector) settle(lease *coordinationv1.Lease, began time.Time, sent map[
 	}
 }
 
-// held returns the Lease as this process takes or renews it. lease is nil if there is none.
+// held returns the Lease as this process takes or renews it. lease is nil if it does not exist.
 func (e *Elector) held(lease *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	out := lease.DeepCopy()
 	if out == nil {

@@ -21,20 +21,20 @@ import (
 	"github.com/agentry-dev/agentry/test/clocktest"
 )
 
-// testbed is an API server with a Lease, and processes that elect one of them.
+// testbed has an API server with a Lease, and processes that elect one of them.
 type testbed struct {
 	t *testing.T
 
 	mu       sync.Mutex
 	random   *rand.Rand
 	version  int
-	lease    *coordinationv1.Lease // nil: there is none
+	lease    *coordinationv1.Lease // nil if it does not exist
 	writes   int
 	replicas map[string]*process
-	ever     []*process // those that ended too
+	ever     []*process // including ended ones
 }
 
-// play runs a test in a testbed whose replicas end with it.
+// play runs a test in a testbed whose processes end with it.
 func play(t *testing.T, test func(t *testing.T, w *testbed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,18 +68,18 @@ func (w *testbed) write(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	return w.lease
 }
 
-// client is one replica's way to the API server.
+// client is one process's connection to the API server.
 type client struct {
 	*testbed
-	broken bool // answers errors
+	broken bool // all requests fail
 	frozen chan struct{}
-	lossy  bool // writes are carried out, and their answers are lost
+	lossy  bool // writes succeed, but their responses are lost
 }
 
 var errBroken = errors.New("connection refused")
 
-// way is one direction between a replica and the API server: it takes some time, or never ends.
-func (c *client) way(ctx context.Context, answersWrite bool) error {
+// delay simulates one direction of the connection: it takes some time, or never ends.
+func (c *client) delay(ctx context.Context, answersWrite bool) error {
 	c.mu.Lock()
 	frozen, broken, delay := c.frozen, c.broken || answersWrite && c.lossy,
 		time.Duration(c.random.IntN(int(30*time.Millisecond)))
@@ -102,28 +102,28 @@ func (c *client) way(ctx context.Context, answersWrite bool) error {
 	}
 }
 
-// ask makes a request through both ways. The API server carries out a request that arrives, whether its answer arrives
-// or not.
-func (c *client) ask(ctx context.Context, name string, write bool,
+// request makes a request in both directions. The API server executes a request that arrives, even if its response is
+// lost.
+func (c *client) request(ctx context.Context, name string, write bool,
 	do func() (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
 	if name != "fleet" {
 		return nil, apierrors.NewForbidden(leaseResource(), name, errors.New("no"))
 	}
-	if err := c.way(ctx, false); err != nil {
+	if err := c.delay(ctx, false); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	lease, err := do()
 	lease = lease.DeepCopy()
 	c.mu.Unlock()
-	if err := c.way(ctx, write); err != nil {
+	if err := c.delay(ctx, write); err != nil {
 		return nil, err
 	}
 	return lease, err
 }
 
 func (c *client) Get(ctx context.Context, name string) (*coordinationv1.Lease, error) {
-	return c.ask(ctx, name, false, func() (*coordinationv1.Lease, error) {
+	return c.request(ctx, name, false, func() (*coordinationv1.Lease, error) {
 		if c.lease == nil {
 			return nil, apierrors.NewNotFound(leaseResource(), name)
 		}
@@ -132,7 +132,7 @@ func (c *client) Get(ctx context.Context, name string) (*coordinationv1.Lease, e
 }
 
 func (c *client) Create(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	return c.ask(ctx, lease.Name, true, func() (*coordinationv1.Lease, error) {
+	return c.request(ctx, lease.Name, true, func() (*coordinationv1.Lease, error) {
 		if c.lease != nil {
 			return nil, apierrors.NewAlreadyExists(leaseResource(), lease.Name)
 		}
@@ -141,7 +141,7 @@ func (c *client) Create(ctx context.Context, lease *coordinationv1.Lease) (*coor
 }
 
 func (c *client) Update(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	return c.ask(ctx, lease.Name, true, func() (*coordinationv1.Lease, error) {
+	return c.request(ctx, lease.Name, true, func() (*coordinationv1.Lease, error) {
 		switch {
 		case lease.ResourceVersion == "":
 			return nil, errors.New("an update without a version")
@@ -154,7 +154,7 @@ func (c *client) Update(ctx context.Context, lease *coordinationv1.Lease) (*coor
 	})
 }
 
-// process is a replica that runs.
+// process is a running replica.
 type process struct {
 	*Elector
 	client *client
@@ -164,7 +164,7 @@ type process struct {
 	ended  chan struct{}
 }
 
-// start starts a replica. Its clock may show another time than others'.
+// start starts a process. Its clock may differ from others'.
 func (w *testbed) start(identity string, skew time.Duration) *process {
 	w.t.Helper()
 	p := &process{client: &client{testbed: w}, work: &work{}, ended: make(chan struct{})}
@@ -183,13 +183,13 @@ func (w *testbed) start(identity string, skew time.Duration) *process {
 	return p
 }
 
-// kill ends a replica that cannot give up the Lease.
+// kill ends a process without letting it give up the Lease.
 func (w *testbed) kill(p *process) {
 	w.disturb(p, broken)
 	w.end(p)
 }
 
-// end lets a replica leave.
+// end stops a process orderly.
 func (w *testbed) end(p *process) {
 	w.mu.Lock()
 	delete(w.replicas, p.options.Identity)
@@ -208,7 +208,7 @@ func (w *testbed) all() []*process {
 	return out
 }
 
-// The faults between a replica and the API server.
+// The faults between a process and the API server.
 const (
 	none = iota
 	broken
@@ -275,7 +275,7 @@ func (w *testbed) explain() string {
 	return b.String()
 }
 
-// one is a condition: this process is active, owns the Lease and works, and no other does.
+// one returns a condition: this process is active, owns the Lease and works, and no other does.
 func (w *testbed) one(p *process) func() bool {
 	return func() bool {
 		for _, other := range w.all() {
@@ -287,12 +287,12 @@ func (w *testbed) one(p *process) func() bool {
 	}
 }
 
-// any is a condition: one replica is active.
+// any reports whether a process is active.
 func (w *testbed) any() bool {
 	return slices.ContainsFunc(w.all(), func(p *process) bool { return w.one(p)() })
 }
 
-// activeOne returns the replica that is active.
+// activeOne returns the active process.
 func (w *testbed) activeOne() *process {
 	w.t.Helper()
 	w.until("one is active", takeover, w.any)
@@ -310,10 +310,10 @@ func (w *testbed) annotations() int {
 	return len(w.lease.Annotations)
 }
 
-// work is what an active process does.
+// work records the calls of the elector.
 type work struct {
 	mu       sync.Mutex
-	set      []bool // what SetActive was called with
+	set      []bool // arguments of SetActive
 	messages []string
 }
 

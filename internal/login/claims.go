@@ -8,17 +8,17 @@ import (
 	"unicode"
 )
 
-// Person is somebody who is logged in.
+// Person is a logged-in user.
 type Person struct {
 	Name    string `json:"name"`
 	MayRead bool   `json:"mayRead"`
 	MayAct  bool   `json:"mayAct"`
 }
 
-// claims are what an issuer says about somebody.
+// claims are the claims of an issuer about a user.
 type claims map[string]any
 
-// person says who somebody is, and what they may do.
+// person returns the user with the given claims, and their rights.
 func (l *Login) person(c claims) Person {
 	values := append(c.values(l.Claim), Everybody)
 	has := func(wanted []string) bool {
@@ -28,7 +28,7 @@ func (l *Login) person(c claims) Person {
 	return Person{Name: c.name(), MayRead: act || has(l.Read), MayAct: act}
 }
 
-// values are the texts of a claim: it is one, or a list. An address that the issuer has not verified does not count,
+// values returns the values of a claim, which is a text or a list of texts. It ignores an unverified email address,
 // because anybody can claim it.
 func (c claims) values(name string) (out []string) {
 	if verified, said := c["email_verified"]; name == "email" && said && fmt.Sprint(verified) != "true" {
@@ -44,17 +44,17 @@ func (c claims) values(name string) (out []string) {
 			}
 		}
 	}
-	// The value that everybody has is not one that an issuer can give.
+	// An issuer must not be able to give the value that stands for everybody.
 	return slices.DeleteFunc(out, func(v string) bool { return v == Everybody })
 }
 
-// name is how people call somebody.
+// name returns the display name of a user.
 func (c claims) name() string {
 	text := func(name string) string { s, _ := c[name].(string); return s }
 	return short(cmp.Or(text("preferred_username"), text("email"), text("name"), text("sub")))
 }
 
-// short returns the first part of a text of others, on one line.
+// short returns the beginning of a foreign text, on one line.
 func short(text string) string {
 	const most = 200
 	text = strings.TrimSpace(strings.Map(func(r rune) rune {

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// The cookies, each for one purpose: the content of one is not valid as the other.
+// The purposes of cookies: the content of one is not valid as another.
 const (
 	loginCookie   = "agentry-login"
 	sessionCookie = "agentry-session"
 )
 
-// sealed is what a cookie holds. Browsers need not forget it in time.
+// sealed is the content of a cookie. It includes the expiry, because browsers need not drop the cookie in time.
 type sealed struct {
 	Ends  int64           `json:"ends"`
 	Value json.RawMessage `json:"value"`
 }
 
-// box encrypts and authenticates. Its key is only for one purpose, and for these settings.
+// box returns the cipher for a purpose. Its key is valid only for that purpose and these settings.
 func (l *Login) box(purpose string) (cipher.AEAD, error) {
 	terms, err := json.Marshal(l.Settings)
 	if err != nil {
@@ -40,7 +40,7 @@ func (l *Login) box(purpose string) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// name is what a browser calls a cookie. With the prefix, it takes it from this host and by https only.
+// name returns the name of a cookie. With the prefix, browsers accept it only from this host and only by https.
 func (l *Login) name(purpose string) string {
 	if l.secure() {
 		return "__Host-" + purpose
@@ -55,7 +55,7 @@ func (l *Login) write(w http.ResponseWriter, purpose string, value any, ends tim
 	}
 	box, boxErr := l.box(purpose)
 	if err != nil || boxErr != nil {
-		l.Log.Error("cannot make a cookie", "err", err, "key", boxErr) // the key has the length that AES needs
+		l.Log.Error("cannot make a cookie", "err", err, "key", boxErr) // unreachable: the key fits AES
 		return
 	}
 	l.cookie(w, purpose, base64.RawURLEncoding.EncodeToString(box.Seal(nil, nil, text, nil)),
@@ -71,7 +71,7 @@ func (l *Login) cookie(w http.ResponseWriter, purpose, value string, seconds int
 	})
 }
 
-// read reports whether a request has the cookie, which is one of ours and not over.
+// read reads a cookie. It returns false unless the request has a valid one that has not expired.
 func (l *Login) read(r *http.Request, purpose string, value any) bool {
 	c, err := r.Cookie(l.name(purpose))
 	if err != nil {

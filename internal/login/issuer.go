@@ -16,20 +16,20 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// pause is how long an issuer that did not answer is not asked again.
+// pause is the time before an issuer that failed is asked again.
 const pause = 5 * time.Second
 
-// issuer is what the issuer says about itself.
+// issuer is the issuer's metadata.
 type issuer struct {
 	*oidc.Provider
 	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
 	EndSession  string   `json:"end_session_endpoint"`
 }
 
-// Discover asks the issuer about itself, so that the log soon says if it cannot be used.
+// Discover reads the issuer's metadata, so that the log soon shows if it cannot be used.
 func (l *Login) Discover(ctx context.Context) { _, _ = l.find(ctx) }
 
-// find returns the issuer, which is asked about itself once.
+// find returns the issuer's metadata, which is read once.
 func (l *Login) find(ctx context.Context) (*issuer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +39,7 @@ func (l *Login) find(ctx context.Context) (*issuer, error) {
 	l.issuer, l.failed = l.discover(oidc.ClientContext(ctx, l.Client))
 	l.asked = time.Now()
 	if l.failed != nil && ctx.Err() == nil {
-		l.Log.Error("nobody can log in: the issuer does not answer as it should", "issuer", l.Issuer, "err", l.failed)
+		l.Log.Error("nobody can log in: the issuer does not work", "issuer", l.Issuer, "err", l.failed)
 	}
 	return l.issuer, l.failed
 }
@@ -65,7 +65,7 @@ func (l *Login) discover(ctx context.Context) (*issuer, error) {
 	return out, nil
 }
 
-// authStyle is how the client shows its secret. To try both, as oauth2 does, would spend the code.
+// authStyle returns how the client sends its secret. Trying both ways, like oauth2, would use up the code.
 func (i *issuer) authStyle(secret string) oauth2.AuthStyle {
 	if secret == "" || len(i.AuthMethods) > 0 && !slices.Contains(i.AuthMethods, "client_secret_basic") {
 		return oauth2.AuthStyleInParams
@@ -73,7 +73,7 @@ func (i *issuer) authStyle(secret string) oauth2.AuthStyle {
 	return oauth2.AuthStyleInHeader
 }
 
-// plain is an error without what may be secret: tokens, codes, and the answers that hold them.
+// plain returns an error without parts that may be secret: tokens, codes, and responses that contain them.
 func plain(err error) error {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		status := "no status"

@@ -1,12 +1,13 @@
-// Package login lets people log in to the console with OpenID Connect: by the authorization code flow with PKCE, with
+// Package login lets people log in to the console with OpenID Connect: with the authorization code flow, PKCE, and
 // go-oidc, which checks the ID tokens.
 //
-// A browser gets two cookies. One holds what a login that is under way needs, for ten minutes; the other one is the
-// session, which ends no later than the ID token. Both are encrypted and authenticated with a key that replicas can
-// share, so nothing about sessions is kept here, and any replica can take the next request. What the cookies hold
-// counts only under the settings with which it was written: other groups or another issuer end all sessions.
+// A browser gets two cookies. One has the state of a login in progress, for ten minutes; the other one is the session,
+// which ends no later than the ID token. Both are encrypted and authenticated with a key that replicas can share, so
+// the server stores no sessions, and any replica can take the next request. Cookies are valid only under the settings
+// with which they were written: changing the groups or the issuer ends all sessions.
 //
-// The issuer is asked when somebody logs in. If it is away, pages say so, and those who are logged in notice nothing.
+// The issuer is needed only when somebody logs in. If it is unavailable, pages say so, and logged-in users notice
+// nothing.
 package login
 
 import (
@@ -27,35 +28,36 @@ import (
 )
 
 const (
-	// loginTime is how long somebody may take to log in at the issuer, and maxSession how long nobody has to log in
-	// again.
+	// loginTime limits the time that somebody may take to log in at the issuer, and maxSession the length of a
+	// session.
 	loginTime  = 10 * time.Minute
 	maxSession = 12 * time.Hour
 )
 
-// Options are what a login needs besides its settings.
+// Options has the dependencies of a login besides its settings.
 type Options struct {
 	Settings
-	// ClientSecret is the client's. If it returns nothing, the client is public, and PKCE alone protects the code.
+	// ClientSecret returns the client's secret. If it is empty, the client is public, and PKCE alone protects the
+	// code.
 	ClientSecret func() string
-	// Key is what cookies are encrypted with: at least [MinKey] characters.
+	// Key returns the key that encrypts cookies: at least [MinKey] characters.
 	Key func() string
-	// Client asks the issuer.
+	// Client makes the requests to the issuer.
 	Client *http.Client
 	Log    *slog.Logger
 }
 
-// Page is a page that says one thing.
+// Page is a page with one message.
 type Page struct {
 	Status      int
 	Title, Text string
 	Links       []Link
 }
 
-// Link leads from a [Page] to another one.
+// Link is a link on a [Page].
 type Link struct{ Text, Address string }
 
-// Login is where people log in and out.
+// Login handles logging in and out.
 type Login struct {
 	Options
 	say func(http.ResponseWriter, *http.Request, Page)
@@ -63,14 +65,14 @@ type Login struct {
 
 	mu     sync.Mutex // guards the fields below
 	issuer *issuer
-	failed error     // why there is no issuer
-	asked  time.Time // when it was asked last
+	failed error     // why the issuer is unknown
+	asked  time.Time // when the issuer was last asked
 }
 
-// New returns a login. It contacts nobody.
+// New returns a login. It makes no requests.
 func New(o Options) *Login { return &Login{Options: o, now: time.Now} }
 
-// Handle adds the pages, which everybody may ask for. The function say makes them.
+// Handle adds the pages, which everybody may request. say writes them.
 func (l *Login) Handle(mux *http.ServeMux, say func(http.ResponseWriter, *http.Request, Page)) {
 	l.say = say
 	mux.HandleFunc("GET /login", l.begin)
@@ -79,12 +81,12 @@ func (l *Login) Handle(mux *http.ServeMux, say func(http.ResponseWriter, *http.R
 	mux.Handle("POST /logout", http.NewCrossOriginProtection().Handler(http.HandlerFunc(l.logout)))
 }
 
-// Send sends somebody who is not logged in to the issuer, and later back to the page that was asked for.
+// Send redirects somebody who is not logged in to the issuer, and later back to the requested page.
 func (l *Login) Send(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, loginLink(r.URL.RequestURI()), http.StatusSeeOther)
 }
 
-// Who returns the person whose session a request has.
+// Who returns the user whose session a request has.
 func (l *Login) Who(r *http.Request) (p Person, ok bool) {
 	var s session
 	if !l.read(r, sessionCookie, &s) {
@@ -93,7 +95,7 @@ func (l *Login) Who(r *http.Request) (p Person, ok bool) {
 	return s.Person, true
 }
 
-// attempt is a login that is under way.
+// attempt is a login in progress.
 type attempt struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
@@ -101,13 +103,13 @@ type attempt struct {
 	To       string `json:"to"`
 }
 
-// session is somebody who is logged in.
+// session is the session of a user.
 type session struct {
 	Person
 }
 
 func (l *Login) begin(w http.ResponseWriter, r *http.Request) {
-	at, err := l.find(context.WithoutCancel(r.Context())) // others wait for the answer
+	at, err := l.find(context.WithoutCancel(r.Context())) // others wait for the result
 	if err != nil {
 		l.away(w, r, err)
 		return
@@ -119,7 +121,7 @@ func (l *Login) begin(w http.ResponseWriter, r *http.Request) {
 		http.StatusSeeOther)
 }
 
-// client is what the issuer knows agentry as.
+// client returns the client that agentry is at the issuer.
 func (l *Login) client(at *issuer) *oauth2.Config {
 	c := &oauth2.Config{
 		ClientID: l.ClientID, ClientSecret: l.ClientSecret(), Endpoint: at.Endpoint(),
@@ -130,7 +132,7 @@ func (l *Login) client(at *issuer) *oauth2.Config {
 	return c
 }
 
-// callback is where the issuer sends people back to.
+// callback handles the redirect from the issuer.
 func (l *Login) callback(w http.ResponseWriter, r *http.Request) {
 	var a attempt
 	query := r.URL.Query()
@@ -149,34 +151,34 @@ func (l *Login) callback(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		l.Log.Error("a login failed", "err", err)
 		l.refuse(w, r, http.StatusForbidden, "You are not logged in",
-			"The issuer's answer cannot be used: "+short(err.Error()))
+			"The issuer's response cannot be used: "+short(err.Error()))
 		return
 	}
 	if !p.MayRead {
-		l.Log.Info("somebody logged in who may not see anything", "name", p.Name)
+		l.Log.Info("a user without rights logged in", "name", p.Name)
 		l.refuse(w, r, http.StatusForbidden, "You may not see this",
 			fmt.Sprintf("You are logged in as %s, but nothing in your claim %q lets you in. Ask those who run agentry.",
 				p.Name, l.Claim))
 		return
 	}
-	l.Log.Info("somebody logged in", "name", p.Name, "mayAct", p.MayAct)
+	l.Log.Info("a user logged in", "name", p.Name, "mayAct", p.MayAct)
 	l.write(w, sessionCookie, session{p}, ends)
 	http.Redirect(w, r, local(a.To), http.StatusSeeOther)
 }
 
-// notBegun answers a callback of another login than the one that is under way in this browser. That one goes on:
-// whoever opens two pages begins two logins, and the second one counts.
+// notBegun answers a callback of a login other than the one in progress in this browser, which continues: opening two
+// pages begins two logins, and the second one counts.
 func (l *Login) notBegun(w http.ResponseWriter, r *http.Request) {
 	if _, ok := l.Who(r); ok {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
-	l.refuse(w, r, http.StatusBadRequest, "This login was not begun here",
-		"It may be more than ten minutes old, or finished already, or begun in another window or under another "+
+	l.refuse(w, r, http.StatusBadRequest, "This login did not begin here",
+		"It may be older than ten minutes, already finished, or begun in another window or under another "+
 			"address than "+l.URL+".")
 }
 
-// redeem asks the issuer for the tokens of a code, and returns who they are for, and when that ends.
+// redeem exchanges a code for tokens, and returns the user and the end of the session.
 func (l *Login) redeem(ctx context.Context, code string, a attempt) (p Person, ends time.Time, err error) {
 	at, err := l.find(context.WithoutCancel(ctx))
 	if err != nil {
@@ -211,14 +213,14 @@ func (l *Login) redeem(ctx context.Context, code string, a attempt) (p Person, e
 	return l.person(c), ends, nil
 }
 
-// addUserInfo adds the claims that the issuer tells only at its userinfo endpoint.
+// addUserInfo adds the claims that the issuer returns only from its userinfo endpoint.
 func (l *Login) addUserInfo(ctx context.Context, at *issuer, token *oauth2.Token, subject string, c claims) error {
 	info, err := at.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
 		return err
 	}
 	if info.Subject != subject {
-		return errors.New("userinfo is about somebody else than the ID token")
+		return errors.New("userinfo is about another user than the ID token")
 	}
 	more := claims{}
 	if err := info.Claims(&more); err != nil {
@@ -244,10 +246,10 @@ func (l *Login) loggedOut(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l.refuse(w, r, http.StatusOK, "You are logged out",
-		"At the issuer you may be logged in still: then logging in again asks for no password.")
+		"You may still be logged in at the issuer; then logging in again asks for no password.")
 }
 
-// refuse says something to somebody who is not logged in.
+// refuse shows a message to somebody who is not logged in.
 func (l *Login) refuse(w http.ResponseWriter, r *http.Request, status int, title, text string) {
 	links := []Link{{"Log in", strings.TrimSuffix(l.URL, "/") + "/login"}}
 	l.mu.Lock()
@@ -261,14 +263,14 @@ func (l *Login) refuse(w http.ResponseWriter, r *http.Request, status int, title
 func (l *Login) away(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Retry-After", "10")
 	l.say(w, r, Page{http.StatusServiceUnavailable, "Nobody can log in at present",
-		"The issuer " + l.Issuer + " does not answer as it should: " + short(err.Error()) +
-			". agentry itself works on.",
+		"The issuer " + l.Issuer + " does not work: " + short(err.Error()) +
+			". agentry itself keeps working.",
 		[]Link{{"Try again", loginLink(local(r.URL.Query().Get("to")))}}})
 }
 
 func loginLink(to string) string { return "/login?" + url.Values{"to": {local(to)}}.Encode() }
 
-// local returns an address on this site: the one that is given, or that of the first page.
+// local returns an address on this site: the given one, or that of the first page.
 func local(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || len(to) > 1024 || u.Scheme != "" || u.Host != "" || strings.Contains(to, `\`) ||

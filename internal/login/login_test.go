@@ -17,14 +17,14 @@ import (
 	"github.com/agentry-dev/agentry/test/logintest"
 )
 
-// site is a site where people log in, and what its log says.
+// site is a site with logins, and its log.
 type site struct {
 	*Login
 	server *httptest.Server
 	log    *bytes.Buffer
 }
 
-// newSite serves a page that says who looks at it. Those of the group readers may look, and those of actors may act.
+// newSite serves a page that shows who is logged in. The group readers may look, and the group actors may act.
 func newSite(t *testing.T, issuer string, changes ...func(*Options)) *site {
 	t.Helper()
 	s := &site{log: &bytes.Buffer{}}
@@ -68,7 +68,7 @@ func newSite(t *testing.T, issuer string, changes ...func(*Options)) *site {
 	return s
 }
 
-// browser keeps cookies, and follows redirects. It notes where it was.
+// browser keeps cookies, and follows redirects. It records the addresses.
 type browser struct {
 	*http.Client
 	t    *testing.T
@@ -89,7 +89,7 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// open returns the page that an address leads to.
+// open returns the page at an address.
 func (b *browser) open(address string) (status int, text string) {
 	b.t.Helper()
 	b.seen = []string{address}
@@ -109,7 +109,7 @@ func (b *browser) read(r *http.Response, err error) (status int, text string) {
 	return r.StatusCode, string(all)
 }
 
-// last is the last address that begins so.
+// last returns the last address with a prefix.
 func (b *browser) last(prefix string) string {
 	b.t.Helper()
 	for i := len(b.seen) - 1; i >= 0; i-- {
@@ -137,7 +137,7 @@ func (b *browser) setCookie(s *site, name, value string) {
 	b.jar.SetCookies(u, []*http.Cookie{{Name: name, Value: value, Path: "/"}})
 }
 
-// TestWhoMayDoWhat: the claim decides, wherever the issuer tells it.
+// TestWhoMayDoWhat: the claim decides, wherever the issuer puts it.
 func TestWhoMayDoWhat(t *testing.T) {
 	for name, test := range map[string]struct {
 		claims, userInfo map[string]any
@@ -157,7 +157,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			userInfo: map[string]any{"sub": "0001", "groups": []string{"actors"}}, status: 403,
 			says: "You may not see this"},
 		"userinfo of somebody else": {userInfo: map[string]any{"sub": "0002", "groups": []string{"actors"}},
-			status: 403, says: "somebody else"},
+			status: 403, says: "another user"},
 		"no group": {userInfo: map[string]any{"sub": "0001"}, status: 403,
 			says: "You may not see this"},
 		"another group": {claims: map[string]any{"groups": []string{"Actors", "actors ", "reader"}},
@@ -202,7 +202,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 
 func byAddress(o *Options) { o.Claim, o.Act = "email", []string{"ada@example.com"} }
 
-// TestTokensThatDoNotCount: nobody gets in with them, and neither page nor log shows a secret.
+// TestTokensThatDoNotCount: such tokens are refused, and neither page nor log shows a secret.
 func TestTokensThatDoNotCount(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*testing.T, *logintest.Issuer)
@@ -247,12 +247,12 @@ func TestTokensThatDoNotCount(t *testing.T) {
 	}
 }
 
-// TestALoginCountsOnce: neither an old callback nor one that somebody else began leads to a session.
+// TestALoginCountsOnce: neither an old callback nor one from another browser leads to a session.
 func TestALoginCountsOnce(t *testing.T) {
 	issuer := logintest.New(t)
 	issuer.Claims["groups"] = "actors"
 	s, b := newSite(t, issuer.URL), newBrowser(t)
-	var begun string // the cookie of the login
+	var begun string // cookie of the login
 	follow := b.CheckRedirect
 	b.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if r.URL.Path == callbackPath {
@@ -266,7 +266,7 @@ func TestALoginCountsOnce(t *testing.T) {
 	callback := b.last(s.server.URL + callbackPath)
 
 	again := newBrowser(t)
-	if status, text := again.open(callback); status != 400 || !strings.Contains(text, "not begun here") {
+	if status, text := again.open(callback); status != 400 || !strings.Contains(text, "did not begin here") {
 		t.Errorf("without the cookie: %d %s", status, text)
 	}
 	again.setCookie(s, loginCookie, begun)
@@ -288,8 +288,8 @@ func TestALoginCountsOnce(t *testing.T) {
 	}
 }
 
-// TestTwoPagesAtOnce: a browser that opens two pages begins two logins, and is in with the second one, in whatever
-// order they end.
+// TestTwoPagesAtOnce: a browser that opens two pages begins two logins, and the second one counts, in whatever order
+// they end.
 func TestTwoPagesAtOnce(t *testing.T) {
 	issuer := logintest.New(t)
 	issuer.Claims["groups"] = "actors"
@@ -319,15 +319,15 @@ func TestTwoPagesAtOnce(t *testing.T) {
 		if !strings.Contains(says[1], "ada at /b, acts: true") {
 			t.Errorf("in order %v, the second says %q", order, says[1])
 		}
-		if want := map[bool]string{true: "ada at /, acts: true", false: "not begun here"}[order[0] ==
+		if want := map[bool]string{true: "ada at /, acts: true", false: "did not begin here"}[order[0] ==
 			1]; !strings.Contains(says[0], want) {
 			t.Errorf("in order %v, the first says %q, want %q", order, says[0], want)
 		}
 	}
 }
 
-// TestSessions: cookies that are changed, too old, of another key or of other settings are none. One that another
-// replica made is.
+// TestSessions: cookies that are changed, too old, or made with another key or other settings are not valid. A cookie
+// from another replica is.
 func TestSessions(t *testing.T) {
 	issuer := logintest.New(t)
 	issuer.Claims["groups"] = "actors"
@@ -354,7 +354,7 @@ func TestSessions(t *testing.T) {
 	for i := range good {
 		c := byte('A')
 		if good[i] == c {
-			c = 'Q' // differs in a bit that counts in the last character, too
+			c = 'Q' // also differs in a significant bit of the last character
 		}
 		if changed := good[:i] + string(c) + good[i+1:]; who(s.Login, changed) {
 			t.Errorf("character %d may change", i)
@@ -383,7 +383,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestNoSessionIsEndless, whatever the issuer says.
+// TestNoSessionIsEndless holds that sessions end, whatever the issuer says.
 func TestNoSessionIsEndless(t *testing.T) {
 	issuer := logintest.New(t)
 	issuer.Claims["groups"] = "actors"
@@ -419,7 +419,7 @@ func TestLogout(t *testing.T) {
 	}
 }
 
-// TestTheIssuerIsAway: pages say so, and logging in works as soon as it is there.
+// TestTheIssuerIsAway: pages say so, and logging in works as soon as it is back.
 func TestTheIssuerIsAway(t *testing.T) {
 	issuer := logintest.New(t)
 	issuer.Claims["groups"] = "actors"
@@ -445,7 +445,7 @@ func TestTheIssuerIsAway(t *testing.T) {
 	}
 }
 
-// TestCookiesOverTLS are only for this host, for https, and not for scripts.
+// TestCookiesOverTLS holds that cookies are only for this host, only for https, and not for scripts.
 func TestCookiesOverTLS(t *testing.T) {
 	issuer := logintest.New(t)
 	s := newSite(t, issuer.URL, func(o *Options) { o.URL = "https://agentry.example.com" })
@@ -467,7 +467,7 @@ func TestCookiesOverTLS(t *testing.T) {
 	}
 }
 
-// TestLocal: nobody is led to another site after the login.
+// TestLocal: a login never redirects to another site.
 func TestLocal(t *testing.T) {
 	for to, want := range map[string]string{
 		"/pipelines/a?b=c": "/pipelines/a?b=c", "/": "/", "": "/", "//evil.example.com": "/",
@@ -489,11 +489,11 @@ func TestSettings(t *testing.T) {
 	}
 	for want, change := range map[string]func(*Settings){
 		"the issuer http://id.example.com must use https": func(s *Settings) { s.Issuer = "http://id.example.com/x" },
-		"is no URL":                       func(s *Settings) { s.Issuer = "id.example.com" },
+		"is not a URL":                    func(s *Settings) { s.Issuer = "id.example.com" },
 		"must not contain a user name":    func(s *Settings) { s.Issuer = "https://a:b@id.example.com" },
 		`the URL of the console "" is no`: func(s *Settings) { s.URL = "" },
-		"scheme, host and port only":      func(s *Settings) { s.URL = "https://example.com/agentry" },
-		"the client ID is missing":        func(s *Settings) { s.ClientID = "" },
+		"only scheme, host and port":      func(s *Settings) { s.URL = "https://example.com/agentry" },
+		"client ID of agentry":            func(s *Settings) { s.ClientID = "" },
 		"no claim":                        func(s *Settings) { s.Claim = "" },
 		"nobody may log in":               func(s *Settings) { s.Act = nil },
 		"a value of the claim is empty":   func(s *Settings) { s.Read = []string{""} },

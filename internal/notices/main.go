@@ -1,5 +1,5 @@
-// Command notices prints the licences of everything that is linked into programs. It reads what
-// `go list -deps -json` prints about them, so it needs no network:
+// Command notices prints the licences of all code that is linked into programs. It reads what `go list -deps -json`
+// prints about them, so it needs no network:
 //
 //	go list -deps -json ./cmd/... | go run ./internal/notices "$(go env GOROOT)"
 //
@@ -37,7 +37,7 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	return write(out, texts)
 }
 
-// goPackage is what go list says of a package.
+// goPackage is a package in the output of go list.
 type goPackage struct {
 	ImportPath, Dir string
 	Standard        bool
@@ -47,7 +47,7 @@ type goPackage struct {
 	}
 }
 
-// licences returns each text with the names of the modules under it. The standard library's is in goroot.
+// licences returns each licence text with the modules it covers. The standard library's is in goroot.
 func licences(in io.Reader, goroot string) (map[string][]string, error) {
 	texts, owners := map[string][]string{}, map[string]bool{}
 	decoder := json.NewDecoder(in)
@@ -65,7 +65,7 @@ func licences(in io.Reader, goroot string) (map[string][]string, error) {
 		case p.Module != nil:
 			owner, root, dir = p.Module.Path+" "+p.Module.Version, p.Module.Dir, p.Dir
 		case !p.Standard:
-			return nil, fmt.Errorf("%s belongs to no module", p.ImportPath)
+			return nil, fmt.Errorf("%s does not belong to a module", p.ImportPath)
 		}
 		owners[owner] = owners[owner] || false
 		found, err := above(dir, root)
@@ -81,20 +81,20 @@ func licences(in io.Reader, goroot string) (map[string][]string, error) {
 	}
 	for _, owner := range slices.Sorted(maps.Keys(owners)) {
 		if !owners[owner] {
-			return nil, fmt.Errorf("%s has no licence that could be shipped with it", owner)
+			return nil, fmt.Errorf("%s has no licence file", owner)
 		}
 	}
 	if len(owners) == 0 {
-		return nil, errors.New("there are no packages on standard input")
+		return nil, errors.New("no packages on standard input")
 	}
 	return texts, nil
 }
 
-// licence matches the names of files that must go with copies.
+// licence matches the names of files that must accompany copies.
 var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([-._].*)?$`)
 
-// above returns the texts in a package's folder and those above it, as code inside a module can have a licence of
-// its own.
+// above returns the licence texts in a package's folder and in those above it, because code inside a module can have
+// its own licence.
 func above(dir, root string) ([]string, error) {
 	var out []string
 	for ; ; dir = filepath.Dir(dir) {
@@ -118,7 +118,7 @@ func above(dir, root string) ([]string, error) {
 	}
 }
 
-// write prints each text once, below the names of the modules under it.
+// write prints each text once, below the names of the modules that it covers.
 func write(w io.Writer, texts map[string][]string) error {
 	var b strings.Builder
 	b.WriteString("These programs contain the following software, under the licences that are printed below each " +

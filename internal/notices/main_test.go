@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestNoModuleIsMissing compares the notices with what the linker wrote into the programs. Linking takes most of its
-// time: one program is enough in a short test, because the notices are made of the same list for all of them.
+// TestNoModuleIsMissing compares the notices with the modules that the linker recorded in the programs. Linking takes
+// most of the time: one program is enough in a short test, because the same list is used for all of them.
 func TestNoModuleIsMissing(t *testing.T) {
 	root := filepath.Join("..", "..")
 	list := exec.Command("go", "list", "-deps", "-json", "./cmd/...")
@@ -97,10 +97,10 @@ func TestLicences(t *testing.T) {
 			"Go\n\nof Go|a v1\n\nof what a has forked|a v1\nsame v1\n\nof a|dual v1\n\nMIT|dual v1\n\n" +
 				"made by somebody|same v1\n\ngranted",
 		},
-		"no licence": {pkg("a", "") + pkg("bare", ""), "bare v1 has no licence that could be shipped with it"},
-		"nothing":    {"", "there are no packages on standard input"},
+		"no licence": {pkg("a", "") + pkg("bare", ""), "bare v1 has no licence file"},
+		"nothing":    {"", "no packages on standard input"},
 		"no JSON":    {"go: error", "read the packages"},
-		"no module":  {`{"ImportPath": "x"}`, "x belongs to no module"},
+		"no module":  {`{"ImportPath": "x"}`, "x does not belong to a module"},
 	} {
 		var out strings.Builder
 		got := ""

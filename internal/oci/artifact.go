@@ -43,7 +43,7 @@ const (
 	maxDepth = 64
 )
 
-// metadataFile is the file of an output commit that names its input commit.
+// metadataFile is the file in which an output commit names its input commit.
 const metadataFile = "hydrator.metadata"
 
 // ErrTooLarge means that the output branch exceeds a limit.
@@ -56,15 +56,15 @@ type Artifact struct {
 	Input, Output string
 }
 
-// origin is the part of hydrator.metadata that goes into an artifact.
+// origin has the fields of hydrator.metadata that go into an artifact.
 type origin struct {
 	RepoURL string `json:"repoURL"`
 	DrySHA  string `json:"drySha"`
 	Date    string `json:"date"`
 }
 
-// Build builds the artifact of an output commit, with the files below dir. branch is the input branch; it may
-// be empty. The error is [ErrTooLarge] if a limit is exceeded.
+// Build builds the artifact of an output commit from the files below dir. branch is the input branch, if known. The
+// error is [ErrTooLarge] if a limit is exceeded.
 func Build(rd *object.Reader, commit plumbing.Hash, dir, branch string) (*Artifact, error) {
 	c, err := rd.Commit(commit)
 	if err != nil {
@@ -131,7 +131,7 @@ func readOrigin(rd *object.Reader, dir plumbing.Hash) (origin, error) {
 	return o, nil
 }
 
-// archive packs a folder. The gzip header has no time and no name.
+// archive packs a folder into a gzipped tar file. The gzip header has neither time nor name.
 func archive(rd *object.Reader, dir plumbing.Hash) ([]byte, error) {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)

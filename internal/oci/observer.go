@@ -21,9 +21,9 @@ import (
 // PushTimeout limits the time of one push.
 const PushTimeout = 5 * time.Minute
 
-// Options are the settings of an [Observer].
+// Options configure an [Observer].
 type Options struct {
-	// Pool holds the output repositories; it is the fleet's. Required.
+	// Pool is the fleet's pool, which has the output repositories. Required.
 	Pool *repo.Pool
 	// Secrets reads the credentials of a pipeline. It is called for each push, because files can change. Required.
 	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
@@ -34,8 +34,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Observer pushes the artifact of an output branch when the branch has moved, and once after a start, because
-// the last push before it can have been lost. Passes never wait for it.
+// Observer pushes the artifact of an output branch when the branch has moved, and once after a start, because the last
+// push before it may have been lost. Passes never wait for it.
 type Observer struct {
 	options Options
 	box     *outbox.Box
@@ -58,7 +58,7 @@ func New(opts Options) *Observer {
 		done: map[string]string{}}
 }
 
-// Run pushes until ctx ends, and then what is queued, for a few seconds.
+// Run pushes artifacts until ctx ends, and then the queued ones for a few seconds.
 func (o *Observer) Run(ctx context.Context) error { return o.box.Run(ctx) }
 
 // Stats returns the counts of pushes.
@@ -152,7 +152,7 @@ func (o *Observer) build(ctx context.Context, d *fleet.Definition, commit plumbi
 	return Build(rd, commit, d.Spec.Output.Path, branch)
 }
 
-// readAuth returns the credential for reading the output: as in passes, that of the first source with the same URL.
+// readAuth returns the credentials for reading the output: as in passes, those of the first source with the same URL.
 func readAuth(spec pipeline.Spec, creds gitsync.Credentials) (transport.Auth, error) {
 	output, err := transport.NormaliseURL(spec.Output.URL)
 	if err != nil {

@@ -387,7 +387,7 @@ func TestErrorsOfARegistryShowNoPassword(t *testing.T) {
 		"a place that is none": {pipeline.OCI{URL: "oci://UPPER"}, pipelinefile.RegistrySecret{Password: "wr0ng"},
 			"oci://HOST/PATH"},
 		"a CA that is none": {h.place(), pipelinefile.RegistrySecret{Password: "wr0ng", CAPEM: []byte("x")},
-			"no certificate"},
+			"no PEM certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Push(t.Context(), a, test.to, test.secret)

@@ -26,13 +26,13 @@ const Scheme = "oci://"
 // maxAnswerBytes limits a response of a registry. Manifests are the largest.
 const maxAnswerBytes = 8 << 20
 
-// shortID is how many characters of an output commit are added to a tag.
+// shortID is the number of characters of an output commit that are added to a tag.
 const shortID = 12
 
 // Pushed is the result of a push.
 type Pushed struct {
 	Digest string
-	// Tags are the tags that were moved to the digest. There are none if the moving tag pointed to it already.
+	// Tags are the tags that were moved to the digest. There are none if the moving tag already pointed to it.
 	Tags []string
 }
 
@@ -144,7 +144,7 @@ func isPermanent(err error) bool {
 		ok && (refused.StatusCode == http.StatusBadRequest || refused.StatusCode == http.StatusRequestEntityTooLarge)
 }
 
-// secretError replaces the text of an error with one without credentials.
+// secretError is an error whose text is redacted.
 type secretError struct {
 	text string
 	err  error
@@ -153,7 +153,7 @@ type secretError struct {
 // Error implements error.
 func (e secretError) Error() string { return e.text }
 
-// Unwrap returns the original error, so that callers can find its kind.
+// Unwrap returns the original error.
 func (e secretError) Unwrap() error { return e.err }
 
 func withoutSecrets(err error, secret pipelinefile.RegistrySecret) error {

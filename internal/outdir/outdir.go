@@ -1,12 +1,11 @@
-// Package outdir writes a render to a folder, so that the folder has exactly the rendered files.
+// Package outdir writes a render to a folder, so that the folder contains exactly the rendered files.
 //
 // It owns only the files in the folder's list (.agentry/rendered): listed files that are no longer rendered are
-// removed, and other files are never changed. The folder can come from a repository of somebody else, so a list that
-// names what no render writes is refused, and a listed file is removed only if it has the bytes that the list says it
-// was written with. It refuses a folder that has files but no list, and a render that would overwrite a file that is
-// not listed. All files are first written to a staging folder beside their
-// target, and then moved, so that every file is complete. Nothing is written outside the folder, even through
-// links in it.
+// removed, and other files are never changed. The folder can come from a foreign repository, so a list with a name
+// that no render writes is refused, and a listed file is removed only if its hash is the one in the list. It refuses a
+// folder that has files but no list, and a render that would overwrite an unlisted file. All files are first written
+// to a staging folder beside their target, and then moved, so that every file is complete. Nothing is written outside
+// the folder, even through links in it.
 package outdir
 
 import (
@@ -25,7 +24,7 @@ import (
 	"strings"
 )
 
-// Names in the folder. Their endings keep Flux, Argo CD and kubectl from reading them.
+// Names in the folder. Flux, Argo CD and kubectl do not read files with their endings.
 const (
 	listName    = ".agentry/rendered"
 	stagingName = ".agentry/staging"
@@ -35,22 +34,22 @@ const (
 type File struct {
 	Path string
 	Data []byte
-	// Private files are readable by their owner only.
+	// Private means that only the owner can read the file.
 	Private bool
 }
 
-// ForeignError names a path that blocks the render and is not owned by this package.
+// ForeignError is the error about a file in the way of the render that agentry did not write.
 type ForeignError struct {
 	Folder, Path string
 }
 
 // Error implements error.
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("%s holds %s, which agentry did not write", e.Folder, e.Path)
+	return fmt.Sprintf("%s contains %s, which agentry did not write", e.Folder, e.Path)
 }
 
-// Is reports whether a folder was written by [Write], or is a checkout of an output branch, which has an
-// inventory in place of the list.
+// Is reports whether a folder was written by [Write], or is a checkout of an output branch, which has an inventory
+// instead of the list.
 func Is(folder string) bool {
 	for _, name := range []string{listName, ".agentry/inventory"} {
 		info, err := os.Stat(filepath.Join(folder, filepath.FromSlash(name)))
@@ -74,7 +73,7 @@ func Owned(folder string) (map[string]bool, error) {
 	return owned, err
 }
 
-// list reads the files that are owned, with their SHA-256 sums.
+// list reads the owned files, with their SHA-256 sums.
 func list(folder fs.FS) (map[string]string, error) {
 	text, err := fs.ReadFile(folder, listName)
 	if err != nil {
@@ -83,7 +82,7 @@ func list(folder fs.FS) (map[string]string, error) {
 	owned := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSuffix(line, "\n")
-		if line == "" { // a render of nothing
+		if line == "" { // an empty render
 			continue
 		}
 		sum, p, _ := strings.Cut(line, "  ")
@@ -97,7 +96,7 @@ func list(folder fs.FS) (map[string]string, error) {
 	return owned, nil
 }
 
-// isRendered reports whether a render can write a file of this name: a manifest, or a text for reviewers beside it.
+// isRendered reports whether a render can write a file with this name: a manifest, or a text for reviewers beside it.
 func isRendered(p string) bool {
 	hidden := func(part string) bool { return strings.HasPrefix(part, ".") }
 	return filepath.IsLocal(filepath.FromSlash(p)) && path.Clean(p) == p &&
@@ -107,8 +106,8 @@ func isRendered(p string) bool {
 		})
 }
 
-// Write makes the folder contain exactly the files. It also keeps those files of the earlier render for which
-// keep returns true. It returns a [ForeignError] if a file that it does not own is in the way.
+// Write makes the folder contain exactly the files, and those files of the earlier render for which keep returns true.
+// It returns a [ForeignError] if a file that it does not own is in the way.
 func Write(folder string, files []File, keep func(path string) bool) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
@@ -128,7 +127,7 @@ func Write(folder string, files []File, keep func(path string) bool) error {
 type writer struct {
 	folder string
 	root   *os.Root
-	owned  map[string]string // the files that the list named at the start, with their sums
+	owned  map[string]string // the files in the list at the start, with their sums
 }
 
 func (w *writer) write(files []File, keep func(string) bool) error {
@@ -161,7 +160,7 @@ func (w *writer) write(files []File, keep func(string) bool) error {
 	return w.writeList(now, sums)
 }
 
-// split returns the files that the list must name after the write, and those to be removed.
+// split returns the files that the list must contain after the write, and the files to remove.
 func (w *writer) split(files []File, keep func(string) bool) (now, stale []string) {
 	rendered := map[string]bool{}
 	for _, f := range files {
@@ -180,8 +179,8 @@ func (w *writer) split(files []File, keep func(string) bool) (now, stale []strin
 	return now, stale
 }
 
-// readList reads the owned files. Without a list the folder must be empty; a clone of an empty repository
-// counts as empty.
+// readList reads the owned files. Without a list the folder must be empty; a clone of an empty repository counts as
+// empty.
 func (w *writer) readList() (err error) {
 	w.owned, err = list(w.root.FS())
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -215,7 +214,7 @@ func (w *writer) checkForeign(files []File) error {
 	return nil
 }
 
-// isThere reports whether a file has its content already.
+// isThere reports whether a file already has its content.
 func (w *writer) isThere(f File) bool {
 	data, err := w.root.ReadFile(f.Path)
 	return err == nil && bytes.Equal(data, f.Data)
@@ -242,7 +241,7 @@ func mode(f File) fs.FileMode {
 	if f.Private {
 		return 0o600
 	}
-	return 0o666 // less the bits of the user's umask
+	return 0o666 // minus the umask
 }
 
 // commit moves the staged files to their places.
@@ -262,7 +261,7 @@ func (w *writer) commit(files []File) error {
 func (w *writer) remove(paths []string) error {
 	for _, p := range paths {
 		if !w.isOurs(p) {
-			continue // somebody put it there, or changed it
+			continue // somebody created or changed it
 		}
 		if err := w.root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -276,7 +275,7 @@ func (w *writer) remove(paths []string) error {
 	return nil
 }
 
-// isOurs reports whether a file is as it was written.
+// isOurs reports whether a file is unchanged since it was written.
 func (w *writer) isOurs(p string) bool {
 	data, err := w.root.ReadFile(p)
 	return err == nil && w.owned[p] == sum(data) || errors.Is(err, fs.ErrNotExist)
@@ -287,7 +286,7 @@ func sum(data []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// writeList writes the list as sha256sum prints and reads it.
+// writeList writes the list in the format of sha256sum.
 func (w *writer) writeList(paths []string, sums map[string]string) error {
 	slices.Sort(paths)
 	var text strings.Builder

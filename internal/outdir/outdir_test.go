@@ -81,7 +81,7 @@ func TestAForgedListRemovesNothing(t *testing.T) {
 	}
 }
 
-// TestAChangedFileIsNotRemoved: somebody edits what was rendered, and it is not rendered any more.
+// TestAChangedFileIsNotRemoved: a rendered file that somebody edited is not removed when it is no longer rendered.
 func TestAChangedFileIsNotRemoved(t *testing.T) {
 	folder := t.TempDir()
 	render(t, folder, tree{"a.yaml": "apiVersion: 1", "b.yaml": "apiVersion: 1", "b-config.agent.yml.txt": "1"})

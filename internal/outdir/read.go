@@ -14,8 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
-// Units reads rendered output as [Write] and the output branch have it: a folder for each unit, with a file for each
-// object.
+// Units reads rendered output in the layout of [Write] and of the output branch: a folder for each unit, with a file
+// for each object.
 func Units(folder fs.FS) ([]*generator.Unit, error) {
 	byName := map[string]*generator.Unit{}
 	err := fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
@@ -33,7 +33,7 @@ func Units(folder fs.FS) ([]*generator.Unit, error) {
 		}
 		m, ok := difference.Read(path.Dir(name), text)
 		if !ok {
-			return fmt.Errorf("%s: there is no object in it", name)
+			return fmt.Errorf("%s: not a Kubernetes object", name)
 		}
 		if byName[m.Unit] == nil {
 			byName[m.Unit] = &generator.Unit{Name: m.Unit}
@@ -51,7 +51,7 @@ func Units(folder fs.FS) ([]*generator.Unit, error) {
 	return units, err
 }
 
-// maskedIn returns what the inventory beside a file says of its configuration without secrets, if there is one.
+// maskedIn returns the digest of a file's configuration without secrets from the inventory beside it, or "".
 func maskedIn(folder fs.FS, name string) string {
 	text, err := fs.ReadFile(folder, path.Join(path.Dir(name), branch.InventoryFile))
 	var inv branch.UnitInventory

@@ -16,10 +16,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/explain"
 )
 
-// Link returns the address of the page about an object; nil: there are no pages.
+// Link returns the address of the page about an object. Nil means that there are no pages.
 type Link func(explain.Object) string
 
-// node is what is drawn: an object, or what stands for several.
+// node is a drawn node: an object, or a placeholder for several.
 type node struct {
 	kind, name, note, link string
 	state                  explain.State
@@ -27,14 +27,13 @@ type node struct {
 	children               []*node
 }
 
-// folded is the state of a node that stands for several.
+// folded is the state of a node that stands for several objects.
 const folded explain.State = "folded"
 
-// maxNodes is how many nodes are drawn. Of each node's children at most 30 are, or fewer where that would be too many
-// in all.
+// maxNodes limits the drawn nodes. At most 30 children of a node are drawn, or fewer if the total would be too high.
 const maxNodes = 1000
 
-// drawAll returns what is drawn of some trees.
+// drawAll returns the nodes to draw for some trees.
 func drawAll(roots []*explain.Node, link Link) []*node {
 	forest := &explain.Node{Children: roots}
 	for _, most := range []int{30, 10, 3} {
@@ -53,8 +52,8 @@ func (n *node) size() int {
 	return size
 }
 
-// draw returns what is drawn of a node and of all below it. Of more than most children one counts those that are not
-// drawn.
+// draw returns the nodes to draw for a node and everything below it. If it has more than most children, one node
+// counts the others.
 func draw(n *explain.Node, link Link, most int) *node {
 	out := &node{kind: n.Object.Kind, name: n.Object.Name, state: n.State, note: n.Why}
 	if n.Object.Namespace != "" {
@@ -84,11 +83,11 @@ func draw(n *explain.Node, link Link, most int) *node {
 	return out
 }
 
-// keep says which of the children are drawn: first those that are not rendered as they are in the inputs.
+// keep decides which children are drawn: first those that are not rendered as in the inputs.
 func keep(children []*explain.Node, most int) []bool {
 	kept, left := make([]bool, len(children)), most
 	if len(children) > most {
-		left-- // for the one that counts the others
+		left-- // for the node that counts the others
 	}
 	for _, ordinary := range []bool{false, true} {
 		for i, c := range children {
@@ -119,19 +118,19 @@ const (
 	boxWidth, boxHeight = 250, 40
 	columnGap, rowGap   = 50, 10
 	margin              = 10
-	// letters is how many letters of 12 pixels fit into a box, and smallLetters how many of 11, also into one with a
-	// point.
+	// letters is the number of 12-pixel letters that fit into a box, and smallLetters of 11-pixel letters, even into a
+	// pointed box.
 	letters, smallLetters = 34, 36
 )
 
-// placed is a node with its place: its column, and the middle of its box from the top.
+// placed is a node with its position: its column, and the distance of its middle from the top.
 type placed struct {
 	*node
 	column, middle int
 	below          []*placed
 }
 
-// place arranges a node and what is below it, beginning at top, and returns the first row below them.
+// place arranges a node and its descendants, beginning at top, and returns the first row below them.
 func place(n *node, column, top int) (*placed, int) {
 	p := &placed{node: n, column: column}
 	for _, c := range n.children {
@@ -155,8 +154,8 @@ func (p *placed) depth() int {
 	return deepest
 }
 
-// Style are the rules of an SVG that stands alone. A page has its own for the same classes: picture, node, line and the
-// states.
+// Style has the CSS rules of a standalone SVG. A page has its own rules for the same classes: picture, node, line and
+// the states.
 const Style = `.picture { background: #fff; color: #1f2328; font: 12px system-ui, sans-serif; }
 .picture text { fill: currentColor; } .picture .kind { font-size: 11px; opacity: .75; }
 .picture .line { fill: none; stroke: #8c959f; } .picture .node path { fill: #f6f8fa; stroke: #57606a; }
@@ -166,7 +165,7 @@ const Style = `.picture { background: #fff; color: #1f2328; font: 12px system-ui
 .picture .held path { fill: #3b2e00; stroke: #d29922; } .picture :is(.left-out, .not-rendered) path { fill: #490202; stroke: #f85149; } }
 `
 
-// SVG writes trees below one another. Alone, it has [Style]; otherwise the page has rules.
+// SVG writes trees below one another. If it stands alone, it includes [Style]; otherwise the page has the rules.
 func SVG(w io.Writer, label string, roots []*explain.Node, link Link, alone bool) error {
 	var trees []*placed
 	top, depth := margin, 0
@@ -228,7 +227,7 @@ func (p *placed) write(b *strings.Builder) {
 	b.WriteString("</g>\n")
 }
 
-// text returns all that is known of a node, for titles and screen readers.
+// text returns the full description of a node, for titles and screen readers.
 func (n *node) text() string {
 	parts := []string{n.kind + " " + n.name}
 	if n.state != explain.Rendered && n.state != folded {
@@ -242,8 +241,8 @@ func (n *node) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// outline returns the path of a box: rounded if all is well, with cut corners if the object is held, pointed if it is
-// left out or not rendered, with a double side if it is paused, and square if nothing selects it.
+// outline returns the path of a box: rounded if the object is rendered, with cut corners if it is held, pointed if it
+// is left out or not rendered, with a double side if it is paused, and square if nothing selects it.
 func outline(s explain.State, x, y int) string {
 	right, bottom := x+boxWidth, y+boxHeight
 	switch s {
@@ -262,7 +261,7 @@ func outline(s explain.State, x, y int) string {
 		x+r, y, right-r, r, r, right, y+r, bottom-r, r, r, right-r, bottom, x+r, r, r, x, bottom-r, y+r, r, r, x+r, y)
 }
 
-// escape makes text of XML of a text. Control characters, which XML does not have, become a mark.
+// escape escapes a text for XML. Control characters, which XML does not allow, become a mark.
 func escape(s string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
@@ -273,7 +272,7 @@ func escape(s string) string {
 	}, strings.ToValidUTF8(s, string(utf8.RuneError))))
 }
 
-// short returns a text of at most n letters, without its middle if it has more: the ends tell objects apart.
+// short cuts a text to n letters, in the middle, because the ends distinguish objects.
 func short(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -282,7 +281,7 @@ func short(s string, n int) string {
 	return string(r[:n/2]) + "…" + string(r[len(r)-(n-n/2-1):])
 }
 
-// DOT writes trees in the language of Graphviz, folded as in an SVG.
+// DOT writes trees in Graphviz's language, folded as in an SVG.
 func DOT(w io.Writer, roots []*explain.Node, link Link) error {
 	shapes := map[explain.State]string{explain.Held: "octagon", explain.LeftOut: "cds", explain.NotRendered: "cds",
 		explain.Paused: "box3d", folded: "plain"}
@@ -314,7 +313,7 @@ func DOT(w io.Writer, roots []*explain.Node, link Link) error {
 	return err
 }
 
-// quote quotes a text for Graphviz, in which a backslash begins an escape.
+// quote quotes a text for Graphviz, where a backslash begins an escape.
 func quote(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' || r == 0x7f {

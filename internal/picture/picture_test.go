@@ -55,7 +55,7 @@ func tree(text string) []*explain.Node {
 	return explain.New(generator.Render(manifest.NewSet(parsed), generator.Options{}, nil).Explained()).Tree()
 }
 
-// TestManyChildrenAreFolded: what is not rendered is drawn even so, and every object is counted.
+// TestManyChildrenAreFolded: objects that are not rendered are always drawn, and every object is counted.
 func TestManyChildrenAreFolded(t *testing.T) {
 	agent := &explain.Node{Object: explain.Object{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"},
 		State: explain.Rendered}
@@ -82,7 +82,7 @@ func TestManyChildrenAreFolded(t *testing.T) {
 	}
 }
 
-// TestThousandsOfNodes: a picture has a bounded size, however many agents and instances there are.
+// TestThousandsOfNodes: the size of a picture is limited, however many agents and instances there are.
 func TestThousandsOfNodes(t *testing.T) {
 	var roots []*explain.Node
 	node := func(kind string, i int) *explain.Node {
@@ -109,7 +109,7 @@ func TestThousandsOfNodes(t *testing.T) {
 	}
 }
 
-// TestHostileTexts: whatever names and messages are, an SVG is XML, and has the elements of the picture and no other.
+// TestHostileTexts: whatever the names and messages, an SVG is valid XML, and has only the elements of the picture.
 func TestHostileTexts(t *testing.T) {
 	for _, text := range []string{`"><script>alert(1)</script>`, "a\x00\x1b[31m\u202eb\x7f", "\xff\xfe", "]]>&lt;",
 		strings.Repeat("ß", 500)} {
@@ -126,7 +126,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// draw draws a tree, and fails if that is not XML.
+// draw draws a tree, and fails if the result is not XML.
 func draw(t *testing.T, n *explain.Node) string {
 	t.Helper()
 	var b strings.Builder

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/forge"
 )
 
-// merge moves the base, and makes the fleet render it.
+// merge adds a commit to the base, and makes the fleet render it.
 func (l *lab) merge(files map[string]string) (commit string) {
 	l.t.Helper()
 	commit = l.git.Commit("main", files)
@@ -38,7 +38,7 @@ func TestPreviewsAreUpdatedWhenTheirBaseMoves(t *testing.T) {
 	}
 	l.take()
 
-	// A base that renders to the same changes no preview.
+	// A base with the same output changes no preview.
 	l.merge(map[string]string{"README.md": "words\n"})
 	l.round()
 	if statuses, calls := l.take(); len(statuses) != 0 || calls != 1 {
@@ -55,7 +55,7 @@ func TestPreviewsAreUpdatedWhenTheirBaseMoves(t *testing.T) {
 		t.Errorf("the comment is out of date:\n%s", text)
 	}
 
-	// The next update has to wait for its turn, whoever triggers it, and gets it.
+	// The next update has to wait for its turn, however it is triggered, and gets it.
 	l.merge(map[string]string{"monitor.yaml": monitor("http")})
 	l.round()
 	if statuses, _ := l.take(); len(statuses) != 0 {

@@ -13,31 +13,31 @@ import (
 	"github.com/agentry-dev/agentry/internal/forge"
 )
 
-// result is what a pull request would change.
+// result has the changes that a pull request would make.
 type result struct {
 	head    string // the commit
-	base    string // the commit that it was compared with
-	refused string // why the head was not rendered
+	base    string // the base commit
+	refused string // reason why the head was not rendered
 	changes *difference.Difference
-	held    []plan.HeldObject // that the base does not hold
-	diags   diag.List         // that the base does not have
-	known   int               // errors and warnings of the base
+	held    []plan.HeldObject // held only in the head
+	diags   diag.List         // only in the head
+	known   int               // number of errors and warnings in the base
 }
 
-// compare finds what the head changes in the output. Units that could not be rendered, in the base or
-// the head, keep their folders and are reported as held.
+// compare returns the changes that the head makes to the output. Units that could not be rendered, in the base or the
+// head, keep their folders and are reported as held.
 func compare(base, head *gitsync.Report, source int) result {
 	r := result{changes: &difference.Difference{}}
 	if source < len(head.Sources) {
 		r.head = head.Sources[source].Commit
 		if head.Sources[source].Stale {
-			r.refused = "the head cannot be read, or is not accepted"
+			r.refused = "the head cannot be read or is not accepted"
 		}
 	}
 	if source < len(base.Sources) {
 		r.base = base.Sources[source].Commit
 		if base.Sources[source].Stale {
-			r.refused = "the branch that it would be merged into cannot be read"
+			r.refused = "the target branch cannot be read"
 		}
 	}
 	for _, d := range head.Diags {
@@ -79,7 +79,7 @@ func (r *result) verdict() (forge.State, string) {
 	return forge.Success, r.summary()
 }
 
-// summary returns one line about everything.
+// summary returns one line about the whole result.
 func (r *result) summary() string {
 	var parts []string
 	count := func(n int, one, many string) {

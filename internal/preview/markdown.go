@@ -7,14 +7,14 @@ import (
 	"github.com/agentry-dev/agentry/internal/forge"
 )
 
-// The limits of a comment besides the forge's own.
+// Limits of a comment besides the forge's.
 const (
 	maxHeld  = 50
 	maxDiags = 50
 )
 
-// markdown returns the comment, of at most limit bytes. The most important comes first, and what does not fit is
-// counted.
+// markdown returns the comment, of at most limit bytes. The most important parts come first, and parts that do not fit
+// are counted.
 func (r *result) markdown(pipeline string, limit int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### agentry: %s\n\n", forge.Code(pipeline))
@@ -35,7 +35,7 @@ func (r *result) markdown(pipeline string, limit int) string {
 func (r *result) writeDiags(b *strings.Builder) {
 	forge.Findings(b, r.diags, maxDiags)
 	if r.known > 0 {
-		fmt.Fprintf(b, "\nErrors and warnings that the branch has already: %d.\n", r.known)
+		fmt.Fprintf(b, "\nErrors and warnings already on the branch: %d.\n", r.known)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAPullRequestShowsWhatItWouldRender: argocd-diff-preview#142, kubriX#13. A pull request on the inputs has one
-// comment, which shows as a diff what its newest push would change in the output.
+// TestAPullRequestShowsWhatItWouldRender: argocd-diff-preview#142, kubriX#13. A pull request for the inputs has one
+// comment, which shows the changes of its newest push to the output.
 func TestAPullRequestShowsWhatItWouldRender(t *testing.T) {
 	l := newLab(t, nil)
 	l.sync()

@@ -26,7 +26,7 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// hub is a GitHub whose repository is a real one.
+// hub simulates GitHub with a real repository.
 type hub struct {
 	*httptest.Server
 	t   *testing.T
@@ -54,7 +54,7 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	defer h.mu.Unlock()
 	h.calls++
 	var body map[string]any
-	_ = json.NewDecoder(req.Body).Decode(&body) // lists have none
+	_ = json.NewDecoder(req.Body).Decode(&body) // requests for lists have no body
 	at := strings.TrimPrefix(req.URL.Path, "/api/v3/repos/org/monitoring/")
 	var out any = map[string]any{}
 	var n, id int
@@ -83,7 +83,7 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	default:
 		h.t.Errorf("unexpected %s %s", req.Method, at)
 	}
-	_ = json.NewEncoder(w).Encode(out) // the client sees if it is cut
+	_ = json.NewEncoder(w).Encode(out) // the client notices if it is cut off
 }
 
 func sscan(text, format string, n *int) bool {
@@ -124,7 +124,7 @@ func (h *hub) comment(number int) string {
 	return h.comments[number][0]["body"].(string)
 }
 
-// take returns the statuses since the last take, and the number of calls.
+// take returns the statuses and the number of calls since the last take.
 func (h *hub) take() ([]string, int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -370,7 +370,7 @@ func TestPipelinesOverOneRepositoryListItsPullRequestsOnce(t *testing.T) {
 		!strings.Contains(statuses[1], "agentry/prod-us/preview") {
 		t.Errorf("statuses %q", statuses)
 	}
-	if calls != 5 { // a list, and of each pipeline the comments and a status
+	if calls != 5 { // one list, and for each pipeline the comments and a status
 		t.Errorf("%d calls", calls)
 	}
 	l.round()
@@ -389,7 +389,7 @@ func TestPassiveReplicasMakeNoPreviews(t *testing.T) {
 	}
 }
 
-// TestNothingIsPublishedIfAnotherReplicaTakesOverDuringTheRender: the preview ends without a comment or a status.
+// TestNothingIsPublishedIfAnotherReplicaTakesOverDuringTheRender: the preview ends without publishing.
 func TestNothingIsPublishedIfAnotherReplicaTakesOverDuringTheRender(t *testing.T) {
 	l := newLab(t, nil)
 	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})

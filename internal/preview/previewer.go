@@ -21,39 +21,39 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// The limits of previews.
+// Limits of previews.
 const (
-	// DefaultInterval is that of previews.interval.
+	// DefaultInterval is the default of previews.interval.
 	DefaultInterval = 5 * time.Minute
-	// MaxPerRound is how many pull requests of one pipeline are rendered in a round; the others are
-	// rendered in the next.
+	// MaxPerRound limits the pull requests of one pipeline that are rendered in a round; the others follow in the
+	// next.
 	MaxPerRound = 20
-	// Timeout bounds one preview.
+	// Timeout limits one preview.
 	Timeout = 5 * time.Minute
-	// listTimeout bounds listing pull requests.
+	// listTimeout limits listing pull requests.
 	listTimeout = 2 * time.Minute
-	// MaxRefreshed is how many previews are updated in an interval because the branch that they were
-	// compared with has moved. The oldest come first.
+	// MaxRefreshed limits the previews that are updated in an interval because their base has changed. The oldest come
+	// first.
 	MaxRefreshed = 20
-	// minGap is the least time between two rounds of one source.
+	// minGap is the minimum time between two rounds of one source.
 	minGap = 5 * time.Second
-	// keepLists is how long lists of pull requests are kept at most.
+	// keepLists limits how long lists of pull requests are kept.
 	keepLists = time.Hour
 )
 
 // Options are the settings of a Previewer.
 type Options struct {
-	// Sites are the clients of forges, which others share. Required.
+	// Sites are the shared clients of forges. Required.
 	Sites *forge.Sites
 	// Pool is the fleet's pool of repositories. Required.
 	Pool *repo.Pool
-	// Secrets reads the credentials of a pipeline. It is called for each round, because files can change. Required.
+	// Secrets reads the credentials of a pipeline. It is called in each round, because files can change. Required.
 	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
-	// Gate bounds how many passes of the process compute at once, as in [gitsync.Options].
+	// Gate limits the number of concurrent passes in the process, as in [gitsync.Options].
 	Gate func(context.Context) (release func(), err error)
-	// Version of agentry.
+	// Version is the version of agentry.
 	Version string
-	// MayPublish reports whether this replica, and no other, may publish. It is called right before each call.
+	// MayPublish reports whether this replica, and no other, may publish. It is called right before each request.
 	// Default: always true.
 	MayPublish func() bool
 	// Log logs pull requests that cannot be previewed. Default: none.
@@ -64,37 +64,37 @@ type Options struct {
 type Previewer struct {
 	options  Options
 	schedule schedule
-	lists    map[listKey]list // pipelines that read one repository share them. Only Run uses it
+	lists    map[listKey]list // shared by pipelines that read one repository; only Run uses it
 }
 
-// listKey is a branch of a repository at its forge, as one credential sees it.
+// listKey is a branch of a repository at its forge, as seen with one credential.
 type listKey struct{ forge, base string }
 
-// list has the pull requests that were open at a time.
+// list has the pull requests that were open at a point in time.
 type list struct {
 	at    time.Time
 	pulls []forge.PullRequest
 }
 
-// source has what Run remembers about a source between rounds.
+// source has the state of a source between rounds.
 type source struct {
-	digest     string // of the definition that previews are about
+	digest     string // of the definition
 	forge      forge.Forge
 	connection httpclient.Connection
-	account    string            // site, repository and credential: equal if the lists of pull requests are
+	account    string            // site, repository and credential, which decide the list of pull requests
 	previews   map[int]published // by number
 
 	base       string // fingerprint of the pipeline's own output
-	baseInputs string // the inputs that base was rendered from
+	baseInputs string // the inputs of base
 }
 
 // published is a preview as it was published.
 type published struct {
 	head   string // the commit
-	base   string // as in source
-	digest string // of the text, without the name of the base
+	base   string // as in [source]
+	digest string // digest of the text, without the name of the base
 	at     time.Time
-	broken bool // nothing was published, and the next push is tried
+	broken bool // nothing was published; the next push is tried
 }
 
 var _ fleet.Observer = (*Previewer)(nil)
@@ -118,11 +118,11 @@ func (p *Previewer) Passed(_ context.Context, out fleet.Outcome) {
 	}
 }
 
-// Trigger lists the pull requests of a repository now, or very soon after the last time. The address
-// is that of [pipeline.RepositoryAddress]; "" means all.
+// Trigger lists the pull requests of a repository now, or very soon after the last time. The address is in the form of
+// [pipeline.RepositoryAddress]; "" means all.
 func (p *Previewer) Trigger(repository string) { p.schedule.trigger(repository) }
 
-// Run makes previews, one after the other, until ctx ends.
+// Run makes previews, one at a time, until ctx ends.
 func (p *Previewer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		t, ok, wait := p.schedule.next()
@@ -139,7 +139,7 @@ func (p *Previewer) Run(ctx context.Context) error {
 	return nil
 }
 
-// round previews the pull requests of a source. What fails is tried again in the next round.
+// round previews the pull requests of a source. Failures are tried again in the next round.
 func (p *Previewer) round(ctx context.Context, t turn) {
 	if !p.options.MayPublish() {
 		return // another replica publishes, or the active one is unknown
@@ -167,7 +167,7 @@ func (p *Previewer) round(ctx context.Context, t turn) {
 	r.previewAll(ctx, r.outdated(ctx, &p.schedule, pulls))
 }
 
-// list lists the open pull requests, unless another pipeline has just done so and no trigger came since.
+// list lists the open pull requests, unless another pipeline has just listed them and there was no trigger since.
 func (p *Previewer) list(ctx context.Context, t turn, base string) ([]forge.PullRequest, error) {
 	key := listKey{t.account, base}
 	if known, ok := p.lists[key]; ok && known.at.After(t.triggered) && time.Since(known.at) < t.interval/2 {
@@ -189,7 +189,7 @@ func (p *Previewer) list(ctx context.Context, t turn, base string) ([]forge.Pull
 	return pulls, nil
 }
 
-// errNoForge is the error of a source whose credentials have no forge.
+// errNoForge means that the credentials of a source have no forge.
 var errNoForge = errors.New("the source has no forge")
 
 // connect sets the client of a source's forge, unless neither the definition nor the connection has changed. The
@@ -248,7 +248,7 @@ func baseBranch(s pipeline.Source) string {
 	return repo.DefaultBranch
 }
 
-// digestOf identifies a definition: another one makes other previews.
+// digestOf returns the digest of a definition, which changes previews.
 func digestOf(d *fleet.Definition) string {
 	text, err := json.Marshal(d.Pipeline)
 	if err != nil {

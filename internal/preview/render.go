@@ -10,17 +10,18 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
-// renderer makes the dry passes of one round.
+// renderer does the dry runs of one round.
 type renderer struct {
 	options Options
 	def     *fleet.Definition
 	source  int
-	base    *gitsync.Syncer // kept for the round: it renders again only if something moved
-	// fingerprint is that of the last pass of base. Comparisons with equal fingerprints are equal.
+	base    *gitsync.Syncer // kept for the round: it renders again only if something changed
+	// fingerprint is the fingerprint of the last dry run of base. Comparisons with equal fingerprints have equal
+	// results.
 	fingerprint string
 }
 
-// render makes a pass of the pipeline itself, and one with another ref for the source.
+// render does a dry run of the pipeline itself, and one with another ref for the source.
 func (r *renderer) render(ctx context.Context, ref string) (base, head *gitsync.Report, err error) {
 	if base, err = r.renderBase(ctx); err != nil {
 		return nil, nil, err
@@ -34,7 +35,7 @@ func (r *renderer) render(ctx context.Context, ref string) (base, head *gitsync.
 	return base, head, err
 }
 
-// renderBase makes a pass of the pipeline itself.
+// renderBase does a dry run of the pipeline itself.
 func (r *renderer) renderBase(ctx context.Context) (*gitsync.Report, error) {
 	var err error
 	if r.base == nil {
@@ -50,7 +51,7 @@ func (r *renderer) renderBase(ctx context.Context) (*gitsync.Report, error) {
 	return report, nil
 }
 
-// fingerprint identifies everything of the base that a comparison depends on: what it renders and finds, and the
+// fingerprint identifies everything in the base that a comparison depends on: its output and diagnostics, and the
 // commits of the other sources, with which heads are rendered too.
 func fingerprint(report *gitsync.Report, source int) string {
 	sum := sha256.New()

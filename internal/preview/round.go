@@ -21,7 +21,7 @@ type round struct {
 	renderer *renderer
 }
 
-// forgetClosed forgets the previews of pull requests that are no longer open.
+// forgetClosed drops the previews of pull requests that are no longer open.
 func (r *round) forgetClosed(open []forge.PullRequest) {
 	previews := map[int]published{}
 	for _, pr := range open {
@@ -32,7 +32,7 @@ func (r *round) forgetClosed(open []forge.PullRequest) {
 	r.previews = previews
 }
 
-// unseen returns pull requests with a new head, at most as many as are rendered in a round.
+// unseen returns pull requests with a new head, limited to the number that a round renders.
 func (r *round) unseen(pulls []forge.PullRequest) []forge.PullRequest {
 	out := slices.DeleteFunc(slices.Clone(pulls), func(pr forge.PullRequest) bool {
 		return r.previews[pr.Number].head == pr.Head
@@ -60,8 +60,8 @@ func (r *round) previewAll(ctx context.Context, pulls []forge.PullRequest) {
 	}
 }
 
-// outdated returns pull requests that were compared with another output than the pipeline renders now, at most as
-// many as may be updated. It compares the output, because most pushes to a large repository concern other pipelines.
+// outdated returns pull requests that were compared with another output than the present one, limited to the number
+// that may be updated. It compares outputs, because most pushes to a large repository concern other pipelines.
 func (r *round) outdated(ctx context.Context, s *schedule, pulls []forge.PullRequest) []forge.PullRequest {
 	if r.inputs == r.baseInputs && !slices.ContainsFunc(pulls, r.isOutdated) {
 		return nil
@@ -85,13 +85,13 @@ func (r *round) outdated(ctx context.Context, s *schedule, pulls []forge.PullReq
 	return old[:min(len(old), MaxRefreshed)]
 }
 
-// isOutdated reports whether a preview was compared with another base than the current one.
+// isOutdated reports whether a preview was compared with another base than the present one.
 func (r *round) isOutdated(pr forge.PullRequest) bool {
 	known, ok := r.previews[pr.Number]
 	return ok && known.head == pr.Head && known.base != r.base && !known.broken
 }
 
-// errNotOurs is the error of a preview whose pipeline another replica has taken over meanwhile.
+// errNotOurs means that another replica has taken over the pipeline.
 var errNotOurs = errors.New("another replica runs the pipeline now")
 
 // renderBase renders the pipeline itself.
@@ -105,8 +105,8 @@ func (r *round) renderBase(ctx context.Context) (err error) {
 	return err
 }
 
-// preview renders and publishes one preview. Whoever may open a pull request decides what is rendered:
-// a panic ends this preview and nothing else.
+// preview renders and publishes one preview. Anyone who opens a pull request controls the input, so a panic ends only
+// this preview.
 func (r *round) preview(ctx context.Context, pr forge.PullRequest) (now published, err error) {
 	defer r.recovered(&err)
 	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, fmt.Errorf("the preview took longer than %s", Timeout))
@@ -116,13 +116,13 @@ func (r *round) preview(ctx context.Context, pr forge.PullRequest) (now publishe
 		return published{}, err
 	}
 	if !r.options.MayPublish() {
-		return published{}, errNotOurs // rendering takes a while
+		return published{}, errNotOurs // rendering took a while
 	}
 	r.base, r.baseInputs = r.renderer.fingerprint, r.inputs
 	found := compare(base, head, r.key.source)
 	now = published{head: pr.Head, base: r.base, digest: found.digest(r.key.pipeline, r.forge.MaxTextBytes())}
 	if before := r.previews[pr.Number]; before.head == now.head && before.digest == now.digest {
-		return now, nil // the branch has moved, and the text is still true
+		return now, nil // the base has changed, but the text is still true
 	}
 	return now, r.publish(ctx, pr, found)
 }
@@ -145,8 +145,8 @@ func (r *round) publish(ctx context.Context, pr forge.PullRequest, found result)
 		forge.Status{Context: statusContext(r.key.pipeline), State: state, Description: text, URL: pr.URL})
 }
 
-// digest identifies the text about a pull request. It ignores the commit of the base: comments are not
-// written again for that alone.
+// digest identifies the text about a pull request. It ignores the base commit: a new one alone is no reason to write
+// the comment again.
 func (r result) digest(pipeline string, limit int) string {
 	r.base = ""
 	state, text := r.verdict()

@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// schedule decides when the pull requests of which source are listed. It is safe for concurrent use.
+// schedule decides when to list the pull requests of each source. It is safe for concurrent use.
 type schedule struct {
 	wake chan struct{} // the result of next may have changed
 
@@ -29,11 +29,11 @@ type watch struct {
 	due         time.Time
 	last        time.Time // the last round
 	triggered   time.Time // the last trigger: older lists are out of date
-	nextRefresh time.Time // no preview is updated for a new base before
+	nextRefresh time.Time // no preview is updated for a new base before this time
 	source      *source
 }
 
-// turn is a source whose round has begun, and what is known about it.
+// turn is a source whose round has begun, with its schedule.
 type turn struct {
 	*source
 	key                    watchKey
@@ -43,8 +43,8 @@ type turn struct {
 	triggered, nextRefresh time.Time
 }
 
-// set updates the schedule of a pipeline after an outcome: pipelines are previewed from their first pass until they
-// are removed, suspended or run by another replica.
+// set updates the schedule of a pipeline after a pass: pipelines are previewed from their first pass until they are
+// removed, suspended or run by another replica.
 func (s *schedule) set(out fleet.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *schedule) set(out fleet.Outcome) {
 	}
 }
 
-// moved records the commits of a pass. If they have changed, previews may be out of date. s.mu must be held.
+// moved records the commits of a pass. If they changed, previews may be out of date. s.mu must be held.
 func (s *schedule) moved(w *watch, sources []fleet.SourceStatus) {
 	var commits []string
 	for _, src := range sources {
@@ -106,7 +106,7 @@ func (s *schedule) trigger(repository string) {
 	s.changed()
 }
 
-// changed wakes whoever waits for next.
+// changed wakes the caller that waits for next.
 func (s *schedule) changed() {
 	select {
 	case s.wake <- struct{}{}:
@@ -114,8 +114,7 @@ func (s *schedule) changed() {
 	}
 }
 
-// next begins the round that has been due for the longest. If none is due, ok is false, and wait is the time until
-// one is.
+// next begins the round that has been due the longest. If none is due, ok is false, and wait is the time until one is.
 func (s *schedule) next() (t turn, ok bool, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +140,7 @@ func (s *schedule) next() (t turn, ok bool, wait time.Duration) {
 	return turn{first.source, key, first.def, first.inputs, interval, first.triggered, first.nextRefresh}, true, 0
 }
 
-// refreshLater makes a source due when its previews may be updated again.
+// refreshLater makes a source due when its previews may next be updated.
 func (s *schedule) refreshLater(key watchKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +149,7 @@ func (s *schedule) refreshLater(key watchKey) {
 	}
 }
 
-// refreshed allows the next update of previews after the interval.
+// refreshed allows the next update of previews only after the interval.
 func (s *schedule) refreshed(key watchKey, interval time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

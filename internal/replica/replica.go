@@ -1,16 +1,16 @@
-// Package replica makes one of several replicas of agentry serve the active one, by one Lease in a Kubernetes cluster
-// (package lease). The active replica makes the passes of all pipelines. The others are passive: they know the
-// configuration, take webhooks and requests, and wait to take over.
+// Package replica makes one of several replicas of agentry serve the active one, through a Lease in a Kubernetes
+// cluster (package lease). The active replica makes the passes of all pipelines. The others are passive: they load the
+// configuration, accept webhooks and requests, and wait to take over.
 //
-// The outputs are right without it: pushes are compare-and-swap and commits are deterministic, so any
-// number of replicas may run one pipeline. The Lease avoids that work is done several times, and that
-// comments, statuses, events and moved tags appear several times.
+// The outputs are correct without it: pushes are compare-and-swap and commits are deterministic, so any number of
+// replicas may run one pipeline. The Lease avoids repeated work, and repeated comments, statuses, events and tag
+// moves.
 //
-// The fleet makes passes while this replica is active. While the API server cannot be reached, that stays
-// as it is. [Replica.MayPublish] reports whether this replica may do what others see. Without a Lease that
-// can be trusted, it may not.
+// The fleet makes passes while this replica is active. That does not change while the API server cannot be reached.
+// [Replica.MayPublish] reports whether this replica may do what others see: only while it holds a Lease that can be
+// trusted.
 //
-// A trigger that reaches a passive replica is a message to the active one, which acts on it at least once.
+// A passive replica forwards triggers as messages to the active one, which acts on each at least once.
 package replica
 
 import (
@@ -27,22 +27,22 @@ import (
 	"github.com/agentry-dev/agentry/internal/lease"
 )
 
-// maxNameBytes and maxIdentityBytes bound what is written into the Lease.
+// maxNameBytes and maxIdentityBytes limit the texts that are written into the Lease.
 const maxNameBytes, maxIdentityBytes = 63, 128
 
-// Fleet is the fleet that a Replica directs.
+// Fleet is the fleet that a Replica controls.
 type Fleet interface {
 	// SetActive says whether to make passes. A fleet makes none before the first call.
 	SetActive(active bool)
-	// Trigger is called with what this or another replica forwarded.
+	// Trigger is called with triggers that this or another replica forwarded.
 	Trigger(t fleet.Trigger)
 }
 
-// Replica is one of those that run a fleet, one of which is active. It works while Run runs.
+// Replica is one of the replicas that run a fleet. It works while Run runs.
 type Replica struct{ elector *lease.Elector }
 
-// New makes a replica. Replicas whose Lease has one name in one namespace run one fleet. A name that a Lease cannot
-// have, and an empty identity, are errors.
+// New returns a replica. Replicas with the same Lease run the same fleet. An invalid name of the Lease, or an empty
+// identity, is an error.
 func New(o lease.Options) (*Replica, error) {
 	if len(o.Name) > maxNameBytes || !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`).MatchString(o.Name) {
 		return nil, fmt.Errorf("name of the replicas %q: must be up to %d lower-case letters, digits and dashes",
@@ -54,27 +54,27 @@ func New(o lease.Options) (*Replica, error) {
 	return &Replica{lease.New(o)}, nil
 }
 
-// Run takes part until ctx ends, and then gives up the Lease, so that another replica takes it at once. So
-// end the fleet before. It may be called once.
+// Run takes part in the election until ctx ends, and then gives up the Lease, so that another replica takes it at
+// once. So stop the fleet first. Run may be called once.
 func (r *Replica) Run(ctx context.Context, f Fleet) { r.elector.Run(ctx, member{f}) }
 
-// MayPublish reports whether this replica, and no other, may now do what others see: comments, statuses,
-// events, moving tags. Ask right before each.
+// MayPublish reports whether this replica, and no other, may now do what others see: comment, set statuses, send
+// events, move tags. Call it right before each action.
 func (r *Replica) MayPublish() bool { return r.elector.Owns() }
 
-// forwarded is a trigger as a message.
+// forwarded is the message form of a trigger.
 type forwarded struct {
 	Pipeline   string `json:"pipeline,omitempty"`
 	Repository string `json:"repository,omitempty"`
 	Reason     string `json:"reason,omitempty"`
 	Token      string `json:"token,omitempty"`
-	// ID tells a trigger from an earlier one that is equal: both are acted on.
+	// ID distinguishes equal triggers, so that each is acted on.
 	ID string `json:"id"`
 }
 
-// Forward passes a trigger on to the active replica, unless that is surely this one. It does not wait; what
-// cannot be written now is tried again. A later trigger of the same kind for the same pipeline or repository
-// replaces one that waits. A trigger that is too large, or one too many, is an error.
+// Forward forwards a trigger to the active replica, unless this certainly is the active one. It does not wait; failed
+// writes are tried again. A later trigger of the same kind for the same pipeline or repository replaces a waiting one.
+// Forward returns an error for a trigger that is too large, or if too many wait.
 func (r *Replica) Forward(t fleet.Trigger) error {
 	text, err := json.Marshal(forwarded{t.Pipeline, t.Repository, t.Reason, t.Token, rand.Text()[:10]})
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *Replica) Forward(t fleet.Trigger) error {
 	return nil
 }
 
-// member is a fleet as the elector knows it.
+// member adapts a fleet to the elector.
 type member struct{ Fleet }
 
 var _ lease.Member = member{}
@@ -96,7 +96,7 @@ var _ lease.Member = member{}
 func (m member) Receive(message string) error {
 	var f forwarded
 	if json.Unmarshal([]byte(message), &f) != nil {
-		return errors.New("it is not a trigger") // The decoder's error could show what is in it.
+		return errors.New("not a trigger") // The decoder's error could reveal the content.
 	}
 	m.Trigger(fleet.Trigger{Pipeline: f.Pipeline, Repository: f.Repository, Reason: f.Reason, Token: f.Token})
 	return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/lease"
 )
 
-// oneLease is an API server with one Lease, or none yet.
+// oneLease simulates an API server with at most one Lease.
 type oneLease struct {
 	mu    sync.Mutex
 	lease *coordinationv1.Lease

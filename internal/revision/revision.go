@@ -1,5 +1,5 @@
-// Package revision reads the files of a commit of the current Git repository with the program git, which knows names of
-// revisions, worktrees and alternates. It changes nothing in the repository.
+// Package revision reads the files of a commit in the current Git repository through the git command, which
+// understands revision names, worktrees and alternates. It changes nothing in the repository.
 package revision
 
 import (
@@ -19,22 +19,22 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Limits of what is read of one commit.
+// Limits of one commit.
 const (
 	MaxFiles = 500_000
 	MaxBytes = 2 << 30
 )
 
-// Repository is the repository that the current folder is in.
+// Repository is the repository that contains the current folder.
 type Repository struct {
-	// Prefix is the current folder, from the top of the repository; empty at the top.
+	// Prefix is the path of the current folder in the repository; empty at its top.
 	Prefix string
 }
 
-// ErrNoRepository means that the current folder is in no repository.
-var ErrNoRepository = errors.New("the folder is in no Git repository")
+// ErrNoRepository means that the current folder is not in a repository.
+var ErrNoRepository = errors.New("the folder is not in a Git repository")
 
-// Open finds the repository. The error says why there is none; it is [ErrNoRepository] if it is only not there.
+// Open finds the repository. Its error is [ErrNoRepository] if there simply is none.
 func Open(ctx context.Context) (*Repository, error) {
 	prefix, err := run(ctx, "rev-parse", "--show-prefix")
 	if err != nil && strings.Contains(err.Error(), "not a git repository") {
@@ -48,15 +48,15 @@ func (r *Repository) Resolve(ctx context.Context, name string) (commit string, e
 	return run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 }
 
-// Base returns the commit where the histories of two commits part.
+// Base returns the merge base of two commits.
 func (r *Repository) Base(ctx context.Context, a, b string) (commit string, err error) {
 	return run(ctx, "merge-base", a, b)
 }
 
-// run runs git and returns what it prints, in one line.
+// run runs git and returns its output as one line.
 func run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C") // Open reads what it says
+	cmd.Env = append(os.Environ(), "LC_ALL=C") // Open compares its message
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -66,8 +66,8 @@ func run(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// Extract writes the files of a commit to a new folder, without submodules. The caller removes the folder. A file above
-// the limit of manifests is written with its length, but without its content.
+// Extract writes the files of a commit to a new folder, without submodules. The caller removes the folder. A file
+// larger than a manifest may be is written with its length, but without its content.
 func (r *Repository) Extract(ctx context.Context, commit string) (folder string, err error) {
 	entries, err := list(ctx, commit)
 	if err != nil {
@@ -101,7 +101,7 @@ func list(ctx context.Context, commit string) (entries []entry, err error) {
 			continue
 		}
 		if len(entries) == MaxFiles {
-			return nil, fmt.Errorf("there are more than %d", MaxFiles)
+			return nil, fmt.Errorf("more than %d files", MaxFiles)
 		}
 		entries = append(entries, entry{name: name, blob: fields[2], isLink: fields[0] == "120000"})
 	}
@@ -114,8 +114,8 @@ func write(ctx context.Context, folder string, entries []entry) (err error) {
 	if err != nil {
 		return err
 	}
-	defer root.Close() // its files are closed
-	// As in a linked work tree, the file .git shows readers of the folder that a repository begins here, and which one.
+	defer root.Close() // its files have been closed
+	// As in a linked work tree, the file .git tells readers of the folder that it is the top of which repository.
 	repository, err := run(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func write(ctx context.Context, folder string, entries []entry) (err error) {
 		return err
 	}
 	defer func() {
-		cancel() // also if not everything was read
+		cancel() // even if not everything was read
 		if ended := cmd.Wait(); err == nil && ended != nil && ctx.Err() == nil {
 			err = ended
 		}
@@ -158,7 +158,7 @@ func blobs(entries []entry) string {
 	return b.String()
 }
 
-// copy writes a file with the next answer of git.
+// copy writes a file with git's next response.
 func (e entry) copy(root *os.Root, in *bufio.Reader, left *int64) error {
 	head, err := in.ReadString('\n')
 	if err != nil {
@@ -173,7 +173,7 @@ func (e entry) copy(root *os.Root, in *bufio.Reader, left *int64) error {
 		return err
 	}
 	if *left -= size; *left < 0 {
-		return fmt.Errorf("the files have more than %d bytes together", MaxBytes)
+		return fmt.Errorf("the files are larger than %d bytes in total", MaxBytes)
 	}
 	content := io.LimitReader(in, size)
 	if !isSafe(e.name) {
@@ -182,12 +182,12 @@ func (e entry) copy(root *os.Root, in *bufio.Reader, left *int64) error {
 		err = e.write(root, content, size)
 	}
 	if err == nil {
-		_, err = in.Discard(1) // the newline behind the content
+		_, err = in.Discard(1) // the newline after the content
 	}
 	return err
 }
 
-// isSafe reports whether a name can be written: it is that of a file below the folder, and not of Git's own.
+// isSafe reports whether a file may be written under a name: below the folder, and not as a file of Git.
 func isSafe(name string) bool {
 	return filepath.IsLocal(filepath.FromSlash(name)) && path.Clean(name) == name &&
 		!strings.HasPrefix(strings.ToLower(name)+"/", ".git/")

@@ -24,7 +24,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/style"
 )
 
-// Fleet is the state that is shown. It is implemented by [fleet.Fleet].
+// Fleet has the state to show. [fleet.Fleet] implements it.
 type Fleet interface {
 	console.Fleet
 	Explained(pipeline string) (render *explain.Render, ok bool)
@@ -36,16 +36,15 @@ var _ Fleet = (*fleet.Fleet)(nil)
 // Options are the settings of the admin handler.
 type Options struct {
 	Fleet Fleet
-	// Trigger asks for passes. It does not wait for them.
+	// Trigger requests passes. It does not wait for them.
 	Trigger func(t fleet.Trigger)
 	Version string
 	Metrics prometheus.Gatherer
-	// Token returns the current bearer token. If it is nil, no token is required, which is only for listeners
-	// on loopback.
+	// Token returns the current bearer token. If it is nil, no token is required; this is allowed only on loopback.
 	Token func() string
-	// ReadToken returns the bearer token with which one may see everything and ask for nothing. Nil: there is none.
+	// ReadToken returns the bearer token that allows reading only. Nil means that there is none.
 	ReadToken func() string
-	// Login says who may log in with a browser. Nil: nobody can.
+	// Login handles logins with a browser. Nil means that nobody can log in.
 	Login *login.Login
 	Log   *slog.Logger
 }
@@ -93,7 +92,7 @@ func secured(next http.Handler) http.Handler {
 	})
 }
 
-// carries reports whether a request has the token. It compares in constant time.
+// carries reports whether a request has the token, in constant time.
 func carries(r *http.Request, token string) bool {
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	given = strings.TrimSpace(given)
@@ -104,7 +103,7 @@ func carries(r *http.Request, token string) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "bearer")
 }
 
-// namesLoopback reports whether a Host header names this machine without DNS.
+// namesLoopback reports whether a Host header names this machine, without DNS.
 func namesLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -117,14 +116,14 @@ func namesLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// healthz responds as long as the fleet does: it hangs if the fleet is deadlocked.
+// healthz responds as long as the fleet does, and hangs if the fleet is deadlocked.
 func (a *admin) healthz(w http.ResponseWriter, _ *http.Request) {
 	a.Fleet.Remotes()
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// readyz succeeds once every pipeline has been tried, and from then on: it reports whether this process works,
-// not whether its inputs are valid.
+// readyz succeeds once every pipeline has been tried, and keeps succeeding: it reports whether this process works, not
+// whether its inputs are valid.
 func (a *admin) readyz(w http.ResponseWriter, _ *http.Request) {
 	if !a.ready.Load() {
 		if waiting := untried(a.Fleet.Status()); waiting > 0 {
@@ -136,7 +135,7 @@ func (a *admin) readyz(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// IsLoopback reports whether only this machine can reach an address to listen on.
+// IsLoopback reports whether a listen address can be reached only from this machine.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && host != "" && namesLoopback(host)

@@ -50,7 +50,7 @@ func (f *fake) handlerFor(token, readToken func() string) http.Handler {
 		ReadToken: readToken, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
-		panic(err) // a template is wrong
+		panic(err) // a template is invalid
 	}
 	return h
 }
@@ -279,7 +279,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// TestWhoMayAct: reading and acting are different rights.
+// TestWhoMayAct: the rights to read and to act are separate.
 func TestWhoMayAct(t *testing.T) {
 	for name, test := range map[string]struct {
 		method, path, token string

@@ -26,7 +26,7 @@ const (
 type Pipelines struct {
 	Version string         `json:"version"`
 	Items   []fleet.Status `json:"items"`
-	// Problems are errors in the configuration. Pipelines that ran before continue to run.
+	// Problems are errors in the configuration. Pipelines that were running continue to run.
 	Problems []fleet.Finding `json:"problems"`
 }
 
@@ -35,13 +35,13 @@ type Remotes struct {
 	Items []fleet.RemoteStatus `json:"items"`
 }
 
-// Reconcile asks for a pass, and is also the response. RequestedAt is the token that the status repeats as
+// Reconcile requests a pass, and is also the response. RequestedAt is the token that the status repeats as
 // lastHandledReconcileAt. Default: the current time.
 type Reconcile struct {
 	RequestedAt string `json:"requestedAt"`
 }
 
-// Problem is the response to a request that failed.
+// Problem is the response to a failed request.
 type Problem struct {
 	Error string `json:"error"`
 	// Hint says what to do.
@@ -97,7 +97,7 @@ func (a *admin) trigger(w http.ResponseWriter, r *http.Request, pipeline string)
 	answer(w, http.StatusAccepted, request)
 }
 
-// ask asks for a pass of a pipeline, or of all, and returns the token that the status repeats.
+// ask requests a pass of a pipeline, or of all, and returns the token that the status repeats.
 func (a *admin) ask(r *http.Request, pipeline, token string) string {
 	if token == "" {
 		token = time.Now().UTC().Format(time.RFC3339Nano)
@@ -137,10 +137,10 @@ func answer(w http.ResponseWriter, status int, value any) {
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(value) // it fails only if the client has gone
+	_ = encoder.Encode(value) // fails only if the client has gone
 }
 
-// findings returns diagnostics in the form of a status.
+// findings converts diagnostics to the form of a status.
 func findings(list diag.List) []fleet.Finding {
 	out := make([]fleet.Finding, 0, len(list))
 	for _, d := range list {

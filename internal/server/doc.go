@@ -13,12 +13,12 @@
 //	POST /api/v1/reconcile                   the same for all pipelines
 //	GET  /api/v1/remotes                     {"items": [fleet.RemoteStatus]}
 //
-// Authorised clients can see everything; no response contains a byte of a Secret. With a token, everything
+// Authorised clients can see everything; no response contains a byte of a Secret. If a token is configured, everything
 // except health requires it, as a bearer token or, for browsers, as the password of basic authentication. A second
-// token may see everything, and ask for no pass. People can log in, and then have a session with the one or the other
-// right. Without a token or a login, the listener must be on loopback, and a request must name a loopback host: a page
-// on the Internet can make a browser connect to 127.0.0.1 under the page's own host name, but cannot make it send a
-// loopback host. Requests that change something must not come from another site.
+// token allows reading only. People can log in, and then have a session with either right. Without a token or a login,
+// the listener must be on loopback, and a request must name a loopback host: a page on the Internet can make a browser
+// connect to 127.0.0.1 under the page's own host name, but cannot make it send a loopback host. Requests that change
+// something must not come from another site.
 //
 // Webhooks have their own listener: see internal/webhook.
 package server

@@ -51,7 +51,7 @@ func TestExplanationsOfTheLastPass(t *testing.T) {
 	for name, test := range map[string]struct {
 		path   string
 		status int
-		want   string // the objects, or the error
+		want   string // objects, or an error
 	}{
 		"one": {"a/explain?object=smon/one/s0", 200, "ServiceMonitor/one/s0 rendered"},
 		"several": {"a/explain?object=smon/one/s0&object=smon/one/s2", 200,

@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/test/logintest"
 )
 
-// browser is somebody with a browser, at a service where people log in.
+// browser is a user's browser, at a service with logins.
 type browser struct {
 	*http.Client
 	t       *testing.T
@@ -25,7 +25,7 @@ type browser struct {
 	fleet   *fake
 }
 
-// newBrowser serves a fleet to people with a group. Programs have the token "program".
+// newBrowser serves a fleet to a group of users. Programs have the token "program".
 func newBrowser(t *testing.T, group string) *browser {
 	issuer := logintest.New(t)
 	issuer.Claims["groups"] = []string{group}
@@ -59,7 +59,7 @@ func newBrowser(t *testing.T, group string) *browser {
 	return &browser{&http.Client{Jar: jar}, t, service.URL, f}
 }
 
-// send asks as a browser does: by a link or form of the site, or with other headers.
+// send makes a request like a browser: through a link or form of the site, or with other headers.
 func (b *browser) send(method, path string, header map[string]string) (*http.Response, string) {
 	b.t.Helper()
 	r, err := http.NewRequest(method, b.service+path, nil)
@@ -118,7 +118,7 @@ func TestPeopleLogIn(t *testing.T) {
 	}
 }
 
-// TestOtherSitesDoNotAct: a page elsewhere cannot use the session of somebody who looks at it.
+// TestOtherSitesDoNotAct: a page of another site cannot use the session of its visitor.
 func TestOtherSitesDoNotAct(t *testing.T) {
 	b := newBrowser(t, "actors")
 	b.send("GET", "/", nil)
@@ -140,7 +140,8 @@ func TestOtherSitesDoNotAct(t *testing.T) {
 	}
 }
 
-// TestWithoutASession: pages lead to the login, and everything else asks for a token and for no password.
+// TestWithoutASession: pages redirect to the login, and everything else requires a token, without asking for a
+// password.
 func TestWithoutASession(t *testing.T) {
 	program := map[string]string{"Authorization": "Bearer program", "Accept": "", "Sec-Fetch-Mode": "",
 		"Sec-Fetch-Site": ""}

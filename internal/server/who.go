@@ -9,29 +9,29 @@ import (
 	"github.com/agentry-dev/agentry/internal/login"
 )
 
-// personKey is the key of the context for who sent a request.
+// personKey is the context key for the sender of a request.
 type personKey struct{}
 
-// who says who sent a request. It is nobody before the request has passed the guard.
+// who returns the sender of a request. It is nobody before the request has passed the guard.
 func who(r *http.Request) console.Person {
 	p, _ := r.Context().Value(personKey{}).(console.Person)
 	return p
 }
 
-// acting refuses requests that may only read.
+// acting refuses requests whose sender may only read.
 func acting(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !who(r).MayAct {
 			answer(w, http.StatusForbidden,
 				Problem{"you may read, but not start passes",
-					"use the token of --bearer-token-file, or log in as somebody who may"})
+					"use the token of --bearer-token-file, or log in as a user who may"})
 			return
 		}
 		next(w, r)
 	}
 }
 
-// letIn adds the pages where people log in, and what these load.
+// letIn adds the login pages, and the files that they load.
 func (a *admin) letIn(open *http.ServeMux, say func(http.ResponseWriter, *http.Request, console.Message)) {
 	if a.Login == nil {
 		return
@@ -46,8 +46,7 @@ func (a *admin) letIn(open *http.ServeMux, say func(http.ResponseWriter, *http.R
 	console.Files(open)
 }
 
-// guard accepts requests with a token, and of those who have logged in. If neither is configured, it accepts requests
-// to a loopback host.
+// guard accepts requests with a token or a session. If neither is configured, it accepts requests to a loopback host.
 func (a *admin) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, ok := a.identify(r)
@@ -55,7 +54,7 @@ func (a *admin) guard(next http.Handler) http.Handler {
 		case ok:
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), personKey{}, p)))
 		case a.isOpen():
-			http.Error(w, "ask for localhost, 127.0.0.1 or [::1]; other names need a bearer token file",
+			http.Error(w, "use localhost, 127.0.0.1 or [::1]; other names need a bearer token file",
 				http.StatusForbidden)
 		case a.Login != nil && isVisit(r):
 			a.Login.Send(w, r)
@@ -74,7 +73,7 @@ func (a *admin) guard(next http.Handler) http.Handler {
 // isOpen reports whether everybody on this machine may do everything.
 func (a *admin) isOpen() bool { return a.Token == nil && a.ReadToken == nil && a.Login == nil }
 
-// identify says who sent a request, if they may see anything.
+// identify returns the sender of a request, if they may see anything.
 func (a *admin) identify(r *http.Request) (p console.Person, ok bool) {
 	switch {
 	case a.isOpen():
@@ -90,8 +89,8 @@ func (a *admin) identify(r *http.Request) (p console.Person, ok bool) {
 	return p, false
 }
 
-// isVisit reports whether somebody opens a page in a browser, so that they can be sent to log in. What scripts and
-// programs ask for is refused.
+// isVisit reports whether a browser opens a page, so that the user can be redirected to the login. Requests of scripts
+// and programs are refused.
 func isVisit(r *http.Request) bool {
 	mode := r.Header.Get("Sec-Fetch-Mode")
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (mode == "" || mode == "navigate") &&

@@ -17,7 +17,7 @@ import (
 	sopsworker "github.com/agentry-dev/agentry/inputs/sops/worker"
 )
 
-// sopsEnv makes this test binary the program that encrypts.
+// sopsEnv makes this test binary act as the encryption program.
 const sopsEnv = "AGENTRY_TEST_SOPS"
 
 func TestMain(m *testing.M) {
@@ -27,10 +27,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// link matches the pages that a page leads to.
+// link matches the links of a page.
 var link = regexp.MustCompile(`(?:href|action)="(/[^"]*)"`)
 
-// visit reads all pages that can be reached from some, and returns them by their addresses.
+// visit follows all links from some pages, and returns the pages by address.
 func (w *testbed) visit(from ...string) map[string]string {
 	w.t.Helper()
 	pages := map[string]string{}
@@ -58,7 +58,7 @@ func (w *testbed) visit(from ...string) map[string]string {
 	return pages
 }
 
-// canaryForms are the texts by which a secret of testdata/canary.yaml is found, plain and in base64.
+// canaryForms returns the forms in which a secret of testdata/canary.yaml could appear, plain and in base64.
 func canaryForms() []string {
 	const canary = "c4nary"
 	forms := []string{canary}
@@ -69,9 +69,8 @@ func canaryForms() []string {
 	return forms
 }
 
-// TestNoPageShowsASecret: there is a secret in every field that may hold one, in pipelines of both runtimes and of all
-// secrets policies. No page of the console, answer of the API, metric, line of the log, message of a commit or note has
-// one.
+// TestNoPageShowsASecret: every field that may contain a secret does, in pipelines of both runtimes and all secrets
+// policies. No page of the console, API response, metric, log line, commit message or note contains one.
 func TestNoPageShowsASecret(t *testing.T) {
 	programs := t.TempDir()
 	write(t, filepath.Join(programs, sops.Program), fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s'\n", sopsEnv, os.Args[0]))
@@ -113,7 +112,7 @@ func TestNoPageShowsASecret(t *testing.T) {
 		for _, name := range names {
 			w.until(name+" has rendered "+word, func() bool {
 				s := w.states()[name]
-				isWritten := !strings.HasSuffix(name, "-reference") // where errors keep a first commit back
+				isWritten := !strings.HasSuffix(name, "-reference") // where errors prevent the first commit
 				return s.LastPass != nil && s.LastPass.Error == "" &&
 					(!isWritten || s.Output.Commit != "" && s.Output.Commit == r.Head("env/"+name)) &&
 					len(s.Sources) > 0 && strings.HasSuffix(s.Sources[0].Commit, r.Head("main"))
@@ -121,7 +120,7 @@ func TestNoPageShowsASecret(t *testing.T) {
 		}
 	}
 	done("the first input")
-	// The change is shown as well.
+	// The change is shown too.
 	r.Commit("main", map[string]string{"in/all.yaml": strings.ReplaceAll(strings.ReplaceAll(string(input), "-one",
 		"-two"), "http://mimir/first", "http://mimir/1")})
 	w.trigger(names...)

@@ -2,7 +2,7 @@ package service
 
 import "golang.org/x/sys/unix"
 
-// monotonicMicros reads CLOCK_MONOTONIC, which the time package does not show.
+// monotonicMicros reads CLOCK_MONOTONIC, which package time does not expose.
 func monotonicMicros() int64 {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // TestADamagedCacheIsRepaired: packs in the cache are cut off, emptied, changed or deleted while the service runs. Its
-// output stays right, without a restart. With an empty memory the service reads the whole cache for that, otherwise
+// output stays correct, without a restart. With an empty memory the service reads the whole cache again, otherwise
 // only what is new.
 func TestADamagedCacheIsRepaired(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestADamagedCacheIsRepaired(t *testing.T) {
 	}
 }
 
-// damages are what happens to files.
+// damages returns ways to damage a file.
 func damages() map[string]func(t *testing.T, file string) {
 	changed := func(change func([]byte) []byte) func(t *testing.T, file string) {
 		return func(t *testing.T, file string) {
@@ -87,7 +87,7 @@ func damages() map[string]func(t *testing.T, file string) {
 	}
 }
 
-// packs are the files of the mirrors' packs.
+// packs returns the pack files of the mirrors.
 func packs(t *testing.T, cache, what string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(cache, "*", "git", "objects", "pack", "*."+what))
@@ -97,14 +97,14 @@ func packs(t *testing.T, cache, what string) []string {
 	return files
 }
 
-// fullDisk tells a process of this test that its disk is full, and whose repositories to use.
+// fullDisk tells a test process that its disk is full, and which repositories to use.
 const fullDisk = "AGENTRY_TEST_FULL_DISK"
 
-// fullAt is the size in bytes that no file may reach then.
+// fullAt is the size in bytes that no file may then reach.
 const fullAt = 40_000
 
 // TestAFullDisk runs a service whose files may not grow. The pipeline whose repository does not fit reports that, the
-// other one goes on, and when there is room, the first one goes on by itself.
+// other one continues, and when there is room again, the first one continues by itself.
 func TestAFullDisk(t *testing.T) {
 	if dirs := os.Getenv(fullDisk); dirs != "" {
 		serveOnFullDisk(t, strings.Split(dirs, " "))
@@ -145,11 +145,11 @@ func serveOnFullDisk(t *testing.T, dirs []string) {
 		t.Errorf("%+v", s.Conditions)
 	}
 	limit(t, 1<<40)
-	w.ready(large, "second", "large") // nobody asks for it
+	w.ready(large, "second", "large") // without a trigger
 	w.end()
 }
 
-// limit bounds the size of each file that this process writes.
+// limit limits the size of each file that this process writes.
 func limit(t *testing.T, bytes uint64) {
 	t.Helper()
 	var now syscall.Rlimit
@@ -162,7 +162,7 @@ func limit(t *testing.T, bytes uint64) {
 	}
 }
 
-// noise is text that does not compress.
+// noise returns a text that does not compress.
 func noise(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {

@@ -10,7 +10,7 @@ import (
 // hookRefresh is how often the secrets of webhooks are read again.
 const hookRefresh = 10 * time.Second
 
-// hookSecrets are the webhooks of one pipeline, as they were last read.
+// hookSecrets has the webhooks of one pipeline, as last read.
 type hookSecrets struct {
 	hooks []webhook.Hook
 	err   string // the error that was logged
@@ -23,7 +23,7 @@ func (s *service) refreshHooks() {
 	s.setHooks()
 }
 
-// setHooks gives the handler all webhooks. A pipeline whose secrets cannot be read keeps its previous webhooks.
+// setHooks passes all webhooks to the handler. A pipeline whose secrets cannot be read keeps its previous webhooks.
 // s.reloading must be held.
 func (s *service) setHooks() {
 	next := map[string]hookSecrets{}

@@ -26,22 +26,22 @@ const stall = 3 * time.Second
 type line struct {
 	address string
 	server  string
-	fault   atomic.Pointer[fault] // nil: none
+	fault   atomic.Pointer[fault] // nil for none
 
 	mu    sync.Mutex
 	conns []net.Conn
 }
 
-// fault is what happens to connections.
+// fault is a way in which connections fail.
 type fault struct {
 	name string
-	// talk carries what the server says to the client.
+	// talk passes the server's data on to the client.
 	talk func(server io.Reader, client *net.TCPConn)
-	// says is what people are told.
+	// says is the message that users see.
 	says string
 }
 
-// faults are the faults of remotes that can be reached.
+// faults returns the faults of remotes that can be reached.
 func faults() []fault {
 	return []fault{
 		{"reset", func(_ io.Reader, client *net.TCPConn) {
@@ -55,7 +55,7 @@ func faults() []fault {
 	}
 }
 
-// drip passes on a byte a second.
+// drip passes on one byte a second.
 func drip(server io.Reader, client *net.TCPConn) {
 	for b := make([]byte, 1); ; time.Sleep(time.Second) {
 		if _, err := server.Read(b); err != nil {
@@ -111,7 +111,7 @@ func (l *line) carry(client *net.TCPConn) {
 	_, _ = io.Copy(client, server)
 }
 
-// breaks begins a fault for new connections, or ends it if it is nil. It closes the connections that are open.
+// breaks begins a fault for new connections, or ends it if f is nil. It closes open connections.
 func (l *line) breaks(f *fault) {
 	l.fault.Store(f)
 	l.cut()
@@ -131,7 +131,7 @@ type remote struct {
 	*gittest.Repo
 	*line
 	url  string
-	auth string // of a pipeline that uses it
+	auth string // the auth of a pipeline that uses it
 }
 
 // overHTTP serves a repository over HTTP.
@@ -163,8 +163,8 @@ func overSSH(t *testing.T, server *gittest.SSHServer, folder string) *remote {
 	return &remote{Repo: g, line: l, url: strings.Replace(server.URL(g), server.Address, l.address, 1), auth: auth}
 }
 
-// TestRemotesThatAreDownSilentOrSlow: whatever one remote does, the pipelines of the others go on. Its own pipelines
-// report the fault in words that people understand, and when it is over they catch up by themselves, with nothing lost.
+// TestRemotesThatAreDownSilentOrSlow: whatever one remote does, the pipelines of the others continue. Its own
+// pipelines report the fault in plain words, and catch up by themselves when it is over, with nothing lost.
 func TestRemotesThatAreDownSilentOrSlow(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

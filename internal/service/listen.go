@@ -11,13 +11,13 @@ import (
 	"github.com/agentry-dev/agentry/sd/rotate"
 )
 
-// Address is an address to listen on, with TLS if it has a certificate, whose files can change.
+// Address is a listen address, with TLS if it has a certificate. The certificate's files can change.
 type Address struct {
 	Address           string
 	CertFile, KeyFile string
 }
 
-// listen opens the admin listener, and the one for webhooks.
+// listen opens the admin listener and the webhook listener.
 func (s *service) listen(ctx context.Context) ([]httpserver.Listener, error) {
 	var err error
 	if s.login, err = s.newLogin(); err != nil {
@@ -39,7 +39,7 @@ func (s *service) listen(ctx context.Context) ([]httpserver.Listener, error) {
 		return nil, errors.Join(err, admin.Close())
 	}
 	if (token != nil || readToken != nil) && admin.TLS == nil && !server.IsLoopback(admin.Addr().String()) {
-		s.log.Warn("the admin listener has no TLS: others in the network can read the bearer token")
+		s.log.Warn("the admin listener has no TLS: others on the network can read the bearer token")
 	}
 	if s.options.Listen.Address == "" {
 		return []httpserver.Listener{admin}, nil
@@ -65,7 +65,7 @@ func (s *service) open(ctx context.Context, a Address) (out httpserver.Listener,
 	return out, err
 }
 
-// tokens reads the bearer tokens of the admin listener: one to act with, and one to read with. It returns nil for a
+// tokens reads the bearer tokens of the admin listener: one for acting, and one for reading. It returns nil for a
 // token that is not configured.
 func (s *service) tokens() (act, read func() string, err error) {
 	if s.options.TokenFile == "" && s.login == nil && !server.IsLoopback(s.options.AdminListen.Address) {
@@ -78,7 +78,7 @@ func (s *service) tokens() (act, read func() string, err error) {
 	return act, read, err
 }
 
-// token reads the token of a file, which may change. It returns nil if there is no file.
+// token reads a token from a file, which may change. It returns nil if there is no file.
 func (s *service) token(file string, checks ...func(string) error) (func() string, error) {
 	if file == "" {
 		return nil, nil
@@ -90,12 +90,12 @@ func (s *service) token(file string, checks ...func(string) error) (func() strin
 	return value.Get, nil
 }
 
-// keepFile logs why a changed file is not used.
+// keepFile logs the error about a changed file that is not used.
 func (s *service) keepFile(err error) {
 	s.log.Error("a changed file cannot be used; the previous content stays in use", "err", err)
 }
 
-// instance returns the name of this process among replicas: its pod, or its machine.
+// instance returns the name of this process among replicas: the name of its pod or its machine.
 func instance() string {
 	name, err := os.Hostname()
 	if err != nil {

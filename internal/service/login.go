@@ -10,13 +10,13 @@ import (
 	"github.com/agentry-dev/agentry/internal/login"
 )
 
-// Login is how people log in to the console.
+// Login has the settings for logging in to the console.
 type Login struct {
 	login.Settings
-	// CAFile holds certificates that the issuer's chain may end in, besides the system's.
+	// CAFile has CA certificates for the issuer, besides the system's.
 	CAFile string
-	// ClientSecretFile and SessionKeyFile hold what the variables [ClientSecretVariable] and [SessionKeyVariable] hold
-	// otherwise. They may change.
+	// ClientSecretFile and SessionKeyFile contain the values that are otherwise in the variables
+	// [ClientSecretVariable] and [SessionKeyVariable]. They may change.
 	ClientSecretFile, SessionKeyFile string
 }
 
@@ -26,13 +26,13 @@ const (
 	SessionKeyVariable   = "AGENTRY_SESSION_KEY"
 )
 
-// The limits of asking an issuer.
+// Limits of requests to an issuer.
 const (
 	issuerTimeout  = 10 * time.Second
 	maxIssuerBytes = 1 << 20
 )
 
-// newLogin returns nil if nobody can log in.
+// newLogin returns nil if no login is configured.
 func (s *service) newLogin() (*login.Login, error) {
 	o := s.options.Login
 	if o.Issuer == "" {
@@ -64,7 +64,7 @@ func (s *service) newLogin() (*login.Login, error) {
 		nil
 }
 
-// secret returns what a file holds, or a variable of the environment. The checks are made whenever the file changes.
+// secret returns the content of a file, or of an environment variable. The checks run whenever the file changes.
 func (s *service) secret(file, variable string, checks ...func(string) error) (func() string, error) {
 	if file != "" {
 		return s.token(file, checks...)
@@ -78,8 +78,8 @@ func (s *service) secret(file, variable string, checks ...func(string) error) (f
 	return func() string { return value }, nil
 }
 
-// sessionKey returns the key that sessions are encrypted with. Without one that replicas and later processes share, it
-// is for this process alone.
+// sessionKey returns the key that encrypts sessions. If none is configured, which replicas and later processes could
+// share, the key is for this process only.
 func (s *service) sessionKey(file string) (func() string, error) {
 	if value, _ := s.options.Getenv(SessionKeyVariable); file == "" && value == "" {
 		random := rand.Text() + rand.Text()
@@ -87,7 +87,7 @@ func (s *service) sessionKey(file string) (func() string, error) {
 	}
 	return s.secret(file, SessionKeyVariable, func(key string) error {
 		if len(key) < login.MinKey {
-			return fmt.Errorf("the session key has %d characters and needs %d: make one with openssl rand -hex 32",
+			return fmt.Errorf("the session key has %d characters and needs %d: create one with openssl rand -hex 32",
 				len(key), login.MinKey)
 		}
 		return nil

@@ -36,13 +36,13 @@ func page(t *testing.T, address string) (status int, text string) {
 	return answer.StatusCode, string(all)
 }
 
-// settings let everybody in whom an issuer knows.
+// settings lets in everybody whom an issuer knows.
 func settings(issuer string) login.Settings {
 	return login.Settings{Issuer: issuer, ClientID: logintest.ClientID, URL: "http://127.0.0.1:9393", Claim: "groups",
 		Act: []string{login.Everybody}}
 }
 
-// TestTheIssuerIsAwayAtTheStart: the service says so in its log and on its pages, and works.
+// TestTheIssuerIsAwayAtTheStart: the service says so in its log and on its pages, and works otherwise.
 func TestTheIssuerIsAwayAtTheStart(t *testing.T) {
 	w, g := newTestbed(t), gittest.NewRepo(t)
 	g.Commit("main", input("first"))
@@ -50,7 +50,7 @@ func TestTheIssuerIsAwayAtTheStart(t *testing.T) {
 	w.pipeline("prod", url, "")
 	w.options.Login.Settings = settings("http://127.0.0.1:1") // nobody listens there
 	w.start()
-	if line := w.line("nobody can log in: the issuer does not answer as it should"); !strings.Contains(
+	if line := w.line("nobody can log in: the issuer does not work"); !strings.Contains(
 		line["err"].(string), "refused") {
 		t.Errorf("%v", line)
 	}
@@ -116,7 +116,7 @@ func TestSecretsOfALogin(t *testing.T) {
 	}
 }
 
-// TestASessionKeyStaysLong: a file that changes to a key that can be guessed changes nothing.
+// TestASessionKeyStaysLong: a file that changes to a weak key has no effect.
 func TestASessionKeyStaysLong(t *testing.T) {
 	at, first := filepath.Join(t.TempDir(), "key"), strings.Repeat("k", login.MinKey)
 	write(t, at, first)

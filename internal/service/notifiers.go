@@ -20,7 +20,7 @@ type notifier struct {
 	name     string
 	observer fleet.Observer
 	run      func(context.Context) error
-	stats    func() outbox.Stats // the counts of its outbox; nil if it has none
+	stats    func() outbox.Stats // counts of its outbox; nil if it has none
 }
 
 // newNotifiers returns the notifiers. Only the active replica publishes. Previews check that themselves, because they
@@ -38,7 +38,7 @@ func (s *service) newNotifiers(sites *forge.Sites) []notifier {
 	switch traces, err := telemetry.NewTraces(s.options.Version, s.log); {
 	case err != nil:
 		s.log.Warn("traces are not exported", "err", err)
-	case traces != nil: // also of passive replicas
+	case traces != nil: // on passive replicas too
 		out = append(out, notifier{"traces", traces, traces.Run, nil})
 	}
 	return out
@@ -65,8 +65,7 @@ func (s *service) notify(ctx context.Context) {
 	running.Wait()
 }
 
-// mayPublish returns a function that is called right before something is published. It returns nil if there are no
-// replicas.
+// mayPublish returns a function to call right before publishing, or nil if there are no replicas.
 func (s *service) mayPublish() func() bool {
 	if s.replica == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestFailedDeliveriesShowInMetricsOnly: if a receiver of events is down, pipelines stay ready, and metrics show the
+// TestFailedDeliveriesShowInMetricsOnly: if an event receiver is down, pipelines stay ready, and metrics show the
 // failed deliveries.
 func TestFailedDeliveriesShowInMetricsOnly(t *testing.T) {
 	t.Parallel()

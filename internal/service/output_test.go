@@ -6,8 +6,7 @@ import (
 )
 
 // TestWhatOthersDoToOutputs: others protect, delete, edit or rewrite output branches, and rewrite the history of
-// inputs. Each case has a pipeline of its own over one repository. A trigger starts its pass, as a webhook or a poll
-// would.
+// inputs. Each case has its own pipeline for one repository. A trigger starts its pass, like a webhook or a poll.
 func TestWhatOthersDoToOutputs(t *testing.T) {
 	t.Parallel()
 	w := newTestbed(t)
@@ -34,7 +33,7 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 	}
 	r.Hook("update", "exit 0")
 	r.Commit("main", input("third"))
-	w.trigger("untouched") // lists the repository, where something has moved
+	w.trigger("untouched") // lists the repository, where a ref has moved
 	w.ready(r.Repo, "third", names...)
 
 	// A change of the output by somebody else is corrected, and no other file changes.
@@ -49,7 +48,7 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 	for _, name := range names {
 		got := r.Files("env/" + name)
 		for file, text := range want {
-			// What describes the commit differs by the pipeline's name and the base.
+			// Files that describe the commit differ by the pipeline's name and the base.
 			if strings.HasSuffix(file, ".yaml") && got[file] != text {
 				t.Errorf("%s: %s is\n%s", name, file, got[file])
 			}
@@ -77,7 +76,7 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 }
 
 // TestACommitThatIsRefusedSaysTheRemedy: nothing is written, and the condition alone says what to do. After that the
-// pipeline goes on.
+// pipeline continues.
 func TestACommitThatIsRefusedSaysTheRemedy(t *testing.T) {
 	t.Parallel()
 	w := newTestbed(t)
@@ -108,7 +107,7 @@ func TestACommitThatIsRefusedSaysTheRemedy(t *testing.T) {
 	w.end()
 }
 
-// team is a GrafanaAgent in a namespace of its own.
+// team returns a GrafanaAgent in its own namespace.
 func team(name string) string {
 	return strings.ReplaceAll(input("push")["in/agent.yaml"], "namespace: shop", "namespace: "+name)
 }

@@ -19,18 +19,18 @@ type Replicas struct {
 	Name string
 	// Identity is the name of this replica. Default: the variable POD_NAME, or the host's name.
 	Identity string
-	// Kubeconfig is a file that says how to reach the cluster. Default: as a pod in it.
+	// Kubeconfig is a kubeconfig file for the cluster. Default: the in-cluster configuration.
 	Kubeconfig string
 }
 
-// newReplica makes this process a replica. It returns nil if there are no others.
+// newReplica makes this process a replica. It returns nil if there are no other replicas.
 func newReplica(o Options) (*replica.Replica, error) {
 	if o.Replicas.Namespace == "" {
 		return nil, nil
 	}
 	config, err := kubeconfig.Load(o.Replicas.Kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("the cluster with the replicas' lease: %w", err)
+		return nil, fmt.Errorf("cluster of the replicas' lease: %w", err)
 	}
 	leases, err := lease.NewClient(config, o.Replicas.Namespace)
 	if err != nil {
@@ -42,8 +42,8 @@ func newReplica(o Options) (*replica.Replica, error) {
 	})
 }
 
-// whileActive gives an observer only the outcomes that this replica may publish, so that every event is published
-// once. While the Lease cannot be renewed, there are none.
+// whileActive passes an observer only the outcomes that this replica may publish, so that every event is published
+// once. While the Lease cannot be renewed, it passes none.
 type whileActive struct {
 	replica  *replica.Replica
 	observer fleet.Observer
@@ -66,10 +66,10 @@ func (s *service) whileActive(o fleet.Observer) fleet.Observer {
 	return whileActive{s.replica, o}
 }
 
-// reasonPullRequest is the reason of a trigger for the previews of a repository. It is not passed to the fleet.
+// reasonPullRequest is the reason of a trigger for previews of a repository. The fleet does not receive it.
 const reasonPullRequest = "pull-request"
 
-// directed is the service as its replica sees it.
+// directed adapts the service to its replica.
 type directed struct{ *service }
 
 var _ replica.Fleet = directed{}
@@ -86,7 +86,7 @@ func (d directed) Trigger(t fleet.Trigger) {
 	d.fleet.Trigger(t)
 }
 
-// trigger acts on a trigger, here or in the active replica.
+// trigger acts on a trigger, or forwards it to the active replica.
 func (s *service) trigger(t fleet.Trigger) {
 	if s.replica != nil {
 		if err := s.replica.Forward(t); err != nil {

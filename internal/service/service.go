@@ -1,10 +1,10 @@
-// Package service is `agentry serve`: it connects a fleet with its inputs (pipeline files, webhooks, signals) and its
+// Package service is `agentry serve`: it connects a fleet to its inputs (pipeline files, webhooks, signals) and its
 // outputs (HTTP, metrics, notifications, systemd), and stops them in order.
 //
 //	pipelinefile.Loader ──▶ fleet.Fleet ──▶ telemetry, notify, forge, oci, preview
 //	internal/webhook ──▶    │      ◀── internal/server (page, API, triggers)
 //
-// It starts if any pipeline can run. After that, no configuration stops it.
+// It starts if any pipeline can run. After that, no change of the configuration stops it.
 package service
 
 import (
@@ -33,52 +33,51 @@ type Options struct {
 	// Getenv reads environment variables: credentials, and those that systemd sets.
 	Getenv  pipelinefile.Getenv
 	Version string
-	// CacheDir holds the caches of the repositories.
+	// CacheDir has the caches of the repositories.
 	CacheDir string
-	// Workers, MemoryBytes, Jitter and Grace are those of [fleet.Options].
+	// Workers, MemoryBytes, Jitter and Grace are as in [fleet.Options].
 	Workers     int
 	MemoryBytes int64
 	Jitter      float64
 	Grace       time.Duration
-	// Listen is the address for webhooks; if it is empty, there are none. AdminListen is the address for everything
-	// else.
+	// Listen is the address for webhooks; empty for none. AdminListen is the address for everything else.
 	Listen, AdminListen Address
-	// TokenFile holds the bearer token of the admin listener. It or Login is required unless that listener is on
+	// TokenFile has the bearer token of the admin listener. It or Login is required unless that listener is on
 	// loopback.
 	TokenFile string
-	// ReadTokenFile holds a second one, with which one may see everything and start no pass.
+	// ReadTokenFile has a second token, which allows reading but not starting passes.
 	ReadTokenFile string
-	// Login is how people log in to the console. Without an issuer they cannot.
+	// Login has the settings for logging in to the console. Without an issuer nobody can.
 	Login Login
 	// Replicas elects the replica that runs the pipelines.
 	Replicas Replicas
-	// MaxWebhookBytes limits the body of a webhook; 0 is the default of its type.
+	// MaxWebhookBytes limits the body of a webhook; 0 means the default of its type.
 	MaxWebhookBytes int64
-	// Reload receives a value when the configuration is to be read again and all pipelines are to be triggered.
+	// Reload receives a value when the configuration must be read again and all pipelines triggered.
 	Reload <-chan struct{}
 	Log    *slog.Logger
 
 	git repo.Options // set by tests, for shorter timeouts
 }
 
-// ConfigurationError means that there is no pipeline that could run.
+// ConfigurationError means that no pipeline can run.
 type ConfigurationError struct{ Problems diag.List }
 
 // Error implements error.
 func (e *ConfigurationError) Error() string {
 	if len(e.Problems) == 0 {
-		return "the configuration holds no pipeline"
+		return "the configuration has no pipeline"
 	}
 	return e.Problems[0].Position() + ": " + e.Problems[0].Problem()
 }
 
-// service is everything that runs.
+// service has all parts of a running service.
 type service struct {
 	options   Options
 	log       *slog.Logger
 	fleet     *fleet.Fleet
 	login     *login.Login     // nil: nobody can log in
-	replica   *replica.Replica // nil if there are no others: this one is always active
+	replica   *replica.Replica // nil if there are no others, so that this one is always active
 	loader    *pipelinefile.Loader
 	hooks     *webhook.Handler
 	metrics   *telemetry.Service
@@ -88,7 +87,7 @@ type service struct {
 	systemd   systemd
 
 	reloading sync.Mutex // guards the fields below
-	logged    string     // the configuration's problems that were last logged
+	logged    string     // the last logged problems of the configuration
 	secrets   map[string]hookSecrets
 }
 
@@ -154,7 +153,7 @@ func newService(o Options) (*service, error) {
 	return s, nil
 }
 
-// grace is how long requests may go on when the service stops.
+// grace limits how long requests may continue when the service stops.
 const grace = 5 * time.Second
 
 // run runs all parts. When ctx ends, they stop in this order: the inputs; the fleet, after its passes; the notifiers,
@@ -171,13 +170,13 @@ func (s *service) run(ctx context.Context, listeners []httpserver.Listener) erro
 	var inputs sync.WaitGroup
 	var serveErr error
 	inputs.Go(func() {
-		defer cancel() // also after an error of a listener
+		defer cancel() // even after an error of a listener
 		serveErr = httpserver.Serve(ctx, s.log, grace, listeners...)
 	})
 	inputs.Go(func() { s.loader.Watch(ctx, func([]fleet.Definition, diag.List) { s.reload() }) })
 	inputs.Go(func() { s.watch(ctx) })
 	if s.login != nil {
-		inputs.Go(func() { s.login.Discover(ctx) }) // so that the log says at once what is wrong with the issuer
+		inputs.Go(func() { s.login.Discover(ctx) }) // so that the log shows problems of the issuer at once
 	}
 	inputs.Go(func() { s.systemd.watchdog(ctx, func() { s.fleet.Remotes() }) })
 	s.started(listeners)
@@ -194,7 +193,7 @@ func (s *service) run(ctx context.Context, listeners []httpserver.Listener) erro
 	return serveErr
 }
 
-// background runs a function that outlives ctx. stop ends it, and waits for it.
+// background runs a function that outlives ctx. stop ends it and waits for it.
 func (s *service) background(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
@@ -256,7 +255,7 @@ func (s *service) logProblems(problems diag.List) {
 		return
 	}
 	if text == "" {
-		s.log.Info("the configuration has no problems any more")
+		s.log.Info("the configuration no longer has problems")
 		return
 	}
 	for _, d := range problems {

@@ -28,7 +28,7 @@ spec:
   output: {branch: out}
 `
 
-// folder has a pipeline whose repository is not asked before the first round, and the secret of
+// folder makes a folder with a pipeline whose repository is not contacted before the first round, and the secret of
 // its webhook.
 func folder(t *testing.T) string {
 	t.Helper()
@@ -54,7 +54,7 @@ func options(t *testing.T, dir string, env map[string]string) Options {
 	}
 }
 
-// TestSystemdIsNotified acts as systemd: a socket, a signal to reload, the end.
+// TestSystemdIsNotified acts like systemd: it passes a socket, and signals to reload and to stop.
 func TestSystemdIsNotified(t *testing.T) {
 	dir := folder(t)
 	// The path of a socket must be short.

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// TestAStopInTheMidstOfAPush: the service has to stop while the remote works on a push. It waits for the answer. If
+// TestAStopInTheMidstOfAPush: a service that has to stop while the remote processes a push waits for the response. If
 // that takes too long, it stops, and the next process finds out whether the push succeeded.
 func TestAStopInTheMidstOfAPush(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		grace   time.Duration
-		refused bool // the push that nobody waits for any more
+		refused bool // the push that nobody waits for any longer
 	}{
 		"the answer comes in time":               {grace: patience},
 		"it comes late, and the push was taken":  {grace: time.Millisecond},
@@ -80,8 +80,8 @@ func TestAStopInTheMidstOfAPush(t *testing.T) {
 	}
 }
 
-// TestClocksOfCommitters: committers date their commits, and their clocks can be wrong. Each input commit is rendered
-// when it comes, whatever its date, and the output commit has the same date on every machine.
+// TestClocksOfCommitters: committers' clocks can be wrong. Each input commit is rendered when it arrives, whatever its
+// date, and the output commit has the same date on every machine.
 func TestClocksOfCommitters(t *testing.T) {
 	t.Parallel()
 	w := newTestbed(t)
@@ -111,7 +111,7 @@ func TestClocksOfCommitters(t *testing.T) {
 	w.end()
 }
 
-// TestALostCacheChangesNothing: a service that starts without the cache of the one before makes no commit.
+// TestALostCacheChangesNothing: a service that starts without the cache of the previous one makes no commit.
 func TestALostCacheChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newTestbed(t)

@@ -16,7 +16,7 @@ import (
 // Errors are ignored: the service works without it.
 type systemd struct {
 	socket string
-	every  time.Duration // between signals to the watchdog; 0 if there is none
+	every  time.Duration // interval of signals to the watchdog; 0 if there is none
 }
 
 func newSystemd(getenv pipelinefile.Getenv) systemd {
@@ -48,7 +48,7 @@ func (s systemd) notify(state string) {
 	_, _ = conn.Write([]byte(state))
 }
 
-// reloading says that a reload has begun, with the time of the clock that systemd uses.
+// reloading tells systemd that a reload has begun, with the time of the clock that systemd uses.
 func (s systemd) reloading() {
 	s.notify(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", monotonicMicros()))
 }

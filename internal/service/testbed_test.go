@@ -20,25 +20,25 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// patience is how long a test waits for an event that must happen.
+// patience limits how long a test waits for an event that must happen.
 const patience = 2 * time.Minute
 
-// glance is how often a test checks whether it has happened.
+// glance is the interval at which a test checks whether it has happened.
 const glance = 20 * time.Millisecond
 
-// testbed is a service over real repositories, which tests ask as its users do.
+// testbed runs a service for real repositories, and asks it like its users.
 type testbed struct {
 	t              *testing.T
-	config, folder string // of pipeline files, and of what they point at
+	config, folder string // folders of the pipeline files, and of the files that they name
 	options        Options
 	lines          logLines
-	passed         []map[string]any // the lines since the start that were read
+	passed         []map[string]any // the lines read since the start
 	admin          string
 	stop           context.CancelFunc
 	ended          chan error
 }
 
-// logLines are the log, as it is written.
+// logLines receives the lines of the log.
 type logLines chan map[string]any
 
 // Write implements io.Writer.
@@ -80,7 +80,7 @@ spec:
 `, name, url, auth))
 }
 
-// input is a GrafanaAgent whose configuration contains a word.
+// input returns a GrafanaAgent whose configuration contains a word.
 func input(word string) map[string]string {
 	return map[string]string{"in/agent.yaml": fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
@@ -128,7 +128,7 @@ func (w *testbed) end() {
 	w.ended <- nil // for the cleanup
 }
 
-// line returns the first line of the log with a message, for which it waits if nothing waited for a later line yet.
+// line returns the first log line with a message. It waits for it unless a later line has already been read.
 func (w *testbed) line(message string) map[string]any {
 	w.t.Helper()
 	for _, line := range w.passed {
@@ -156,7 +156,7 @@ func (w *testbed) line(message string) map[string]any {
 	}
 }
 
-// states asks the service for its pipelines, by name.
+// states returns the service's pipelines, by name.
 func (w *testbed) states() map[string]fleet.Status {
 	w.t.Helper()
 	var answer server.Pipelines
@@ -191,7 +191,7 @@ func (w *testbed) ask(method, path string, into any) {
 	}
 }
 
-// metrics asks the service for its metrics.
+// metrics returns the service's metrics.
 func (w *testbed) metrics() string {
 	w.t.Helper()
 	answer, err := http.Get(w.admin + "/metrics")
@@ -206,7 +206,7 @@ func (w *testbed) metrics() string {
 	return string(text)
 }
 
-// trigger asks for a pass of pipelines, as a person does.
+// trigger requests passes of pipelines, like a user.
 func (w *testbed) trigger(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -265,7 +265,7 @@ func (w *testbed) isReady(name string) bool {
 	return s.Condition("Ready").Status == "True"
 }
 
-// exists reports whether there is a file.
+// exists reports whether a file exists.
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil

@@ -37,7 +37,7 @@ func TestPassesAreTraced(t *testing.T) {
 	r.Commit("main", input("first"))
 	w.start()
 	w.ready(r.Repo, "first", "prod")
-	w.end() // sends what waits
+	w.end() // sends the waiting traces
 	spans := (<-got).ResourceSpans[0].ScopeSpans[0].Spans
 	var names []string
 	root := slices.IndexFunc(spans, func(s *otlp.Span) bool { return s.Name == "pass" })

@@ -1,8 +1,8 @@
-// Package starter makes the files of a new repository of inputs: a pipeline file, an example hierarchy, what the
-// cluster needs for it, a CI job, and the manifests by which Flux or Argo CD applies the result.
+// Package starter generates the files of a new repository of inputs: a pipeline file, an example hierarchy, the
+// objects that the cluster needs for it, a CI job, and the manifests with which Flux or Argo CD applies the result.
 //
-// It is a pure function of [Options]: no files, no network. What it makes works as it is: agentry checks and renders it
-// without a finding, and a pass of the pipeline can be made once the files are pushed.
+// It is a pure function of [Options]: no files, no network. The files work unchanged: agentry checks and renders them
+// without a finding, and the pipeline can run once they are pushed.
 package starter
 
 import (
@@ -27,7 +27,7 @@ const (
 	NoJob  Job = "none"
 )
 
-// Deployer is what applies the output branch.
+// Deployer is the tool that applies the output branch.
 type Deployer string
 
 // The deployers.
@@ -37,17 +37,18 @@ const (
 	NoDeployer Deployer = "none"
 )
 
-// Options say what is made.
+// Options choose the generated files.
 type Options struct {
 	// Name is the name of the pipeline; its output branch is environments/NAME.
 	Name string
-	// URL is the repository of the inputs and of the output branch, and Branch that of the inputs.
+	// URL is the repository of the inputs and of the output branch, and Branch the branch of the inputs.
 	URL, Branch string
-	// Folder is where the inputs are in the repository, with slashes; empty for its top.
+	// Folder is the folder of the inputs in the repository, with slashes; empty for its top.
 	Folder string
-	// Namespace is that of the agents.
+	// Namespace is the namespace of the agents.
 	Namespace string
-	// RemoteWrite is where samples are sent to, and Login the Secret with username and password for it, or empty.
+	// RemoteWrite is the URL that samples are sent to, and Login the Secret with the username and password for it, or
+	// empty.
 	RemoteWrite, Login string
 	Job                Job
 	Deployer           Deployer
@@ -57,23 +58,23 @@ type Options struct {
 type File struct {
 	Path string // from the top of the repository, with slashes
 	Data []byte
-	Says string // what it is, in a few words
-	// Shared means that all pipelines of the repository have this file: one that is there already is left unchanged.
+	Says string // short description
+	// Shared means that all pipelines of the repository share this file: an existing one is left unchanged.
 	Shared bool
 }
 
-// Output returns the branch that is rendered to.
+// Output returns the output branch.
 func (o Options) Output() string { return "environments/" + o.Name }
 
 // Pipeline returns the name of the pipeline file.
 func (o Options) Pipeline() string { return path.Join(o.Folder, "pipeline.yaml") }
 
-// Paths returns the folders that are read.
+// Paths returns the folders with inputs.
 func (o Options) Paths() []string {
 	return []string{path.Join(o.Folder, "cluster"), path.Join(o.Folder, "monitoring")}
 }
 
-// job returns the file of the CI job. GitHub runs all files of its folder, GitLab reads one.
+// job returns the path of the CI job. GitHub runs all files in its folder, GitLab reads one file.
 func (o Options) job() string {
 	switch {
 	case o.Job == GitLab:
@@ -84,7 +85,7 @@ func (o Options) job() string {
 	return ".github/workflows/agentry-" + o.Name + ".yaml"
 }
 
-// Title returns the name of the CI job: a second pipeline of a repository has its name in it.
+// Title returns the name of the CI job: for a second pipeline in a repository it contains the pipeline's name.
 func (o Options) Title(name string) string {
 	if o.Folder == "" {
 		return name
@@ -92,7 +93,7 @@ func (o Options) Title(name string) string {
 	return name + "-" + o.Name
 }
 
-// Deploys returns the file by which the output branch is applied, or nothing.
+// Deploys returns the path of the file that applies the output branch, or "".
 func (o Options) Deploys() string {
 	if o.Deployer == NoDeployer {
 		return ""
@@ -100,17 +101,17 @@ func (o Options) Deploys() string {
 	return path.Join(o.Folder, string(o.Deployer), "monitoring.yaml")
 }
 
-// Login is how a repository is reached.
+// Login is the kind of access to a repository.
 type Login string
 
-// The ways of login.
+// The kinds of access.
 const (
 	Token     Login = "token"
 	Key       Login = "key"
-	Anonymous Login = "anonymous" // the disk
+	Anonymous Login = "anonymous" // on disk
 )
 
-// Repository returns how the repository is reached, by its URL.
+// Repository returns the kind of access to the repository, judging by its URL.
 func (o Options) Repository() Login {
 	switch scheme, _, full := strings.Cut(o.URL, "://"); {
 	case full && (scheme == "https" || scheme == "http"):
@@ -124,14 +125,15 @@ func (o Options) Repository() Login {
 //go:embed files
 var files embed.FS
 
-// Files returns all files, in the order in which they are worth reading.
+// Files returns all files, in a good order for reading.
 func (o Options) Files() ([]File, error) {
 	list := []struct{ template, path, says string }{
 		{"pipeline.yaml", o.Pipeline(), "what is read, and where the result goes"},
 		{"agent.yaml", path.Join(o.Folder, "monitoring", "agent.yaml"), "a GrafanaAgent and its MetricsInstance"},
-		{"monitors.yaml", path.Join(o.Folder, "monitoring", "monitors.yaml"), "a PodMonitor, of the agents themselves"},
+		{"monitors.yaml", path.Join(o.Folder, "monitoring", "monitors.yaml"),
+			"a PodMonitor for the agents themselves"},
 		{"namespaces.yaml", path.Join(o.Folder, "cluster", "namespaces.yaml"),
-			"namespaces, by whose labels monitors are found"},
+			"namespaces, with the labels by which monitors are found"},
 		{"rbac.yaml", path.Join(o.Folder, "cluster", "rbac.yaml"), "the agents' ServiceAccount and its rights"},
 	}
 	switch o.Job {
@@ -147,7 +149,7 @@ func (o Options) Files() ([]File, error) {
 	if name := o.Deploys(); name != "" {
 		list = append(list, struct {
 			template, path, says string
-		}{string(o.Deployer) + ".yaml", name, "applies the output branch, and cluster/ as it is"})
+		}{string(o.Deployer) + ".yaml", name, "applies the output branch, and cluster/ unchanged"})
 	}
 	var out []File
 	for _, f := range list {
@@ -160,7 +162,7 @@ func (o Options) Files() ([]File, error) {
 	return out, nil
 }
 
-// fill fills a template. Its marks are [[ and ]], because CI files have {{ and }} of their own.
+// fill executes a template. Its delimiters are [[ and ]], because CI files contain {{ and }}.
 func (o Options) fill(name string) ([]byte, error) {
 	parsed, err := template.New(name).Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{
 		"yaml":  scalar,
@@ -177,7 +179,7 @@ func (o Options) fill(name string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// scalar returns a text as YAML, with quotes where it needs them.
+// scalar returns a text as a YAML scalar, quoted if necessary.
 func scalar(text string) (string, error) {
 	out, err := yaml.Marshal(text)
 	return strings.TrimSuffix(string(out), "\n"), err

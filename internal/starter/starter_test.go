@@ -25,7 +25,7 @@ func choices() map[string]Options {
 			for _, login := range []string{"", "mimir-login"} {
 				for _, job := range []Job{GitHub, GitLab, NoJob} {
 					for _, deployer := range []Deployer{Flux, ArgoCD, NoDeployer} {
-						// Names that YAML would take for a boolean and a number.
+						// Names that YAML would read as a boolean and a number.
 						o := Options{Name: "on", URL: url, Branch: "1.0", Folder: folder, Namespace: "yes",
 							RemoteWrite: "https://mimir/push", Login: login, Job: job, Deployer: deployer}
 						out[fmt.Sprint(url, folder, login, job, deployer)] = o
@@ -37,7 +37,7 @@ func choices() map[string]Options {
 	return out
 }
 
-// TestWhatIsMadeHasNoFinding reads each file with the code that reads it in use.
+// TestWhatIsMadeHasNoFinding reads each file with the code that normally reads it.
 func TestWhatIsMadeHasNoFinding(t *testing.T) {
 	for name, o := range choices() {
 		files, err := o.Files()
@@ -108,7 +108,7 @@ func checkPipeline(t *testing.T, o Options, f File) {
 	}
 }
 
-// TestJobsRunWhatIsThere: the paths in jobs and in the manifests of deployers are those of the files.
+// TestJobsRunWhatIsThere: the paths in jobs and deployers' manifests are those of the generated files.
 func TestJobsRunWhatIsThere(t *testing.T) {
 	for name, o := range choices() {
 		files, err := o.Files()

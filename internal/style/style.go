@@ -1,4 +1,4 @@
-// Package style is how the pages of agentry's programs look, and what a browser may do on them.
+// Package style has the style sheet and the security headers of agentry's pages.
 package style
 
 import (
@@ -9,14 +9,14 @@ import (
 //go:embed style.css
 var sheet []byte
 
-// Serve serves the style sheet, which the pages expect at /style.css.
+// Serve serves the style sheet, which pages load from /style.css.
 func Serve(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
 	_, _ = w.Write(sheet)
 }
 
-// Secure sets the headers of every answer of a server with pages: a browser loads nothing but the style sheet, runs
-// nothing, sends no form, and shows the page in no frame.
+// Secure sets the security headers of a response: a browser loads only the style sheet, runs nothing, sends no form,
+// and shows the page in no frame.
 func Secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy",

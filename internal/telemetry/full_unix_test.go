@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestFullDisk allows this process no byte in any file for a moment, which has the effect of a full disk.
+// TestFullDisk forbids this process to write any byte for a moment, which acts like a full disk.
 func TestFullDisk(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "agentry.prom")
 	if err := os.WriteFile(file, []byte("as before\n"), 0o666); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 )
 
-// Outbox shows how many deliveries of one kind wait, and the results of the others. It is called once for each kind,
-// which is one word such as events.
+// Outbox adds metrics of the deliveries of one kind. It is called once for each kind, which is one word such as
+// events.
 func (s *Service) Outbox(kind string, stats func() outbox.Stats) {
 	labels := prometheus.Labels{"outbox": kind}
 	desc := func(name, help string, more ...string) *prometheus.Desc {
@@ -17,10 +17,10 @@ func (s *Service) Outbox(kind string, stats func() outbox.Stats) {
 	}
 	s.registry.MustRegister(&outboxState{stats: stats,
 		waiting: desc("outbox_waiting",
-			"Deliveries that wait: events, statuses, artifacts. Worry when it grows: a recipient does not answer."),
+			"Waiting deliveries: events, statuses, artifacts. Worry when it grows: a recipient does not respond."),
 		oldest: desc("outbox_oldest_seconds",
-			"Age of the oldest delivery that waits; 0 if none waits. Worry when it is more than some minutes: the "+
-				"log says who does not answer."),
+			"Age of the oldest waiting delivery; 0 if none waits. Worry when it is more than a few minutes: the "+
+				"log names the recipient."),
 		ended: desc("outbox_ended_total",
 			"Deliveries by result: done, failed (refused or given up), or dropped (the queue was full). Worry when "+
 				"failed or dropped grow: they are not sent again.", "result"),

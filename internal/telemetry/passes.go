@@ -1,8 +1,8 @@
 // Package telemetry reports passes as metrics, and as traces if a collector is configured.
 //
 // [Passes] keeps the last pass of each pipeline and is a [prometheus.Collector]: a service registers it, a command
-// writes it to a file. The number of series is limited by the pipelines, their sources, their units and the kinds
-// that agentry reads. No metric has the name of an object in a label, and none contains a byte of a Secret.
+// writes it to a file. The number of series is limited by the pipelines, their sources, their units and the kinds of
+// objects that agentry reads. No metric has the name of an object in a label, and none contains a byte of a Secret.
 package telemetry
 
 import (
@@ -21,13 +21,13 @@ import (
 type Pass struct {
 	Pipeline string
 	Report   *gitsync.Report
-	// Failed means that a repository could not be read or written, or that the configuration is wrong. Then the
+	// Failed means that a repository could not be read or written, or that the configuration is invalid. Then the
 	// report is incomplete.
 	Failed bool
 	Ended  time.Time
 	Took   time.Duration
-	// Folders means that the pipeline only lists folders to make pipelines of them (forEach): it renders nothing, and
-	// makes a pass only when its source changes.
+	// Folders means that the pipeline only generates pipelines from folders (forEach): it renders nothing, and makes a
+	// pass only when its source changes.
 	Folders bool
 }
 
@@ -38,7 +38,7 @@ type Passes struct {
 	good map[string]*summary // the last pass that did not fail
 }
 
-// outcome is the part of a pass that is kept: a report has everything that was rendered.
+// outcome is the kept part of a pass. The report itself has everything that was rendered.
 type outcome struct {
 	failed  bool
 	ended   time.Time
@@ -53,7 +53,7 @@ func NewPasses() *Passes {
 	return &Passes{last: map[string]outcome{}, good: map[string]*summary{}}
 }
 
-// Observe records a pass. If it failed, the results of the pass before stay.
+// Observe records a pass. A failed pass keeps the results of the previous one.
 func (p *Passes) Observe(pass Pass) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +85,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("agentry_"+name, help, append([]string{"pipeline"}, labels...), nil)
 }
 
-// descriptions are the metrics.
+// descriptions are the descriptions of the metrics.
 type descriptions struct {
 	ended, took, success, ready, findings, units, files, held, since, source, stale *prometheus.Desc
 }
@@ -93,33 +93,34 @@ type descriptions struct {
 func described() descriptions {
 	return descriptions{
 		ended: describe("last_pass_timestamp_seconds",
-			"When the last pass ended. Worry when it is older than a few intervals: nothing is rendered any more."),
+			"When the last pass ended. Worry when it is older than a few intervals: nothing is rendered any longer."),
 		took: describe("last_pass_duration_seconds",
 			"How long the last pass took. Worry when it comes near the interval."),
 		success: describe("last_pass_success",
 			"Whether the last pass succeeded, 0 or 1: it reached the repositories, and the configuration is valid. "+
 				"Worry when it stays 0."),
-		ready: describe("ready", "Whether the output branch is what the inputs say, 0 or 1. It is 0 while "+
+		ready: describe("ready", "Whether the output branch matches the inputs, 0 or 1. It is 0 while "+
 			"anything is held, refused or has an error. Worry when it stays 0."),
 		findings: describe("findings",
 			"Errors and warnings of the last good pass. Worry about errors: agentry check shows them.", "severity"),
-		units: describe("units", "Units (GrafanaAgents, and what is passed through to a namespace) by what the "+
-			"last good pass did with their folders: unchanged, added, changed, removed, held (kept for an error), "+
-			"paused, leftout (never rendered, for an error). Worry when held or leftout stays above 0.", "state"),
+		units: describe("units", "Units (GrafanaAgents, and objects passed through to a namespace) by what the "+
+			"last good pass did with their folders: unchanged, added, changed, removed, held (kept because of an "+
+			"error), paused, leftout (never rendered because of an error). Worry when held or leftout stays above "+
+			"0.", "state"),
 		files: describe("output_files",
 			"Files in the folders of all units, besides those that describe them. Worry when it falls by more than "+
 				"somebody deleted."),
 		held: describe("held_objects",
-			"Objects of a unit that are rendered as of an earlier commit, or left out, for an error; none where "+
-				"nothing is held. Worry when it stays above 0: changes to them have no effect. An object of several "+
-				"units counts in each; unit is empty for one of none.", "unit", "kind"),
+			"Objects of a unit that are rendered as of an earlier commit, or left out, because of an error; none "+
+				"where nothing is held. Worry when it stays above 0: changes to them have no effect. An object of several "+
+				"units counts in each; unit is empty for an object of no unit.", "unit", "kind"),
 		since: describe("held_since_timestamp_seconds",
 			"Date of the input commit since which an object of the unit is held: the oldest of them. Worry when it "+
 				"is days ago: nobody corrects it.", "unit"),
 		source: describe("source_info", "The input commit of the last good pass, always 1.", "source", "ref",
 			"commit"),
 		stale: describe("source_stale",
-			"Whether a source could not be reached and stays at the commit that was rendered last, 0 or 1. Worry "+
+			"Whether a source could not be reached and stays at the last rendered commit, 0 or 1. Worry "+
 				"when it stays 1.", "source", "ref"),
 	}
 }
@@ -153,7 +154,7 @@ func (p *Passes) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// collection is the metrics of one pipeline.
+// collection collects the metrics of one pipeline.
 type collection struct {
 	out      chan<- prometheus.Metric
 	pipeline string

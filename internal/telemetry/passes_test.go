@@ -33,7 +33,7 @@ func pass(r *gitsync.Report, failed bool) Pass {
 		Took: 1500 * time.Millisecond}
 }
 
-// holding returns the report of a pass that holds these objects.
+// holding returns the report of a pass that holds some objects.
 func holding() *gitsync.Report {
 	return &gitsync.Report{
 		Diags: diag.List{{Severity: diag.Error}, {Severity: diag.Warning}, {Severity: diag.Warning}},
@@ -118,7 +118,7 @@ agentry_ready{pipeline="prod"} 0
 	}
 }
 
-// written returns the file without the help texts.
+// written returns the metrics file without the help texts.
 func written(t *testing.T, passes *Passes) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "agentry.prom")
@@ -168,7 +168,7 @@ func TestWriteFile(t *testing.T) {
 	alone(t, file)
 }
 
-// alone fails if there is another file beside a file: a collector might read it.
+// alone fails if there is another file beside a file, which a collector might read.
 func alone(t *testing.T, file string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(file))

@@ -17,8 +17,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Service has the metrics of `agentry serve`: of its passes, of its requests to remotes and, at each scrape, of the
-// state of its fleet. Series of removed pipelines and remotes are dropped.
+// Service has the metrics of `agentry serve`: about its passes, its requests to remotes and, at each scrape, the state
+// of its fleet. Series of removed pipelines and remotes are dropped.
 type Service struct {
 	registry *prometheus.Registry
 	passes   *Passes
@@ -28,7 +28,7 @@ type Service struct {
 	lastPush, lag                                  *prometheus.GaugeVec
 
 	mu      sync.Mutex
-	remotes map[string]bool // the remotes that have series
+	remotes map[string]bool // remotes with series
 }
 
 var _ fleet.Observer = (*Service)(nil)
@@ -50,11 +50,11 @@ func NewService(version string) *Service {
 			Buckets: []float64{.03, .1, .25, .5, 1, 2, 4, 10, 20, 60, 300},
 		}, []string{"operation"}),
 		requests: counters("git_requests_total",
-			"Requests to Git remotes: list, fetch or push, and ok or what went wrong. Worry when other results than "+
-				"ok and lost_race go on.", "remote", "operation", "result"),
+			"Requests to Git remotes: list, fetch or push, and ok or the error. Worry when other results than "+
+				"ok and lost_race continue.", "remote", "operation", "result"),
 		conflicts: counters("push_conflicts_total",
 			"Pushes that lost a race: somebody else moved the branch first, and the pass was repeated on top. Worry "+
-				"when it grows with each pass: two fleets write to one place.", "remote"),
+				"when it grows with each pass: two fleets write to the same place.", "remote"),
 		pruned: counters("pruned_files_total",
 			"Files that commits removed from the output. Worry when it jumps and nobody deleted anything.", "pipeline"),
 		webhooks: counters("webhook_requests_total",
@@ -62,17 +62,17 @@ func NewService(version string) *Service {
 				"broken. Worry when unauthorized grows for a type that you use, or accepted stays flat though people "+
 				"push.", "source", "result"),
 		reloads: counters("configuration_reloads_total",
-			"Times that the pipeline files were read again, by result: success, or failure if something in them "+
+			"Reloads of the pipeline files, by result: success, or failure if something in them "+
 				"cannot be used. Worry when failures grow: see agentry_configuration_problems.", "result"),
 		lastPush: gauges("last_push_timestamp_seconds",
 			"When the output branch was last pushed by this process. Worry when inputs changed since, and "+
 				"agentry_ready is 0.", "pipeline"),
 		lag: gauges("source_lag_seconds",
-			"Time from the newest input commit, by its committer's date, to the push of what it renders to; of the "+
+			"Time from the newest input commit, by its committer's date, to the push of its output; of the "+
 				"last push. Worry when it is much longer than the interval: changes arrive late.", "pipeline"),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "agentry_build_info", Help: "Always 1; says which version runs.",
+		Name: "agentry_build_info", Help: "Always 1; the labels have the running version.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
@@ -91,7 +91,7 @@ func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "agentry_" + name, Help: help}, labels)
 }
 
-// Registry returns the registry with all metrics, to which others can be added.
+// Registry returns the registry of all metrics, to which others can be added.
 func (s *Service) Registry() *prometheus.Registry { return s.registry }
 
 // Passed implements [fleet.Observer].
@@ -148,7 +148,7 @@ func (s *Service) forget(pipeline string) {
 	s.lag.DeleteLabelValues(pipeline)
 }
 
-// Git records a request, for [repo.Options.Observe].
+// Git records a request, as [repo.Options.Observe].
 func (s *Service) Git(r repo.Request) {
 	s.mu.Lock()
 	s.remotes[r.Remote] = true
@@ -161,7 +161,7 @@ func (s *Service) Git(r repo.Request) {
 	}
 }
 
-// gitResult returns the result of a request in one word.
+// gitResult returns the result of a request as one word.
 func gitResult(err error) string {
 	if err == nil {
 		return "ok"

@@ -142,8 +142,8 @@ func TestAnInputFromTheFutureHasNoLag(t *testing.T) {
 	wantValues(t, series(t, s), map[string]float64{"source_lag_seconds{pipeline=prod}": 0})
 }
 
-// TestFoldersAreNoOutput: a pipeline that lists folders renders nothing, and makes no pass while its source does not
-// change.
+// TestFoldersAreNoOutput: a pipeline that lists folders renders nothing, and makes passes only when its source
+// changes.
 func TestFoldersAreNoOutput(t *testing.T) {
 	s := NewService("v1")
 	listed := passed("each", &gitsync.Report{Sources: []gitsync.SourceReport{{URL: shopURL, Ref: "branch main",
@@ -184,7 +184,7 @@ func TestRequestsToGit(t *testing.T) {
 		"git_request_duration_seconds{operation=push}":                        9,
 	})
 	f.remotes = nil
-	series(t, s) // notices
+	series(t, s) // reads the state
 	for name := range series(t, s) {
 		if strings.Contains(name, shopURL) {
 			t.Errorf("%s is still there", name)
@@ -225,7 +225,7 @@ func TestStateOfTheFleet(t *testing.T) {
 	}
 }
 
-// full returns metrics with a series of each.
+// full returns metrics with a series for each description.
 func full(t *testing.T) *Service {
 	s := NewService("v1")
 	at := metav1.Now()
@@ -285,7 +285,7 @@ func TestServiceMetricsAreInTheManual(t *testing.T) {
 	}
 }
 
-// documented returns the sorted labels of a metric in the manual. A metric that is not there has the label "missing".
+// documented returns the sorted labels of a metric in the manual, or "missing" if it is not there.
 func documented(manual, name string) []string {
 	_, rest, ok := strings.Cut(manual, "| `"+name)
 	text, _, closed := strings.Cut(rest, "`")

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// Fleet is the fleet whose state is shown; [fleet.Fleet] implements it.
+// Fleet has the state to show; [fleet.Fleet] implements it.
 type Fleet interface {
 	Status() []fleet.Status
 	Remotes() []fleet.RemoteStatus
@@ -21,8 +21,8 @@ type Fleet interface {
 
 var _ Fleet = (*fleet.Fleet)(nil)
 
-// Watch adds metrics of the state of a fleet. limits returns how many requests the APIs of sites still allow, by host;
-// it may be nil. Watch is called once.
+// Watch adds metrics about the state of a fleet. limits returns the number of requests that the APIs of sites still
+// allow, by host; it may be nil. Watch is called once.
 func (s *Service) Watch(f Fleet, limits func() map[string]int) {
 	s.registry.MustRegister(&state{service: s, fleet: f, limits: limits, d: describedState()})
 }
@@ -47,28 +47,28 @@ func describedState() stateDescriptions {
 	return stateDescriptions{
 		pipelines: desc("pipelines",
 			"Pipelines by state: ready, not_ready, pending (not tried yet), suspended, elsewhere (another replica is "+
-				"active); and, besides, stalled (somebody has to do something) and reconciling (a pass is to be "+
+				"active); and in addition stalled (somebody has to act) and reconciling (a pass is to be "+
 				"made, or waits). Worry when stalled is not 0, or reconciling stays near the number of pipelines: "+
 				"the fleet cannot keep up.", "state"),
 		failures: desc("pipeline_failures",
-			"Passes of a pipeline that failed since the last good one; none while there are none. Worry when it "+
-				"grows: the time between retries does, too.", "pipeline"),
+			"Failed passes of a pipeline since the last good one; no series while there are none. Worry when it "+
+				"grows, because the time between retries grows too.", "pipeline"),
 		problems: desc("configuration_problems",
-			"Errors in the pipeline files; what ran before goes on. Worry when it is not 0."),
+			"Errors in the pipeline files; pipelines that ran before continue. Worry when it is not 0."),
 		kept: desc("kept_bytes",
-			"Estimate of what pipelines keep in memory between passes, bounded by --memory. Worry when it is at the "+
-				"bound all the time and passes are slow."),
+			"Estimate of the memory that pipelines keep between passes, limited by --memory. Worry when it is at the "+
+				"limit all the time and passes are slow."),
 		round: desc("remote_last_round_timestamp_seconds",
-			"When the refs of a remote were last listed. Worry when it is older than a few intervals: nobody looks "+
-				"at it any more.", "remote"),
+			"When the refs of a remote were last listed. Worry when it is older than a few intervals: it is no "+
+				"longer polled.", "remote"),
 		roundTook: desc("remote_last_round_duration_seconds",
-			"How long the last list of the refs of a remote took. Worry when it comes near the interval.", "remote"),
+			"How long the last listing of a remote's refs took. Worry when it comes near the interval.", "remote"),
 		remoteFailures: desc("remote_failures",
-			"Lists of the refs of a remote that failed since the last good one. Worry when it is not 0 for long.",
+			"Failed listings of a remote's refs since the last good one. Worry when it is not 0 for long.",
 			"remote"),
 		retry: desc("remote_next_round_seconds",
-			"Time until a remote is asked next; longer than the interval while it fails. Worry when it is far below "+
-				"0: the service hangs.", "remote"),
+			"Time until the next listing of a remote; longer than the interval while it fails. Worry when it is far "+
+				"below 0: the service hangs.", "remote"),
 		remaining: desc("scm_rate_limit_remaining",
 			"Requests that the API of a forge still allows until its limit is reset. Worry when it comes near 0: "+
 				"comments and statuses wait.", "host"),
@@ -113,8 +113,8 @@ func (s *state) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// remotes shows remotes by their URL. Of several remotes with one URL, which differ by credential, it shows the one
-// in the worst state.
+// remotes shows remotes by URL. Of several remotes with the same URL, which differ by credential, it shows the one in
+// the worst state.
 func (s *state) remotes(gauge func(d *prometheus.Desc, value float64, labels ...string)) {
 	worst := map[string]fleet.RemoteStatus{}
 	known := map[string]bool{}
@@ -146,7 +146,7 @@ func when(t *metav1.Time) time.Time {
 	return t.Time
 }
 
-// statesOf returns the states that a pipeline is counted in.
+// statesOf returns the states under which a pipeline is counted.
 func statesOf(p fleet.Status) []string {
 	switch {
 	case !p.Owned:

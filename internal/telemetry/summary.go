@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
-// summary is what the metrics need of a report.
+// summary has the parts of a report that metrics need.
 type summary struct {
 	ready    bool
 	findings map[diag.Severity]int
@@ -42,7 +42,7 @@ func summarise(r *gitsync.Report) *summary {
 	}
 	s.countHeld(r.Held)
 	for _, src := range r.Sources {
-		// A ref counts once even if a pipeline reads it twice, with different paths.
+		// A ref counts once even if a pipeline reads it twice with different paths.
 		k := sourceKey{src.URL, src.Ref}
 		s.commits[k], s.stale[k] = src.Commit, s.stale[k] || src.Stale
 	}

@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	// traceGrace limits how long waiting traces are sent after the end of Run.
+	// traceGrace limits how long waiting traces are sent after Run's context ends.
 	traceGrace = 5 * time.Second
-	// maxTraceTries limits how long a batch is tried before it is given up.
+	// maxTraceTries limits how long sending a batch is tried.
 	maxTraceTries = time.Minute
-	// maxErrorBytes limits how much of an error is logged.
+	// maxErrorBytes limits the part of an error that is logged.
 	maxErrorBytes = 300
 )
 
@@ -51,10 +51,10 @@ func NewTraces(version string, log *slog.Logger) (*Traces, error) {
 	// The exporter would only log an invalid address, and send to localhost.
 	if u, err := url.Parse(strings.TrimSpace(address)); err != nil || u.Scheme != "http" && u.Scheme != "https" ||
 		u.Host == "" {
-		return nil, errors.New("the endpoint for traces is no http or https URL")
+		return nil, errors.New("the endpoint for traces is not an http or https URL")
 	}
 	if cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL")) == "grpc" {
-		return nil, errors.New("traces are sent over HTTP only, not by OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
+		return nil, errors.New("traces are sent over HTTP only, so OTEL_EXPORTER_OTLP_PROTOCOL=grpc does not work")
 	}
 	retry := otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 30 * time.Second,
 		MaxElapsedTime: maxTraceTries}
@@ -73,14 +73,14 @@ func NewTraces(version string, log *slog.Logger) (*Traces, error) {
 		trace.WithInstrumentationVersion(version)), log: log}, nil
 }
 
-// Run waits until ctx ends, and then sends the waiting traces during the grace period. Before that, the exporter
-// sends by itself, in batches, from a queue that drops what exceeds it.
+// Run waits until ctx ends, and then sends the waiting traces during the grace period. Before that, the exporter sends
+// by itself, in batches, from a bounded queue that drops the excess.
 func (t *Traces) Run(ctx context.Context) error {
 	<-ctx.Done()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceGrace)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
-		t.log.Warn("the last traces are not sent", "err", withoutSecrets(err))
+		t.log.Warn("the last traces were not sent", "err", withoutSecrets(err))
 	}
 	return nil
 }
@@ -114,8 +114,8 @@ func (t *Traces) Passed(ctx context.Context, o fleet.Outcome) {
 	}
 }
 
-// quiet logs traces that cannot be sent, without possible secrets. The SDK would pass the error to a handler of the
-// whole process.
+// quiet logs failures to send traces, without possible secrets. The SDK would pass the error to a process-wide
+// handler.
 type quiet struct {
 	sdktrace.SpanExporter
 	log *slog.Logger
@@ -124,15 +124,15 @@ type quiet struct {
 // ExportSpans implements [sdktrace.SpanExporter].
 func (q quiet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if err := q.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		q.log.Warn("traces are dropped: they cannot be sent", "spans", len(spans), "err", withoutSecrets(err))
+		q.log.Warn("dropped traces that cannot be sent", "spans", len(spans), "err", withoutSecrets(err))
 	}
 	return nil
 }
 
-// urls matches addresses in a text: the path of a collector's can be a secret.
+// urls matches URLs in a text: the path of a collector's URL can be a secret.
 var urls = regexp.MustCompile(`(https?://)(?:[^/\s"]*@)?([^/?#\s"]*)[^\s"]*`)
 
-// withoutSecrets returns the error without the collector's answer, which may repeat the headers.
+// withoutSecrets returns the error without the collector's response, which may repeat headers.
 func withoutSecrets(err error) error {
 	text, _, _ := strings.Cut(err.Error(), "body:")
 	text = urls.ReplaceAllString(strings.TrimRight(text, " (:"), "$1$2")

@@ -25,7 +25,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// site is a collector of traces, which refuses the first few.
+// site simulates a collector of traces that refuses the first few requests.
 type site struct {
 	*httptest.Server
 	requests chan *http.Request
@@ -71,7 +71,7 @@ func decoded(req *http.Request) (*collector.ExportTraceServiceRequest, error) {
 	return &body, proto.Unmarshal(text, &body)
 }
 
-// setenv sets the environment variables of traces, and removes all others of them.
+// setenv sets the environment variables for traces, and removes all others.
 func setenv(t *testing.T, env map[string]string) {
 	t.Helper()
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
@@ -192,7 +192,7 @@ func TestTracesNeedACollector(t *testing.T) {
 		"nothing is wanted": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c",
 			"OTEL_SDK_DISABLED": "TRUE"}, false, ""},
 		"no URL": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "c:4317"}, false,
-			"no http or https URL"},
+			"not an http or https URL"},
 		"another protocol": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c",
 			"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, "over HTTP only"},
 		"attributes of no form": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c",
@@ -214,7 +214,7 @@ func TestTracesNeedACollector(t *testing.T) {
 	}
 }
 
-// TestACollectorThatIsAwayShowsNoSecret: traces are sent again, and the log shows neither the path of the address nor
+// TestACollectorThatIsAwayShowsNoSecret: sending is tried again, and the log shows neither the path of the address nor
 // the headers.
 func TestACollectorThatIsAwayShowsNoSecret(t *testing.T) {
 	c := newSite(t)
@@ -239,7 +239,7 @@ func TestACollectorThatIsAwayShowsNoSecret(t *testing.T) {
 	}
 }
 
-// TestADeadCollectorDelaysNoPass: the queue is bounded, and what it has no room for is dropped.
+// TestADeadCollectorDelaysNoPass: the queue is bounded, and drops the excess.
 func TestADeadCollectorDelaysNoPass(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// bodies are the bodies that are being read. It is safe for concurrent use.
+// bodies are the request bodies that are being read. It is safe for concurrent use.
 type bodies struct {
 	most int
 
@@ -20,8 +20,8 @@ type body struct {
 
 func newBodies(most int) *bodies { return &bodies{most: most} }
 
-// begin adds a body. If there are too many, it gives up the oldest one of the client with the most bodies. So slow
-// senders keep nobody else out, even if all have the address of one proxy.
+// begin adds a body. If there are too many, it aborts the oldest body of the client with the most bodies. So slow
+// senders do not block others, even if all have the address of one proxy.
 func (b *bodies) begin(client string, giveUp func()) (done func()) {
 	added := &body{client, giveUp}
 	b.mu.Lock()
@@ -39,7 +39,7 @@ func (b *bodies) begin(client string, giveUp func()) (done func()) {
 	}
 }
 
-// drop gives one up. b.mu is held.
+// drop aborts one body. b.mu is held.
 func (b *bodies) drop() {
 	counts, victim := map[string]int{}, 0
 	for _, r := range b.reading {

@@ -1,13 +1,13 @@
-// Package webhook takes the webhooks of sites that host repositories. A genuine webhook only makes agentry look at its
-// repository at once.
+// Package webhook receives the webhooks of sites that host repositories. A genuine webhook only makes agentry fetch
+// its repository at once.
 //
-// The address names the repository, as POST /hook/TYPE/HOST/PATH. The body is hashed, and never interpreted. A request
-// is genuine when it is signed with, or carries, a secret of that address. Secrets are compared in constant time, and
-// an unknown address does the same work and gets the same answer as a wrong secret: nobody learns which repositories
-// there are. Bodies are bounded in size, time and number. Requests are bounded in number for each client and, once they
-// are genuine, for each repository. A delivery that was seen before triggers nothing.
+// The path names the repository, as in POST /hook/TYPE/HOST/PATH. The body is hashed, and never interpreted. A request
+// is genuine if it is signed with, or contains, a secret for that path. Secrets are compared in constant time, and an
+// unknown path does the same work and gets the same answer as a wrong secret: nobody learns which repositories exist.
+// Bodies are limited in size, time and number. Requests are limited in number for each client and, once they are
+// genuine, for each repository. A repeated delivery triggers nothing.
 //
-// Answers are a status without a body:
+// Responses are a status without a body:
 //
 //	202  fetched soon
 //	200  genuine, and nothing to do: a ping, an event that changes no commit, a delivery seen before

@@ -19,69 +19,69 @@ import (
 	"github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
-// Limits of what is taken from anybody, and from those who know a secret.
+// Limits for any client, and for those who know a secret.
 const (
-	// DefaultMaxBodyBytes bounds the body of a webhook whose kind has no bound of its own.
+	// DefaultMaxBodyBytes limits the body of a webhook whose kind has no limit of its own.
 	DefaultMaxBodyBytes = 1 << 20
-	// BodyTimeout is how long a body may take.
+	// BodyTimeout limits the time for reading a body.
 	BodyTimeout = 10 * time.Second
-	// MaxBodies is how many bodies are read at once. If there are more, the oldest of the client with most of them is
-	// given up.
+	// MaxBodies limits the bodies that are read at once. If there are more, the oldest body of the client with the
+	// most bodies is aborted.
 	MaxBodies = 128
 
-	// ClientPerSecond and ClientBurst bound all requests of a client's address. Behind a proxy all clients have the
+	// ClientPerSecond and ClientBurst limit all requests from a client's address. Behind a proxy all clients have the
 	// address of the proxy.
 	ClientPerSecond = 20
 	ClientBurst     = 200
 	maxClients      = 4096
 
-	// RepositoryPerSecond and RepositoryBurst bound the genuine requests for a repository.
+	// RepositoryPerSecond and RepositoryBurst limit the genuine requests for a repository.
 	RepositoryPerSecond = 10
 	RepositoryBurst     = 100
 
-	// ReplayWindow is how long deliveries are remembered, and MaxDeliveries how many.
+	// ReplayWindow is the time for which deliveries are remembered, and MaxDeliveries their maximum number.
 	ReplayWindow  = time.Hour
 	MaxDeliveries = 16384
 )
 
-// Result is what became of a request, for metrics.
+// Result is the outcome of a request, for metrics.
 type Result string
 
 // The results.
 const (
 	Accepted     Result = "accepted"     // a trigger
-	Ping         Result = "ping"         // genuine, sent to try the address
-	Ignored      Result = "ignored"      // genuine, an event that changes no commit
-	Replayed     Result = "replayed"     // genuine, seen before
-	Unauthorized Result = "unauthorized" // no or a wrong secret, or no such address
+	Ping         Result = "ping"         // genuine, a test of the address
+	Ignored      Result = "ignored"      // genuine, but an event that changes no commit
+	Replayed     Result = "replayed"     // genuine, but a repeated delivery
+	Unauthorized Result = "unauthorized" // missing or wrong secret, or unknown address
 	TooLarge     Result = "too_large"
 	Limited      Result = "limited" // too many requests
-	Broken       Result = "broken"  // a method, path or body that is none of a webhook, or a slow one
+	Broken       Result = "broken"  // not the method, path or body of a webhook, or a slow body
 )
 
-// Options are what a handler calls and how much it takes.
+// Options has the callbacks and limits of a handler.
 type Options struct {
-	// Trigger is called with the address of a repository that has new commits, and Preview
-	// with that of one whose pull requests changed; nil: nobody wants to know. They do not wait.
+	// Trigger is called with the address of a repository that has new commits, and Preview with that of a repository
+	// whose pull requests changed. Either may be nil. They do not wait.
 	Trigger, Preview func(repository string)
 	// Observe is called once for each request, with the type in its path or "unknown".
 	Observe func(source string, result Result)
-	// MaxBodyBytes bounds a body. 0: that of the kind, or DefaultMaxBodyBytes.
+	// MaxBodyBytes limits a body. 0 means the limit of the kind, or DefaultMaxBodyBytes.
 	MaxBodyBytes int64
 	Log          *slog.Logger
 }
 
-// Handler answers webhooks. It is safe for concurrent use.
+// Handler handles webhooks. It is safe for concurrent use.
 type Handler struct {
 	options Options
 	bodies  *bodies
 
 	mu       sync.Mutex
 	clients  *lru.Cache // of *rate.Limiter
-	seen     *lru.Cache // of time.Time, by the sum of a delivery
+	seen     *lru.Cache // of time.Time, by the hash of a delivery
 	table    map[address][]key
 	limiters map[address]*rate.Limiter
-	decoys   []key // as many as the address with the most secrets has
+	decoys   []key // as many as the maximum number of secrets of an address
 
 	now func() time.Time
 }
@@ -119,13 +119,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.StatusTooManyRequests:
 		header.Set("Retry-After", "10")
 	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
-		header.Set("Connection", "close") // What is left of the body is not waited for.
+		header.Set("Connection", "close") // Do not wait for the rest of the body.
 	}
 	w.WriteHeader(status)
 }
 
-// answer decides about a request. What it does before it knows that the request is genuine
-// does not depend on which addresses there are.
+// answer handles a request. Its actions before it knows that the request is genuine do not depend on the known
+// addresses.
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k kind.Kind, known bool) (int, Result) {
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, Broken
@@ -146,7 +146,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 	if r.ContentLength > h.bodyLimit(k) {
 		return http.StatusRequestEntityTooLarge, TooLarge
 	}
-	// Servers of tests have no deadlines; those of the service do.
+	// Test servers do not support deadlines; the service's do.
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(BodyTimeout))
 	done := h.bodies.begin(httpserver.ClientOf(r.RemoteAddr), func() { _ = connection.SetReadDeadline(time.Now()) })
@@ -172,10 +172,10 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 	return h.act(r.Header, at, k, signature, digest)
 }
 
-// errOutOfTime is the error of a right signature whose time differs from now by more than [MaxClockSkew].
+// errOutOfTime means that a valid signature has a time that differs from now by more than [MaxClockSkew].
 var errOutOfTime = errors.New("the signed time is too old or in the future")
 
-// check reads the body to its end and compares the signature with all keys.
+// check reads the whole body and compares the signature with all keys.
 func (h *Handler) check(w http.ResponseWriter, r *http.Request, limit int64, signature kind.Signature,
 	keys []key) (digest [sha256.Size]byte, genuine bool, err error) {
 	sum, macs := sha256.New(), make([]hash.Hash, len(keys))
@@ -188,7 +188,7 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, limit int64, sig
 	if _, err = io.Copy(io.MultiWriter(hashes...), body); err != nil {
 		return digest, false, err
 	}
-	var proven [2]int // by a token, and by a signature
+	var proven [2]int // by token and by signature
 	for i, k := range keys {
 		proven[k.signs] |= k.matches(signature, macs[i].Sum(nil))
 	}
@@ -198,7 +198,7 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, limit int64, sig
 	return [sha256.Size]byte(sum.Sum(nil)), proven[0]|proven[1] == 1, nil
 }
 
-// isOutOfTime reports whether a request may repeat one that is no longer remembered.
+// isOutOfTime reports whether a request may be a repetition that is no longer remembered.
 func (h *Handler) isOutOfTime(sent time.Time) bool {
 	return !sent.IsZero() && h.now().Sub(sent).Abs() > MaxClockSkew
 }
@@ -207,7 +207,7 @@ func (h *Handler) bodyLimit(k kind.Kind) int64 {
 	return cmp.Or(h.options.MaxBodyBytes, k.MaxBodyBytes, DefaultMaxBodyBytes)
 }
 
-// act does what a genuine request asks for.
+// act carries out a genuine request.
 func (h *Handler) act(header http.Header, at address, k kind.Kind, signature kind.Signature,
 	body [sha256.Size]byte) (int, Result) {
 	event := k.Event(header)

@@ -29,7 +29,7 @@ const (
 	shop    = "git.example.com/platform/shop"
 )
 
-// testbed is a handler, and the calls that it made.
+// testbed is a handler that records its calls.
 type testbed struct {
 	*Handler
 	triggers, previews []string
@@ -104,8 +104,7 @@ func standard(key, id string, at time.Time, body string) map[string]string {
 	}
 }
 
-// TestEachTypeOfWebhook sends what each site sends for a push, with the right secret and with
-// a wrong one.
+// TestEachTypeOfWebhook sends the request that each site sends for a push, with the right secret and with a wrong one.
 func TestEachTypeOfWebhook(t *testing.T) {
 	const body = `{"ref":"refs/heads/main"}`
 	for name, test := range map[string]struct {
@@ -185,7 +184,7 @@ func TestEachTypeOfWebhook(t *testing.T) {
 			}
 			want := []string{shop}
 			if test.kind == "gitlab" && !strings.Contains(name, "push") {
-				want = append(want, shop) // Without an id a request with a token cannot be known again.
+				want = append(want, shop) // Without an id, a repeated request with a token cannot be recognized.
 			}
 			if diff := cmp.Diff(want, w.triggers); diff != "" {
 				t.Errorf("triggers -want +got:\n%s", diff)
@@ -276,7 +275,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestUnknownAddressesAreLikeWrongSecrets: both get equal answers, after equally many comparisons of keys.
+// TestUnknownAddressesAreLikeWrongSecrets: both get the same response, after the same number of key comparisons.
 func TestUnknownAddressesAreLikeWrongSecrets(t *testing.T) {
 	w := newTestbed(0, Hook{"github", shop, [][]byte{[]byte("one"), []byte("two"), []byte("one")}})
 	header := map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": sha("a wrong one", "")}
@@ -292,7 +291,7 @@ func TestUnknownAddressesAreLikeWrongSecrets(t *testing.T) {
 	}
 }
 
-// TestReplays changes what is not signed, because a replay could do so too.
+// TestReplays changes the unsigned parts, because a replay could do so too.
 func TestReplays(t *testing.T) {
 	w := newTestbed(0, hooks("github", "gitlab", "azure")...)
 	github := func(id, body string) int {
@@ -378,8 +377,8 @@ func TestGitLabSignaturesHaveATime(t *testing.T) {
 	}
 }
 
-// TestAClockThatIsSet: how long deliveries are remembered depends on a clock that nobody sets. The time in a signature
-// is compared with the time of day, and the log says so. A secret that is sent as it is needs no clock.
+// TestAClockThatIsSet: deliveries are remembered by the monotonic clock. The time in a signature is compared with the
+// wall clock, and the log says so. A secret that is sent unchanged needs no clock.
 func TestAClockThatIsSet(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for _, off := range []time.Duration{time.Hour, -time.Hour, year, -year} {
@@ -447,7 +446,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// FuzzHandler sends all kinds of requests. Only a signed one triggers, and only the repository in its path.
+// FuzzHandler sends all kinds of requests. Only a signed request triggers, and only the repository in its path.
 func FuzzHandler(f *testing.F) {
 	f.Add("POST", "/hook/github/"+shop, "X-Hub-Signature-256", sha(secret, "a"), "push", []byte("a"))
 	f.Add("POST", "/hook/gitlab/"+shop, "X-Gitlab-Token", secret, "Push Hook", []byte(nil))

@@ -79,7 +79,7 @@ func TestSlowBodies(t *testing.T) {
 	})
 }
 
-// deadlines gives a pipe the deadlines of a connection.
+// deadlines adds a connection's deadlines to a pipe.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	expire *io.PipeWriter
@@ -95,18 +95,18 @@ type errDeadline struct{}
 func (errDeadline) Error() string        { return "i/o timeout" }
 func (errDeadline) Is(target error) bool { return target.Error() == "i/o timeout" }
 
-// TestSlowBodiesGiveWay holds more bodies open than are read at once. Genuine requests are answered at once.
+// TestSlowBodiesGiveWay opens more bodies than are read at once. Genuine requests are answered at once.
 func TestSlowBodiesGiveWay(t *testing.T) {
 	for name, client := range map[string]func(i int) string{
 		"of many clients": func(i int) string { return fmt.Sprintf("10.0.%d.1:1", i) },
 		"of one client":   func(int) string { return "10.0.0.1:1" },
-		// that of httptest's requests, as behind a proxy
+		// the address of httptest's requests, as behind a proxy
 		"by the same address": func(int) string { return "192.0.2.1:1234" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newTestbed(0, hooks("generic")...)
-				w.options.Observe = nil // It is called by many here.
+				w.options.Observe = nil // It is called concurrently here.
 				answers := make(chan int, MaxBodies+20)
 				for i := range MaxBodies + 20 {
 					body, feed := io.Pipe()
@@ -143,7 +143,7 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 	}
 }
 
-// TestTheClientWithMostBodiesGivesWay: its oldest body is given up, whoever sends the new one.
+// TestTheClientWithMostBodiesGivesWay: its oldest body is aborted, whoever sends the new one.
 func TestTheClientWithMostBodiesGivesWay(t *testing.T) {
 	var given []string
 	b := newBodies(4)

@@ -5,7 +5,7 @@ import (
 )
 
 // TestEachRepositoryHasAWebhookSecretOfItsOwn: argo-cd#2508, #21444. Each repository has its own secret. A pipeline
-// without one has no webhook, and a signature for one repository triggers no other.
+// without a secret has no webhook, and a signature for one repository triggers no other.
 func TestEachRepositoryHasAWebhookSecretOfItsOwn(t *testing.T) {
 	const body, cart = `{"ref":"refs/heads/main"}`, "git.example.com/platform/cart"
 	for _, kind := range []string{"github", "gitea", "bitbucket", "generic"} {

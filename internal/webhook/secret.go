@@ -10,16 +10,16 @@ import (
 	"github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
-// hmacBlock is how many bytes a block of SHA-256 has; HMAC hashes longer keys.
+// hmacBlock is the size of SHA-256's block in bytes; HMAC hashes longer keys.
 const hmacBlock = 64
 
-// MaxClockSkew is how far the time in a signature may be off.
+// MaxClockSkew is the largest accepted deviation of the time in a signature.
 const MaxClockSkew = 5 * time.Minute
 
-// key is a secret in the forms that it is compared in.
+// key is a secret, prepared for comparisons.
 type key struct {
 	mac   []byte            // the key of the HMAC, at most one block
-	token [sha256.Size]byte // its hash, to compare with what is sent as it is
+	token [sha256.Size]byte // hash of the secret, for comparison with a token
 	signs int               // 1 if signatures count, 0 if the token does
 }
 
@@ -32,7 +32,7 @@ func newKey(k kind.Kind, secret []byte) key {
 			out.signs = 0
 		}
 	}
-	if len(out.mac) > hmacBlock { // As HMAC would do each time.
+	if len(out.mac) > hmacBlock { // like HMAC, but only once
 		sum := sha256.Sum256(out.mac)
 		out.mac = sum[:]
 	}
@@ -41,7 +41,7 @@ func newKey(k kind.Kind, secret []byte) key {
 
 func (k key) equal(other key) bool { return k.token == other.token && k.signs == other.signs }
 
-// begin returns the HMAC to which the body is still to be added.
+// begin returns the HMAC, to which the body must be added.
 func (k key) begin(s kind.Signature) hash.Hash {
 	mac := hmac.New(sha256.New, k.mac)
 	mac.Write([]byte(s.Before))
@@ -61,8 +61,8 @@ func (k key) matches(s kind.Signature, sum []byte) int {
 	return subtle.ConstantTimeSelect(k.signs, signed, hasToken&subtle.ConstantTimeCompare(token[:], k.token[:]))
 }
 
-// deliveryMarks returns what identifies a delivery that comes again: its id and, because the id is not signed, its
-// signatures; without both, its body.
+// deliveryMarks returns hashes that identify a repeated delivery: of its id and, because the id is not signed, of its
+// signatures; without both, of its body.
 func deliveryMarks(at address, k kind.Kind, id string, s kind.Signature, body [sha256.Size]byte) [][sha256.Size]byte {
 	var marks [][sha256.Size]byte
 	mark := func(what, value string) {
@@ -71,7 +71,7 @@ func deliveryMarks(at address, k kind.Kind, id string, s kind.Signature, body [s
 	if id != "" {
 		mark("id", id)
 	}
-	if k.Secret == nil { // Else a token may have proved the request, and nobody checked its signatures.
+	if k.Secret == nil { // Otherwise a token may have proved the request, and its signatures were not checked.
 		for _, sum := range s.Sums {
 			mark("signature", string(sum))
 		}

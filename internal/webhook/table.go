@@ -13,19 +13,19 @@ import (
 	"github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
-// Prefix is what the paths of all webhooks begin with.
+// Prefix begins the paths of all webhooks.
 const Prefix = "/hook/"
 
-// Hook is an address with its secrets, of which each is good.
+// Hook is an address with its secrets, each of which is valid.
 type Hook struct {
 	// Type is the name of a [kind.Kind].
 	Type string
-	// Repository is its address, as [pipeline.RepositoryAddress] gives it.
+	// Repository is its address, in the form of [pipeline.RepositoryAddress].
 	Repository string
 	Secrets    [][]byte
 }
 
-// address is one that webhooks come to.
+// address is an address of webhooks.
 type address struct {
 	kind       string
 	repository string
@@ -47,18 +47,18 @@ func parsePath(u *url.URL) (address, kind.Kind, bool) {
 	if name == "/" {
 		return address{}, kind.Kind{}, false
 	}
-	// Escaped as [pipeline.RepositoryAddress] does.
+	// Escaped like [pipeline.RepositoryAddress].
 	full := (&url.URL{Scheme: "https", Host: strings.ToLower(host), Path: name}).String()
 	return address{typ, strings.TrimPrefix(full, "https://")}, k, true
 }
 
-// Set replaces all addresses. A hook without a secret is ignored. Hooks of one address become one hook with the secrets
-// of all.
+// Set replaces all addresses. A hook without a secret is ignored. Hooks with the same address become one hook with all
+// secrets.
 func (h *Handler) Set(hooks []Hook) {
 	table, limiters, most := map[address][]key{}, map[address]*rate.Limiter{}, 1
 	for _, hook := range hooks {
 		at := address{hook.Type, hook.Repository}
-		k, _ := kind.Find(hook.Type) // the pipeline file was checked; of another type no request comes
+		k, _ := kind.Find(hook.Type) // the pipeline file has been checked
 		for _, secret := range hook.Secrets {
 			if len(secret) > 0 {
 				table[at] = appendNew(table[at], newKey(k, secret))
@@ -89,8 +89,8 @@ func appendNew(keys []key, k key) []key {
 	return append(keys, k)
 }
 
-// keysOf returns the keys of an address, filled up with random ones, so that each request
-// costs the same; real is false if all are random.
+// keysOf returns the keys of an address, filled up with random ones, so that each request costs the same; real is
+// false if all are random.
 func (h *Handler) keysOf(at address) (keys []key, real bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,7 +102,7 @@ func (h *Handler) allowRepository(at address) bool {
 	h.mu.Lock()
 	limiter := h.limiters[at]
 	h.mu.Unlock()
-	return limiter != nil && limiter.Allow() // It is nil if the hook was removed this moment.
+	return limiter != nil && limiter.Allow() // It is nil if the hook has just been removed.
 }
 
 func (h *Handler) allowClient(client string) bool {
@@ -116,14 +116,14 @@ func (h *Handler) allowClient(client string) bool {
 	return limiter.(*rate.Limiter).Allow()
 }
 
-// known reports whether a delivery was seen before.
+// known reports whether a delivery has been seen before.
 func (h *Handler) known(deliveries [][32]byte) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.anyKnown(deliveries)
 }
 
-// remember notes a delivery, and reports whether it is the first to do so.
+// remember records a delivery, and reports whether it is new.
 func (h *Handler) remember(deliveries [][32]byte) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,24 +6,24 @@ import (
 	"io"
 )
 
-// Answer is the kind of the frame that ends a question. All other kinds are the program's own.
+// Answer is the kind of the frame that answers a question. All other kinds are the program's own.
 const Answer byte = 'd'
 
 // Exit codes of a worker.
 const (
 	exitDone   = 0
-	exitBroken = 70 // the pipe to the parent
-	exitMemory = 71 // more memory than the limit
-	exitOutput = 72 // more output than the limit
+	exitBroken = 70 // the pipe to the parent failed
+	exitMemory = 71 // the memory limit was exceeded
+	exitOutput = 72 // the output limit was exceeded
 )
 
-// MaxQuestionBytes bounds what a worker is asked.
+// MaxQuestionBytes limits the size of a question.
 const MaxQuestionBytes = 256 << 20
 
-// ErrTooLong means that a frame has more bytes than the limit.
+// ErrTooLong means that a frame exceeds the limit.
 var ErrTooLong = errors.New("more bytes than the limit")
 
-// write writes a frame at once.
+// write writes a frame in one call.
 func write(w io.Writer, kind byte, data []byte) error {
 	head := binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(data)))
 	_, err := w.Write(append(head, data...))

@@ -2,13 +2,13 @@ package worker
 
 import "time"
 
-// Limits bound one question.
+// Limits limit one question.
 type Limits struct {
-	// Time is for all of it. Default: 30s.
+	// Time limits the whole question. Default: 30s.
 	Time time.Duration
-	// MemoryBytes is what a worker may use. Default: 768 MiB.
+	// MemoryBytes limits the memory of a worker. Default: 768 MiB.
 	MemoryBytes int64
-	// OutputBytes is what the answer may hold. Default: 32 MiB.
+	// OutputBytes limits the answer. Default: 32 MiB.
 	OutputBytes int64
 }
 
@@ -18,7 +18,7 @@ const (
 	defaultOutput = 32 << 20
 )
 
-// WithDefaults sets what is not set.
+// WithDefaults returns the limits with defaults for unset ones.
 func (l Limits) WithDefaults() Limits {
 	if l.Time == 0 {
 		l.Time = defaultTime
@@ -32,17 +32,17 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Reason is why a process was given up.
+// Reason says which limit a process exceeded.
 type Reason int
 
-// The reasons. A process that ends by itself most often needed more memory than the system gave it.
+// The reasons. A process that died by itself counts as Memory: most often the system had no more for it.
 const (
 	Memory Reason = iota
 	Late
 	Output
 )
 
-// Broken is the error of a question in which a process broke a limit.
+// Broken is the error of a question that made a process exceed a limit.
 type Broken struct {
 	Reason Reason
 	Limits Limits
@@ -54,12 +54,12 @@ func (b *Broken) Error() string {
 	case Late:
 		return "takes longer than " + b.Limits.Time.String()
 	case Output:
-		return "gives more than " + mebibytes(b.Limits.OutputBytes)
+		return "produces more than " + mebibytes(b.Limits.OutputBytes)
 	}
 	return "needs more than " + mebibytes(b.Limits.MemoryBytes) + " of memory"
 }
 
-// Missing is the error of a question for which the program is not installed.
+// Missing is the error of a question if the program is not installed.
 type Missing struct{ Program string }
 
 // Error implements error.

@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// Options are the settings of a [Pool].
+// Options configure a [Pool].
 type Options struct {
-	// Program is the name of the program, which lies beside agentry or where PATH says.
+	// Program is the name of the program, which is looked for beside agentry, then in PATH.
 	Program string
-	// Command starts a worker instead: a program that calls [Serve].
+	// Command, if set, starts a worker instead: a program that calls [Serve].
 	Command []string
-	// Env is the environment of workers, which otherwise is empty.
+	// Env is the environment of workers.
 	Env []string
-	// Limits are those that the program has. Default: those of [Limits].
+	// Limits must be the limits that the program passes to [Serve]. Default: the defaults of [Limits].
 	Limits Limits
-	// Memory is shared with other pools, so that not all workers together use too much. Nil: they may.
+	// Memory, if not nil, limits the memory of this and other pools together.
 	Memory *SharedMemory
-	// Processes is how many run at once. Default: one for each processor.
+	// Processes limits the processes that run at the same time. Default: one per processor.
 	Processes int
-	// Idle is how long a worker without work is kept. Default: 30s.
+	// Idle is how long to keep an idle worker. Default: 30s.
 	Idle time.Duration
 }
 
-// Pool asks processes of a program. It is safe for concurrent use.
+// Pool sends questions to processes of a program. It is safe for concurrent use.
 type Pool struct {
 	opts  Options
 	slots chan struct{}
@@ -40,7 +40,7 @@ type Pool struct {
 	closed bool
 }
 
-// NewPool returns a pool; no process runs before the first question.
+// NewPool returns a pool. It starts no process before the first question.
 func NewPool(opts Options) *Pool {
 	opts.Limits = opts.Limits.WithDefaults()
 	if opts.Processes == 0 {
@@ -52,15 +52,16 @@ func NewPool(opts Options) *Pool {
 	return &Pool{opts: opts, slots: make(chan struct{}, opts.Processes)}
 }
 
-// Question is what a worker is asked.
+// Question is a request to a worker.
 type Question struct {
 	Kind byte
 	Data []byte
-	// Heard takes what the worker says before its answer. Nil: it may say nothing.
-	Heard func(kind byte, data []byte) error
+	// OnMessage is called with each message that the worker sends before its answer. If nil, messages are errors.
+	OnMessage func(kind byte, data []byte) error
 }
 
-// Ask lets a worker answer. An error is a [*Broken], a [*Missing], ctx's, or says that a process cannot be started.
+// Ask sends a question to a worker and returns the answer. An error is a [*Broken], a [*Missing], ctx's, or says that
+// no process can be started.
 func (p *Pool) Ask(ctx context.Context, q Question) ([]byte, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -68,19 +69,19 @@ func (p *Pool) Ask(ctx context.Context, q Question) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	give, err := p.opts.Memory.take(ctx, p.opts.Limits.MemoryBytes)
+	release, err := p.opts.Memory.take(ctx, p.opts.Limits.MemoryBytes)
 	if err != nil {
 		return nil, err
 	}
-	defer give()
+	defer release()
 	for {
 		one, err := p.take()
 		if err != nil {
 			return nil, err
 		}
-		answer, err := one.do(ctx, q, p.opts.Limits)
-		if err != nil && one.reused && !one.heard && ctx.Err() == nil {
-			continue // it may have ended while it had no work
+		answer, err := one.ask(ctx, q, p.opts.Limits)
+		if err != nil && one.reused && !one.responded && ctx.Err() == nil {
+			continue // it may have ended while it was idle
 		}
 		if err != nil {
 			return nil, err
@@ -90,7 +91,7 @@ func (p *Pool) Ask(ctx context.Context, q Question) ([]byte, error) {
 	}
 }
 
-// Close ends the workers without work. Those with work end after it.
+// Close ends idle workers now, and busy ones when their work is done.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +103,7 @@ func (p *Pool) Close() {
 	p.idle = nil
 }
 
-// take returns a worker without work, or starts one.
+// take returns an idle worker, or starts one.
 func (p *Pool) take() (*process, error) {
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 {
@@ -110,19 +111,19 @@ func (p *Pool) take() (*process, error) {
 		one := p.idle[n-1]
 		p.idle = p.idle[:n-1]
 		one.timer.Stop()
-		one.heard = false
+		one.responded = false
 		return one, nil
 	}
 	p.mu.Unlock()
 	return start(p.opts)
 }
 
-// put keeps a worker for a while.
+// put returns a worker to the pool, which keeps it for a while.
 func (p *Pool) put(one *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one.reused = true
-	if p.closed || one.spent {
+	if p.closed || one.killed {
 		one.kill()
 		return
 	}
@@ -142,7 +143,7 @@ func (p *Pool) expire(one *process) {
 	}
 }
 
-// find finds the program: beside this one, else where PATH says.
+// find finds the program beside this one, else in PATH.
 func find(program string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(self), program)

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// process answers one question after the other.
+// process is a process of the program, which answers one question after another.
 type process struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   io.Reader
-	timer *time.Timer // while it has no work
-	// reused says that it has answered before, heard that it said something about the present question, and spent that
-	// it was told to end.
-	reused, heard, spent bool
+	timer *time.Timer // ends it while it is idle
+	// reused says that it has answered before, responded that it has sent something for the current question, and
+	// killed that it was told to end.
+	reused, responded, killed bool
 
 	once  sync.Once
 	ended chan struct{}
@@ -36,8 +36,8 @@ func (o *process) kill() {
 	})
 }
 
-// do asks the question and reads the answer. After an error the process is of no more use.
-func (o *process) do(ctx context.Context, q Question, limits Limits) ([]byte, error) {
+// ask sends the question and returns the answer. After an error the process has ended.
+func (o *process) ask(ctx context.Context, q Question, limits Limits) ([]byte, error) {
 	var late atomic.Bool
 	deadline := time.AfterFunc(limits.Time, func() {
 		late.Store(true)
@@ -47,7 +47,7 @@ func (o *process) do(ctx context.Context, q Question, limits Limits) ([]byte, er
 	answer, err := o.exchange(q, limits)
 	inTime, wanted := deadline.Stop(), stop()
 	if err == nil {
-		o.spent = !inTime || !wanted
+		o.killed = !inTime || !wanted
 		return answer, nil
 	}
 	o.kill()
@@ -63,19 +63,19 @@ func (o *process) exchange(q Question, limits Limits) ([]byte, error) {
 	go func() { sent <- write(o.in, q.Kind, q.Data) }() // ends with the process
 	out := bufio.NewReader(o.out)
 	for {
-		const rest = 8 << 20 // for what stands beside the output
+		const rest = 8 << 20 // for the encoding around the output
 		kind, data, err := read(out, limits.OutputBytes+rest)
 		if err != nil {
 			return nil, err
 		}
-		o.heard = true
+		o.responded = true
 		switch {
 		case kind == Answer:
 			return data, <-sent
-		case q.Heard == nil:
+		case q.OnMessage == nil:
 			err = errors.New("an unknown frame")
 		default:
-			err = q.Heard(kind, data)
+			err = q.OnMessage(kind, data)
 		}
 		if err != nil {
 			return nil, err

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Handler answers a question. What it says before goes to [Question.Heard]. [ErrTooLong] means that the answer is
-// larger than the limit; after any other error the worker ends, too.
+// Handler answers a question. say sends a message to [Question.OnMessage] before the answer. [ErrTooLong] means that
+// the answer exceeds the limit. The worker ends after any error.
 type Handler func(kind byte, data []byte, say func(kind byte, data []byte)) (answer []byte, err error)
 
-// Serve is a worker: it answers questions from in to out until in ends, and gives its exit code. It must be all that
-// its process does, and the process must end when Serve returns: a question can still be at work then.
+// Serve runs a worker: it reads questions from in and writes answers to out until in ends, then returns the exit code.
+// The process must do nothing else, and must end when Serve returns, because a handler may still be running.
 func Serve(in io.Reader, out io.Writer, limits Limits, handle Handler) int {
 	limits = limits.WithDefaults()
-	log.SetOutput(io.Discard) // libraries log what they think of values
+	log.SetOutput(io.Discard) // libraries may log values
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	debug.SetGCPercent(100)
 	debug.SetMemoryLimit(limits.MemoryBytes * 3 / 4)
@@ -43,7 +43,7 @@ func Serve(in io.Reader, out io.Writer, limits Limits, handle Handler) int {
 	}
 }
 
-// listen takes questions. The end of in ends the worker, even while one is at work: then the parent is gone.
+// listen reads questions. The end of in means that the parent is gone, which ends the worker at once.
 func listen(in io.Reader, questions chan<- Question, done chan<- int) {
 	for r := bufio.NewReader(in); ; {
 		kind, data, err := read(r, MaxQuestionBytes)
@@ -61,7 +61,7 @@ func listen(in io.Reader, questions chan<- Question, done chan<- int) {
 
 func work(questions <-chan Question, out io.Writer, handle Handler, done chan<- int) {
 	say := func(kind byte, data []byte) {
-		_ = write(out, kind, data) // if the parent is gone, in ends too
+		_ = write(out, kind, data) // if this fails, the parent is gone and in ends too
 	}
 	for q := range questions {
 		answer, err := handle(q.Kind, q.Data, say)
@@ -76,7 +76,7 @@ func work(questions <-chan Question, out io.Writer, handle Handler, done chan<- 
 	}
 }
 
-// used is the memory that the process has from the system.
+// used returns the memory that the process has from the system.
 func used() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 
-// combine returns one list of the pods in slices. A pod is listed once even if several slices have it: while slices
-// are split or merged, or if it has an address of each family.
+// combine merges the parts into one list of pods and one of agents. A pod can be in several slices, while slices are
+// split or merged or if it has an IPv4 and an IPv6 address, but is listed once.
 func combine(parts []part) ([]poll.Pod, []Agent) {
 	type identity struct {
 		owner     merge.Owner
@@ -24,12 +24,12 @@ func combine(parts []part) ([]poll.Pod, []Agent) {
 			agent = Agent{Owner: p.agent.Owner, DaemonSet: map[string]int{}, Deployment: map[string]int{}}
 			agents[p.agent.Owner] = agent
 		}
-		most(agent.DaemonSet, p.agent.DaemonSet)
-		most(agent.Deployment, p.agent.Deployment)
+		raise(agent.DaemonSet, p.agent.DaemonSet)
+		raise(agent.Deployment, p.agent.Deployment)
 		for _, pod := range p.pods {
 			key := identity{pod.Owner, pod.UID, pod.Name}
 			if known, ok := pods[key]; ok {
-				pod = better(known, pod)
+				pod = preferIPv4(known, pod)
 			}
 			pods[key] = pod
 		}
@@ -40,16 +40,16 @@ func combine(parts []part) ([]poll.Pod, []Agent) {
 	}), list
 }
 
-// most keeps the larger expectations, because slices can differ while their Service changes.
-func most(into, from map[string]int) {
+// raise keeps the larger expectations, because slices can differ while their Service changes.
+func raise(into, from map[string]int) {
 	for name, n := range from {
 		into[name] = max(into[name], n)
 	}
 }
 
-// better returns the preferred one of two addresses of one pod. IPv4 is preferred, because the agent listens on
-// 0.0.0.0, which excludes IPv6. Package netip orders addresses in this way.
-func better(a, b poll.Pod) poll.Pod {
+// preferIPv4 chooses between two addresses of one pod: the agent listens on 0.0.0.0, which excludes IPv6. Package netip
+// orders IPv4 before IPv6.
+func preferIPv4(a, b poll.Pod) poll.Pod {
 	ready := a.Ready || b.Ready
 	if b.Addr.Compare(a.Addr) < 0 {
 		a = b

@@ -14,7 +14,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/agentry-dev/agentry/sd/internal/address"
 	"github.com/agentry-dev/agentry/sd/merge"
 	"github.com/agentry-dev/agentry/sd/poll"
 )
@@ -24,11 +23,11 @@ const (
 	lookupEvery = 10 * time.Second
 	// lookupTimeout bounds a lookup.
 	lookupTimeout = 5 * time.Second
-	// firstLookup is the wait after a failed lookup while no lookup has succeeded yet.
+	// firstLookup is the time between lookups until one succeeds.
 	firstLookup = time.Second
 )
 
-// Name is the DNS name of the pods of one GrafanaAgent: that of a headless Service.
+// Name is the DNS name of a headless Service for the pods of one GrafanaAgent.
 type Name struct {
 	Owner merge.Owner
 	Host  string
@@ -58,10 +57,10 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// DNS finds pods by names in DNS, without any rights in the cluster. It knows neither whether a pod is
-// ready nor what should run. A pod is gone when two good answers in a row lack it, because a server
-// may leave out some addresses. An error or an empty answer changes nothing, because a list that turns
-// empty is more often a fault of DNS than the end of all pods.
+// DNS finds pods by DNS names, without any rights in the cluster. It knows neither whether a pod is ready nor what
+// should run. A server may leave out some addresses, so a pod is gone only when two good answers in a row lack it. An
+// error or an empty answer changes nothing: a list that turns empty is more often a DNS failure than the end of all
+// pods.
 type DNS struct {
 	resolver Resolver
 	log      *slog.Logger
@@ -75,7 +74,7 @@ var _ Source = (*DNS)(nil)
 type dnsName struct {
 	Name
 	watch Watch
-	// misses is, for each known address, how many good answers in a row lacked it.
+	// misses counts, for each known address, the good answers in a row that lacked it.
 	misses map[netip.Addr]int
 	synced bool
 }
@@ -133,13 +132,13 @@ func (d *DNS) lookup(ctx context.Context, n *dnsName, changed func()) time.Durat
 		n.enter(d.log, WatchGood, "")
 		n.heard()
 	case absent:
-		n.enter(d.log, WatchFailing, "the name has no addresses any more; the known ones are kept")
+		n.enter(d.log, WatchFailing, "the name no longer has addresses; the known ones are kept")
 	case err != nil:
 		n.enter(d.log, WatchFailing, err.Error())
 	default:
 		n.enter(d.log, WatchGood, "")
 		n.heard()
-		n.take(found)
+		n.update(found)
 	}
 	changed()
 	if !n.synced {
@@ -163,12 +162,12 @@ func (n *dnsName) enter(log *slog.Logger, state WatchState, err string) {
 	}
 }
 
-// take notes the addresses of a good answer.
-func (n *dnsName) take(found []netip.Addr) {
+// update records the addresses of a good answer.
+func (n *dnsName) update(found []netip.Addr) {
 	n.watch.Ignored = nil
 	listed := map[netip.Addr]bool{}
 	for _, addr := range oneFamily(found) {
-		if err := address.Check(addr); err != nil {
+		if err := checkAddress(addr); err != nil {
 			n.watch.Ignored = append(n.watch.Ignored, addr.String()+": "+err.Error())
 			continue
 		}
@@ -185,7 +184,7 @@ func (n *dnsName) take(found []netip.Addr) {
 	}
 }
 
-// oneFamily prefers IPv4, so that a pod with an address of each family is one pod.
+// oneFamily returns the IPv4 addresses, or the IPv6 addresses if there are none, so that a dual-stack pod is one pod.
 func oneFamily(found []netip.Addr) []netip.Addr {
 	var v4, v6 []netip.Addr
 	for _, addr := range found {

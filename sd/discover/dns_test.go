@@ -33,7 +33,7 @@ func TestDNS(t *testing.T) {
 	type step struct {
 		addrs string
 		err   error
-		want  string // what is known; "-": not synced
+		want  string // the known addresses; "-": not synced
 		state WatchState
 	}
 	tests := map[string][]step{

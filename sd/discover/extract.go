@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/agentry-dev/agentry/sd/internal/address"
 	"github.com/agentry-dev/agentry/sd/merge"
 	"github.com/agentry-dev/agentry/sd/poll"
 )
@@ -22,29 +21,29 @@ const (
 	LabelValue = "integrations"
 	// AgentLabel names the GrafanaAgent. Its namespace is the slice's.
 	AgentLabel = "agentry.dev/grafanaagent"
-	// DaemonSetPrefix and DeploymentPrefix, with the agent's name of an integration, say how
-	// many targets of it one pod should list.
+	// A label of DaemonSetPrefix or DeploymentPrefix and the name of an integration says how many of its targets one
+	// pod should list.
 	DaemonSetPrefix  = "ds.expect.agentry.dev/"
 	DeploymentPrefix = "deploy.expect.agentry.dev/"
 )
 
-// managedBy is the controller whose slices count. Other slices may be written by hand, for any address.
+// managedBy is the only controller whose slices are read. Anyone could write other slices, with any address.
 const managedBy = "endpointslice-controller.k8s.io"
 
-// Limits of one slice. Kubernetes itself has the limit of endpoints.
+// Limits of one slice. Kubernetes itself limits its endpoints.
 const (
 	maxExpected = 10_000
 	maxIgnored  = 20
 )
 
-// part is what is kept of one EndpointSlice.
+// part is the data kept of one EndpointSlice.
 type part struct {
 	agent   Agent
 	pods    []poll.Pod
 	ignored []string
 }
 
-// extract reads a slice. It returns false for a slice that does not count.
+// extract reads a slice. It returns false for a slice that is not one of agentry's.
 func extract(slice *discoveryv1.EndpointSlice) (part, bool) {
 	owner := merge.Owner{Namespace: slice.Namespace, Name: slice.Labels[AgentLabel]}
 	if slice.Labels[discoveryv1.LabelManagedBy] != managedBy || slice.Labels[Label] != LabelValue || owner.Name == "" {
@@ -57,7 +56,7 @@ func extract(slice *discoveryv1.EndpointSlice) (part, bool) {
 		return p, true
 	}
 	if len(slice.Endpoints) == 0 {
-		return p, true // Such a slice may have no ports either.
+		return p, true // An empty slice may have no ports either.
 	}
 	port, ok := onlyPort(slice.Ports)
 	if !ok {
@@ -74,7 +73,7 @@ func (p *part) endpoint(slice *discoveryv1.EndpointSlice, e *discoveryv1.Endpoin
 	ref := e.TargetRef
 	if ref == nil || ref.Kind != "Pod" || ref.Namespace != "" && ref.Namespace != slice.Namespace ||
 		len(e.Addresses) == 0 {
-		p.ignore(slice, strings.Join(e.Addresses, " "), "not a pod of the namespace")
+		p.ignore(slice, strings.Join(e.Addresses, " "), "not a pod of this namespace")
 		return
 	}
 	serving := isTrue(e.Conditions.Serving, isTrue(e.Conditions.Ready, true))
@@ -83,7 +82,7 @@ func (p *part) endpoint(slice *discoveryv1.EndpointSlice, e *discoveryv1.Endpoin
 	}
 	addr, err := netip.ParseAddr(e.Addresses[0])
 	if err == nil {
-		err = address.Check(addr)
+		err = checkAddress(addr)
 	}
 	if err != nil {
 		p.ignore(slice, e.Addresses[0], err.Error())

@@ -23,7 +23,7 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// listTimeout bounds a list, because an overloaded API server may never end it.
+// listTimeout bounds a list request: an overloaded API server may never finish it.
 const listTimeout = 30 * time.Second
 
 // Slices finds pods by EndpointSlices. It needs get, list and watch on them and nothing else.
@@ -42,7 +42,7 @@ var _ Source = (*Slices)(nil)
 // SlicesOptions are the settings of Slices.
 type SlicesOptions struct {
 	Config *rest.Config
-	// Namespaces to watch. Without any, all are watched.
+	// Namespaces to watch, all if empty.
 	Namespaces []string
 	Log        *slog.Logger
 }
@@ -58,7 +58,7 @@ func NewSlices(options SlicesOptions) (*Slices, error) {
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json",
 		"application/vnd.kubernetes.protobuf"
-	config.QPS = -1 // A list and a watch for each namespace, with back-off: nothing to throttle.
+	config.QPS = -1 // There is a list and a watch for each namespace, with back-off: nothing to throttle.
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("api server: %w", err)
@@ -80,14 +80,14 @@ func (s *Slices) Run(ctx context.Context, changed func()) {
 	s.mu.Lock()
 	s.changed = changed
 	s.mu.Unlock()
-	ctx = klog.NewContext(ctx, logr.Discard()) // enter logs what happens, once.
+	ctx = klog.NewContext(ctx, logr.Discard()) // enter logs each change of state once.
 	silent := logr.Discard()
 	var running sync.WaitGroup
 	for _, w := range s.watches {
 		reflector := cache.NewReflectorWithOptions(w, &discoveryv1.EndpointSlice{}, w, cache.ReflectorOptions{
 			Name:   "endpointslices",
 			Logger: &silent,
-			// At most 2 s: the default's 30 s would hide pods long after the API server is back.
+			// Wait at most 2 s: the default, 30 s, would hide pods long after the API server is back.
 			Backoff: &wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.25,
 				Cap: 1600 * time.Millisecond, Steps: 10},
 		})
@@ -131,7 +131,7 @@ type sliceWatch struct {
 	namespace string
 	state     WatchState
 	err       string
-	// synced is set by the first list, even if it was forbidden. known is set only by an answer.
+	// synced is set after the first list, even a forbidden one; known only after one that succeeded.
 	synced, known bool
 	heard         time.Time
 	parts         map[cache.ObjectName]part
@@ -147,7 +147,7 @@ func (w *sliceWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
 func (w *sliceWatch) request(options *metav1.ListOptions) *rest.Request {
 	options.LabelSelector = Label + "=" + LabelValue
-	// The client would try ten times, a second apart, before it returned an error.
+	// By default, the client tries ten times, a second apart, before it returns an error.
 	return w.slices.client.Get().MaxRetries(0).NamespaceIfScoped(w.namespace, w.namespace != "").
 		Resource("endpointslices").VersionedParams(options, w.slices.codec)
 }
@@ -220,15 +220,15 @@ func (w *sliceWatch) enter(state WatchState, err string) {
 	switch {
 	case was == state:
 	case state == WatchGood && was != WatchWaiting:
-		log.Info("endpointslices watched again")
+		log.Info("watching endpointslices again")
 	case state == WatchForbidden:
-		log.Error("not allowed to watch endpointslices: the pods of this namespace are not seen", "err", err)
+		log.Error("not allowed to watch endpointslices: the pods of this namespace are not found", "err", err)
 	case state == WatchFailing:
 		log.Warn("cannot watch endpointslices; the known pods are kept", "err", err)
 	}
 }
 
-// hear applies what the API server sent.
+// hear applies a message of the API server.
 func (w *sliceWatch) hear(apply func()) {
 	w.slices.mu.Lock()
 	defer w.slices.mu.Unlock()

@@ -44,7 +44,7 @@ func watching(t *testing.T, api *fakeapi.Server, namespaces ...string) func(what
 			}
 			select {
 			case <-changes:
-			case <-time.After(50 * time.Millisecond): // States of watches are no changes.
+			case <-time.After(50 * time.Millisecond): // changed is not called for states of watches.
 			case <-deadline:
 				t.Fatalf("never: %s; found %+v", what, s.Found())
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// AdminHandler serves health and metrics. A replica is ready once there is a leader. If it leads
-// itself, the Service must also be written.
+// AdminHandler serves health and metrics. A replica is ready once there is a leader; the leader itself is ready once it
+// has written the Service.
 func (k *Keeper) AdminHandler() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(k.status.writes, collector{k.status}, collectors.NewGoCollector(),
@@ -20,7 +20,7 @@ func (k *Keeper) AdminHandler() http.Handler {
 		_, _ = io.WriteString(w, "ok\n")
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := k.status.missing(); err != nil {
+		if err := k.status.notReady(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
@@ -33,8 +33,8 @@ func (k *Keeper) AdminHandler() http.Handler {
 func newWrites() *prometheus.CounterVec {
 	writes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "agentry_sd_kubelet_writes_total",
-		Help: "Writes of the Service and its Endpoints. Worry when it grows while no nodes come or go: somebody else " +
-			"changes them.",
+		Help: "Writes of the Service and its Endpoints. Worry when it grows while no nodes come or go: something " +
+			"else changes them.",
 	}, []string{"kind"})
 	for _, kind := range []string{"Service", "Endpoints"} {
 		writes.WithLabelValues(kind)
@@ -45,29 +45,29 @@ func newWrites() *prometheus.CounterVec {
 // collector reads the status whenever metrics are scraped.
 type collector struct{ *status }
 
-// descriptions are those of the metrics that are read from the status.
+// descriptions describes the metrics that the collector reads from the status.
 type descriptions struct{ leader, failing, nodes, synced *prometheus.Desc }
 
-func described() descriptions {
+func newDescriptions() descriptions {
 	describe := prometheus.NewDesc
 	return descriptions{
 		leader: describe("agentry_sd_kubelet_leader",
 			"Whether this replica keeps the Service, 0 or 1. Worry when no replica does.", nil, nil),
 		failing: describe("agentry_sd_kubelet_failing",
-			"Whether a part fails, 0 or 1: lease, nodes, service. Worry when it stays 1: the Service does not follow "+
-				"the nodes.", []string{"part"}, nil),
+			"Whether a part fails, 0 or 1: lease, nodes, service. Worry when it stays 1: the Service no longer "+
+				"follows the nodes.", []string{"part"}, nil),
 		nodes: describe("agentry_sd_kubelet_nodes",
-			"Nodes by state, at the replica that leads: listed, or without_address. Worry about nodes without an "+
-				"address: they are not scraped.", []string{"state"}, nil),
+			"Nodes by state, on the leader: listed, or without_address. Worry about nodes without an address: they "+
+				"are not scraped.", []string{"state"}, nil),
 		synced: describe("agentry_sd_kubelet_synced_timestamp_seconds",
-			"When the Service was last found or brought up to date, at the replica that leads; it does so every "+
-				"minute. Worry when it is minutes ago.", nil, nil),
+			"When the leader last checked and, if necessary, updated the Service, which it does every minute. Worry "+
+				"when it is minutes ago.", nil, nil),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (c collector) Describe(out chan<- *prometheus.Desc) {
-	d := described()
+	d := newDescriptions()
 	for _, one := range []*prometheus.Desc{d.leader, d.failing, d.nodes, d.synced} {
 		out <- one
 	}
@@ -78,25 +78,25 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	election, owns := c.elector.Status(), c.elector.Owns()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d := described()
+	d := newDescriptions()
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	leads := c.leading && owns // Otherwise another replica may lead, and what fails here is its work.
-	gauge(d.leader, truth(leads))
-	gauge(d.failing, truth(election.Problem != nil), "lease")
+	leads := c.leading && owns // Otherwise another replica may lead, and the failures are its concern.
+	gauge(d.leader, boolValue(leads))
+	gauge(d.failing, boolValue(election.Problem != nil), "lease")
 	for _, p := range []part{partNodes, partService} {
-		gauge(d.failing, truth(leads && c.failures[p] != nil), string(p))
+		gauge(d.failing, boolValue(leads && c.failures[p] != nil), string(p))
 	}
 	if c.at.IsZero() {
 		return
 	}
 	gauge(d.nodes, float64(c.status.addresses), "listed")
-	gauge(d.nodes, float64(len(c.homeless)), "without_address")
+	gauge(d.nodes, float64(len(c.unusable)), "without_address")
 	gauge(d.synced, float64(c.at.UnixMilli())/1000)
 }
 
-func truth(b bool) float64 {
+func boolValue(b bool) float64 {
 	if b {
 		return 1
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/lease"
 )
 
-// slowly is a client whose writes of Endpoints take long, and cannot be cancelled.
+// slowly is a client whose writes of Endpoints take long and cannot be cancelled.
 type slowly struct {
 	Core
 	takes  time.Duration
@@ -133,7 +133,7 @@ func (h hangingEndpoints) Update(ctx context.Context, _ *corev1.Endpoints, _ met
 	return nil, ctx.Err()
 }
 
-// TestAWriteEndsBeforeAnotherReplicaCanLead: it may begin right before this one stops to trust the Lease.
+// TestAWriteEndsBeforeAnotherReplicaCanLead: a write may begin just before this replica stops trusting its Lease.
 func TestAWriteEndsBeforeAnotherReplicaCanLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var took time.Duration
@@ -149,8 +149,8 @@ func TestAWriteEndsBeforeAnotherReplicaCanLead(t *testing.T) {
 	})
 }
 
-// TestAKeeperThatIsElectedTwice before it began to lead leads for the second time only, and does not make the elector
-// wait.
+// TestAKeeperThatIsElectedTwice: a keeper that is elected twice before it begins to lead leads only for the second
+// election, and does not make the elector wait.
 func TestAKeeperThatIsElectedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := member{New(Options{Service: kubeletService, Identity: "one", Log: slog.New(slog.DiscardHandler)})}

@@ -63,7 +63,7 @@ func (w *fakeCluster) stamp(o runtime.Object) {
 	accessor.SetResourceVersion(strconv.Itoa(w.version))
 }
 
-// replica is a keeper that runs, with its own way to the API server.
+// replica is a running keeper with its own connection to the API server.
 type replica struct {
 	*Keeper
 	api  *k8stesting.Fake
@@ -74,7 +74,7 @@ type replica struct {
 	before func(func(k8stesting.Action) error)
 }
 
-// away makes the API server unreachable for this replica alone.
+// away makes the API server unreachable for this replica only.
 func (r *replica) away(yes bool) {
 	r.before(func(k8stesting.Action) error {
 		if yes {
@@ -84,7 +84,7 @@ func (r *replica) away(yes bool) {
 	})
 }
 
-// fakeLeases are the Leases of the API server, as package lease asks for them.
+// fakeLeases implements [lease.Leases] on the fake API server.
 type fakeLeases struct {
 	client coordinationv1client.LeaseInterface
 }
@@ -200,7 +200,7 @@ func (r *replica) written(resource string) int {
 	return n
 }
 
-// after lets time pass, and waits until everything that is due is done.
+// after lets time pass, and waits until all due work is done.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -243,7 +243,7 @@ func (w *fakeCluster) endpoints() *corev1.Endpoints {
 	return found.(*corev1.Endpoints)
 }
 
-// listed are the addresses in the Endpoints.
+// listed returns the addresses in the Endpoints.
 func (w *fakeCluster) listed() string {
 	w.t.Helper()
 	var out bytes.Buffer
@@ -255,7 +255,7 @@ func (w *fakeCluster) listed() string {
 	return out.String()
 }
 
-// update changes an object as somebody else.
+// update changes an object on behalf of another client.
 func (w *fakeCluster) update(o runtime.Object) {
 	w.t.Helper()
 	w.stamp(o)
@@ -277,7 +277,7 @@ func (w *fakeCluster) add(n *corev1.Node) {
 	if err := w.tracker.Create(nodesResource, n, ""); err != nil {
 		w.t.Fatal(err)
 	}
-	synctest.Wait() // A fake watch holds few events.
+	synctest.Wait() // A fake watch has a small buffer.
 }
 
 func (w *fakeCluster) remove(node string) {

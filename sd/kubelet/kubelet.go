@@ -2,12 +2,11 @@
 // Grafana Agent Operator does for --kubelet-service, so that ServiceMonitors for kubelet and
 // cAdvisor find them. Nodes come and go in the cluster, so a render from Git cannot list them.
 //
-// Names, labels and ports are the operator's, and the addresses are Endpoints, because the
-// discovery role in rendered configurations is endpoints. Unlike the operator it leaves out a node
-// without a usable address instead of stopping for all nodes, and it takes over no object that
-// something else manages.
+// Names, labels and ports are the operator's. The addresses are Endpoints, because the discovery role in rendered
+// configurations is endpoints. Unlike the operator, it leaves out a node without a usable address instead of stopping
+// for all nodes, and leaves alone an object that something else manages.
 //
-// One of several replicas leads, by a Lease. Only the leader reads nodes and writes.
+// With several replicas, a Lease elects the leader. Only the leader reads nodes and writes.
 package kubelet
 
 import (
@@ -25,19 +24,19 @@ import (
 
 const (
 	syncTimeout    = 30 * time.Second
-	settleTime     = time.Second // Many nodes change at once: one write for all of them.
-	resyncInterval = time.Minute // Others may change the Service, and only nodes are watched.
+	settleTime     = time.Second // Many nodes can change at once: one write for all of them.
+	resyncInterval = time.Minute // Only nodes are watched, but something else may change the Service.
 	maxBackoff     = 30 * time.Second
 )
 
-// Client asks the API server for a keeper. The clientset of client-go would be twice as large as the
-// rest of the program.
+// Client is a keeper's access to the API server. The clientset of client-go would be twice as large as the rest of the
+// program.
 type Client struct {
 	Core   Core
 	Leases lease.Leases // in the namespace of the Service
 }
 
-// Core are the kinds of objects of the core API that a keeper knows.
+// Core has the clients for the three kinds of the core API that a keeper uses.
 type Core interface {
 	corev1client.NodesGetter
 	corev1client.ServicesGetter
@@ -49,18 +48,18 @@ type Options struct {
 	Client Client
 	// Service is the namespace and name of the Service and its Endpoints.
 	Service cache.ObjectName
-	// Identity tells this replica from the others that run: the pod's name, or the host's.
+	// Identity is unique among the replicas: the name of the pod or host.
 	Identity string
 	Log      *slog.Logger
 }
 
-// Keeper keeps the Service.
+// Keeper keeps the Service up to date.
 type Keeper struct {
 	client  Client
 	name    cache.ObjectName
 	status  *status
 	elector *lease.Elector
-	// elected has a context for each time that this replica was elected. It ends when another replica is.
+	// elected receives a context each time this replica is elected. The context ends when another replica is elected.
 	elected chan context.Context
 	demote  context.CancelFunc
 }
@@ -70,7 +69,7 @@ func NewClient(config *rest.Config, namespace string) (Client, error) {
 	config = rest.CopyConfig(config)
 	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json",
 		"application/vnd.kubernetes.protobuf"
-	config.WarningHandlerWithContext = rest.NoWarnings{} // Of each write: Endpoints are deprecated.
+	config.WarningHandlerWithContext = rest.NoWarnings{} // Each write would warn that Endpoints are deprecated.
 	shared, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return Client{}, err
@@ -83,16 +82,15 @@ func NewClient(config *rest.Config, namespace string) (Client, error) {
 // New makes a keeper. It works while Run runs.
 func New(o Options) *Keeper {
 	log := o.Log.With("object", o.Service.String())
-	// The Lease is in the namespace of the Service, so that two installations for the same Service do not both write
-	// it.
+	// The Lease is in the namespace of the Service, so that two installations for one Service do not both write it.
 	elector := lease.New(lease.Options{Leases: o.Client.Leases, Name: "sd-aggregator-" + o.Service.Name,
 		Identity: o.Identity, Log: log})
 	return &Keeper{client: o.Client, name: o.Service, elector: elector, status: newStatus(log, elector),
 		elected: make(chan context.Context, 1), demote: func() {}}
 }
 
-// Run stands for election and leads when elected, until ctx ends. The Lease is given up after the last write has ended,
-// so that no two replicas write.
+// Run stands for election and leads when elected, until ctx ends. It gives up the Lease after its last write has ended,
+// so that two replicas never write at once.
 func (k *Keeper) Run(ctx context.Context) {
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
@@ -111,7 +109,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	<-ended
 }
 
-// member is a keeper as its elector knows it.
+// member implements [lease.Member] for a keeper.
 type member struct{ *Keeper }
 
 var _ lease.Member = member{}
@@ -120,7 +118,7 @@ var _ lease.Member = member{}
 func (m member) SetActive(active bool) {
 	m.demote()
 	select {
-	case <-m.elected: // Run did not get to it.
+	case <-m.elected: // Run has not received it.
 	default:
 	}
 	if !active {
@@ -134,7 +132,7 @@ func (m member) SetActive(active bool) {
 // Receive implements [lease.Member]. Keepers send nothing.
 func (member) Receive(string) error { return nil }
 
-// lead keeps the Service until ctx ends, or another replica is elected.
+// lead keeps the Service until ctx ends or another replica is elected.
 func (k *Keeper) lead(ctx, elected context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -151,10 +149,9 @@ func (k *Keeper) lead(ctx, elected context.Context) {
 	<-watched
 }
 
-// follow writes after changes of nodes, and every resyncInterval. A write that fails is retried with
-// back-off; until then the API server keeps what it has.
+// follow writes after each change of nodes, and every resyncInterval. It retries a failed write with back-off.
 func (k *Keeper) follow(ctx context.Context, nodes *nodeWatch) {
-	var again <-chan time.Time // Not before the nodes are known.
+	var again <-chan time.Time // It is nil until the nodes are known.
 	backoff := settleTime
 	for {
 		select {

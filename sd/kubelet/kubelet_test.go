@@ -362,7 +362,7 @@ func TestALeaderThatIsCutOffIsFollowed(t *testing.T) {
 		second := w.start("two")
 		after(5 * time.Second)
 		first.away(true)
-		w.add(aNode("b", internal("10.0.0.3"))) // Which it sees, and cannot write.
+		w.add(aNode("b", internal("10.0.0.3"))) // The keeper sees the node, but cannot write.
 		for range 60 {
 			after(time.Second)
 			if got := leaders(first, second); len(got) > 1 {
@@ -372,7 +372,7 @@ func TestALeaderThatIsCutOffIsFollowed(t *testing.T) {
 		if got := leaders(first, second); !slices.Equal(got, []int{1}) {
 			t.Fatalf("leaders: %v", got)
 		}
-		if first.log.count("lease: it cannot be read or renewed") != 1 || first.log.count("part=service err=") != 1 {
+		if first.log.count("lease: cannot be read or renewed") != 1 || first.log.count("part=service err=") != 1 {
 			t.Error(first.log.text.String())
 		}
 		if _, text := get200(first, "/metrics"); !strings.Contains(text, `failing{part="lease"} 1`) ||

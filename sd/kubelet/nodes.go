@@ -22,21 +22,21 @@ import (
 )
 
 const (
-	// listTimeout bounds a page of a list, because an overloaded API server may never end it.
+	// listTimeout bounds the request for one page: an overloaded API server may never finish it.
 	listTimeout = 30 * time.Second
 	listPage    = 500
 )
 
-// node is the part of a Node that is kept.
+// node is the data kept of one Node.
 type node struct {
 	name string
 	uid  types.UID
-	// address is empty if there is none that Endpoints may have.
+	// address is empty if the Node has no usable one.
 	address string
 }
 
-// extract takes the first InternalIP, or else the first ExternalIP, that the API server accepts in
-// Endpoints. It refuses whole Endpoints for one wrong address.
+// extract takes the first usable InternalIP, or else the first usable ExternalIP. The API server refuses whole
+// Endpoints for one wrong address.
 func extract(n *corev1.Node) node {
 	out := node{name: n.Name, uid: n.UID}
 	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeExternalIP} {
@@ -56,11 +56,11 @@ func usable(ip netip.Addr) bool {
 		!ip.IsLinkLocalMulticast()
 }
 
-// nodeWatch has the nodes. It is the source of the reflector, and the store that it fills.
+// nodeWatch is the list of nodes: the source of a reflector, and the store that the reflector fills.
 type nodeWatch struct {
 	client corev1client.NodeInterface
 	status *status
-	// changed has a value once all nodes are known, and after changes that matter.
+	// changed receives a value once all nodes are known, and after each relevant change.
 	changed chan struct{}
 
 	mu    sync.Mutex
@@ -85,7 +85,7 @@ func (w *nodeWatch) run(ctx context.Context) {
 	reflector.RunWithContext(klog.NewContext(ctx, silent))
 }
 
-// list returns the nodes by name.
+// list returns the nodes, sorted by name.
 func (w *nodeWatch) list() []node {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,13 +109,13 @@ func (w *nodeWatch) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	return w.WatchWithContext(context.Background(), options)
 }
 
-// ListWithContext implements [cache.ListerWithContext]. It keeps only the needed part of each node:
-// in a large cluster the whole nodes take hundreds of megabytes, because they list images.
+// ListWithContext implements [cache.ListerWithContext]. It keeps only the needed part of each node: nodes list their
+// images, and those of a large cluster would take hundreds of megabytes.
 func (w *nodeWatch) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	// List the latest version. "0", which means any version, is not paged. Any other number means
-	// exactly that version, and a watch cannot continue from it once the API server forgot it.
+	// List the latest version. "0", any version, is not paged. Any other number means exactly that version, from which
+	// a watch cannot continue once the API server has forgotten it.
 	options.ResourceVersion = ""
 	list, err := w.client.List(ctx, options)
 	w.heard(ctx, err)
@@ -152,7 +152,7 @@ func (w *nodeWatch) Add(object any) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now := extract(n); w.nodes[n.Name] != now { // Every node is updated every few minutes without a change.
+	if now := extract(n); w.nodes[n.Name] != now { // Kubelets update their nodes every few minutes without a change.
 		w.nodes[n.Name] = now
 		w.wake()
 	}
@@ -186,7 +186,7 @@ func (w *nodeWatch) Replace(objects []any, _ string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.nodes = nodes
-	w.wake() // Also if there are no nodes: that is known now.
+	w.wake() // Even if there are no nodes: the list is known now.
 	return nil
 }
 
@@ -196,6 +196,6 @@ func (w *nodeWatch) Resync() error { return nil }
 func (w *nodeWatch) wake() {
 	select {
 	case w.changed <- struct{}{}:
-	default: // One is waiting; it will see this change too.
+	default: // A pending signal covers this change too.
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// The label that says what manages an object, with the operator's value, so that the objects that the
-// operator left are taken over.
+// The label that names the manager of an object. Its value is the operator's, so that objects that the operator left
+// behind are adopted.
 const (
 	managedByLabel = "app.kubernetes.io/managed-by"
 	managedBy      = "grafana-agent-operator"
@@ -24,7 +24,7 @@ func labels() map[string]string {
 	return map[string]string{managedByLabel: managedBy, "app.kubernetes.io/name": "kubelet", "k8s-app": "kubelet"}
 }
 
-// ports are those of the Grafana Agent Operator, which took them from the Prometheus Operator.
+// ports returns the ports of the Grafana Agent Operator, which took them from the Prometheus Operator.
 func ports() []corev1.EndpointPort {
 	return []corev1.EndpointPort{
 		{Name: "https-metrics", Port: 10250, Protocol: corev1.ProtocolTCP},
@@ -33,23 +33,22 @@ func ports() []corev1.EndpointPort {
 	}
 }
 
-// foreign returns an error that says why an object must be left alone, or nil.
-func foreign(kind string, object metav1.Object) error {
+// checkManager returns an error if something else manages the object.
+func checkManager(kind string, object metav1.Object) error {
 	if keeper := object.GetLabels()[managedByLabel]; keeper != managedBy {
-		return fmt.Errorf("the %s is not ours: its label %s is %q; choose another name, or hand it over by setting "+
-			"the label to %s",
-			kind, managedByLabel, keeper, managedBy)
+		return fmt.Errorf("the %s is not ours: its label %s is %q; choose another name, or set the label to %s to "+
+			"hand it over", kind, managedByLabel, keeper, managedBy)
 	}
 	return nil
 }
 
-// withService returns a Service, which may be empty, with the required fields. It keeps what others added and what
-// the API server chose, such as IP families.
+// withService returns a copy of the Service with the required fields set. It keeps fields that others added or that the
+// API server chose, such as IP families.
 func withService(found *corev1.Service) *corev1.Service {
 	out := found.DeepCopy()
 	addLabels(&out.ObjectMeta)
 	out.Spec.Type, out.Spec.ClusterIP = corev1.ServiceTypeClusterIP, corev1.ClusterIPNone
-	out.Spec.Selector = nil // With one, Kubernetes would write the Endpoints.
+	out.Spec.Selector = nil // With a selector, Kubernetes would write the Endpoints.
 	out.Spec.Ports = nil
 	for _, p := range ports() {
 		out.Spec.Ports = append(out.Spec.Ports,
@@ -58,7 +57,7 @@ func withService(found *corev1.Service) *corev1.Service {
 	return out
 }
 
-// withEndpoints does the same with Endpoints.
+// withEndpoints returns a copy of the Endpoints with the addresses of the nodes.
 func withEndpoints(found *corev1.Endpoints, nodes []node) *corev1.Endpoints {
 	out := found.DeepCopy()
 	addLabels(&out.ObjectMeta)
@@ -76,7 +75,7 @@ func addLabels(meta *metav1.ObjectMeta) {
 	maps.Copy(meta.Labels, labels())
 }
 
-// addresses returns those of the nodes, in the operator's order.
+// addresses returns the addresses of the nodes, in the operator's order.
 func addresses(nodes []node) []corev1.EndpointAddress {
 	var out []corev1.EndpointAddress
 	for _, n := range nodes {

@@ -13,16 +13,16 @@ import (
 	"github.com/agentry-dev/agentry/internal/lease"
 )
 
-// part is a part of the work that can fail while the others succeed.
+// part is a part of the work that can fail on its own.
 type part string
 
-// The parts. A third one, the election, is the elector's.
+// The parts. The elector tracks a third one, the election.
 const (
-	partNodes   part = "nodes"   // reading them
+	partNodes   part = "nodes"   // reading the nodes
 	partService part = "service" // writing the Service and its Endpoints
 )
 
-// status has the state of a replica. It logs changes, not every attempt.
+// status is the state of a replica. It logs changes, not every attempt.
 type status struct {
 	log     *slog.Logger
 	elector *lease.Elector
@@ -31,31 +31,31 @@ type status struct {
 	mu       sync.Mutex
 	leading  bool
 	failures map[part]error
-	// The other fields are about the last write of this replica, or its check that no write was needed.
+	// The other fields describe the last sync of this replica, whether or not it had to write.
 	at        time.Time
 	addresses int
-	homeless  []string // the nodes without a usable address
+	unusable  []string // the nodes without a usable address
 }
 
 func newStatus(log *slog.Logger, elector *lease.Elector) *status {
 	return &status{log: log, elector: elector, writes: newWrites(), failures: map[part]error{}}
 }
 
-// lead records that this replica begins or stops leading. A passive replica only stands for election, so nothing else
-// can fail.
+// lead records that this replica begins or stops leading. A replica that does not lead only stands for election, so it
+// has no failures.
 func (s *status) lead(begins bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.leading, s.at, s.addresses, s.homeless = begins, time.Time{}, 0, nil
+	s.leading, s.at, s.addresses, s.unusable = begins, time.Time{}, 0, nil
 	clear(s.failures)
 	if begins {
 		s.log.Info("leading: keeping the kubelet service")
 		return
 	}
-	s.log.Info("not leading any more")
+	s.log.Info("no longer leading")
 }
 
-// report records whether a part works.
+// report records the success (nil) or failure of a part.
 func (s *status) report(p part, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,11 +69,11 @@ func (s *status) report(p part, err error) {
 	}
 	s.failures[p] = err
 	if before == nil || reason(before) != reason(err) {
-		s.log.Error("a part fails and is tried again; the Service stays as it is", "part", p, "err", err)
+		s.log.Error("a part fails and is retried; the Service is left unchanged", "part", p, "err", err)
 	}
 }
 
-// reason returns a text that is equal for equal failures. The texts of network errors differ every time.
+// reason returns the same text for equal failures. The texts of network errors differ every time.
 func reason(err error) string {
 	var answer apierrors.APIStatus
 	if errors.As(err, &answer) {
@@ -85,20 +85,20 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// synced records that the API server has what the nodes need.
+// synced records that the Service and its Endpoints match the nodes.
 func (s *status) synced(nodes []node) {
-	var homeless []string
+	var unusable []string
 	for _, n := range nodes {
 		if n.address == "" {
-			homeless = append(homeless, n.name)
+			unusable = append(unusable, n.name)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(homeless) > len(s.homeless) {
-		s.log.Warn("nodes without a usable address are left out", "count", len(homeless), "first", homeless[0])
+	if len(unusable) > len(s.unusable) {
+		s.log.Warn("nodes without a usable address are left out", "count", len(unusable), "first", unusable[0])
 	}
-	s.at, s.addresses, s.homeless = time.Now(), len(nodes)-len(homeless), homeless
+	s.at, s.addresses, s.unusable = time.Now(), len(nodes)-len(unusable), unusable
 }
 
 func (s *status) wrote(kind string) {
@@ -106,8 +106,8 @@ func (s *status) wrote(kind string) {
 	s.log.Info("object written", "kind", kind)
 }
 
-// missing returns why the replica is not ready, or nil.
-func (s *status) missing() error {
+// notReady returns an error that says why the replica is not ready, or nil.
+func (s *status) notReady() error {
 	election := s.elector.Status()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,15 +15,14 @@ import (
 	"github.com/agentry-dev/agentry/internal/lease"
 )
 
-// client is the part of a typed client that sync needs.
+// client is the part of a typed client that sync uses.
 type client[T metav1.Object] interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
 	Create(ctx context.Context, object T, options metav1.CreateOptions) (T, error)
 	Update(ctx context.Context, object T, options metav1.UpdateOptions) (T, error)
 }
 
-// sync writes both objects if they differ from what they should be. It writes neither if something
-// else manages one of them.
+// sync brings the Service and its Endpoints up to date. It writes neither if something else manages one of them.
 func (k *Keeper) sync(ctx context.Context, nodes []node) error {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
@@ -44,8 +43,7 @@ func (k *Keeper) sync(ctx context.Context, nodes []node) error {
 	return nil
 }
 
-// get returns an object, or an empty one if there is none. It is an error if something else manages
-// the object.
+// get returns the object, or empty if it does not exist. It is an error if something else manages the object.
 func get[T metav1.Object](ctx context.Context, c client[T], kind string, empty T) (T, error) {
 	found, err := c.Get(ctx, empty.GetName(), metav1.GetOptions{})
 	switch {
@@ -54,11 +52,11 @@ func get[T metav1.Object](ctx context.Context, c client[T], kind string, empty T
 	case err != nil:
 		return empty, fmt.Errorf("get the %s: %w", kind, err)
 	}
-	return found, foreign(kind, found)
+	return found, checkManager(kind, found)
 }
 
-// put writes an object if it differs from what was found. If the object changed in the meantime, the
-// API server refuses the write, and the next attempt sees the change.
+// put writes want if it differs from found. If the object changed in the meantime, the API server refuses the write,
+// and the next attempt sees the change.
 func put[T metav1.Object](ctx context.Context, k *Keeper, c client[T], kind string, found, want T) error {
 	ctx, cancel := context.WithTimeout(ctx, lease.Margin)
 	defer cancel()

@@ -7,24 +7,24 @@ import (
 	"slices"
 )
 
-// Reason is the reason for dropping a group.
+// Reason is a reason for dropping a group.
 type Reason string
 
 // The reasons, which are label values of a metric.
 const (
-	// ReasonMalformed: not an object of a list of targets and a map of labels, all strings.
+	// ReasonMalformed: not an object with a list of targets and a map of labels, all strings.
 	ReasonMalformed Reason = "malformed"
 	// ReasonTooLarge: more bytes, more labels, or a longer name or value than the limits.
 	ReasonTooLarge Reason = "too_large"
 	// ReasonNoTarget: nothing to scrape.
 	ReasonNoTarget Reason = "no_target"
-	// ReasonForeignTarget: a target that is not the address that was asked.
+	// ReasonForeignTarget: a target other than the address that was asked.
 	ReasonForeignTarget Reason = "foreign_target"
-	// ReasonLabelName: a name that the agent's own http_sd client refuses.
+	// ReasonLabelName: a label name that the agent's http_sd client refuses.
 	ReasonLabelName Reason = "label_name"
-	// ReasonReservedLabel: a name whose value a pod must not decide.
+	// ReasonReservedLabel: a label that a pod must not set.
 	ReasonReservedLabel Reason = "reserved_label"
-	// ReasonScheme: a scheme other than the one that was used.
+	// ReasonScheme: a scheme other than that of the request.
 	ReasonScheme Reason = "scheme"
 )
 
@@ -34,7 +34,7 @@ func Reasons() []Reason {
 		ReasonReservedLabel, ReasonScheme}
 }
 
-// Labels with a meaning here.
+// Labels with a special meaning.
 const (
 	// OwnerNameLabel and OwnerNamespaceLabel name the GrafanaAgent. This package sets them.
 	OwnerNameLabel      = ownerPrefix + "name"
@@ -46,8 +46,8 @@ const (
 	paramPrefix      = "__param_"
 )
 
-// identity lists the labels that tell one group of a pod from another. The path is not one of
-// them: it moves when another instance of an integration comes or goes.
+// identity lists the labels that tell one group of a pod from another. The path is not among them: it changes when
+// another instance of an integration comes or goes.
 func identity() []string {
 	return []string{
 		integrationLabel, "__meta_agent_integration_instance", "instance",
@@ -55,14 +55,14 @@ func identity() []string {
 	}
 }
 
-// fault is the error of a group that is dropped.
-type fault struct {
+// rejection says why a group is dropped.
+type rejection struct {
 	reason Reason
 	text   string
 }
 
-func faultf(reason Reason, format string, args ...any) *fault {
-	return &fault{reason: reason, text: short(fmt.Sprintf(format, args...))}
+func rejectf(reason Reason, format string, args ...any) *rejection {
+	return &rejection{reason: reason, text: short(fmt.Sprintf(format, args...))}
 }
 
 // label is a label of a group.
@@ -75,8 +75,8 @@ type checker struct {
 	owner    []label
 	limits   Limits
 	identity []string
-	// decoded and text belong to the current group, and groups are written to out. They are reused, because a round
-	// has thousands of groups.
+	// decoded and text are buffers for the current group, reused because a round has thousands of groups. out collects
+	// the JSON of all groups.
 	decoded decoded
 	text    []byte
 	out     []byte
@@ -91,24 +91,24 @@ func newChecker(from Source, limits Limits) *checker {
 }
 
 // group checks one element of the answer.
-func (c *checker) group(raw []byte) (Group, *fault) {
+func (c *checker) group(raw []byte) (Group, *rejection) {
 	if len(raw) > c.limits.GroupBytes {
-		return Group{}, faultf(ReasonTooLarge, "%d bytes", len(raw))
+		return Group{}, rejectf(ReasonTooLarge, "%d bytes", len(raw))
 	}
-	if fault := c.decoded.read(raw); fault != nil {
-		return Group{}, fault
+	if rejected := c.decoded.read(raw); rejected != nil {
+		return Group{}, rejected
 	}
 	labels := c.decoded.labels
 	if len(labels) > c.limits.LabelsPerGroup {
-		return Group{}, faultf(ReasonTooLarge, "%d labels", len(labels))
+		return Group{}, rejectf(ReasonTooLarge, "%d labels", len(labels))
 	}
-	if fault := c.targets(c.decoded.targets); fault != nil {
-		return Group{}, fault
+	if rejected := c.targets(c.decoded.targets); rejected != nil {
+		return Group{}, rejected
 	}
 	integration := ""
 	for _, l := range labels {
-		if fault := c.label(l.name, l.value); fault != nil {
-			return Group{}, fault
+		if rejected := c.label(l.name, l.value); rejected != nil {
+			return Group{}, rejected
 		}
 		if string(l.name) == integrationLabel {
 			integration = string(l.value)
@@ -116,7 +116,7 @@ func (c *checker) group(raw []byte) (Group, *fault) {
 	}
 	key := c.key(labels)
 	labels = slices.DeleteFunc(labels, func(l label) bool {
-		return len(l.value) == 0 || hasPrefix(l.name, ownerPrefix) // A label without a value is absent.
+		return len(l.value) == 0 || hasPrefix(l.name, ownerPrefix) // An empty label is the same as none.
 	})
 	labels = append(labels, c.owner...)
 	c.decoded.labels = labels // Keeps the capacity.
@@ -126,38 +126,38 @@ func (c *checker) group(raw []byte) (Group, *fault) {
 	return Group{key: key, integration: integration, json: c.out[start:len(c.out):len(c.out)]}, nil
 }
 
-func (c *checker) targets(targets [][]byte) *fault {
+func (c *checker) targets(targets [][]byte) *rejection {
 	if len(targets) == 0 {
-		return faultf(ReasonNoTarget, "no targets")
+		return rejectf(ReasonNoTarget, "no targets")
 	}
 	for _, t := range targets {
 		if t == nil {
-			return faultf(ReasonMalformed, "a target is null")
+			return rejectf(ReasonMalformed, "a target is null")
 		}
 		if !bytes.Equal(t, c.target) {
-			return faultf(ReasonForeignTarget, "%q", short(string(t)))
+			return rejectf(ReasonForeignTarget, "%q", short(string(t)))
 		}
 	}
 	return nil
 }
 
-func (c *checker) label(name, value []byte) *fault {
+func (c *checker) label(name, value []byte) *rejection {
 	switch {
 	case len(name) > c.limits.NameBytes:
-		return faultf(ReasonTooLarge, "a label name of %d bytes", len(name))
+		return rejectf(ReasonTooLarge, "a label name of %d bytes", len(name))
 	case len(value) > c.limits.ValueBytes:
-		return faultf(ReasonTooLarge, "%d bytes in label %q", len(value), name)
+		return rejectf(ReasonTooLarge, "%d bytes in label %q", len(value), name)
 	case !legacyName(name):
-		return faultf(ReasonLabelName, "%q", name)
+		return rejectf(ReasonLabelName, "%q", name)
 	case string(name) == schemeLabel && len(value) > 0 && string(value) != c.from.Scheme:
-		return faultf(ReasonScheme, "%q, but the pod was asked over %s", value, c.from.Scheme)
+		return rejectf(ReasonScheme, "%q, but the pod was asked over %s", value, c.from.Scheme)
 	case hasPrefix(name, "__") && !mayUse(name):
-		return faultf(ReasonReservedLabel, "%q", name)
+		return rejectf(ReasonReservedLabel, "%q", name)
 	}
 	return nil
 }
 
-// mayUse reports whether a pod may set this label that begins with two underscores.
+// mayUse reports whether a pod may set a label that begins with two underscores.
 func mayUse(name []byte) bool {
 	return string(name) == "__metrics_path__" || string(name) == schemeLabel || hasPrefix(name, "__meta_") ||
 		hasPrefix(name, paramPrefix)
@@ -167,7 +167,7 @@ func hasPrefix(name []byte, prefix string) bool {
 	return len(name) >= len(prefix) && string(name[:len(prefix)]) == prefix
 }
 
-// legacyName reports whether any http_sd client takes the name: [a-zA-Z_][a-zA-Z0-9_]*.
+// legacyName reports whether every http_sd client accepts the label name: [a-zA-Z_][a-zA-Z0-9_]*.
 func legacyName(name []byte) bool {
 	for i, b := range name {
 		letter := 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b == '_'
@@ -178,7 +178,7 @@ func legacyName(name []byte) bool {
 	return len(name) > 0
 }
 
-// key hashes the labels that identify the group within its pod. The labels are in order.
+// key hashes the labels that identify the group within its pod. The labels must be sorted.
 func (c *checker) key(labels []label) [keySize]byte {
 	c.text = c.text[:0]
 	for _, l := range labels {

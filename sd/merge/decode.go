@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// decoded is one element of an answer: targets, nil for null, and labels in order, each once.
-// It shares the bytes of the answer, and can be read into again.
+// decoded is one element of an answer: targets, nil for null, and labels, sorted and unique. It shares the bytes of the
+// answer, and read can reuse it.
 type decoded struct {
 	targets [][]byte
 	labels  []label
 }
 
-// read reads an element, which must be valid JSON, as encoding/json would: keys match in any case, and
-// the last of equal keys counts. Unknown fields and values of other types are refused.
-func (d *decoded) read(raw []byte) *fault {
+// read decodes an element, which must be valid JSON, as encoding/json would: keys match in any case, and the last of
+// equal keys counts. It refuses unknown fields and values of the wrong type.
+func (d *decoded) read(raw []byte) *rejection {
 	if raw[0] != '{' {
-		return faultf(ReasonMalformed, "not an object")
+		return rejectf(ReasonMalformed, "not an object")
 	}
 	if !utf8.Valid(raw) {
-		return faultf(ReasonMalformed, "not UTF-8")
+		return rejectf(ReasonMalformed, "not UTF-8")
 	}
 	d.targets, d.labels = d.targets[:0], d.labels[:0]
 	for key, value := range members(raw) {
@@ -32,28 +32,28 @@ func (d *decoded) read(raw []byte) *fault {
 		case bytes.EqualFold(name, []byte("labels")):
 			ok = d.readLabels(value)
 		default:
-			return faultf(ReasonMalformed, "unknown field %q", name)
+			return rejectf(ReasonMalformed, "unknown field %q", name)
 		}
 		if !ok {
-			return faultf(ReasonMalformed, "%s is of another type", key)
+			return rejectf(ReasonMalformed, "%s has the wrong type", key)
 		}
 	}
 	sortLabels(d.labels)
 	d.labels = lastOfEach(d.labels)
 	if slices.ContainsFunc(d.labels, func(l label) bool { return l.value == nil }) {
-		return faultf(ReasonMalformed, "a label is null")
+		return rejectf(ReasonMalformed, "a label is null")
 	}
 	return nil
 }
 
-// readTargets reads strings and nulls. It returns false if there is anything else.
+// readTargets reads a list of strings and nulls. It returns false if raw is anything else.
 func (d *decoded) readTargets(raw []byte) bool {
 	d.targets = d.targets[:0]
 	if raw[0] != '[' {
 		return raw[0] == 'n'
 	}
 	for _, target := range members(raw) {
-		if !textual(target) {
+		if !isStringOrNull(target) {
 			return false
 		}
 		d.targets = append(d.targets, unquote(target))
@@ -61,14 +61,14 @@ func (d *decoded) readTargets(raw []byte) bool {
 	return true
 }
 
-// readLabels reads strings and nulls. It returns false if there is anything else.
+// readLabels reads a map to strings and nulls. It returns false if raw is anything else.
 func (d *decoded) readLabels(raw []byte) bool {
 	if raw[0] != '{' {
 		d.labels = d.labels[:0]
 		return raw[0] == 'n'
 	}
 	for name, value := range members(raw) {
-		if !textual(value) {
+		if !isStringOrNull(value) {
 			return false
 		}
 		d.labels = append(d.labels, label{unquote(name), unquote(value)})
@@ -76,7 +76,7 @@ func (d *decoded) readLabels(raw []byte) bool {
 	return true
 }
 
-// members are the members of an object, or the elements of a list, without keys. It must be JSON.
+// members iterates over the members of an object, or over the elements of a list with nil keys. raw must be valid JSON.
 func members(raw []byte) func(yield func(key, value []byte) bool) {
 	return func(yield func(key, value []byte) bool) {
 		s := scanner{text: raw, at: 1}
@@ -95,10 +95,10 @@ func members(raw []byte) func(yield func(key, value []byte) bool) {
 	}
 }
 
-// textual reports whether a value is a string or null.
-func textual(raw []byte) bool { return raw[0] == '"' || raw[0] == 'n' }
+// isStringOrNull reports whether a JSON value is a string or null.
+func isStringOrNull(raw []byte) bool { return raw[0] == '"' || raw[0] == 'n' }
 
-// unquote returns the value of a string, and nil for null.
+// unquote returns the value of a JSON string, or nil for null.
 func unquote(raw []byte) []byte {
 	if raw[0] == 'n' {
 		return nil
@@ -106,17 +106,17 @@ func unquote(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1]
 	}
-	var text string // Agents escape some characters in URLs, and nothing else.
+	var text string // This is rare: agents escape only some characters in URLs.
 	_ = json.Unmarshal(raw, &text)
 	return []byte(text)
 }
 
-// sortLabels sorts by name. Those of one name stay in the order in which they came.
+// sortLabels sorts labels by name. Labels of one name keep their order.
 func sortLabels(labels []label) {
 	slices.SortStableFunc(labels, func(a, b label) int { return bytes.Compare(a.name, b.name) })
 }
 
-// lastOfEach keeps the last of the labels with one name. These stand side by side.
+// lastOfEach keeps the last label of each name. The labels must be sorted.
 func lastOfEach(labels []label) []label {
 	kept := labels[:0]
 	for i, l := range labels {

@@ -19,14 +19,14 @@ type Entry struct {
 	Fragment *Fragment
 }
 
-// Document is the http_sd answer for a set of pods. It does not change.
+// Document is the http_sd answer for a set of pods. It is immutable.
 type Document struct {
 	all    *View
 	owners map[Owner]*View
 }
 
-// Build makes the document of the entries, in the order of owner and address. It takes a quarter of
-// the time if the entries are in that order already.
+// Build makes a document of the entries, sorted by owner and address. It takes a quarter of the time if they are sorted
+// already.
 func Build(entries []Entry) *Document {
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, compareEntries)
@@ -45,8 +45,8 @@ func Build(entries []Entry) *Document {
 	return d
 }
 
-// compareEntries orders by owner and address. The bytes matter only while two pods that had the same
-// address one after the other are both listed.
+// compareEntries orders by owner and address. Bytes matter only while two pods with the same address, one after the
+// other, are both listed.
 func compareEntries(a, b Entry) int {
 	if c := cmp.Or(a.Owner.Compare(b.Owner), a.Addr.Compare(b.Addr)); c != 0 {
 		return c
@@ -57,7 +57,7 @@ func compareEntries(a, b Entry) int {
 // All returns the whole document.
 func (d *Document) All() *View { return d.all }
 
-// Of returns the part of one owner. It has no groups if the owner is not known.
+// Of returns the part of one owner, without groups if the owner is unknown.
 func (d *Document) Of(owner Owner) *View {
 	if v, ok := d.owners[owner]; ok {
 		return v
@@ -65,7 +65,7 @@ func (d *Document) Of(owner Owner) *View {
 	return newView(nil)
 }
 
-// View is a whole http_sd answer: an array of groups. It shares the bytes of the fragments.
+// View is an http_sd answer: an array of groups. It shares the bytes of the fragments.
 type View struct {
 	fragments []*Fragment
 	size      int
@@ -99,13 +99,13 @@ func newView(fragments []*Fragment) *View {
 // Size returns the number of bytes that WriteTo writes.
 func (v *View) Size() int { return v.size }
 
-// Targets returns the number of targets in it.
+// Targets returns the number of targets.
 func (v *View) Targets() int { return v.targets }
 
 // Tag identifies the bytes, as an ETag without quotes.
 func (v *View) Tag() string { return v.tag }
 
-// WriteTo implements [io.WriterTo]. Writes are as small as the fragment of a pod.
+// WriteTo implements [io.WriterTo]. It makes a write for each pod, so w should be buffered.
 func (v *View) WriteTo(w io.Writer) (int64, error) {
 	out := counter{w: w}
 	out.write(opening)
@@ -137,7 +137,7 @@ func (v *View) gzip() []byte {
 	return out.Bytes()
 }
 
-// counter counts, and remembers the first error.
+// counter counts the bytes written, and keeps the first error.
 type counter struct {
 	w   io.Writer
 	n   int64

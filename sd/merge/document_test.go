@@ -16,7 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/test/sd/strict"
 )
 
-// pod makes the entry of the nth pod of an owner, with targets of one integration each.
+// pod makes the entry of the nth pod of an owner, with a target for each integration.
 func pod(t testing.TB, owner Owner, n int, integrations ...string) Entry {
 	t.Helper()
 	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}), 8080)

@@ -8,7 +8,7 @@ import (
 
 const keySize = 16
 
-// separator stands between the groups of a document, one group a line.
+// separator separates the groups of a document, one group per line.
 const separator = ",\n"
 
 // Group is one checked group of a pod: one target and its labels.
@@ -18,15 +18,14 @@ type Group struct {
 	json        []byte
 }
 
-// Fragment has the canonical groups of one pod, sorted, each once. It is immutable. Nil is the fragment without
-// groups.
+// Fragment has the canonical groups of one pod, sorted and unique. It is immutable. Nil is the fragment without groups.
 type Fragment struct {
 	groups []Group
-	data   []byte // The groups with separators; they share it.
+	data   []byte // the JSON of the groups with separators, which groups share
 	sum    [sha256.Size]byte
 }
 
-// newFragment sorts the groups and copies their bytes together.
+// newFragment sorts the groups and copies their JSON into one buffer.
 func newFragment(groups []Group) *Fragment {
 	slices.SortFunc(groups, func(a, b Group) int { return bytes.Compare(a.json, b.json) })
 	groups = slices.CompactFunc(groups, func(a, b Group) bool { return bytes.Equal(a.json, b.json) })
@@ -48,8 +47,7 @@ func newFragment(groups []Group) *Fragment {
 	return f
 }
 
-// Holding returns the fragment together with those groups of the previous answer whose key it lacks. For keys in
-// both, it has the fragment's own groups.
+// Holding returns the fragment with the previous answer's groups added whose keys it lacks.
 func (f *Fragment) Holding(previous *Fragment) *Fragment {
 	if previous == nil || f == nil {
 		return f
@@ -73,7 +71,7 @@ func (f *Fragment) Holding(previous *Fragment) *Fragment {
 // Equal reports whether two fragments have the same bytes.
 func (f *Fragment) Equal(other *Fragment) bool { return bytes.Equal(f.bytes(), other.bytes()) }
 
-// Targets returns the number of its targets.
+// Targets returns the number of targets.
 func (f *Fragment) Targets() int {
 	if f == nil {
 		return 0
@@ -81,10 +79,10 @@ func (f *Fragment) Targets() int {
 	return len(f.groups)
 }
 
-// Size returns its size in bytes.
+// Size returns the size in bytes.
 func (f *Fragment) Size() int { return len(f.bytes()) }
 
-// Integrations counts the targets by the agent's name of the integration.
+// Integrations counts the targets of each integration, by the agent's name for it.
 func (f *Fragment) Integrations() map[string]int {
 	out := map[string]int{}
 	if f == nil {
@@ -103,7 +101,7 @@ func (f *Fragment) bytes() []byte {
 	return f.data
 }
 
-// appendGroup appends the canonical JSON of a group. The labels are in order.
+// appendGroup appends the canonical JSON of a group. The labels must be sorted.
 func appendGroup(b, target []byte, labels []label) []byte {
 	b = append(b, `{"targets":[`...)
 	b = appendString(b, target)

@@ -1,4 +1,4 @@
-// Package merge turns what integration pods say about themselves into one http_sd document.
+// Package merge turns the answers of integration pods into one http_sd document.
 //
 // A pod's answer is untrusted. [Parse] reads it group by group and makes a [Fragment] of the groups
 // that it accepts. Such a group has one target, which is the address that was asked. It has legacy

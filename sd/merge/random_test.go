@@ -118,7 +118,7 @@ func (w *randomPods) answer(from Source) []byte {
 	return []byte(body)
 }
 
-// badGroup is one that is dropped whatever the limits are.
+// badGroup makes a group that is dropped with any limits.
 func (w *randomPods) badGroup(from Source) string {
 	tests := maps.Clone(groupTests())
 	maps.DeleteFunc(tests, func(_ string, g groupTest) bool {
@@ -128,7 +128,7 @@ func (w *randomPods) badGroup(from Source) string {
 	return strings.ReplaceAll(tests[name].group, source().Addr.String(), from.Addr.String())
 }
 
-// goodGroup makes one, as a pod writes it and as it is served.
+// goodGroup makes a good group, in the forms in which a pod sends it and the document has it.
 func (w *randomPods) goodGroup(from Source) (text, line string) {
 	labels, served := map[string]string{}, map[string]string{}
 	for range w.random.IntN(8) {
@@ -160,7 +160,7 @@ func (w *randomPods) entries(t *testing.T) []Entry {
 	t.Helper()
 	var entries []Entry
 	for i, from := range w.sources {
-		fragment, _, _ := Parse(w.answers[i], from, DefaultLimits()) // Of what is refused there is none.
+		fragment, _, _ := Parse(w.answers[i], from, DefaultLimits()) // A refused answer has a nil fragment.
 		entries = append(entries, Entry{Owner: from.Owner, Addr: from.Addr, Fragment: fragment})
 	}
 	return entries

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reference returns what encoding/json makes of an answer. It has no limits.
+// reference decodes an answer with encoding/json, without limits.
 func reference(body []byte) (elements []json.RawMessage, err error) {
 	array := json.NewDecoder(bytes.NewReader(body))
 	if start, err := array.Token(); err != nil || start != json.Delim('[') {
@@ -56,11 +56,11 @@ func referenceGroup(raw []byte) (targets []*string, labels map[string]*string, e
 	return group.Targets, group.Labels, nil
 }
 
-// ours returns the same as reference, made by this package.
+// ours decodes an answer like reference, but with this package.
 func ours(raw []byte) (targets []*string, labels map[string]*string, err error) {
 	var d decoded
-	if fault := d.read(raw); fault != nil {
-		return nil, nil, errors.New(fault.text)
+	if rejected := d.read(raw); rejected != nil {
+		return nil, nil, errors.New(rejected.text)
 	}
 	for _, target := range d.targets {
 		var text *string
@@ -101,7 +101,7 @@ func agree(t *testing.T, body []byte) {
 		return // encoding/json allows more.
 	}
 	var elements []json.RawMessage
-	err := each(body, func(raw []byte) error {
+	err := eachElement(body, func(raw []byte) error {
 		elements = append(elements, raw)
 		return nil
 	})

@@ -5,14 +5,14 @@ import "fmt"
 // maxDepth is how deep values may nest. Agents nest three deep.
 const maxDepth = 100
 
-// scanner reads JSON strictly by RFC 8259 and copies nothing. It exists for rounds in which all pods
-// changed: encoding/json takes four times as long for an answer. A test compares the two.
+// scanner reads JSON strictly by RFC 8259 without copying. It exists for rounds in which all answers changed:
+// encoding/json takes four times as long. A test compares the two.
 type scanner struct {
 	text []byte
 	at   int
 }
 
-// peek returns the next byte, or 0 at the end: no byte of JSON is 0.
+// peek returns the next byte, or 0 at the end: JSON never contains 0.
 func (s *scanner) peek() byte {
 	if s.at < len(s.text) {
 		return s.text[s.at]
@@ -20,7 +20,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// space skips blanks and returns what follows.
+// space skips white space and returns the next byte.
 func (s *scanner) space() byte {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; c {
@@ -33,7 +33,7 @@ func (s *scanner) space() byte {
 	return 0
 }
 
-// take skips the byte if it is next.
+// take skips the next byte if it is c.
 func (s *scanner) take(c byte) bool {
 	if s.peek() != c {
 		return false
@@ -42,8 +42,8 @@ func (s *scanner) take(c byte) bool {
 	return true
 }
 
-// more skips to the next element of a list, or member of an object, and returns whether there is one.
-// At the end it skips the closing byte.
+// more skips to the next element of a list or member of an object, and returns whether there is one. At the end it
+// skips the closing byte.
 func (s *scanner) more(first bool, closing byte) (more, ok bool) {
 	switch c := s.space(); {
 	case c == closing:
@@ -55,10 +55,10 @@ func (s *scanner) more(first bool, closing byte) (more, ok bool) {
 		return false, false
 	}
 	s.at++
-	return true, s.space() != closing // A comma must not be the last.
+	return true, s.space() != closing // A trailing comma is an error.
 }
 
-// key skips the key of a member and the colon behind it, and returns the key with its quotes.
+// key skips the key of a member and the colon after it, and returns the key with its quotes.
 func (s *scanner) key() (key []byte, ok bool) {
 	start := s.at
 	if !s.str() {
@@ -79,7 +79,7 @@ func (s *scanner) raw() (value []byte, ok bool) {
 	return s.text[start:s.at:s.at], ok
 }
 
-// value skips a value. There must be no blanks before it. It stops at the first byte that is wrong.
+// value skips a value, without white space before it. It stops at the first wrong byte.
 func (s *scanner) value(depth int) bool {
 	switch c := s.peek(); c {
 	case '"':
@@ -98,9 +98,9 @@ func (s *scanner) value(depth int) bool {
 	}
 }
 
-// elements skips the rest of a list or object that was opened.
+// elements skips the rest of a list or object after its opening byte.
 func (s *scanner) elements(opening byte, depth int) bool {
-	closing := opening + 2 // True in ASCII for both kinds.
+	closing := opening + 2 // In ASCII, ']' is '['+2 and '}' is '{'+2.
 	for first := true; ; first = false {
 		more, ok := s.more(first, closing)
 		if !more || !ok {
@@ -139,7 +139,7 @@ func (s *scanner) str() bool {
 	}
 }
 
-// plain skips what a string holds up to its end or the next escape. Most bytes are skipped here.
+// plain skips the bytes of a string up to its end or the next escape. It is the hottest loop.
 func (s *scanner) plain() {
 	for i, c := range s.text[s.at:] {
 		if c == '"' || c == '\\' || c < ' ' {
@@ -150,7 +150,7 @@ func (s *scanner) plain() {
 	s.at = len(s.text)
 }
 
-// escape skips what follows after a backslash.
+// escape skips the rest of an escape after its backslash.
 func (s *scanner) escape() bool {
 	switch s.peek() {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -187,7 +187,7 @@ func (s *scanner) number() bool {
 	return true
 }
 
-// digits skips one or more.
+// digits skips one or more digits.
 func (s *scanner) digits() bool {
 	start := s.at
 	for digit(s.peek()) {
@@ -207,10 +207,10 @@ func (s *scanner) word(word string) bool {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// fault says what is wrong where the scanner stopped.
-func (s *scanner) fault() error {
+// syntaxError describes the error where the scanner stopped.
+func (s *scanner) syntaxError() error {
 	if s.at >= len(s.text) {
-		return fmt.Errorf("%w: it ends too early", ErrMalformed)
+		return fmt.Errorf("%w: unexpected end", ErrMalformed)
 	}
 	return fmt.Errorf("%w: unexpected %q at byte %d", ErrMalformed, s.text[s.at], s.at)
 }

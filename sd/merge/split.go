@@ -2,10 +2,9 @@ package merge
 
 import "encoding/json"
 
-// Split takes apart the document of another replica. It returns the fragment of each of the pods, nil
-// for a pod that the document lacks. A replica is trusted as little as a pod: groups that the pod
-// could not have sent itself are dropped, or all groups of the pod if there are more than the limit.
-// It is an error if the document is not whole.
+// Split extracts the fragment of each pod from the document of another replica, nil for a pod that the document lacks.
+// A replica is trusted as little as a pod: groups that the pod could not have sent itself are dropped, and all groups
+// of a pod that has more than the limit. An incomplete document is an error.
 func Split(document []byte, pods []Source, limits Limits) ([]*Fragment, error) {
 	type place struct {
 		owner  Owner
@@ -16,7 +15,7 @@ func Split(document []byte, pods []Source, limits Limits) ([]*Fragment, error) {
 		places[place{pod.Owner, pod.Addr.String()}] = i
 	}
 	groups := make([][]Group, len(pods))
-	err := each(document, func(raw []byte) error {
+	err := eachElement(document, func(raw []byte) error {
 		var head struct {
 			Targets []string `json:"targets"`
 			Labels  struct {
@@ -31,7 +30,7 @@ func Split(document []byte, pods []Source, limits Limits) ([]*Fragment, error) {
 		if !asked || len(groups[i]) > limits.Groups {
 			return nil
 		}
-		if group, fault := newChecker(pods[i], limits).group(raw); fault == nil {
+		if group, rejected := newChecker(pods[i], limits).group(raw); rejected == nil {
 			groups[i] = append(groups[i], group)
 		}
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// question has what a poll needs to know about a pod, so that it needs no lock.
-type question struct {
+// request is a copy of the data of a pod that a poll needs, so that it needs no lock.
+type request struct {
 	addr  netip.AddrPort
 	owner merge.Owner
 	known bool              // whether sum is set
@@ -21,13 +21,13 @@ type question struct {
 
 // answer is a good answer of a pod.
 type answer struct {
-	unchanged bool // since the last good answer; then nothing else is set
+	unchanged bool // since the last good answer; if so, nothing else is set
 	fragment  *merge.Fragment
 	drops     []merge.Drop
 	sum       [sha256.Size]byte
 }
 
-// start polls a pod that was taken out of a queue.
+// start polls a pod that was taken from a queue.
 func (p *Poller) start(ctx context.Context, from *queue, due *pod) {
 	from.inFlight++
 	due.holds = from
@@ -35,7 +35,7 @@ func (p *Poller) start(ctx context.Context, from *queue, due *pod) {
 	if p.document.Load() == nil {
 		timeout = min(timeout, p.options.FirstTimeout)
 	}
-	ask := question{addr: due.Addr, owner: due.Owner, known: due.answered(), sum: due.sum}
+	ask := request{addr: due.Addr, owner: due.Owner, known: due.answered(), sum: due.sum}
 	stop := context.AfterFunc(ctx, due.cancel)
 	p.polls.Go(func() {
 		defer stop()
@@ -49,8 +49,8 @@ func (p *Poller) start(ctx context.Context, from *queue, due *pod) {
 	})
 }
 
-// release takes the worker away from a slow poll, which goes on without one. Otherwise hundreds of
-// pods that answered before and begin to hang at the same time would hold all workers.
+// release frees the worker of a slow poll, which goes on without one. Otherwise hundreds of healthy pods that begin to
+// hang at the same time would hold all workers.
 func (p *Poller) release(polled *pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,8 +63,8 @@ func (p *Poller) release(polled *pod) {
 	p.signal()
 }
 
-// ask asks the pod and reads its answer.
-func (p *Poller) ask(ctx context.Context, q question) (answer, *Failure) {
+// ask sends the request to the pod and reads its answer.
+func (p *Poller) ask(ctx context.Context, q request) (answer, *Failure) {
 	body, _ := p.buffers.Get().(*bytes.Buffer)
 	defer func() {
 		if body.Cap() <= maxKeptBuffer {

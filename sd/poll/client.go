@@ -23,13 +23,13 @@ const Path = "/agent/api/v1/metrics/integrations/sd"
 
 const (
 	maxHeaderBytes = 16 << 10
-	// Buffers above this are not kept for the next poll.
+	// maxKeptBuffer is the capacity of the largest buffer that is kept for the next poll.
 	maxKeptBuffer = 64 << 10
 )
 
 // ClientOptions are the settings of a Client.
 type ClientOptions struct {
-	// TLS returns the settings for one connection. Without it, pods are asked over HTTP.
+	// TLS returns the settings for one connection. Without it, the client speaks HTTP.
 	TLS func() *tls.Config
 	// MaxBytes bounds an answer. A larger one is refused.
 	MaxBytes int64
@@ -37,17 +37,17 @@ type ClientOptions struct {
 	UserAgent string
 	// Path to ask for. Default [Path].
 	Path string
-	// Token returns the bearer token to send. Pods get none, so it is nil for them.
+	// Token returns the bearer token to send. It is nil for pods.
 	Token func() string
 }
 
-// Client asks pods, and asks other replicas what pods said. It connects to the given address and
-// nowhere else: no proxy, no redirects, no name resolution. The agent names the request's Host as
-// the address of its targets, so the Host is that address too.
+// Client fetches the answers of pods and the documents of other replicas. It connects only to the given address: no
+// proxy, no redirects, no name resolution. The Host of a request is that address too, because the agent uses the Host
+// as the address of its targets.
 //
-// Package net/http writes the requests and reads the answers, but each connection is made here. With
-// net/http's transport a round of 5,000 pods takes 0.71 to 0.74 CPU seconds instead of 0.52 to 0.59;
-// the goal is 0.7. With kept connections it takes 0.46, but 224 MB instead of 100 MB; the goal is 128.
+// Package net/http writes the requests and reads the answers, but the client makes each connection. With net/http's
+// transport a round of 5,000 pods takes 0.71 to 0.74 CPU seconds instead of 0.52 to 0.59; the goal is 0.7. With kept
+// connections it takes 0.46, but 224 MB instead of 100 MB; the goal is 128.
 type Client struct {
 	options ClientOptions
 	scheme  string
@@ -71,8 +71,8 @@ func NewClient(options ClientOptions) *Client {
 // Scheme is http or https.
 func (c *Client) Scheme() string { return c.scheme }
 
-// dialTCP connects. The dialer's DialTCP would bind a local port of its own for each connection, and
-// there are too few for thousands of pods.
+// dialTCP connects to addr. The dialer's DialTCP would reserve a local port for each connection, and there are too few
+// for thousands of pods.
 func dialTCP(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 	dialer := net.Dialer{KeepAlive: -1} // The connection ends before a probe would be sent.
 	return dialer.DialContext(ctx, "tcp", addr.String())
@@ -94,14 +94,14 @@ func (c *Client) dialTLS(ctx context.Context, addr netip.AddrPort) (net.Conn, er
 	return conn, nil
 }
 
-// Fetch asks the pod at the address and reads its answer. Every error is a [*Failure].
+// Fetch reads the answer of the pod at addr into a buffer. Every error is a [*Failure].
 func (c *Client) Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buffer) error {
 	conn, err := c.dial(ctx, addr)
 	if err != nil {
 		return transportFailure(ctx, err)
 	}
 	defer func() { _ = conn.Close() }()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // Long ago.
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // A past deadline aborts I/O.
 	defer stop()
 	response, err := c.roundTrip(conn, addr, into)
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *Client) Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buf
 	if failure := c.checkHeader(response); failure != nil {
 		return failure
 	}
-	// The connection is closed instead of the body: closing the body would read it to its end.
+	// Close the connection, not the body: closing the body would read it to its end.
 	n, err := into.ReadFrom(io.LimitReader(response.Body, c.options.MaxBytes+1))
 	switch {
 	case n > c.options.MaxBytes:
@@ -121,8 +121,7 @@ func (c *Client) Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buf
 	return nil
 }
 
-// roundTrip sends the request and reads the header of the answer. The buffer is empty before and
-// after.
+// roundTrip sends the request and reads the header of the answer. The buffer is empty before and after.
 func (c *Client) roundTrip(conn net.Conn, addr netip.AddrPort, buffer *bytes.Buffer) (*http.Response, error) {
 	request := http.Request{
 		Method: http.MethodGet, URL: &url.URL{Scheme: c.scheme, Host: addr.String(), Path: c.options.Path},
@@ -149,7 +148,7 @@ func (c *Client) tooLarge() *Failure {
 	return failuref(ReasonTooLarge, "more than %d bytes", c.options.MaxBytes)
 }
 
-// checkHeader refuses what cannot be an agent's answer, before the body is read.
+// checkHeader refuses an answer that cannot be an agent's, before its body is read.
 func (c *Client) checkHeader(response *http.Response) *Failure {
 	kind, parameters, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	charset := parameters["charset"]
@@ -170,13 +169,13 @@ func (c *Client) checkHeader(response *http.Response) *Failure {
 	return nil
 }
 
-// transportFailure finds the reason why no whole answer came.
+// transportFailure finds the reason why the answer is missing or incomplete.
 func transportFailure(ctx context.Context, err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok && ctx.Err() == nil {
 		return f
 	}
 	if deadline, ok := ctx.Deadline(); ok && (ctx.Err() != nil || !time.Now().Before(deadline)) {
-		return failuref(ReasonTimeout, "no whole answer in time")
+		return failuref(ReasonTimeout, "no complete answer in time")
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return &Failure{ReasonConnect, op.Err}
@@ -184,7 +183,7 @@ func transportFailure(ctx context.Context, err error) *Failure {
 	return &Failure{ReasonBroken, err}
 }
 
-// Failure is why a poll failed.
+// Failure is the error of a poll.
 type Failure struct {
 	Reason Reason
 	Err    error
@@ -200,20 +199,20 @@ func (f *Failure) Error() string { return f.Err.Error() }
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Reason is why a poll failed, in one word: the value of a metric's label.
+// Reason is the reason of a failure, as a label value of a metric.
 type Reason string
 
 // The reasons.
 const (
 	ReasonConnect       Reason = "connect"         // nobody listens at the address
-	ReasonTimeout       Reason = "timeout"         // no whole answer within the deadline
-	ReasonTLS           Reason = "tls"             // no common version or cipher, or a certificate that is not accepted
+	ReasonTimeout       Reason = "timeout"         // no complete answer within the deadline
+	ReasonTLS           Reason = "tls"             // no common version or cipher, or an unaccepted certificate
 	ReasonBroken        Reason = "broken"          // the connection broke, or the answer is not HTTP
 	ReasonRedirect      Reason = "redirect"        // the answer is a redirect
 	ReasonStatus        Reason = "status"          // a status other than 200
 	ReasonContentType   Reason = "content_type"    // the answer is not plain JSON
 	ReasonTooLarge      Reason = "too_large"       // more bytes than the limit
-	ReasonMalformed     Reason = "malformed"       // not one whole JSON array
+	ReasonMalformed     Reason = "malformed"       // not exactly one JSON array
 	ReasonTooManyGroups Reason = "too_many_groups" // more groups than the limit
 	ReasonDocumentFull  Reason = "document_full"   // no room in the document for a larger answer
 )

@@ -201,7 +201,7 @@ func TestFetchOverTLS(t *testing.T) {
 	}
 }
 
-// counted counts what is read of connections.
+// counted counts the bytes read from connections.
 type counted struct {
 	net.Conn
 	read *atomic.Int64

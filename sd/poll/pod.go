@@ -15,15 +15,15 @@ import (
 type Pod struct {
 	Owner merge.Owner
 	Addr  netip.AddrPort
-	// UID tells apart pods that had the same address one after the other. It may be empty.
+	// UID tells a pod from an earlier one with the same address. It may be empty.
 	UID string
-	// Name and Node are shown to people.
+	// Name and Node are for display.
 	Name, Node string
-	// Ready is whether Kubernetes finds the pod ready. A pod that turns ready is polled at once.
+	// Ready is the pod's readiness in Kubernetes. A pod that becomes ready is polled at once.
 	Ready bool
 }
 
-// id identifies a pod: if it changes, it is another pod.
+// id identifies a pod.
 type id struct {
 	owner merge.Owner
 	addr  netip.AddrPort
@@ -35,55 +35,56 @@ func (p Pod) id() id { return id{p.Owner, p.Addr, p.UID} }
 // State is the state of a pod.
 type State string
 
-// The states. A pod that is gone has none: it is forgotten.
+// The states. A pod that is gone is forgotten.
 const (
 	StateNew     State = "new"     // not tried yet
 	StateGood    State = "good"    // its last poll was answered with targets
 	StateEmpty   State = "empty"   // its last poll was answered without targets
-	StateFailing State = "failing" // its last poll failed; what was known before is kept
+	StateFailing State = "failing" // its last poll failed; its last good answer is kept
 )
 
 // States lists all states.
 func States() []State { return []State{StateNew, StateGood, StateEmpty, StateFailing} }
 
 const (
-	// firstRetry is the first wait of a pod that never answered, or that failed once.
+	// firstRetry is the first wait after a pod failed once or never answered.
 	firstRetry = time.Second
-	// longestBackOff bounds the waits of a pod that answered before.
+	// longestBackOff bounds the wait of a failing pod that answered before.
 	longestBackOff = 5 * time.Minute
 )
 
-// pod is a pod and what is known about it. The poller's lock guards it.
+// pod is a pod with its state. The poller's lock guards it.
 type pod struct {
 	Pod
 	state State
-	// published is what the document has of the pod: the last good answer, and groups that only the one before it had.
-	// So a target is dropped when two good answers in a row lack it.
+	// published is the pod's part of the document: the last good answer, and groups that only the one before it had. So
+	// a target is dropped only when two good answers in a row lack it.
 	published *merge.Fragment
 	// answer is the last good answer, and sum the hash of its bytes.
 	answer *merge.Fragment
 	sum    [sha256.Size]byte
 	drops  []merge.Drop
-	// since is when the pod entered its state, good when it last answered.
+	// since is the time at which the pod entered its state, good that of its last good answer, tried that of its last
+	// poll.
 	since, good, tried time.Time
 	failure            *Failure
 	failures           int // in a row
-	// awaited marks the pods that the round waits for.
+	// awaited is set while the round waits for the pod.
 	awaited bool
 
 	ctx    context.Context // ends when the pod is gone
 	cancel context.CancelFunc
 
-	queue   *queue
-	index   int    // in the queue's heap; -1 while in flight
-	holds   *queue // whose worker the poll in flight holds; nil if the poll is slow
-	due     time.Time
-	grid    time.Time // the due time, without jitter
-	turned  bool      // turned ready while in flight
-	rounded bool      // was spread over the interval
+	queue  *queue
+	index  int    // in the queue's heap; -1 while in flight
+	holds  *queue // the queue whose worker the poll in flight holds; nil if the poll is slow
+	due    time.Time
+	slot   time.Time // the due time, without jitter
+	turned bool      // became ready while in flight
+	spread bool      // its first slot was chosen at random
 }
 
-// accept records a good answer. It returns whether the document changes.
+// accept records a good answer, and returns whether the document changes.
 func (p *pod) accept(now time.Time, a answer) (changed bool) {
 	before := p.published
 	if a.unchanged {
@@ -101,7 +102,7 @@ func (p *pod) accept(now time.Time, a answer) (changed bool) {
 	return !p.published.Equal(before)
 }
 
-// fail records a failed poll. What is published stays.
+// fail records a failed poll. The pod's part of the document stays.
 func (p *pod) fail(now time.Time, f *Failure) {
 	p.enter(now, StateFailing)
 	p.failure = f
@@ -118,11 +119,11 @@ func (p *pod) enter(now time.Time, s State) {
 // answered reports whether the pod ever gave a good answer.
 func (p *pod) answered() bool { return !p.good.IsZero() }
 
-// batches is how many times in an interval polls begin. Polls that begin together cost less than
-// single ones, each of which wakes the process.
+// batches is the number of times in an interval at which polls begin. Polls that begin together wake the process only
+// once.
 const batches = 100
 
-// plan sets when to poll next: at a whole hundredth of an interval since the origin.
+// plan sets the time of the next poll, rounded down to a hundredth of an interval since origin.
 func (p *pod) plan(now, origin time.Time, interval time.Duration) {
 	p.next(now, interval)
 	p.due = origin.Add(p.due.Sub(origin).Truncate(interval / batches))
@@ -131,7 +132,7 @@ func (p *pod) plan(now, origin time.Time, interval time.Duration) {
 // next sets the exact time of the next poll.
 func (p *pod) next(now time.Time, interval time.Duration) {
 	if p.state == StateFailing {
-		p.rounded = false
+		p.spread = false
 		wait := p.backOff(interval)
 		if p.turned {
 			wait, p.failures = 0, 0
@@ -142,17 +143,17 @@ func (p *pod) next(now time.Time, interval time.Duration) {
 	}
 	p.turned = false
 	switch {
-	case !p.rounded: // Spread pods that came at the same time.
-		p.grid, p.rounded = now.Add(time.Duration((0.1+0.9*rand.Float64())*float64(interval))), true
-	case p.grid.Add(interval).Before(now): // Late by a whole interval.
-		p.grid = now.Add(interval)
+	case !p.spread: // Spread pods that came at the same time.
+		p.slot, p.spread = now.Add(time.Duration((0.1+0.9*rand.Float64())*float64(interval))), true
+	case p.slot.Add(interval).Before(now): // It is late by a whole interval.
+		p.slot = now.Add(interval)
 	default:
-		p.grid = p.grid.Add(interval)
+		p.slot = p.slot.Add(interval)
 	}
-	p.due = p.grid.Add(jitter(interval))
+	p.due = p.slot.Add(jitter(interval))
 }
 
-// backOff returns how long a failing pod waits.
+// backOff returns the wait of a failing pod.
 func (p *pod) backOff(interval time.Duration) time.Duration {
 	wait, most := firstRetry, interval
 	switch {
@@ -169,8 +170,8 @@ func (p *pod) backOff(interval time.Duration) time.Duration {
 	return min(wait, most)
 }
 
-// stumbled reports whether a pod that answered before failed once, and not by hanging. It is polled
-// again soon, and does not wait behind pods that hang.
+// stumbled reports whether a pod that answered before failed once, other than by hanging. It is polled again soon, and
+// does not wait behind pods that hang.
 func (p *pod) stumbled() bool {
 	return p.state == StateFailing && p.failures == 1 && p.answered() && p.failure.Reason != ReasonTimeout
 }
@@ -180,20 +181,20 @@ func jitter(d time.Duration) time.Duration {
 	return time.Duration((rand.Float64() - 0.5) / 10 * float64(d))
 }
 
-// Status is the state of a pod, for people and metrics.
+// Status is the state of a pod, for the page and metrics.
 type Status struct {
 	Pod
 	State State
-	// Since is when it entered this state, Good when it last answered, Tried when it was last asked, Next when it
-	// will be asked. Zero means never.
+	// Since is the time at which it entered this state, Good that of its last good answer, Tried that of its last poll,
+	// Next that of its next poll. Zero means never.
 	Since, Good, Tried, Next time.Time
 	// Failure is the error of the last poll, and Failures the number of failures in a row.
 	Failure  *Failure
 	Failures int
-	// Answer is its last good answer, Published what the document has of it. If Good is zero, the pod gave that answer
-	// to another replica.
+	// Answer is its last good answer, Published its part of the document. If Good is zero, the pod gave that answer to
+	// another replica.
 	Answer, Published *merge.Fragment
-	// Drops are the groups of the last good answer that were left out.
+	// Drops counts the dropped groups of the last good answer.
 	Drops []merge.Drop
 }
 

@@ -1,11 +1,9 @@
-// Package poll asks integration pods what they run, again and again, and keeps the document of
-// their last good answers.
+// Package poll polls integration pods for their targets, and keeps the document of their last good answers.
 //
 // Pods are polled in the background, never because a consumer asks. A pod is new, good, empty (its
 // good answer has no targets) or failing (its last good answer is kept) until it is gone. These
 // states must not be confused, because a consumer drops the targets that a list lacks. Agents leave
-// out an integration that is restarting, so a target that vanishes from an answer is kept for one
-// more.
+// out an integration that is restarting, so a target that an answer lacks is kept until the next one.
 //
 // Pods that never answered and pods that fail have queues of their own, with a share of the workers
 // and with back-off, and a slow poll gives its worker back. So pods that hang do not delay others.
@@ -24,19 +22,19 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// Fetcher asks the pod at an address. Errors other than [*Failure] count as broken connections.
+// Fetcher reads the answer of the pod at an address. An error other than a [*Failure] counts as a broken connection.
 type Fetcher interface {
 	Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buffer) error
 }
 
 // Observer counts polls, for metrics.
 type Observer interface {
-	// Polled is called when a poll ended; failure is empty for a good answer.
+	// Polled is called after each poll; failure is empty after a good answer.
 	Polled(took time.Duration, failure Reason)
-	// Dropped is called for the groups of a good answer that were dropped.
+	// Dropped is called for the dropped groups of a good answer.
 	Dropped(reason merge.Reason, groups int)
-	// Round is called when a round ended. In the first round every pod is tried once, in each later
-	// one every pod that answered before.
+	// Round is called at the end of a round. The first round polls every pod once, each later one every pod that
+	// answered before.
 	Round()
 }
 
@@ -44,11 +42,11 @@ type Observer interface {
 type Options struct {
 	// Interval is the time between two polls of a pod that answers.
 	Interval time.Duration
-	// Timeout bounds a poll. FirstTimeout bounds those of the first round, which consumers wait for.
+	// Timeout bounds a poll, FirstTimeout a poll of the first round, which consumers wait for.
 	Timeout, FirstTimeout time.Duration
-	// Workers is how many pods are polled at a time. Twice as many may be slow to answer.
+	// Workers is the number of pods polled at a time. Twice as many slow polls may run besides.
 	Workers int
-	// Scheme is what the fetcher speaks.
+	// Scheme is http or https, as the fetcher uses.
 	Scheme string
 	// Limits bound the answer of a pod, MaxDocument bounds the bytes of the document.
 	Limits      merge.Limits
@@ -57,18 +55,18 @@ type Options struct {
 	Fetcher  Fetcher
 	Observer Observer
 	Log      *slog.Logger
-	// Recall returns the last good answer of each pod that another replica has, nil without one. It
-	// is called once, after the first round, for the pods that did not answer.
+	// Recall returns the last good answer of each pod to another replica, or nil. It is called once, after the first
+	// round, for the pods that did not answer.
 	Recall func(ctx context.Context, pods []Pod) []*merge.Fragment
 }
 
-// MinWorkers is the least number of workers: one for each queue, and one to spare.
+// MinWorkers is the minimum of Workers: one for each queue, and one to spare.
 const MinWorkers = 4
 
 const (
-	// workerTime is how long a poll holds a worker. Polls of failing pods hold theirs to the end.
+	// workerTime is the longest time for which a poll holds a worker. Polls of failing pods hold theirs to the end.
 	workerTime = time.Second
-	// slowPerWorker is how many polls may go on without a worker, for each worker.
+	// slowPerWorker is the number of polls, per worker, that may go on without a worker.
 	slowPerWorker = 2
 )
 
@@ -86,18 +84,18 @@ type Poller struct {
 
 	mu   sync.Mutex
 	pods map[id]*pod
-	// order has the pods in the order of the document. It is nil after pods came or went.
+	// order has the pods in the order of the document. It is nil if it must be made again.
 	order []*pod
-	// The queues of pods that answer, of new pods and those that turned ready, and of failing pods.
+	// The queues of pods that answer, of new pods and pods that became ready, and of failing pods.
 	healthy, fresh, failing queue
 	// slow is the number of polls that gave their worker back.
 	slow int
 	// size is the sum of the sizes of the document's fragments.
 	size int
-	// started is set by the first Set. waiting is how many pods the round still waits for.
+	// started is set by the first Set. waiting is the number of pods that the round still waits for.
 	started bool
 	waiting int
-	// recalled is set when Recall was called, recalling until it returns.
+	// recalled is set once Recall has been called, recalling until it returns.
 	recalled, recalling bool
 	dirty               bool
 	published           time.Time
@@ -111,18 +109,18 @@ func New(options Options) *Poller {
 	return p
 }
 
-// Document returns the document of all last good answers. It is nil until the end of the first round, in which each
-// pod of the first Set is tried once.
+// Document returns the document of all last good answers. It is nil until the end of the first round, in which each pod
+// of the first Set is polled once.
 func (p *Poller) Document() *merge.Document { return p.document.Load() }
 
-// Waiting returns how many pods the round still waits for. It returns false before the first Set.
+// Waiting returns the number of pods that the round still waits for, and false before the first Set.
 func (p *Poller) Waiting() (int, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waiting, p.started
 }
 
-// Status returns the state of each pod, in no order.
+// Status returns the state of each pod, in any order.
 func (p *Poller) Status() []Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,8 +131,8 @@ func (p *Poller) Status() []Status {
 	return out
 }
 
-// Set replaces the list of pods. Pods that are not in it are forgotten. The first call begins the
-// first round, so make it when all pods are known.
+// Set replaces the list of pods, and forgets the pods that are not in it. The first call begins the first round, so
+// make it when all pods are known.
 func (p *Poller) Set(pods []Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +166,7 @@ func (p *Poller) add(now time.Time, new Pod) {
 	p.options.Log.Debug("pod found", "pod", new.Name, "addr", new.Addr, "agent", new.Owner)
 }
 
-// update records the changes of a pod. A pod that turned ready is polled soon.
+// update records the changes of a pod. A pod that became ready is polled soon.
 func (p *Poller) update(now time.Time, known *pod, pod Pod) {
 	turned := pod.Ready && !known.Ready
 	known.Pod = pod
@@ -204,7 +202,7 @@ func (p *Poller) signal() {
 	}
 }
 
-// Run polls until ctx ends, and returns when no poll runs any more.
+// Run polls until ctx ends, and returns after the last poll has ended.
 func (p *Poller) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -220,8 +218,7 @@ func (p *Poller) Run(ctx context.Context) {
 	}
 }
 
-// step starts the polls that are due, begins rounds and publishes. It returns how long to wait until
-// there is more to do.
+// step starts the polls that are due, begins rounds and publishes. It returns the time until there is more to do.
 func (p *Poller) step(ctx context.Context) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -251,8 +248,8 @@ func (p *Poller) step(ctx context.Context) time.Duration {
 	return wait
 }
 
-// queues returns the queues in the order in which they get workers. Those with small shares come
-// first, so that pods that answer slowly leave workers to them.
+// queues returns the queues in the order in which they get workers. The queues with small shares come first, so that
+// pods that answer slowly do not take their workers.
 func (p *Poller) queues() []*queue { return []*queue{&p.fresh, &p.failing, &p.healthy} }
 
 // busy returns the number of workers in use.

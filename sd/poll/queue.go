@@ -9,7 +9,7 @@ import (
 type queue struct {
 	pods     byDue
 	inFlight int // polls that hold a worker
-	limit    int // the most workers that they may hold
+	limit    int // the most workers that polls may hold
 }
 
 func (q *queue) push(p *pod) {
@@ -24,7 +24,7 @@ func (q *queue) remove(p *pod) {
 	}
 }
 
-// next takes out a pod that is due, if the queue has a worker left.
+// next takes a pod that is due out of the queue, if a worker is left for it.
 func (q *queue) next(now time.Time) *pod {
 	if len(q.pods) == 0 || q.inFlight >= q.limit || q.pods[0].due.After(now) {
 		return nil
@@ -33,7 +33,7 @@ func (q *queue) next(now time.Time) *pod {
 	return p
 }
 
-// nextDue returns when the next pod is due, if the queue has a worker left for it.
+// nextDue returns the time at which the next pod is due, if a worker is left for it.
 func (q *queue) nextDue() (time.Time, bool) {
 	if len(q.pods) == 0 || q.inFlight >= q.limit {
 		return time.Time{}, false

@@ -7,7 +7,7 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// done handles the result of a poll.
+// done records the result of a poll.
 func (p *Poller) done(ctx context.Context, polled *pod, took time.Duration, a answer, failure *Failure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -37,10 +37,10 @@ func (p *Poller) done(ctx context.Context, polled *pod, took time.Duration, a an
 
 // requeue puts a pod into the queue of its state.
 func (p *Poller) requeue(now time.Time, polled *pod) {
-	retriedSoon := polled.stumbled() || polled.turned && polled.state == StateFailing
+	urgent := polled.stumbled() || polled.turned && polled.state == StateFailing
 	polled.plan(now, p.origin, p.options.Interval)
 	switch {
-	case retriedSoon: // It must not wait behind pods that hang.
+	case urgent: // It must not wait behind pods that hang.
 		p.fresh.push(polled)
 	case polled.state == StateFailing:
 		p.failing.push(polled)
@@ -49,7 +49,7 @@ func (p *Poller) requeue(now time.Time, polled *pod) {
 	}
 }
 
-// accept accepts a good answer, unless the document has no room for it.
+// accept records a good answer, unless the document has no room for it.
 func (p *Poller) accept(now time.Time, polled *pod, a answer) *Failure {
 	old := polled.published.Size()
 	if grown := a.fragment.Size() - old; grown > 0 && p.size+grown > p.options.MaxDocument {
@@ -73,7 +73,7 @@ func dropped(drops []merge.Drop) (n int) {
 	return n
 }
 
-// logChange logs what a good answer changed. Most change nothing.
+// logChange logs a change of state or of the number of dropped groups. Most answers change neither.
 func (p *Poller) logChange(polled *pod, before State, droppedBefore int) {
 	droppedNow := dropped(polled.drops)
 	if before == polled.state && droppedNow == droppedBefore {
@@ -94,7 +94,7 @@ func (p *Poller) logChange(polled *pod, before State, droppedBefore int) {
 	}
 }
 
-// fail records a failed poll, and logs the first failure in a row.
+// fail records a failed poll, and logs the first of several in a row.
 func (p *Poller) fail(now time.Time, polled *pod, failure *Failure) {
 	was := polled.state
 	polled.fail(now, failure)

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// await begins a round, which waits for these pods.
+// await begins a round that waits for these pods.
 func (p *Poller) await(pods iter.Seq[*pod]) {
 	for pod := range pods {
 		pod.awaited = true
@@ -19,7 +19,7 @@ func (p *Poller) await(pods iter.Seq[*pod]) {
 	}
 }
 
-// tried records that a pod was tried or is gone, so that the round no longer waits for it.
+// tried records that a pod was polled or is gone, so that the round no longer waits for it.
 func (p *Poller) tried(pod *pod) {
 	if !pod.awaited {
 		return
@@ -30,8 +30,7 @@ func (p *Poller) tried(pod *pod) {
 	}
 }
 
-// nextRound begins a round after one that ended. It does not wait for failing pods, because these
-// may not be tried for minutes.
+// nextRound begins another round. It does not wait for failing pods, which may not be polled for minutes.
 func (p *Poller) nextRound(ctx context.Context) {
 	if p.document.Load() == nil && !p.publishFirst(ctx) {
 		return
@@ -39,8 +38,7 @@ func (p *Poller) nextRound(ctx context.Context) {
 	p.await(slices.Values(p.healthy.pods))
 }
 
-// publishFirst publishes the first document and returns true, unless other replicas must answer
-// before.
+// publishFirst publishes the first document and returns true, or returns false while it waits for other replicas.
 func (p *Poller) publishFirst(ctx context.Context) bool {
 	if !p.recalled && p.options.Recall != nil {
 		p.recalled = true
@@ -58,10 +56,10 @@ func (p *Poller) publishFirst(ctx context.Context) bool {
 // startRecall asks other replicas for the last good answers of the pods that did not answer.
 func (p *Poller) startRecall(ctx context.Context) {
 	var silent []*pod
-	var asked []Pod
+	var pods []Pod
 	for _, pod := range p.pods {
 		if !pod.answered() {
-			silent, asked = append(silent, pod), append(asked, pod.Pod)
+			silent, pods = append(silent, pod), append(pods, pod.Pod)
 		}
 	}
 	if len(silent) == 0 {
@@ -69,11 +67,11 @@ func (p *Poller) startRecall(ctx context.Context) {
 	}
 	p.recalling = true
 	p.polls.Go(func() {
-		said := p.options.Recall(ctx, asked)
+		answers := p.options.Recall(ctx, pods)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for i, pod := range silent {
-			p.adopt(pod, said[i])
+			p.adopt(pod, answers[i])
 		}
 		p.recalling = false
 		p.signal()
@@ -81,16 +79,16 @@ func (p *Poller) startRecall(ctx context.Context) {
 }
 
 // adopt uses the answer that a pod gave to another replica as its last good one, unless the pod answered in the
-// meantime or the document has no room. The pod still counts as one that never answered, so that it is tried soon.
-func (p *Poller) adopt(pod *pod, said *merge.Fragment) {
-	if pod.answered() || p.pods[pod.id()] != pod || p.size+said.Size() > p.options.MaxDocument {
+// meantime or the document has no room. The pod still counts as one that never answered, so that it is polled soon.
+func (p *Poller) adopt(pod *pod, answer *merge.Fragment) {
+	if pod.answered() || p.pods[pod.id()] != pod || p.size+answer.Size() > p.options.MaxDocument {
 		return
 	}
-	pod.published, pod.answer = said, said
-	p.size += said.Size()
+	pod.published, pod.answer = answer, answer
+	p.size += answer.Size()
 }
 
-// publish builds a document of what all pods show.
+// publish builds the document of all pods.
 func (p *Poller) publish(now time.Time) {
 	if p.order == nil {
 		p.order = slices.SortedFunc(maps.Values(p.pods), func(a, b *pod) int {

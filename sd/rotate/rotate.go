@@ -1,6 +1,6 @@
-// Package rotate keeps values that are made from files, such as certificates and tokens, and makes
-// them again when the files change: Kubernetes replaces the files of a Secret while pods run. If new
-// files cannot be read or parsed, the previous value stays in force and the error is reported once.
+// Package rotate loads values such as certificates and tokens from files, and reloads them when the files change:
+// Kubernetes replaces the files of a Secret while pods run. If changed files cannot be read or parsed, the previous
+// value stays in force and the error is reported once.
 package rotate
 
 import (
@@ -18,7 +18,7 @@ import (
 // Every is the shortest time between two reads of the files.
 const Every = 5 * time.Second
 
-// Value is a value that is made from the contents of some files.
+// Value is a value parsed from the contents of files.
 type Value[T any] struct {
 	files  []string
 	parse  func(contents [][]byte) (T, error)
@@ -28,10 +28,10 @@ type Value[T any] struct {
 	value    T
 	contents [][]byte
 	checked  time.Time
-	told     string
+	reported string // the last error reported
 }
 
-// New reads the files. Later failures go to the function failed.
+// New reads the files. It passes later errors to failed.
 func New[T any](parse func(contents [][]byte) (T, error), failed func(error), files ...string) (*Value[T], error) {
 	v := &Value[T]{files: files, parse: parse, failed: failed}
 	if err := v.load(); err != nil {
@@ -40,7 +40,7 @@ func New[T any](parse func(contents [][]byte) (T, error), failed func(error), fi
 	return v, nil
 }
 
-// Get returns the value for the files as they are, or as they were less than Every ago.
+// Get returns the value for the contents of the files now, or less than Every ago.
 func (v *Value[T]) Get() T {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -50,9 +50,9 @@ func (v *Value[T]) Get() T {
 	err := v.load()
 	switch {
 	case err == nil:
-		v.told = ""
-	case err.Error() != v.told:
-		v.told = err.Error()
+		v.reported = ""
+	case err.Error() != v.reported:
+		v.reported = err.Error()
 		v.failed(err)
 	}
 	return v.value
@@ -88,7 +88,7 @@ func equal(a, b [][]byte) bool {
 	return true
 }
 
-// KeyPair keeps a certificate and its key.
+// KeyPair loads a certificate and its key.
 func KeyPair(certFile, keyFile string, failed func(error)) (*Value[*tls.Certificate], error) {
 	return New(func(c [][]byte) (*tls.Certificate, error) {
 		pair, err := tls.X509KeyPair(c[0], c[1])
@@ -96,7 +96,7 @@ func KeyPair(certFile, keyFile string, failed func(error)) (*Value[*tls.Certific
 	}, failed, certFile, keyFile)
 }
 
-// Pool keeps the certificates of authorities.
+// Pool loads the certificates of authorities.
 func Pool(file string, failed func(error)) (*Value[*x509.CertPool], error) {
 	return New(func(c [][]byte) (*x509.CertPool, error) {
 		pool := x509.NewCertPool()
@@ -107,7 +107,7 @@ func Pool(file string, failed func(error)) (*Value[*x509.CertPool], error) {
 	}, failed, file)
 }
 
-// Token keeps the token that is the only word of a file, and passes the checks.
+// Token loads a token, which must be the only word of the file and pass the checks.
 func Token(file string, failed func(error), checks ...func(token string) error) (*Value[string], error) {
 	return New(func(c [][]byte) (string, error) {
 		token := strings.TrimSpace(string(c[0]))

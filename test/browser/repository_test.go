@@ -61,7 +61,7 @@ func TestThePagesOfARepository(t *testing.T) {
 				"drop, sourceLabels: [__name__], regex: \"<script>alert(7)</script>|</pre></main>"}},
 		"history": {path: "/pipelines/prod/commits", says: []string{html}},
 		"commit": {path: "/pipelines/prod/commits/" + second,
-			says: []string{html, "objects changed", "Other series are kept", "<img src=x onerror=alert(6)>",
+			says: []string{html, "objects changed", "Different series are kept", "<img src=x onerror=alert(6)>",
 				"<redacted>"}},
 		"by hand": {path: "/pipelines/prod/commits/" + w.Status.Output.Commit,
 			says: []string{"no difference", "somebody else than agentry"}},

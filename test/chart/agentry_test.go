@@ -205,10 +205,10 @@ func letsOut(n *networkingv1.NetworkPolicy, pod labels.Set, port int) bool {
 func TestAgentryRefusals(t *testing.T) {
 	for name, test := range map[string]struct{ values, want string }{
 		"a value that does not exist": {"replicaCount: 3", "additional properties 'replicaCount' not allowed"},
-		"no pipeline":                 {"existingConfigMap: ''", "there is nothing to run"},
+		"no pipeline":                 {"existingConfigMap: ''", "no pipelines: set"},
 		"pipelines twice":             {"pipelines: {a: {kind: Pipeline}}", "leave one of them empty"},
 		"something that is no pipeline": {"existingConfigMap: ''\npipelines: {a: {spec: {}}}",
-			"pipelines.a is no Pipeline"},
+			"pipelines.a is not a Pipeline"},
 		"pipelines as text": {"pipelines: {a: 'kind: Pipeline'}",
 			"at '/pipelines/a': got string, want object"},
 		"no token":           {"admin: {token: {secretName: ''}}", "admin.token.secretName is needed"},
@@ -229,7 +229,7 @@ func TestAgentryRefusals(t *testing.T) {
 		"a ServiceMonitor without a Service": {"metrics: {service: {enabled: false}, serviceMonitor: {enabled: true}}",
 			"metrics.serviceMonitor needs metrics.service.enabled"},
 		"a flag that the chart sets": {"extraArgs: [--listen=:80]",
-			"extraArgs: --listen has a value of its own in this chart"},
+			"extraArgs: --listen is set by a value of this chart"},
 		"an alert that does not exist": {"metrics: {prometheusRule: {disabled: [Down]}}",
 			"at '/metrics/prometheusRule/disabled/0': value must be one of"},
 		"a token in the place of its Secret": {"admin: {token: 0123}", "at '/admin/token': got number, want object"},
@@ -239,7 +239,7 @@ func TestAgentryRefusals(t *testing.T) {
 		"a collector's address with a secret": {"traces: {endpoint: 'http://u:p@collector'}", "at '/traces/endpoint'"},
 		"a collector twice": {
 			"traces: {endpoint: 'http://a'}\nextraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: 'http://b'}]",
-			"extraEnv: OTEL_EXPORTER_OTLP_ENDPOINT is what traces.endpoint is for"},
+			"extraEnv: OTEL_EXPORTER_OTLP_ENDPOINT duplicates traces.endpoint"},
 		"a peer of webhooks that is misspelt": {"networkPolicy: {webhooks: [{podSelectors: {}}]}",
 			"at '/networkPolicy/webhooks/0'"},
 	} {

@@ -100,7 +100,7 @@ func TestURL(t *testing.T) {
 		found = found || fmt.Sprintf("http://%s.%s.svc:%d", s.Name, s.Namespace, s.Spec.Ports[0].Port) == want
 	}
 	if !found || !strings.Contains(sdAggregator().notes(files), "url: "+want+"\n") ||
-		!strings.Contains(sdAggregator().notes(files), "you need not write it") {
+		!strings.Contains(sdAggregator().notes(files), "you need not set it") {
 		t.Errorf("no Service at %q; the notes say:\n%s", want, sdAggregator().notes(files))
 	}
 }

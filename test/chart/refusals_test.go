@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 			"metrics.serviceMonitor needs metrics.service.enabled"},
 		"both listeners on one port": {"metrics: {port: 8080}", "metrics.port must not be 8080"},
 		"a flag that the chart sets": {"extraArgs: [--listen=:80]",
-			"extraArgs: --listen has a value of its own in this chart"},
+			"extraArgs: --listen is set by a value of this chart"},
 		"a rolling update that takes one away": {"updateStrategy: {rollingUpdate: {maxUnavailable: -1}}",
 			"at '/updateStrategy/rollingUpdate/maxUnavailable'"},
 		"a volume without a name": {"extraVolumes: [{emptyDir: {}}]",

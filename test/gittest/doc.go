@@ -1,5 +1,4 @@
-// Package gittest gives tests real Git remotes: bare repositories made by the
-// git binary, git's own HTTP backend behind a server on the loopback interface,
-// and an OpenSSH server. Nothing of it reads or writes the user's configuration,
-// and all of it ends with the test.
+// Package gittest provides real Git remotes for tests: bare repositories made by the git binary, git's HTTP backend
+// behind a server on the loopback interface, and an OpenSSH server. They neither read nor write the user's
+// configuration, and end with the test.
 package gittest

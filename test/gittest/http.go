@@ -12,20 +12,20 @@ import (
 	"testing"
 )
 
-// HTTPOptions is what an HTTP server asks for. The zero value is open to all.
+// HTTPOptions are the requirements of an HTTP server. The zero value is open to all.
 type HTTPOptions struct {
 	User, Password string // basic authentication
 	Token          string // or a bearer token
 	TLS            bool   // with a CA of its own
-	ReadOnly       bool   // pushes get 403, as from a host without write access
+	ReadOnly       bool   // pushes get 403, as without write access
 
-	// Wrap is put around the server, to cut or delay answers.
+	// Wrap wraps the server, to cut or delay answers.
 	Wrap func(http.Handler) http.Handler
 }
 
 // HTTPServer is git's smart HTTP backend.
 type HTTPServer struct {
-	URL   string // of the folder of the repositories, without a slash at the end
+	URL   string // of the folder of the repositories, without a trailing slash
 	CAPEM []byte // set with TLS
 }
 
@@ -66,7 +66,7 @@ func NewHTTP(t testing.TB, root string, opts HTTPOptions) *HTTPServer {
 	return out
 }
 
-// ServeHTTP serves one repository and gives its URL.
+// ServeHTTP serves one repository and returns its URL.
 func (r *Repo) ServeHTTP(opts HTTPOptions) (url string, server *HTTPServer) {
 	r.t.Helper()
 	server = NewHTTP(r.t, filepath.Dir(r.Dir), opts)
@@ -103,7 +103,7 @@ func (o HTTPOptions) allows(req *http.Request) bool {
 	return same(user, o.User) && same(password, o.Password)
 }
 
-// testWriter shows what git complains about in the test's log.
+// testWriter writes git's messages to the test's log.
 type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {

@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// The credential that a Proxy asks for.
+// The credential that a Proxy requires.
 const (
 	ProxyUser     = "p"
 	ProxyPassword = "pw"
 )
 
-// Proxy is an HTTP proxy, for plain requests and for tunnels. It leads everywhere to one server,
-// so that what does not go through it finds nothing at the hosts that tests make up.
+// Proxy is an HTTP proxy, for plain requests and for tunnels. It connects every request to one server, so that tests
+// can make up hosts that are reachable only through the proxy.
 type Proxy struct {
 	URL    string
 	server string // host and port
@@ -27,7 +27,7 @@ type Proxy struct {
 	hosts []string
 }
 
-// NewProxy is a proxy in front of a server.
+// NewProxy starts a proxy in front of a server.
 func NewProxy(t testing.TB, server string) *Proxy {
 	t.Helper()
 	at, err := url.Parse(server)
@@ -44,7 +44,7 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	return p
 }
 
-// Hosts are those that it was asked for, in their order.
+// Hosts returns the requested hosts in order.
 func (p *Proxy) Hosts() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

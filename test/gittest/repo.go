@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// firstCommit is the date of the first commit of a Repo, in seconds since 1970;
-// each further commit is a minute younger.
+// firstCommit is the date of the first commit of a Repo, in seconds since 1970; each further commit is a minute later.
 const firstCommit = 1_700_000_000
 
 // Repo is a bare repository on disk.
@@ -24,7 +23,7 @@ type Repo struct {
 	commits int
 }
 
-// NewRepo makes an empty bare repository whose HEAD is the branch main.
+// NewRepo makes an empty bare repository with main as its HEAD.
 func NewRepo(t testing.TB) *Repo {
 	t.Helper()
 	return NewRepoAt(t, filepath.Join(t.TempDir(), "repo.git"))
@@ -42,13 +41,12 @@ func NewRepoAt(t testing.TB, dir string) *Repo {
 	return r
 }
 
-// OpenRepo looks into a bare repository that exists.
+// OpenRepo opens an existing bare repository.
 func OpenRepo(t testing.TB, dir string) *Repo {
 	return &Repo{Dir: dir, t: t}
 }
 
-// Env is an environment in which git reads no configuration of the machine and
-// has a fixed identity.
+// Env returns an environment in which git ignores the configuration of the machine and has a fixed identity.
 func Env() []string {
 	return append(os.Environ(),
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_TERMINAL_PROMPT=0",
@@ -57,14 +55,13 @@ func Env() []string {
 	)
 }
 
-// Git runs git in the repository and gives what it prints, without the space
-// around it. A failure fails the test.
+// Git runs git in the repository and returns its trimmed output. A failure fails the test.
 func (r *Repo) Git(args ...string) string {
 	r.t.Helper()
 	return r.GitIn("", args...)
 }
 
-// GitIn is Git with an input.
+// GitIn is like Git, but with standard input.
 func (r *Repo) GitIn(stdin string, args ...string) string {
 	r.t.Helper()
 	cmd := exec.Command("git", args...)
@@ -77,9 +74,8 @@ func (r *Repo) GitIn(stdin string, args ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// Commit adds a commit to a branch, which it makes if need be, and gives its
-// hash. Files with an empty content are removed, and "!" as content stands for
-// an empty file.
+// Commit adds a commit to a branch, which it creates if necessary, and returns its hash. It removes files with empty
+// content; the content "!" makes an empty file.
 func (r *Repo) Commit(branch string, files map[string]string) string {
 	r.t.Helper()
 	ref := "refs/heads/" + branch
@@ -104,14 +100,13 @@ func (r *Repo) Commit(branch string, files map[string]string) string {
 	return r.Head(branch)
 }
 
-// Head is the hash of a branch's commit.
+// Head returns the hash of a branch's commit.
 func (r *Repo) Head(branch string) string {
 	r.t.Helper()
 	return r.Git("rev-parse", "--verify", "refs/heads/"+branch)
 }
 
-// Has tells whether the repository has an object of that hash, or a ref of that
-// full name.
+// Has reports whether the repository has an object with that hash, or a ref with that full name.
 func (r *Repo) Has(name string) bool {
 	cmd := exec.Command("git", "cat-file", "-e", name)
 	cmd.Dir, cmd.Env = r.Dir, Env()
@@ -130,7 +125,7 @@ func (r *Repo) Hook(name, script string) {
 	}
 }
 
-// Files gives the content of all files of a commit by path.
+// Files returns the contents of all files of a commit, by path.
 func (r *Repo) Files(commit string) map[string]string {
 	r.t.Helper()
 	out := map[string]string{}
@@ -141,7 +136,7 @@ func (r *Repo) Files(commit string) map[string]string {
 	return out
 }
 
-// Fsck fails the test if git finds a fault in the repository.
+// Fsck fails the test if git finds an error in the repository.
 func (r *Repo) Fsck() {
 	r.t.Helper()
 	r.Git("fsck", "--strict", "--no-dangling")

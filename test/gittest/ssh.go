@@ -19,14 +19,14 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// sshdStart is how long an sshd may take until it listens.
+// sshdStart is the time that an sshd has to start listening.
 const sshdStart = 10 * time.Second
 
-// SSHServer is an OpenSSH server that lets the current user in with one key.
+// SSHServer is an OpenSSH server that accepts the current user with one key.
 type SSHServer struct {
 	Address    string // host:port
 	User       string
-	Key        []byte // private key that is let in, PEM
+	Key        []byte // the accepted private key, PEM
 	KnownHosts []byte
 }
 
@@ -72,7 +72,7 @@ PermitUserEnvironment no
 func (s *SSHServer) run(t testing.TB, cmd *exec.Cmd) {
 	t.Helper()
 	if os.Getuid() == 0 {
-		// sshd wants its empty directory, which a service manager makes otherwise.
+		// sshd needs this empty directory, which a service manager usually makes.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Fatalf("make /run/sshd: %v", err)
 		}
@@ -85,7 +85,7 @@ func (s *SSHServer) run(t testing.TB, cmd *exec.Cmd) {
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // has ended if this fails
+		_ = cmd.Process.Kill() // fails only if it has ended
 		<-exited
 		if t.Failed() {
 			t.Logf("sshd: %s", log.String())
@@ -109,7 +109,7 @@ func (s *SSHServer) run(t testing.TB, cmd *exec.Cmd) {
 	}
 }
 
-// URL is the ssh URL of a repository on this machine.
+// URL returns the ssh URL of a repository on this machine.
 func (s *SSHServer) URL(r *Repo) string {
 	return "ssh://" + s.User + "@" + s.Address + r.Dir
 }
@@ -132,7 +132,7 @@ func NewSSHKey(t testing.TB) (private []byte, public ssh.PublicKey) {
 	return pem.EncodeToMemory(block), public
 }
 
-// NewSilent listens and accepts, and never says a word.
+// NewSilent returns the address of a server that accepts connections but never sends anything.
 func NewSilent(t testing.TB) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -152,7 +152,7 @@ func NewSilent(t testing.TB) (address string) {
 	return l.Addr().String()
 }
 
-// freeAddress finds a port that nobody listens on now.
+// freeAddress finds an unused port.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

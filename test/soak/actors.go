@@ -17,14 +17,14 @@ const (
 	inputsRef = "refs/heads/agentry/inputs"
 )
 
-// actors are the people and programs that change outputs beside agentry: they edit and rewrite output
-// branches, merge proposals and write notes.
+// actors are the people and programs besides agentry that change outputs: they edit and rewrite output branches, merge
+// proposals and write notes.
 type actors struct {
 	*testbed
 	rand  *rand.Rand
-	done  map[string][]action // by remote and branch: what must not be lost, in order
+	done  map[string][]action // by remote and branch: the commits that must not be lost, in order
 	notes []foreignNote
-	// tampered are files of agentry that somebody changed at any time, by remote and branch.
+	// tampered has agentry's files that an actor changed at any time, by remote and branch.
 	tampered map[string]map[string]bool
 	n        int
 }
@@ -32,11 +32,11 @@ type actors struct {
 // action is a commit of an actor on an output branch.
 type action struct {
 	commit   string
-	theirs   map[string]edit // files that are none of agentry's
-	tampered []string        // files of agentry's
+	theirs   map[string]edit // foreign files
+	tampered []string        // agentry's files
 }
 
-// foreignNote is a note of somebody else.
+// foreignNote is a note of another program.
 type foreignNote struct {
 	remote       *remote
 	commit, text string
@@ -55,7 +55,7 @@ func (a *actors) act(ctx context.Context) {
 	})
 }
 
-// errNothing says that there is nothing to do it with.
+// errNothing means that the action is not possible at the moment.
 var errNothing = errors.New("nothing to do")
 
 func (a *actors) step() (string, error) {
@@ -84,7 +84,7 @@ func (a *actors) step() (string, error) {
 	return a.edit(r, ref)
 }
 
-// someOutput picks an output branch that there is.
+// someOutput picks an existing output branch.
 func (a *actors) someOutput(r *remote) (string, error) {
 	refs, err := r.refs()
 	if err != nil {
@@ -103,7 +103,7 @@ func (a *actors) someOutput(r *remote) (string, error) {
 	return outputs[a.rand.IntN(len(outputs))], nil
 }
 
-// isOutput reports whether a ref is an output branch, and none that holds proposals.
+// isOutput reports whether a ref is an output branch, not one with proposals.
 func isOutput(ref string) bool {
 	name, ok := strings.CutPrefix(ref, "refs/heads/")
 	return ok && (strings.HasPrefix(name, "env/") || name == "together") && !strings.HasSuffix(name, "-next") &&
@@ -157,12 +157,12 @@ func (a *actors) edit(r *remote, ref string) (string, error) {
 	return fmt.Sprintf("somebody commits to %s: %s, %s", key(r, ref), d.commit, what), nil
 }
 
-// theirMark is in the names of files that are none of agentry's.
+// theirMark is in the names of foreign files.
 const theirMark = "theirs"
 
 func isTheirs(name string) bool { return strings.Contains(path.Base(name), theirMark) }
 
-// choose decides what is edited.
+// choose chooses random edits.
 func (a *actors) choose(theirs, ours []string) (action, string) {
 	a.n++
 	one := func(of []string) string { return of[a.rand.IntN(len(of))] }
@@ -194,7 +194,7 @@ func (a *actors) remove(r *remote, ref string) (string, error) {
 	return "somebody deletes " + key(r, ref), nil
 }
 
-// rewind takes the last commits of an output branch back.
+// rewind resets an output branch to an earlier commit.
 func (a *actors) rewind(r *remote, ref string) (string, error) {
 	tip := r.tip(ref)
 	old, err := r.git("rev-parse", "-q", "--verify", fmt.Sprintf("%s~%d", tip, 1+a.rand.IntN(3)))
@@ -223,7 +223,7 @@ func (a *actors) note(r *remote) (string, error) {
 	return fmt.Sprintf("a note of others on %s", commit), nil
 }
 
-// loseInputs deletes the branch that lock files are on.
+// loseInputs deletes the branch with the lock files.
 func (a *actors) loseInputs(r *remote) (string, error) {
 	tip := r.tip(inputsRef)
 	if tip == "" {
@@ -232,7 +232,7 @@ func (a *actors) loseInputs(r *remote) (string, error) {
 	return "somebody deletes " + key(r, inputsRef), r.move(inputsRef, tip, "")
 }
 
-// proposing picks a pipeline that proposes.
+// proposing picks a pipeline with promotion.
 func (a *actors) proposing(r *remote) *pipeline {
 	var all []*pipeline
 	for _, one := range a.config.pipelines {
@@ -246,7 +246,7 @@ func (a *actors) proposing(r *remote) *pipeline {
 	return all[a.rand.IntN(len(all))]
 }
 
-// editProposal puts a branch of proposals somewhere else.
+// editProposal moves a branch of proposals to another commit.
 func (a *actors) editProposal(r *remote) (string, error) {
 	one := a.proposing(r)
 	if one == nil {
@@ -274,8 +274,7 @@ func (a *actors) mergeOne(r *remote) (string, error) {
 	return a.merge(one)
 }
 
-// merge merges the proposal of a pipeline as a forge would: by moving the branch, squashed, or
-// with a commit that joins both.
+// merge merges the proposal of a pipeline like a forge: by fast-forward, squash or merge commit.
 func (a *actors) merge(one *pipeline) (string, error) {
 	r := a.repos[one.output]
 	active, proposed := r.tip(one.ref()), r.tip(one.rendered())
@@ -283,7 +282,7 @@ func (a *actors) merge(one *pipeline) (string, error) {
 		return "", errNothing
 	}
 	if who, err := r.git("log", "-1", "--format=%ae", proposed); err != nil || who != "agentry@localhost" {
-		return "", errNothing // it is what somebody made of the proposal
+		return "", errNothing // an actor moved the proposal
 	}
 	commit, style := proposed, "by moving"
 	args := []string{"commit-tree", proposed + "^{tree}", "-p", active, "-m", "Promote " + one.name}
@@ -329,8 +328,8 @@ func (a *actors) mergeAll() (bool, error) {
 	return merged, nil
 }
 
-// theirs are the files of others that a branch must have at a tip, and the commits of others that
-// it should have and has not.
+// theirs returns the foreign files that a branch must have at a tip, and the foreign commits that it should have but
+// lacks.
 func (a *actors) theirs(r *remote, ref, tip string) (files map[string]string, missing []string) {
 	files = map[string]string{}
 	for _, d := range a.done[key(r, ref)] {

@@ -16,16 +16,15 @@ const (
 	mainAgent  = "agent"
 	teamFolder = "teams"
 	sharedDir  = "shared"
-	fleetDir   = "fleet" // its folders come and go
+	fleetDir   = "fleet" // folders in it are added and removed
 
 	fleetFolders = 4 // at most
 )
 
-// inputs are the documents of a repository by file. Lists are never changed in place: the past
-// shares them.
+// inputs are the documents of a repository by file. Never change the lists in place, because the history shares them.
 type inputs map[string][]doc
 
-// cluster are the files of a folder.
+// cluster returns the files of a folder.
 func cluster(dir string) inputs {
 	return inputs{
 		dir + "/agent.yaml": {
@@ -48,7 +47,7 @@ func cluster(dir string) inputs {
 	}
 }
 
-// firstInputs are those that a repository begins with.
+// firstInputs returns the initial inputs of a repository.
 func firstInputs(clusters int) inputs {
 	in := inputs{
 		sharedDir + "/monitors.yaml": {{kind: "ServiceMonitor", ns: "nodes", name: "exporter"},
@@ -68,7 +67,7 @@ func firstInputs(clusters int) inputs {
 func clusterDir(n int) string  { return fmt.Sprintf("clusters/c%d", n) }
 func fleetFolder(n int) string { return fmt.Sprintf("%s/f%d", fleetDir, n) }
 
-// texts are the files as they are written.
+// texts returns the contents of the files.
 func (in inputs) texts() map[string]string {
 	out := map[string]string{"README.md": "Inputs.\n"}
 	for name, docs := range in {
@@ -81,7 +80,7 @@ func (in inputs) texts() map[string]string {
 	return out
 }
 
-// editsTo are what makes other texts of these.
+// editsTo returns the edits from these texts to others.
 func editsTo(from, to map[string]string) map[string]edit {
 	out := map[string]edit{}
 	for name, text := range to {
@@ -103,14 +102,14 @@ type author struct {
 	rand    *rand.Rand
 	first   inputs
 	now     inputs
-	fleet   bool // has folders that come and go
+	fleet   bool // whether folders are added and removed
 	past    []version
 	rewinds int
 	rev     int
 	when    time.Time
 }
 
-// version is a commit and what was in it.
+// version is a commit with its inputs.
 type version struct {
 	commit string
 	inputs inputs
@@ -124,7 +123,7 @@ func newAuthor(r *remote, random *rand.Rand, clusters int, fleet bool) *author {
 		when: time.Unix(1_700_000_000, 0)}
 }
 
-// head is the commit that inputs are at.
+// head returns the current commit of the inputs.
 func (a *author) head() string {
 	if len(a.past) == 0 {
 		return ""
@@ -132,7 +131,7 @@ func (a *author) head() string {
 	return a.past[len(a.past)-1].commit
 }
 
-// commit writes the inputs down.
+// commit commits the inputs.
 func (a *author) commit(message string) error {
 	was := map[string]string{}
 	if len(a.past) > 0 {
@@ -147,7 +146,7 @@ func (a *author) commit(message string) error {
 	return err
 }
 
-// step makes a random commit, or goes back in history.
+// step makes a random commit, or resets to an earlier one.
 func (a *author) step() (what string, err error) {
 	if len(a.past) > 3 && a.rand.IntN(40) == 0 {
 		return a.rewind()
@@ -166,7 +165,7 @@ func (a *author) step() (what string, err error) {
 
 const allowTrailer = "Agentry-Allow-Deletions: true"
 
-// rewind takes the last commits back by force.
+// rewind resets to an earlier commit with a forced push.
 func (a *author) rewind() (string, error) {
 	n := 1 + a.rand.IntN(3)
 	old := a.past[len(a.past)-1-n]
@@ -178,7 +177,7 @@ func (a *author) rewind() (string, error) {
 	return fmt.Sprintf("back by %d commits to %s", n, old.commit), nil
 }
 
-// repair puts everything right: what was there first is there, once and without a fault.
+// repair restores the initial objects, each once and without a fault.
 func (a *author) repair() error {
 	seen := map[string]bool{}
 	out := inputs{}
@@ -203,7 +202,7 @@ func (a *author) repair() error {
 	return a.commit("Put everything right\n\n" + allowTrailer)
 }
 
-// pick takes a random document.
+// pick returns a random document.
 func (a *author) pick() (name string, i int) {
 	names := slices.Sorted(maps.Keys(a.now))
 	name = names[a.rand.IntN(len(names))]
@@ -217,7 +216,7 @@ func (a *author) put(name string, docs []doc) {
 	}
 }
 
-// edit changes something.
+// edit makes a random edit.
 func (a *author) edit() string {
 	if len(a.now) < 3 {
 		a.now = maps.Clone(a.first)
@@ -260,7 +259,7 @@ func (a *author) edit() string {
 	return fmt.Sprintf("%s of %s: revision %d, fault %d", d, name, d.rev, d.fault)
 }
 
-// other are edits of rarer kinds.
+// other makes an edit of a rarer kind.
 func (a *author) other(n int, name string, docs []doc, i int) string {
 	d := &docs[i]
 	switch {
@@ -288,7 +287,7 @@ func (a *author) other(n int, name string, docs []doc, i int) string {
 	return fmt.Sprintf("%s of %s: tier %q, slow %v", d, name, d.tier, d.slow)
 }
 
-// agent pauses a GrafanaAgent, or lets it go on; or changes its shards.
+// agent pauses or resumes a GrafanaAgent, or changes its shards.
 func (a *author) agent(pause bool) string {
 	var names []string
 	for name, docs := range a.now {
@@ -329,7 +328,7 @@ func (a *author) comeAndGo() string {
 	return "with " + dir
 }
 
-// folders are those of the fleet that there are.
+// folders returns the existing folders of the fleet.
 func (in inputs) folders() []string {
 	var out []string
 	for name := range in {

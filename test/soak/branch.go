@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// What follows are the formats of docs/output-branch.md and docs/promotion.md, written down again
-// so that the oracle relies on nothing of what it checks.
+// The formats of docs/output-branch.md and docs/promotion.md, declared again so that the oracle does not rely on the
+// code that it checks.
 
 const (
 	inventoryName = ".agentry/inventory"
@@ -85,7 +85,7 @@ type branch struct {
 	units []string
 }
 
-// readBranch reads it. A branch without an inventory, or with one that cannot be read, is an error.
+// readBranch reads a branch. A missing or unreadable inventory is an error.
 func readBranch(p *pipeline, r *remote, commit string) (*branch, error) {
 	all, err := r.folder(commit, p.path)
 	if err != nil {
@@ -98,7 +98,7 @@ func readBranch(p *pipeline, r *remote, commit string) (*branch, error) {
 	if b.Version != 3 || b.Pipeline != p.name {
 		return nil, fmt.Errorf("the inventory at %s is of version %d and of pipeline %q", commit, b.Version, b.Pipeline)
 	}
-	if b.files[metadataName] != "" { // a branch that only has proposals has none
+	if b.files[metadataName] != "" { // a branch without a merged proposal has none
 		if err := b.read(metadataName, &b.hydrator); err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func readBranch(p *pipeline, r *remote, commit string) (*branch, error) {
 	return b, b.read(unitsName, &b.units)
 }
 
-// below are the files in a folder, by their paths in it.
+// below returns the files in a folder, by their paths in it.
 func below(files map[string]string, dir string) map[string]string {
 	out := map[string]string{}
 	for name, text := range files {
@@ -137,7 +137,7 @@ func (b *branch) unit(name string) (unitInventory, error) {
 	return u, b.read(path.Join(name, inventoryName), &u)
 }
 
-// owned are the files that agentry says are its own. Units that are not to be looked at are left out.
+// owned returns the files in agentry's inventories, except those of units to skip.
 func (b *branch) owned(without func(unit string) bool) (map[string]bool, error) {
 	out := map[string]bool{inventoryName: true, unitsName: true, metadataName: true}
 	for _, f := range b.Root {

@@ -7,20 +7,20 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// fault is what is wrong with an object.
+// fault is an error in an object.
 type fault int
 
 const (
 	good       fault = iota
 	broken           // no YAML
-	nameless         // an object of which nobody knows the namespace
+	nameless         // an object without a namespace
 	invalid          // refused by the schema
-	unrendered       // refused when it is rendered
+	unrendered       // refused by the renderer
 	without          // a Secret or ConfigMap without the key that others refer to
 	faults
 )
 
-// secretBytes are in every value of a Secret; the number behind them is that of its version.
+// secretBytes begin every value of a Secret; the number of its version follows.
 const secretBytes = "hunter-"
 
 // doc is one object of the inputs. It is comparable.
@@ -40,7 +40,7 @@ func (d doc) id() manifest.ID {
 
 func (d doc) String() string { return d.id().String() }
 
-// can reports whether objects of a kind can have a fault.
+// can reports whether objects of the kind can have a fault.
 func (d doc) can(f fault) bool {
 	switch f {
 	case unrendered:
@@ -51,7 +51,7 @@ func (d doc) can(f fault) bool {
 	return true
 }
 
-// text is the object as it is written, with its fault.
+// text returns the manifest of the object, with its fault.
 func (d doc) text() string {
 	meta := fmt.Sprintf("metadata: {name: %s, namespace: %s, labels: {tier: %q}}\n", d.name, d.ns, d.tier)
 	if d.fault == nameless {
@@ -77,7 +77,7 @@ func (d doc) apiVersion() string {
 	return "monitoring.grafana.com/v1alpha1"
 }
 
-// wrong is a body that the schema refuses.
+// wrong returns a body that the schema refuses.
 func (d doc) wrong() string {
 	if d.kind == "Secret" || d.kind == "ConfigMap" {
 		return "data: [no map]\n"
@@ -136,7 +136,7 @@ func (d doc) instance() string {
 		fmt.Sprintf("  remoteWrite: [{url: \"http://mimir/push/%d\", %s%s}]\n", d.rev, basicAuth, relabel)
 }
 
-// basicAuth refers to the Secret that is in the namespace of all GrafanaAgents.
+// basicAuth refers to the Secret in the namespace of the GrafanaAgents.
 const basicAuth = "basicAuth: {username: {name: login, key: k}, password: {name: login, key: k}}"
 
 func (d doc) monitor() string {

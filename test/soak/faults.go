@@ -11,14 +11,14 @@ import (
 
 const stopSignal = syscall.SIGTERM
 
-// every calls act at random moments, on average one in a while, until ctx ends.
+// every calls act at random moments with the given mean interval, until ctx ends.
 func every(ctx context.Context, random *rand.Rand, while time.Duration, act func()) {
 	for pause(ctx, time.Duration(random.Float64()*2*float64(while))) {
 		act()
 	}
 }
 
-// pause waits, and reports whether ctx goes on.
+// pause waits, and returns false if ctx has ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -28,7 +28,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// The mean times between what happens.
+// The mean times between events.
 const (
 	commitEvery = 250 * time.Millisecond
 	faultEvery  = 1500 * time.Millisecond
@@ -61,8 +61,8 @@ func (w *testbed) write(ctx context.Context) {
 	})
 }
 
-// kill kills replicas, half of the time when one is about to push, stops them, and damages what
-// they keep. What was killed starts again soon.
+// kill kills and stops replicas, half of the time when one is about to push, and damages their caches. Killed replicas
+// are started again soon.
 func (w *testbed) kill(ctx context.Context) {
 	random := w.random(whoKills)
 	every(ctx, random, w.killEvery, func() {
@@ -100,7 +100,7 @@ func (w *testbed) kill(ctx context.Context) {
 	})
 }
 
-// stopFor stops a process for a while, during which everybody else goes on.
+// stopFor stops a process for a while. Everything else goes on.
 func (w *testbed) stopFor(ctx context.Context, r *replica, d time.Duration) {
 	w.counts.stops.Add(1)
 	w.events.say("replica %d stands still for %s", r.n, d)
@@ -109,7 +109,7 @@ func (w *testbed) stopFor(ctx context.Context, r *replica, d time.Duration) {
 	time.AfterFunc(d, func() { r.hold(false) })
 }
 
-// damage spoils the cache of a dead replica.
+// damage damages the cache of a dead replica.
 func (w *testbed) damage(r *replica, random *rand.Rand) {
 	w.counts.damages.Add(1)
 	files := r.kept()
@@ -144,7 +144,7 @@ func scribble(name string, random *rand.Rand) error {
 	return os.WriteFile(name, data, 0o644)
 }
 
-// empty empties a folder.
+// empty removes the content of a folder.
 func empty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -181,7 +181,7 @@ func (w *testbed) fault(ctx context.Context) {
 	})
 }
 
-// filler takes all room on the small disk.
+// filler is the file that fills the small disk.
 const filler = ".filler"
 
 // fill fills the small disk for a while.
@@ -201,7 +201,7 @@ func (w *testbed) fill(ctx context.Context, lasts time.Duration) {
 	_ = os.Remove(name)
 }
 
-// configure rewrites pipeline files.
+// configure changes pipeline files.
 func (w *testbed) configure(ctx context.Context) {
 	random := w.random(whoConfig)
 	every(ctx, random, configEvery, func() {

@@ -4,11 +4,11 @@
 // crawl and reset, hooks reject, and pipeline files break.
 //
 // Then the faults end, and an oracle checks every output branch. It uses only the git command and
-// generator.Render. The payload must be a render of the commits that the inventory names, with the
-// held objects as named there, each in an earlier valid version. Metadata, lock files and notes must
-// agree. No file of others may have changed, no stale file of ours be left, and no commit be lost.
-// Replicas that start without caches must find nothing to do. At last all objects are corrected, and
-// the payload must be a render of the heads.
+// generator.Render. The payload must be a render of the commits in the inventory, with the held objects
+// listed there, each in an earlier valid version. Metadata, lock files and notes must agree. No foreign
+// file may have changed, no stale file of agentry be left, and no commit be lost. Replicas that start
+// without caches must find nothing to do. At the end all objects are corrected, and the payload must be
+// a render of the heads.
 //
 // The same seed makes the same decisions, but the timing differs.
 package main
@@ -33,8 +33,8 @@ func main() {
 	os.Exit(isolated(run))
 }
 
-// isolated runs main with mounts of its own, so that it can have a small disk without any rights.
-// Where the kernel refuses, it runs main without.
+// isolated runs main in a mount namespace of its own, so that it can mount a small disk without any rights. If the
+// kernel refuses, it runs main without one.
 func isolated(main func() int) int {
 	if isolate.Inside() {
 		return main()
@@ -77,10 +77,10 @@ type options struct {
 	length, round time.Duration
 	seed          uint64
 	killEvery     time.Duration
-	still         time.Duration // how long nothing may move at rest: all replicas poll in it
+	still         time.Duration // the time without a moved ref that counts as rest: all replicas poll within it
 	remotes       int
 	pipelines     int    // of each remote
-	dir           string // empty: a temporary one, which is removed after a good run
+	dir           string // default: a temporary folder, which is removed after a good run
 	say           func(string)
 }
 

@@ -17,18 +17,17 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// oracle knows what must be on the output branches.
+// oracle checks the output branches.
 type oracle struct {
 	*testbed
 	rand   *rand.Rand
 	parsed map[string][]manifest.Result
-	clean  bool // all objects are right, and proposals merged
-	// refused are the pipelines that write nothing now, as their replicas say: what somebody
-	// changed by hand stays.
+	clean  bool // all objects are correct, and all proposals merged
+	// refused has the pipelines that write nothing now, according to their replicas, so that manual changes stay.
 	refused map[string]bool
 }
 
-// ask asks it about everything.
+// ask checks everything.
 func (w *testbed) ask(ctx context.Context, clean bool) error {
 	o := &oracle{testbed: w, rand: w.random(whoAsks), parsed: map[string][]manifest.Result{}, clean: clean,
 		refused: map[string]bool{}}
@@ -50,7 +49,7 @@ func (w *testbed) ask(ctx context.Context, clean bool) error {
 	return errors.Join(errs...)
 }
 
-// findRefused asks a replica which pipelines write nothing.
+// findRefused asks a replica for the pipelines that write nothing.
 func (o *oracle) findRefused(ctx context.Context) error {
 	status, _, err := o.replicas[0].status(ctx)
 	for _, p := range o.running() {
@@ -59,11 +58,11 @@ func (o *oracle) findRefused(ctx context.Context) error {
 	return err
 }
 
-// writes reports whether a pipeline writes what it renders now, and puts right what somebody changed:
-// one that is stalled does not, nor one whose folder is gone.
+// writes reports whether a pipeline writes its render now, and reverts manual changes. A stalled pipeline does not, nor
+// one whose folder is gone.
 func (o *oracle) writes(p *pipeline) bool { return o.runs(p) && !o.refused[p.name] }
 
-// lost reports whether somebody lost an inventory that nobody puts back now.
+// lost reports whether an actor removed an inventory that nobody restores now.
 func (o *oracle) lost(p *pipeline) bool {
 	for name := range o.tampered(p) {
 		if path.Base(name) == path.Base(inventoryName) && !o.writes(p) {
@@ -73,12 +72,12 @@ func (o *oracle) lost(p *pipeline) bool {
 	return false
 }
 
-// tampered are the files of agentry that somebody changed at any time on a pipeline's branch.
+// tampered returns agentry's files that an actor changed at any time on a pipeline's branch.
 func (o *oracle) tampered(p *pipeline) map[string]bool {
 	return o.actors.tampered[key(o.repos[p.output], p.ref())]
 }
 
-// outputs are all pipelines that there are, and those of folders that are gone.
+// outputs returns all existing pipelines, and the pipelines of folders that are gone.
 func (w *testbed) outputs() []*pipeline {
 	out := w.running()
 	for _, p := range w.config.pipelines {
@@ -95,12 +94,12 @@ func (w *testbed) outputs() []*pipeline {
 	return out
 }
 
-// runs reports whether a pipeline is one that runs.
+// runs reports whether a pipeline exists.
 func (o *oracle) runs(p *pipeline) bool {
 	return slices.ContainsFunc(o.running(), func(one *pipeline) bool { return one.name == p.name })
 }
 
-// pipeline checks what a pipeline has rendered.
+// pipeline checks the output of a pipeline.
 func (o *oracle) pipeline(p *pipeline) error {
 	r := o.repos[p.output]
 	tip := r.tip(p.rendered())
@@ -111,7 +110,7 @@ func (o *oracle) pipeline(p *pipeline) error {
 		return nil
 	}
 	if _, there := r.show(tip, path.Join(p.path, inventoryName)); !there && (!o.clean || !o.runs(p)) {
-		return nil // a pipeline on a branch of several that never rendered anything
+		return nil // a pipeline that never rendered anything, on a branch shared by several
 	}
 	if o.lost(p) {
 		return nil
@@ -129,7 +128,7 @@ func (o *oracle) pipeline(p *pipeline) error {
 		return err
 	}
 	if len(b.Sources) == 0 && len(b.units) == 0 {
-		return nil // the first commit of a branch that others promote to
+		return nil // the first commit of a branch to promote to
 	}
 	if err := o.payload(b); err != nil {
 		return err
@@ -140,7 +139,7 @@ func (o *oracle) pipeline(p *pipeline) error {
 	return nil
 }
 
-// payload checks that all units are what they must be.
+// payload checks all units.
 func (o *oracle) payload(b *branch) error {
 	r, err := o.render(b)
 	if err != nil {
@@ -164,22 +163,22 @@ func (o *oracle) payload(b *branch) error {
 			continue
 		}
 		if kept, err := o.mayBeKept(r, name); err != nil || !kept {
-			return errors.Join(fmt.Errorf("%s: unit %s is no render of its inventory, and nothing keeps it: %w",
+			return errors.Join(fmt.Errorf("%s: unit %s is not a render of its inventory, and nothing keeps it: %w",
 				b.commit, name, why), err)
 		}
 		if o.lostInventory(b.pipeline, name) {
 			continue
 		}
 		if err := o.trace(b, name); err != nil {
-			return fmt.Errorf("%s: unit %s is no render of its inventory (%w), and none that was kept: %w", b.commit,
+			return fmt.Errorf("%s: unit %s is not a render of its inventory (%w), and not a kept one: %w", b.commit,
 				name, why, err)
 		}
 	}
 	return nil
 }
 
-// mayBeKept reports whether a unit may be what it was, for what is in the commits of the inventory
-// or, as nothing is written down for that alone, in the heads; or since nothing is written at all.
+// mayBeKept reports whether a unit may be unchanged, because of the commits in the inventory, or of the heads (which
+// are not recorded for that alone), or because the pipeline writes nothing at all.
 func (o *oracle) mayBeKept(r *rendering, unit string) (bool, error) {
 	if r.mayBeKept(unit) || !o.writes(r.branch.pipeline) {
 		return true, nil
@@ -188,14 +187,14 @@ func (o *oracle) mayBeKept(r *rendering, unit string) (bool, error) {
 	return err == nil && heads.mayBeKept(unit), err
 }
 
-// lostInventory reports whether somebody changed the inventory of a unit by hand. It comes back when
-// the unit is written again.
+// lostInventory reports whether an actor changed the inventory of a unit. It is restored when the unit is written
+// again.
 func (o *oracle) lostInventory(p *pipeline, unit string) bool {
 	return (!o.clean || !o.writes(p)) && o.tampered(p)[path.Join(p.path, unit, inventoryName)]
 }
 
-// trace follows a unit that was kept back to the commit that rendered it: that must have been
-// right. Files that somebody changed by hand meanwhile stay changed.
+// trace follows an unchanged unit back to the commit that rendered it, which must have been correct. Files that an
+// actor changed since stay changed.
 func (o *oracle) trace(b *branch, unit string) error {
 	tampered := o.tampered(b.pipeline)
 	o.counts.kept.Add(1)
@@ -212,7 +211,7 @@ func (o *oracle) trace(b *branch, unit string) error {
 	for _, commit := range strings.Fields(out) {
 		old, err := readBranch(b.pipeline, b.remote, commit)
 		if err != nil {
-			why = err // somebody lost it there
+			why = err // an actor removed it there
 			continue
 		}
 		before, err := old.payloadBut(unit, tampered)
@@ -235,7 +234,7 @@ func (o *oracle) trace(b *branch, unit string) error {
 	return fmt.Errorf("no commit rendered it: %w", why)
 }
 
-// payloadBut is a unit's payload without the files that somebody changed by hand.
+// payloadBut returns a unit's payload without the files that an actor changed.
 func (b *branch) payloadBut(unit string, tampered map[string]bool) (map[string]string, error) {
 	u, err := b.unit(unit)
 	out := map[string]string{}
@@ -247,7 +246,7 @@ func (b *branch) payloadBut(unit string, tampered map[string]bool) (map[string]s
 	return out, err
 }
 
-// isRenderOfHeads checks that nothing is held, and all is a render of what is in the sources now.
+// isRenderOfHeads checks that nothing is held, and that everything is a render of the current sources.
 func (o *oracle) isRenderOfHeads(b *branch) error {
 	r, err := o.render(o.atHeads(b))
 	if err != nil {
@@ -263,7 +262,7 @@ func (o *oracle) isRenderOfHeads(b *branch) error {
 			return fmt.Errorf("the inputs were not put right: %v", r.plain.Diags)
 		}
 		if err := r.isRendered(u.Name); err != nil {
-			return fmt.Errorf("%s: unit %s is no render of the heads: %w", b.commit, u.Name, err)
+			return fmt.Errorf("%s: unit %s is not a render of the heads: %w", b.commit, u.Name, err)
 		}
 	}
 	if !slices.Equal(units, b.units) {
@@ -272,7 +271,7 @@ func (o *oracle) isRenderOfHeads(b *branch) error {
 	return nil
 }
 
-// atHeads is a branch as if it were rendered from the heads, and nothing were held.
+// atHeads returns a branch with the heads as its sources and without held objects.
 func (o *oracle) atHeads(b *branch) *branch {
 	heads := *b
 	heads.Held = nil
@@ -283,7 +282,7 @@ func (o *oracle) atHeads(b *branch) *branch {
 	return &heads
 }
 
-// metadata checks hydrator.metadata of a branch that is written directly.
+// metadata checks the hydrator.metadata of a branch that is written directly.
 func (o *oracle) metadata(b *branch) error {
 	if len(b.Sources) == 0 || b.DrySHA != b.Sources[0].Commit || b.RepoURL != b.Sources[0].URL {
 		return fmt.Errorf("%s: drySha is %s of %s, the bases are %v", b.commit, b.DrySHA, b.RepoURL, b.Sources)
@@ -305,7 +304,7 @@ func refers(h hydrator, commit string) bool {
 	return false
 }
 
-// proposal checks what docs/promotion.md says of the branch that proposals are on.
+// proposal checks the promises of docs/promotion.md about the branch with proposals.
 func (o *oracle) proposal(b *branch) error {
 	p, r := b.pipeline, b.remote
 	active := r.tip(p.ref())
@@ -323,7 +322,7 @@ func (o *oracle) proposal(b *branch) error {
 	return o.noteOf(b)
 }
 
-// lockOf checks that drySha of a proposal names its sources, and is another than that of the branch.
+// lockOf checks that the drySha of a proposal names its sources, and differs from the drySha of the branch.
 func (o *oracle) lockOf(b *branch) error {
 	p, r := b.pipeline, b.remote
 	if old, err := readBranch(p, r, r.tip(p.ref())); err == nil && old.DrySHA == b.DrySHA {
@@ -339,7 +338,7 @@ func (o *oracle) lockOf(b *branch) error {
 	return nil
 }
 
-// noteOf checks that the note of the tip says that it is up to date with the heads.
+// noteOf checks that the note of the tip says that the tip is up to date with the heads.
 func (o *oracle) noteOf(b *branch) error {
 	text, err := b.remote.git("notes", "--ref", notesRef, "show", b.commit)
 	if err != nil {

@@ -13,33 +13,33 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// source is a repository and what a pipeline reads of it.
+// source is a repository with the paths that a pipeline reads.
 type source struct {
 	remote int
 	paths  []string
 }
 
-// pipeline is what a pipeline file says.
+// pipeline is the content of a pipeline file.
 type pipeline struct {
 	name    string
 	sources []source
 	output  int  // the remote
-	away    bool // that is the last source's
+	away    bool // the output is the last source's repository
 	branch  string
 	path    string
-	next    bool // what is rendered is proposed
-	plain   bool // secrets are written in clear
-	strict  bool // with errors there is no commit
+	next    bool // changes are proposed
+	plain   bool // secrets are written as plaintext
+	strict  bool // errors prevent a commit
 	forEach bool // one pipeline for each folder of the fleet
 }
 
-// How many remotes there are, and how many pipelines of each; one with forEach counts once.
+// The number of remotes, and of pipelines for each; a pipeline with forEach counts once.
 const (
 	remoteCount        = 5
 	pipelinesPerRemote = 10
 )
 
-// newPipelines are those whose first source is a remote.
+// newPipelines returns the pipelines whose first source is a remote.
 func newPipelines(k, remotes, count int) []*pipeline {
 	next, after := (k+1)%remotes, (k+2)%remotes
 	one := func(n int) []source { return []source{{k, []string{clusterDir(n), sharedDir}}} }
@@ -80,7 +80,7 @@ func newPipelines(k, remotes, count int) []*pipeline {
 	return all
 }
 
-// of is the pipeline that a folder makes.
+// of returns the pipeline that forEach makes for a folder.
 func (p *pipeline) of(folder string) *pipeline {
 	out := *p
 	fill := func(text string) string {
@@ -91,7 +91,7 @@ func (p *pipeline) of(folder string) *pipeline {
 	return &out
 }
 
-// ref is the output branch, and rendered the one that holds what is rendered.
+// ref returns the output branch, rendered the branch with the latest render, which may be a proposal.
 func (p *pipeline) ref() string { return "refs/heads/" + p.branch }
 
 func (p *pipeline) rendered() string {
@@ -104,7 +104,7 @@ func (p *pipeline) rendered() string {
 	return p.ref() + "-next"
 }
 
-// options are those of rendering.
+// options returns the options for rendering.
 func (p *pipeline) options() generator.Options {
 	if p.plain {
 		return generator.Options{Secrets: secretref.Plaintext}
@@ -112,7 +112,7 @@ func (p *pipeline) options() generator.Options {
 	return generator.Options{Secrets: secretref.Reference}
 }
 
-// file writes the pipeline down.
+// file returns the text of the pipeline file.
 func (p *pipeline) file(remotes []*remote, secret string, interval time.Duration, suspend bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: %q}\nspec:\n  interval: %s\n"+
@@ -147,16 +147,16 @@ type configuration struct {
 	dir, secret string
 	remotes     []*remote
 	pipelines   []*pipeline
-	broken      *pipeline // whose file is; nil if none is
+	broken      *pipeline // the pipeline with a broken file, or nil
 }
 
-// name is the file of a pipeline.
+// name returns the path of a pipeline file.
 func (c *configuration) name(p *pipeline) string {
 	name, _, _ := strings.Cut(p.name, "-{{")
 	return filepath.Join(c.dir, name+".yaml")
 }
 
-// put writes a file as a careful person would: at once.
+// put replaces a file atomically, as a careful person would.
 func (c *configuration) put(p *pipeline, text string) error {
 	temporary := filepath.Join(c.dir, "."+filepath.Base(c.name(p)))
 	if err := os.WriteFile(temporary, []byte(text), 0o644); err != nil {
@@ -167,7 +167,7 @@ func (c *configuration) put(p *pipeline, text string) error {
 
 const shortest = time.Second
 
-// reset writes all files as they are when nothing is wrong.
+// reset writes all files in their good form.
 func (c *configuration) reset() error {
 	c.broken = nil
 	for _, p := range c.pipelines {
@@ -178,8 +178,7 @@ func (c *configuration) reset() error {
 	return nil
 }
 
-// step changes a file: its interval, suspends or resumes it, or breaks it. What is broken is put
-// right next.
+// step repairs a broken file, or changes an interval, suspends, resumes or breaks a pipeline.
 func (c *configuration) step(random *rand.Rand) (string, error) {
 	p := c.pipelines[random.IntN(len(c.pipelines))]
 	if c.broken != nil {

@@ -13,17 +13,17 @@ type mode int
 const (
 	pass   mode = iota
 	refuse      // resets connections at once
-	hang        // takes them, and says nothing
+	hang        // accepts them, and sends nothing
 	cut         // resets them after some bytes
-	crawl       // lets few bytes through at a time
-	delay       // takes a while before it connects
+	crawl       // passes on few bytes at a time
+	delay       // waits before it connects
 )
 
 func (m mode) String() string {
 	return [...]string{"passes", "refuses", "hangs", "cuts", "crawls", "delays"}[m]
 }
 
-// What crawling and delaying are.
+// The settings of crawl and delay.
 const (
 	crawlBytes = 512
 	crawlPause = 5 * time.Millisecond
@@ -31,11 +31,11 @@ const (
 	chunkBytes = 16 << 10
 )
 
-// proxy is a TCP proxy before the Git server: what is wrong with the network is wrong here.
+// proxy is a TCP proxy in front of the Git server, which simulates network faults.
 type proxy struct {
 	listener net.Listener
 	target   string
-	pushes   chan<- struct{} // is told of pushes that begin, if anybody listens
+	pushes   chan<- struct{} // receives a value at the start of a push, if anybody listens
 
 	mu      sync.Mutex
 	mode    mode
@@ -88,7 +88,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// track keeps a connection for close.
+// track records a connection, so that close can close it.
 func (p *proxy) track(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +103,7 @@ func (p *proxy) drop(c net.Conn) {
 	_ = c.Close()
 }
 
-// reset ends a connection the hard way.
+// reset ends a connection with RST.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -132,7 +132,7 @@ func (p *proxy) serve(client net.Conn) {
 	both.Wait()
 }
 
-// pump copies from one to the other, as the mode wants it.
+// pump copies from one connection to the other, according to the mode.
 func (p *proxy) pump(to, from net.Conn, request bool) {
 	buffer := make([]byte, chunkBytes)
 	for {
@@ -165,7 +165,7 @@ func (p *proxy) pump(to, from net.Conn, request bool) {
 	}
 }
 
-// portion is how many bytes go at a time.
+// portion returns the number of bytes to copy at a time.
 func (p *proxy) portion() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,8 +178,8 @@ func (p *proxy) portion() int {
 	return chunkBytes
 }
 
-// allow waits until bytes may pass, or 0 until a connection may be made. It reports false when it
-// is to be reset.
+// allow waits until that many bytes may pass or, for 0, until a connection may be made. It returns false if the
+// connection must be reset.
 func (p *proxy) allow(bytes int) bool {
 	for {
 		p.mu.Lock()

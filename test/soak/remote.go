@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The hook of a server writes down who moved a ref: a replica, or somebody of this program.
+// The hook of a server records who moved a ref: a replica, or this program.
 const (
 	byEnv     = "AGENTRY_SOAK_BY"
 	byReplica = "replica"
@@ -29,14 +29,14 @@ type remote struct {
 	dir   string
 	url   string // as pipelines name it
 	proxy *proxy
-	// generous says that it gives commits that no ref leads to, as GitHub does.
+	// generous means that it sends unreachable commits, like GitHub.
 	generous bool
-	// checked is how many transactions were found to be good.
+	// checked is the number of transactions that passed the checks.
 	checked int
 }
 
-// newRemote makes one. The hooks run in the server's process: one writes down what is moved, the
-// other rejects pushes while the file reject is there.
+// newRemote makes a remote. The hooks run in the server's process: one records moved refs, the other rejects pushes
+// while the file reject exists.
 func newRemote(dir string) (*remote, error) {
 	r := &remote{dir: dir}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -45,7 +45,7 @@ func newRemote(dir string) (*remote, error) {
 	for _, args := range [][]string{
 		{"init", "-q", "--bare", "--initial-branch=main", "."},
 		{"config", "http.receivepack", "true"},
-		{"config", "gc.auto", "0"}, // the oracle needs what no ref leads to
+		{"config", "gc.auto", "0"}, // the oracle needs unreachable commits
 		{"config", "receive.autogc", "false"},
 		{"config", "core.looseCompression", "0"},
 	} {
@@ -68,7 +68,7 @@ func newRemote(dir string) (*remote, error) {
 
 func (r *remote) file(name string) string { return filepath.Join(r.dir, name) }
 
-// gitEnv is an environment in which git reads no configuration of the machine.
+// gitEnv returns an environment in which git ignores the configuration of the machine.
 func gitEnv() []string {
 	return []string{
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
@@ -79,7 +79,7 @@ func gitEnv() []string {
 
 func (r *remote) git(args ...string) (string, error) { return r.gitIn("", args...) }
 
-// gitIn runs git and gives what it prints, without the space around it.
+// gitIn runs git and returns its trimmed output.
 func (r *remote) gitIn(stdin string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Stdin = r.dir, strings.NewReader(stdin)
@@ -93,7 +93,7 @@ func (r *remote) gitIn(stdin string, args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// refs are all refs with their values.
+// refs returns all refs with their values.
 func (r *remote) refs() (map[string]string, error) {
 	out, err := r.git("for-each-ref", "--format=%(refname) %(objectname)")
 	refs := map[string]string{}
@@ -104,7 +104,7 @@ func (r *remote) refs() (map[string]string, error) {
 	return refs, err
 }
 
-// tip is the value of a ref; empty when there is none.
+// tip returns the value of a ref, empty if it does not exist.
 func (r *remote) tip(ref string) string {
 	out, err := r.git("rev-parse", "-q", "--verify", ref)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *remote) tip(ref string) string {
 	return out
 }
 
-// move sets a ref, from a value; empty values are those of a ref that is not there.
+// move moves a ref from one value to another. An empty value means that the ref does not exist.
 func (r *remote) move(ref, from, to string) error {
 	if from == "" {
 		from = zero
@@ -125,12 +125,12 @@ func (r *remote) move(ref, from, to string) error {
 	return err
 }
 
-// edit is what becomes of a file; nil removes it.
+// edit is the new content of a file; nil removes it.
 type edit *string
 
 func write(text string) edit { return &text }
 
-// commit puts edits on top of a commit, and a branch there, if it is at that commit still.
+// commit commits edits on top of a commit, and moves a branch from that commit to the new one.
 func (r *remote) commit(branch, parent string, edits map[string]edit, message string, when time.Time) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "commit refs/heads/%s\nmark :1\ncommitter Ann <ann@example.com> %d +0000\ndata %d\n%s\n", branch,
@@ -149,7 +149,7 @@ func (r *remote) commit(branch, parent string, edits map[string]edit, message st
 	return r.gitIn(b.String(), "fast-import", "--quiet")
 }
 
-// tree are the plain files of a commit, below paths if there are any.
+// tree returns the plain files of a commit, below the paths if any are given.
 func (r *remote) tree(commit string, paths ...string) (map[string]string, error) {
 	cmd := exec.Command("git", append([]string{"archive", "--format=tar", commit, "--"}, paths...)...)
 	cmd.Dir, cmd.Env = r.dir, append(os.Environ(), gitEnv()...)
@@ -178,7 +178,7 @@ func (r *remote) tree(commit string, paths ...string) (map[string]string, error)
 	}
 }
 
-// folder are the files of a commit below a path, which may be missing or empty for the root.
+// folder returns the files of a commit below a path, which may be missing, or empty for the root.
 func (r *remote) folder(commit, dir string) (map[string]string, error) {
 	if dir == "" {
 		return r.tree(commit)
@@ -189,20 +189,20 @@ func (r *remote) folder(commit, dir string) (map[string]string, error) {
 	return r.tree(commit, dir)
 }
 
-// show is a file of a commit; false when there is none.
+// show returns a file of a commit, and false if there is none.
 func (r *remote) show(commit, name string) (string, bool) {
 	files, err := r.folder(commit, name)
 	text, ok := files[name]
 	return text, err == nil && ok
 }
 
-// hasAncestor reports whether a commit leads to another.
+// hasAncestor reports whether another commit is in the history of a commit.
 func (r *remote) hasAncestor(commit, ancestor string) bool {
 	_, err := r.git("merge-base", "--is-ancestor", ancestor, commit)
 	return err == nil
 }
 
-// parents are those of a commit.
+// parents returns the parents of a commit.
 func (r *remote) parents(commit string) []string {
 	out, err := r.git("rev-parse", commit+"^@")
 	if err != nil {
@@ -211,7 +211,7 @@ func (r *remote) parents(commit string) []string {
 	return strings.Fields(out)
 }
 
-// setRejecting lets the hook reject pushes, or not.
+// setRejecting makes the hook reject pushes, or accept them again.
 func (r *remote) setRejecting(rejects bool) error {
 	if rejects {
 		return os.WriteFile(r.file("reject"), nil, 0o644)
@@ -222,10 +222,10 @@ func (r *remote) setRejecting(rejects bool) error {
 	return nil
 }
 
-// transaction is a ref that was moved.
+// transaction is the move of a ref.
 type transaction struct{ by, old, new, ref string }
 
-// transactions are all since the start.
+// transactions returns all moves since the start.
 func (r *remote) transactions() ([]transaction, error) {
 	data, err := os.ReadFile(r.file("transactions"))
 	var out []transaction

@@ -12,25 +12,25 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// rendering is what the commits of an inventory and what it holds render to.
+// rendering is the render of the commits and held objects of an inventory.
 type rendering struct {
 	*oracle
 	branch  *branch
 	results []manifest.Result
-	set     *manifest.Set // what the commits define
+	set     *manifest.Set // the objects of the commits
 	held    []heldVersion
-	common  *generator.Output // with what is held for all units
-	plain   *generator.Output // without what is held
+	common  *generator.Output // with the objects that are held for all units
+	plain   *generator.Output // without held objects
 }
 
-// heldVersion is a record with the version that it names; nil when it is left out.
+// heldVersion is a record with its version of the object, nil if the object is left out.
 type heldVersion struct {
 	record
 	id     manifest.ID
 	object *manifest.Object
 }
 
-// render reads the commits that a branch names.
+// render reads and renders the commits of a branch's inventory.
 func (o *oracle) render(b *branch) (*rendering, error) {
 	r := &rendering{oracle: o, branch: b}
 	if len(b.Sources) != len(b.pipeline.sources) {
@@ -63,7 +63,7 @@ func (o *oracle) render(b *branch) (*rendering, error) {
 	return r, nil
 }
 
-// normal is a URL as inventories have it.
+// normal returns a URL in the form of inventories.
 func normal(url string) string { return strings.TrimSuffix(url, ".git") }
 
 // parse reads the manifests of a folder at a commit.
@@ -87,8 +87,7 @@ func (o *oracle) parse(from *remote, commit, dir string) ([]manifest.Result, err
 	return out, nil
 }
 
-// version finds the version that a record names, where it says that it comes from: it must have
-// been a valid one.
+// version reads the version of a record from the place that the record names. It must have been valid.
 func (o *oracle) version(b *branch, r record) (heldVersion, error) {
 	h := heldVersion{record: r}
 	kind, rest, _ := strings.Cut(r.Object, "/")
@@ -120,7 +119,7 @@ func (o *oracle) version(b *branch, r record) (heldVersion, error) {
 	return h, nil
 }
 
-// only is the object that a text defines once.
+// only returns the object that a text defines exactly once.
 func only(text, name string, id manifest.ID) *manifest.Object {
 	var out *manifest.Object
 	for _, one := range manifest.Parse(manifest.File{Path: name, Data: []byte(text)},
@@ -135,7 +134,7 @@ func only(text, name string, id manifest.ID) *manifest.Object {
 	return out
 }
 
-// changes are what is held for a unit, its own versions before those of all; or for all units.
+// changes returns the objects held for a unit, or for all units. A version for the unit takes precedence.
 func (r *rendering) changes(unit string) map[manifest.ID]*manifest.Object {
 	out := map[manifest.ID]*manifest.Object{}
 	for _, h := range r.held {
@@ -151,7 +150,7 @@ func (r *rendering) changes(unit string) map[manifest.ID]*manifest.Object {
 	return out
 }
 
-// unit is what a unit must be: what the commits and what is held for it render to.
+// unit returns the unit that must be on the branch: the render of the commits with the objects held for the unit.
 func (r *rendering) unit(name string) *generator.Unit {
 	out := r.common
 	if slices.ContainsFunc(r.held, func(h heldVersion) bool { return slices.Contains(h.Units, name) }) {
@@ -169,7 +168,7 @@ func find(out *generator.Output, name string) *generator.Unit {
 	return nil
 }
 
-// isRendered reports why a unit is not what it is rendered to.
+// isRendered returns an error that says how a unit differs from its render.
 func (r *rendering) isRendered(name string) error {
 	r.counts.units.Add(1)
 	u := r.unit(name)
@@ -205,7 +204,7 @@ func (r *rendering) isRendered(name string) error {
 	return nil
 }
 
-// differ shows the first lines in which texts differ.
+// differ returns the first lines in which texts differ.
 func differ(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range max(len(a), len(b)) {
@@ -217,8 +216,7 @@ func differ(want, got string) string {
 	return "they are equal"
 }
 
-// mayBeKept says why a unit may be what it was: it is paused, or something is wrong with it or with
-// a file that nobody can read.
+// mayBeKept says why a unit may be unchanged: it is paused, or it or an unreadable file has an error.
 func (r *rendering) mayBeKept(name string) bool {
 	for _, result := range r.results {
 		if result.Broken > 0 || len(result.Invalid) > 0 {

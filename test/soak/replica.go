@@ -26,26 +26,26 @@ import (
 
 const (
 	apiTimeout = 10 * time.Second
-	// endTimeout is how long a replica may take to end when it is asked to: its grace, and what
-	// a busy machine adds.
+	// endTimeout is the time that a replica has to end when asked to: its grace period, and a margin for a busy
+	// machine.
 	endTimeout  = time.Minute
 	replicas    = 3
 	maxAPIBytes = 64 << 20
 )
 
-// replica is a process of agentry serve, or none while it is dead.
+// replica is a process of agentry serve, which may be dead.
 type replica struct {
 	n      int
 	cache  string
 	config string
 	log    *os.File
-	report func(format string, args ...any) // of what must not be
+	report func(format string, args ...any) // reports a failure
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
 	done    chan struct{}
 	code    error
-	asked   bool // to end
+	asked   bool // whether it was asked to end
 	admin   string
 	hook    string
 	stopped bool // by a signal
@@ -99,19 +99,19 @@ func (r *replica) end(by os.Signal) (bool, error) {
 	select {
 	case <-done:
 	case <-time.After(endTimeout):
-		_ = cmd.Process.Signal(syscall.SIGQUIT) // its goroutines go to the log
+		_ = cmd.Process.Signal(syscall.SIGQUIT) // logs its goroutines
 		time.Sleep(time.Second)
 		_ = cmd.Process.Kill()
 		<-done
 		return true, fmt.Errorf("replica %d did not end in %s", r.n, endTimeout)
 	}
-	if r.code != nil && by == stopSignal && up { // Before, it may not know yet what to do with a signal.
+	if r.code != nil && by == stopSignal && up { // Before, it may not handle signals yet.
 		return true, fmt.Errorf("replica %d ended with %w when it was asked to", r.n, r.code)
 	}
 	return true, nil
 }
 
-// hold stops the process for a while, or lets it go on.
+// hold stops the process for a while, or continues it.
 func (r *replica) hold(stop bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +127,7 @@ func (r *replica) hold(stop bool) {
 	}
 }
 
-// addresses are where it listens; empty before it does.
+// addresses returns the addresses that it listens at, empty before it does.
 func (r *replica) addresses() (admin, hook string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,7 +169,7 @@ func (r *replica) status(ctx context.Context) (map[string]fleet.Status, []fleet.
 	return out, all.Problems, nil
 }
 
-// tell sends a webhook about a commit.
+// tell sends a webhook for a commit.
 func (r *replica) sendWebhook(remote *remote, secret, commit string) error {
 	_, hook := r.addresses()
 	if hook == "" {
@@ -197,7 +197,7 @@ func (r *replica) sendWebhook(remote *remote, secret, commit string) error {
 	return nil
 }
 
-// logWriter writes a replica's log, and reads it along.
+// logWriter writes a replica's log, and parses it at the same time.
 type logWriter struct {
 	r    *replica
 	rest []byte
@@ -233,7 +233,7 @@ func (l *logWriter) line(line string) {
 	}
 }
 
-// kept are the files of the replica's cache.
+// kept returns the files of the replica's cache.
 func (r *replica) kept() []string {
 	var out []string
 	_ = filepath.WalkDir(r.cache, func(name string, entry os.DirEntry, err error) error {

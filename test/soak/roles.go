@@ -17,8 +17,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli"
 )
 
-// roleEnv makes this program play a part: agentry itself, or a Git server. So what runs is what
-// was built, with the race detector if this was.
+// roleEnv makes this program run as agentry or as a Git server, so that these are built like the soak itself, for
+// example with the race detector.
 const roleEnv = "AGENTRY_SOAK_ROLE"
 
 const (
@@ -26,8 +26,8 @@ const (
 	roleGit     = "git"
 )
 
-// playRole plays a part if this process was started for that. A part ends with who started it,
-// whatever ended that: the pipe that is its standard input closes.
+// playRole runs a role if this process was started for one. The role ends with its parent, however that ends, because
+// the pipe to its standard input closes.
 func playRole() (code int, ok bool) {
 	role := os.Getenv(roleEnv)
 	if role == "" {
@@ -47,7 +47,7 @@ func playRole() (code int, ok bool) {
 	return 2, true
 }
 
-// serveAgentry is what cmd/agentry does.
+// serveAgentry does the same as cmd/agentry.
 func serveAgentry() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -55,7 +55,7 @@ func serveAgentry() int {
 	return cli.Run(ctx, os.Args, cli.Env{Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv})
 }
 
-// serveGit is git's own HTTP backend for the repositories below a folder. It prints its address.
+// serveGit serves the repositories below a folder with git's HTTP backend. It prints its address.
 func serveGit(root string) int {
 	execPath, err := exec.Command("git", "--exec-path").Output()
 	if err != nil {
@@ -76,8 +76,8 @@ func serveGit(root string) int {
 	return 1
 }
 
-// unmeasured hides how long requests are: git-http-backend 2.39 spins for good when one ends before
-// its length, and reads to the end when it does not know it.
+// unmeasured hides the length of requests: git-http-backend 2.39 spins forever if a request ends before its declared
+// length, but reads to the end without one.
 func unmeasured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > 0 {
@@ -88,7 +88,7 @@ func unmeasured(next http.Handler) http.Handler {
 	})
 }
 
-// part is this program in a role.
+// part returns the command that runs this program in a role.
 func part(role string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	if self, err := os.Executable(); err == nil {

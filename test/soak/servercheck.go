@@ -20,8 +20,7 @@ func readJSON(r *remote, commit, name string, into any) error {
 	return decode(text, into)
 }
 
-// branches checks of all output branches of a remote who owns which file, and that what others did
-// is there.
+// branches checks the owners of files on all output branches of a remote, and that foreign changes are preserved.
 func (o *oracle) branches(r *remote) error {
 	by := map[string][]*pipeline{}
 	for _, p := range o.outputs() {
@@ -48,15 +47,14 @@ func (o *oracle) branches(r *remote) error {
 	return errors.Join(errs...)
 }
 
-// owners checks that each file of a branch is one that an inventory lists, or one of others as they
-// left it.
+// owners checks that each file of a branch is either in an inventory, or foreign and unchanged.
 func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 	all, err := r.tree(tip)
 	if err != nil {
 		return err
 	}
 	owned := map[string]bool{}
-	var unknown []string // folders of units whose inventory somebody lost
+	var unknown []string // the folders of units whose inventory an actor removed
 	plain := false
 	for _, p := range pipelines {
 		if plain = plain || p.plain; o.lost(p) || p.next && !o.writes(p) {
@@ -104,7 +102,7 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 	return foreign(all, owned, theirs)
 }
 
-// foreign checks that the files that agentry does not own are those of others, as they left them.
+// foreign checks that the files that agentry does not own are exactly the foreign files, unchanged.
 func foreign(all map[string]string, owned map[string]bool, theirs map[string]string) error {
 	for name, text := range all {
 		want, foreign := theirs[name]
@@ -123,8 +121,7 @@ func foreign(all map[string]string, owned map[string]bool, theirs map[string]str
 	return nil
 }
 
-// kept reports whether a file may be missing: somebody removed it, and its unit is held, or nobody
-// writes it any more.
+// kept reports whether a file may be missing: an actor removed it, and its unit is held or no longer written.
 func (o *oracle) kept(pipelines []*pipeline, name string) bool {
 	return slices.ContainsFunc(pipelines, func(p *pipeline) bool {
 		return !o.clean || !o.writes(p)
@@ -166,8 +163,7 @@ func (o *oracle) server(r *remote) error {
 	return nil
 }
 
-// samples is how many of the commits that replicas made since the last check are looked at, of each
-// remote.
+// samples is the number of commits to check in each remote, of the commits that replicas made since the last check.
 const samples = 20
 
 // sample checks the payload that a replica pushed to an output branch.
@@ -182,14 +178,14 @@ func (o *oracle) sample(r *remote, t transaction) error {
 		}
 		before, err := r.git("rev-parse", "-q", "--verify", t.new+"^:"+p.path)
 		if err == nil && before == now {
-			continue // another pipeline's, or a proposal that was withdrawn
+			continue // it is another pipeline's, or a withdrawn proposal
 		}
 		b, err := readBranch(p, r, t.new)
 		if err != nil {
 			return err
 		}
 		if len(b.Sources) == 0 {
-			continue // the first commit of a branch that others promote to
+			continue // the first commit of a branch to promote to
 		}
 		o.counts.looked.Add(1)
 		if err := errors.Join(o.payload(b), o.leftOut(b)); err != nil {
@@ -199,8 +195,8 @@ func (o *oracle) sample(r *remote, t transaction) error {
 	return nil
 }
 
-// leftOut checks that nothing is left out of a unit that was rendered from it before: it would have
-// been held. Where history was rewritten, the last version may be one that nobody can have any more.
+// leftOut checks that a unit leaves out no object that it was rendered from before, because the object should have been
+// held. After rewritten history, the last version may not be available any more.
 func (o *oracle) leftOut(b *branch) error {
 	for _, s := range b.pipeline.sources {
 		if a := o.authors[s.remote]; a.rewinds > 0 && !a.remote.generous {
@@ -213,13 +209,13 @@ func (o *oracle) leftOut(b *branch) error {
 	}
 	before, err := readBranch(b.pipeline, b.remote, parents[0])
 	if err != nil {
-		return nil // somebody lost it there
+		return nil // an actor removed it there
 	}
 	for _, h := range b.Held {
 		for _, name := range before.units {
 			if h.Commit != "" || len(h.Units) > 0 && !slices.Contains(h.Units, name) ||
 				!slices.Contains(b.units, name) {
-				continue // where all of a unit is gone, payload looks whether it may be
+				continue // payload checks whether a whole unit may be missing
 			}
 			if was, err := before.unit(name); err == nil && slices.Contains(was.Inputs, h.Object) {
 				return fmt.Errorf("%s leaves %s out of %s, which was rendered from it at %s", b.commit, h.Object, name,
@@ -230,7 +226,7 @@ func (o *oracle) leftOut(b *branch) error {
 	return nil
 }
 
-// move checks one move of a ref by a replica: that it went forward by one commit.
+// move checks that a replica moved a ref forward by one commit.
 func (o *oracle) move(r *remote, t transaction) error {
 	if t.new == zero {
 		return errors.New("agentry deletes nothing")

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// settleTimeout is how long it may take until all is as it must be, on a busy machine.
+	// settleTimeout is the time that the replicas have to settle, on a busy machine.
 	settleTimeout = 5 * time.Minute
 	settlePoll    = 250 * time.Millisecond
 )
 
-// check ends the faults, waits, and asks the oracle: as things are, and with all objects put right.
+// check ends the faults, waits, and asks the oracle: first for the inputs as they are, then with all objects repaired.
 func (w *testbed) check(ctx context.Context, last bool) error {
 	if err := w.calm(); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (w *testbed) check(ctx context.Context, last bool) error {
 	return nil
 }
 
-// repair puts all inputs right, and merges what is proposed then.
+// repair repairs all inputs, and merges the resulting proposals.
 func (w *testbed) repair(ctx context.Context) error {
 	for _, a := range w.authors {
 		if err := a.repair(); err != nil {
@@ -67,7 +67,7 @@ func (w *testbed) repair(ctx context.Context) error {
 	}
 }
 
-// startAfresh ends all replicas, and starts them without caches: nothing may be left to do.
+// startAfresh restarts all replicas without caches, and checks that they find nothing to do.
 func (w *testbed) startAfresh(ctx context.Context) error {
 	if err := w.stop(); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (w *testbed) startAfresh(ctx context.Context) error {
 	return err
 }
 
-// allRefs are the refs of all remotes.
+// allRefs returns the refs of all remotes.
 func (w *testbed) allRefs() (map[string]string, error) {
 	out := map[string]string{}
 	for _, r := range w.repos {
@@ -115,7 +115,7 @@ func (w *testbed) allRefs() (map[string]string, error) {
 	return out, nil
 }
 
-// settle waits until all replicas say that they have rendered the heads, and nothing moves.
+// settle waits until all replicas report that they rendered the heads, and no ref moves.
 func (w *testbed) settle(ctx context.Context) error {
 	began := time.Now()
 	var why error
@@ -145,7 +145,7 @@ func (w *testbed) settle(ctx context.Context) error {
 	return fmt.Errorf("never settled: %w", why)
 }
 
-// settled says what is missing yet.
+// settled returns an error that says what is still missing.
 func (w *testbed) settled(ctx context.Context, refs map[string]string) error {
 	missing := make([]error, len(w.replicas))
 	var all sync.WaitGroup
@@ -167,7 +167,7 @@ func (w *testbed) settled(ctx context.Context, refs map[string]string) error {
 	return errors.Join(missing...)
 }
 
-// running are the pipelines that there are, those of folders among them.
+// running returns the existing pipelines, including those that forEach makes.
 func (w *testbed) running() []*pipeline {
 	var out []*pipeline
 	for _, p := range w.config.pipelines {
@@ -182,7 +182,7 @@ func (w *testbed) running() []*pipeline {
 	return out
 }
 
-// hasRendered says what a replica has to do yet for a pipeline.
+// hasRendered returns an error that says what a replica still has to do for a pipeline.
 func (w *testbed) hasRendered(r *replica, p *pipeline, s fleet.Status, refs map[string]string) error {
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("replica %d, pipeline %s: %s", r.n, p.name, fmt.Sprintf(format, args...))
@@ -205,7 +205,7 @@ func (w *testbed) hasRendered(r *replica, p *pipeline, s fleet.Status, refs map[
 	return nil
 }
 
-// areReady checks that all replicas say that nothing is wrong with any pipeline.
+// areReady checks that all replicas report all pipelines as ready.
 func (w *testbed) areReady(ctx context.Context) error {
 	for _, r := range w.replicas {
 		status, _, err := r.status(ctx)

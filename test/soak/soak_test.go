@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	os.Exit(isolated(m.Run))
 }
 
-// small is a testbed that makes few seconds of work.
+// small returns the options of a testbed that takes a few seconds.
 func small(t *testing.T) options {
 	return options{
 		remotes: 2, pipelines: 3, seed: 6, length: 4 * time.Second, round: 4 * time.Second,
@@ -47,7 +47,7 @@ func TestAShortSoak(t *testing.T) {
 	}
 }
 
-// TestTheOracleFindsFaults has a testbed at rest in which somebody does what agentry never may.
+// TestTheOracleFindsFaults does forbidden things to a testbed at rest.
 func TestTheOracleFindsFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers and replicas for ten seconds: make race runs it")
@@ -73,7 +73,7 @@ func TestTheOracleFindsFaults(t *testing.T) {
 	}
 }
 
-// wrong is something that agentry may never do to a branch, and what the oracle says to it.
+// wrong is something that agentry must never do to a branch, with the oracle's answer.
 type wrong struct {
 	next bool // to a proposal
 	file string
@@ -88,7 +88,7 @@ func wrongs() map[string]wrong {
 	unit := "mon/agent/"
 	return map[string]wrong{
 		"a manifest is another": {file: unit + "agent.statefulset.yaml",
-			text: instead("replicas: 1", "replicas: 2"), want: "is no render of its inventory"},
+			text: instead("replicas: 1", "replicas: 2"), want: "is not a render of its inventory"},
 		"a manifest is not there": {file: unit + "agent.statefulset.yaml", text: func(string) edit {
 			return nil
 		}, want: "is not there"},
@@ -104,7 +104,7 @@ func wrongs() map[string]wrong {
 			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web", "source": "x", "commit": "0"}], "root"`), want: "is none of the pipeline"},
 		"an object left out": {file: inventoryName,
 			text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web"}], "root"`),
-			want: "is no render of its inventory"},
+			want: "is not a render of its inventory"},
 		"another drySha": {file: metadataName, text: instead(`"drySha": "....`, `"drySha": "0000`),
 			want: "drySha"},
 		"a proposal on another": {next: true, file: unit + "agent.statefulset.yaml",
@@ -112,7 +112,7 @@ func wrongs() map[string]wrong {
 	}
 }
 
-// hold does the wrong, asks the oracle and takes it back.
+// hold does the wrong thing, asks the oracle, and undoes it.
 func (test wrong) hold(t *testing.T, w *testbed) {
 	r, p := w.repos[0], w.config.pipelines[0]
 	if test.next {
@@ -142,7 +142,7 @@ func (test wrong) hold(t *testing.T, w *testbed) {
 	}
 }
 
-// TestTheOracleFindsLostCommits has moves of a replica that lose something.
+// TestTheOracleFindsLostCommits moves refs like a replica that loses commits.
 func TestTheOracleFindsLostCommits(t *testing.T) {
 	r, err := newRemote(filepath.Join(t.TempDir(), "r.git"))
 	if err != nil {

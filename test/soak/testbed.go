@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// smallDiskBytes is how much one of the replicas has for its cache.
+// smallDiskBytes is the size of the small disk with the cache of one replica.
 const smallDiskBytes = 64 << 20
 
-// testbed is all that there is.
+// testbed is the whole environment: remotes, replicas, pipelines, authors, actors and faults.
 type testbed struct {
 	options
 	server   *exec.Cmd
@@ -34,7 +34,7 @@ type testbed struct {
 	failures failures
 }
 
-// counts of what happened.
+// counts counts events.
 type counts struct {
 	commits, rewinds, webhooks, kills, ends, stops, damages atomic.Int64
 	cuts, rejects, edits, merges, rewrites, fulls, configs  atomic.Int64
@@ -63,7 +63,7 @@ func (c *counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// failures are what must not be.
+// failures are the violations found.
 type failures struct {
 	mu  sync.Mutex
 	all []error
@@ -75,7 +75,7 @@ func (f *failures) add(err error) {
 	f.all = append(f.all, err)
 }
 
-// fail notes what must not be, and goes on.
+// fail records a violation, and goes on.
 func (w *testbed) fail(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	w.events.say("FAILED: %v", err)
@@ -88,7 +88,7 @@ func (w *testbed) failure() error {
 	return errors.Join(w.failures.all...)
 }
 
-// log is a file with what happened when.
+// log is a file with the events and their times.
 type log struct {
 	mu   sync.Mutex
 	file *os.File
@@ -100,10 +100,10 @@ func (l *log) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(l.file, "%s "+format+"\n", append([]any{time.Now().UTC().Format("15:04:05.000")}, args...)...)
 }
 
-// random are the numbers of one of those who act.
+// random returns the random numbers of an author, the actors or the faults.
 func (o options) random(who uint64) *rand.Rand { return rand.New(rand.NewPCG(o.seed, who)) }
 
-// Who has random numbers of their own. Authors have those from first on.
+// The indices of random numbers. Authors use the indices from the first one on.
 const (
 	whoKills uint64 = iota
 	whoFaults
@@ -156,7 +156,7 @@ func newTestbed(o options) (_ *testbed, err error) {
 	return w, w.newReplicas()
 }
 
-// startServer starts the Git server, and gives its address.
+// startServer starts the Git server and returns its address.
 func (w *testbed) startServer() (string, error) {
 	w.server = part(roleGit, filepath.Join(w.dir, "remotes"))
 	if _, err := w.server.StdinPipe(); err != nil {
@@ -225,7 +225,7 @@ func (w *testbed) newReplicas() error {
 	return nil
 }
 
-// stop ends the replicas as an operator would.
+// stop ends the replicas like a system operator.
 func (w *testbed) stop() error {
 	errs := make([]error, len(w.replicas))
 	var all sync.WaitGroup
@@ -239,7 +239,7 @@ func (w *testbed) stop() error {
 	return errors.Join(errs...)
 }
 
-// close ends whatever runs.
+// close ends everything that runs.
 func (w *testbed) close() {
 	for _, r := range w.replicas {
 		_, _ = r.end(os.Kill)

@@ -23,7 +23,7 @@ func timesOfDay() map[string]string {
 		"gitsync/publish/inputs.go":            dated,
 		"gitsync/signature/sign.go":            dated,
 		"gitsync/signature/pgp.go":             dated,
-		"gitsync/foreigntext/text.go":          dated,
+		"gitsync/committext/text.go":           dated,
 		"gitsync/signature/allowed_signers.go": dated,
 		"gitsync/fleet/query.go":               "made when it is asked for, from how far off the moment is",
 		"inputs/chart/cache.go": "times of files: a clock that is set changes which archive goes " +

@@ -50,7 +50,7 @@ extra.
 {{- mustMergeOverwrite (dict) .root.Values.commonLabels (default (dict) (get . "extra")) $ours | toYaml }}
 {{- end }}
 
-{{/* Labels of pods: those that change with each version of the chart would restart pods for nothing. */}}
+{{/* Labels of pods, without those that change with each version of the chart and would restart pods needlessly. */}}
 {{- define "agentry.podLabels" -}}
 {{- $ours := include "agentry.selectorLabels" . | fromYaml }}
 {{- mustMergeOverwrite (dict) .root.Values.commonLabels (default (dict) (get . "extra")) $ours | toYaml }}
@@ -119,13 +119,13 @@ env:
 {{- end }}
 {{- end }}
 
-{{/* The port of the collector of traces, as the endpoint says it. */}}
+{{/* The port of traces.endpoint. */}}
 {{- define "agentry.tracesPort" -}}
 {{- $at := urlParse .Values.traces.endpoint }}
 {{- regexFind ":[0-9]+$" $at.host | trimPrefix ":" | default (ternary "443" "80" (eq $at.scheme "https")) }}
 {{- end }}
 
-{{/* Where pods run. */}}
+{{/* Scheduling of pods. */}}
 {{- define "agentry.scheduling" -}}
 {{- with .Values.nodeSelector }}
 nodeSelector:
@@ -163,21 +163,21 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* What no schema can say. */}}
+{{/* Checks that a schema cannot express. */}}
 {{- define "agentry.validate" -}}
 {{- if and .Values.pipelines .Values.existingConfigMap }}
-{{- fail "existingConfigMap takes the place of `pipelines`: leave one of them empty" }}
+{{- fail "existingConfigMap replaces `pipelines`: leave one of them empty" }}
 {{- end }}
 {{- if not (or .Values.pipelines .Values.existingConfigMap) }}
-{{- fail "there is nothing to run: set `pipelines`, or existingConfigMap" }}
+{{- fail "no pipelines: set `pipelines` or existingConfigMap" }}
 {{- end }}
 {{- range $name, $pipeline := .Values.pipelines }}
 {{- if ne (dig "kind" "" $pipeline) "Pipeline" }}
-{{- fail (printf "pipelines.%s is no Pipeline: it needs apiVersion, kind, metadata and spec, as in docs/pipeline.md" $name) }}
+{{- fail (printf "pipelines.%s is not a Pipeline: it needs apiVersion, kind, metadata and spec, as in docs/pipeline.md" $name) }}
 {{- end }}
 {{- end }}
 {{- if not .Values.admin.token.secretName }}
-{{- fail "admin.token.secretName is needed: a Secret with the token that page, API and metrics ask for, such as `kubectl create secret generic agentry-admin --from-literal=token=...`" }}
+{{- fail "admin.token.secretName is needed: a Secret with the token for the console, the API and the metrics, such as `kubectl create secret generic agentry-admin --from-literal=token=...`" }}
 {{- end }}
 {{- if eq (int .Values.admin.port) 9292 }}
 {{- fail "admin.port must not be 9292, where agentry listens for webhooks" }}
@@ -192,24 +192,24 @@ topologySpreadConstraints:
 {{- fail "ingress.host is needed: the name that the forges call" }}
 {{- end }}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}
-{{- fail "httpRoute.parentRefs is needed: the Gateway that it is attached to" }}
+{{- fail "httpRoute.parentRefs is needed: the Gateway to attach to" }}
 {{- end }}
 {{- if and .Values.cache.storageClassName (ne .Values.cache.type "ephemeral") }}
-{{- fail "cache.storageClassName is of no use with emptyDir: set cache.type to ephemeral" }}
+{{- fail "cache.storageClassName has no effect with emptyDir: set cache.type to ephemeral" }}
 {{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service.enabled) }}
 {{- fail "metrics.serviceMonitor needs metrics.service.enabled: it selects that Service" }}
 {{- end }}
 {{- range .Values.extraEnv }}
 {{- if and $.Values.traces.endpoint (has .name (list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) }}
-{{- fail (printf "extraEnv: %s is what traces.endpoint is for: leave one of them out" .name) }}
+{{- fail (printf "extraEnv: %s duplicates traces.endpoint: leave one of them out" .name) }}
 {{- end }}
 {{- end }}
 {{- $flags := list "--file" "-f" "--cache-dir" "--listen" "--tls-cert" "--tls-key" "--max-webhook-size" "--admin-listen" "--admin-tls-cert" "--admin-tls-key" "--bearer-token-file" "--workers" "--memory" "--interval-jitter" "--shutdown-grace" "--log-format" "--log-level" "--replicas-namespace" "--replicas-name" }}
 {{- range .Values.extraArgs }}
 {{- $flag := regexFind "^--[a-z0-9-]+" . }}
 {{- if has $flag $flags }}
-{{- fail (printf "extraArgs: %s has a value of its own in this chart: see values.yaml" $flag) }}
+{{- fail (printf "extraArgs: %s is set by a value of this chart: see values.yaml" $flag) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -40,7 +40,7 @@ extra.
 {{- mustMergeOverwrite (dict) .root.Values.commonLabels (default (dict) (get . "extra")) $ours | toYaml }}
 {{- end }}
 
-{{/* Labels of pods: those that change with each version of the chart would restart pods for nothing. */}}
+{{/* Labels of pods, without those that change with each version of the chart and would restart pods needlessly. */}}
 {{- define "sd-aggregator.podLabels" -}}
 {{- $ours := include "sd-aggregator.selectorLabels" . | fromYaml }}
 {{- mustMergeOverwrite (dict) .root.Values.commonLabels (default (dict) (get . "extra")) $ours | toYaml }}
@@ -136,7 +136,7 @@ env:
 {{- end }}
 {{- end }}
 
-{{/* Where pods run. */}}
+{{/* Scheduling of pods. */}}
 {{- define "sd-aggregator.scheduling" -}}
 {{- with .Values.nodeSelector }}
 nodeSelector:
@@ -174,7 +174,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* What no schema can say. */}}
+{{/* Checks that a schema cannot express. */}}
 {{- define "sd-aggregator.validate" -}}
 {{- if and .Values.rbac.clusterWide .Values.namespaces }}
 {{- fail "rbac.clusterWide finds pods in all namespaces: leave `namespaces` empty, or turn it off" }}
@@ -189,10 +189,10 @@ topologySpreadConstraints:
 {{- fail "tls.certManager.issuerRef.name is needed: the Issuer or ClusterIssuer that signs the certificate" }}
 {{- end }}
 {{- if and .Values.poll.tls.serverName (ne .Values.poll.scheme "https") }}
-{{- fail "poll.tls.serverName is of no use with http: set poll.scheme to https" }}
+{{- fail "poll.tls.serverName has no effect with http: set poll.scheme to https" }}
 {{- end }}
 {{- if and .Values.poll.tls.secretName (ne .Values.poll.scheme "https") }}
-{{- fail "poll.tls.secretName is of no use with http: set poll.scheme to https" }}
+{{- fail "poll.tls.secretName has no effect with http: set poll.scheme to https" }}
 {{- end }}
 {{- if and .Values.poll.tls.certKey (not .Values.poll.tls.secretName) }}
 {{- fail "poll.tls.secretName is needed: the Secret with poll.tls.certKey" }}
@@ -210,7 +210,7 @@ topologySpreadConstraints:
 {{- range .Values.extraArgs }}
 {{- $flag := regexFind "^--[a-z0-9-]+" . }}
 {{- if has $flag $flags }}
-{{- fail (printf "extraArgs: %s has a value of its own in this chart: see values.yaml" $flag) }}
+{{- fail (printf "extraArgs: %s is set by a value of this chart: see values.yaml" $flag) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -131,7 +131,7 @@ func (c *Catalogue) put(e *Entry) error {
 	case EveryNode, Once, Anywhere:
 		t.Placement = e.Placement
 	default:
-		return fmt.Errorf("%s: placement %q is none of every-node, once and anywhere", e.Name, e.Placement)
+		return fmt.Errorf("%s: placement %q is not one of every-node, once and anywhere", e.Name, e.Placement)
 	}
 	if e.Metrics != nil {
 		t.Metrics, t.Listed = *e.Metrics, *e.Metrics

@@ -128,7 +128,7 @@ func TestExtendRefuses(t *testing.T) {
 	for want, e := range map[string]Entry{
 		`integrations[0]: "" is not a name of an integration: it is the key of the agent's configuration without _configs, as in mysql`:                                             {},
 		`integrations[0]: "mysql_configs" is not a name of an integration: it is the key of the agent's configuration without _configs, as in mysql`:                                {Name: "mysql_configs"},
-		`integrations[0]: x: placement "there" is none of every-node, once and anywhere`:                                                                                            {Name: "x", Placement: "there"},
+		`integrations[0]: x: placement "there" is not one of every-node, once and anywhere`:                                                                                         {Name: "x", Placement: "there"},
 		`x: the old name mysql is that of mysql as well`:                                                                                                                            {Name: "x", OldNames: []string{"mysql"}},
 		`x: the old name redis_exporter is that of redis as well`:                                                                                                                   {Name: "x", OldNames: []string{"redis_exporter"}},
 		`x: field x.a: required is "always", which is neither start nor scrape`:                                                                                                     {Name: "x", Fields: []Field{{Name: "a", Type: "int", Required: "always"}}},

@@ -232,7 +232,7 @@ func (a access) clientTLS(c *monitoringv1.TLSConfig) *model.TLS {
 			continue
 		}
 		if *v.to = string(*v.from); !slices.Contains(tlsVersions, *v.to) {
-			a.found.Add(diag.InvalidSetting.At(a.path+"tlsConfig."+v.field, "%q is none of %s", *v.to,
+			a.found.Add(diag.InvalidSetting.At(a.path+"tlsConfig."+v.field, "%q is not one of %s", *v.to,
 				strings.Join(tlsVersions, ", ")))
 		}
 	}

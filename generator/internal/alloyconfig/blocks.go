@@ -8,11 +8,11 @@ import (
 
 // Block is a block with its attributes and inner blocks, in their order.
 type Block struct {
-	// Name is the name with its dots, and Label the text in quotes after it, if it has one.
+	// Name is the name with its dots, and Label the quoted text after it, or "".
 	Name, Label string
 	Attrs       []Attr
 	Blocks      []*Block
-	// Text is the block as it is written.
+	// Text is the source text of the block.
 	Text string
 }
 
@@ -24,16 +24,16 @@ func (b *Block) ID() string {
 	return b.Name + "." + b.Label
 }
 
-// Attr is an attribute. Value is the text of its expression.
+// Attr is an attribute. Value is the source text of its expression.
 type Attr struct{ Name, Value string }
 
-// Blocks returns the blocks of a text. It is an error if the text is not in Alloy's language, or nests blocks or
-// brackets deeper than any text that agentry prints.
+// Blocks returns the blocks of a text. It returns an error if the text is not valid in Alloy's syntax, or nests blocks
+// or brackets deeper than any text that agentry prints.
 func Blocks(text string) ([]*Block, error) {
 	s := scanner{text: text, line: 1}
 	top, err := s.body(0)
 	if err == nil && len(top.Attrs) > 0 {
-		err = fmt.Errorf("attribute %s is in no block", top.Attrs[0].Name)
+		err = fmt.Errorf("attribute %s is outside of a block", top.Attrs[0].Name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", s.line, err)
@@ -41,21 +41,21 @@ func Blocks(text string) ([]*Block, error) {
 	return top.Blocks, nil
 }
 
-// maxDepth limits how deep blocks may be in blocks, and brackets in brackets.
+// maxDepth limits the nesting of blocks, and of brackets.
 const maxDepth = 100
 
-// scanner reads a text from its beginning to its end.
+// scanner reads a text from beginning to end.
 type scanner struct {
 	text string
 	at   int
 	line int
 }
 
-// body reads what is inside of a block, with the bracket that ends it. The whole text is at depth 0.
+// body reads the contents of a block and the closing bracket. The whole text is at depth 0.
 func (s *scanner) body(depth int) (*Block, error) {
 	out := &Block{}
 	if depth > maxDepth {
-		return nil, fmt.Errorf("more than %d blocks are in each other", maxDepth)
+		return nil, fmt.Errorf("blocks are nested more than %d deep", maxDepth)
 	}
 	for {
 		s.space()
@@ -63,7 +63,7 @@ func (s *scanner) body(depth int) (*Block, error) {
 		case s.at == len(s.text) && depth == 0:
 			return out, nil
 		case s.at == len(s.text):
-			return nil, fmt.Errorf("a block has no end")
+			return nil, fmt.Errorf("a block is not closed")
 		case s.text[s.at] == '}' && depth > 0:
 			s.at++
 			return out, nil
@@ -97,7 +97,7 @@ func (s *scanner) block(name string, depth int) (*Block, error) {
 	if s.at < len(s.text) && s.text[s.at] == '"' {
 		literal, err := strconv.QuotedPrefix(s.text[s.at:])
 		if err != nil {
-			return nil, fmt.Errorf("the label of %s has no end", name)
+			return nil, fmt.Errorf("the label of %s is not closed", name)
 		}
 		if label, err = strconv.Unquote(literal); err != nil {
 			return nil, fmt.Errorf("the label of %s: %w", name, err)
@@ -106,7 +106,7 @@ func (s *scanner) block(name string, depth int) (*Block, error) {
 		s.blanks()
 	}
 	if !s.take('{') {
-		return nil, fmt.Errorf("after %s, neither = nor { follows", name)
+		return nil, fmt.Errorf("%s is not followed by = or {", name)
 	}
 	b, err := s.body(depth + 1)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *scanner) block(name string, depth int) (*Block, error) {
 	return b, nil
 }
 
-// expression reads an expression: up to the end of its line, where no bracket is open.
+// expression reads an expression: up to the end of a line at which no bracket is open.
 func (s *scanner) expression() (string, error) {
 	s.blanks()
 	start, open := s.at, 0
@@ -125,17 +125,17 @@ func (s *scanner) expression() (string, error) {
 		case '"', '`':
 			literal, err := strconv.QuotedPrefix(s.text[s.at:])
 			if err != nil {
-				return "", fmt.Errorf("a text has no end")
+				return "", fmt.Errorf("a string is not closed")
 			}
 			s.line += strings.Count(literal, "\n")
 			s.at += len(literal)
 			continue
 		case '(', '[', '{':
 			if open++; open > maxDepth {
-				return "", fmt.Errorf("more than %d brackets are in each other", maxDepth)
+				return "", fmt.Errorf("brackets are nested more than %d deep", maxDepth)
 			}
 		case ')', ']', '}':
-			if open--; open < 0 { // of a block on one line
+			if open--; open < 0 { // it closes a block on one line
 				return strings.TrimSpace(s.text[start:s.at]), nil
 			}
 		case '\n':
@@ -149,7 +149,7 @@ func (s *scanner) expression() (string, error) {
 	return strings.TrimSpace(s.text[start:]), nil
 }
 
-// space skips spaces, the ends of lines and comments.
+// space skips spaces, line breaks and comments.
 func (s *scanner) space() {
 	for s.blanks(); s.at < len(s.text); s.blanks() {
 		switch {
@@ -175,7 +175,7 @@ func (s *scanner) blanks() {
 	}
 }
 
-// take skips a character, if it is the next.
+// take skips a character if it comes next.
 func (s *scanner) take(c byte) bool {
 	is := s.at < len(s.text) && s.text[s.at] == c
 	if is {

@@ -1,5 +1,5 @@
-// Package alloyconfig reads configurations in Alloy's language, in the form that generator/runtime/alloy prints them,
-// as components with attributes and blocks. It knows nothing of what a component does.
+// Package alloyconfig reads configurations in Alloy's syntax, in the form that generator/runtime/alloy prints, as
+// components with attributes and blocks. It does not know what components do.
 //
-// [Blocks] loses nothing but spaces and comments.
+// [Blocks] drops only spaces and comments.
 package alloyconfig

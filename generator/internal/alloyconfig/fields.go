@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// Components returns the components of a text and the settings of the program as lists, maps, strings, numbers and
+// Components returns the components and the program's settings in a text as lists, maps, strings, numbers and
 // booleans, in the order of the text. Each has its id in the field component. Blocks that a component can have several
-// times are lists of their name, and its blocks called stage.KIND are the list stages, because their order matters.
+// times become lists with their name. Blocks called stage.KIND form the list stages, because their order matters.
 func Components(text string) ([]any, error) {
 	blocks, err := Blocks(text)
 	if err != nil {
@@ -21,7 +21,7 @@ func Components(text string) ([]any, error) {
 	return out, nil
 }
 
-// isList reports whether a component can have several blocks of a name. Any other block is a field.
+// isList reports whether a component can have several blocks with a name. Any other block becomes a field.
 func isList(block string) bool {
 	switch block {
 	case "rule", "write_relabel_config", "endpoint", "selectors", "filter":
@@ -59,7 +59,8 @@ func fields(b *Block) map[string]any {
 	return out
 }
 
-// Targets returns the ids of the components whose targets an expression has, as [Components] returns it.
+// Targets returns the ids of the components whose targets an expression contains. value is an expression as
+// [Components] returns it.
 func Targets(value any) (out []string) {
 	switch v := value.(type) {
 	case []any:
@@ -74,7 +75,7 @@ func Targets(value any) (out []string) {
 	return out
 }
 
-// nameOnly keeps what can be in a reference.
+// nameOnly drops the characters that a reference cannot contain.
 func nameOnly(r rune) rune {
 	if r < 0x80 && isName(byte(r)) {
 		return r

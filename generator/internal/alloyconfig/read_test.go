@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
-// TestBlocksLosesNothing reads the configurations of every fixture, and writes them again.
+// TestBlocksLosesNothing reads and prints the configurations of every fixture.
 func TestBlocksLosesNothing(t *testing.T) {
 	texts := rendered(t)
 	if len(texts) < 8 {
@@ -39,7 +39,7 @@ func TestBlocksLosesNothing(t *testing.T) {
 	}
 }
 
-// written is a block as it is printed. Lines of a value are relative to its attribute.
+// written returns a block for the printer. Lines of a value are relative to its attribute.
 func written(b *alloyconfig.Block, level int) syntax.Block {
 	out := syntax.Block{Name: b.Name, Label: b.Label}
 	for _, a := range b.Attrs {
@@ -83,16 +83,16 @@ func rendered(t *testing.T) (out []string) {
 
 func TestBlocksOfWrongTexts(t *testing.T) {
 	for text, want := range map[string]string{
-		"a {":                       "line 1: a block has no end",
-		"a {\n\tb = 1\n":            "line 3: a block has no end",
-		"a = 1":                     "line 1: attribute a is in no block",
+		"a {":                       "line 1: a block is not closed",
+		"a {\n\tb = 1\n":            "line 3: a block is not closed",
+		"a = 1":                     "line 1: attribute a is outside of a block",
 		"\n}":                       `line 2: '}' begins neither an attribute nor a block`,
-		"a \"b {}":                  "line 1: the label of a has no end",
-		"a {\n\tb = \"c\n}":         "line 2: a text has no end",
-		"a b {}":                    "line 1: after a, neither = nor { follows",
-		strings.Repeat("a {", 1000): "line 1: more than 100 blocks are in each other",
+		"a \"b {}":                  "line 1: the label of a is not closed",
+		"a {\n\tb = \"c\n}":         "line 2: a string is not closed",
+		"a b {}":                    "line 1: a is not followed by = or {",
+		strings.Repeat("a {", 1000): "line 1: blocks are nested more than 100 deep",
 		"a { b = " + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) +
-			"}": "line 1: more than 100 brackets are in each other",
+			"}": "line 1: brackets are nested more than 100 deep",
 	} {
 		if _, err := alloyconfig.Blocks(text); err == nil || err.Error() != want {
 			t.Errorf("%.20q: %v, want %s", text, err, want)

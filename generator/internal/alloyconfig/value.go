@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// value returns what an expression means: a string, bool, int or float64, a list as []any, an object as map[string]any.
-// Any other expression, such as a reference or a call, is its text.
+// value returns the value of an expression: a string, bool, int or float64, a list as []any, an object as
+// map[string]any. Any other expression, such as a reference or a call, becomes its text.
 func value(expr string) any {
 	switch {
 	case expr == "true", expr == "false":
@@ -79,7 +79,7 @@ func items(text string) (out []string) {
 	return out
 }
 
-// pair returns the key of an object, and the expression of its value.
+// pair returns the key of an entry of an object, and the expression of its value.
 func pair(item string) (key, expr string) {
 	end := strings.IndexByte(item, '=')
 	if literal, err := strconv.QuotedPrefix(item); err == nil {

@@ -1,5 +1,5 @@
-// Package alloynames makes labels of Alloy's components: identifiers that tell what they stand for, and differ if that
-// differs.
+// Package alloynames makes labels for Alloy's components: identifiers that describe what they stand for, and are
+// unique.
 package alloynames
 
 import (
@@ -12,8 +12,8 @@ import (
 )
 
 // Label returns the label of the component for a name like kind/namespace/name: a slash becomes two underscores, a
-// dash one. What is rare in names of Kubernetes is an escape with a capital letter, which such names do not have, so
-// that different names have different labels.
+// dash one. Characters that are rare in Kubernetes names become escapes with a capital letter, which such names do not
+// contain, so that different names have different labels.
 func Label(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
@@ -42,13 +42,13 @@ func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 
 func isAlphanumeric(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' }
 
-// Hashed returns readable words with a part that differs if the text differs.
+// Hashed returns readable words followed by a hash of the text.
 func Hashed(words, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return words + "_" + hex.EncodeToString(sum[:4])
 }
 
-// Words returns a text with an underscore for all that cannot be in a label.
+// Words replaces characters that a label cannot contain by underscores.
 func Words(text string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r < 0x80 && isAlphanumeric(byte(r)) {
@@ -58,13 +58,13 @@ func Words(text string) string {
 	}, text), "_")
 }
 
-// IsIdentifier reports whether a text can be a label as it is.
+// IsIdentifier reports whether a text is valid as a label.
 func IsIdentifier(s string) bool {
 	return s != "" && !(s[0] >= '0' && s[0] <= '9') &&
 		strings.Trim(s, "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// Name returns the name that has a label.
+// Name is the inverse of [Label].
 func Name(label string) string {
 	var b strings.Builder
 	for rest := label; rest != ""; {
@@ -102,9 +102,9 @@ func Namespace(label string) string {
 	return label
 }
 
-// Place returns where a component is among many: 32 bits of the hash of its namespace, then 32 of its own. What is too
-// large is cut in two by the next bit, so that a change moves few components, and those of a namespace stay together as
-// long as they can.
+// Place returns the position of a component among many: 32 bits of the hash of its namespace, then 32 of its own. A
+// file that is too large is split in two by the next bit, so that a change moves few components, and the components of
+// a namespace stay together as long as possible.
 func Place(namespace, name string) uint64 {
 	of := func(s string) uint64 {
 		sum := sha256.Sum256([]byte(s))

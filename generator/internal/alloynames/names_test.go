@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLabelsOfDifferentNamesDiffer makes all names of a few hostile parts: no two have the same label, and each label
-// is an identifier.
+// TestLabelsOfDifferentNamesDiffer combines a few hostile parts to names: no two names have the same label, and each
+// label is an identifier.
 func TestLabelsOfDifferentNamesDiffer(t *testing.T) {
 	for name, want := range map[string]string{
 		"monitoring/primary":                "monitoring__primary",

@@ -1,7 +1,7 @@
-// Package credential finds credentials that are written in clear: passwords in URLs and in data source names, and texts
-// that are more than references to environment variables. It alone decides which values are secret by their names: the
-// printers of all runtimes, the review texts and the readers of output branches ask it, so that no page shows what
-// another one hides.
+// Package credential finds credentials in plain text: passwords in URLs and data source names, and texts that contain
+// more than references to environment variables. It alone decides by their names which values are secret: the printers
+// of all runtimes, the review texts and the readers of output branches ask it, so that no page shows what another one
+// hides.
 package credential
 
 import (
@@ -12,44 +12,44 @@ import (
 )
 
 var (
-	// variable matches a reference that holds no text of its own: ${NAME}, $(NAME), and ${NAME:-} without a default.
+	// variable matches a reference without text of its own: ${NAME}, $(NAME), and ${NAME:-} without a default.
 	variable = regexp.MustCompile(`\$\{#?\w+(?::?[-=+?])?\}|\$\(\w+\)`)
 	// setting matches a credential in the parameters of a URL or of a data source name.
 	setting = regexp.MustCompile(
 		`(?i)(?:(?:password|passwd|pwd|secret|token|api_?key)\s*=|session_token:)\s*\$?[^\s;&,$]`)
-	// name matches the names of headers, parameters, variables and flags that hold a credential.
+	// name matches the names of headers, parameters, variables and flags that contain a credential.
 	name = regexp.MustCompile(
 		`(?i)(?:password|passwd|passphrase|pwd|token|secret|credentials?|cookie|authorization|assertion|(?:api|access|private|secret|auth|signing)[-_.]?key)$`)
-	// client matches the fields of clients and service discoveries that hold a credential as plain text. It is for
-	// texts that people write by hand, whose types are not known.
+	// client matches the fields of HTTP clients and service discoveries that contain a credential as plain text. It is
+	// for hand-written texts without known types.
 	client = regexp.MustCompile(
 		`^(?:.*_)?(?:password|passphrase|token|credentials|secret|secret_key|private_key|key|key_pem|consumer_key|connection_string)$`)
 	// group matches a reference to a group of a regular expression.
 	group = regexp.MustCompile(`\$(?:\{\w+\}|\w+)`)
-	// harmless matches what such a name often has for a value that is no credential: a switch or a file.
+	// harmless matches common values of such names that are not credentials: switches and files.
 	harmless = regexp.MustCompile(`(?i)^(?:true|false|yes|no|on|off|none|null|[0-9]|/[^\s]*/[^\s]*)$`)
-	// before matches what stands before a reference to a variable, with its dollar: a scheme of authentication, and a
+	// before matches the prefix of a reference to a variable, including its dollar: an authentication scheme or a
 	// cookie's name.
 	before       = regexp.MustCompile(`(?i)^(?:bearer|basic|token|api-?key) +\$`)
 	beforeCookie = regexp.MustCompile(`(?:^|; *)[\w.-]+=\$`)
-	// port matches what follows the colon of a host.
+	// port matches the text after the colon of a host.
 	port   = regexp.MustCompile(`^[0-9$]+[/?]`)
 	scheme = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9+.-]*$`)
 )
 
-// withoutVariables puts a dollar in the place of each reference to a variable.
+// withoutVariables replaces each reference to a variable by a dollar.
 func withoutVariables(text string) string {
 	if !strings.Contains(text, "$") {
-		return text // most texts, and the regular expression copies them
+		return text // most texts; the regular expression would copy them
 	}
 	return variable.ReplaceAllLiteralString(text, "$")
 }
 
-// Written reports whether a credential has text of its own, besides references to variables.
+// Written reports whether a credential has text besides references to variables.
 func Written(text string) bool { return strings.Trim(withoutVariables(text), "$ ") != "" }
 
-// InField reports whether the value of a header, parameter, variable or flag is a credential, as its name says. What
-// says in a header of what kind a credential is, or names a cookie, is none.
+// InField reports whether the value of a header, parameter, variable or flag is a credential, judging by its name. The
+// authentication scheme in a header and the name of a cookie are not credentials.
 func InField(field, value string) bool {
 	if !name.MatchString(field) || harmless.MatchString(value) {
 		return false
@@ -61,24 +61,24 @@ func InField(field, value string) bool {
 	return Written(value)
 }
 
-// InClient reports whether a field of a client or a service discovery that somebody wrote by hand holds a credential.
-// The id of a key is not one.
+// InClient reports whether a field of a hand-written HTTP client or service discovery contains a credential. The id of
+// a key is not one.
 func InClient(field string) bool { return field != "access_key" && client.MatchString(field) }
 
-// InRule reports whether a relabelling rule writes a credential into a parameter of requests: a replacement with a text
-// of its own, for a label whose name says so.
+// InRule reports whether a relabelling rule writes a credential into a parameter of requests: its replacement has text
+// of its own, and the name of its target label says so.
 func InRule(targetLabel, replacement string) bool {
 	parameter, found := strings.CutPrefix(targetLabel, "__param_")
 	return found && InField(parameter, group.ReplaceAllLiteralString(replacement, "$"))
 }
 
-// InArgument reports whether an argument of a command gives a flag a credential, as in --password=... .
+// InArgument reports whether an argument of a command sets a flag to a credential, as in --password=... .
 func InArgument(argument string) bool {
 	flag, value, found := strings.Cut(argument, "=")
 	return found && strings.HasPrefix(flag, "-") && InField(flag, value)
 }
 
-// InURL reports whether a URL contains a credential. It returns false for a text that is no URL.
+// InURL reports whether a URL contains a credential. It returns false for a text that is not a URL.
 func InURL(text string) bool {
 	text = withoutVariables(text)
 	before, rest, found := strings.Cut(text, "://")
@@ -99,7 +99,7 @@ func InURL(text string) bool {
 		}
 		return strings.Trim(password, "$") != ""
 	}
-	return strings.Contains(authority, ":") && hasPassword(rest) // of which the slash is a part
+	return strings.Contains(authority, ":") && hasPassword(rest) // the slash is part of the password
 }
 
 // InSource reports whether a data source name contains a password: as user:password@host or as a setting.
@@ -111,8 +111,8 @@ func InSource(text string) bool {
 	return hasPassword(text) || setting.MatchString(text)
 }
 
-// hasPassword reports whether a text begins with user:password@. Users and passwords can hold slashes, an address in
-// front of a path with an at sign is neither.
+// hasPassword reports whether a text begins with user:password@. Users and passwords can contain slashes, but an
+// address before a path with an at sign is neither.
 func hasPassword(text string) bool {
 	user, rest, _ := strings.Cut(text, ":")
 	password, _, found := strings.Cut(rest, "@")
@@ -136,10 +136,10 @@ func Redacted(text string) string {
 	return text
 }
 
-// quoted matches what an error quotes, and the space behind it.
+// quoted matches a quoted text in an error, and the space after it.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*" ?`)
 
-// URLProblem returns, behind a colon, why a text is no URL. It quotes nothing of a text that may contain a password.
+// URLProblem returns, after a colon, why a text is not a URL. It quotes no part of a text that may contain a password.
 func URLProblem(text string, err error) string {
 	problem := err.Error()
 	if e := (*url.Error)(nil); errors.As(err, &e) {

@@ -29,7 +29,7 @@ func TestInURL(t *testing.T) {
 		"postgres://u@h/db":                false,
 		"postgres://u:@h/db":               false,
 		"redis:6379":                       false,
-		"u:pw@h":                           false, // no URL
+		"u:pw@h":                           false, // not a URL
 		"":                                 false,
 	} {
 		if got := InURL(text); got != want {

@@ -1,21 +1,21 @@
-// Package expand finds what is expanded in the text of an agent's configuration: the config reloader replaces
-// $(NAME), and then the agent replaces ${NAME} and $$ (-config.expand-env).
+// Package expand finds references that are expanded in the text of an agent's configuration: the config reloader
+// replaces $(NAME), and then the agent replaces ${NAME} and $$ (-config.expand-env).
 package expand
 
 import "strings"
 
-// Reference is a reference to an environment variable: $(NAME), which the config reloader replaces, or ${NAME},
-// which the agent replaces and which can have a shell's operators.
+// Reference is a reference to an environment variable: $(NAME), which the config reloader replaces, or ${NAME}, which
+// the agent replaces and which can have operators as in a shell.
 type Reference struct {
 	Text, Name string
-	// Reloader means that the config reloader replaces it, from its own environment.
+	// Reloader means that the config reloader replaces the reference, from its own environment.
 	Reloader bool
-	// Optional means that it has a default, as in ${NAME:-8080}.
+	// Optional means that the reference has a default, as in ${NAME:-8080}.
 	Optional bool
 }
 
-// References returns the references in a text: first the reloader's, then the agent's. It returns false if the
-// text has an unfinished ${, for which the agent refuses the whole file.
+// References returns the references in a text: first the reloader's, then the agent's. It returns false if the text
+// has an unfinished ${, because then the agent refuses the whole file.
 func References(text string) (refs []Reference, ok bool) {
 	if strings.IndexByte(text, '$') < 0 {
 		return nil, true
@@ -81,7 +81,7 @@ func Touches(s string) bool {
 	}
 }
 
-// Variable returns NAME if s starts with (NAME) in the reloader's syntax, otherwise nothing.
+// Variable returns NAME if s starts with (NAME) in the reloader's syntax, otherwise "".
 func Variable(s string) string {
 	end := 1
 	for end < len(s) && isWord(s[end]) {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// TestLintOfLargeExpressions compiles none of them: they are errors elsewhere.
+// TestLintOfLargeExpressions holds that Lint compiles no large expression: it is an error elsewhere.
 func TestLintOfLargeExpressions(t *testing.T) {
 	large := strings.Repeat("a{1000}", 300)
 	var before, after runtime.MemStats
@@ -30,11 +30,12 @@ func TestLintOfLargeExpressions(t *testing.T) {
 	}
 }
 
-// TestManyLargeExpressions are an error when they are too large together, because agents keep each compiled.
+// TestManyLargeExpressions holds that expressions are an error if they are too large together, because agents keep all
+// of them compiled.
 func TestManyLargeExpressions(t *testing.T) {
 	var c Checker
 	check := func(text string) error { return c.Compile(text) }
-	for i := range 2000 { // what people write is never too much
+	for i := range 2000 { // realistic expressions are never too large
 		for _, text := range []string{fmt.Sprintf("container_%d|[a-z0-9]{1,5}|up", i),
 			strings.Repeat("node_", 100) + fmt.Sprint(i)} {
 			if err := check(text); err != nil {
@@ -45,7 +46,7 @@ func TestManyLargeExpressions(t *testing.T) {
 	refused := 0
 	for i := range 200 {
 		text := strings.Repeat("a{1000}", 9) + fmt.Sprint(i)
-		for range 2 { // the second is the same one
+		for range 2 { // the second time counts nothing
 			if check(text) != nil {
 				refused++
 			}

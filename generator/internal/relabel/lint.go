@@ -10,35 +10,35 @@ import (
 	"github.com/agentry-dev/agentry/internal/expression"
 )
 
-// Presence is what is known about a label.
+// Presence says whether a label is present.
 type Presence int
 
-// Any is for labels that may be there, Absent for labels that never are, Always for labels that always have a value.
+// Any is for labels that may be present, Absent for labels that never are, Always for labels that always have a value.
 const (
 	Any Presence = iota
 	Absent
 	Always
 )
 
-// metaLabels is the beginning of labels that service discovery gives to targets.
+// metaLabels is the prefix of the labels that service discovery gives to targets.
 const metaLabels = "__meta_"
 
-// maxLinted is the number of rules in front of a rule up to which it is linted: each is compared with all of them.
+// maxLinted limits the number of earlier rules with which a rule is compared. Later rules are not linted.
 const maxLinted = 200
 
-// Labels is what is known about the labels of targets or samples before their first rule.
+// Labels describes the labels of targets or samples before their first rule.
 type Labels struct {
-	// What are they: "target" or "sample".
+	// What is "target" or "sample".
 	What string
 	// Needed is a label without which a target or sample is dropped.
 	Needed string
-	// Of says whether there is a label.
+	// Of returns the presence of a label.
 	Of func(label string) Presence
-	// Elsewhere says why a label is absent, and what to do.
+	// Elsewhere returns the reason why a label is absent, and a hint.
 	Elsewhere func(label string) (why, hint string)
 }
 
-// Targets is what is known about the labels of targets of any discovery.
+// Targets describes the labels of targets of any discovery.
 func Targets() Labels {
 	return Labels{What: "target", Needed: "__address__", Of: func(label string) Presence {
 		switch label {
@@ -51,7 +51,7 @@ func Targets() Labels {
 	}}
 }
 
-// Samples is what is known about the labels of samples, whose labels for discovery are gone.
+// Samples describes the labels of samples, which have lost the labels of discovery.
 func Samples() Labels {
 	return Labels{
 		What: "sample", Needed: "__name__",
@@ -71,8 +71,8 @@ func Samples() Labels {
 	}
 }
 
-// Lint warns about a rule that reads labels of a discovery that are never there, or that leaves nothing. before are the
-// rules in front of it.
+// Lint warns about a rule that reads discovery labels that are never present, or that drops everything. before are the
+// earlier rules.
 func (l Labels) Lint(before []*model.Relabel, r *model.Relabel) diag.List {
 	if len(before) > maxLinted {
 		return nil
@@ -103,7 +103,7 @@ func (l Labels) Lint(before []*model.Relabel, r *model.Relabel) diag.List {
 	return out
 }
 
-// missing is the warning about a label of a discovery that is not there.
+// missing returns the warning about an absent discovery label.
 func (l Labels) missing(field, label string, drops bool) diag.Diagnostic {
 	why, hint := l.Elsewhere(label)
 	d := diag.UnknownMetaLabel.At(field, "no %s has %s here: %s", l.What, label, why).WithHint(hint)
@@ -113,7 +113,7 @@ func (l Labels) missing(field, label string, drops bool) diag.Diagnostic {
 	return d
 }
 
-// mapped returns the text that all labels begin with that a labelmap copies.
+// mapped returns the common prefix of all labels that a labelmap copies.
 func mapped(r *model.Relabel) string {
 	if !strings.EqualFold(r.Action, "labelmap") || strings.Contains(r.Regex.Value, "|") {
 		return ""
@@ -121,14 +121,14 @@ func mapped(r *model.Relabel) string {
 	text := strings.TrimLeft(r.Regex.Value, "^(")
 	if end := strings.IndexAny(text, `\.+*?()[]{}$`); end >= 0 {
 		if strings.IndexByte("*?{", text[end]) >= 0 {
-			end = max(end-1, 0) // the letter before may be absent
+			end = max(end-1, 0) // the character before may be absent
 		}
 		text = text[:end]
 	}
 	return text
 }
 
-// drops says why a rule leaves nothing, whatever the labels are. It is empty if the rule may leave something.
+// drops returns the reason why a rule drops everything, whatever the labels are, or "".
 func (l Labels) drops(before []*model.Relabel, r *model.Relabel) string {
 	action := strings.ToLower(r.Action)
 	drop := action == "drop"
@@ -155,7 +155,7 @@ func (l Labels) drops(before []*model.Relabel, r *model.Relabel) string {
 	case r.Shard != model.NoShardValue:
 	case len(r.SourceLabels) == 0:
 		if matches(expr, "", drop) {
-			return "without sourceLabels a rule compares regex with the empty value"
+			return "without sourceLabels, regex is compared with the empty value"
 		}
 	case bare == ".*" && drop:
 		return "regex matches every value"
@@ -170,14 +170,14 @@ func (l Labels) drops(before []*model.Relabel, r *model.Relabel) string {
 	return ""
 }
 
-// any reports whether one of the labels is what is asked for.
+// any reports whether one of the labels has one of the wanted presences.
 func (l Labels) any(before []*model.Relabel, labels []string, wanted ...Presence) bool {
 	return slices.ContainsFunc(labels, func(label string) bool {
 		return slices.Contains(wanted, l.presence(before, label))
 	})
 }
 
-// presence is what is known about a label behind some rules.
+// presence returns the presence of a label after some rules.
 func (l Labels) presence(before []*model.Relabel, label string) Presence {
 	known := l.Of(label)
 	if known != Any && slices.ContainsFunc(before, func(r *model.Relabel) bool {
@@ -188,7 +188,7 @@ func (l Labels) presence(before []*model.Relabel, label string) Presence {
 	return known
 }
 
-// changes reports whether a rule may give a label another value or, with removes, take it away.
+// changes reports whether a rule may set a label to another value or, with removes, remove it.
 func changes(r *model.Relabel, label string, removes bool) bool {
 	name := r.TargetLabel
 	switch strings.ToLower(r.Action) {
@@ -206,8 +206,8 @@ func changes(r *model.Relabel, label string, removes bool) bool {
 	return name == label || expanded && strings.HasPrefix(label, literal)
 }
 
-// matches reports whether it is as wanted that an expression matches all of a value. An invalid one never is: that is
-// reported elsewhere.
+// matches reports whether the result of matching an expression with a whole value is as wanted. It returns false for
+// an invalid expression, which is reported elsewhere.
 func matches(expr, value string, wanted bool) bool {
 	re, err := expression.Compile("^(?:" + expr + ")$")
 	return err == nil && re.MatchString(value) == wanted

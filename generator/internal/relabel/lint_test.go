@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// found are labels that a discovery gives, and one that it never gives.
+// found describes labels that a discovery sets, and one that it never sets.
 func found() Labels {
 	return Labels{What: "target", Needed: "__address__", Of: func(label string) Presence {
 		switch label {
@@ -35,7 +35,7 @@ func drop(regex string, sources ...string) *model.Relabel {
 	return &model.Relabel{Action: "drop", SourceLabels: sources, Regex: model.Present(regex)}
 }
 
-// TestLint holds that Prometheus drops everything where a rule is said to.
+// TestLint holds that Prometheus drops everything if Lint says that a rule does.
 func TestLint(t *testing.T) {
 	rules := func(r ...*model.Relabel) []*model.Relabel { return r }
 	for name, c := range map[string]struct {
@@ -105,7 +105,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// keptByPrometheus reports whether one of many targets that a discovery can find outlives the rules.
+// keptByPrometheus reports whether the rules keep one of many targets that a discovery can find.
 func keptByPrometheus(t *testing.T, rules []*model.Relabel) bool {
 	t.Helper()
 	configs := make([]*prometheus.Config, len(rules))
@@ -148,7 +148,7 @@ func keptByPrometheus(t *testing.T, rules []*model.Relabel) bool {
 	return false
 }
 
-// TestSamples holds what is known about samples: they have a name, and no labels of the discovery.
+// TestSamples holds that samples have a name and no discovery labels.
 func TestSamples(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule *model.Relabel

@@ -1,4 +1,4 @@
-// Package relabel checks relabelling rules by the rules of the agent's Prometheus.
+// Package relabel checks relabelling rules like the agent's Prometheus.
 package relabel
 
 import (
@@ -14,19 +14,18 @@ import (
 	"github.com/agentry-dev/agentry/internal/expression"
 )
 
-// Checker finds what the agent's Prometheus refuses in a relabelling rule (model/relabel of its January 2024
-// fork). It remembers expressions, because fleets repeat them. The zero value is ready for use. It is
-// not safe for concurrent use.
+// Checker finds what the agent's Prometheus refuses in a relabelling rule (model/relabel of its January 2024 fork). It
+// caches expressions, because fleets repeat them. The zero value is ready for use. It is not safe for concurrent use.
 type Checker struct {
 	regexes map[string]error
 	surplus int64
 }
 
-// maxSurplus is how many instructions all expressions of a checker may have beyond what their texts have: agents, and
-// what renders for Alloy, keep all of them compiled, at some 100 bytes each.
+// maxSurplus limits the instructions of all expressions of a checker beyond the lengths of their texts: agents, and
+// the renderer for Alloy, keep all of them compiled, at some 100 bytes for each instruction.
 const maxSurplus = 500_000
 
-// targetPattern matches what Prometheus accepts as the target label of replace: a label name that can refer to groups.
+// targetPattern matches a target label that Prometheus accepts for replace: a label name that can refer to groups.
 var targetPattern = regexp.MustCompile(`^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)+$`)
 
 const (
@@ -34,7 +33,7 @@ const (
 	defaultReplacement = "$1"
 )
 
-const labelHint = "label names have letters, digits and _ only; service discovery writes _ for each other character"
+const labelHint = "label names have letters, digits and _ only; service discovery replaces other characters by _"
 
 // Check returns what is wrong with a rule, by the fields of the custom resource.
 func (c *Checker) Check(r *model.Relabel) diag.List {
@@ -52,7 +51,7 @@ func (c *Checker) Check(r *model.Relabel) diag.List {
 	}
 	if r.Regex.Value == "null" || r.Regex.Value == "~" {
 		out.Add(diag.InvalidRelabeling.At("regex",
-			"is a null to the agent, also in quotes, and no regular expression").
+			"the agent reads it as null, even in quotes, and not as a regular expression").
 			WithHint("write (?:" + r.Regex.Value + ")"))
 	}
 	checkAction(r, bad)
@@ -62,7 +61,7 @@ func (c *Checker) Check(r *model.Relabel) diag.List {
 	} {
 		if name := envReference(f.value); name != "" {
 			out.Add(diag.EnvReference.At(f.field,
-				"%s stays as it is written: environment variables are not expanded in relabelings", name).
+				"%s is left unchanged: environment variables are not expanded in relabelings", name).
 				As(diag.Warning).
 				WithHint("the operator's agents would expand it, which lets a monitor read the agent's environment"))
 		}
@@ -138,7 +137,7 @@ func (c *Checker) Compile(expr string) error {
 	surplus, err := expression.Surplus("^(?:" + expr + ")$")
 	if c.surplus += surplus; err == nil && surplus > 0 && c.surplus > maxSurplus {
 		err = fmt.Errorf("compiles to about %d instructions, and all different expressions together to more than %d: "+
-			"repeat less, by lower numbers in braces", surplus, maxSurplus)
+			"use lower repetition counts in braces", surplus, maxSurplus)
 	}
 	if c.regexes == nil {
 		c.regexes = map[string]error{}

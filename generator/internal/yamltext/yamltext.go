@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Append appends s as a scalar: plain where that is certainly the same string, otherwise double-quoted.
+// Append appends s as a scalar: plain where that certainly means the same string, otherwise double-quoted.
 func Append(buf []byte, s string) []byte {
 	if plain(s) {
 		return append(buf, s...)
@@ -15,8 +15,8 @@ func Append(buf []byte, s string) []byte {
 	return AppendQuoted(buf, s, false)
 }
 
-// plain reports whether s needs no quotes. It is strict on purpose: a letter first, and nothing that has a
-// meaning in any YAML version.
+// plain reports whether s needs no quotes. It is deliberately strict: s must begin with a letter and contain nothing
+// special in any YAML version.
 func plain(s string) bool {
 	if s == "" || len(s) > 128 || !startsPlain(s) || keyword(s) {
 		return false
@@ -48,7 +48,7 @@ func plainByte(c byte) bool {
 	return false
 }
 
-// startsPlain accepts a letter, or one of the few signs that no number starts with.
+// startsPlain accepts a letter, or one of the few characters that cannot begin a number.
 func startsPlain(s string) bool {
 	switch c := s[0]; {
 	case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c == '_', c == '/', c == '(', c == '$', c == '^', c == ';':
@@ -59,7 +59,7 @@ func startsPlain(s string) bool {
 	return false
 }
 
-// isDuration accepts durations such as 30s and 1m30s: digits and units, ending in a unit that ends no number in
+// isDuration accepts durations such as 30s and 1m30s: digits and units, ending in a unit that cannot end a number in
 // any YAML version.
 func isDuration(s string) bool {
 	last := s[len(s)-1]
@@ -74,7 +74,7 @@ func isDuration(s string) bool {
 	return true
 }
 
-// keyword reports whether the word is more than a string in YAML 1.1 or 1.2, such as true or null.
+// keyword reports whether YAML 1.1 or 1.2 reads the word as something other than a string, such as true or null.
 func keyword(s string) bool {
 	if len(s) > 5 {
 		return false

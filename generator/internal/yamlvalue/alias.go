@@ -8,13 +8,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// anchors finds the anchors and aliases of a document that is not valid.
+// anchors matches the anchors and aliases in a document that is not valid.
 var anchors = regexp.MustCompile(`(?:^|[\s\[{,])([&*])([^\s\[\]{},]+)`)
 
-// errAlias returns the error about an alias whose anchor is not in front of it. It names the alias only if an anchor of
-// the document is much like it: it could be a password that begins with an asterisk.
+// errAlias returns the error about an alias without an anchor before it. It names the alias only if it resembles an
+// anchor in the document: it could be a password that begins with an asterisk.
 func errAlias(text, name string) *Error {
-	out := &Error{Message: "an alias refers to no anchor of this document",
+	out := &Error{Message: "an alias refers to an anchor that is not in this document",
 		Hint: "quote a value that begins with an asterisk"}
 	var names []string
 	lines := map[string]int{}
@@ -32,8 +32,8 @@ func errAlias(text, name string) *Error {
 		out.Message, out.Hint, out.Near, out.NearLine = "*"+name+": its anchor &"+name+" comes later", "", name, later
 		return out
 	}
-	const most = 2 // letters that differ
-	if near, ok := diag.Suggest(name, names); ok && diag.Distance(name, near) <= most {
+	const maxEdits = 2
+	if near, ok := diag.Suggest(name, names); ok && diag.Distance(name, near) <= maxEdits {
 		out.Message, out.Hint, out.Near, out.NearLine = "*"+name+": no anchor &"+name+" in this document", "", near,
 			lines[near]
 	}

@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// decode decodes YAML as people write it by hand for Kubernetes: block mappings and sequences indented by
-// spaces, scalars and flow collections on one line, literal block scalars. It returns false for everything else
-// and wherever it is not certain: anchors, tags, multi-line scalars, duplicate keys, tabs, all errors.
+// decode decodes YAML as people write it by hand for Kubernetes: block mappings and sequences indented by spaces,
+// scalars and flow collections on one line, literal block scalars. It returns false for everything else and whenever
+// it is not certain: anchors, tags, multi-line scalars, duplicate keys, tabs, all errors.
 //
-// Every rule here is narrower than that of the scanner of go.yaml.in/yaml/v2. Run FuzzBlock for a long time
-// after widening one.
+// Every rule here is narrower than the corresponding rule of go.yaml.in/yaml/v2's scanner. Run FuzzBlock for a long
+// time after widening one.
 //
 // It also gives up at the first value above MaxValues.
 func (b *block) decode() (any, bool) {
@@ -25,7 +25,7 @@ func (b *block) decode() (any, bool) {
 	return value, true
 }
 
-// block is a position in a document: a line that has content, or the end.
+// block is a position in a document: a line with content, or the end.
 type block struct {
 	text string
 
@@ -37,8 +37,8 @@ type block struct {
 	depth, values int
 }
 
-// isPlainText reports whether a text has no character with a meaning everywhere in YAML: control characters,
-// tabs, and line breaks other than \n.
+// isPlainText reports whether a text has none of the characters that are special everywhere in YAML: control
+// characters, tabs, and line breaks other than \n.
 func isPlainText(text string) bool {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -98,7 +98,7 @@ func isItem(content string) bool {
 	return content == "-" || strings.HasPrefix(content, "- ")
 }
 
-// mapping decodes the mapping whose keys have the indentation, from the current line on.
+// mapping decodes the mapping whose keys have the given indentation, starting at the current line.
 func (b *block) mapping(indent int) (any, bool) {
 	b.values++
 	mapping := make(map[string]any, 4)
@@ -121,8 +121,8 @@ func (b *block) mapping(indent int) (any, bool) {
 	return mapping, b.end || b.indent <= indent
 }
 
-// sequence decodes the sequence whose dashes have the indentation, from the current line on. The value of a key
-// may have the key's own indentation; such a sequence ends at the next key.
+// sequence decodes the sequence whose dashes have the given indentation, starting at the current line. The value of a
+// key may have the same indentation as the key; such a sequence ends at the next key.
 func (b *block) sequence(indent int, indentless bool) (any, bool) {
 	b.values++
 	sequence := []any{}
@@ -151,7 +151,7 @@ func (b *block) item(indent int) (any, bool) {
 	return b.value(indent, rest, false)
 }
 
-// value decodes what follows a key or a dash: on the same line, or on the following lines if they are indented
+// value decodes the value after a key or a dash: on the same line, or on the following lines if they are indented
 // deeper than the key or dash. It leaves the position at the line after the value.
 func (b *block) value(indent int, rest string, ofKey bool) (any, bool) {
 	rest = strings.TrimLeft(rest, " ")

@@ -1,8 +1,8 @@
 package yamlvalue
 
-// bound returns how many values a text can have at most, without its aliases. It counts the characters that begin a
-// value, wherever they are, so the result is too high for texts with many of them in strings. It costs no memory, while
-// parsers need up to 400 bytes for each value before they return.
+// bound returns an upper bound of the number of values in a text, without its aliases. It counts characters that can
+// begin a value, wherever they are, so the bound is too high for texts with many of them in strings. It needs no
+// memory, while parsers need up to 400 bytes for each value before they return.
 func bound(text string) int {
 	values := 1
 	for i := range len(text) {

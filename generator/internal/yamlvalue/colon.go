@@ -22,7 +22,7 @@ const (
 // misplacedColon returns a hint about a line with an unexpected colon, and the colon's column, or 0 if it is unknown.
 func misplacedColon(text string, number int) (column int, hint string) {
 	const (
-		quote  = "quote a value that holds a colon followed by a space"
+		quote  = "quote a value that contains a colon followed by a space"
 		unsure = quote + "; or a colon is missing in the line above, or the indentation is wrong"
 	)
 	if len(text) > maxColonBytes {
@@ -43,7 +43,8 @@ func misplacedColon(text string, number int) (column int, hint string) {
 	return column, continued(lines, number, quote)
 }
 
-// continued returns a hint for a key that YAML reads as part of the text above. For other keys it returns otherwise.
+// continued returns a hint for a key that YAML reads as part of the preceding text. For other keys it returns
+// otherwise.
 func continued(lines []string, number int, otherwise string) string {
 	above := number - 1
 	for above > 0 && strings.TrimSpace(lines[above-1]) == "" {
@@ -59,10 +60,10 @@ func continued(lines []string, number int, otherwise string) string {
 	if len(colonsOf(lines[above-1])) == 0 {
 		return "a colon may be missing after the key in " + where
 	}
-	return "this line is read as a part of the value in " + where + ": indent the two keys alike, or quote the value"
+	return "this line is read as part of the value in " + where + ": indent the two keys equally, or quote the value"
 }
 
-// colonsOf returns the offsets of the colons of a line that could end a key, up to maxColons.
+// colonsOf returns the offsets of the colons in a line that could end a key, up to maxColons.
 func colonsOf(line string) []int {
 	var out []int
 	for i := 0; i < len(line) && len(out) < maxColons; i++ {

@@ -6,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// duplicateKey returns an error for the first key that occurs twice in one mapping, or nil. Keys of a merge
-// (<<) may be set again.
+// duplicateKey returns an error for the first key that occurs twice in one mapping, or nil. Keys of a merge (<<) may
+// be overridden.
 func duplicateKey(text string) error {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
@@ -50,7 +50,7 @@ func separatorHint(key *yaml.Node, name string) string {
 	return ""
 }
 
-// nodeName returns the key of a node. It returns false for a merge key and for what is not a scalar.
+// nodeName returns the key in a node. It returns false for a merge key and for anything but a scalar.
 func nodeName(node *yaml.Node) (string, bool) {
 	if node.Kind != yaml.ScalarNode || node.Tag == "!!merge" {
 		return "", false

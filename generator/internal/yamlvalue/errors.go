@@ -21,7 +21,7 @@ func errTooManyValues() *Error {
 
 func errNotFinite() *Error {
 	return &Error{Message: "infinity and not-a-number cannot be written as JSON",
-		Hint: `quote it if it is meant as a string: ".inf"`}
+		Hint: `quote it if you mean a string: ".inf"`}
 }
 
 func errKey(text string) *Error {
@@ -31,11 +31,11 @@ func errKey(text string) *Error {
 	return &Error{Message: "a key is null, a list or a map"}
 }
 
-// actionPattern matches a line up to the braces of a template's action, where YAML expects a key or a value.
+// actionPattern matches a line up to the braces of a template action, where YAML expects a key or a value.
 var actionPattern = regexp.MustCompile(`(?m)^[ -]*(?:[^\s"'#:]+:[ \t]+)?\{\{`)
 
-// errTemplate returns an error at the first action of a template, or nil. Only documents that are not valid YAML
-// are looked at: an action in quotes is a text like any other.
+// errTemplate returns an error at the first action of a template, or nil. It is called only for documents that are not
+// valid YAML: an action in quotes is an ordinary text.
 func errTemplate(text string) *Error {
 	at := actionPattern.FindStringIndex(text)
 	if at == nil {
@@ -45,15 +45,15 @@ func errTemplate(text string) *Error {
 	return &Error{
 		Line:    strings.Count(before, "\n") + 1,
 		Column:  utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
-		Message: "this is a template, as of Helm, and not YAML",
-		Hint: "render it first, as with helm template; or hide it with .sourceignore; or quote a value that " +
-			"begins with {{",
+		Message: "this is a template (such as Helm's), not YAML",
+		Hint: "render it first, for example with helm template; or hide it with .sourceignore; or quote a value " +
+			"that begins with {{",
 	}
 }
 
 var linePattern = regexp.MustCompile(`^line ([0-9]+): `)
 
-// syntaxError translates an error of the YAML parser. It leaves out everything that could be part of a value.
+// syntaxError translates an error of the YAML parser. It omits everything that could be part of a value.
 func syntaxError(err error, text string) *Error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	out := &Error{Line: 1}
@@ -66,7 +66,7 @@ func syntaxError(err error, text string) *Error {
 	}
 	out.Line = min(out.Line, strings.Count(strings.TrimRight(text, "\n"), "\n")+1)
 	if line := conflict(text); line > 0 {
-		return &Error{Line: line, Column: 1, Message: "a merge conflict is not resolved"}
+		return &Error{Line: line, Column: 1, Message: "unresolved merge conflict"}
 	}
 	if err := errTemplate(text); err != nil {
 		return err
@@ -86,7 +86,7 @@ func syntaxError(err error, text string) *Error {
 	case strings.HasPrefix(message, "anchor '"):
 		message, out.Line = "an anchor contains itself", 0
 	case strings.HasPrefix(message, "cannot decode"):
-		message, out.Line = "a value does not have the form that its tag asks for", 0
+		message, out.Line = "a value does not fit its tag", 0
 	case strings.HasPrefix(message, "!!binary value"):
 		out.Line = 0
 	case strings.Contains(message, "excessive aliasing"):
@@ -94,9 +94,9 @@ func syntaxError(err error, text string) *Error {
 	case hint != "":
 		message, out.Hint = plain, hint
 	case strings.HasPrefix(message, noMapping):
-		message = "a colon is where no key can be"
+		message = "a colon where no key is possible"
 		out.Column, out.Hint = misplacedColon(text, out.Line)
-	default: // unknown, and it may quote something
+	default: // unknown, and may quote a value
 		message = "the document is not valid YAML"
 	}
 	out.Message = message

@@ -2,7 +2,7 @@ package yamlvalue
 
 import "strings"
 
-// cutFlow cuts a flow collection, {a: b} or [a, b], off the front of a line.
+// cutFlow cuts a flow collection, {a: b} or [a, b], from the beginning of a line.
 func cutFlow(line string, depth int, values *int) (value any, rest string, ok bool) {
 	if depth > maxFlowDepth {
 		return nil, "", false
@@ -70,7 +70,7 @@ func cutFlowMapping(line string, depth int, values *int) (any, string, bool) {
 	}
 }
 
-// cutFlowKey cuts a key with its colon and space off the front.
+// cutFlowKey cuts a key with its colon and space from the beginning of a line.
 func cutFlowKey(line string) (key, rest string, ok bool) {
 	if line == "" {
 		return "", "", false
@@ -88,7 +88,7 @@ func cutFlowKey(line string) (key, rest string, ok bool) {
 	return key, rest[1:], true
 }
 
-// cutFlowValue cuts a value, a collection or a scalar, off the front.
+// cutFlowValue cuts a value, a collection or a scalar, from the beginning of a line.
 func cutFlowValue(line string, depth int, values *int) (value any, rest string, ok bool) {
 	if *values++; line == "" || *values > MaxValues {
 		return nil, "", false
@@ -109,10 +109,10 @@ func cutFlowValue(line string, depth int, values *int) (value any, rest string, 
 	return value, line[end:], ok
 }
 
-// flowInside are the characters that a plain scalar may have here, but not as its first.
+// flowInside has the characters that a plain scalar may contain here, but not begin with.
 const flowInside = "+*|=@~;^ "
 
-// flowPlainEnd returns where a plain scalar ends. It accepts only characters without a meaning in flow collections.
+// flowPlainEnd returns the end of a plain scalar. It accepts only characters that are not special in flow collections.
 func flowPlainEnd(line string) int {
 	for i := 0; i < len(line); i++ {
 		c := line[i]

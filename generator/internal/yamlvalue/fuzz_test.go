@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzBlock holds the short cut to what the whole parser makes of the same text.
+// FuzzBlock compares the fast parser with the full parser.
 func FuzzBlock(f *testing.F) {
 	for _, document := range corpus(f) {
 		f.Add(document)
@@ -35,7 +35,7 @@ func FuzzBlock(f *testing.F) {
 	})
 }
 
-// FuzzDecode holds everything else to what Kubernetes makes of the same text.
+// FuzzDecode compares the other parsers with Kubernetes.
 func FuzzDecode(f *testing.F) {
 	for _, document := range corpus(f) {
 		f.Add(document)
@@ -51,7 +51,7 @@ func FuzzDecode(f *testing.F) {
 		got, _, err := decodeYAML(text)
 		want, wantErr := oracle(text)
 		if err != nil {
-			return // it may be stricter, or bounded
+			return // it may be stricter, or reach a limit
 		}
 		if wantErr != nil {
 			t.Fatalf("read as %v, but Kubernetes says %v", got, wantErr)

@@ -2,10 +2,11 @@ package yamlvalue
 
 import "strings"
 
-// maxKey is the longest key in bytes that block.decode accepts. YAML allows 1024 characters up to the colon.
+// maxKey is the maximum length in bytes of a key that block.decode accepts. YAML allows 1024 characters up to the
+// colon.
 const maxKey = 512
 
-// cutBlockKey cuts a key and its colon off the front of a line.
+// cutBlockKey cuts a key and its colon from the beginning of a line.
 func cutBlockKey(line string) (key, rest string, ok bool) {
 	if line == "" {
 		return "", "", false
@@ -24,7 +25,7 @@ func cutBlockKey(line string) (key, rest string, ok bool) {
 	return cutColon(line[:end], line[end:])
 }
 
-// cutColon cuts off the colon that must follow a key. A space or the end of the line must follow it.
+// cutColon cuts the colon after a key. A space or the end of the line must follow it.
 func cutColon(key, rest string) (string, string, bool) {
 	if len(rest) > 1 && rest[1] != ' ' {
 		return "", "", false
@@ -46,8 +47,8 @@ func isKey(s string) bool {
 	return false
 }
 
-// plainEnd returns where a plain scalar in a block ends: at a colon before a space or the end of the line, at a
-// comment, or at the end of the line.
+// plainEnd returns the end of a plain scalar in a block: a colon before a space or the end of the line, a comment, or
+// the end of the line.
 func plainEnd(line string) int {
 	for i := 0; i < len(line); i++ {
 		switch line[i] {
@@ -84,7 +85,7 @@ func scalarOrFlow(line string, values *int) (any, bool) {
 	return value, rest == "" || rest[0] == '#'
 }
 
-// plainScalar decodes the plain scalar on the rest of a line.
+// plainScalar decodes the rest of a line as a plain scalar.
 func plainScalar(line string) (any, bool) {
 	end := plainEnd(line)
 	if end < len(line) && line[end] == ':' {
@@ -102,7 +103,7 @@ func plainScalar(line string) (any, bool) {
 	return resolve(text)
 }
 
-// cutQuoted cuts a quoted scalar off the front of a line.
+// cutQuoted cuts a quoted scalar from the beginning of a line.
 func cutQuoted(line string) (value, rest string, ok bool) {
 	quote := line[0]
 	i := 1
@@ -118,7 +119,7 @@ func cutQuoted(line string) (value, rest string, ok bool) {
 	return cutEscaped(line, quote, i)
 }
 
-// cutEscaped is [cutQuoted] for a scalar with escapes. The first one is at offset i.
+// cutEscaped is [cutQuoted] for a scalar with escapes, the first at offset i.
 func cutEscaped(line string, quote byte, i int) (value, rest string, ok bool) {
 	out := append(make([]byte, 0, len(line)), line[1:i]...)
 	for ; i < len(line); i++ {

@@ -2,8 +2,8 @@ package yamlvalue
 
 import kjson "sigs.k8s.io/json"
 
-// decodeJSON decodes a document that begins with a brace. It returns nil and no error if the document is not
-// JSON; it can still be YAML in flow style.
+// decodeJSON decodes a document that begins with a brace. It returns nil and no error if the document is not JSON; it
+// may still be YAML in flow style.
 func decodeJSON(text string) (any, error) {
 	var value any
 	strict, err := kjson.UnmarshalStrict([]byte(text), &value)

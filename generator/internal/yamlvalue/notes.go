@@ -9,7 +9,7 @@ import (
 // maxNotes limits the notes about a document.
 const maxNotes = 20
 
-// booleanKeys returns a note for each key that is read as a boolean but does not look like one.
+// booleanKeys returns a note for each key that is read as a boolean but looks like a string.
 func booleanKeys(text string) []Note {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// resolve returns the value of a plain scalar without a tag: a string, bool, int64, float64 or nil. It returns
-// false for numbers that JSON does not have (.inf, .nan). The rules are those of resolve.go of
-// go.yaml.in/yaml/v2.
+// resolve returns the value of a plain scalar without a tag: a string, bool, int64, float64 or nil. It returns false
+// for numbers that JSON cannot express (.inf, .nan). The rules are those of resolve.go of go.yaml.in/yaml/v2.
 func resolve(s string) (value any, ok bool) {
 	if s == "" {
 		return nil, true
@@ -25,7 +24,7 @@ func resolve(s string) (value any, ok bool) {
 	return s, true
 }
 
-// maxWord is the length in bytes of the longest word that is not a string.
+// maxWord is the length in bytes of the longest word that is not read as a string.
 const maxWord = len("false")
 
 // resolveWord resolves the words for booleans and null.
@@ -96,8 +95,8 @@ func resolveBinary(s, plain string) (any, bool) {
 	return s, true
 }
 
-// notInNumber reports whether a character occurs in no number. It makes durations, addresses and versions
-// strings quickly.
+// notInNumber reports whether a character cannot occur in a number. It quickly identifies durations, addresses and
+// versions as strings.
 func notInNumber(r rune) bool {
 	switch {
 	case '0' <= r && r <= '9', 'a' <= r && r <= 'f', 'A' <= r && r <= 'F':
@@ -106,7 +105,7 @@ func notInNumber(r rune) bool {
 	return !strings.ContainsRune("+-._xXoOiInN", r)
 }
 
-// float converts a number as a round trip through JSON does: one without a fraction becomes an int64 if it fits.
+// float converts a number like a round trip through JSON: a number without a fraction becomes an int64 if it fits.
 func float(f float64) (any, bool) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return nil, false

@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// opening is a bracket or a quote that opens something, by its place in the text.
+// opening is an opening bracket or quote, with its place in the text.
 type opening struct {
 	line, column int // from 1
 	char         byte
 }
 
-// blockText matches the header of a text of several lines.
+// blockText matches the header of a block scalar.
 var blockText = regexp.MustCompile(`^[|>][-+0-9]*[ \t]*(#.*)?$`)
 
-// scanner is where [unclosedError] is.
+// scanner is the state of [unclosedError].
 type scanner struct {
-	open  []opening // the innermost last; a quote has nothing inside
-	extra opening   // a bracket behind another one that closes nothing, if there is one
-	below int       // the indentation of the key of a text of several lines, or -1
+	open  []opening // the innermost last; nothing opens inside a quote
+	extra opening   // a closing bracket without an opening one, if any
+	below int       // the indentation of the key of a block scalar, or -1
 }
 
 func (s *scanner) quote() byte {
@@ -31,7 +31,7 @@ func (s *scanner) quote() byte {
 	return 0
 }
 
-// line reads a line. It returns true at a bracket that closes another one than the last that was opened.
+// line reads a line. It returns true at a bracket that does not match the last open one.
 func (s *scanner) line(number int, line string) (mismatch bool) {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	if s.below >= 0 {
@@ -40,7 +40,7 @@ func (s *scanner) line(number int, line string) (mismatch bool) {
 		}
 		s.below = -1
 	}
-	value, closed := true, false // a value can begin here; all brackets are closed
+	value, closed := true, false // whether a value can begin here, and all brackets are closed
 	for i := 0; i < len(line); i++ {
 		c := line[i]
 		push := func() { s.open = append(s.open, opening{number, utf8.RuneCountInString(line[:i]) + 1, c}) }
@@ -75,7 +75,7 @@ func (s *scanner) line(number int, line string) (mismatch bool) {
 			}
 		case len(s.open) > 0 && (c == ',' || c == ':'), c == ':' && ends, c == '-' && ends && value:
 			value = true
-		case value && (c == '&' || c == '!'): // an anchor or a tag stands before a value
+		case value && (c == '&' || c == '!'): // an anchor or a tag precedes a value
 			if end := strings.IndexAny(line[i:], " \t"); end > 0 {
 				i += end
 			} else {
@@ -93,9 +93,9 @@ func (s *scanner) line(number int, line string) (mismatch bool) {
 	return false
 }
 
-// unclosedError returns the error about the bracket or quote, up to a line, that nothing closes, or about a bracket
-// that closes nothing. It returns nil if there is none. It reads a document that is not valid, so it only has to be
-// right about what people write: it knows where values begin, quotes, comments and texts of several lines.
+// unclosedError returns the error about a bracket or quote, up to a line, that is not closed, or about a bracket that
+// closes nothing. It returns nil if there is none. It reads a document that is not valid, so it only has to be right
+// about common mistakes: it knows quotes, comments, block scalars, and where values begin.
 func unclosedError(text string, upTo int) *Error {
 	s := scanner{below: -1}
 	number := 0
@@ -111,18 +111,18 @@ func unclosedError(text string, upTo int) *Error {
 		if s.extra.line == 0 || s.extra.line > upTo {
 			return nil
 		}
-		return &Error{Line: s.extra.line, Column: s.extra.column, Message: "a bracket closes nothing",
-			Hint: "leave out what closes nothing"}
+		return &Error{Line: s.extra.line, Column: s.extra.column, Message: "this bracket closes nothing",
+			Hint: "remove it, or add the opening bracket"}
 	}
 	open := s.open[len(s.open)-1]
 	out := &Error{Line: open.line, Column: open.column}
 	switch open.char {
 	case '[':
-		out.Message, out.Hint = "the list that begins here is not closed", "write ] behind its last item"
+		out.Message, out.Hint = "the list that begins here is not closed", "add ] after its last item"
 	case '{':
-		out.Message, out.Hint = "the mapping that begins here is not closed", "write } behind its last value"
+		out.Message, out.Hint = "the mapping that begins here is not closed", "add } after its last value"
 	default:
-		out.Message, out.Hint = "the text that begins here is not closed", "write "+string(open.char)+" behind it"
+		out.Message, out.Hint = "the text that begins here is not closed", "add "+string(open.char)+" at its end"
 	}
 	return out
 }

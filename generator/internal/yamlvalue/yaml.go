@@ -27,7 +27,7 @@ func decodeYAML(text string) (any, []Note, error) {
 
 // parse parses a document with go.yaml.in/yaml/v2.
 func parse(text string) (any, error) {
-	// Strict decoding reports keys that occur twice. It also reports a merged key that is set again, which is valid.
+	// Strict decoding reports keys that occur twice. It also reports an overridden merged key, which is valid.
 	var generic any
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	decoder.SetStrict(true)
@@ -61,11 +61,11 @@ func parse(text string) (any, error) {
 
 const separateDocuments = "put a line with nothing but --- between documents"
 
-// converter converts what go.yaml.in/yaml/v2 returns to Kubernetes' values.
+// converter converts values of go.yaml.in/yaml/v2 to Kubernetes' values.
 type converter struct {
 	text   string
 	values int
-	// boolean is set if a key is a boolean.
+	// boolean means that a key is a boolean.
 	boolean bool
 }
 
@@ -154,7 +154,7 @@ func keyName(key any) (string, bool) {
 	return "", false
 }
 
-// validUTF8 replaces invalid bytes as JSON encoding does. Only !!binary values have them.
+// validUTF8 replaces invalid bytes like JSON encoding. Only !!binary values contain them.
 func validUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s

@@ -1,14 +1,14 @@
 // Package yamlvalue decodes one YAML or JSON document to the generic value that Kubernetes decodes it to:
 // map[string]any, []any, string, int64, float64, bool and nil.
 //
-// It reads YAML as sigs.k8s.io/yaml does (YAML 1.1 scalars, merge keys, keys become strings), and the result as
-// the API machinery reads JSON (a number without a fraction is an int64 if it fits). Two things are errors here
-// and not there: a key that occurs twice in a mapping, and a value that JSON cannot express.
+// It reads YAML like sigs.k8s.io/yaml (YAML 1.1 scalars, merge keys, keys become strings), and the result like the API
+// machinery reads JSON (a number without a fraction is an int64 if it fits). It is stricter in two ways: a key that
+// occurs twice in a mapping, and a value that JSON cannot express, are errors.
 //
-// [Decode] tries three parsers, which all give the same result. The first one is for the plain block style that
-// people write. It is about ten times as fast as a full YAML parser, and gives up wherever it is not certain.
-// The second is a JSON parser, if the document looks like JSON. The last is go.yaml.in/yaml/v2, which
-// sigs.k8s.io/yaml uses. Tests compare the first parser with the last.
+// [Decode] tries three parsers, which give the same results. The first one is for the plain block style that people
+// write. It is about ten times as fast as a full YAML parser, and gives up whenever it is not certain. The second is a
+// JSON parser, if the document looks like JSON. The last is go.yaml.in/yaml/v2, which sigs.k8s.io/yaml uses. Tests
+// compare the first parser with the last.
 package yamlvalue
 
 import (
@@ -35,26 +35,26 @@ const (
 	Limit
 )
 
-// Error says why a document cannot be decoded. Its message contains keys of the document, but no values: those
-// could be secrets.
+// Error is the reason why a document cannot be decoded. Its message may contain keys of the document but no values,
+// because values could be secrets.
 type Error struct {
 	Reason Reason
 	// Line and Column count from 1 within the document; 0 means unknown.
 	Line, Column int
 	Message      string
 	Hint         string // what to do; may be empty
-	// Near is the name of an anchor that an alias may mean, or nothing, and NearLine its line: see [Error.HintFrom].
+	// Near is the name of a similar anchor for an alias, or "", and NearLine its line: see [Error.HintFrom].
 	Near     string
 	NearLine int
 }
 
-// HintFrom returns the hint of a document that begins at a line of a file.
+// HintFrom returns the hint for a document that begins at a line of a file.
 func (e *Error) HintFrom(line int) string {
 	switch at := line + e.NearLine - 1; {
 	case e.Near == "":
 		return e.Hint
 	case strings.HasSuffix(e.Message, "later"):
-		return fmt.Sprintf("write the anchor, which is at line %d, in front of its aliases", at)
+		return fmt.Sprintf("move the anchor from line %d before its aliases", at)
 	default:
 		return fmt.Sprintf("did you mean *%s (line %d)?", e.Near, at)
 	}
@@ -65,8 +65,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
 }
 
-// Note is about a key that is read as something else than it looks like: on, off, yes, no, y and n are
-// booleans, which become the keys true and false.
+// Note reports a key that is not read as it looks: on, off, yes, no, y and n are booleans, which become the keys true
+// and false.
 type Note struct {
 	Line, Column int // counted from 1 within the document
 	Key, Value   string
@@ -86,7 +86,7 @@ func Decode(text string) (any, []Note, error) {
 }
 
 // decodeAny is [Decode] without the parser for block style. The other parsers read the whole text before they return,
-// so the values are limited before: see bound.
+// so the number of values is checked first: see bound.
 func decodeAny(text string) (any, []Note, error) {
 	if len(text) > MaxValues && bound(text) > MaxValues {
 		return nil, nil, errTooManyValues()

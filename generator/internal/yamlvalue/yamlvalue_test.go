@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// oracle is what Kubernetes makes of a document.
+// oracle returns the value that Kubernetes decodes a document to.
 func oracle(text string) (any, error) {
 	data, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
@@ -24,7 +24,7 @@ func oracle(text string) (any, error) {
 	return value, err
 }
 
-// corpus returns documents that people could have written.
+// corpus returns realistic documents.
 func corpus(t testing.TB) []string {
 	t.Helper()
 	paths, err := filepath.Glob("../../../test/conformance/operator/*/input.yaml")
@@ -131,8 +131,8 @@ func TestShortCut(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	const (
-		isTemplate = "this is a template, as of Helm, and not YAML"
-		renderIt   = "render it first, as with helm template; or hide it with .sourceignore; or quote a value that " +
+		isTemplate = "this is a template (such as Helm's), not YAML"
+		renderIt   = "render it first, for example with helm template; or hide it with .sourceignore; or quote a value that " +
 			"begins with {{"
 	)
 	for name, test := range map[string]struct {
@@ -140,22 +140,22 @@ func TestErrors(t *testing.T) {
 		want Error
 	}{
 		"a colon in a value": {"a: 1\nb: c: d\n",
-			Error{Line: 2, Column: 5, Message: "a colon is where no key can be",
-				Hint: "quote a value that holds a colon followed by a space"}},
+			Error{Line: 2, Column: 5, Message: "a colon where no key is possible",
+				Hint: "quote a value that contains a colon followed by a space"}},
 		"an error on line one": {"a: b: c\n",
-			Error{Line: 1, Column: 5, Message: "a colon is where no key can be",
-				Hint: "quote a value that holds a colon followed by a space"}},
+			Error{Line: 1, Column: 5, Message: "a colon where no key is possible",
+				Hint: "quote a value that contains a colon followed by a space"}},
 		"bad indentation": {"x: 1\na:\n    b: 1\n  c: 2\n",
 			Error{Line: 4, Message: "no key of the mapping above begins here",
 				Hint: "indent the keys of a mapping alike, and write nothing behind a text in quotes"}},
 		"an open bracket": {"a: [1,\nb: 2\n",
 			Error{Line: 1, Column: 4, Message: "the list that begins here is not closed",
-				Hint: "write ] behind its last item"}},
+				Hint: "add ] after its last item"}},
 		"a tab": {"a:\n\tb: 1\n",
 			Error{Line: 2, Message: "no value begins with this character",
 				Hint: "indent with spaces, not tabs, and quote values that begin with @, % or `"}},
 		"a merge conflict": {"a: 1\n<<<<<<< HEAD\nb: 2\n",
-			Error{Line: 2, Column: 1, Message: "a merge conflict is not resolved"}},
+			Error{Line: 2, Column: 1, Message: "unresolved merge conflict"}},
 		"a template": {"a: {{ .Values.secret }}\n",
 			Error{Line: 1, Column: 4, Message: isTemplate, Hint: renderIt}},
 		"a template's branch": {"a: 1\n{{- if .Values.x }}\nb: \"{{ .Values.y }}\"\n{{- end }}\n",
@@ -166,23 +166,23 @@ func TestErrors(t *testing.T) {
 			Error{Line: 2, Column: 3, Message: isTemplate, Hint: renderIt}},
 		"braces in a text": {"a: \"{{ x }}\"\nb: [\n",
 			Error{Line: 2, Column: 4, Message: "the list that begins here is not closed",
-				Hint: "write ] behind its last item"}},
+				Hint: "add ] after its last item"}},
 		"a quoted bracket": {"a: '['\nb:\n- c: [d, \"]\", 'it''s ]'\n  e: f\n",
 			Error{Line: 3, Column: 6, Message: "the list that begins here is not closed",
-				Hint: "write ] behind its last item"}},
+				Hint: "add ] after its last item"}},
 		"a bracket in a text": {"a: x[1\nb: |\n  {[\nc: !!x {d: [1}\n",
 			Error{Line: 4, Column: 12, Message: "the list that begins here is not closed",
-				Hint: "write ] behind its last item"}},
+				Hint: "add ] after its last item"}},
 		"an open brace": {"a:\n  b: {c: 1, d: [2]\n  e: {f: 3}\n",
 			Error{Line: 2, Column: 6, Message: "the mapping that begins here is not closed",
-				Hint: "write } behind its last value"}},
+				Hint: "add } after its last value"}},
 		"no comma": {"a: {\n  b: 1\n  c: 2\n}\n",
 			Error{Line: 3, Message: "a comma or } is missing in a mapping that begins with {",
 				Hint: "put commas between its keys, and quotes around a text that holds [, ], {, } or a comma"}},
 		"an open quote": {"a: 1\nb: \"c\n",
-			Error{Line: 2, Column: 4, Message: "the text that begins here is not closed", Hint: "write \" behind it"}},
+			Error{Line: 2, Column: 4, Message: "the text that begins here is not closed", Hint: "add \" at its end"}},
 		"no dash": {"a:\n- b\n- c\n d\n x: y\n",
-			Error{Line: 5, Column: 3, Message: "a colon is where no key can be",
+			Error{Line: 5, Column: 3, Message: "a colon where no key is possible",
 				Hint: "a colon may be missing after the key in the line above"}},
 		"no item": {"a:\n  - b\n  c: d\n",
 			Error{Line: 3, Message: "no item of the list above begins here",
@@ -193,7 +193,7 @@ func TestErrors(t *testing.T) {
 		"an alias too early": {"a: *x\nb: &x 1\n",
 			Error{Line: 1, Column: 4, Message: "*x: its anchor &x comes later", Near: "x", NearLine: 2}},
 		"a password": {"a: &teams {b: c}\nd: {password: *hunter2}\n",
-			Error{Line: 2, Column: 15, Message: "an alias refers to no anchor of this document",
+			Error{Line: 2, Column: 15, Message: "an alias refers to an anchor that is not in this document",
 				Hint: "quote a value that begins with an asterisk"}},
 		"a duplicate key": {"a:\n  b: 1\n  c: 2\n  b: 3\n",
 			Error{Reason: DuplicateKey, Line: 4, Column: 3, Message: `the key "b" occurs twice`}},
@@ -202,17 +202,17 @@ func TestErrors(t *testing.T) {
 		"a duplicate in JSON": {"{\"a\": 1,\n \"a\": 2}\n",
 			Error{Reason: DuplicateKey, Line: 2, Column: 2, Message: `the key "a" occurs twice`}},
 		"an unknown anchor": {"password: *hunter2\n",
-			Error{Line: 1, Column: 11, Message: "an alias refers to no anchor of this document",
+			Error{Line: 1, Column: 11, Message: "an alias refers to an anchor that is not in this document",
 				Hint: "quote a value that begins with an asterisk"}},
 		"a tag that is not met": {"password: !!int hunter2\n",
-			Error{Message: "a value does not have the form that its tag asks for"}},
+			Error{Message: "a value does not fit its tag"}},
 		"bad base64": {"password: !!binary hunter2*\n",
 			Error{Message: "!!binary value contains invalid base64 data"}},
 		"an anchor in itself": {"a: &x [*x]\n", Error{Message: "an anchor contains itself"}},
 		"a null key":          {"~: hunter2\n", Error{Message: "a key is null, a list or a map"}},
 		"infinity": {"a: .inf\n",
 			Error{Message: "infinity and not-a-number cannot be written as JSON",
-				Hint: `quote it if it is meant as a string: ".inf"`}},
+				Hint: `quote it if you mean a string: ".inf"`}},
 		"two documents": {"{a: 1}\n{b: 1}\n",
 			Error{Line: 2, Message: "something follows the end of the document",
 				Hint: "put a line with nothing but --- between documents"}},
@@ -235,12 +235,12 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMisplacedColon holds what is said of a colon that is not expected, and where.
+// TestMisplacedColon holds the message about an unexpected colon, and its position.
 func TestMisplacedColon(t *testing.T) {
 	const (
-		quote   = "quote a value that holds a colon followed by a space"
+		quote   = "quote a value that contains a colon followed by a space"
 		missing = "a colon may be missing after the key in the line above"
-		deeper  = "this line is read as a part of the value in the line above: indent the two keys alike, or quote " +
+		deeper  = "this line is read as part of the value in the line above: indent the two keys equally, or quote " +
 			"the value"
 		unsure = quote + "; or a colon is missing in the line above, or the indentation is wrong"
 	)
@@ -272,7 +272,7 @@ func TestMisplacedColon(t *testing.T) {
 			if !errors.As(err, &got) {
 				t.Fatalf("error %v", err)
 			}
-			want := Error{Line: test.line, Column: test.column, Message: "a colon is where no key can be",
+			want := Error{Line: test.line, Column: test.column, Message: "a colon where no key is possible",
 				Hint: test.hint}
 			if diff := cmp.Diff(want, *got); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
@@ -366,8 +366,8 @@ func TestBooleanKeysAreNoted(t *testing.T) {
 	}
 }
 
-// TestTooManyValuesCostLittle: a parser that sees the limit only in its result needs more than a gigabyte for some of
-// these.
+// TestTooManyValuesCostLittle: a parser that checks the limit only in its result needs more than a gigabyte for some
+// of these.
 func TestTooManyValuesCostLittle(t *testing.T) {
 	const bytes = 8 << 20
 	for name, item := range map[string]string{"scalars": "1,", "maps": "{a: 1},", "lists": "[],", "pairs": "a: 1,",

@@ -35,8 +35,8 @@ func filled(w model.RemoteWrite) model.RemoteWrite {
 	return w
 }
 
-// masked returns a filled writer without what the agent does not compare.
-func masked(w model.RemoteWrite) model.RemoteWrite {
+// maskedWriter returns a filled writer without what the agent does not compare.
+func maskedWriter(w model.RemoteWrite) model.RemoteWrite {
 	w = filled(w)
 	w.URL = model.String(withoutPassword(string(w.URL)))
 	w.HTTPAuth, w.Proxy = maskedAuth(w.HTTPAuth), maskedProxy(w.Proxy)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -28,11 +27,7 @@ const (
 // Runtime returns the Grafana Agent beside the config reloader of the Prometheus Operator.
 func Runtime() runtime.Runtime {
 	return runtime.Runtime{
-		Name:  "agent",
-		Check: Check,
-		Print: func(c *model.Config) runtime.Printed {
-			return runtime.Printed{Text: Print(c), Redacted: func() runtime.Text { return PrintRedacted(c) }}
-		},
+		Name: "agent", Check: Check, Print: printed,
 		Masked:             Masked,
 		SubstitutesSecrets: true,
 		ListsIntegrations:  true,

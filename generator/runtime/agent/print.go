@@ -21,16 +21,26 @@ const bytesPerJob = 3500
 func Print(c *model.Config) runtime.Text { return encode(c, &writer{}) }
 
 // PrintRedacted is Print with a placeholder for every secret value, for reviewers.
-func PrintRedacted(c *model.Config) runtime.Text { return encode(c, &writer{redact: true}) }
+func PrintRedacted(c *model.Config) runtime.Text { return encode(c, &writer{view: reviewed}) }
+
+// printed returns what [Print] and [PrintRedacted] do. Without secret values, that is one text, printed once.
+func printed(c *model.Config) runtime.Printed {
+	var w writer
+	text := encode(c, &w)
+	if !w.hides {
+		return runtime.Printed{Text: text, Redacted: func() runtime.Text { return text }}
+	}
+	return runtime.Printed{Text: text, Redacted: func() runtime.Text { return PrintRedacted(c) }}
+}
 
 // Masked returns the SHA-256 sums, in hexadecimal, of the configuration without its secret values and of these
 // values; inlined is empty if there are none. The agent compares configurations by the former, so it does not notice
 // if only a secret changed.
 func Masked(c *model.Config) (rest, inlined string) {
-	w := &writer{redact: true, inlined: sha256.New()}
-	none := w.inlined.Sum(nil)
+	w := &writer{view: masked, secrets: sha256.New()}
+	none := w.secrets.Sum(nil)
 	text := sha256.Sum256(encode(c, w).Bytes)
-	if sum := w.inlined.Sum(nil); !bytes.Equal(sum, none) {
+	if sum := w.secrets.Sum(nil); !bytes.Equal(sum, none) {
 		inlined = hex.EncodeToString(sum)
 	}
 	return hex.EncodeToString(text[:]), inlined
@@ -175,11 +185,12 @@ func only[T any](w *writer, k string, v *T, encode func(*writer, *T)) {
 // raw writes the lines of a mapping as a list item.
 func (w *writer) raw(r model.Raw) {
 	text := r.Text
+	w.hides = w.hides || r.Shown != nil
 	switch {
-	case w.inlined != nil && r.Redacted != nil:
-		w.inlined.Write(text)
+	case w.view == masked && r.Redacted != nil:
+		w.secrets.Write(text)
 		text = r.Redacted
-	case w.inlined == nil && w.redact && r.Shown != nil:
+	case w.view == reviewed && r.Shown != nil:
 		text = r.Shown
 	}
 	w.item()
@@ -411,6 +422,14 @@ func readable(regex model.Text) model.Text {
 	return regex
 }
 
+// replacement returns the replacement of a rule. Reviewers do not see a credential in it.
+func (w *writer) replacement(r *model.Relabel) string {
+	if credential.InRule(r.TargetLabel, r.Replacement.Value) {
+		return w.conceal(r.Replacement.Value, placeholder)
+	}
+	return r.Replacement.Value
+}
+
 func encodeRelabel(w *writer, r *model.Relabel) {
 	w.strs("source_labels", r.SourceLabels)
 	w.text("separator", r.Separator)
@@ -422,8 +441,8 @@ func encodeRelabel(w *writer, r *model.Relabel) {
 		w.text("regex", readable(r.Regex))
 	}
 	w.optStr("target_label", r.TargetLabel)
-	if w.redact && w.inlined == nil && credential.InRule(r.TargetLabel, r.Replacement.Value) {
-		w.str("replacement", placeholder)
+	if replacement := w.replacement(r); replacement != r.Replacement.Value {
+		w.str("replacement", replacement)
 	} else {
 		w.text("replacement", r.Replacement)
 	}

@@ -64,7 +64,7 @@ func encodeOAuth2(w *writer, o *model.OAuth2) {
 		w.close()
 	}
 	entries(w, "endpoint_params", o.EndpointParams, func(name string, v model.Text) {
-		v.Value = reviewed(w, name, v.Value)
+		v.Value = w.field(name, v.Value)
 		w.words(v)
 	})
 	encodeProxy(w, &o.Proxy)

@@ -94,8 +94,8 @@ func (w *writer) credential(c model.Credential) {
 	case model.Number:
 		text = string(v)
 	}
-	if c.Masked || w.inlined == nil {
-		if shown := w.inline(model.Secret{Value: text, Set: true}); w.redact {
+	if c.Masked || w.view != masked {
+		if shown := w.inline(model.Secret{Value: text, Set: true}); w.view != full {
 			w.scalar(shown)
 			return
 		}

@@ -66,7 +66,7 @@ func ungroupable(i model.Instance, global *model.Global) string {
 	rules := slices.ContainsFunc(i.Additional, comparesLabelsOf)
 	for n, w := range writes {
 		w.Name = ""
-		masks[n] = masked(w)
+		masks[n] = maskedWriter(w)
 		rules = rules || slices.ContainsFunc(w.WriteRelabel, comparesLabels)
 	}
 	if len(classes(masks, address, equalWriters)) < len(masks) {

@@ -27,12 +27,25 @@ type writer struct {
 	pending bool // a list dash was written: the next key goes on its line
 	expand  bool // strings are written without protecting dollars
 	quote   bool // strings are always written in quotes
-	redact  bool // secret values are replaced
+	view    view
+	hides   bool // reviewers see something else
 	written map[writtenRule]written
 	spans   []runtime.Span // of what is written
-	// inlined gets every secret value, if it is not nil.
-	inlined hash.Hash
+	// secrets gets every secret value in the masked view.
+	secrets hash.Hash
 }
+
+// view is who a configuration is written for.
+type view int
+
+const (
+	// full is for the agent.
+	full view = iota
+	// reviewed is for people: a placeholder stands for each credential, wherever it is.
+	reviewed
+	// masked has a placeholder for what the agent hides when it compares configurations.
+	masked
+)
 
 // placeholder stands for a secret value.
 const placeholder = "<redacted>"
@@ -46,31 +59,40 @@ func (w *writer) mark(span runtime.Span, start int) {
 	w.spans = append(w.spans, span)
 }
 
-// inline returns a secret value or its placeholder. Reviewers see a token that only refers to variables.
-func (w *writer) inline(s model.Secret) string {
-	if w.inlined != nil {
-		fmt.Fprintf(w.inlined, "%d %s\n", len(s.Value), s.Value)
+// conceal returns shown, which reviewers see in the place of a value, or the value.
+func (w *writer) conceal(value, shown string) string {
+	w.hides = w.hides || value != shown
+	if w.view == reviewed {
+		return shown
 	}
-	if w.redact && (w.inlined != nil || !s.Variables || credential.Written(s.Value)) {
-		return placeholder
-	}
-	return s.Value
+	return value
 }
 
-// url writes a URL as reviewers see it, unless it is absent. To the agent a password in it is like any other text.
-func (w *writer) url(k string, v model.Text) {
-	if w.redact && w.inlined == nil {
-		v.Value = credential.Redacted(v.Value)
+// inline returns a secret value or its placeholder. Reviewers see a token that only refers to variables.
+func (w *writer) inline(s model.Secret) string {
+	switch {
+	case w.view == masked:
+		fmt.Fprintf(w.secrets, "%d %s\n", len(s.Value), s.Value)
+		return placeholder
+	case s.Variables && !credential.Written(s.Value):
+		return s.Value
 	}
+	return w.conceal(s.Value, placeholder)
+}
+
+// url writes a URL, unless it is absent. Only reviewers do not see its password: to the agent it is like any other
+// text.
+func (w *writer) url(k string, v model.Text) {
+	v.Value = w.conceal(v.Value, credential.Redacted(v.Value))
 	w.text(k, v)
 }
 
-// reviewed returns the value of a header or parameter as reviewers see it.
-func reviewed(w *writer, name, v string) string {
-	if w.redact && w.inlined == nil && credential.InField(name, v) {
-		return placeholder
+// field returns the value of a header or parameter.
+func (w *writer) field(name, value string) string {
+	if credential.InField(name, value) {
+		return w.conceal(value, placeholder)
 	}
-	return v
+	return value
 }
 
 // appendString appends a string that must not be expanded: a dollar that would be is written as \x24.
@@ -296,10 +318,12 @@ func (w *writer) identity(k, fileKey string, s model.Secret) {
 
 // encodeIdentity writes an identity after its key.
 func encodeIdentity(w *writer, s model.Secret) {
-	redact, inlined := w.redact, w.inlined
-	w.redact, w.inlined = redact && inlined == nil, nil
+	view := w.view
+	if view == masked {
+		w.view = full
+	}
 	encodeSecret(w, s)
-	w.redact, w.inlined = redact, inlined
+	w.view = view
 }
 
 // optTrue writes the pair if the value is true.
@@ -363,12 +387,12 @@ func (w *writer) mapKey(k string) {
 
 // labels writes a map of strings, sorted by key.
 func (w *writer) labels(k string, m map[string]string) {
-	entries(w, k, m, func(name, v string) { w.scalar(reviewed(w, name, v)) })
+	entries(w, k, m, func(name, v string) { w.scalar(w.field(name, v)) })
 }
 
 // headers writes a map of texts in which variables are expanded, sorted by key.
 func (w *writer) headers(k string, m model.Expandable) {
-	entries(w, k, m, func(name, v string) { w.words(model.Expanded(reviewed(w, name, v))) })
+	entries(w, k, m, func(name, v string) { w.words(model.Expanded(w.field(name, v))) })
 }
 
 // entries writes a map, sorted by key. value writes a value after its key.
@@ -400,7 +424,7 @@ func (w *writer) params(k string, m map[string][]string) {
 		w.begin()
 		for _, v := range m[name] {
 			w.dash()
-			w.scalar(reviewed(w, name, v))
+			w.scalar(w.field(name, v))
 		}
 		w.close()
 	}

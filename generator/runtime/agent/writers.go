@@ -17,7 +17,7 @@ func nameWriters(found *diag.List, list []model.RemoteWrite) []model.RemoteWrite
 	for i := range list {
 		name := list[i].Name
 		if name == "" {
-			places, masks, full = append(places, i), append(masks, masked(list[i])), append(full, filled(list[i]))
+			places, masks, full = append(places, i), append(masks, maskedWriter(list[i])), append(full, filled(list[i]))
 			continue
 		}
 		if n, taken := named[name]; taken {

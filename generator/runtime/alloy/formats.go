@@ -33,8 +33,8 @@ func formats(b *syntax.Block, job *model.ScrapeConfig) {
 	setString(b, "scrape_fallback_protocol", f.Fallback)
 	setString(b, "metric_name_validation_scheme", f.NameValidation)
 	setString(b, "metric_name_escaping_scheme", f.NameEscaping)
-	if f.MinBucketFactor != "" {
-		b.Set("native_histogram_min_bucket_factor", syntax.Expr(f.MinBucketFactor))
+	if factor, ok := syntax.Number(f.MinBucketFactor); ok {
+		b.Set("native_histogram_min_bucket_factor", factor)
 	}
 }
 

@@ -50,7 +50,7 @@ func program(version catalogue.Version, clusters bool) runtime.Runtime {
 	return runtime.Runtime{
 		Name:  "alloy",
 		Check: func(c *model.Config) (*model.Config, diag.List) { return check(c, version, clusters) },
-		Print: printed, Read: checkSyntax, Masked: masked,
+		Print: printed, Masked: masked,
 		ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		VersionLabel: version.String(), Container: runtime.DefaultContainer, Port: runtime.DefaultPort,
 		GraceSeconds:  runtime.DefaultGraceSeconds,

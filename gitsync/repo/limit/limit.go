@@ -1,4 +1,4 @@
-// Package limit limits what is read from a remote or from the cache.
+// Package limit bounds reads from a remote and from the cache.
 package limit
 
 import (
@@ -7,11 +7,10 @@ import (
 	"io"
 )
 
-// ErrTooLarge means that something exceeds a limit: the size of a pack, a file or a response, or the number or
-// depth of files.
+// ErrTooLarge means that a limit is exceeded: the size of a pack, file or response, or the number or depth of files.
 var ErrTooLarge = errors.New("over the size limit")
 
-// Reader is [io.LimitReader] with an error: reading more than maxBytes is ErrTooLarge, with what as its text.
+// Reader is like [io.LimitReader], but reading more than maxBytes returns ErrTooLarge with the text what.
 func Reader(in io.Reader, maxBytes int64, what string) io.Reader {
 	return &reader{in: in, left: maxBytes, what: what}
 }

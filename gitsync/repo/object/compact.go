@@ -10,19 +10,18 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/store"
 )
 
-// smallPackBytes is the size up to which packs are joined. Packs of a clone, and joined packs, are mostly larger.
+// smallPackBytes is the size up to which packs are joined. The packs of clones and joined packs are mostly larger.
 const smallPackBytes = 1 << 20
 
-// Compact joins the small packs of fetches and pushes into one. Otherwise their number grows until the
-// repository must be cloned again, which costs time in proportion to its size; Compact costs time in proportion
-// to the changes. It returns an error if it does not halve the number of packs. Open Readers keep their packs.
-// Call Load afterwards.
+// Compact joins the small packs of fetches and pushes into one. Otherwise their number grows until the repository
+// must be cloned again, which takes time in proportion to the repository and not, like Compact, to the changes. It
+// returns an error if it would not halve the number of packs. Open Readers keep their packs. Call Load afterwards.
 func (d *Database) Compact(st store.Store) error {
 	rd := d.Reader()
 	defer rd.Close()
 	small := slices.DeleteFunc(slices.Clone(rd.packs), func(p *sharedPack) bool { return p.Size > smallPackBytes })
 	if 2*len(small) < len(rd.packs) {
-		return fmt.Errorf("join small packs: there are only %d of %d", len(small), len(rd.packs))
+		return fmt.Errorf("join small packs: only %d of %d packs are small", len(small), len(rd.packs))
 	}
 	w := NewWriter(rd)
 	for _, p := range small {
@@ -49,7 +48,7 @@ func (d *Database) Compact(st store.Store) error {
 	return nil
 }
 
-// copyPack makes the objects of a pack new objects of the Writer.
+// copyPack adds the objects of a pack to the Writer.
 func (w *Writer) copyPack(p *sharedPack) error {
 	hashes, err := p.Hashes()
 	if err != nil {

@@ -9,25 +9,24 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// maxComplete limits the remembered commits. A round of a fleet can have this many refs in one repository; with
-// a lower limit each round would read all their trees again.
+// maxComplete limits the remembered commits. A round of a fleet can have this many refs in one repository, and with
+// a lower limit would read all their trees again.
 const maxComplete = 4096
 
 // maxCheckDepth limits the nesting of directories in a fetched commit.
 const maxCheckDepth = 1000
 
-// Complete remembers which commits are complete in a database. The zero value is ready for use. It belongs to
-// one goroutine.
+// Complete remembers the commits that are complete in a database. The zero value is ready for use. It belongs to one
+// goroutine.
 type Complete struct {
-	trees map[plumbing.Hash]plumbing.Hash // by commit
+	trees map[plumbing.Hash]plumbing.Hash // from commit to tree
 }
 
 // Forget forgets all commits. Call it after objects were removed.
 func (c *Complete) Forget() { c.trees = nil }
 
-// Check checks that a commit and everything in its tree is in the database. If not, the error is [ErrNotFound],
-// or [ErrNoCommit] if the commit itself is missing. It skips what the commit shares with one that is known to
-// be complete.
+// Check checks that a commit and its whole tree are in the database. If not, the error is [ErrNotFound], or
+// [ErrNoCommit] if the commit itself is missing. It skips subtrees shared with a commit known to be complete.
 func (c *Complete) Check(db *Database, commit plumbing.Hash) error {
 	if _, ok := c.trees[commit]; ok {
 		return nil
@@ -88,7 +87,7 @@ func (v *checker) tree(tree, known plumbing.Hash, depth int) error {
 		return err
 	}
 	for _, e := range entries {
-		// Both are in Git's order. If a remote sent another order, more entries are checked.
+		// Both are in Git's order. If a remote sent another order, this only checks more entries.
 		for len(complete) > 0 && compareEntries(complete[0], e) < 0 {
 			complete = complete[1:]
 		}
@@ -109,7 +108,7 @@ func (v *checker) tree(tree, known plumbing.Hash, depth int) error {
 func (v *checker) entry(e, old Entry, depth int) error {
 	switch {
 	case e.Mode == filemode.Submodule:
-		return nil // it is in another repository
+		return nil // its commit is in another repository
 	case e.Mode == filemode.Dir && old.Mode == filemode.Dir:
 		return v.tree(e.Hash, old.Hash, depth+1)
 	case e.Mode == filemode.Dir:
@@ -120,10 +119,10 @@ func (v *checker) entry(e, old Entry, depth int) error {
 	return nil
 }
 
-// complete returns the entries of a tree that is known to be complete.
+// complete returns the entries of a tree known to be complete.
 func (v *checker) complete(tree plumbing.Hash) ([]Entry, error) {
 	if !v.rd.Has(tree) {
-		return nil, nil // it was removed with an older cache
+		return nil, nil // the tree was removed with an older cache
 	}
 	return v.rd.Tree(tree)
 }

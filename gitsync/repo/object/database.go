@@ -16,18 +16,18 @@ import (
 var (
 	// ErrNotFound means that no pack has the object.
 	ErrNotFound = errors.New("object not found")
-	// ErrNoCommit means that no pack has the commit to be checked.
+	// ErrNoCommit means that no pack has the commit.
 	ErrNoCommit = errors.New("commit is not in the cache")
 	// ErrPathNotFound means that a tree has no such path.
 	ErrPathNotFound = errors.New("path not found")
 )
 
-// maxIdleReaders limits the closed Readers that are kept for reuse. Only the one that was closed last, which is
-// reused first, keeps its cache: a process can have hundreds of repositories.
+// maxIdleReaders limits the closed Readers kept for reuse. A process can have hundreds of repositories, so only the
+// last closed Reader, which is reused first, keeps its cache.
 const maxIdleReaders = 4
 
-// Database is the objects of one store. Many goroutines can use it. Loading, compacting and resetting need the
-// lock of the store.
+// Database is the objects of one store. Many goroutines can use it. Load, Compact and Reset need the lock of the
+// store.
 type Database struct {
 	readerCacheBytes int64
 	directories      directories
@@ -39,7 +39,7 @@ type Database struct {
 	damaged bool // a Reader has met corrupt bytes
 }
 
-// sharedPack counts the users of a pack. The last one closes it.
+// sharedPack is a pack with the number of its users. The last one closes it.
 type sharedPack struct {
 	*store.Pack
 	users int // guarded by Database.mu
@@ -50,8 +50,8 @@ func NewDatabase(readerCacheBytes int64) *Database {
 	return &Database{readerCacheBytes: readerCacheBytes}
 }
 
-// Load opens the new packs of a store, closes those that were removed, and keeps the others without reading
-// their indexes again. It reports whether packs were removed. A damaged pack is [store.ErrCorrupt].
+// Load opens the new packs of a store, closes removed ones, and keeps the others without reading their indexes
+// again. It reports whether packs were removed. A damaged pack is [store.ErrCorrupt].
 func (d *Database) Load(st store.Store) (vanished bool, err error) {
 	names, err := st.Packs()
 	if err != nil {
@@ -85,8 +85,8 @@ func (d *Database) Load(st store.Store) (vanished bool, err error) {
 	return vanished, nil
 }
 
-// Reset forgets all packs and what was read from them, because they are damaged or will be replaced. Open
-// Readers keep their packs.
+// Reset forgets all packs and their cached contents, because they are damaged or about to be replaced. Open Readers
+// keep their packs.
 func (d *Database) Reset() {
 	d.directories.forget()
 	d.mu.Lock()
@@ -95,7 +95,7 @@ func (d *Database) Reset() {
 	d.damaged = false
 }
 
-// Close closes the packs, except those of Readers that are open.
+// Close closes the packs, except the packs of open Readers.
 func (d *Database) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,7 +117,7 @@ func (d *Database) Damaged() bool {
 	return d.damaged
 }
 
-// corrupt records that an object that should exist cannot be read.
+// corrupt records that an existing object cannot be read, and returns the error.
 func (d *Database) corrupt(t plumbing.ObjectType, h plumbing.Hash, err error) error {
 	d.mu.Lock()
 	d.damaged = true
@@ -162,7 +162,7 @@ func (rd *Reader) Close() {
 	d.idle = append(d.idle, rd)
 }
 
-// assign makes a Reader see exactly the given packs. The caller holds mu.
+// assign sets the packs of a Reader. The caller holds mu.
 func (d *Database) assign(rd *Reader, packs []*sharedPack) {
 	old := rd.packs
 	retain(packs)
@@ -175,7 +175,7 @@ func (d *Database) assign(rd *Reader, packs []*sharedPack) {
 	}
 }
 
-// extend makes a Reader see packs that were added, and reports whether there were any.
+// extend gives a Reader the packs that were added since, and reports whether there were any.
 func (d *Database) extend(rd *Reader) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -189,7 +189,7 @@ func (d *Database) extend(rd *Reader) bool {
 	return len(fresh) > 0
 }
 
-// setPacks replaces the packs that new Readers see. The caller holds mu.
+// setPacks replaces the packs of new Readers. The caller holds mu.
 func (d *Database) setPacks(packs []*sharedPack) {
 	retain(packs)
 	old := d.packs

@@ -15,23 +15,23 @@ import (
 type WalkOptions struct {
 	// Prefix is the path to start at. It can be a file. A tree without it counts as empty. Reported paths include it.
 	Prefix string
-	// MaxFiles limits the reported files, and also the directories that are read: a few small trees can name each other
-	// any number of times. Above it the walk ends with limit.ErrTooLarge. Default 1,000,000.
+	// MaxFiles limits the reported files and the directories read: a few small trees can name each other any number of
+	// times. Above it the walk ends with limit.ErrTooLarge. Default 1,000,000.
 	MaxFiles int
 	// MaxDepth limits the depth of directories. Above it the walk ends with limit.ErrTooLarge. Default 64.
 	MaxDepth int
 }
 
-// Change is a path at which two trees differ. Old is zero if the path is new, New if it was removed. Both
-// are files, symlinks or submodules, never directories.
+// Change is a path at which two trees differ. Old is zero if the path is new, New if it was removed. Both are files,
+// symlinks or submodules, never directories.
 type Change struct {
 	Path     string
 	Old, New Entry
 }
 
-// DiffTrees calls f for every path at which two trees differ, in git's order. It reads only directories
-// whose hashes differ. If a directory became a file, or the reverse, the removed and the new paths are
-// reported. The zero hash is the empty tree. An error of f ends the walk and is returned.
+// DiffTrees calls f for every path at which two trees differ, in Git's order. It reads only directories whose hashes
+// differ. If a directory became a file or a file a directory, it reports the removed and the new paths. The zero
+// hash is the empty tree. An error of f ends the walk and is returned.
 func DiffTrees(rd *Reader, from, to plumbing.Hash, opts WalkOptions, f func(Change) error) error {
 	d := differ{rd: rd, files: opts.MaxFiles, depth: opts.MaxDepth, f: f}
 	if d.files <= 0 {
@@ -52,7 +52,7 @@ func DiffTrees(rd *Reader, from, to plumbing.Hash, opts WalkOptions, f func(Chan
 	return d.entries(path.Clean("/" + opts.Prefix)[1:], a, b, 0)
 }
 
-// Walk calls f for every file, symlink and submodule of a tree, in git's order.
+// Walk calls f for every file, symlink and submodule of a tree, in Git's order.
 func Walk(rd *Reader, tree plumbing.Hash, opts WalkOptions, f func(name string, e Entry) error) error {
 	return DiffTrees(rd, plumbing.ZeroHash, tree, opts, func(c Change) error { return f(c.Path, c.New) })
 }
@@ -67,14 +67,14 @@ func lookupIfThere(rd *Reader, tree plumbing.Hash, name string) (Entry, error) {
 
 type differ struct {
 	rd    *Reader
-	files int // how many can still be reported
-	dirs  int // how many can still be read
+	files int // files that may still be reported
+	dirs  int // directories that may still be read
 	depth int
 	f     func(Change) error
 }
 
-// entries compares the entries at name on the two sides, either of which can be zero. Two files are one change.
-// A directory is compared only with a directory or nothing.
+// entries compares the two entries at name, either of which may be zero. Two files are one change. A directory is
+// compared only with a directory or nothing.
 func (d *differ) entries(name string, a, b Entry, depth int) error {
 	if a.Hash == b.Hash && a.Mode == b.Mode {
 		return nil

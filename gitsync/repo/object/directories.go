@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// minKeptEntries is the smallest directory, in entries, that is kept decoded.
+	// minKeptEntries is the size, in entries, from which decoded directories are kept.
 	minKeptEntries = 128
-	// maxKeptEntries limits all kept entries, of about 100 bytes each.
+	// maxKeptEntries limits the total of kept entries, about 100 bytes each.
 	maxKeptEntries = 1 << 15
 )
 
-// directories keeps large directories decoded after they were read, because a pass reads a few directories with
-// thousands of names again and again. The key is the hash, so an entry is never out of date.
+// directories caches large decoded directories by hash, because a pass reads a few directories with thousands of
+// names again and again.
 type directories struct {
 	mu      sync.Mutex
 	known   map[plumbing.Hash][]Entry
-	order   []plumbing.Hash // of known, the oldest first
-	entries int             // the number of entries in all known directories
+	order   []plumbing.Hash // the keys of known, oldest first
+	entries int             // the total number of entries
 }
 
 func (d *directories) get(h plumbing.Hash) ([]Entry, bool) {
@@ -48,7 +48,7 @@ func (d *directories) put(h plumbing.Hash, entries []Entry) {
 	}
 }
 
-// forget drops all directories: the cache they were read from can be damaged.
+// forget drops all directories, because they may have been read from a damaged cache.
 func (d *directories) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

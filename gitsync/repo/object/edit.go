@@ -12,22 +12,22 @@ import (
 )
 
 var (
-	errIsFile      = errors.New("is a file and not a directory")
-	errIsDirectory = errors.New("is a directory and not a file")
+	errIsFile      = errors.New("is a file, not a directory")
+	errIsDirectory = errors.New("is a directory, not a file")
 )
 
-// Edit is the new content of a path: a file, or nothing.
+// Edit is the new content of a path, or its removal.
 type Edit struct {
-	Data   []byte // must not be changed afterwards
-	Remove bool   // removing a missing file is no error
+	Data   []byte // the caller must not change it afterwards
+	Remove bool   // removing a missing file is not an error
 }
 
 // EditTree returns a tree that differs from base only at the paths of edits. Unchanged subtrees keep their
 // hashes, empty directories are removed, and entries of other kinds stay. If nothing changes, the result is
 // base. The zero hash is the empty tree.
 //
-// Removals come first, so a file can make room for a directory and the reverse. It is an error to write a file
-// where a directory is, to write below a file, or to remove a directory.
+// It removes files first, so that a directory can replace a file, and a file a directory. It is an error to write a
+// file where a directory is, to write below a file, or to remove a directory.
 func (w *Writer) EditTree(base plumbing.Hash, edits map[string]Edit) (plumbing.Hash, error) {
 	removals, files := &node{}, &node{}
 	for name, edit := range edits {
@@ -48,7 +48,7 @@ func (w *Writer) EditTree(base plumbing.Hash, edits map[string]Edit) (plumbing.H
 	return rewriter{w: w}.root(tree, files)
 }
 
-// setFile replaces a file or nothing with a file. An equal file makes no new object.
+// setFile returns an edit that writes a file. An equal file makes no new object.
 func (w *Writer) setFile(e Edit) func(Entry) (Entry, error) {
 	return func(old Entry) (Entry, error) {
 		if old.Mode == filemode.Dir {
@@ -69,7 +69,7 @@ func removeFile(old Entry) (Entry, error) {
 	return Entry{}, nil
 }
 
-// directory returns the entry of a directory, or none if it is empty.
+// directory returns the entry of a directory, or the zero Entry if it is empty.
 func directory(tree plumbing.Hash) Entry {
 	if tree.IsZero() || tree == emptyTree() {
 		return Entry{}
@@ -77,9 +77,9 @@ func directory(tree plumbing.Hash) Entry {
 	return Entry{Mode: filemode.Dir, Hash: tree}
 }
 
-// node is a path that is edited, or a directory above such paths.
+// node is a path to edit, or a directory above one.
 type node struct {
-	set      func(old Entry) (Entry, error) // returns the new entry; nil if there is no edit here
+	set      func(old Entry) (Entry, error) // makes the new entry; nil if this path has no edit
 	children map[string]*node
 }
 
@@ -87,7 +87,7 @@ type node struct {
 func (n *node) at(name string) (*node, error) {
 	for part := range strings.SplitSeq(name, "/") {
 		if !isName(part) || strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
-			return nil, fmt.Errorf("%q is not a file name that Git allows", part)
+			return nil, fmt.Errorf("the file name %q is not allowed in Git", part)
 		}
 		child := n.children[part]
 		if child == nil {
@@ -102,10 +102,10 @@ func (n *node) at(name string) (*node, error) {
 	return n, nil
 }
 
-// rewriter applies the nodes to a tree and writes the directories that change.
+// rewriter applies nodes to a tree and writes the changed directories.
 type rewriter struct {
 	w       *Writer
-	lenient bool // edits below a file are ignored
+	lenient bool // ignores edits below a file
 }
 
 func (r rewriter) root(base plumbing.Hash, n *node) (plumbing.Hash, error) {
@@ -116,7 +116,7 @@ func (r rewriter) root(base plumbing.Hash, n *node) (plumbing.Hash, error) {
 	return tree, err
 }
 
-// directory edits a directory. The result is the zero hash if it becomes empty.
+// directory edits a directory, and returns the zero hash if it becomes empty.
 func (r rewriter) directory(old plumbing.Hash, n *node, name string) (plumbing.Hash, error) {
 	if len(n.children) == 0 {
 		return old, nil
@@ -156,7 +156,7 @@ func (r rewriter) directory(old plumbing.Hash, n *node, name string) (plumbing.H
 	return r.w.put(plumbing.TreeObject, encodeTree(next)), nil
 }
 
-// entry edits what is below an entry, then the entry itself.
+// entry edits the paths below an entry, then the entry itself.
 func (r rewriter) entry(e Entry, n *node, name string) (Entry, error) {
 	isFile := e.Mode != filemode.Dir && e.Mode != filemode.Empty
 	switch {

@@ -14,8 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// Files are the files of a Git tree as a file system. They belong to the goroutine of their [Reader]. Submodules are
-// irregular files.
+// Files is a Git tree as a file system. It belongs to the goroutine of its [Reader]. Submodules are irregular files.
 type Files struct {
 	rd   *Reader
 	tree plumbing.Hash
@@ -27,10 +26,10 @@ var (
 	_ fs.ReadDirFS  = (*Files)(nil)
 )
 
-// Files returns the files of a tree.
+// Files returns a tree as a file system.
 func (rd *Reader) Files(tree plumbing.Hash) *Files { return &Files{rd, tree} }
 
-// lookup returns the entry with a name.
+// lookup returns the entry at a path.
 func (f *Files) lookup(op, name string) (Entry, error) {
 	if !fs.ValidPath(name) {
 		return Entry{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}

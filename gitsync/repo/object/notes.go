@@ -10,9 +10,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// AddNote returns the tree of a notes ref in which commit has the given note; it replaces an older note. notes
-// is the tree of the ref's commit, or the zero hash. Notes of other commits stay where they are, as do the
-// directories into which Git splits many notes.
+// AddNote returns a copy of the tree of a notes ref (the zero hash for none) in which commit has the given note
+// instead of any older one. Notes of other commits stay where they are, as do the directories into which Git splits
+// many notes.
 func (w *Writer) AddNote(notes, commit plumbing.Hash, text []byte) (plumbing.Hash, error) {
 	name, _, err := findNote(w.Tree, notes, commit)
 	if err != nil && !errors.Is(err, ErrPathNotFound) {
@@ -21,8 +21,8 @@ func (w *Writer) AddNote(notes, commit plumbing.Hash, text []byte) (plumbing.Has
 	return w.EditTree(notes, map[string]Edit{name: {Data: text}})
 }
 
-// Note reads the note of a commit. If there is none, the error is [ErrPathNotFound]; if it has more than
-// maxBytes, [limit.ErrTooLarge].
+// Note reads the note of a commit. The error is [ErrPathNotFound] if there is none, and [limit.ErrTooLarge] if it
+// has more than maxBytes.
 func (rd *Reader) Note(notes, commit plumbing.Hash, maxBytes int64) ([]byte, error) {
 	_, blob, err := findNote(rd.Tree, notes, commit)
 	if err != nil {
@@ -31,9 +31,9 @@ func (rd *Reader) Note(notes, commit plumbing.Hash, maxBytes int64) ([]byte, err
 	return rd.Blob(blob, maxBytes)
 }
 
-// findNote returns the path of a commit's note and its blob. A note is named by the commit's hexadecimal
-// digits; pairs of them may be directories: "ab/cd/ef...". If there is no note, the path is where it
-// belongs: in the deepest such directory that exists.
+// findNote returns the path and blob of a commit's note. The commit's hexadecimal digits name the note, and pairs of
+// them may be directories: "ab/cd/ef...". If there is no note, the path is where to write it: in the deepest such
+// directory that exists.
 func findNote(tree func(plumbing.Hash) ([]Entry, error), notes, commit plumbing.Hash) (string, plumbing.Hash, error) {
 	dir, rest := "", commit.String()
 	for {
@@ -58,10 +58,10 @@ type Note struct {
 	Commit, Blob plumbing.Hash
 }
 
-// maxNotesListed limits what [Writer.Notes] lists.
+// maxNotesListed is the most notes that [Writer.Notes] lists.
 const maxNotesListed = 1_000_000
 
-// Notes lists the notes in the tree of a notes ref, in all directories that Git makes. It ignores other files.
+// Notes lists the notes in the tree of a notes ref, however Git splits it into directories. It ignores other files.
 func (w *Writer) Notes(tree plumbing.Hash) ([]Note, error) {
 	l := noteLister{w: w}
 	if err := l.list(tree, "", ""); err != nil {
@@ -75,7 +75,7 @@ type noteLister struct {
 	found []Note
 }
 
-// list walks a directory. digits is its path without slashes.
+// list adds the notes below a directory. digits is its path without slashes.
 func (l *noteLister) list(tree plumbing.Hash, path, digits string) error {
 	entries, err := l.w.Tree(tree)
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// Reader reads objects. It belongs to one goroutine, because go-git's views of a pack seek in it. It sees the
-// packs that existed when it was opened, even if they are removed, and those that were added since.
+// Reader reads objects. It belongs to one goroutine, because go-git's view of a pack has a position. It sees the
+// packs that existed when it was opened, even after they are removed, and packs added since.
 type Reader struct {
 	db      *Database
 	packs   []*sharedPack
-	version int // Database.version of packs
+	version int // the Database.version that packs belongs to
 	open    bool
 	views   map[*sharedPack]*packfile.Packfile
-	last    *sharedPack // where the last object was found; the next one is often there too
+	last    *sharedPack // the pack of the last object found, which often has the next one too
 	cache   cache.Object
 }
 
-// Commit is a commit's content.
+// Commit is the content of a commit.
 type Commit struct {
 	Hash      plumbing.Hash
 	Tree      plumbing.Hash
@@ -38,7 +38,7 @@ type Commit struct {
 	Message   string
 }
 
-// Has reports whether the object exists. It reads only the packs' indexes.
+// Has reports whether an object exists. It reads only the indexes of packs.
 func (rd *Reader) Has(h plumbing.Hash) bool { return rd.find(h) != nil }
 
 func (rd *Reader) find(h plumbing.Hash) *sharedPack {
@@ -86,8 +86,8 @@ func (rd *Reader) BlobSize(h plumbing.Hash) (int64, error) {
 	return size, nil
 }
 
-// Blob reads a file's content. A file of more than maxBytes is [limit.ErrTooLarge] and is not unpacked; zero
-// means no limit.
+// Blob reads the content of a file. A file of more than maxBytes is not unpacked and returns [limit.ErrTooLarge];
+// zero means no limit.
 func (rd *Reader) Blob(h plumbing.Hash, maxBytes int64) ([]byte, error) {
 	obj, err := rd.object(plumbing.BlobObject, h, maxBytes)
 	if err != nil {
@@ -96,8 +96,8 @@ func (rd *Reader) Blob(h plumbing.Hash, maxBytes int64) ([]byte, error) {
 	return content(obj)
 }
 
-// Tree returns a directory's entries in Git's order. The zero hash is the empty tree, which does not have to be
-// stored. The caller must not change the result.
+// Tree returns the entries of a directory in Git's order. The zero hash is the empty tree, which need not be stored.
+// The caller must not change the result.
 func (rd *Reader) Tree(h plumbing.Hash) ([]Entry, error) {
 	if h.IsZero() || h == emptyTree() {
 		return nil, nil
@@ -121,9 +121,13 @@ func (rd *Reader) Tree(h plumbing.Hash) ([]Entry, error) {
 	return entries, nil
 }
 
-// Lookup returns the entry at a slash-separated path of a tree. The path "" or "." is the tree itself. Symlinks
-// are not followed. If there is no entry, the error is [ErrPathNotFound].
+// Lookup returns the entry at a slash-separated path of a tree. The path "" or "." is the tree itself. It does not
+// follow symlinks. If there is no entry, the error is [ErrPathNotFound].
 func (rd *Reader) Lookup(tree plumbing.Hash, name string) (Entry, error) {
+	return lookup(rd.Tree, tree, name)
+}
+
+func lookup(read func(tree plumbing.Hash) ([]Entry, error), tree plumbing.Hash, name string) (Entry, error) {
 	at := Entry{Mode: filemode.Dir, Hash: tree}
 	name = path.Clean("/" + name)[1:]
 	if name == "" {
@@ -133,7 +137,7 @@ func (rd *Reader) Lookup(tree plumbing.Hash, name string) (Entry, error) {
 		if at.Mode != filemode.Dir {
 			return Entry{}, fmt.Errorf("%w: %s", ErrPathNotFound, name)
 		}
-		entries, err := rd.Tree(at.Hash)
+		entries, err := read(at.Hash)
 		if err != nil {
 			return Entry{}, err
 		}
@@ -145,7 +149,7 @@ func (rd *Reader) Lookup(tree plumbing.Hash, name string) (Entry, error) {
 	return at, nil
 }
 
-// object reads an object of a type and, unless maxBytes is 0, of a limited size.
+// object reads an object of the given type. maxBytes limits its size; zero means no limit.
 func (rd *Reader) object(t plumbing.ObjectType, h plumbing.Hash, maxBytes int64) (plumbing.EncodedObject, error) {
 	p := rd.find(h)
 	if p == nil {
@@ -158,7 +162,8 @@ func (rd *Reader) object(t plumbing.ObjectType, h plumbing.Hash, maxBytes int64)
 			return nil, rd.db.corrupt(t, h, err)
 		}
 		if size > maxBytes {
-			return nil, fmt.Errorf("%s %s: %w: %d bytes of at most %d", t, h, limit.ErrTooLarge, size, maxBytes)
+			return nil, fmt.Errorf("%s %s: %w: %d bytes, at most %d are allowed", t, h, limit.ErrTooLarge, size,
+				maxBytes)
 		}
 	}
 	obj, err := view.Get(h)
@@ -166,12 +171,12 @@ func (rd *Reader) object(t plumbing.ObjectType, h plumbing.Hash, maxBytes int64)
 		return nil, rd.db.corrupt(t, h, err)
 	}
 	if obj.Type() != t {
-		return nil, fmt.Errorf("%w: %s is a %s and no %s", ErrNotFound, h, obj.Type(), t)
+		return nil, fmt.Errorf("%w: %s is a %s, not a %s", ErrNotFound, h, obj.Type(), t)
 	}
 	return obj, nil
 }
 
-// view returns the view of a pack.
+// view returns this Reader's view of a pack.
 func (rd *Reader) view(p *sharedPack) *packfile.Packfile {
 	if rd.views[p] == nil {
 		rd.views[p] = p.View(rd.cache)

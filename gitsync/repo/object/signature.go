@@ -6,7 +6,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Signed returns the signed bytes of a commit, and its signatures: usually none or one.
+// Signed returns the bytes of a commit that signatures cover, and its signatures, usually none or one.
 func (rd *Reader) Signed(h plumbing.Hash) (text []byte, signatures [][]byte, err error) {
 	obj, err := rd.object(plumbing.CommitObject, h, 0)
 	if err != nil {
@@ -20,7 +20,7 @@ func (rd *Reader) Signed(h plumbing.Hash) (text []byte, signatures [][]byte, err
 	return text, signatures, nil
 }
 
-// splitSignatures removes the signatures from a commit's header. Continuation lines of a field begin with a space.
+// splitSignatures removes the signatures from the header of a commit, where continuation lines begin with a space.
 func splitSignatures(raw []byte) (text []byte, signatures [][]byte) {
 	var field string
 	for line := range bytes.Lines(raw) {
@@ -39,7 +39,7 @@ func splitSignatures(raw []byte) (text []byte, signatures [][]byte) {
 			}
 			last := &signatures[len(signatures)-1]
 			*last = append(*last, value...)
-		case "gpgsig-sha256": // it signs the commit as stored in a SHA-256 repository
+		case "gpgsig-sha256": // a signature of the commit's form in a SHA-256 repository
 		default:
 			text = append(text, line...)
 		}

@@ -12,11 +12,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// Entry is one name in a directory: by its mode a file, an executable, a symlink, a directory or a submodule.
-// The zero Entry means none.
+// Entry is one name in a directory: according to its mode a file, an executable, a symlink, a directory or a
+// submodule. The zero Entry means none.
 type Entry = object.TreeEntry
 
-// emptyTree is the hash of a directory without entries.
+// emptyTree returns the hash of the empty tree.
 func emptyTree() plumbing.Hash {
 	return plumbing.Hash{0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92, 0x88,
 		0xfb, 0xee, 0x49, 0x04}
@@ -30,7 +30,7 @@ func decodeTree(raw []byte) ([]Entry, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	text := string(raw) // once; the names are parts of it
+	text := string(raw) // one copy, which the names share
 	out := make([]Entry, 0, len(text)/bytesPerEntry+1)
 	for len(text) > 0 {
 		head, rest, ok := strings.Cut(text, "\x00")
@@ -49,13 +49,13 @@ func decodeTree(raw []byte) ([]Entry, error) {
 	return out, nil
 }
 
-// isName reports whether a tree can have that name. Git writes no other names: they are attacks on programs
-// that join them to a path.
+// isName reports whether Git would write that name into a tree. Any other name is an attack on programs that join it
+// to a path.
 func isName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00")
 }
 
-// encodeTree is the reverse of decodeTree. It sorts entries in place.
+// encodeTree is the inverse of decodeTree. It sorts entries in place.
 func encodeTree(entries []Entry) []byte {
 	slices.SortFunc(entries, compareEntries)
 	var buf []byte
@@ -69,18 +69,18 @@ func encodeTree(entries []Entry) []byte {
 	return buf
 }
 
-// HashTree returns the hash that a directory with these entries has. It sorts entries in place.
+// HashTree returns the hash of a directory with these entries. It sorts entries in place.
 func HashTree(entries []Entry) plumbing.Hash {
 	return plumbing.ComputeHash(plumbing.TreeObject, encodeTree(entries))
 }
 
-// compareEntries compares in Git's order: by bytes, and as if a directory's name ended in a slash.
+// compareEntries compares in Git's order: by bytes, as if the name of a directory ended in a slash.
 func compareEntries(a, b Entry) int {
 	n := min(len(a.Name), len(b.Name))
 	return cmp.Or(strings.Compare(a.Name[:n], b.Name[:n]), cmp.Compare(sortByte(a, n), sortByte(b, n)))
 }
 
-// sortByte returns byte n of the name, or 0 at its end, because no name contains that byte.
+// sortByte returns byte n of the name, or at its end '/' for a directory and 0, which no name contains, otherwise.
 func sortByte(e Entry, n int) byte {
 	switch {
 	case n < len(e.Name):

@@ -13,18 +13,18 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/store"
 )
 
-// Signature is the author or committer of a commit, and the time.
+// Signature is the author or committer of a commit, with the time.
 type Signature = object.Signature
 
-// Writer creates new objects in memory, to be pushed. It belongs to one goroutine, and uses its Reader for
-// existing objects. After a lost race the same Writer can build on the new tip: objects that the pushed commits
-// do not need are not sent.
+// Writer creates new objects in memory for a push. It belongs to one goroutine, and uses its Reader for existing
+// objects. After a lost race the same Writer can build on the new tip: a push sends only the objects that its commits
+// need.
 type Writer struct {
 	rd      *Reader
 	objects map[plumbing.Hash]store.Object
 }
 
-// NewWriter returns a Writer that builds on what a Reader sees.
+// NewWriter returns a Writer that builds on the objects of a Reader.
 func NewWriter(rd *Reader) *Writer {
 	return &Writer{rd: rd, objects: map[plumbing.Hash]store.Object{}}
 }
@@ -35,7 +35,7 @@ func (w *Writer) put(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 	return h
 }
 
-// Tree returns a directory's entries, new or existing.
+// Tree returns the entries of a new or existing directory.
 func (w *Writer) Tree(h plumbing.Hash) ([]Entry, error) {
 	if o, ok := w.objects[h]; ok && o.Kind == plumbing.TreeObject {
 		return decodeTree(o.Content)
@@ -43,15 +43,20 @@ func (w *Writer) Tree(h plumbing.Hash) ([]Entry, error) {
 	return w.rd.Tree(h)
 }
 
-// CommitOptions is the content of a commit. All fields except Sign are required, so that equal input gives an
-// equal commit.
+// Lookup is like [Reader.Lookup], for new or existing trees.
+func (w *Writer) Lookup(tree plumbing.Hash, name string) (Entry, error) {
+	return lookup(w.Tree, tree, name)
+}
+
+// CommitOptions is the content of a commit. All fields except Sign are required, so that equal input makes equal
+// commits.
 type CommitOptions struct {
 	Tree      plumbing.Hash
 	Parents   []plumbing.Hash // none for the first commit of a branch
 	Author    Signature
 	Committer Signature
 	Message   string
-	// Sign returns an armoured signature of the commit's text.
+	// Sign returns an armoured signature of the commit, which is given as text.
 	Sign func(text []byte) (string, error)
 }
 
@@ -105,8 +110,8 @@ func encodeCommit(opts CommitOptions, signature string) []byte {
 	return b.Bytes()
 }
 
-// Pack packs the given objects and the new objects that they need. It does not look into existing objects,
-// because what these need exists too.
+// Pack packs the given objects and the new objects that they need. It stops at existing objects, because everything
+// they need exists too.
 func (w *Writer) Pack(from ...plumbing.Hash) (store.Packed, error) {
 	hashes, err := w.reachable(from)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 )
 
-// Object is an object that is to be packed.
+// Object is an object to pack.
 type Object struct {
 	Hash    plumbing.Hash
 	Kind    plumbing.ObjectType
@@ -31,8 +31,8 @@ func (p Packed) Empty() bool {
 	return err == nil && n == 0
 }
 
-// Encode writes objects as a pack without deltas. go-git's encoder would search for deltas or read every object
-// twice, and pushed packs are small.
+// Encode packs objects without deltas, because pushed packs are small. go-git's encoder would search for deltas or
+// read every object twice.
 func Encode(objects []Object) (Packed, error) {
 	var out bytes.Buffer
 	out.WriteString("PACK")
@@ -66,8 +66,8 @@ func Encode(objects []Object) (Packed, error) {
 	return Packed{out.Bytes(), idx}, err
 }
 
-// writeObjectHeader writes type and size: four bits of the size with the type, then seven in each further byte,
-// lowest bits first.
+// writeObjectHeader writes type and size: the four lowest bits of the size with the type, then seven bits in each
+// further byte.
 func writeObjectHeader(out *bytes.Buffer, kind plumbing.ObjectType, size int) {
 	b := byte(kind)<<4 | byte(size&0x0f)
 	for size >>= 4; size > 0; size >>= 7 {

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,54 +18,57 @@ import (
 
 // Limits bound a received pack, because even a small pack can unpack to any number of bytes.
 type Limits struct {
-	PackBytes int64 // of the pack
-	// of an object; half of it for a delta, or for an object that deltas build on: both are unpacked into memory
+	// PackBytes limits the pack.
+	PackBytes int64
+	// ObjectBytes limits an object. Deltas and the objects that they build on, which are unpacked into memory, may
+	// have half as many bytes.
 	ObjectBytes int64
-	AllBytes    int64 // of all objects
+	// AllBytes limits the unpacked size of all objects together.
+	AllBytes int64
 	// Work waits until that many bytes of memory may be used: see budget.Budget. Nil does not wait.
 	Work func(ctx context.Context, bytes int64) (done func(), err error)
 }
 
 const (
-	// maxObjects limits the objects of a pack.
+	// maxObjects limits the number of objects in a pack.
 	maxObjects = 2_000_000
-	// maxChain limits how many deltas build on each other, as in Git.
+	// maxChain limits the length of a chain of deltas, as in Git.
 	maxChain = 4095
-	// bytesPerEntry estimates the memory that indexing needs for an object.
+	// bytesPerEntry is the estimated memory for indexing an object.
 	bytesPerEntry = 160
 )
 
-// entry is an object of a pack that is being indexed.
+// entry is an object of the pack.
 type entry struct {
 	offset int64
 	size   int64 // of the object; for a delta, the size of its result
 	hash   plumbing.Hash
 	crc    uint32
-	kind   plumbing.ObjectType // for a delta, the type of the object that the chain of deltas ends at
-	below  int32               // how many deltas build on it, directly or not; without those that name it by hash
+	kind   plumbing.ObjectType // for a delta, the type of the object at the end of its chain
+	below  int32               // the number of deltas above it, not counting references by hash
 }
 
-// indexer indexes a pack. It unpacks each object once, and keeps as few as possible of the objects that deltas build on
-// in memory. It ends when its context does.
+// indexer indexes a pack. It unpacks each object once, and keeps as few delta bases in memory as possible. It ends when
+// its context does.
 type indexer struct {
 	ctx     context.Context
 	limits  Limits
 	scanner *packfile.Scanner
-	entries []entry // in the order of their offsets
-	whole   []int32 // those that are no deltas
-	// deltas has the entries that build on each entry, and named those that build on the object with a hash.
-	deltas map[int32][]int32
-	named  map[plumbing.Hash][]int32
+	entries []entry // sorted by offset
+	whole   []int32 // the entries that are not deltas
+	// deltas maps an entry to the deltas that build on it, refDeltas the hash of an object to the deltas that name it.
+	deltas    map[int32][]int32
+	refDeltas map[plumbing.Hash][]int32
 
-	all, largest int64 // bytes of all objects, and of the largest delta or result of one
-	resolved     int   // deltas whose hash is known
-	held         int64 // bytes of objects that are in memory
+	all, largest int64 // the bytes of all objects, and of the largest delta or result of a delta
+	resolved     int   // the number of deltas whose hash is known
+	held         int64 // the bytes of the objects in memory
 }
 
-// index reads a pack. Errors are limit.ErrTooLarge, [ErrBadPack], or the end of ctx.
+// index makes the index of a pack. Errors are limit.ErrTooLarge, [ErrBadPack], or the cause of the end of ctx.
 func index(ctx context.Context, file *os.File, limits Limits) (*idxfile.MemoryIndex, error) {
 	x := &indexer{ctx: ctx, limits: limits, scanner: packfile.NewScanner(file), deltas: map[int32][]int32{},
-		named: map[plumbing.Hash][]int32{}}
+		refDeltas: map[plumbing.Hash][]int32{}}
 	checksum, err := x.scan()
 	if err != nil {
 		return nil, x.explain(err)
@@ -80,7 +84,7 @@ func index(ctx context.Context, file *os.File, limits Limits) (*idxfile.MemoryIn
 		return nil, x.explain(err)
 	}
 	writer := &idxfile.Writer{}
-	_ = writer.OnHeader(uint32(len(x.entries))) // it only makes room
+	_ = writer.OnHeader(uint32(len(x.entries))) // it only allocates and cannot fail
 	for _, e := range x.entries {
 		writer.Add(e.hash, uint64(e.offset), e.crc)
 	}
@@ -90,18 +94,18 @@ func index(ctx context.Context, file *os.File, limits Limits) (*idxfile.MemoryIn
 	return writer.Index()
 }
 
-// explain says what an error of go-git's parser means here.
+// explain converts an error of go-git's parser.
 func (x *indexer) explain(err error) error {
 	if x.ctx.Err() != nil {
 		return context.Cause(x.ctx)
 	}
-	if isLimit(err) {
+	if errors.Is(err, limit.ErrTooLarge) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrBadPack, err)
 }
 
-// scan reads the pack from start to end. It hashes all objects but deltas, and returns the pack's checksum.
+// scan reads the pack from start to end. It hashes all objects except deltas, and returns the checksum of the pack.
 func (x *indexer) scan() (checksum plumbing.Hash, err error) {
 	_, count, err := x.scanner.Header()
 	if err != nil {
@@ -120,7 +124,7 @@ func (x *indexer) scan() (checksum plumbing.Hash, err error) {
 			return checksum, err
 		}
 	}
-	for i := len(x.entries) - 1; i >= 0; i-- { // a delta comes after its base
+	for i := len(x.entries) - 1; i >= 0; i-- { // backwards, because a delta comes after its base
 		for _, d := range x.deltas[int32(i)] {
 			x.entries[i].below += x.entries[d].below + 1
 		}
@@ -131,7 +135,7 @@ func (x *indexer) scan() (checksum plumbing.Hash, err error) {
 	return checksum, nil
 }
 
-// scanObject reads the object of a header.
+// scanObject reads the object after a header.
 func (x *indexer) scanObject(h *packfile.ObjectHeader) error {
 	e := entry{offset: h.Offset, size: h.Length, kind: h.Type}
 	if h.Type.IsDelta() {
@@ -168,13 +172,13 @@ func (x *indexer) scanDelta(h *packfile.ObjectHeader, e entry) error {
 	x.largest = max(x.largest, h.Length)
 	number := int32(len(x.entries))
 	if h.Type == plumbing.REFDeltaObject {
-		x.named[h.Reference] = append(x.named[h.Reference], number)
+		x.refDeltas[h.Reference] = append(x.refDeltas[h.Reference], number)
 	} else {
 		i, found := slices.BinarySearchFunc(x.entries, h.OffsetReference, func(e entry, offset int64) int {
 			return cmp.Compare(e.offset, offset)
 		})
 		if !found {
-			return fmt.Errorf("a delta builds on no object")
+			return errors.New("a delta has no base")
 		}
 		x.deltas[int32(i)] = append(x.deltas[int32(i)], number)
 	}
@@ -186,7 +190,7 @@ func (x *indexer) scanDelta(h *packfile.ObjectHeader, e entry) error {
 func (x *indexer) admit(size, most int64) error {
 	switch x.all += max(0, size); {
 	case size < 0:
-		return fmt.Errorf("a delta has no size")
+		return errors.New("a delta has no size")
 	case size > most:
 		return fmt.Errorf("%w: an object of the pack has %d bytes, at most %d are allowed", limit.ErrTooLarge, size,
 			most)
@@ -196,11 +200,11 @@ func (x *indexer) admit(size, most int64) error {
 	return nil
 }
 
-// read unpacks the object of a header.
+// read unpacks the object after a header.
 func (x *indexer) read(h *packfile.ObjectHeader, to io.Writer, crc *uint32) error {
-	n, sum, err := x.scanner.NextObject(&endingWriter{x.ctx, to})
+	n, sum, err := x.scanner.NextObject(&contextWriter{x.ctx, to})
 	if err == nil && n != h.Length {
-		err = fmt.Errorf("an object has %d bytes and not %d", n, h.Length)
+		err = fmt.Errorf("an object has %d bytes, not %d", n, h.Length)
 	}
 	if crc != nil {
 		*crc = sum
@@ -208,14 +212,14 @@ func (x *indexer) read(h *packfile.ObjectHeader, to io.Writer, crc *uint32) erro
 	return err
 }
 
-// endingWriter is a writer that ends with its context.
-type endingWriter struct {
+// contextWriter is a writer that fails once its context has ended.
+type contextWriter struct {
 	ctx context.Context
 	io.Writer
 }
 
 // Write implements [io.Writer].
-func (w *endingWriter) Write(p []byte) (int, error) {
+func (w *contextWriter) Write(p []byte) (int, error) {
 	if w.ctx.Err() != nil {
 		return 0, context.Cause(w.ctx)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// Pack is a pack file and its index. It is immutable: the index is decoded once, and the file is read at
-// offsets through one descriptor, so it can be read even after it was removed.
+// Pack is a pack file and its index. It is immutable, and stays readable after the file is removed: the index is
+// decoded once, and all reads go through one file descriptor.
 type Pack struct {
 	Name string // pack-<checksum>, without extension
 	Size int64  // of the file
@@ -29,13 +29,13 @@ func (p *Pack) Has(h plumbing.Hash) bool {
 	return err == nil && ok
 }
 
-// View returns a view for one goroutine, which caches what it reads in objects. It needs no closing.
+// View returns a view for one goroutine, with objects as its cache. It need not be closed.
 func (p *Pack) View(objects cache.Object) *packfile.Packfile {
 	view := &packView{io.NewSectionReader(p.file, 0, p.Size), p.Name}
 	return packfile.NewPackfileWithCache(p.index, nil, view, objects, 0)
 }
 
-// Hashes returns the objects of the pack.
+// Hashes returns the hashes of the objects in the pack.
 func (p *Pack) Hashes() ([]plumbing.Hash, error) {
 	entries, err := p.index.Entries()
 	if err != nil {
@@ -56,10 +56,10 @@ func (p *Pack) Hashes() ([]plumbing.Hash, error) {
 
 // Close closes the file. Views must not be used afterwards.
 func (p *Pack) Close() {
-	_ = p.file.Close() // it was only read
+	_ = p.file.Close() // nothing was written
 }
 
-// Open opens a pack and its index. A damaged one is [ErrCorrupt].
+// Open opens a pack and its index. If one is damaged, the error is [ErrCorrupt].
 func (s Store) Open(name string) (*Pack, error) {
 	base := s.packPath(name)
 	idx, err := os.Open(base + ".idx")
@@ -82,10 +82,10 @@ func (s Store) Open(name string) (*Pack, error) {
 	return p, nil
 }
 
-// packPath returns the path of a pack without extension.
+// packPath returns the path of a pack, without extension.
 func (s Store) packPath(name string) string { return filepath.Join(s.packDir(), name) }
 
-// checkEnd refuses packs that were cut off: the last bytes of a pack are its checksum, which the index repeats.
+// checkEnd refuses a truncated pack: the last bytes of a pack are its checksum, which the index repeats.
 func (p *Pack) checkEnd() error {
 	info, err := p.file.Stat()
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *Pack) checkEnd() error {
 	return nil
 }
 
-// packView lets go-git read a pack through a descriptor that others use too.
+// packView lets go-git read a pack through a shared file descriptor.
 type packView struct {
 	*io.SectionReader
 	name string

@@ -14,11 +14,11 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// ErrBadPack means that a received pack is malformed or was cut off.
+// ErrBadPack means that a received pack is malformed or truncated.
 var ErrBadPack = errors.New("received pack is unusable")
 
-// Receive adds the pack that is read from in, unless it has no objects. A pack above the limits is [limit.ErrTooLarge];
-// an invalid one is [ErrBadPack].
+// Receive reads a pack and adds it, unless it has no objects. A pack above the limits is [limit.ErrTooLarge], an
+// invalid one [ErrBadPack].
 func (s Store) Receive(ctx context.Context, in io.Reader, limits Limits) (err error) {
 	tmp, err := os.CreateTemp(s.packDir(), "tmp_pack_")
 	if err != nil {
@@ -43,7 +43,7 @@ func (s Store) Receive(ctx context.Context, in io.Reader, limits Limits) (err er
 	return err
 }
 
-// save gives the pack in tmp its name. It writes the index first, because a pack exists once its .pack does.
+// save renames the pack in tmp to its final name. It writes the index first, because a pack exists once its .pack does.
 func (s Store) save(tmp string, index *idxfile.MemoryIndex) (string, error) {
 	var buf bytes.Buffer
 	if _, err := idxfile.NewEncoder(&buf).Encode(index); err != nil {
@@ -74,7 +74,7 @@ func (s Store) Remove(name string) error {
 	return errors.Join(removeIfThere(s.packPath(name)+".pack"), removeIfThere(s.packPath(name)+".idx"))
 }
 
-// Has reports whether one of the packs has an object. It opens each pack, so it is for stores that are not open.
+// Has reports whether a pack of the store has an object. It opens each pack, which an object.Database does only once.
 func (s Store) Has(h plumbing.Hash) (bool, error) {
 	names, err := s.Packs()
 	if err != nil {

@@ -13,8 +13,6 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-func isLimit(err error) bool { return errors.Is(err, limit.ErrTooLarge) }
-
 // resolveAll hashes all deltas.
 func (x *indexer) resolveAll() error {
 	for _, i := range x.whole {
@@ -36,14 +34,14 @@ func (x *indexer) resolveAll() error {
 }
 
 func (x *indexer) hasDeltas(i int32) bool {
-	return len(x.deltas[i]) > 0 || len(x.named[x.entries[i].hash]) > 0
+	return len(x.deltas[i]) > 0 || len(x.refDeltas[x.entries[i].hash]) > 0
 }
 
-// resolve hashes the deltas that build on an entry with that content. The delta that most others build on comes last,
-// when the content is no longer needed: so few contents are in memory at once.
+// resolve hashes the deltas that build on an entry with that content. To keep few contents in memory at once, it visits
+// the delta that most others build on last, when the content is no longer needed.
 func (x *indexer) resolve(i int32, content []byte, depth int) error {
 	if depth > maxChain {
-		return fmt.Errorf("%w: more than %d deltas build on each other", limit.ErrTooLarge, maxChain)
+		return fmt.Errorf("%w: a chain of more than %d deltas", limit.ErrTooLarge, maxChain)
 	}
 	size := int64(len(content))
 	if x.held += size; x.held > 2*x.limits.ObjectBytes {
@@ -51,8 +49,8 @@ func (x *indexer) resolve(i int32, content []byte, depth int) error {
 			2*x.limits.ObjectBytes)
 	}
 	kind, hash := x.entries[i].kind, x.entries[i].hash
-	deltas := slices.Concat(x.deltas[i], x.named[hash])
-	delete(x.named, hash) // an object can be in the pack twice
+	deltas := slices.Concat(x.deltas[i], x.refDeltas[hash])
+	delete(x.refDeltas, hash) // because an object can be in the pack twice
 	slices.SortFunc(deltas, func(a, b int32) int { return cmp.Compare(x.entries[a].below, x.entries[b].below) })
 	for n, d := range deltas {
 		result, err := x.apply(d, content, kind)
@@ -85,7 +83,7 @@ func (x *indexer) unpack(offset int64) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// apply hashes a delta of a content. It returns the result if other deltas may build on it.
+// apply applies a delta to its base and hashes the result. It returns the result if other deltas may build on it.
 func (x *indexer) apply(number int32, base []byte, kind plumbing.ObjectType) (result []byte, err error) {
 	e := &x.entries[number]
 	delta, err := x.unpack(e.offset)
@@ -95,11 +93,11 @@ func (x *indexer) apply(number int32, base []byte, kind plumbing.ObjectType) (re
 	hasher := plumbing.NewHasher(kind, e.size)
 	to := io.Writer(hasher)
 	var out bytes.Buffer
-	if len(x.deltas[number]) > 0 || len(x.named) > 0 {
+	if len(x.deltas[number]) > 0 || len(x.refDeltas) > 0 {
 		out.Grow(int(e.size))
 		to = io.MultiWriter(hasher, &out)
 	}
-	if err := patch(&endingWriter{x.ctx, to}, base, delta, e.size); err != nil {
+	if err := patch(&contextWriter{x.ctx, to}, base, delta, e.size); err != nil {
 		return nil, err
 	}
 	e.kind, e.hash = kind, hasher.Sum()
@@ -112,7 +110,7 @@ func (x *indexer) apply(number int32, base []byte, kind plumbing.ObjectType) (re
 
 var errBadDelta = errors.New("a delta is malformed")
 
-// patch writes what a delta makes of a base: see "Deltified representation" in gitformat-pack(5).
+// patch applies a delta to a base and writes the result: see "Deltified representation" in gitformat-pack(5).
 func patch(to io.Writer, base, delta []byte, size int64) error {
 	var start deltaStart
 	_, _ = start.Write(delta)
@@ -137,18 +135,18 @@ func patch(to io.Writer, base, delta []byte, size int64) error {
 	return nil
 }
 
-// instruction returns what the first instruction of a delta writes, and the rest of the delta. It writes nothing if the
-// instruction is malformed.
+// instruction returns the output of the first instruction of a delta, and the rest of the delta. The output is empty if
+// the instruction is malformed.
 func instruction(base, delta []byte) (part, rest []byte) {
 	op := delta[0]
 	delta = delta[1:]
-	if op&0x80 == 0 { // the next bytes themselves
+	if op&0x80 == 0 { // insert the next bytes
 		if int(op) > len(delta) {
 			return nil, nil
 		}
 		return delta[:op], delta[op:]
 	}
-	var argument [7]int // of the base: four bytes of the offset, three of the size, where they are not zero
+	var argument [7]int // copy from the base: four bytes of offset, three of size; zero bytes are omitted
 	for i := range argument {
 		if op&(1<<i) == 0 {
 			continue

@@ -2,7 +2,7 @@ package store
 
 import "encoding/binary"
 
-// deltaStart keeps the first bytes that are written to it: a delta starts with the sizes of its base and of its result.
+// deltaStart keeps the first bytes written to it: a delta starts with the sizes of its base and result.
 type deltaStart struct {
 	buf [2 * binary.MaxVarintLen64]byte
 	n   int
@@ -13,7 +13,7 @@ func (d *deltaStart) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sizes returns the sizes of the base and of the result, or -1 if the delta is malformed.
+// sizes returns the sizes of the base and the result, or -1 if the delta is malformed.
 func (d *deltaStart) sizes() (base, result int64) {
 	base, result, n := d.parse()
 	if n == 0 {
@@ -22,7 +22,7 @@ func (d *deltaStart) sizes() (base, result int64) {
 	return base, result
 }
 
-// parse returns the sizes, and how many bytes hold them: 0 if they are malformed. A size above 8 EiB is negative.
+// parse returns the sizes and the length of their encoding, which is 0 if malformed. A size above 8 EiB is negative.
 func (d *deltaStart) parse() (base, result int64, bytes int) {
 	first, n := binary.Uvarint(d.buf[:d.n])
 	if n <= 0 {

@@ -1,8 +1,8 @@
 // Package store is a bare repository on disk in a form that git can read too: packs, the file "shallow" and the
 // file "packed-refs". There are no loose objects.
 //
-// A [Store] only names the folder and has no lock: its caller must hold a lock on the cache to write. A [Pack]
-// is immutable, and many goroutines can read it at once.
+// A [Store] only names the folder; to write, its caller must hold a lock on the cache. A [Pack] is immutable, and
+// many goroutines can read it at once.
 package store
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// ErrCorrupt means that the repository contains wrong bytes.
+// ErrCorrupt means that the repository on disk is damaged.
 var ErrCorrupt = errors.New("cached repository is corrupt")
 
 // Store is a bare repository in a folder. Methods that write must not run at the same time.
@@ -28,7 +28,7 @@ type Store struct {
 
 func (s Store) packDir() string { return filepath.Join(s.Dir, "objects", "pack") }
 
-// Create creates an empty repository. origin is the URL in its config file, for people.
+// Create creates an empty repository. origin is the URL in its config file, for human readers.
 func (s Store) Create(origin string) error {
 	for _, d := range []string{s.packDir(), filepath.Join(s.Dir, "refs")} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -42,7 +42,7 @@ func (s Store) Create(origin string) error {
 	)
 }
 
-// Packs returns the names of the packs. It removes temporary files of a process that died.
+// Packs returns the names of the packs. It removes temporary files that a killed process left.
 func (s Store) Packs() ([]string, error) {
 	entries, err := os.ReadDir(s.packDir())
 	if err != nil {
@@ -54,7 +54,7 @@ func (s Store) Packs() ([]string, error) {
 			names = append(names, name)
 		}
 		if strings.HasPrefix(e.Name(), "tmp_") {
-			_ = os.Remove(filepath.Join(s.packDir(), e.Name())) // it does no harm if it stays
+			_ = os.Remove(filepath.Join(s.packDir(), e.Name())) // a leftover does no harm
 		}
 	}
 	return names, nil
@@ -87,8 +87,7 @@ func (s Store) SetShallow(commits map[plumbing.Hash]struct{}) error {
 	return writeFile(name, []byte(strings.Join(lines, "")))
 }
 
-// Tips returns the commits that were fetched completely, by their refs in this repository. A malformed file is
-// [ErrCorrupt].
+// Tips returns the completely fetched commits, by their refs in this repository. A malformed file is [ErrCorrupt].
 func (s Store) Tips() (map[string]plumbing.Hash, error) {
 	out := map[string]plumbing.Hash{}
 	err := s.eachLine("packed-refs", func(line string) error {
@@ -131,7 +130,7 @@ func (s Store) eachLine(file string, f func(string) error) error {
 	return nil
 }
 
-// writeFile replaces a file in one step, so that readers never see half of it.
+// writeFile replaces a file atomically.
 func writeFile(name string, content []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(name), "tmp_")
 	if err != nil {

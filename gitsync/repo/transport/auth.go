@@ -14,32 +14,33 @@ import (
 
 // Auth is a credential: values, not the files and variables that hold them. The zero value is anonymous access.
 type Auth struct {
-	// Username and Password are for HTTP basic authentication. For ssh, Username is the login. If it is empty,
-	// the user of the URL is used, otherwise "git".
+	// Username and Password are for HTTP basic authentication. For ssh, Username is the login. It defaults to the user
+	// of the URL, then to "git".
 	Username string
 	Password string
 	// BearerToken is sent as "Authorization: Bearer" instead of Password.
 	BearerToken string
-	// Token returns passwords that expire, such as those of a GitHub App. It is called before every request.
-	// The default Username is then x-access-token. Two credentials are equal only if they have the same
-	// TokenSource, so reuse it.
+	// Token returns passwords that expire, such as the tokens of a GitHub App. It is called before every request.
+	// Username then defaults to x-access-token. Credentials are equal only if they have the same TokenSource, so
+	// reuse it.
 	Token TokenSource
-	// Connection is how https servers are reached. Its proxy is also used for ssh, where the environment sets none.
+	// Connection has the settings for https connections. Its proxy is also used for ssh, which ignores proxies of the
+	// environment.
 	httpclient.Connection
 	// SSHKey is a private key in PEM. SSHPassphrase decrypts it if it is encrypted.
 	SSHKey        []byte
 	SSHPassphrase []byte
-	// KnownHosts is the content of a known_hosts file. It is required for ssh. A host can have several keys in it.
+	// KnownHosts is the content of a known_hosts file, required for ssh. It may list several keys for a host.
 	KnownHosts []byte
 
-	// Identity replaces the credential in the key of the cache, so that a token that is renewed every hour
-	// keeps its cache. Credentials with different rights must not share one. If it is empty, a hash of the
-	// credential is used. A credential with a Token needs one.
+	// Identity replaces the credential in the key of the cache, so that a token that is renewed every hour keeps its
+	// cache. Credentials with different rights must not share one. The default is a hash of the credential. A
+	// credential with a Token needs one.
 	Identity string
 }
 
-// TokenSource returns tokens. It is safe for concurrent use, caches a token until it must be renewed, and
-// respects the context's deadline. Its errors contain no secret, and wrap [ErrAuth] if the credential was
+// TokenSource returns tokens. It must be safe for concurrent use, cache a token until it must be renewed, and
+// respect the context's deadline. Its errors must contain no secret, and wrap [ErrAuth] if the credential was
 // refused.
 type TokenSource interface {
 	Token(ctx context.Context) (string, error)
@@ -53,7 +54,7 @@ type Remote struct {
 	Auth Auth
 }
 
-// Check returns the error of [NewClient] and [Remote.CacheKey] for an invalid remote. It sends no request.
+// Check returns the error that [NewClient] or [Remote.CacheKey] would return for this remote. It sends no request.
 func (r Remote) Check() error {
 	if _, err := r.CacheKey(); err != nil {
 		return err
@@ -62,7 +63,7 @@ func (r Remote) Check() error {
 	return err
 }
 
-// validate refuses contradictions, which a server would answer only with "denied".
+// validate refuses contradictions, for which a server would only answer "denied".
 func (a Auth) validate() error {
 	kinds := 0
 	for _, given := range []bool{a.Password != "", a.BearerToken != "", a.Token != nil} {
@@ -72,9 +73,9 @@ func (a Auth) validate() error {
 	}
 	switch {
 	case kinds > 1:
-		return errors.New("auth holds more than one of a password, a bearer token and a token source")
+		return errors.New("auth has more than one of a password, a bearer token and a token source")
 	case len(a.SSHPassphrase) > 0 && len(a.SSHKey) == 0:
-		return errors.New("auth holds an ssh passphrase without an ssh key")
+		return errors.New("auth has an ssh passphrase without an ssh key")
 	}
 	return nil
 }
@@ -95,7 +96,7 @@ func sameSource(a, b TokenSource) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
-// secrets returns what must never be shown. A user without a password can be a token.
+// secrets returns the texts that must never be shown. A user name without a password can be a token.
 func (a Auth) secrets(token string) []string {
 	out := []string{a.Password, a.BearerToken, token, string(a.SSHPassphrase), a.ProxyPassword}
 	if len(a.SSHKey) == 0 && a.Password+a.BearerToken+token == "" {
@@ -104,8 +105,8 @@ func (a Auth) secrets(token string) []string {
 	return out
 }
 
-// userOr returns the user name: of the credential, otherwise of the URL, otherwise git, which every host
-// accepts with a token.
+// userOr returns the user name of the credential, otherwise of the URL, otherwise git, which every host accepts with
+// a token.
 func (a Auth) userOr(fromURL string) string {
 	switch {
 	case a.Username != "":
@@ -118,8 +119,8 @@ func (a Auth) userOr(fromURL string) string {
 	return "git"
 }
 
-// CacheKey returns a file name for the cache of the repository with this credential: a hash that does not
-// reveal the credential.
+// CacheKey returns a file name for the cache of the repository with this credential: a hash that does not reveal the
+// credential.
 func (r Remote) CacheKey() (string, error) {
 	at, err := parseURL(r.URL)
 	if err != nil {
@@ -127,7 +128,7 @@ func (r Remote) CacheKey() (string, error) {
 	}
 	a := r.Auth
 	if a.Identity == "" && a.Token != nil {
-		return "", fmt.Errorf("%s: auth holds a token source and no identity", at)
+		return "", fmt.Errorf("%s: auth has a token source without an identity", at)
 	}
 	id := struct {
 		URL  string

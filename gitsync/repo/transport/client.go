@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// Program is what a remote runs.
+// Program is a Git program that a remote runs.
 type Program string
 
 // The programs.
@@ -23,19 +23,19 @@ const (
 	ReceivePack Program = "git-receive-pack" // for pushes
 )
 
-// service is one run of a program on the remote: it advertises its refs, then accepts at most one request and
-// sends at most one response. When its context ends, it ends at once.
+// service is one run of a program on the remote: it advertises its refs, then accepts at most one request and sends
+// at most one response. It ends at once when its context ends.
 type service interface {
 	// advertised returns the stream with the refs.
 	advertised() (io.Reader, error)
-	// exchange sends the request and returns the stream with the response. It is called after the refs were read.
+	// exchange sends the request and returns the stream with the response. It must be called after reading the refs.
 	exchange(request []byte) (io.Reader, error)
 	// stderr returns the remote's messages outside the protocol.
 	stderr() string
 	io.Closer
 }
 
-// Client runs programs of one remote with one credential. Many goroutines can use it.
+// Client runs programs on one remote with one credential. Many goroutines can use it.
 type Client struct {
 	at    Address
 	auth  Auth
@@ -44,11 +44,11 @@ type Client struct {
 	ssh   *sshConfig   // for ssh
 
 	mu    sync.Mutex
-	token string // the last one that Auth.Token returned
+	token string // the last token of Auth.Token
 }
 
-// NewClient returns a client. It sends no request. If a remote sends or accepts less than 1 KiB in a
-// stallTimeout of waiting, the error is [ErrUnreachable]; after a request it has four times as long.
+// NewClient returns a client. It sends no request. A remote that sends or accepts less than 1 KiB within
+// stallTimeout is [ErrUnreachable]; after a request it has four times as long.
 func NewClient(remote Remote, stallTimeout time.Duration) (*Client, error) {
 	at, err := parseURL(remote.URL)
 	if err != nil {
@@ -77,14 +77,14 @@ func (c *Client) URL() string { return c.at.String() }
 // Auth returns the credential.
 func (c *Client) Auth() Auth { return c.auth }
 
-// Close closes idle connections. Sessions under way continue.
+// Close closes idle connections. Running sessions continue.
 func (c *Client) Close() {
 	if c.http != nil {
 		c.http.CloseIdleConnections()
 	}
 }
 
-// maxAdvertisement limits the bytes of refs: enough for some million refs.
+// maxAdvertisement limits the bytes of the list of refs. It is enough for some million refs.
 const maxAdvertisement = 128 << 20
 
 // readAdvertisement reads the refs. An empty repository has none.
@@ -101,13 +101,13 @@ func readAdvertisement(svc service) (Advertisement, error) {
 	return Advertisement{adv}, nil
 }
 
-// secrets returns what must never be shown.
+// secrets returns the texts that must never be shown.
 func (c *Client) secrets() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := c.auth.secrets(c.token)
 	for _, password := range []string{c.auth.Password, c.token} {
-		if password != "" { // as a server sees it
+		if password != "" { // as in the header Authorization
 			out = append(out, base64.RawStdEncoding.EncodeToString([]byte(c.auth.userOr(c.at.user)+":"+password)))
 		}
 	}

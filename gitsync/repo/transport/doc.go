@@ -5,9 +5,9 @@
 // [Session] then serves one [Session.Fetch] or one [Session.Push].
 //
 // Every call respects its context's deadline on every transport, including ssh and proxies. If the remote is
-// silent or very slow, it ends earlier with [ErrUnreachable]. Errors name the remote and repeat its message. No
-// credential is part of an error or a cache key.
+// silent or very slow, the call ends earlier with [ErrUnreachable]. Errors name the remote and repeat its message.
+// No credential is part of an error or a cache key.
 //
-// It refuses URLs with a password in them, transports other than file, http, https and ssh, ssh without
-// known_hosts, and HTTP redirects to another host. Only remotes that are files need the git binary.
+// The package refuses URLs that contain a password, transports other than file, http, https and ssh, ssh without
+// known_hosts, and HTTP redirects to another host. Only file remotes need the git binary.
 package transport

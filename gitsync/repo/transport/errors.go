@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -32,15 +33,16 @@ var (
 	ErrRefNotFound = errors.New("not found in the remote")
 )
 
-// explain returns an error of a known kind that names the remote and contains no secret. words is the remote's
-// message about it.
-func (c *Client) explain(ctx context.Context, action string, err error, words string) error {
-	return c.explainCause(context.Cause(ctx), action, err, words)
+// explain converts an error to one of this package that names the remote and contains no secret. message is the
+// remote's message.
+func (c *Client) explain(ctx context.Context, action string, err error, message string) error {
+	return c.explainCause(context.Cause(ctx), action, err, message)
 }
 
-// explainCause is explain with the reason why the context ended, which can have ended later than the error.
-func (c *Client) explainCause(cause error, action string, err error, words string) error {
-	kind := kindOf(cause, err, words)
+// explainCause is like explain for a context that ended for the given cause, or that had not ended (nil) at the time
+// of the error.
+func (c *Client) explainCause(cause error, action string, err error, message string) error {
+	kind := kindOf(cause, err, message)
 	text := strings.TrimPrefix(err.Error(), kind.Error()+": ")
 	if errors.Is(err, packp.ErrEmptyInput) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		text = "the connection ended early"
@@ -48,16 +50,16 @@ func (c *Client) explainCause(cause error, action string, err error, words strin
 	if cause != nil {
 		text, err = cause.Error(), cause
 	}
-	if words != "" {
-		text += ": " + words
+	if message != "" {
+		text += ": " + message
 	}
 	remote := &remoteError{kind: kind, text: remoteText(text, c.secrets()), cause: err}
 	return fmt.Errorf("%s of %s: %w", action, c.at, remote)
 }
 
-// kindOf returns the sentinel error. Remotes report most refusals only as text. An unknown error counts as
-// unreachable, so that it is retried.
-func kindOf(cause, err error, words string) error {
+// kindOf returns the sentinel error for an error. Remotes report most refusals only as text. An unknown error counts
+// as unreachable, so that it is retried.
+func kindOf(cause, err error, message string) error {
 	for _, kind := range []error{ErrAuth, ErrHostKey, ErrRepositoryNotFound, limit.ErrTooLarge, ErrRefNotFound} {
 		if errors.Is(err, kind) {
 			return kind
@@ -67,18 +69,16 @@ func kindOf(cause, err error, words string) error {
 		return ErrUnreachable
 	}
 	if line, ok := errors.AsType[*pktline.ErrorLine](err); ok {
-		words += " " + line.Text
+		message += " " + line.Text
 	}
 	switch {
-	case containsAny(words, "not our ref"):
+	case containsAny(message, "not our ref"):
 		return ErrRefNotFound
-	case containsAny(words, "permission denied", "permission to ", "access denied", "not allowed", "unauthorized",
-		"authentication failed",
-		"write access", "read only", "read-only", "insufficient permission", "denied to"):
+	case containsAny(message, "permission denied", "permission to ", "access denied", "not allowed", "unauthorized",
+		"authentication failed", "write access", "read only", "read-only", "insufficient permission", "denied to"):
 		return ErrAuth
-	case containsAny(words, "not found", "does not exist", "does not appear to be a git repository",
-		"not a git repository",
-		"no such repository", "could not be found"):
+	case containsAny(message, "not found", "does not exist", "does not appear to be a git repository",
+		"not a git repository", "no such repository", "could not be found"):
 		return ErrRepositoryNotFound
 	}
 	return ErrUnreachable
@@ -86,19 +86,14 @@ func kindOf(cause, err error, words string) error {
 
 func containsAny(s string, subs ...string) bool {
 	s = strings.ToLower(s)
-	for _, sub := range subs {
-		if strings.Contains(s, sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(subs, func(sub string) bool { return strings.Contains(s, sub) })
 }
 
-// maxRemoteText limits the bytes of a remote's own text in an error.
+// maxRemoteText limits the bytes of a remote's text in an error.
 const maxRemoteText = 2 << 10
 
-// remoteText makes a remote's text safe for an error: one paragraph of printable text of at most maxRemoteText
-// bytes, without the secrets.
+// remoteText makes a remote's text safe for an error: one paragraph of printable text without secrets, of about
+// maxRemoteText bytes at most.
 func remoteText(s string, secrets []string) string {
 	s = httpclient.Redact(s, secrets...)
 	s = strings.Map(func(r rune) rune {
@@ -111,15 +106,15 @@ func remoteText(s string, secrets []string) string {
 		return r
 	}, strings.ToValidUTF8(s, "?"))
 	s = strings.Join(strings.Fields(s), " ")
-	s = httpclient.Redact(s, secrets...) // which control characters had split
+	s = httpclient.Redact(s, secrets...) // secrets that control characters had split
 	if len(s) > maxRemoteText {
 		s = strings.ToValidUTF8(s[:maxRemoteText], "") + " ..."
 	}
 	return s
 }
 
-// remoteError is an error with a kind that callers check for and a text without secrets. The cause is only for
-// errors.Is and errors.As.
+// remoteError is an error with a sentinel error that callers check for, and a text without secrets. The cause is only
+// for errors.Is and errors.As.
 type remoteError struct {
 	kind  error
 	text  string
@@ -140,13 +135,13 @@ func (e *remoteError) Unwrap() []error {
 	return []error{e.kind, e.cause}
 }
 
-// tail keeps the last maxRemoteText bytes that are written to it. It can be read while it is written.
-type tail struct {
+// tailBuffer keeps the last maxRemoteText bytes written to it. It can be read while it is written.
+type tailBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *tailBuffer) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.buf.Write(p)
@@ -156,7 +151,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (t *tail) String() string {
+func (t *tailBuffer) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.TrimSpace(t.buf.String())

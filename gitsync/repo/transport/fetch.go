@@ -14,29 +14,29 @@ import (
 // FetchRequest is a request for one pack.
 type FetchRequest struct {
 	Wants []plumbing.Hash
-	// Haves are commits in the cache that the remote can build on.
+	// Haves are cached commits that the remote can build on.
 	Haves []plumbing.Hash
-	// Shallows are the commits in the cache whose parents are not there. Only remotes that support shallow
-	// repositories accept them.
+	// Shallows are the cached commits whose parents are not cached. They are sent only to remotes that support shallow
+	// repositories.
 	Shallows []plumbing.Hash
-	// Depth is how many commits of history to send; 0 means up to the Haves.
+	// Depth is the number of commits of history to send; 0 means up to the Haves.
 	Depth int
 }
 
-// FetchAnswer is a pack that is being received, with its boundaries of history.
+// FetchAnswer is a pack that is being received, with its shallow boundaries.
 type FetchAnswer struct {
 	Shallows   []plumbing.Hash // commits whose parents are not sent
 	Unshallows []plumbing.Hash // commits of FetchRequest.Shallows whose parents are sent
 	Pack       io.Reader
 
-	wire *wireReader
+	wire *errorRecorder
 }
 
-// Err returns the remote's error that ended the pack early. It is nil if the pack was read to its end, or if
-// the reader stopped by itself.
+// Err returns the error of the remote that ended the pack early. It is nil if the pack was read to its end, or if the
+// reader stopped by itself.
 func (a *FetchAnswer) Err() error { return a.wire.err }
 
-// Advertisement is the refs of a remote, and its capabilities.
+// Advertisement is the refs and capabilities of a remote.
 type Advertisement struct {
 	*packp.AdvRefs
 }
@@ -44,14 +44,14 @@ type Advertisement struct {
 // Shallow reports whether the remote supports shallow repositories.
 func (a Advertisement) Shallow() bool { return a.Capabilities.Supports(capability.Shallow) }
 
-// AnyCommit reports whether the remote sends commits that are not the value of a ref.
+// AnyCommit reports whether the remote also sends commits that are not the value of a ref.
 func (a Advertisement) AnyCommit() bool {
 	return a.Capabilities.Supports(capability.AllowReachableSHA1InWant) ||
 		a.Capabilities.Supports(capability.Capability("allow-any-sha1-in-want"))
 }
 
-// Fetch requests a pack. It may be called once in a session, which must stay open until the pack was read.
-// Errors are like those of [Client.Start].
+// Fetch requests a pack. It may be called once in a session, which must stay open until the pack is read. It returns
+// the same kinds of errors as [Client.Start].
 func (s *Session) Fetch(r FetchRequest) (*FetchAnswer, error) {
 	req := s.compose(r)
 	var buf bytes.Buffer
@@ -70,12 +70,12 @@ func (s *Session) Fetch(r FetchRequest) (*FetchAnswer, error) {
 	if req.Capabilities.Supports(capability.Sideband64k) {
 		in = sideband.NewDemuxer(sideband.Sideband64k, res)
 	}
-	wire := &wireReader{in: in}
+	wire := &errorRecorder{in: in}
 	return &FetchAnswer{Shallows: res.Shallows, Unshallows: res.Unshallows, Pack: wire, wire: wire}, nil
 }
 
-// compose builds the request. go-git's own fetch omits the shallow lines unless it deepens. Without them the
-// remote assumes that the cache has all history behind the tips, and does not send what a revert restores.
+// compose builds the request. go-git's own fetch omits the shallow lines unless it deepens. Without them the remote
+// assumes that the cache has the whole history of the tips, and does not send files that a revert restores.
 func (s *Session) compose(r FetchRequest) *packp.UploadPackRequest {
 	supported := s.Advertised.Capabilities
 	req := packp.NewUploadPackRequest()
@@ -98,8 +98,8 @@ func (s *Session) compose(r FetchRequest) *packp.UploadPackRequest {
 	return req
 }
 
-// encodeFetch writes the whole negotiation at once. One round trip is enough, because it names all Haves and
-// ends with "done".
+// encodeFetch writes the whole negotiation at once. One round trip is enough, because it names all Haves and ends
+// with "done".
 func encodeFetch(w io.Writer, req *packp.UploadPackRequest) error {
 	if err := req.UploadRequest.Encode(w); err != nil {
 		return err
@@ -110,14 +110,14 @@ func encodeFetch(w io.Writer, req *packp.UploadPackRequest) error {
 	return pktline.NewEncoder(w).EncodeString("done\n")
 }
 
-// wireReader remembers whether the remote failed. A stream that ends in the middle of a packet is a failure too.
-type wireReader struct {
+// errorRecorder is a reader that records the remote's error. A stream that ends in the middle of a packet is one too.
+type errorRecorder struct {
 	in  io.Reader
 	err error // never io.EOF
 }
 
 // Read implements [io.Reader].
-func (r *wireReader) Read(p []byte) (int, error) {
+func (r *errorRecorder) Read(p []byte) (int, error) {
 	n, err := r.in.Read(p)
 	if err != nil && err != io.EOF {
 		r.err = err

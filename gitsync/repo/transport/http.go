@@ -19,7 +19,7 @@ import (
 // maxRedirects limits the redirects of the first request of a session.
 const maxRedirects = 5
 
-// newHTTPClient returns a client for one credential. Credentials share neither certificates nor connections.
+// newHTTPClient returns a client for one credential, which shares neither certificates nor connections.
 func newHTTPClient(auth Auth) (*http.Client, error) {
 	transport, err := auth.Transport()
 	if err != nil {
@@ -28,15 +28,15 @@ func newHTTPClient(auth Auth) (*http.Client, error) {
 	return &http.Client{CheckRedirect: checkRedirect, Transport: transport}, nil
 }
 
-// checkRedirect allows a redirect of discovery within the host, for example after a repository was renamed.
-// net/http sends the credential again, and no other host may get it.
+// checkRedirect allows a redirect of discovery within the host, for example after a repository was renamed. net/http
+// sends the credential again, which no other host may get.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
 	case len(via) > maxRedirects:
 		return errors.New("too many redirects")
 	case req.Method != http.MethodGet:
-		return errors.New("redirect of a request that is not discovery")
+		return errors.New("redirected a request other than discovery")
 	case !strings.EqualFold(req.URL.Hostname(), from.Hostname()):
 		return fmt.Errorf("redirected to another host, %s: use that URL instead", req.URL.Hostname())
 	case req.URL.Scheme != "https" && req.URL.Scheme != from.Scheme:
@@ -55,8 +55,8 @@ type httpService struct {
 	client  *Client
 	program Program
 	stall   *stallTimer
-	base    *url.URL // where the repository is, after redirects
-	date    string   // the header of the answer with the refs
+	base    *url.URL // the URL of the repository after redirects
+	date    string   // the header Date of the response with the refs
 	bodies  []io.ReadCloser
 }
 
@@ -77,7 +77,8 @@ func (s *httpService) advertised() (io.Reader, error) {
 		return nil, err
 	}
 	if t := res.Header.Get("Content-Type"); t != "application/x-"+string(s.program)+"-advertisement" {
-		return nil, fmt.Errorf("%w: the answer is %q and not of a smart git server", ErrRepositoryNotFound, t)
+		return nil, fmt.Errorf("%w: the server does not speak Git's smart HTTP protocol: its answer has the type %q",
+			ErrRepositoryNotFound, t)
 	}
 	s.date = res.Header.Get("Date")
 	final := *res.Request.URL
@@ -88,8 +89,8 @@ func (s *httpService) advertised() (io.Reader, error) {
 
 func (s *httpService) exchange(request []byte) (io.Reader, error) {
 	u := s.base.JoinPath(string(s.program))
-	// net/http knows length and copies of a bytes.Reader only, so both are set. It needs a second body if the
-	// server has closed the connection.
+	// net/http would only know the length and copies of a bytes.Reader itself, so set both. It needs a second body if
+	// the server has closed the connection.
 	body := func() (io.ReadCloser, error) { return io.NopCloser(s.stall.sent(bytes.NewReader(request))), nil }
 	first, _ := body() // cannot fail
 	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, u.String(), first)
@@ -106,7 +107,7 @@ func (s *httpService) exchange(request []byte) (io.Reader, error) {
 	return s.stall.reader(res.Body), nil
 }
 
-// do sends a request with the credential. Responses other than 200 are errors. Bodies are closed with the service.
+// do sends a request with the credential. A status other than 200 is an error. Close closes the body.
 func (s *httpService) do(req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", capability.DefaultAgent())
 	token, err := s.client.authorize(req)
@@ -129,7 +130,7 @@ func (s *httpService) do(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// authorize adds the credential to a request. It returns the token if there is one.
+// authorize adds the credential to a request, and returns the token if it is one.
 func (c *Client) authorize(req *http.Request) (token string, err error) {
 	auth := c.auth
 	switch {
@@ -149,20 +150,20 @@ func (c *Client) authorize(req *http.Request) (token string, err error) {
 	return token, nil
 }
 
-// refused tells the TokenSource that the server refused a token, if the source can forget tokens.
+// refused tells the TokenSource, if it can forget tokens, that the server refused a token.
 func (c *Client) refused(token string) {
 	if source, ok := c.auth.Token.(interface{ Forget(token string) }); ok {
 		source.Forget(token)
 	}
 }
 
-// statusError returns the error for a status, with the server's text unless that is an HTML page.
+// statusError returns the error for a status, with the server's text if it is plain text.
 func statusError(res *http.Response) error {
 	text := res.Status
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
-		// If the body breaks off, the error shows what was read.
-		words, _ := io.ReadAll(io.LimitReader(res.Body, maxRemoteText))
-		text += ": " + string(words)
+		// If the body breaks off, the error shows its beginning.
+		message, _ := io.ReadAll(io.LimitReader(res.Body, maxRemoteText))
+		text += ": " + string(message)
 	}
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -180,7 +181,7 @@ func (s *httpService) stderr() string { return "" }
 // Close returns the connections to the pool.
 func (s *httpService) Close() error {
 	for _, b := range s.bodies {
-		// Reading a short rest allows the connection to be reused.
+		// Reading a short rest lets the connection be reused.
 		_, _ = io.CopyN(io.Discard, b, 4<<10)
 		_ = b.Close()
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,14 +16,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 )
 
-// killDelay is how long a remote's process may take to end after it was told to.
+// killDelay is the time that a remote's process has to end after it was told to.
 const killDelay = 2 * time.Second
 
 // pipeService is a service at the other end of two pipes: a local git process, or one behind ssh.
 type pipeService struct {
 	in    io.WriteCloser
 	out   *bufio.Reader
-	words *tail
+	words *tailBuffer
 	stop  func() error // ends the process and waits for it
 
 	inOnce    sync.Once // an ssh channel must not be closed twice at once
@@ -34,8 +35,8 @@ type pipeService struct {
 
 func (s *pipeService) advertised() (io.Reader, error) { return s.out, nil }
 
-// exchange writes in a goroutine: the remote can begin to answer before it has read everything, and would block
-// if nobody read the answer.
+// exchange writes in a goroutine: the remote may begin to answer before it has read everything, and would block if
+// nobody read the answer.
 func (s *pipeService) exchange(request []byte) (io.Reader, error) {
 	s.asked = true
 	s.sending.Go(func() {
@@ -48,13 +49,13 @@ func (s *pipeService) exchange(request []byte) (io.Reader, error) {
 
 // closeIn closes the input of the remote.
 func (s *pipeService) closeIn() {
-	s.inOnce.Do(func() { _ = s.in.Close() }) // the remote may have closed it
+	s.inOnce.Do(func() { _ = s.in.Close() }) // an error is fine: the remote may have closed it
 }
 
 func (s *pipeService) stderr() string { return s.words.String() }
 
-// Close ends the remote process. If only the refs were read, it sends a flush packet, after which the process
-// ends by itself.
+// Close ends the remote process. If only the refs were read, it sends a flush packet, after which the process ends by
+// itself.
 func (s *pipeService) Close() error {
 	s.closeOnce.Do(func() {
 		if !s.asked {
@@ -75,7 +76,7 @@ func newFileService(ctx context.Context, dir string, program Program, stall *sta
 	cmd := exec.CommandContext(ctx, "git", strings.TrimPrefix(string(program), "git-"), dir)
 	cmd.Env = cleanGitEnv(os.Environ())
 	cmd.WaitDelay = killDelay
-	stderr := &tail{}
+	stderr := &tailBuffer{}
 	cmd.Stderr = stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -86,7 +87,7 @@ func newFileService(ctx context.Context, dir string, program Program, stall *sta
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("run git, which a remote on disk needs: %w", err)
+		return nil, fmt.Errorf("run git, which file remotes need: %w", err)
 	}
 	stop := func() error {
 		// Unread output would block the process for ever.
@@ -97,7 +98,7 @@ func newFileService(ctx context.Context, dir string, program Program, stall *sta
 	return &pipeService{in: stall.writer(in), out: bufio.NewReader(stall.reader(out)), words: stderr, stop: stop}, nil
 }
 
-// cleanGitEnv removes variables that point git to another repository. They are set inside a Git hook.
+// cleanGitEnv removes variables that point git to another repository, as they do inside a Git hook.
 func cleanGitEnv(env []string) []string {
 	bound := []string{
 		"GIT_DIR=", "GIT_WORK_TREE=", "GIT_INDEX_FILE=", "GIT_OBJECT_DIRECTORY=", "GIT_COMMON_DIR=",
@@ -106,18 +107,9 @@ func cleanGitEnv(env []string) []string {
 	}
 	out := make([]string, 0, len(env)+1)
 	for _, kv := range env {
-		if !hasAnyPrefix(kv, bound) {
+		if !slices.ContainsFunc(bound, func(name string) bool { return strings.HasPrefix(kv, name) }) {
 			out = append(out, kv)
 		}
 	}
 	return append(out, "LC_ALL=C") // kindOf reads git's messages in English
-}
-
-func hasAnyPrefix(s string, prefixes []string) bool {
-	for _, p := range prefixes {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
 }

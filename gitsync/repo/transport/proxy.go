@@ -62,13 +62,13 @@ func (c *sshConfig) dialSOCKS(ctx context.Context, direct *net.Dialer) (net.Conn
 	}
 	through, ok := dialer.(proxy.ContextDialer)
 	if !ok {
-		return nil, errors.New("proxy: the SOCKS client knows no deadlines")
+		return nil, errors.New("proxy: the SOCKS client does not support deadlines")
 	}
 	return through.DialContext(ctx, "tcp", c.address)
 }
 
-// tunnel asks an HTTP proxy for a connection to the host. It reads the response byte by byte, because the
-// host's first bytes follow.
+// tunnel asks an HTTP proxy for a connection to the host. It reads the response byte by byte, because the first bytes
+// of the host follow it.
 func (c *sshConfig) tunnel(conn net.Conn) error {
 	req := "CONNECT " + c.address + " HTTP/1.1\r\nHost: " + c.address + "\r\n"
 	if c.proxy.User != nil {
@@ -82,7 +82,7 @@ func (c *sshConfig) tunnel(conn net.Conn) error {
 	var head []byte
 	for one := make([]byte, 1); !bytes.HasSuffix(head, []byte("\r\n\r\n")); head = append(head, one[0]) {
 		if len(head) >= maxProxyAnswer {
-			return fmt.Errorf("%w: its answer", limit.ErrTooLarge)
+			return fmt.Errorf("%w: the proxy's answer", limit.ErrTooLarge)
 		}
 		if _, err := conn.Read(one); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (c *sshConfig) tunnel(conn net.Conn) error {
 	if err != nil {
 		return errors.New("its answer is not HTTP")
 	}
-	_ = res.Body.Close() // there is none
+	_ = res.Body.Close() // it is empty
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("it answers %s", res.Status)
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
-// ErrNotMoved means that the remote has reported that it did not move all refs: see [PushReport].
+// ErrNotMoved means that the remote reported that it did not move all refs: see [PushReport].
 var ErrNotMoved = errors.New("the remote did not move all refs")
 
-// Command moves a ref of the remote from Old to New. The zero hash as Old means that the ref does not exist.
+// Command moves a ref of the remote from Old to New. The zero hash as Old means that the ref must not exist.
 type Command struct {
 	Ref string // full name
 	Old plumbing.Hash
@@ -24,19 +24,19 @@ type Command struct {
 // PushReport is the remote's report about a push.
 type PushReport struct {
 	Message string            // such as the output of a hook
-	Reasons map[string]string // why refs were not moved, by their names
+	Reasons map[string]string // why a ref was not moved, by its name
 }
 
-// Push sends a pack and asks the remote to move refs: all of them or none, if the remote supports that. The
-// remote compares their old values under its own lock. It may be called once in a session. Errors are
-// ErrNotMoved, or like those of [Client.Start]; after an error, list the refs to learn what has happened.
+// Push sends a pack and asks the remote to move refs: all or none of them, if the remote supports that. The remote
+// compares their old values under its own lock. It may be called once in a session. The error is ErrNotMoved or of
+// the same kinds as of [Client.Start]; after an error, list the refs to learn the outcome.
 func (s *Session) Push(commands []Command, pack []byte) (PushReport, error) {
 	req := packp.NewReferenceUpdateRequestFromCapabilities(s.Advertised.Capabilities)
 	if s.Advertised.Capabilities.Supports(capability.Sideband64k) {
-		_ = req.Capabilities.Set(capability.Sideband64k) // it has no value
+		_ = req.Capabilities.Set(capability.Sideband64k) // cannot fail: it has no value
 	}
 	if len(commands) > 1 && s.Advertised.Capabilities.Supports(capability.Atomic) {
-		_ = req.Capabilities.Set(capability.Atomic) // it has no value
+		_ = req.Capabilities.Set(capability.Atomic) // cannot fail: it has no value
 	}
 	for _, c := range commands {
 		req.Commands = append(req.Commands, &packp.Command{Name: plumbing.ReferenceName(c.Ref), Old: c.Old, New: c.New})
@@ -50,7 +50,7 @@ func (s *Session) Push(commands []Command, pack []byte) (PushReport, error) {
 	if err != nil {
 		return PushReport{}, s.Explain("push", err)
 	}
-	var message tail
+	var message tailBuffer
 	reasons, err := readReport(req, answer, &message)
 	if err != nil && !errors.Is(err, ErrNotMoved) {
 		err = s.Explain("push", err)
@@ -62,8 +62,8 @@ func (s *Session) Push(commands []Command, pack []byte) (PushReport, error) {
 	return PushReport{Message: remoteText(message.String(), secrets), Reasons: reasons}, err
 }
 
-// readReport reads which refs the remote did not move, and why.
-func readReport(req *packp.ReferenceUpdateRequest, answer io.Reader, message *tail) (reasons map[string]string,
+// readReport reads the remote's report: the refs that it did not move, with the reasons.
+func readReport(req *packp.ReferenceUpdateRequest, answer io.Reader, message *tailBuffer) (reasons map[string]string,
 	err error) {
 	if req.Capabilities.Supports(capability.Sideband64k) {
 		demuxer := sideband.NewDemuxer(sideband.Sideband64k, answer)
@@ -72,13 +72,13 @@ func readReport(req *packp.ReferenceUpdateRequest, answer io.Reader, message *ta
 	}
 	if !req.Capabilities.Supports(capability.ReportStatus) {
 		_, err := io.Copy(io.Discard, answer)
-		return nil, errors.Join(err, ErrNotMoved) // the refs' values show it
+		return nil, errors.Join(err, ErrNotMoved) // only the values of the refs show the outcome
 	}
 	report := packp.NewReportStatus()
 	if err := report.Decode(answer); err != nil {
 		return nil, err
 	}
-	// A hook can still be writing.
+	// A hook may still be writing.
 	if _, err := io.Copy(io.Discard, answer); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func readReport(req *packp.ReferenceUpdateRequest, answer io.Reader, message *ta
 		}
 	}
 	if len(reasons) == 0 {
-		_, _ = io.WriteString(message, "unpack: "+report.UnpackStatus) // writing to a tail never fails
+		_, _ = io.WriteString(message, "unpack: "+report.UnpackStatus) // cannot fail
 	}
 	return reasons, ErrNotMoved
 }

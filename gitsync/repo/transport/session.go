@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Session is one run of a program on the remote. It ends by Close, when its caller's context ends, or when the
-// remote stalls.
+// Session is one run of a program on the remote. It ends with Close, with its caller's context, or when the remote
+// stalls.
 type Session struct {
 	service
 	Advertised Advertisement
-	// Date is the header Date of the response with the refs: the time by the server's clock. Only HTTP servers send it.
+	// Date is the time of the server, from the header Date of the response with the refs. Only HTTP servers send it.
 	Date string
 
 	client *Client
@@ -21,8 +21,8 @@ type Session struct {
 	end    func()
 }
 
-// Start runs a program and reads its refs. The caller must close the session. Errors say that the program
-// failed, wrap an error of this package, and contain no secret.
+// Start runs a program and reads its refs. The caller must close the session. Errors name the program, wrap an error
+// of this package, and contain no secret.
 func (c *Client) Start(ctx context.Context, program Program) (*Session, error) {
 	ctx, stop := context.WithTimeoutCause(ctx, maxSessionTime,
 		fmt.Errorf("the session took longer than %s", maxSessionTime))
@@ -57,22 +57,22 @@ func (c *Client) open(ctx context.Context, program Program, stall *stallTimer) (
 	return newFileService(ctx, c.at.path, program, stall)
 }
 
-// exchange gives the remote more time than it has for its refs.
+// exchange sends a request, and gives the remote more time than for its refs.
 func (s *Session) exchange(request []byte) (io.Reader, error) {
 	s.stall.relax()
 	return s.service.exchange(request)
 }
 
-// Explain ends a failed session. It returns err as an error of this package that names the remote, contains its
+// Explain ends a failed session. It converts err to an error of this package that names the remote, contains its
 // messages outside the protocol, and contains no secret.
 func (s *Session) Explain(action string, err error) error {
 	cause := context.Cause(s.ctx)
-	_ = s.close(cause) // messages of the remote can come after the end of its response
+	_ = s.close(cause) // first, because messages of the remote can come after the end of its response
 	return s.client.explainCause(cause, action, err, s.stderr())
 }
 
-// Close ends the session. The remote gets a moment to end by itself: a hook can still run after the response,
-// and its output can be on its way.
+// Close ends the session. It gives the remote a moment to end by itself, because a hook can still run after the
+// response, and its output can be on its way.
 func (s *Session) Close() error { return s.close(context.Cause(s.ctx)) }
 
 func (s *Session) close(cause error) error {

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// sshConfig has the settings that all connections to a host share.
+// sshConfig has the settings for connections to a host.
 type sshConfig struct {
 	address  string      // host:port
-	proxy    *url.URL    // nil for no proxy
-	proxyTLS *tls.Config // for a proxy with the scheme https
+	proxy    *url.URL    // nil without a proxy
+	proxyTLS *tls.Config // for an https proxy
 	client   ssh.ClientConfig
 }
 
@@ -59,8 +59,8 @@ func newSSHConfig(at Address, auth Auth) (*sshConfig, error) {
 			HostKeyCallback: func(host string, remote net.Addr, key ssh.PublicKey) error {
 				return explainHostKey(host, key, check(host, remote, key))
 			},
-			// Without it the server can show a key of a type that known_hosts does not list, and the check
-			// fails for a trusted host (go-git issue 1551).
+			// Without it the server may present a key of a type that known_hosts does not list, and the check
+			// would fail for a trusted host (go-git issue 1551).
 			HostKeyAlgorithms: hosts.HostKeyAlgorithms(address),
 		},
 	}, nil
@@ -87,7 +87,7 @@ func parseSSHKey(auth Auth) (ssh.Signer, error) {
 	return signer, nil
 }
 
-// parseKnownHosts writes a file, because the library reads only files.
+// parseKnownHosts parses known_hosts by way of a temporary file, because the library reads only files.
 func parseKnownHosts(content []byte) (db *knownhosts.HostKeyDB, err error) {
 	if len(strings.TrimSpace(string(content))) == 0 {
 		return nil, errors.New("ssh needs known_hosts: host keys are always checked")
@@ -107,22 +107,22 @@ func parseKnownHosts(content []byte) (db *knownhosts.HostKeyDB, err error) {
 	return db, nil
 }
 
-// explainHostKey adds the host's key, so that a person can compare it.
+// explainHostKey adds the host's key to an error, so that a person can compare it.
 func explainHostKey(host string, key ssh.PublicKey, err error) error {
 	shown := key.Type() + " " + ssh.FingerprintSHA256(key)
 	switch {
 	case err == nil:
 		return nil
 	case knownhosts.IsHostUnknown(err):
-		return fmt.Errorf("%w: %s shows %s and is not in known_hosts", ErrHostKey, host, shown)
+		return fmt.Errorf("%w: %s presents %s and is not in known_hosts", ErrHostKey, host, shown)
 	case knownhosts.IsHostKeyChanged(err):
-		return fmt.Errorf("%w: %s shows %s, known_hosts lists another key", ErrHostKey, host, shown)
+		return fmt.Errorf("%w: %s presents %s, but known_hosts lists another key", ErrHostKey, host, shown)
 	}
-	return fmt.Errorf("%w: %s shows %s: %v", ErrHostKey, host, shown, err)
+	return fmt.Errorf("%w: %s presents %s: %v", ErrHostKey, host, shown, err)
 }
 
-// newSSHService runs a program on the host. golang.org/x/crypto/ssh has no contexts, so the end of ctx closes
-// the connection. This ends every read and write, even during the handshake.
+// newSSHService runs a program on the host. golang.org/x/crypto/ssh does not support contexts, so the end of ctx
+// closes the connection, which ends every read and write, even during the handshake.
 func newSSHService(ctx context.Context, c *Client, program Program, stall *stallTimer) (service, error) {
 	stall.enter() // until the program runs
 	defer stall.leave(0)
@@ -154,7 +154,7 @@ func startSSH(conn net.Conn, c *Client, program Program, stall *stallTimer) (ser
 	if err != nil {
 		return nil, err
 	}
-	stderr := &tail{}
+	stderr := &tailBuffer{}
 	session.Stderr = stderr
 	in, err := session.StdinPipe()
 	if err != nil {
@@ -175,7 +175,7 @@ func startSSH(conn net.Conn, c *Client, program Program, stall *stallTimer) (ser
 	return &pipeService{in: stall.writer(in), out: bufio.NewReader(stall.reader(out)), words: stderr, stop: stop}, nil
 }
 
-// shellQuote quotes as Git does: in single quotes, with ' and ! escaped outside of them.
+// shellQuote quotes like Git: in single quotes, with ' and ! escaped outside of them.
 func shellQuote(s string) string {
 	return "'" + strings.NewReplacer("'", `'\''`, "!", `'\!'`).Replace(s) + "'"
 }

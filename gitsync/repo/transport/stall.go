@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// minProgressBytes is how many bytes a remote must send or accept in each stall timeout of waiting.
+	// minProgressBytes is the number of bytes that a remote must send or accept within each stall timeout.
 	minProgressBytes = 1 << 10
-	// workStalls is how many stall timeouts a remote may take after a request, when it counts objects or runs hooks.
-	workStalls = 4
+	// workFactor multiplies the stall timeout after a request, when the remote counts objects or runs hooks.
+	workFactor = 4
 	// maxSessionTime limits a session with a very slow remote if the caller's context has no deadline.
 	maxSessionTime = time.Hour
 )
 
-// stallTimer ends a session whose remote stalls. It counts only the time of waiting for the remote, not the
-// time of local work.
+// stallTimer ends a session whose remote stalls. It counts only the time spent waiting for the remote, not the time
+// of local work.
 type stallTimer struct {
 	cancel func(error) // ends the session
 
@@ -27,8 +27,8 @@ type stallTimer struct {
 	waiters int
 	began   time.Time     // of the current wait
 	waited  time.Duration // in earlier waits
-	moved   int64         // in the time waited
-	timer   *time.Timer   // nil unless somebody waits
+	moved   int64         // bytes during the time waited
+	timer   *time.Timer   // nil if nobody waits
 }
 
 func newStallTimer(limit time.Duration, cancel context.CancelCauseFunc) *stallTimer {
@@ -39,11 +39,11 @@ func newStallTimer(limit time.Duration, cancel context.CancelCauseFunc) *stallTi
 func (w *stallTimer) relax() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.limit *= workStalls
+	w.limit *= workFactor
 	w.restart()
 }
 
-// enter begins a wait for the remote. leave ends it and takes the number of bytes that were moved.
+// enter begins a wait for the remote. leave ends it after n bytes were transferred.
 func (w *stallTimer) enter() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,7 +64,7 @@ func (w *stallTimer) leave(n int) {
 	w.add(n)
 }
 
-// progress counts bytes that were moved during another wait.
+// progress counts bytes that were transferred during another wait.
 func (w *stallTimer) progress(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,8 +87,8 @@ func (w *stallTimer) restart() {
 	}
 }
 
-// arm sets the timer to the rest of the time. If the timer fires just after it was stopped, this is correct:
-// the time was up.
+// arm sets the timer to the remaining time. If the timer fires just after it was stopped, that is correct: the time was
+// up.
 func (w *stallTimer) arm() {
 	limit := w.limit
 	w.timer = time.AfterFunc(limit-w.waited, func() {
@@ -96,7 +96,7 @@ func (w *stallTimer) arm() {
 	})
 }
 
-// reader counts what is read from a remote.
+// reader counts the bytes read from a remote.
 func (w *stallTimer) reader(in io.Reader) io.Reader { return &watchedReader{in, w} }
 
 type watchedReader struct {
@@ -111,7 +111,7 @@ func (r *watchedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writer counts what is written to a remote.
+// writer counts the bytes written to a remote.
 func (w *stallTimer) writer(out io.WriteCloser) io.WriteCloser { return &watchedWriter{out, w} }
 
 type watchedWriter struct {
@@ -133,10 +133,10 @@ func (w *watchedWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// maxWatchedWrite limits the bytes of one write, so that a slow remote is not mistaken for a silent one.
+// maxWatchedWrite limits the bytes of one write, so that a slow remote does not look like a silent one.
 const maxWatchedWrite = 32 << 10
 
-// sent counts how much of a request's body the remote accepts. net/http reads the body.
+// sent counts the bytes of a request's body that net/http reads to send them.
 func (w *stallTimer) sent(in io.Reader) io.Reader { return &sentReader{in, w} }
 
 type sentReader struct {

@@ -39,8 +39,8 @@ func TestStallTimer(t *testing.T) {
 		"silence":                      {remote: paced{1, time.Hour, 1e6}, want: limit},
 		"just enough":                  {remote: paced{minProgressBytes, limit - time.Second, 100 * minProgressBytes}},
 		"one byte less":                {remote: paced{minProgressBytes - 1, limit - time.Second, 1e6}, want: limit},
-		"a byte a second after asking": {remote: paced{1, time.Second, 1e6}, relax: true, want: workStalls * limit},
-		"a long think, then an answer": {remote: paced{1e6, workStalls*limit - time.Second, 2e6}, relax: true},
+		"a byte a second after asking": {remote: paced{1, time.Second, 1e6}, relax: true, want: workFactor * limit},
+		"a long think, then an answer": {remote: paced{1e6, workFactor*limit - time.Second, 2e6}, relax: true},
 		"we are slow ourselves":        {remote: paced{100, time.Second, 2000}, own: time.Hour},
 		"little, and then its end":     {remote: paced{1, time.Second, 20}},
 	} {

@@ -14,18 +14,18 @@ import (
 // scpLike matches Git's short form of ssh URLs: [user@]host:path, with no slash before the colon.
 var scpLike = regexp.MustCompile(`^(?:([^@/:]+)@)?(\[[0-9a-fA-F:.]+\]|[^@/:\[\]]+):([^:].*)$`)
 
-// Address is a remote's address in its parts.
+// Address is the parsed URL of a remote.
 type Address struct {
 	scheme string // file, http, https or ssh
-	user   string // from the URL; never part of a key or an error
-	host   string // lower case, IPv6 without brackets; empty for file
+	user   string // from the URL; never part of an error
+	host   string // in lower case, IPv6 without brackets; empty for file
 	port   string // empty for the scheme's default
-	path   string // as it is sent to the remote
+	path   string // as sent to the remote
 }
 
-// NormaliseURL returns a form of a remote's URL that is equal for equal repositories: ssh URLs for Git's short
-// form, file URLs for paths, scheme and host in lower case, no default port, no user name, no trailing slash
-// and, except for files, no ".git". It does not access the disk. Errors are those of parseURL.
+// NormaliseURL returns a form of a remote's URL that is the same for all spellings: ssh URLs for Git's short form, file
+// URLs for paths, scheme and host in lower case, no default port, no user name, no trailing slash and, except for
+// files, no ".git". It does not access the disk. Errors contain no secret.
 func NormaliseURL(raw string) (string, error) {
 	a, err := parseURL(raw)
 	if err != nil {
@@ -44,7 +44,7 @@ func (a Address) String() string {
 	return u.String()
 }
 
-// hostPort returns the host as in a URL: with the port unless it is the default.
+// hostPort returns the host of a URL, with the port unless it is the default.
 func (a Address) hostPort() string {
 	if a.port != "" {
 		return net.JoinHostPort(a.host, a.port)
@@ -55,7 +55,7 @@ func (a Address) hostPort() string {
 	return a.host
 }
 
-// parseURL splits a remote's URL. Errors contain no secret.
+// parseURL parses a remote's URL. Errors contain no secret.
 func parseURL(raw string) (Address, error) {
 	switch {
 	case raw == "":
@@ -106,11 +106,11 @@ func parseFullURL(raw string) (Address, error) {
 		port:   u.Port(),
 		path:   u.Path,
 	}
-	return a.checked()
+	return a.validate()
 }
 
-// checked applies the rules of the scheme.
-func (a Address) checked() (Address, error) {
+// validate checks and completes an address by the rules of its scheme.
+func (a Address) validate() (Address, error) {
 	var defaultPort string
 	switch a.scheme {
 	case "file":

@@ -12,10 +12,10 @@ import (
 	"fmt"
 )
 
-// cosignType is what the payload of a signature of an artifact says that it is.
+// cosignType is the type in the payload of a cosign signature of an artifact.
 const cosignType = "cosign container image signature"
 
-// payload is what cosign signs.
+// payload has the fields of cosign's signed payload that are checked.
 type payload struct {
 	Critical struct {
 		Image struct {
@@ -25,21 +25,21 @@ type payload struct {
 	} `json:"critical"`
 }
 
-// Cosign checks a signature of cosign, in base64, of the manifest with a digest.
+// Cosign checks a base64-encoded cosign signature of text, which must be for the manifest with a digest.
 func (k *Keys) Cosign(text []byte, signature, manifest string) error {
 	raw, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil {
 		return errors.New("its signature is not base64")
 	}
 	if !k.haveSigned(text, raw) {
-		return errors.New("its signature is not by a key that is trusted")
+		return errors.New("its signature is not from a trusted key")
 	}
 	var p payload
 	if json.Unmarshal(text, &p) != nil || p.Critical.Type != cosignType {
-		return errors.New("what is signed is no signature of an artifact")
+		return errors.New("the signed payload is not a cosign artifact signature")
 	}
 	if p.Critical.Image.Digest != manifest {
-		return fmt.Errorf("its signature is of another artifact: %.100q instead of %s", p.Critical.Image.Digest,
+		return fmt.Errorf("its signature is for another artifact: %.100q instead of %s", p.Critical.Image.Digest,
 			manifest)
 	}
 	return nil

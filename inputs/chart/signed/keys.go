@@ -1,8 +1,7 @@
-// Package signed says whether a chart is signed with a key that is trusted: by cosign, or with a provenance file of
-// Helm.
+// Package signed verifies that a chart is signed with a trusted key, by cosign or with a Helm provenance file.
 //
-// It uses no network and no clock: a PGP key counts as it was when it signed, so that a pass has the same result today
-// and tomorrow. Signatures are untrusted bytes.
+// It uses neither network nor clock: the validity of a PGP key is checked at the time of the signature, so that a pass
+// has the same result today and tomorrow. Signatures are untrusted input.
 package signed
 
 import (
@@ -21,13 +20,13 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 )
 
-// Keyring has keys as they are in files. One of its fields is set.
+// Keyring has the text of key files. One of its fields is set.
 type Keyring struct {
-	Cosign []byte // public keys in PEM, as cosign writes them to cosign.pub
-	PGP    []byte // public keys, armoured or as gpg --export writes them
+	Cosign []byte // public keys in PEM, as in cosign.pub
+	PGP    []byte // public keys, armoured or as written by gpg --export
 }
 
-// Keys are the keys that may sign a chart: each of them is enough. They do not change.
+// Keys are the keys of which one must have signed a chart. They are immutable.
 type Keys struct {
 	cosign []crypto.PublicKey
 	pgp    openpgp.EntityList
@@ -42,15 +41,15 @@ func (r Keyring) Keys() (k *Keys, err error) {
 	}
 	k.pgp, err = parsePGP(r.PGP)
 	if err == nil && len(k.pgp) == 0 {
-		err = errors.New("there is no key in it: no chart could be accepted")
+		err = errors.New("it contains no key, so no chart could be accepted")
 	}
 	return k, err
 }
 
-// IsCosign reports whether the keys are those of cosign, and not of PGP.
+// IsCosign reports whether the keys are for cosign rather than PGP.
 func (k *Keys) IsCosign() bool { return len(k.cosign) > 0 }
 
-// parsePEM reads public keys, one block after the other.
+// parsePEM parses a sequence of public keys.
 func parsePEM(text []byte) (out []crypto.PublicKey, err error) {
 	const form = "PUBLIC KEY"
 	for {
@@ -59,7 +58,7 @@ func parsePEM(text []byte) (out []crypto.PublicKey, err error) {
 			break
 		}
 		if block.Type != form {
-			return nil, fmt.Errorf("a block is a %q and not a %s: cosign public-key prints it", block.Type, form)
+			return nil, fmt.Errorf("a block is a %q, not a %s: cosign public-key prints one", block.Type, form)
 		}
 		key, err := x509.ParsePKIXPublicKey(block.Bytes)
 		if err != nil {
@@ -69,41 +68,41 @@ func parsePEM(text []byte) (out []crypto.PublicKey, err error) {
 		case *ecdsa.PublicKey, *rsa.PublicKey, ed25519.PublicKey:
 			out = append(out, key)
 		default:
-			return nil, errors.New("a public key is not of ECDSA, RSA or Ed25519")
+			return nil, errors.New("a public key is not ECDSA, RSA or Ed25519")
 		}
 	}
 	if len(out) == 0 || len(bytes.TrimSpace(text)) > 0 {
-		return nil, fmt.Errorf("is no public key of cosign: it starts with -----BEGIN %s-----", form)
+		return nil, fmt.Errorf("is not a cosign public key, which starts with -----BEGIN %s-----", form)
 	}
 	return out, nil
 }
 
-// parsePGP reads armoured keys, one block after the other, or a keyring.
+// parsePGP parses a sequence of armoured keys, or a keyring.
 func parsePGP(data []byte) (out openpgp.EntityList, err error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("-----BEGIN ")) {
 		if out, err = openpgp.ReadKeyRing(bytes.NewReader(data)); err != nil {
-			err = errors.New("is no keyring: gpg --export writes one, of a pubring.kbx too")
+			err = errors.New("is not a keyring: gpg --export writes one, also from a pubring.kbx")
 		}
-		return out, withoutPrivate(out, err)
+		return out, refusePrivate(out, err)
 	}
 	for rest := bytes.NewReader(data); ; {
 		block, err := armor.Decode(rest)
 		if errors.Is(err, io.EOF) {
-			return out, withoutPrivate(out, nil)
+			return out, refusePrivate(out, nil)
 		}
 		if err != nil {
 			return nil, errors.New("an armoured key cannot be read")
 		}
 		keys, err := openpgp.ReadKeyRing(block.Body)
 		if err != nil {
-			return nil, fmt.Errorf("a %q is no armoured public key", block.Type)
+			return nil, fmt.Errorf("a %q is not an armoured public key", block.Type)
 		}
 		out = append(out, keys...)
 	}
 }
 
-// withoutPrivate returns an error for private keys, which nobody should give away.
-func withoutPrivate(keys openpgp.EntityList, err error) error {
+// refusePrivate returns an error if one of the keys is private.
+func refusePrivate(keys openpgp.EntityList, err error) error {
 	for _, key := range keys {
 		if key.PrivateKey != nil {
 			return errors.New("holds a private key: gpg --export writes the public one")

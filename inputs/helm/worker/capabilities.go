@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// monitoringVersions are the kinds that agentry reads, and their neighbours: a chart that asks for one gets it.
+// monitoringVersions returns the API versions and kinds that agentry reads, and related ones that charts check for.
 func monitoringVersions() []string {
 	var out []string
 	for version, kinds := range map[string][]string{
@@ -35,7 +35,7 @@ func capabilities(c helm.Cluster) (*common.Capabilities, error) {
 	}
 	kube, err := common.ParseKubeVersion(version)
 	if err != nil {
-		return nil, errors.New("the cluster's version is no version of Kubernetes, such as 1.31")
+		return nil, errors.New("the cluster's version is not a Kubernetes version such as 1.31")
 	}
 	out := common.DefaultCapabilities.Copy()
 	out.KubeVersion = *kube

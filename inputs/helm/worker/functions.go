@@ -13,30 +13,29 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// run is one rendering of a release. It answers the functions that would give another result each time, and notes who
-// asked the cluster.
+// run is one rendering of a release. It replaces the functions with varying results, and records calls of lookup.
 type run struct {
-	// seed makes the answers of one rendering differ from another's.
+	// seed makes the random values of two runs differ.
 	seed string
 	now  time.Time
-	// entered is told each template that begins.
+	// entered is called with each template that begins.
 	entered func(string)
-	within  []string
-	lookups map[string]bool
+	within  []string        // stack of the templates that are being executed
+	lookups map[string]bool // templates that called lookup
 }
 
-// Names of the functions that tell which template is being executed. No chart calls them.
+// The names of the functions that report which template is being executed. No chart calls them.
 const (
 	enterFunc = "agentryEnter"
 	leaveFunc = "agentryLeave"
 )
 
-// wrap makes a template report when it begins and ends. Its lines keep their numbers.
+// wrap makes a template report when it begins and ends, and keeps its line numbers.
 func wrap(name string, text []byte) []byte {
 	return slices.Concat(fmt.Appendf(nil, "{{%s %q}}", enterFunc, name), text, []byte("{{"+leaveFunc+"}}"))
 }
 
-// functions replace those of Helm that do not give equal answers to equal questions.
+// functions returns replacements of Helm's functions whose results vary or depend on a cluster.
 func (r *run) functions() template.FuncMap {
 	original := sprig.TxtFuncMap()
 	out := template.FuncMap{
@@ -49,14 +48,14 @@ func (r *run) functions() template.FuncMap {
 			r.within = r.within[:len(r.within)-1]
 			return ""
 		},
-		// A template that includes another's output, for a checksum, depends on what that one looked up.
+		// A template that includes another one, for a checksum, depends on its lookups too.
 		"lookup": func(_, _, _, _ string) map[string]any {
 			for _, name := range r.within {
 				r.lookups[name] = true
 			}
 			return map[string]any{}
 		},
-		// Helm's own take a map's keys in Go's order, which is random.
+		// Helm's own return a map's keys in Go's random order.
 		"keys":   sortedKeys,
 		"values": sortedValues,
 	}
@@ -72,8 +71,8 @@ func (r *run) random() template.FuncMap {
 	return template.FuncMap{
 		"randAlphaNum": r.letters, "randAlpha": r.letters, "randAscii": r.letters, "randNumeric": r.digits,
 		"randBytes":     func(n int) string { return r.letters(n) },
-		"randInt":       func(low, high int) int { return r.between(low, high) },
-		"shuffle":       func(s string) string { return r.shuffled(s) },
+		"randInt":       func(low, high int) int { return r.intBetween(low, high) },
+		"shuffle":       func(s string) string { return r.shuffle(s) },
 		"uuidv4":        func() string { return "00000000-0000-4000-8000-" + r.hex("uuid")[:12] },
 		"bcrypt":        func(string) string { return "$2a$10$" + r.letters(53) },
 		"htpasswd":      func(user, _ string) string { return user + ":$2a$10$" + r.letters(53) },
@@ -89,7 +88,7 @@ func (r *run) random() template.FuncMap {
 	}
 }
 
-// times are the functions that read the clock; with a time of day as argument they are Helm's own.
+// times returns the functions that read the clock. With a time as argument they work like Helm's own.
 func (r *run) times(original template.FuncMap) template.FuncMap {
 	inZone, _ := original["dateInZone"].(func(string, any, string) string)
 	html, _ := original["htmlDateInZone"].(func(any, string) string)
@@ -105,7 +104,7 @@ func (r *run) times(original template.FuncMap) template.FuncMap {
 	}
 }
 
-// orNow returns a value that sprig takes for a time, and the time of the run for any other value.
+// orNow returns at if sprig accepts it as a time, else the time of the run.
 func (r *run) orNow(at any) any {
 	switch at.(type) {
 	case time.Time, *time.Time, int64, int, int32:
@@ -114,7 +113,7 @@ func (r *run) orNow(at any) any {
 	return r.now
 }
 
-// certificate has the fields of sprig's.
+// certificate has the fields of sprig's certificate.
 type certificate struct{ Cert, Key string }
 
 func (r *run) hex(of string) string {
@@ -126,7 +125,7 @@ func (r *run) pem(kind, of string) string {
 	return "-----BEGIN " + kind + "-----\n" + r.hex(of) + "\n-----END " + kind + "-----\n"
 }
 
-// maxRandom bounds the random text that a template asks for: no password has a megabyte.
+// maxRandom limits the length of a random text.
 const maxRandom = 1 << 20
 
 func (r *run) letters(n int) string { return strings.Repeat(r.seed, max(min(n, maxRandom), 0)) }
@@ -135,14 +134,14 @@ func (r *run) digits(n int) string {
 	return strings.Repeat(fmt.Sprint(r.seed[0]%10), max(min(n, maxRandom), 0))
 }
 
-func (r *run) between(low, high int) int {
+func (r *run) intBetween(low, high int) int {
 	if high <= low {
 		return low
 	}
 	return low + int(r.seed[0])%(high-low)
 }
 
-func (r *run) shuffled(s string) string {
+func (r *run) shuffle(s string) string {
 	letters := []rune(s)
 	slices.Sort(letters)
 	if r.seed[0]%2 == 0 {

@@ -18,9 +18,9 @@ import (
 )
 
 var (
-	// location is how Go's templates name a place: file:line:column.
+	// location matches a position in errors of Go's templates: file:line:column.
 	location = regexp.MustCompile(`([^\s()"<>]+/templates/[^\s():"]+):(\d+)(?::\d+)?`)
-	// plainReasons are errors of Go's templates that hold nothing but names of fields, functions and types.
+	// plainReasons matches errors of Go's templates that contain only names of fields, functions and types.
 	plainReasons = regexp.MustCompile(strings.Join([]string{
 		`nil pointer evaluating [\w.{} *\[\]]+`,
 		`can't evaluate field \w+ in type [\w.{} *\[\]]+`,
@@ -41,13 +41,13 @@ var (
 	}, "|"))
 )
 
-// chartText has all lines of a chart's own files. A message made of them contains no secret of a user.
+// chartText has all lines of a chart's templates. Quoting them reveals no secrets of a user.
 type chartText struct {
 	lines []string
-	files map[string][]string // the lines by file, as errors name it
+	files map[string][]string // lines by file name, as in errors
 }
 
-// readText takes a chart's templates, with those of its subcharts.
+// readText reads the templates of a chart and its subcharts.
 func readText(c *chart.Chart) *chartText {
 	t := &chartText{files: map[string][]string{}}
 	for _, f := range c.Templates {
@@ -65,12 +65,13 @@ func readText(c *chart.Chart) *chartText {
 	return t
 }
 
-// own keeps those lines of a message that stand literally in the chart: what an author wrote for `fail` and `required`.
-func (t *chartText) own(message string) string {
+// quotable returns the lines of a message that are literally in the chart, such as an author's text for `fail` and
+// `required`.
+func (t *chartText) quotable(message string) string {
 	var out []string
 	for line := range strings.SplitSeq(message, "\n") {
 		line = strings.TrimSpace(line)
-		const short = 8 // could be a value that the chart happens to hold too
+		const short = 8 // a shorter line could be a value that happens to be in the chart
 		if len(line) >= short && slices.ContainsFunc(t.lines, func(l string) bool {
 			return strings.Contains(l, line)
 		}) {
@@ -81,15 +82,15 @@ func (t *chartText) own(message string) string {
 }
 
 var (
-	// nilField matches an error about a field of a value that is not set.
+	// nilField matches an error about a field of an unset value.
 	nilField = regexp.MustCompile(`nil pointer evaluating [^.]*\.(\w+)`)
 	// valuePath matches the path of a value in a template.
 	valuePath = regexp.MustCompile(`\.Values((?:\.\w+)+)`)
 )
 
-// unset names the value that a template takes a field of although it is not set, or returns "". The place is that of an
-// error.
-func (t *chartText) unset(text string, place []string, values map[string]any) string {
+// unsetValue explains an error about a field of an unset value by naming the value, or returns "". place is a match of
+// location in the error.
+func (t *chartText) unsetValue(text string, place []string, values map[string]any) string {
 	field := nilField.FindStringSubmatch(text)
 	number, err := strconv.Atoi(place[2])
 	lines := t.files[place[1]]
@@ -120,23 +121,23 @@ func (t *chartText) unset(text string, place []string, values map[string]any) st
 	return ""
 }
 
-// clean makes a helm.Failure of an error of Helm's engine, for a chart with these values.
-func (t *chartText) clean(err error, values map[string]any) *helm.Failure {
+// failure turns an error of Helm's engine into a Failure without values.
+func (t *chartText) failure(err error, values map[string]any) *helm.Failure {
 	text := err.Error()
-	out := &helm.Failure{Reason: "the template fails; the reason may quote values, and is not shown"}
+	out := &helm.Failure{Reason: "the template fails; the reason is not shown because it may quote values"}
 	places := location.FindAllStringSubmatch(text, -1)
 	if len(places) > 0 {
 		out.Template = helm.InChart(places[0][1])
 		out.Line, _ = strconv.Atoi(places[0][2])
 	}
-	_, message, _ := strings.Cut(text, "): ") // Helm's frame around what `fail` and `required` say
+	_, message, _ := strings.Cut(text, "): ") // Helm's prefix of messages of `fail` and `required`
 	if reason := plainReason(text); reason != "" {
 		out.Reason = reason
 	}
 	if len(places) > 0 {
-		out.Reason = cmp.Or(t.unset(text, places[len(places)-1], values), out.Reason)
+		out.Reason = cmp.Or(t.unsetValue(text, places[len(places)-1], values), out.Reason)
 	}
-	if own := t.own(message); own != "" {
+	if own := t.quotable(message); own != "" {
 		out.Reason = "the chart refuses the values: " + own
 	}
 	if last := places; len(last) > 1 && helm.InChart(last[len(last)-1][1]) != out.Template {
@@ -145,7 +146,7 @@ func (t *chartText) clean(err error, values map[string]any) *helm.Failure {
 	return out
 }
 
-// plainReason is what an error of Go's templates says without values.
+// plainReason returns the part of an error of Go's templates that quotes no values, or "".
 func plainReason(text string) string {
 	reasons := plainReasons.FindAllString(text, -1)
 	if i := slices.IndexFunc(reasons, func(r string) bool { return !strings.HasPrefix(r, "error calling") }); i > 0 {
@@ -155,7 +156,7 @@ func plainReason(text string) string {
 		return ""
 	}
 	if reasons[0] == "range can't iterate over" {
-		return reasons[0] + " a value that is no list and no map"
+		return reasons[0] + " a value that is neither a list nor a map"
 	}
 	return reasons[0]
 }

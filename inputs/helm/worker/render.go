@@ -22,7 +22,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// render renders a release twice, so that what depends on randomness or the time shows. Its errors are Failures.
+// render renders a release twice, to find what depends on randomness or the time. Its errors are Failures.
 func render(r helm.Release, entered func(template string)) ([]helm.Document, error) {
 	first, second := twoRuns(entered)
 	docs, err := first.render(r)
@@ -41,7 +41,7 @@ func render(r helm.Release, entered func(template string)) ([]helm.Document, err
 	return docs, nil
 }
 
-// twoRuns returns two runs that differ in their random values and their time.
+// twoRuns returns two runs with different random values and times.
 func twoRuns(entered func(template string)) (first, second *run) {
 	return &run{seed: "a", now: time.Unix(1e9, 0), entered: entered, lookups: map[string]bool{}},
 		&run{seed: "b", now: time.Unix(1.5e9+86_399, 0), entered: entered, lookups: map[string]bool{}}
@@ -60,7 +60,7 @@ func (r *run) render(of helm.Release) ([]helm.Document, error) {
 	if err != nil {
 		return nil, &helm.Failure{Reason: err.Error()}
 	}
-	if err := installable(c, caps); err != nil {
+	if err := checkInstallable(c, caps); err != nil {
 		return nil, err
 	}
 	text := readText(c)
@@ -81,7 +81,7 @@ func (r *run) render(of helm.Release) ([]helm.Document, error) {
 	rendered, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(), c,
 		values)
 	if err != nil {
-		return nil, text.clean(err, all)
+		return nil, text.failure(err, all)
 	}
 	return documents(rendered)
 }
@@ -94,14 +94,14 @@ func load(files []helm.File) (*chart.Chart, error) {
 	}
 	c, err := loader.LoadFiles(buffered)
 	if err != nil {
-		what, _, _ := strings.Cut(err.Error(), ": ") // what follows can quote the file
+		what, _, _ := strings.Cut(err.Error(), ": ") // the rest can quote the file
 		return nil, &helm.Failure{Template: "Chart.yaml", Reason: "the chart cannot be loaded: " + what}
 	}
 	return c, nil
 }
 
-// installable makes the checks that Helm makes before it renders.
-func installable(c *chart.Chart, caps *common.Capabilities) error {
+// checkInstallable makes the checks that Helm makes before it renders.
+func checkInstallable(c *chart.Chart, caps *common.Capabilities) error {
 	failure := func(format string, args ...any) error {
 		return &helm.Failure{Template: "Chart.yaml", Reason: fmt.Sprintf(format, args...)}
 	}
@@ -109,8 +109,8 @@ func installable(c *chart.Chart, caps *common.Capabilities) error {
 		return failure("a chart of type %s cannot be installed", c.Metadata.Type)
 	}
 	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
-		return failure("the chart wants Kubernetes %s, and the cluster's version is %s: cluster.version in the "+
-			"pipeline, or --kube-version, says so", want, caps.KubeVersion.Version)
+		return failure("the chart requires Kubernetes %s, but the cluster's version is %s: see cluster.version in the "+
+			"pipeline, or --kube-version", want, caps.KubeVersion.Version)
 	}
 	var missing []string
 	for _, d := range c.Metadata.Dependencies {
@@ -136,7 +136,7 @@ func instrument(c *chart.Chart) {
 	}
 }
 
-// documents takes the objects out of rendered templates, without hooks and notes.
+// documents returns the objects in rendered templates, without hooks and notes.
 func documents(rendered map[string]string) ([]helm.Document, error) {
 	for name := range rendered {
 		if strings.HasSuffix(name, "NOTES.txt") {
@@ -149,7 +149,7 @@ func documents(rendered map[string]string) ([]helm.Document, error) {
 	}
 	out := make([]helm.Document, 0, len(manifests))
 	for _, m := range manifests {
-		if m.Head.Kind != "" { // nothing but comments, or something that kubectl would refuse
+		if m.Head.Kind != "" { // else it has only comments, or kubectl would refuse it
 			out = append(out, helm.Document{Template: m.Name, APIVersion: m.Head.Version, Kind: m.Head.Kind,
 				Text: m.Content})
 		}
@@ -160,7 +160,7 @@ func documents(rendered map[string]string) ([]helm.Document, error) {
 
 // badYAML names the template whose output is not YAML, without the output.
 func badYAML(rendered map[string]string, err error) error {
-	out := &helm.Failure{Reason: "what the template renders to is not YAML"}
+	out := &helm.Failure{Reason: "the template's output is not YAML"}
 	for name := range rendered {
 		if strings.HasPrefix(err.Error(), "YAML parse error on "+name+":") {
 			out.Template = helm.InChart(name)
@@ -169,7 +169,7 @@ func badYAML(rendered map[string]string, err error) error {
 	return out
 }
 
-// asFailure makes any error one that can be shown.
+// asFailure turns any error into a Failure that can be shown.
 func asFailure(err error) *helm.Failure {
 	if f, ok := errors.AsType[*helm.Failure](err); ok {
 		return f

@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// validate checks values against the schemas of a chart and its subcharts. Helm's own check would quote values, and
-// load other schemas from files and from the network.
+// validate checks values against the schemas of a chart and its subcharts. Helm's own check would quote values and
+// load other schemas from files and the network.
 func validate(c *chart.Chart, values map[string]any) error {
 	if len(c.Schema) > 0 {
 		if err := validateOne(c, values); err != nil {
@@ -49,7 +49,7 @@ func validateOne(c *chart.Chart, values map[string]any) error {
 	}
 	validator, err := compiler.Compile(at)
 	if _, remote := errors.AsType[*jsonschema.LoadURLError](err); remote {
-		return nil // The schema needs others, which are not loaded. A schema changes no output.
+		return nil // skip a schema that needs remote ones: it does not change the output
 	}
 	if err != nil {
 		return failure("the schema is not a valid JSON schema")
@@ -60,10 +60,10 @@ func validateOne(c *chart.Chart, values map[string]any) error {
 	}
 	broken := leaves(invalid)
 	slices.Sort(broken)
-	return failure("the values break the chart's schema: %s", strings.Join(slices.Compact(broken), ", "))
+	return failure("the values violate the chart's schema: %s", strings.Join(slices.Compact(broken), ", "))
 }
 
-// leaves returns the names of the values that a schema refuses, each with its rule and never with the value.
+// leaves returns the names of the values that a schema refuses, each with the violated rule but without the value.
 func leaves(e *jsonschema.ValidationError) []string {
 	if len(e.Causes) == 0 {
 		rule := strings.Join(e.ErrorKind.KeywordPath(), "/")
@@ -77,8 +77,8 @@ func leaves(e *jsonschema.ValidationError) []string {
 	return out
 }
 
-// noLoader loads nothing.
+// noLoader refuses to load schemas.
 type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
-func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas elsewhere are not read") }
+func (noLoader) Load(string) (any, error) { return nil, errors.New("other schemas are not loaded") }

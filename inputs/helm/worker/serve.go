@@ -1,5 +1,5 @@
-// Package worker is the process in which package helm renders charts, by Helm's own library. It stands alone, because
-// that library links all clients of the Kubernetes API.
+// Package worker is the process in which package helm renders charts with Helm's own library. It is a separate package
+// because that library links the whole Kubernetes client.
 package worker
 
 import (
@@ -11,7 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
-// Serve is a worker: it renders releases from in to out until in ends, and gives its exit code. See [worker.Serve].
+// Serve runs a worker: it reads releases from in and writes results to out until in ends, then returns the exit code.
+// See [worker.Serve].
 func Serve(in io.Reader, out io.Writer, limits helm.Limits) int {
 	limits = limits.WithDefaults()
 	return worker.Serve(in, out, limits,
@@ -45,13 +46,13 @@ func size(a helm.Answer) int64 {
 	return size
 }
 
-// request is something to do: a release or texts.
+// request is a release to render, or texts to execute.
 type request struct {
 	kind byte
 	data []byte
 }
 
-// answer does what is asked for. An error that is no Failure is one of the frame.
+// answer performs the request. An error other than a Failure means that the frame is invalid.
 func (r request) answer(entered func(template string)) (a helm.Answer, err error) {
 	switch r.kind {
 	case frame.Release:

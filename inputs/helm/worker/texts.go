@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// execute executes texts, twice each, so that what depends on randomness or the time shows. Its errors are Failures.
+// execute executes each text twice, to find those that depend on randomness or the time. Its errors are Failures.
 func execute(t helm.Texts, entered func(template string)) ([]string, error) {
 	one, other := twoRuns(entered)
 	first, second := one.textFunctions(), other.textFunctions()
@@ -46,7 +46,7 @@ func executeText(text helm.Text, t helm.Texts, functions template.FuncMap) (stri
 	return out.String(), err
 }
 
-// textFunctions are those of Argo CD's templates.
+// textFunctions returns the functions of Argo CD's templates.
 func (r *run) textFunctions() template.FuncMap {
 	original := sprig.TxtFuncMap()
 	out := maps.Clone(original)
@@ -72,8 +72,8 @@ func (r *run) textFunctions() template.FuncMap {
 
 var errSlugify = errors.New("slugify takes a length, whether words are kept whole, and a text")
 
-// slugify makes a name of its last argument: of at most the first one's length, in whole words unless the second one is
-// false.
+// slugify turns its last argument into a name. The first argument limits its length, and unless the second one is
+// false, the name is cut between words.
 func slugify(args ...any) (string, error) {
 	longest, whole := 50, true
 	if len(args) == 0 || len(args) > 3 {
@@ -101,19 +101,20 @@ func slugify(args ...any) (string, error) {
 	return slug[:longest], nil
 }
 
-// textLine is where an error of package text/template is.
+// textLine matches the position of an error of package text/template.
 var textLine = regexp.MustCompile(`^template: text:(\d+)`)
 
-// textFailure says why a template fails. It quotes only the template and messages of Go.
+// textFailure says why a template fails, quoting only the template and messages of Go's library.
 func textFailure(of helm.Text, err error) *helm.Failure {
 	own := &chartText{lines: strings.Split(of.Template, "\n")}
-	out := &helm.Failure{Template: of.Name, Reason: "the template fails; the reason may quote values, and is not shown"}
+	out := &helm.Failure{Template: of.Name,
+		Reason: "the template fails; the reason is not shown because it may quote values"}
 	message := err.Error()
 	if at := textLine.FindStringSubmatch(message); at != nil {
 		out.Line, _ = strconv.Atoi(at[1])
 	}
-	if _, said, found := strings.Cut(message, "error calling fail: "); found && own.own(said) != "" {
-		out.Reason = "the template refuses its data: " + own.own(said)
+	if _, said, found := strings.Cut(message, "error calling fail: "); found && own.quotable(said) != "" {
+		out.Reason = "the template refuses its data: " + own.quotable(said)
 		return out
 	}
 	if reason := plainReason(message); reason != "" {

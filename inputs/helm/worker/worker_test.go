@@ -171,7 +171,7 @@ func TestChartsThatFailSayWhereAndQuoteNoValue(t *testing.T) {
 		"a required value": {"-- templates/a.yaml --\nx: {{ required \"an image is needed\" .Values.image }}\n",
 			"templates/a.yaml:1: the chart refuses the values: an image is needed"},
 		"fail with a value": {"-- templates/a.yaml --\n{{ fail (printf \"bad password %s\" .Values.password) }}\n",
-			"templates/a.yaml:1: the template fails; the reason may quote values, and is not shown"},
+			"templates/a.yaml:1: the template fails; the reason is not shown because it may quote values"},
 		"fail with two lines": {
 			"-- templates/a.yaml --\n{{ $m := \"the password is too short\" }}{{ printf \"%s\\n%s\" .Values.password " +
 				"$m | fail }}\n", "templates/a.yaml:1: the chart refuses the values: the password is too short"},
@@ -180,7 +180,7 @@ func TestChartsThatFailSayWhereAndQuoteNoValue(t *testing.T) {
 		"fromYaml of a value": {"-- templates/a.yaml --\n{{ mustToDate \"2006\" .Values.password }}\n",
 			"templates/a.yaml:1: error calling mustToDate"},
 		"not YAML": {"-- templates/a.yaml --\nkind: [{{ .Values.password }}: {\n",
-			"templates/a.yaml: what the template renders to is not YAML"},
+			"templates/a.yaml: the template's output is not YAML"},
 		"not a template": {"-- templates/a.yaml --\nkind: A\n{{ if }}\n", "templates/a.yaml:2: "},
 		"an unknown function": {"-- templates/a.yaml --\n\n{{ nothing }}\n",
 			`templates/a.yaml:2: function "nothing" not defined`},
@@ -189,14 +189,14 @@ func TestChartsThatFailSayWhereAndQuoteNoValue(t *testing.T) {
 				"x: {{ include \"h\" . }}\n", "templates/a.yaml:1: .Values.no is not set (in templates/_h.tpl, line 2)"},
 		"the schema": {
 			"-- values.schema.json --\n{\"properties\": {\"password\": {\"pattern\": \"^[0-9]+$\"}}}\n",
-			"values.schema.json: the values break the chart's schema: values.password (pattern)"},
+			"values.schema.json: the values violate the chart's schema: values.password (pattern)"},
 		"a library": {"-- Chart.yaml --\napiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n",
 			"Chart.yaml: a chart of type library cannot be installed"},
 		"no Chart.yaml's name": {"-- Chart.yaml --\napiVersion: v2\nversion: 1.0.0\n",
 			"Chart.yaml: the chart cannot be loaded: validation"},
 		"another Kubernetes": {"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: 1.0.0\nkubeVersion: '>=1.40'\n",
-			"Chart.yaml: the chart wants Kubernetes >=1.40, and the cluster's version is v1.35: cluster.version in " +
-				"the pipeline, or --kube-version, says so"},
+			"Chart.yaml: the chart requires Kubernetes >=1.40, but the cluster's version is v1.35: see cluster.version " +
+				"in the pipeline, or --kube-version"},
 		"a missing dependency": {
 			"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: 1.0.0\ndependencies: [{name: redis, version: 1.0.0}]\n", "Chart.yaml: dependencies are missing in the folder charts: redis"},
 	} {

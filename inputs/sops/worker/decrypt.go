@@ -53,7 +53,7 @@ func (r *keyring) decrypt(f sops.File) sops.Decrypted {
 	store := storeOf(f.Format)
 	tree, err := store.LoadEncryptedFile(f.Data)
 	if err != nil {
-		return failed("it is no %s file of SOPS, or is damaged", f.Format)
+		return failed("it is not a SOPS %s file, or is damaged", f.Format)
 	}
 	recorder := &decryptRecorder{keyring: r}
 	key, err := tree.Metadata.GetDataKeyWithKeyServices(
@@ -71,24 +71,24 @@ func (r *keyring) decrypt(f sops.File) sops.Decrypted {
 	}
 	text, err := store.EmitPlainFile(tree.Branches)
 	if err != nil {
-		return failed("what it holds cannot be written as %s", f.Format)
+		return failed("its content cannot be written as %s", f.Format)
 	}
 	return sops.Decrypted{Data: text}
 }
 
-// hasMAC reports whether the MAC of a file is that of its text.
+// hasMAC reports whether a file has the given MAC.
 func hasMAC(tree *getsops.Tree, key []byte, mac string) bool {
 	original, err := aes.NewCipher().Decrypt(tree.Metadata.MessageAuthenticationCode, key,
 		tree.Metadata.LastModified.Format(time.RFC3339))
 	return err == nil && original == mac
 }
 
-// decryptRecorder is a keyring that remembers what it could not decrypt for one file.
+// decryptRecorder is a keyring that records which keys could not decrypt a file.
 type decryptRecorder struct {
 	*keyring
 	mu   sync.Mutex
 	keys []string
-	// isUncertain says that a server was asked, which may answer otherwise another time.
+	// isUncertain says that a key server was asked, which may answer differently later.
 	isUncertain bool
 }
 
@@ -105,10 +105,10 @@ func (a *decryptRecorder) Decrypt(ctx context.Context, q *keyservice.DecryptRequ
 	return answer, err
 }
 
-// reason says why no key decrypts the file.
+// reason says why no key can decrypt the file.
 func (a *decryptRecorder) reason() string {
 	if len(a.keys) == 0 {
-		return "it names no key that decrypts it"
+		return "it names no key that can decrypt it"
 	}
 	out := "none of the keys decrypts it; it is encrypted for " +
 		shorten(strings.Join(slices.Compact(a.keys), ", "), 600)
@@ -118,16 +118,16 @@ func (a *decryptRecorder) reason() string {
 	return out
 }
 
-// answerOf returns the answer of a key service, in parentheses. Errors of libraries about keys in files are not shown:
-// they can quote the key.
+// answerOf returns the answer of a key server in parentheses. Errors about keys in files are omitted: they can quote
+// the key.
 func answerOf(key *keyservice.Key, err error) string {
 	if isFile(key) {
 		return ""
 	}
-	return " (" + shorten(masked(err.Error()), 200) + ")"
+	return " (" + shorten(redact(err.Error()), 200) + ")"
 }
 
-// isFile reports whether a key is a file, and no server's.
+// isFile reports whether a key is in a file rather than on a key server.
 func isFile(key *keyservice.Key) bool {
 	switch key.KeyType.(type) {
 	case *keyservice.Key_AgeKey, *keyservice.Key_PgpKey:
@@ -136,7 +136,7 @@ func isFile(key *keyservice.Key) bool {
 	return false
 }
 
-// shorten returns the beginning of a text in one line.
+// shorten returns a text on one line, truncated to most bytes.
 func shorten(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > most {
@@ -145,15 +145,15 @@ func shorten(text string, most int) string {
 	return text
 }
 
-// masked replaces the credentials of the environment in a text.
-func masked(text string) string {
+// redact replaces the credentials of the environment in a text.
+func redact(text string) string {
 	for _, value := range credentials() {
 		text = strings.ReplaceAll(text, value, "***")
 	}
 	return text
 }
 
-// credentials returns the values of environment variables whose names are those of credentials.
+// credentials returns the values of environment variables that look like credentials by their names.
 func credentials() (values []string) {
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")

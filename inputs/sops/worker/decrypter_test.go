@@ -111,7 +111,7 @@ func TestWithoutTheProgram(t *testing.T) {
 	defer w.Close()
 	got, err := w.Decrypt(t.Context(), nil, make([]sops.File, 2))
 	if err != nil || len(got) != 2 ||
-		!strings.Contains(got[1].Reason, "agentry-sops, which is not there: install it beside agentry") {
+		!strings.Contains(got[1].Reason, "agentry-sops: install it beside agentry") {
 		t.Errorf("got %v, %+v", err, got)
 	}
 }
@@ -193,7 +193,7 @@ func FuzzOpen(f *testing.F) {
 	keys := readKeys([]sops.Key{{Name: "none", Text: []byte("x")}})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, format := range []sops.Format{sops.YAML, sops.JSON, sops.Dotenv, sops.Binary} {
-			got := inTime(time.Now().Add(10*time.Second), func() sops.Decrypted {
+			got := withDeadline(time.Now().Add(10*time.Second), func() sops.Decrypted {
 				return keys.decrypt(sops.File{Format: format, Data: data})
 			},
 				func(reason string) sops.Decrypted { return sops.Decrypted{Reason: reason} })

@@ -23,12 +23,12 @@ import (
 // encryptedFields are the fields of a Secret that hold its values.
 const encryptedFields = "^(data|stringData)$"
 
-// libraryVersion is that of SOPS's library, which files name. Its own package for it would link a second library of
-// commands.
+// libraryVersion is the version of SOPS's library, which is written to files. SOPS's own constant is in a package that
+// links a second command-line library.
 const libraryVersion = "3.13.3"
 
-// encrypt encrypts the values of a Secret. The MAC covers the values alone, so that people without the key can add a
-// label.
+// encrypt encrypts the values of a Secret. The MAC covers only the values, so that people without the key can add
+// labels.
 func (r *keyring) encrypt(to sops.Recipients, text []byte) sops.Encrypted {
 	failed := func(format string, args ...any) sops.Encrypted {
 		return sops.Encrypted{Reason: fmt.Sprintf(format, args...)}
@@ -68,13 +68,13 @@ func (r *keyring) encrypt(to sops.Recipients, text []byte) sops.Encrypted {
 	return sops.Encrypted{Data: out}
 }
 
-// groupOf returns the recipients as keys of SOPS. The error names the field, and quotes nothing: somebody may have
+// groupOf converts the recipients to SOPS keys. The error names the field but quotes nothing: somebody may have
 // written a private key there.
 func groupOf(to sops.Recipients) (out getsops.KeyGroup, err error) {
 	for _, one := range to.Age {
 		k, err := age.MasterKeyFromRecipient(one)
 		if err != nil {
-			return nil, wrong("age", "a recipient of age or a public SSH key")
+			return nil, invalidRecipient("age", "a recipient of age or a public SSH key")
 		}
 		out = append(out, k)
 	}
@@ -90,25 +90,25 @@ func groupOf(to sops.Recipients) (out getsops.KeyGroup, err error) {
 	for _, one := range to.AzureKeyVault {
 		k, err := azkv.NewMasterKeyFromURL(one)
 		if err != nil {
-			return nil, wrong("azureKeyVault", "the URL of a key")
+			return nil, invalidRecipient("azureKeyVault", "the URL of a key")
 		}
 		out = append(out, k)
 	}
 	for _, one := range to.Vault {
 		k, err := hcvault.NewMasterKeyFromURI(one)
 		if err != nil {
-			return nil, wrong("vault", "the URL of a transit key")
+			return nil, invalidRecipient("vault", "the URL of a transit key")
 		}
 		out = append(out, k)
 	}
 	return out, nil
 }
 
-func wrong(field, what string) error {
+func invalidRecipient(field, what string) error {
 	return fmt.Errorf("one of the recipients in secrets.sops.%s is not %s", field, what)
 }
 
-// encryptRecorder is a keyring that remembers for whom it could not encrypt.
+// encryptRecorder is a keyring that records the keys for which it could not encrypt.
 type encryptRecorder struct {
 	*keyring
 	mu   sync.Mutex
@@ -122,7 +122,7 @@ func (t *encryptRecorder) Encrypt(ctx context.Context, q *keyservice.EncryptRequ
 	if err != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.keys = append(t.keys, keyName(q.Key)+" ("+shorten(masked(err.Error()), 200)+")")
+		t.keys = append(t.keys, keyName(q.Key)+" ("+shorten(redact(err.Error()), 200)+")")
 	}
 	return answer, err
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
-// keyring is the keys of a request, as a service that decrypts the data keys of files with them.
+// keyring is a SOPS key service that decrypts the data keys of files with the keys of a request.
 type keyring struct {
 	age       sopsage.ParsedIdentities
 	pgp       openpgp.EntityList
-	unusable  []string // what is wrong with keys that cannot be read
-	isNamed   bool     // the request names keys: age and PGP have no others
+	unusable  []string // the problems of keys that cannot be read
+	isNamed   bool     // the request has keys, so no others are used for age and PGP
 	local     keyservice.Server
-	vaultAddr string // of the Vault that is asked; empty: none is
+	vaultAddr string // the only Vault that may be asked; none if empty
 }
 
 var _ keyservice.KeyServiceServer = (*keyring)(nil)
@@ -41,7 +41,7 @@ func readKeys(keys []sops.Key) *keyring {
 	return r
 }
 
-// add recognizes a key by its text. The error does not quote it.
+// add adds a key, whose kind it recognizes by the text. The error does not quote it.
 func (r *keyring) add(text []byte) error {
 	switch {
 	case bytes.Contains(text, []byte("-----BEGIN PGP")):
@@ -67,8 +67,8 @@ func (r *keyring) add(text []byte) error {
 	return nil
 }
 
-// errNoKey means that none of the keys of the request is the one that is needed.
-var errNoKey = errors.New("none of the keys is it")
+// errNoKey means that none of the request's keys can decrypt.
+var errNoKey = errors.New("no key matches")
 
 // Decrypt implements [keyservice.KeyServiceServer].
 func (r *keyring) Decrypt(ctx context.Context, q *keyservice.DecryptRequest) (*keyservice.DecryptResponse, error) {
@@ -120,14 +120,14 @@ func (r *keyring) decryptPGP(text []byte) ([]byte, error) {
 }
 
 func errOtherVault() error {
-	return errors.New("VAULT_ADDR is another address, and the token is for that one")
+	return errors.New("VAULT_ADDR is another address, and the token belongs to it")
 }
 
 func sameAddress(a, b string) bool {
 	return b != "" && strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
-// keyName describes a key for which a file is encrypted, by its public name.
+// keyName describes a key for which a file is encrypted, without secrets.
 func keyName(key *keyservice.Key) string {
 	switch k := key.KeyType.(type) {
 	case *keyservice.Key_AgeKey:

@@ -74,14 +74,14 @@ func TestRulesAreThoseOfSOPS(t *testing.T) {
 func TestBadRules(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      "has no creation_rules",
-		"creation_rules: {a: hunter2}":          "is no YAML with a list creation_rules",
-		"creation_rules: [{age: {a: hunter2}}]": "is no YAML with a list creation_rules",
+		"creation_rules: {a: hunter2}":          "is not valid YAML with creation_rules",
+		"creation_rules: [{age: {a: hunter2}}]": "is not valid YAML with creation_rules",
 		"creation_rules: [{pgp: ''}]":           "creation_rules[0] has no recipient",
-		"creation_rules: [{pgp: a}, {path_regex: '(hunter2', pgp: a}]": "creation_rules[1].path_regex is no regular " +
+		"creation_rules: [{pgp: a}, {path_regex: '(hunter2', pgp: a}]": "creation_rules[1].path_regex is not a valid regular " +
 			"expression",
 		"creation_rules: [{pgp: a, key_groups: [{age: [hunter2]}]}]": "creation_rules[0] has key_groups",
 		"creation_rules: [{pgp: a, shamir_threshold: 2}]":            "list the recipients in age",
-		"creation_rules: [{kms: a, aws_profile: hunter2}]":           "which agentry cannot encrypt by",
+		"creation_rules: [{kms: a, aws_profile: hunter2}]":           "which agentry does not support",
 	} {
 		_, err := sops.ParseRules([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {

@@ -1,11 +1,11 @@
-// Package worker is the process in which package sops decrypts and encrypts, by SOPS's own library. It stands alone,
-// because that library links the clients of all clouds.
+// Package worker is the process in which package sops decrypts and encrypts with SOPS's own library. It is a separate
+// package because that library links the clients of all clouds.
 //
-// If the request has keys, files for age and PGP are decrypted with these alone. If it has none, and for keys of clouds
-// and Vault, the worker finds keys as the program sops does: by environment variables and files of the user.
+// If a request has keys, only these decrypt files for age and PGP. Otherwise, and for keys of clouds and Vault, the
+// worker finds keys like the program sops: with environment variables and files of the user.
 //
-// Files are untrusted. Each has a time limit of its own, a panic of the library fails one file only, and a file cannot
-// send the token of Vault to a server of its choice. The worker writes the reasons for failures itself, because errors
+// Files are untrusted: each has its own time limit, a panic of the library fails one file only, and a file cannot make
+// the worker send the Vault token to another server. The worker words the reasons for failures itself, because errors
 // of the library can quote keys.
 package worker
 
@@ -20,11 +20,11 @@ import (
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
-// atOnce is how many files are worked on in parallel: mostly they wait for a key service.
-const atOnce = 8
+// maxParallel limits the files that are processed at the same time; most of the time they wait for a key server.
+const maxParallel = 8
 
-// Serve is a worker: it decrypts and encrypts from in to out until in ends, and gives its exit code. See
-// [worker.Serve].
+// Serve runs a worker: it reads requests from in and writes results to out until in ends, then returns the exit code.
+// See [worker.Serve].
 func Serve(in io.Reader, out io.Writer, limits sops.Limits) int {
 	limits = limits.WithDefaults()
 	return worker.Serve(in, out, limits, func(kind byte, data []byte, _ func(byte, []byte)) ([]byte, error) {
@@ -56,39 +56,41 @@ func answerTo(kind byte, data []byte, limit time.Duration) ([]byte, error) {
 }
 
 func decryptAll(keys *keyring, files []sops.File, limit time.Duration) []sops.Decrypted {
-	return each(files, limit, keys.decrypt, func(reason string) sops.Decrypted {
+	return forEach(files, limit, keys.decrypt, func(reason string) sops.Decrypted {
 		return sops.Decrypted{Reason: reason}
 	})
 }
 
 func encryptAll(r sops.EncryptRequest, limit time.Duration) []sops.Encrypted {
 	keys := readKeys(nil)
-	seal := func(text []byte) sops.Encrypted { return keys.encrypt(r.Recipients, text) }
-	return each(r.Texts, limit, seal, func(reason string) sops.Encrypted { return sops.Encrypted{Reason: reason} })
+	encrypt := func(text []byte) sops.Encrypted { return keys.encrypt(r.Recipients, text) }
+	return forEach(r.Texts, limit, encrypt, func(reason string) sops.Encrypted {
+		return sops.Encrypted{Reason: reason}
+	})
 }
 
-// each calls do for files in parallel. A file that is not done after three quarters of the limit fails, so that the
+// forEach calls do for files in parallel. A file that takes longer than three quarters of the limit fails, so that the
 // worker answers for the others in time.
-func each[F, R any](files []F, limit time.Duration, do func(F) R, failed func(reason string) R) []R {
+func forEach[F, R any](files []F, limit time.Duration, do func(F) R, failed func(reason string) R) []R {
 	deadline := time.Now().Add(limit * 3 / 4)
 	out := make([]R, len(files))
-	slots := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, maxParallel)
 	var all sync.WaitGroup
 	for i, f := range files {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			out[i] = inTime(deadline, func() R { return do(f) }, failed)
+			out[i] = withDeadline(deadline, func() R { return do(f) }, failed)
 		})
 	}
 	all.Wait()
 	return out
 }
 
-// inTime returns what do returns, or a failure at the deadline. It needs a goroutine because some clients take no
-// context.
-func inTime[R any](deadline time.Time, do func() R, failed func(reason string) R) R {
-	late := failed("the servers of its keys do not answer in time")
+// withDeadline returns the result of do, or a failure at the deadline. It needs a goroutine because some clients take
+// no context.
+func withDeadline[R any](deadline time.Time, do func() R, failed func(reason string) R) R {
+	late := failed("its key servers do not answer in time")
 	if !time.Now().Before(deadline) {
 		return late
 	}
@@ -96,7 +98,7 @@ func inTime[R any](deadline time.Time, do func() R, failed func(reason string) R
 	go func() {
 		defer func() {
 			if recover() != nil {
-				done <- failed("SOPS's library crashes on it")
+				done <- failed("SOPS's library crashed on it")
 			}
 		}()
 		done <- do()

@@ -231,9 +231,9 @@ func TestWhatWasChangedIsRefused(t *testing.T) {
 			"a value was changed"},
 		"a value in clear": {strings.Replace(sealed, value(sealed, "password"), "hunter3", 1), true,
 			"a value was changed"},
-		"no metadata":    {secret, false, "it is no yaml file of SOPS"},
-		"no YAML":        {"a: [", false, "it is no yaml file of SOPS"},
-		"nothing at all": {"", false, "it is no yaml file of SOPS"},
+		"no metadata":    {secret, false, "it is not a SOPS yaml file"},
+		"no YAML":        {"a: [", false, "it is not a SOPS yaml file"},
+		"nothing at all": {"", false, "it is not a SOPS yaml file"},
 	} {
 		got, err := workers.Decrypt(t.Context(), []sops.Key{p.age},
 			[]sops.File{{Format: sops.YAML, Data: []byte(c.text), IsBuilt: c.isBuilt}})

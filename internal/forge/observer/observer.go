@@ -1,9 +1,9 @@
 // Package observer reports the results of passes to forges: the commit status `agentry/<pipeline>` of input commits,
-// and the pull request of a pipeline that proposes by pull requests.
+// and the pull request of a pipeline that promotes by pull requests.
 //
-// Only the newest report is sent, and nothing is sent twice. Reports wait in queues, one for each repository, so that
-// no pass waits for a forge. They contain no byte of a Secret, as gitsync's reports. Texts from repositories are
-// written as code, so that they become no links and mention nobody.
+// Only the newest report is sent, and nothing is sent twice. Reports wait in queues, one per repository, so that no
+// pass waits for a forge. Like gitsync's reports, they contain nothing of Secrets. Texts from repositories are written
+// as code, so that they become neither links nor mentions.
 package observer
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// Options are the settings of an Observer.
+// Options configure an Observer.
 type Options struct {
 	// Sites are shared with other users of the same forges. Required.
 	Sites *forge.Sites
@@ -39,16 +39,16 @@ type Observer struct {
 	reported map[target]report
 }
 
-// target is what a report is about: a source of a pipeline, or its pull request.
+// target is the subject of a report: a source of a pipeline, or its pull request.
 type target struct {
 	pipeline string
 	source   int
 }
 
-// proposal is the source of a target that is a pull request.
+// proposal is the value of source for a pull request.
 const proposal = -1
 
-// report is what was sent, or is queued.
+// report is a sent or queued report.
 type report struct {
 	commit string
 	state  forge.State
@@ -65,7 +65,7 @@ func New(opts Options) *Observer {
 	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), reported: map[target]report{}}
 }
 
-// Run sends reports until ctx ends, and then those that are queued, for a few seconds.
+// Run sends reports until ctx ends, and then the queued ones for a few seconds.
 func (o *Observer) Run(ctx context.Context) error { return o.box.Run(ctx) }
 
 // Stats returns the counts of reports.
@@ -87,7 +87,7 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 	o.reportProposal(out)
 }
 
-// forget drops the reports of a pipeline that was removed.
+// forget drops the reports of a removed pipeline.
 func (o *Observer) forget(out fleet.Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,8 +96,8 @@ func (o *Observer) forget(out fleet.Outcome) {
 	}
 }
 
-// put queues a report unless it was sent already. If it cannot be sent, or another replica has become active, it is
-// forgotten, so that the next pass tries again.
+// put queues a report unless the same was already sent. If it cannot be sent, or another replica has become active, it
+// is forgotten, so that the next pass tries again.
 func (o *Observer) put(t target, f report, same func(old, new report) bool, job outbox.Job) {
 	o.mu.Lock()
 	old, known := o.reported[t]
@@ -127,8 +127,8 @@ func (o *Observer) put(t target, f report, same func(old, new report) bool, job 
 	o.box.Put(job)
 }
 
-// connect returns the client of a source's forge, or with [proposal] of the output's. It returns nil if there is no
-// forge.
+// connect returns the client of a source's forge, or with [proposal] of the output's forge. It returns nil if there is
+// none.
 func (o *Observer) connect(d *fleet.Definition, source int) (forge.Forge, error) {
 	secrets, err := o.options.Secrets(d)
 	if err != nil {

@@ -322,7 +322,7 @@ func changed(before, after string) *difference.Difference {
 	}})
 }
 
-const wantBody = "Merging this changes what `env/prod` holds to what is rendered from:\n\n" +
+const wantBody = "Merging this updates `env/prod` to the output rendered from:\n\n" +
 	"- `https://git.example.com/org/monitoring` `branch main` at `" + commitA + "`\n" +
 	"\n**1 object changed**\n\n### The number of pods changes\n\n- `StatefulSet a/agent: from 1 to 2`\n" +
 	"\n### Units\n\n- `a/agent` changed\n- `c/agent`: is left unchanged, `c.yaml:3: @everyone look`\n" +
@@ -384,7 +384,7 @@ func TestWhatIsListedInAPullRequestHasALimit(t *testing.T) {
 	}
 	r.Difference = changed("a: b\n", labels.String()).Shorten()
 	text := body(r)
-	for _, want := range []string{"- `u99` changed\n- and 900 more\n", "\nObjects for which there is no room: 1.\n"} {
+	for _, want := range []string{"- `u99` changed\n- and 900 more\n", "\nObjects not shown for lack of space: 1.\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q", want)
 		}

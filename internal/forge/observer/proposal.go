@@ -29,7 +29,7 @@ func (o *Observer) reportProposal(out fleet.Outcome) {
 	d, r := out.Definition, out.Report
 	if d.Spec.Output.Promotion.Mode != pipeline.PromotePullRequest || r == nil || out.Err != nil || r.DryRun ||
 		r.Proposed == nil || r.Proposed.Commit == "" {
-		return // what is proposed is unknown
+		return // the proposal is unknown
 	}
 	name := out.After.Name
 	want := forge.Proposal{Head: r.Proposed.Branch, Base: r.Output.Branch, Labels: d.Spec.Output.Promotion.Labels}
@@ -61,7 +61,7 @@ func (o *Observer) propose(ctx context.Context, d *fleet.Definition, want forge.
 	case found == nil:
 		_, err := f.OpenPullRequest(ctx, want)
 		if errors.Is(err, forge.ErrExists) { // another replica opened it first
-			return errors.New("there is a pull request that was not there before")
+			return errors.New("another replica opened the pull request")
 		}
 		if errors.Is(err, forge.ErrNothing) { // it was merged in the meantime
 			return nil
@@ -73,13 +73,14 @@ func (o *Observer) propose(ctx context.Context, d *fleet.Definition, want forge.
 	return f.UpdatePullRequest(ctx, found.Number, want.Title, want.Body)
 }
 
-// sameText reports whether two texts are equal once a forge has stored them.
+// sameText reports whether two texts are equal apart from the changes that forges make when they store them.
 func sameText(a, b string) bool {
 	plain := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
 	return plain(a) == plain(b)
 }
 
-// title executes the pipeline's template. If the template fails, the default is used: a title must not stop a change.
+// title executes the pipeline's title template. If the template fails, it returns a fixed title: a title must not stop
+// a change.
 func title(template string, r *gitsync.Report) string {
 	if template == "" {
 		template = DefaultTitle
@@ -92,14 +93,15 @@ func title(template string, r *gitsync.Report) string {
 	return first
 }
 
-// body describes the proposal, the most important first, because the end is cut if it is too long for the forge.
+// body describes the proposal. The most important parts come first, because the end is cut if it is too long for the
+// forge.
 func body(r *gitsync.Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Merging this changes what %s holds to what is rendered from:\n\n", forge.Code(r.Output.Branch))
+	fmt.Fprintf(&b, "Merging this updates %s to the output rendered from:\n\n", forge.Code(r.Output.Branch))
 	for _, s := range r.Sources {
 		stale := ""
 		if s.Stale {
-			stale = " (cannot be had now: as last time)"
+			stale = " (not reachable now; as of the last pass)"
 		}
 		fmt.Fprintf(&b, "- %s %s at %s%s\n", forge.Code(s.URL), forge.Code(s.Ref), forge.Code(s.Commit), stale)
 	}
@@ -117,7 +119,7 @@ func body(r *gitsync.Report) string {
 	return b.String()
 }
 
-// writeUnits writes the units that change.
+// writeUnits lists the units that change or are held.
 func writeUnits(b *strings.Builder, units []gitsync.UnitReport, limit int) {
 	var lines []string
 	for _, u := range units {

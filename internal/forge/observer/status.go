@@ -18,7 +18,7 @@ import (
 // statusContext returns the context of a pipeline's commit status.
 func statusContext(pipeline string) string { return "agentry/" + pipeline }
 
-// reportStatus sets the status of the input commits.
+// reportStatus queues the status of the input commits.
 func (o *Observer) reportStatus(out fleet.Outcome) {
 	state, text, ok := verdict(out)
 	if !ok {
@@ -60,13 +60,13 @@ func (o *Observer) setStatus(ctx context.Context, d *fleet.Definition, source in
 	return f.SetStatus(ctx, commit, s)
 }
 
-// sameStatus reports whether there is nothing to send. A later pass over the same commit that had nothing to do does
-// not replace the status of the pass that changed something.
+// sameStatus reports whether there is nothing to send. A later successful pass over the same commit does not replace
+// the status of the pass that changed something.
 func sameStatus(old, now report) bool {
 	return old == now || old.commit == now.commit && old.state == forge.Success && now.state == forge.Success
 }
 
-// verdict returns the status of the input commits, or false while it is unknown.
+// verdict returns the state and description for the input commits, or false while they are unknown.
 func verdict(out fleet.Outcome) (forge.State, string, bool) {
 	ready := apimeta.FindStatusCondition(out.After.Conditions, meta.ReadyCondition)
 	if ready == nil {
@@ -86,7 +86,7 @@ func verdict(out fleet.Outcome) (forge.State, string, bool) {
 	return "", "", false
 }
 
-// success describes what a pass did.
+// success describes the changes of a pass.
 func success(out fleet.Outcome) string {
 	var parts []string
 	if out.Report != nil {
@@ -113,7 +113,7 @@ func success(out fleet.Outcome) string {
 	return text + ", no changes"
 }
 
-// failure describes what is held and why. It names only the first object, because a status is short.
+// failure describes the held objects. It names only the first one, because a status is short.
 func failure(out fleet.Outcome, fallback string) string {
 	held := out.After.Held
 	if len(held) == 0 {

@@ -1,7 +1,7 @@
 // Package live reads an installation of the Grafana Agent Operator from the API server.
 //
-// It only lists, page by page, and changes nothing. Secrets and ConfigMaps are read in those namespaces alone that have
-// custom resources, and releases of Helm and tokens of ServiceAccounts are not read at all. Everything stays in memory.
+// It only lists objects, page by page, and changes nothing. It reads Secrets and ConfigMaps only in namespaces with
+// custom resources, and never reads Helm releases and ServiceAccount tokens. Everything stays in memory.
 package live
 
 import (
@@ -30,12 +30,13 @@ const (
 	maxObjects  = 500_000
 )
 
-// resource is what is listed.
+// resource is a kind to list.
 type resource struct {
 	schema.GroupVersionResource
-	// custom says that the objects are inputs: their definition may be missing, and their namespaces are looked at.
+	// custom means that the objects are inputs: their CRD may be missing, and their namespaces are searched for other
+	// objects.
 	custom bool
-	// perNamespace says that only the namespaces with custom resources are looked at.
+	// perNamespace means that only namespaces with custom resources are searched.
 	perNamespace bool
 	fields       string // a field selector
 }
@@ -48,7 +49,8 @@ const (
 	roles      = "rbac.authorization.k8s.io"
 )
 
-// resources are in the order in which they are listed: custom resources say where to look for the others.
+// resources returns the kinds in the order in which they are listed: custom resources tell where to search for the
+// others.
 func resources(o Options) (out []resource) {
 	add := func(r resource, group, version string, names ...string) {
 		for _, name := range names {
@@ -72,20 +74,20 @@ func resources(o Options) (out []resource) {
 	return out
 }
 
-// Options say what is read.
+// Options choose the objects to read.
 type Options struct {
 	// WithoutSecrets leaves Secrets out.
 	WithoutSecrets bool
 }
 
-// Result is what was read.
+// Result has the objects that were read.
 type Result struct {
 	*installation.Installation
 	// Absent are the custom resources that the cluster does not define.
 	Absent []string
 }
 
-// ForbiddenError says what one may not list.
+// ForbiddenError names the resources that the user may not list.
 type ForbiddenError struct{ Resources []schema.GroupResource }
 
 // Error implements error.
@@ -97,7 +99,7 @@ func (e *ForbiddenError) Error() string {
 	return "the API server does not let you list " + strings.Join(names, ", ")
 }
 
-// Rules are those of a ClusterRole that lets one read an installation.
+// Rules returns the rules of a ClusterRole that may read an installation.
 func Rules(o Options) string {
 	names := map[string][]string{}
 	var groups []string
@@ -116,7 +118,7 @@ func Rules(o Options) string {
 	return b.String()
 }
 
-// Read lists what an installation consists of.
+// Read lists the objects of an installation.
 func Read(ctx context.Context, config *rest.Config, o Options) (Result, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = pageTimeout
@@ -145,7 +147,7 @@ func Read(ctx context.Context, config *rest.Config, o Options) (Result, error) {
 	return Result{in, r.absent}, err
 }
 
-// reader is what has been read so far.
+// reader collects the objects.
 type reader struct {
 	client     dynamic.Interface
 	objects    []*unstructured.Unstructured
@@ -154,7 +156,7 @@ type reader struct {
 	forbidden  []schema.GroupResource
 }
 
-// read lists a resource, where it has to be looked at. What is forbidden or not there is noted.
+// read lists a resource in the namespaces to be searched. It records resources that are forbidden or missing.
 func (r *reader) read(ctx context.Context, what resource) error {
 	if !what.perNamespace {
 		return r.note(what, r.list(ctx, what, r.client.Resource(what.GroupVersionResource)))
@@ -182,7 +184,7 @@ func (r *reader) note(what resource, err error) error {
 	return err
 }
 
-// list adds all pages of a resource. If the list gets too old between two pages, it begins anew.
+// list adds all pages of a resource. If the list expires between two pages, it starts again.
 func (r *reader) list(ctx context.Context, what resource, from dynamic.ResourceInterface) error {
 	begin, again := len(r.objects), true
 	options := metav1.ListOptions{Limit: pageSize, FieldSelector: what.fields}
@@ -203,7 +205,7 @@ func (r *reader) list(ctx context.Context, what resource, from dynamic.ResourceI
 			r.objects = append(r.objects, o)
 		}
 		if len(r.objects) > maxObjects {
-			return fmt.Errorf("there are more than %d objects", maxObjects)
+			return fmt.Errorf("more than %d objects", maxObjects)
 		}
 		if options.Continue = page.GetContinue(); options.Continue == "" {
 			return nil
@@ -211,10 +213,10 @@ func (r *reader) list(ctx context.Context, what resource, from dynamic.ResourceI
 	}
 }
 
-// bounded limits the bytes of all answers together.
+// bounded limits the total size of all responses.
 type bounded struct {
 	http.RoundTripper
-	left *int64 // requests follow one another
+	left *int64 // requests are sequential
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -31,7 +31,7 @@ const (
 	promGroup = "monitoring.coreos.com"
 )
 
-// promKinds are the only kinds of the Prometheus Operator that agentry reads.
+// promKinds are the kinds of the Prometheus Operator that agentry reads.
 var promKinds = []string{"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig"}
 
 // writeCRDs writes the CRD and the schema of every kind that agentry reads below out.
@@ -47,7 +47,7 @@ func writeCRDs(out string) error {
 	parser := &crd.Parser{
 		Collector: &markers.Collector{Registry: registry},
 		Checker:   &loader.TypeChecker{NodeFilters: []loader.NodeFilter{crd.Generator{}.CheckFilter()}},
-		// A claim template has metadata of its own.
+		// A claim template has its own metadata.
 		GenerateEmbeddedObjectMeta: true,
 	}
 	crd.AddKnownTypes(parser)
@@ -73,7 +73,7 @@ func writeCRD(out string, kind schema.GroupKind, definition apiextensionsv1.Cust
 	if err != nil {
 		return err
 	}
-	// The status is the API server's to write; an empty one is noise.
+	// Only the API server writes the status; an empty one is noise.
 	if i := bytes.Index(data, []byte("\nstatus:\n")); i >= 0 {
 		data = data[:i+1]
 	}
@@ -99,11 +99,11 @@ func writeFile(name string, data []byte) error {
 	return os.WriteFile(name, data, 0o644)
 }
 
-// reported prints the errors that generators attach to packages. The loader type-checks no
-// more of the imports than it needs, so errors of types are expected and left out.
+// reported prints the errors that generators attach to packages. The loader type-checks no more of the imports than it
+// needs, so type errors are expected and skipped.
 func reported(roots []*loader.Package) error {
 	if loader.PrintErrors(roots, packages.TypeError) {
-		return errors.New("not all packages could be generated for, see above")
+		return errors.New("some packages failed, see above")
 	}
 	return nil
 }

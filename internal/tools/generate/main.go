@@ -1,8 +1,8 @@
-// Command generate writes what is derived from the API types: the CRDs with their
-// descriptions (for people), and the schemas without (for validation).
+// Command generate writes the files that are derived from the API types: the CRDs with descriptions (for people), and
+// the schemas without (for validation).
 //
-// It runs by "go generate ./generator/...". The CRDs of the Prometheus Operator's three
-// monitor kinds are made from its API module, in the version of the root's go.mod.
+// It is run by "go generate ./generator/...". The CRDs of the Prometheus Operator's kinds are made from its API
+// module, in the version in the root's go.mod.
 package main
 
 import (

@@ -11,10 +11,10 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// forge has the folders of the repository, which the site has not.
+// forge is the address of the repository's folders, which are not on the site.
 const forge = "https://github.com/agentry-dev/agentry/tree/main/"
 
-// link turns the links of a page into those of the site, and says which lead nowhere.
+// link turns the links of a page into links of the site, and returns an error for each broken one.
 func (s *site) link(p *page) []error {
 	var problems []error
 	for n := range nodes(p.root) {
@@ -37,7 +37,7 @@ func (s *site) link(p *page) []error {
 	return problems
 }
 
-// resolve finds what a link of a page leads to, as an address of the site.
+// resolve returns the address on the site that a link of a page leads to.
 func (s *site) resolve(p *page, link string) (string, error) {
 	at, err := url.Parse(link)
 	if err != nil || at.Scheme != "" {
@@ -60,13 +60,13 @@ func (s *site) resolve(p *page, link string) (string, error) {
 	return at.String(), nil
 }
 
-// file adds a file of the repository to the site. Folders are shown by the forge.
+// file adds a file of the repository to the site. Links to folders lead to the forge.
 func (s *site) file(p *page, name string) (string, error) {
 	if name == ".." || strings.HasPrefix(name, "../") {
-		return "", fmt.Errorf("it leads out of the repository")
+		return "", fmt.Errorf("it leads outside of the repository")
 	}
 	if path.Ext(name) == ".md" {
-		return "", fmt.Errorf("%s is not in the lists of %s, or is not there", name, contents)
+		return "", fmt.Errorf("%s does not exist, or is not in the lists of %s", name, contents)
 	}
 	full := filepath.Join(s.root, filepath.FromSlash(name))
 	info, err := os.Stat(full)

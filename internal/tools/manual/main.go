@@ -1,16 +1,16 @@
-// Command manual makes a site of the pages in docs/, or serves it on loopback.
+// Command manual makes a site from the pages in docs/, or serves it on loopback.
 //
 //	go -C internal/tools/manual run . -root ../../.. -out bin/manual
 //	go -C internal/tools/manual run . -root ../../.. -serve 127.0.0.1:8000
 //
-// The pages stay as a forge shows them: the site only turns links to pages into links to their HTML. docs/README.md is
-// the first page of the manual, and its lists are the navigation: their order is the order in which the pages are read.
-// A page that is not listed, and a link or an anchor that leads nowhere, are errors.
+// The pages are written for forges: the site only turns links to pages into links to their HTML. docs/README.md is the
+// first page of the manual, and its lists are the navigation, in reading order. A page that is not listed, and a
+// broken link or anchor, are errors.
 //
-// The site needs nothing from elsewhere: it works without a network, and in a browser that opens its files. Search
-// needs JavaScript; all else works without.
+// The site is self-contained: it works without a network, and in a browser that opens its files. Only the search needs
+// JavaScript.
 //
-// It is a module of its own, because the programs need no Markdown.
+// It is a separate module, because the programs need no Markdown.
 package main
 
 import (
@@ -56,7 +56,7 @@ func run(ctx context.Context, root, out, address string) error {
 	return serve(ctx, address, root)
 }
 
-// write writes the site into a folder. What an earlier site left there is removed.
+// write writes the site into a folder, and removes files of an earlier site.
 func write(out string, files map[string][]byte) error {
 	if err := os.RemoveAll(out); err != nil {
 		return err
@@ -80,7 +80,7 @@ func serve(ctx context.Context, address, root string) error {
 		return err
 	}
 	server := &http.Server{Handler: handler(root), ReadHeaderTimeout: 10 * time.Second}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve returns why it ended.
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve returns the error.
 	defer stop()
 	fmt.Printf("The manual is at http://%s/. Reload a page to see your edits.\n", listener.Addr())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -89,7 +89,7 @@ func serve(ctx context.Context, address, root string) error {
 	return nil
 }
 
-// handler makes the site anew for each request, so that it shows what somebody has just written.
+// handler rebuilds the site for each request, so that it shows the latest edits.
 func handler(root string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		files, err := build(root)

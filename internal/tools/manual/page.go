@@ -14,7 +14,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// markdown is what forges show. The pages are ours, so their HTML is kept: it is comments for the tests.
+// markdown is the dialect of forges. The pages are our own, so their HTML is kept: it is comments for tests.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe()))
 
 // page is a page of the repository.
@@ -32,7 +32,7 @@ type heading struct {
 	Text, Anchor string
 }
 
-// parse reads a page, and gives its headings the anchors that they have at GitHub.
+// parse reads a page, and gives its headings the anchors that GitHub gives them.
 func parse(name string, source []byte) *page {
 	p := &page{name: name, source: source, root: markdown.Parser().Parse(text.NewReader(source)),
 		anchors: map[string]bool{}}
@@ -53,7 +53,7 @@ func parse(name string, source []byte) *page {
 	return p
 }
 
-// slug is the anchor that GitHub makes of a heading.
+// slug returns the anchor that GitHub makes from a heading.
 func slug(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -73,7 +73,7 @@ func (p *page) title() string {
 	return p.headings[0].Text
 }
 
-// sections are the lists of the page below headings: in each item, the first link is the one to the page.
+// sections returns the lists below the page's headings: in each item, the first link is the one to the page.
 func (p *page) sections() []section {
 	var out []section
 	for n := range nodes(p.root) {
@@ -99,23 +99,23 @@ func (p *page) sections() []section {
 	return out
 }
 
-// html prints what the layout surrounds.
+// html returns the contents of the page for the layout.
 func (p *page) html() (string, error) {
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, p.source, p.root); err != nil {
 		return "", err
 	}
-	// What is wider than a telephone moves in a frame of its own, which the keyboard reaches.
+	// Wide parts scroll in a frame of their own, which the keyboard can reach.
 	return strings.NewReplacer(
 		"<table>", `<div class="wide" tabindex="0"><table>`, "</table>", "</table></div>",
 		"<th></th>", "<td></td>", "<th>", `<th scope="col">`, "<pre>", `<pre tabindex="0">`,
 	).Replace(b.String()), nil
 }
 
-// nodes are all nodes below one, in the order of the page.
+// nodes iterates over all nodes below one, in the order of the page.
 func nodes(root ast.Node) func(func(ast.Node) bool) {
 	return func(yield func(ast.Node) bool) {
-		_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // It fails only if this does.
+		_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // never fails
 			if entering && !yield(n) {
 				return ast.WalkStop, nil
 			}
@@ -124,7 +124,7 @@ func nodes(root ast.Node) func(func(ast.Node) bool) {
 	}
 }
 
-// plain is the text of a node, without marks.
+// plain returns the text of a node without markup.
 func plain(root ast.Node, source []byte) string {
 	var b strings.Builder
 	for n := range nodes(root) {

@@ -6,7 +6,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// passage is what a search finds: the text below a heading.
+// passage is a search result: the text below a heading.
 type passage struct {
 	Page    string `json:"page"` // its title
 	Address string `json:"address"`
@@ -14,7 +14,7 @@ type passage struct {
 	Text    string `json:"text"`
 }
 
-// passages are the parts of the page.
+// passages splits the page at its headings.
 func (p *page) passages() []passage {
 	var out []passage
 	next := 0 // heading
@@ -34,7 +34,7 @@ func (p *page) passages() []passage {
 	return out
 }
 
-// words is the text of a block on one line, with a space between the cells of a table.
+// words returns the text of a block on one line, with a space between the cells of a table.
 func words(block ast.Node, source []byte) string {
 	var parts []string
 	for n := range nodes(block) {

@@ -20,10 +20,10 @@ const contents = "docs/README.md"
 //go:embed theme
 var theme embed.FS
 
-// layout is that of every page.
+// layout is the layout of every page.
 var layout = template.Must(template.ParseFS(theme, "theme/page.html"))
 
-// build makes all files of the site, with their names in it.
+// build returns all files of the site, by name.
 func build(root string) (map[string][]byte, error) {
 	s := &site{root: root, pages: map[string]*page{}, files: map[string][]byte{}}
 	if err := s.read(); err != nil {
@@ -44,12 +44,12 @@ func build(root string) (map[string][]byte, error) {
 	return s.files, s.assets()
 }
 
-// site is the manual while it is made.
+// site is the manual while it is built.
 type site struct {
 	root     string
 	sections []section
 	pages    map[string]*page // by name
-	order    []*page          // as they are read
+	order    []*page          // in reading order
 	files    map[string][]byte
 }
 
@@ -59,7 +59,7 @@ type section struct {
 	Items []item
 }
 
-// item is a page, as the navigation names it.
+// item is a page in the navigation.
 type item struct {
 	Title, name string
 }
@@ -97,7 +97,7 @@ func (s *site) page(name string) (*page, error) {
 	return parse(name, text), nil
 }
 
-// unlisted is an error if docs/ has pages that the navigation does not list.
+// unlisted returns an error if docs/ has pages that the navigation does not list.
 func (s *site) unlisted() error {
 	names, err := filepath.Glob(filepath.Join(s.root, "docs", "*.md"))
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *site) unlisted() error {
 	return nil
 }
 
-// shown is what the layout gets.
+// shown is the input of the layout.
 type shown struct {
 	Title, Base   string // Base leads from the page to the top of the site
 	Sections      []shownSection
@@ -131,7 +131,7 @@ type shownLink struct {
 	Here           bool
 }
 
-// print makes the HTML of the page with a place in the order.
+// print adds the HTML of the page at a position in the order.
 func (s *site) print(at int, p *page) error {
 	body, err := p.html()
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *site) print(at int, p *page) error {
 	return nil
 }
 
-// assets adds what all pages share: the style, the search and its index.
+// assets adds the files that all pages share: the style, the search and its index.
 func (s *site) assets() error {
 	for _, name := range []string{"style.css", "search.js"} {
 		data, err := theme.ReadFile("theme/" + name)
@@ -181,14 +181,14 @@ func (s *site) assets() error {
 		passages = append(passages, p.passages()...)
 	}
 	index, err := json.Marshal(passages)
-	// A script and not JSON, because a browser that opens the files of the site may not read JSON.
+	// A script rather than JSON, because a page that is opened as a file cannot load JSON.
 	s.files["search-index.js"] = slices.Concat([]byte("searchIndex = "), index, []byte(";\n"))
 	s.files["index.html"] = []byte(
 		`<!DOCTYPE html><html lang="en"><title>agentry</title><meta http-equiv="refresh" content="0; url=docs/index.html"><a href="docs/index.html">The manual of agentry</a></html>` + "\n")
 	return err
 }
 
-// address is that of a page in the site.
+// address returns the address of a page on the site.
 func address(name string) string {
 	if name == "README.md" {
 		return "readme.html" // index.html leads to the manual
@@ -199,10 +199,10 @@ func address(name string) string {
 	return strings.TrimSuffix(name, ".md") + ".html"
 }
 
-// relative is the way from a page to a file of the site.
+// relative returns the relative path from a page to a file of the site.
 func relative(page, to string) string {
 	way, err := filepath.Rel(path.Dir(page), to)
-	if err != nil { // Both are below the top, so there is one.
+	if err != nil { // Both are below the top, so it cannot fail.
 		return to
 	}
 	return filepath.ToSlash(way)

@@ -16,7 +16,7 @@ var (
 	anchored = regexp.MustCompile(`id="([^"]*)"`)
 )
 
-// TestEveryLinkLeadsSomewhere makes the site of this checkout, and follows the links of what was written.
+// TestEveryLinkLeadsSomewhere builds the site of this checkout, and follows its links.
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	files, err := build(filepath.Join("..", "..", ".."))
 	if err != nil {
@@ -82,7 +82,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// TestMistakes says what is wrong with a manual, and where.
+// TestMistakes holds the errors about mistakes in a manual.
 func TestMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
 		"a page that is not listed": {"docs/two.md", "# Two\n",
@@ -92,13 +92,13 @@ func TestMistakes(t *testing.T) {
 		"a page that is listed twice": {contents, "# M\n\n## S\n\n- [One](one.md)\n- [Uno](one.md)\n",
 			"docs/README.md lists docs/one.md twice"},
 		"a link to no page": {"README.md", "[x](docs/three.md)",
-			"README.md: the link to docs/three.md: docs/three.md is not in the lists of docs/README.md, or is not there"},
+			"README.md: the link to docs/three.md: docs/three.md does not exist, or is not in the lists of docs/README.md"},
 		"a link to no file": {"README.md", "[x](b.yaml)", "README.md: the link to b.yaml"},
 		"a link to no heading": {"README.md", "[x](docs/one.md#away)",
 			"README.md: the link to docs/one.md#away: docs/one.md has no heading #away"},
 		"a link to no heading here":   {"README.md", "[x](#away)", "README.md has no heading #away"},
 		"a picture that is not there": {"README.md", "![x](x.png)", "README.md: the link to x.png"},
-		"a link to another folder":    {"README.md", "[x](../b)", "it leads out of the repository"},
+		"a link to another folder":    {"README.md", "[x](../b)", "it leads outside of the repository"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := build(tree(t, map[string]string{c.file: c.text})); err == nil ||
@@ -109,7 +109,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestPagesAreLinked says what becomes of links, headings, tables and the index.
+// TestPagesAreLinked holds how links, headings, tables and the index are converted.
 func TestPagesAreLinked(t *testing.T) {
 	files, err := build(tree(t, nil))
 	if err != nil {
@@ -159,7 +159,7 @@ func TestEditsAreServed(t *testing.T) {
 	}
 }
 
-// TestSiteReplacesAnEarlierOne leaves no page of an earlier site.
+// TestSiteReplacesAnEarlierOne holds that no page of an earlier site stays.
 func TestSiteReplacesAnEarlierOne(t *testing.T) {
 	out := t.TempDir()
 	old := filepath.Join(out, "old.html")

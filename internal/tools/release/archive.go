@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// writeArchive packs the programs of a product with the licences and manual pages. There is no folder in the archive,
-// so that programs can be unpacked to where they belong.
+// writeArchive packs the programs of a product with the licences and manual pages. The archive has no top folder, so
+// that programs can be unpacked directly to their destination.
 func (r release) writeArchive(folder, name string, p product) error {
 	return r.write(name, func(w io.Writer) error {
 		zipped, err := gzip.NewWriterLevel(w, gzip.BestCompression)
@@ -33,8 +33,7 @@ func (r release) writeArchive(folder, name string, p product) error {
 	})
 }
 
-// addFile adds a file as root's, with the time of the release, and a mode that does not depend on the umask of who
-// builds.
+// addFile adds a file owned by root, with the time of the release, and a mode independent of the builder's umask.
 func (r release) addFile(archive *tar.Writer, file string, isProgram bool) error {
 	mode := int64(0o644)
 	if isProgram {
@@ -44,7 +43,7 @@ func (r release) addFile(archive *tar.Writer, file string, isProgram bool) error
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it is only read
+	defer func() { _ = f.Close() }() // read only
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -58,23 +57,23 @@ func (r release) addFile(archive *tar.Writer, file string, isProgram bool) error
 	return err
 }
 
-// write makes a file of the release.
+// write creates a file of the release.
 func (r release) write(name string, fill func(io.Writer) error) error {
 	f, err := os.Create(filepath.Join(r.out, name))
 	if err != nil {
 		return err
 	}
 	if err := fill(f); err != nil {
-		_ = f.Close() // the other error says more
+		_ = f.Close() // the other error is more useful
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return f.Close()
 }
 
-// checksums is the name of the file that has the checksums of the others.
+// checksums is the name of the file with the checksums of the others.
 const checksums = "checksums.txt"
 
-// writeChecksums writes the SHA-256 of every file, as sha256sum -c reads it.
+// writeChecksums writes the SHA-256 of every file in the format of sha256sum -c.
 func (r release) writeChecksums() error {
 	entries, err := os.ReadDir(r.out) // in the order of names
 	if err != nil {
@@ -99,7 +98,7 @@ func (r release) checksum(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }() // it is only read
+	defer func() { _ = f.Close() }() // read only
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
 		return "", err

@@ -14,8 +14,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeBOM writes the modules that are linked into the programs of a product. Go keeps them in each program, so the
-// list is that of the programs and not that of go.mod.
+// writeBOM writes the list of modules that are linked into the programs of a product. It reads the lists that Go
+// embeds in each program, and not go.mod.
 func (r release) writeBOM(folder, name string, p product) error {
 	bom := cdx.NewBOM()
 	main := component(cdx.ComponentTypeApplication, "github.com/agentry-dev/agentry", r.version)
@@ -27,7 +27,7 @@ func (r release) writeBOM(folder, name string, p product) error {
 		if err != nil {
 			return err
 		}
-		// Go's own library has the version of Go.
+		// The standard library has the version of Go.
 		found := append([]*debug.Module{{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")}}, info.Deps...)
 		for _, m := range found {
 			m = cmp.Or(m.Replace, m)

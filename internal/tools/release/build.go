@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// clone clones the commit at hand into a temporary folder, which done removes. Go knows the version only in a clone,
-// and not in a work tree that git worktree has made.
+// clone clones the current commit into a temporary folder, which done removes. Go records the version only in a clone,
+// and not in a work tree made by git worktree.
 func clone(ctx context.Context, root string) (folder string, done func(), err error) {
 	changes, err := output(ctx, root, nil, nil, "git", "status", "--porcelain")
 	if err != nil {
 		return "", nil, err
 	}
 	if len(changes) > 0 {
-		fmt.Fprintf(os.Stderr, "release: %d files are not as in the last commit, which is what is built\n",
+		fmt.Fprintf(os.Stderr, "release: %d files differ from the last commit, which is what is built\n",
 			bytes.Count(changes, []byte("\n")))
 	}
 	if folder, err = os.MkdirTemp("", "agentry-clone-"); err != nil {
 		return "", nil, err
 	}
-	done = func() { _ = os.RemoveAll(folder) } // if this fails, the folder stays among the system's temporary ones
+	done = func() { _ = os.RemoveAll(folder) } // if this fails, the temporary folder stays
 	if _, err = output(ctx, root, nil, nil, "git", "clone", "-q", "--shared", ".", folder); err != nil {
 		done()
 		return "", nil, err
@@ -35,8 +35,8 @@ func clone(ctx context.Context, root string) (folder string, done func(), err er
 	return folder, done, nil
 }
 
-// build builds the programs for a platform into a folder, and puts the licences beside them. The command line's library
-// can write manual pages, which nobody asks for: the tag leaves that out.
+// build builds the programs for a platform into a folder, and puts the licences beside them. The tag leaves out the
+// generator of manual pages in the command-line library, which is not used.
 func build(ctx context.Context, root, folder string, p platform) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err
@@ -52,7 +52,7 @@ func build(ctx context.Context, root, folder string, p platform) error {
 	if err != nil {
 		return err
 	}
-	if err := weigh(folder, p); err != nil {
+	if err := checkSizes(folder, p); err != nil {
 		return err
 	}
 	packages, err := output(ctx, root, target, nil, "go", append([]string{"list", "-deps", "-json"}, tags...)...)
@@ -80,8 +80,8 @@ func build(ctx context.Context, root, folder string, p platform) error {
 	return nil
 }
 
-// weigh prints the sizes of the programs, and fails if one is too large.
-func weigh(folder string, p platform) error {
+// checkSizes prints the sizes of the programs, and fails if one is too large.
+func checkSizes(folder string, p platform) error {
 	for _, product := range products() {
 		for _, name := range product.programs {
 			info, err := os.Stat(filepath.Join(folder, name))
@@ -97,7 +97,7 @@ func weigh(folder string, p platform) error {
 	return nil
 }
 
-// versionOf returns the version that Go wrote into a program.
+// versionOf returns the version that Go embedded in a program.
 func versionOf(file string) (string, error) {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
@@ -109,7 +109,7 @@ func versionOf(file string) (string, error) {
 	return info.Main.Version, nil
 }
 
-// commitTime returns the time that the files get.
+// commitTime returns the time of the release's files.
 func commitTime(ctx context.Context, root string) (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -126,7 +126,7 @@ func commitTime(ctx context.Context, root string) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// output runs a program in a folder, with more variables and an input, and returns what it prints.
+// output runs a program in a folder, with additional variables and an input, and returns its output.
 func output(ctx context.Context, dir string, env []string, input []byte, program string, args ...string) ([]byte,
 	error) {
 	c := exec.CommandContext(ctx, program, args...)

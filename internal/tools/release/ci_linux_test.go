@@ -16,11 +16,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// mirror serves a release over HTTPS, as GitHub does.
+// mirror serves a release over HTTPS, like GitHub.
 type mirror struct {
 	*httptest.Server
-	files string // a copy of the release, which a test may spoil
-	trust string // a file with the authority to trust
+	files string // a copy of the release, which tests may change
+	trust string // a file with the CA to trust
 }
 
 func newMirror(t *testing.T) *mirror {
@@ -55,7 +55,7 @@ func (m *mirror) spoil(t *testing.T, name, old, new string) {
 	}
 }
 
-// shell runs a script with these variables and no others, but for PATH.
+// shell runs a script with these variables and no others except PATH.
 func shell(t *testing.T, dir string, env []string, args ...string) (string, error) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), args[0], args[1:]...)
@@ -64,7 +64,7 @@ func shell(t *testing.T, dir string, env []string, args ...string) (string, erro
 	return string(out), err
 }
 
-// install runs install.sh, and returns what it prints and whether it leaves a program.
+// install runs install.sh, and returns its output and whether it installed a program.
 func (m *mirror) install(t *testing.T, env ...string) (out string, installed bool) {
 	t.Helper()
 	script, err := filepath.Abs(filepath.Join(root, "dist", "ci", "install.sh"))
@@ -98,7 +98,7 @@ func TestInstall(t *testing.T) {
 }
 
 func TestInstallRefuses(t *testing.T) {
-	otherMachine := t.TempDir() // where uname says what this machine is not
+	otherMachine := t.TempDir() // where uname reports another machine
 	uname := func(says string) string {
 		t.Helper()
 		folder := filepath.Join(otherMachine, says)
@@ -117,20 +117,20 @@ func TestInstallRefuses(t *testing.T) {
 		env   []string
 		says  string
 	}{
-		"another checksum": {says: "was expected: nothing is installed", spoil: func(m *mirror) {
+		"another checksum": {says: ": nothing is installed", spoil: func(m *mirror) {
 			m.spoil(t, checksums, "  "+archiveName(), "0  "+archiveName())
 		}},
-		"another archive": {says: "was expected: nothing is installed", spoil: func(m *mirror) {
+		"another archive": {says: ": nothing is installed", spoil: func(m *mirror) {
 			m.spoil(t, archiveName(), "\x1f\x8b", "\x1f\x8c")
 		}},
-		"another pinned checksum": {says: "and 00 was expected", env: []string{"INSTALL_SHA256=00"}},
+		"another pinned checksum": {says: "instead of 00: ", env: []string{"INSTALL_SHA256=00"}},
 		"no checksum": {says: "has no checksum of " + archiveName(), spoil: func(m *mirror) {
 			m.spoil(t, checksums, archiveName(), "other.tar.gz")
 		}},
 		"a release that is not": {says: "v9.9.9/" + archiveName() + " cannot be fetched",
 			env: []string{"INSTALL_VERSION=v9.9.9"}},
 		"what is no version": {says: "is not a version", env: []string{"INSTALL_VERSION=../v1.2.3"}},
-		"a platform without one": {says: "cannot be fetched: is there such a release, and has it this platform?",
+		"a platform without one": {says: "cannot be fetched: does this release exist, and does it include this platform?",
 			env: []string{uname(other)}},
 		"a platform that is not": {says: "there is no release for riscv64", env: []string{uname("riscv64")}},
 		"a server without HTTPS": {says: "cannot be fetched",
@@ -147,7 +147,7 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
-// action is what GitHub reads of action.yml.
+// action has the fields of action.yml that GitHub reads.
 type action struct {
 	Name, Description string
 	Branding          map[string]string
@@ -176,7 +176,7 @@ func readAction(t *testing.T) action {
 	return a
 }
 
-// TestActionIsOne checks what GitHub requires of a composite action, and that no text of others becomes part of a
+// TestActionIsOne checks GitHub's requirements for a composite action, and that no foreign text becomes part of a
 // script.
 func TestActionIsOne(t *testing.T) {
 	a := readAction(t)

@@ -12,8 +12,8 @@ import (
 //go:embed formula.rb
 var formula string
 
-// system is an operating system in the formula, and archive what is installed there on an architecture. Block is what
-// Homebrew calls it.
+// system is an operating system in the formula, and archive the archive for one of its architectures. Block is
+// Homebrew's name for it.
 type (
 	system struct {
 		Block    string
@@ -22,7 +22,7 @@ type (
 	archive struct{ Block, Name, Sum string }
 )
 
-// writeFormula writes the formula of Homebrew. It has the platforms that the release has.
+// writeFormula writes the Homebrew formula for the platforms of the release.
 func (r release) writeFormula() error {
 	var systems []system
 	for _, os := range [][2]string{{"darwin", "on_macos"}, {"linux", "on_linux"}} {

@@ -1,14 +1,14 @@
-// Command release makes the files of a release: for each platform an archive of the programs and a list of what is
+// Command release makes the files of a release: for each platform an archive of the programs and a list of the modules
 // linked into them (an SBOM in CycloneDX), packages for Debian and for Red Hat's family, a Homebrew formula, and the
-// checksums of all.
+// checksums of all files.
 //
 //	go -C internal/tools/release run . -root ../../.. -platforms linux/amd64,linux/arm64
 //
-// The version is that of the commit, as Go knows it: a tag, or a pseudo-version. Times are those of the commit, or of
-// SOURCE_DATE_EPOCH. The same commit and the same Go make the same bytes, on any machine. What is not committed is left
+// The version is the commit's, as Go determines it: a tag, or a pseudo-version. Times are the commit's, or
+// SOURCE_DATE_EPOCH. The same commit and the same Go give the same bytes, on any machine. Uncommitted changes are left
 // out.
 //
-// It is a module of its own, because the library that makes packages brings 40 modules that the programs do not need.
+// It is a separate module, because the library that makes packages brings 40 modules that the programs do not need.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// platforms are those that a release is for.
+// platforms are the platforms of a release.
 const platforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
 
 func main() {
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// release is what all files of a release have in common.
+// release has what all files of a release have in common.
 type release struct {
 	root    string
 	version string    // with a v, as Go writes it
@@ -46,7 +46,7 @@ type release struct {
 	out     string    // the folder of the files
 }
 
-// run makes a release in the folder release/ of out. What an earlier one left there is removed.
+// run makes a release in the folder release/ of out, and removes files of an earlier release.
 func run(ctx context.Context, root, out string, list []string) error {
 	root, done, err := clone(ctx, root)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// writePackages makes a .deb and an .rpm: the programs, their manual page, completion, the unit of systemd, and the
-// folders that the unit reads. The unit is not started, for it needs a pipeline first.
+// writePackages makes a .deb and an .rpm: the programs, their manual page, completion, the systemd unit, and the
+// folders that the unit reads. The unit is not started, because it needs a pipeline first.
 func (r release) writePackages(folder string, p product, at platform) error {
 	unit, err := r.writeUnit(folder)
 	if err != nil {
@@ -37,7 +37,7 @@ func (r release) writePackages(folder string, p product, at platform) error {
 	return nil
 }
 
-// info describes a package. A library call changes it, so each package has one of its own.
+// info describes a package. A library call changes it, so each package needs its own.
 func (r release) info(folder, unit string, p product, at platform) *nfpm.Info {
 	file := func(source, target string, mode fs.FileMode) *files.Content {
 		return &files.Content{Source: source, Destination: target,
@@ -76,12 +76,12 @@ func (r release) info(folder, unit string, p product, at platform) *nfpm.Info {
 		DisableGlobbing: true,
 		Overridables: nfpm.Overridables{
 			Contents: contents,
-			RPM:      nfpm.RPM{BuildHost: "localhost"}, // else the name of this machine
+			RPM:      nfpm.RPM{BuildHost: "localhost"}, // otherwise the name of this machine
 		},
 	})
 }
 
-// writeUnit writes the unit of systemd for programs in /usr/bin, where packages have them, beside the programs.
+// writeUnit writes the systemd unit beside the programs. It expects them in /usr/bin, where packages install them.
 func (r release) writeUnit(folder string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(r.root, "dist", "systemd", "agentry.service"))
 	if err != nil {

@@ -26,7 +26,7 @@ func packaged() []string {
 	}
 }
 
-// TestDebianPackage unpacks the package as dpkg does, and starts its program.
+// TestDebianPackage unpacks the package like dpkg, and starts its program.
 func TestDebianPackage(t *testing.T) {
 	folder := t.TempDir()
 	f, err := os.Open(filepath.Join(made, "agentry_"+host().String()+".deb"))
@@ -76,7 +76,7 @@ func TestDebianPackage(t *testing.T) {
 	}
 }
 
-// TestRPM unpacks the package with another library than the one that makes it, and starts its program.
+// TestRPM unpacks the package with a library other than the one that makes it, and starts its program.
 func TestRPM(t *testing.T) {
 	f, err := os.Open(filepath.Join(made, "agentry_"+host().String()+".rpm"))
 	if err != nil {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// product is what people install as one.
+// product is a set of files that are installed together.
 type product struct {
 	name     string
 	says     string
 	programs []string
 	// pages are manual pages.
 	pages []string
-	// onlyLinux: it runs in a cluster and nowhere else.
+	// onlyLinux means that it runs only in a cluster.
 	onlyLinux bool
-	// packaged: there are packages for Linux distributions.
+	// packaged means that there are packages for Linux distributions.
 	packaged bool
 }
 
@@ -33,28 +33,28 @@ func products() []product {
 
 func (p product) isFor(at platform) bool { return at.os == "linux" || !p.onlyLinux }
 
-// licences are the files that go with every copy.
+// licences returns the files that accompany every copy.
 func licences() []string { return []string{"LICENSE", "THIRD-PARTY-NOTICES.txt"} }
 
-// maxBytes limits the programs for linux/amd64. Raise a limit only with a reason.
+// maxBytes limits the sizes of the programs for linux/amd64. Raise a limit only with a reason.
 func maxBytes() map[string]int64 {
 	return map[string]int64{"agentry": 62_000_000, "agentry-charts": 40_000_000, "agentry-sops": 58_000_000,
 		"sd-aggregator": 40_000_000}
 }
 
-// platform is an operating system and an architecture, as Go names them.
+// platform is an operating system and an architecture, in Go's names.
 type platform struct{ os, arch string }
 
 func parsePlatform(text string) (platform, error) {
 	os, arch, ok := strings.Cut(text, "/")
 	if !ok || os == "" || arch == "" {
-		return platform{}, fmt.Errorf("platform %q is not written like linux/amd64", text)
+		return platform{}, fmt.Errorf("platform %q does not have the form linux/amd64", text)
 	}
 	if os == "windows" {
-		return platform{}, fmt.Errorf("%s: agentry locks its caches in a way that Windows does not have", text)
+		return platform{}, fmt.Errorf("%s: agentry locks its caches in a way that Windows does not support", text)
 	}
 	return platform{os, arch}, nil
 }
 
-// String returns the platform as it is in names of files.
+// String returns the platform's form in file names.
 func (p platform) String() string { return p.os + "_" + p.arch }

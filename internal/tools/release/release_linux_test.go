@@ -17,8 +17,8 @@ import (
 
 const root = "../../.."
 
-// made is the folder with the files of a release for this machine, which all tests read. commit is a clone of the
-// commit that it was made from, because somebody may commit while tests run.
+// made is the folder with the files of a release for this machine, which all tests read. commit is a clone of its
+// commit, because somebody may commit while tests run.
 var made, commit string
 
 func TestMain(m *testing.M) { os.Exit(makeAndRun(m)) }
@@ -45,7 +45,7 @@ func makeAndRun(m *testing.M) int {
 
 func host() platform { return platform{runtime.GOOS, runtime.GOARCH} }
 
-// archiveName is the name of the archive for this machine.
+// archiveName returns the name of the archive for this machine.
 func archiveName() string { return "agentry_" + host().String() + ".tar.gz" }
 
 func read(t *testing.T, name string) []byte {
@@ -57,7 +57,7 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// command runs a program in a folder and returns what it prints.
+// command runs a program in a folder and returns its output.
 func command(t *testing.T, dir string, program string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), program, args...)
@@ -69,8 +69,7 @@ func command(t *testing.T, dir string, program string, args ...string) string {
 	return string(out)
 }
 
-// TestSameCommitSameBytes makes the release a second time, in another folder, in another time zone and with another
-// umask.
+// TestSameCommitSameBytes makes the release again, in another folder, time zone and umask.
 func TestSameCommitSameBytes(t *testing.T) {
 	t.Setenv("TZ", "Asia/Tokyo")
 	defer syscall.Umask(syscall.Umask(0o077))
@@ -95,7 +94,7 @@ func TestChecksumsAreThoseOfAllFiles(t *testing.T) {
 	}
 }
 
-// quickStart matches the commands of the README's first example that need nothing but the programs.
+// quickStart matches the commands of the README's first example that need only the programs.
 var quickStart = regexp.MustCompile(`(?s)## Quick start\n\n` + "```sh\n(.*?)```")
 
 // TestProgramsNeedNothingElse unpacks the archive into an empty root file system without a network, and runs the first
@@ -138,7 +137,7 @@ func TestProgramsNeedNothingElse(t *testing.T) {
 	}
 }
 
-// alone runs agentry in namespaces of its own, with a folder as its root.
+// alone runs agentry in its own namespaces, with a folder as its root.
 func alone(t *testing.T, folder string, args ...string) (string, error) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "/agentry", args...)
@@ -153,7 +152,7 @@ func alone(t *testing.T, folder string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestArchiveHoldsProgramsAndLicences also checks what could differ from machine to machine.
+// TestArchiveHoldsProgramsAndLicences also checks properties that could differ between machines.
 func TestArchiveHoldsProgramsAndLicences(t *testing.T) {
 	out := command(t, made, "tar", "--numeric-owner", "--utc", "-tvzf", archiveName())
 	var names []string
@@ -175,7 +174,7 @@ func TestArchiveHoldsProgramsAndLicences(t *testing.T) {
 	}
 }
 
-// TestManualPage shows the page as man does, and looks for a command, a flag and the title.
+// TestManualPage formats the page like man, and looks for a command, a flag and the title.
 func TestManualPage(t *testing.T) {
 	folder := t.TempDir()
 	command(t, folder, "tar", "-xzf", filepath.Join(made, archiveName()), manual)

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the scripts of dist/ci into templates/agentry.yml")
 
-// forge is a GitHub and a GitLab with one pull request, which keeps what is written into it.
+// forge simulates GitHub and GitLab with one pull request, and keeps what is written to it.
 type forge struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -62,7 +62,7 @@ type change struct {
 	base, head, merge string
 }
 
-// newChange makes a pull request that changes a file of the quickstart, while somebody else changes another one.
+// newChange makes a pull request that changes one file of the quickstart, while main changes another one.
 func newChange(t *testing.T, old, new string) change {
 	t.Helper()
 	for name, value := range map[string]string{"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.com",
@@ -108,7 +108,7 @@ func newChange(t *testing.T, old, new string) change {
 	return c
 }
 
-// runAction runs the steps of action.yml as GitHub does, for a pull request of this repository.
+// runAction runs the steps of action.yml like GitHub, for a pull request in this repository.
 func (c change) runAction(t *testing.T, m *mirror, f *forge, inputs map[string]string) (out, summary string,
 	err error) {
 	t.Helper()
@@ -159,12 +159,12 @@ func (c change) runAction(t *testing.T, m *mirror, f *forge, inputs map[string]s
 		printed, err := shell(t, c.checkout, env, step.Shell, "-e", script)
 		out += printed
 		if err != nil {
-			text, _ := os.ReadFile(summaryFile) // an early error leaves none
+			text, _ := os.ReadFile(summaryFile) // missing after an early error
 			return out, string(text), err
 		}
 		path = strings.TrimSpace(string(read(t, paths))) + ":" + path
 	}
-	text, _ := os.ReadFile(summaryFile) // without a review there is none
+	text, _ := os.ReadFile(summaryFile) // missing without a review
 	return out, string(text), nil
 }
 
@@ -176,7 +176,7 @@ func TestActionReviewsAPullRequest(t *testing.T) {
 	if err != nil || !strings.Contains(out, "agentry v") || strings.Contains(out+summary, "s3cret") {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// Only what the pull request changes is in it, although main has moved.
+	// It has only the changes of the pull request, although main has moved.
 	if !strings.Contains(summary, "scrape_interval: 30s → 45s") || strings.Contains(summary, "v0.44.7") {
 		t.Errorf("the summary:\n%s", summary)
 	}
@@ -217,12 +217,13 @@ func TestActionFails(t *testing.T) {
 	}
 	c.merge = c.base
 	delete(inputs, "version")
-	if out, _, err = c.runAction(t, m, f, inputs); err == nil || !strings.Contains(out, "HEAD is not the merge") {
+	if out, _, err = c.runAction(t, m, f, inputs); err == nil ||
+		!strings.Contains(out, "HEAD is not the forge's merge commit") {
 		t.Errorf("another checkout: %v\n%s", err, out)
 	}
 }
 
-// gitlabSpec is what GitLab reads of the template.
+// gitlabSpec has the fields of the template that GitLab reads.
 type gitlabSpec struct {
 	Spec struct {
 		Inputs map[string]struct {
@@ -232,7 +233,7 @@ type gitlabSpec struct {
 	}
 }
 
-// job is one of the template's jobs.
+// job is a job of the template.
 type job struct {
 	Extends      string
 	Image, Stage string
@@ -244,7 +245,7 @@ type job struct {
 
 const gitlabTemplate = root + "/templates/agentry.yml"
 
-// TestTemplateHasTheScripts holds the template to the scripts: GitLab does not fetch files beside it.
+// TestTemplateHasTheScripts compares the template with the scripts: GitLab does not fetch files beside it.
 func TestTemplateHasTheScripts(t *testing.T) {
 	text := string(read(t, gitlabTemplate))
 	for _, name := range []string{"install.sh", "review.sh"} {
@@ -274,8 +275,8 @@ func TestTemplateHasTheScripts(t *testing.T) {
 	}
 }
 
-// TestComponentReviewsAMergeRequest runs the job as GitLab does: inputs are put in, variables exported, and the lines
-// of the scripts run by one shell.
+// TestComponentReviewsAMergeRequest runs the job like GitLab: it inserts inputs, exports variables, and runs the lines
+// of the scripts in one shell.
 func TestComponentReviewsAMergeRequest(t *testing.T) {
 	m, f := newMirror(t), newForge(t)
 	c := newChange(t, "interval: 30s", "interval: 45s")
@@ -291,7 +292,7 @@ func TestComponentReviewsAMergeRequest(t *testing.T) {
 		return shell(t, c.checkout, env, "bash", "-eo", "pipefail", "-c",
 			strings.Join(append(review.BeforeScript, review.Script...), "\n"))
 	}
-	// A pipeline for the merge, and one for the branch alone.
+	// A pipeline for the merge result, and one for the branch alone.
 	out, err := run("FORGE_TOKEN=s3cret-t0ken", "CI_MERGE_REQUEST_TARGET_BRANCH_SHA="+c.base,
 		"CI_MERGE_REQUEST_DIFF_BASE_SHA=0")
 	if err != nil || !strings.Contains(out, "scrape_interval: 30s → 45s") || strings.Contains(out, "v0.44.7") ||
@@ -314,7 +315,7 @@ func TestComponentReviewsAMergeRequest(t *testing.T) {
 	}
 }
 
-// readComponent returns the job that reviews, with what it extends, and with inputs.
+// readComponent returns the review job with inputs, and merged with the job that it extends.
 func readComponent(t *testing.T, inputs map[string]string) job {
 	t.Helper()
 	head, body, found := strings.Cut(string(read(t, gitlabTemplate)), "\n---\n")

@@ -1,5 +1,4 @@
-// Package kind knows what differs between the webhooks of the sites that host repositories. It reads headers and never
-// a body.
+// Package kind has the differences between the webhooks of repository hosts. It reads headers and never a body.
 package kind
 
 import (
@@ -13,27 +12,27 @@ import (
 	"time"
 )
 
-// Kind is one sort of webhooks.
+// Kind is a kind of webhook.
 type Kind struct {
-	// Name stands in pipeline files and in addresses.
+	// Name is used in pipeline files and addresses.
 	Name string
-	// Secret tells how the sender uses a secret: as the key of an HMAC, or it sends the secret itself. Nil: every
-	// secret is the key of an HMAC.
+	// Secret tells how the sender uses a secret: as the key of an HMAC (signs), or by sending the secret itself. Nil
+	// means that every secret is the key of an HMAC.
 	Secret func(secret []byte) (hmacKey []byte, signs bool)
-	// Signature finds what a request shows of the secret.
+	// Signature returns the proofs in a request.
 	Signature func(*http.Request) Signature
-	// Event is what the request was sent for.
+	// Event returns the event that the request reports.
 	Event func(http.Header) Event
-	// DeliveryID is the id that the sender gave the delivery, equal when it is sent again; empty if it has none. Nil:
-	// it stands in the body.
+	// DeliveryID returns the sender's id of the delivery, which is the same when it is sent again; empty if it has
+	// none. Nil means that the id is in the body.
 	DeliveryID func(http.Header) string
-	// MaxBodyBytes bounds the body. 0: the handler's default.
+	// MaxBodyBytes limits the body. 0 means the handler's default.
 	MaxBodyBytes int64
-	// UnsignedPing recognises a request that only tries the address, and is not signed. Nil: there are none.
+	// UnsignedPing recognises an unsigned request that only tests the address. Nil means that there are none.
 	UnsignedPing func(http.Header) bool
 }
 
-// Find returns the kind of a name.
+// Find returns the kind with a name.
 func Find(name string) (Kind, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(k Kind) bool { return k.Name == name })
@@ -43,7 +42,7 @@ func Find(name string) (Kind, bool) {
 	return all[i], true
 }
 
-// Names are those of all kinds.
+// Names returns the names of all kinds.
 func Names() []string {
 	var names []string
 	for _, k := range All() {
@@ -52,36 +51,35 @@ func Names() []string {
 	return names
 }
 
-// Event is what a webhook is sent for. It is read from headers, which are not signed. This is safe: only a sender who
-// knows the secret gets this far, and the worst that a wrong event does is a fetch.
-// and the worst that a wrong event does is a fetch.
+// Event is the event that a webhook reports. It is read from headers, which are not signed. This is safe: only a
+// sender who knows the secret gets this far, and the worst that a wrong event does is a fetch.
 type Event int
 
 // The events.
 const (
 	Other             Event = iota // changes no commit
-	Ping                           // tries the address
+	Ping                           // tests the address
 	Push                           // commits, branches or tags changed
 	PullRequest                    // a pull request changed
-	PushOrPullRequest              // only the body says which
+	PushOrPullRequest              // only the body tells which
 )
 
-// Signature is what a request shows to prove that its sender knows the secret.
+// Signature has the proofs in a request that its sender knows the secret.
 type Signature struct {
-	// Sums are HMACs by SHA-256; any of them may be right.
+	// Sums are HMACs with SHA-256; any of them may be valid.
 	Sums [][]byte
-	// Before is what is signed before the body.
+	// Before is the text that is signed before the body.
 	Before string
-	// Sent is what is signed as the time of sending; zero if none is.
+	// Sent is the signed time of sending; zero if there is none.
 	Sent time.Time
 	// Token is the secret itself; empty if it is not sent.
 	Token string
 }
 
-// IsEmpty reports whether a request shows nothing.
+// IsEmpty reports whether a request has no proof.
 func (s Signature) IsEmpty() bool { return len(s.Sums) == 0 && s.Token == "" }
 
-// hmacHeader is a header with an HMAC in hexadecimal behind a prefix.
+// hmacHeader is a header with a hexadecimal HMAC after a prefix.
 type hmacHeader struct{ name, prefix string }
 
 func signed(in ...hmacHeader) func(*http.Request) Signature {
@@ -96,7 +94,7 @@ func signed(in ...hmacHeader) func(*http.Request) Signature {
 	}
 }
 
-// maxSums is how many signatures one request may try.
+// maxSums limits the signatures in one request.
 const maxSums = 4
 
 // standardSignature reads the headers of standardwebhooks.com: the id, the timestamp and the body are signed together.
@@ -117,7 +115,7 @@ func standardSignature(header http.Header) (s Signature) {
 	return s
 }
 
-// headers reads the first of several headers that is there.
+// headers reads the first of several headers that is present.
 func headers(names ...string) func(http.Header) string {
 	return func(header http.Header) string {
 		for _, name := range names {
@@ -129,7 +127,7 @@ func headers(names ...string) func(http.Header) string {
 	}
 }
 
-// named reads events as GitHub, and others after it, call them.
+// named reads events by the names of GitHub, which others have adopted.
 func named(name func(http.Header) string) func(http.Header) Event {
 	return func(header http.Header) Event {
 		switch name(header) {

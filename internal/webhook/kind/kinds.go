@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// All are the known kinds. A new kind is added here, and nowhere else.
+// All returns the known kinds. A new kind is added here, and nowhere else.
 func All() []Kind {
 	return []Kind{
 		{
@@ -15,7 +15,7 @@ func All() []Kind {
 			Signature:    signed(hmacHeader{"X-Hub-Signature-256", "sha256="}),
 			Event:        named(headers("X-GitHub-Event")),
 			DeliveryID:   headers("X-GitHub-Delivery"),
-			MaxBodyBytes: 25 << 20, // its own bound: it sends a push of two thousand commits in one body
+			MaxBodyBytes: 25 << 20, // GitHub's own limit: it sends a push of two thousand commits in one body
 		},
 		{
 			Name:       "gitlab",
@@ -52,8 +52,8 @@ func All() []Kind {
 	}
 }
 
-// gitlabSecret tells the two kinds of secrets that GitLab has apart: keys in base64, which sign, and tokens, which are
-// sent as they are.
+// gitlabSecret distinguishes GitLab's two kinds of secrets: keys in base64, which sign, and tokens, which are sent
+// unchanged.
 func gitlabSecret(secret []byte) (hmacKey []byte, signs bool) {
 	text, isSigning := bytes.CutPrefix(secret, []byte("whsec_"))
 	key, err := base64.StdEncoding.DecodeString(string(text))
@@ -84,7 +84,7 @@ func bitbucketEvent(header http.Header) Event {
 	switch name := header.Get("X-Event-Key"); {
 	case name == bitbucketPing:
 		return Ping
-	case strings.Contains(name, "comment"): // agentry's own are among them
+	case strings.Contains(name, "comment"): // they include agentry's own
 		return Other
 	case name == "repo:push" || name == "repo:refs_changed" || name == "mirror:repo_synchronized":
 		return Push
@@ -94,7 +94,7 @@ func bitbucketEvent(header http.Header) Event {
 	return Other
 }
 
-// bitbucketUnsignedPing recognises how Bitbucket Server tries an address.
+// bitbucketUnsignedPing recognises Bitbucket Server's test of an address.
 func bitbucketUnsignedPing(header http.Header) bool {
 	return header.Get("X-Event-Key") == bitbucketPing && header.Get("X-Hub-Signature") == ""
 }
@@ -104,5 +104,5 @@ func azureSignature(r *http.Request) Signature {
 	return Signature{Token: password}
 }
 
-// anyEvent is for sites that say only in the body what happened.
+// anyEvent is for sites that report the event only in the body.
 func anyEvent(http.Header) Event { return PushOrPullRequest }

@@ -33,7 +33,7 @@ func pages() map[string]typed {
 			says("Probe/team-search/frontpage", "one label of the namespace away", "series end")},
 		"docs/testing.md": {inExample("quickstart"), wrote("report.xml", `tests="3" failures="0"`)},
 		"docs/diff.md": {changedExample,
-			says("no difference", "pods reload", "other series are kept")},
+			says("no difference", "pods reload", "different series are kept")},
 		"docs/explain.md": {inExample("quickstart"),
 			says("job serviceMonitor/team-shop/checkout/0", "Used by", `"rendersTo"`)},
 		"docs/alloy.md": {inExample("quickstart"),

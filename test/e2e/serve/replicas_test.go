@@ -166,7 +166,7 @@ func TestReplicas(t *testing.T) {
 	t.Cleanup(func() { _ = cluster.StartAPI(harness.Port) })
 	harness.Eventually(t, "both notice that the API server is away", func() error {
 		if !strings.Contains(c.Log(), "lease: not renewed for too long") ||
-			!strings.Contains(b.Log(), "lease: it cannot be read or renewed") {
+			!strings.Contains(b.Log(), "lease: cannot be read or renewed") {
 			return fmt.Errorf("they do not: %s\n%s", b.Log(), c.Log())
 		}
 		s, err := c.pipeline(t, "p0")

@@ -1,8 +1,8 @@
-// Command bench measures an sd-aggregator against the goals that it was built to, and prints
-// goal, measurement and whether it is met, with the load of the machine at that time: others'
-// work makes the numbers worse, and CPU time less so than time.
+// Command bench measures an sd-aggregator against its goals. For each it prints the goal, the measurement, whether the
+// goal is met, and the load of the machine at that time: other work on the machine makes the numbers worse, CPU time
+// less so than elapsed time.
 //
-// The aggregator is the real program in a process of its own; pods and API server are the rig's.
+// The aggregator is the real program in a process of its own. Pods and API server are simulated.
 package main
 
 import (
@@ -53,7 +53,7 @@ func run() int {
 	return 0
 }
 
-// scenes in the order in which they are played.
+// scenes lists the measurements in their order.
 func scenes() []scene {
 	return []scene{{"size", size}, {"usual", usual}, {"changed", changed}, {"faults", faults}, {"tls", overTLS},
 		{"large", large}}
@@ -64,11 +64,11 @@ type scene struct {
 	play func(*bench) error
 }
 
-// bench remembers what scenes measured.
+// bench has the results of the scenes.
 type bench struct {
 	settings
 	met, all int
-	// round and memory are CPU seconds and bytes of the usual scene, which others are held against.
+	// round and memory are the CPU seconds and bytes of the usual scene, to compare others with.
 	round, memory float64
 }
 
@@ -83,7 +83,7 @@ func (b *bench) row(id, what, goal, measured string, met bool) {
 	fmt.Printf("%-4s %-62s %-22s %-34s %-4s %s\n", id, what, goal, measured, said, load())
 }
 
-// load is the load average of the last minute.
+// load returns the load average of the last minute.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

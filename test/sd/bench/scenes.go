@@ -14,13 +14,13 @@ import (
 	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
-// number is that of the pod at an address.
+// number returns the number of the pod at an address.
 func number(address string) int {
 	b := netip.MustParseAddrPort(address).Addr().As4()
 	return int(b[1]-1)<<16 | int(b[2])<<8 | int(b[3])
 }
 
-// usual has pods that answer.
+// usual measures pods that answer.
 func usual(b *bench) error {
 	s, err := newStage(b, b.pods, nil)
 	if err != nil {
@@ -39,7 +39,7 @@ func usual(b *bench) error {
 	return s.end()
 }
 
-// changed has pods whose answers are never the same.
+// changed measures pods whose answers change every time.
 func changed(b *bench) error {
 	s, err := newStage(b, b.pods, nil)
 	if err != nil {
@@ -58,7 +58,7 @@ const (
 	allocated = "go_memstats_alloc_bytes_total"
 )
 
-// resources measures a quiet time, and returns the bytes that are allocated for a poll.
+// resources measures a quiet time, and returns the bytes allocated per poll.
 func (s *stage) resources() float64 {
 	polls := make([]int, s.n)
 	for i := range polls {
@@ -120,7 +120,7 @@ func (s *stage) serving(quiet float64) error {
 	return err
 }
 
-// changes measures how soon pods that come and go are seen.
+// changes measures the time until new and removed pods are noticed.
 func (s *stage) changes(float64) error {
 	const view = "?grafanaagent=" + namespace + "/probe"
 	var added, removed []time.Duration
@@ -146,7 +146,7 @@ func (s *stage) changes(float64) error {
 	return nil
 }
 
-// outage takes the API server away for so long that it is asked seldom.
+// outage makes the API server unreachable for so long that the aggregator rarely retries.
 func (s *stage) outage(float64) error {
 	s.api.Away(true)
 	fewest, _, _, err := s.watch(20*time.Second, 0)
@@ -163,7 +163,7 @@ func (s *stage) outage(float64) error {
 	return err
 }
 
-// faults has pods that misbehave, one kind after the other.
+// faults measures pods that misbehave, one kind after the other.
 func faults(b *bench) error {
 	s, err := newStage(b, b.pods, nil)
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *stage) hanging() error {
 	return another.stop()
 }
 
-// cuts notes how long a pod was listened to.
+// cuts records how long the aggregator listened to a pod.
 type cuts struct {
 	mu   sync.Mutex
 	took []time.Duration
@@ -293,7 +293,7 @@ func (s *stage) bombs() error {
 	return err
 }
 
-// overTLS has pods that speak TLS and ask for a certificate.
+// overTLS measures pods that speak TLS and require a certificate.
 func overTLS(b *bench) error {
 	authority, err := rig.NewAuthority()
 	if err != nil {
@@ -324,7 +324,7 @@ func overTLS(b *bench) error {
 	return s.end()
 }
 
-// large has four times as many pods, and thrice the time for a round.
+// large measures four times as many pods, with three times the interval.
 func large(b *bench) error {
 	four := *b
 	four.interval *= 3

@@ -18,9 +18,9 @@ import (
 
 const (
 	namespace = "monitoring"
-	// perSlice is how many endpoints Kubernetes puts into a slice.
+	// perSlice is the number of endpoints that Kubernetes puts into a slice.
 	perSlice = 100
-	// agents is how many GrafanaAgents the pods belong to: one has a twentieth of the targets.
+	// agents is the number of GrafanaAgents that the pods belong to: each has a twentieth of the targets.
 	agents = 20
 	// readyTimeout bounds the wait for a first document.
 	readyTimeout = 2 * time.Minute
@@ -34,12 +34,12 @@ type stage struct {
 	pods    *rig.Pods
 	n       int
 	targets int
-	// ready is how long the first document took, and first how many targets it had.
+	// ready is the time until the first document, and first the number of its targets.
 	ready time.Duration
 	first int
 }
 
-// newStage starts pods, which speak TLS if that is set, and an aggregator.
+// newStage starts pods, which may speak TLS, and an aggregator.
 func newStage(b *bench, n int, config *tls.Config, args ...string) (*stage, error) {
 	pods, err := rig.NewPods(config)
 	if err != nil {
@@ -59,7 +59,7 @@ func newStage(b *bench, n int, config *tls.Config, args ...string) (*stage, erro
 	return s, err
 }
 
-// put lists the hundred pods that begin with this one.
+// put lists a hundred pods, from this one on.
 func (s *stage) put(first int, ready bool) {
 	var addresses []string
 	for i := first; i < min(first+perSlice, s.n); i++ {
@@ -80,8 +80,8 @@ func (s *stage) end() error {
 	return err
 }
 
-// untilReady asks from the start on. It returns how long it took, and the targets that the first
-// document had.
+// untilReady polls the aggregator from its start. It returns the time until the first document, and the number of its
+// targets.
 func untilReady(s *subject) (time.Duration, int, error) {
 	for time.Since(s.begun) < readyTimeout {
 		n, err := s.targets("")
@@ -93,14 +93,14 @@ func untilReady(s *subject) (time.Duration, int, error) {
 	return 0, 0, errors.New("never ready")
 }
 
-// set makes some pods behave so.
+// set sets the handler of some pods.
 func (s *stage) set(from, to int, make func() http.Handler) {
 	for i := from; i < to; i++ {
 		s.pods.Set(rig.Addr(i), make())
 	}
 }
 
-// heal makes all pods good. That they turn ready brings those back at once that failed.
+// heal makes all pods healthy and ready, so that failed pods are polled at once.
 func (s *stage) heal() {
 	s.set(0, s.n, func() http.Handler { return rig.Runs(rig.Typical()...) })
 	for _, ready := range []bool{false, true} {
@@ -111,16 +111,15 @@ func (s *stage) heal() {
 	}
 }
 
-// cpuPerRound measures for some rounds, and divides by the polls that there were: on a busy
-// machine they may be fewer than there should be.
+// cpuPerRound returns the CPU time per round, measured over some rounds and divided by the actual number of polls,
+// which may be too small on a busy machine.
 func (s *stage) cpuPerRound(rounds int) float64 {
 	cpu, polls := s.cpu(), s.metric(polled)
 	time.Sleep(time.Duration(rounds) * s.interval)
 	return (s.cpu() - cpu) * float64(s.n) / (s.metric(polled) - polls)
 }
 
-// latencies are those of requests by some clients at a time, in order. Any other status than the
-// one that is wanted is an error.
+// latencies returns the sorted latencies of requests by some clients at a time. A status other than want is an error.
 func (s *stage) latencies(requests, clients, want int, query string, headers ...string) ([]time.Duration, error) {
 	var (
 		mu     sync.Mutex
@@ -167,7 +166,7 @@ func (s *stage) discard(query string, want int, headers ...string) error {
 	return err
 }
 
-// etag is that of the whole document.
+// etag returns the ETag of the whole document.
 func (s *stage) etag() (string, error) {
 	response, err := s.connection.Head(s.sd + sd.Path)
 	if err != nil {
@@ -176,7 +175,7 @@ func (s *stage) etag() (string, error) {
 	return response.Header.Get("Etag"), response.Body.Close()
 }
 
-// waitFor waits until a view has so many targets.
+// waitFor waits until a view has that number of targets.
 func (s *stage) waitFor(query string, targets int) (time.Duration, error) {
 	begun := time.Now()
 	for time.Since(begun) < readyTimeout {
@@ -188,8 +187,8 @@ func (s *stage) waitFor(query string, targets int) (time.Duration, error) {
 	return 0, fmt.Errorf("never %d targets in %q", targets, query)
 }
 
-// watch asks for the document again and again for a while. It returns the fewest targets that it
-// had, the slowest answer, and the age of the oldest answer of pods from some number on.
+// watch requests the document again and again for a while. It returns the lowest number of targets, the slowest answer,
+// and the age of the oldest answer of pods from a given number on.
 func (s *stage) watch(during time.Duration, from int) (fewest int, slowest, oldest time.Duration, err error) {
 	fewest = s.targets
 	var body bytes.Buffer

@@ -97,7 +97,7 @@ func (s *subject) stop() error {
 	return errors.Join(s.process.Wait(), os.RemoveAll(s.folder))
 }
 
-// get asks for a path and returns the status and the body, which is read into the buffer.
+// get requests a path and returns the status and the body, which it reads into the buffer.
 func (s *subject) get(url string, into *bytes.Buffer, headers ...string) (int, error) {
 	request, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *subject) get(url string, into *bytes.Buffer, headers ...string) (int, e
 	return response.StatusCode, err
 }
 
-// targets counts the targets of a document; -1 while there is none.
+// targets counts the targets of a document, -1 if there is none yet.
 func (s *subject) targets(query string) (int, error) {
 	var body bytes.Buffer
 	status, err := s.get(s.sd+sd.Path+query, &body)
@@ -126,7 +126,7 @@ func (s *subject) targets(query string) (int, error) {
 	return bytes.Count(body.Bytes(), []byte(`{"targets":`)), nil
 }
 
-// status is the report.
+// status returns the report.
 func (s *subject) status() (report sd.Report, err error) {
 	var body bytes.Buffer
 	if _, err := s.get(s.sd+"/status.json", &body); err != nil {
@@ -155,7 +155,7 @@ func (s *subject) proc(file string) string {
 	return string(text)
 }
 
-// cpu is the CPU time it used so far, in seconds.
+// cpu returns the CPU time used so far, in seconds.
 func (s *subject) cpu() float64 {
 	const ticks = 100 // USER_HZ, on all platforms that Go knows.
 	_, rest, _ := strings.Cut(s.proc("stat"), ") ")
@@ -168,7 +168,7 @@ func (s *subject) cpu() float64 {
 	return (user + system) / ticks
 }
 
-// memory is what is resident now, and was at most, in bytes.
+// memory returns the resident memory now and its peak, in bytes.
 func (s *subject) memory() (now, peak float64) {
 	read := func(key string) float64 {
 		_, rest, _ := strings.Cut(s.proc("status"), key+":")

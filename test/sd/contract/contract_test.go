@@ -1,5 +1,5 @@
-// Package contract holds equal what the generator and the sd-aggregator must agree on: they
-// do not import each other.
+// Package contract tests that the generator and the sd-aggregator, which do not import each other, agree on their
+// common constants.
 package contract
 
 import (
@@ -28,7 +28,7 @@ func TestLabelsOfTheService(t *testing.T) {
 	}
 }
 
-// TestTheJob renders the job of an IntegrationMonitor and holds it against what is served.
+// TestTheJob renders the job of an IntegrationMonitor and compares it with the served document.
 func TestTheJob(t *testing.T) {
 	rendered, findings := scrape.SDAggregator{}.HTTPSD(nil)
 	if len(findings) > 0 {

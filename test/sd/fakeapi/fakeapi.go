@@ -1,5 +1,5 @@
-// Package fakeapi is an API server for tests that knows EndpointSlices: it lists and watches
-// them, forbids namespaces, goes away, hangs and forgets its history.
+// Package fakeapi is an API server for tests with EndpointSlices only: it lists and watches them, forbids namespaces,
+// goes down, hangs and forgets its history.
 package fakeapi
 
 import (
@@ -25,7 +25,7 @@ type Server struct {
 	version   int
 	slices    map[string]*discoveryv1.EndpointSlice
 	events    []event
-	forgotten int // events up to this version are
+	forgotten int // events up to this version are forgotten
 	watches   map[chan struct{}]bool
 	forbidden map[string]bool
 	away      bool
@@ -33,7 +33,7 @@ type Server struct {
 	lists     int
 }
 
-// maxEvents is how long its history is.
+// maxEvents is the length of its history.
 const maxEvents = 1000
 
 type event struct {
@@ -57,14 +57,14 @@ func Start() *Server {
 	return s
 }
 
-// Close ends it.
+// Close stops the server.
 func (s *Server) Close() {
 	s.Hang(false)
 	s.Away(true)
 	s.http.Close()
 }
 
-// Config is how to reach it.
+// Config returns the configuration of a client.
 func (s *Server) Config() *rest.Config { return &rest.Config{Host: s.http.URL} }
 
 // Put adds or replaces a slice.
@@ -89,7 +89,7 @@ func (s *Server) Delete(namespace, name string) {
 	s.record("DELETED", slice)
 }
 
-// Forbid makes a namespace forbidden, or allowed again.
+// Forbid forbids a namespace, or allows it again.
 func (s *Server) Forbid(namespace string, forbidden bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *Server) Away(away bool) {
 	}
 }
 
-// Hang takes requests and watches, but says nothing, until it is called with false.
+// Hang makes the server accept requests and watches without answering, until it is called with false.
 func (s *Server) Hang(hangs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,14 +116,14 @@ func (s *Server) Hang(hangs bool) {
 	s.wake()
 }
 
-// Forget makes every version so far too old to watch from.
+// Forget makes all present versions too old to watch from.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forgotten = s.version
 }
 
-// Lists is how many lists were answered.
+// Lists returns the number of answered lists.
 func (s *Server) Lists() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +178,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wait waits until the server hangs no more.
+// wait waits while the server hangs.
 func (s *Server) wait(r *http.Request) {
 	wake, done := s.listen()
 	defer done()
@@ -197,7 +197,7 @@ func (s *Server) wait(r *http.Request) {
 	}
 }
 
-// listen returns a channel that hears of changes until the function is called.
+// listen returns a channel that receives a value after each change, until the function is called.
 func (s *Server) listen() (wake chan struct{}, done func()) {
 	wake = make(chan struct{}, 1)
 	s.mu.Lock()
@@ -262,7 +262,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, namespace string)
 	}
 }
 
-// send writes the events after a version.
+// send sends the events after a version.
 func (s *Server) send(w http.ResponseWriter, namespace string, from int) (int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -302,7 +302,7 @@ func Slice(namespace, agent, name string, port int32, addresses ...string) *disc
 	return slice
 }
 
-// Endpoint makes the endpoint of a pod that is named for its address.
+// Endpoint makes the endpoint of a pod that is named after its address.
 func Endpoint(namespace, address string) discoveryv1.Endpoint {
 	yes, pod := true, "pod-"+strings.NewReplacer(".", "-", ":", "-").Replace(address)
 	e := discoveryv1.Endpoint{Addresses: []string{address}, NodeName: new(string)}

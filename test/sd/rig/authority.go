@@ -24,7 +24,7 @@ type Authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes one.
+// NewAuthority makes an authority.
 func NewAuthority() (*Authority, error) {
 	a := &Authority{Pool: x509.NewCertPool()}
 	pair, err := a.Issue(func(c *x509.Certificate) {
@@ -39,8 +39,8 @@ func NewAuthority() (*Authority, error) {
 	return a, nil
 }
 
-// Issue makes a certificate of servers and clients, for an hour, by the name pod and the
-// address 127.0.0.1, unless the function changes that.
+// Issue makes a certificate for servers and clients that is valid for an hour, for the name pod and the address
+// 127.0.0.1, unless the function changes that.
 func (a *Authority) Issue(change func(*x509.Certificate)) (*tls.Certificate, error) {
 	now := time.Now()
 	template := &x509.Certificate{

@@ -17,14 +17,14 @@ import (
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 
-// Fault is a way in which pods misbehave that run the [Typical] integrations.
+// Fault is a way in which pods that run the [Typical] integrations misbehave.
 type Fault struct {
 	Name string
-	// New makes a pod that does so.
+	// New makes a pod with the fault.
 	New func() http.Handler
-	// Failure is how polls of it fail. Without it polls succeed, at least some.
+	// Failure is the reason of failed polls. Without it, at least some polls succeed.
 	Failure poll.Reason
-	// Drop is why groups of its answers are dropped; the typical ones stay.
+	// Drop is the reason for dropping groups of its answers; the typical groups stay.
 	Drop merge.Reason
 }
 
@@ -33,13 +33,13 @@ func Faults() []Fault {
 	return slices.Concat(brokenAnswers(), oddAnswers(), badGroups())
 }
 
-// FaultNamed is the fault with that name.
+// FaultNamed returns the fault with that name.
 func FaultNamed(name string) Fault {
 	faults := Faults()
 	return faults[slices.IndexFunc(faults, func(f Fault) bool { return f.Name == name })]
 }
 
-// brokenAnswers do not come, or not whole.
+// brokenAnswers returns faults with missing or incomplete answers.
 func brokenAnswers() []Fault {
 	body := answer(Typical())
 	return []Fault{
@@ -56,7 +56,7 @@ func brokenAnswers() []Fault {
 	}
 }
 
-// oddAnswers are whole, but none that an agent gives.
+// oddAnswers returns faults with complete answers that no agent gives.
 func oddAnswers() []Fault {
 	body := answer(Typical())
 	return []Fault{
@@ -83,7 +83,7 @@ func oddAnswers() []Fault {
 	}
 }
 
-// badGroups stand beside good ones.
+// badGroups returns faults with bad groups beside good ones.
 func badGroups() []Fault {
 	beside := func(name, group string, drop merge.Reason) Fault {
 		body := answer(Typical())
@@ -112,7 +112,7 @@ func badGroups() []Fault {
 	}
 }
 
-// labels is a group with so many labels.
+// labels returns a group with n labels.
 func labels(n int) string {
 	var b strings.Builder
 	b.WriteString(`{"targets":["HOST"],"labels":{"l":""`)
@@ -123,18 +123,18 @@ func labels(n int) string {
 	return b.String()
 }
 
-// Texts of some MB, made once and when they are needed.
+// Texts of some MB, made once when they are needed.
 var (
 	manyLabels = sync.OnceValue(func() string { return "[" + labels(1_000_000) + "]" })
 	hugeLabel  = sync.OnceValue(func() string { return "[" + longLabel(10<<20) + "]" })
 )
 
-// huge is a pod that says a text as it is: nobody reads it to the end.
+// huge returns a pod that answers with a text without replacing HOST, because nobody reads it to the end.
 func huge(text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { says(w, text) })
 }
 
-// longLabel is a group with a label of so many bytes.
+// longLabel returns a group with a label of n bytes.
 func longLabel(n int) string {
 	return `{"targets":["HOST"],"labels":{"a":"` + strings.Repeat("x", n) + `"}}`
 }
@@ -172,7 +172,7 @@ func redirect(to string) func() http.Handler {
 	return handler(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) })
 }
 
-// flap answers every second time.
+// flap answers every second poll.
 func flap() http.Handler {
 	var polls atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -241,7 +241,7 @@ func reset(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// speakTLS answers as a TLS server does that is asked without.
+// speakTLS answers like a TLS server that gets a plain request.
 func speakTLS(w http.ResponseWriter, _ *http.Request) {
 	if conn := raw(w); conn != nil {
 		_, _ = conn.Write([]byte{0x15, 3, 1, 0, 2, 2, 22})
@@ -249,7 +249,7 @@ func speakTLS(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// raw is the connection itself, nil over TLS.
+// raw returns the connection itself, nil over TLS.
 func raw(w http.ResponseWriter) *net.TCPConn {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

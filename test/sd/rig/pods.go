@@ -1,9 +1,9 @@
-// Package rig surrounds the aggregator in tests, measurements and the soak: thousands
-// of integration pods in one process, each at an address of its own, that answer as agents do or
-// in one of the ways of [Faults]. The API server that lists them is package fakeapi's.
+// Package rig simulates integration pods for tests, measurements and the soak of the aggregator: thousands
+// of pods in one process, each at an address of its own, that answer like agents or with one of the
+// [Faults]. Package fakeapi has the API server that lists them.
 //
 // Package isolate makes the addresses: in a network namespace all of 10.0.0.0/8 is this host, so that
-// one socket serves any number of pods whose addresses a real cluster could have.
+// one socket serves any number of pods with addresses as in a real cluster.
 package rig
 
 import (
@@ -25,7 +25,7 @@ import (
 
 // Pods are the pods of a namespace made by Isolated.
 type Pods struct {
-	// Port is where all of them listen.
+	// Port is the port of all pods.
 	Port   int32
 	server *http.Server
 	served sync.WaitGroup
@@ -33,14 +33,13 @@ type Pods struct {
 	pods sync.Map // of netip.Addr to *pod
 }
 
-// pod is one address.
+// pod is the pod at one address.
 type pod struct {
 	handler atomic.Pointer[http.Handler]
 	polls   atomic.Int64
 }
 
-// NewPods starts pods that run [Typical] integrations. With a certificate they speak TLS, and
-// take clients that the authority knows.
+// NewPods starts pods that run [Typical] integrations. With a TLS configuration, they speak TLS.
 func NewPods(config *tls.Config) (*Pods, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp4", "0.0.0.0:0")
 	if err != nil {
@@ -61,10 +60,10 @@ func (p *Pods) Close() {
 	p.served.Wait()
 }
 
-// Set says how the pod at an address answers from now on.
+// Set sets the handler of the pod at an address.
 func (p *Pods) Set(addr netip.Addr, handler http.Handler) { p.at(addr).handler.Store(&handler) }
 
-// Polls is how often the pod at an address was asked.
+// Polls returns the number of polls of the pod at an address.
 func (p *Pods) Polls(addr netip.Addr) int { return int(p.at(addr).polls.Load()) }
 
 func (p *Pods) at(addr netip.Addr) *pod {
@@ -72,7 +71,7 @@ func (p *Pods) at(addr netip.Addr) *pod {
 	return known.(*pod)
 }
 
-// ServeHTTP is the pod at the address that was dialled.
+// ServeHTTP answers for the pod at the dialled address.
 func (p *Pods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	addr := netip.MustParseAddrPort(local.String()).Addr()
@@ -85,17 +84,17 @@ func (p *Pods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(w, r)
 }
 
-// Addr is the address of the n-th pod.
+// Addr returns the address of the n-th pod.
 func Addr(n int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(1 + n>>16), byte(n >> 8), byte(n)})
 }
 
-// Typical are the integrations of pods that are not told what to run.
+// Typical returns the default integrations of pods.
 func Typical() []string { return []string{"agent", "node_exporter", "redis", "mysql"} }
 
 var typical = Runs(Typical()...)
 
-// Runs is a pod that answers as an agent with these integrations does, in the same size.
+// Runs returns a pod that answers like an agent with these integrations, with an answer of the same size.
 func Runs(integrations ...string) http.Handler {
 	text := answer(integrations)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -107,7 +106,7 @@ func Runs(integrations ...string) http.Handler {
 	})
 }
 
-// Changes is a pod whose integrations have a label that is another in each answer.
+// Changes returns a pod whose integrations have a label that changes with each answer.
 func Changes(integrations ...string) http.Handler {
 	text := strings.ReplaceAll(answer(integrations), `"job"`, `"revision":"REVISION","job"`)
 	var revision atomic.Int64
@@ -117,7 +116,7 @@ func Changes(integrations ...string) http.Handler {
 	})
 }
 
-// Says is a pod that answers so, with HOST for its address.
+// Says returns a pod that answers with a text, in which HOST stands for its address.
 func Says(text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		says(w, strings.ReplaceAll(text, "HOST", r.Host))
@@ -129,7 +128,7 @@ func says(w http.ResponseWriter, text string) {
 	_, _ = io.WriteString(w, text)
 }
 
-// answer is what an agent with the integrations says.
+// answer returns the answer of an agent with the integrations.
 func answer(integrations []string) string {
 	groups := make([]string, len(integrations))
 	for i, name := range integrations {
@@ -138,7 +137,7 @@ func answer(integrations []string) string {
 	return "[" + strings.Join(groups, ",") + "]"
 }
 
-// group is one integration in the answer of an agent, as test/sd/samples has it.
+// group returns one integration in the answer of an agent, as in test/sd/samples.
 func group(name string) string {
 	return fmt.Sprintf(`{"targets":["HOST"],"labels":{"__meta_agent_integration_autoscrape":"0",`+
 		`"__meta_agent_integration_instance":"monitoring/%[1]s","__meta_agent_integration_name":"%[1]s",`+

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// settleTimeout is how long it may take until all is served that must be, on a busy machine.
+	// settleTimeout is the time until all expected targets must be served, on a busy machine.
 	settleTimeout = 2 * time.Minute
 	// checkEvery is the time between two documents.
 	checkEvery     = 50 * time.Millisecond
 	checksInOutage = 20
 )
 
-// settle checks documents until both replicas serve exactly what must be after a change.
+// settle checks documents until both replicas serve exactly the targets expected after a change.
 func (w *testbed) settle(before, after map[string]int) error {
 	var missing, extra []string
 	for end := time.Now().Add(settleTimeout); time.Now().Before(end); time.Sleep(checkEvery) {
@@ -51,8 +51,8 @@ func (w *testbed) check(before, after map[string]int, documents int) error {
 	return nil
 }
 
-// one checks one document, nil if there is none yet: it must have all that is served before and
-// after the change, and nothing that is served neither before nor after.
+// one checks one document, nil if there is none yet: it must have all targets that are expected both before and after
+// the change, and none that are expected neither before nor after.
 func (w *testbed) one(r *replica, before, after map[string]int) (map[string]bool, error) {
 	served, ready, err := r.served()
 	if err != nil {
@@ -69,7 +69,7 @@ func (w *testbed) one(r *replica, before, after map[string]int) (map[string]bool
 	return served, consistent(served, before, after)
 }
 
-// consistent finds what did not change and is missing, and what never was and is there.
+// consistent finds unchanged targets that are missing, and served targets that never existed.
 func consistent(served map[string]bool, before, after map[string]int) error {
 	for target, pod := range after {
 		if was, ok := before[target]; ok && was == pod && !served[target] {
@@ -85,7 +85,7 @@ func consistent(served map[string]bool, before, after map[string]int) error {
 	return nil
 }
 
-// difference is what is missing of what must be served, and what is too much.
+// difference returns the expected targets that are missing, and the unexpected ones.
 func difference(must map[string]int, served map[string]bool) (missing, extra []string) {
 	for _, target := range slices.Sorted(maps.Keys(must)) {
 		if !served[target] {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// gauge is what this process uses: aggregators, pods and API server together.
+// gauge is a measurement of this process: aggregators, pods and API server together.
 type gauge struct {
 	at                      time.Time
 	heap                    float64 // bytes that live, after a collection
@@ -25,7 +25,7 @@ func measure() gauge {
 		descriptors: len(open)}
 }
 
-// gauges are those of a run.
+// gauges are the measurements of a run.
 type gauges []gauge
 
 func (g *gauges) add(one gauge) { *g = append(*g, one) }
@@ -38,9 +38,8 @@ func (g *gauges) last() string {
 	return fmt.Sprintf("heap %.1f MB, %d goroutines, %d descriptors", l.heap/1e6, l.goroutines, l.descriptors)
 }
 
-// halves are the floors of the second and the last quarter; the first is for warming up.
-// Both are zero if a quarter has too few measurements for a floor: then only what is left at the
-// end tells of a leak.
+// halves returns the floors of the second and the last quarter; the first quarter is for warming up. Both are zero if a
+// quarter has too few measurements. If so, only the resources left at the end reveal a leak.
 func (g *gauges) halves() (early, late gauge) {
 	n := len(*g) / 4
 	if n < minQuarter {
@@ -49,8 +48,8 @@ func (g *gauges) halves() (early, late gauge) {
 	return floor((*g)[n : 2*n]), floor((*g)[len(*g)-n:])
 }
 
-// floor is the least of each: what polls take that are under way comes and goes, up to a
-// megabyte each, and what leaks stays.
+// floor returns the minimum of each value: the memory of running polls, up to a megabyte each, comes and goes, but
+// leaks stay.
 func floor(some []gauge) gauge {
 	low := some[0]
 	for _, g := range some {
@@ -62,10 +61,11 @@ func floor(some []gauge) gauge {
 	return low
 }
 
-// minQuarter is how many measurements have a floor: a single one may fall into a moment when all pods are polled.
+// minQuarter is the number of measurements needed for a floor: a single one may fall into a moment in which all pods
+// are polled.
 const minQuarter = 5
 
-// The most by which floors may differ.
+// The maximum differences between floors.
 const (
 	maxHeapGrowth       = 5e6
 	maxGoroutineGrowth  = 20
@@ -92,7 +92,7 @@ func (g *gauges) check() error {
 	return nil
 }
 
-// nothingLeft waits until no more is in use than before.
+// nothingLeft waits until no more resources are in use than before.
 func nothingLeft(before gauge) error {
 	http.DefaultClient.CloseIdleConnections()
 	var now gauge

@@ -1,9 +1,9 @@
 // Command soak runs two replicas of the sd-aggregator among pods and an API server that change
-// and fail at random, and holds every document that they serve against a model: what does not
-// change is never missing for a moment, what never was is never there, and in the end exactly
-// what must be is served. It watches memory, goroutines and descriptors, and shuts all down.
+// and fail at random, and compares every document that they serve with a model: an unchanged target
+// is never missing, a target that never existed never appears, and after each change exactly the
+// expected targets are served. It watches memory, goroutines and descriptors, and shuts everything down.
 //
-// The same seed makes the same objects and edits, but not the same moments.
+// The same seed makes the same objects and edits, but at different moments.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run() int {
 // reportEvery is the time between two lines.
 const reportEvery = time.Minute
 
-// soak takes steps while more says so.
+// soak takes steps while more returns true.
 func soak(seed uint64, more func(step int) bool, say func(string)) error {
 	before := measure()
 	w, err := newTestbed(seed)
@@ -62,7 +62,7 @@ func soak(seed uint64, more func(step int) bool, say func(string)) error {
 	return errors.Join(err, g.check(), nothingLeft(before))
 }
 
-// testbed is the model with what it is about.
+// testbed is the model with the pods, API server and replicas that it models.
 type testbed struct {
 	model    *model
 	api      *fakeapi.Server
@@ -71,7 +71,7 @@ type testbed struct {
 	counts   counts
 }
 
-// counts of what happened.
+// counts counts events.
 type counts struct{ steps, documents, outages, restarts int }
 
 // String implements fmt.Stringer.
@@ -103,8 +103,8 @@ func (w *testbed) end() {
 	w.api.Close()
 }
 
-// step changes the objects, maybe while the API server is away or a replica starts again, and
-// waits until both replicas have it right.
+// step changes the objects, maybe while the API server is down or a replica restarts, and waits until both replicas
+// serve the expected targets.
 func (w *testbed) step() error {
 	w.counts.steps++
 	before := w.model.targets()
@@ -130,8 +130,8 @@ func (w *testbed) step() error {
 	return w.settle(before, after)
 }
 
-// outage takes the API server away, or makes it silent. The function brings it back, maybe
-// without memory of what was.
+// outage makes the API server unreachable or silent. The function that it returns ends the outage, maybe after the
+// server has forgotten its history.
 func (w *testbed) outage() (back func()) {
 	lose := w.api.Away
 	if w.model.random.IntN(2) == 0 {
@@ -147,7 +147,7 @@ func (w *testbed) outage() (back func()) {
 	}
 }
 
-// restart replaces one replica by a new one, which knows the other.
+// restart replaces one replica by a new one, with the other one as its peer.
 func (w *testbed) restart() (err error) {
 	i := w.model.random.IntN(len(w.replicas))
 	w.replicas[i].stop()

@@ -15,13 +15,13 @@ import (
 
 const (
 	namespace = "ns"
-	// agents is how many GrafanaAgents the pods belong to, each with one slice.
+	// agents is the number of GrafanaAgents that the pods belong to, each with one slice.
 	agents = 4
-	// fewest and most bound how many pods there are.
+	// fewest and most bound the number of pods.
 	fewest, most = 20, 60
 )
 
-// model is what there is, and what therefore must be served. It does not know how.
+// model is the state of the pods, from which it derives the targets that must be served.
 type model struct {
 	random *rand.Rand
 	listed map[int]*modelPod
@@ -33,19 +33,19 @@ type model struct {
 // modelPod is a pod that is listed.
 type modelPod struct {
 	agent int
-	// served is what it must be served with: what it said last when it was well, or will say.
+	// served lists the integrations that must be served: those that it said last while it was healthy, or will say.
 	served []string
-	// said is what it had the time to say.
+	// said lists the integrations that it had the time to say.
 	said   []string
 	broken bool
-	// handler is how it answers.
+	// handler answers its polls.
 	handler http.Handler
 }
 
 func newModel(seed uint64) *model {
 	m := &model{random: rand.New(rand.NewPCG(seed, 0)), listed: map[int]*modelPod{}, faults: rig.Faults()}
 	for _, f := range m.faults {
-		f.New() // some make megabytes of an answer, once: what is measured begins with them
+		f.New() // some faults allocate a text of megabytes once, which the measurements must include from the start
 	}
 	for n := range 2 * most {
 		m.free = append(m.free, n)
@@ -56,7 +56,7 @@ func newModel(seed uint64) *model {
 	return m
 }
 
-// step changes some of it.
+// step changes some pods.
 func (m *model) step() {
 	for range 1 + m.random.IntN(8) {
 		switch m.random.IntN(8) {
@@ -114,7 +114,7 @@ func (m *model) heal() {
 	}
 }
 
-// pick returns the number of a pod of which that is true, or one that is not listed.
+// pick returns the number of a pod that satisfies the condition, or of one that is not listed.
 func (m *model) pick(which func(*modelPod) bool) int {
 	var numbers []int
 	for _, n := range slices.Sorted(maps.Keys(m.listed)) {
@@ -128,7 +128,7 @@ func (m *model) pick(which func(*modelPod) bool) int {
 	return numbers[m.random.IntN(len(numbers))]
 }
 
-// runs makes a pod well, with some integrations; it may be none.
+// runs makes a pod healthy, with random integrations, maybe none.
 func (m *model) runs(p *modelPod) {
 	all := []string{"agent", "node_exporter", "redis", "mysql", "kafka"}
 	m.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -136,7 +136,7 @@ func (m *model) runs(p *modelPod) {
 	p.broken, p.handler = false, rig.Runs(p.served...)
 }
 
-// ruin gives a pod a fault. Some faults do not keep it from saying what it runs.
+// ruin gives a pod a fault. With some faults it still lists its integrations.
 func (m *model) ruin(p *modelPod) {
 	f := m.faults[m.random.IntN(len(m.faults))]
 	if p.served = p.said; f.Failure == "" {
@@ -145,7 +145,7 @@ func (m *model) ruin(p *modelPod) {
 	p.broken, p.handler = true, f.New()
 }
 
-// targets are those that must be served, as agent/integration@address, with their pods' numbers.
+// targets returns the targets that must be served, as agent/integration@address, with their pods' numbers.
 func (m *model) targets() map[string]int {
 	out := map[string]int{}
 	for n, p := range m.listed {
@@ -156,7 +156,7 @@ func (m *model) targets() map[string]int {
 	return out
 }
 
-// apply makes pods and API server as the model is. Pods that are broken are not ready.
+// apply makes the pods and the API server match the model. Broken pods are not ready.
 func (m *model) apply(pods *rig.Pods, api *fakeapi.Server) {
 	of := make([][]int, agents)
 	for _, n := range slices.Sorted(maps.Keys(m.listed)) {

@@ -32,7 +32,7 @@ type replica struct {
 	wasReady bool
 }
 
-// newReplica starts one. With a peer it asks that for pods that do not answer.
+// newReplica starts a replica. With a peer, it asks that for pods that do not answer.
 func newReplica(api *fakeapi.Server, peer *replica) (*replica, error) {
 	log := slog.New(slog.DiscardHandler)
 	source, err := discover.NewSlices(discover.SlicesOptions{Config: api.Config(), Namespaces: []string{namespace},
@@ -77,8 +77,8 @@ func (loopback) LookupNetIP(context.Context, string, string) ([]netip.Addr, erro
 	return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, nil
 }
 
-// served returns the targets of the document, as agent/integration@address; false while there
-// is none. What a client would refuse is an error.
+// served returns the targets of the document, as agent/integration@address, and false if there is none. A document that
+// a client would refuse is an error.
 func (r *replica) served() (map[string]bool, bool, error) {
 	response, err := http.Get(r.server.URL + sd.Path)
 	if err != nil {

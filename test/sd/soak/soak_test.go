@@ -27,7 +27,7 @@ func TestAShortSoak(t *testing.T) {
 	}
 }
 
-// TestTheModelFindsWrongDocuments has documents that are wrong.
+// TestTheModelFindsWrongDocuments checks wrong documents.
 func TestTheModelFindsWrongDocuments(t *testing.T) {
 	before, after := map[string]int{"stays": 1, "goes": 2, "moves": 3}, map[string]int{"stays": 1, "comes": 4,
 		"moves": 5}
@@ -51,8 +51,8 @@ func TestTheModelFindsWrongDocuments(t *testing.T) {
 	}
 }
 
-// TestAChangeThatAPodNeverServedIsNotExpected is a pod that changes and breaks between two moments in which the
-// testbed is as the model: it must be served as before.
+// TestAChangeThatAPodNeverServedIsNotExpected has a pod that changes and breaks between two moments in which the
+// testbed matches the model: it must be served as before.
 func TestAChangeThatAPodNeverServedIsNotExpected(t *testing.T) {
 	m := newModel(1)
 	p := &modelPod{served: []string{"redis"}, said: []string{"redis"}}

@@ -37,21 +37,20 @@ func confirm(status int, header http.Header, body []byte, groups []Group) error 
 	return nil
 }
 
-// sorted writes groups in a form that compares. Two kinds of labels reach nobody: those without
-// a value, which only some clients keep for a while, and what a document says about where it
-// is from, which clients say themselves.
+// sorted formats groups for comparison. It leaves out labels without a value, which only some clients keep for a while,
+// and the labels with the source of a document, which clients set themselves.
 func sorted(groups []Group) []string {
 	out := make([]string, 0, len(groups))
 	for _, g := range groups {
 		labels := maps.Clone(g.Labels)
 		maps.DeleteFunc(labels, func(name, value string) bool { return value == "" || name == "__meta_url" })
-		out = append(out, fmt.Sprintf("%q %q", g.Targets, labels)) // Maps are printed in order.
+		out = append(out, fmt.Sprintf("%q %q", g.Targets, labels)) // fmt sorts maps
 	}
 	slices.Sort(out)
 	return out
 }
 
-// answer and verdict are what package clients in test/prometheus/clients has; it is in another module.
+// answer and verdict are copies of the types in test/prometheus/clients, which is another module.
 type answer struct {
 	Status int         `json:"status"`
 	Header http.Header `json:"header"`
@@ -77,7 +76,7 @@ func (v verdict) read() []Group {
 	return groups
 }
 
-// client is a running program of test/prometheus/clients.
+// client is a running process of test/prometheus/clients.
 type client struct {
 	name string
 
@@ -100,8 +99,8 @@ const (
 	agents  = "prometheus-2.48"
 )
 
-// clients start when they are first asked, and end when this process does, as their input ends
-// then. That tests need not start them is why they are kept here.
+// clients are started when first asked, so that tests need not start them. They end with this process, because their
+// input ends.
 var clients = sync.OnceValues(func() ([]*client, error) {
 	var all []*client
 	for _, name := range []string{current, agents} {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestWhatClientsTake holds the programs to what is known of their clients, most of all that
-// each refuses what it must, and that the old one has the rules of its time.
+// TestWhatClientsTake tests the known behaviour of the real clients, above all that each refuses bad answers, and that
+// the old one has the rules of its time.
 func TestWhatClientsTake(t *testing.T) {
 	const good = `[{"targets":["10.0.0.1:80"],"labels":{"a":"b"}}]`
 	headers := http.Header{"Content-Type": {"application/json"}}

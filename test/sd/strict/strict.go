@@ -1,7 +1,7 @@
-// Package strict reads an http_sd answer as the strictest of its clients would: Prometheus's,
-// and the one in Grafana Agent v0.44, which knows legacy label names only. It serves tests.
+// Package strict reads an http_sd answer like the strictest of its clients: Prometheus's, and the one in Grafana Agent
+// v0.44, which knows only legacy label names. It is for tests.
 //
-// With -tags oracle the real clients read along: it is an error if one of them refuses what is
+// With -tags oracle the real clients read the answer too: it is an error if one of them refuses an answer that is
 // accepted here, or finds other groups in it.
 package strict
 
@@ -25,12 +25,12 @@ type Group struct {
 
 var legacyName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
-// Parse reads the body of an answer, or says why a client would refuse all of it.
+// Parse reads the body of an answer. The error says why a client would refuse all of it.
 func Parse(body []byte) ([]Group, error) {
 	return Read(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, body)
 }
 
-// Read reads an answer, or says why a client would refuse it and keep what it had before.
+// Read reads an answer. The error says why a client would refuse it and keep its previous targets.
 func Read(status int, header http.Header, body []byte) ([]Group, error) {
 	groups, err := read(status, header, body)
 	if err != nil {
@@ -51,8 +51,7 @@ func read(status int, header http.Header, body []byte) ([]Group, error) {
 	return parse(body)
 }
 
-// labels are decoded as the clients do it: of two sets in one group the last counts alone, and
-// both must be good.
+// labels are decoded like in the clients: of two sets in one group only the last one counts, but both must be good.
 type labels map[string]string
 
 // UnmarshalJSON implements json.Unmarshaler.

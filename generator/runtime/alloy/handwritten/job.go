@@ -4,6 +4,7 @@
 package handwritten
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func Job(raw *model.Raw) (*model.ScrapeConfig, diag.List) {
 		Formats: model.Formats{Protocols: m.list("scrape_protocols"), Fallback: m.fixed("fallback_scrape_protocol"),
 			NameValidation:  m.fixed("metric_name_validation_scheme"),
 			NameEscaping:    m.fixed("metric_name_escaping_scheme"),
-			MinBucketFactor: m.fixed("native_histogram_min_bucket_factor")},
+			MinBucketFactor: m.finite("native_histogram_min_bucket_factor")},
 		Discoveries: m.discoveries(), Relabel: append(m.rules("relabel_configs"), raw.Relabel...),
 		MetricRelabel: m.rules("metric_relabel_configs"),
 	}
@@ -118,6 +119,19 @@ func (m mapping) optional(key string) model.Text {
 func (m mapping) fixed(key string) string {
 	m.known(key)
 	return m.text(key)
+}
+
+// finite returns a finite number, in any notation of YAML, as a text; it is empty if the key has none.
+func (m mapping) finite(key string) string {
+	var v float64
+	switch n := m.get(key); {
+	case n == nil || !m.known(key):
+	case !decode(n, &v) || math.IsInf(v, 0) || math.IsNaN(v):
+		m.wrong(n, m.path+key+": must be a finite number for Alloy")
+	default:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return ""
 }
 
 // known reports a variable where Alloy takes none.

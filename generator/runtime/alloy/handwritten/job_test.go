@@ -83,3 +83,13 @@ func FuzzJob(f *testing.F) {
 		}
 	})
 }
+
+// TestFactorOfBuckets: a factor in any notation is a number for Alloy, and one that is not finite is a problem.
+func TestFactorOfBuckets(t *testing.T) {
+	for in, want := range map[string]string{"1.1": "1.1", "+1.5": "1.5", "2": "2", ".inf": "", ".nan": "", "x": ""} {
+		got, problems := job(t, "job_name: a\nnative_histogram_min_bucket_factor: "+in+"\n")
+		if got.Formats.MinBucketFactor != want || (len(problems) == 0) != (want != "") {
+			t.Errorf("%s: %q, %v", in, got.Formats.MinBucketFactor, problems)
+		}
+	}
+}

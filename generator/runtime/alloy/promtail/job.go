@@ -136,11 +136,12 @@ func (r *reader) boolean(n *yaml.Node) bool {
 }
 
 func (r *reader) number(n *yaml.Node) syntax.Expr {
-	if _, err := strconv.ParseFloat(n.Value, 64); err != nil {
+	e, ok := syntax.Number(n.Value)
+	if !ok {
 		r.cannot(n, "must be a number for Alloy")
 		return "0"
 	}
-	return syntax.Expr(n.Value)
+	return e
 }
 
 func (r *reader) list(n *yaml.Node) syntax.Expr {

@@ -235,8 +235,8 @@ func metrics(all map[string]model.MetricStage) syntax.Block {
 
 func numbers(list []string) syntax.Expr {
 	out := make([]syntax.Expr, len(list))
-	for i, n := range list {
-		out[i] = syntax.Expr(strings.TrimSpace(n))
+	for i, text := range list {
+		out[i], _ = syntax.Number(text) // bounds are checked to be numbers
 	}
 	return syntax.List(out...)
 }

@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -39,6 +41,23 @@ func Int(v int64) Expr { return Expr(strconv.FormatInt(v, 10)) }
 
 // Uint returns a number.
 func Uint(v uint64) Expr { return Expr(strconv.FormatUint(v, 10)) }
+
+// number matches a number as JSON has it, which Alloy reads.
+var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+// Number returns the number that a text is. It is as the text has it if Alloy reads that. ok is false for a text that
+// is not a finite number.
+func Number(text string) (e Expr, ok bool) {
+	text = strings.TrimSpace(text)
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || math.IsInf(f, 0) || math.IsNaN(f):
+		return "", false
+	case number.MatchString(text):
+		return Expr(text), true
+	}
+	return Expr(strconv.FormatFloat(f, 'g', -1, 64)), true
+}
 
 // Env returns the value of an environment variable. It is "" if there is none.
 func Env(name string) Expr { return Call("sys.env", String(name)) }

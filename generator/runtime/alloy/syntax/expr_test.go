@@ -19,3 +19,16 @@ func TestMapStrings(t *testing.T) {
 		}
 	}
 }
+
+// TestNumber: what Alloy reads stays as it is written, other notations get one of these, and all else is no number.
+func TestNumber(t *testing.T) {
+	for in, want := range map[string]Expr{
+		"0": "0", "-12": "-12", "1.10": "1.10", "5e-3": "5e-3", "1.5E+3": "1.5E+3", " 2 ": "2",
+		"+1": "1", ".5": "0.5", "5.": "5", "007": "7", "0x1p-2": "0.25", "1_000": "1000",
+		"": "", "Inf": "", "-inf": "", "NaN": "", "1e999": "", "1s": "", "a": "",
+	} {
+		if got, ok := Number(in); got != want || ok != (want != "") {
+			t.Errorf("%q: %q %v, want %q", in, got, ok, want)
+		}
+	}
+}

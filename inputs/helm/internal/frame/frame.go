@@ -1,5 +1,5 @@
-// Package frame is the protocol between agentry and the processes that render charts: values in CBOR, because it tells
-// 1 from 1.0, as templates do, and JSON does not.
+// Package frame is the protocol between agentry and the processes that render charts. Values are encoded as CBOR
+// because, unlike JSON, it distinguishes 1 from 1.0, as templates do.
 package frame
 
 import (
@@ -10,17 +10,17 @@ import (
 
 // Kinds of frames.
 const (
-	Release  = 'r' // to the worker: render this
-	Texts    = 'x' // to the worker: execute these
-	Template = 't' // from the worker: this template begins
+	Release  = 'r' // to the worker: render a release
+	Texts    = 'x' // to the worker: execute texts
+	Template = 't' // from the worker: a template begins
 )
 
 // Strings is a map that keeps its type in a frame.
 type Strings map[string]string
 
-// types returns the types that a value keeps in a field of type any.
+// types returns the types that keep their identity in a field of type any.
 func types() (cbor.TagSet, error) {
-	const ours = 53_001 // a number that nobody has registered
+	const ours = 53_001 // an unregistered number
 	set := cbor.NewTagSet()
 	err := set.Add(cbor.TagOptions{DecTag: cbor.DecTagOptional, EncTag: cbor.EncTagRequired},
 		reflect.TypeFor[Strings](), ours)

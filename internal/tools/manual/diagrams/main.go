@@ -2,9 +2,9 @@
 //
 //	go -C internal/tools/manual run ./diagrams -folder ../../../docs/diagrams
 //
-// The texts are in D2 (https://d2lang.com), and are what people edit. The drawings are committed, because forges show
-// them and cannot draw. The same text makes the same bytes. A drawing has colours for light and for dark pages, and
-// brings its font.
+// The texts are in D2 (https://d2lang.com), and are the source. The drawings are committed, because forges can show
+// but not draw them. The same text gives the same bytes. A drawing has colours for light and dark pages, and contains
+// its font.
 package main
 
 import (
@@ -55,10 +55,10 @@ func run(ctx context.Context, folder string) error {
 	return nil
 }
 
-// drawingOf is the file of the drawing of a text.
+// drawingOf returns the file of a text's drawing.
 func drawingOf(text string) string { return strings.TrimSuffix(text, ".d2") + ".svg" }
 
-// draw makes the SVG of a text.
+// draw returns the SVG of a text.
 func draw(ctx context.Context, text string) ([]byte, error) {
 	ruler, err := textmeasure.NewRuler()
 	if err != nil {

@@ -11,32 +11,33 @@ import (
 )
 
 const (
-	// maxBlamedBytes limits the files of a build that is tried again to find out what makes it fail.
-	maxBlamedBytes = 4 << 20
-	// maxBlamedReplacements limits the replacements of such a build: they take long, and no file shows it.
-	maxBlamedReplacements = 100
-	// maxTrials limits how often it is tried.
+	// maxBisectedBytes limits the size of a build that is bisected.
+	maxBisectedBytes = 4 << 20
+	// maxBisectedReplacements limits the replacements of a build that is bisected: they can be slow in small files
+	// too.
+	maxBisectedReplacements = 100
+	// maxTrials limits the builds of a bisection.
 	maxTrials = 40
 )
 
-// isCheap reports whether a build of these kustomizations that read so many bytes can be tried often.
+// isCheap reports whether a build of these kustomizations, which read so many bytes, can be repeated many times.
 func isCheap(all map[string]*file, bytes int) bool {
 	replacements := 0
 	for _, f := range all {
 		replacements += len(f.Replacements)
 	}
-	return bytes <= maxBlamedBytes && replacements <= maxBlamedReplacements
+	return bytes <= maxBisectedBytes && replacements <= maxBisectedReplacements
 }
 
-// blame finds what makes a build fail, as kustomize's errors seldom say it: it builds parts of it again.
-type blame struct {
+// bisection finds what makes a build fail by building parts of it again, because kustomize's errors seldom say it.
+type bisection struct {
 	*checker
 	trials int
 }
 
-// find returns the innermost kustomization that fails, with its folder, and its entry with which it starts to fail,
-// such as patches[1]. The entry is empty if no single one is to blame.
-func (b *blame) find(root *file, folder string) (at *file, in, field string) {
+// find returns the innermost kustomization that fails, with its folder, and the first entry with which it fails, such
+// as patches[1]. The entry is empty if no single one is to blame.
+func (b *bisection) find(root *file, folder string) (at *file, in, field string) {
 	for at = root; ; {
 		next, inner := b.base(at, folder)
 		if next == nil {
@@ -46,8 +47,8 @@ func (b *blame) find(root *file, folder string) (at *file, in, field string) {
 	}
 }
 
-// base returns a base of a kustomization that cannot be built either, or nil.
-func (b *blame) base(f *file, folder string) (base *file, inner string) {
+// base returns a base of a kustomization that fails too, or nil.
+func (b *bisection) base(f *file, folder string) (base *file, inner string) {
 	//lint:ignore SA1019 kustomize still reads them
 	for _, p := range slices.Concat(f.Resources, f.Bases) {
 		inner = path.Join(folder, p)
@@ -58,25 +59,24 @@ func (b *blame) base(f *file, folder string) (base *file, inner string) {
 	return nil, ""
 }
 
-// fails reports whether a build fails if the kustomization in a folder is another one. A build that is not tried does
-// not fail.
-func (b *blame) fails(f *file, folder string, k types.Kustomization) bool {
+// fails reports whether a folder fails to build with another kustomization. After maxTrials it returns false.
+func (b *bisection) fails(f *file, folder string, k types.Kustomization) bool {
 	if b.trials++; b.trials > maxTrials || b.tree.Context().Err() != nil {
 		return false
 	}
 	return b.try(f, folder, k, func(resmap.ResMap) {}) != nil
 }
 
-// try builds a folder as if its kustomization were another one, and calls a function with the objects.
-func (b *blame) try(f *file, folder string, k types.Kustomization, then func(resmap.ResMap)) error {
+// try builds a folder with another kustomization and calls then with the objects.
+func (b *bisection) try(f *file, folder string, k types.Kustomization, then func(resmap.ResMap)) error {
 	changed := maps.Clone(b.changed)
 	changed[f.name] = []byte(marshal(k))
 	_, err := run(&files{tree: b.tree, checked: b.files, changed: changed}, folder, b.schemas(), then)
 	return err
 }
 
-// entry returns the first entry with which a kustomization fails, in the order in which kustomize comes to them.
-func (b *blame) entry(f *file, folder string) string {
+// entry returns the first entry with which a kustomization fails, in the order in which kustomize reads them.
+func (b *bisection) entry(f *file, folder string) string {
 	parts := partsOf(&f.Kustomization)
 	tried := f.Kustomization
 	for _, p := range parts {
@@ -103,7 +103,7 @@ func (b *blame) entry(f *file, folder string) string {
 	return ""
 }
 
-// part is a field of a kustomization: a list, or a text that counts as a list of one.
+// part is a field of a kustomization: a list, or a string that counts as a list of one.
 type part struct {
 	field string
 	isOne bool
@@ -111,7 +111,7 @@ type part struct {
 	cut   func(k *types.Kustomization, n int) // keeps the first n entries
 }
 
-// partsOf returns the fields that can make a build fail, in the order in which kustomize comes to them.
+// partsOf returns the fields that can make a build fail, in the order in which kustomize reads them.
 func partsOf(k *types.Kustomization) []part {
 	text := func(name, value string, set func(*types.Kustomization, string)) part {
 		p := part{field: name, isOne: true, cut: func(k *types.Kustomization, n int) { set(k, value[:n*len(value)]) }}

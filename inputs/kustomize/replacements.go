@@ -19,44 +19,44 @@ import (
 )
 
 const (
-	// maxReplacements limits the replacements of one build, each as often as its kustomization is loaded.
+	// maxReplacements limits the replacements of one build, counting each as often as its kustomization is loaded.
 	maxReplacements = 5_000
-	// maxLooked limits the objects that kustomize looks at for them, each as often as it does: some microseconds for
-	// each.
-	maxLooked = 1 << 20
-	// maxReplaced limits the bytes that replacements and vars may write, by the bound that is computed before.
+	// maxVisits limits how often kustomize looks at an object for replacements, which takes some microseconds each
+	// time.
+	maxVisits = 1 << 20
+	// maxReplaced limits the bytes that replacements and vars may write, by the upper bound computed before the build.
 	maxReplaced = 256 << 20
 )
 
-// growth bounds what replacements and vars write. kustomize copies a value as often as it is asked to, and copies can
-// be copied again: thirty replacements that each double a text need more memory than any machine has. growth computes a
-// bound before kustomize runs, because nothing can stop kustomize then.
-type growth struct {
+// replacementCost computes an upper bound of the bytes that replacements and vars write. Copies can be copied again,
+// so thirty replacements that each double a text would need more memory than any machine has. The bound is computed
+// before kustomize runs, because kustomize cannot be interrupted.
+type replacementCost struct {
 	*checker
 	documents []*yaml.Node
-	kinds     map[string]int      // how many documents are of a kind
-	first     map[string]int64    // of a path: the largest value that a document has there
-	written   map[place]int64     // the largest value that a replacement writes
-	anywhere  int64               // the largest value that patches and literals may put anywhere
-	data      int64               // the largest file that a generator reads
-	steps     map[string][]string // of paths
+	kinds     map[string]int      // number of documents by kind
+	original  map[string]int64    // by path: the largest value that a document has there
+	written   map[target]int64    // the largest value that a replacement writes
+	anywhere  int64               // the largest value that patches and literals may write anywhere
+	data      int64               // the largest file, which a generator may read
+	steps     map[string][]string // split paths
 	total     int64
 	count     int
-	looked    int
+	visits    int
 }
 
-// place is a field of the objects of a kind; of all objects if the kind is empty.
-type place struct{ kind, field string }
+// target is a field of the objects of a kind, or of all objects if the kind is empty.
+type target struct{ kind, field string }
 
-// boundGrowth returns an error if the replacements or vars of a build may write too much.
-func boundGrowth(c *checker, root string) error {
+// limitReplacements returns an error if the replacements or vars of a build may write too much.
+func limitReplacements(c *checker, root string) error {
 	//lint:ignore SA1019 kustomize still reads them
 	writes := func(f *file) bool { return len(f.Replacements)+len(f.Vars) > 0 }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(c.files)), writes) && len(c.replacing) == 0 {
 		return nil
 	}
-	g := &growth{checker: c, kinds: map[string]int{}, first: map[string]int64{}, steps: map[string][]string{},
-		written: map[place]int64{}}
+	g := &replacementCost{checker: c, kinds: map[string]int{}, original: map[string]int64{},
+		steps: map[string][]string{}, written: map[target]int64{}}
 	for _, f := range c.files {
 		g.anywhere = max(g.anywhere, f.longest())
 	}
@@ -79,10 +79,10 @@ func boundGrowth(c *checker, root string) error {
 }
 
 // read reads a file that kustomize loads.
-func (g *growth) read(text []byte) {
+func (g *replacementCost) read(text []byte) {
 	g.data = max(g.data, int64(len(text)))
-	if bounded(text) != nil {
-		return // kustomize gets an error for it
+	if checkAliases(text) != nil {
+		return // kustomize reports it
 	}
 	for doc := range documents(text) {
 		if doc.Kind == yaml.SequenceNode { // a JSON patch
@@ -100,7 +100,7 @@ func (g *growth) read(text []byte) {
 	}
 }
 
-// longest returns the length of the longest text that a kustomization itself puts into objects.
+// longest returns the length of the longest text in a kustomization that it may write into objects.
 func (f *file) longest() int64 {
 	longest := 0
 	//lint:ignore SA1019 kustomize still reads them
@@ -124,8 +124,8 @@ func (f *file) longest() int64 {
 	return int64(longest)
 }
 
-// kustomization adds what the kustomization in a folder writes, after those that it builds on.
-func (g *growth) kustomization(dir string) error {
+// kustomization adds the writes of the bases of a folder, then of its own kustomization.
+func (g *replacementCost) kustomization(dir string) error {
 	for _, base := range g.bases[dir] {
 		if err := g.kustomization(base); err != nil {
 			return err
@@ -137,8 +137,8 @@ func (g *growth) kustomization(dir string) error {
 	}
 	refuse := func(field string) error {
 		return f.at(diag.BuildRefused, field,
-			fmt.Sprintf("up to here, the replacements and vars are more than %d, may write more than %d MiB, or look "+
-				"at more than %d objects", maxReplacements, maxReplaced>>20, maxLooked),
+			fmt.Sprintf("up to here, there are more than %d replacements and vars, or they may write more than %d MiB "+
+				"or look at more than %d objects", maxReplacements, maxReplaced>>20, maxVisits),
 			"split the kustomization, or write the values themselves")
 	}
 	for i, r := range f.Replacements {
@@ -162,8 +162,8 @@ func (g *growth) kustomization(dir string) error {
 	return nil
 }
 
-// replacements are those of an entry: itself, or those in the file that it names.
-func (g *growth) replacements(dir string, of types.ReplacementField) ([]types.Replacement, error) {
+// replacements returns the replacements of an entry: itself, or those in the file that it names.
+func (g *replacementCost) replacements(dir string, of types.ReplacementField) ([]types.Replacement, error) {
 	if of.Path == "" {
 		return []types.Replacement{of.Replacement}, nil
 	}
@@ -172,19 +172,19 @@ func (g *growth) replacements(dir string, of types.ReplacementField) ([]types.Re
 		return nil, explain(err, of.Path)
 	}
 	var list []types.Replacement
-	if bounded(text) == nil && sigsyaml.Unmarshal(text, &list) != nil {
+	if checkAliases(text) == nil && sigsyaml.Unmarshal(text, &list) != nil {
 		var one types.Replacement
 		if sigsyaml.Unmarshal(text, &one) == nil {
 			list = append(list, one)
-		} // else kustomize says what is wrong
+		} // else kustomize reports the error
 	}
 	return list, nil
 }
 
-// replace adds what replacements write. It reports whether that is not too much.
-func (g *growth) replace(list []types.Replacement) bool {
+// replace adds the writes of replacements. It returns false if a limit is exceeded.
+func (g *replacementCost) replace(list []types.Replacement) bool {
 	for _, r := range list {
-		if g.looked += len(g.documents) * (1 + len(r.Targets)); g.looked > maxLooked {
+		if g.visits += len(g.documents) * (1 + len(r.Targets)); g.visits > maxVisits {
 			return false
 		}
 		value := int64(0)
@@ -192,24 +192,24 @@ func (g *growth) replace(list []types.Replacement) bool {
 		case r.SourceValue != nil:
 			value = int64(len(*r.SourceValue))
 		case r.Source != nil:
-			value = g.at(place{r.Source.Kind, fieldOr(r.Source.FieldPath)})
+			value = g.at(target{r.Source.Kind, fieldOr(r.Source.FieldPath)})
 		}
-		for _, target := range r.Targets {
-			if target == nil || target.Select == nil {
+		for _, to := range r.Targets {
+			if to == nil || to.Select == nil {
 				continue
 			}
-			fields := target.FieldPaths
+			fields := to.FieldPaths
 			if len(fields) == 0 {
 				fields = []string{types.DefaultReplacementFieldPath}
 			}
 			for _, field := range fields {
-				size, to := value, place{target.Select.Kind, field}
-				if target.Options != nil && target.Options.Delimiter != "" {
-					size += g.at(to) + int64(len(target.Options.Delimiter))
+				size, at := value, target{to.Select.Kind, field}
+				if to.Options != nil && to.Options.Delimiter != "" {
+					size += g.at(at) + int64(len(to.Options.Delimiter))
 				}
 				size = min(size*g.places(field), maxReplaced+1)
-				g.written[to] = max(g.written[to], size)
-				g.total += size * g.objects(target.Select.Kind)
+				g.written[at] = max(g.written[at], size)
+				g.total += size * g.objects(to.Select.Kind)
 				if g.count++; g.total > maxReplaced || g.count > maxReplacements {
 					return false
 				}
@@ -219,13 +219,13 @@ func (g *growth) replace(list []types.Replacement) bool {
 	return true
 }
 
-// expand adds what a var writes. It reports whether that is not too much.
-func (g *growth) expand(v types.Var) bool {
+// expand adds the writes of a var. It returns false if a limit is exceeded.
+func (g *replacementCost) expand(v types.Var) bool {
 	count := 0
 	for _, doc := range g.documents {
 		count += occurrences(doc, "$("+v.Name+")")
 	}
-	g.total += int64(count) * g.at(place{v.ObjRef.Kind, fieldOr(v.FieldRef.FieldPath)})
+	g.total += int64(count) * g.at(target{v.ObjRef.Kind, fieldOr(v.FieldRef.FieldPath)})
 	g.count++
 	return g.total <= maxReplaced && g.count <= maxReplacements
 }
@@ -237,9 +237,9 @@ func fieldOr(field string) string {
 	return field
 }
 
-// at is a bound of the size of a value, with what replacements wrote to it and into it.
-func (g *growth) at(p place) int64 {
-	size, known := g.first[p.field]
+// at returns an upper bound of the size of a field's value, including what replacements have written to or into it.
+func (g *replacementCost) at(p target) int64 {
+	size, known := g.original[p.field]
 	steps := g.split(p.field)
 	if !known {
 		for _, doc := range g.documents {
@@ -249,7 +249,7 @@ func (g *growth) at(p place) int64 {
 		if slices.Contains([]string{"data", "stringData", "binaryData"}, steps[0]) {
 			size += g.data
 		}
-		g.first[p.field] = size
+		g.original[p.field] = size
 	}
 	for other, written := range g.written {
 		isKind := other.kind == p.kind || !plainName.MatchString(other.kind) || !plainName.MatchString(p.kind)
@@ -260,8 +260,8 @@ func (g *growth) at(p place) int64 {
 	return min(size, maxReplaced+1)
 }
 
-// split returns the steps of a path.
-func (g *growth) split(field string) []string {
+// split splits a path into steps.
+func (g *replacementCost) split(field string) []string {
 	steps, known := g.steps[field]
 	if !known {
 		steps = utils.SmarterPathSplitter(field, ".")
@@ -270,46 +270,46 @@ func (g *growth) split(field string) []string {
 	return steps
 }
 
-// plainName matches the name of a kind. A selector is a pattern.
+// plainName matches the name of a kind. Selectors can also be regular expressions.
 var plainName = regexp.MustCompile(`^[A-Za-z]+$`)
 
-// objects is how many objects a replacement may select.
-func (g *growth) objects(kind string) int64 {
+// objects returns an upper bound of the number of objects of a kind.
+func (g *replacementCost) objects(kind string) int64 {
 	if plainName.MatchString(kind) {
 		return int64(max(g.kinds[kind], 1))
 	}
 	return int64(max(len(g.documents), 1))
 }
 
-// places is how many values a path may mean in one object.
-func (g *growth) places(field string) int64 {
+// places returns an upper bound of the number of values that a path may match in one object.
+func (g *replacementCost) places(field string) int64 {
 	if !isWild(field) {
 		return 1
 	}
 	most, all := 1, g.split(field)
-	steps := all[:slices.IndexFunc(all, isWild)] // of the first list, in which the others are
+	steps := all[:slices.IndexFunc(all, isWild)] // up to the first list, which contains all matches
 	for _, doc := range g.documents {
 		most = max(most, sizeAt(doc, steps))
 	}
 	return int64(most)
 }
 
-// isWild reports whether a part of a path means several items.
+// isWild reports whether a step may match several items.
 func isWild(step string) bool { return strings.ContainsAny(step, "*=") }
 
-// sizeAt is how large the largest value is that a path means in a node.
+// sizeAt returns the size of the largest value that a path matches in a node.
 func sizeAt(n *yaml.Node, steps []string) int {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	if len(steps) == 0 || n.Kind == yaml.ScalarNode {
-		return weight(n, maxReplaced)
+		return sizeOf(n, maxReplaced)
 	}
 	most, name := 0, strings.Trim(steps[0], "[]")
 	for i := 0; i < len(n.Content); i++ {
 		isKey := n.Kind == yaml.MappingNode && i%2 == 0
 		if isKey && n.Content[i].Value != name && !isWild(name) {
-			i++ // its value is not meant
+			i++ // skip its value
 		} else if !isKey {
 			most = max(most, sizeAt(n.Content[i], steps[1:]))
 		}
@@ -317,7 +317,7 @@ func sizeAt(n *yaml.Node, steps []string) int {
 	return most
 }
 
-// overlap reports whether one path may lead to, or into, what the other one means.
+// overlap reports whether one path may lead to or into a value of the other.
 func overlap(a, b []string) bool {
 	for i := range min(len(a), len(b)) {
 		if strings.Trim(a[i], "[]") != strings.Trim(b[i], "[]") && !isWild(a[i]) && !isWild(b[i]) {
@@ -327,7 +327,7 @@ func overlap(a, b []string) bool {
 	return true
 }
 
-// occurrences counts a text in all values of a node.
+// occurrences counts the occurrences of a text in all values of a node.
 func occurrences(n *yaml.Node, text string) int {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

@@ -10,29 +10,30 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Kept is a file of a source with its text, such as a test beside manifests.
-type Kept struct {
+// TextFile is a file of a source with its text, such as a test beside manifests.
+type TextFile struct {
 	Source string // the source's label
 	Path   string
 	Text   []byte
 }
 
-// Keep returns the files below the paths of the sources whose texts match, as the sources were read last. Files that
-// belong to a kustomization count too, and those that a .sourceignore file hides do not.
-func (s *Sources) Keep(pass *budget.Pass, commits []*object.Commit, matches func(text []byte) bool) (out []Kept,
-	err error) {
+// TextFiles returns the files below the paths of the sources whose texts match. It includes files that belong to a
+// kustomization, but not files that a .sourceignore file hides. Call it after [Sources.Read] with the same commits.
+func (s *Sources) TextFiles(pass *budget.Pass, commits []*object.Commit, matches func(text []byte) bool) (
+	out []TextFile, err error) {
 	if matches == nil {
 		return nil, nil
 	}
 	for i, src := range s.List {
-		if out, err = keep(pass, src, commits[i], matches, out); err != nil {
+		if out, err = appendTextFiles(out, pass, src, commits[i], matches); err != nil {
 			return nil, fmt.Errorf("read %s of %s: %w", commits[i].Hash, src.Repo.URL(), err)
 		}
 	}
 	return out, nil
 }
 
-func keep(pass *budget.Pass, s *Source, at *object.Commit, matches func(text []byte) bool, out []Kept) ([]Kept, error) {
+func appendTextFiles(out []TextFile, pass *budget.Pass, s *Source, at *object.Commit, matches func(text []byte) bool) (
+	[]TextFile, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
 	for _, prefix := range distinct(s.Paths) {
@@ -42,12 +43,12 @@ func keep(pass *budget.Pass, s *Source, at *object.Commit, matches func(text []b
 			}
 			text, err := rd.Blob(e.Hash, manifest.MaxFileBytes)
 			if errors.Is(err, limit.ErrTooLarge) {
-				return nil // whoever reads it as a manifest reports it
+				return nil // reading it as a manifest reports it
 			}
 			if err != nil || !matches(text) {
 				return err
 			}
-			out = append(out, Kept{Source: s.Label, Path: name, Text: text})
+			out = append(out, TextFile{Source: s.Label, Path: name, Text: text})
 			return pass.Take(int64(len(text)))
 		})
 		if err != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// written adds what a hand-written job needs. It has been checked, so what cannot be decoded has a variable in it, and
-// counts as absent.
-func (n *needs) written(raw *model.Raw) {
+// handWritten adds the needs of a hand-written job. The job has been checked, so a field that cannot be decoded has a
+// variable in it, and counts as absent.
+func (n *needs) handWritten(raw *model.Raw) {
 	var job struct {
 		SDs []struct {
 			APIServer  string `yaml:"api_server"`
@@ -32,7 +32,7 @@ func (n *needs) written(raw *model.Raw) {
 			Replacement string `yaml:"replacement"`
 		} `yaml:"relabel_configs"`
 	}
-	_ = raw.Job.Decode(&job) // fills all fields but those that do not fit
+	_ = raw.Job.Decode(&job) // fills all fields except those of a wrong type
 	by := raw.Origin.Object
 	for _, sd := range job.SDs {
 		if sd.APIServer == "" && sd.Kubeconfig == "" {

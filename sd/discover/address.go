@@ -1,14 +1,13 @@
-// Package address decides which addresses may be those of pods.
-package address
+package discover
 
 import (
 	"errors"
 	"net/netip"
 )
 
-// Check refuses an address that no pod has. Otherwise whoever writes EndpointSlices could send the
+// checkAddress refuses an address that no pod can have. Otherwise anyone who writes EndpointSlices could send the
 // aggregator to itself, to its node, or to the metadata service of a cloud.
-func Check(addr netip.Addr) error {
+func checkAddress(addr netip.Addr) error {
 	switch {
 	case !addr.IsValid() || addr.Zone() != "" || addr.Is4In6():
 		return errors.New("not a plain IP address")

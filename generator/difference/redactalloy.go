@@ -8,12 +8,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 )
 
-// alloyEntry matches an attribute, or the head of a block.
+// alloyEntry matches an attribute, or the first line of a block.
 var alloyEntry = regexp.MustCompile(`^"?([A-Za-z_][\w.-]*)"?\s*(=?)\s*(.*)$`)
 
-// alloy hides texts of a configuration of Alloy, whose lines begin at a line of the file. agentry writes an attribute
-// in each line.
-func (s *shower) alloy(lines []string, first int) {
+// alloy hides secrets in lines of an Alloy configuration. first is the number of their first line in the file. agentry
+// writes one attribute in each line.
+func (s *redactor) alloy(lines []string, first int) {
 	within, inRaw := []*node{{shape: mapping}}, false
 	target := "" // label of the rule
 	for i, line := range lines {
@@ -44,8 +44,9 @@ func (s *shower) alloy(lines []string, first int) {
 	}
 }
 
-// hasSecret reports whether an expression has a text that is not shown. A text that goes on in the next line is not.
-func (s *shower) hasSecret(n *node, expression string) bool {
+// hasSecret reports whether an expression contains a text that is hidden. It does not look at texts that continue in
+// the next line.
+func (s *redactor) hasSecret(n *node, expression string) bool {
 	if s.isSuspect(expression) || strings.Contains(expression, "`") {
 		return true
 	}
@@ -67,8 +68,8 @@ func (s *shower) hasSecret(n *node, expression string) bool {
 	}
 }
 
-// isOfExporter reports whether a node is in a block that exports metrics of a program, for which it may have a
-// password.
+// isOfExporter reports whether a node is in a block that exports metrics of another program, and may have a password
+// for it.
 func isOfExporter(n *node) bool {
 	for ; n != nil; n = n.parent {
 		if strings.HasPrefix(n.name, "prometheus.exporter") {

@@ -1,6 +1,6 @@
-// Package foreigntext makes texts of input commits safe for commits of agentry: one line, without control characters,
-// and valid for Git and RFC 3339.
-package foreigntext
+// Package committext makes texts and dates of input commits safe for agentry's commits: one line, without control
+// characters, and valid for Git and RFC 3339.
+package committext
 
 import (
 	"fmt"
@@ -11,20 +11,20 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// maxSubjectBytes limits a subject or a name that is copied from an input commit.
+// maxSubjectBytes limits a subject or name copied from an input commit.
 const maxSubjectBytes = 1 << 10
 
-// MaxBodyBytes limits the body of a message that is copied from an input commit.
+// MaxBodyBytes limits the body of a message copied from an input commit.
 const MaxBodyBytes = 64 << 10
 
-// SplitMessage returns the first line of a message and the rest.
+// SplitMessage returns the first line of a message and the rest, both shortened if necessary.
 func SplitMessage(message string) (subject, body string) {
 	subject, body, _ = strings.Cut(strings.TrimSpace(message), "\n")
 	return Cut(OneLine(subject), maxSubjectBytes), Cut(strings.ToValidUTF8(strings.TrimSpace(body), "\ufffd"),
 		MaxBodyBytes)
 }
 
-// OneLine replaces invalid text, line ends and control characters.
+// OneLine replaces invalid UTF-8, line breaks and control characters.
 func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
@@ -51,7 +51,7 @@ func Person(s object.Signature) string {
 	return strings.TrimSpace(fmt.Sprintf("%s <%s>", clean(s.Name), clean(s.Email)))
 }
 
-// SafeDate returns a date that Git and RFC 3339 can represent. Dates in commits can be anything.
+// SafeDate returns a date that Git and RFC 3339 can represent, because commits can have any date.
 func SafeDate(when time.Time) time.Time {
 	const year10000 = 253402300800
 	if unix := when.Unix(); unix < 0 || unix >= year10000 {
@@ -66,8 +66,8 @@ func SafeDate(when time.Time) time.Time {
 // Trailer is a line "Key: value" at the end of a commit message.
 type Trailer struct{ Key, Value string }
 
-// Trailers reads the last paragraph of a message if all of its lines are trailers (see git-interpret-trailers). A
-// line that begins with a space continues the line before.
+// Trailers returns the trailers in the last paragraph of a message, or none if another line is in it (see
+// git-interpret-trailers). A line that begins with a space continues the previous one.
 func Trailers(message string) []Trailer {
 	message = strings.ReplaceAll(message, "\r\n", "\n")
 	paragraphs := strings.Split(strings.TrimSpace(message), "\n\n")

@@ -11,19 +11,19 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// place is where files of values are: a repository, or a chart that was fetched.
-type place struct {
-	key  string // tells places apart
+// fileSource is a repository or a fetched chart with value files.
+type fileSource struct {
+	key  string // identifies the source
 	top  string // the folder that names are relative to
 	list func(dir string) ([]string, error)
 	read func(name string) ([]byte, error)
 }
 
-func inRepository(key string, t repository, top string) place {
-	return place{key, top, func(dir string) ([]string, error) { return filesBelow(t, dir, 0) }, t.ReadFile}
+func inRepository(key string, t repository, top string) fileSource {
+	return fileSource{key, top, func(dir string) ([]string, error) { return filesBelow(t, dir, 0) }, t.ReadFile}
 }
 
-func inChart(files []helm.File) place {
+func inChart(files []helm.File) fileSource {
 	list := func(dir string) ([]string, error) {
 		var out []string
 		for _, f := range files {
@@ -42,21 +42,21 @@ func inChart(files []helm.File) place {
 		}
 		return nil, fs.ErrNotExist
 	}
-	return place{top: ".", list: list, read: read}
+	return fileSource{top: ".", list: list, read: read}
 }
 
-// file is one in a place.
+// file is a file of a source.
 type file struct {
-	place place
-	name  string
+	source fileSource
+	name   string
 }
 
-func (f file) key() string { return f.place.key + ":" + f.name }
+func (f file) key() string { return f.source.key + ":" + f.name }
 
-// find returns the file that a name means or, if the name is a pattern, the files that match it, each once.
+// find returns the file with a name or, if the name is a pattern, the files that match it.
 func (r *release) find(field, name string) (files []file, isPattern bool, err error) {
 	if strings.Contains(name, "://") {
-		return nil, false, refused(field, "put a copy into the repository", "the file is on another machine")
+		return nil, false, refused(field, "copy it into the repository", "remote files are not read")
 	}
 	at := r.own
 	first, rest, _ := strings.Cut(name, "/")
@@ -64,7 +64,7 @@ func (r *release) find(field, name string) (files []file, isPattern bool, err er
 		at, name = inRepository(first, ref, "."), "/"+rest
 	} else if strings.HasPrefix(first, "$") && !strings.HasPrefix(first, "$ARGOCD_") &&
 		!strings.HasPrefix(first, "${ARGOCD_") {
-		return nil, false, problem(field, "name it so in the ref of another source", "no source has the ref %s",
+		return nil, false, problem(field, "set it as the ref of another source", "no source has the ref %s",
 			first[1:])
 	}
 	if name, err = r.env.expand(field, name); err != nil {
@@ -80,11 +80,11 @@ func (r *release) find(field, name string) (files []file, isPattern bool, err er
 	}
 	expression := pattern{}.compile(name)
 	if expression == nil {
-		return nil, true, problem(field, "", "the pattern cannot be read")
+		return nil, true, problem(field, "", "the pattern is invalid")
 	}
 	all, err := at.list(path.Dir(name[:i] + "x"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, true, read(field, err)
+		return nil, true, readProblem(field, err)
 	}
 	for _, name := range all {
 		if expression.MatchString(name) {

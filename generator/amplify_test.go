@@ -125,7 +125,7 @@ func TestAmplification(t *testing.T) {
 					return d.Severity != diag.Error
 				})
 				if len(errors) != 1 || errors[0].Code != diag.TooMuchConfiguration || errors[0].Object.Name != "bad" ||
-					!strings.HasPrefix(errors[0].Message, c.path+": ") || errors[0].Line == 0 {
+					!strings.HasPrefix(errors[0].Problem(), c.path+": ") || errors[0].Line == 0 {
 					t.Errorf("%s: %v", at, errors)
 				}
 				if len(out.Units) != 1 || out.Units[0].Failed ||
@@ -180,7 +180,7 @@ func TestTooMuchTogether(t *testing.T) {
 	out := generator.Render(readText(text.String()), generator.Options{}, nil)
 	i := slices.IndexFunc(out.Diags, func(d diag.Diagnostic) bool { return d.Code == diag.TooMuchConfiguration })
 	if i < 0 || out.Diags[i].Object.Kind != "GrafanaAgent" ||
-		!strings.Contains(out.Diags[i].Message, "ServiceMonitor/m/part-0 (13 MiB)") {
+		!strings.Contains(out.Diags[i].Problem(), "ServiceMonitor/m/part-0 (13 MiB)") {
 		t.Fatalf("%v", out.Diags)
 	}
 	if errors := slices.DeleteFunc(slices.Clone(out.Diags), func(d diag.Diagnostic) bool {

@@ -28,7 +28,7 @@ func findConflicts(units []*Unit, set *manifest.Set, lastGood LastGood) conflict
 		agent := u.Hierarchy.Agent
 		if p := [2]diag.Object{agent.Ref(), other.Ref()}; !reported[p] {
 			reported[p] = true
-			d := agent.Diag(diag.Error, diag.NameConflict, "metadata.name", format, args...)
+			d := agent.Place(diag.NameConflict.At("metadata.name", format, args...))
 			d.Units, d.Related = []string{u.Name}, []diag.Object{other.Ref()}
 			out.diags = append(out.diags, d)
 		}

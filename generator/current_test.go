@@ -148,7 +148,7 @@ func compareCurrent(t *testing.T, folder string) (differences []string) {
 	different("rejected", slices.Compact(rejected), slices.Compact(refused))
 	for _, w := range want.Warnings {
 		if field := droppedField(w); field != "" && !slices.ContainsFunc(out.Diags, func(d diag.Diagnostic) bool {
-			return strings.Contains(d.Message, field)
+			return strings.Contains(d.Problem(), field)
 		}) {
 			differences = append(differences, "no finding names "+field+": "+w)
 		}

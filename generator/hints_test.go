@@ -94,7 +94,7 @@ func edits() map[string]func(d diag.Diagnostic, said []string, line string) stri
 		return line
 	}
 	quoted := func(d diag.Diagnostic, said []string, line string) string {
-		_, rest, _ := strings.Cut(d.Message, ": \"")
+		_, rest, _ := strings.Cut(d.Problem(), ": \"")
 		word, _, _ := strings.Cut(rest, "\"")
 		return strings.Replace(line, word, said[1], 1)
 	}
@@ -108,7 +108,7 @@ func edits() map[string]func(d diag.Diagnostic, said []string, line string) stri
 	return map[string]func(diag.Diagnostic, []string, string) string{
 		`^did you mean ([^?(]+)\?$`: meant,
 		`^did you mean (\*\S+) \(line \d+\)\?$`: func(d diag.Diagnostic, said []string, line string) string {
-			alias, _, _ := strings.Cut(d.Message, ":")
+			alias, _, _ := strings.Cut(d.Problem(), ":")
 			return strings.Replace(line, alias, said[1], 1)
 		},
 		`^use one of ([^,]+)`: quoted,
@@ -174,7 +174,7 @@ func tryHint(t *testing.T, c mistakes, before diag.List, d diag.Diagnostic, said
 	line := []rune(lines[d.Line-1])
 	at := max(d.Column-1, 0)
 	lines[d.Line-1] = string(line[:at]) + edit(d, said, string(line[at:]))
-	path, _, _ := strings.Cut(d.Message, ": ")
+	path, _, _ := strings.Cut(d.Problem(), ": ")
 	renamed := path[:strings.LastIndexByte(path, '.')+1] + said[len(said)-1]
 	isGone(t, c.with(d.File, strings.Join(lines, "")), before, d, path, renamed)
 }
@@ -186,12 +186,12 @@ func isGone(t *testing.T, edited mistakes, before diag.List, d diag.Diagnostic, 
 	for _, now := range edited.render(t) {
 		isNew := !slices.ContainsFunc(before, func(old diag.Diagnostic) bool {
 			return old.File == now.File && old.Object == now.Object && old.Code == now.Code &&
-				old.Message == now.Message
+				old.Problem() == now.Problem()
 		})
 		isBroken := now.Code == diag.InvalidYAML || now.Code == diag.DuplicateKey ||
-			strings.Contains(now.Message, "not valid YAML")
+			strings.Contains(now.Problem(), "not valid YAML")
 		isHere := now.Object == d.Object && now.Code == d.Code &&
-			slices.ContainsFunc(paths, func(path string) bool { return strings.HasPrefix(now.Message, path+":") })
+			slices.ContainsFunc(paths, func(path string) bool { return strings.HasPrefix(now.Problem(), path+":") })
 		switch {
 		case now.Same(d):
 			t.Errorf("%s\nhint: %s\nthe finding is still there in\n%s", d, d.Hint, edited.text(d.File))
@@ -426,7 +426,7 @@ func TestHintsInWords(t *testing.T) {
 			}
 			tried[hint] = true
 			t.Run(hint, func(t *testing.T) {
-				path, _, _ := strings.Cut(d.Message, ": ")
+				path, _, _ := strings.Cut(d.Problem(), ": ")
 				isGone(t, c.with(d.File, text[:from]+strings.Replace(text[from:], edit[0], edit[1], 1)), before, d,
 					path)
 			})

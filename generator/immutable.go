@@ -29,10 +29,8 @@ func (r renderer) changesImmutable(u *Unit) bool {
 // immutableError returns the error, of the object to blame, about a change of a field that Kubernetes lets nobody
 // change.
 func immutableError(blamed *manifest.Object, id manifest.ID, field string) diag.Diagnostic {
-	d := blamed.Diag(diag.Error, diag.ImmutableField, "spec",
+	return blamed.Place(diag.ImmutableField.At("spec",
 		"%s: %s differs from what is on the output branch, and Kubernetes lets nobody change it on an existing object",
-		id, field)
-	d.Hint = "revert the change; or delete the workload in the cluster (kubectl delete --cascade=orphan keeps its " +
-		"pods) and its file on the output branch"
-	return d
+		id, field).WithHint("revert the change; or delete the workload in the cluster (kubectl delete " +
+		"--cascade=orphan keeps its pods) and its file on the output branch"))
 }

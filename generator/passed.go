@@ -102,8 +102,8 @@ func (p passThrough) last(unit string, id manifest.ID) *manifest.Object {
 // refusal returns why an object is not copied as it is, to a file of a unit, or nil.
 func (p passThrough) refusal(unit string, o *manifest.Object, file *File) *diag.Diagnostic {
 	if agent := p.yielded[o.ID]; agent != nil {
-		d := o.Diag(diag.Error, diag.NameConflict, "metadata.name",
-			"%s would be passed through, and is rendered for %s", o.ID, agent.SeenFrom(o, ""))
+		d := o.Place(diag.NameConflict.At("metadata.name", "%s would be passed through, and is rendered for %s", o.ID,
+			agent.SeenFrom(o, "")))
 		d.Hint, d.Related = "rename one of the two; or remove this one, if it is what the operator made of the other",
 			[]diag.Object{agent.Ref()}
 		return &d
@@ -116,9 +116,9 @@ func (p passThrough) refusal(unit string, o *manifest.Object, file *File) *diag.
 			policy, way = "sops", "encrypt all of its values with SOPS, or move them into a Secret that has this "+
 				"policy; or leave its kind out of passThrough.kinds"
 		}
-		d := o.Diag(diag.Error, diag.ClearSecret, "",
+		d := o.Place(diag.ClearSecret.At("",
 			"%s, so it is not passed through: under the secrets policy %s no secret gets to the output in clear", what,
-			policy)
+			policy))
 		d.Hint = way
 		return &d
 	}

@@ -262,7 +262,7 @@ func holdSecrets(t *testing.T, name string, results []manifest.Result) {
 		out := renderAll(results, generator.Options{Secrets: policy, Runtime: runtimeOf(int64(i / 2))})
 		for _, v := range values {
 			for _, d := range out.Diags {
-				if strings.Contains(d.Message+d.Hint, v) {
+				if strings.Contains(d.Problem()+d.Hint, v) {
 					t.Errorf("%s, %s: a diagnostic shows a secret: %v", name, policy, d)
 				}
 			}

@@ -111,19 +111,18 @@ func doubtful(o *manifest.Object, f secretref.Field, set *manifest.Set, known in
 		}
 		lacking := secretref.Lacking(f.Ref, named)
 		lacking.Severity, lacking.Path = diag.Warning, f.Path
-		return o.Found(lacking), true
+		return o.Place(lacking), true
 	}
 	if renamed := set.Renamed(id); renamed != nil {
-		d = o.Diag(diag.Warning, diag.MissingSecret, f.Path, "%s %s/%s is not in the inputs", id.Kind, id.Namespace,
-			id.Name)
+		d = o.Place(diag.MissingSecret.At(f.Path, "%s %s/%s is not in the inputs", id.Kind, id.Namespace, id.Name).
+			As(diag.Warning))
 		d.Hint = secretref.RenamedHint(id.Name, renamed)
 		return d, true
 	}
 	if namespaces := known.namespaces[manifest.ID{Kind: id.Kind, Name: id.Name}]; len(namespaces) > 0 {
 		slices.Sort(namespaces)
-		d = o.Diag(diag.Warning, diag.MissingSecret, f.Path,
-			"%s %s/%s is not in the inputs, but one of that name is in %s",
-			id.Kind, id.Namespace, id.Name, strings.Join(slices.Compact(namespaces), ", "))
+		d = o.Place(diag.MissingSecret.At(f.Path, "%s %s/%s is not in the inputs, but one of that name is in %s",
+			id.Kind, id.Namespace, id.Name, strings.Join(slices.Compact(namespaces), ", ")).As(diag.Warning))
 		d.Hint = fmt.Sprintf("the pods can mount only what is in the namespace %s: put it there", id.Namespace)
 		return d, true
 	}
@@ -131,7 +130,8 @@ func doubtful(o *manifest.Object, f secretref.Field, set *manifest.Set, known in
 	if !found {
 		return d, false
 	}
-	d = o.Diag(diag.Info, diag.MissingSecret, f.Path, "%s %s/%s is not in the inputs", id.Kind, id.Namespace, id.Name)
+	d = o.Place(diag.MissingSecret.At(f.Path, "%s %s/%s is not in the inputs", id.Kind, id.Namespace, id.Name).
+		As(diag.Info))
 	d.Hint = "did you mean " + meant + "?"
 	return d, true
 }

@@ -194,7 +194,7 @@ func (r renderer) unit(h *hierarchy.Hierarchy) *Unit {
 // refuseDenied makes errors of monitors that read files although the GrafanaAgent denies it. They are left out already:
 // no older version of them may take their place.
 func refuseDenied(list diag.List) {
-	denied := diag.Finding{Severity: diag.Error, Code: diag.FileAccessDenied}
+	denied := diag.Diagnostic{Severity: diag.Error, Code: diag.FileAccessDenied}
 	for i := range list {
 		if list[i].Code == denied.Code {
 			list[i].Severity = denied.Severity
@@ -226,7 +226,7 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set,
 	}
 	printed, err := files(objects)
 	if err != nil {
-		out.Diags = append(out.Diags, h.Agent.Diag(diag.Error, diag.InvalidObject, "", "%s", err))
+		out.Diags = append(out.Diags, h.Agent.Place(diag.InvalidObject.At("", "%s", err)))
 		return out
 	}
 	for i := range printed {
@@ -264,7 +264,7 @@ func (r renderer) workloads(h *hierarchy.Hierarchy, config *compile.Result) ([]w
 	matched := map[int]bool{}
 	if !r.opts.Changes.IsEmpty() {
 		options.Budget = r.opts.Changes.Budget
-		options.Change = func(o workload.Resource, check func(workload.Resource) []diag.Finding) (workload.Resource,
+		options.Change = func(o workload.Resource, check func(workload.Resource) diag.List) (workload.Resource,
 			diag.List) {
 			changed := r.opts.Changes.Apply(o, check)
 			for _, i := range changed.Matched {

@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/compile"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -30,7 +31,7 @@ func TestPodsAreTheRuntimes(t *testing.T) {
 	config := func() runtime.Text { return runtime.Text{Bytes: []byte("its own language\n")} }
 	other := runtime.Runtime{
 		Name:  "other",
-		Check: func(c *model.Config) (*model.Config, []model.Finding) { return c, nil },
+		Check: func(c *model.Config) (*model.Config, diag.List) { return c, nil },
 		Print: func(*model.Config) runtime.Printed {
 			return runtime.Printed{Text: config(), Redacted: config}
 		}, Masked: func(*model.Config) (string, string) {
@@ -78,7 +79,7 @@ func TestPodsAreTheRuntimes(t *testing.T) {
 // TestAPanicInAWorkerIsTheCallers: units are rendered in goroutines, where a panic would end the process.
 func TestAPanicInAWorkerIsTheCallers(t *testing.T) {
 	broken := generator.Runtimes()[0]
-	broken.Check = func(*model.Config) (*model.Config, []model.Finding) { panic("the password is hunter2") }
+	broken.Check = func(*model.Config) (*model.Config, diag.List) { panic("the password is hunter2") }
 	inputs := readText(faultyAgent + "---\n" + strings.ReplaceAll(faultyAgent, "namespace: m", "namespace: n"))
 	defer func() {
 		if err, ok := recover().(*fault.Error); !ok || err.Value != "string" {

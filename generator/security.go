@@ -25,7 +25,7 @@ func PodSecurity(level string, units []*Unit) (diag.List, error) {
 			return nil, fmt.Errorf("check pods of %s: %w", u.Name, err)
 		}
 		for _, f := range findings {
-			d := u.Hierarchy.Agent.Found(f)
+			d := u.Hierarchy.Agent.Place(f)
 			d.Units = []string{u.Name}
 			out = append(out, d)
 		}

@@ -92,8 +92,8 @@ func TestSubstitutedSecrets(t *testing.T) {
 			t.Errorf("%q: %v", value, err)
 		case problem == "" && (len(errors) > 0 || got != value):
 			t.Errorf("%q is read as %q; %v", value, got, errors)
-		case problem != "" && (len(errors) != 1 || !strings.Contains(errors[0].Message, problem) ||
-			errors[0].Line == 0 || len(value) > 2 && strings.Contains(errors[0].Message, value)):
+		case problem != "" && (len(errors) != 1 || !strings.Contains(errors[0].Problem(), problem) ||
+			errors[0].Line == 0 || len(value) > 2 && strings.Contains(errors[0].Problem(), value)):
 			t.Errorf("%q: %v", value, errors)
 		}
 		if errors, _, _ := substituted(t, 1, value); len(errors) > 0 {

@@ -2,7 +2,6 @@ package gitsync
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -41,15 +40,13 @@ func (p *pass) refuseContest(from *start, rd *object.Reader) error {
 	if err != nil || isBehind && !inTurn {
 		return err
 	}
-	d := diag.Diagnostic{
-		Severity: diag.Error, Code: diag.OutputContested,
-		Message: fmt.Sprintf(
-			"another agentry writes to branch %s of %s, with another specification of pipeline %s: its commit %.12s "+
-				"is of the same inputs and says %s, this one is %s; nothing is written",
-			output.Branch, p.output.URL(), p.pipeline.Metadata.Name, last.Hash, theirs, ours),
-		Hint: "run the pipeline in one place, or everywhere from the same file; or give one of the two another " +
-			"output.branch or output.path; or set output.adopt: true here, to take the branch over",
-	}
+	d := diag.OutputContested.At("",
+		"another agentry writes to branch %s of %s, with another specification of pipeline %s: its commit %.12s "+
+			"is of the same inputs and says %s, this one is %s; nothing is written",
+		output.Branch, p.output.URL(), p.pipeline.Metadata.Name, last.Hash, theirs, ours).
+		WithHint("run the pipeline in one place, or everywhere from the same file; or give one of the two " +
+			"another " +
+			"output.branch or output.path; or set output.adopt: true here, to take the branch over")
 	p.report.add(plan.Findings{Diags: diag.List{d}, Refused: &d})
 	return nil
 }

@@ -220,7 +220,7 @@ func TestGuardCountsWhatIsSelected(t *testing.T) {
 			report := l.pass()
 			if c.want != "" {
 				if report.Refused == nil || report.Refused.Code != diag.DeletionGuard ||
-					!strings.Contains(report.Refused.Message, c.want) {
+					!strings.Contains(report.Refused.Problem(), c.want) {
 					t.Errorf("not refused: %+v", report.Refused)
 				}
 				return
@@ -255,7 +255,7 @@ func TestGuardOfAnInstance(t *testing.T) {
 	l.input(map[string]string{"in/a/small.yaml": strings.Replace(second, "size: small", "size: none", 1)})
 	const want = "the commit would take all jobs from MetricsInstance/a/small of GrafanaAgent a/agent: nothing is " +
 		"written"
-	if report := l.pass(); report.Refused == nil || report.Refused.Message != want {
+	if report := l.pass(); report.Refused == nil || report.Refused.Problem() != want {
 		t.Errorf("%+v", report.Refused)
 	}
 }

@@ -198,7 +198,7 @@ func overlooked(report *gitsync.Report) string {
 	var found []string
 	for _, d := range report.Diags {
 		if d.Code == diag.InlinedSecretChanged {
-			_, rest, _ := strings.Cut(d.Message, "configuration of ")
+			_, rest, _ := strings.Cut(d.Problem(), "configuration of ")
 			list, _, _ := strings.Cut(rest, ": ")
 			found = append(found, list)
 		}

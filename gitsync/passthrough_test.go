@@ -216,7 +216,7 @@ func TestPassedThroughDeletionGuard(t *testing.T) {
 		l.input(map[string]string{"in/all.yaml": left})
 		report := l.pass()
 		if report.Refused == nil || report.Refused.Code != diag.DeletionGuard ||
-			!strings.Contains(report.Refused.Message, "ConfigMaps") {
+			!strings.Contains(report.Refused.Problem(), "ConfigMaps") {
 			t.Errorf("refused: %v", report.Refused)
 		}
 	}

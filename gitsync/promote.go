@@ -146,13 +146,10 @@ func (p *pass) proposeNew(ctx context.Context, from *start, c *plan.Change, out 
 func (p *pass) note(ctx context.Context, from *start, commit, dry plumbing.Hash) {
 	n := publish.Note{Writer: p.writer(from), Pipeline: p.pipeline.Metadata.Name, Commit: commit, Dry: dry}
 	if err := p.memory.noted.Note(ctx, p.batches, n); err != nil {
-		p.report.Diags = append(p.report.Diags, diag.Diagnostic{
-			Severity: diag.Warning, Code: diag.NoteRefused,
-			Message: fmt.Sprintf("what is proposed is on %s, its note was not pushed: %v",
-				p.pipeline.Spec.Output.ProposedBranch(), err),
-			Hint: "allow pushes to " + publish.NotesRef +
-				"; if it cannot be extended, delete it; or ignore this if nothing reads the note",
-		})
+		p.report.Diags = append(p.report.Diags,
+			diag.NoteRefused.At("", "what is proposed is on %s, its note was not pushed: %v",
+				p.pipeline.Spec.Output.ProposedBranch(), err).WithHint("allow pushes to "+publish.NotesRef+
+				"; if it cannot be extended, delete it; or ignore this if nothing reads the note"))
 	}
 }
 

@@ -180,7 +180,7 @@ func refused(t *testing.T, l *lab) {
 	report := l.pass()
 	if !slices.ContainsFunc(report.Diags, func(d diag.Diagnostic) bool {
 		return d.Severity == diag.Error && d.Code == diag.Tenancy && d.File != "" &&
-			strings.Contains(d.Message, "spec.tenancy") && d.Hint != ""
+			strings.Contains(d.Problem(), "spec.tenancy") && d.Hint != ""
 	}) {
 		t.Errorf("no error of tenancy: %v", report.Diags)
 	}

@@ -275,7 +275,7 @@ func TestSourcesOfTenants(t *testing.T) {
 				"Evil")
 			report := l.pass()
 			if !slices.ContainsFunc(report.Diags, func(d diag.Diagnostic) bool {
-				return d.Code == diag.Tenancy && strings.Contains(d.Message, "spec.sources[].tenant")
+				return d.Code == diag.Tenancy && strings.Contains(d.Problem(), "spec.sources[].tenant")
 			}) {
 				t.Errorf("not refused: %v", report.Diags)
 			}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/inputs/roots"
 )
 
 // refuseRepositories reports each path without a kustomization that has Kustomizations applying folders below it:
@@ -22,10 +21,10 @@ func (s *search) refuseRepositories(found []Root) {
 		if len(paths) == 0 {
 			continue
 		}
-		found[i].Problem = &roots.Problem{Code: diag.BuildFailed,
-			Message: r.Folder + "/ is also read as plain manifests, so it defines again what its Kustomizations " +
-				"apply: only these are read",
-			Hint: "give the path of flux bootstrap: " + strings.Join(paths, ", or ")}
+		found[i].Problem = new(diag.BuildFailed.At("", "%s",
+			r.Folder+"/ is also read as plain manifests, so it defines again what its Kustomizations "+
+				"apply: only these are read").
+			WithHint("give the path of flux bootstrap: " + strings.Join(paths, ", or ")))
 	}
 }
 

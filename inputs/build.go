@@ -60,7 +60,7 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 	}
 	out.Reads, out.Charts = b.reads, b.charts
 	if b.failed != nil {
-		d := b.failed.Diagnostic
+		d := *b.failed
 		if d.Source = opts.Source; d.File != r.Name && d.File != r.Folder &&
 			(r.RequestedBy == nil || d.Object != r.RequestedBy.Object) {
 			d.BuiltBy = show(r.Name)
@@ -80,10 +80,9 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 		docs[i].DefaultNamespace = cmp.Or(r.Namespace, docs[i].DefaultNamespace)
 	}
 	out.Result = manifest.ParseBuilt(manifest.File{Source: opts.Source, Path: show(r.Name)}, docs, opts.Manifest)
-	for _, p := range r.Warnings {
-		d := diag.Diagnostic{Severity: diag.Warning, Code: p.Code, Source: opts.Source, Object: r.RequestedBy.Object,
-			Message: p.Error(), Hint: p.Hint}
-		d.File, d.Line, d.Column = r.RequestedBy.Find(p.Field)
+	for _, d := range r.Warnings {
+		d.Severity, d.Source, d.Object = diag.Warning, opts.Source, r.RequestedBy.Object
+		d.File, d.Line, d.Column = r.RequestedBy.Find(d.Path)
 		d.File = show(d.File)
 		out.Result.Diags = append(out.Result.Diags, d)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
@@ -28,7 +29,7 @@ type Builds struct {
 // build is the result of building a root.
 type build struct {
 	docs   []manifest.Built
-	failed *kustomize.Error // why it could not be built
+	failed *diag.Diagnostic // why it could not be built
 	reads  tree.Reads
 	charts chart.Uses
 	open   *reopener
@@ -58,7 +59,7 @@ func buildRoot(ctx context.Context, files tree.Files, r Root, opts roots.Options
 	opts.Charts, uses = opts.Charts.Recording()
 	docs, err := r.Build(ctx, t, opts)
 	out := &build{docs: docs, reads: t.Reads(), charts: uses, open: open}
-	if failed, ok := errors.AsType[*kustomize.Error](err); ok {
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		out.failed, err = failed, nil
 	}
 	return out, err

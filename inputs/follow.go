@@ -205,7 +205,7 @@ func (s *search) allowed(objects []roots.Object) []roots.Object {
 			by := &roots.CustomResource{Object: o.Object, Built: o.Built}
 			name := by.Name() + " of tenant " + tenant // unique among roots
 			s.refused[name] = Root{Name: name, RequestedBy: by,
-				Problem: &roots.Problem{Code: diag.Tenancy, Field: "metadata.namespace", Message: message, Hint: hint}}
+				Problem: new(diag.Tenancy.At("metadata.namespace", "%s", message).WithHint(hint))}
 		}
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
@@ -263,7 +264,7 @@ func (s *search) kustomization(dir string) (string, error) {
 		return "", nil
 	}
 	name, err := kustomize.Find(s.tree, dir)
-	if failed, ok := errors.AsType[*kustomize.Error](err); ok {
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		return failed.File, nil // Build reports the error
 	}
 	return name, err

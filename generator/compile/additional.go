@@ -39,25 +39,24 @@ func (b *builder) additional(in secretref.Scope, ref *corev1.SecretKeySelector) 
 	c.origin = model.Origin{Object: c.secret.Ref(), Path: contentPath(c.secret, ref.Key)}
 	items, notes, err := parseJobs(text)
 	if err != nil {
-		c.fail(err.line, diag.InvalidScrapeConfigs, "%s", err.message)
+		c.found(err.Line, *err)
 		return nil
 	}
 	for _, n := range notes {
-		c.say(diag.Warning, n.line, diag.InvalidScrapeConfigs, "%s", n.message)
+		c.found(n.Line, n.As(diag.Warning))
 	}
 	if !in.LiteralsAllowed() && !in.IsEncrypted() && len(items) > 0 {
-		b.report.warn(c.instance, diag.ScrapeConfigsInClear, path,
-			"the content of Secret %s/%s becomes part of the output, in clear", c.secret.Namespace, c.secret.Name)
+		b.report.about(c.instance, diag.ScrapeConfigsInClear.At(path,
+			"the content of Secret %s/%s becomes part of the output, in clear", c.secret.Namespace, c.secret.Name))
 	}
 	for _, item := range items {
 		if raw := (model.Raw{Job: item}); raw.Name() == "" {
-			c.fail(item.Line, diag.InvalidScrapeConfigs, "job_name is missing")
+			c.found(item.Line, diag.InvalidScrapeConfigs.At("", "job_name is missing"))
 		}
 		if size := amountOfTargets(item); size > maxObjectBytes {
-			c.fail(item.Line, diag.TooMuchConfiguration,
+			c.found(item.Line, diag.TooMuchConfiguration.At("",
 				"the targets of static_configs become about %d MiB of configuration, more than %d MiB: each repeats "+
-					"the labels of its list",
-				mebibytes(size), maxObjectBytes>>20)
+					"the labels of its list", mebibytes(size), maxObjectBytes>>20))
 			return nil
 		}
 		c.checkVariables(item)
@@ -82,7 +81,7 @@ func (c handWritten) encode(items []*yaml.Node, more func(*model.Raw)) []model.R
 			raw.Shown, err = encodeNode(shown)
 		}
 		if err != nil {
-			c.fail(item.Line, diag.InvalidScrapeConfigs, "cannot be written: %v", err)
+			c.found(item.Line, diag.InvalidScrapeConfigs.At("", "cannot be written: %v", err))
 			continue
 		}
 		out = append(out, raw)
@@ -90,17 +89,10 @@ func (c handWritten) encode(items []*yaml.Node, more func(*model.Raw)) []model.R
 	return out
 }
 
-func (c handWritten) fail(line int, code diag.Code, format string, args ...any) {
-	c.say(diag.Error, line, code, format, args...)
-}
-
-func (c handWritten) say(s diag.Severity, line int, code diag.Code, format string, args ...any) {
-	d := c.secret.Diag(s, code, c.origin.Path, "line %d: "+format, append([]any{line}, args...)...)
-	if line > 0 && strings.HasPrefix(c.origin.Path, "stringData") {
-		d.Line, d.Column = c.secret.ValuePosition(c.origin.Path, line, 1)
-	}
-	d.Related = []diag.Object{c.instance.Ref()}
-	c.report.add(d)
+// found reports a mistake in a line of the Secret.
+func (c handWritten) found(line int, d diag.Diagnostic) {
+	d.Related = append([]diag.Object{c.instance.Ref()}, d.Related...)
+	c.report.about(c.secret, d.InLine(line).Below(c.origin.Path))
 }
 
 // checkVariables checks all texts below a node, in which variables are expanded.
@@ -113,15 +105,12 @@ func (c handWritten) checkVariables(n *yaml.Node) {
 	}
 	found, ok := variables(n.Value)
 	if !ok {
-		c.fail(n.Line, diag.EnvReference, "an unfinished ${: the agent refuses the whole configuration")
+		c.found(n.Line, diag.EnvReference.At("", "an unfinished ${: the agent refuses the whole configuration"))
 	}
 	for _, v := range found {
 		if !c.env.defines(v) {
-			c.say(v.severity(), n.Line, diag.EnvReference, "refers to an environment variable that is not defined: %s",
-				v.consequence())
-			last := &c.report.diags[len(c.report.diags)-1]
-			last.Hint = v.hint()
-			last.Related = append(last.Related, c.env.agent.Ref())
+			c.found(n.Line, diag.EnvReference.At("", "refers to an environment variable that is not defined: %s",
+				v.consequence()).As(v.severity()).WithHint(v.hint()).With(c.env.agent.Ref()))
 		}
 	}
 }

@@ -184,25 +184,24 @@ func (b *builder) refuseTooMuch() bool {
 		}
 		a := amountOf(o)
 		if a.bytes() > maxObjectBytes {
-			b.report.found(o, a.tooMuch())
+			b.report.about(o, a.tooMuch())
 			left[o.ID] = true
 			continue
 		}
 		size += agent.bytes(o, a)
 	}
 	if size > maxUnitBytes {
-		b.report.found(b.hierarchy.Agent, b.tooMuch(size))
+		b.report.about(b.hierarchy.Agent, b.tooMuch(size))
 		return false
 	}
 	return true
 }
 
 // tooMuch returns the error for an object.
-func (a amount) tooMuch() diag.Finding {
-	f := diag.Finding{Severity: diag.Error, Code: diag.TooMuchConfiguration, Path: cmp.Or(a.path, "spec"),
-		Message: fmt.Sprintf("becomes about %d MiB of configuration, more than the %d MiB that one object may",
-			mebibytes(a.bytes()), maxObjectBytes>>20),
-		Hint: "make several objects of it"}
+func (a amount) tooMuch() diag.Diagnostic {
+	f := diag.TooMuchConfiguration.At(cmp.Or(a.path, "spec"),
+		"becomes about %d MiB of configuration, more than the %d MiB that one object may",
+		mebibytes(a.bytes()), maxObjectBytes>>20).WithHint("make several objects of it")
 	if a.own <= maxObjectBytes/2 {
 		f.Message += fmt.Sprintf(": each of %d %s repeats %d KiB", a.parts, a.what, a.repeated>>10)
 		f.Hint = "make several objects of it, with fewer " + a.what +
@@ -218,7 +217,7 @@ func mebibytes(size int64) int64 { return (size + 1<<20 - 1) >> 20 }
 const largestShown = 5
 
 // tooMuch returns the error for a GrafanaAgent with all that it selects. It names the largest objects.
-func (b *builder) tooMuch(size int64) diag.Finding {
+func (b *builder) tooMuch(size int64) diag.Diagnostic {
 	agent, sizes := newOfAgent(b.spec), map[*manifest.Object]int64{}
 	for o := range b.hierarchy.Objects {
 		if !b.left[o.ID] {
@@ -228,7 +227,7 @@ func (b *builder) tooMuch(size int64) diag.Finding {
 	largest := slices.SortedFunc(maps.Keys(sizes), func(a, b *manifest.Object) int {
 		return cmp.Or(cmp.Compare(sizes[b], sizes[a]), a.ID.Compare(b.ID))
 	})
-	f := diag.Finding{Severity: diag.Error, Code: diag.TooMuchConfiguration,
+	f := diag.Diagnostic{Severity: diag.Error, Code: diag.TooMuchConfiguration,
 		Hint: "let a second GrafanaAgent select some of the instances, or let fewer instances select the same objects"}
 	var names []string
 	for _, o := range largest[:min(len(largest), largestShown)] {

@@ -32,15 +32,15 @@ func checkAgent(report *reports, agent *manifest.Object) {
 	report.duration(agent, "spec.metrics.scrapeInterval", m.ScrapeInterval)
 	report.duration(agent, "spec.metrics.scrapeTimeout", m.ScrapeTimeout)
 	if l := spec.LogLevel; l != "" && !logLevel.MatchString(l) {
-		report.error(agent, diag.InvalidSetting, "spec.logLevel", "%q is not one of debug, info, warn, error", l)
+		report.about(agent, diag.InvalidSetting.At("spec.logLevel", "%q is not one of debug, info, warn, error", l))
 	}
 	if f := spec.LogFormat; f != "" && !logFormat.MatchString(f) {
-		report.warn(agent, diag.InvalidSetting, "spec.logFormat",
-			"%q is not one of logfmt, json: the agent takes it for logfmt", f)
+		report.about(agent, diag.InvalidSetting.At("spec.logFormat",
+			"%q is not one of logfmt, json: the agent takes it for logfmt", f).As(diag.Warning))
 	}
 	if n := Shards(spec); n > MaxShards {
-		report.error(agent, diag.InvalidSetting, "spec.metrics.shards",
-			"%d StatefulSets are more than the %d that are rendered", n, MaxShards)
+		report.about(agent, diag.InvalidSetting.At("spec.metrics.shards",
+			"%d StatefulSets are more than the %d that are rendered", n, MaxShards))
 	}
 	for _, f := range [...]struct {
 		path string
@@ -48,7 +48,7 @@ func checkAgent(report *reports, agent *manifest.Object) {
 		as   string
 	}{{"spec.metrics.replicas", m.Replicas, "0: no pods run"}, {"spec.metrics.shards", m.Shards, "1"}} {
 		if f.set != nil && *f.set < 0 {
-			report.warn(agent, diag.InvalidSetting, f.path, "%d counts as %s", *f.set, f.as)
+			report.about(agent, diag.InvalidSetting.At(f.path, "%d counts as %s", *f.set, f.as).As(diag.Warning))
 		}
 	}
 	for _, f := range [...]struct{ path, label string }{
@@ -56,7 +56,7 @@ func checkAgent(report *reports, agent *manifest.Object) {
 		{"spec.logs.enforcedNamespaceLabel", spec.Logs.EnforcedNamespaceLabel},
 	} {
 		if f.label != "" && !prommodel.LabelName(f.label).IsValidLegacy() {
-			report.error(agent, diag.InvalidRelabeling, f.path, "%q is not a label name", f.label)
+			report.about(agent, diag.InvalidRelabeling.At(f.path, "%q is not a label name", f.label))
 		}
 	}
 }

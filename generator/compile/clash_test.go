@@ -22,7 +22,7 @@ func TestAClashNamesFew(t *testing.T) {
 			fmt.Fprintf(&text, "{apiVersion: v1, kind: Secret, metadata: {name: s%d, namespace: a}}\n---\n", i)
 		}
 		parsed := manifest.Parse(manifest.File{Path: "x.yaml", Data: []byte(text.String())}, manifest.Options{})
-		c := clash{diag.Finding{Message: "same"}, parsed.Objects}
+		c := clash{diag.Diagnostic{Message: "same"}, parsed.Objects}
 		f := c.seenBy(parsed.Objects[0])
 		if f.Message != want || len(f.Related) != min(count-1, maxNamed) {
 			t.Errorf("%d of %d: %q, related to %v", count, len(parsed.Objects), f.Message, f.Related)

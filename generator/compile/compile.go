@@ -88,7 +88,7 @@ func (b *builder) build(r *Result) {
 	b.report.literalsOfContainers(in, "spec.containers", b.spec.Containers)
 	b.report.literalsOfContainers(in, "spec.initContainers", b.spec.InitContainers)
 	b.prometheus().checkZones()
-	b.report.found(b.hierarchy.Agent, fields.Check(b.options.Compatibility, b.hierarchy.Agent)...)
+	b.report.about(b.hierarchy.Agent, fields.Check(b.options.Compatibility, b.hierarchy.Agent)...)
 	b.use(discovering(b.hierarchy))
 	apiServer := b.apiServer(in)
 	b.use(secretref.Metrics)

@@ -49,8 +49,8 @@ func (w writer) current(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 		out.AzureAD = w.azureAD(s.AzureAD)
 	}
 	if len(methods) > 1 {
-		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s",
-			strings.Join(methods, " and "))
+		w.found(diag.AuthConflict.At("", "at most one kind of credentials may be set, not %s",
+			strings.Join(methods, " and ")))
 	}
 	if q := s.QueueConfig; q != nil {
 		out.Queue = w.queue(q)
@@ -69,13 +69,13 @@ func (w writer) current(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 func (w writer) client(token string, c scrape.Client) model.HTTPClient {
 	c.Expand = w.env.check
 	out, findings := scrape.HTTPClient(w.in, w.path+".", c)
-	w.report.found(w.in.Object(), findings...)
+	w.report.about(w.in.Object(), findings...)
 	if token == "" {
 		return out
 	}
 	if out.HTTPAuth != (model.HTTPAuth{}) {
-		w.wrong(diag.AuthConflict, ".bearerToken",
-			"at most one kind of credentials may be set, and there are others beside it")
+		w.found(diag.AuthConflict.At(".bearerToken",
+			"at most one kind of credentials may be set, and there are others beside it"))
 	}
 	out.BearerToken = w.bearer(token, "").Credentials
 	return out
@@ -93,14 +93,14 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 		Scope: w.text(".azureAd.scope", orDefault(s.Scope, ""))}
 	id := func(field, value string) model.String {
 		if !expand.Touches(value) && !azureID.MatchString(value) {
-			w.wrong(diag.InvalidSetting, ".azureAd."+field,
-				"%q is not the id of an application, like 11111111-2222-4333-8444-555555555555", value)
+			w.found(diag.InvalidSetting.At(".azureAd."+field,
+				"%q is not the id of an application, like 11111111-2222-4333-8444-555555555555", value))
 		}
 		return w.text(".azureAd."+field, value)
 	}
 	tenant := func(field, value string) model.String {
 		if !expand.Touches(value) && !azureTenant.MatchString(value) {
-			w.wrong(diag.InvalidSetting, ".azureAd."+field, "%q is not the id of a tenant", value)
+			w.found(diag.InvalidSetting.At(".azureAd."+field, "%q is not the id of a tenant", value))
 		}
 		return w.text(".azureAd."+field, value)
 	}
@@ -114,10 +114,10 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 	slices.Sort(kinds)
 	switch m, o, k := s.ManagedIdentity, s.OAuth, s.WorkloadIdentity; {
 	case len(kinds) == 0:
-		w.wrong(diag.IncompleteAuth, ".azureAd", "needs managedIdentity, oauth, sdk or workloadIdentity")
+		w.found(diag.IncompleteAuth.At(".azureAd", "needs managedIdentity, oauth, sdk or workloadIdentity"))
 	case len(kinds) > 1:
-		w.wrong(diag.AuthConflict, ".azureAd", "at most one kind of credentials may be set, not %s",
-			strings.Join(kinds, " and "))
+		w.found(diag.AuthConflict.At(".azureAd", "at most one kind of credentials may be set, not %s",
+			strings.Join(kinds, " and ")))
 	case m != nil:
 		out.ManagedIdentity = model.Present("")
 		if name := orDefault(m.ClientID, ""); name != "" {
@@ -130,8 +130,8 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 			ClientSecret: w.in.ValueOnly(w.path+".azureAd.oauth.clientSecret", secret)}
 		if given := out.OAuth.ClientSecret; scrape.IsOptional(secret) && !given.Present() ||
 			given.Set && given.Value == "" {
-			w.lacks(diag.IncompleteAuth, ".azureAd.oauth.clientSecret", "is missing: azureAd does not work without it",
-				secret)
+			w.found(diag.IncompleteAuth.At(".azureAd.oauth.clientSecret",
+				"is missing: azureAd does not work without it").With(scrape.Referred(secret)...))
 		}
 	case k != nil:
 		out.WorkloadIdentity = &model.AzureWorkloadIdentity{ClientID: id("workloadIdentity.clientId", k.ClientID),
@@ -153,7 +153,8 @@ func (w writer) currentAPIServer(s *v1alpha1.APIServerConfig) model.KubernetesSD
 		Proxy: s.ProxyConfig,
 	})
 	if s.Host == "" {
-		w.wrong(diag.InvalidURL, ".host", "is missing: the agent refuses settings for the API server without its URL")
+		w.found(diag.InvalidURL.At(".host",
+			"is missing: the agent refuses settings for the API server without its URL"))
 	}
 	return out
 }

@@ -93,9 +93,9 @@ func readsOfOthers(agent, o *manifest.Object) (out diag.List) {
 		if holdsCredentials(f.name) {
 			severity, where = diag.Warning, ", in a folder with credentials of others"
 		}
-		out = append(out, o.Diag(severity, diag.ReadsAgentFile, f.path,
-			"%s is a file in the pods of GrafanaAgent %s/%s, of another namespace%s",
-			f.name, agent.Namespace, agent.Name, where))
+		out = append(out, o.Place(diag.ReadsAgentFile.At(f.path,
+			"%s is a file in the pods of GrafanaAgent %s/%s, of another namespace%s", f.name, agent.Namespace,
+			agent.Name, where).As(severity)))
 	}
 	return out
 }
@@ -103,7 +103,7 @@ func readsOfOthers(agent, o *manifest.Object) (out diag.List) {
 // denied returns the finding that a ServiceMonitor or an IntegrationMonitor names files of the agent although
 // the GrafanaAgent denies it. As with the operator, the whole monitor is left out. This is no error that its
 // last good version would remove: that would need the GrafanaAgent to allow it.
-func denied(agent, o *manifest.Object) (f diag.Finding, is bool) {
+func denied(agent, o *manifest.Object) (f diag.Diagnostic, is bool) {
 	if o.Kind != "ServiceMonitor" && o.Kind != v1alpha1.IntegrationMonitorKind {
 		return f, false
 	}
@@ -111,8 +111,7 @@ func denied(agent, o *manifest.Object) (f diag.Finding, is bool) {
 	if len(files) == 0 {
 		return f, false
 	}
-	return diag.Finding{Severity: diag.Warning, Code: diag.FileAccessDenied, Path: files[0].path,
-		Related: []diag.Object{agent.Ref()},
-		Message: "the " + o.Kind + " is left out: GrafanaAgent " + agent.Namespace + "/" + agent.Name +
-			" denies access to the agent's files"}, true
+	return diag.FileAccessDenied.At(files[0].path, "%s",
+		"the "+o.Kind+" is left out: GrafanaAgent "+agent.Namespace+"/"+agent.Name+
+			" denies access to the agent's files").As(diag.Warning).With(agent.Ref()), true
 }

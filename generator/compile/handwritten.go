@@ -24,16 +24,17 @@ func contentPath(secret *manifest.Object, key string) string {
 	return "data[" + key + "]"
 }
 
-// problem is an error in a line of the text. Its message contains none of the text.
-type problem struct {
-	line    int
-	message string
+// mistake returns a diagnostic about a line of the text. The message contains none of the text.
+func mistake(line int, message string) *diag.Diagnostic {
+	d := diag.InvalidScrapeConfigs.At("", "%s", message)
+	d.Line = line
+	return &d
 }
 
 // parseJobs parses a YAML list of mappings and writes out aliases and merges. An empty text is an empty list.
 // As with the operator, nulls are dropped. Comments are dropped too, because variables in them would be
 // expanded. Notes are about what is left out.
-func parseJobs(text []byte) (items []*yaml.Node, notes []problem, bad *problem) {
+func parseJobs(text []byte) (items []*yaml.Node, notes diag.List, bad *diag.Diagnostic) {
 	var doc, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
@@ -42,7 +43,7 @@ func parseJobs(text []byte) (items []*yaml.Node, notes []problem, bad *problem) 
 		return nil, nil, yamlProblem(err)
 	}
 	if err := decoder.Decode(&more); err == nil && !isNull(more.Content[0]) {
-		notes = append(notes, problem{more.Line, "a second YAML document, which is ignored"})
+		notes = append(notes, *mistake(more.Line, "a second YAML document, which is ignored"))
 	}
 	w := written{left: maxNodes}
 	root := w.out(doc.Content[0], 0)
@@ -50,19 +51,19 @@ func parseJobs(text []byte) (items []*yaml.Node, notes []problem, bad *problem) 
 		return nil, nil, w.bad
 	}
 	for _, line := range w.nulls {
-		notes = append(notes, problem{line,
-			"null in a stage is left out, as by the operator: write \"\" for a label's source, and {} for a stage " +
-				"without settings"})
+		notes = append(notes, *mistake(line,
+			"null in a stage is left out, as by the operator: write \"\" for a label's source, and {} for a stage "+
+				"without settings"))
 	}
 	if root == nil {
 		return nil, notes, nil
 	}
 	if root.Kind != yaml.SequenceNode {
-		return nil, nil, &problem{root.Line, "must be a list of scrape configurations"}
+		return nil, nil, mistake(root.Line, "must be a list of scrape configurations")
 	}
 	for _, item := range root.Content {
 		if item.Kind != yaml.MappingNode {
-			return nil, nil, &problem{item.Line, "each item must be a mapping"}
+			return nil, nil, mistake(item.Line, "each item must be a mapping")
 		}
 	}
 	return root.Content, notes, nil
@@ -89,7 +90,7 @@ var yamlLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
 
 // yamlProblem returns the parser's message and its line. Some messages quote the text: they are cut before the
 // quotation.
-func yamlProblem(err error) *problem {
+func yamlProblem(err error) *diag.Diagnostic {
 	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		line, _ = strconv.Atoi(m[1])
@@ -100,7 +101,7 @@ func yamlProblem(err error) *problem {
 	} else if i := strings.IndexAny(text, "`'\""); i >= 0 {
 		text = text[:i]
 	}
-	return &problem{max(line, 1), "not valid YAML: " + strings.TrimSpace(text)}
+	return mistake(max(line, 1), "not valid YAML: "+strings.TrimSpace(text))
 }
 
 // redacted returns a hand-written scrape configuration with placeholders for its credentials, and whether it has any:

@@ -51,8 +51,8 @@ func FuzzParseJobs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		items, _, bad := parseJobs([]byte(text))
 		if bad != nil {
-			if bad.line < 0 || strings.ContainsAny(bad.message, "`\"") {
-				t.Errorf("line %d: %s", bad.line, bad.message)
+			if bad.Line < 0 || strings.ContainsAny(bad.Message, "`\"") {
+				t.Errorf("line %d: %s", bad.Line, bad.Message)
 			}
 			return
 		}

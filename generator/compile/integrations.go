@@ -194,7 +194,7 @@ func (c integrationChecks) check(o *manifest.Object, in integration.Input, insid
 	for i := range findings {
 		findings[i].Path = r.place(findings[i].Path)
 	}
-	c.report.found(o, findings...)
+	c.report.about(o, findings...)
 	return r
 }
 
@@ -207,13 +207,13 @@ func (r running) place(path string) string {
 }
 
 // metaLabels adds the labels that name the MetricsIntegration.
-func metaLabels(r *running, m *v1alpha1.MetricsIntegration) []diag.Finding {
-	var out []diag.Finding
+func metaLabels(r *running, m *v1alpha1.MetricsIntegration) diag.List {
+	var out diag.List
 	kind := m.Spec.Type
 	if kind == v1alpha1.TypeUnique {
 		kind = v1alpha1.TypeSingleton
-		out = append(out, diag.Finding{Severity: diag.Info, Code: diag.InvalidSetting, Path: "spec.type",
-			Message: "unique is what prototypes called singleton", Hint: "write singleton"})
+		out = append(out, diag.InvalidSetting.At("spec.type", "unique is what prototypes called singleton").
+			As(diag.Info).WithHint("write singleton"))
 	}
 	return append(out, r.Mark(integration.Meta{Namespace: r.object.Namespace, Name: r.object.Name,
 		Type: string(kind), Labels: r.object.Meta.Labels})...)
@@ -229,24 +229,24 @@ func reportConflicts(report *reports, pod []running) {
 	for _, c := range integration.Conflicts(all) {
 		first := pod[c.A].object
 		i := slices.IndexFunc(clashes, func(k clash) bool {
-			return k.members[0] == first && k.Path == c.Finding.Path && k.Message == c.Finding.Message
+			return k.members[0] == first && k.Path == c.Path && k.Message == c.Message
 		})
 		if i < 0 {
 			i = len(clashes)
-			clashes = append(clashes, clash{c.Finding, []*manifest.Object{first}})
+			clashes = append(clashes, clash{c.Diagnostic, []*manifest.Object{first}})
 		}
 		clashes[i].members = append(clashes[i].members, pod[c.B].object)
 	}
 	for _, c := range clashes {
 		for _, o := range c.members {
-			report.found(o, c.seenBy(o))
+			report.about(o, c.seenBy(o))
 		}
 	}
 }
 
 // clash is a problem that several integrations have together. Each of them gets one diagnostic that names the others.
 type clash struct {
-	diag.Finding
+	diag.Diagnostic
 	members []*manifest.Object
 }
 
@@ -254,8 +254,8 @@ type clash struct {
 // integrations have together would take the square of their number.
 const maxNamed = 3
 
-func (c clash) seenBy(o *manifest.Object) diag.Finding {
-	f := c.Finding
+func (c clash) seenBy(o *manifest.Object) diag.Diagnostic {
+	f := c.Diagnostic
 	var names []string
 	for _, other := range c.members {
 		if len(names) == maxNamed {

@@ -32,8 +32,7 @@ func (r *reports) literalInPod(in secretref.Scope, path, what, hint string) {
 }
 
 func (r *reports) refuse(in secretref.Scope, path, what, hint string) {
-	r.found(in.Object(), diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path,
-		Message: what + " " + scrape.InClear, Hint: hint})
+	r.about(in.Object(), diag.LiteralToken.At(path, "%s", what+" "+scrape.InClear).WithHint(hint))
 }
 
 // literalVariables refuses an object into which variables of Flux, or values of a chart, put values of Secrets.
@@ -135,15 +134,14 @@ func (r *reports) literalsOfTargets(in secretref.Scope, job *model.ScrapeConfig)
 }
 
 // literals refuses plain-text credentials in the configuration of an integration.
-func (c integrationChecks) literals(o *manifest.Object, r *running) (out []diag.Finding) {
+func (c integrationChecks) literals(o *manifest.Object, r *running) (out diag.List) {
 	if c.secrets.In(o).LiteralsAllowed() {
 		return nil
 	}
 	for _, path := range r.Literals {
-		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path,
-			Message: "is or contains a secret " + scrape.InClear,
-			Hint: "write ${NAME} and let spec.containers of the GrafanaAgent define NAME for the container " +
-				"grafana-agent from a Secret, or use a field that names a file"})
+		out = append(out, diag.LiteralToken.At(path, "%s", "is or contains a secret "+scrape.InClear).
+			WithHint("write ${NAME} and let spec.containers of the GrafanaAgent define NAME for the container "+
+				"grafana-agent from a Secret, or use a field that names a file"))
 	}
 	return out
 }

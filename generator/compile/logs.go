@@ -74,11 +74,11 @@ func (b *builder) podLogs(o *manifest.Object) *model.LogsScrapeConfig {
 	job, ok := b.builtLogs[o]
 	if !ok {
 		p := manifest.As[v1alpha1.PodLogs](o)
-		var findings []diag.Finding
+		var findings diag.List
 		job, findings = b.logJobs.PodLogs(p)
-		b.report.found(o, findings...)
+		b.report.about(o, findings...)
 		job.Stages, findings = stage.Build("spec.pipelineStages", p.Spec.PipelineStages)
-		b.report.found(o, findings...)
+		b.report.about(o, findings...)
 		checkLogFiles(b.report, o, p)
 		job.Origin = model.Origin{Object: o.Ref(), Path: "spec"}
 		b.builtLogs[o] = job
@@ -99,8 +99,8 @@ func checkLogFiles(report *reports, o *manifest.Object, p *v1alpha1.PodLogs) {
 		}
 		switch target {
 		case "__path__", "__path_exclude__":
-			report.warn(o, diag.ReadsAnyFile, "spec.relabelings["+strconv.Itoa(i)+"]."+field,
-				"sets %s, which decides which files of the node are read", target)
+			report.about(o, diag.ReadsAnyFile.At("spec.relabelings["+strconv.Itoa(i)+"]."+field,
+				"sets %s, which decides which files of the node are read", target))
 		}
 	}
 }
@@ -112,9 +112,9 @@ func (b *builder) clients(o *manifest.Object, spec *v1alpha1.LogsInstanceSpec) [
 		in, path, specs = b.secrets.In(b.hierarchy.Agent), "spec.logs.clients", b.spec.Logs.Clients
 	}
 	if len(specs) == 0 {
-		b.report.warn(o, diag.NoLogsClient, "spec.clients",
+		b.report.about(o, diag.NoLogsClient.At("spec.clients",
 			"neither the LogsInstance nor GrafanaAgent %s has a client: the agent does not start it",
-			b.hierarchy.Name())
+			b.hierarchy.Name()))
 	}
 	var out []model.LogsClient
 	for i := range specs {

@@ -74,15 +74,15 @@ func (w writer) clientAuth(out *model.LogsClient, s *v1alpha1.LogsClientSpec) {
 		out.BearerToken = a.Credentials
 	}
 	if len(methods) > 1 {
-		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s",
-			strings.Join(methods, " and "))
+		w.found(diag.AuthConflict.At("", "at most one kind of credentials may be set, not %s",
+			strings.Join(methods, " and ")))
 	}
 }
 
 // basicAuthHalf resolves username or password, both of which a client takes as a value or as a file.
 func (w writer) basicAuthHalf(field string, ref corev1.SecretKeySelector) model.Secret {
 	if ref.Name == "" {
-		w.wrong(diag.IncompleteBasicAuth, field, "is missing: basicAuth needs a username and a password")
+		w.found(diag.IncompleteBasicAuth.At(field, "is missing: basicAuth needs a username and a password"))
 		return model.Secret{}
 	}
 	return w.in.Value(w.path+field, &ref)

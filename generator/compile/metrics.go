@@ -42,7 +42,7 @@ func (b *builder) discovery() model.HTTPSD {
 	}
 	agent := b.hierarchy.Agent
 	sd, findings := b.options.SDAggregator.HTTPSD(b.secrets.In(agent))
-	b.report.found(agent, findings...)
+	b.report.about(agent, findings...)
 	return sd
 }
 
@@ -59,13 +59,13 @@ func (b *builder) jobBuilders(settings scrape.Settings) (*scrape.Builder, monito
 	}
 	agent := b.hierarchy.Agent
 	jobs, findings := scrape.NewCurrent(settings, b.prometheus().settings(), b.secrets.In(agent))
-	b.report.found(agent, findings...)
+	b.report.about(agent, findings...)
 	return jobs.Builder, jobs
 }
 
 // metrics builds the configuration of the metrics pods.
 func (b *builder) metrics() *model.Config {
-	b.report.found(b.hierarchy.Agent, b.prometheus().version()...)
+	b.report.about(b.hierarchy.Agent, b.prometheus().version()...)
 	metrics := b.metricsBlock(true)
 	return b.config(metrics, nil)
 }
@@ -112,7 +112,7 @@ func (b *builder) externalLabels() model.Expandable {
 	for name, value := range spec.ExternalLabels {
 		out[name] = value
 		b.report.labelName(agent, "spec.metrics.externalLabels["+name+"]", name)
-		b.report.found(agent, b.env().check("spec.metrics.externalLabels["+name+"]", value)...)
+		b.report.about(agent, b.env().check("spec.metrics.externalLabels["+name+"]", value)...)
 	}
 	return out
 }
@@ -150,7 +150,7 @@ func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) model.In
 		RemoteWrite:          b.remoteWrites(in, "spec.remoteWrite", spec.RemoteWrite),
 	}
 	b.report.add(readsOfOthers(b.hierarchy.Agent, m.Object)...)
-	b.report.found(m.Object, fields.Check(b.options.Compatibility, m.Object)...)
+	b.report.about(m.Object, fields.Check(b.options.Compatibility, m.Object)...)
 	for _, f := range [...]struct{ field, value string }{
 		{"walTruncateFrequency", i.WALTruncateFrequency}, {"remoteFlushDeadline", i.RemoteFlushDeadline},
 		{"minWALTime", i.MinWALTime}, {"maxWALTime", i.MaxWALTime},
@@ -188,7 +188,7 @@ func (b *builder) integrationMonitor(o, instance *manifest.Object) *model.Scrape
 	b.report.add(readsOfOthers(b.hierarchy.Agent, o)...)
 	job, findings := b.jobs.IntegrationMonitor(manifest.As[v1alpha1.IntegrationMonitor](o),
 		instance.Namespace+"/"+instance.Name, b.secrets.In(o))
-	b.report.found(o, findings...)
+	b.report.about(o, findings...)
 	job.Origin = model.Origin{Object: o.Ref(), Path: "spec"}
 	b.report.literalsOfJob(b.secrets.In(o), job)
 	b.report.literalsOfRequests(b.secrets.In(o), job)
@@ -202,7 +202,7 @@ func (b *builder) leftOut(o *manifest.Object) bool {
 	}
 	f, is := denied(b.hierarchy.Agent, o)
 	if is {
-		b.report.found(o, f)
+		b.report.about(o, f)
 	}
 	return is
 }
@@ -222,11 +222,11 @@ func (b *builder) monitor(o *manifest.Object) []*model.ScrapeConfig {
 
 func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 	b.report.add(readsOfOthers(b.hierarchy.Agent, o)...)
-	b.report.found(o, fields.Check(b.options.Compatibility, o)...)
+	b.report.about(o, fields.Check(b.options.Compatibility, o)...)
 	in := b.secrets.In(o)
 	var out []*model.ScrapeConfig
-	add := func(job *model.ScrapeConfig, findings []diag.Finding) {
-		b.report.found(o, findings...)
+	add := func(job *model.ScrapeConfig, findings diag.List) {
+		b.report.about(o, findings...)
 		job.Origin.Object = o.Ref()
 		if !b.current {
 			b.report.literalsOfJob(in, job)

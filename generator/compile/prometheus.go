@@ -21,9 +21,9 @@ import (
 // monitorJobs builds the jobs of monitors, as one of the two operators does.
 type monitorJobs interface {
 	ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets scrape.Secrets) (*model.ScrapeConfig,
-		[]diag.Finding)
-	PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets scrape.Secrets) (*model.ScrapeConfig, []diag.Finding)
-	Probe(m *monitoringv1.Probe, secrets scrape.Secrets) (*model.ScrapeConfig, []diag.Finding)
+		diag.List)
+	PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets scrape.Secrets) (*model.ScrapeConfig, diag.List)
+	Probe(m *monitoringv1.Probe, secrets scrape.Secrets) (*model.ScrapeConfig, diag.List)
 }
 
 var (
@@ -59,7 +59,7 @@ var agentVersion = regexp.MustCompile(`^v0\.(\d{1,3})\.(\d{1,3})$`)
 
 // version warns of an agent with an older Prometheus than what is rendered is checked for. The agents v0.39.2 to v0.44
 // have the same one.
-func (p prometheus) version() []diag.Finding {
+func (p prometheus) version() diag.List {
 	version, path := versionOf(p.spec)
 	parts := agentVersion.FindStringSubmatch(version)
 	if !p.current || parts == nil {
@@ -70,7 +70,7 @@ func (p prometheus) version() []diag.Finding {
 	if minor > 39 || minor == 39 && patch >= 2 {
 		return nil
 	}
-	return []diag.Finding{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
+	return diag.List{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
 		Message: version + " has an older Prometheus than v0.39.2 and may refuse what was checked for v0.44.8: take " +
 			"a newer agent, or compatibility: operator, which renders fewer fields"}}
 }
@@ -107,8 +107,8 @@ func (p prometheus) globalLimits() model.Limits {
 		field, size string
 	}{{"bodySizeLimit", standard.BodySize}, {"enforcedBodySizeLimit", string(spec.EnforcedBodySizeLimit)}} {
 		if f.size != "" && !scrape.ValidSize(f.size) {
-			p.report.error(p.agent, diag.InvalidSetting, "spec.metrics."+f.field,
-				"%q is not a size below 8EiB, like 512KB or 10MB", f.size)
+			p.report.about(p.agent, diag.InvalidSetting.At("spec.metrics."+f.field,
+				"%q is not a size below 8EiB, like 512KB or 10MB", f.size))
 		}
 	}
 	return scrape.GlobalLimits(standard, enforcedLimits(spec))
@@ -143,33 +143,34 @@ func (p prometheus) checkZones() {
 	agent, s := p.agent, p.spec.Metrics.ShardingStrategy
 	if p.current && s != nil && s.Topology != nil && p.zones() == nil &&
 		(s.Mode == nil || *s.Mode != monitoringv1.TopologyShardingStrategyMode) {
-		p.report.error(agent, diag.InvalidSetting, path, "is for the mode Topology only: write mode: Topology")
+		p.report.about(agent, diag.InvalidSetting.At(path, "is for the mode Topology only: write mode: Topology"))
 	}
 	zones, shards := p.zones(), Shards(p.spec)
 	if p.clustered && zones != nil {
-		p.report.error(agent, diag.NotInRuntime, "spec.metrics.shardingStrategy",
+		p.report.about(agent, diag.NotInRuntime.At("spec.metrics.shardingStrategy",
 			"with clustering, any pod may scrape a target, whatever its zone: write sharding: rules in the pipeline, "+
-				"or leave the zones out")
+				"or leave the zones out"))
 		return
 	}
 	if len(zones) > shards {
-		p.report.error(agent, diag.InvalidSetting, path+".values",
+		p.report.about(agent, diag.InvalidSetting.At(path+".values",
 			"%d zones need at least as many shards, and spec.metrics.shards is %d: nobody would scrape the others",
-			len(zones), shards)
+			len(zones), shards))
 	}
 	if n := len(zones); n > 0 && shards > n && shards%n > 0 {
-		p.report.warn(agent, diag.InvalidSetting, path+".values",
-			"%d shards are no multiple of %d zones: those from number %d on scrape nothing", shards, n, shards-shards%n)
+		p.report.about(agent, diag.InvalidSetting.At(path+".values",
+			"%d shards are no multiple of %d zones: those from number %d on scrape nothing", shards, n,
+			shards-shards%n).As(diag.Warning))
 	}
 	for i, zone := range zones {
 		at := path + ".values[" + strconv.Itoa(i) + "]"
 		if problems := validation.IsValidLabelValue(zone); zone == "" || len(problems) > 0 {
-			p.report.error(agent, diag.InvalidSetting, at,
-				"%q is not the name of a zone, which is the value of a node's label", zone)
+			p.report.about(agent, diag.InvalidSetting.At(at,
+				"%q is not the name of a zone, which is the value of a node's label", zone))
 		}
 		if slices.Contains(zones[:i], zone) {
-			p.report.error(agent, diag.InvalidSetting, at,
-				"%q stands in the list twice: its targets would be scraped twice", zone)
+			p.report.about(agent, diag.InvalidSetting.At(at,
+				"%q stands in the list twice: its targets would be scraped twice", zone))
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // resolve checks that the instances that an integration refers to are in its pod.
-func (c integrationChecks) resolve(r *running) []diag.Finding {
-	var out []diag.Finding
+func (c integrationChecks) resolve(r *running) diag.List {
+	var out diag.List
 	for _, ref := range r.MetricsInstances {
 		out = append(out, c.resolveOne("MetricsInstance", "spec.metrics.instanceSelector", ref,
 			metricsObjects(c.hierarchy))...)
@@ -22,16 +22,16 @@ func (c integrationChecks) resolve(r *running) []diag.Finding {
 		out = append(out, c.resolveOne("LogsInstance", "spec.logs.instanceSelector", ref, logsObjects(c.hierarchy))...)
 	}
 	for _, ref := range r.TracesInstances {
-		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.InstanceNotSelected, Path: ref.Path,
-			Message: "these agents run no traces", Hint: "leave the field out"})
+		out = append(out, diag.InstanceNotSelected.At(ref.Path, "these agents run no traces").
+			WithHint("leave the field out"))
 	}
 	return out
 }
 
 // resolveOne checks a reference against the selected instances of its kind.
 func (c integrationChecks) resolveOne(kind, selector string, ref integration.Reference,
-	selected []*manifest.Object) []diag.Finding {
-	f := diag.Finding{Severity: diag.Error, Code: diag.InstanceNotSelected, Path: ref.Path}
+	selected []*manifest.Object) diag.List {
+	f := diag.Diagnostic{Severity: diag.Error, Code: diag.InstanceNotSelected, Path: ref.Path}
 	namespace, name, _ := strings.Cut(ref.Name, "/")
 	id := manifest.ID{Kind: kind, Namespace: namespace, Name: name}
 	f.Related = []diag.Object{c.hierarchy.Agent.Ref()}
@@ -53,7 +53,7 @@ func (c integrationChecks) resolveOne(kind, selector string, ref integration.Ref
 		f.Code, f.Hint = diag.FollowsError, "correct the "+kind
 		f.Message = fmt.Sprintf("%s %q is left out because of an error, and without it the agent would not start", kind,
 			ref.Name)
-		return []diag.Finding{f}
+		return diag.List{f}
 	}
 	f.Message = fmt.Sprintf("%s %q is not one of GrafanaAgent %s: the agent would not start", kind, ref.Name,
 		c.hierarchy.Name())
@@ -68,7 +68,7 @@ func (c integrationChecks) resolveOne(kind, selector string, ref integration.Ref
 	} else {
 		f.Hint += "selected are " + strings.Join(names, ", ")
 	}
-	return []diag.Finding{f}
+	return diag.List{f}
 }
 
 func metricsObjects(h *hierarchy.Hierarchy) (out []*manifest.Object) {
@@ -90,11 +90,9 @@ func logsObjects(h *hierarchy.Hierarchy) (out []*manifest.Object) {
 func reportDependence(report *reports, pod []running) {
 	for _, r := range pod {
 		if need := integration.Needs(r.Name); need != "" && len(pod) > 1 {
-			report.found(r.object, diag.Finding{Severity: diag.Info, Code: diag.StopsTheOthers, Path: "spec.name",
-				Message: fmt.Sprintf(
-					"%s needs %s when the agent starts: without, none of the %d integrations in its pod runs", r.Name,
-					need, len(pod)),
-				Hint: "let another GrafanaAgent select it, to keep the others apart"})
+			report.about(r.object, diag.StopsTheOthers.At("spec.name",
+				"%s needs %s when the agent starts: without, none of the %d integrations in its pod runs", r.Name,
+				need, len(pod)).WithHint("let another GrafanaAgent select it, to keep the others apart"))
 		}
 	}
 }

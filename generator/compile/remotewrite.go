@@ -51,19 +51,15 @@ func (b *builder) writer(in secretref.Scope, path string) writer {
 
 func (w writer) origin() model.Origin { return model.Origin{Object: w.in.Object().Ref(), Path: w.path} }
 
-func (w writer) wrong(code diag.Code, field, format string, args ...any) {
-	w.report.error(w.in.Object(), code, w.path+field, format, args...)
-}
-
-// lacks reports a field that misses a part because its reference gave no value.
-func (w writer) lacks(code diag.Code, field, message string, ref monitoringv1.SecretOrConfigMap) {
-	w.report.fail(w.in.Object(), code, w.path+field, message, scrape.Referred(ref)...)
+// found reports what is wrong with fields of the writer.
+func (w writer) found(d ...diag.Diagnostic) {
+	w.report.about(w.in.Object(), diag.List(d).Below(w.path)...)
 }
 
 // text returns a text of the custom resource. References to environment variables are expanded in it, and it reports
 // what is wrong with them.
 func (w writer) text(field, text string) model.String {
-	w.report.found(w.in.Object(), w.env.check(w.path+field, text)...)
+	w.found(w.env.check(field, text)...)
 	return model.String(text)
 }
 
@@ -93,7 +89,8 @@ func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	out := w.plain(s, scrape.OwnRelabel)
 	for i := range s.WriteRelabelConfigs {
 		written := scrape.WrittenRelabel(&s.WriteRelabelConfigs[i])
-		w.report.found(w.in.Object(), scrape.EmptyTexts(written, w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]")...)
+		w.report.about(w.in.Object(), scrape.EmptyTexts(written,
+			w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]")...)
 	}
 	out.ProxyURL = w.optional(".proxyUrl", s.ProxyURL)
 	w.auth(&out, s)
@@ -125,12 +122,8 @@ func (w writer) plain(s *v1alpha1.RemoteWriteSpec,
 	samples := relabel.Samples()
 	for i := range s.WriteRelabelConfigs {
 		r := convert(&s.WriteRelabelConfigs[i])
-		for _, p := range slices.Concat(w.rules.Check(r), samples.Lint(out.WriteRelabel, r)) {
-			d := w.in.Object().Diag(p.Severity, p.Code,
-				fieldPath(w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]", p.Field), "%s", p.Message)
-			d.Hint = p.Hint
-			w.report.add(d)
-		}
+		found := slices.Concat(w.rules.Check(r), samples.Lint(out.WriteRelabel, r))
+		w.found(found.Below(".writeRelabelConfigs[" + strconv.Itoa(i) + "]")...)
 		out.WriteRelabel = append(out.WriteRelabel, r)
 	}
 	if m := s.MetadataConfig; m != nil {
@@ -138,13 +131,6 @@ func (w writer) plain(s *v1alpha1.RemoteWriteSpec,
 			SendInterval: w.duration(".metadataConfig.sendInterval", m.SendInterval)}
 	}
 	return out
-}
-
-func fieldPath(path, field string) string {
-	if field == "" {
-		return path
-	}
-	return path + "." + field
 }
 
 // auth sets the credentials. The agent accepts only one kind.
@@ -167,22 +153,22 @@ func (w writer) auth(out *model.RemoteWrite, s *v1alpha1.RemoteWriteSpec) {
 		out.SigV4 = w.sigV4(s.SigV4)
 	}
 	if len(methods) > 1 {
-		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s",
-			strings.Join(methods, " and "))
+		w.found(diag.AuthConflict.At("", "at most one kind of credentials may be set, not %s",
+			strings.Join(methods, " and ")))
 	}
 }
 
 func (w writer) basicAuth(s *monitoringv1.BasicAuth) *model.BasicAuth {
 	out := &model.BasicAuth{}
 	if s.Username.Name == "" {
-		w.wrong(diag.IncompleteBasicAuth, ".basicAuth.username",
-			"is missing: basicAuth needs a username and a password")
+		w.found(diag.IncompleteBasicAuth.At(".basicAuth.username",
+			"is missing: basicAuth needs a username and a password"))
 	} else {
 		out.Username = w.in.Value(w.path+".basicAuth.username", &s.Username)
 	}
 	if s.Password.Name == "" {
-		w.wrong(diag.IncompleteBasicAuth, ".basicAuth.password",
-			"is missing: basicAuth needs a username and a password")
+		w.found(diag.IncompleteBasicAuth.At(".basicAuth.password",
+			"is missing: basicAuth needs a username and a password"))
 	} else {
 		out.Password.File = w.in.File(w.path+".basicAuth.password", monitoringv1.SecretOrConfigMap{Secret: &s.Password})
 	}
@@ -195,11 +181,11 @@ func (w writer) oauth2(s *monitoringv1.OAuth2) *model.OAuth2 {
 	secret := w.in.File(w.path+".oauth2.clientSecret", monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
 	const needed = "is missing: the agent refuses oauth2 without a client id and a client secret"
 	if !scrape.Given(s.ClientID) || scrape.IsOptional(s.ClientID) && !id.Present() || id.Set && id.Value == "" {
-		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientId", needed, s.ClientID)
+		w.found(diag.IncompleteBasicAuth.At(".oauth2.clientId", "%s", needed).With(scrape.Referred(s.ClientID)...))
 	}
 	if secret == "" && s.ClientSecret.Optional != nil && *s.ClientSecret.Optional {
-		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientSecret", needed,
-			monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
+		w.found(diag.IncompleteBasicAuth.At(".oauth2.clientSecret", "%s", needed).
+			With(scrape.Referred(monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})...))
 	}
 	w.report.literalFields(w.in, w.path+".oauth2.endpointParams", s.EndpointParams, endpointHint)
 	out := &model.OAuth2{ClientID: id, ClientSecret: model.Secret{File: secret},
@@ -212,8 +198,8 @@ func (w writer) oauth2(s *monitoringv1.OAuth2) *model.OAuth2 {
 	}
 	for name, value := range s.EndpointParams {
 		if strings.Contains(name, "${") {
-			w.wrong(diag.EnvReference, ".oauth2.endpointParams["+name+"]",
-				"is not the name of a parameter: variables are expanded in values, not in names")
+			w.found(diag.EnvReference.At(".oauth2.endpointParams["+name+"]",
+				"is not the name of a parameter: variables are expanded in values, not in names"))
 		}
 		out.EndpointParams[name] = w.optional(".oauth2.endpointParams["+name+"]", value)
 	}
@@ -222,8 +208,8 @@ func (w writer) oauth2(s *monitoringv1.OAuth2) *model.OAuth2 {
 
 func (w writer) sigV4(s *v1alpha1.SigV4Config) *model.SigV4 {
 	if (s.AccessKey == nil) != (s.SecretKey == nil) {
-		w.wrong(diag.AuthConflict, ".sigv4",
-			"accessKey and secretKey belong together: set both, or none to use the environment's credentials")
+		w.found(diag.AuthConflict.At(".sigv4",
+			"accessKey and secretKey belong together: set both, or none to use the environment's credentials"))
 	}
 	out := &model.SigV4{
 		Region: w.text(".sigv4.region", s.Region), Profile: w.text(".sigv4.profile", s.Profile),
@@ -240,9 +226,8 @@ func (w writer) sigV4(s *v1alpha1.SigV4Config) *model.SigV4 {
 func (w writer) checkPart(field string, ref *corev1.SecretKeySelector, part, other model.Secret) {
 	gone := ref != nil && ref.Optional != nil && *ref.Optional && !part.Present()
 	if (gone || part.Set && part.Value == "") && (other.Value != "" || other.Env != "") {
-		w.lacks(diag.AuthConflict, field,
-			"has no value, and belongs together with the other key: the agent takes both or none",
-			monitoringv1.SecretOrConfigMap{Secret: ref})
+		w.found(diag.AuthConflict.At(field, "has no value, and belongs together with the other key: the agent takes "+
+			"both or none").With(scrape.Referred(monitoringv1.SecretOrConfigMap{Secret: ref})...))
 	}
 }
 
@@ -265,7 +250,7 @@ func (w writer) checkTarget(field, value string) {
 	case err != nil:
 		w.checkURL(field, value)
 	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		w.wrong(diag.InvalidURL, field, "must be a URL that begins with http:// or https://")
+		w.found(diag.InvalidURL.At(field, "must be a URL that begins with http:// or https://"))
 	}
 }
 
@@ -277,10 +262,8 @@ func (w writer) checkPushPath(value, hint string) {
 		u.Path != "" && u.Path != "/" {
 		return
 	}
-	d := w.in.Object().Diag(diag.Warning, diag.InvalidURL, w.path+".url",
-		"has no path: requests go to the root of the server")
-	d.Hint = hint
-	w.report.add(d)
+	w.found(diag.InvalidURL.At(".url", "has no path: requests go to the root of the server").As(diag.Warning).
+		WithHint(hint))
 }
 
 func (w writer) checkProxy(url string) {
@@ -293,9 +276,9 @@ func (w writer) checkURL(field, value string) {
 		return
 	}
 	if _, err := url.Parse(value); err != nil {
-		w.wrong(diag.InvalidURL, field, "is not a URL%s", credential.URLProblem(value, err))
+		w.found(diag.InvalidURL.At(field, "is not a URL%s", credential.URLProblem(value, err)))
 	} else if yamltext.ReadsAsNull(value) {
-		w.wrong(diag.InvalidURL, field, "the agent takes %q for no value", value)
+		w.found(diag.InvalidURL.At(field, "the agent takes %q for no value", value))
 	}
 }
 
@@ -305,20 +288,20 @@ func (w writer) checkHeaders(headers map[string]string) {
 	for name, value := range headers {
 		w.text(".headers["+name+"]", value)
 		if expand.Touches(name) {
-			w.wrong(diag.InvalidHeader, ".headers["+name+"]",
-				"is not the name of a header: variables are expanded in values, not in names")
+			w.found(diag.InvalidHeader.At(".headers["+name+"]",
+				"is not the name of a header: variables are expanded in values, not in names"))
 			delete(usable, name)
 		}
 		switch strings.ToLower(name) {
 		case "authorization":
-			w.wrong(diag.InvalidHeader, ".headers["+name+"]",
-				"credentials go into basicAuth, oauth2, sigv4 or the bearer token fields")
+			w.found(diag.InvalidHeader.At(".headers["+name+"]",
+				"credentials go into basicAuth, oauth2, sigv4 or the bearer token fields"))
 			delete(usable, name)
 		case "host", "content-encoding", "content-length", "content-type", "user-agent", "connection", "keep-alive",
 			"proxy-authenticate", "proxy-authorization", "www-authenticate", "accept-encoding",
 			"x-prometheus-remote-write-version",
 			"x-prometheus-remote-read-version", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256":
-			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "is a header that the agent sets itself")
+			w.found(diag.InvalidHeader.At(".headers["+name+"]", "is a header that the agent sets itself"))
 			delete(usable, name)
 		}
 	}
@@ -328,7 +311,7 @@ func (w writer) checkHeaders(headers map[string]string) {
 // bearer builds the authorization block from a plain-text token or a file of the agent.
 func (w writer) bearer(token, file string) *model.Authorization {
 	if token != "" && file != "" {
-		w.wrong(diag.AuthConflict, ".bearerToken", "at most one of bearerToken and bearerTokenFile may be set")
+		w.found(diag.AuthConflict.At(".bearerToken", "at most one of bearerToken and bearerTokenFile may be set"))
 	}
 	if credential.Written(token) {
 		w.report.literal(w.in, w.path+".bearerToken", "is a secret",
@@ -367,8 +350,8 @@ func (w writer) tls(s *monitoringv1.TLSConfig) *model.TLS {
 	}
 	if half, missing := scrape.HalfTLS(t, s.CertFile != "" || scrape.Given(s.Cert),
 		s.KeyFile != "" || scrape.Given(key), s.Cert, key); half {
-		w.report.fail(w.in.Object(), diag.IncompleteTLS, w.path+".tlsConfig",
-			"a client certificate needs its key, and a key its certificate", missing...)
+		w.report.about(w.in.Object(), diag.IncompleteTLS.At(w.path+".tlsConfig",
+			"a client certificate needs its key, and a key its certificate").With(missing...))
 	}
 	if *t == (model.TLS{}) {
 		return nil
@@ -398,12 +381,12 @@ func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 	}
 	out.Authorization = w.bearer(s.BearerToken, s.BearerTokenFile)
 	if out.BasicAuth != nil && out.Authorization != nil {
-		b.report.error(in.Object(), diag.AuthConflict, path,
-			"at most one of basicAuth, bearerToken and bearerTokenFile may be set")
+		b.report.about(in.Object(), diag.AuthConflict.At(path,
+			"at most one of basicAuth, bearerToken and bearerTokenFile may be set"))
 	}
 	if s.Host == "" && (out.BasicAuth != nil || out.Authorization != nil || s.TLSConfig != nil) {
-		b.report.error(in.Object(), diag.InvalidURL, path+".host",
-			"is missing: the agent refuses credentials for the API server without its URL")
+		b.report.about(in.Object(), diag.InvalidURL.At(path+".host",
+			"is missing: the agent refuses credentials for the API server without its URL"))
 	}
 	if s.TLSConfig != nil {
 		out.TLS = w.tls(s.TLSConfig)

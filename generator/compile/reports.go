@@ -16,32 +16,19 @@ type reports struct{ diags diag.List }
 
 func (r *reports) add(d ...diag.Diagnostic) { r.diags = append(r.diags, d...) }
 
-func (r *reports) error(o *manifest.Object, code diag.Code, path, format string, args ...any) {
-	r.add(o.Diag(diag.Error, code, path, format, args...))
-}
-
-// fail reports an error that other objects contribute to.
-func (r *reports) fail(o *manifest.Object, code diag.Code, path, message string, related ...diag.Object) {
-	r.found(o, diag.Finding{Severity: diag.Error, Code: code, Path: path, Message: message, Related: related})
-}
-
-func (r *reports) warn(o *manifest.Object, code diag.Code, path, format string, args ...any) {
-	r.add(o.Diag(diag.Warning, code, path, format, args...))
-}
-
-// found adds findings about an object: of many, [manifest.MaxFindings], errors first, and a note that there are more.
-// To look up where a finding stands costs time in proportion to the text around it.
-func (r *reports) found(o *manifest.Object, findings ...diag.Finding) {
-	if len(findings) > manifest.MaxFindings {
-		findings = slices.SortedStableFunc(slices.Values(findings), func(a, b diag.Finding) int {
+// about adds diagnostics about fields of an object: of many, [manifest.MaxFindings], errors first, and a note that
+// there are more. To look up where one stands costs time in proportion to the text around it.
+func (r *reports) about(o *manifest.Object, found ...diag.Diagnostic) {
+	if len(found) > manifest.MaxFindings {
+		found = slices.SortedStableFunc(slices.Values(found), func(a, b diag.Diagnostic) int {
 			return cmp.Compare(rank(a.Severity), rank(b.Severity))
 		})
-		note := findings[manifest.MaxFindings]
-		findings = append(findings[:manifest.MaxFindings],
-			diag.Finding{Severity: note.Severity, Code: note.Code, Message: "further findings are not shown"})
+		note := found[manifest.MaxFindings]
+		found = append(found[:manifest.MaxFindings],
+			note.Code.At("", "further findings are not shown").As(note.Severity))
 	}
-	for _, f := range findings {
-		r.add(o.Found(f))
+	for _, d := range found {
+		r.add(o.Place(d))
 	}
 }
 
@@ -56,7 +43,7 @@ func (r *reports) duration(o *manifest.Object, path, value string) {
 		return
 	}
 	if _, err := prommodel.ParseDuration(value); err != nil {
-		r.error(o, diag.InvalidDuration, path, "%q is not a duration, like 30s or 1h30m", value)
+		r.about(o, diag.InvalidDuration.At(path, "%q is not a duration, like 30s or 1h30m", value))
 	}
 }
 
@@ -67,21 +54,22 @@ func (r *reports) goDuration(o *manifest.Object, path, value string) {
 		return
 	}
 	if _, err := time.ParseDuration(value); err != nil {
-		r.error(o, diag.InvalidDuration, path,
-			"%q is not a duration that the agent takes here, like 30s or 1h30m; it knows no days", value)
+		r.about(o, diag.InvalidDuration.At(path,
+			"%q is not a duration that the agent takes here, like 30s or 1h30m; it knows no days", value))
 	}
 }
 
 func (r *reports) labelName(o *manifest.Object, path, name string) {
 	if !prommodel.LabelName(name).IsValidLegacy() {
-		r.warn(o, diag.InvalidLabelName, path, "%q is not a label name: who receives it may refuse everything", name)
+		r.about(o, diag.InvalidLabelName.At(path, "%q is not a label name: who receives it may refuse everything",
+			name).As(diag.Warning))
 	}
 }
 
 // logLabel refuses names of external labels that are valid for metrics only.
 func (r *reports) logLabel(o *manifest.Object, path, name string) {
 	if !prommodel.LabelName(name).IsValidLegacy() {
-		r.error(o, diag.InvalidLabelName, path, "%q is not a label name: the agent refuses the whole configuration",
-			name)
+		r.about(o, diag.InvalidLabelName.At(path, "%q is not a label name: the agent refuses the whole configuration",
+			name))
 	}
 }

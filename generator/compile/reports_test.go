@@ -23,17 +23,17 @@ spec: {name: x, type: {unique: true}, config: {url: "` + strings.Repeat("${A}", 
 	o := read.Objects[0]
 	for warnings, errors := range map[int]int{0: 40000, 40000: 1, manifest.MaxFindings: 0,
 		manifest.MaxFindings - 1: 2} {
-		var findings []diag.Finding
+		var findings diag.List
 		for i := range warnings + errors {
 			severity := diag.Warning
 			if i >= warnings {
 				severity = diag.Error
 			}
-			findings = append(findings, diag.Finding{Severity: severity, Code: diag.EnvReference,
+			findings = append(findings, diag.Diagnostic{Severity: severity, Code: diag.EnvReference,
 				Path: "spec.config.url", Message: fmt.Sprint(i)})
 		}
 		var r reports
-		r.found(o, findings...)
+		r.about(o, findings...)
 		if errors > 0 && r.diags[0].Severity != diag.Error || len(r.diags) > manifest.MaxFindings+1 ||
 			len(r.diags) < min(warnings+errors, manifest.MaxFindings) {
 			t.Errorf("%d warnings and %d errors: %d findings, first %v", warnings, errors, len(r.diags), r.diags[0])

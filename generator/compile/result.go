@@ -1,8 +1,6 @@
 package compile
 
 import (
-	"strings"
-
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -61,14 +59,18 @@ func (r *Result) All() []*model.Config {
 }
 
 // Check checks the configurations with check, a runtime's, and replaces each with what check returns.
-func (r *Result) Check(check func(*model.Config) (*model.Config, []model.Finding)) {
+func (r *Result) Check(check func(*model.Config) (*model.Config, diag.List)) {
 	one := func(c *model.Config) *model.Config {
 		if c == nil {
 			return nil
 		}
-		out, findings := check(c)
-		for _, f := range findings {
-			r.add(diag.List{r.place(f)})
+		out, found := check(c)
+		for _, d := range found {
+			if o := r.set.Get(manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace,
+				Name: d.Object.Name}); o != nil {
+				d = o.Place(d)
+			}
+			r.add(diag.List{d})
 		}
 		return out
 	}
@@ -79,20 +81,6 @@ func (r *Result) Check(check func(*model.Config) (*model.Config, []model.Finding
 			in.Config = one(in.Config)
 		}
 	}
-}
-
-// place returns the finding as a diagnostic, with its position in the object's file.
-func (r *Result) place(f model.Finding) diag.Diagnostic {
-	o := r.set.Get(manifest.ID{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name})
-	if o == nil {
-		return diag.Diagnostic{Severity: f.Severity, Code: f.Code, Object: f.Object, Message: f.Path + ": " + f.Message,
-			Hint: f.Hint, Related: f.Related}
-	}
-	d := o.Found(f.Finding)
-	if f.TextLine > 0 && strings.HasPrefix(f.Path, "stringData") {
-		d.Line, d.Column = o.ValuePosition(f.Path, f.TextLine, 1)
-	}
-	return d
 }
 
 // add adds diagnostics that are not there yet: parts that several configurations share are checked several times.

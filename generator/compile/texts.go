@@ -27,10 +27,10 @@ func (c integrationChecks) checkMounted(r running, extras podspec.Extras) {
 			return strings.HasPrefix(text, strings.TrimSuffix(m.MountPath, "/")+"/")
 		}
 		if !extras.MayHaveFile(text) && !slices.ContainsFunc(agentMounts(c.hierarchy.Spec()), own) {
-			c.report.found(r.object, diag.Finding{Severity: diag.Error, Code: diag.FileNotMounted, Path: r.place(path),
-				Message: text + " is not in the pod: nothing that is mounted has it",
-				Hint:    "list it in spec.secrets or spec.configMaps, or correct the path",
-				Related: []diag.Object{c.hierarchy.Agent.Ref()}})
+			c.report.about(r.object, diag.FileNotMounted.At(r.place(path), "%s",
+				text+" is not in the pod: nothing that is mounted has it").
+				WithHint("list it in spec.secrets or spec.configMaps, or correct the path").
+				With(c.hierarchy.Agent.Ref()))
 		}
 	})
 }
@@ -91,7 +91,7 @@ func eachText(path string, v model.Value, f func(path, text string)) {
 
 // variables reports references to variables that the pods do not define; the agent expands them in the
 // configuration of integrations. It is an error if the agent would not start with empty text in their place.
-func (c integrationChecks) variables(in integration.Input, r *running) (out []diag.Finding) {
+func (c integrationChecks) variables(in integration.Input, r *running) (out diag.List) {
 	eachText("spec.config", r.Config, func(path, text string) {
 		out = append(out, c.env.undefined(path, text)...)
 	})
@@ -107,7 +107,7 @@ func (c integrationChecks) variables(in integration.Input, r *running) (out []di
 		if f.Severity != diag.Error || known[f.Path+f.Message] {
 			continue
 		}
-		own := slices.ContainsFunc(out, func(v diag.Finding) bool { return v.Path == f.Path })
+		own := slices.ContainsFunc(out, func(v diag.Diagnostic) bool { return v.Path == f.Path })
 		for i := range out {
 			if !own || out[i].Path == f.Path {
 				out[i].Severity = diag.Error

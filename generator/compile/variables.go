@@ -52,16 +52,15 @@ func (e environment) containers() []corev1.Container {
 
 // undefined reports references in a text to undefined variables: as an error where the config reloader would
 // refuse every configuration, as a warning where the agent inserts an empty text.
-func (e environment) undefined(path, text string) (out []diag.Finding) {
+func (e environment) undefined(path, text string) (out diag.List) {
 	if !strings.Contains(text, "$") {
 		return nil
 	}
 	found, _ := variables(text)
 	for _, v := range found {
 		if !e.defines(v) {
-			out = append(out, diag.Finding{Severity: v.severity(), Code: diag.EnvReference, Path: path,
-				Message: v.name + " is not defined: " + v.consequence(), Hint: v.hint(),
-				Related: []diag.Object{e.agent.Ref()}})
+			out = append(out, diag.EnvReference.At(path, "%s", v.name+" is not defined: "+v.consequence()).
+				As(v.severity()).WithHint(v.hint()).With(e.agent.Ref()))
 		}
 	}
 	return out
@@ -126,12 +125,11 @@ func (v variable) hint() string {
 }
 
 // check returns what is wrong with the references in a text in which variables are expanded.
-func (e environment) check(path, text string) []diag.Finding {
+func (e environment) check(path, text string) diag.List {
 	out := e.undefined(path, text)
 	if _, ok := variables(text); !ok {
-		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.EnvReference, Path: path,
-			Message: "an unfinished ${: the whole configuration would be refused",
-			Hint:    "write $${ for a ${ that you mean as text"})
+		out = append(out, diag.EnvReference.At(path, "an unfinished ${: the whole configuration would be refused").
+			WithHint("write $${ for a ${ that you mean as text"))
 	}
 	return out
 }

@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 // written copies YAML. It writes out aliases and merges, and drops nulls, comments and anchors.
 type written struct {
 	left int
-	bad  *problem
+	bad  *diag.Diagnostic
 	// stages is true while stages of a pipeline are copied. nulls are the lines where a null was dropped from them.
 	stages bool
 	nulls  []int
@@ -25,7 +27,7 @@ type written struct {
 
 func (w *written) fail(n *yaml.Node, message string) *yaml.Node {
 	if w.bad == nil {
-		w.bad = &problem{n.Line, message}
+		w.bad = mistake(n.Line, message)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"flag"
 	"go/ast"
 	"go/parser"
@@ -8,11 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files and the manual")
@@ -28,6 +30,12 @@ func TestEveryCodeIsDocumentedOnce(t *testing.T) {
 		}
 		if !strings.HasSuffix(c.Summary, ".") || !strings.HasSuffix(c.Help, ".") {
 			t.Errorf("code %q: summary and help must be sentences", c.Code)
+		}
+		order := []Severity{Error, Warning, Info}
+		if !slices.IsSortedFunc(c.Severities, func(a, b Severity) int {
+			return cmp.Compare(slices.Index(order, a), slices.Index(order, b))
+		}) || slices.ContainsFunc(c.Severities, func(s Severity) bool { return !slices.Contains(order, s) }) {
+			t.Errorf("code %q has the severities %q, not some of %q in this order", c.Code, c.Severities, order)
 		}
 	}
 	for name, code := range codeConstants(t) {
@@ -91,8 +99,12 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+//go:generate go test . -run TestManualIsUpToDate -update
+
 func TestManualIsUpToDate(t *testing.T) {
-	golden(t, filepath.FromSlash("../../docs/diagnostics.md"), manual(Topics()))
+	title, rest, _ := strings.Cut(page, "\n\n")
+	golden(t, filepath.FromSlash("../../docs/diagnostics.md"), title+"\n\n"+
+		"<!-- Copied from generator/diag/codes.md by \"make generate\". Do not edit. -->\n\n"+rest)
 }
 
 // golden compares with the content of a file, or with -update writes it.
@@ -108,7 +120,7 @@ func golden(t *testing.T, file, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
+	if diff := gocmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s is stale, run make generate (-want +got):\n%s", file, diff)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Severity is how serious a diagnostic is.
@@ -42,16 +43,23 @@ func (o Object) String() string {
 	return o.Kind + "/" + o.Namespace + "/" + o.Name
 }
 
-// Diagnostic is one problem. Line and Column count from 1; 0 means unknown. Its JSON is the same everywhere.
+// Diagnostic is one problem. Whoever finds it fills in what they know; their callers add the rest on its way up. Its
+// JSON is the same everywhere.
 type Diagnostic struct {
 	Severity Severity `json:"severity"`
 	Code     Code     `json:"code"`
-	Message  string   `json:"message"`
+	// Path is the field that the problem is about, below the one that the finder looks at, and in the end below Object.
+	// JSON has it in front of the message.
+	Path string `json:"-"`
+	// Message does not repeat Path.
+	Message string `json:"message"`
 	// Hint says what to do; it may be empty.
-	Hint   string `json:"hint"`
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Column int    `json:"column"`
+	Hint string `json:"hint"`
+	File string `json:"file"`
+	// Line and Column count from 1; 0 means unknown. They are in File or, until that is known, in the text that the
+	// field at Path holds.
+	Line   int `json:"line"`
+	Column int `json:"column"`
 	// BuiltBy is the file of the kustomization that made the object of what File says; it may be empty.
 	BuiltBy string `json:"builtBy"`
 	Object  Object `json:"object"`
@@ -60,13 +68,64 @@ type Diagnostic struct {
 	// Units are the GrafanaAgents that it concerns, as namespace/name.
 	Units []string `json:"units"`
 	// Related are the other objects that the problem depends on: the other one of a pair, or the Secret or
-	// ConfigMap that a field refers to.
+	// ConfigMap that a field refers to. Until Object is known, one without a namespace is in Object's.
 	Related []Object `json:"related"`
 }
 
-// String returns one line: position, severity, code, object, message.
+// At returns a diagnostic about the field at path, with the code's severity.
+func (c Code) At(path, format string, args ...any) Diagnostic {
+	return Diagnostic{Severity: c.Severity(), Code: c, Path: path, Message: fmt.Sprintf(format, args...)}
+}
+
+// As returns the diagnostic with another severity than the first of its code.
+func (d Diagnostic) As(s Severity) Diagnostic {
+	d.Severity = s
+	return d
+}
+
+// WithHint returns the diagnostic with a hint.
+func (d Diagnostic) WithHint(hint string) Diagnostic {
+	d.Hint = hint
+	return d
+}
+
+// With returns the diagnostic with other objects that the problem depends on.
+func (d Diagnostic) With(related ...Object) Diagnostic {
+	d.Related = slices.Concat(d.Related, related)
+	return d
+}
+
+// InLine returns the diagnostic as one about a line of the text that the field holds.
+func (d Diagnostic) InLine(line int) Diagnostic {
+	d.Line, d.Message = line, fmt.Sprintf("line %d: %s", line, d.Message)
+	return d
+}
+
+// Below returns the diagnostic as one about a field below the field at path, as errors are wrapped: the path of the
+// diagnostic continues it.
+func (d Diagnostic) Below(path string) Diagnostic {
+	switch {
+	case d.Path == "":
+		d.Path = path
+	case path == "" || strings.IndexByte(".[>", d.Path[0]) >= 0:
+		d.Path = path + d.Path
+	default:
+		d.Path = path + "." + d.Path
+	}
+	return d
+}
+
+// String returns one line: position, severity, code, problem.
 func (d Diagnostic) String() string {
-	return fmt.Sprintf("%s: %s[%s]: %s", d.Position(), d.Severity, d.Code, d.Message)
+	return fmt.Sprintf("%s: %s[%s]: %s", d.Position(), d.Severity, d.Code, d.Problem())
+}
+
+// Problem returns the message behind the path of the field.
+func (d Diagnostic) Problem() string {
+	if d.Path == "" {
+		return d.Message
+	}
+	return strings.TrimSuffix(d.Path, ">") + ": " + d.Message
 }
 
 // Same reports whether two diagnostics report the same problem of the same object.
@@ -75,12 +134,20 @@ func (d Diagnostic) Same(other Diagnostic) bool {
 		d.String() == other.String()
 }
 
-// Advice returns the message with the hint, on one line.
+// Error implements error, for problems because of which something cannot be done at all.
+func (d *Diagnostic) Error() string {
+	if d.File == "" {
+		return d.Problem()
+	}
+	return d.String()
+}
+
+// Advice returns the problem with the hint, on one line.
 func (d Diagnostic) Advice() string {
 	if d.Hint == "" {
-		return d.Message
+		return d.Problem()
 	}
-	return d.Message + "; " + d.Hint
+	return d.Problem() + "; " + d.Hint
 }
 
 // Sentence returns the position, the object and the advice, on one line.
@@ -113,6 +180,18 @@ func (d Diagnostic) Position() string {
 // List is a collection of diagnostics.
 type List []Diagnostic
 
+// Add adds diagnostics.
+func (l *List) Add(d ...Diagnostic) { *l = append(*l, d...) }
+
+// Below returns the diagnostics as those about fields below the field at path; see [Diagnostic.Below].
+func (l List) Below(path string) List {
+	l = slices.Clone(l)
+	for i := range l {
+		l[i] = l[i].Below(path)
+	}
+	return l
+}
+
 // Count returns the number of diagnostics with the severity.
 func (l List) Count(s Severity) int {
 	n := 0
@@ -129,7 +208,7 @@ func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
 }
 
-// Sort orders the list by source, file, line, column, code and message, so that equal inputs print equal reports.
+// Sort orders the list by source, file, line, column, code and problem, so that equal inputs print equal reports.
 func (l List) Sort() {
 	slices.SortStableFunc(l, func(a, b Diagnostic) int {
 		return cmp.Or(
@@ -140,20 +219,7 @@ func (l List) Sort() {
 			cmp.Compare(a.BuiltBy, b.BuiltBy),
 			cmp.Compare(a.Code, b.Code),
 			cmp.Compare(a.Object.String(), b.Object.String()),
-			cmp.Compare(a.Message, b.Message),
+			cmp.Compare(a.Problem(), b.Problem()),
 		)
 	})
-}
-
-// Finding is a diagnostic without its object, for packages that see only a part of a custom resource. The
-// caller adds the object. Path is the path of the problem in the object.
-type Finding struct {
-	Severity Severity
-	Code     Code
-	Path     string
-	Message  string
-	Hint     string
-	// Related are the other objects that the problem depends on, as in a [Diagnostic]. An object without a
-	// namespace is in the namespace of the finding's object.
-	Related []Object
 }

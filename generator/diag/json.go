@@ -26,6 +26,7 @@ func (l List) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes every key. An unknown object is null.
 func (d Diagnostic) MarshalJSON() ([]byte, error) {
 	type keys Diagnostic
+	d.Message = d.Problem()
 	if d.Units == nil {
 		d.Units = []string{}
 	}

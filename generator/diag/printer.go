@@ -22,7 +22,7 @@ func (l List) once() List {
 	more := map[int]int{}
 	var out List
 	for _, d := range l {
-		m := mistake{d.Source, d.File, d.Line, d.Column, d.Code, d.Message}
+		m := mistake{d.Source, d.File, d.Line, d.Column, d.Code, d.Problem()}
 		if at, found := first[m]; found && d.Line > 0 && out[at].BuiltBy != d.BuiltBy {
 			more[at]++
 			continue

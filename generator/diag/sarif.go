@@ -98,7 +98,8 @@ func newSarifRule(code Code) sarifRule {
 
 func newSarifResult(d Diagnostic, rule int) sarifResult {
 	text := d.fullText()
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(d.Code), d.Object.String(), d.Source, d.File, d.Message},
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(d.Code), d.Object.String(), d.Source, d.File,
+		d.Problem()},
 		"\x00")))
 	out := sarifResult{
 		Rule: string(d.Code), Index: rule, Level: sarifLevel(d.Severity), Message: sarifText{Plain(text)},

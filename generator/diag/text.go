@@ -52,7 +52,7 @@ func (t Text) one(d Diagnostic) string {
 	if name := d.Object.String(); name != "" {
 		b.WriteString(OneLine(name) + ": ")
 	}
-	b.WriteString(indented(d.Message) + "\n")
+	b.WriteString(indented(d.Problem()) + "\n")
 	b.WriteString(t.quote(d))
 	if d.BuiltBy != "" {
 		b.WriteString("  built by: " + OneLine(d.BuiltBy) + "\n")
@@ -121,9 +121,9 @@ func indented(s string) string {
 	return strings.ReplaceAll(Plain(s), "\n", "\n    ")
 }
 
-// fullText returns the message with the object, what built it and the hint, in lines: sites show no other fields.
+// fullText returns the problem with the object, what built it and the hint, in lines: sites show no other fields.
 func (d Diagnostic) fullText() string {
-	text := d.Message
+	text := d.Problem()
 	if name := d.Object.String(); name != "" {
 		text = OneLine(name) + ": " + text
 	}

@@ -208,6 +208,6 @@ type fieldKey struct {
 }
 
 func (x *inputs) find(o *manifest.Object, path string) Field {
-	d := o.Diag(diag.Info, "", path, "")
+	d := o.Place(diag.Diagnostic{Path: path})
 	return Field{Path: path, File: x.show(d.File), Line: d.Line}
 }

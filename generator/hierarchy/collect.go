@@ -123,9 +123,9 @@ func (b *builder) warnUncollectedIn(h *Hierarchy, reaches []reach, collectedByAl
 	}
 	uncollected := slices.DeleteFunc(run, func(o *manifest.Object) bool { return collected[o] || collectedByAll[o] })
 	if len(uncollected) > 0 && len(reaches) == 0 {
-		d := h.Agent.Diag(diag.Warning, diag.NotCollected, "spec.integrations.selector",
+		d := h.Agent.Place(diag.NotCollected.At("spec.integrations.selector",
 			"selects MetricsIntegrations that nobody collects (%s): none of its MetricsInstances selects an "+
-				"IntegrationMonitor", first(uncollected))
+				"IntegrationMonitor", first(uncollected)))
 		d.Hint = "let the integrationMonitorSelector of one of them choose an IntegrationMonitor that selects these"
 		h.Diags = append(h.Diags, d)
 		return
@@ -161,23 +161,23 @@ func (h *Hierarchy) warnCollectsNothing(r reach, run []*manifest.Object) {
 	}
 	switch {
 	case seen > 0:
-		h.Diags = append(h.Diags, r.monitor.Diag(diag.Warning, diag.SelectsNothing, "spec.selector",
-			"selects no MetricsIntegration of GrafanaAgent %s: of %d in the namespaces it looks in, none has labels %s",
-			h.Name(), seen, r.selector))
+		h.Diags = append(h.Diags, r.monitor.Place(diag.SelectsNothing.At("spec.selector",
+			"selects no MetricsIntegration of GrafanaAgent %s: of %d in the namespaces it looks in, none has labels "+
+				"%s", h.Name(), seen, r.selector)))
 	case len(run) > 0:
-		h.Diags = append(h.Diags, r.monitor.Diag(diag.Warning, diag.SelectsNothing, "spec.namespaceSelector",
+		h.Diags = append(h.Diags, r.monitor.Place(diag.SelectsNothing.At("spec.namespaceSelector",
 			"selects no MetricsIntegration of GrafanaAgent %s: of its %d, none is in %s", h.Name(), len(run),
-			r.where()))
+			r.where())))
 	case !r.selector.Empty():
-		h.Diags = append(h.Diags, r.monitor.Diag(diag.Warning, diag.SelectsNothing, "spec.selector",
-			"selects no MetricsIntegration: GrafanaAgent %s has none", h.Name()))
+		h.Diags = append(h.Diags, r.monitor.Place(diag.SelectsNothing.At("spec.selector",
+			"selects no MetricsIntegration: GrafanaAgent %s has none", h.Name())))
 	}
 }
 
 // warnNotCollected warns about a MetricsIntegration that no monitor scrapes.
 func (h *Hierarchy) warnNotCollected(o *manifest.Object, reaches []reach) {
-	d := o.Diag(diag.Warning, diag.NotCollected, "metadata.labels",
-		"no IntegrationMonitor of GrafanaAgent %s selects it: it runs, and nobody collects its metrics", h.Name())
+	d := o.Place(diag.NotCollected.At("metadata.labels",
+		"no IntegrationMonitor of GrafanaAgent %s selects it: it runs, and nobody collects its metrics", h.Name()))
 	for _, r := range reaches {
 		if r.selector.Matches(labels.Set(o.Meta.Labels)) && !r.sees(o.Namespace) {
 			d.Hint = r.monitor.ID.String() + " selects its labels, but looks only in " + r.where() +

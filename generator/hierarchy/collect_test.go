@@ -75,7 +75,7 @@ func TestOnlyOneKindNeedsToMatch(t *testing.T) {
 		h := Build(parse(t, strings.Join(kept, "---\n")), nil)[0]
 		got := 0
 		for _, d := range h.Diags {
-			if strings.Contains(d.Message,
+			if strings.Contains(d.Problem(),
 				"selects no Integration or MetricsIntegration: there is none in the namespaces it looks in") {
 				got++
 			}
@@ -205,7 +205,7 @@ func TestTheWarningNamesTheFirstUncollectedIntegrations(t *testing.T) {
 		h := Build(parse(t, text+added), nil)[0]
 		want = "spec.integrations.selector: selects MetricsIntegrations that nobody collects " + want +
 			": none of its MetricsInstances selects an IntegrationMonitor"
-		if len(h.Diags) != 1 || h.Diags[0].Message != want {
+		if len(h.Diags) != 1 || h.Diags[0].Problem() != want {
 			t.Errorf("got %v, want %s", h.Diags, want)
 		}
 	}

@@ -16,8 +16,8 @@ func (q *query) warnHalf(c Choice) {
 	if c.NamespaceSelector == nil {
 		return
 	}
-	d := q.parent.Diag(diag.Warning, diag.SelectsNothing, c.NamespacePath, "selects no %s: %s is not set",
-		strings.Join(c.Kinds, " or "), c.Path)
+	d := q.parent.Place(diag.SelectsNothing.At(c.NamespacePath, "selects no %s: %s is not set",
+		strings.Join(c.Kinds, " or "), c.Path))
 	d.Hint = "write " + c.Path[strings.LastIndexByte(c.Path, '.')+1:] + ": {} to select all in these namespaces"
 	*q.diags = append(*q.diags, d)
 }

@@ -56,8 +56,7 @@ func (q *query) selects(c Choice) []*manifest.Object {
 		if candidates > 0 {
 			why = fmt.Sprintf("of %d in the namespaces it looks in, none has labels %s", candidates, selector)
 		}
-		d := q.parent.Diag(diag.Warning, diag.SelectsNothing, path, "selects no %s: %s", strings.Join(kinds, " or "),
-			why)
+		d := q.parent.Place(diag.SelectsNothing.At(path, "selects no %s: %s", strings.Join(kinds, " or "), why))
 		if !all {
 			d.Hint = q.elsewhere(selector, nsPath, nsSel, kinds)
 		}
@@ -159,7 +158,7 @@ func (q *query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
 	}
 	for _, err := range validation.ValidateLabelSelector(sel, validation.LabelSelectorValidationOptions{},
 		field.NewPath(path)) {
-		d := q.parent.Diag(diag.Error, diag.InvalidSelector, err.Field, "%s", err.Detail)
+		d := q.parent.Place(diag.InvalidSelector.At(err.Field, "%s", err.Detail))
 		if _, isOperator := err.BadValue.(metav1.LabelSelectorOperator); isOperator &&
 			err.Type == field.ErrorTypeInvalid {
 			d.Hint = "use one of In, NotIn, Exists, DoesNotExist"
@@ -196,8 +195,8 @@ func (q *query) inNamespaces(path string, sel *metav1.LabelSelector, kinds []str
 		q.namespaces[key] = names
 	}
 	if len(names) == 0 && !q.mayBeLeftOut(nil, true, labels.Everything(), "Namespace") { // its labels may be the error
-		*q.diags = append(*q.diags, q.parent.Diag(diag.Warning, diag.SelectsNothing, path,
-			"selects no namespace: none has labels %s", selector))
+		*q.diags = append(*q.diags, q.parent.Place(diag.SelectsNothing.At(path,
+			"selects no namespace: none has labels %s", selector)))
 	}
 	return names, false
 }
@@ -222,9 +221,9 @@ func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 	if len(unknown) > 5 {
 		unknown, more = unknown[:5], ", ..."
 	}
-	d := q.parent.Diag(diag.Warning, diag.UnknownNamespace, path,
+	d := q.parent.Place(diag.UnknownNamespace.At(path,
 		"namespaces without a manifest are assumed to have only the label %s: %s%s", corev1.LabelMetadataName,
-		strings.Join(unknown, ", "), more)
+		strings.Join(unknown, ", "), more))
 	d.Hint = "add their Namespace manifests to the inputs"
 	*q.diags = append(*q.diags, d)
 }

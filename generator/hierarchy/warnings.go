@@ -38,8 +38,9 @@ func warnSelectedTwice(all []*Hierarchy) {
 		for _, h := range by[o] {
 			agents, related = append(agents, h.Agent), append(related, h.Agent.Ref())
 		}
-		d := o.Diag(diag.Warning, diag.SelectedTwice, "metadata",
-			"the GrafanaAgents %s select it: each of them collects its targets and writes the same data", first(agents))
+		d := o.Place(diag.SelectedTwice.At("metadata",
+			"the GrafanaAgents %s select it: each of them collects its targets and writes the same data",
+			first(agents)))
 		d.Hint = "narrow their selectors, so that one of them selects it"
 		d.Related = related
 		for _, h := range by[o] {
@@ -93,8 +94,8 @@ func (b *builder) isNamespace(name string) bool {
 // missingNamespace returns a warning if the name looks like a misspelling, otherwise an info: the namespace may be
 // defined elsewhere.
 func (b *builder) missingNamespace(o *manifest.Object, path, name string) diag.Diagnostic {
-	d := o.Diag(diag.Info, diag.MissingTargetNamespace, path,
-		"names the namespace %q, which has no manifest and no object in the inputs", name)
+	d := o.Place(diag.MissingTargetNamespace.At(path,
+		"names the namespace %q, which has no manifest and no object in the inputs", name).As(diag.Info))
 	if hint := diag.DidYouMean(name, b.allNamespaces()); hint != "" {
 		d.Severity, d.Hint = diag.Warning, hint
 	}
@@ -103,8 +104,8 @@ func (b *builder) missingNamespace(o *manifest.Object, path, name string) diag.D
 
 // misspelt returns the warning about an object whose namespace has no manifest but differs little from one that has.
 func misspelt(o *manifest.Object, meant, so string) diag.Diagnostic {
-	d := o.Diag(diag.Warning, diag.UnknownNamespace, "metadata.namespace", "no Namespace %q is in the inputs, %s",
-		o.Namespace, so)
+	d := o.Place(diag.UnknownNamespace.At("metadata.namespace", "no Namespace %q is in the inputs, %s", o.Namespace,
+		so))
 	d.Hint = "did you mean " + meant + "?"
 	return d
 }
@@ -172,8 +173,8 @@ func namedNamespaces(o *manifest.Object) (path string, names []string) {
 // finds nothing has been reported already.
 func (q *query) noteIdle(found int, handwritten bool, kinds string) {
 	if found == 0 && q.selectors > 0 && len(*q.diags) == 0 && !q.waits && !handwritten {
-		q.idle[q.parent] = q.parent.Diag(diag.Warning, diag.SelectsNothing, "spec",
-			"selects no %s: there is none in the namespaces it looks in, so the instance collects nothing", kinds)
+		q.idle[q.parent] = q.parent.Place(diag.SelectsNothing.At("spec",
+			"selects no %s: there is none in the namespaces it looks in, so the instance collects nothing", kinds))
 	}
 }
 
@@ -193,8 +194,8 @@ func (b *builder) warnIdle(h *Hierarchy) {
 // rendersNothing returns the warning about a GrafanaAgent without workloads.
 func (q *query) rendersNothing(choices []Choice) diag.Diagnostic {
 	if slices.ContainsFunc(choices, func(c Choice) bool { return c.Selector != nil }) {
-		d := q.parent.Diag(diag.Warning, diag.RendersNothing, "spec",
-			"selects no MetricsInstance, LogsInstance or integration: there are no workloads")
+		d := q.parent.Place(diag.RendersNothing.At("spec",
+			"selects no MetricsInstance, LogsInstance or integration: there are no workloads"))
 		d.Hint = q.misspeltNamespaceHint(choices)
 		return d
 	}
@@ -205,8 +206,8 @@ func (q *query) rendersNothing(choices []Choice) diag.Diagnostic {
 			break
 		}
 	}
-	d := q.parent.Diag(diag.Warning, diag.RendersNothing, lacking.Path,
-		"is not set: nothing is selected, so there are no workloads")
+	d := q.parent.Place(diag.RendersNothing.At(lacking.Path,
+		"is not set: nothing is selected, so there are no workloads"))
 	d.Hint = "{} selects all in this namespace"
 	return d
 }
@@ -228,9 +229,8 @@ func (b *builder) warnServiceAccount(h *Hierarchy) {
 		return
 	}
 	slices.Sort(others)
-	d := h.Agent.Diag(diag.Warning, diag.MissingServiceAccount, "spec.serviceAccountName",
-		"no ServiceAccount %q is in the inputs, although the namespace has others: without it no pod starts",
-		name)
+	d := h.Agent.Place(diag.MissingServiceAccount.At("spec.serviceAccountName",
+		"no ServiceAccount %q is in the inputs, although the namespace has others: without it no pod starts", name))
 	if d.Hint = diag.DidYouMean(name, others); d.Hint == "" {
 		d.Hint = "there are " + strings.Join(others[:min(len(others), maxNamed)], ", ")
 	}

@@ -116,7 +116,8 @@ func (r *reporter) atCause(d diag.Diagnostic, c cause) diag.Diagnostic {
 		d.Message += "; it was there before"
 		return d
 	}
-	moved := o.Diag(d.Severity, d.Code, "", "because of it, %s (%s) is wrong: %s", d.Object, d.Position(), d.Message)
+	moved := o.Place(d.Code.At("", "because of it, %s (%s) is wrong: %s", d.Object, d.Position(), d.Problem()).
+		As(d.Severity))
 	moved.Hint = d.Hint
 	moved.Related = []diag.Object{d.Object}
 	return moved

@@ -171,7 +171,7 @@ func (c choice) effective() *hierarchy.Hierarchy {
 func (r *run[T]) failed(last diag.List, c choice) Outcome[T] {
 	for _, d := range last {
 		if h := c.held[objectID(d)]; h.StandIn != nil {
-			d.Message = "is held, and its last good version is refused as well: " + d.Message
+			d.Path, d.Message = "", "is held, and its last good version is refused as well: "+d.Problem()
 			d.Source, d.File, d.Line, d.Column = h.Reason.Source, h.Reason.File, h.Reason.Line, h.Reason.Column
 			r.errors = append(r.errors, d)
 		}

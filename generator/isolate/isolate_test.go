@@ -63,12 +63,12 @@ func render(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]b
 		under, ok := strings.CutPrefix(is, "wrong under ")
 		switch {
 		case is == "wrong", ok && slices.Contains(above, under):
-			out.Diags = append(out.Diags, o.Diag(diag.Error, diag.InvalidObject, "", "is wrong"))
+			out.Diags = append(out.Diags, o.Place(diag.InvalidObject.At("", "is wrong")))
 		case is == "reader", is == "late reader":
 			s := set.Get(manifest.ID{Kind: "Secret", Namespace: "m", Name: "s"})
 			out.Dependencies[s.ID] = s
 			if s.Meta.Annotations["is"] == "wrong" {
-				d := o.Diag(diag.Error, diag.InvalidObject, "", "reads a wrong Secret")
+				d := o.Place(diag.InvalidObject.At("", "reads a wrong Secret"))
 				d.Related = []diag.Object{s.Ref()}
 				out.Diags = append(out.Diags, d)
 			}
@@ -169,8 +169,8 @@ func TestAnErrorInTheResultIsIsolatedToo(t *testing.T) {
 		set *manifest.Set, leftOut map[manifest.ID]bool) Attempt[[]string] {
 		out := render(h, set, leftOut)
 		if slices.Contains(out.Result, monitor+": good") {
-			out.Diags = append(out.Diags,
-				set.Kind("ServiceMonitor")[0].Diag(diag.Error, diag.InvalidObject, "", "is too late"))
+			late := diag.InvalidObject.At("", "is too late")
+			out.Diags = append(out.Diags, set.Kind("ServiceMonitor")[0].Place(late))
 		}
 		return out
 	}}
@@ -207,7 +207,7 @@ func summary(out Outcome[[]string]) string {
 	}
 	for _, d := range out.Diags {
 		if d.Severity == diag.Error {
-			parts = append(parts, fmt.Sprintf("error %s: %s", d.Object, d.Message))
+			parts = append(parts, fmt.Sprintf("error %s: %s", d.Object, d.Problem()))
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -58,38 +57,34 @@ func (d Document) With(fields map[string]any) Document {
 	return Document{Object: o, Fields: fields}
 }
 
-// Field returns the value of the field at path, or nil. Paths are those of [Object.Diag].
+// Field returns the value of the field at path, or nil. Paths are those of [Object.Place].
 func (d Document) Field(path string) any { return lookup(d.Fields, path) }
 
 // Decode reads a document into a pointer to the kind's Go type, and checks it: first by the schema and, if the fields
-// fit that, by the function. What the function says about a field replaces what the
-// schema says about it or about what it is in. An empty string counts
-// as absent where the field may be.
-func (k *Kind) Decode(d Document, value any, validate func() []diag.Finding) diag.List {
+// fit that, by the function. What the function says about a field replaces what the schema says about it or about what
+// it is in. An empty string counts as absent where the field may be.
+func (k *Kind) Decode(d Document, value any, validate func() diag.List) diag.List {
 	r := crdReader{written: written{apiVersion: d.APIVersion, kind: d.Kind, at: d.at,
 		raw: runtime.DeepCopyJSON(d.Fields)}}
 	var err error
 	if r.schema, err = k.schema(); err != nil {
 		r.fail(diag.InvalidField, "", "agentry's own schema is broken, please report it: "+err.Error(), "")
-		return r.diags(d.Object)
+		return r.placed(d.Object)
 	}
 	fits := r.schema.Accept(r.raw) || r.check(func(err *field.Error) bool { return !r.schema.Requires(err.Field) })
 	if !fits {
-		return r.diags(d.Object)
+		return r.placed(d.Object)
 	}
 	if err := convert(r.raw, value); err != nil {
 		r.fail(diag.InvalidField, "", err.Error(), "")
-		return r.diags(d.Object)
+		return r.placed(d.Object)
 	}
 	found := validate()
-	r.findings = slices.DeleteFunc(r.findings, func(known finding) bool {
-		return slices.ContainsFunc(found, func(f diag.Finding) bool {
-			return f.Path == known.path || strings.HasPrefix(f.Path, known.path+".")
+	r.findings = slices.DeleteFunc(r.findings, func(known diag.Diagnostic) bool {
+		return slices.ContainsFunc(found, func(d diag.Diagnostic) bool {
+			return d.Path == known.Path || strings.HasPrefix(d.Path, known.Path+".")
 		})
 	})
-	for _, f := range found {
-		r.findings = append(r.findings, finding{severity: cmp.Or(f.Severity, diag.Error), code: f.Code, path: f.Path,
-			message: f.Message, hint: f.Hint})
-	}
-	return r.diags(d.Object)
+	r.findings = append(r.findings, found...)
+	return r.placed(d.Object)
 }

@@ -129,7 +129,10 @@ func (r *crdReader) invalid(err *field.Error) {
 	if path == "<nil>" {
 		path = ""
 	}
-	if slices.ContainsFunc(r.findings, func(f finding) bool { return f.path == path && f.code == diag.InvalidField }) {
+	if slices.ContainsFunc(r.findings, func(d diag.Diagnostic) bool {
+		return d.Path == path &&
+			d.Code == diag.InvalidField
+	}) {
 		return
 	}
 	hint := ""
@@ -218,16 +221,20 @@ func (r *crdReader) checkIntegration() {
 // checkConfig checks that the configuration is an object, or a string that contains one.
 func (r *crdReader) checkConfig() {
 	const path = "spec.config"
+	inside := func(line, column int, message, hint string) {
+		r.fail(diag.InvalidField, path, message, hint)
+		r.findings[len(r.findings)-1].Line, r.findings[len(r.findings)-1].Column = line, column
+	}
 	switch config := lookup(r.raw, path).(type) {
 	case nil, map[string]any:
 	case string:
 		value, _, err := yamlvalue.Decode(config)
 		if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
-			r.failInside(path, max(bad.Line, 1), max(bad.Column, 1), bad.Message, bad.Hint)
+			inside(max(bad.Line, 1), max(bad.Column, 1), bad.Message, bad.Hint)
 			return
 		}
 		if _, ok := value.(map[string]any); !ok && value != nil {
-			r.failInside(path, 1, 1, "must hold a YAML mapping, is "+typeName(value), "")
+			inside(1, 1, "must hold a YAML mapping, is "+typeName(value), "")
 		}
 	default:
 		r.fail(diag.InvalidField, path, "must be a mapping, or a string that holds one as YAML, is "+typeName(config),

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"weak"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 // document is one document of a file, shared by the objects that were read from it.
@@ -148,25 +151,27 @@ func (o *Object) SecretVariables() []string {
 	return slices.Compact(slices.Sorted(maps.Values(o.at.secret)))
 }
 
-// conceal returns a message about a field, or one that says less if it holds a part of a secret value.
-func (d *document) conceal(path, message string) string { return d.secret.conceal(path, message) }
-
-func (s secretValues) conceal(path, message string) string {
-	by, inPath := "", false
-	for value, name := range s {
-		inPath = inPath || holdsPart(path, value)
-		if holdsPart(message, value) && (by == "" || name < by) {
-			by = name
+// conceal returns a diagnostic that quotes no part of a secret value: where it would, it says less.
+func (s secretValues) conceal(d diag.Diagnostic) diag.Diagnostic {
+	quoted := func(text string) (by string) { // what put the value there that a text quotes
+		for value, name := range s {
+			if holdsPart(text, value) && (by == "" || name < by) {
+				by = name
+			}
 		}
+		return by
 	}
-	if by == "" {
-		return message
+	const hidden = "is wrong with the value that %s puts there, which is a Secret's and not shown"
+	if by := quoted(d.Path + ": " + d.Message); by != "" {
+		d.Message = fmt.Sprintf(hidden, by)
 	}
-	message = "is wrong with the value that " + by + " puts there, which is a Secret's and not shown"
-	if path != "" && !inPath {
-		message = strings.TrimSuffix(path, ">") + ": " + message
+	if quoted(d.Path) != "" {
+		d.Path = ""
 	}
-	return message
+	if by := quoted(d.Hint); by != "" {
+		d.Hint = fmt.Sprintf(hidden, by)
+	}
+	return d
 }
 
 // holdsPart reports whether a message quotes a value, or a part that says something about it.

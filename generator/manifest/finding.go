@@ -12,40 +12,22 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// finding is a diagnostic about the object, before its position is looked up.
-type finding struct {
-	severity diag.Severity
-	code     diag.Code
-	path     string
-	message  string
-	hint     string
-	// The position in the text that the field holds; zero if it is about the field.
-	line, column int
-}
+// findings are the diagnostics about one object, before their positions are looked up.
+type findings diag.List
 
-// rank orders findings so that the limit cuts off what may be ignored: warnings, and before them unknown fields.
-func (f finding) rank() int {
+// rank orders diagnostics so that the limit cuts off what may be ignored: warnings, and before them unknown fields.
+func rank(d diag.Diagnostic) int {
 	switch {
-	case f.severity != diag.Error:
+	case d.Severity != diag.Error:
 		return 2
-	case f.code == diag.UnknownField:
+	case d.Code == diag.UnknownField:
 		return 1
 	}
 	return 0
 }
 
-// findings are the findings about one object.
-type findings []finding
-
 func (f *findings) fail(code diag.Code, path, message, hint string) {
-	*f = append(*f, finding{severity: diag.Error, code: code, path: path, message: message, hint: hint})
-}
-
-// failInside reports an error in the text that a field holds.
-func (f *findings) failInside(path string, line, column int, message, hint string) {
-	f.fail(diag.InvalidField, path, message, hint)
-	last := &(*f)[len(*f)-1]
-	last.line, last.column = line, column
+	*f = append(*f, code.At(path, "%s", message).As(diag.Error).WithHint(hint))
 }
 
 // unknownField reports a field that the object's kind does not have. It is written beside others in the object.
@@ -65,39 +47,30 @@ func (f *findings) unknownField(at place, path, name string, known []string) {
 }
 
 func (f *findings) warn(code diag.Code, path, message, hint string) {
-	*f = append(*f, finding{severity: diag.Warning, code: code, path: path, message: message, hint: hint})
+	*f = append(*f, code.At(path, "%s", message).As(diag.Warning).WithHint(hint))
 }
 
 // failed reports whether an error was found.
-func (f findings) failed() bool {
-	return slices.ContainsFunc(f, func(f finding) bool { return f.severity == diag.Error })
-}
+func (f findings) failed() bool { return diag.List(f).HasErrors() }
 
 // onlyUnknownFields reports whether all errors are about fields that the object's kind does not have.
 func (f findings) onlyUnknownFields() bool {
-	return !slices.ContainsFunc(f, func(f finding) bool {
-		return f.severity == diag.Error && f.code != diag.UnknownField
-	})
+	return !slices.ContainsFunc(f, func(d diag.Diagnostic) bool { return rank(d) == 0 })
 }
 
-// diags converts the findings to diagnostics with positions.
-func (f findings) diags(o *Object) diag.List {
-	slices.SortStableFunc(f, func(a, b finding) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.path, b.path), cmp.Compare(a.message, b.message))
+// placed returns the findings with their positions.
+func (f findings) placed(o *Object) diag.List {
+	slices.SortStableFunc(f, func(a, b diag.Diagnostic) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
 	var list diag.List
-	f = f.once(o)
-	for i, one := range f {
+	for i, d := range f.once(o) {
 		if i == MaxFindings {
-			list = append(list, o.Diag(one.severity, one.code, "", "further findings are not shown"))
+			d = d.Code.At("", "further findings are not shown").As(d.Severity)
+		}
+		if list = append(list, o.Place(d)); i == MaxFindings {
 			break
 		}
-		d := o.Diag(one.severity, one.code, one.path, "%s", one.message)
-		d.Hint = o.at.conceal("", one.hint)
-		if one.line > 0 {
-			d.Line, d.Column = o.ValuePosition(one.path, one.line, one.column)
-		}
-		list = append(list, d)
 	}
 	return list
 }
@@ -121,21 +94,21 @@ func (f findings) once(o *Object) findings {
 	}
 	_, object, _ := Walk(root.Content[0], o.at.prefix)
 	type found struct {
-		finding
+		diag.Diagnostic
 		direct  bool         // not through an alias
 		through []*yaml.Node // aliases
 	}
 	var list []*found
 	known := map[mistake]*found{}
 	for _, one := range f {
-		node, rest, alias := walkAliases(object, one.path)
-		at := mistake{node, rest, one.code, one.message}
+		node, rest, alias := walkAliases(object, one.Path)
+		at := mistake{node, rest, one.Code, one.Message}
 		same := known[at]
 		if same == nil {
-			same = &found{finding: one, direct: alias == nil}
+			same = &found{Diagnostic: one, direct: alias == nil}
 			known[at], list = same, append(list, same)
 		} else if alias == nil {
-			same.finding, same.direct = one, true
+			same.Diagnostic, same.direct = one, true
 		}
 		if alias != nil {
 			same.through = append(same.through, alias)
@@ -143,8 +116,8 @@ func (f findings) once(o *Object) findings {
 	}
 	out := make(findings, len(list))
 	for i, one := range list {
-		if out[i] = one.finding; one.direct || len(one.through) > 1 {
-			out[i].hint = joinHints(out[i].hint, o.at.alsoThrough(one.through))
+		if out[i] = one.Diagnostic; one.direct || len(one.through) > 1 {
+			out[i].Hint = joinHints(out[i].Hint, o.at.alsoThrough(one.through))
 		}
 	}
 	return out

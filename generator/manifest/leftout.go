@@ -61,7 +61,7 @@ func (s *Set) Diags() diag.List {
 			if o == before {
 				continue
 			}
-			d := o.Diag(diag.Error, diag.DuplicateObject, "", "%s", s.duplicated(o, other, len(group), before != nil))
+			d := o.Place(diag.DuplicateObject.At("", "%s", s.duplicated(o, other, len(group), before != nil)))
 			d.Hint = ifPatch(o.at.file, "remove all but one"+ifClusters(o.at.file, other.at.file))
 			d.Related = []diag.Object{other.Ref()}
 			list = append(list, d)

@@ -76,10 +76,9 @@ func (f *findings) looksInDefault(w written) {
 	}
 	selector, _ := lookup(w.raw, path).(map[string]any)
 	if names, _ := selector["matchNames"].([]any); selector["any"] != true && len(names) == 0 {
-		*f = append(*f, finding{severity: diag.Info, code: diag.DefaultNamespace, path: "metadata",
-			message: "has no namespace, so it is in the default namespace " + w.opts.DefaultNamespace +
-				", and looks for " + targets + " only there",
-			hint: "set metadata.namespace, or " + path})
+		*f = append(*f, diag.DefaultNamespace.At("metadata",
+			"has no namespace, so it is in the default namespace %s, and looks for %s only there",
+			w.opts.DefaultNamespace, targets).WithHint("set metadata.namespace, or "+path))
 	}
 }
 

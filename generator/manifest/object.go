@@ -137,37 +137,31 @@ func (o *Object) Ref() diag.Object {
 	return diag.Object{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
-// Diag returns a diagnostic about the field at path. Its position is that of the field or, if it is absent, of
-// its nearest existing parent.
+// Place completes a diagnostic about a field of the object. Its position becomes that of the field or, if it is absent,
+// of its nearest existing parent. A line of the text that the field holds becomes one of the file.
 //
-// A path is written as in Kubernetes: spec.endpoints[0].relabelings[1].regex, with [key] for map keys that
-// contain dots. After a > it continues in the YAML text that a string holds, or is a line and column of that
-// text: spec.pipelineStages[0].match.stages>[0].regex.expression, spec.config>3:7. A path that ends in > is the
-// text as a whole, and the message omits the >.
-func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format string, args ...any) diag.Diagnostic {
-	message := fmt.Sprintf(format, args...)
-	if path != "" {
-		message = strings.TrimSuffix(path, ">") + ": " + message
+// A path is written as in Kubernetes: spec.endpoints[0].relabelings[1].regex, with [key] for map keys that contain
+// dots. After a > it continues in the YAML text that a string holds, or is a line and column of that text:
+// spec.pipelineStages[0].match.stages>[0].regex.expression, spec.config>3:7. A path that ends in > is the text as a
+// whole.
+func (o *Object) Place(d diag.Diagnostic) diag.Diagnostic {
+	at := d.Path
+	if d.Line > 0 && !(o.Kind == "Secret" && strings.HasPrefix(at, "data")) { // which hides its lines in Base64
+		at = fmt.Sprintf("%s>%d:%d", at, d.Line, max(d.Column, 1))
 	}
-	d := diag.Diagnostic{Severity: severity, Code: code, Message: o.at.conceal(path, message), Source: o.at.source,
-		Object: o.Ref()}
-	d.File, d.Line, d.Column = o.at.locate(path)
-	if d.File != o.at.file {
+	d.Object, d.Source = o.Ref(), o.at.source
+	if d.File, d.Line, d.Column = o.at.locate(at); d.File != o.at.file {
 		d.BuiltBy = o.at.file
 	}
-	return d
-}
-
-// Found returns a finding as a diagnostic about the object.
-func (o *Object) Found(f diag.Finding) diag.Diagnostic {
-	d := o.Diag(f.Severity, f.Code, f.Path, "%s", f.Message)
-	d.Hint = o.at.conceal("", f.Hint)
-	for _, r := range f.Related {
+	d = o.at.secret.conceal(d)
+	var related []diag.Object
+	for _, r := range d.Related {
 		r.Namespace = cmp.Or(r.Namespace, o.Namespace)
 		if r != d.Object {
-			d.Related = append(d.Related, r)
+			related = append(related, r)
 		}
 	}
+	d.Related = related
 	return d
 }
 

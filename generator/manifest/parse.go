@@ -301,7 +301,7 @@ func (p *parser) report(d diag.Diagnostic, text string) {
 	if p.origin != nil {
 		d.BuiltBy = d.File
 		d.File, d.Line, d.Column = p.origin.Find(text, "")
-		d.Message, d.Hint = p.secret.conceal("", d.Message), p.secret.conceal("", d.Hint)
+		d = p.secret.conceal(d)
 	}
 	p.result.Diags = append(p.result.Diags, d)
 }

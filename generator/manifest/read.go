@@ -68,8 +68,9 @@ func (p *parser) add(w written, value typed) {
 	}
 	switch {
 	case patched != "":
-		found = findings{{severity: diag.Error, code: diag.UnappliedPatch, path: patched, hint: patchHint,
-			message: "the document is a strategic merge patch, and no kustomization names it: it changes nothing"}}
+		found = findings{diag.UnappliedPatch.At(patched,
+			"the document is a strategic merge patch, and no kustomization names it: it changes nothing").
+			WithHint(patchHint)}
 	case isForeign:
 		found = readForeign(w, foreign, found)
 	case w.apiVersion == coreVersion:
@@ -88,7 +89,7 @@ func (p *parser) add(w written, value typed) {
 		found = append(found, *refused)
 		use = use && p.mayHold(object.ID)
 	}
-	p.result.Diags = append(p.result.Diags, found.diags(object)...)
+	p.result.Diags = append(p.result.Diags, found.placed(object)...)
 	if use && found.onlyUnknownFields() {
 		if tenant != "" {
 			digest = sha256.Sum256(append(digest[:], tenant...))
@@ -139,7 +140,7 @@ func (p *parser) foreign(raw map[string]any, at place) {
 	object := &Object{ID: ID{Kind: kind}, APIVersion: apiVersion, at: at}
 	object.Namespace, _ = lookup(raw, "metadata.namespace").(string)
 	object.Name, _ = lookup(raw, "metadata.name").(string)
-	d := object.Diag(diag.Warning, diag.UnknownKind, "", "%s", unknown.message)
+	d := object.Place(diag.UnknownKind.At("", "%s", unknown.message).As(diag.Warning))
 	d.Line, d.Column = object.Position("kind")
 	d.Hint = unknown.hint
 	if unknown.meant != "" {
@@ -247,7 +248,7 @@ func (p *parser) authors() []Author {
 }
 
 // tenant returns the tenant who had a say in an object, or why that is not allowed.
-func (p *parser) tenant(id ID) (tenant string, refused *finding) {
+func (p *parser) tenant(id ID) (tenant string, refused *diag.Diagnostic) {
 	if !p.opts.Tenants.IsSet() {
 		return "", nil
 	}
@@ -259,7 +260,8 @@ func (p *parser) tenant(id ID) (tenant string, refused *finding) {
 	if isOfCluster(id.Kind) {
 		field = "metadata.name"
 	}
-	return "", &finding{severity: diag.Error, code: diag.Tenancy, path: field, message: message, hint: hint}
+	d := diag.Tenancy.At(field, "%s", message).WithHint(hint)
+	return "", &d
 }
 
 // mayHold reports whether a refused object is held: its last good version is the tenant's own. Of another namespace it
@@ -278,7 +280,7 @@ func (p *parser) refusesName(id ID, apiVersion string, at place) bool {
 	}
 	if !p.opts.PassThrough.Has(apiVersion, id.Kind) { // of which [parser.add] says so
 		p.result.Diags = append(p.result.Diags,
-			findings{*refused}.diags(&Object{ID: id, APIVersion: apiVersion, at: at})...)
+			(&Object{ID: id, APIVersion: apiVersion, at: at}).Place(*refused))
 	}
 	return true
 }
@@ -286,9 +288,9 @@ func (p *parser) refusesName(id ID, apiVersion string, at place) bool {
 // lookup warns of objects whose template asked the cluster.
 func (p *parser) lookup(template string, objects []*Object) {
 	for _, o := range objects {
-		d := o.Diag(diag.Warning, diag.ChartLookup, "",
+		d := o.Place(diag.ChartLookup.At("",
 			"%s asks the cluster for objects (lookup), and finds none while agentry renders: in the cluster, the "+
-				"object may be another one", template)
+				"object may be another one", template))
 		d.Hint = "set the values of the chart that make it ask for nothing"
 		p.result.Diags = append(p.result.Diags, d)
 	}

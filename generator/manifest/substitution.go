@@ -38,7 +38,7 @@ func (f *findings) variablesOfFlux(w written, meta *metav1.ObjectMeta) {
 	}
 	search := substitutionSearch{findings: f, caused: map[string]int{}}
 	for i, found := range *f {
-		search.caused[found.path] = i
+		search.caused[found.Path] = i
 	}
 	search.value("metadata.name", meta.Name, false)
 	search.value("metadata.namespace", meta.Namespace, false)
@@ -59,14 +59,14 @@ func (f *findings) quotedForFlux(w written) {
 		return
 	}
 	for i, found := range *f {
-		if !strings.HasPrefix(found.hint, quoteHint) {
+		if !strings.HasPrefix(found.Hint, quoteHint) {
 			continue
 		}
-		_, value, rest := Walk(w.at.before(), found.path)
+		_, value, rest := Walk(w.at.before(), found.Path)
 		if match := fluxVariable.FindStringSubmatch(value.Value); rest == "" && match != nil &&
 			diag.MayQuote("", match[2]) {
 			variable := "${" + match[2] + "}" // without a default, which may be a credential
-			(*f)[i].hint = fmt.Sprintf(
+			(*f)[i].Hint = fmt.Sprintf(
 				"kustomize drops quotes around %s before Flux replaces it: set quote: '\"' in postBuild.substitute, "+
 					"and write ${quote}%[1]s${quote}", variable)
 		}
@@ -105,7 +105,7 @@ func (s *substitutionSearch) text(path, text string, elsewhere bool) {
 	const hint = "write the value, or read the repository with build: flux; or annotate the object with " +
 		fluxKeepsText + ": disabled if it is meant as text"
 	if i, found := s.caused[path]; found {
-		(*s.findings)[i].hint = "Flux would replace " + variable +
+		(*s.findings)[i].Hint = "Flux would replace " + variable +
 			", and agentry reads it as it is: write the value, or read the repository with build: flux"
 	} else if !elsewhere {
 		s.warn(diag.FluxVariable, path, variable+" is used as text: Flux would replace it, and nothing does so here",

@@ -83,20 +83,20 @@ const maxPlaces = 3
 func (r *crdReader) misplaced(path, name string) {
 	f := &r.findings[len(r.findings)-1]
 	if hint := ofNamespaces(path, name); hint != "" {
-		f.hint = hint
+		f.Hint = hint
 		return
 	}
 	isResource := newValue(r.apiVersion, r.kind) != nil
-	if f.hint != "" && (f.hint != diag.Fields(r.schema.Siblings(path)) || !isResource) {
+	if f.Hint != "" && (f.Hint != diag.Fields(r.schema.Siblings(path)) || !isResource) {
 		return
 	}
 	places := slices.DeleteFunc(slices.Clone(r.schema.Places(name)), func(p string) bool { return p == "" })
 	if len(places) > 0 && len(places) <= maxPlaces {
-		f.hint = "it belongs to " + strings.Join(places, " or ")
+		f.Hint = "it belongs to " + strings.Join(places, " or ")
 		return
 	}
 	if others := schema.With(name); isResource && len(others) > 0 && len(others) <= maxPlaces {
-		f.hint = "it belongs to spec of " + strings.Join(others, " or ") + ", not of " + r.kind
+		f.Hint = "it belongs to spec of " + strings.Join(others, " or ") + ", not of " + r.kind
 	}
 }
 
@@ -140,9 +140,9 @@ func (r *crdReader) misspelt(path string) bool {
 	parent, name := path[:max(dot, 0)], path[dot+1:]
 	for i := range r.findings {
 		f := &r.findings[i]
-		if f.code == diag.UnknownField && f.path[:max(strings.LastIndexByte(f.path, '.'), 0)] == parent &&
-			f.hint == diag.DidYouMean(name, []string{name}) {
-			f.code, f.message = diag.InvalidField, unknownField+", and "+name+" is required"
+		if f.Code == diag.UnknownField && f.Path[:max(strings.LastIndexByte(f.Path, '.'), 0)] == parent &&
+			f.Hint == diag.DidYouMean(name, []string{name}) {
+			f.Code, f.Message = diag.InvalidField, unknownField+", and "+name+" is required"
 			return true
 		}
 	}

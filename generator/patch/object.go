@@ -77,13 +77,13 @@ func write(id manifest.ID, list resmap.ResMap) ([]byte, error) {
 
 // typed returns a changed object as the type of the one that it is made of. It is an error of the change if the type
 // lacks a field.
-func typed(original workload.Resource, data []byte) (workload.Resource, []diag.Finding) {
+func typed(original workload.Resource, data []byte) (workload.Resource, diag.List) {
 	changed := reflect.New(reflect.TypeOf(original).Elem()).Interface().(workload.Resource)
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(changed); err != nil {
 		message := strings.TrimPrefix(err.Error(), "json: ")
-		return nil, []diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject,
+		return nil, diag.List{{Severity: diag.Error, Code: diag.InvalidObject,
 			Message: "Kubernetes would refuse it: " + message}}
 	}
 	return changed, nil

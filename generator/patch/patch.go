@@ -110,7 +110,7 @@ func New(all All, at func(field string) Place) (*Changes, []*FieldError) {
 func (c *Changes) IsEmpty() bool { return c == nil || len(c.entries) == 0 }
 
 // Check returns what is wrong with a changed object and not with the one that it was made of.
-type Check func(changed workload.Resource) []diag.Finding
+type Check func(changed workload.Resource) diag.List
 
 // Result is what becomes of an object.
 type Result struct {
@@ -176,7 +176,7 @@ func (s *steps) apply(checkEach bool) (changed []byte, out Result) {
 		out.Diags = diag.List{s.entries[0].found(s.id, failure("cannot read the object: "+brief(err)))}
 		return nil, out
 	}
-	var before []diag.Finding
+	var before diag.List
 	for i, e := range s.entries {
 		if !e.mayMatch(s.of) {
 			continue
@@ -195,7 +195,7 @@ func (s *steps) apply(checkEach bool) (changed []byte, out Result) {
 		}
 		_, now := s.checked(changed)
 		for _, f := range now {
-			isKnown := func(b diag.Finding) bool { return b.Code == f.Code && b.Message == f.Message }
+			isKnown := func(b diag.Diagnostic) bool { return b.Code == f.Code && b.Message == f.Message }
 			if !slices.ContainsFunc(before, isKnown) {
 				out.Diags = append(out.Diags, e.found(s.id, f))
 			}
@@ -206,7 +206,7 @@ func (s *steps) apply(checkEach bool) (changed []byte, out Result) {
 }
 
 // checked returns a changed object as its type, and what is wrong with it.
-func (s *steps) checked(changed []byte) (workload.Resource, []diag.Finding) {
+func (s *steps) checked(changed []byte) (workload.Resource, diag.List) {
 	value, wrong := typed(s.original, changed)
 	if len(wrong) > 0 {
 		return s.original, wrong
@@ -214,12 +214,12 @@ func (s *steps) checked(changed []byte) (workload.Resource, []diag.Finding) {
 	return value, s.check(value)
 }
 
-func failure(message string) diag.Finding {
-	return diag.Finding{Severity: diag.Error, Code: diag.PatchFailed, Message: message}
+func failure(message string) diag.Diagnostic {
+	return diag.PatchFailed.At("", "%s", message)
 }
 
 // found returns a diagnostic about what the entry does to an object.
-func (e *entry) found(id manifest.ID, f diag.Finding) diag.Diagnostic {
+func (e *entry) found(id manifest.ID, f diag.Diagnostic) diag.Diagnostic {
 	d := e.diagnostic(f.Severity, f.Code, fmt.Sprintf("%s %s/%s: %s", id.Kind, id.Namespace, id.Name, f.Message))
 	d.Hint = cmp.Or(f.Hint, d.Hint)
 	return d

@@ -4,7 +4,6 @@ package podsecurity
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,14 +32,14 @@ const (
 )
 
 // Check returns what a level forbids in workloads of one GrafanaAgent, the same in several shards once.
-func Check(level string, workloads []Workload) ([]diag.Finding, error) {
+func Check(level string, workloads []Workload) (diag.List, error) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		return nil, err
 	}
 	type forbidden struct{ workload, reason string }
 	seen := map[forbidden]int{}
-	var found []diag.Finding
+	var found diag.List
 	for _, w := range workloads {
 		version := api.LevelVersion{Level: api.Level(level), Version: api.LatestVersion()}
 		for _, r := range evaluator.EvaluatePod(version, &w.Pods.ObjectMeta, &w.Pods.Spec) {
@@ -48,9 +47,8 @@ func Check(level string, workloads []Workload) ([]diag.Finding, error) {
 			if seen[key]++; r.Allowed || seen[key] > 1 {
 				continue
 			}
-			f := diag.Finding{Severity: diag.Error, Code: diag.PodSecurity, Hint: patchHint,
-				Message: fmt.Sprintf("%s %s/%s: the level %s forbids %s: %s", w.Kind, w.Namespace, w.Name, level,
-					r.ForbiddenReason, r.ForbiddenDetail)}
+			f := diag.PodSecurity.At("", "%s %s/%s: the level %s forbids %s: %s", w.Kind, w.Namespace, w.Name, level,
+				r.ForbiddenReason, r.ForbiddenDetail).WithHint(patchHint)
 			if readsNode(&w.Pods.Spec) && slices.Contains([]string{"hostPath volumes", "restricted volume types",
 				"privileged"}, r.ForbiddenReason) {
 				f.Hint = nodeHint

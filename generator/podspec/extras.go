@@ -136,7 +136,7 @@ func (m *merger) addOwn(v corev1.Volume, path string, readOnly bool) {
 }
 
 func (m *merger) report(o *manifest.Object, severity diag.Severity, code diag.Code, path, format string, args ...any) {
-	m.out.Diags = append(m.out.Diags, o.Diag(severity, code, path, format, args...))
+	m.out.Diags = append(m.out.Diags, o.Place(code.At(path, format, args...).As(severity)))
 }
 
 // relate adds an object to Related of the last diagnostic.

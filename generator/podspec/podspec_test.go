@@ -84,7 +84,7 @@ func summary(e Extras) (out []string) {
 		}
 	}
 	for _, d := range e.Diags {
-		out = append(out, fmt.Sprintf("%s[%s] %s %s", d.Severity, d.Code, d.Object, d.Message))
+		out = append(out, fmt.Sprintf("%s[%s] %s %s", d.Severity, d.Code, d.Object, d.Problem()))
 	}
 	return out
 }

@@ -105,10 +105,10 @@ func (l lack) finding(a Account, granted map[string]*scope) diag.Diagnostic {
 	if slices.ContainsFunc(l.needs, func(n Need) bool { return n.By != by || n.Others > 0 }) {
 		who = by.String() + " and others find"
 	}
-	d := place.Diag(diag.Warning, diag.MissingPermission, "rules",
-		"ServiceAccount %s/%s may not %s %s %s: %s nothing there",
-		a.Namespace, a.Name, inWords(strings.Split(l.needs[0].Verbs, ",")),
-		inWords(slices.Compact(slices.Sorted(slices.Values(resources)))), where, who)
+	d := place.Place(diag.MissingPermission.At("rules",
+		"ServiceAccount %s/%s may not %s %s %s: %s nothing there", a.Namespace, a.Name,
+		inWords(strings.Split(l.needs[0].Verbs, ",")),
+		inWords(slices.Compact(slices.Sorted(slices.Values(resources)))), where, who))
 	d.Hint = hint + "; agentry rbac prints all that is needed"
 	d.Related = []diag.Object{by}
 	return d

@@ -143,7 +143,7 @@ func TestRightsAreThoseOfTheAuthorizer(t *testing.T) {
 			found := rbac.NewGrants(set.Rights()).Missing(rbac.Account{ID: account,
 				Needs: needs(model.Instance{ScrapeConfigs: []*model.ScrapeConfig{watchesPods(test.namespaces...)}})})
 			if test.want == "" && len(found) > 0 ||
-				test.want != "" && (len(found) != 1 || !strings.Contains(found[0].Message, test.want) ||
+				test.want != "" && (len(found) != 1 || !strings.Contains(found[0].Problem(), test.want) ||
 					found[0].Line == 0) {
 				t.Errorf("want %q, got %v", test.want, found)
 			}
@@ -161,7 +161,7 @@ func TestManyNamespacesAreOneFinding(t *testing.T) {
 	found := rbac.NewGrants(set.Rights()).Missing(rbac.Account{ID: account,
 		Needs: needs(model.Instance{ScrapeConfigs: jobs})})
 	const want = "in the namespaces a, b, c and 2 more: PodMonitor/m/p and others find nothing there"
-	if len(found) != 1 || !strings.HasSuffix(found[0].Message, want) {
+	if len(found) != 1 || !strings.HasSuffix(found[0].Problem(), want) {
 		t.Errorf("%v", found)
 	}
 }
@@ -259,7 +259,7 @@ func TestUnneeded(t *testing.T) {
 			found := rbac.NewGrants(set.Rights()).Unneeded([]rbac.Account{{ID: account,
 				Needs: needs(model.Instance{ScrapeConfigs: []*model.ScrapeConfig{watchesPods("shop")}})}})
 			if test.want == "" && len(found) > 0 ||
-				test.want != "" && (len(found) != 1 || found[0].Message != test.want || found[0].Line == 0) {
+				test.want != "" && (len(found) != 1 || found[0].Problem() != test.want || found[0].Line == 0) {
 				t.Errorf("want %q, got %v", test.want, found)
 			}
 		})

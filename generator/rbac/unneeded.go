@@ -28,8 +28,7 @@ func (g *Grants) Unneeded(accounts []Account) (out diag.List) {
 	}) {
 		for i, rule := range rulesOf(role) {
 			if spare := unneededIn(rule, bound[role]); spare != "" {
-				d := role.Diag(diag.Info, diag.UnneededPermission, fmt.Sprintf("rules[%d]", i), "no pod needs %s",
-					spare)
+				d := role.Place(diag.UnneededPermission.At(fmt.Sprintf("rules[%d]", i), "no pod needs %s", spare))
 				d.Hint = "remove it; agentry rbac prints all that is needed"
 				out = append(out, d)
 			}

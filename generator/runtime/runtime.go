@@ -21,7 +21,7 @@ type Runtime struct {
 
 	// Check checks a configuration against the rules of the program. It returns it with additions that the program
 	// needs, and does not change its argument.
-	Check func(*model.Config) (*model.Config, []model.Finding)
+	Check func(*model.Config) (*model.Config, diag.List)
 	// Print returns the configuration as the program reads it.
 	Print func(*model.Config) Printed
 	// Masked returns the SHA-256 sums of a configuration without its secret values, and of these values. inlined is
@@ -63,7 +63,7 @@ type Runtime struct {
 	// whether they may leave them out. All others must be as Containers has them.
 	FreeArgs func(*v1alpha1.GrafanaAgentSpec) map[string]bool
 	// CheckPods reports settings of pods that the program does not have. Nil if it has all.
-	CheckPods func(*v1alpha1.GrafanaAgentSpec) []diag.Finding
+	CheckPods func(*v1alpha1.GrafanaAgentSpec) diag.List
 	// PodSecurity returns the security context of a pod of one of the groups, from the one of the GrafanaAgent. Nil if
 	// it is that.
 	PodSecurity func(secretref.Group, *corev1.PodSecurityContext) *corev1.PodSecurityContext

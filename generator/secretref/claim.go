@@ -88,7 +88,7 @@ func (s Scope) reachable(path string, ref Ref) bool {
 		}
 		message, hint = message+", and it cannot be mirrored: "+problem, remedy
 	}
-	s.addOnce(diag.Finding{Code: diag.SecretAcrossNS, Path: path, Hint: hint, Message: message},
+	s.addOnce(diag.SecretAcrossNS.At(path, "%s", message).WithHint(hint),
 		"across\n"+ref.id().String())
 	return false
 }
@@ -125,7 +125,7 @@ func (s Scope) collision(path string, ref Ref, known *use) {
 }
 
 func (s Scope) collides(path string, ref Ref, otherPath string, otherRef Ref, other Scope) {
-	f := diag.Finding{Code: diag.SecretKeyCollision, Path: path,
+	f := diag.Diagnostic{Code: diag.SecretKeyCollision, Path: path,
 		Hint: "rename one of the two: their file names in the pod keep only letters, digits and _"}
 	user := otherPath
 	if other.object != s.object {
@@ -146,16 +146,15 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 	}
 	data, ok := content(o, ref.Key)
 	if required && isEncrypted(data) {
-		s.addOnce(diag.Finding{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(),
-			Message: fmt.Sprintf("%s is needed here, but it is encrypted with SOPS and was not decrypted", ref),
-			Hint:    "name a key for it in decryption of the pipeline" + s.needsNoValue(ref)}, "")
+		s.addOnce(diag.EncryptedSecret.At(path, "%s is needed here, but it is encrypted with SOPS and was not decrypted",
+			ref).WithHint("name a key for it in decryption of the pipeline"+s.needsNoValue(ref)).
+			With(ref.objects()...), "")
 		return nil, false
 	}
 	if required && bytes.HasPrefix(data, []byte("\x00GITCRYPT\x00")) { // a file from which a generator made a Secret
-		s.addOnce(diag.Finding{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(),
-			Message: fmt.Sprintf("%s is needed here, but it is encrypted with git-crypt, which agentry cannot decrypt",
-				ref),
-			Hint: "encrypt it with SOPS instead" + s.needsNoValue(ref)}, "")
+		s.addOnce(diag.EncryptedSecret.At(path,
+			"%s is needed here, but it is encrypted with git-crypt, which agentry cannot decrypt",
+			ref).WithHint("encrypt it with SOPS instead"+s.needsNoValue(ref)).With(ref.objects()...), "")
 		return nil, false
 	}
 	if !ok && !required && slices.Contains(filledByCluster(o), ref.Key) {
@@ -185,7 +184,7 @@ func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool
 
 // unread reports that a value is needed of a Secret that was not decrypted, so that only its description is known.
 func (s Scope) unread(path string, ref Ref, named manifest.Named) {
-	f := diag.Finding{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(), Hint: s.needsNoValue(ref)}
+	f := diag.Diagnostic{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(), Hint: s.needsNoValue(ref)}
 	if named.By == "" {
 		f.Hint = "name a key for it in decryption of the pipeline" + f.Hint
 	}
@@ -213,15 +212,12 @@ func (s Scope) lacks(path string, ref Ref, named manifest.Named) {
 	s.addOnce(f, "")
 }
 
-// Lacking returns the finding that a Secret of which only the description is known has no such key.
-func Lacking(ref Ref, named manifest.Named) diag.Finding {
+// Lacking returns the diagnostic that a Secret of which only the description is known has no such key.
+func Lacking(ref Ref, named manifest.Named) diag.Diagnostic {
 	whole := ref
 	whole.Key = ""
-	return diag.Finding{
-		Code: diag.MissingKey, Message: fmt.Sprintf("%s is %s; key `%s` is not one of them", whole, named.Description(),
-			ref.Key),
-		Hint: diag.DidYouMean(ref.Key, named.Keys),
-	}
+	return diag.MissingKey.At("", "%s is %s; key `%s` is not one of them", whole, named.Description(),
+		ref.Key).WithHint(diag.DidYouMean(ref.Key, named.Keys))
 }
 
 // maxKeys limits the keys of a Secret or ConfigMap that a hint lists.
@@ -289,14 +285,14 @@ func RenamedHint(name string, now *manifest.Object) string {
 // missing reports a reference that does not resolve: as an error, or as a warning if it is optional. It reports a
 // missing Secret or ConfigMap only once for each object.
 func (s Scope) missing(path string, code diag.Code, ref Ref, hint, format string, args ...any) {
-	f := diag.Finding{Severity: diag.Error, Code: code, Path: path, Related: ref.objects(), Hint: hint}
+	f := diag.Diagnostic{Severity: diag.Error, Code: code, Path: path, Related: ref.objects(), Hint: hint}
 	f.Message = fmt.Sprintf("%s: "+format, append([]any{ref}, args...)...)
 	once := ""
 	switch {
 	case ref.Optional:
 		f.Severity, f.Code, f.Hint = diag.Warning, diag.OptionalMissing, ""
 		f.Message = fmt.Sprintf("%s is not in the inputs: the setting is left out", ref)
-		s.diags = append(s.diags, s.object.Found(f))
+		s.diags = append(s.diags, s.object.Place(f))
 		return
 	case s.set.IsLeftOut(ref.id()), s.left[ref.id()]:
 		f.Code, f.Hint = diag.FollowsError, "correct the "+ref.Kind

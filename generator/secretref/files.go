@@ -144,8 +144,8 @@ func (s Scope) list(entry *listing) {
 }
 
 func (r *Resolver) ambiguous(l, other *listing) {
-	d := l.object.Diag(diag.Warning, diag.SecretKeyCollision, l.path, "%s is not mounted at %s: %s has the same name",
-		l.ref, l.ref.shortDir(), other.ref)
+	d := l.object.Place(diag.SecretKeyCollision.At(l.path, "%s is not mounted at %s: %s has the same name", l.ref,
+		l.ref.shortDir(), other.ref).As(diag.Warning))
 	d.Hint = "read it at " + l.ref.dir()
 	d.Related = []diag.Object{other.object.Ref()}
 	r.diags = append(r.diags, d)

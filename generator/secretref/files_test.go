@@ -61,7 +61,7 @@ func volumes(r *Resolver, pods Group) (out []string) {
 		out = append(out, strings.TrimSpace(v.Name+": "+text+" at "+v.Path+" "+v.Short))
 	}
 	for _, d := range r.Diags() {
-		out = append(out, fmt.Sprintf("%s %s %s: %s", d.Severity, d.Code, d.Object, d.Message))
+		out = append(out, fmt.Sprintf("%s %s %s: %s", d.Severity, d.Code, d.Object, d.Problem()))
 	}
 	return out
 }

@@ -188,18 +188,17 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.
 		return model.Secret{}
 	}
 	if problem := unfit(u.data); s.substituted && problem != "" && !isEncrypted(u.data) {
-		s.addOnce(diag.Finding{Code: diag.SecretNotText, Path: path, Related: ref.objects(),
-			Message: fmt.Sprintf(
-				"%s becomes an environment variable, but contains %s: the config reloader writes it between single "+
-					"quotes without escaping, so the agent would refuse the whole configuration or use another value",
-				ref, problem),
-			Hint: "change the value; or give the Secret the policy plaintext, by a rule of secrets.rules in the " +
-				"pipeline"}, "")
+		s.addOnce(diag.SecretNotText.At(path,
+			"%s becomes an environment variable, but contains %s: the config reloader writes it between single "+
+				"quotes without escaping, so the agent would refuse the whole configuration or use another value",
+			ref, problem).
+			WithHint("change the value; or give the Secret the policy plaintext, by a rule of secrets.rules in "+
+				"the pipeline").With(ref.objects()...), "")
 		return model.Secret{}
 	}
 	u.env |= s.group
-	d := s.object.Diag(diag.Warning, diag.SecretAsEnv, path,
-		"%s becomes an environment variable: the agent has no file field for it", ref)
+	d := s.object.Place(diag.SecretAsEnv.At(path,
+		"%s becomes an environment variable: the agent has no file field for it", ref))
 	d.Hint = "it must exist before the pods start; rotating it needs a restart"
 	s.diags = append(s.diags, d)
 	return model.Secret{Env: envName(ref)}
@@ -237,8 +236,8 @@ func (s Scope) inline(path string, ref Ref) model.Secret {
 		return model.Secret{}
 	}
 	if !utf8.Valid(u.data) {
-		s.addOnce(diag.Finding{Code: diag.SecretNotText, Path: path, Related: ref.objects(),
-			Message: ref.String() + " must be written into the configuration, but is not UTF-8 text"}, "")
+		s.addOnce(diag.SecretNotText.At(path, "%s must be written into the configuration, but is not UTF-8 text", ref).
+			With(ref.objects()...), "")
 		return model.Secret{}
 	}
 	return model.Secret{Value: string(u.data), Set: true}
@@ -272,15 +271,15 @@ func envName(ref Ref) string { return "AGENTRY" + ref.FileName() }
 
 // report adds an error about the scope's object, without related objects.
 func (s Scope) report(code diag.Code, path, hint, format string, args ...any) {
-	s.addOnce(diag.Finding{Code: code, Path: path, Hint: hint, Message: fmt.Sprintf(format, args...)}, "")
+	s.addOnce(code.At(path, format, args...).WithHint(hint), "")
 }
 
 // addOnce adds an error about the scope's object, unless an error with the same key was added. The default key is the
 // message.
-func (s Scope) addOnce(f diag.Finding, key string) {
+func (s Scope) addOnce(f diag.Diagnostic, key string) {
 	f.Severity = diag.Error
-	d := s.object.Found(f)
-	key = s.object.ID.String() + "\n" + cmp.Or(key, d.Message)
+	d := s.object.Place(f)
+	key = s.object.ID.String() + "\n" + cmp.Or(key, d.Problem())
 	if !s.reported[key] {
 		s.reported[key] = true
 		s.diags = append(s.diags, d)

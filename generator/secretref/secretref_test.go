@@ -101,7 +101,7 @@ func TestValues(t *testing.T) {
 		codes := ""
 		for _, d := range s.Diags() {
 			codes += string(d.Code)
-			if strings.Contains(d.Message+d.Hint, "hunter2") {
+			if strings.Contains(d.Problem()+d.Hint, "hunter2") {
 				t.Errorf("%s: %v", name, d)
 			}
 		}
@@ -150,7 +150,7 @@ func TestACollisionIsReportedOnce(t *testing.T) {
 	beside.Value("spec.e", key("s.x", "x_k"))
 	var got []string
 	for _, d := range here.Diags() {
-		got = append(got, fmt.Sprintf("%s %v %s", d.Object.Name, d.Related, d.Message))
+		got = append(got, fmt.Sprintf("%s %v %s", d.Object.Name, d.Related, d.Problem()))
 	}
 	want := []string{
 		"here [] spec.c: Secret m/s.x, key k and Secret m/s-x, key k (used by spec.a) would have the same file in " +

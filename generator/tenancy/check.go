@@ -72,7 +72,7 @@ type check struct {
 
 // fail adds an error.
 func (c *check) fail(o *manifest.Object, path, hint, format string, args ...any) {
-	d := o.Diag(diag.Error, diag.Tenancy, path, format, args...)
+	d := o.Place(diag.Tenancy.At(path, format, args...))
 	d.Hint = hint
 	if !slices.ContainsFunc(c.found, d.Same) {
 		c.found = append(c.found, d)

@@ -163,9 +163,9 @@ func TestRules(t *testing.T) {
 			for _, mode := range []manifest.Compatibility{manifest.Operator, manifest.Current} {
 				found := breaches(t, c.text, rules, mode)
 				if !slices.ContainsFunc(found, func(d diag.Diagnostic) bool {
-					return d.Severity == diag.Error && strings.HasPrefix(d.Message, c.path) &&
+					return d.Severity == diag.Error && strings.HasPrefix(d.Problem(), c.path) &&
 						d.File == "teams/shop/x.yaml" &&
-						strings.Contains(d.Message, "spec.tenancy.rules[0]."+c.field) && d.Hint != ""
+						strings.Contains(d.Problem(), "spec.tenancy.rules[0]."+c.field) && d.Hint != ""
 				}) {
 					t.Fatalf("%s: %v", mode, found)
 				}

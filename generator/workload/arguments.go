@@ -13,7 +13,7 @@ import (
 
 // missingArguments reports arguments that a container needs but a patch replaces, because lists of arguments are never
 // merged. It is a warning if the patch also replaces the program, because that can be a script that adds them.
-func (a grafanaAgent) missingArguments(path string, own, patched *corev1.Container) []diag.Finding {
+func (a grafanaAgent) missingArguments(path string, own, patched *corev1.Container) diag.List {
 	if slices.Equal(own.Args, patched.Args) {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (a grafanaAgent) missingArguments(path string, own, patched *corev1.Contain
 	}
 	message := fmt.Sprintf("replaces all arguments of the container %s but lacks %s: its pods would not work",
 		own.Name, strings.Join(missing, " "))
-	return []diag.Finding{{Severity: severity, Code: diag.MissingArguments, Path: path + ".args", Message: message,
+	return diag.List{{Severity: severity, Code: diag.MissingArguments, Path: path + ".args", Message: message,
 		Hint: hint}}
 }
 

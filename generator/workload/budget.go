@@ -10,7 +10,7 @@ import (
 )
 
 // addWithBudget adds a StatefulSet or Deployment, and the PodDisruptionBudget that the options give its pods.
-func (out *output) addWithBudget(o Resource, kind string, selector *metav1.LabelSelector, findings []diag.Finding) {
+func (out *output) addWithBudget(o Resource, kind string, selector *metav1.LabelSelector, findings diag.List) {
 	out.addChecked(o, findings)
 	if out.options.Budget == nil {
 		return

@@ -30,15 +30,15 @@ type checker struct {
 	grafanaAgent
 	refused map[string]bool // fields with an error
 	warned  map[string]bool // fields with a warning
-	found   []diag.Finding
+	found   diag.List
 }
 
 func newChecker(a grafanaAgent) checker {
 	return checker{grafanaAgent: a, refused: map[string]bool{}, warned: map[string]bool{}}
 }
 
-// check returns the findings about an object, except those that it has already returned for another object.
-func (c *checker) check(o Resource) []diag.Finding {
+// check returns the diagnostics about an object, except those that it has already returned for another object.
+func (c *checker) check(o Resource) diag.List {
 	c.found = nil
 	switch o := o.(type) {
 	case *corev1.Service:
@@ -114,8 +114,7 @@ func (c *checker) warn(path, problem string) {
 }
 
 func (c *checker) report(severity diag.Severity, code diag.Code, path, format string, args ...any) {
-	c.found = append(c.found, diag.Finding{Severity: severity, Code: code, Path: path,
-		Message: fmt.Sprintf(format, args...)})
+	c.found = append(c.found, code.At(path, format, args...).As(severity))
 }
 
 func (c *checker) checkLabels(labels map[string]string) {

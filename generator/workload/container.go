@@ -12,7 +12,7 @@ import (
 
 // mergeContainers merges spec.containers into the generated containers by name, with Kubernetes' strategic
 // merge patch, and appends the others. Of several patches with one name, the last one is used.
-func mergeContainers(generated, patches []corev1.Container) (out []corev1.Container, findings []diag.Finding) {
+func mergeContainers(generated, patches []corev1.Container) (out []corev1.Container, findings diag.List) {
 	last := map[string]int{}
 	for i := range patches {
 		last[patches[i].Name] = i
@@ -23,9 +23,8 @@ func mergeContainers(generated, patches []corev1.Container) (out []corev1.Contai
 		if i, ok := last[c.Name]; ok {
 			merged, err := mergeContainer(c, patches[i])
 			if err != nil {
-				findings = append(findings, diag.Finding{Severity: diag.Error, Code: diag.InvalidContainer,
-					Path:    "spec.containers[" + strconv.Itoa(i) + "]",
-					Message: "cannot be merged into container " + c.Name + ": " + err.Error()})
+				findings = append(findings, diag.InvalidContainer.At("spec.containers["+strconv.Itoa(i)+"]", "%s",
+					"cannot be merged into container "+c.Name+": "+err.Error()))
 			}
 			c = merged
 		}

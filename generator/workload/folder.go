@@ -17,7 +17,7 @@ const fileBytes = maxSecretBytes / 4 * 3
 func (out *output) folder(name, set string, c *model.Config, printed *runtime.Printed) config {
 	files, err := printed.Split(set, fileBytes)
 	if err != nil {
-		out.found([]diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge,
+		out.found(diag.List{{Severity: diag.Error, Code: diag.ObjectTooLarge,
 			Message: "the configuration needs several Secrets: " + err.Error(),
 			Hint:    "write the value without a variable, or let a second GrafanaAgent select some of the instances"}})
 		return config{of: c, secret: name}
@@ -42,7 +42,7 @@ func (out *output) folder(name, set string, c *model.Config, printed *runtime.Pr
 }
 
 // tooLarge returns an error for a file that fits into no Secret and cannot be split further.
-func tooLarge(secret string, f *runtime.File, largest func() parts) []diag.Finding {
+func tooLarge(secret string, f *runtime.File, largest func() parts) diag.List {
 	size := len(f.Text.Bytes) + len(f.Key)
 	if size <= maxSecretBytes {
 		return nil
@@ -51,7 +51,7 @@ func tooLarge(secret string, f *runtime.File, largest func() parts) []diag.Findi
 	message := fmt.Sprintf(
 		"component %s alone has %d bytes, more than the %d that a Secret can hold (%s); the largest parts are %s",
 		f.Only, size, maxSecretBytes, secret, of)
-	return []diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: message, Related: of.objects(),
+	return diag.List{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: message, Related: of.objects(),
 		Hint: "shorten the lists of targets and rules of the object that the component comes from, or split the " +
 			"object into several"}}
 }

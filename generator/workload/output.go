@@ -20,7 +20,7 @@ func newOutput(a grafanaAgent, h *hierarchy.Hierarchy) *output {
 }
 
 // add adds a Secret, which needs no checks.
-func (out *output) add(o Object, findings []diag.Finding) {
+func (out *output) add(o Object, findings diag.List) {
 	out.found(findings)
 	out.put(o)
 }
@@ -30,7 +30,7 @@ func (out *output) put(o Object) {
 	if change := out.options.Change; change != nil {
 		original := o.Value
 		var diags diag.List
-		o.Value, diags = change(original, func(changed Resource) []diag.Finding {
+		o.Value, diags = change(original, func(changed Resource) diag.List {
 			return out.recheck(original, changed)
 		})
 		out.diags = append(out.diags, diags...)
@@ -51,14 +51,14 @@ func (out *output) config(name, set string, c *model.Config) config {
 }
 
 // addChecked adds an object and checks it.
-func (out *output) addChecked(o Resource, findings []diag.Finding) {
+func (out *output) addChecked(o Resource, findings diag.List) {
 	out.found(findings)
 	out.found(out.checker.check(o))
 	out.put(Object{ID: IDOf(o), Value: o})
 }
 
-func (out *output) found(findings []diag.Finding) {
+func (out *output) found(findings diag.List) {
 	for _, f := range findings {
-		out.diags = append(out.diags, out.Found(f))
+		out.diags = append(out.diags, out.Place(f))
 	}
 }

@@ -66,7 +66,7 @@ func (a grafanaAgent) integrationsPods(kind secretref.Group, label string, in *c
 }
 
 // statefulSet returns the StatefulSet of a shard.
-func (a grafanaAgent) statefulSet(p pods) (*appsv1.StatefulSet, []diag.Finding) {
+func (a grafanaAgent) statefulSet(p pods) (*appsv1.StatefulSet, diag.List) {
 	p.name = a.Name
 	if p.shard > 0 {
 		p.name += "-shard-" + strconv.Itoa(p.shard)
@@ -102,7 +102,7 @@ func replicas(spec *v1alpha1.GrafanaAgentSpec, clusters bool) *int32 {
 	return new(int32(min(n, math.MaxInt32)))
 }
 
-func (a grafanaAgent) daemonSet(p pods) (*appsv1.DaemonSet, []diag.Finding) {
+func (a grafanaAgent) daemonSet(p pods) (*appsv1.DaemonSet, diag.List) {
 	template, findings := a.template(p)
 	return &appsv1.DaemonSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
@@ -115,7 +115,7 @@ func (a grafanaAgent) daemonSet(p pods) (*appsv1.DaemonSet, []diag.Finding) {
 	}, findings
 }
 
-func (a grafanaAgent) deployment(p pods) (*appsv1.Deployment, []diag.Finding) {
+func (a grafanaAgent) deployment(p pods) (*appsv1.Deployment, diag.List) {
 	template, findings := a.template(p)
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
@@ -129,7 +129,7 @@ func (a grafanaAgent) deployment(p pods) (*appsv1.Deployment, []diag.Finding) {
 }
 
 // template returns the pod template with the runtime's containers. The findings are about spec.containers.
-func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) {
+func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, diag.List) {
 	in := a.volumes(p)
 	generated := a.runtime().Containers(runtime.Pod{
 		Namespace: a.Namespace, Agent: a.Name, Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards,

@@ -14,10 +14,10 @@ import (
 )
 
 // recheck returns what Kubernetes would refuse in a changed object but not in the original.
-func (out *output) recheck(original, changed Resource) (found []diag.Finding) {
+func (out *output) recheck(original, changed Resource) (found diag.List) {
 	known := out.refusals(original)
 	for _, f := range out.refusals(changed) {
-		if slices.ContainsFunc(known, func(k diag.Finding) bool { return k.Message == f.Message }) {
+		if slices.ContainsFunc(known, func(k diag.Diagnostic) bool { return k.Message == f.Message }) {
 			continue
 		}
 		if rest, ok := strings.CutPrefix(f.Message, refuses+"it: "); ok && f.Path != "" {
@@ -29,7 +29,7 @@ func (out *output) recheck(original, changed Resource) (found []diag.Finding) {
 }
 
 // replacedArguments reports arguments that a change removes from the containers of a workload.
-func (out *output) replacedArguments(original, changed Resource) (found []diag.Finding) {
+func (out *output) replacedArguments(original, changed Resource) (found diag.List) {
 	after := containersOf(changed)
 	for _, own := range containersOf(original) {
 		if i := slices.IndexFunc(after, func(c corev1.Container) bool { return c.Name == own.Name }); i >= 0 {
@@ -48,7 +48,7 @@ func containersOf(object Resource) []corev1.Container {
 }
 
 // refusals returns what Kubernetes would refuse or warn about in an object.
-func (out *output) refusals(object Resource) (found []diag.Finding) {
+func (out *output) refusals(object Resource) (found diag.List) {
 	at := field.NewPath("metadata")
 	errs := apivalidation.ValidateAnnotations(object.GetAnnotations(), at.Child("annotations"))
 	errs = append(errs, podrules.Workload(object)...)
@@ -57,8 +57,7 @@ func (out *output) refusals(object Resource) (found []diag.Finding) {
 		errs = append(errs, metav1validation.ValidateLabels(object.GetLabels(), at.Child("labels"))...)
 	}
 	for _, e := range errs {
-		found = append(found, diag.Finding{Severity: diag.Error, Code: diag.InvalidObject,
-			Message: refuses + "it: " + e.Error()})
+		found = append(found, diag.InvalidObject.At("", "%s", refuses+"it: "+e.Error()))
 	}
 	if !isSecret {
 		checker := newChecker(out.grafanaAgent)

@@ -30,7 +30,7 @@ const (
 )
 
 // sharedSecret returns the Secret with the content of all references, which all pods mount.
-func (a grafanaAgent) sharedSecret() (Object, []diag.Finding) {
+func (a grafanaAgent) sharedSecret() (Object, diag.List) {
 	name, data := a.sharedSecretName(), a.secrets.Data()
 	size := 0
 	for key, value := range data {
@@ -52,7 +52,7 @@ func (a grafanaAgent) secretID(name string) manifest.ID {
 
 // fits returns an error for a Secret that is too large for Kubernetes, and a warning for one that is nearly too large.
 // Both name the largest parts.
-func fits(size int, largest func() parts, what, hint string) []diag.Finding {
+func fits(size int, largest func() parts, what, hint string) diag.List {
 	if size <= nearlyFullBytes {
 		return nil
 	}
@@ -62,11 +62,11 @@ func fits(size int, largest func() parts, what, hint string) []diag.Finding {
 			of)
 	}
 	if size > maxSecretBytes {
-		return []diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: message("more than"),
+		return diag.List{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: message("more than"),
 			Hint: hint, Related: of.objects()}}
 	}
 	share := fmt.Sprintf("%d%% of", size*100/maxSecretBytes)
-	return []diag.Finding{{Severity: diag.Warning, Code: diag.ObjectTooLarge, Message: message(share), Hint: hint,
+	return diag.List{{Severity: diag.Warning, Code: diag.ObjectTooLarge, Message: message(share), Hint: hint,
 		Related: of.objects()}}
 }
 
@@ -82,7 +82,7 @@ type config struct {
 // the redacted text beside it. It has no content if the text is too large and the program can read several files
 // instead.
 func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtime.Printed) (o Object, inlined string,
-	findings []diag.Finding) {
+	findings diag.List) {
 	r := a.runtime()
 	masked := ""
 	if a.mayInline(c) {

@@ -32,7 +32,7 @@ func addSelfMonitoring(a grafanaAgent, out *output, config *compile.Result) {
 	}
 	text, err := s.Dashboard.JSON(agent)
 	if err != nil {
-		out.found([]diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject,
+		out.found(diag.List{{Severity: diag.Error, Code: diag.InvalidObject,
 			Message: "encode the dashboard: " + err.Error()}})
 		return
 	}

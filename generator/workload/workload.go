@@ -45,7 +45,7 @@ type Options struct {
 	// Change returns the changed version of an object, with diagnostics about the change. A Secret is passed without
 	// its data. check returns what Kubernetes would refuse in the changed object but not in the original. If Change is
 	// nil, nothing changes.
-	Change func(o Resource, check func(changed Resource) []diag.Finding) (Resource, diag.List)
+	Change func(o Resource, check func(changed Resource) diag.List) (Resource, diag.List)
 }
 
 // The operator's names and constants.

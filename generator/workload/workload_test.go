@@ -148,7 +148,7 @@ func TestChecks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			seen := map[string]bool{}
 			for _, d := range built(t, c.agent, c.spec).diags {
-				seen[d.Message] = true // each shard repeats it
+				seen[d.Problem()] = true // each shard repeats it
 			}
 			if len(seen) != len(c.want) {
 				t.Errorf("%d different errors, want %d: %v", len(seen), len(c.want), seen)

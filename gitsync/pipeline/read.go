@@ -20,12 +20,11 @@ var kind = manifest.NewKind(schema)
 
 // Read reads a pipeline from a document, sets its defaults and validates it. If there is an error, it must not be used.
 func (p *Pipeline) Read(d manifest.Document) diag.List {
-	found := kind.Decode(d, p, func() []diag.Finding {
+	found := kind.Decode(d, p, func() diag.List {
 		f := setTwice("", reflect.ValueOf(p).Elem())
 		p.Default()
 		p.Places = p.places(d)
-		f.add(p.Validate())
-		return f
+		return append(diag.List(f), p.Validate()...)
 	})
 	for i := range found {
 		if found[i].Code != diag.PipelineConflict {

@@ -27,7 +27,7 @@ var (
 
 // Validate returns what is wrong with a pipeline after [Pipeline.Default], beyond what its schema says. It uses only
 // the pipeline: no files, no network.
-func (p *Pipeline) Validate() []diag.Finding {
+func (p *Pipeline) Validate() diag.List {
 	var f findings
 	problem, hint := diag.SubdomainName(p.Metadata.Name)
 	if p.Spec.ForEach != "" {
@@ -36,20 +36,19 @@ func (p *Pipeline) Validate() []diag.Finding {
 	f.check(problem == "", "metadata.name", hint, "%s", problem)
 	f.add(validateSpec(&p.Spec))
 	f.add(validateRollout("spec.rollout", p.Metadata.Name, p.Spec.Rollout))
-	return f
+	return diag.List(f)
 }
 
 // findings are the errors of a part of a pipeline. The function that checks the part returns them.
-type findings []diag.Finding
+type findings diag.List
 
 // add appends the errors of a part.
-func (f *findings) add(part []diag.Finding) { *f = append(*f, part...) }
+func (f *findings) add(part findings) { *f = append(*f, part...) }
 
 // check adds an error unless ok is true.
 func (f *findings) check(ok bool, path, hint, format string, args ...any) {
 	if !ok {
-		*f = append(*f, diag.Finding{Severity: diag.Error, Code: diag.PipelineInvalid, Path: path,
-			Message: fmt.Sprintf(format, args...), Hint: hint})
+		*f = append(*f, diag.PipelineInvalid.At(path, format, args...).WithHint(hint))
 	}
 }
 
@@ -77,7 +76,7 @@ func validateNamespaces(s *Spec) findings {
 		f.check(err == nil, "spec.namespaceFrom", "", "%v", err)
 	}
 	for _, d := range manifest.Namespaces(s.Namespaces, "").Diags {
-		f.check(false, "spec.namespaces["+d.Object.Name+"]", d.Hint, "%s", d.Message)
+		f.check(false, "spec.namespaces["+d.Object.Name+"]", d.Hint, "%s", d.Problem())
 	}
 	return f
 }
@@ -221,11 +220,8 @@ func validateOutput(path string, s *Spec) findings {
 		o.Commit.SigningKeyFile+o.Commit.SigningKeyEnv != "", path+".commit", "", "a passphrase needs a signing key")
 	for i, source := range s.Sources {
 		if o.isReadBy(source) {
-			f = append(f, diag.Finding{
-				Severity: diag.Error, Code: diag.PipelineConflict, Path: path + ".path",
-				Message: fmt.Sprintf("lies among the inputs that spec.sources[%d] reads", i),
-				Hint:    "write to another branch or folder",
-			})
+			f = append(f, diag.PipelineConflict.At(path+".path", "lies among the inputs that spec.sources[%d] reads", i).
+				WithHint("write to another branch or folder"))
 		}
 	}
 	return f

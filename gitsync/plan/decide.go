@@ -103,7 +103,7 @@ func (d decider) holdUnreadable(unit *Unit) {
 			continue
 		}
 		if u := d.Objects.Unreadable[id]; u != nil {
-			unit.hold(u.Reason.Position() + ": " + u.Reason.Message)
+			unit.hold(u.Reason.Position() + ": " + u.Reason.Problem())
 			return
 		}
 		if d.Objects.MayBeHidden(id) {
@@ -144,7 +144,7 @@ func (d decider) gone(folder *branch.Unit) (Unit, error) {
 	switch u := d.Objects.Unreadable[id]; {
 	case d.Objects.Set.Get(id) != nil:
 	case u != nil:
-		unit.hold(u.Reason.Position() + ": " + u.Reason.Message)
+		unit.hold(u.Reason.Position() + ": " + u.Reason.Problem())
 	case d.Objects.MayBeHidden(id):
 		d.holdVanished(&unit, id)
 	}
@@ -169,12 +169,12 @@ func (d decider) holdConflicts() error {
 				continue
 			}
 			id, _ := manifest.ParseID(object)
-			found := d.toBlame(unit.Name, id).Diag(diag.Error, diag.NameConflict, "metadata.name",
+			found := d.toBlame(unit.Name, id).Place(diag.NameConflict.At("metadata.name",
 				"%s would be rendered, and is on the output branch for %s, whose folder is left unchanged", object,
-				titleOf(owner))
+				titleOf(owner)))
 			found.Units = []string{unit.Name}
 			d.Diags = append(d.Diags, found)
-			unit.fail(found.Message)
+			unit.fail(found.Problem())
 			again = true
 			if err := d.addOwned(owners, unit); err != nil {
 				return err

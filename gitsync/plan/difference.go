@@ -168,10 +168,9 @@ func (c *Change) StaleSecrets() (out diag.List) {
 	for _, unit := range units {
 		slices.Sort(running[unit])
 		agent := c.plan.Objects.Set.Get(agentOf(unit))
-		d := agent.Diag(diag.Warning, diag.InlinedSecretChanged, "",
+		d := agent.Place(diag.InlinedSecretChanged.At("",
 			"nothing but secrets changes in the configuration of %s: the agents that run ignore that, and keep the "+
-				"old ones",
-			strings.Join(running[unit], ", "))
+				"old ones", strings.Join(running[unit], ", ")))
 		d.Hint = "once it is applied, run kubectl -n " + agent.Namespace + " rollout restart " +
 			strings.Join(running[unit], " ") +
 			"; or set secrets.restartOnChange in the pipeline, and it happens by itself"

@@ -89,7 +89,7 @@ func firstErrors(diags diag.List) map[string]string {
 	for _, d := range diags {
 		for _, u := range d.Units {
 			if _, ok := out[u]; !ok && d.Severity == diag.Error {
-				out[u] = d.Position() + ": " + d.Message
+				out[u] = d.Position() + ": " + d.Problem()
 			}
 		}
 	}

@@ -150,9 +150,9 @@ const maxCellBytes = 500
 // reasonText returns an error with its position.
 func reasonText(d diag.Diagnostic) string {
 	if position := d.Position(); position != "" {
-		return position + ": " + d.Message
+		return position + ": " + d.Problem()
 	}
-	return d.Message
+	return d.Problem()
 }
 
 // record returns the record of a held object in the inventory, and the text that its file has if it is written.

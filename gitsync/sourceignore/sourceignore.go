@@ -40,9 +40,9 @@ func Unusable() File { return File{Unusable: true} }
 
 // Problem is the diagnostic for an unusable file. The caller adds its path.
 func Problem() diag.Diagnostic {
-	return diag.Diagnostic{Severity: diag.Error, Code: diag.SourceIgnoreUnusable,
-		Message: "is not a text of at most 64 KiB and 1,000 patterns, so nothing below its folder is read",
-		Hint:    "shorten it, or list the folders to read instead (in a pipeline: sources[].paths)"}
+	return diag.SourceIgnoreUnusable.At("", "is not a text of at most 64 KiB and 1,000 patterns, so nothing below "+
+		"its folder is read").
+		WithHint("shorten it, or list the folders to read instead (in a pipeline: sources[].paths)")
 }
 
 // Parse parses the file of a folder, which is "." or a clean path from the root of the repository.

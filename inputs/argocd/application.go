@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/inputs/roots"
 )
 
 // Group and kinds of the custom resources of Argo CD.
@@ -144,12 +143,12 @@ type DirectorySource struct {
 
 // problem says why an Application or ApplicationSet cannot be built. It must not quote a value that could be secret.
 func problem(field, hint, format string, args ...any) error {
-	return &roots.Problem{Code: diag.BuildFailed, Field: field, Message: fmt.Sprintf(format, args...), Hint: hint}
+	return new(diag.BuildFailed.At(field, format, args...).WithHint(hint))
 }
 
 // refused says that an Application or ApplicationSet uses something that agentry does not support.
 func refused(field, hint, format string, args ...any) error {
-	return &roots.Problem{Code: diag.BuildRefused, Field: field, Message: fmt.Sprintf(format, args...), Hint: hint}
+	return new(diag.BuildRefused.At(field, format, args...).WithHint(hint))
 }
 
 // ParseApplication reads an Application. It ignores fields that do not affect rendering.

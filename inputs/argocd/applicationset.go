@@ -48,7 +48,7 @@ type run struct {
 	bytes int
 }
 
-// Applications returns the Applications of an ApplicationSet as objects. An error is a [*roots.Problem] or a failure
+// Applications returns the Applications of an ApplicationSet as objects. An error is a [*diag.Diagnostic] or a failure
 // to read files.
 func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map[string]any, error) {
 	var of struct {

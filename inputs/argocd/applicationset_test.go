@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/helm/worker"
 	"github.com/agentry-dev/agentry/inputs/roots"
@@ -325,7 +326,7 @@ func TestApplicationSetsThatCannotBeMade(t *testing.T) {
 		"generators: [{list: {elements: [{a: x}]}}]": "spec.template: it has no metadata or no spec",
 	} {
 		_, err := g.Applications(t.Context(), object(t, "metadata: {name: s, namespace: argocd}\nspec:\n  "+spec+"\n"))
-		if _, ok := errors.AsType[*roots.Problem](err); !ok || !strings.HasPrefix(err.Error(), want) {
+		if _, ok := errors.AsType[*diag.Diagnostic](err); !ok || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s:\n got %v\nwant %s", spec, err, want)
 		}
 	}
@@ -371,12 +372,12 @@ func FuzzApplications(f *testing.F) {
 		}
 		g := &Generator{Repositories: own(), Files: tree.New(t.Context(), files(gitFiles))}
 		made, err := g.Applications(t.Context(), map[string]any{"metadata": map[string]any{"name": "s"}, "spec": of})
-		if _, ok := errors.AsType[*roots.Problem](err); err != nil && !ok {
+		if _, ok := errors.AsType[*diag.Diagnostic](err); err != nil && !ok {
 			t.Errorf("an error that nobody explains: %v", err)
 		}
 		for _, app := range made {
 			if _, err := ParseApplication(app); err != nil {
-				if _, ok := errors.AsType[*roots.Problem](err); !ok {
+				if _, ok := errors.AsType[*diag.Diagnostic](err); !ok {
 					t.Errorf("an error that nobody explains: %v", err)
 				}
 			}

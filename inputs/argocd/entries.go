@@ -55,8 +55,8 @@ func (e Entries) explain(err error) error {
 	if !errors.Is(err, tree.ErrTooMuch) {
 		return err
 	}
-	return &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: e.Path,
-		Message: err.Error(), Hint: "name the folders with the Applications"}}
+	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: e.Path,
+		Message: err.Error(), Hint: "name the folders with the Applications"}
 }
 
 // entriesBelow lists the files below a folder that may be manifests.
@@ -130,7 +130,7 @@ var _ roots.Maker = FollowedKinds{}
 func (o FollowedKinds) Make(ctx context.Context, t *tree.Tree, _ roots.Root, opts roots.Options) ([]manifest.Built,
 	error) {
 	docs, err := o.Root.Build(ctx, t, opts)
-	if _, ok := errors.AsType[*kustomize.Error](err); ok && !mentionsArgoCD(t) {
+	if _, ok := errors.AsType[*diag.Diagnostic](err); ok && !mentionsArgoCD(t) {
 		return nil, nil // probably nothing applies it
 	}
 	return entriesOf(docs), err
@@ -158,10 +158,10 @@ func (c Chart) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.
 			Destination: Destination{Server: InCluster, Namespace: ownNamespace}}}
 	b := &build{ctx: ctx, app: app, root: r, opts: opts, files: t}
 	docs, err := b.chart(&app.Spec.Sources[0], repository{t, "."}, c.Path)
-	if failed, ok := errors.AsType[*roots.Problem](err); ok {
-		message := strings.TrimPrefix(strings.TrimPrefix(failed.Error(), ".path"), ": ")
-		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: failed.Code, File: r.Name,
-			Message: message, Hint: failed.Hint}}
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && failed.File == "" {
+		d := *failed
+		d.File, d.Path = r.Name, strings.TrimPrefix(d.Path, ".path")
+		return nil, &d
 	}
 	return docs, err
 }

@@ -316,11 +316,11 @@ func TestApplicationsThatCannotBeMade(t *testing.T) {
 			"supported",
 	} {
 		docs, err := maker(t, spec)
-		failed, ok := errors.AsType[*kustomize.Error](err)
+		failed, ok := errors.AsType[*diag.Diagnostic](err)
 		if want == "" && err == nil && len(docs) == 0 {
 			continue
 		}
-		if !ok || !strings.Contains(failed.Message, want) || failed.File == "" ||
+		if !ok || !strings.Contains(failed.Problem(), want) || failed.File == "" ||
 			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s:\n got %v\nwant %s", spec, err, want)
 		}

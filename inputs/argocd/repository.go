@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
@@ -30,8 +31,8 @@ func find(known roots.Repositories, field, url string) (top string, err error) {
 }
 
 // warnings returns a warning for each source with another revision than the pipeline reads.
-func (a *Application) warnings(known roots.Repositories) []roots.Problem {
-	var out []roots.Problem
+func (a *Application) warnings(known roots.Repositories) diag.List {
+	var out diag.List
 	for _, s := range a.Spec.Sources {
 		if s.Chart != "" || s.isOCI() {
 			continue
@@ -44,12 +45,12 @@ func (a *Application) warnings(known roots.Repositories) []roots.Problem {
 }
 
 // setWarnings returns a warning for each generator of an ApplicationSet with another revision than the pipeline reads.
-func setWarnings(set map[string]any, known roots.Repositories) []roots.Problem {
+func setWarnings(set map[string]any, known roots.Repositories) diag.List {
 	spec, _ := set["spec"].(map[string]any)
 	return generatorWarnings("spec.generators", spec["generators"], known, 0)
 }
 
-func generatorWarnings(field string, generators any, known roots.Repositories, nesting int) (out []roots.Problem) {
+func generatorWarnings(field string, generators any, known roots.Repositories, nesting int) (out diag.List) {
 	list, _ := generators.([]any)
 	for i, raw := range list {
 		at := fmt.Sprintf("%s[%d]", field, i)

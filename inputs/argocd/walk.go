@@ -118,9 +118,8 @@ func (r *walk) follow(next []roots.Root) error {
 		}
 		if round == maxRounds || len(r.roots)+len(more) > maxRoots {
 			for i := range more {
-				more[i].Problem = &roots.Problem{Code: diag.BuildRefused,
-					Message: "Applications lead to more Applications without end",
-					Hint:    "name a path with fewer of them"}
+				more[i].Problem = new(diag.BuildRefused.At("", "Applications lead to more Applications without end").
+					WithHint("name a path with fewer of them"))
 			}
 			r.roots = append(r.roots, more[:min(len(more), 1)]...)
 			return nil
@@ -150,9 +149,8 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 		return root, false
 	case found:
 		root.Name += " again"
-		root.Problem = &roots.Problem{Code: diag.BuildFailed, Field: "metadata.name",
-			Message: "another one has this name",
-			Hint:    "remove or rename one of them, or name the path of one cluster"}
+		root.Problem = new(diag.BuildFailed.At("metadata.name", "another one has this name").
+			WithHint("remove or rename one of them, or name the path of one cluster"))
 		return root, true
 	}
 	r.known[id] = o.Value["spec"]
@@ -166,7 +164,7 @@ func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 	}
 	app, err := ParseApplication(o.Value)
 	if err != nil {
-		root.Problem, _ = err.(*roots.Problem)
+		root.Problem, _ = err.(*diag.Diagnostic)
 		return root, true
 	}
 	root.Namespace = app.Spec.Destination.Namespace
@@ -221,10 +219,10 @@ func (r *walk) requireOneCluster() {
 		if more := r.addCluster(clusters, d); platforms != 1 {
 			clusters, leaves = more, append(leaves, i)
 		} else if len(more) > platforms {
-			r.roots[i].Problem = &roots.Problem{Code: diag.BuildRefused, Field: "spec.destination",
-				Message: "is for " + d.String() + ", but the platform's Applications are for " + clusters[0],
-				Hint: "correct the destination, or choose a cluster with cluster.name in the pipeline file or with " +
-					"--cluster"}
+			r.roots[i].Problem = new(diag.BuildRefused.At("spec.destination", "%s",
+				"is for "+d.String()+", but the platform's Applications are for "+clusters[0]).
+				WithHint("correct the destination, or choose a cluster with cluster.name in the pipeline file or with " +
+					"--cluster"))
 		}
 	}
 	if len(clusters) < 2 {
@@ -232,9 +230,9 @@ func (r *walk) requireOneCluster() {
 	}
 	slices.Sort(clusters)
 	for _, i := range leaves {
-		r.roots[i].Problem = &roots.Problem{Code: diag.BuildRefused, Field: "spec.destination",
-			Message: "there are Applications for several clusters: " + strings.Join(clusters, ", "),
-			Hint:    "choose one with cluster.name in the pipeline file or with --cluster"}
+		r.roots[i].Problem = new(diag.BuildRefused.At("spec.destination", "%s",
+			"there are Applications for several clusters: "+strings.Join(clusters, ", ")).
+			WithHint("choose one with cluster.name in the pipeline file or with --cluster"))
 	}
 }
 

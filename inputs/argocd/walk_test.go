@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/chart"
-	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
@@ -25,7 +25,7 @@ func walked(t *testing.T, repository fstest.MapFS, cluster string) []string {
 	look := func(wanted ...roots.Root) (out [][]roots.Object, err error) {
 		for _, r := range wanted {
 			docs, err := r.Build(t.Context(), tree.New(t.Context(), repository), opts)
-			if _, ok := errors.AsType[*kustomize.Error](err); err != nil && !ok {
+			if _, ok := errors.AsType[*diag.Diagnostic](err); err != nil && !ok {
 				return nil, err
 			}
 			out = append(out, roots.Objects(docs, Follows))
@@ -41,8 +41,8 @@ func walked(t *testing.T, repository fstest.MapFS, cluster string) []string {
 	var out []string
 	for _, r := range found {
 		docs, err := r.Build(t.Context(), tree.New(t.Context(), repository), opts)
-		if failed, ok := errors.AsType[*kustomize.Error](err); ok {
-			out = append(out, fmt.Sprintf("%s: %s", r.Name, failed.Diagnostic.String()))
+		if failed, ok := errors.AsType[*diag.Diagnostic](err); ok {
+			out = append(out, fmt.Sprintf("%s: %s", r.Name, failed.String()))
 			continue
 		}
 		var objects []string

@@ -2,10 +2,10 @@ package flux
 
 import (
 	"context"
-	"fmt"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
@@ -46,7 +46,7 @@ func firstOf(first, second error) error {
 }
 
 // undecrypted is the problem of a field that refers to an object that cannot be decrypted.
-func undecrypted(field, kind, namespace, name string, o sops.Decrypted) *Problem {
-	return &Problem{Field: field, Reason: fmt.Sprintf("%s %s/%s cannot be decrypted: %s", kind, namespace, name,
-		o.Reason), Hint: "name a key for it in decryption of the pipeline", isEncrypted: true}
+func undecrypted(field, kind, namespace, name string, o sops.Decrypted) *diag.Diagnostic {
+	return new(diag.EncryptedSecret.At(field, "%s %s/%s cannot be decrypted: %s", kind, namespace, name, o.Reason).
+		WithHint("name a key for it in decryption of the pipeline"))
 }

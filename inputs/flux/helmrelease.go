@@ -10,12 +10,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
@@ -87,20 +87,9 @@ type PostRenderer struct {
 	} `json:"kustomize"`
 }
 
-// Problem is why a HelmRelease cannot be built. It quotes no value.
-type Problem struct {
-	Field  string // such as spec.chart.spec.sourceRef
-	Reason string
-	Hint   string
-
-	isEncrypted bool // it is about what cannot be decrypted
-}
-
-// Error implements error.
-func (p *Problem) Error() string { return p.Field + ": " + p.Reason }
-
+// problem returns why a custom resource cannot be built. It quotes no value.
 func problem(field, hint, format string, args ...any) error {
-	return &Problem{Field: field, Reason: fmt.Sprintf(format, args...), Hint: hint}
+	return new(diag.BuildRefused.At(field, format, args...).WithHint(hint))
 }
 
 // Objects looks up an object of the inputs, or returns nil. Namespace is never empty.

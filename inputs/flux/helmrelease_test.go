@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
@@ -92,7 +93,7 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 		"{kind: Pod, name: keys}": `spec.valuesFrom[0].kind: "Pod" cannot hold values`,
 	} {
 		_, err := release(t, ref+"valuesFrom: ["+spec+"]").Release(nil, objects, helm.Cluster{})
-		if _, ok := errors.AsType[*Problem](err); !ok || err.Error() != want {
+		if _, ok := errors.AsType[*diag.Diagnostic](err); !ok || err.Error() != want {
 			t.Errorf("%s: got %v", spec, err)
 		}
 	}
@@ -214,7 +215,7 @@ postRenderers:
 	for _, patch := range []string{"{patch: 'kind: hunter2'}", "{path: /etc/passwd}",
 		"{patch: 'not: [a patch hunter2'}"} {
 		_, err := release(t, ref+"postRenderers: [{kustomize: {patches: ["+patch+"]}}]").PostRender(docs)
-		if _, ok := errors.AsType[*Problem](err); !ok || strings.Contains(err.Error(), "hunter2") {
+		if _, ok := errors.AsType[*diag.Diagnostic](err); !ok || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: got %v", patch, err)
 		}
 	}

@@ -112,17 +112,8 @@ func (k *kustomization) emptyRoot() roots.Root {
 }
 
 // refused returns a root that cannot be built because of a problem of its custom resource.
-func refused(r roots.Root, p *Problem) roots.Root {
-	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Problem: new(p.ofRoot())}
-}
-
-// ofRoot returns the problem as a problem of a root.
-func (p *Problem) ofRoot() roots.Problem {
-	out := roots.Problem{Code: diag.BuildRefused, Field: p.Field, Message: p.Reason, Hint: p.Hint}
-	if p.isEncrypted {
-		out.Code = diag.EncryptedSecret
-	}
-	return out
+func refused(r roots.Root, p *diag.Diagnostic) roots.Root {
+	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Problem: p}
 }
 
 // variableName matches the variable names that Flux accepts.
@@ -139,7 +130,7 @@ func (k *kustomization) checkDecryption() error {
 // variables returns the variables of spec.postBuild, or nil if nothing is substituted. An object that cannot be
 // decrypted is a problem in encrypted, and its variables stay as ${NAME}; if a key server may answer later, it is an
 // error.
-func (k *kustomization) variables(objects Objects, read *reader) (found *roots.Variables, encrypted []*Problem,
+func (k *kustomization) variables(objects Objects, read *reader) (found *roots.Variables, encrypted []*diag.Diagnostic,
 	err error) {
 	if k.spec.PostBuild == nil {
 		return nil, nil, nil

@@ -3,7 +3,6 @@ package flux
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
-	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
@@ -37,7 +35,7 @@ func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 	by := &roots.CustomResource{Object: o.Object, Built: o.Built, Prefix: "spec."}
 	root = roots.Root{Name: by.Name(), RequestedBy: by}
 	h, err := parseRelease(by)
-	if p, ok := errors.AsType[*Problem](err); ok {
+	if p, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		return refused(root, p), h == nil || !h.isSkipped()
 	}
 	if h.isSkipped() {
@@ -65,16 +63,16 @@ func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 		if failed.IsUncertain {
 			return refused(root, p), true
 		}
-		p.Reason, p.Hint = p.Reason+"; the chart is rendered without its values", p.Hint+
+		p.Message, p.Hint = p.Message+"; the chart is rendered without its values", p.Hint+
 			", or set in values what decides which monitors exist"
-		root.Warnings = append(root.Warnings, p.ofRoot())
+		root.Warnings = append(root.Warnings, *p)
 	}
 	wanted, err := h.Chart(note)
 	if err == nil && wanted.Remote == nil {
 		m.Top, err = r.find(wanted.Source.Kind, wanted.Source.Namespace, wanted.Source.Name,
 			"spec.chart.spec.sourceRef")
 	}
-	if p, ok := errors.AsType[*Problem](err); ok {
+	if p, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		return refused(root, p), true
 	}
 	if wanted.Remote == nil {
@@ -102,8 +100,8 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 		return nil, rootProblem(err)
 	}
 	if opts.Charts == nil {
-		return nil, &roots.Problem{Code: diag.BuildRefused, Field: "spec.chart",
-			Message: "charts are not rendered here", Hint: "put the program agentry-charts beside agentry"}
+		return nil, new(diag.BuildRefused.At("spec.chart", "charts are not rendered here").
+			WithHint("put the program agentry-charts beside agentry"))
 	}
 	charts := &Charts{Renderer: opts.Charts, Open: func(ObjectRef) (*tree.Tree, string) { return t, m.Top }}
 	wanted, err := h.Chart(m.object)
@@ -113,10 +111,10 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 	docs, err := charts.Render(ctx, h, m.object)
 	if failure, ok := errors.AsType[*helm.Failure](err); ok && wanted.Remote == nil && failure.Line > 0 {
 		o := r.RequestedBy.Object
-		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed,
+		return nil, &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed,
 			File: path.Join(m.Top, wanted.Folder, failure.Template), Line: failure.Line,
 			Message: failure.Reason + "; used by " +
-				manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()}}
+				manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}.String()}
 	}
 	if err != nil {
 		return nil, rootProblem(err)
@@ -126,9 +124,8 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 	})
 	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" { // these may well differ each time
-			return nil, &roots.Problem{Code: diag.BuildFailed, Field: "spec.chart",
-				Message: fmt.Sprintf("%s: the %s depends on randomness or the time", d.Template, d.Kind),
-				Hint:    "set the values that the chart generates"}
+			return nil, new(diag.BuildFailed.At("spec.chart", "%s: the %s depends on randomness or the time",
+				d.Template, d.Kind).WithHint("set the values that the chart generates"))
 		}
 	}
 	secrets := m.secrets(h, string(r.RequestedBy.Text))
@@ -150,17 +147,13 @@ func (m Release) object(kind, namespace, name string) map[string]any {
 
 // rootProblem turns the reason why a release cannot be rendered into a problem of its root.
 func rootProblem(err error) error {
-	out := &roots.Problem{Code: diag.BuildFailed, Field: "spec.chart"}
-	if p, ok := errors.AsType[*Problem](err); ok {
-		out.Code, out.Field, out.Message, out.Hint = diag.BuildRefused, p.Field, p.Reason, p.Hint
-	} else if failure, ok := errors.AsType[*helm.Failure](err); ok {
-		out.Message = failure.Error()
-	} else if away, ok := errors.AsType[*chart.Error](err); ok {
-		out.Message = away.Error()
-	} else {
-		return err
+	if failure, ok := errors.AsType[*helm.Failure](err); ok {
+		return new(diag.BuildFailed.At("spec.chart", "%s", failure.Error()))
 	}
-	return out
+	if away, ok := errors.AsType[*chart.Error](err); ok {
+		return new(diag.BuildFailed.At("spec.chart", "%s", away.Error()))
+	}
+	return err
 }
 
 // templateOrigin is the origin of a chart's object: its template if that is in a repository, else the HelmRelease.

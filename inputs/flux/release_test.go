@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
@@ -116,8 +117,8 @@ func released(t *testing.T, charts *Charts, files fstest.MapFS, name string) str
 			continue
 		}
 		docs, err := r.Build(t.Context(), tree.New(t.Context(), files), opts)
-		if failed, ok := errors.AsType[*kustomize.Error](err); ok {
-			return failed.File + ": " + failed.Message
+		if failed, ok := errors.AsType[*diag.Diagnostic](err); ok {
+			return failed.File + ": " + failed.Problem()
 		}
 		if err != nil || len(docs) != 1 {
 			t.Fatal(docs, err)

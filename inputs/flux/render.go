@@ -16,7 +16,7 @@ type Charts struct {
 	Open func(ObjectRef) (files *tree.Tree, top string)
 }
 
-// Render returns the objects of a HelmRelease, or none if it is suspended. An error is a [*Problem], a
+// Render returns the objects of a HelmRelease, or none if it is suspended. An error is a [*diag.Diagnostic], a
 // [*helm.Failure], a [*chart.Error] or a failure to read files.
 func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([]helm.Document, error) {
 	if r.Spec.Suspend {

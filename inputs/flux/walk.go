@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/roots"
 )
 
@@ -55,8 +56,8 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		next := run.next()
 		for i := range next {
 			if round == maxRounds || len(run.known) > MaxKustomizations {
-				next[i] = refused(next[i], &Problem{Reason: "Kustomizations lead to more Kustomizations without end",
-					Hint: "name a path with fewer of them"})
+				next[i] = refused(next[i], new(diag.BuildRefused.At("", "Kustomizations lead to more Kustomizations without end").
+					WithHint("name a path with fewer of them")))
 			}
 		}
 		given, err := build(next...)
@@ -135,7 +136,7 @@ func (r *run) add(objects []roots.Object) {
 			continue
 		}
 		k, err := parseKustomization(o)
-		if p, ok := errors.AsType[*Problem](err); ok {
+		if p, ok := errors.AsType[*diag.Diagnostic](err); ok {
 			r.roots = append(r.roots, refused(k.emptyRoot(), p))
 			continue
 		}
@@ -159,8 +160,8 @@ func (r *run) addKustomization(k *kustomization) {
 		again.Name += " again"
 		file, line, _ := first.Origin.Find(string(first.Text), "")
 		r.roots = append(r.roots, refused(again,
-			&Problem{Reason: fmt.Sprintf("is defined twice: the other one is at %s:%d", file, line),
-				Hint: "remove one of them"}))
+			new(diag.BuildRefused.At("", "is defined twice: the other one is at %s:%d", file, line).
+				WithHint("remove one of them"))))
 	}
 }
 
@@ -210,16 +211,16 @@ func (r *run) root(k *kustomization) roots.Root {
 			return root
 		}
 	}
-	p, ok := errors.AsType[*Problem](err)
+	p, ok := errors.AsType[*diag.Diagnostic](err)
 	if !ok {
-		p = &Problem{Reason: "cannot be built"}
+		p = new(diag.BuildRefused.At("", "cannot be built"))
 	}
 	return refused(k.emptyRoot(), p)
 }
 
 // warnings returns a warning if a source wants another revision of the repository mounted at top than the pipeline
 // reads. Each source is checked once, at the first field that names it.
-func (r *run) warnings(source ObjectRef, field, top string) []roots.Problem {
+func (r *run) warnings(source ObjectRef, field, top string) diag.List {
 	id := source.Kind + "/" + source.Namespace + "/" + source.Name
 	spec, _ := r.objects[id]["spec"].(map[string]any)
 	wanted, _ := spec["ref"].(map[string]any)
@@ -237,12 +238,12 @@ func (r *run) warnings(source ObjectRef, field, top string) []roots.Problem {
 }
 
 // once returns the problems that were not reported before.
-func (r *run) once(problems []*Problem) (out []roots.Problem) {
+func (r *run) once(problems []*diag.Diagnostic) (out diag.List) {
 	for _, p := range problems {
-		if !r.warned[p.Reason] {
-			r.warned[p.Reason] = true
+		if !r.warned[p.Message] {
+			r.warned[p.Message] = true
 			p.Hint += "; until then its variables stay as ${NAME}"
-			out = append(out, p.ofRoot())
+			out.Add(*p)
 		}
 	}
 	return out

@@ -44,14 +44,14 @@ const (
 // Open opens the files of a build again, to find positions in them. The returned function closes them.
 type Open func() (tree.Files, func(), error)
 
-// Build builds a folder. An [*Error] says why it cannot be built; any other error is a failure to read files. If
-// renderer is nil, charts are refused.
+// Build builds a folder. A [*diag.Diagnostic] says why it cannot be built; any other error is a failure to read files.
+// If renderer is nil, charts are refused.
 func Build(ctx context.Context, t *tree.Tree, r Request, open Open, renderer *chart.Renderer) ([]manifest.Built,
 	error) {
 	c := newChecker(t)
 	c.request = r
 	docs, err := c.buildRequest(ctx, open, renderer)
-	if failed, ok := errors.AsType[*Error](err); ok && failed.File == c.generated && c.generated != "" {
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && failed.File == c.generated && c.generated != "" {
 		failed.File = r.Folder
 		if r.Find != nil {
 			failed.File, failed.Line, failed.Column = r.Find("")
@@ -76,7 +76,7 @@ func (c *checker) buildRequest(ctx context.Context, open Open, renderer *chart.R
 		return nil, err
 	}
 	docs, err := c.build(ctx, r.Folder, open, renderer)
-	if failed, ok := errors.AsType[*Error](err); ok && !r.Change.isEmpty() && failed.File == root.name {
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && !r.Change.isEmpty() && failed.File == root.name {
 		root.Kustomization = original
 		if _, err := c.build(ctx, r.Folder, open, renderer); err == nil {
 			failed.File, failed.Line, failed.Column = r.Find("")
@@ -106,15 +106,15 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	case needed == "" && notes > maxNotes:
 		return c.run(root, folder, open)
 	case notes > maxNeededNotes:
-		return nil, &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: root.name,
+		return nil, &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: root.name,
 			Message: "has too many patches and objects for kustomize to record in time which patch changed which " +
-				"object, and " + needed, Hint: "split the kustomization, or merge patches"}}
+				"object, and " + needed, Hint: "split the kustomization, or merge patches"}
 	}
 	if c.request.Tenants.IsSet() {
 		c.traceAll()
 	}
 	docs, err := c.run(root, folder, open, types.OriginAnnotations, types.TransformerAnnotations)
-	_, isRefused := errors.AsType[*Error](err)
+	_, isRefused := errors.AsType[*diag.Diagnostic](err)
 	if isRefused && c.request.Tenants.IsSet() || !isRefused && !slices.ContainsFunc(docs, func(d manifest.Built) bool {
 		return isTraced(d.Text, root.BuildMetadata)
 	}) {
@@ -336,7 +336,7 @@ func isTraced(text []byte, wanted []string) bool {
 
 // explain turns an error from reading a tree into an [*Error] if the content of the tree is to blame.
 func explain(err error, name string) error {
-	if known, ok := errors.AsType[*Error](err); ok {
+	if known, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		return known
 	}
 	switch {

@@ -9,7 +9,6 @@ import (
 	"testing/fstest"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
 
 // TestNothingIsFetched: whatever kustomize would take for another machine is refused at its place, before it can.
@@ -49,7 +48,7 @@ func TestNothingIsFetched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := ours(files(map[string]string{"top/kustomization.yaml": text + "\n"}), "top")
-			failed, ok := errors.AsType[*kustomize.Error](err)
+			failed, ok := errors.AsType[*diag.Diagnostic](err)
 			if !ok || failed.Code != diag.BuildRefused || failed.File != "top/kustomization.yaml" || failed.Hint == "" {
 				t.Errorf("it is not refused: %v", err)
 			}
@@ -77,7 +76,7 @@ func TestErrorsHoldNoValues(t *testing.T) {
 			"top/a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\nstringData: {x: hunter2}\n"},
 	} {
 		_, err := ours(files(of), "top")
-		if _, ok := errors.AsType[*kustomize.Error](err); !ok ||
+		if _, ok := errors.AsType[*diag.Diagnostic](err); !ok ||
 			strings.Contains(fmt.Sprintf("%v %+v", err, err), secret) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -121,7 +120,7 @@ func TestAnErrorIsAtTheEntryToBlame(t *testing.T) {
 				"patches: [{path: p.yaml}]\n",
 			"part/p.yaml": strings.Replace(object, "name: x, namespace: y", "name: none", 1),
 		}), "top")
-		failed, ok := errors.AsType[*kustomize.Error](err)
+		failed, ok := errors.AsType[*diag.Diagnostic](err)
 		if !ok {
 			t.Errorf("%s: %v", of, err)
 			continue
@@ -239,7 +238,7 @@ func TestReplacementsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ours(files(c.files), c.top)
-			failed, _ := errors.AsType[*kustomize.Error](err)
+			failed, _ := errors.AsType[*diag.Diagnostic](err)
 			if (failed != nil) != c.isBad ||
 				c.isBad && (failed.Code != diag.BuildRefused || failed.Line == 0 || failed.Hint == "") {
 				t.Errorf("got %v", err)
@@ -276,7 +275,8 @@ func TestLinksStayInTheRepository(t *testing.T) {
 		t.Errorf("a link in the repository: %q, %v", text, err)
 	}
 	_, err := ours(repository, "out")
-	if failed, ok := errors.AsType[*kustomize.Error](err); !ok || failed.Code != diag.BuildRefused || failed.Line != 1 {
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); !ok || failed.Code != diag.BuildRefused ||
+		failed.Line != 1 {
 		t.Errorf("a link out of the repository: %v", err)
 	}
 }
@@ -296,7 +296,7 @@ func FuzzBuild(f *testing.F) {
 		_, err := ours(files(map[string]string{"top/kustomization.yaml": top, "top/x.yaml": x,
 			"base/kustomization.yaml": "resources: [y.yaml]",
 			"base/y.yaml":             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n"}), "top")
-		if _, ok := errors.AsType[*kustomize.Error](err); err != nil && !ok {
+		if _, ok := errors.AsType[*diag.Diagnostic](err); err != nil && !ok {
 			t.Errorf("an error that nobody explains: %v", err)
 		}
 		if err != nil && strings.Contains(err.Error(), "hunter2") && !strings.Contains(top, "hunter2") {

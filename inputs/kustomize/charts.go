@@ -42,7 +42,7 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 					"render the chart and commit the result")
 			}
 			docs, err := c.chart(ctx, renderer, f, dir, field, of)
-			if _, isFailed := errors.AsType[*Error](err); isFailed {
+			if _, isFailed := errors.AsType[*diag.Diagnostic](err); isFailed {
 				first = cmp.Or(first, err) // go on, so that all charts are fetched together
 				continue
 			}

@@ -46,7 +46,7 @@ func Inspect(t *tree.Tree, folder string, tenants manifest.Tenants) (Refs, error
 	c := newChecker(t)
 	c.tenants, c.request.Tenants = tenants, tenants
 	err := c.folder(folder, false)
-	if _, ok := errors.AsType[*Error](err); ok {
+	if _, ok := errors.AsType[*diag.Diagnostic](err); ok {
 		err = nil
 	}
 	return c.refs, err
@@ -92,9 +92,9 @@ func Find(t *tree.Tree, folder string) (string, error) {
 		case err != nil:
 			return "", err
 		case found != "":
-			return "", &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name,
+			return "", &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name,
 				Message: "the folder has two kustomizations, this one and " + path.Base(found),
-				Hint:    "remove one of them"}}
+				Hint:    "remove one of them"}
 		default:
 			found = name
 		}
@@ -102,21 +102,16 @@ func Find(t *tree.Tree, folder string) (string, error) {
 	return found, nil
 }
 
-// Error says why a kustomization cannot be built.
-type Error struct{ diag.Diagnostic }
-
-func (e *Error) Error() string { return e.Diagnostic.String() }
-
 func failed(name, message, hint string) error {
-	return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Message: message,
-		Hint: hint}}
+	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Message: message,
+		Hint: hint}
 }
 
 // at returns an error about a field of a kustomization.
 func (f *file) at(code diag.Code, field, message, hint string) error {
-	d := diag.Diagnostic{Severity: diag.Error, Code: code, Message: field + ": " + message, Hint: hint}
+	d := code.At("", "%s", field+": "+message).As(diag.Error).WithHint(hint)
 	d.File, d.Line, d.Column = f.find(field)
-	return &Error{d}
+	return &d
 }
 
 // folder checks the kustomization in a folder, once. A plugin folder has configurations of transformers.
@@ -214,14 +209,14 @@ var unknownField = regexp.MustCompile(`json: unknown field "([A-Za-z0-9_-]{1,64}
 func unreadable(name string, data []byte, err error) error {
 	if d, found := manifest.Syntax(manifest.File{Path: name, Data: data}); found {
 		d.Message = "the kustomization cannot be read: " + d.Message
-		return &Error{d}
+		return &d
 	}
 	line := 0
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		line, _ = strconv.Atoi(m[1])
 	}
-	return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Line: line,
-		Message: "the kustomization is not valid YAML"}}
+	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Line: line,
+		Message: "the kustomization is not valid YAML"}
 }
 
 // load reads a kustomization. Its errors quote no values, because these could be secret.
@@ -396,18 +391,18 @@ func (c *checker) base(f *file, e entry, real string) error {
 func (c *checker) config(data []byte, name string) error {
 	for doc := range documents(data) {
 		if remote := remoteIn(doc, false); remote != nil {
-			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: remote.Line,
+			return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: remote.Line,
 				Column:  remote.Column,
 				Message: "a transformer reads a remote file, but agentry builds only from the repository",
-				Hint:    "copy it into the repository"}}
+				Hint:    "copy it into the repository"}
 		}
 		if _, version, _ := manifest.Walk(doc, "apiVersion"); version.Kind == yaml.ScalarNode &&
 			version.Value != konfig.BuiltinPluginApiVersion {
-			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line,
+			return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line,
 				Column:  version.Column,
 				Message: "agentry does not run plugins",
 				Hint: "use one of kustomize's own transformers (apiVersion: builtin), or commit the plugin's " +
-					"output"}}
+					"output"}
 		}
 		var of struct{ Replacements []types.Replacement }
 		if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &of) == nil {

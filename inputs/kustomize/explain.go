@@ -68,20 +68,20 @@ func (c *checker) explain(err error, root *file, folder string, read int) error 
 		}
 		r := manifest.Parse(manifest.File{Path: file, Data: text}, manifest.Options{DefaultNamespace: "default"})
 		if len(r.Encrypted) > 0 {
-			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.EncryptedFile, File: file, Line: 1,
+			return &diag.Diagnostic{Severity: diag.Error, Code: diag.EncryptedFile, File: file, Line: 1,
 				Column: 1, Message: "the file cannot be built: it is encrypted with git-crypt",
-				Hint: "encrypt it with SOPS instead, or remove it from the kustomization"}}
+				Hint: "encrypt it with SOPS instead, or remove it from the kustomization"}
 		}
 		for _, d := range r.Diags {
 			if r.Broken > 0 && d.Severity == diag.Error && d.Object == (diag.Object{}) {
 				d.Message = "the file cannot be built: " + d.Message
-				return &Error{d}
+				return &d
 			}
 		}
 		// Syntax also checks files of kinds that agentry does not read.
 		if d, found := manifest.Syntax(manifest.File{Path: file, Data: text}); found {
 			d.Message = "the file cannot be built: " + d.Message
-			return &Error{d}
+			return &d
 		}
 	}
 	at, field := root, ""

@@ -76,7 +76,7 @@ func (b *bisection) failedOperation(f *file, folder, field string) error {
 		}
 		d.Message = fmt.Sprintf("%s, operation %d (%s): %s %s", entry, i+1, operationOf(at),
 			strings.Replace(name, "//", "/", 1), problem)
-		return &Error{d}
+		return &d
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func TestPatchesAreBounded(t *testing.T) {
 				"top/a.yaml": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" +
 					"metadata: {name: a, namespace: shop}\nspec: {selector: {}, endpoints: [{port: a}]}\n",
 			}), "top")
-			failed, ok := errors.AsType[*kustomize.Error](err)
+			failed, ok := errors.AsType[*diag.Diagnostic](err)
 			if isRefused := ok && failed.Code == diag.BuildRefused && strings.Contains(failed.Message, "up to here") &&
 				failed.Line > 0 && failed.Hint != ""; isRefused != c.refused {
 				t.Errorf("refused is %t: %v", isRefused, err)
@@ -167,7 +167,7 @@ func TestPatchesThatAreNotTraced(t *testing.T) {
 		}
 	}
 	_, err = build(400, "buildMetadata: [originAnnotations]\n")
-	if failed, ok := errors.AsType[*kustomize.Error](err); !ok || failed.Code != diag.BuildRefused ||
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); !ok || failed.Code != diag.BuildRefused ||
 		!strings.Contains(failed.Message, "buildMetadata requires it") {
 		t.Errorf("with annotations: %v", err)
 	}
@@ -193,7 +193,7 @@ func TestWhatAnOperationMayMean(t *testing.T) {
 			"top/a.yaml": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m}\n" +
 				"spec: {selector: {matchLabels: {app: a}}, endpoints: [{port: a}]}\n",
 		}), "top")
-		if failed, ok := errors.AsType[*kustomize.Error](err); !ok || failed.Hint != want {
+		if failed, ok := errors.AsType[*diag.Diagnostic](err); !ok || failed.Hint != want {
 			t.Errorf("%s: want the hint %q, got %v (%+v)", operation, want, err, failed)
 		}
 	}
@@ -204,7 +204,7 @@ func TestAnUnreadableKustomizationSaysWhy(t *testing.T) {
 	t.Parallel()
 	_, err := ours(files(
 		map[string]string{"top/kustomization.yaml": "namePrefix: a-\nresources: [a.yaml\nnamespace: b\n"}), "top")
-	failed, ok := errors.AsType[*kustomize.Error](err)
+	failed, ok := errors.AsType[*diag.Diagnostic](err)
 	if !ok || failed.Line != 2 || failed.Column != 12 ||
 		failed.Message != "the kustomization cannot be read: the list that begins here is not closed" {
 		t.Errorf("%v (%+v)", err, failed)

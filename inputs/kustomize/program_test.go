@@ -212,7 +212,7 @@ func (p programs) fixtures(t *testing.T) {
 				continue
 			}
 			got, err := oursOnDisk(t, dir, folder, &chart.Renderer{Workers: workers})
-			failed, _ := errors.AsType[*kustomize.Error](err)
+			failed, _ := errors.AsType[*diag.Diagnostic](err)
 			if failed != nil && (failed.Code == diag.BuildRefused ||
 				strings.Contains(failed.Message, "depends on randomness")) {
 				continue

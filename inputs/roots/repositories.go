@@ -1,7 +1,6 @@
 package roots
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -28,15 +27,14 @@ type Revision struct {
 
 // Warn returns a warning if a custom resource wants another revision of the repository in folder than the pipeline
 // reads.
-func (r Repositories) Warn(folder, field, wanted string) []Problem {
+func (r Repositories) Warn(folder, field, wanted string) diag.List {
 	read, found := r.Revisions[folder]
 	if !found || wanted == "" || wanted == "HEAD" || slices.Contains(read.Names, wanted) {
 		return nil
 	}
-	return []Problem{{Code: diag.OtherRevision, Field: field,
-		Message: fmt.Sprintf("%.100q is not the revision of this repository that the pipeline reads: %s", wanted,
-			read.Text),
-		Hint: "correct it, or the ref of the source in the pipeline"}}
+	return diag.List{diag.OtherRevision.At(field,
+		"%.100q is not the revision of this repository that the pipeline reads: %s", wanted, read.Text).
+		WithHint("correct it, or the ref of the source in the pipeline")}
 }
 
 // Find returns the folder of the repository that the custom resource id names with url.

@@ -46,14 +46,14 @@ type Root struct {
 	// RequestedBy is the custom resource that asks for the root, if any.
 	RequestedBy *CustomResource
 	// Problem, if not nil, says why the root cannot be built.
-	Problem *Problem
+	Problem *diag.Diagnostic
 	// Warnings are about the custom resource.
-	Warnings []Problem
+	Warnings diag.List
 }
 
 // Maker builds the objects of a root from the files of its repository. The result depends only on these and on the
-// Maker's exported fields, which are part of the root's digest. An error is a [*Problem] of the custom resource, a
-// [*kustomize.Error], or a failure to read files.
+// Maker's exported fields, which are part of the root's digest. An error is a [*diag.Diagnostic], about the custom
+// resource if it names no file, or a failure to read files.
 type Maker interface {
 	Make(ctx context.Context, t *tree.Tree, r Root, opts Options) ([]manifest.Built, error)
 }
@@ -67,15 +67,6 @@ type CustomResource struct {
 	Prefix string
 	Fields map[string]string
 }
-
-// Problem says why a root cannot be built, at a field of its custom resource.
-type Problem struct {
-	Code                 diag.Code
-	Field, Message, Hint string
-}
-
-// Error implements error.
-func (p *Problem) Error() string { return strings.TrimPrefix(p.Field+": "+p.Message, ": ") }
 
 // Find returns the position of a field of the custom resource.
 func (b *CustomResource) Find(field string) (file string, line, column int) {
@@ -130,20 +121,21 @@ type Options struct {
 	Secrets *sops.FileDecrypter
 }
 
-// Build builds a root. A [*kustomize.Error] says why it cannot be built; any other error is a failure to read files.
+// Build builds a root. A [*diag.Diagnostic] says why it cannot be built; any other error is a failure to read files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
 	request := kustomize.Request{Folder: r.Folder, Generate: r.Generate, Change: r.Change,
 		PassThrough: opts.PassThrough, Tenants: opts.Tenants, Secrets: opts.Secrets}
 	if r.RequestedBy == nil && r.Problem != nil {
-		return nil, &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: r.Problem.Code,
-			File: r.Folder, Message: r.Problem.Error(), Hint: r.Problem.Hint}}
+		d := *r.Problem
+		d.File = r.Folder
+		return nil, &d
 	}
 	if r.RequestedBy != nil {
 		if err := r.readRequest(t); err != nil {
 			return nil, err
 		}
 		if r.Problem != nil {
-			return nil, r.problem(*r.Problem)
+			return nil, r.place(*r.Problem)
 		}
 		request.Find = func(field string) (string, int, int) {
 			if field == "" {
@@ -154,8 +146,8 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 	}
 	if r.Make != nil {
 		docs, err := r.Make.Make(ctx, t, r, opts)
-		if p, ok := errors.AsType[*Problem](err); ok && r.RequestedBy != nil {
-			err = r.problem(*p)
+		if p, ok := errors.AsType[*diag.Diagnostic](err); ok && p.File == "" && r.RequestedBy != nil {
+			err = r.place(*p)
 		}
 		if opts.Tenants.IsSet() {
 			blameAllReads(t, docs)
@@ -165,13 +157,13 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 	t.Confine(r.Folder)
 	if _, isDir, err := t.Resolve(r.Folder); r.RequestedBy != nil &&
 		(errors.Is(err, fs.ErrNotExist) || err == nil && !isDir) {
-		return nil, r.problem(Problem{Code: diag.BuildFailed, Field: r.RequestedBy.field("path"),
-			Message: fmt.Sprintf("the folder %s is not in the repository", t.InRepository(r.Folder)),
-			Hint: "correct the path; if it is on another branch, add that branch as another source (sourceRefs or " +
-				"--source)"})
+		return nil, r.place(diag.BuildFailed.At(r.RequestedBy.field("path"), "the folder %s is not in the repository",
+			t.InRepository(r.Folder)).
+			WithHint("correct the path; if it is on another branch, add that branch as another source (sourceRefs or " +
+				"--source)"))
 	}
 	docs, err := kustomize.Build(ctx, t, request, opts.Open, opts.Charts)
-	if failed, ok := errors.AsType[*kustomize.Error](err); ok && r.RequestedBy != nil &&
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && r.RequestedBy != nil &&
 		failed.Object == (diag.Object{}) {
 		if file, _, _ := r.RequestedBy.Find(""); failed.File == file {
 			failed.Object = r.RequestedBy.Object
@@ -201,9 +193,9 @@ func (r Root) readRequest(t *tree.Tree) error {
 	return nil
 }
 
-func (r Root) problem(p Problem) error {
-	d := diag.Diagnostic{Severity: diag.Error, Code: p.Code, Object: r.RequestedBy.Object, Message: p.Error(),
-		Hint: p.Hint}
-	d.File, d.Line, d.Column = r.RequestedBy.Find(p.Field)
-	return &kustomize.Error{Diagnostic: d}
+// place returns a problem of the custom resource with its position.
+func (r Root) place(d diag.Diagnostic) error {
+	d.Object = r.RequestedBy.Object
+	d.File, d.Line, d.Column = r.RequestedBy.Find(d.Path)
+	return &d
 }

@@ -41,10 +41,10 @@ func build(t *testing.T, repository fstest.MapFS, r roots.Root) (text string, do
 	t.Helper()
 	open := func() (tree.Files, func(), error) { return repository, func() {}, nil }
 	docs, err = r.Build(context.Background(), tree.New(context.Background(), repository), roots.Options{Open: open})
-	if failed, ok := errors.AsType[*kustomize.Error](err); err != nil && !ok {
+	if failed, ok := errors.AsType[*diag.Diagnostic](err); err != nil && !ok {
 		t.Fatal(err)
 	} else if ok {
-		return failed.Diagnostic.String(), nil, err
+		return failed.String(), nil, err
 	}
 	var texts []string
 	for _, d := range docs {
@@ -188,7 +188,7 @@ func TestAnErrorIsAtTheFileToBlame(t *testing.T) {
 		"a folder without any": {roots.Root{Folder: "plain", Generate: &kustomize.Generate{}},
 			"apps.yaml#:1: error[build-failed]: contains Deployment.v1.apps/app twice"},
 		"what the custom resource has": {roots.Root{Folder: "app",
-			Problem: &roots.Problem{Code: diag.BuildRefused, Field: "spec.kubeConfig", Message: "no"}},
+			Problem: new(diag.BuildRefused.At("spec.kubeConfig", "no"))},
 			"apps.yaml#spec.kubeConfig:1: error[build-refused]: spec.kubeConfig: no"},
 	} {
 		t.Run(name, func(t *testing.T) {

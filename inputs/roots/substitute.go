@@ -13,7 +13,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/inputs/kustomize"
 )
 
 // substituteKey is the label or annotation that, with the value "disabled", excludes an object from substitution.
@@ -138,11 +137,11 @@ func (o substitutedOrigin) Find(_, path string) (file string, line, column int) 
 // substitute replaces the root's variables in the built documents.
 func (r Root) substitute(docs []manifest.Built) ([]manifest.Built, error) {
 	return r.Variables.substitute(docs, func(doc manifest.Built, message string) error {
-		d := diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, Message: message,
-			Hint: fmt.Sprintf("correct it, write $${ for a literal ${, or annotate the object with %s: disabled",
-				substituteKey)}
+		d := diag.BuildFailed.At("", "%s", message).
+			WithHint(fmt.Sprintf("correct it, write $${ for a literal ${, or annotate the object with %s: disabled",
+				substituteKey))
 		d.File, d.Line, d.Column = doc.Origin.Find(string(doc.Text), "")
-		return &kustomize.Error{Diagnostic: d}
+		return &d
 	})
 }
 

@@ -189,5 +189,5 @@ func reason(n pipelinefile.Named) string {
 	if n.Problem == nil {
 		return ""
 	}
-	return strings.TrimPrefix(n.Problem.Message, n.Field+": ")
+	return strings.TrimPrefix(n.Problem.Problem(), n.Field+": ")
 }

@@ -69,7 +69,7 @@ func ofFile(file string, d diag.Diagnostic) Result {
 	if at := d.Position(); at != "" {
 		file = at
 	}
-	r := Result{Pipeline: d.Object.Name, Check: checkFile, Subject: file, State: Failed, Message: d.Message,
+	r := Result{Pipeline: d.Object.Name, Check: checkFile, Subject: file, State: Failed, Message: d.Problem(),
 		Remedy: d.Hint}
 	if d.Severity != diag.Error {
 		r.State = Warning

@@ -195,10 +195,8 @@ func (w *walk) refuse(link place, message string) {
 }
 
 func refusedLink(message string) diag.Diagnostic {
-	return diag.Diagnostic{
-		Severity: diag.Error, Code: diag.SymlinkRefused, Message: message,
-		Hint: "replace it by a copy, or give the link's target as a path",
-	}
+	return diag.SymlinkRefused.At("", "%s", message).
+		WithHint("replace it by a copy, or give the link's target as a path")
 }
 
 func (w *walk) merge(r manifest.Result) {

@@ -59,7 +59,7 @@ func Held(b *strings.Builder, held []plan.HeldObject, limit int) {
 			as = "stays as it is in the folders of its units"
 		}
 		lines = append(lines, fmt.Sprintf("%s %s: %s %s", Code(h.String()), as, Code(h.Reason.Position()),
-			Code(h.Reason.Message)))
+			Code(h.Reason.Problem())))
 	}
 	Section(b, "Held", lines, limit)
 }
@@ -72,7 +72,7 @@ func Findings(b *strings.Builder, found diag.List, limit int) {
 			if d.Severity != severity {
 				continue
 			}
-			text := fmt.Sprintf("%s %s: %s", d.Severity, Code(d.Position()), Code(d.Message))
+			text := fmt.Sprintf("%s %s: %s", d.Severity, Code(d.Position()), Code(d.Problem()))
 			if d.Hint != "" {
 				text += "; " + Code(d.Hint)
 			}

@@ -38,8 +38,8 @@ func conflicts(fleet []*Pipeline) []conflict {
 }
 
 // overlapProblem returns the error about the second of two pipelines.
-func overlapProblem(o pipeline.Overlap, first, second *Pipeline) diag.Finding {
-	e := diag.Finding{Path: "spec.output", Code: diag.PipelineConflict}
+func overlapProblem(o pipeline.Overlap, first, second *Pipeline) diag.Diagnostic {
+	e := diag.Diagnostic{Path: "spec.output", Code: diag.PipelineConflict}
 	switch {
 	case o.SameName:
 		e.Path, e.Message, e.Hint = "metadata.name", "another pipeline has this name", "names are unique in a fleet"
@@ -68,10 +68,10 @@ func overlapProblem(o pipeline.Overlap, first, second *Pipeline) diag.Finding {
 func fleetDiags(fleet []*Pipeline, complete bool) diag.List {
 	var found diag.List
 	for _, c := range conflicts(fleet) {
-		found = append(found, fleet[c.second].Diag(overlapProblem(c.overlap, fleet[c.first], fleet[c.second])))
+		found = append(found, fleet[c.second].Place(overlapProblem(c.overlap, fleet[c.first], fleet[c.second])))
 	}
 	for _, f := range rolloutFaults(fleet, complete) {
-		found = append(found, fleet[f.at].Diag(f.problem))
+		found = append(found, fleet[f.at].Place(f.problem))
 	}
 	return found
 }

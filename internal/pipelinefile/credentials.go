@@ -258,7 +258,7 @@ func (r *resolver) fail(path, file string, err error) {
 }
 
 func (r *resolver) failAt(field string, err error) {
-	d := r.pipeline.Diag(diag.Finding{Path: field, Message: err.Error()})
+	d := r.pipeline.Place(diag.Diagnostic{Path: field, Message: err.Error()})
 	r.found = append(r.found, d)
 	for i := range r.named {
 		if n := &r.named[i]; n.Field == field && n.Problem == nil {

@@ -35,7 +35,7 @@ spec:
 	for _, n := range fleet[0].Named(func(name string) (string, bool) { return "hunter2", name == "HOOK" }) {
 		line := n.Field + " " + n.File + n.Env
 		if n.Problem != nil {
-			line += ": " + strings.ReplaceAll(n.Problem.Message, folder, "")
+			line += ": " + strings.ReplaceAll(n.Problem.Problem(), folder, "")
 		}
 		got = append(got, line)
 	}

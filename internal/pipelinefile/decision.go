@@ -121,8 +121,8 @@ func isSamePlace(a, b *Pipeline) bool {
 }
 
 // report adds a problem of a file, once.
-func (d *decision) report(f *file, p *Pipeline, problem diag.Finding) {
-	next := p.Diag(problem)
+func (d *decision) report(f *file, p *Pipeline, problem diag.Diagnostic) {
+	next := p.Place(problem)
 	if !slices.ContainsFunc(d.problems[f], next.Same) {
 		d.problems[f] = append(d.problems[f], next)
 	}

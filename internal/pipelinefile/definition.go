@@ -50,7 +50,7 @@ func asError(found diag.List) error {
 	}
 	lines := make([]string, len(found))
 	for i, d := range found {
-		lines[i] = d.Position() + ": " + d.Message
+		lines[i] = d.Position() + ": " + d.Problem()
 	}
 	return errors.New(strings.Join(lines, "; "))
 }

@@ -74,7 +74,7 @@ func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeli
 	}
 	made, found := p.Expand(folders)
 	if len(folders) == 0 {
-		found = append(found, p.Diag(diag.Finding{Severity: diag.Warning, Code: diag.SourcePathMissing,
+		found = append(found, p.Place(diag.Diagnostic{Severity: diag.Warning, Code: diag.SourcePathMissing,
 			Path: "spec.forEach", Message: "matches no folder of the first source"}))
 	}
 	return made, slices.Clip(found), nil

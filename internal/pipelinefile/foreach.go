@@ -34,7 +34,7 @@ func (p *Pipeline) prepareTemplate(pattern string) diag.List {
 	for _, folder := range sampleFolders(pattern) {
 		fields, wrong := fill(p.written.Fields, folder)
 		if len(wrong) > 0 {
-			return p.diags(wrong)
+			return p.placed(wrong)
 		}
 		sample := &Pipeline{file: p.file, written: p.written}
 		if found := sample.Read(manifest.Document{Object: p.written.Object, Fields: fields}); found.HasErrors() {
@@ -43,7 +43,7 @@ func (p *Pipeline) prepareTemplate(pattern string) diag.List {
 		samples = append(samples, sample)
 	}
 	if err := p.readTemplate(); err != nil {
-		return diag.List{p.Diag(diag.Finding{Path: "spec.forEach", Message: "only texts can depend on the folder: " +
+		return diag.List{p.Place(diag.Diagnostic{Path: "spec.forEach", Message: "only texts can depend on the folder: " +
 			err.Error()})}
 	}
 	return p.checkApart(samples)
@@ -61,25 +61,25 @@ func (p *Pipeline) readTemplate() error {
 
 // checkFirstSource refuses templates in the fields that are needed to find the folders.
 func (p *Pipeline) checkFirstSource() diag.List {
-	var found []diag.Finding
+	var found diag.List
 	for _, field := range []string{"url", "ref", "auth", "verify"} {
 		path := "spec.sources[0]." + field
 		replaced(path, p.written.Field(path), func(at, text string) string {
 			if usesFolder(text) {
-				found = append(found, diag.Finding{Path: at,
+				found = append(found, diag.Diagnostic{Path: at,
 					Message: "must not depend on the folder: the folders of forEach are looked for here"})
 			}
 			return text
 		})
 	}
-	return p.diags(found)
+	return p.placed(found)
 }
 
 // checkApart refuses a template whose pipelines would all have the same name or write to the same place.
 func (p *Pipeline) checkApart(samples []*Pipeline) diag.List {
-	var errs []diag.Finding
+	var errs diag.List
 	if !usesFolder(p.Metadata.Name) {
-		errs = append(errs, diag.Finding{Path: "metadata.name",
+		errs = append(errs, diag.Diagnostic{Path: "metadata.name",
 			Message: "must use the folder, as forEach makes several pipelines",
 			Hint:    "write it like {{ .path.basename }}"})
 		samples[1].Metadata.Name += "-b"
@@ -98,7 +98,7 @@ func (p *Pipeline) checkApart(samples []*Pipeline) diag.List {
 		}
 		errs = append(errs, e)
 	}
-	return p.diags(errs)
+	return p.placed(errs)
 }
 
 // Expand returns the pipelines of a template: one for each folder, in their order. It reports and leaves out a
@@ -129,14 +129,14 @@ func (p *Pipeline) Expand(folders []string) ([]*Pipeline, diag.List) {
 
 func (p *Pipeline) expandOne(folder string) (*Pipeline, diag.List) {
 	if err := pipeline.CheckFolder(folder); err != nil {
-		return nil, diag.List{p.Diag(diag.Finding{Path: "spec.forEach",
+		return nil, diag.List{p.Place(diag.Diagnostic{Path: "spec.forEach",
 			Message: fmt.Sprintf("the folder %q %v", folder, err)})}
 	}
 	fields, wrong := fill(p.written.Fields, folder)
 	delete(fields["spec"].(map[string]any), "forEach")
 	made := &Pipeline{file: p.file, written: p.written.With(fields), folder: folder, apps: p.apps}
 	if len(wrong) > 0 {
-		return nil, made.diags(wrong)
+		return nil, made.placed(wrong)
 	}
 	return made, made.read()
 }
@@ -155,7 +155,7 @@ func settle(fleet []*Pipeline, established func(*Pipeline) bool) ([]*Pipeline, d
 		default:
 			out[c.first] = true
 		}
-		found = append(found, second.Diag(overlapProblem(c.overlap, first, second)))
+		found = append(found, second.Place(overlapProblem(c.overlap, first, second)))
 	}
 	var kept []*Pipeline
 	for i, p := range fleet {

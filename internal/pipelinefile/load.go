@@ -68,7 +68,7 @@ var kindPattern = regexp.MustCompile(`^[A-Za-z]{1,63}$`)
 func (p *Pipeline) read() diag.List {
 	d := p.written
 	if kindPattern.MatchString(d.Kind) && d.Kind != pipeline.Kind && !strings.HasPrefix(d.APIVersion, "agentry.dev/") {
-		other := p.Diag(diag.Finding{Message: fmt.Sprintf("this is a %s, not a Pipeline", d.Kind),
+		other := p.Place(diag.Diagnostic{Message: fmt.Sprintf("this is a %s, not a Pipeline", d.Kind),
 			Hint: "name a pipeline file; a pipeline reads other objects from its sources"})
 		other.Line, other.Column = d.Position("kind")
 		return diag.List{other}
@@ -83,12 +83,12 @@ func (p *Pipeline) read() diag.List {
 	return found
 }
 
-func (p *Pipeline) diags(findings []diag.Finding) diag.List {
-	var found diag.List
-	for _, f := range findings {
-		found = append(found, p.Diag(f))
+func (p *Pipeline) placed(list diag.List) diag.List {
+	var out diag.List
+	for _, d := range list {
+		out = append(out, p.Place(d))
 	}
-	return found
+	return out
 }
 
 // Origin returns the position of the pipeline, file:line, and the folder that forEach made it for.
@@ -101,12 +101,12 @@ func (p *Pipeline) Origin() string {
 	return origin
 }
 
-// Diag returns a diagnostic at the field of a finding or, if the field is absent, at what it would be in. It is an
-// error in the pipeline unless the finding says otherwise.
-func (p *Pipeline) Diag(f diag.Finding) diag.Diagnostic {
-	f.Severity, f.Code = cmp.Or(f.Severity, diag.Error), cmp.Or(f.Code, diag.PipelineInvalid)
-	f.Message += p.ofFolder()
-	return p.written.Found(f)
+// Place returns a diagnostic of the pipeline with its position: that of the field or, if the field is absent, of what
+// it would be in. It is an error in the pipeline unless it says otherwise.
+func (p *Pipeline) Place(d diag.Diagnostic) diag.Diagnostic {
+	d.Severity, d.Code = cmp.Or(d.Severity, diag.Error), cmp.Or(d.Code, diag.PipelineInvalid)
+	d.Message += p.ofFolder()
+	return p.written.Place(d)
 }
 
 // ofFolder ends the messages about a pipeline that was made for a folder.

@@ -13,7 +13,7 @@ import (
 type rolloutFault struct {
 	at      int   // the pipeline's index
 	circle  []int // the pipelines that wait for each other; empty if it waits for an unknown one
-	problem diag.Finding
+	problem diag.Diagnostic
 }
 
 // rolloutFaults returns pipelines that wait for each other in a circle or, if the fleet is complete, for
@@ -79,7 +79,7 @@ func (r *rollouts) circle(at, n, back int) {
 	for _, i := range append(members, back) {
 		names = append(names, r.fleet[i].Metadata.Name)
 	}
-	r.found = append(r.found, rolloutFault{at: at, circle: members, problem: diag.Finding{
+	r.found = append(r.found, rolloutFault{at: at, circle: members, problem: diag.Diagnostic{
 		Path: afterPath(n), Message: "waits in a circle: " + strings.Join(names, " after "),
 	}})
 }
@@ -94,7 +94,7 @@ func (r *rollouts) unknown() {
 			if _, known := r.byName[name]; known || r.isPossible(name) {
 				continue
 			}
-			r.found = append(r.found, rolloutFault{at: i, problem: diag.Finding{
+			r.found = append(r.found, rolloutFault{at: i, problem: diag.Diagnostic{
 				Path:    afterPath(n),
 				Message: fmt.Sprintf("no pipeline has the name %q", name), Hint: diag.DidYouMean(name, names),
 			}})

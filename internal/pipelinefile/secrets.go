@@ -186,7 +186,7 @@ func (r *resolver) appToken(out *forge.Config, path, repository string, auth pip
 func summary(found diag.List) string {
 	messages := make([]string, len(found))
 	for i, d := range found {
-		messages[i] = d.Message
+		messages[i] = d.Problem()
 	}
 	return strings.Join(messages, "; ")
 }

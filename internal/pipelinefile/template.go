@@ -23,7 +23,7 @@ var errTooLong = fmt.Errorf("the text is longer than %d bytes", maxFieldBytes)
 
 // fill returns the fields of the pipeline of one folder: it executes the templates in all texts, except those that a
 // pass executes.
-func fill(fields map[string]any, folder string) (filled map[string]any, found []diag.Finding) {
+func fill(fields map[string]any, folder string) (filled map[string]any, found diag.List) {
 	data := map[string]any{"path": map[string]any{
 		"path":     folder,
 		"basename": path.Base(folder),
@@ -35,7 +35,7 @@ func fill(fields map[string]any, folder string) (filled map[string]any, found []
 		}
 		result, err := execute(text, data)
 		if err != nil {
-			found = append(found, diag.Finding{
+			found = append(found, diag.Diagnostic{
 				Path: at, Message: err.Error(),
 				Hint: "forEach knows {{ .path.path }}, {{ .path.basename }} and {{ index .path.segments 0 }}",
 			})

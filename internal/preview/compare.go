@@ -51,7 +51,7 @@ func compare(base, head *gitsync.Report, source int) result {
 	}
 	for _, h := range head.Held {
 		if !slices.ContainsFunc(base.Held, func(b plan.HeldObject) bool {
-			return b.ID == h.ID && b.Reason.Message == h.Reason.Message
+			return b.ID == h.ID && b.Reason.Problem() == h.Reason.Problem()
 		}) {
 			r.held = append(r.held, h)
 		}

@@ -69,7 +69,7 @@ func fingerprint(report *gitsync.Report, source int) string {
 		}
 	}
 	for _, h := range report.Held {
-		part("%s %s", h, h.Reason.Message)
+		part("%s %s", h, h.Reason.Problem())
 	}
 	for _, d := range report.Diags {
 		part("%s", d)

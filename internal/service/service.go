@@ -68,7 +68,7 @@ func (e *ConfigurationError) Error() string {
 	if len(e.Problems) == 0 {
 		return "the configuration has no pipeline"
 	}
-	return e.Problems[0].Position() + ": " + e.Problems[0].Message
+	return e.Problems[0].Position() + ": " + e.Problems[0].Problem()
 }
 
 // service has all parts of a running service.

@@ -23,11 +23,12 @@ const computed diag.Severity = ""
 func TestSeveritiesAreDocumented(t *testing.T) {
 	found := map[diag.Code]map[diag.Severity]bool{}
 	note := func(where string, code diag.Code, severity diag.Severity) {
-		if _, ok := diag.Lookup(code); !ok {
+		info, ok := diag.Lookup(code)
+		if !ok {
 			return // of a test of the printers
 		}
-		if severity != computed && !slices.Contains(code.Severities(), severity) {
-			t.Errorf("%s: %s is %s; the manual says %s", where, code, severity, code.Severities())
+		if severity != computed && !slices.Contains(info.Severities, severity) {
+			t.Errorf("%s: %s is %s; the manual says %s", where, code, severity, info.Severities)
 		}
 		if found[code] == nil {
 			found[code] = map[diag.Severity]bool{}
@@ -37,9 +38,9 @@ func TestSeveritiesAreDocumented(t *testing.T) {
 	inTexts(t, note)
 	inSource(t, note)
 	for _, c := range diag.Codes() {
-		for _, severity := range c.Code.Severities() {
+		for _, severity := range c.Severities {
 			// Where the code computes the severity, it cannot be seen.
-			if len(c.Code.Severities()) > 1 && !found[c.Code][severity] && !found[c.Code][computed] {
+			if len(c.Severities) > 1 && !found[c.Code][severity] && !found[c.Code][computed] {
 				t.Errorf("the manual says that %s may be %s; nothing gives it that", c.Code, severity)
 			}
 		}
@@ -64,21 +65,60 @@ func inTexts(t *testing.T, note func(string, diag.Code, diag.Severity)) {
 	}
 }
 
-// inSource notes what the code gives: a call or a value that names a severity and a code, and calls of warn, error
-// and fail.
+// inSource notes what the code gives: diag.Code.At(...) the first severity of the code, or another one with As(...); a
+// call or a value that names a severity and a code; and calls of warn, error and fail.
 func inSource(t *testing.T, note func(string, diag.Code, diag.Severity)) {
 	t.Helper()
 	codes := codeConstants(t)
 	for _, name := range productFiles(t) {
 		file, _ := parse(t, name)
+		changed := map[ast.Node]bool{} // calls of At whose severity As replaces
 		ast.Inspect(file, func(n ast.Node) bool {
+			code, severity := given(n, codes)
+			if call, ok := n.(*ast.CallExpr); ok {
+				at, as := chain(call, "At"), chain(call, "As")
+				switch {
+				case as == call && at != nil:
+					changed[at] = true
+					code = receiver(at, codes)
+				case at == call && !changed[n]:
+					code = receiver(call, codes)
+					severity = code.Severity()
+				case at != nil:
+					return true
+				}
+			}
 			// An error that follows another one is made a warning later.
-			if code, severity := given(n, codes); code != "" && code != diag.FollowsError {
+			if code != "" && code != diag.FollowsError {
 				note(name, code, severity)
 			}
 			return true
 		})
 	}
+}
+
+// receiver returns the code whose method is called, or "" if it is no constant.
+func receiver(call *ast.CallExpr, codes map[string]diag.Code) diag.Code {
+	s, ok := call.Fun.(*ast.SelectorExpr).X.(*ast.SelectorExpr)
+	if !ok || !isPackage(s.X, "diag") {
+		return ""
+	}
+	return codes[s.Sel.Name]
+}
+
+// chain returns the call of a method in a chain of calls that ends with one, or nil.
+func chain(call *ast.CallExpr, method string) *ast.CallExpr {
+	for call != nil {
+		f, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || f.Sel.Name == method {
+			if !ok {
+				return nil
+			}
+			return call
+		}
+		call, _ = f.X.(*ast.CallExpr)
+	}
+	return nil
 }
 
 // given returns the code and the severity that a call or a value names.
@@ -128,19 +168,16 @@ func isPackage(x ast.Expr, name string) bool {
 func codeConstants(t *testing.T) map[string]diag.Code {
 	t.Helper()
 	constant := regexp.MustCompile(`(?m)^\t([A-Z]\w*) +Code = "([a-z0-9-]+)"`)
-	files, err := filepath.Glob(filepath.Join(root, "generator/diag/codes_*.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no codes: %v", err)
+	text, err := os.ReadFile(filepath.Join(root, "generator/diag/codes.go"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	out := map[string]diag.Code{}
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range constant.FindAllStringSubmatch(string(text), -1) {
-			out[match[1]] = diag.Code(match[2])
-		}
+	for _, match := range constant.FindAllStringSubmatch(string(text), -1) {
+		out[match[1]] = diag.Code(match[2])
+	}
+	if len(out) == 0 {
+		t.Fatal("no codes")
 	}
 	return out
 }

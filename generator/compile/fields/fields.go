@@ -40,16 +40,16 @@ func (r *Rule) found(mode manifest.Compatibility) bool {
 }
 
 // finding returns what a mode says about a field with the rule.
-func (r *Rule) finding(path string) diag.Finding {
+func (r *Rule) finding(path string) diag.Diagnostic {
 	message := "is not rendered: the Grafana Agent Operator does not know or ignores it"
 	if r.Fate == Gone {
 		message = "is not rendered: Prometheus has not had it since 2.11"
 	}
-	return diag.Finding{Severity: diag.Warning, Code: diag.NotRendered, Path: path, Message: message}
+	return diag.NotRendered.At(path, "%s", message)
 }
 
 // Check returns what the mode does not render of an object.
-func Check(mode manifest.Compatibility, o *manifest.Object) []diag.Finding {
+func Check(mode manifest.Compatibility, o *manifest.Object) diag.List {
 	plan := planFor(mode, o.Value)
 	if plan == nil {
 		return nil

@@ -144,7 +144,7 @@ func jsonFields(t reflect.Type) (out []jsonField) {
 // walk looks at one object.
 type walk struct {
 	path  []byte // of what is looked at now
-	found []diag.Finding
+	found diag.List
 }
 
 func (w *walk) value(n *node, v reflect.Value) {

@@ -68,7 +68,7 @@ func cutComments(text string) (comments, rest string) {
 }
 
 // describe prints findings, one on a line, as comments.
-func describe(findings []diag.Finding) string {
+func describe(findings diag.List) string {
 	var out strings.Builder
 	for _, f := range findings {
 		fmt.Fprintf(&out, "# %s[%s] %s: %s", f.Severity, f.Code, f.Path, f.Message)
@@ -80,7 +80,7 @@ func describe(findings []diag.Finding) string {
 	return out.String()
 }
 
-func hasErrors(findings []diag.Finding) bool {
+func hasErrors(findings diag.List) bool {
 	for _, f := range findings {
 		if f.Severity == diag.Error {
 			return true

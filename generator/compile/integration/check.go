@@ -69,7 +69,7 @@ type Checked struct {
 	Targets int
 	// Findings are in the order of the configuration. Their paths are relative to the object: spec.name,
 	// spec.type, spec.config.timeout.
-	Findings []diag.Finding
+	Findings diag.List
 
 	kind   Kind
 	unique bool

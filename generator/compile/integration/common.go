@@ -137,8 +137,8 @@ func (k *checker) rules(auto object, field string) {
 				continue // variables are expanded here
 			}
 			path := o.path
-			if p.Field != "" {
-				path = o.at(snakeCase(p.Field))
+			if p.Path != "" {
+				path = o.at(snakeCase(p.Path))
 			}
 			k.report(p.Severity, p.Code, path, p.Hint, "%s", snakeFields.Replace(p.Message))
 		}

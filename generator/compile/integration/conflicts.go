@@ -8,12 +8,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Conflict is a problem that two integrations of one pod have together. A and B are their indexes in the list;
-// A is the smaller one.
+// Conflict is a problem that two integrations of one pod have together, of which the field is the same in both. A and B
+// are their indexes in the list; A is the smaller one.
 type Conflict struct {
 	A, B int
-	// Finding is what to report about both. Its path is the same in both.
-	Finding diag.Finding
+	diag.Diagnostic
 }
 
 // Conflicts returns the integrations that one agent cannot run together. All of them run in the same pod, in
@@ -23,8 +22,8 @@ func Conflicts(pod []Checked) []Conflict {
 	earlier := firsts{}
 	for b := range pod {
 		for _, a := range earlier.suspects(&pod[b]) {
-			if f := conflict(&pod[a], &pod[b]); f != nil {
-				out = append(out, Conflict{a, b, *f})
+			if d, found := conflict(&pod[a], &pod[b]); found {
+				out = append(out, Conflict{a, b, d})
 				break // one conflict of an integration is enough
 			}
 		}
@@ -93,41 +92,42 @@ func (f firsts) suspects(c *Checked) []int {
 	return slices.Compact(out)
 }
 
-// conflict returns the most severe conflict of two integrations of one name, or nil.
-func conflict(a, b *Checked) *diag.Finding {
-	finding := func(s diag.Severity, code diag.Code, path, hint, message string) *diag.Finding {
-		return &diag.Finding{Severity: s, Code: code, Path: path, Hint: hint, Message: message}
-	}
+// conflict returns the most severe conflict of two integrations of one name, if there is one.
+func conflict(a, b *Checked) (d diag.Diagnostic, found bool) {
 	instance := configPath
 	if a.kind == MetricsIntegration || b.kind == MetricsIntegration {
 		instance = "spec.name"
 	}
 	switch {
 	case a.Type != nil && a.Type.Singleton:
-		return finding(diag.Error, diag.UniqueIntegration, "spec.name", "remove one of them",
-			"an agent can run "+a.Name+" only once")
+		return diag.UniqueIntegration.At("spec.name", "%s", "an agent can run "+a.Name+" only once").
+			WithHint("remove one of them"), true
 	case a.unique && b.unique:
-		return finding(diag.Error, diag.UniqueIntegration, "spec.type",
-			"remove one of them, or do not ask for a unique one",
-			"both ask to be the only "+a.Name+" of the GrafanaAgent")
+		return diag.UniqueIntegration.At("spec.type", "%s", "both ask to be the only "+a.Name+" of the GrafanaAgent").
+			WithHint("remove one of them, or do not ask for a unique one"), true
 	case a.same != "" && a.same == b.same:
-		return finding(diag.Error, diag.IntegrationInstance, instance, "set instance in one of them",
-			"the agent would not start: two integrations "+a.Name+" get the same instance"+of(a))
+		return diag.IntegrationInstance.At(instance, "%s",
+			"the agent would not start: two integrations "+a.Name+" get the same instance"+of(a)).
+			WithHint("set instance in one of them"), true
 	case a.InstanceKnown && b.InstanceKnown && route(a.Instance) == route(b.Instance):
-		return finding(diag.Error, diag.IntegrationInstance, instance, "set instance in one of them",
-			"two integrations "+a.Name+" get instances that differ only in slashes and dots, and so the same path")
+		return diag.IntegrationInstance.At(instance, "%s",
+			"two integrations "+a.Name+" get instances that differ only in slashes and dots, and so the same path").
+			WithHint("set instance in one of them"), true
 	case a.listen != "" && a.listen == b.listen:
-		return finding(diag.Warning, diag.InvalidIntegration, configPath, "set server.port in one of them",
-			"two integrations "+a.Name+" listen on "+a.listen+": one of them would not run")
+		return diag.InvalidIntegration.At(configPath, "%s",
+			"two integrations "+a.Name+" listen on "+a.listen+": one of them would not run").As(diag.Warning).
+			WithHint("set server.port in one of them"), true
 	case a.InstanceKnown && b.InstanceKnown && strings.HasPrefix(route(b.Instance)+"/", route(a.Instance)+"/"):
-		return finding(diag.Warning, diag.IntegrationInstance, instance, "set another instance",
+		return diag.IntegrationInstance.At(instance, "%s",
 			"the instance "+b.Instance+" begins with the other's, "+a.Instance+
-				", as a path: the agent answers for the longer one with the shorter")
+				", as a path: the agent answers for the longer one with the shorter").As(diag.Warning).
+			WithHint("set another instance"), true
 	case unroutable(a) || unroutable(b):
-		return finding(diag.Warning, diag.IntegrationInstance, instance, "set another instance",
-			"an instance that is empty, or has braces or .. in it, has no path of its own beside another "+a.Name)
+		return diag.IntegrationInstance.At(instance, "%s",
+			"an instance that is empty, or has braces or .. in it, has no path of its own beside another "+a.Name).
+			As(diag.Warning).WithHint("set another instance"), true
 	}
-	return nil
+	return d, false
 }
 
 func of(c *Checked) string {

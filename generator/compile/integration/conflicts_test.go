@@ -82,8 +82,8 @@ func TestConflicts(t *testing.T) {
 		}
 		var got []string
 		for _, f := range Conflicts(pod) {
-			got = append(got, fmt.Sprintf("%d,%d %s[%s] %s: %s", f.A, f.B, f.Finding.Severity, f.Finding.Code,
-				f.Finding.Path, f.Finding.Message))
+			got = append(got, fmt.Sprintf("%d,%d %s[%s] %s: %s", f.A, f.B, f.Severity, f.Code,
+				f.Path, f.Message))
 		}
 		if diff := cmp.Diff(c.want, strings.Join(got, "\n")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -127,7 +127,7 @@ func TestMark(t *testing.T) {
 func TestLabelsThatBecomeTheSame(t *testing.T) {
 	c := Default().Check(with(t, Input{Name: "redis", Kind: MetricsIntegration}, "redis_addr: a"))
 	got := c.Mark(Meta{Namespace: "n", Name: "m", Type: "normal", Labels: map[string]string{"a.b": "1", "a-b": "2"}})
-	want := []diag.Finding{{Severity: diag.Error, Code: diag.InvalidLabelName, Path: "metadata.labels[a.b]",
+	want := diag.List{{Severity: diag.Error, Code: diag.InvalidLabelName, Path: "metadata.labels[a.b]",
 		Hint:    "rename one of them",
 		Message: "the labels a-b and a.b become the same meta label, __meta_agentoperator_integration_cr_label_a_b"}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -21,7 +21,7 @@ type Meta struct {
 
 // Mark applies RFC 1 to a checked MetricsIntegration: its instance key is the object's, it never scrapes
 // itself, and its labels name the object. It returns new findings only.
-func (c *Checked) Mark(m Meta) []diag.Finding {
+func (c *Checked) Mark(m Meta) diag.List {
 	c.Instance, c.InstanceKnown = m.Namespace+"/"+m.Name, true
 	c.same = "=" + c.Instance
 	labels, findings := m.labels()
@@ -47,7 +47,7 @@ func (c *Checked) Mark(m Meta) []diag.Finding {
 
 // labels returns the meta labels. It refuses labels of the object that become the same meta label, because it
 // would be undefined which one monitors select by.
-func (m Meta) labels() (labels model.Map, findings []diag.Finding) {
+func (m Meta) labels() (labels model.Map, findings diag.List) {
 	const integration = ownLabels + "integration_"
 	labels.Set(integration+"type", model.String(m.Type))
 	labels.Set(integration+"cr_namespace", model.String(m.Namespace))
@@ -56,10 +56,9 @@ func (m Meta) labels() (labels model.Map, findings []diag.Finding) {
 	for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
 		name := sanitize(key)
 		if other, taken := from[name]; taken {
-			findings = append(findings, diag.Finding{Severity: diag.Error, Code: diag.InvalidLabelName,
-				Path: "metadata.labels[" + key + "]", Hint: "rename one of them",
-				Message: "the labels " + other + " and " + key + " become the same meta label, " + integration +
-					"cr_label_" + name})
+			findings = append(findings, diag.InvalidLabelName.At("metadata.labels["+key+"]", "%s",
+				"the labels "+other+" and "+key+" become the same meta label, "+integration+
+					"cr_label_"+name).WithHint("rename one of them"))
 			continue
 		}
 		from[name] = key

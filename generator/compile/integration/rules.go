@@ -74,7 +74,7 @@ func (o object) atLeastOne(field string) {
 
 // hasFinding reports whether there is a finding for a path.
 func (o object) hasFinding(path string) bool {
-	return slices.ContainsFunc(o.findings, func(f diag.Finding) bool { return f.Path == path })
+	return slices.ContainsFunc(o.findings, func(f diag.Diagnostic) bool { return f.Path == path })
 }
 
 // parses refuses a text that is not a URL.

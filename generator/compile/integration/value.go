@@ -2,7 +2,6 @@ package integration
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -17,13 +16,13 @@ import (
 type checker struct {
 	in       Input
 	typ      *Type // nil for an unknown integration
-	findings []diag.Finding
+	findings diag.List
 	literals []string // see Checked.Literals
 }
 
 func (k *checker) report(s diag.Severity, code diag.Code, path, hint, format string, args ...any) {
 	k.findings = append(k.findings,
-		diag.Finding{Severity: s, Code: code, Path: path, Hint: hint, Message: fmt.Sprintf(format, args...)})
+		code.At(path, format, args...).As(s).WithHint(hint))
 }
 
 // refuse reports what the catalogue's agent refuses: a warning if the pods may run another agent.

@@ -19,7 +19,7 @@ type access struct {
 	found   *findings
 	// expand returns what is wrong with the references to environment variables in a text of a path. Nil means that
 	// texts are used as they are written.
-	expand  func(path, text string) []diag.Finding
+	expand  func(path, text string) diag.List
 	current bool // credentials are what the secrets policy makes of them, as with today's Prometheus Operator
 }
 
@@ -43,9 +43,9 @@ func (a access) auth(basic *monitoringv1.BasicAuth, token *corev1.SecretKeySelec
 		out.BearerToken = model.Secret{File: tokenFile}
 	}
 	if methods > 1 {
-		a.found.report(diag.Error, diag.AuthConflict, a.path[:max(len(a.path)-1, 0)],
+		a.found.Add(diag.AuthConflict.At(a.path[:max(len(a.path)-1, 0)],
 			"at most one of basicAuth, bearerTokenSecret and bearerTokenFile may be set: the agent refuses the whole "+
-				"configuration")
+				"configuration"))
 	}
 	return out
 }
@@ -53,8 +53,7 @@ func (a access) auth(basic *monitoringv1.BasicAuth, token *corev1.SecretKeySelec
 // basicAuthHalf resolves username or password. One without the other is refused, because the operator fails then.
 func (a access) basicAuthHalf(field string, ref corev1.SecretKeySelector) model.Secret {
 	if ref.Name == "" && ref.Key == "" {
-		a.found.report(diag.Error, diag.IncompleteBasicAuth, a.path+field,
-			"is missing: basicAuth needs a username and a password")
+		a.found.Add(diag.IncompleteBasicAuth.At(a.path+field, "is missing: basicAuth needs a username and a password"))
 		return model.Secret{}
 	}
 	return a.secrets.Value(a.path+field, &ref)
@@ -83,8 +82,8 @@ func (a access) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) *model.
 		Key:      model.SecretFile(a.file(a.text("tlsConfig.keyFile", key), "tlsConfig.keySecret", keyRef)),
 	}
 	if half, missing := HalfTLS(t, cert != "" || Given(c.Cert), key != "" || Given(keyRef), c.Cert, keyRef); half {
-		a.found.fail(diag.IncompleteTLS, a.path+"tlsConfig",
-			"a client certificate needs its key, and a key its certificate", missing...)
+		a.found.Add(diag.IncompleteTLS.At(a.path+"tlsConfig",
+			"a client certificate needs its key, and a key its certificate").With(missing...))
 	}
 	if c.ServerName != nil {
 		t.ServerName = a.text("tlsConfig.serverName", *c.ServerName)
@@ -111,7 +110,7 @@ func (a access) text(field, text string) model.Text {
 	if a.expand == nil {
 		return model.NonEmpty(text)
 	}
-	*a.found = append(*a.found, a.expand(a.path+field, text)...)
+	a.found.Add(a.expand(a.path+field, text)...)
 	return model.Expanded(text)
 }
 
@@ -202,7 +201,7 @@ func (a access) ownTLS(c *v1alpha1.TLSConfig) *model.TLS {
 		ref   monitoringv1.SecretOrConfigMap
 	}{{"ca", c.CA}, {"cert", c.Cert}} {
 		if f.ref.Secret != nil && f.ref.ConfigMap != nil {
-			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field, bothReferred)
+			a.found.Add(diag.IncompleteTLS.At(a.path+"tlsConfig."+f.field, bothReferred))
 		}
 	}
 	return a.fullTLS(c.Prometheus())
@@ -234,9 +233,9 @@ func (a access) credentials(basic *monitoringv1.BasicAuth, authorization *monito
 // oneKind reports more than one kind of credentials.
 func (a access) oneKind(methods []string) {
 	if len(methods) > 1 {
-		a.found.report(diag.Error, diag.AuthConflict, a.path+methods[1],
+		a.found.Add(diag.AuthConflict.At(a.path+methods[1],
 			"at most one kind of credentials may be set, not %s: the agent refuses the whole configuration",
-			strings.Join(methods, " and "))
+			strings.Join(methods, " and ")))
 	}
 }
 
@@ -251,8 +250,8 @@ func (a access) authorization(s *monitoringv1.SafeAuthorization) *model.Authoriz
 func (a access) authorizationType(text string) string {
 	kind := strings.TrimSpace(text)
 	if strings.EqualFold(kind, "basic") {
-		a.found.report(diag.Error, diag.IncompleteAuth, a.path+"authorization.type",
-			"the agent refuses the type %q; use basicAuth", text)
+		a.found.Add(diag.IncompleteAuth.At(a.path+"authorization.type", "the agent refuses the type %q; use basicAuth",
+			text))
 	}
 	return kind
 }
@@ -271,7 +270,7 @@ func (a access) oauth2Flow(clientID monitoringv1.SecretOrConfigMap, secret *core
 		a.found.checkHTTPURL(a.path+"oauth2.tokenUrl", tokenURL)
 	}
 	if clientID.Secret != nil && clientID.ConfigMap != nil {
-		a.found.report(diag.Error, diag.AuthConflict, a.path+"oauth2.clientId", bothReferred)
+		a.found.Add(diag.AuthConflict.At(a.path+"oauth2.clientId", bothReferred))
 	}
 	id := a.secrets.ValueOnly(a.path+Leaf("oauth2.clientId", clientID), clientID)
 	if !Given(clientID) || IsOptional(clientID) && !id.Present() || id.Set && id.Value == "" {
@@ -308,5 +307,6 @@ func (a access) needed(field string, ref *corev1.SecretKeySelector,
 // incomplete reports a credential that lacks a part. missing are absent objects that could be the reason.
 func (a access) incomplete(field string, missing ...diag.Object) {
 	kind, _, _ := strings.Cut(strings.ReplaceAll(field, "[", "."), ".")
-	a.found.fail(diag.IncompleteAuth, a.path+field, "is missing: "+kind+" does not work without it", missing...)
+	a.found.Add(diag.IncompleteAuth.At(a.path+field, "%s", "is missing: "+kind+" does not work without it").
+		With(missing...))
 }

@@ -49,7 +49,7 @@ const settingsPath = "the pipeline's spec.sdAggregator."
 
 // HTTPSD returns what all http_sd_configs for the IntegrationMonitors of a GrafanaAgent share. References are
 // resolved by the agent's secrets, and only if there is an IntegrationMonitor.
-func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, []diag.Finding) {
+func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, diag.List) {
 	if a.URL == "" {
 		a.URL = DefaultSDURL
 	}
@@ -62,7 +62,7 @@ func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, []diag.Finding) {
 		RefreshInterval: prommodel.Duration(a.RefreshInterval).String()}
 	out.FollowRedirects = new(false) // the agent would send its credentials along
 	out.TLS, out.Authorization = to.ownTLS(a.TLS), to.authorization(a.Authorization)
-	return out, found
+	return out, found.List
 }
 
 // CheckSDURL returns an error if the URL cannot be that of an sd-aggregator.

@@ -148,7 +148,7 @@ func (j *job) timing(interval, timeout monitoringv1.Duration) {
 func (j *job) duration(field string, d monitoringv1.Duration) string {
 	if d != "" {
 		if _, err := prommodel.ParseDuration(string(d)); err != nil {
-			j.found.report(diag.Error, diag.InvalidDuration, j.path+field, "%q is not a duration, like 30s or 1m30s", d)
+			j.found.Add(diag.InvalidDuration.At(j.path+field, "%q is not a duration, like 30s or 1m30s", d))
 		}
 	}
 	return string(d)

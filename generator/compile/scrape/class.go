@@ -31,7 +31,7 @@ func (c *Current) readClasses(found *findings, secrets Secrets) {
 		client, problems := HTTPClient(secrets, k.path+".",
 			Client{TLS: k.spec.TLSConfig, Authorization: k.spec.Authorization})
 		k.client = client
-		*found = append(*found, problems...)
+		found.Add(problems...)
 		k.relabel = c.classRules(found, secrets, k.path+".relabelings", k.spec.Relabelings, relabel.Targets())
 		k.metricRelabel = c.classRules(found, secrets, k.path+".metricRelabelings", k.spec.MetricRelabelings,
 			relabel.Samples())
@@ -40,8 +40,8 @@ func (c *Current) readClasses(found *findings, secrets Secrets) {
 			continue
 		}
 		if c.standard.path != "" {
-			found.report(diag.Error, diag.InvalidSetting, k.path+".default",
-				"%s is the default already: only one class can be", c.standard.spec.Name)
+			found.Add(diag.InvalidSetting.At(k.path+".default", "%s is the default already: only one class can be",
+				c.standard.spec.Name))
 		}
 		c.standard = k
 	}
@@ -52,8 +52,8 @@ func (c *Current) classRules(found *findings, secrets Secrets, path string, rule
 	for i := range rules {
 		r, at := asCurrent(&rules[i]), path+"["+strconv.Itoa(i)+"]"
 		keepEmptyRegex(r, secrets, at)
-		found.rule(at, c.relabel.Check(r)...)
-		found.rule(at, labels.Lint(out, r)...)
+		found.Add(c.relabel.Check(r).Below(at)...)
+		found.Add(labels.Lint(out, r).Below(at)...)
 		out = append(out, r)
 	}
 	return out
@@ -67,7 +67,7 @@ func (c *Current) classNamed(found *findings, name *string) *class {
 	if k := c.classes[*name]; k != nil {
 		return k
 	}
-	f := diag.Finding{Severity: diag.Error, Code: diag.UnknownScrapeClass, Path: "spec.scrapeClass",
+	f := diag.Diagnostic{Severity: diag.Error, Code: diag.UnknownScrapeClass, Path: "spec.scrapeClass",
 		Related: []diag.Object{c.settings.Agent}}
 	f.Message = "GrafanaAgent " + c.settings.owner() + " has no scrape class " + strconv.Quote(*name)
 	names := make([]string, 0, len(c.classes))
@@ -78,13 +78,14 @@ func (c *Current) classNamed(found *findings, name *string) *class {
 	if f.Hint = diag.DidYouMean(*name, names); f.Hint == "" && len(names) > 0 {
 		f.Hint = "its classes are " + strings.Join(names, ", ")
 	}
-	*found = append(*found, f)
+	found.Add(f)
 	return c.standard
 }
 
 // client sets the HTTP client of a job: the monitor's own settings, and those of its class that it leaves open. proxy
 // can be nil.
-func (j *currentJob) client(c *monitoringv1.HTTPConfigWithoutTLS, own *monitoringv1.SafeAuthorization, tokenFile string,
+func (j *currentJob) client(c *monitoringv1.HTTPConfigWithoutTLS, own *monitoringv1.SafeAuthorization,
+	tokenFile string,
 	tls *monitoringv1.TLSConfig, proxy *monitoringv1.ProxyConfig) {
 	client := Client{
 		BasicAuth: c.BasicAuth, OAuth2: c.OAuth2, BearerToken: c.BearerTokenSecret, BearerTokenFile: tokenFile,
@@ -98,9 +99,9 @@ func (j *currentJob) client(c *monitoringv1.HTTPConfigWithoutTLS, own *monitorin
 	if own != nil && (shared == nil || own.Credentials != nil) {
 		client.Authorization = &monitoringv1.Authorization{SafeAuthorization: *own}
 	}
-	var problems []diag.Finding
+	var problems diag.List
 	j.config.HTTPClient, problems = HTTPClient(j.secrets, j.path, client)
-	j.found = append(j.found, problems...)
+	j.found.Add(problems...)
 	if tls == nil {
 		j.config.TLS = j.class.client.TLS
 	}
@@ -108,9 +109,9 @@ func (j *currentJob) client(c *monitoringv1.HTTPConfigWithoutTLS, own *monitorin
 		return
 	}
 	if c.BasicAuth != nil || c.OAuth2 != nil || client.BearerToken != nil || tokenFile != "" {
-		j.found.fail(diag.AuthConflict, strings.TrimSuffix(j.path, "."),
+		j.found.Add(diag.AuthConflict.At(strings.TrimSuffix(j.path, "."), "%s",
 			"has credentials of its own, and scrape class "+strconv.Quote(j.class.spec.Name)+
-				" has an authorization: the agent refuses both together", j.settings.Agent)
+				" has an authorization: the agent refuses both together").With(j.settings.Agent))
 	}
 	merged := *shared
 	if own != nil {

@@ -28,7 +28,7 @@ type Client struct {
 	FollowRedirects, EnableHTTP2 *bool
 	// Expand is for clients in whose texts references to environment variables are expanded: it returns what is wrong
 	// with those in the text of a path.
-	Expand func(path, text string) []diag.Finding
+	Expand func(path, text string) diag.List
 }
 
 // safeClient returns the settings of a client that names no files of the agent.
@@ -50,9 +50,9 @@ func fullTLS(c *monitoringv1.SafeTLSConfig) *monitoringv1.TLSConfig {
 
 // HTTPClient returns the settings of an HTTP client as today's Prometheus Operator renders them, and what the agent
 // would refuse. path is the path of the settings, ending in a dot unless it is empty.
-func HTTPClient(secrets Secrets, path string, c Client) (model.HTTPClient, []diag.Finding) {
+func HTTPClient(secrets Secrets, path string, c Client) (model.HTTPClient, diag.List) {
 	var found findings
-	return access{secrets: secrets, path: path, found: &found, expand: c.Expand, current: true}.client(&c), found
+	return access{secrets: secrets, path: path, found: &found, expand: c.Expand, current: true}.client(&c), found.List
 }
 
 func (a access) client(c *Client) model.HTTPClient {
@@ -103,12 +103,12 @@ func (a access) fullAuthorization(c *monitoringv1.Authorization) *model.Authoriz
 	case c.CredentialsFile != "":
 		out.Credentials = a.fileText("authorization.credentialsFile", c.CredentialsFile)
 		if c.Credentials != nil && c.Credentials.Name != "" {
-			a.found.report(diag.Error, diag.AuthConflict, a.path+"authorization.credentialsFile",
-				"at most one of credentials and credentialsFile may be set")
+			a.found.Add(diag.AuthConflict.At(a.path+"authorization.credentialsFile",
+				"at most one of credentials and credentialsFile may be set"))
 		}
 	case c.Credentials == nil || c.Credentials.Name == "":
-		a.found.report(diag.Warning, diag.IncompleteAuth, a.path+"authorization.credentials",
-			"is missing: no Authorization header is sent")
+		a.found.Add(diag.IncompleteAuth.At(a.path+"authorization.credentials",
+			"is missing: no Authorization header is sent").As(diag.Warning))
 	default:
 		out.Credentials = a.credential("authorization.credentials", c.Credentials)
 	}
@@ -129,7 +129,7 @@ func (a access) clientOAuth2(o *monitoringv1.OAuth2) *model.OAuth2 {
 // proxy returns the settings of a proxy.
 func (a access) proxy(c *monitoringv1.ProxyConfig) (out model.Proxy) {
 	wrong := func(field, message string) {
-		a.found.report(diag.Error, diag.InvalidSetting, a.path+field, "%s", message)
+		a.found.Add(diag.InvalidSetting.At(a.path+field, "%s", message))
 	}
 	if c.ProxyURL != nil {
 		out.ProxyURL = a.text("proxyUrl", *c.ProxyURL)
@@ -183,17 +183,17 @@ func (a access) valueOnly(field string, ref *corev1.SecretKeySelector) model.Sec
 func (a access) checkPEM(c *monitoringv1.TLSConfig) {
 	keyRef := monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}
 	if ca := a.secrets.Known(c.CA); ca != nil && !x509.NewCertPool().AppendCertsFromPEM(ca) {
-		a.found.fail(diag.InvalidPEM, a.path+Leaf("tlsConfig.ca", c.CA),
-			"refers to something that is not a certificate in PEM", Referred(c.CA)...)
+		a.found.Add(diag.InvalidPEM.At(a.path+Leaf("tlsConfig.ca", c.CA),
+			"refers to something that is not a certificate in PEM").With(Referred(c.CA)...))
 	}
 	cert, key := a.secrets.Known(c.Cert), a.secrets.Known(keyRef)
 	if cert == nil || key == nil {
 		return
 	}
 	if _, err := tls.X509KeyPair(cert, key); err != nil {
-		a.found.fail(diag.InvalidPEM, a.path+Leaf("tlsConfig.cert", c.Cert),
-			"and keySecret do not refer to a certificate and its key in PEM",
-			append(Referred(c.Cert), Referred(keyRef)...)...)
+		a.found.Add(diag.InvalidPEM.At(a.path+Leaf("tlsConfig.cert", c.Cert),
+			"and keySecret do not refer to a certificate and its key in PEM").
+			With(append(Referred(c.Cert), Referred(keyRef)...)...))
 	}
 }
 
@@ -211,10 +211,10 @@ func (a access) clientTLS(c *monitoringv1.TLSConfig) *model.TLS {
 		{"keySecret", c.KeyFile, monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}}} {
 		switch {
 		case f.ref.Secret != nil && f.ref.ConfigMap != nil:
-			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field, bothReferred)
+			a.found.Add(diag.IncompleteTLS.At(a.path+"tlsConfig."+f.field, bothReferred))
 		case f.file != "" && Given(f.ref):
-			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field,
-				"is a reference, and there is the file %s as well; only one of them may be set", f.file)
+			a.found.Add(diag.IncompleteTLS.At(a.path+"tlsConfig."+f.field,
+				"is a reference, and there is the file %s as well; only one of them may be set", f.file))
 		}
 	}
 	t := a.tls(&c.SafeTLSConfig, c.CAFile, c.CertFile, c.KeyFile)
@@ -232,13 +232,13 @@ func (a access) clientTLS(c *monitoringv1.TLSConfig) *model.TLS {
 			continue
 		}
 		if *v.to = string(*v.from); !slices.Contains(tlsVersions, *v.to) {
-			a.found.report(diag.Error, diag.InvalidSetting, a.path+"tlsConfig."+v.field, "%q is not one of %s", *v.to,
-				strings.Join(tlsVersions, ", "))
+			a.found.Add(diag.InvalidSetting.At(a.path+"tlsConfig."+v.field, "%q is not one of %s", *v.to,
+				strings.Join(tlsVersions, ", ")))
 		}
 	}
 	if t.MinVersion != "" && t.MaxVersion != "" && t.MaxVersion < t.MinVersion {
-		a.found.report(diag.Error, diag.InvalidSetting, a.path+"tlsConfig.maxVersion", "%s is below the minVersion %s",
-			t.MaxVersion, t.MinVersion)
+		a.found.Add(diag.InvalidSetting.At(a.path+"tlsConfig.maxVersion", "%s is below the minVersion %s",
+			t.MaxVersion, t.MinVersion))
 	}
 	return t
 }

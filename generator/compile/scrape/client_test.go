@@ -54,7 +54,7 @@ type written struct {
 	CredentialsFile                             string `json:"credentialsFile"`
 }
 
-func clientOf(t *testing.T, text string) (model.HTTPClient, []diag.Finding) {
+func clientOf(t *testing.T, text string) (model.HTTPClient, diag.List) {
 	t.Helper()
 	var w written
 	if err := yaml.UnmarshalStrict([]byte(text), &w); err != nil {

@@ -38,7 +38,7 @@ type Current struct {
 
 // NewCurrent returns a builder, and findings about the GrafanaAgent's scrape classes. Their references are resolved by
 // secrets.
-func NewCurrent(s Settings, p PrometheusSettings, secrets Secrets) (*Current, []diag.Finding) {
+func NewCurrent(s Settings, p PrometheusSettings, secrets Secrets) (*Current, diag.List) {
 	c := &Current{Builder: NewBuilder(s), prometheus: p, classes: map[string]*class{}, standard: &class{}}
 	c.capture, c.attaches = "${1}", true
 	c.shared = newCurrentRules(c.settings.Shards, p.Zones)
@@ -50,8 +50,8 @@ func NewCurrent(s Settings, p PrometheusSettings, secrets Secrets) (*Current, []
 	copied := job{Builder: c.Builder}
 	copied.copyLabels("pod", "spec.metrics.podTargetLabels", p.PodTargetLabels)
 	c.shared.podLabels = copied.config.Relabel
-	found = append(found, copied.found...)
-	return c, found
+	found.Add(copied.found.List...)
+	return c, found.List
 }
 
 // currentJob is one scrape job under construction.

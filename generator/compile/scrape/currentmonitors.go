@@ -14,7 +14,7 @@ import (
 
 // ServiceMonitor returns the job of one endpoint, and findings about it.
 func (c *Current) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig,
-	[]diag.Finding) {
+	diag.List) {
 	spec, ep := &m.Spec, &m.Spec.Endpoints[endpoint]
 	index := strconv.Itoa(endpoint)
 	j := c.newJob("serviceMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.endpoints["+index+"].", &m.ObjectMeta,
@@ -53,15 +53,16 @@ func (c *Current) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	j.jobLabel("service", spec.JobLabel)
 	j.nameEndpoint(ep.Port, ep.TargetPort)
 	j.finish("relabelings", ep.RelabelConfigs, ep.MetricRelabelConfigs, c.shared.shard)
-	return &j.config, j.found
+	return &j.config, j.found.List
 }
 
 // PodMonitor returns the job of one endpoint, and findings about it.
 func (c *Current) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig,
-	[]diag.Finding) {
+	diag.List) {
 	spec, ep := &m.Spec, &m.Spec.PodMetricsEndpoints[endpoint]
 	index := strconv.Itoa(endpoint)
-	j := c.newJob("podMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.podMetricsEndpoints["+index+"].", &m.ObjectMeta,
+	j := c.newJob("podMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.podMetricsEndpoints["+index+"].",
+		&m.ObjectMeta,
 		"podmonitors", spec.ScrapeClassName, secrets)
 	j.kubernetes("pod", m.Namespace, spec.NamespaceSelector)
 	j.attach(spec.AttachMetadata)
@@ -89,7 +90,7 @@ func (c *Current) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	j.jobLabel("pod", spec.JobLabel)
 	j.nameEndpoint(port, target)
 	j.finish("relabelings", ep.RelabelConfigs, ep.MetricRelabelConfigs, c.shared.shard)
-	return &j.config, j.found
+	return &j.config, j.found.List
 }
 
 // podPort returns the port of a pod by its name, or else by its number or the deprecated targetPort.
@@ -104,7 +105,7 @@ func podPort(ep *monitoringv1.PodMetricsEndpoint) (name string, target *intstr.I
 }
 
 // Probe returns the job of a Probe, and findings about it.
-func (c *Current) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+func (c *Current) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeConfig, diag.List) {
 	spec := &m.Spec
 	j := c.newJob("probe/"+m.Namespace+"/"+m.Name, "spec.", &m.ObjectMeta, "probes", spec.ScrapeClassName, secrets)
 	j.config.Switches[model.HonorTimestamps] = new(!j.settings.OverrideHonorTimestamps)
@@ -132,8 +133,8 @@ func (c *Current) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 	switch {
 	case static != nil:
 		if ingress != nil {
-			j.found.report(diag.Warning, diag.NotRendered, "spec.targets.ingress",
-				"is not rendered: a Probe has one kind of targets, and staticConfig comes first")
+			j.found.Add(diag.NotRendered.At("spec.targets.ingress",
+				"is not rendered: a Probe has one kind of targets, and staticConfig comes first"))
 		}
 		j.probeStatic(m, static)
 		j.finish("targets.staticConfig.relabelingConfigs", static.RelabelConfigs, spec.MetricRelabelConfigs,
@@ -143,10 +144,10 @@ func (c *Current) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 		j.finish("targets.ingress.relabelingConfigs", ingress.RelabelConfigs, spec.MetricRelabelConfigs,
 			c.shared.shardProbes)
 	default:
-		j.found.report(diag.Error, diag.ProbeWithoutTargets, "spec.targets",
-			"a Probe needs targets.staticConfig or targets.ingress")
+		j.found.Add(diag.ProbeWithoutTargets.At("spec.targets",
+			"a Probe needs targets.staticConfig or targets.ingress"))
 	}
-	return &j.config, j.found
+	return &j.config, j.found.List
 }
 
 // probeParams returns the parameters of a Probe's requests. The module is one of them.
@@ -164,29 +165,29 @@ func probeParams(spec *monitoringv1.ProbeSpec) map[string][]string {
 // checkHost refuses a prober that is no host or host:port. The value is not shown, because it may hold a password.
 func (j *currentJob) checkHost(address string) {
 	if address == "" {
-		j.found.report(diag.Error, diag.InvalidURL, "spec.prober.url",
-			"is missing: a Probe needs a prober, like blackbox-exporter.monitoring:9115")
+		j.found.Add(diag.InvalidURL.At("spec.prober.url",
+			"is missing: a Probe needs a prober, like blackbox-exporter.monitoring:9115"))
 		return
 	}
 	if !hostPort(address) {
-		j.found = append(j.found, diag.Finding{Severity: diag.Error, Code: diag.InvalidURL, Path: "spec.prober.url",
-			Message: "must be a host, or host:port, without a scheme or a path",
-			Hint: "write a scheme other than http to spec.prober.scheme, and a path other than " + defaultProbePath +
-				" to spec.prober.path"})
+		j.found.Add(diag.InvalidURL.At("spec.prober.url", "must be a host, or host:port, without a scheme or a path").
+			WithHint("write a scheme other than http to spec.prober.scheme, and a path other than " +
+				defaultProbePath +
+				" to spec.prober.path"))
 	}
 }
 
 func (j *currentJob) probeStatic(m *monitoringv1.Probe, static *monitoringv1.ProbeTargetStaticConfig) {
 	if len(static.Targets) == 0 {
-		j.found.report(diag.Warning, diag.ProbeWithoutTargets, "spec.targets.staticConfig",
-			"lists no targets in static: nothing is probed")
+		j.found.Add(diag.ProbeWithoutTargets.At("spec.targets.staticConfig",
+			"lists no targets in static: nothing is probed").As(diag.Warning))
 	}
 	labels := map[string]string{"namespace": m.Namespace}
 	maps.Copy(labels, static.Labels)
 	for name := range static.Labels {
 		if !prommodel.LabelName(name).IsValidLegacy() {
-			j.found.report(diag.Error, diag.InvalidRelabeling, "spec.targets.staticConfig.labels["+name+"]",
-				"%q is not a label name", name)
+			j.found.Add(diag.InvalidRelabeling.At("spec.targets.staticConfig.labels["+name+"]",
+				"%q is not a label name", name))
 		}
 	}
 	j.config.Static = &model.Static{Targets: static.Targets, Labels: labels}

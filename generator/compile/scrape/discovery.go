@@ -63,7 +63,7 @@ type discovering struct {
 }
 
 func (d *discovering) wrong(field, format string, args ...any) {
-	d.found.report(diag.Error, diag.InvalidSetting, d.path+field, format, args...)
+	d.found.Add(diag.InvalidSetting.At(d.path+field, format, args...))
 }
 
 // text writes a text that must be there.
@@ -94,8 +94,8 @@ func (d *discovering) nonEmpty(name string, value *string) {
 // url writes the URL of a server. It needs a scheme and a host.
 func (d *discovering) url(name, field, value string) {
 	if u := d.found.parseURL(d.path+field, value); u != nil && (u.Scheme == "" || u.Host == "") {
-		d.found.report(diag.Error, diag.InvalidURL, d.path+field,
-			"must be a URL with a scheme and a host, like http://server:8080")
+		d.found.Add(diag.InvalidURL.At(d.path+field,
+			"must be a URL with a scheme and a host, like http://server:8080"))
 	}
 	d.literalURL(d.path+field, value, AuthHint)
 	d.out.Settings.Set(name, model.String(value))
@@ -130,8 +130,8 @@ func (d *discovering) duration(name, field string, value *monitoringv1.Duration)
 		return
 	}
 	if every, err := prommodel.ParseDuration(string(*value)); err != nil || every == 0 {
-		d.found.report(diag.Error, diag.InvalidDuration, d.path+field,
-			"%q is not a duration above zero, like 30s or 1m30s", *value)
+		d.found.Add(diag.InvalidDuration.At(d.path+field, "%q is not a duration above zero, like 30s or 1m30s",
+			*value))
 	}
 	d.out.Settings.Set(name, model.String(*value))
 }
@@ -178,9 +178,9 @@ func (d *discovering) keys(id, secret *corev1.SecretKeySelector) {
 		if id == nil {
 			field = "secretKey"
 		}
-		d.found.report(diag.Warning, diag.IncompleteAuth, d.path+field,
+		d.found.Add(diag.IncompleteAuth.At(d.path+field,
 			"is not rendered: accessKey and secretKey belong together, and without both the agent takes the "+
-				"credentials of its environment")
+				"credentials of its environment").As(diag.Warning))
 		return
 	}
 	if id != nil {
@@ -267,15 +267,15 @@ func (d *discovering) selectors(role string, selectors []promv1alpha1.K8SSelecto
 		m := model.Map{{Key: "role", Value: model.String(of)}}
 		if s.Label != nil {
 			if _, err := labels.Parse(*s.Label); err != nil {
-				d.found.report(diag.Error, diag.InvalidSelector, d.path+field+"label",
-					"%q is not a selector of labels: %v", *s.Label, err)
+				d.found.Add(diag.InvalidSelector.At(d.path+field+"label", "%q is not a selector of labels: %v",
+					*s.Label, err))
 			}
 			m.Set("label", model.String(*s.Label))
 		}
 		if s.Field != nil {
 			if _, err := fields.ParseSelector(*s.Field); err != nil {
-				d.found.report(diag.Error, diag.InvalidSelector, d.path+field+"field",
-					"%q is not a selector of fields: %v", *s.Field, err)
+				d.found.Add(diag.InvalidSelector.At(d.path+field+"field", "%q is not a selector of fields: %v",
+					*s.Field, err))
 			}
 			m.Set("field", model.String(*s.Field))
 		}
@@ -289,8 +289,8 @@ func (d *discovering) selectors(role string, selectors []promv1alpha1.K8SSelecto
 // attach writes what is attached to targets. Only the pods of a target can be on a node.
 func (d *discovering) attach(role string, c *promv1alpha1.AttachMetadata) {
 	if role != "pod" && role != "endpoints" && role != "endpointslice" {
-		d.found.report(diag.Warning, diag.NotRendered, d.path+"attachMetadata",
-			"is not rendered: targets of the role %s have no node", role)
+		d.found.Add(diag.NotRendered.At(d.path+"attachMetadata",
+			"is not rendered: targets of the role %s have no node", role))
 		return
 	}
 	d.out.Settings.Set("attach_metadata", model.Map{{Key: "node", Value: model.Bool(c.Node != nil && *c.Node)}})

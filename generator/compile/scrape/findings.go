@@ -12,17 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 )
 
-// findings are the findings about a monitor.
-type findings []diag.Finding
-
-func (f *findings) report(s diag.Severity, code diag.Code, path, format string, args ...any) {
-	*f = append(*f, diag.Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...)})
-}
-
-// fail reports an error that other objects contribute to.
-func (f *findings) fail(code diag.Code, path, message string, related ...diag.Object) {
-	*f = append(*f, diag.Finding{Severity: diag.Error, Code: code, Path: path, Message: message, Related: related})
-}
+// findings collects diagnostics about a monitor.
+type findings struct{ diag.List }
 
 // checkURL reports a URL that the agent cannot parse.
 func (f *findings) checkURL(path, value string) {
@@ -34,16 +25,16 @@ func (f *findings) checkURL(path, value string) {
 // checkHTTPURL reports a URL that HTTP requests cannot be sent to.
 func (f *findings) checkHTTPURL(path, value string) {
 	if u := f.parseURL(path, value); u != nil && (u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https") {
-		f.report(diag.Error, diag.InvalidURL, path, "must be a URL that begins with http:// or https://")
+		f.Add(diag.InvalidURL.At(path, "must be a URL that begins with http:// or https://"))
 	}
 }
 
 func (f *findings) parseURL(path, value string) *url.URL {
 	u, err := url.Parse(value)
 	if err != nil {
-		f.report(diag.Error, diag.InvalidURL, path, "is not a URL%s", credential.URLProblem(value, err))
+		f.Add(diag.InvalidURL.At(path, "is not a URL%s", credential.URLProblem(value, err)))
 	} else if yamltext.ReadsAsNull(value) {
-		f.report(diag.Error, diag.InvalidURL, path, "the agent takes %q for no value", value)
+		f.Add(diag.InvalidURL.At(path, "the agent takes %q for no value", value))
 	}
 	return u
 }
@@ -62,8 +53,7 @@ const (
 // literalURL refuses a URL that contains a credential, if the policy does.
 func (a access) literalURL(path, value, hint string) {
 	if !a.secrets.LiteralsAllowed() && credential.InURL(value) {
-		*a.found = append(*a.found, diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path,
-			Message: "contains a credential " + InClear, Hint: hint})
+		a.found.Add(diag.LiteralToken.At(path, "%s", "contains a credential "+InClear).WithHint(hint))
 	}
 }
 
@@ -71,15 +61,14 @@ func (a access) literalURL(path, value, hint string) {
 // for a page with that name.
 func (f *findings) checkMetricsPath(path, value string) {
 	if strings.Contains(value, "?") {
-		*f = append(*f, diag.Finding{Severity: diag.Warning, Code: diag.InvalidURL, Path: path,
-			Message: "has a query, which is sent as a part of the path: the target answers that there is no such page",
-			Hint:    "write what follows the ? to params"})
+		f.Add(diag.InvalidURL.At(path, "has a query, which is sent as a part of the path: the target answers that "+
+			"there is no such page").As(diag.Warning).WithHint("write what follows the ? to params"))
 	}
 }
 
 // checkPortName returns a warning about a name that no port can have, if it is one: Kubernetes allows ports of Services
 // the labels of RFC 1123, and ports of containers the names of RFC 6335, with at most 15 characters and a letter.
-func checkPortName(name string, container bool) (d diag.Finding, bad bool) {
+func checkPortName(name string, container bool) (d diag.Diagnostic, bad bool) {
 	const digits, letters = "0123456789", "abcdefghijklmnopqrstuvwxyz-"
 	of, most := "a Service", validation.DNS1123LabelMaxLength
 	if container {
@@ -87,7 +76,8 @@ func checkPortName(name string, container bool) (d diag.Finding, bad bool) {
 	}
 	switch {
 	case len(name) > most:
-		d.Message = fmt.Sprintf("finds no targets: a port of %s has a name of at most %d characters, and %q has %d", of,
+		d.Message = fmt.Sprintf("finds no targets: a port of %s has a name of at most %d characters, and %q has %d",
+			of,
 			most, name, len(name))
 	case strings.Trim(name, digits) == "" && !container:
 		d.Message = fmt.Sprintf("finds only a port with the name %q, not the port with this number", name)

@@ -64,7 +64,7 @@ func newDiscovery(s *Settings, shard []*model.Relabel) discovery {
 // IntegrationMonitor returns the job that scrapes the MetricsIntegrations that the monitor selects. instance is
 // namespace/name of the MetricsInstance that runs it.
 func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance string,
-	secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+	secrets Secrets) (*model.ScrapeConfig, diag.List) {
 	spec := &m.Spec
 	key := m.Namespace + "/" + m.Name
 	all := spec.Scope == v1alpha1.ScopeAll
@@ -105,7 +105,7 @@ func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance st
 	for i := range spec.MetricRelabelConfigs {
 		j.metricRule(i, WrittenRelabel(&spec.MetricRelabelConfigs[i]))
 	}
-	return &j.config, j.found
+	return &j.config, j.found.List
 }
 
 // integrationHTTP sets how targets are scraped.
@@ -140,8 +140,8 @@ func (j *job) integrationLimits(spec *v1alpha1.IntegrationMonitorSpec) {
 	}
 	j.config.BodySize = string(*spec.BodySizeLimit)
 	if !ValidSize(j.config.BodySize) {
-		j.found.report(diag.Error, diag.InvalidSetting, "spec.bodySizeLimit",
-			"%q is not a size below 8EiB, like 512KB or 10MB", j.config.BodySize)
+		j.found.Add(diag.InvalidSetting.At("spec.bodySizeLimit", "%q is not a size below 8EiB, like 512KB or 10MB",
+			j.config.BodySize))
 	}
 }
 
@@ -153,8 +153,8 @@ func (j *job) integrationLabels(names []string, all bool) {
 		r := &model.Relabel{SourceLabels: []string{crLabel + label}, Regex: model.Present("(.+)"), TargetLabel: label}
 		switch {
 		case label == "" || label[0] >= '0' && label[0] <= '9':
-			j.found.report(diag.Error, diag.InvalidRelabeling, path,
-				"%q makes the label name %q, which the agent refuses", name, label)
+			j.found.Add(diag.InvalidRelabeling.At(path, "%q makes the label name %q, which the agent refuses", name,
+				label))
 		case !j.reserved(path, r, all):
 			j.add(r)
 		}
@@ -180,12 +180,12 @@ func (j *job) reserved(path string, r *model.Relabel, all bool) bool {
 	}
 	switch label := r.TargetLabel; {
 	case label == "job":
-		j.found.report(diag.Warning, diag.ReservedLabel, path,
-			"the rule is left out: the label job is always integrations/<exporter>")
+		j.found.Add(diag.ReservedLabel.At(path,
+			"the rule is left out: the label job is always integrations/<exporter>"))
 		return true
 	case label == "instance", label == "monitor", label == "metrics_instance", label == "cluster" && all:
-		j.found.report(diag.Warning, diag.ReservedLabel, path,
-			"the label %s is overwritten: it says what was scraped, and by whom", label)
+		j.found.Add(diag.ReservedLabel.At(path, "the label %s is overwritten: it says what was scraped, and by whom",
+			label))
 	}
 	return false
 }
@@ -228,8 +228,8 @@ func integrationNamespaces(found *findings, own string, sel monitoringv1.Namespa
 	}
 	for i, name := range sel.MatchNames {
 		if len(validation.IsDNS1123Label(name)) > 0 {
-			found.report(diag.Error, diag.InvalidSelector, "spec.namespaceSelector.matchNames["+strconv.Itoa(i)+"]",
-				"%q is not the name of a namespace", name)
+			found.Add(diag.InvalidSelector.At("spec.namespaceSelector.matchNames["+strconv.Itoa(i)+"]",
+				"%q is not the name of a namespace", name))
 		}
 	}
 	return &model.Relabel{SourceLabels: []string{crNamespace}, Regex: model.Present(anyOf(names...)), Action: "keep"}
@@ -240,7 +240,7 @@ func integrationSelector(found *findings, path string, sel *metav1.LabelSelector
 	add := func(path, key string, operator selection.Operator, values []string) {
 		r, err := requirement(key, operator, values)
 		if err != nil {
-			found.report(diag.Error, diag.InvalidSelector, path, "%v", err)
+			found.Add(diag.InvalidSelector.At(path, "%v", err))
 			return
 		}
 		out = append(out, r)
@@ -255,8 +255,8 @@ func integrationSelector(found *findings, path string, sel *metav1.LabelSelector
 			metav1.LabelSelectorOpExists: selection.Exists, metav1.LabelSelectorOpDoesNotExist: selection.DoesNotExist,
 		}[e.Operator]
 		if !known {
-			found.report(diag.Error, diag.InvalidSelector, at+".operator",
-				"%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator)
+			found.Add(diag.InvalidSelector.At(at+".operator",
+				"%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator))
 			continue
 		}
 		add(at, e.Key, operator, e.Values)

@@ -94,7 +94,7 @@ func TestIntegrationMonitorJobs(t *testing.T) {
 	}
 }
 
-func integrationJob(t *testing.T, settings, spec []byte) (*model.ScrapeConfig, []diag.Finding) {
+func integrationJob(t *testing.T, settings, spec []byte) (*model.ScrapeConfig, diag.List) {
 	t.Helper()
 	m := &v1alpha1.IntegrationMonitor{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "databases"}}
 	if err := yaml.UnmarshalStrict(spec, &m.Spec); err != nil {
@@ -120,7 +120,7 @@ func encodeJob(job *model.ScrapeConfig) string {
 	return out.String()
 }
 
-func printed(findings []diag.Finding) string {
+func printed(findings diag.List) string {
 	var out strings.Builder
 	for _, f := range findings {
 		fmt.Fprintf(&out, "%s[%s]: %s: %s\n", f.Severity, f.Code, f.Path, f.Message)
@@ -152,7 +152,8 @@ func TestOneRequestForAllMonitors(t *testing.T) {
 		}
 	}
 	want := map[string]int{
-		"\n    - url: https://sd.example.com/a/operator/api/v1/metrics/integrations/sd?grafanaagent=monitoring/agent\n" +
+		"\n    - url: " +
+			"https://sd.example.com/a/operator/api/v1/metrics/integrations/sd?grafanaagent=monitoring/agent\n" +
 			"      refresh_interval: 30s\n      follow_redirects: false\n  ": 6}
 	if diff := cmp.Diff(want, blocks); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

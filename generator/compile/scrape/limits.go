@@ -44,8 +44,8 @@ func (j *currentJob) bodySize(own *monitoringv1.ByteSize) string {
 	}
 	bytes, ok := sizeOf(string(*own))
 	if !ok {
-		j.found.report(diag.Error, diag.InvalidSetting, "spec.bodySizeLimit",
-			"%q is not a size below 8EiB, like 512KB or 10MB", *own)
+		j.found.Add(diag.InvalidSetting.At("spec.bodySizeLimit", "%q is not a size below 8EiB, like 512KB or 10MB",
+			*own))
 	}
 	if most, limited := sizeOf(enforced); limited && bytes > most {
 		return enforced

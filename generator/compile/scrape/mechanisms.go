@@ -19,15 +19,15 @@ func staticSD(d *discovering, c *promv1alpha1.StaticConfig) {
 	for i, target := range c.Targets {
 		field := "targets[" + strconv.Itoa(i) + "]"
 		if strings.Contains(string(target), "/") {
-			d.found.report(diag.Warning, diag.InvalidURL, d.path+field,
-				"must be host:port, without a scheme or a path: it is not scraped unless a relabeling corrects it")
+			d.found.Add(diag.InvalidURL.At(d.path+field,
+				"must be host:port, without a scheme or a path: it is not scraped unless a relabeling corrects it").
+				As(diag.Warning))
 		}
 		d.literalURL(d.path+field, string(target), AuthHint)
 	}
 	for _, name := range sortedKeys(c.Labels) {
 		if !prommodel.LabelName(name).IsValidLegacy() {
-			d.found.report(diag.Error, diag.InvalidRelabeling, d.path+"labels["+name+"]", "%q is not a label name",
-				name)
+			d.found.Add(diag.InvalidRelabeling.At(d.path+"labels["+name+"]", "%q is not a label name", name))
 		}
 	}
 	d.out.Settings = model.Map{{Key: "targets", Value: listOf(c.Targets)}, {Key: "labels", Value: mapOf(c.Labels)}}
@@ -61,8 +61,8 @@ func consulSD(d *discovering, c *promv1alpha1.ConsulSDConfig) {
 	whenSet(d, "path_prefix", c.PathPrefix)
 	d.secret("token", "tokenRef", c.TokenRef)
 	if c.TokenRef != nil && (c.Authorization != nil || c.OAuth2 != nil) {
-		d.found.report(diag.Error, diag.AuthConflict, d.path+"tokenRef",
-			"at most one of tokenRef, authorization and oauth2 may be set: the agent refuses the whole configuration")
+		d.found.Add(diag.AuthConflict.At(d.path+"tokenRef",
+			"at most one of tokenRef, authorization and oauth2 may be set: the agent refuses the whole configuration"))
 	}
 	whenSet(d, "datacenter", c.Datacenter)
 	whenSet(d, "namespace", c.Namespace)
@@ -139,8 +139,8 @@ func azureSD(d *discovering, c *promv1alpha1.AzureSDConfig) {
 			{"clientSecret", c.ClientSecret != nil},
 		} {
 			if !f.set {
-				d.found.fail(diag.IncompleteAuth, d.path+f.field,
-					"is missing: the authentication method OAuth does not work without it")
+				d.found.Add(diag.IncompleteAuth.At(d.path+f.field,
+					"is missing: the authentication method OAuth does not work without it"))
 			}
 		}
 	}
@@ -293,9 +293,9 @@ func scalewaySD(d *discovering, c *promv1alpha1.ScalewaySDConfig) {
 	d.text("access_key", "accessKey", c.AccessKey)
 	secret := d.credential("secretKey", &c.SecretKey)
 	if secret.Set && !uuid.MatchString(secret.Value) {
-		d.found.fail(diag.InvalidSetting, d.path+"secretKey",
-			"is not a UUID: the agent refuses the whole configuration",
-			Referred(monitoringv1.SecretOrConfigMap{Secret: &c.SecretKey})...)
+		d.found.Add(diag.InvalidSetting.At(d.path+"secretKey",
+			"is not a UUID: the agent refuses the whole configuration").
+			With(Referred(monitoringv1.SecretOrConfigMap{Secret: &c.SecretKey})...))
 	}
 	if secret.File != "" {
 		d.out.Settings.Set("secret_key_file", model.String(secret.File))

@@ -26,7 +26,7 @@ func (b *Builder) newJob(name, path string, secrets Secrets) *job {
 
 // ServiceMonitor returns the job of one endpoint, and findings about it.
 func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig,
-	[]diag.Finding) {
+	diag.List) {
 	spec, ep := &m.Spec, &m.Spec.Endpoints[endpoint]
 	index := strconv.Itoa(endpoint)
 	j := b.newJob("serviceMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.endpoints["+index+"].", secrets)
@@ -54,12 +54,12 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	j.enforceNamespace(m.Namespace)
 	j.add(b.rules.shard...)
 	j.metricRules(ep.MetricRelabelConfigs)
-	return &j.config, j.found
+	return &j.config, j.found.List
 }
 
 // PodMonitor returns the job of one endpoint, and findings about it.
 func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig,
-	[]diag.Finding) {
+	diag.List) {
 	spec, ep := &m.Spec, &m.Spec.PodMetricsEndpoints[endpoint]
 	index := strconv.Itoa(endpoint)
 	j := b.newJob("podMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.podMetricsEndpoints["+index+"].", secrets)
@@ -90,7 +90,7 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	j.enforceNamespace(m.Namespace)
 	j.add(b.rules.shard...)
 	j.metricRules(ep.MetricRelabelConfigs)
-	return &j.config, j.found
+	return &j.config, j.found.List
 }
 
 // defaultProbePath is the operator's path for a Probe whose prober sets none.
@@ -98,7 +98,7 @@ const defaultProbePath = "/probe"
 
 // Probe returns the job of a Probe, and findings about it. Probes are not sharded: every shard probes every
 // target, as with the operator (reference defect A7).
-func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeConfig, diag.List) {
 	spec := &m.Spec
 	j := b.newJob("probe/"+m.Namespace+"/"+m.Name, "spec.", secrets)
 	j.config.Switches[model.HonorTimestamps] = new(!b.settings.OverrideHonorTimestamps)
@@ -121,12 +121,12 @@ func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 	case spec.Targets.Ingress != nil:
 		j.ingressTargets(m, spec.Targets.Ingress)
 	default:
-		j.found.report(diag.Error, diag.ProbeWithoutTargets, "spec.targets",
-			"a Probe needs targets.staticConfig or targets.ingress")
+		j.found.Add(diag.ProbeWithoutTargets.At("spec.targets",
+			"a Probe needs targets.staticConfig or targets.ingress"))
 	}
 	j.checkProber(spec.ProberSpec.URL)
 	j.enforceNamespace(m.Namespace)
-	return &j.config, j.found
+	return &j.config, j.found.List
 }
 
 // checkProber reports a prober that cannot be an address: the agent drops every target then. The value is not
@@ -135,19 +135,19 @@ func (j *job) checkProber(url string) {
 	const path = "spec.prober.url"
 	switch {
 	case url == "":
-		j.found.report(diag.Warning, diag.InvalidURL, path, "is missing: nothing is probed without a prober")
+		j.found.Add(diag.InvalidURL.At(path, "is missing: nothing is probed without a prober").As(diag.Warning))
 	case strings.Contains(url, "/"):
-		j.found = append(j.found, diag.Finding{Severity: diag.Warning, Code: diag.InvalidURL, Path: path,
-			Message: "must be host:port, without a scheme or a path: nothing is probed",
-			Hint: "write a scheme other than http to spec.prober.scheme, and a path other than " + defaultProbePath +
-				" to spec.prober.path"})
+		j.found.Add(diag.InvalidURL.At(path, "must be host:port, without a scheme or a path: nothing is probed").
+			As(diag.Warning).WithHint("write a scheme other than http to spec.prober.scheme, and a path other than " +
+			defaultProbePath +
+			" to spec.prober.path"))
 	}
 }
 
 func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTargetStaticConfig) {
 	if len(static.Targets) == 0 {
-		j.found.report(diag.Warning, diag.ProbeWithoutTargets, "spec.targets.staticConfig",
-			"lists no targets in static: nothing is probed")
+		j.found.Add(diag.ProbeWithoutTargets.At("spec.targets.staticConfig",
+			"lists no targets in static: nothing is probed").As(diag.Warning))
 	}
 	labels := maps.Clone(static.Labels)
 	if labels == nil {
@@ -155,8 +155,8 @@ func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTar
 	}
 	for name := range labels {
 		if !prommodel.LabelName(name).IsValidLegacy() {
-			j.found.report(diag.Error, diag.InvalidRelabeling, "spec.targets.staticConfig.labels["+name+"]",
-				"%q is not a label name", name)
+			j.found.Add(diag.InvalidRelabeling.At("spec.targets.staticConfig.labels["+name+"]",
+				"%q is not a label name", name))
 		}
 	}
 	labels["namespace"] = m.Namespace

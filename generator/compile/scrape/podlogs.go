@@ -12,7 +12,7 @@ import (
 
 // PodLogs returns the job that reads the logs of pods, without its pipeline stages. The Builder must have the
 // settings of GrafanaAgent.spec.logs. Logs are not sharded: each node reads its own.
-func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, []diag.Finding) {
+func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, diag.List) {
 	s := &p.Spec
 	key := p.Namespace + "/" + p.Name
 	j := &job{Builder: b, path: "spec.", needed: "__path__"}
@@ -30,7 +30,7 @@ func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, []diag.
 			if written := WrittenRelabel(c); b.settings.KeepEmptyTexts {
 				r.Separator, r.Regex, r.Replacement = written.Separator, written.Regex, written.Replacement
 			} else {
-				j.found = append(j.found, EmptyTexts(written, "spec.relabelings["+strconv.Itoa(i)+"]")...)
+				j.found.Add(EmptyTexts(written, "spec.relabelings["+strconv.Itoa(i)+"]")...)
 			}
 			j.checkTarget(r, "relabelings", i)
 			j.add(r)
@@ -38,7 +38,7 @@ func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, []diag.
 	}
 	j.enforceNamespace(p.Namespace)
 	return &model.LogsScrapeConfig{JobName: "podLogs/" + key, Kubernetes: j.config.Kubernetes,
-		Relabel: j.config.Relabel}, j.found
+		Relabel: j.config.Relabel}, j.found.List
 }
 
 // OwnRelabel converts a rule of one of the agent's own kinds.

@@ -28,17 +28,17 @@ func (j *job) emptyTexts(c *monitoringv1.RelabelConfig, path string) {
 	written := Relabel(c)
 	written.Separator, written.Replacement = text(c.Separator), text(c.Replacement)
 	keepEmptyRegex(written, j.secrets, path)
-	j.found = append(j.found, EmptyTexts(written, path)...)
+	j.found.Add(EmptyTexts(written, path)...)
 }
 
 // EmptyTexts returns warnings of fields that a rule, as it is written, has as "". The operator takes them as absent
 // (reference defect A5).
-func EmptyTexts(written *model.Relabel, path string) (out []diag.Finding) {
+func EmptyTexts(written *model.Relabel, path string) (out diag.List) {
 	warn := func(field string, v model.Text, matters bool, effect, hint string) {
 		if v.Set && v.Value == "" && matters {
-			out = append(out, diag.Finding{Severity: diag.Warning, Code: diag.NotRendered, Path: path + field,
-				Message: `"" counts as absent, as with the operator, so ` + effect +
-					"; compatibility: current keeps it", Hint: hint})
+			out = append(out, diag.NotRendered.At(path+field, "%s",
+				`"" counts as absent, as with the operator, so `+effect+
+					"; compatibility: current keeps it").WithHint(hint))
 		}
 	}
 	replaces := written.Action == "" || strings.EqualFold(written.Action, "replace")
@@ -110,8 +110,8 @@ func (j *job) metricRules(rules []monitoringv1.RelabelConfig) {
 // metricRule adds a rule for samples, unless it would change the enforced namespace label.
 func (j *job) metricRule(i int, r *model.Relabel) {
 	if label := j.settings.EnforcedNamespaceLabel; label != "" && r.TargetLabel == label {
-		j.found.report(diag.Warning, diag.EnforcedLabel, fmt.Sprintf("%smetricRelabelings[%d].targetLabel", j.path, i),
-			"the rule is left out: %s is the GrafanaAgent's enforcedNamespaceLabel", label)
+		j.found.Add(diag.EnforcedLabel.At(fmt.Sprintf("%smetricRelabelings[%d].targetLabel", j.path, i),
+			"the rule is left out: %s is the GrafanaAgent's enforcedNamespaceLabel", label))
 		return
 	}
 	j.checkSample(r, i)
@@ -121,26 +121,15 @@ func (j *job) metricRule(i int, r *model.Relabel) {
 // checkTarget checks a rule for targets that the author of the job wrote, before it is added.
 func (j *job) checkTarget(r *model.Relabel, field string, i int) {
 	path := j.path + field + "[" + strconv.Itoa(i) + "]"
-	j.found.rule(path, j.relabel.Check(r)...)
-	j.found.rule(path, j.targets().Lint(j.config.Relabel, r)...)
+	j.found.Add(j.relabel.Check(r).Below(path)...)
+	j.found.Add(j.targets().Lint(j.config.Relabel, r).Below(path)...)
 }
 
 // checkSample checks a rule for samples, before it is added.
 func (j *job) checkSample(r *model.Relabel, i int) {
 	path := j.path + "metricRelabelings[" + strconv.Itoa(i) + "]"
-	j.found.rule(path, j.relabel.Check(r)...)
-	j.found.rule(path, relabel.Samples().Lint(j.config.MetricRelabel, r)...)
-}
-
-// rule reports the problems of the rule at a path.
-func (f *findings) rule(path string, problems ...relabel.Problem) {
-	for _, p := range problems {
-		at := path
-		if p.Field != "" {
-			at += "." + p.Field
-		}
-		*f = append(*f, diag.Finding{Severity: p.Severity, Code: p.Code, Path: at, Message: p.Message, Hint: p.Hint})
-	}
+	j.found.Add(j.relabel.Check(r).Below(path)...)
+	j.found.Add(relabel.Samples().Lint(j.config.MetricRelabel, r).Below(path)...)
 }
 
 // RelabelChecker finds what the agent's Prometheus refuses in a relabelling rule.

@@ -30,7 +30,8 @@ func newRules(shards int) rules {
 		return &model.Relabel{SourceLabels: []string{metaPrefix + meta}, TargetLabel: label}
 	}
 	fromTarget := func(kind, label string) *model.Relabel {
-		return &model.Relabel{SourceLabels: target, Separator: model.Present(";"), Regex: model.Present(kind + ";(.*)"),
+		return &model.Relabel{SourceLabels: target, Separator: model.Present(";"),
+			Regex:       model.Present(kind + ";(.*)"),
 			TargetLabel: label, Replacement: model.Present("$1")}
 	}
 	podMeta := []*model.Relabel{
@@ -105,8 +106,8 @@ func (j *job) copyLabels(role, path string, names []string) {
 	for i, name := range names {
 		label := sanitize(name)
 		if label == "" || label[0] >= '0' && label[0] <= '9' {
-			j.found.report(diag.Error, diag.InvalidRelabeling, path+"["+strconv.Itoa(i)+"]",
-				"%q makes the label name %q, which the agent refuses", name, label)
+			j.found.Add(diag.InvalidRelabeling.At(path+"["+strconv.Itoa(i)+"]",
+				"%q makes the label name %q, which the agent refuses", name, label))
 			continue
 		}
 		j.copyLabel(role, label, label)

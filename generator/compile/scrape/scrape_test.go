@@ -29,7 +29,7 @@ func (noSecrets) ValueOnly(string, monitoringv1.SecretOrConfigMap) model.Secret 
 	return model.Secret{Value: "v", Set: true}
 }
 
-func endpoint(t *testing.T, s Settings, spec string) (*model.ScrapeConfig, []diag.Finding) {
+func endpoint(t *testing.T, s Settings, spec string) (*model.ScrapeConfig, diag.List) {
 	t.Helper()
 	m := &monitoringv1.ServiceMonitor{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}}
 	if err := json.Unmarshal([]byte(spec), &m.Spec); err != nil {
@@ -146,7 +146,8 @@ func TestUnrenderedSelectors(t *testing.T) {
 		`{"matchLabels": {"a": ""}}`: "",
 		`{"matchLabels": {"a": "b c"}}`: "spec.selector.matchLabels[a] " +
 			"warning",
-		`{"matchLabels": {"a": "("}}`:                                             "spec.selector.matchLabels[a] error",
+		`{"matchLabels": {"a": "("}}`: "spec.selector.matchLabels[a] " +
+			"error",
 		`{"matchExpressions": [{"key": "a", "operator": "In"}]}`:                  "spec.selector.matchExpressions[0].values error",
 		`{"matchExpressions": [{"key": "a", "operator": "NotIn", "values": []}]}`: "spec.selector.matchExpressions[0].values error",
 		`{"matchExpressions": [{"key": "a", "operator": "in", "values": ["x"]}]}`: "spec.selector.matchExpressions[0].operator error",

@@ -13,15 +13,17 @@ import (
 
 // ScrapeConfig returns the job of a ScrapeConfig, and findings about it. Its author writes every rule: there are none
 // for namespaces, pods or services.
-func (c *Current) ScrapeConfig(m *promv1alpha1.ScrapeConfig, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+func (c *Current) ScrapeConfig(m *promv1alpha1.ScrapeConfig, secrets Secrets) (*model.ScrapeConfig, diag.List) {
 	spec := &m.Spec
-	j := c.newJob("scrapeConfig/"+m.Namespace+"/"+m.Name, "spec.", &m.ObjectMeta, "scrapeconfigs", spec.ScrapeClassName,
+	j := c.newJob("scrapeConfig/"+m.Namespace+"/"+m.Name, "spec.", &m.ObjectMeta, "scrapeconfigs",
+		spec.ScrapeClassName,
 		secrets)
 	j.config.Switches[model.HonorLabels] = unlessOverridden(spec.HonorLabels, j.settings.OverrideHonorLabels)
 	j.config.Switches[model.HonorTimestamps] = unlessOverridden(spec.HonorTimestamps,
 		j.settings.OverrideHonorTimestamps)
 	j.config.Switches[model.TrackStaleness] = spec.TrackTimestampsStaleness
-	j.config.MetricsPath, j.config.Params, j.config.Scheme = orEmpty(spec.MetricsPath), spec.Params, scheme(spec.Scheme)
+	j.config.MetricsPath, j.config.Params, j.config.Scheme = orEmpty(spec.MetricsPath), spec.Params,
+		scheme(spec.Scheme)
 	j.found.checkMetricsPath("spec.metricsPath", j.config.MetricsPath)
 	j.timing(orEmpty(spec.ScrapeInterval), orEmpty(spec.ScrapeTimeout))
 	j.client(&monitoringv1.HTTPConfigWithoutTLS{BasicAuth: spec.BasicAuth, OAuth2: spec.OAuth2,
@@ -35,12 +37,12 @@ func (c *Current) ScrapeConfig(m *promv1alpha1.ScrapeConfig, secrets Secrets) (*
 	j.formats(&spec.NativeHistogramConfig, spec.ScrapeProtocols, spec.FallbackScrapeProtocol)
 	j.names(spec.NameValidationScheme, spec.NameEscapingScheme)
 	j.config.Switches[model.Compression] = spec.EnableCompression
-	before := len(j.found)
+	before := len(j.found.List)
 	discoverAll(&j.job, spec)
-	if len(j.config.Discoveries) == 0 && len(j.found) == before {
-		j.found = append(j.found, diag.Finding{Severity: diag.Warning, Code: diag.SelectsNothing, Path: "spec",
-			Message: "finds no targets: it has neither staticConfigs nor a service discovery",
-			Hint:    "write staticConfigs, or one of the fields that end with SDConfigs"})
+	if len(j.config.Discoveries) == 0 && len(j.found.List) == before {
+		j.found.Add(diag.SelectsNothing.At("spec",
+			"finds no targets: it has neither staticConfigs nor a service discovery").
+			WithHint("write staticConfigs, or one of the fields that end with SDConfigs"))
 	}
 
 	j.add(j.class.relabel...)
@@ -53,7 +55,7 @@ func (c *Current) ScrapeConfig(m *promv1alpha1.ScrapeConfig, secrets Secrets) (*
 		shard = nil
 	}
 	j.end("relabelings", spec.RelabelConfigs, spec.MetricRelabelConfigs, shard)
-	return &j.config, j.found
+	return &j.config, j.found.List
 }
 
 // hashes reports whether a rule shards targets by itself.

@@ -40,7 +40,7 @@ func (s selectors) labels(role, path string, sel *metav1.LabelSelector) []*model
 func (f *findings) badSelector(path string, sel *metav1.LabelSelector) {
 	check := func(at string, part *metav1.LabelSelector) {
 		if _, err := metav1.LabelSelectorAsSelector(part); err != nil {
-			f.report(diag.Error, diag.InvalidSelector, at, "is not valid: %v", err)
+			f.Add(diag.InvalidSelector.At(at, "is not valid: %v", err))
 		}
 	}
 	for _, key := range sortedKeys(sel.MatchLabels) {
@@ -61,11 +61,11 @@ func (s selectors) value(value string, path ...string) {
 	}
 	at := strings.Join(path, "")
 	if err := s.regexes.Compile(value); err != nil {
-		s.found.report(diag.Error, diag.InvalidSelector, at, "%q is used as a regular expression: %v", value, err)
+		s.found.Add(diag.InvalidSelector.At(at, "%q is used as a regular expression: %v", value, err))
 		return
 	}
-	s.found.report(diag.Warning, diag.InvalidSelector, at, "%q is no label value: it is used as a regular expression",
-		value)
+	s.found.Add(diag.InvalidSelector.At(at, "%q is no label value: it is used as a regular expression", value).
+		As(diag.Warning))
 }
 
 // plainLabelValue reports whether a value has only characters of label values. Such a value is always a valid
@@ -85,8 +85,7 @@ func (s selectors) expression(role, path string, e metav1.LabelSelectorRequireme
 	switch e.Operator {
 	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:
 		if len(e.Values) == 0 {
-			s.found.report(diag.Error, diag.InvalidSelector, path+".values", "operator %s needs at least one value",
-				e.Operator)
+			s.found.Add(diag.InvalidSelector.At(path+".values", "operator %s needs at least one value", e.Operator))
 			return nil
 		}
 		for n, v := range e.Values {
@@ -104,8 +103,8 @@ func (s selectors) expression(role, path string, e metav1.LabelSelectorRequireme
 			r.Action = "drop"
 		}
 	default:
-		s.found.report(diag.Error, diag.InvalidSelector, path+".operator",
-			"%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator)
+		s.found.Add(diag.InvalidSelector.At(path+".operator",
+			"%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator))
 		return nil
 	}
 	return r
@@ -119,8 +118,7 @@ func (j *job) checkPort(label, port, value string) {
 	}
 	if !plainLabelValue(value) {
 		if err := j.relabel.Compile(value); err != nil {
-			j.found.report(diag.Error, diag.InvalidRelabeling, j.path+field, "%q is used as a regular expression: %v",
-				value, err)
+			j.found.Add(diag.InvalidRelabeling.At(j.path+field, "%q is used as a regular expression: %v", value, err))
 		}
 		return
 	}
@@ -129,7 +127,7 @@ func (j *job) checkPort(label, port, value string) {
 	}
 	if d, bad := checkPortName(value, strings.HasPrefix(label, "pod_")); bad {
 		d.Path = j.path + field
-		j.found = append(j.found, d)
+		j.found.Add(d)
 	}
 }
 

@@ -8,7 +8,6 @@
 package stage
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
@@ -30,14 +29,14 @@ const (
 // Build returns the stages of a pipeline, and findings about what cannot be decoded. path is the path of the
 // stages in their resource. If there is an error among the findings, the stages may be checked but not
 // rendered.
-func Build(path string, stages []*v1alpha1.PipelineStageSpec) ([]model.Stage, []diag.Finding) {
+func Build(path string, stages []*v1alpha1.PipelineStageSpec) ([]model.Stage, diag.List) {
 	var b builder
 	return b.pipeline(path, stages), b.findings
 }
 
 // builder counts what it reads of a pipeline.
 type builder struct {
-	findings []diag.Finding
+	findings diag.List
 	stages   int // read so far
 	depth    int // of match stages
 	nested   int // bytes of YAML in match stages, read so far
@@ -111,12 +110,12 @@ func (b *builder) match(path string, s *v1alpha1.MatchStageSpec) *model.MatchSta
 
 func (b *builder) report(s diag.Severity, code diag.Code, path, hint, format string, args ...any) {
 	b.findings = Limit(b.findings,
-		diag.Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
+		code.At(path, format, args...).As(s).WithHint(hint))
 }
 
 // Limit appends a finding about a pipeline. After [MaxFindings] it only notes that there are more. The note is
 // an error if one of these is.
-func Limit(findings []diag.Finding, f diag.Finding) []diag.Finding {
+func Limit(findings diag.List, f diag.Diagnostic) diag.List {
 	if len(findings) >= MaxFindings {
 		f.Path, f.Message, f.Hint = "", "further findings about the pipeline are not shown", ""
 	}

@@ -73,12 +73,12 @@ func Samples() Labels {
 
 // Lint warns about a rule that reads discovery labels that are never present, or that drops everything. before are the
 // earlier rules.
-func (l Labels) Lint(before []*model.Relabel, r *model.Relabel) []Problem {
+func (l Labels) Lint(before []*model.Relabel, r *model.Relabel) diag.List {
 	if len(before) > maxLinted {
 		return nil
 	}
 	drops := l.drops(before, r)
-	var out []Problem
+	var out diag.List
 	for i, label := range r.SourceLabels {
 		if strings.HasPrefix(label, metaLabels) && l.presence(before, label) == Absent {
 			out = append(out, l.missing(fmt.Sprintf("sourceLabels[%d]", i), label, drops != ""))
@@ -89,29 +89,28 @@ func (l Labels) Lint(before []*model.Relabel, r *model.Relabel) []Problem {
 		out = append(out, l.missing("regex", label+"...", false))
 	}
 	if drops != "" {
-		p := Problem{Severity: diag.Warning, Code: diag.DropsEverything,
-			Message: "drops every " + l.What + ": " + drops}
+		d := diag.DropsEverything.At("", "drops every %s: %s", l.What, drops)
 		switch {
 		case strings.HasPrefix(strings.ToLower(r.Action), "label"):
-			p.Field = "regex"
+			d.Path = "regex"
 		case len(r.SourceLabels) == 0:
-			p.Hint = "name the labels to look at in sourceLabels"
+			d.Hint = "name the labels to look at in sourceLabels"
 		case l.What == "target" && slices.Contains(r.SourceLabels, "__name__"):
-			p.Hint = "targets have no __name__: rules about samples belong to metricRelabelings"
+			d.Hint = "targets have no __name__: rules about samples belong to metricRelabelings"
 		}
-		out = append(out, p)
+		out = append(out, d)
 	}
 	return out
 }
 
 // missing returns the warning about an absent discovery label.
-func (l Labels) missing(field, label string, drops bool) Problem {
+func (l Labels) missing(field, label string, drops bool) diag.Diagnostic {
 	why, hint := l.Elsewhere(label)
-	message := fmt.Sprintf("no %s has %s here: %s", l.What, label, why)
+	d := diag.UnknownMetaLabel.At(field, "no %s has %s here: %s", l.What, label, why).WithHint(hint)
 	if drops {
-		message += "; so the rule drops every " + l.What
+		d.Message += "; so the rule drops every " + l.What
 	}
-	return Problem{Severity: diag.Warning, Code: diag.UnknownMetaLabel, Field: field, Message: message, Hint: hint}
+	return d
 }
 
 // mapped returns the common prefix of all labels that a labelmap copies.

@@ -25,13 +25,6 @@ type Checker struct {
 // the renderer for Alloy, keep all of them compiled, at some 100 bytes for each instruction.
 const maxSurplus = 500_000
 
-// Problem is one error in a rule. Field is the rule's field as the custom resource spells it; it can be empty.
-type Problem struct {
-	Severity             diag.Severity
-	Code                 diag.Code
-	Field, Message, Hint string
-}
-
 // targetPattern matches a target label that Prometheus accepts for replace: a label name that can refer to groups.
 var targetPattern = regexp.MustCompile(`^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)+$`)
 
@@ -42,26 +35,24 @@ const (
 
 const labelHint = "label names have letters, digits and _ only; service discovery replaces other characters by _"
 
-// Check returns the problems of a rule.
-func (c *Checker) Check(r *model.Relabel) []Problem {
-	var out []Problem
+// Check returns what is wrong with a rule, by the fields of the custom resource.
+func (c *Checker) Check(r *model.Relabel) diag.List {
+	var out diag.List
 	bad := func(field, format string, args ...any) {
-		out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: field,
-			Message: fmt.Sprintf(format, args...)})
+		out.Add(diag.InvalidRelabeling.At(field, format, args...))
 	}
 	if err := c.Compile(r.Regex.Value); err != nil {
 		bad("regex", "%v", err)
 	}
 	for _, name := range r.SourceLabels {
 		if !prommodel.LabelName(name).IsValidLegacy() {
-			out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: "sourceLabels",
-				Message: fmt.Sprintf("%q is not a label name", name), Hint: labelHint})
+			out.Add(diag.InvalidRelabeling.At("sourceLabels", "%q is not a label name", name).WithHint(labelHint))
 		}
 	}
 	if r.Regex.Value == "null" || r.Regex.Value == "~" {
-		out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: "regex",
-			Message: "the agent reads it as null, even in quotes, and not as a regular expression",
-			Hint:    "write (?:" + r.Regex.Value + ")"})
+		out.Add(diag.InvalidRelabeling.At("regex",
+			"the agent reads it as null, even in quotes, and not as a regular expression").
+			WithHint("write (?:" + r.Regex.Value + ")"))
 	}
 	checkAction(r, bad)
 	for _, f := range [...]struct{ field, value string }{
@@ -69,10 +60,10 @@ func (c *Checker) Check(r *model.Relabel) []Problem {
 		{"targetLabel", r.TargetLabel},
 	} {
 		if name := envReference(f.value); name != "" {
-			out = append(out, Problem{Severity: diag.Warning, Code: diag.EnvReference, Field: f.field,
-				Message: fmt.Sprintf("%s is left unchanged: environment variables are not expanded in relabelings",
-					name),
-				Hint: "the operator's agents would expand it, which lets a monitor read the agent's environment"})
+			out.Add(diag.EnvReference.At(f.field,
+				"%s is left unchanged: environment variables are not expanded in relabelings", name).
+				As(diag.Warning).
+				WithHint("the operator's agents would expand it, which lets a monitor read the agent's environment"))
 		}
 	}
 	return out

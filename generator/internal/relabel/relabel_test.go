@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 		var checker Checker
 		var got []string
 		for _, p := range checker.Check(&c.rule) {
-			got = append(got, p.Field)
+			got = append(got, p.Path)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

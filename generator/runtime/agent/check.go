@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"
 	"github.com/agentry-dev/agentry/generator/runtime/instance"
@@ -12,9 +13,9 @@ import (
 // Check checks a configuration against the agent's rules. It returns the configuration to print: writers that the
 // agent could not tell apart get names, instances are in the best order for the start, and they are separate if the
 // agent would merge them wrongly.
-func Check(c *model.Config) (*model.Config, []model.Finding) {
+func Check(c *model.Config) (*model.Config, diag.List) {
 	out := *c
-	var found findings
+	var found diag.List
 	if c.Metrics != nil {
 		m := *c.Metrics
 		lacking := lacking{found: &found, seen: map[model.Origin]bool{}}
@@ -29,8 +30,8 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 			checkInstance(&found, c, instance)
 		}
 		if c.Integrations == nil {
-			found.add(instance.Destinations(c)...)
-			found.add(instance.GlobalTimeout(c)...)
+			found.Add(instance.Destinations(c)...)
+			found.Add(instance.GlobalTimeout(c)...)
 		} else {
 			putFirst(&m, c.Integrations.Instances)
 		}
@@ -43,18 +44,13 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 		for i := range l.Configs {
 			one := &l.Configs[i]
 			one.Clients = nameClients(&found, one.Clients)
-			found.add(instance.HandWrittenLogs(one, c.KnownVersion)...)
+			found.Add(instance.HandWrittenLogs(one, c.KnownVersion)...)
 		}
-		found.add(stages.CheckAll(&l)...)
+		found.Add(stages.CheckAll(&l)...)
 		out.Logs = &l
 	}
 	return &out, found
 }
-
-// findings are the problems of a configuration.
-type findings []model.Finding
-
-func (f *findings) add(more ...model.Finding) { *f = append(*f, more...) }
 
 // putFirst moves the instances that integrations scrape themselves into to the front: the agent sets integrations up
 // while its instances start, and finds only those that have started. With more than one, Separate helps, because

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -17,25 +16,25 @@ import (
 const defaultFlushPeriod = time.Minute
 
 // checkInstance compares the times of an instance, of its WAL and of its jobs.
-func checkInstance(found *findings, c *model.Config, i *model.Instance) {
+func checkInstance(found *diag.List, c *model.Config, i *model.Instance) {
 	truncate, about := instance.WAL(i)
-	found.add(about...)
+	found.Add(about...)
 	for _, job := range i.ScrapeConfigs {
 		if every := instance.Interval(job.Interval); every > truncate {
-			found.add(job.Origin.Find(diag.Error, diag.IntervalAboveWAL, intervalField(job),
-				fmt.Sprintf("job %s is scraped every %s, which is longer than the walTruncateFrequency %s of %s",
-					job.JobName, prommodel.Duration(every), prommodel.Duration(truncate), i.Origin.Object),
-				i.Origin.Object))
+			found.Add(job.Origin.Place(diag.IntervalAboveWAL.At(intervalField(job),
+				"job %s is scraped every %s, which is longer than the walTruncateFrequency %s of %s",
+				job.JobName, prommodel.Duration(every), prommodel.Duration(truncate), i.Origin.Object).
+				With(i.Origin.Object)))
 		}
-		found.add(instance.Timeout(c, job)...)
+		found.Add(instance.Timeout(c, job)...)
 	}
 	if every := instance.GlobalInterval(c); every > truncate &&
 		slices.ContainsFunc(i.ScrapeConfigs, instance.WithoutInterval) {
-		found.add(i.Origin.Find(diag.Error, diag.IntervalAboveWAL, ".walTruncateFrequency",
-			fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
-				prommodel.Duration(truncate), prommodel.Duration(every), nameOf(c.Origin.Object)), c.Origin.Object))
+		found.Add(i.Origin.Place(diag.IntervalAboveWAL.At(".walTruncateFrequency",
+			"%s is shorter than the scrape interval %s of GrafanaAgent %s",
+			prommodel.Duration(truncate), prommodel.Duration(every), nameOf(c.Origin.Object)).With(c.Origin.Object)))
 	}
-	found.add(instance.HandWritten(handwritten.Metrics, c, i, truncate, c.KnownVersion)...)
+	found.Add(instance.HandWritten(handwritten.Metrics, c, i, truncate, c.KnownVersion)...)
 }
 
 // intervalField returns the field of a job's interval, below its origin.

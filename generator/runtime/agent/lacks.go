@@ -78,7 +78,7 @@ func known(d *model.Discovery) model.Map {
 // lacking collects findings about settings that the agent does not have, each once: jobs of one object share most of
 // theirs.
 type lacking struct {
-	found *findings
+	found *diag.List
 	seen  map[model.Origin]bool
 }
 
@@ -89,9 +89,9 @@ func (f *lacking) add(at model.Origin, l lack) {
 	f.seen[at] = true
 	none := fmt.Sprintf("no Grafana Agent has it: it came with Prometheus %s, and the agent's is 2.48.1", l.since)
 	if l.why == "" {
-		f.found.add(at.Find(diag.Warning, diag.NotRendered, "", "is not rendered: "+none))
+		f.found.Add(at.Place(diag.NotRendered.At("", "%s", "is not rendered: "+none)))
 	} else {
-		f.found.add(at.Find(diag.Error, diag.NeedsNewerPrometheus, "", none+"; without it "+l.why))
+		f.found.Add(at.Place(diag.NeedsNewerPrometheus.At("", "%s", none+"; without it "+l.why)))
 	}
 }
 
@@ -144,9 +144,9 @@ func (f *lacking) writers(list []model.RemoteWrite) []model.RemoteWrite {
 		if a := w.AzureAD; a != nil {
 			const none = "samples would be sent without credentials"
 			if a.ManagedIdentity == model.Present("") {
-				f.found.add(w.Origin.Find(diag.Error, diag.NeedsNewerPrometheus, ".azureAd.managedIdentity.clientId",
+				f.found.Add(w.Origin.Place(diag.NeedsNewerPrometheus.At(".azureAd.managedIdentity.clientId",
 					"is missing, and every Grafana Agent needs it: the system-assigned identity came with Prometheus "+
-						"3.5.0, and the agent has 2.48.1"))
+						"3.5.0, and the agent has 2.48.1")))
 			}
 			if a.SDK != nil {
 				lacks(".azureAd.sdk", lack{since: "2.52.0", why: none})

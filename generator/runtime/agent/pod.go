@@ -55,12 +55,12 @@ var alloyImage = regexp.MustCompile(`(^|/)alloy(:[^/]*|@[^/]*)?$`)
 
 // checkPods warns of an image of the agent's successor, which has other flags and another configuration, and of
 // versions that the agent does not have.
-func checkPods(spec *v1alpha1.GrafanaAgentSpec) []diag.Finding {
+func checkPods(spec *v1alpha1.GrafanaAgentSpec) diag.List {
 	named, path := spec.Version, "spec.version"
 	if spec.Image != nil && *spec.Image != "" {
 		path = "spec.image"
 		if alloyImage.MatchString(*spec.Image) {
-			return []diag.Finding{{Severity: diag.Warning, Code: diag.RuntimeDiffers, Path: path,
+			return diag.List{{Severity: diag.Warning, Code: diag.RuntimeDiffers, Path: path,
 				Message: "is an image of Grafana Alloy, and the pods are rendered for the Grafana Agent: they would " +
 					"not start", Hint: "set runtime: alloy in the pipeline (or --runtime alloy), or name an image of " +
 					"the agent"}}
@@ -72,14 +72,14 @@ func checkPods(spec *v1alpha1.GrafanaAgentSpec) []diag.Finding {
 	case parts == nil:
 		return nil
 	case parts[1] == "":
-		return []diag.Finding{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
+		return diag.List{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
 			Message: "there is no image " + image + ":" + named + ": the tags of versions begin with v",
 			Hint:    "write v" + named}}
 	}
 	if minor, _ := strconv.Atoi(parts[3]); parts[2] == "0" && minor <= lastMinor {
 		return nil
 	}
-	return []diag.Finding{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
+	return diag.List{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
 		Message: "there is no Grafana Agent " + named + ": it ended with v0.44",
 		Hint:    "write " + defaultVersion + ", or set runtime: alloy in the pipeline (or --runtime alloy)"}}
 }

@@ -15,7 +15,7 @@ import (
 // equal settings. A group never becomes ready if it has a job name twice, two writers that differ only in a secret
 // (even with other names), or rules that compare labels, because these change when the agent writes them out again.
 // Distinct mode is used only then, because it moves the WAL.
-func separate(found *findings, c *model.Config, m *model.Metrics) {
+func separate(found *diag.List, c *model.Config, m *model.Metrics) {
 	why := twice(m)
 	for i := range m.Configs {
 		if why != "" {
@@ -25,8 +25,8 @@ func separate(found *findings, c *model.Config, m *model.Metrics) {
 	}
 	if why != "" {
 		m.Separate = true
-		found.add(c.Origin.Find(diag.Warning, diag.SharedInstances, "spec.metrics.instanceSelector",
-			why+": instance_mode is set to distinct, which moves their write-ahead log"))
+		found.Add(c.Origin.Place(diag.SharedInstances.At("spec.metrics.instanceSelector", "%s",
+			why+": instance_mode is set to distinct, which moves their write-ahead log")))
 	}
 }
 

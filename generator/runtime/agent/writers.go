@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -11,7 +10,7 @@ import (
 
 // nameWriters refuses two writers with one name, and names writers that the agent could not tell apart: it compares
 // unnamed ones with their secrets masked.
-func nameWriters(found *findings, list []model.RemoteWrite) []model.RemoteWrite {
+func nameWriters(found *diag.List, list []model.RemoteWrite) []model.RemoteWrite {
 	named := map[model.String]int{}
 	var places []int // writers without a name
 	var masks, full []model.RemoteWrite
@@ -22,8 +21,8 @@ func nameWriters(found *findings, list []model.RemoteWrite) []model.RemoteWrite 
 			continue
 		}
 		if n, taken := named[name]; taken {
-			found.add(list[i].Origin.Find(diag.Error, diag.DuplicateRemoteWrite, ".name",
-				fmt.Sprintf("%q is the name of %s too", name, list[n].Origin.Path)))
+			found.Add(list[i].Origin.Place(diag.DuplicateRemoteWrite.At(".name", "%q is the name of %s too", name,
+				list[n].Origin.Path)))
 		}
 		named[name] = i
 	}
@@ -31,8 +30,8 @@ func nameWriters(found *findings, list []model.RemoteWrite) []model.RemoteWrite 
 	for _, same := range classes(masks, address, equalWriters) {
 		for _, n := range same[1:] {
 			if equalWriters(full[n], full[same[0]]) {
-				found.add(list[places[n]].Origin.Find(diag.Error, diag.DuplicateRemoteWrite, "",
-					"is equal to "+list[places[same[0]]].Origin.Path+": every sample would be sent twice"))
+				found.Add(list[places[n]].Origin.Place(diag.DuplicateRemoteWrite.At("", "%s",
+					"is equal to "+list[places[same[0]]].Origin.Path+": every sample would be sent twice")))
 			}
 		}
 		for _, n := range same {
@@ -46,7 +45,7 @@ func nameWriters(found *findings, list []model.RemoteWrite) []model.RemoteWrite 
 
 // nameClients refuses equal clients, and names clients that the agent could not tell apart: it compares unnamed ones
 // with their secrets masked.
-func nameClients(found *findings, list []model.LogsClient) []model.LogsClient {
+func nameClients(found *diag.List, list []model.LogsClient) []model.LogsClient {
 	full := make([]model.LogsClient, len(list))
 	for i := range list {
 		full[i] = filledClient(list[i])
@@ -56,8 +55,8 @@ func nameClients(found *findings, list []model.LogsClient) []model.LogsClient {
 	for _, same := range classes(full, url, equalClients) {
 		places = append(places, same[0])
 		for _, n := range same[1:] {
-			found.add(list[n].Origin.Find(diag.Error, diag.DuplicateLogsClient, "",
-				"is equal to "+list[same[0]].Origin.Path+": the agent refuses the whole configuration"))
+			found.Add(list[n].Origin.Place(diag.DuplicateLogsClient.At("", "%s",
+				"is equal to "+list[same[0]].Origin.Path+": the agent refuses the whole configuration")))
 		}
 	}
 	masks := make([]model.LogsClient, len(places))

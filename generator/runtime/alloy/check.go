@@ -15,7 +15,7 @@ import (
 
 // check checks a configuration against what a version of Alloy refuses, and reports what it cannot do or does in
 // another way than the Grafana Agent. In what it returns, hand-written jobs are like others.
-func check(c *model.Config, version catalogue.Version, clusters bool) (*model.Config, []model.Finding) {
+func check(c *model.Config, version catalogue.Version, clusters bool) (*model.Config, diag.List) {
 	found := findings{version: version, clusters: clusters, pod: c.Pod}
 	found.integrations(c.Integrations)
 	found.apiServer(c)
@@ -26,7 +26,7 @@ func check(c *model.Config, version catalogue.Version, clusters bool) (*model.Co
 	if c.Logs != nil && c.Integrations == nil {
 		found.logs(c.Logs, c.KnownVersion)
 	}
-	return &out, found.list
+	return &out, found.List
 }
 
 // apiServer reports what becomes of the client of the API server, which all jobs with targets of Kubernetes share.
@@ -51,15 +51,13 @@ func (f *findings) apiServer(c *model.Config) {
 	}
 }
 
-// findings are the problems of a configuration for a version of Alloy.
+// findings collects what is wrong with a configuration for a version of Alloy.
 type findings struct {
-	list     []model.Finding
+	diag.List
 	version  catalogue.Version
 	clusters bool
 	pod      model.Pod
 }
-
-func (f *findings) add(more ...model.Finding) { f.list = append(f.list, more...) }
 
 // tooOld says that the version does not have what came with a later one.
 func (f *findings) tooOld(what, since string) string {
@@ -80,8 +78,8 @@ func (f *findings) metrics(c *model.Config) *model.Metrics {
 	jobs := 0
 	for _, name := range slices.Sorted(maps.Keys(g.ExternalLabels)) {
 		if _, ok := expanded(g.ExternalLabels[name]); !ok {
-			f.add(c.Origin.Find(diag.Error, diag.NotInRuntime, "spec.metrics.externalLabels["+name+"]",
-				onlyPlainVariables))
+			f.Add(c.Origin.Place(diag.NotInRuntime.At("spec.metrics.externalLabels["+name+"]", "%s",
+				onlyPlainVariables)))
 		}
 	}
 	if f.clusters {
@@ -91,11 +89,11 @@ func (f *findings) metrics(c *model.Config) *model.Metrics {
 	for i := range out.Configs {
 		one := &out.Configs[i]
 		_, about := instance.WAL(one)
-		f.add(about...)
+		f.Add(about...)
 		f.instance(one)
 		f.writers(one.RemoteWrite)
 		for _, job := range one.ScrapeConfigs {
-			f.add(instance.Timeout(c, job)...)
+			f.Add(instance.Timeout(c, job)...)
 			f.job(g, job)
 			f.sent(g, one, job)
 		}
@@ -103,11 +101,11 @@ func (f *findings) metrics(c *model.Config) *model.Metrics {
 		jobs += len(one.ScrapeConfigs)
 	}
 	out.Integrations = f.collected(&out)
-	f.add(instance.Destinations(c)...)
-	f.add(instance.GlobalTimeout(c)...)
+	f.Add(instance.Destinations(c)...)
+	f.Add(instance.GlobalTimeout(c)...)
 	if jobs > 0 && f.version.Has(prometheus3) {
-		f.add(c.Origin.Find(diag.Info, diag.RuntimeDiffers, "spec.metrics",
-			`Alloy writes le="1" and quantile="1" as le="1.0" and quantile="1.0": rules and dashboards that compare these labels with whole numbers find nothing`))
+		f.Add(c.Origin.Place(diag.RuntimeDiffers.At("spec.metrics", "%s",
+			`Alloy writes le="1" and quantile="1" as le="1.0" and quantile="1.0": rules and dashboards that compare these labels with whole numbers find nothing`).As(diag.Info)))
 	}
 	return &out
 }
@@ -115,13 +113,13 @@ func (f *findings) metrics(c *model.Config) *model.Metrics {
 // instance reports settings of a MetricsInstance that Alloy does not have.
 func (f *findings) instance(i *model.Instance) {
 	if i.WriteStaleOnShutdown {
-		f.add(i.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".writeStaleOnShutdown",
-			"Alloy does not have it: series end five minutes after a pod has stopped"))
+		f.Add(i.Origin.Place(diag.RuntimeDiffers.At(".writeStaleOnShutdown",
+			"Alloy does not have it: series end five minutes after a pod has stopped")))
 	}
 	if i.RemoteFlushDeadline != "" {
-		f.add(i.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".remoteFlushDeadline",
+		f.Add(i.Origin.Place(diag.RuntimeDiffers.At(".remoteFlushDeadline",
 			"Alloy does not have it: what is not sent when a pod stops is sent after the next start, if the storage "+
-				"stays"))
+				"stays")))
 	}
 }
 
@@ -136,15 +134,15 @@ func (f *findings) writers(list []model.RemoteWrite) {
 		printed.endpoint(&w)
 		f.expressible(w.Origin, printed)
 		if first, taken := named[w.Name]; taken && w.Name != "" {
-			f.add(w.Origin.Find(diag.Error, diag.DuplicateRemoteWrite, ".name",
-				fmt.Sprintf("%q is the name of %s too", w.Name, list[first].Origin.Path)))
+			f.Add(w.Origin.Place(diag.DuplicateRemoteWrite.At(".name", "%q is the name of %s too", w.Name,
+				list[first].Origin.Path)))
 		}
 		named[w.Name] = n
 		for _, other := range list[:n] {
 			origin := other.Origin
 			if other.Origin = w.Origin; reflect.DeepEqual(other, w) {
-				f.add(w.Origin.Find(diag.Error, diag.DuplicateRemoteWrite, "",
-					"is equal to "+origin.Path+": every sample would be sent twice"))
+				f.Add(w.Origin.Place(diag.DuplicateRemoteWrite.At("", "%s",
+					"is equal to "+origin.Path+": every sample would be sent twice")))
 				break
 			}
 		}
@@ -157,8 +155,8 @@ const prometheus3 = "v1.11.0"
 // expressible reports references to variables in a writer or client that Alloy cannot express.
 func (f *findings) expressible(o model.Origin, printed *file) {
 	for _, setting := range printed.inexpressible {
-		f.add(o.Find(diag.Error, diag.NotInRuntime, "",
-			setting+" has a reference to a variable that Alloy cannot express: "+onlyPlainVariables))
+		f.Add(o.Place(diag.NotInRuntime.At("", "%s",
+			setting+" has a reference to a variable that Alloy cannot express: "+onlyPlainVariables)))
 	}
 }
 
@@ -170,14 +168,14 @@ func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {
 		f.ownShards(job)
 	}
 	if limits := samplesLimits(global, job); limits != "" && len(job.MetricRelabel) > 0 {
-		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".metricRelabelings",
+		f.Add(job.Origin.Place(diag.RuntimeDiffers.At(".metricRelabelings", "%s",
 			"Alloy compares "+limits+" with what the target answers, before these rules: a target that is above it "+
-				"fails as a whole"))
+				"fails as a whole")))
 	}
 	f.settings(job)
 	if removesJob(job.Relabel) {
-		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".relabelings",
-			"a rule removes the label job: Alloy sets it again, to the name of the component that scrapes"))
+		f.Add(job.Origin.Place(diag.RuntimeDiffers.At(".relabelings",
+			"a rule removes the label job: Alloy sets it again, to the name of the component that scrapes")))
 	}
 }
 
@@ -215,10 +213,10 @@ func (f *findings) client(o model.Origin, c *model.HTTPClient) {
 	case !f.pod.MayHave(c.BasicAuth.Username.File):
 		f.needsFiles(o, 0, []string{c.BasicAuth.Username.File})
 	default:
-		one := o.Find(diag.Warning, diag.NeededAtStart, ".basicAuth.username",
-			"Alloy reads user names when it starts: it does not start without this Secret and its key")
+		one := o.Place(diag.NeededAtStart.At(".basicAuth.username",
+			"Alloy reads user names when it starts: it does not start without this Secret and its key"))
 		one.Hint = "let the Secret exist before the pods start"
-		f.add(one)
+		f.Add(one)
 	}
 	f.tls(o, ".tlsConfig", c.TLS)
 	if c.OAuth2 != nil {
@@ -228,7 +226,7 @@ func (f *findings) client(o model.Origin, c *model.HTTPClient) {
 
 func (f *findings) tls(o model.Origin, field string, t *model.TLS) {
 	if t != nil && t.MaxVersion != "" {
-		f.add(o.Find(diag.Warning, diag.RuntimeDiffers, field+".maxVersion",
-			"Alloy does not have it: any version of TLS from minVersion on is used"))
+		f.Add(o.Place(diag.RuntimeDiffers.At(field+".maxVersion",
+			"Alloy does not have it: any version of TLS from minVersion on is used")))
 	}
 }

@@ -1,7 +1,6 @@
 package alloy
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,9 +13,8 @@ import (
 // What the catalogue says of settings that are given.
 
 // lacks reports what a component does not have in this version, and what has a way out if a later one has it.
-func (f *findings) lacks(at model.Origin, component string, l lack) model.Finding {
-	one := at.Find(diag.Error, diag.NotInRuntime, "",
-		fmt.Sprintf("Alloy %s has no %s in %s", f.version, l.words(), component))
+func (f *findings) lacks(at model.Origin, component string, l lack) diag.Diagnostic {
+	one := at.Place(diag.NotInRuntime.At("", "Alloy %s has no %s in %s", f.version, l.words(), component))
 	one.Hint = "leave it out"
 	if l.since != "" {
 		one.Message, one.Hint = f.tooOld(l.words()+" in "+component, l.since), orLater(l.since)+", or leave it out"
@@ -44,26 +42,25 @@ func (f *findings) settings(job *model.ScrapeConfig) {
 	for s := range job.Settings {
 		name := argumentOf(s.Name)
 		if since := known[name].Since; !f.version.Has(since) {
-			f.add(f.lacks(s.Origin, scrapeComponent, lack{path: name, since: since}))
+			f.Add(f.lacks(s.Origin, scrapeComponent, lack{path: name, since: since}))
 			continue
 		}
 		switch of := &job.Formats; {
 		case (name == "scrape_protocols" && slices.Contains(of.Protocols, text1) ||
 			name == "scrape_fallback_protocol" && of.Fallback == text1) && !f.version.Has(prometheus3):
-			one := s.Origin.Find(diag.Error, diag.NotInRuntime, "", f.tooOld(text1, prometheus3))
+			one := s.Origin.Place(diag.NotInRuntime.At("", "%s", f.tooOld(text1, prometheus3)))
 			one.Hint = orLater(prometheus3) + ", or leave " + text1 + " out"
-			f.add(one)
+			f.Add(one)
 		case name == model.NativeHistograms.Name() && !asksForNative(job):
-			one := s.Origin.Find(diag.Warning, diag.RuntimeDiffers, "",
-				"is not rendered: scrapeProtocols lacks "+protobuf+
-					", the only format with native histograms, and Alloy refuses one without the other")
+			one := s.Origin.Place(diag.RuntimeDiffers.At("", "%s", "is not rendered: scrapeProtocols lacks "+protobuf+
+				", the only format with native histograms, and Alloy refuses one without the other"))
 			one.Hint = "add " + protobuf + " to scrapeProtocols, as its first"
-			f.add(one)
+			f.Add(one)
 		case name == "metric_name_escaping_scheme" && of.NameEscaping == "allow-utf-8" && of.NameValidation != "utf8":
-			one := s.Origin.Find(diag.Error, diag.NotInRuntime, "",
-				"needs nameValidationScheme: UTF8: Alloy refuses one without the other")
+			one := s.Origin.Place(diag.NotInRuntime.At("",
+				"needs nameValidationScheme: UTF8: Alloy refuses one without the other"))
 			one.Hint = "write nameValidationScheme: UTF8"
-			f.add(one)
+			f.Add(one)
 		}
 	}
 }
@@ -79,11 +76,11 @@ func (f *findings) sent(g *model.Global, i *model.Instance, job *model.ScrapeCon
 	for s := range job.Settings {
 		if (s.Name == model.NativeHistograms.Name() && asksForNative(job)) ||
 			s.Name == model.ConvertClassicHistograms.Name() {
-			one := s.Origin.Find(diag.Warning, diag.RuntimeDiffers, "",
-				"makes native histograms, which no remote write of "+i.Origin.Object.String()+" sends: they are lost",
-				i.Origin.Object)
+			one := s.Origin.Place(diag.RuntimeDiffers.At("", "%s",
+				"makes native histograms, which no remote write of "+i.Origin.Object.String()+" sends: they are lost").
+				With(i.Origin.Object))
 			one.Hint = "write sendNativeHistograms: true to its remoteWrite"
-			f.add(one)
+			f.Add(one)
 		}
 	}
 }
@@ -109,23 +106,23 @@ func (f *findings) writer(w *model.RemoteWrite) {
 		if field := fieldsOfWriters[l.path]; field != "" {
 			at.Path += "." + field
 		}
-		f.add(f.lacks(at, writeComponent, l))
+		f.Add(f.lacks(at, writeComponent, l))
 	}
 	if w.Message == model.WriteV2 {
-		f.add(w.Origin.Find(diag.Info, diag.RuntimeDiffers, ".messageVersion",
-			"is experimental in Alloy: the pods run with "+experimental))
+		f.Add(w.Origin.Place(diag.RuntimeDiffers.At(".messageVersion", "%s",
+			"is experimental in Alloy: the pods run with "+experimental).As(diag.Info)))
 	}
 	a := w.AzureAD
 	if a == nil {
 		return
 	}
 	if a.ManagedIdentity == model.Present("") {
-		f.add(w.Origin.Find(diag.Error, diag.NotInRuntime, ".azureAd.managedIdentity.clientId",
-			"is missing: Alloy "+f.version.String()+" does not have the identity that the system has assigned"))
+		f.Add(w.Origin.Place(diag.NotInRuntime.At(".azureAd.managedIdentity.clientId", "%s",
+			"is missing: Alloy "+f.version.String()+" does not have the identity that the system has assigned")))
 	}
 	if k := a.WorkloadIdentity; k != nil && !k.TenantID.Text().Variables && !uuid.MatchString(string(k.TenantID)) {
-		f.add(w.Origin.Find(diag.Error, diag.NotInRuntime, ".azureAd.workloadIdentity.tenantId",
-			"must be a UUID for Alloy, like 11111111-2222-4333-8444-555555555555"))
+		f.Add(w.Origin.Place(diag.NotInRuntime.At(".azureAd.workloadIdentity.tenantId",
+			"must be a UUID for Alloy, like 11111111-2222-4333-8444-555555555555")))
 	}
 }
 
@@ -157,8 +154,8 @@ func (f *findings) discoveries(job *model.ScrapeConfig) {
 			if other := instead[field]; other != "" {
 				one.Hint = other
 			}
-			one.TextLine = d.Line
-			f.add(one)
+			one.Line = d.Line
+			f.Add(one)
 		}
 	}
 }

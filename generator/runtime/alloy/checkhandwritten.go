@@ -1,8 +1,6 @@
 package alloy
 
 import (
-	"slices"
-
 	"go.yaml.in/yaml/v3"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -19,24 +17,21 @@ func (f *findings) handWritten(c *model.Config, i *model.Instance) (jobs []*mode
 		return nil
 	}
 	wrong := instance.HandWritten(schema.NewerMetrics, c, i, 0, true)
-	f.add(wrong...)
-	if slices.ContainsFunc(wrong, func(one model.Finding) bool { return one.Severity == diag.Error }) {
+	f.Add(wrong...)
+	if wrong.HasErrors() {
 		return nil
 	}
 	for n := range i.Additional {
 		raw := &i.Additional[n]
 		job, problems := handwritten.Job(raw)
 		for _, p := range append(problems, unknownVariables(raw.Job)...) {
-			f.add(instance.InText(raw, i.Origin, diag.Error, diag.NotInRuntime, p.Line, p.Message))
+			f.Add(instance.InText(raw, i.Origin, p.Line, p))
 		}
 		about := findings{version: f.version, clusters: f.clusters, pod: f.pod}
 		about.job(&c.Metrics.Global, job)
-		for _, one := range about.list {
-			one.Related = append([]diag.Object{i.Origin.Object}, one.Related...)
-			moved := instance.InText(raw, i.Origin, one.Severity, one.Code, max(one.TextLine, raw.Job.Line),
-				one.Message)
-			moved.Hint = one.Hint
-			f.add(moved)
+		for _, one := range about.List {
+			one.Path = "" // it is named after another object
+			f.Add(instance.InText(raw, i.Origin, max(one.Line, raw.Job.Line), one))
 		}
 		jobs = append(jobs, job)
 	}
@@ -44,10 +39,11 @@ func (f *findings) handWritten(c *model.Config, i *model.Instance) (jobs []*mode
 }
 
 // unknownVariables returns where a text has a reference to a variable that Alloy cannot express.
-func unknownVariables(n *yaml.Node) (out []handwritten.Problem) {
+func unknownVariables(n *yaml.Node) (out diag.List) {
 	if _, ok := split(n.Value); n.Kind == yaml.ScalarNode && !ok {
-		out = append(out, handwritten.Problem{Line: n.Line,
-			Message: "Alloy knows only ${NAME} and ${NAME:-default}, where the default has no variables"})
+		d := diag.NotInRuntime.At("", onlyPlainVariables)
+		d.Line = n.Line
+		out.Add(d)
 	}
 	for _, child := range n.Content {
 		out = append(out, unknownVariables(child)...)

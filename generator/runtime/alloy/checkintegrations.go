@@ -40,42 +40,29 @@ func (f *findings) integrations(all *model.Integrations) {
 }
 
 func (f *findings) instead(o model.Origin, name, hint string) {
-	one := o.Find(diag.Error, diag.NotInRuntime, ".name", "Alloy has nothing like the integration "+name)
-	one.Hint = hint
-	f.add(one)
+	f.Add(o.Place(diag.NotInRuntime.At(".name", "Alloy has nothing like the integration %s", name).WithHint(hint)))
 }
 
 // integration checks one integration that Alloy has.
 func (f *findings) integration(in *integration) {
-	say := func(s diag.Severity, code diag.Code, field, hint, message string) {
-		path := strings.TrimRight(in.ConfigPath, ".>")
-		if field != "" {
-			path = in.ConfigPath + field
-		}
-		f.add(model.Finding{Object: in.Object,
-			Finding: diag.Finding{Severity: s, Code: code, Path: path, Message: message, Hint: hint}})
+	say := func(d diag.Diagnostic) { f.Add(in.place(d)) }
+	refuse := func(field, hint, message string) {
+		say(diag.NotInRuntime.At(field, "%s", message).WithHint(hint))
 	}
-	refuse := func(field, hint, message string) { say(diag.Error, diag.NotInRuntime, field, hint, message) }
 	if in.Differs != "" {
-		say(diag.Info, diag.RuntimeDiffers, "", "", "becomes "+in.Component+" in Alloy: "+in.Differs)
+		say(diag.RuntimeDiffers.At("", "becomes %s in Alloy: %s", in.Component, in.Differs).As(diag.Info))
 	}
-	failed := false
-	for _, p := range in.Arguments(in.config, true).Problems {
-		code := diag.NotInRuntime
-		if p.Severity != diag.Error {
-			code = diag.RuntimeDiffers
-		}
-		failed = failed || p.Severity == diag.Error
-		say(p.Severity, code, p.Path, p.Hint, p.Message)
+	problems := in.Arguments(in.config, true).Problems
+	for _, d := range problems {
+		say(d)
 	}
 	unknownIn(in.config, "", func(field string) { refuse(field, "", onlyPlainVariables) })
 	scrapedBy(in, refuse)
 	if in.jobLabel != "" && !in.Instance.Set && !in.OfPod {
-		say(diag.Info, diag.RuntimeDiffers, "", "",
-			"the label instance is what Alloy makes of the configuration, which may be another text than the "+
-				"agent's, unless the field instance is set")
+		say(diag.RuntimeDiffers.At("", "the label instance is what Alloy makes of the configuration, which may be "+
+			"another text than the agent's, unless the field instance is set").As(diag.Info))
 	}
-	if failed {
+	if problems.HasErrors() {
 		return
 	}
 	of := catalogue.Get(in.Component)
@@ -94,6 +81,15 @@ func (f *findings) integration(in *integration) {
 			refuse("", "", "Alloy's "+in.Component+" needs "+in.Field(argument))
 		}
 	}
+}
+
+// place returns a diagnostic about a field of the configuration, or about all of it, as one about its object.
+func (in *integration) place(d diag.Diagnostic) diag.Diagnostic {
+	d.Object = in.Object
+	if d.Path = in.ConfigPath + d.Path; d.Path == in.ConfigPath {
+		d.Path = strings.TrimRight(d.Path, ".>")
+	}
+	return d
 }
 
 // fieldOf returns the field that became an argument, as far as it is known, or "" for the configuration as a whole.
@@ -176,10 +172,10 @@ func (f *findings) collected(m *model.Metrics) *model.PodIntegrations {
 	for i := range m.Configs {
 		for _, job := range m.Configs[i].ScrapeConfigs {
 			if job.HTTP != nil && job.HTTP.Everyone {
-				one := job.Origin.Find(diag.Error, diag.NotInRuntime, ".scope",
-					"Alloy finds the integrations of its own GrafanaAgent only")
+				one := job.Origin.Place(diag.NotInRuntime.At(".scope",
+					"Alloy finds the integrations of its own GrafanaAgent only"))
 				one.Hint = "leave it out, and let a MetricsInstance of each GrafanaAgent select the IntegrationMonitor"
-				f.add(one)
+				f.Add(one)
 			}
 		}
 	}
@@ -198,15 +194,13 @@ func (f *findings) collected(m *model.Metrics) *model.PodIntegrations {
 // toldToOthers refuses what only the pods of a MetricsIntegration know, and the pods that collect it must know too.
 func (f *findings) toldToOthers(in *integration) {
 	refuse := func(field, hint, message string) {
-		f.add(model.Finding{Object: in.Object,
-			Finding: diag.Finding{Severity: diag.Error, Code: diag.NotInRuntime, Path: in.ConfigPath + field,
-				Message: message, Hint: hint}})
+		f.Add(in.place(diag.NotInRuntime.At(field, "%s", message).WithHint(hint)))
 	}
 	if in.Component == exporter.Faro {
-		one := in.Find(diag.Error, diag.NotInRuntime, ".name",
-			"in Alloy it has no metrics of its own, which an IntegrationMonitor could collect")
+		one := in.Place(diag.NotInRuntime.At(".name",
+			"in Alloy it has no metrics of its own, which an IntegrationMonitor could collect"))
 		one.Hint = "make it an Integration, and collect the metrics of Alloy with the integration agent"
-		f.add(one)
+		f.Add(one)
 	}
 	check := func(field string, v model.Value) {
 		if hasVariable(v) {

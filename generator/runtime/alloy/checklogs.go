@@ -1,7 +1,6 @@
 package alloy
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/promtail"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/stages"
+	"github.com/agentry-dev/agentry/generator/runtime/instance"
 )
 
 // logs checks LogsInstances and the pipelines of PodLogs.
@@ -30,12 +30,13 @@ func (f *findings) logs(l *model.Logs, known bool) {
 				continue
 			}
 			seen[job] = true
-			for _, found := range stages.Check(job.Stages) {
-				f.add(model.Finding{Object: job.Origin.Object, Finding: found})
+			for _, d := range stages.Check(job.Stages) {
+				d.Object = job.Origin.Object
+				f.Add(d)
 			}
 		}
 	}
-	f.add(agentstages.CheckAll(l)...)
+	f.Add(agentstages.CheckAll(l)...)
 }
 
 // writtenLogs checks the hand-written jobs of an instance, by the agent's rules and by what Alloy can do. Components
@@ -46,43 +47,40 @@ func (f *findings) writtenLogs(i *model.LogsInstance, known bool) {
 	for _, job := range i.ScrapeConfigs {
 		names[job.JobName] = true
 	}
-	say := func(s diag.Severity, code diag.Code, line int, message, hint string) {
-		raw := &i.Additional[0]
-		one := raw.Origin.Find(s, code, "", fmt.Sprintf("line %d: %s", line, message), i.Origin.Object)
-		one.TextLine, one.Hint = line, hint
-		f.add(one)
+	say := func(line int, d diag.Diagnostic) {
+		f.Add(instance.InText(&i.Additional[0], i.Origin, line, d))
 	}
 	var jobs []*yaml.Node
 	for n := range i.Additional {
 		raw := &i.Additional[n]
 		jobs = append(jobs, raw.Job)
 		if names[raw.Name()] {
-			say(diag.Error, diag.NotInRuntime, raw.Job.Line,
-				"the job_name appears twice: components of Alloy are called after it", "")
+			say(raw.Job.Line, diag.NotInRuntime.At("",
+				"the job_name appears twice: components of Alloy are called after it"))
 		}
 		names[raw.Name()] = true
 		read, problems := promtail.Read(raw, expanded)
 		if since := catalogue.Get("loki.source.journal").Fields["legacy_position"].Since; read != nil &&
 			read.Journal != nil && !f.version.Has(since) {
-			say(diag.Error, diag.NotInRuntime, raw.Job.Line,
-				f.tooOld("legacy_position in loki.source.journal, by which it goes on where the agent stopped", since),
-				orLater(since))
+			say(raw.Job.Line, diag.NotInRuntime.At("", "%s",
+				f.tooOld("legacy_position in loki.source.journal, by which it goes on where the agent stopped",
+					since)).
+				WithHint(orLater(since)))
 		}
 		for _, p := range problems {
-			say(diag.Error, diag.NotInRuntime, p.Line, p.Message,
-				"render its GrafanaAgent with the runtime agent, or remove what Alloy cannot do")
+			say(p.Line, p.WithHint("render its GrafanaAgent with the runtime agent, or remove what Alloy cannot do"))
 		}
 	}
 	for _, p := range handwritten.Check(handwritten.Logs, jobs, known) {
-		say(p.Severity, p.Code, p.Line, p.Message, p.Hint)
+		say(p.Line, p)
 	}
 }
 
 func (f *findings) logsInstance(i *model.LogsInstance) {
 	if t := i.TargetConfig; t != nil {
 		if d, err := time.ParseDuration(t.SyncPeriod); err == nil && d <= 0 {
-			f.add(i.Origin.Find(diag.Error, diag.InvalidSetting, ".targetConfig.syncPeriod",
-				"must be above zero: the program would crash"))
+			f.Add(i.Origin.Place(diag.InvalidSetting.At(".targetConfig.syncPeriod",
+				"must be above zero: the program would crash")))
 		}
 	}
 	for n, c := range i.Clients {
@@ -90,8 +88,8 @@ func (f *findings) logsInstance(i *model.LogsInstance) {
 		for _, other := range i.Clients[:n] {
 			origin := other.Origin
 			if other.Origin = c.Origin; reflect.DeepEqual(other, c) {
-				f.add(c.Origin.Find(diag.Error, diag.DuplicateLogsClient, "",
-					"is equal to "+origin.Path+": every line would be sent twice"))
+				f.Add(c.Origin.Place(diag.DuplicateLogsClient.At("", "%s",
+					"is equal to "+origin.Path+": every line would be sent twice")))
 				break
 			}
 		}
@@ -107,7 +105,7 @@ func (f *findings) logsClient(c *model.LogsClient) {
 	f.expressible(c.Origin, printed)
 	for _, name := range slices.Sorted(maps.Keys(c.ExternalLabels)) {
 		if _, ok := expanded(c.ExternalLabels[name]); !ok {
-			f.add(c.Origin.Find(diag.Error, diag.NotInRuntime, ".externalLabels["+name+"]", onlyPlainVariables))
+			f.Add(c.Origin.Place(diag.NotInRuntime.At(".externalLabels["+name+"]", "%s", onlyPlainVariables)))
 		}
 	}
 }

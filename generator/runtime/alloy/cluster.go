@@ -34,12 +34,12 @@ func clustering() syntax.Block {
 }
 
 // replicas reports that pods which share targets are no replicas.
-func replicas(spec *v1alpha1.GrafanaAgentSpec) []diag.Finding {
+func replicas(spec *v1alpha1.GrafanaAgentSpec) diag.List {
 	set := spec.Metrics.Replicas
 	if set == nil || *set <= 1 {
 		return nil
 	}
-	return []diag.Finding{{
+	return diag.List{{
 		Severity: diag.Warning, Code: diag.RuntimeDiffers, Path: "spec.metrics.replicas",
 		Message: fmt.Sprintf(
 			"with Alloy's clustering, all replicas of all shards share the targets: each is scraped by one pod, not "+
@@ -60,14 +60,15 @@ func (f *findings) clustered(c *model.Config, m *model.Metrics) {
 	m.Clustered = true
 	if label := m.Global.ReplicaLabel; label != "" {
 		m.Global.ReplicaLabel = ""
-		f.add(c.Origin.Find(diag.Info, diag.RuntimeDiffers, "spec.metrics.replicaExternalLabelName",
-			"with Alloy's clustering, samples do not get the label "+label+": they come from any of the pods"))
+		f.Add(c.Origin.Place(diag.RuntimeDiffers.At("spec.metrics.replicaExternalLabelName", "%s",
+			"with Alloy's clustering, samples do not get the label "+label+": they come from any of the pods").
+			As(diag.Info)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Global.ExternalLabels)) {
 		if ofOnePod.MatchString(m.Global.ExternalLabels[name]) {
-			f.add(c.Origin.Find(diag.Warning, diag.RuntimeDiffers, "spec.metrics.externalLabels["+name+"]",
+			f.Add(c.Origin.Place(diag.RuntimeDiffers.At("spec.metrics.externalLabels["+name+"]",
 				"differs between pods: with Alloy's clustering, the series of a target end and others begin when the "+
-					"target moves to another pod"))
+					"target moves to another pod")))
 		}
 	}
 }
@@ -75,8 +76,8 @@ func (f *findings) clustered(c *model.Config, m *model.Metrics) {
 // ownShards refuses a job that shards its targets itself: all pods have the same number.
 func (f *findings) ownShards(job *model.ScrapeConfig) {
 	if slices.ContainsFunc(job.Relabel, func(r *model.Relabel) bool { return ofOneShard.MatchString(r.Regex.Value) }) {
-		f.add(job.Origin.Find(diag.Error, diag.NotInRuntime, ".relabelings",
+		f.Add(job.Origin.Place(diag.NotInRuntime.At(".relabelings",
 			"a rule compares SHARD, which is 0 in all pods with Alloy's clustering: leave out the rules that shard, "+
-				"each target is scraped by one pod"))
+				"each target is scraped by one pod")))
 	}
 }

@@ -88,9 +88,9 @@ func (f *findings) needsFiles(at model.Origin, line int, names []string) {
 }
 
 func (f *findings) warnOfNeed(at model.Origin, line int, what, hint string) {
-	one := at.Find(diag.Warning, diag.NeedsEnvironment, "", "Alloy does not start without "+what)
-	one.Hint, one.TextLine = hint, line
-	f.add(one)
+	one := at.Place(diag.NeedsEnvironment.At("", "%s", "Alloy does not start without "+what))
+	one.Hint, one.Line = hint, line
+	f.Add(one)
 }
 
 // tlsFiles returns the files that a client reads when it is made.

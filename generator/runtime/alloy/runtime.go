@@ -43,13 +43,13 @@ func program(version catalogue.Version, clusters bool) runtime.Runtime {
 	in := imageIn(version.String())
 	checkPods := in.checkPods
 	if clusters {
-		checkPods = func(spec *v1alpha1.GrafanaAgentSpec) []diag.Finding {
+		checkPods = func(spec *v1alpha1.GrafanaAgentSpec) diag.List {
 			return append(in.checkPods(spec), replicas(spec)...)
 		}
 	}
 	return runtime.Runtime{
 		Name:  "alloy",
-		Check: func(c *model.Config) (*model.Config, []model.Finding) { return check(c, version, clusters) },
+		Check: func(c *model.Config) (*model.Config, diag.List) { return check(c, version, clusters) },
 		Print: printed, Masked: masked,
 		ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		VersionLabel: version.String(), Container: runtime.DefaultContainer, Port: runtime.DefaultPort,
@@ -85,10 +85,9 @@ func masked(*model.Config) (rest, inlined string) { return "", "" }
 type imageIn string
 
 // checkPods reports settings of pods that Alloy does not have.
-func (in imageIn) checkPods(spec *v1alpha1.GrafanaAgentSpec) (out []diag.Finding) {
+func (in imageIn) checkPods(spec *v1alpha1.GrafanaAgentSpec) (out diag.List) {
 	found := func(severity diag.Severity, path, message, hint string) {
-		out = append(out, diag.Finding{Severity: severity, Code: diag.RuntimeDiffers, Path: path, Message: message,
-			Hint: hint})
+		out = append(out, diag.RuntimeDiffers.At(path, "%s", message).As(severity).WithHint(hint))
 	}
 	switch run := in.of(spec); {
 	case spec.Image != nil && *spec.Image != "" && run != *spec.Image:

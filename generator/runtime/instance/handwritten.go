@@ -16,7 +16,7 @@ import (
 // HandWritten checks the hand-written jobs of an instance, alone and against the others. No message quotes their text.
 // An interval longer than truncate is an error, unless truncate is zero. Unless strict, unknown fields are warnings.
 func HandWritten(kind handwritten.Kind, c *model.Config, i *model.Instance, truncate time.Duration,
-	strict bool) (found []model.Finding) {
+	strict bool) (found diag.List) {
 	made := make(map[string][]diag.Object, len(i.ScrapeConfigs)+len(i.Additional))
 	for _, job := range i.ScrapeConfigs {
 		made[job.JobName] = []diag.Object{job.Origin.Object}
@@ -26,8 +26,8 @@ func HandWritten(kind handwritten.Kind, c *model.Config, i *model.Instance, trun
 		name := raw.Name()
 		by, twice := made[name]
 		if name != "" && twice {
-			found = append(found, InText(raw, i.Origin, diag.Error, diag.DuplicateJob, raw.Job.Line,
-				"the job_name appears twice in "+i.Origin.Object.String(), by...))
+			found.Add(InText(raw, i.Origin, raw.Job.Line, diag.DuplicateJob.At("", "the job_name appears twice in %s",
+				i.Origin.Object).With(by...)))
 		} else {
 			made[name] = nil
 		}
@@ -37,36 +37,31 @@ func HandWritten(kind handwritten.Kind, c *model.Config, i *model.Instance, trun
 }
 
 // HandWrittenLogs checks the hand-written jobs of a LogsInstance.
-func HandWrittenLogs(i *model.LogsInstance, strict bool) []model.Finding {
+func HandWrittenLogs(i *model.LogsInstance, strict bool) diag.List {
 	return againstSchema(handwritten.Logs, i.Additional, i.Origin, strict)
 }
 
 // againstSchema makes all checks that do not depend on other jobs.
 func againstSchema(kind handwritten.Kind, list []model.Raw, instance model.Origin,
-	strict bool) (found []model.Finding) {
+	strict bool) (found diag.List) {
 	var jobs []*yaml.Node
 	for i := range list {
 		jobs = append(jobs, list[i].Job)
 	}
-	for _, f := range handwritten.Check(kind, jobs, strict) {
-		one := InText(&list[0], instance, f.Severity, f.Code, f.Line, f.Message)
-		one.Hint = f.Hint
-		found = append(found, one)
+	for _, d := range handwritten.Check(kind, jobs, strict) {
+		found.Add(InText(&list[0], instance, d.Line, d))
 	}
 	return found
 }
 
-// InText returns a finding in a line of the Secret with a hand-written job, for the instance that uses it.
-func InText(raw *model.Raw, instance model.Origin, s diag.Severity, code diag.Code, line int, message string,
-	related ...diag.Object) model.Finding {
-	f := raw.Origin.Find(s, code, "", fmt.Sprintf("line %d: %s", line, message),
-		append([]diag.Object{instance.Object}, related...)...)
-	f.TextLine = line
-	return f
+// InText returns a diagnostic about a line of the Secret with a hand-written job, for the instance that uses it.
+func InText(raw *model.Raw, instance model.Origin, line int, d diag.Diagnostic) diag.Diagnostic {
+	d.Related = append([]diag.Object{instance.Object}, d.Related...)
+	return raw.Origin.Place(d.InLine(line))
 }
 
 // timing compares the times of a job.
-func timing(c *model.Config, i *model.Instance, raw *model.Raw, truncate time.Duration) (found []model.Finding) {
+func timing(c *model.Config, i *model.Instance, raw *model.Raw, truncate time.Duration) (found diag.List) {
 	every, whose, limit := GlobalInterval(c), []diag.Object{c.Origin.Object}, raw.Field("scrape_timeout")
 	if text := raw.Field("scrape_interval"); text != "" && !strings.Contains(text, "$") {
 		d, err := prommodel.ParseDuration(text)
@@ -78,7 +73,7 @@ func timing(c *model.Config, i *model.Instance, raw *model.Raw, truncate time.Du
 		}
 	}
 	fail := func(code diag.Code, message string) {
-		found = append(found, InText(raw, i.Origin, diag.Error, code, raw.Job.Line, message, whose...))
+		found.Add(InText(raw, i.Origin, raw.Job.Line, code.At("", "%s", message).With(whose...)))
 	}
 	if truncate > 0 && every > truncate {
 		fail(diag.IntervalAboveWAL, fmt.Sprintf(

@@ -22,7 +22,7 @@ const (
 )
 
 // Timeout compares the timeout of a job with its interval: a runtime refuses the whole file for a longer one.
-func Timeout(c *model.Config, job *model.ScrapeConfig) []model.Finding {
+func Timeout(c *model.Config, job *model.ScrapeConfig) diag.List {
 	timeout, every := Interval(job.Timeout), Interval(job.Interval)
 	of, whose := "", []diag.Object(nil)
 	if WithoutInterval(job) {
@@ -32,24 +32,24 @@ func Timeout(c *model.Config, job *model.ScrapeConfig) []model.Finding {
 	if timeout <= every || every <= 0 {
 		return nil
 	}
-	return []model.Finding{job.Origin.Find(diag.Error, diag.TimeoutAboveInterval, ".scrapeTimeout",
-		fmt.Sprintf("the timeout %s is longer than the scrape interval %s%s", job.Timeout, prommodel.Duration(every),
-			of), whose...)}
+	return diag.List{job.Origin.Place(diag.TimeoutAboveInterval.At(".scrapeTimeout",
+		"the timeout %s is longer than the scrape interval %s%s", job.Timeout, prommodel.Duration(every),
+		of).With(whose...))}
 }
 
 // GlobalTimeout warns of a timeout for all jobs that is longer than their interval. Nothing is lost: a job without a
 // timeout of its own has at most its interval then.
-func GlobalTimeout(c *model.Config) []model.Finding {
+func GlobalTimeout(c *model.Config) diag.List {
 	timeout, every := Interval(c.Metrics.Global.ScrapeTimeout), GlobalInterval(c)
 	if timeout <= every {
 		return nil
 	}
 	short := prommodel.Duration(every)
-	f := c.Origin.Find(diag.Warning, diag.TimeoutAboveInterval, "spec.metrics.scrapeTimeout",
-		fmt.Sprintf("the timeout %s is longer than the scrape interval %s: a job that sets neither has the timeout %s",
-			c.Metrics.Global.ScrapeTimeout, short, short))
+	f := c.Origin.Place(diag.TimeoutAboveInterval.At("spec.metrics.scrapeTimeout",
+		"the timeout %s is longer than the scrape interval %s: a job that sets neither has the timeout %s",
+		c.Metrics.Global.ScrapeTimeout, short, short).As(diag.Warning))
 	f.Hint = fmt.Sprintf("set scrapeTimeout to %s or less, or a longer scrapeInterval", short)
-	return []model.Finding{f}
+	return diag.List{f}
 }
 
 // Interval returns the interval of a job, or zero if it is absent or invalid.
@@ -74,11 +74,11 @@ func WithoutInterval(job *model.ScrapeConfig) bool {
 
 // WAL compares the WAL settings of an instance and returns its truncation frequency. Invalid times are ignored: they
 // have been reported.
-func WAL(i *model.Instance) (truncate time.Duration, found []model.Finding) {
+func WAL(i *model.Instance) (truncate time.Duration, found diag.List) {
 	positive := func(field, value string) time.Duration {
 		d, err := time.ParseDuration(value)
 		if err == nil && d <= 0 {
-			found = append(found, i.Origin.Find(diag.Error, diag.InvalidWALTimes, field, "must be above zero"))
+			found = append(found, i.Origin.Place(diag.InvalidWALTimes.At(field, "must be above zero")))
 			return 0
 		}
 		return d
@@ -88,9 +88,9 @@ func WAL(i *model.Instance) (truncate time.Duration, found []model.Finding) {
 	lowest, highest := cmp.Or(GoDuration(i.MinWALTime), DefaultMinWALTime), cmp.Or(GoDuration(i.MaxWALTime),
 		DefaultMaxWALTime)
 	if lowest > highest {
-		found = append(found, i.Origin.Find(diag.Error, diag.InvalidWALTimes, ".minWALTime",
-			fmt.Sprintf("minWALTime %s is longer than maxWALTime %s", prommodel.Duration(lowest),
-				prommodel.Duration(highest))))
+		found = append(found, i.Origin.Place(diag.InvalidWALTimes.At(".minWALTime",
+			"minWALTime %s is longer than maxWALTime %s", prommodel.Duration(lowest),
+			prommodel.Duration(highest))))
 	}
 	return cmp.Or(truncate, DefaultTruncate), found
 }
@@ -105,15 +105,15 @@ func GoDuration(text string) time.Duration {
 }
 
 // Destinations warns about instances whose samples are sent nowhere.
-func Destinations(c *model.Config) (found []model.Finding) {
+func Destinations(c *model.Config) (found diag.List) {
 	if len(c.Metrics.Global.RemoteWrite) > 0 {
 		return nil
 	}
 	for i := range c.Metrics.Configs {
 		if len(c.Metrics.Configs[i].RemoteWrite) == 0 {
-			found = append(found, c.Metrics.Configs[i].Origin.Find(diag.Warning, diag.NoDestination, ".remoteWrite",
+			found = append(found, c.Metrics.Configs[i].Origin.Place(diag.NoDestination.At(".remoteWrite", "%s",
 				"neither the MetricsInstance nor GrafanaAgent "+nameOf(c.Origin.Object)+
-					" has a remoteWrite: samples go nowhere"))
+					" has a remoteWrite: samples go nowhere")))
 		}
 	}
 	return found

@@ -61,7 +61,7 @@ func waiting(h plan.HeldObject) string {
 
 // Reason returns an error with its position, on one line. The hint is printed with the diagnostics.
 func Reason(d diag.Diagnostic) string {
-	text := d.Message
+	text := d.Problem()
 	if d.File != "" {
 		text = d.Position() + ": " + text
 	}

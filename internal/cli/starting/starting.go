@@ -93,7 +93,7 @@ func (s Streams) run(ctx context.Context, flags *cli.Context, folder string) err
 	}
 	// Parse reports a wrong branch or URL.
 	if _, found := pipelinefile.Parse(options.Pipeline(), files[0].Data); found.HasErrors() {
-		return command.Usagef(found[0].Hint, "%s", found[0].Message)
+		return command.Usagef(found[0].Hint, "%s", found[0].Problem())
 	}
 	left, err := write(at.top, files)
 	if err != nil {

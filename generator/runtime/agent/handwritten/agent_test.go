@@ -20,7 +20,7 @@ func TestTheAgentsRefusals(t *testing.T) {
 	}
 	for _, f := range archive.Files {
 		found := Check(Kind(path.Dir(f.Name)), items(t, string(f.Data)), true)
-		if refused := hasError(found); refused == strings.HasSuffix(f.Name, ".accepted.yaml") {
+		if refused := found.HasErrors(); refused == strings.HasSuffix(f.Name, ".accepted.yaml") {
 			t.Errorf("%s: %v", f.Name, found)
 		}
 		for _, w := range Check(Kind(path.Dir(f.Name)), items(t, string(f.Data)), false) {
@@ -29,15 +29,6 @@ func TestTheAgentsRefusals(t *testing.T) {
 			}
 		}
 	}
-}
-
-func hasError(found []Finding) bool {
-	for _, f := range found {
-		if f.Severity == diag.Error {
-			return true
-		}
-	}
-	return false
 }
 
 // items reads one configuration, without aliases and nulls.

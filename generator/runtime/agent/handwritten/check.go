@@ -1,7 +1,6 @@
 package handwritten
 
 import (
-	"fmt"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -24,18 +23,10 @@ const (
 // MaxFindings limits the findings about a list of scrape configurations.
 const MaxFindings = 50
 
-// Finding is a problem in a line.
-type Finding struct {
-	Severity      diag.Severity
-	Code          diag.Code
-	Line          int
-	Message, Hint string
-}
-
 // Check checks the items of a list of scrape configurations, which must have no aliases and no nulls. strict means
 // that the agent is the one that the schema describes: otherwise unknown fields are warnings, because a newer agent
 // may know them. The agent accepts a list without errors.
-func Check(kind Kind, items []*yaml.Node, strict bool) []Finding {
+func Check(kind Kind, items []*yaml.Node, strict bool) diag.List {
 	c := &checker{kind: kind, types: schema(), strict: strict}
 	for _, i := range items {
 		c.value(string(kind), i, "")
@@ -51,7 +42,7 @@ type checker struct {
 	kind     Kind
 	types    map[string]*schemaType
 	strict   bool
-	findings []Finding
+	findings diag.List
 	relabel  relabel.Checker
 }
 
@@ -60,15 +51,12 @@ func (c *checker) report(s diag.Severity, code diag.Code, n *yaml.Node, hint, fo
 	if k := len(c.findings); k > MaxFindings && (s != diag.Error || c.findings[k-1].Severity == diag.Error) {
 		return
 	}
-	f := Finding{s, code, n.Line, fmt.Sprintf(format, args...), hint}
+	d := code.At("", format, args...).As(s).WithHint(hint)
 	if len(c.findings) >= MaxFindings {
-		f.Message, f.Hint = "further findings are not shown", ""
+		d.Message, d.Hint = "further findings are not shown", ""
 	}
-	if len(c.findings) <= MaxFindings {
-		c.findings = append(c.findings, f)
-	} else {
-		c.findings[MaxFindings] = f
-	}
+	d.Line = n.Line
+	c.findings = append(c.findings[:min(len(c.findings), MaxFindings)], d)
 }
 
 // full reports whether further findings are dropped.
@@ -95,12 +83,7 @@ func (c *checker) warn(n *yaml.Node, hint, format string, args ...any) {
 
 // failed reports whether there is an error among the findings from an index on.
 func (c *checker) failed(since int) bool {
-	for _, f := range c.findings[since:] {
-		if f.Severity == diag.Error {
-			return true
-		}
-	}
-	return false
+	return c.findings[since:].HasErrors()
 }
 
 // value checks a value by its type. path has the names of the fields that lead to it, for messages.

@@ -54,14 +54,14 @@ func TestLargeContentIsCheckedInTime(t *testing.T) {
 	for i := range values / 2 {
 		unknown.Content = append(unknown.Content, scalar("job_names"+strconv.Itoa(i)), scalar("1"))
 	}
-	if begin := time.Now(); !hasError(Check(Metrics, []*yaml.Node{unknown}, true)) || time.Since(begin) > limit {
+	if begin := time.Now(); !Check(Metrics, []*yaml.Node{unknown}, true).HasErrors() || time.Since(begin) > limit {
 		t.Errorf("unknown fields: took %v", time.Since(begin))
 	}
 	for _, field := range []string{"pipeline_stages", "static_configs", "relabel_configs", "unknown"} {
 		job := &yaml.Node{Kind: yaml.MappingNode, Line: 1,
 			Content: []*yaml.Node{scalar("job_name"), scalar("j"), scalar(field), list}}
 		begin := time.Now()
-		if !hasError(Check(Logs, []*yaml.Node{job}, true)) || time.Since(begin) > limit {
+		if !Check(Logs, []*yaml.Node{job}, true).HasErrors() || time.Since(begin) > limit {
 			t.Errorf("%s: took %v", field, time.Since(begin))
 		}
 	}

@@ -34,7 +34,7 @@ func relabelRule(o object) {
 	}
 	for _, p := range o.checker.relabel.Check(r) {
 		if p.Severity == diag.Error {
-			field := ruleField(p.Field)
+			field := ruleField(p.Path)
 			o.report(diag.Error, p.Code, o.at(field), "", "a rule of %s that the agent refuses: %s", o.path,
 				cmp.Or(field, "fields that do not go together"))
 		}

@@ -1,15 +1,13 @@
 package stages
 
 import (
-	"fmt"
-
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
 // CheckAll checks the pipelines of PodLogs, alone and against each other: all run in the same pods, whose own metrics
 // cannot be read if two pipelines define one metric differently.
-func CheckAll(l *model.Logs) (found []model.Finding) {
+func CheckAll(l *model.Logs) (found diag.List) {
 	type source struct {
 		metric Metric
 		origin model.Origin
@@ -22,8 +20,9 @@ func CheckAll(l *model.Logs) (found []model.Finding) {
 				continue
 			}
 			seen[job] = true
-			for _, f := range Check(job.Stages) {
-				found = append(found, model.Finding{Object: job.Origin.Object, Finding: f})
+			for _, d := range Check(job.Stages) {
+				d.Object = job.Origin.Object
+				found.Add(d)
 			}
 			Metrics(job.Stages, func(m Metric) {
 				known, ok := first[m.Name]
@@ -31,9 +30,10 @@ func CheckAll(l *model.Logs) (found []model.Finding) {
 				case !ok:
 					first[m.Name] = source{m, job.Origin}
 				case known.metric != m && known.origin != job.Origin:
-					found = append(found, job.Origin.Find(diag.Warning, diag.StageIgnored, ".pipelineStages",
-						fmt.Sprintf("the metric %s has another type or description in %s: the agent's own metrics "+
-							"cannot be read once both are counted", m.Name, known.origin.Object), known.origin.Object))
+					found = append(found, job.Origin.Place(diag.StageIgnored.At(".pipelineStages",
+						"the metric %s has another type or description in %s: the agent's own metrics "+
+							"cannot be read once both are counted", m.Name, known.origin.Object).
+						With(known.origin.Object)))
 				}
 			})
 		}

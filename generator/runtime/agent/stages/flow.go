@@ -122,7 +122,7 @@ func (c *Checker) joins(pipeline []model.Stage) (bare bool) {
 			return true
 		// stdout or stderr
 		case s.Multiline != nil && s.Multiline.FirstLine != "" && !strings.Contains(s.Multiline.FirstLine, "std"):
-			p := problems{}
+			p := problems{hidden: c.hidden}
 			hint := "put cri: {} in front of it, or docker: {} where nodes run Docker"
 			if slices.ContainsFunc(pipeline[i:], func(s model.Stage) bool { return s.CRI || s.Docker }) {
 				hint = "move it behind the stage cri or docker"

@@ -11,7 +11,7 @@ import (
 )
 
 // build builds a pipeline and checks it.
-func build(path string, specs []*v1alpha1.PipelineStageSpec) ([]model.Stage, []diag.Finding) {
+func build(path string, specs []*v1alpha1.PipelineStageSpec) ([]model.Stage, diag.List) {
 	pipeline, findings := stage.Build(path, specs)
 	return pipeline, slices.Concat(findings, stages.Check(pipeline))
 }

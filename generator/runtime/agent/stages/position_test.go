@@ -21,7 +21,7 @@ func reports(data []byte) []string {
 		}
 		_, findings := build("spec.pipelineStages", p.Spec.PipelineStages)
 		for _, f := range findings {
-			out = append(out, o.Found(f).String())
+			out = append(out, o.Place(f).String())
 		}
 	}
 	return out

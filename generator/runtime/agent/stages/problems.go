@@ -11,19 +11,17 @@ import (
 	"github.com/agentry-dev/agentry/internal/expression"
 )
 
-// problems are the problems of a stage.
-type problems []problem
-
-// problem is a finding before it is known whether it may quote the stage.
-type problem struct {
-	severity           diag.Severity
-	code               diag.Code
-	path, hint, format string
-	args               []any
+// problems collects the problems of a stage. If the stage is hidden, they do not quote it.
+type problems struct {
+	diag.List
+	hidden bool
 }
 
 func (p *problems) add(s diag.Severity, code diag.Code, path, hint, format string, args ...any) {
-	*p = append(*p, problem{s, code, path, hint, format, args})
+	if p.hidden {
+		hint, args = hide(hint, args)
+	}
+	p.Add(code.At(path, format, args...).As(s).WithHint(hint))
 }
 
 // fail reports what the agent would refuse, or crash on.

@@ -57,7 +57,7 @@ func specs(t testing.TB, text string) []*v1alpha1.PipelineStageSpec {
 }
 
 // text is a finding with its hint in brackets.
-func text(f diag.Finding) string {
+func text(f diag.Diagnostic) string {
 	line := fmt.Sprintf("%s[%s] %s: %s", f.Severity, f.Code, f.Path, f.Message)
 	if f.Hint != "" {
 		line += " (" + f.Hint + ")"

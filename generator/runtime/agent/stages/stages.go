@@ -5,7 +5,6 @@
 package stages
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/compile/stage"
@@ -18,7 +17,7 @@ import (
 const MaxExpressionBytes = 64 << 10
 
 // Check returns the problems of a pipeline.
-func Check(pipeline []model.Stage) []diag.Finding {
+func Check(pipeline []model.Stage) diag.List {
 	var c Checker
 	c.pipeline(pipeline)
 	c.joins(pipeline)
@@ -28,7 +27,7 @@ func Check(pipeline []model.Stage) []diag.Finding {
 // Checker checks a hand-written pipeline, stage by stage, in order. Its findings do not quote the stages. The zero
 // value is ready to use.
 type Checker struct {
-	findings []diag.Finding
+	findings diag.List
 	hidden   bool
 	before   before
 }
@@ -40,7 +39,7 @@ type before struct {
 }
 
 // Stage checks one stage. The paths of findings begin with a point and the resource's name of the stage.
-func (c *Checker) Stage(s *model.Stage) []diag.Finding {
+func (c *Checker) Stage(s *model.Stage) diag.List {
 	c.findings, c.hidden = nil, true
 	c.stage(s)
 	for i := range c.findings {
@@ -60,7 +59,7 @@ func (c *Checker) pipeline(list []model.Stage) {
 
 // stage checks that a stage is of one kind, and its settings.
 func (c *Checker) stage(s *model.Stage) {
-	var p problems
+	p := problems{hidden: c.hidden}
 	var found []string
 	for _, k := range kinds() {
 		if k.is(s) {
@@ -177,14 +176,9 @@ func kinds() [18]kind {
 // nothing is the check of stages that cannot be wrong.
 func nothing(*problems, string, *model.Stage, *before) {}
 
-// report adds findings.
-func (c *Checker) report(list problems) {
-	for _, p := range list {
-		if c.hidden {
-			p.hint, p.args = hide(p.hint, p.args)
-		}
-		c.findings = stage.Limit(c.findings,
-			diag.Finding{Severity: p.severity, Code: p.code, Path: p.path, Message: fmt.Sprintf(p.format, p.args...),
-				Hint: p.hint})
+// report adds what was found in a stage.
+func (c *Checker) report(p problems) {
+	for _, d := range p.List {
+		c.findings = stage.Limit(c.findings, d)
 	}
 }

@@ -67,7 +67,7 @@ func replacement(p *problems, path, text string) {
 }
 
 // parseTemplate parses a template like the agent. The finding, if any, has no severity yet.
-func parseTemplate(p *problems, path, text string) *diag.Finding {
+func parseTemplate(p *problems, path, text string) *diag.Diagnostic {
 	if !strings.Contains(text, "{{") || p.tooLong(path, text) {
 		return nil
 	}
@@ -76,7 +76,7 @@ func parseTemplate(p *problems, path, text string) *diag.Finding {
 		checkEnvironment(p, path, text)
 		return nil
 	}
-	f := &diag.Finding{Code: diag.InvalidStage, Path: path, Message: strings.TrimPrefix(err.Error(), "template: ")}
+	f := &diag.Diagnostic{Code: diag.InvalidStage, Path: path, Message: strings.TrimPrefix(err.Error(), "template: ")}
 	if match := templateErrorPattern.FindStringSubmatch(err.Error()); match != nil {
 		line, _ := strconv.Atoi(match[1])
 		f.Path, f.Message = textPath(path, line, 1), strings.TrimPrefix(match[2], "template: ")

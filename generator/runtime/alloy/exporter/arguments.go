@@ -1,7 +1,6 @@
 package exporter
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -18,18 +17,12 @@ type Arguments struct {
 	Values model.Map
 	// Texts are arguments that are YAML: the configuration of an exporter, in which variables are still to be expanded.
 	Texts []Text
-	// Problems are about fields of the configuration.
-	Problems []Problem
+	// Problems are about fields of the configuration, or about all of it.
+	Problems diag.List
 }
 
 // Text is an argument that is YAML.
 type Text struct{ Name, YAML string }
-
-// Problem is what is wrong with a field, whose path is empty for the configuration as a whole.
-type Problem struct {
-	Severity            diag.Severity
-	Path, Message, Hint string
-}
 
 // LabelKey is the key of the label of a block.
 const LabelKey = "<label>"
@@ -106,7 +99,11 @@ func (a *arguments) renamed(path string, v model.Value) model.Value {
 }
 
 func (a *arguments) say(s diag.Severity, below, hint, format string, args ...any) {
-	a.Problems = append(a.Problems, Problem{s, a.field + below, fmt.Sprintf(format, args...), hint})
+	code := diag.NotInRuntime
+	if s != diag.Error {
+		code = diag.RuntimeDiffers
+	}
+	a.Problems.Add(code.At(a.field+below, format, args...).As(s).WithHint(hint))
 }
 
 // set sets an argument by its path: its name, or that of its block and its own.

@@ -12,18 +12,13 @@ import (
 	yamlv2 "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Problem is what cannot be rendered for Alloy, with its line in the text.
-type Problem struct {
-	Line    int
-	Message string
-}
-
 // Job returns the job of a text, and what of it cannot be rendered.
-func Job(raw *model.Raw) (*model.ScrapeConfig, []Problem) {
+func Job(raw *model.Raw) (*model.ScrapeConfig, diag.List) {
 	r := &reader{variables: hasVariables(raw.Job)}
 	m := mapping{r, raw.Job, ""}
 	job := &model.ScrapeConfig{
@@ -51,11 +46,13 @@ func Job(raw *model.Raw) (*model.ScrapeConfig, []Problem) {
 // reader collects problems.
 type reader struct {
 	variables bool // are in the text, whose dollars are kept as they are written then
-	problems  []Problem
+	problems  diag.List
 }
 
 func (r *reader) wrong(n *yaml.Node, message string) {
-	r.problems = append(r.problems, Problem{n.Line, message})
+	d := diag.NotInRuntime.At("", "%s", message)
+	d.Line = n.Line
+	r.problems.Add(d)
 }
 
 func hasVariables(n *yaml.Node) bool {

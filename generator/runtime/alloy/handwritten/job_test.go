@@ -6,10 +6,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-func job(t testing.TB, text string) (*model.ScrapeConfig, []Problem) {
+func job(t testing.TB, text string) (*model.ScrapeConfig, diag.List) {
 	t.Helper()
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {

@@ -2,7 +2,7 @@
 // Alloy's components take. They have been checked by the agent's rules, by package agent/handwritten.
 //
 // Jobs with targets that are written out, with discovery of the cluster's own objects, or with the journal are read,
-// with every stage. Anything else is a [Problem] at its line, never silently left out. Problems do not quote the
+// with every stage. Anything else is a diagnostic at its line, never silently left out. Their messages do not quote the
 // configuration, which comes from a Secret.
 package promtail
 
@@ -13,15 +13,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
-
-// Problem is what Alloy cannot do, in a line of the text.
-type Problem struct {
-	Line    int
-	Message string
-}
 
 // Job is one scrape configuration.
 type Job struct {
@@ -39,7 +34,7 @@ type Job struct {
 }
 
 // Read returns a job. expand returns a text in which the agent replaces variables, or false if Alloy cannot.
-func Read(raw *model.Raw, expand func(string) (syntax.Expr, bool)) (*Job, []Problem) {
+func Read(raw *model.Raw, expand func(string) (syntax.Expr, bool)) (*Job, diag.List) {
 	r := reader{expand: expand, job: &Job{Name: raw.Name()}}
 	sources := 0
 	each(raw.Job, func(key string, at, v *yaml.Node) {
@@ -87,11 +82,13 @@ func unknown(key string) string {
 type reader struct {
 	expand   func(string) (syntax.Expr, bool)
 	job      *Job
-	problems []Problem
+	problems diag.List
 }
 
 func (r *reader) cannot(at *yaml.Node, message string) {
-	r.problems = append(r.problems, Problem{at.Line, message})
+	d := diag.NotInRuntime.At("", "%s", message)
+	d.Line = at.Line
+	r.problems.Add(d)
 }
 
 // each calls f for the pairs of a mapping.

@@ -21,14 +21,13 @@ import (
 )
 
 // Check returns what Alloy cannot do of a pipeline that the agent accepts.
-func Check(pipeline []model.Stage) (found []diag.Finding) {
+func Check(pipeline []model.Stage) (found diag.List) {
 	for i := range pipeline {
 		s := &pipeline[i]
 		if s.Drop != nil && s.Drop.LongerThan != "" {
 			if n, ok := stages.Bytes(s.Drop.LongerThan); ok && n == 0 {
-				found = append(found, diag.Finding{Severity: diag.Error, Code: diag.NotInRuntime,
-					Path:    s.Path + ".drop.longerThan",
-					Message: "Alloy takes a size of zero for none", Hint: "write expression: .+ instead"})
+				found = append(found, diag.NotInRuntime.At(s.Path+".drop.longerThan",
+					"Alloy takes a size of zero for none").WithHint("write expression: .+ instead"))
 			}
 		}
 		if s.Match != nil {

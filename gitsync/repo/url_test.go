@@ -155,7 +155,7 @@ func TestResolve(t *testing.T) {
 		"no such tag":          {repo.Ref{Tag: "v1.4.4"}, "", "", "did you mean v1."},
 		"no such range":        {repo.Ref{SemVer: ">=3"}, "", "", "existing tags: 1.5.0-rc.1, latest, "},
 		"a range that is none": {repo.Ref{SemVer: "new"}, "", "", "parse the range"},
-		"a name that is none":  {repo.Ref{Name: "main"}, "", "", `starts with "refs/"`},
+		"a name that is none":  {repo.Ref{Name: "main"}, "", "", `must start with "refs/"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tip, err := refs.Resolve(tc.ref)

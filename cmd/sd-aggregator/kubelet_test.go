@@ -45,7 +45,7 @@ func TestKubeletServiceWithoutAnAPIServer(t *testing.T) {
 		done <- run(ctx, []string{"sd-aggregator", "kubelet-service", "--service", "default/kubelet", "--admin-listen",
 			"127.0.0.1:0", "--kubeconfig", kubeconfig}, io.Discard, &log)
 	}()
-	refused := regexp.MustCompile(`lease: it cannot be read .*refused`)
+	refused := regexp.MustCompile(`lease: cannot be read or renewed.*refused`)
 	for deadline := time.Now().Add(time.Minute); log.find(refused) == nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never says that it cannot reach the API server: %s", log.text.String())

@@ -29,7 +29,7 @@ func TestTheHistoryOfAPipeline(t *testing.T) {
 		t.Error("the page has a secret")
 	}
 	if got := get(h, "/pipelines/prod/commits/"+source); got.Code != 404 ||
-		!strings.Contains(got.Body.String(), "not among the last ones") {
+		!strings.Contains(got.Body.String(), "not among the latest commits") {
 		t.Errorf("a commit of another branch: %d", got.Code)
 	}
 	w.Status.Findings.First = diag.List{{Severity: "error", Message: "odd", File: "in/agent.yaml", Line: 2,

@@ -382,7 +382,7 @@ func TestALeaderThatIsCutOffIsFollowed(t *testing.T) {
 		first.away(false)
 		after(time.Minute)
 		if got := leaders(first, second); !slices.Equal(got, []int{1}) || w.listed() != "a=10.0.0.2 b=10.0.0.3 " ||
-			first.log.count("it can be read and renewed again") == 0 {
+			first.log.count("can be read and renewed again") == 0 {
 			t.Errorf("leaders %v, listed %s", got, w.listed())
 		}
 	})

@@ -41,7 +41,7 @@ func TestTheFlagsOfALogin(t *testing.T) {
 		"--console-url is of use with --oidc-issuer only": {"--console-url=https://agentry.example.com"},
 		"the issuer http://id.example.com must use https": append(slices.Clone(good), "--oidc-act=sre",
 			"--oidc-issuer=http://id.example.com"),
-		`the URL of the console "agentry" is no URL such`: append(slices.Clone(good), "--oidc-act=sre",
+		`the URL of the console "agentry" is not a URL such`: append(slices.Clone(good), "--oidc-act=sre",
 			"--console-url=agentry"),
 	} {
 		if _, err := read(t, args...); err == nil || !strings.Contains(err.Error(), want) {

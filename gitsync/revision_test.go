@@ -55,9 +55,9 @@ func TestAnotherRevisionThanThePipelineReadsIsAWarning(t *testing.T) {
 		"Flux: the branch": {lab: flux("{branch: main}")},
 		"Flux: another branch": {flux("{branch: next}"),
 			`in/flux-system/gotk-sync.yaml: warning[other-revision]: spec.sourceRef: "next" is not the revision of this repository that the pipeline reads: branch main`},
-		"Flux: a tag counts more": {flux("{branch: main, tag: v1}"), `"v1" is another`},
+		"Flux: a tag counts more": {flux("{branch: main, tag: v1}"), `"v1" is not the revision`},
 		"Flux: only of charts": {chart(),
-			`in/one.yaml: warning[other-revision]: spec.chart.spec.sourceRef: "next" is another`},
+			`in/one.yaml: warning[other-revision]: spec.chart.spec.sourceRef: "next" is not the revision`},
 		"Argo CD: the branch": {lab: argo("refs/heads/main")},
 		"Argo CD: the newest": {lab: argo("HEAD")},
 		"Argo CD: another version": {argo("v1.2"),
@@ -69,7 +69,7 @@ func TestAnotherRevisionThanThePipelineReadsIsAWarning(t *testing.T) {
 		"Argo CD: folders below a merge of another": {
 			set("{merge: {mergeKeys: [path], generators: [{git: {revision: v1.2, repoURL: @, directories: [{path: " +
 				"none/*}]}}, {git: {repoURL: @, directories: [{path: none/*}]}}]}}, {git: {revision: main, repoURL: @"),
-			`spec.generators[0].merge.generators[0].git.revision: "v1.2" is another`},
+			`spec.generators[0].merge.generators[0].git.revision: "v1.2" is not the revision`},
 	} {
 		c.lab.input(nil)
 		report := c.lab.pass()

@@ -301,7 +301,7 @@ func TestApplicationsThatCannotBeMade(t *testing.T) {
 			"are not Helm values",
 		of("path: chart, helm: {parameters: [{name: 'a[x].b', value: hunter2}]}"):       "spec.source.helm.parameters[0]: it cannot be set",
 		of("path: chart, helm: {parameters: [{name: a, value: $ARGOCD_APP_REVISION}]}"): "spec.source.helm.parameters[0]: $ARGOCD_APP_REVISION differs in each commit",
-		of("path: chart, helm: {kubeVersion: latest}"):                                  `spec.source.helm.kubeVersion: "latest" is no version`,
+		of("path: chart, helm: {kubeVersion: latest}"):                                  `spec.source.helm.kubeVersion: "latest" is not a Kubernetes version`,
 		of("path: chart, helm: {releaseName: " + strings.Repeat("a", 54) +
 			"}"): "spec.source.helm.releaseName: the release name",
 		of("path: overlay, kustomize: {components: [../absent]}"): `components[0]: "../absent" is not in the repository`,

@@ -249,7 +249,7 @@ func TestAFaultIsOfItsChart(t *testing.T) {
 	b := NewVersions(store, VersionsOptions{})
 	of := Source{URL: "https://charts.example.com", Name: "shop"}
 	fetch(t, b.Now(), of)
-	if _, problem := used(t, b.Now(), of); !strings.Contains(problem, "a fault in agentry itself") ||
+	if _, problem := used(t, b.Now(), of); !strings.Contains(problem, "stopped by a bug in agentry") ||
 		strings.Contains(problem, "s3cret") {
 		t.Errorf("got %q", problem)
 	}

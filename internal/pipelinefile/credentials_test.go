@@ -99,10 +99,10 @@ func TestKeysOfWhoSignsCharts(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for verify, want := range map[string]string{
-		"{cosignKeyFile: private}":  `charts.verify[0].cosignKeyFile: a block is a "ENCRYPTED SIGSTORE PRIVATE KEY" and not a PUBLIC KEY: cosign public-key prints it`,
-		"{keyringFile: cosign.pub}": `charts.verify[0].keyringFile: there is no key in it`,
-		"{keyringFile: user}":       `charts.verify[0].keyringFile: is no keyring: gpg --export writes one`,
-		"{cosignKeyFile: user}":     `charts.verify[0].cosignKeyFile: is no public key of cosign`,
+		"{cosignKeyFile: private}":  `charts.verify[0].cosignKeyFile: a block is a "ENCRYPTED SIGSTORE PRIVATE KEY", not a PUBLIC KEY: cosign public-key prints one`,
+		"{keyringFile: cosign.pub}": `charts.verify[0].keyringFile: it contains no key`,
+		"{keyringFile: user}":       `charts.verify[0].keyringFile: is not a keyring: gpg --export writes one`,
+		"{cosignKeyFile: user}":     `charts.verify[0].cosignKeyFile: is not a cosign public key`,
 	} {
 		fleet, found := Parse(filepath.Join(folder, "pipeline.yaml"), []byte(with(verify)))
 		if len(found) > 0 {

@@ -95,7 +95,7 @@ func TestSecretsOfALogin(t *testing.T) {
 		"no file": {change: func(l *Login) {
 			l.ClientSecretFile = filepath.Join(folder, "none")
 		}, err: "none"},
-		"a CA that is none":   {change: func(l *Login) { l.CAFile = file("ca", "s3cret") }, err: "no certificate"},
+		"a CA that is none":   {change: func(l *Login) { l.CAFile = file("ca", "s3cret") }, err: "no PEM certificate"},
 		"an issuer over http": {change: func(l *Login) { l.Issuer = "http://id.example.com" }, err: "https"},
 	} {
 		t.Run(name, func(t *testing.T) {

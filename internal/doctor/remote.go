@@ -146,8 +146,8 @@ func notes(refs *repo.Refs) Result {
 // pushRemedy returns the remedy for an output that cannot be pushed to.
 func pushRemedy(err error, auth string) string {
 	if errors.Is(err, transport.ErrAuth) {
-		return "set " + auth + " to a credential that may push: a token that may write the repository's contents, or an " +
-			"SSH key that is not read-only"
+		return "set " + auth + " to a credential that may push: a token that may write the repository's contents, or " +
+			"an SSH key that is not read-only"
 	}
 	return readRemedy(err, "spec.output")
 }

@@ -112,8 +112,8 @@ func described() descriptions {
 				"somebody deleted."),
 		held: describe("held_objects",
 			"Objects of a unit that are rendered as of an earlier commit, or left out, because of an error; none "+
-				"where nothing is held. Worry when it stays above 0: changes to them have no effect. An object of several "+
-				"units counts in each; unit is empty for an object of no unit.", "unit", "kind"),
+				"where nothing is held. Worry when it stays above 0: changes to them have no effect. An object of "+
+				"several units counts in each; unit is empty for an object of no unit.", "unit", "kind"),
 		since: describe("held_since_timestamp_seconds",
 			"Date of the input commit since which an object of the unit is held: the oldest of them. Worry when it "+
 				"is days ago: nobody corrects it.", "unit"),

@@ -108,7 +108,8 @@ func TestChartsThatMustBeSigned(t *testing.T) {
 	}
 	check("the key is not trusted any more", l.passOf(s), "second", "build-failed")
 	creds.Signers = []signed.Keyring{{PGP: []byte("no key")}}
-	if err := s.SetCredentials(creds); err == nil || !strings.Contains(err.Error(), "charts.verify[0]: is not a keyring") {
+	if err := s.SetCredentials(creds); err == nil ||
+		!strings.Contains(err.Error(), "charts.verify[0]: is not a keyring") {
 		t.Errorf("a file without keys: %v", err)
 	}
 }

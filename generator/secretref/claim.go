@@ -146,8 +146,9 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 	}
 	data, ok := content(o, ref.Key)
 	if required && isEncrypted(data) {
-		s.addOnce(diag.EncryptedSecret.At(path, "%s is needed here, but it is encrypted with SOPS and was not decrypted",
-			ref).WithHint("name a key for it in decryption of the pipeline"+s.needsNoValue(ref)).
+		s.addOnce(diag.EncryptedSecret.At(path,
+			"%s is needed here, but it is encrypted with SOPS and was not decrypted", ref).
+			WithHint("name a key for it in decryption of the pipeline"+s.needsNoValue(ref)).
 			With(ref.objects()...), "")
 		return nil, false
 	}

@@ -220,7 +220,8 @@ func validateOutput(path string, s *Spec) findings {
 		o.Commit.SigningKeyFile+o.Commit.SigningKeyEnv != "", path+".commit", "", "a passphrase needs a signing key")
 	for i, source := range s.Sources {
 		if o.isReadBy(source) {
-			f = append(f, diag.PipelineConflict.At(path+".path", "lies among the inputs that spec.sources[%d] reads", i).
+			f = append(f, diag.PipelineConflict.At(path+".path", "lies among the inputs that spec.sources[%d] reads",
+				i).
 				WithHint("write to another branch or folder"))
 		}
 	}

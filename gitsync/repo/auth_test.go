@@ -82,8 +82,8 @@ func TestClientCertificates(t *testing.T) {
 	_, err = open(t, remote, repo.Options{}).Fetch(testContext(t), repo.Ref{})
 	wantError(t, err, transport.ErrUnreachable, "certificate required")
 	for want, auth := range map[string]httpclient.Connection{
-		"not a pair":    {ClientCertPEM: cert, ClientKeyPEM: otherKey},
-		"needs its key": {ClientCertPEM: cert},
+		"not a matching": {ClientCertPEM: cert, ClientKeyPEM: otherKey},
+		"needs its key":  {ClientCertPEM: cert},
 	} {
 		if _, err := repo.Open(t.TempDir(), transport.Remote{URL: remote.URL, Auth: transport.Auth{Connection: auth}},
 			repo.Options{}); err == nil || !strings.Contains(err.Error(), want) {

@@ -95,8 +95,8 @@ func TestContradictoryCredentials(t *testing.T) {
 	}{
 		"two ways at once": {"https://h/a", transport.Auth{Password: "a", BearerToken: "b"},
 			"more than one of a password, a bearer token"},
-		"no certificate": {"https://h/a",
-			transport.Auth{Connection: httpclient.Connection{CAPEM: []byte("nonsense")}}, "no certificate"},
+		"no PEM certificate": {"https://h/a",
+			transport.Auth{Connection: httpclient.Connection{CAPEM: []byte("nonsense")}}, "no PEM certificate"},
 		"no key": {"ssh://h/a", transport.Auth{KnownHosts: hosts}, "needs a private key"},
 		"a key that is none": {"ssh://h/a", transport.Auth{SSHKey: []byte("s3cret"), KnownHosts: hosts},
 			"cannot be parsed"},

@@ -221,8 +221,8 @@ func (r *walk) requireOneCluster() {
 		} else if len(more) > platforms {
 			r.roots[i].Problem = new(diag.BuildRefused.At("spec.destination", "%s",
 				"is for "+d.String()+", but the platform's Applications are for "+clusters[0]).
-				WithHint("correct the destination, or choose a cluster with cluster.name in the pipeline file or with " +
-					"--cluster"))
+				WithHint("correct the destination, or choose a cluster with cluster.name in the pipeline file or " +
+					"with --cluster"))
 		}
 	}
 	if len(clusters) < 2 {

@@ -56,7 +56,8 @@ func (w Walker) Walk(ctx context.Context, paths []roots.Root, build roots.Builde
 		next := run.next()
 		for i := range next {
 			if round == maxRounds || len(run.known) > MaxKustomizations {
-				next[i] = refused(next[i], new(diag.BuildRefused.At("", "Kustomizations lead to more Kustomizations without end").
+				next[i] = refused(next[i], new(diag.BuildRefused.
+					At("", "Kustomizations lead to more Kustomizations without end").
 					WithHint("name a path with fewer of them")))
 			}
 		}

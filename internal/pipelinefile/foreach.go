@@ -43,8 +43,9 @@ func (p *Pipeline) prepareTemplate(pattern string) diag.List {
 		samples = append(samples, sample)
 	}
 	if err := p.readTemplate(); err != nil {
-		return diag.List{p.Place(diag.Diagnostic{Path: "spec.forEach", Message: "only texts can depend on the folder: " +
-			err.Error()})}
+		return diag.List{p.Place(diag.Diagnostic{Path: "spec.forEach",
+			Message: "only texts can depend on the folder: " +
+				err.Error()})}
 	}
 	return p.checkApart(samples)
 }

@@ -133,14 +133,14 @@ func partsOf(k *types.Kustomization) []part {
 		{"components", false, len(k.Components), func(to *types.Kustomization, n int) {
 			to.Components = k.Components[:n]
 		}},
-		//lint:ignore SA1019 kustomize still reads it
 		{"patchesStrategicMerge", false, len(merges), func(to *types.Kustomization, n int) {
+			//lint:ignore SA1019 kustomize still reads it
 			to.PatchesStrategicMerge = merges[:n]
 		}},
 		{"patches", false, len(k.Patches), func(to *types.Kustomization, n int) { to.Patches = k.Patches[:n] }},
 		text("namespace", k.Namespace, func(to *types.Kustomization, s string) { to.Namespace = s }),
-		//lint:ignore SA1019 kustomize still reads it
 		{"patchesJson6902", false, len(operations), func(to *types.Kustomization, n int) {
+			//lint:ignore SA1019 kustomize still reads it
 			to.PatchesJson6902 = operations[:n]
 		}},
 		{"replacements", false, len(k.Replacements), func(to *types.Kustomization, n int) {

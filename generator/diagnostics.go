@@ -60,14 +60,14 @@ func (r renderer) unmatched(units []*Unit) diag.List {
 func merge(list diag.List) diag.List {
 	type key struct {
 		code          diag.Code
-		message, file string
+		problem, file string
 		line, column  int
 		object        diag.Object
 	}
 	at := map[key]int{}
 	var out diag.List
 	for _, d := range list {
-		k := key{d.Code, d.Message, d.Source + "\n" + d.File, d.Line, d.Column, d.Object}
+		k := key{d.Code, d.Problem(), d.Source + "\n" + d.File, d.Line, d.Column, d.Object}
 		i, ok := at[k]
 		if !ok {
 			at[k] = len(out)

@@ -41,7 +41,7 @@ func (p *printer) findings(list diag.List) {
 	}
 	p.title("Found")
 	for _, d := range list {
-		p.line(1, "%s[%s]: %s  %s", d.Severity, d.Code, d.Message, at(d.File, d.Line))
+		p.line(1, "%s[%s]: %s  %s", d.Severity, d.Code, d.Problem(), at(d.File, d.Line))
 		if d.Hint != "" {
 			p.line(2, "%s", d.Hint)
 		}

@@ -88,7 +88,7 @@ func (p *Plan) refuseEmpty(f *Findings) {
 	}
 	for _, d := range p.Rendered.NoAgent(diag.Error,
 		"correct sources[].paths; or set limits.allowEmpty if it is meant") {
-		f.refuse(d.Code, "", d.Hint, "%s", d.Message)
+		f.refuse(d.Code, "", d.Hint, "%s", d.Problem())
 	}
 }
 

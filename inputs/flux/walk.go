@@ -241,8 +241,8 @@ func (r *run) warnings(source ObjectRef, field, top string) diag.List {
 // once returns the problems that were not reported before.
 func (r *run) once(problems []*diag.Diagnostic) (out diag.List) {
 	for _, p := range problems {
-		if !r.warned[p.Message] {
-			r.warned[p.Message] = true
+		if problem := p.Problem(); !r.warned[problem] {
+			r.warned[problem] = true
 			p.Hint += "; until then its variables stay as ${NAME}"
 			out.Add(*p)
 		}

@@ -40,7 +40,7 @@ func stateOf(out fleet.Outcome) state {
 	}
 	var held, inputs []string
 	for _, h := range out.After.Held {
-		held = append(held, fmt.Sprintf("%s: %s %s", h, h.Reason.Code, h.Reason.Message))
+		held = append(held, fmt.Sprintf("%s: %s %s", h, h.Reason.Code, h.Reason.Problem()))
 	}
 	for _, src := range out.After.Sources {
 		inputs = append(inputs, src.Commit)
@@ -151,9 +151,9 @@ func text(out fleet.Outcome, pushed bool) string {
 
 func finding(f diag.Diagnostic) string {
 	if f.File == "" {
-		return f.Message
+		return f.Problem()
 	}
-	return fmt.Sprintf("%s (%s:%d)", f.Message, f.File, f.Line)
+	return fmt.Sprintf("%s (%s:%d)", f.Problem(), f.File, f.Line)
 }
 
 // units returns the units that a commit is about.

@@ -71,7 +71,7 @@ func takesTheFlags(t *testing.T, path string) {
 			args := d.Spec.Template.Spec.Containers[0].Args
 			wrong, says := "--max-polls=3", "--max-polls must be at least 4"
 			if args[0] == "kubelet-service" {
-				wrong, says = "--log-level=loud", `--log-level "loud" is not known`
+				wrong, says = "--log-level=loud", `unknown --log-level "loud"`
 			}
 			out, err := exec.Command(path, append(slices.Clone(args), wrong)...).CombinedOutput()
 			if err == nil || !strings.Contains(string(out), says) {

@@ -83,7 +83,7 @@ func Details(w io.Writer, s fleet.Status) error {
 		if h.As.Commit != "" {
 			as = "held as of " + shortCommit(h.As.Commit)
 		}
-		printf(&b, "%s %s\n       %s: %s\n", as, h, h.Reason.Position(), oneLine(h.Reason.Message))
+		printf(&b, "%s %s\n       %s: %s\n", as, h, h.Reason.Position(), oneLine(h.Reason.Problem()))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -93,7 +93,7 @@ func Details(w io.Writer, s fleet.Status) error {
 func Problems(w io.Writer, problems diag.List) error {
 	var b strings.Builder
 	for _, p := range problems {
-		printf(&b, "%s: %s[%s]: %s\n", p.Position(), p.Severity, p.Code, p.Message)
+		printf(&b, "%s: %s[%s]: %s\n", p.Position(), p.Severity, p.Code, p.Problem())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

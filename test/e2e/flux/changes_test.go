@@ -32,7 +32,7 @@ func (w *testbed) brokenObject(t *testing.T) {
 	w.edit("team-search/monitors.yaml", "interval: 1m", "interval: 2m")
 	input := w.push("A typo, and something good")
 	p := w.settled(input)
-	if len(p.Held) != 1 || p.Held[0].Object != "ServiceMonitor/team-shop/checkout" {
+	if len(p.Held) != 1 || p.Held[0].Name != "checkout" {
 		t.Errorf("held: %v", p.Held)
 	}
 	if names := gitops.Changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
@@ -89,7 +89,7 @@ func (w *testbed) refusedObject(t *testing.T) {
 	w.edit("team-shop/monitors.yaml", "interval: 50s", "interval: 55s")
 	input := w.push("A disk for a StatefulSet that has none, and something good")
 	p := w.settled(input)
-	if len(p.Held) != 1 || p.Held[0].Object != "GrafanaAgent/monitoring/grafana-agent" {
+	if len(p.Held) != 1 || p.Held[0].Name != "grafana-agent" {
 		t.Errorf("held: %v", p.Held)
 	}
 	if names := gitops.Changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {

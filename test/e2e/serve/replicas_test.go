@@ -179,8 +179,8 @@ func TestReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, "both have found the API server again", func() error {
-		if !strings.Contains(c.Log(), "it can be read and renewed again") ||
-			!strings.Contains(b.Log(), "it can be read and renewed again") {
+		if !strings.Contains(c.Log(), "lease: can be read and renewed again") ||
+			!strings.Contains(b.Log(), "lease: can be read and renewed again") {
 			return fmt.Errorf("they have not")
 		}
 		return active(t, c, b)()

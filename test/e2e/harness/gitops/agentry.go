@@ -53,7 +53,7 @@ type Status struct {
 	Conditions []struct{ Type, Status, Reason, Message string }
 	Sources    []struct{ Commit string }
 	Output     struct{ Commit string }
-	Held       []struct{ Object string }
+	Held       []struct{ Kind, Namespace, Name string }
 }
 
 func (s Status) ready() string {

@@ -15,8 +15,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/completion"
-	"github.com/agentry-dev/agentry/internal/cli/doctor"
-	"github.com/agentry-dev/agentry/internal/cli/images"
 	"github.com/agentry-dev/agentry/internal/cli/importer"
 	"github.com/agentry-dev/agentry/internal/cli/starting"
 	"github.com/agentry-dev/agentry/internal/fault"
@@ -84,8 +82,7 @@ func commands(env Env) []command.Command {
 		treeCommand(env),
 		explainCommand(env),
 		diffCommand(env),
-		doctor.Command(doctor.Environment{Stdout: env.Stdout, ReadFile: env.readFile, LookupEnv: env.LookupEnv,
-			CacheDir: cacheDir, Progress: env.progress}),
+		doctorCommand(env),
 		syncCommand(env),
 		serveCommand(env),
 		statusCommand(env),
@@ -93,7 +90,7 @@ func commands(env Env) []command.Command {
 		crdsCommand(env),
 		kustomizeConfigCommand(env),
 		rbacCommand(env),
-		images.Command(env.renders()),
+		imagesCommand(env),
 		importer.Command(importer.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}, importFlags(),
 			renderOptions, parseOptions),
 		completion.Command(env.Stdout),

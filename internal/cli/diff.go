@@ -19,7 +19,6 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/cli/command"
-	"github.com/agentry-dev/agentry/internal/cli/comment"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/cli/sides"
 	"github.com/agentry-dev/agentry/internal/forge"
@@ -82,9 +81,9 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 	if err != nil {
 		return err
 	}
-	into := comment.Comment{PullRequest: flags.String("comment")}
-	if into.PullRequest != "" {
-		if err := into.Check(env.LookupEnv); err != nil {
+	into := comment{pullRequest: flags.String("comment")}
+	if into.pullRequest != "" {
+		if err := into.check(env.LookupEnv); err != nil {
 			return err
 		}
 	}
@@ -100,9 +99,9 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 	if err := printDifference(env.Stdout, d, c.errs, format); err != nil {
 		return err
 	}
-	if into.PullRequest != "" {
-		into.About, into.Text, into.OnlyUpdate = c.about, markdown(d, c.errs), d.IsEmpty() && len(c.errs) == 0
-		if err := into.Post(ctx, env.LookupEnv); err != nil {
+	if into.pullRequest != "" {
+		into.about, into.text, into.onlyUpdate = c.about, markdown(d, c.errs), d.IsEmpty() && len(c.errs) == 0
+		if err := into.post(ctx, env.LookupEnv); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -75,30 +74,22 @@ func (e Env) dry(ctx context.Context, p *pipelinefile.Pipeline, options gitsync.
 	return report, nil
 }
 
-// renders returns what the commands in other packages need from this one.
-func (e Env) renders() command.Renders {
-	return command.Renders{
-		Stdout: e.Stdout, Stderr: e.Stderr, Flags: slices.Concat(pipelineFlags(), renderFlags()),
-		Found: func(found diag.List) error {
-			e.pointToCheck(found)
-			return verdict(found, false)
-		},
-		Render: func(ctx context.Context, flags *cli.Context, paths []string) (command.Rendered, error) {
-			if isOfPass(e, flags, paths) {
-				report, err := dryPass(ctx, e, flags, paths)
-				if report == nil {
-					return command.Rendered{}, err
-				}
-				return command.Rendered{Units: unitsAfter(report), Diags: report.Diags}, nil
-			}
-			in, err := e.load(ctx, flags, paths)
-			if err != nil {
-				return command.Rendered{}, err
-			}
-			out := in.render(diag.Warning)
-			return command.Rendered{Units: out.Units, Diags: out.Diags}, nil
-		},
+// units returns the units of PATHs, or those that a pass of the pipeline would write, and what was found. A unit that
+// stays as it is on the output branch has no files; a suspended pipeline has no units.
+func (e Env) units(ctx context.Context, flags *cli.Context, paths []string) ([]*generator.Unit, diag.List, error) {
+	if isOfPass(e, flags, paths) {
+		report, err := dryPass(ctx, e, flags, paths)
+		if report == nil {
+			return nil, nil, err
+		}
+		return unitsAfter(report), report.Diags, nil
 	}
+	in, err := e.load(ctx, flags, paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := in.render(diag.Warning)
+	return out.Units, out.Diags, nil
 }
 
 // unitsAfter returns the units as they would be on the output branch after a dry pass. A unit that stays as it is

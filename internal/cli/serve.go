@@ -14,7 +14,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/agentry-dev/agentry/internal/cli/access"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/internal/service"
@@ -76,7 +75,7 @@ and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
 				Usage: "`NAME` of this replica, different from all others' (default: POD_NAME, or the host's name)"},
 			&cli.StringFlag{Name: "kubeconfig",
 				Usage: "kubeconfig `FILE` of the cluster (default: the one that the pod runs in)"},
-		), command.Rare(access.Flags()...)),
+		), command.Rare(loginFlags()...)),
 		Run: func(ctx context.Context, flags *cli.Context, _ []string) error {
 			return serve(ctx, env, flags)
 		},
@@ -145,7 +144,7 @@ func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 		return o, command.Usagef("agentry serve -f pipeline.yaml", "no pipeline file or folder is given")
 	}
 	var err error
-	if o.Login, err = access.Login(flags); err != nil {
+	if o.Login, err = loginOf(flags); err != nil {
 		return o, err
 	}
 	if err := checkServe(&o); err != nil {

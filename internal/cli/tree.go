@@ -17,8 +17,6 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
-	cliexplain "github.com/agentry-dev/agentry/internal/cli/explain"
-	"github.com/agentry-dev/agentry/internal/cli/sides"
 	"github.com/agentry-dev/agentry/internal/picture"
 )
 
@@ -103,56 +101,6 @@ func (e Env) printForest(f display.Forest, of *explain.Render, format string) er
 		return command.WriteData(e.Stdout, format, f)
 	}
 	return f.WriteText(e.Stdout, e.colored(e.Stdout))
-}
-
-func explainCommand(env Env) command.Command {
-	return cliexplain.Command(cliexplain.Sources{
-		Stdout:     env.Stdout,
-		Stderr:     env.Stderr,
-		Flags:      slices.Concat(pipelineFlags(), renderFlags(), command.Rare(authorityFlags()...)),
-		IsPipeline: func(flags *cli.Context) bool { return isOfPass(env, flags, nil) },
-		Render:     env.explained,
-		Ask:        askPipeline,
-	})
-}
-
-// explained renders PATHs, those of a revision, or a pipeline, for package explain.
-func (e Env) explained(ctx context.Context, flags *cli.Context, rev string, paths []string) (r *explain.Render,
-	inputs, err error) {
-	if isOfPass(e, flags, paths) {
-		report, err := dryPass(ctx, e, flags, paths)
-		if report == nil {
-			return nil, nil, err
-		}
-		if report.Explained == nil { // the pass was refused before it rendered
-			return nil, nil, cmp.Or(e.findings(report), error(command.ErrFindings))
-		}
-		e.pointToCheck(report.Diags)
-		if report.Ready().Status != metav1.ConditionTrue {
-			inputs = command.ErrFindings
-		}
-		return report.Explained, inputs, nil
-	}
-	s := &sides.Side{Paths: paths}
-	if rev != "" {
-		if s, err = sides.New(ctx, rev, paths); err != nil {
-			return nil, nil, command.Usagef("name a revision as git knows it", "--revision: %v", err)
-		}
-	}
-	on, done, err := s.Files(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	in, err := e.load(ctx, flags, on)
-	if err != nil {
-		return nil, nil, err
-	}
-	out := in.render(diag.Warning)
-	e.pointToCheck(out.Diags)
-	of := out.Explained()
-	of.Show = s.Show
-	return &of, verdict(out.Diags, false), nil
 }
 
 // leftOut returns the objects that are not rendered, and the units that cannot be rendered without them.

@@ -1,5 +1,4 @@
-// Package images is the command `agentry images`: it lists the images that the rendered pods run.
-package images
+package cli
 
 import (
 	"context"
@@ -16,16 +15,16 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
-// image is an image and who runs it.
+// image is an image and the containers that run it.
 type image struct {
 	Image string `json:"image"`
 	// Pinned is whether the image has a digest, so that a registry cannot change it.
-	Pinned     bool        `json:"pinned"`
-	Containers []container `json:"containers"`
+	Pinned     bool          `json:"pinned"`
+	Containers []containerOf `json:"containers"`
 }
 
-// container is a container that runs an image.
-type container struct {
+// containerOf is a container that runs an image.
+type containerOf struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -34,8 +33,8 @@ type container struct {
 	Unit string `json:"unit"`
 }
 
-// Command returns the command.
-func Command(r command.Renders) command.Command {
+// imagesCommand lists the images that the rendered pods run.
+func imagesCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "images",
 		Args:  "[PATH...]",
@@ -48,41 +47,48 @@ containers of each image are listed, and whether it is pinned by a digest.`,
 		Example: "agentry images .",
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag(""),
-		}, r.Flags),
+		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
-			return run(ctx, r, flags, paths)
+			return images(ctx, env, flags, paths)
 		},
 	}
 }
 
-func run(ctx context.Context, r command.Renders, flags *cli.Context, paths []string) error {
+func images(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
 	format, err := command.Format(flags)
 	if err != nil {
 		return err
 	}
-	rendered, err := r.Render(ctx, flags, paths)
+	units, found, err := env.units(ctx, flags, paths)
 	if err != nil {
 		return err
 	}
-	list, err := collect(rendered.Units)
+	list, err := imagesOf(units)
 	if err != nil {
 		return err
 	}
 	if command.IsData(format) {
-		err = command.WriteData(r.Stdout, format, list)
+		err = command.WriteData(env.Stdout, format, list)
 	} else {
 		for _, i := range list {
-			fmt.Fprintln(r.Stdout, diag.OneLine(i.Image))
+			fmt.Fprintln(env.Stdout, diag.OneLine(i.Image))
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return r.End(rendered)
+	for _, u := range units {
+		if u.Stays() {
+			fmt.Fprintf(env.Stderr, "%s is not included: it is left unchanged on the output branch\n",
+				diag.OneLine(u.Name))
+		}
+	}
+	env.pointToCheck(found)
+	return verdict(found, false)
 }
 
-// collect returns the images of all workloads, sorted.
-func collect(units []*generator.Unit) ([]image, error) {
+// imagesOf returns the images of all workloads, sorted.
+func imagesOf(units []*generator.Unit) ([]image, error) {
 	byName := map[string]*image{}
 	for _, u := range units {
 		for _, f := range u.Files {
@@ -100,7 +106,7 @@ func collect(units []*generator.Unit) ([]image, error) {
 					byName[c.Image] = i
 				}
 				i.Containers = append(i.Containers,
-					container{f.Object.Kind, f.Object.Namespace, f.Object.Name, c.Name, u.Name})
+					containerOf{f.Object.Kind, f.Object.Namespace, f.Object.Name, c.Name, u.Name})
 			}
 		}
 	}

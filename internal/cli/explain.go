@@ -1,6 +1,4 @@
-// Package explain is the command agentry explain: it finds out what is asked and of whom, and prints the answer of
-// package generator/explain.
-package explain
+package cli
 
 import (
 	"cmp"
@@ -15,32 +13,19 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/sides"
 	"github.com/agentry-dev/agentry/internal/revision"
 )
 
-// Sources are where explanations come from.
-type Sources struct {
-	Stdout, Stderr io.Writer
-	// Flags say where to render from.
-	Flags []cli.Flag
-	// IsPipeline reports whether the flags ask for what a pass of a pipeline would render.
-	IsPipeline func(flags *cli.Context) bool
-	// Render renders PATHs, those of a revision if it is not empty, or a pipeline. The error inputs is about the
-	// inputs: what is rendered in spite of it can be explained.
-	Render func(ctx context.Context, flags *cli.Context, revision string, paths []string) (r *explain.Render,
-		inputs, err error)
-	// Ask asks a running service at a path of its API; pipeline is the one that the flags name, or the only one.
-	Ask func(ctx context.Context, flags *cli.Context, path func(pipeline string) string, into any) error
-}
-
-// Command returns the command.
-func Command(s Sources) command.Command {
+// explainCommand finds out what is asked and of whom, and prints the answer of package generator/explain.
+func explainCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "explain",
 		Args:  "[KIND/NAMESPACE/NAME...] [PATH...]",
@@ -63,8 +48,10 @@ docs/explain.md has examples.`,
 			&cli.StringFlag{Name: "server",
 				Usage: "ask the agentry serve at `URL`, its admin listener, about its last pass; --pipeline names " +
 					"the pipeline"},
-		}, s.Flags...),
-		Run: s.run,
+		}, slices.Concat(pipelineFlags(), renderFlags(), command.Rare(authorityFlags()...))...),
+		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
+			return explainObjects(ctx, env, flags, args)
+		},
 	}
 }
 
@@ -76,7 +63,7 @@ type question struct {
 	paths      []string
 }
 
-func (s Sources) run(ctx context.Context, flags *cli.Context, args []string) error {
+func explainObjects(ctx context.Context, env Env, flags *cli.Context, args []string) error {
 	format, err := command.Format(flags)
 	if err != nil {
 		return err
@@ -88,14 +75,14 @@ func (s Sources) run(ctx context.Context, flags *cli.Context, args []string) err
 	var found explain.List
 	var inputs error
 	if flags.String("server") != "" {
-		err = s.ask(ctx, flags, q, &found)
+		err = askExplain(ctx, flags, q, &found)
 	} else {
-		inputs, err = s.explain(ctx, flags, q, &found)
+		inputs, err = explainHere(ctx, env, flags, q, &found)
 	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.print(found, format), inputs)
+	return errors.Join(env.printExplanations(found, format), inputs)
 }
 
 // newQuestion tells objects from paths: what is on the disk is a path.
@@ -136,16 +123,18 @@ func newQuestion(flags *cli.Context, args []string) (q question, err error) {
 	return q, nil
 }
 
-// explain explains what is rendered here.
-func (s Sources) explain(ctx context.Context, flags *cli.Context, q question, found *explain.List) (inputs, err error) {
+// explainHere explains what is rendered here. The error inputs is about the inputs: what is rendered in spite of it is
+// explained.
+func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, found *explain.List) (inputs, err error) {
+	isPipeline := isOfPass(env, flags, nil)
 	revision := flags.String("revision")
-	if len(q.paths) == 0 && !s.IsPipeline(flags) {
+	if len(q.paths) == 0 && !isPipeline {
 		q.paths = []string{"."}
 	}
-	if revision != "" && s.IsPipeline(flags) {
+	if revision != "" && isPipeline {
 		return nil, command.Usagef("leave out one of them", "a pipeline file and --revision are given")
 	}
-	r, inputs, err := s.Render(ctx, flags, revision, q.paths)
+	r, inputs, err := env.explained(ctx, flags, revision, q.paths)
 	if err != nil || r == nil {
 		return inputs, err
 	}
@@ -161,11 +150,50 @@ func (s Sources) explain(ctx context.Context, flags *cli.Context, q question, fo
 			found.Items = append(found.Items, e)
 		}
 	}
-	if !s.IsPipeline(flags) && !slices.ContainsFunc(r.Set.All(), isAgent) &&
+	if !isPipeline && !slices.ContainsFunc(r.Set.All(), isAgent) &&
 		slices.ContainsFunc(found.Items, isMissed) {
-		fmt.Fprintln(s.Stderr, withoutAgent(ctx, q))
+		fmt.Fprintln(env.Stderr, withoutAgent(ctx, q))
 	}
 	return inputs, nil
+}
+
+// explained renders PATHs, those of a revision, or a pipeline, to explain it. The error inputs is about the inputs.
+func (e Env) explained(ctx context.Context, flags *cli.Context, rev string, paths []string) (r *explain.Render,
+	inputs, err error) {
+	if isOfPass(e, flags, paths) {
+		report, err := dryPass(ctx, e, flags, paths)
+		if report == nil {
+			return nil, nil, err
+		}
+		if report.Explained == nil { // the pass was refused before it rendered
+			return nil, nil, cmp.Or(e.findings(report), error(command.ErrFindings))
+		}
+		e.pointToCheck(report.Diags)
+		if report.Ready().Status != metav1.ConditionTrue {
+			inputs = command.ErrFindings
+		}
+		return report.Explained, inputs, nil
+	}
+	s := &sides.Side{Paths: paths}
+	if rev != "" {
+		if s, err = sides.New(ctx, rev, paths); err != nil {
+			return nil, nil, command.Usagef("name a revision as git knows it", "--revision: %v", err)
+		}
+	}
+	on, done, err := s.Files(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	in, err := e.load(ctx, flags, on)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := in.render(diag.Warning)
+	e.pointToCheck(out.Diags)
+	of := out.Explained()
+	of.Show = s.Show
+	return &of, verdict(out.Diags, false), nil
 }
 
 func isAgent(o *manifest.Object) bool { return o.Kind == "GrafanaAgent" }
@@ -190,8 +218,8 @@ func withoutAgent(ctx context.Context, q question) string {
 	return diag.OneLine("no GrafanaAgent " + where + "; " + way)
 }
 
-// ask asks a running service.
-func (s Sources) ask(ctx context.Context, flags *cli.Context, q question, found *explain.List) error {
+// askExplain asks a running service.
+func askExplain(ctx context.Context, flags *cli.Context, q question, found *explain.List) error {
 	if len(q.paths) > 0 || flags.String("revision") != "" || flags.String("file") != "" {
 		return command.Usagef("leave out one of them", "--server is given, and something else to explain")
 	}
@@ -199,22 +227,22 @@ func (s Sources) ask(ctx context.Context, flags *cli.Context, q question, found 
 	if q.text != "" {
 		query.Set("selector", q.text)
 	}
-	return s.Ask(ctx, flags, func(pipeline string) string {
+	return askPipeline(ctx, flags, func(pipeline string) string {
 		return "/api/v1/pipelines/" + url.PathEscape(pipeline) + "/explain?" + query.Encode()
 	}, found)
 }
 
-// separator stands between the explanations of several objects.
-const separator = "\n---\n\n"
+// explanationSeparator stands between the explanations of several objects.
+const explanationSeparator = "\n---\n\n"
 
-func (s Sources) print(found explain.List, format string) error {
+func (e Env) printExplanations(found explain.List, format string) error {
 	if command.IsData(format) {
-		return command.WriteData(s.Stdout, format, found)
+		return command.WriteData(e.Stdout, format, found)
 	}
 	var texts []string
-	for _, e := range found.Items {
-		texts = append(texts, e.Text())
+	for _, x := range found.Items {
+		texts = append(texts, x.Text())
 	}
-	_, err := io.WriteString(s.Stdout, strings.Join(texts, separator))
+	_, err := io.WriteString(e.Stdout, strings.Join(texts, explanationSeparator))
 	return err
 }

@@ -1,6 +1,4 @@
-// Package doctor is the command agentry doctor: it reads pipeline files, lets package doctor check what they need, and
-// prints each result with what to do about it.
-package doctor
+package cli
 
 import (
 	"cmp"
@@ -17,22 +15,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// Environment is what the command uses from outside.
-type Environment struct {
-	Stdout io.Writer
-	// ReadFile reads a pipeline file, or standard input for "-". It may return one byte more than a pipeline file has
-	// at most.
-	ReadFile func(name string) ([]byte, error)
-	// LookupEnv is os.LookupEnv.
-	LookupEnv func(string) (string, bool)
-	// CacheDir returns the folder of the cache that the flag names.
-	CacheDir func(name string) (string, error)
-	// Progress prints a text on a terminal until done is called.
-	Progress func(text string) (done func())
-}
-
-// Command returns the command.
-func Command(w Environment) command.Command {
+// doctorCommand lets package doctor check what pipelines need, and prints each result with what to do about it.
+func doctorCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "doctor",
 		Usage: "check what pipelines need: credentials, repositories, rights, tokens, keys, clock",
@@ -53,11 +37,13 @@ check has failed. docs/doctor.md lists the checks.`,
 			&cli.DurationFlag{Name: "timeout", Value: doctor.DefaultTimeout,
 				Usage: "`TIME` that each request to a server may take"},
 		},
-		Run: w.run,
+		Run: func(ctx context.Context, flags *cli.Context, _ []string) error {
+			return examine(ctx, env, flags)
+		},
 	}
 }
 
-func (w Environment) run(ctx context.Context, flags *cli.Context, _ []string) error {
+func examine(ctx context.Context, env Env, flags *cli.Context) error {
 	format, err := command.Format(flags)
 	if err != nil {
 		return err
@@ -69,21 +55,21 @@ func (w Environment) run(ctx context.Context, flags *cli.Context, _ []string) er
 	if flags.Duration("timeout") <= 0 {
 		return command.Usagef("", "--timeout must be more than 0")
 	}
-	folder, err := w.CacheDir(flags.String("cache-dir"))
+	folder, err := cacheDir(flags.String("cache-dir"))
 	if err != nil {
 		return err
 	}
-	done := w.Progress("asking the servers")
-	results := doctor.Run(ctx, w.read(paths),
-		doctor.Options{Getenv: w.LookupEnv, CacheDir: folder, Timeout: flags.Duration("timeout")})
+	done := env.progress("asking the servers")
+	results := doctor.Run(ctx, env.pipelineFiles(paths),
+		doctor.Options{Getenv: env.LookupEnv, CacheDir: folder, Timeout: flags.Duration("timeout")})
 	done()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if command.IsData(format) {
-		err = command.WriteData(w.Stdout, format, results)
+		err = command.WriteData(env.Stdout, format, results)
 	} else {
-		_, err = io.WriteString(w.Stdout, text(results))
+		_, err = io.WriteString(env.Stdout, resultsText(results))
 	}
 	for _, r := range results {
 		if r.State == doctor.Failed {
@@ -93,8 +79,8 @@ func (w Environment) run(ctx context.Context, flags *cli.Context, _ []string) er
 	return err
 }
 
-// read reads the files of paths.
-func (w Environment) read(paths []string) (files []doctor.File) {
+// pipelineFiles reads the pipeline files of paths.
+func (e Env) pipelineFiles(paths []string) (files []doctor.File) {
 	for _, path := range paths {
 		names, err := []string{path}, error(nil)
 		if path != "-" {
@@ -104,15 +90,15 @@ func (w Environment) read(paths []string) (files []doctor.File) {
 			files = append(files, doctor.File{Name: path, Err: err})
 		}
 		for _, name := range names {
-			data, err := w.ReadFile(name)
+			data, err := e.readFile(name)
 			files = append(files, doctor.File{Name: name, Data: data, Err: err})
 		}
 	}
 	return files
 }
 
-// text is the results for people: under the name of each pipeline, with the number of each state at the end.
-func text(results []doctor.Result) string {
+// resultsText prints results for people: under the name of each pipeline, with the number of each state at the end.
+func resultsText(results []doctor.Result) string {
 	var b strings.Builder
 	last := ""
 	counts := map[doctor.State]int{}

@@ -1,5 +1,4 @@
-// Package access has the flags of agentry serve that say who may log in to the console.
-package access
+package cli
 
 import (
 	"github.com/urfave/cli/v2"
@@ -9,8 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/service"
 )
 
-// Flags returns the flags.
-func Flags() []cli.Flag {
+// loginFlags returns the flags of agentry serve that say who may log in to the console.
+func loginFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "oidc-issuer",
 			Usage: "let people log in to the page at this OpenID Connect issuer, a `URL`"},
@@ -36,8 +35,8 @@ func Flags() []cli.Flag {
 	}
 }
 
-// Login returns what the flags say.
-func Login(flags *cli.Context) (service.Login, error) {
+// loginOf returns what the flags of a login say.
+func loginOf(flags *cli.Context) (service.Login, error) {
 	o := service.Login{
 		Settings: login.Settings{
 			Issuer: flags.String("oidc-issuer"), ClientID: flags.String("oidc-client-id"),
@@ -49,7 +48,7 @@ func Login(flags *cli.Context) (service.Login, error) {
 		ClientSecretFile: flags.String("oidc-client-secret-file"), SessionKeyFile: flags.String("session-key-file"),
 	}
 	if o.Issuer == "" {
-		for _, f := range Flags() {
+		for _, f := range loginFlags() {
 			if name := f.Names()[0]; flags.IsSet(name) {
 				return o, command.Usagef("add --oidc-issuer", "--%s is of use with --oidc-issuer only", name)
 			}

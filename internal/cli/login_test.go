@@ -1,4 +1,4 @@
-package access
+package cli
 
 import (
 	"slices"
@@ -10,11 +10,11 @@ import (
 	"github.com/agentry-dev/agentry/internal/service"
 )
 
-// read parses flags as the command does.
-func read(t *testing.T, args ...string) (out service.Login, err error) {
+// readLogin parses flags as the command does.
+func readLogin(t *testing.T, args ...string) (out service.Login, err error) {
 	t.Helper()
-	app := &cli.App{Flags: Flags(), Action: func(flags *cli.Context) error {
-		out, err = Login(flags)
+	app := &cli.App{Flags: loginFlags(), Action: func(flags *cli.Context) error {
+		out, err = loginOf(flags)
 		return nil
 	}}
 	if wrong := app.Run(append([]string{"serve"}, args...)); wrong != nil {
@@ -26,13 +26,13 @@ func read(t *testing.T, args ...string) (out service.Login, err error) {
 func TestTheFlagsOfALogin(t *testing.T) {
 	good := []string{"--oidc-issuer=https://id.example.com", "--oidc-client-id=agentry",
 		"--console-url=https://agentry.example.com"}
-	o, err := read(t, append(slices.Clone(good), "--oidc-act=sre", "--oidc-act=platform", "--oidc-scope=groups",
+	o, err := readLogin(t, append(slices.Clone(good), "--oidc-act=sre", "--oidc-act=platform", "--oidc-scope=groups",
 		"--session-key-file=key")...)
 	if err != nil || !slices.Equal(o.Act, []string{"sre", "platform"}) || !slices.Equal(o.Scopes, []string{"groups"}) ||
 		o.Claim != "groups" || o.SessionKeyFile != "key" {
 		t.Errorf("%+v %v", o, err)
 	}
-	if o, err := read(t); err != nil || o.Issuer != "" {
+	if o, err := readLogin(t); err != nil || o.Issuer != "" {
 		t.Errorf("no flags: %+v %v", o, err)
 	}
 	for want, args := range map[string][]string{
@@ -44,7 +44,7 @@ func TestTheFlagsOfALogin(t *testing.T) {
 		`the URL of the console "agentry" is not a URL such`: append(slices.Clone(good), "--oidc-act=sre",
 			"--console-url=agentry"),
 	} {
-		if _, err := read(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readLogin(t, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)
 		}
 	}

@@ -3,5 +3,5 @@
 //
 // [Render] is pure: no I/O, no clock, no randomness, no Git. Equal inputs give equal bytes, in whatever order they
 // were loaded. An error in one object is a diagnostic: the object is held at its last good version or left out, and
-// everything else is rendered (package isolate).
+// everything else is rendered (package hold).
 package generator

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
-	"github.com/agentry-dev/agentry/generator/isolate"
+	"github.com/agentry-dev/agentry/generator/hold"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/patch"
@@ -20,7 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/selfmonitoring"
 	"github.com/agentry-dev/agentry/generator/tenancy"
 	"github.com/agentry-dev/agentry/generator/workload"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // Options decide how hierarchies are rendered.
@@ -140,7 +140,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 		}
 	}
 	out.alone = make([]*Unit, len(out.Hierarchies))
-	fault.Each(len(out.alone), func(i int) {
+	panics.Each(len(out.alone), func(i int) {
 		if opts.mayGoOn() != nil {
 			return
 		}
@@ -177,11 +177,11 @@ func (r renderer) unit(h *hierarchy.Hierarchy) *Unit {
 	if h.Spec().Paused {
 		return &Unit{Name: h.Name(), Paused: true, Hierarchy: h, basis: newBasis(h, r.set, nil, false)}
 	}
-	in := isolate.Input[rendered]{Hierarchy: h, Set: r.set, Render: r.attempt}
+	in := hold.Input[rendered]{Hierarchy: h, Set: r.set, Render: r.attempt}
 	if last := r.opts.LastGood; last != nil {
 		in.LastGood = func(id manifest.ID) (*manifest.Object, bool) { return last.Last(h.Name(), id) }
 	}
-	outcome := isolate.Run(in)
+	outcome := hold.Run(in)
 	if r.opts.Compatibility == manifest.Current {
 		refuseDenied(outcome.Diags)
 	}
@@ -213,10 +213,10 @@ type rendered struct {
 
 // attempt renders a hierarchy without the objects that are left out.
 func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set,
-	leftOut map[manifest.ID]bool) isolate.Attempt[rendered] {
+	leftOut map[manifest.ID]bool) hold.Attempt[rendered] {
 	config := r.build(h, set, leftOut)
 	config.Diags = append(config.Diags, r.breaches(h, config.Diags, leftOut)...)
-	out := isolate.Attempt[rendered]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}
+	out := hold.Attempt[rendered]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}
 	if out.Diags.HasErrors() {
 		return out
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // TestPodsAreTheRuntimes renders for a runtime that is none of the list: nothing of the agent
@@ -82,7 +82,7 @@ func TestAPanicInAWorkerIsTheCallers(t *testing.T) {
 	broken.Check = func(*model.Config) (*model.Config, diag.List) { panic("the password is hunter2") }
 	inputs := readText(faultyAgent + "---\n" + strings.ReplaceAll(faultyAgent, "namespace: m", "namespace: n"))
 	defer func() {
-		if err, ok := recover().(*fault.Error); !ok || err.Value != "string" {
+		if err, ok := recover().(*panics.Error); !ok || err.Value != "string" {
 			t.Errorf("recovered %v", err)
 		}
 	}()

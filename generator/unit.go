@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
-	"github.com/agentry-dev/agentry/generator/isolate"
+	"github.com/agentry-dev/agentry/generator/hold"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/rbac"
@@ -54,7 +54,7 @@ func (u *Unit) objects(yield func(manifest.ID) bool) {
 }
 
 // Held is an object that is not rendered as it is in the set.
-type Held = isolate.Held
+type Held = hold.Held
 
 // File is one file of a unit.
 type File struct {
@@ -85,7 +85,7 @@ func (f *File) Workload() workload.Resource {
 }
 
 // newUnit makes a unit of what its hierarchy was rendered to.
-func newUnit(h *hierarchy.Hierarchy, out isolate.Outcome[rendered]) *Unit {
+func newUnit(h *hierarchy.Hierarchy, out hold.Outcome[rendered]) *Unit {
 	u := &Unit{
 		Name: h.Name(), Files: out.Result.files, Inputs: out.Inputs, Jobs: out.Result.jobs, Held: out.Held,
 		Failed:    out.Failed,

@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/hold"
+	"github.com/agentry-dev/agentry/gitsync/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -147,7 +147,7 @@ func (p *pass) choose(ctx context.Context, s *start, src *source.Source, tip sou
 	s.commits, s.bases = append(s.commits, commit), append(s.bases, last.Base)
 	s.inputs.Sources = append(s.inputs.Sources, publish.Source{URL: url, Ref: ref, Commit: commit})
 	p.report.Sources = append(p.report.Sources,
-		SourceStatus{URL: url, Ref: ref, Commit: commit.Hash.String(), Date: hold.CommitRef(commit).Date,
+		SourceStatus{URL: url, Ref: ref, Commit: commit.Hash.String(), Date: lastgood.CommitRef(commit).Date,
 			Stale: stale != nil})
 	return nil
 }

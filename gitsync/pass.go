@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/tenancy"
 	"github.com/agentry-dev/agentry/gitsync/budget"
-	"github.com/agentry-dev/agentry/gitsync/hold"
+	"github.com/agentry-dev/agentry/gitsync/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/source"
@@ -155,8 +155,8 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	p.report.Diags, p.report.NextPass = append(p.report.Diags, warnings...), p.chartVersions.Next()
 	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget,
 		UseNetwork: p.useNetwork(ctx)}
-	in.LastGood = hold.NewLastGood(from.branch, history, &p.memory.lastGood)
-	if in.Objects, err = hold.Replace(inputs, in.LastGood); err == nil {
+	in.LastGood = lastgood.NewLastGood(from.branch, history, &p.memory.lastGood)
+	if in.Objects, err = lastgood.Replace(inputs, in.LastGood); err == nil {
 		if t := p.pipeline.Spec.Tenancy; t != nil {
 			p.report.Diags = append(p.report.Diags, tenancy.None(t.Folders, in.Objects.Set, p.report.Diags)...)
 		}

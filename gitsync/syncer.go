@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/hold"
+	"github.com/agentry-dev/agentry/gitsync/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/publish"
@@ -117,7 +117,7 @@ type Syncer struct {
 // memory has the caches of the stages, which make later passes cheap. The sources have their own.
 type memory struct {
 	branch   branch.Cache
-	lastGood hold.Cache
+	lastGood lastgood.Cache
 	output   plan.Memory
 	noted    publish.LastNote
 	done     *done

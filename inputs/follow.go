@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/inputs/tree"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // walk says how a mode follows custom resources to roots.
@@ -165,7 +165,7 @@ func (s *search) build(wanted []Root, follows func(apiVersion, kind string) bool
 			fresh = append(fresh, i)
 		}
 	}
-	fault.Each(len(fresh), func(k int) { i := fresh[k]; found[i], errs[i] = s.buildObjects(wanted[i], follows) })
+	panics.Each(len(fresh), func(k int) { i := fresh[k]; found[i], errs[i] = s.buildObjects(wanted[i], follows) })
 	out := make([][]roots.Object, len(wanted))
 	for i, r := range wanted {
 		s.layout.seen[r.Digest()] = found[i]

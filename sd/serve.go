@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agentry-dev/agentry/internal/style"
+	"github.com/agentry-dev/agentry/internal/webpage"
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
@@ -31,13 +31,13 @@ func (a *Aggregator) Handler(token func() string) http.Handler {
 	mux.HandleFunc("GET "+Path, a.serveSD)
 	mux.HandleFunc("GET /{$}", a.servePage)
 	mux.HandleFunc("GET /status.json", a.serveStatus)
-	mux.HandleFunc("GET /style.css", style.Serve)
+	mux.HandleFunc("GET /style.css", webpage.Serve)
 	var guarded http.Handler = mux
 	if token != nil {
 		guarded = requireBearer(token, mux)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		style.Secure(w.Header())
+		webpage.Secure(w.Header())
 		counted := &statusWriter{ResponseWriter: w, code: http.StatusOK}
 		guarded.ServeHTTP(counted, r)
 		a.metrics.requests.WithLabelValues(strconv.Itoa(counted.code), viewName(r.URL)).Inc()

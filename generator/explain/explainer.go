@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
-	"github.com/agentry-dev/agentry/generator/isolate"
+	"github.com/agentry-dev/agentry/generator/hold"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
@@ -32,7 +32,7 @@ type Unit struct {
 	// Hierarchy has stand-ins instead of held objects, and the objects that are left out.
 	Hierarchy      *hierarchy.Hierarchy
 	Paused, Failed bool
-	Held           []isolate.Held
+	Held           []hold.Held
 	// Print returns what the unit is rendered to. It is called at most once, when an explanation needs it.
 	Print func() Printed
 }
@@ -116,7 +116,7 @@ func New(r Render) *Explainer {
 
 // addUnit adds a unit and its objects. Stand-ins count here, and not the held objects of the inputs.
 func (x *Explainer) addUnit(of *Unit) {
-	u := &unit{Unit: of, held: map[manifest.ID]isolate.Held{}}
+	u := &unit{Unit: of, held: map[manifest.ID]hold.Held{}}
 	for _, h := range of.Held {
 		u.held[h.ID] = h
 	}

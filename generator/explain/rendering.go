@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hold"
 	"github.com/agentry-dev/agentry/generator/internal/credential"
-	"github.com/agentry-dev/agentry/generator/isolate"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
@@ -60,7 +60,7 @@ type Writer struct {
 // unit is a [Unit] with its printed form, once somebody has asked for that.
 type unit struct {
 	*Unit
-	held    map[manifest.ID]isolate.Held
+	held    map[manifest.ID]hold.Held
 	printed *Printed
 	places  map[jobOf]place
 	// renders are the renderings by the objects that they come from.

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // passer makes passes of one pipeline: a [gitsync.Syncer], or an [expander]. It is not safe
@@ -77,7 +77,7 @@ type opening struct {
 
 // run opens the pipeline. It contacts nobody.
 func (o *opening) run(e engine, workers *places, log *slog.Logger) {
-	defer fault.Recover(log, "opening", o.def.Metadata.Name, &o.err)
+	defer panics.Recover(log, "opening", o.def.Metadata.Name, &o.err)
 	creds, err := o.def.Credentials()
 	if err != nil {
 		o.err = fmt.Errorf("credentials: %w", err)
@@ -117,7 +117,7 @@ func (i *instance) stopWriting() {
 
 // renew reads the credentials and gives them to the passer.
 func (i *instance) renew(def *Definition, log *slog.Logger) (err error) {
-	defer fault.Recover(log, "renewal of credentials", def.Metadata.Name, &err)
+	defer panics.Recover(log, "renewal of credentials", def.Metadata.Name, &err)
 	creds, err := def.Credentials()
 	if err != nil {
 		return fmt.Errorf("credentials: %w", err)

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // notifier reports outcomes to the observers, one at a time, in the order in which they were
@@ -88,7 +88,7 @@ func (n *notifier) report(ctx context.Context, o Outcome) {
 	}
 	for _, observer := range n.observers {
 		func() {
-			defer fault.Recover(n.log, "notification", name, nil)
+			defer panics.Recover(n.log, "notification", name, nil)
 			observer.Passed(ctx, o)
 		}()
 	}

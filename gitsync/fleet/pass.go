@@ -10,7 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // run is one pass of a pipeline.
@@ -34,7 +34,7 @@ type run struct {
 func (r *run) make(ctx context.Context, log *slog.Logger) {
 	inst := r.instance
 	r.report, r.err = r.attempt(ctx, log)
-	if !fault.Is(r.err) {
+	if !panics.Is(r.err) {
 		r.size = inst.passer.Size()
 	}
 	if inst.multiplier != nil && r.err == nil {
@@ -47,7 +47,7 @@ func (r *run) make(ctx context.Context, log *slog.Logger) {
 
 // attempt makes the pass. A panic ends it and nothing else.
 func (r *run) attempt(ctx context.Context, log *slog.Logger) (report *gitsync.Report, err error) {
-	defer fault.Recover(log, "pass", r.def.Metadata.Name, &err)
+	defer panics.Recover(log, "pass", r.def.Metadata.Name, &err)
 	return r.instance.passer.PassSince(ctx, r.since)
 }
 
@@ -230,7 +230,7 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 		if _, output := f.remotes.look(p.instance).moved(p.instance.tried); output {
 			p.ask(request{reason: ReasonPoll}, f.options.MinGap)
 		}
-		if fault.Is(r.err) {
+		if panics.Is(r.err) {
 			f.detach(p) // its caches may be broken
 		}
 		isLogged := p.update(f.remotes.look(p.instance), f.log) // reported with the pass

@@ -18,7 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // maxPushesPerRemote is how many passes may write to one remote at once. A pass counts from
@@ -200,7 +200,7 @@ func (rs *remotes) round(r *remote) {
 // the pipelines that read it: their passes report why.
 func (rs *remotes) list(ctx context.Context, r *repo.Repo, since time.Time,
 	refs []repo.Ref) (tips map[repo.Ref]plumbing.Hash, err error) {
-	defer fault.Recover(rs.options.Log, "round", r.URL(), &err)
+	defer panics.Recover(rs.options.Log, "round", r.URL(), &err)
 	tips = make(map[repo.Ref]plumbing.Hash, len(refs))
 	if len(refs) == 0 {
 		return tips, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // runner is one definition and its state. Its fields are guarded by Fleet.mu.
@@ -142,7 +142,7 @@ func (p *runner) conclude(r *run, minGap time.Duration, random func() float64) {
 		}
 		return
 	}
-	p.last.failure, p.last.permanent = withRemedy(r.err), fault.Is(r.err) || isPermanent(r.err)
+	p.last.failure, p.last.permanent = withRemedy(r.err), panics.Is(r.err) || isPermanent(r.err)
 	p.last.failures++
 	if p.request.isZero() {
 		p.request = request{reason: ReasonRetry}

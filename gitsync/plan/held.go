@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/hold"
+	"github.com/agentry-dev/agentry/gitsync/lastgood"
 )
 
 // HeldObject is an object that is not rendered as it is in the inputs: its last good version stands in for it, or
@@ -41,7 +41,7 @@ type held struct {
 	forAll  bool             // units that are new are rendered with the stand-in too
 	standIn *manifest.Object // nil if the object is left out, or its version cannot be read
 	hidden  []branch.Place   // where it may be
-	old     *hold.Record     // of the same version on the output branch; nil if it is held anew
+	old     *lastgood.Record // of the same version on the output branch; nil if it is held anew
 	origin  branch.Origin    // of the stand-in
 }
 
@@ -177,7 +177,7 @@ func (f *heldFinder) since(h *held) branch.CommitRef {
 		from := f.LastGood.Origin(h.standIn)
 		source = max(0, in.Index(from.Source, from.Ref))
 	}
-	return hold.CommitRef(in.Commits[source])
+	return lastgood.CommitRef(in.Commits[source])
 }
 
 // addUnreadable adds the objects that cannot be read, if a unit is rendered with their stand-ins. A Namespace is
@@ -298,7 +298,7 @@ func (f *heldFinder) reasonOf(unit *Unit, id manifest.ID) diag.Diagnostic {
 	for _, d := range slices.Backward(f.Rendered.Diags) {
 		if d.Severity == diag.Error && slices.Contains(d.Units, unit.Name) {
 			out = d
-			if hold.ObjectOf(d) == id {
+			if lastgood.ObjectOf(d) == id {
 				break
 			}
 		}

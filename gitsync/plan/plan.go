@@ -9,15 +9,15 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/hold"
+	"github.com/agentry-dev/agentry/gitsync/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // Inputs are what a plan is made from.
 type Inputs struct {
 	Pipeline *pipeline.Pipeline // valid and with its defaults
-	Objects  *hold.Inputs
-	LastGood *hold.LastGood
+	Objects  *lastgood.Inputs
+	LastGood *lastgood.LastGood
 	Branch   *branch.Branch // open
 	Rendered *generator.Output
 	Memory   Memory // of the last pass
@@ -102,7 +102,7 @@ func firstErrors(diags diag.List) map[string]string {
 func (p *Plan) aboutInputs(diags diag.List) diag.List {
 	var out diag.List
 	for _, d := range diags {
-		u := p.Objects.Unreadable[hold.ObjectOf(d)]
+		u := p.Objects.Unreadable[lastgood.ObjectOf(d)]
 		if u == nil || d.Code == diag.DuplicateObject {
 			out = append(out, d)
 			continue

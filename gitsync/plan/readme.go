@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/committext"
-	"github.com/agentry-dev/agentry/gitsync/hold"
+	"github.com/agentry-dev/agentry/gitsync/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -170,7 +170,7 @@ func (p *Plan) record(h *held) (r branch.Record, text string) {
 		r.File = h.old.File
 	case h.standIn != nil:
 		if text = p.LastGood.Text(h.standIn); text != "" {
-			r.File = hold.TextFile(text)
+			r.File = lastgood.TextFile(text)
 		}
 	}
 	return r, text

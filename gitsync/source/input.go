@@ -18,7 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 	"github.com/agentry-dev/agentry/inputs"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // Input is the content read from a source. It is kept between passes, with sums over all files, so that the cost of a
@@ -200,7 +200,7 @@ func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) 
 	close(next)
 	workers := max(1, min(runtime.GOMAXPROCS(0), len(next)/8+1))
 	errs := make([]error, workers)
-	fault.Each(workers, func(w int) {
+	panics.Each(workers, func(w int) {
 		rd := s.Repo.Reader()
 		defer rd.Close()
 		for f := range next {

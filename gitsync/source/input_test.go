@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // TestCachedFilesEqualParsedFiles adds, changes and removes files at random: the sums and lists that are kept with
@@ -104,7 +104,7 @@ func kept(sources []*Source, set *manifest.Set) map[string][]string {
 func TestAPanicOfAParserIsTheCallers(t *testing.T) {
 	t.Parallel()
 	defer func() {
-		if err, ok := recover().(*fault.Error); !ok || !strings.Contains(err.Value, "nil pointer") {
+		if err, ok := recover().(*panics.Error); !ok || !strings.Contains(err.Value, "nil pointer") {
 			t.Errorf("recovered %v", err)
 		}
 	}()

@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // root is the additional state of a built file.
@@ -254,7 +254,7 @@ func (d *treeDiff) buildAll(roots []*File, charts *chart.Renderer, builds *input
 	errs := make([]error, len(roots))
 	ctx, cancel := context.WithCancel(d.pass.Context())
 	defer cancel()
-	fault.Each(len(roots), func(i int) {
+	panics.Each(len(roots), func(i int) {
 		if ctx.Err() != nil {
 			return
 		}

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/agentry-dev/agentry/inputs/helm"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // View reads [Versions]: the current pins, or the pins that the output was rendered from. The zero value has no
@@ -147,7 +147,7 @@ func (w View) Fetch(ctx context.Context, uses Uses) error {
 				defer func() {
 					<-slots
 					if value := recover(); value != nil {
-						v.fail(of, Pin{}, fault.Of(value)) // a panic fails this chart only
+						v.fail(of, Pin{}, panics.Of(value)) // a panic fails this chart only
 					}
 				}()
 				w.fetch(ctx, of)

@@ -27,8 +27,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/tree"
-	"github.com/agentry-dev/agentry/internal/fault"
 	"github.com/agentry-dev/agentry/internal/kustomizer"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 const (
@@ -200,7 +200,7 @@ func (c *checker) run(root *file, folder string, open Open, annotations ...strin
 	switch {
 	case view.failed != nil:
 		return nil, explain(view.failed, root.name)
-	case fault.Is(err):
+	case panics.Is(err):
 		return nil, failed(root.name, "kustomize's library crashed on it", "run kustomize build to see more")
 	case err != nil:
 		return nil, c.explain(err, root, folder, view.bytes)

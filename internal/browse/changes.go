@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/internal/explained"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 const (
@@ -119,6 +119,6 @@ func (c *changes) compute(a *answer, compute func() (*Change, error)) {
 
 // guarded turns a panic into an error, because the compared texts are untrusted.
 func (c *changes) guarded(pipeline string, compute func() (*Change, error)) (out *Change, err error) {
-	defer fault.Recover(c.log, "comparison of a commit", pipeline, &err)
+	defer panics.Recover(c.log, "comparison of a commit", pipeline, &err)
 	return compute()
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/completion"
 	"github.com/agentry-dev/agentry/internal/cli/importer"
-	"github.com/agentry-dev/agentry/internal/cli/starting"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/cli/initialize"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 //go:generate go test . -run TestManualIsUpToDate -update
@@ -34,7 +34,7 @@ type Env struct {
 func Run(ctx context.Context, args []string, env Env) (code int) {
 	defer func() {
 		if value := recover(); value != nil { // a panic's own text can hold a secret
-			code = command.ExitCode(ctx, env.Stderr, fault.Of(value))
+			code = command.ExitCode(ctx, env.Stderr, panics.Of(value))
 		}
 	}()
 	app := newApp(env)
@@ -74,7 +74,7 @@ func newApp(env Env) *cli.App {
 // commands returns all commands, in the order of the help.
 func commands(env Env) []command.Command {
 	return []command.Command{
-		starting.Command(starting.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr,
+		initialize.Command(initialize.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr,
 			Attended: isAttended(env.Stdin)}),
 		renderCommand(env),
 		checkCommand(env),

@@ -125,7 +125,8 @@ func newQuestion(flags *cli.Context, args []string) (q question, err error) {
 
 // explainHere explains what is rendered here. The error inputs is about the inputs: what is rendered in spite of it is
 // explained.
-func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, found *explain.List) (inputs, err error) {
+func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, found *explain.List) (inputs,
+	err error) {
 	isPipeline := isOfPass(env, flags, nil)
 	revision := flags.String("revision")
 	if len(q.paths) == 0 && !isPipeline {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
@@ -113,7 +113,7 @@ func (e Env) pass(ctx context.Context, p *pipelinefile.Pipeline, options gitsync
 	defer e.progress(p.Metadata.Name + ": fetching and rendering")()
 	defer func() {
 		if value := recover(); value != nil { // ends this pipeline and no other
-			err = fault.Of(value)
+			err = panics.Of(value)
 		}
 	}()
 	if report, err = syncer.Pass(ctx); err != nil {

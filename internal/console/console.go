@@ -18,7 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/browse"
 	"github.com/agentry-dev/agentry/internal/explained"
-	"github.com/agentry-dev/agentry/internal/style"
+	"github.com/agentry-dev/agentry/internal/webpage"
 )
 
 //go:embed templates/*.html
@@ -106,7 +106,7 @@ func Handle(mux *http.ServeMux, o Options) (say func(http.ResponseWriter, *http.
 
 // Files adds what all pages load to a mux. It is the same everywhere, so everybody may have it.
 func Files(mux *http.ServeMux) {
-	mux.HandleFunc("GET /style.css", style.Serve)
+	mux.HandleFunc("GET /style.css", webpage.Serve)
 	mux.HandleFunc("GET /console.css", serveFile(sheet, "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /console.js", serveFile(script, "text/javascript; charset=utf-8"))
 }

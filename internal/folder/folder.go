@@ -26,7 +26,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/sops"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // Options configure [Read]. The zero value is valid.
@@ -97,7 +97,7 @@ func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
 	}
 	in := &Input{Results: make([]manifest.Result, len(w.files)), Hidden: len(w.hidden), Charts: w.charts,
 		files: map[string]file{}}
-	fault.Each(len(w.files), func(i int) {
+	panics.Each(len(w.files), func(i int) {
 		if ctx.Err() != nil {
 			return
 		}

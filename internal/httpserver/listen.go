@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // Limits of connections.
@@ -81,7 +81,7 @@ func recoverPanics(next http.Handler, log *slog.Logger) http.Handler {
 		defer func() {
 			if value := recover(); value != nil {
 				if value != http.ErrAbortHandler {
-					_ = fault.Log(log, "request", r.URL.Path, value)
+					_ = panics.Log(log, "request", r.URL.Path, value)
 				}
 				panic(http.ErrAbortHandler)
 			}

@@ -8,7 +8,7 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // MaxCopiedBytes limits the bytes that the copy operations of a JSON patch add, because each can double a value.
@@ -30,7 +30,7 @@ func prepare() {
 }
 
 // Run runs work that uses kustomize's library, concurrently with other such work unless it sets schemas. A panic
-// becomes an error, see [fault.Is].
+// becomes an error, see [panics.Is].
 func Run(setsSchemas bool, work func() error) (err error) {
 	prepared.Do(prepare)
 	if setsSchemas {
@@ -46,7 +46,7 @@ func Run(setsSchemas bool, work func() error) (err error) {
 	}
 	defer func() {
 		if value := recover(); value != nil {
-			err = fault.Of(value)
+			err = panics.Of(value)
 		}
 	}()
 	return work()

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/agentry-dev/agentry/internal/fault"
 	"github.com/agentry-dev/agentry/internal/kustomizer"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // TestSchemasStayApart: work that sets schemas runs alone, and its schemas are gone afterwards. The race detector
@@ -40,7 +40,7 @@ func TestSchemasStayApart(t *testing.T) {
 // TestPanicsAreErrors: a panic of kustomize is an error, and later work succeeds.
 func TestPanicsAreErrors(t *testing.T) {
 	for _, setsSchemas := range []bool{false, true} {
-		if err := kustomizer.Run(setsSchemas, func() error { panic("of kustomize") }); !fault.Is(err) {
+		if err := kustomizer.Run(setsSchemas, func() error { panic("of kustomize") }); !panics.Is(err) {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/httpclient"
-	"github.com/agentry-dev/agentry/internal/notify/outbox"
+	"github.com/agentry-dev/agentry/internal/outbox"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/httpclient"
-	"github.com/agentry-dev/agentry/internal/notify/outbox"
+	"github.com/agentry-dev/agentry/internal/outbox"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 

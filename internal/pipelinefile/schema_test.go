@@ -14,7 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/agentry-dev/agentry/internal/starter"
+	"github.com/agentry-dev/agentry/internal/scaffold"
 )
 
 // schemaFile is the file that editors read. Examples and what agentry init writes name it.
@@ -71,8 +71,8 @@ func TestInitNamesTheSchema(t *testing.T) {
 // initial is the pipeline file that agentry init writes.
 func initial(t *testing.T) string {
 	t.Helper()
-	o := starter.Options{Name: "prod", URL: "https://git.example.com/a.git", Branch: "main", Namespace: "monitoring",
-		RemoteWrite: "https://mimir/push", Job: starter.NoJob, Deployer: starter.NoDeployer}
+	o := scaffold.Options{Name: "prod", URL: "https://git.example.com/a.git", Branch: "main", Namespace: "monitoring",
+		RemoteWrite: "https://mimir/push", Job: scaffold.NoJob, Deployer: scaffold.NoDeployer}
 	files, err := o.Files()
 	if err != nil || files[0].Path != o.Pipeline() {
 		t.Fatalf("%v, %v", files, err)

@@ -15,9 +15,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/fault"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/httpclient"
+	"github.com/agentry-dev/agentry/internal/panics"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
@@ -144,7 +144,7 @@ func (p *Previewer) round(ctx context.Context, t turn) {
 	if !p.options.MayPublish() {
 		return // another replica publishes, or the active one is unknown
 	}
-	defer fault.Recover(p.options.Log, "previews", t.key.pipeline, nil)
+	defer panics.Recover(p.options.Log, "previews", t.key.pipeline, nil)
 	log := p.options.Log.With("pipeline", t.key.pipeline, "source", t.key.source)
 	if err := p.connect(t); err != nil {
 		log.Warn("pull requests are not previewed", "err", err)

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentry-dev/agentry/internal/fault"
 	"github.com/agentry-dev/agentry/internal/forge"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // round previews the pull requests of one source.
@@ -48,7 +48,7 @@ func (r *round) previewAll(ctx context.Context, pulls []forge.PullRequest) {
 		}
 		now, err := r.preview(ctx, pr)
 		switch {
-		case fault.Is(err):
+		case panics.Is(err):
 			r.log.Error("cannot preview a pull request; the next push to it is tried", "number", pr.Number, "err", err)
 			now = published{head: pr.Head, broken: true}
 		case err != nil:
@@ -161,5 +161,5 @@ func (r *round) recovered(err *error) {
 		return
 	}
 	r.renderer.close() // its caches may be broken
-	*err = fault.Log(r.options.Log, "preview", r.key.pipeline, value)
+	*err = panics.Log(r.options.Log, "preview", r.key.pipeline, value)
 }

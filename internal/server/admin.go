@@ -21,7 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/console"
 	"github.com/agentry-dev/agentry/internal/explained"
 	"github.com/agentry-dev/agentry/internal/login"
-	"github.com/agentry-dev/agentry/internal/style"
+	"github.com/agentry-dev/agentry/internal/webpage"
 )
 
 // Fleet has the state to show. [fleet.Fleet] implements it.
@@ -85,7 +85,7 @@ func NewAdmin(o Options) (http.Handler, error) {
 // secured sets the security headers of all responses.
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		style.Secure(w.Header())
+		webpage.Secure(w.Header())
 		w.Header().Set("X-Frame-Options", "DENY")
 		w.Header().Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)

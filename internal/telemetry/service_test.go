@@ -23,7 +23,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/lease"
-	"github.com/agentry-dev/agentry/internal/notify/outbox"
+	"github.com/agentry-dev/agentry/internal/outbox"
 	"github.com/agentry-dev/agentry/internal/replica"
 )
 

@@ -19,7 +19,7 @@ func timesOfDay() map[string]string {
 	const dated = "dates of commits and signatures, which are compared with one another only"
 	const shown = "shown to people or sent to others, and compared with nothing here"
 	return map[string]string{
-		"gitsync/hold/lastgood.go":             dated,
+		"gitsync/lastgood/lastgood.go":         dated,
 		"gitsync/publish/inputs.go":            dated,
 		"gitsync/signature/sign.go":            dated,
 		"gitsync/signature/pgp.go":             dated,

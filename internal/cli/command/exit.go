@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // Exit codes.
@@ -76,7 +76,7 @@ func ExitCode(ctx context.Context, stderr io.Writer, err error) int {
 	if hint := Hint(err); hint != "" {
 		fmt.Fprintln(stderr, "hint:", diag.Plain(hint))
 	}
-	if f, ok := errors.AsType[*fault.Error](err); ok {
+	if f, ok := errors.AsType[*panics.Error](err); ok {
 		fmt.Fprintf(stderr, "panic: %s\n%s", f.Value, f.Stack)
 	}
 	return code

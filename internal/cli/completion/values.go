@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/cli/command"
-	"github.com/agentry-dev/agentry/internal/starter"
+	"github.com/agentry-dev/agentry/internal/scaffold"
 )
 
 // Choices are the words that a flag of a command takes, or nothing. A test asks the commands whether these are all.
@@ -40,9 +40,9 @@ func Choices(name, flag string) []string {
 	case "pss":
 		return podsecurity.Levels()
 	case "ci":
-		return []string{string(starter.GitHub), string(starter.GitLab), string(starter.NoJob)}
+		return []string{string(scaffold.GitHub), string(scaffold.GitLab), string(scaffold.NoJob)}
 	case "deploy":
-		return []string{string(starter.Flux), string(starter.ArgoCD), string(starter.NoDeployer)}
+		return []string{string(scaffold.Flux), string(scaffold.ArgoCD), string(scaffold.NoDeployer)}
 	}
 	return nil
 }

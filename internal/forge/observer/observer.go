@@ -13,7 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/forge"
-	"github.com/agentry-dev/agentry/internal/notify/outbox"
+	"github.com/agentry-dev/agentry/internal/outbox"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/forge"
-	"github.com/agentry-dev/agentry/internal/notify/outbox"
+	"github.com/agentry-dev/agentry/internal/outbox"
 )
 
 // DefaultTitle is the default of promotion.title.

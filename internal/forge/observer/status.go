@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/forge"
-	"github.com/agentry-dev/agentry/internal/notify/outbox"
+	"github.com/agentry-dev/agentry/internal/outbox"
 )
 
 // statusContext returns the context of a pipeline's commit status.

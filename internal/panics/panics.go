@@ -1,8 +1,8 @@
-// Package fault turns panics into errors, so that a bug in agentry ends the current work and not the process.
+// Package panics turns panics into errors, so that a bug in agentry ends the current work and not the process.
 //
 // A panic's value can contain a secret, and so can the arguments of the functions on the stack. An [Error] therefore
 // keeps only a message of the Go runtime itself, or the value's type, and the stack as function names and lines.
-package fault
+package panics
 
 import (
 	"errors"

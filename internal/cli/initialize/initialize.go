@@ -1,6 +1,6 @@
-// Package starting is the command agentry init: it finds out what is wanted, from flags, from the current Git
-// repository and by questions on the terminal, writes the files of package starter, and says what to do next.
-package starting
+// Package initialize is the command agentry init: it finds out what is wanted, from flags, from the current Git
+// repository and by questions on the terminal, writes the files of package scaffold, and says what to do next.
+package initialize
 
 import (
 	"bufio"
@@ -25,7 +25,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
-	"github.com/agentry-dev/agentry/internal/starter"
+	"github.com/agentry-dev/agentry/internal/scaffold"
 )
 
 // Streams are where the command asks and writes. It asks on Stderr, and only if somebody is there to answer.
@@ -62,7 +62,7 @@ is printed.`,
 				Usage: "`NAME` of the Secret in the cluster that has username and password for it (default: no login)"},
 			&cli.StringFlag{Name: "ci", Usage: "`SYSTEM` to write a job for: github, gitlab or none (default: that " +
 				"of the URL)"},
-			&cli.StringFlag{Name: "deploy", Value: string(starter.Flux),
+			&cli.StringFlag{Name: "deploy", Value: string(scaffold.Flux),
 				Usage: "`TOOL` that applies the output: flux, argocd or none"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing, and take the defaults"},
 		},
@@ -103,12 +103,12 @@ func (s Streams) run(ctx context.Context, flags *cli.Context, folder string) err
 }
 
 // options returns what is wanted.
-func (s Streams) options(flags *cli.Context, at place) (starter.Options, error) {
+func (s Streams) options(flags *cli.Context, at place) (scaffold.Options, error) {
 	q := questions{flags: flags, out: s.Stderr}
 	if s.Attended && !flags.Bool("yes") {
 		q.in = bufio.NewReader(io.LimitReader(s.Stdin, maxAnswersBytes))
 	}
-	o := starter.Options{
+	o := scaffold.Options{
 		Folder: at.folder,
 		URL:    q.ask("url", "URL of the Git repository", at.origin, checkURL),
 		Branch: q.ask("branch", "Branch of the inputs", cmp.Or(at.branch, "main"), checkPlain),
@@ -119,11 +119,11 @@ func (s Streams) options(flags *cli.Context, at place) (starter.Options, error) 
 	o.Login = q.ask("remote-write-secret", "Secret in the cluster with username and password for it (- for none)", "-",
 		checkSecret)
 	o.Login = strings.TrimPrefix(o.Login, "-")
-	o.Job = starter.Job(q.ask("ci", "CI job: github, gitlab or none", string(jobFor(o.URL)),
-		oneOf(string(starter.GitHub), string(starter.GitLab), string(starter.NoJob))))
-	o.Deployer = starter.Deployer(q.ask("deploy", "What applies the output: flux, argocd or none",
+	o.Job = scaffold.Job(q.ask("ci", "CI job: github, gitlab or none", string(jobFor(o.URL)),
+		oneOf(string(scaffold.GitHub), string(scaffold.GitLab), string(scaffold.NoJob))))
+	o.Deployer = scaffold.Deployer(q.ask("deploy", "What applies the output: flux, argocd or none",
 		flags.String("deploy"),
-		oneOf(string(starter.Flux), string(starter.ArgoCD), string(starter.NoDeployer))))
+		oneOf(string(scaffold.Flux), string(scaffold.ArgoCD), string(scaffold.NoDeployer))))
 	return o, q.err
 }
 
@@ -137,14 +137,14 @@ func nameFor(folder string) string {
 }
 
 // jobFor returns the CI system that the repository's host is likely to have.
-func jobFor(url string) starter.Job {
+func jobFor(url string) scaffold.Job {
 	switch {
 	case strings.Contains(url, "github"):
-		return starter.GitHub
+		return scaffold.GitHub
 	case strings.Contains(url, "gitlab"):
-		return starter.GitLab
+		return scaffold.GitLab
 	}
-	return starter.NoJob
+	return scaffold.NoJob
 }
 
 // plainWords are texts that no shell and no CI system changes.
@@ -212,7 +212,7 @@ func oneOf(words ...string) func(string) error {
 
 // write writes all files, or none if one is there that is not shared with other pipelines. It returns those that it
 // left unchanged.
-func write(top string, files []starter.File) (left []starter.File, err error) {
+func write(top string, files []scaffold.File) (left []scaffold.File, err error) {
 	if err := os.MkdirAll(top, 0o777); err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func write(top string, files []starter.File) (left []starter.File, err error) {
 	}
 	defer root.Close() // files are closed already
 	var there []string
-	var missing []starter.File
+	var missing []scaffold.File
 	for _, f := range files {
 		switch _, err := root.Lstat(filepath.FromSlash(f.Path)); {
 		case errors.Is(err, fs.ErrNotExist):
@@ -259,14 +259,14 @@ func create(root *os.Root, name string, data []byte) error {
 }
 
 // next prints what was written, what to add to files that are left unchanged, and what to do next.
-func (s Streams) next(at place, o starter.Options, files, left []starter.File) error {
+func (s Streams) next(at place, o scaffold.Options, files, left []scaffold.File) error {
 	var b strings.Builder
 	width := 32
 	for _, f := range files {
 		width = max(width, len(f.Path))
 	}
 	for _, f := range files {
-		if !slices.ContainsFunc(left, func(l starter.File) bool { return l.Path == f.Path }) {
+		if !slices.ContainsFunc(left, func(l scaffold.File) bool { return l.Path == f.Path }) {
 			fmt.Fprintf(&b, "wrote %-*s %s\n", width, f.Path, f.Says)
 		}
 	}
@@ -291,9 +291,9 @@ func (s Streams) next(at place, o starter.Options, files, left []starter.File) e
 	}
 	fmt.Fprintf(&b, "  git commit -m 'Begin with agentry'\n  git push origin HEAD:%s\n", o.Branch)
 	switch o.Repository() {
-	case starter.Token:
+	case scaffold.Token:
 		b.WriteString("  export GIT_TOKEN=...                 # may read and push\n")
-	case starter.Key:
+	case scaffold.Key:
 		b.WriteString("  export GIT_SSH_KEY=\"$(cat KEYFILE)\" GIT_KNOWN_HOSTS=\"$(ssh-keyscan HOST)\"\n")
 	}
 	fmt.Fprintf(&b, "  agentry sync -f %s --dry-run\n", o.Pipeline())
@@ -304,7 +304,7 @@ func (s Streams) next(at place, o starter.Options, files, left []starter.File) e
 }
 
 // tops returns the first parts of the paths, or the folder that they share.
-func tops(files []starter.File) []string {
+func tops(files []scaffold.File) []string {
 	var out []string
 	for _, f := range files {
 		name := f.Path
@@ -319,16 +319,16 @@ func tops(files []starter.File) []string {
 }
 
 // passes says what makes passes.
-func passes(o starter.Options) string {
+func passes(o scaffold.Options) string {
 	switch o.Job {
-	case starter.GitHub:
-		if o.Repository() == starter.Key {
+	case scaffold.GitHub:
+		if o.Repository() == scaffold.Key {
 			return "The job makes a pass on each push. It needs the secret GIT_SSH_KEY and the variable " +
 				"GIT_KNOWN_HOSTS.\n"
 		}
 		return "The job makes a pass on each push, with the token that GitHub gives it.\n"
-	case starter.GitLab:
-		if o.Repository() == starter.Key {
+	case scaffold.GitLab:
+		if o.Repository() == scaffold.Key {
 			return "The job makes a pass on each push. It needs the CI/CD variables GIT_SSH_KEY and GIT_KNOWN_HOSTS.\n"
 		}
 		return "The job makes a pass on each push. It needs the CI/CD variable GIT_TOKEN: a project access token " +
@@ -339,15 +339,15 @@ func passes(o starter.Options) string {
 }
 
 // applying says how the output gets into the cluster.
-func applying(o starter.Options) string {
+func applying(o scaffold.Options) string {
 	var b strings.Builder
-	if o.Deployer == starter.NoDeployer {
+	if o.Deployer == scaffold.NoDeployer {
 		fmt.Fprintf(&b, "\nApply %s as it is, and then the branch %s, to the cluster:\n\n",
 			path.Join(o.Folder, "cluster"), o.Output())
 		fmt.Fprintf(&b, "  kubectl apply -f %s\n", path.Join(o.Folder, "cluster"))
 	} else {
 		fmt.Fprintf(&b, "\nLet %s apply it:\n\n",
-			map[starter.Deployer]string{starter.Flux: "Flux", starter.ArgoCD: "Argo CD"}[o.Deployer])
+			map[scaffold.Deployer]string{scaffold.Flux: "Flux", scaffold.ArgoCD: "Argo CD"}[o.Deployer])
 		b.WriteString(readers(o))
 		fmt.Fprintf(&b, "  kubectl apply -f %s\n", o.Deploys())
 	}
@@ -359,7 +359,7 @@ func applying(o starter.Options) string {
 }
 
 // readers returns the command that gives the deployer a login, if the repository has one.
-func readers(o starter.Options) string {
+func readers(o scaffold.Options) string {
 	switch of := [2]string{string(o.Deployer), string(o.Repository())}; of {
 	case [2]string{"flux", "token"}:
 		return "  kubectl -n flux-system create secret generic git-read --from-literal=username=flux " +

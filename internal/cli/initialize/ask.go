@@ -1,4 +1,4 @@
-package starting
+package initialize
 
 import (
 	"bufio"

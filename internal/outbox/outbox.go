@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/panics"
 )
 
 // Options are the settings of a Box.
@@ -295,7 +295,7 @@ func (b *Box) try(j Job) (err error) {
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			err = Permanent(fault.Log(b.options.Log, j.What, j.Pipeline, p))
+			err = Permanent(panics.Log(b.options.Log, j.What, j.Pipeline, p))
 		}
 	}()
 	return j.Do(ctx)

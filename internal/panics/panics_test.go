@@ -1,4 +1,4 @@
-package fault
+package panics
 
 import (
 	"errors"
@@ -51,7 +51,7 @@ func TestAPanicOfAWorkerIsThatOfItsCaller(t *testing.T) {
 	if !ok || !Is(err) || got.Value != "string" {
 		t.Fatalf("got %#v", err)
 	}
-	if !strings.Contains(got.Stack, "internal/fault.explode\n") || !strings.Contains(got.Stack, "fault_test.go:") {
+	if !strings.Contains(got.Stack, "internal/panics.explode\n") || !strings.Contains(got.Stack, "panics_test.go:") {
 		t.Errorf("the stack does not show who panicked:\n%s", got.Stack)
 	}
 	for _, text := range []string{log.String(), err.Error(), got.Stack} {

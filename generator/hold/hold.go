@@ -1,4 +1,4 @@
-// Package isolate renders one hierarchy so that a wrong object affects nothing else.
+// Package hold renders one hierarchy so that a wrong object affects nothing else.
 //
 // [Run] renders, and replaces each object that caused an error by its last good version, from which the unit was last
 // rendered. An object without one is left out. It renders again until there are no errors, or nothing is left to
@@ -6,7 +6,7 @@
 //
 // The package knows nothing of agents or Kubernetes. The caller's functions render a hierarchy and return last good
 // versions.
-package isolate
+package hold
 
 import (
 	"maps"

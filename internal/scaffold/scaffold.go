@@ -1,9 +1,9 @@
-// Package starter generates the files of a new repository of inputs: a pipeline file, an example hierarchy, the
+// Package scaffold generates the files of a new repository of inputs: a pipeline file, an example hierarchy, the
 // objects that the cluster needs for it, a CI job, and the manifests with which Flux or Argo CD applies the result.
 //
 // It is a pure function of [Options]: no files, no network. The files work unchanged: agentry checks and renders them
 // without a finding, and the pipeline can run once they are pushed.
-package starter
+package scaffold
 
 import (
 	"bytes"

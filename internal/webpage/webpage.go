@@ -1,5 +1,5 @@
-// Package style has the style sheet and the security headers of agentry's pages.
-package style
+// Package webpage has the style sheet and the security headers of agentry's pages.
+package webpage
 
 import (
 	_ "embed"

@@ -43,6 +43,8 @@ type Job struct {
 	Limits []string `json:"limits,omitempty"`
 	// Stages counts the stages of a pipeline of logs.
 	Stages int `json:"stages,omitempty"`
+
+	origin model.Origin // of the job
 }
 
 // Writer is where an instance sends to.
@@ -131,13 +133,13 @@ func (u *unit) metrics(x *inputs, c *model.Config) {
 		r := Rendering{Instance: instance.Origin.Object.String(), Writers: x.writers(written)}
 		u.render(instance.Origin.Object, r)
 		for _, j := range instance.ScrapeConfigs {
-			job := x.job(j.Origin, j.JobName)
+			job := Job{Name: j.JobName, origin: j.Origin}
 			job.Filters = slices.Concat(filters("targets", j.Relabel), filters("series", j.MetricRelabel))
 			job.Limits = limits(&j.Limits, &c.Metrics.Global.Limits)
 			u.job(r, j.Origin.Object, instance.Origin.Object, job)
 		}
 		for i := range instance.Additional {
-			u.raw(x, r, instance.Origin.Object, &instance.Additional[i])
+			u.raw(r, instance.Origin.Object, &instance.Additional[i])
 		}
 	}
 }
@@ -150,8 +152,8 @@ func (u *unit) job(r Rendering, of, instance diag.Object, job Job) {
 }
 
 // raw adds a job that is written by hand: it is the Secret's, and the instance's that names the Secret.
-func (u *unit) raw(x *inputs, r Rendering, instance diag.Object, raw *model.Raw) {
-	job := x.job(raw.Origin, raw.Name())
+func (u *unit) raw(r Rendering, instance diag.Object, raw *model.Raw) {
+	job := Job{Name: raw.Name(), origin: raw.Origin}
 	u.job(r, raw.Origin.Object, instance, job)
 	u.job(r, instance, instance, job)
 }
@@ -168,12 +170,12 @@ func (u *unit) logs(x *inputs, c *model.Config) {
 		}
 		u.render(instance.Origin.Object, r)
 		for _, j := range instance.ScrapeConfigs {
-			job := x.job(j.Origin, j.JobName)
+			job := Job{Name: j.JobName, origin: j.Origin}
 			job.Filters, job.Stages = filters("targets", j.Relabel), len(j.Stages)
 			u.job(r, j.Origin.Object, instance.Origin.Object, job)
 		}
 		for i := range instance.Additional {
-			u.raw(x, r, instance.Origin.Object, &instance.Additional[i])
+			u.raw(r, instance.Origin.Object, &instance.Additional[i])
 		}
 	}
 }
@@ -193,13 +195,18 @@ func (u *unit) integrations(c *model.Config) {
 	}
 }
 
-func (x *inputs) job(from model.Origin, name string) Job {
-	j := Job{Name: name, From: Field{Path: from.Path}}
-	id := manifest.ID{Kind: from.Object.Kind, Namespace: from.Object.Namespace, Name: from.Object.Name}
-	if o := x.byID[id]; o != nil {
-		j.From = x.field(o, from.Path)
+// placed returns a rendering whose jobs say where in the inputs they come from. The place of each is only looked for if
+// somebody asks for its object: that reads the object's file.
+func (x *inputs) placed(r Rendering) Rendering {
+	r.Jobs = slices.Clone(r.Jobs)
+	for i := range r.Jobs {
+		job, of := &r.Jobs[i], r.Jobs[i].origin.Object
+		job.From = Field{Path: job.origin.Path}
+		if o := x.byID[manifest.ID{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}]; o != nil {
+			job.From = x.field(o, job.From.Path)
+		}
 	}
-	return j
+	return r
 }
 
 func (x *inputs) writers(list []model.RemoteWrite) (out []Writer) {
@@ -268,7 +275,9 @@ func (x *Explainer) renderings(o *manifest.Object) (out []Rendering) {
 	}
 	for _, u := range units {
 		u.print(x.inputs)
-		out = append(out, u.renders[o.Ref()]...)
+		for _, r := range u.renders[o.Ref()] {
+			out = append(out, x.placed(r))
+		}
 	}
 	return out
 }

@@ -85,6 +85,11 @@ func (x *Explainer) sizeOf(o *manifest.Object) *Size {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Jobs, a.Jobs), a.Object.ID().Compare(b.Object.ID()))
 	})
 	out.Largest = out.Largest[:min(len(out.Largest), maxLargest)]
+	for i := range out.Largest { // only now: to find where an object begins, its file is read
+		if of := &out.Largest[i].Object; x.byID[of.ID()] != nil {
+			*of = x.describe(x.byID[of.ID()])
+		}
+	}
 	return out
 }
 
@@ -103,9 +108,6 @@ func (x *Explainer) addSizes(u *unit, o *manifest.Object, sizes map[manifest.ID]
 			s := sizes[id]
 			if s == nil {
 				s = &ObjectSize{Object: Object{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}}
-				if at := x.byID[id]; at != nil {
-					s.Object = x.describe(at)
-				}
 				sizes[id] = s
 			}
 			for _, j := range r.Jobs {

@@ -32,7 +32,7 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 	}
 	changes, wrong := p.Changes()
 	if len(wrong) > 0 {
-		return out, wrong[0]
+		return out, &wrong[0]
 	}
 	out.Changes = changes
 	var err error

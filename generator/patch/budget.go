@@ -7,6 +7,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -26,7 +27,7 @@ func (c *Changes) Budget(workload manifest.ID, labels map[string]string) (out *p
 
 // checkBudget checks a budget for the workloads that match. The rules are those of ValidatePodDisruptionBudgetSpec in
 // Kubernetes 1.36.
-func checkBudget(budget *policyv1.PodDisruptionBudgetSpec, match Match) *FieldError {
+func checkBudget(budget *policyv1.PodDisruptionBudgetSpec, match Match) *diag.Diagnostic {
 	const field = ".podDisruptionBudget"
 	ofDaemonSets := func(w string) bool { return w == "logs" || w == "integrations-daemonset" }
 	switch limits := slices.DeleteFunc([]*intstr.IntOrString{budget.MinAvailable, budget.MaxUnavailable},
@@ -36,23 +37,23 @@ func checkBudget(budget *policyv1.PodDisruptionBudgetSpec, match Match) *FieldEr
 	case len(match.Workloads) > 0 && !slices.ContainsFunc(match.Workloads, func(w string) bool {
 		return !ofDaemonSets(w)
 	}):
-		return &FieldError{field, "has no effect: who drains a node leaves the pods of DaemonSets alone",
-			"match metrics or integrations-deployment"}
+		return invalid(field, "has no effect: who drains a node leaves the pods of DaemonSets alone",
+			"match metrics or integrations-deployment")
 	case budget.Selector != nil:
-		return &FieldError{field, "has a selector: agentry sets that of the workload", "remove the selector"}
+		return invalid(field, "has a selector: agentry sets that of the workload", "remove the selector")
 	case len(limits) != 1:
-		return &FieldError{field, "needs either minAvailable or maxUnavailable", "set maxUnavailable: 1"}
+		return invalid(field, "needs either minAvailable or maxUnavailable", "set maxUnavailable: 1")
 	default:
 		if n, err := intstr.GetScaledValueFromIntOrPercent(limits[0], 100, true); err != nil || n < 0 ||
 			limits[0].Type == intstr.String && n > 100 {
-			return &FieldError{field, limits[0].String() + " is neither a number of pods nor a percentage",
-				"write a number such as 1, or 25%"}
+			return invalid(field, limits[0].String()+" is neither a number of pods nor a percentage",
+				"write a number such as 1, or 25%")
 		}
 	}
 	if p := budget.UnhealthyPodEvictionPolicy; p != nil && *p != policyv1.IfHealthyBudget &&
 		*p != policyv1.AlwaysAllow {
-		return &FieldError{field, "unhealthyPodEvictionPolicy cannot be " + string(*p),
-			"use IfHealthyBudget or AlwaysAllow"}
+		return invalid(field, "unhealthyPodEvictionPolicy cannot be "+string(*p),
+			"use IfHealthyBudget or AlwaysAllow")
 	}
 	return nil
 }

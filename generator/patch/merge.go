@@ -42,10 +42,10 @@ type target struct {
 const mergeHint = "begin it with apiVersion, kind and metadata.name, or with a dash for the operations of a JSON patch"
 
 // newMerge reads a patch.
-func newMerge(p Patch) (*merge, *FieldError) {
+func newMerge(p Patch) (*merge, *diag.Diagnostic) {
 	out := &merge{}
 	if p.Target != nil {
-		var err *FieldError
+		var err *diag.Diagnostic
 		if out.target, err = newTarget(*p.Target); err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func newMerge(p Patch) (*merge, *FieldError) {
 	text := strings.TrimSpace(p.Patch)
 	switch err := yaml.Unmarshal([]byte(firstDocument(text)), &value); {
 	case text == "":
-		return nil, &FieldError{".patch", "is required", mergeHint}
+		return nil, invalid(".patch", "is required", mergeHint)
 	case err != nil:
 		return nil, badYAML(err)
 	}
@@ -64,11 +64,11 @@ func newMerge(p Patch) (*merge, *FieldError) {
 	docs, err := factory().SliceFromBytes([]byte(text))
 	switch {
 	case err != nil || len(docs) == 0:
-		return nil, &FieldError{".patch", "is neither a strategic merge patch nor a JSON patch", mergeHint}
+		return nil, invalid(".patch", "is neither a strategic merge patch nor a JSON patch", mergeHint)
 	case len(docs) > 1 && out.target != nil:
-		return nil, &FieldError{".patch",
+		return nil, invalid(".patch",
 			fmt.Sprintf("has %d documents, and with a target there can only be one", len(docs)),
-			"write one entry for each"}
+			"write one entry for each")
 	}
 	for _, doc := range docs {
 		if err := out.addDocument(doc); err != nil {
@@ -85,16 +85,16 @@ func firstDocument(text string) string {
 }
 
 // badYAML is the error about a patch that is not YAML.
-func badYAML(err error) *FieldError {
+func badYAML(err error) *diag.Diagnostic {
 	message, hint := diag.YAMLProblem(strings.TrimPrefix(brief(err), "error converting YAML to JSON: yaml: "))
-	return &FieldError{".patch", "is not valid YAML: " + message, hint}
+	return invalid(".patch", "is not valid YAML: "+message, hint)
 }
 
 // addOperations adds a JSON patch.
-func (m *merge) addOperations(text string, operations []any) *FieldError {
+func (m *merge) addOperations(text string, operations []any) *diag.Diagnostic {
 	if m.target == nil {
-		return &FieldError{".target", "is required for a JSON patch",
-			"name the objects by kind, name, namespace or labelSelector"}
+		return invalid(".target", "is required for a JSON patch",
+			"name the objects by kind, name, namespace or labelSelector")
 	}
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -102,32 +102,32 @@ func (m *merge) addOperations(text string, operations []any) *FieldError {
 	}
 	ops, err := jsonpatch.DecodePatch(data)
 	if err != nil || len(operations) == 0 {
-		return &FieldError{".patch", "is not a list of operations", "write each with op, path and value"}
+		return invalid(".patch", "is not a list of operations", "write each with op, path and value")
 	}
 	known := []string{"add", "remove", "replace", "move", "copy", "test"}
 	for i, o := range ops {
 		if !slices.Contains(known, o.Kind()) {
-			return &FieldError{".patch", fmt.Sprintf("operation %d: op %q is not known", i+1, o.Kind()),
-				"use " + strings.Join(known, ", ")}
+			return invalid(".patch", fmt.Sprintf("operation %d: op %q is not known", i+1, o.Kind()),
+				"use "+strings.Join(known, ", "))
 		}
 		if path, err := o.Path(); err != nil || !strings.HasPrefix(path, "/") {
-			return &FieldError{".patch", fmt.Sprintf("operation %d: path must begin with /", i+1),
-				"write it like /spec/template/spec/priorityClassName"}
+			return invalid(".patch", fmt.Sprintf("operation %d: path must begin with /", i+1),
+				"write it like /spec/template/spec/priorityClassName")
 		}
 	}
 	return m.add(part{}, text)
 }
 
 // addDocument adds a strategic merge patch.
-func (m *merge) addDocument(doc *resource.Resource) *FieldError {
+func (m *merge) addDocument(doc *resource.Resource) *diag.Diagnostic {
 	text, err := doc.AsYAML()
 	if err != nil {
-		return &FieldError{".patch", "cannot be read", mergeHint}
+		return invalid(".patch", "cannot be read", mergeHint)
 	}
 	return m.add(part{of: doc.OrgId()}, string(text))
 }
 
-func (m *merge) add(p part, text string) *FieldError {
+func (m *merge) add(p part, text string) *diag.Diagnostic {
 	p.plugin = &builtins.PatchTransformerPlugin{}
 	config, err := json.Marshal(map[string]string{"patch": text})
 	if err == nil {
@@ -136,7 +136,7 @@ func (m *merge) add(p part, text string) *FieldError {
 			resmap.NewFactory(deps.GetResourceFactory()), types.DisabledPluginConfig()), config)
 	}
 	if err != nil {
-		return &FieldError{".patch", "is neither a strategic merge patch nor a JSON patch", mergeHint}
+		return invalid(".patch", "is neither a strategic merge patch nor a JSON patch", mergeHint)
 	}
 	if m.target != nil {
 		p.plugin.Target = &types.Selector{} // it is given what matches, and nothing else
@@ -145,16 +145,16 @@ func (m *merge) add(p part, text string) *FieldError {
 	return nil
 }
 
-func newTarget(s kustomize.Selector) (*target, *FieldError) {
+func newTarget(s kustomize.Selector) (*target, *diag.Diagnostic) {
 	for _, f := range [...][2]string{{"group", s.Group}, {"version", s.Version}, {"kind", s.Kind}, {"name", s.Name},
 		{"namespace", s.Namespace}} {
 		if err := expression.Check(f[1]); err != nil {
-			return nil, &FieldError{".target." + f[0], "is not a regular expression: " + brief(err), ""}
+			return nil, invalid(".target."+f[0], "is not a regular expression: "+brief(err), "")
 		}
 	}
 	for _, f := range [...][2]string{{"labelSelector", s.LabelSelector}, {"annotationSelector", s.AnnotationSelector}} {
 		if _, err := labels.Parse(f[1]); err != nil {
-			return nil, &FieldError{".target." + f[0], brief(err), "write it like agentry.dev/workload=metrics"}
+			return nil, invalid(".target."+f[0], brief(err), "write it like agentry.dev/workload=metrics")
 		}
 	}
 	out := &target{selector: types.Selector{
@@ -164,7 +164,7 @@ func newTarget(s kustomize.Selector) (*target, *FieldError) {
 	}}
 	var err error
 	if out.names, err = types.NewSelectorRegex(&out.selector); err != nil {
-		return nil, &FieldError{".target", brief(err), ""}
+		return nil, invalid(".target", brief(err), "")
 	}
 	return out, nil
 }

@@ -42,14 +42,10 @@ type Place struct {
 	Object diag.Object
 }
 
-// FieldError is about settings, a patch or an image that cannot be applied to anything.
-type FieldError struct {
-	Field         string // such as patches[0].target.name
-	Message, Hint string
+// invalid returns what is wrong with a field of settings, of a patch or of an image, such as .target.name.
+func invalid(path, message, hint string) *diag.Diagnostic {
+	return new(diag.PipelineInvalid.At(path, "%s", message).WithHint(hint))
 }
-
-// Error implements error.
-func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
 
 // Changes are settings, patches and images, ready to be applied. They are safe for concurrent use.
 type Changes struct {
@@ -73,14 +69,13 @@ type change interface {
 	apply(object resmap.ResMap) (matches bool, err error)
 }
 
-// New returns changes, and what is wrong with them. at returns the place of a field such as patches[0].
-func New(all All, at func(field string) Place) (*Changes, []*FieldError) {
+// New returns changes, and what is wrong with their fields, such as patches[0].target.name. at returns the place of a field such as patches[0].
+func New(all All, at func(field string) Place) (*Changes, diag.List) {
 	out := &Changes{}
-	var wrong []*FieldError
-	add := func(field string, c change, similar func() string, err *FieldError) {
+	var wrong diag.List
+	add := func(field string, c change, similar func() string, err *diag.Diagnostic) {
 		if err != nil {
-			err.Field = field + err.Field
-			wrong = append(wrong, err)
+			wrong = append(wrong, err.Below(field))
 			return
 		}
 		out.entries = append(out.entries, entry{field, at(field), c, similar})
@@ -101,7 +96,7 @@ func New(all All, at func(field string) Place) (*Changes, []*FieldError) {
 		return nil
 	})
 	if err != nil {
-		wrong = append(wrong, &FieldError{Field: "patches", Message: "kustomize's library crashes on them"})
+		wrong = append(wrong, *invalid("patches", "kustomize's library crashes on them", ""))
 	}
 	return out, wrong
 }

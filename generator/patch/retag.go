@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/expression"
 )
 
@@ -41,26 +42,26 @@ func lazy(expression string) func() *regexp.Regexp {
 }
 
 // newRetag reads an image.
-func newRetag(i Image) (*retag, *FieldError) {
+func newRetag(i Image) (*retag, *diag.Diagnostic) {
 	const tail = `(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?$`
 	err := expression.Check(i.Name)
 	switch {
 	case i.Name == "":
-		return nil, &FieldError{".name", "is required", "name the image without its tag, such as grafana/agent"}
+		return nil, invalid(".name", "is required", "name the image without its tag, such as grafana/agent")
 	case err != nil:
-		return nil, &FieldError{".name", "is not the name of an image: " + brief(err), ""}
+		return nil, invalid(".name", "is not the name of an image: "+brief(err), "")
 	case i.NewName == "" && i.NewTag == "" && i.Digest == "":
-		return nil, &FieldError{"", "changes nothing", "set newName, newTag or digest"}
+		return nil, invalid("", "changes nothing", "set newName, newTag or digest")
 	case i.NewTag != "" && !tagForm().MatchString(i.NewTag):
-		return nil, &FieldError{".newTag", "is not a tag", "write it without the name, such as v0.44.8"}
+		return nil, invalid(".newTag", "is not a tag", "write it without the name, such as v0.44.8")
 	case i.Digest != "" && !digestForm().MatchString(i.Digest):
-		return nil, &FieldError{".digest", "is not a digest", "write it like sha256: and 64 hexadecimal digits"}
+		return nil, invalid(".digest", "is not a digest", "write it like sha256: and 64 hexadecimal digits")
 	}
 	if i.NewName != "" {
 		if _, err := name.NewRepository(i.NewName, name.WeakValidation); err != nil ||
 			strings.Contains(i.NewName, "://") {
-			return nil, &FieldError{".newName", "is not the name of an image",
-				"write it without a tag, such as registry.example.com/grafana/agent"}
+			return nil, invalid(".newName", "is not the name of an image",
+				"write it without a tag, such as registry.example.com/grafana/agent")
 		}
 	}
 	return &retag{names: regexp.MustCompile("^" + i.Name + tail), plugin: &builtins.ImageTagTransformerPlugin{

@@ -9,6 +9,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 // Settings are what is set of the workloads that match, in place of what their GrafanaAgent says. Maps and env are
@@ -70,11 +72,11 @@ type settings struct {
 }
 
 // newSettings reads settings.
-func newSettings(s Settings) (*settings, *FieldError) {
+func newSettings(s Settings) (*settings, *diag.Diagnostic) {
 	out := &settings{match: s.Match}
 	for _, pattern := range slices.Concat(s.Match.Namespaces, s.Match.Names) {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return nil, &FieldError{".match", fmt.Sprintf("%q is not a pattern", pattern), "use * for any text"}
+			return nil, invalid(".match", fmt.Sprintf("%q is not a pattern", pattern), "use * for any text")
 		}
 	}
 	if s.Replicas != nil {
@@ -90,8 +92,8 @@ func newSettings(s Settings) (*settings, *FieldError) {
 		out.steps = append(out.steps, func(w map[string]any) { f.set(w, clone(f.value)) })
 	}
 	if name := ownVariable(s.Env); name != "" {
-		return nil, &FieldError{".env",
-			name + " is set by agentry: pods find out by it who they are and which targets are theirs", "remove it"}
+		return nil, invalid(".env",
+			name+" is set by agentry: pods find out by it who they are and which targets are theirs", "remove it")
 	}
 	if s.PodDisruptionBudget != nil {
 		if err := checkBudget(s.PodDisruptionBudget, s.Match); err != nil {
@@ -100,7 +102,7 @@ func newSettings(s Settings) (*settings, *FieldError) {
 		out.budget = s.PodDisruptionBudget
 	}
 	if len(out.steps) == 0 && out.budget == nil {
-		return nil, &FieldError{"", "sets nothing", "set resources, tolerations or another field beside match"}
+		return nil, invalid("", "sets nothing", "set resources, tolerations or another field beside match")
 	}
 	return out, nil
 }

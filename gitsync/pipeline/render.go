@@ -66,7 +66,7 @@ func (s *Spec) Refusal(found diag.List) *diag.Diagnostic {
 }
 
 // Changes returns what the pipeline changes about rendered objects.
-func (p *Pipeline) Changes() (*patch.Changes, []*patch.FieldError) {
+func (p *Pipeline) Changes() (*patch.Changes, diag.List) {
 	return patch.New(patch.All{Workloads: p.Spec.Workloads, Patches: p.Spec.Patches, Images: p.Spec.Images},
 		func(field string) patch.Place {
 			at := p.Places["spec."+field]
@@ -80,7 +80,7 @@ func validateChanges(s *Spec) findings {
 	var f findings
 	_, wrong := (&Pipeline{Spec: *s}).Changes()
 	for _, w := range wrong {
-		f.check(false, "spec."+w.Field, w.Hint, "%s", w.Message)
+		f = append(f, w.Below("spec"))
 	}
 	return f
 }

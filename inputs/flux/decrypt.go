@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"cmp"
 	"context"
 
 	"sigs.k8s.io/yaml"
@@ -29,20 +30,13 @@ func (r *reader) open(object map[string]any) (clear map[string]any, failed sops.
 		return nil, sops.Decrypted{Reason: "nothing is decrypted here"}
 	}
 	opened, err := r.decrypt(r.ctx, sops.File{Format: sops.YAML, Data: text, IsBuilt: true})
-	if r.err = firstOf(r.err, err); err != nil || opened.Reason != "" {
+	if r.err = cmp.Or(r.err, err); err != nil || opened.Reason != "" {
 		return nil, opened
 	}
 	if yaml.Unmarshal(opened.Data, &clear) != nil || clear == nil { // the error could quote a value
 		return nil, sops.Decrypted{Reason: "its content is not an object"}
 	}
 	return clear, sops.Decrypted{}
-}
-
-func firstOf(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
 }
 
 // undecrypted is the problem of a field that refers to an object that cannot be decrypted.

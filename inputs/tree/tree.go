@@ -7,6 +7,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,7 +137,7 @@ func (t *Tree) Resolve(name string) (real string, isDir bool, err error) {
 		}
 		target, err := t.link(at)
 		if links++; err != nil || links > maxLinks {
-			return "", false, cmpErr(err, fmt.Errorf("%s: %w", name, errLinks))
+			return "", false, cmp.Or(err, fmt.Errorf("%s: %w", name, errLinks))
 		}
 		rest = slices.Concat(strings.Split(path.Clean(target), "/"), rest)
 	}
@@ -151,13 +152,6 @@ func (t *Tree) Resolve(name string) (real string, isDir bool, err error) {
 }
 
 var errLinks = fmt.Errorf("there are more than %d symbolic links on the way, or they form a circle", maxLinks)
-
-func cmpErr(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
-}
 
 // link returns the target of a symbolic link.
 func (t *Tree) link(at string) (string, error) {

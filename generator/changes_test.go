@@ -100,7 +100,7 @@ func TestChangesAreKustomizes(t *testing.T) {
 		opts.Changes = changesIn(t, fields)
 		changed := renderAll(results, opts)
 		if len(changed.Diags) > 0 || strings.Contains(string(fields), "workloads:") {
-			continue // kustomize is no judge of what Kubernetes refuses, and stops where nothing matches
+			continue // kustomize does not judge what Kubernetes refuses, and stops where nothing matches
 		}
 		compared++
 		want, err := kustomized(t, plain, fields)

@@ -145,7 +145,7 @@ func holdComplete(t *testing.T, name string, pairs []difference.Pair, secrets []
 				got, want)
 		}
 	}
-	// The same values in another spelling are no difference. Of what is spelled anew only the text is known.
+	// The same values in another spelling are not a difference. Of what is spelled anew only the text is known.
 	for i := range pairs {
 		pairs[i].Before, pairs[i].After = textOf(pairs[i].After),
 			difference.Version{Text: respelled(t, pairs[i].After.Text)}

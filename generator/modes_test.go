@@ -87,7 +87,7 @@ func switchable(t *testing.T) map[string]func(manifest.Compatibility, secretref.
 	return all
 }
 
-// rollout returns how the files of a unit differ that are no Secrets.
+// rollout returns how the files of a unit differ that are not Secrets.
 func rollout(t *testing.T, before, after *generator.Unit, mounts bool) string {
 	t.Helper()
 	a, b := workloads(before), workloads(after)
@@ -116,7 +116,7 @@ func rollout(t *testing.T, before, after *generator.Unit, mounts bool) string {
 	return cmp.Diff(parsed(a, b), parsed(b, b))
 }
 
-// workloads are the files of a unit that are no Secrets.
+// workloads are the files of a unit that are not Secrets.
 func workloads(u *generator.Unit) map[string]string {
 	out := map[string]string{}
 	for _, f := range u.Files {

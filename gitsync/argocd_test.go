@@ -69,7 +69,7 @@ func TestApplicationsAreFollowed(t *testing.T) {
 		step{edit: map[string]string{"apps/set.yaml": strings.Replace(set, "git: {", "pullRequest: {", 1)}, like: plain,
 			wrong: "build-refused", held: held(5)},
 		step{edit: map[string]string{"apps/set.yaml": set}, like: plain},
-		// The file of the ApplicationSet is no YAML, then that of the first Application.
+		// The file of the ApplicationSet is not YAML, then that of the first Application.
 		step{edit: map[string]string{"apps/set.yaml": set + "  bad: [\n"}, like: plain, wrong: "invalid-yaml",
 			held: held(7)},
 		step{edit: map[string]string{"apps/set.yaml": set}, like: plain},

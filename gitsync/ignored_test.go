@@ -107,7 +107,7 @@ func TestPointersOfGitLFS(t *testing.T) {
 		}
 	}
 
-	// One that is no manifest can be ignored.
+	// One that is not a manifest can be ignored.
 	l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "http"), "in/a/dump.json": pointer,
 		"in/.sourceignore": "dump.json"})
 	if report := l.pass(); len(report.Diags) > 0 {

@@ -16,7 +16,7 @@ const (
 	broken           // no YAML
 	nameless         // an object whose identity cannot be known
 	invalid          // refused by the schema
-	unrendered       // refused when it is rendered: a bad regex, a content that is no list of jobs
+	unrendered       // refused when it is rendered: a bad regex, a content that is not a list of jobs
 )
 
 // doc is one object of the input. It is comparable: equal docs have equal texts.

@@ -24,7 +24,7 @@ type Proposal struct {
 	// DrySHA is the commit that names what it was rendered from.
 	DrySHA string
 	// Message is that of the proposed commit, and Data is what its template was given. They are empty if there
-	// is no commit.
+	// is not a commit.
 	Message string
 	Data    pipeline.Message
 }

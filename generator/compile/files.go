@@ -101,7 +101,7 @@ func readsOfOthers(agent, o *manifest.Object) (out diag.List) {
 }
 
 // denied returns the finding that a ServiceMonitor or an IntegrationMonitor names files of the agent although
-// the GrafanaAgent denies it. As with the operator, the whole monitor is left out. This is no error that its
+// the GrafanaAgent denies it. As with the operator, the whole monitor is left out. This is not an error that its
 // last good version would remove: that would need the GrafanaAgent to allow it.
 func denied(agent, o *manifest.Object) (f diag.Diagnostic, is bool) {
 	if o.Kind != "ServiceMonitor" && o.Kind != v1alpha1.IntegrationMonitorKind {

@@ -22,7 +22,7 @@ var (
 	setting = regexp.MustCompile(`(?i)(?:pass\w*|pwd|token|secret|key|sig|signature|auth\w*)\s*=`)
 	// userInfo matches a user or a password before a host. Passwords can hold slashes.
 	userInfo = regexp.MustCompile(`://[^\s"']*@|[^\s"':]+:[^\s"']*@`)
-	// sshUser matches the user of an SSH URL, who is no secret.
+	// sshUser matches the user of an SSH URL, who is not a secret.
 	sshUser = regexp.MustCompile(`\bssh://\w+@|(?:^|[\s"'])\w+@[\w.-]+:`)
 	// longWord matches words as long as generated tokens.
 	longWord = regexp.MustCompile(`[A-Za-z0-9+_=-]{20,}`)

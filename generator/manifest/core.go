@@ -41,7 +41,7 @@ type coreReader struct {
 	findings
 }
 
-// isReadable reports whether the object is not encrypted. What is encrypted is no finding: only its value is unknown,
+// isReadable reports whether the object is not encrypted. What is encrypted is not a finding: only its value is unknown,
 // and who needs it says so.
 func (r *coreReader) isReadable() bool { return r.raw["sops"] == nil }
 

@@ -28,7 +28,7 @@ func TestAppliedDocumentsAreNotPassedThrough(t *testing.T) {
 	}
 }
 
-// TestUnknownFieldsThatArePassedThrough: where unknown fields are no errors, a copy has them.
+// TestUnknownFieldsThatArePassedThrough: where unknown fields are not errors, a copy has them.
 func TestUnknownFieldsThatArePassedThrough(t *testing.T) {
 	text := []byte("apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: m}\nspec: {prots: [1]}\n")
 	r := manifest.Parse(manifest.File{Path: "a.yaml", Data: text},

@@ -216,7 +216,7 @@ func (p *parser) name(n Named) {
 	}
 }
 
-// Rights returns the Roles, ClusterRoles and their bindings, in the order of files and lines. They are no part of
+// Rights returns the Roles, ClusterRoles and their bindings, in the order of files and lines. They are not part of
 // [Set.All].
 func (s *Set) Rights() []*Object { return s.rights }
 

@@ -101,7 +101,7 @@ type Tenants struct {
 	// All is the tenant of all files, whatever their folders.
 	All string
 	// Mounted are the sources that are mounted with their tenants: @name=tenant, or @name= for one that has none, each
-	// with a comma behind it. A folder that is none of them is no other source, however it is named.
+	// with a comma behind it. A folder that is none of them is not another source, however it is named.
 	Mounted string
 }
 

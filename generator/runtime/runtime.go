@@ -89,7 +89,7 @@ type Printed struct {
 	// Redacted returns the text with a placeholder for every secret value.
 	Redacted func() Text
 	// Split returns the configuration as files of a folder, of about so many bytes each, if it does not fit into one
-	// Secret. set is the name of the StatefulSet of the first shard, or "" if the pods are no shards. Nil if the
+	// Secret. set is the name of the StatefulSet of the first shard, or "" if the pods are not shards. Nil if the
 	// program reads one file.
 	Split func(set string, bytes int) ([]File, error)
 }

@@ -112,7 +112,7 @@ func TestValues(t *testing.T) {
 }
 
 // TestUnrenderedFieldsCopyOnlyExistingSecrets holds that fields which are never rendered copy only existing Secrets: a
-// Secret that is not in Git is not missed, and an empty selector is no reference.
+// Secret that is not in Git is not missed, and an empty selector is not a reference.
 func TestUnrenderedFieldsCopyOnlyExistingSecrets(t *testing.T) {
 	s := scope(t, Plaintext, "m")
 	if len(s.Diags()) > 0 || len(s.Data()) > 0 {

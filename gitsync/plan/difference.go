@@ -59,7 +59,7 @@ func (u *Unit) pairs(last func() []generator.File) (out []difference.Pair, err e
 			}
 			wanted[f.Path] = true
 			p := difference.Pair{Unit: u.Name, ID: f.Object, After: f.Version()}
-			p.Before = p.After // restoring a file is no change
+			p.Before = p.After // restoring a file is not a change
 			listed, _ := u.folder.Inventory.File(f.Path)
 			current, exists := u.folder.Entries[f.Path]
 			restored := exists

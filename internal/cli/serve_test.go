@@ -307,7 +307,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// stop ends the service as systemd and Kubernetes do; that is no failure.
+// stop ends the service as systemd and Kubernetes do; that is not a failure.
 func (w *served) stop() {
 	w.t.Helper()
 	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -59,7 +59,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// isAttended reports whether somebody can type at a stream; /dev/null, which is a device too, is no terminal.
+// isAttended reports whether somebody can type at a stream; /dev/null, which is a device too, is not a terminal.
 func isAttended(r io.Reader) bool {
 	file, ok := r.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

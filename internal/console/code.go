@@ -20,7 +20,7 @@ var (
 	alloyEntry = regexp.MustCompile(`^(\s*)("[^"]*"|[A-Za-z_][\w./-]*)(\s*=.*|\s.*\{|\s*\{)$`)
 	// value matches what stands out in a value.
 	value = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|<redacted>`)
-	// word matches a value that is no text.
+	// word matches a value that is not text.
 	word = regexp.MustCompile(`^(:? =? ?)(true|false|null|[0-9][\w.]*)$`)
 )
 

@@ -272,7 +272,7 @@ func TestLoaderFollowsAConfigMap(t *testing.T) {
 	}
 }
 
-// TestUnreadableFilesAreKept removes the target of a link, beside entries that are no files.
+// TestUnreadableFilesAreKept removes the target of a link, beside entries that are not files.
 func TestUnreadableFilesAreKept(t *testing.T) {
 	folder, elsewhere := t.TempDir(), t.TempDir()
 	write(t, elsewhere, "a.yaml", doc("a", "a"))

@@ -145,7 +145,7 @@ func (r *round) publish(ctx context.Context, pr forge.PullRequest, found result)
 		forge.Status{Context: statusContext(r.key.pipeline), State: state, Description: text, URL: pr.URL})
 }
 
-// digest identifies the text about a pull request. It ignores the base commit: a new one alone is no reason to write
+// digest identifies the text about a pull request. It ignores the base commit: a new one alone is not a reason to write
 // the comment again.
 func (r result) digest(pipeline string, limit int) string {
 	r.base = ""

@@ -65,7 +65,7 @@ func TestFlowRefusesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// renderAlloy renders an input for Alloy. Errors are no matter here: much is not rendered yet.
+// renderAlloy renders an input for Alloy. Errors do not matter here: much is not rendered yet.
 func renderAlloy(t *testing.T, agentry string, in input, policy string) []rendered.Config {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")

@@ -96,7 +96,7 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// render renders an input. Errors in it are no matter here; but examples, which come without
+// render renders an input. Errors in it do not matter here; but examples, which come without
 // secrets, have none by reference.
 func render(t *testing.T, agentry string, in input, policy string) []rendered.Config {
 	t.Helper()

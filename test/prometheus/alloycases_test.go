@@ -31,7 +31,7 @@ func eachIntegrationCase(t *testing.T, f func(*testing.T, integrationCase)) {
 	some.Seeds = nil
 	for _, seed := range corpus.Seeds {
 		text, err := fixtures.Encode(seed.Clone())
-		// some hold bytes that are no text, on purpose
+		// some hold bytes that are not text, on purpose
 		if err == nil && (strings.Contains(text, "MetricsIntegration") || strings.Contains(text, "autoscrape")) {
 			some.Seeds = append(some.Seeds, seed)
 			add(seed.Name, text)

@@ -124,7 +124,7 @@ func readStatic(t *testing.T, text string, env map[string]string) map[string]sta
 	return out
 }
 
-// withTexts returns YAML with quotes around what the agent reads as texts, whatever it looks like: 1.10 is no number
+// withTexts returns YAML with quotes around what the agent reads as texts, whatever it looks like: 1.10 is not a number
 // there.
 func withTexts(t *testing.T, text string) []byte {
 	t.Helper()

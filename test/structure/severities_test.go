@@ -97,7 +97,7 @@ func inSource(t *testing.T, note func(string, diag.Code, diag.Severity)) {
 	}
 }
 
-// receiver returns the code whose method is called, or "" if it is no constant.
+// receiver returns the code whose method is called, or "" if it is not a constant.
 func receiver(call *ast.CallExpr, codes map[string]diag.Code) diag.Code {
 	s, ok := call.Fun.(*ast.SelectorExpr).X.(*ast.SelectorExpr)
 	if !ok || !isPackage(s.X, "diag") {

@@ -168,7 +168,7 @@ func targets(o object) int {
 }
 
 // references collects the logs and traces instances that integrations name in fields of their own. An empty
-// name is no reference, except for eventhandler, which needs one.
+// name is not a reference, except for eventhandler, which needs one.
 func (k *checker) references(o object, out *Checked) {
 	add := func(field string, list *[]Reference) {
 		if o.node.field(field) == nil {

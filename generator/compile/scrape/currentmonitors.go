@@ -162,7 +162,7 @@ func probeParams(spec *monitoringv1.ProbeSpec) map[string][]string {
 	return out
 }
 
-// checkHost refuses a prober that is no host or host:port. The value is not shown, because it may hold a password.
+// checkHost refuses a prober that is not a host or host:port. The value is not shown, because it may hold a password.
 func (j *currentJob) checkHost(address string) {
 	if address == "" {
 		j.found.Add(diag.InvalidURL.At("spec.prober.url",

@@ -180,7 +180,7 @@ func (w *writer) endItem() {
 	w.level--
 }
 
-// dash starts a list item that is no block.
+// dash starts a list item that is not a block.
 func (w *writer) dash() {
 	if w.tree == nil {
 		w.newline()

@@ -128,7 +128,7 @@ func (w *values) identity(b *syntax.Block, name string, s model.Secret) {
 	}
 }
 
-// value returns the secret of a setting that is no file. Reviewers see a token that only refers to variables.
+// value returns the secret of a setting that is not a file. Reviewers see a token that only refers to variables.
 func (w *values) value(of string, s model.Secret) syntax.Expr {
 	switch {
 	case s.Env != "":

@@ -33,7 +33,7 @@ func clustering() syntax.Block {
 	return b
 }
 
-// replicas reports that pods which share targets are no replicas.
+// replicas reports that pods which share targets are not replicas.
 func replicas(spec *v1alpha1.GrafanaAgentSpec) diag.List {
 	set := spec.Metrics.Replicas
 	if set == nil || *set <= 1 {

@@ -109,7 +109,7 @@ func (c *comparison) differences(agent, objects []*node.Node) (found []differenc
 	objects = slices.Concat(agent, objects)
 	text, err := fixtures.Encode(objects)
 	if err != nil {
-		return nil, nil // it has bytes that are no text, which no object can have
+		return nil, nil // it has bytes that are not text, which no object can have
 	}
 	answers, err := c.renderer.Render(text)
 	if err != nil {

@@ -86,7 +86,7 @@ const blank = "…"
 var blanks = strings.NewReplacer(`"…" is`, "is", `"…" has`, "has", `, is "…"`, "", ": …", "",
 	"every line is older than …", "every line is older than that")
 
-// word is a fixed word of a message, which is no secret.
+// word is a fixed word of a message, which is not a secret.
 type word string
 
 // hide removes the user's text from a finding.

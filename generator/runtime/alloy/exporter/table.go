@@ -38,7 +38,7 @@ func Of(name string) *Kind {
 	return &k
 }
 
-// Names of components that are no exporters.
+// Names of components that are not exporters.
 const (
 	Faro   = "faro.receiver"
 	Events = "loki.source.kubernetes_events"

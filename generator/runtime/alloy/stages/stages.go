@@ -185,7 +185,7 @@ func match(s *model.MatchStage) syntax.Block {
 	return b
 }
 
-// multiline returns the block of a stage that joins lines. A negative number of lines is no limit.
+// multiline returns the block of a stage that joins lines. A negative number of lines is not a limit.
 func multiline(s *model.MultilineStage) syntax.Block {
 	b := named("multiline")
 	b.Set("firstline", syntax.String(s.FirstLine))

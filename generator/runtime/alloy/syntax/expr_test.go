@@ -20,7 +20,7 @@ func TestMapStrings(t *testing.T) {
 	}
 }
 
-// TestNumber: what Alloy reads stays as it is written, other notations get one of these, and all else is no number.
+// TestNumber: what Alloy reads stays as it is written, other notations get one of these, and all else is not a number.
 func TestNumber(t *testing.T) {
 	for in, want := range map[string]Expr{
 		"0": "0", "-12": "-12", "1.10": "1.10", "5e-3": "5e-3", "1.5E+3": "1.5E+3", " 2 ": "2",

@@ -10,7 +10,6 @@ import (
 	"go.yaml.in/yaml/v3"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/runtime"
@@ -136,9 +135,9 @@ func (v variables) expand(text string) string {
 // shardsOf returns the variables in the first pod of each StatefulSet whose configuration is in the Secret.
 func shardsOf(u *generator.Unit, secret string) []variables {
 	var out []variables
-	for _, f := range u.Files {
-		var set appsv1.StatefulSet
-		if f.Object.Kind != "StatefulSet" || sigsyaml.Unmarshal(f.Data, &set) != nil {
+	for i := range u.Files {
+		set, ok := u.Files[i].Workload().(*appsv1.StatefulSet)
+		if !ok {
 			continue
 		}
 		pod := set.Spec.Template.Spec

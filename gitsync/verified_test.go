@@ -64,7 +64,7 @@ func (v *vouching) answer(w http.ResponseWriter, req *http.Request) bool {
 }
 
 // TestChartsThatMustBeSigned: a chart without a signature is an error of what needs it, whose objects are held; other
-// units move on. A new version is used only if it is signed. What was in the cache before the setting is not an exception.
+// units move on. A new version is used only if it is signed. What was in the cache before the setting is not exempt.
 func TestChartsThatMustBeSigned(t *testing.T) {
 	t.Parallel()
 	signer, ring := newVouching(t)

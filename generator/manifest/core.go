@@ -41,8 +41,8 @@ type coreReader struct {
 	findings
 }
 
-// isReadable reports whether the object is not encrypted. What is encrypted is not a finding: only its value is unknown,
-// and who needs it says so.
+// isReadable reports whether the object is not encrypted. Encryption is not a finding: only the value is unknown, and
+// who needs it says so.
 func (r *coreReader) isReadable() bool { return r.raw["sops"] == nil }
 
 func (r *coreReader) secret(s *corev1.Secret) {

@@ -69,7 +69,8 @@ type change interface {
 	apply(object resmap.ResMap) (matches bool, err error)
 }
 
-// New returns changes, and what is wrong with their fields, such as patches[0].target.name. at returns the place of a field such as patches[0].
+// New returns changes, and what is wrong with their fields, such as patches[0].target.name. at returns the place of a
+// field such as patches[0].
 func New(all All, at func(field string) Place) (*Changes, diag.List) {
 	out := &Changes{}
 	var wrong diag.List

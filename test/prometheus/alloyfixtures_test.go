@@ -54,7 +54,8 @@ func eachAlloyFixture(t *testing.T, f func(*testing.T, alloyFixture)) {
 	corpus := loadCorpus(t)
 	var all []alloyFixture
 	add := func(name string, objects []*yaml.Node) {
-		if text, err := fixtures.Encode(forAlloy(objects)); err == nil { // some hold bytes that are not text, on purpose
+		// some hold bytes that are not text, on purpose
+		if text, err := fixtures.Encode(forAlloy(objects)); err == nil {
 			all = append(all, alloyFixture{name: name, text: text})
 		}
 	}

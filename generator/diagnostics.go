@@ -104,7 +104,7 @@ func (out *Output) WithoutUnused(list diag.List) diag.List {
 func (r renderer) withoutUnused(list diag.List, units []*Unit) diag.List {
 	kept := make(diag.List, 0, len(list))
 	for _, d := range list {
-		id := manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
+		id := manifest.IDOf(d.Object)
 		isPassed := d.Severity == diag.Error && passes(r.set, id)
 		if id.Name != "" && d.Code != diag.Tenancy && isReferredTo(id.Kind) && !isPassed && !r.uses(units, id) {
 			if d.Severity != diag.Error || d.Code == diag.MissingNamespace {

@@ -35,7 +35,7 @@ func (r renderer) doubtfulReferences(units []*Unit) diag.List {
 		}
 		u.Hierarchy.Objects(func(o *manifest.Object) bool {
 			for _, f := range secretref.References(o) {
-				id := manifest.ID{Kind: f.Ref.Kind, Namespace: f.Ref.Namespace, Name: f.Ref.Name}
+				id := f.Ref.ID()
 				if !suspect[id] || f.Ref.Optional || policies.Of(id, nil) != secretref.Reference {
 					continue
 				}
@@ -104,7 +104,7 @@ func (k inventory) resembles(id manifest.ID) bool {
 
 // doubtful returns the finding about a reference to what is not in the inputs in clear.
 func doubtful(o *manifest.Object, f secretref.Field, set *manifest.Set, known inventory) (d diag.Diagnostic, ok bool) {
-	id := manifest.ID{Kind: f.Ref.Kind, Namespace: f.Ref.Namespace, Name: f.Ref.Name}
+	id := f.Ref.ID()
 	if named := set.Named()[id]; named.Name != "" {
 		if !named.Lacks(f.Ref.Key) {
 			return d, false

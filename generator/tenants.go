@@ -21,6 +21,6 @@ func (r renderer) breaches(h *hierarchy.Hierarchy, found diag.List, leftOut map[
 	}
 	breaches := append(r.opts.Tenancy.Check(h.Without(leftOut)), r.opts.Tenancy.Files(h, found)...)
 	return slices.DeleteFunc(breaches, func(d diag.Diagnostic) bool {
-		return leftOut[manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}]
+		return leftOut[manifest.IDOf(d.Object)]
 	})
 }

@@ -146,6 +146,17 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 				"  clusters/prod/apps.yaml:8:63: warning[encrypted-secret]: spec.postBuild.substituteFrom[1]: Secret " +
 				"flux-system/vars cannot be decrypted: nothing is decrypted here\n" + own +
 				"  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n"},
+		"an encrypted Secret that two name": {kustomization("apps", "path: ./keeps\npostBuild: {substituteFrom: "+
+			"[{kind: ConfigMap, name: vars}, {kind: Secret, name: vars}]}") +
+			kustomization("web", "path: ./keeps\npostBuild: {substituteFrom: [{kind: Secret, name: vars}]}") +
+			"-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n" +
+			"-- clusters/prod/vars.yaml --\n" + config + "-- clusters/prod/secret.yaml --\n" +
+			strings.Replace(secret, "hunter22}", "'ENC[x]'}\nsops: {}", 1),
+			app + "  ConfigMap/b/a of keeps/a.yaml:1 map[]\n" +
+				"  clusters/prod/apps.yaml:7:63: warning[encrypted-secret]: spec.postBuild.substituteFrom[1]: Secret " +
+				"flux-system/vars cannot be decrypted: nothing is decrypted here\n" + own +
+				"  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n" +
+				"clusters/prod/web.yaml (Kustomization/flux-system/web)\n  ConfigMap/b/a of keeps/a.yaml:1 map[]\n"},
 		"an object that keeps its text": {kustomization("apps",
 			"path: ./keeps\npostBuild: {substitute: {CLUSTER: prod}}") +
 			"-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" +

@@ -32,7 +32,7 @@ type Result struct {
 func (r *Result) Jobs() map[manifest.ID]int {
 	out := map[manifest.ID]int{}
 	count := func(o model.Origin, jobs int) {
-		out[manifest.ID{Kind: o.Object.Kind, Namespace: o.Object.Namespace, Name: o.Object.Name}] += jobs
+		out[manifest.IDOf(o.Object)] += jobs
 	}
 	if r.Metrics != nil {
 		for _, i := range r.Metrics.Metrics.Configs {

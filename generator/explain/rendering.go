@@ -200,9 +200,9 @@ func (u *unit) integrations(c *model.Config) {
 func (x *inputs) placed(r Rendering) Rendering {
 	r.Jobs = slices.Clone(r.Jobs)
 	for i := range r.Jobs {
-		job, of := &r.Jobs[i], r.Jobs[i].origin.Object
+		job := &r.Jobs[i]
 		job.From = Field{Path: job.origin.Path}
-		if o := x.byID[manifest.ID{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}]; o != nil {
+		if o := x.byID[manifest.IDOf(job.origin.Object)]; o != nil {
 			job.From = x.field(o, job.From.Path)
 		}
 	}

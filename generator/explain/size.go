@@ -86,8 +86,8 @@ func (x *Explainer) sizeOf(o *manifest.Object) *Size {
 	})
 	out.Largest = out.Largest[:min(len(out.Largest), maxLargest)]
 	for i := range out.Largest { // only now: to find where an object begins, its file is read
-		if of := &out.Largest[i].Object; x.byID[of.ID()] != nil {
-			*of = x.describe(x.byID[of.ID()])
+		if o := x.byID[out.Largest[i].Object.ID()]; o != nil {
+			out.Largest[i].Object = x.describe(o)
 		}
 	}
 	return out
@@ -100,7 +100,7 @@ func (x *Explainer) addSizes(u *unit, o *manifest.Object, sizes map[manifest.ID]
 		if isSelector(of.Kind) {
 			continue // its handwritten jobs are the Secret's
 		}
-		id := manifest.ID{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}
+		id := manifest.IDOf(of)
 		for _, r := range list {
 			if o.Kind != "GrafanaAgent" && r.Instance != o.ID.String() || len(r.Jobs) == 0 {
 				continue

@@ -46,7 +46,7 @@ func keysOf(list []Use) (out []string) {
 // uses returns the Secrets and ConfigMaps that the fields of an object name.
 func (x *inputs) uses(o *manifest.Object) (out []Use) {
 	for _, r := range secretref.References(o) {
-		id := manifest.ID{Kind: r.Ref.Kind, Namespace: r.Ref.Namespace, Name: r.Ref.Name}
+		id := r.Ref.ID()
 		_, isNamed := x.render.Set.Named()[id]
 		out = append(out, Use{
 			By: name(o), Field: x.field(o, r.Path), Of: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},

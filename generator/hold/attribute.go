@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // attribute returns the errors to report, found while objects were held: each fault once, at the object that caused
@@ -61,7 +62,7 @@ func (r *reporter) report(d diag.Diagnostic) {
 }
 
 func (r *reporter) isHeld(o diag.Object) bool {
-	_, ok := r.held[idOf(o)]
+	_, ok := r.held[manifest.IDOf(o)]
 	return ok
 }
 
@@ -82,7 +83,7 @@ func (r *reporter) asNew(d diag.Diagnostic) diag.Diagnostic {
 		return d
 	}
 	how := "is new"
-	if r.held[idOf(d.Object)].StandIn != nil {
+	if r.held[manifest.IDOf(d.Object)].StandIn != nil {
 		how = "changed"
 	}
 	d.Message += "; this one " + how + ", " + strings.Join(before, " and ") + " existed before and stays"
@@ -111,7 +112,7 @@ func (r *reporter) reportVictim(d diag.Diagnostic) {
 
 // atCause moves an error to the object that causes it, if that is in the inputs.
 func (r *reporter) atCause(d diag.Diagnostic, c cause) diag.Diagnostic {
-	o := r.held[idOf(c.object)].Object
+	o := r.held[manifest.IDOf(c.object)].Object
 	if o == nil {
 		d.Message += "; it was there before"
 		return d

@@ -17,7 +17,7 @@ func (r *run[T]) replace(c choice, errors diag.List) choice {
 	held := maps.Clone(c.held)
 	fresh := map[manifest.ID]bool{} // the Secrets and ConfigMaps that are held for one of these errors
 	for _, d := range errors {
-		if slices.ContainsFunc(d.Related, func(o diag.Object) bool { return fresh[idOf(o)] }) {
+		if slices.ContainsFunc(d.Related, func(o diag.Object) bool { return fresh[manifest.IDOf(o)] }) {
 			continue // holding it may also remove this error: the next attempt shows that
 		}
 		sources := r.sourcesToBlame(c, held, d)
@@ -26,7 +26,7 @@ func (r *run[T]) replace(c choice, errors diag.List) choice {
 			fresh[id] = true
 		}
 		if len(sources) == 0 {
-			r.hold(c, held, objectID(d), d)
+			r.hold(c, held, manifest.IDOf(d.Object), d)
 		}
 	}
 	return r.choose(c, held)
@@ -38,7 +38,7 @@ func (r *run[T]) sourcesToBlame(c choice, held heldObjects, d diag.Diagnostic) [
 	var sources []manifest.ID
 	var try heldObjects
 	for _, o := range d.Related {
-		id := idOf(o)
+		id := manifest.IDOf(o)
 		if id.Kind != "Secret" && id.Kind != "ConfigMap" {
 			continue
 		}
@@ -50,7 +50,8 @@ func (r *run[T]) sourcesToBlame(c choice, held heldObjects, d diag.Diagnostic) [
 			r.hold(c, try, id, d)
 		}
 	}
-	if len(sources) > 0 && r.changed(c, objectID(d)) && slices.ContainsFunc(r.attempt(r.choose(c, try)).Diags, d.Same) {
+	if len(sources) > 0 && r.changed(c, manifest.IDOf(d.Object)) &&
+		slices.ContainsFunc(r.attempt(r.choose(c, try)).Diags, d.Same) {
 		return nil
 	}
 	return sources
@@ -63,10 +64,10 @@ func (r *run[T]) replaceAround(c choice, errors diag.List) choice {
 	stuck, related, agent := map[manifest.ID]diag.Diagnostic{}, map[manifest.ID]diag.Diagnostic{},
 		map[manifest.ID]diag.Diagnostic{}
 	for _, d := range errors {
-		stuck[objectID(d)] = d
+		stuck[manifest.IDOf(d.Object)] = d
 		agent[r.Hierarchy.Agent.ID] = d
 		for _, o := range d.Related {
-			related[idOf(o)] = d
+			related[manifest.IDOf(o)] = d
 		}
 	}
 	above := above(c.hierarchy, stuck)
@@ -81,7 +82,7 @@ func (r *run[T]) replaceAround(c choice, errors diag.List) choice {
 		if try.same(c) || r.hopeless(try) {
 			continue
 		}
-		isStuck := func(d diag.Diagnostic) bool { _, is := stuck[objectID(d)]; return is }
+		isStuck := func(d diag.Diagnostic) bool { _, is := stuck[manifest.IDOf(d.Object)]; return is }
 		if !slices.ContainsFunc(onlyErrors(r.attempt(try).Diags), isStuck) {
 			return try
 		}
@@ -164,17 +165,10 @@ func (r *run[T]) choose(c choice, held heldObjects) choice {
 		h.Diags = append(onlyErrors(h.Diags), onlyWarnings(r.Hierarchy.Diags)...)
 	}
 	h.Diags = slices.DeleteFunc(slices.Clone(h.Diags), func(d diag.Diagnostic) bool {
-		return d.Severity == diag.Error && next.leftOut[objectID(d)]
+		return d.Severity == diag.Error && next.leftOut[manifest.IDOf(d.Object)]
 	})
 	next.hierarchy = &h
 	return next
-}
-
-// objectID returns the object that an error is about.
-func objectID(d diag.Diagnostic) manifest.ID { return idOf(d.Object) }
-
-func idOf(o diag.Object) manifest.ID {
-	return manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
 func onlyErrors(list diag.List) diag.List   { return only(list, true) }

@@ -120,7 +120,8 @@ func (r *run[T]) attempt(c choice) Attempt[T] {
 // note keeps errors to be reported, except those of stand-ins, whose text is not in the inputs.
 func (r *run[T]) note(errors diag.List, c choice) {
 	for _, d := range errors {
-		if known := r.noted[d.Object]; c.held[objectID(d)].StandIn == nil && !slices.ContainsFunc(known, d.Same) {
+		known := r.noted[d.Object]
+		if c.held[manifest.IDOf(d.Object)].StandIn == nil && !slices.ContainsFunc(known, d.Same) {
 			r.noted[d.Object] = append(known, d)
 			r.errors = append(r.errors, d)
 		}
@@ -135,7 +136,7 @@ func (r *run[T]) rendered(a Attempt[T], c choice) Outcome[T] {
 		Diags: attribute(r.errors, c.held),
 	}
 	for _, d := range a.Diags {
-		if c.held[objectID(d)].StandIn == nil {
+		if c.held[manifest.IDOf(d.Object)].StandIn == nil {
 			out.Diags = append(out.Diags, d)
 		}
 	}
@@ -170,7 +171,7 @@ func (c choice) effective() *hierarchy.Hierarchy {
 // pipeline refuses what an older one accepted.
 func (r *run[T]) failed(last diag.List, c choice) Outcome[T] {
 	for _, d := range last {
-		if h := c.held[objectID(d)]; h.StandIn != nil {
+		if h := c.held[manifest.IDOf(d.Object)]; h.StandIn != nil {
 			d.Path, d.Message = "", "is held, and its last good version is refused as well: "+d.Problem()
 			d.Source, d.File, d.Line, d.Column = h.Reason.Source, h.Reason.File, h.Reason.Line, h.Reason.Column
 			r.errors = append(r.errors, d)

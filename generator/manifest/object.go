@@ -137,6 +137,9 @@ func (o *Object) Ref() diag.Object {
 	return diag.Object{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
+// IDOf returns the ID of an object in a diagnostic.
+func IDOf(o diag.Object) ID { return ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name} }
+
 // Place completes a diagnostic about a field of the object. Its position becomes that of the field or, if it is absent,
 // of its nearest existing parent. A line of the text that the field holds becomes one of the file.
 //

@@ -89,7 +89,7 @@ func (s Scope) reachable(path string, ref Ref) bool {
 		message, hint = message+", and it cannot be mirrored: "+problem, remedy
 	}
 	s.addOnce(diag.SecretAcrossNS.At(path, "%s", message).WithHint(hint),
-		"across\n"+ref.id().String())
+		"across\n"+ref.ID().String())
 	return false
 }
 
@@ -134,7 +134,7 @@ func (s Scope) collides(path string, ref Ref, otherPath string, otherRef Ref, ot
 	}
 	f.Message = fmt.Sprintf("%s and %s (used by %s) would have the same file in the pod, %s", ref, otherRef, user,
 		ref.FileName())
-	s.addOnce(f, "collision\n"+other.object.ID.String()+"\n"+ref.id().String()+"\n"+otherRef.id().String())
+	s.addOnce(f, "collision\n"+other.object.ID.String()+"\n"+ref.ID().String()+"\n"+otherRef.ID().String())
 }
 
 // lookup returns the content of a reference. A missing Secret is an error only if it is required; otherwise its
@@ -170,8 +170,8 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 
 // find returns the Secret or ConfigMap of a reference. It reports a required one that is missing, and returns false.
 func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool) {
-	o := s.Look(ref.id())
-	if named, found := s.set.Named()[ref.id()]; o == nil && required && found && !ref.Optional {
+	o := s.Look(ref.ID())
+	if named, found := s.set.Named()[ref.ID()]; o == nil && required && found && !ref.Optional {
 		s.unread(path, ref, named)
 		return nil, false
 	}
@@ -203,7 +203,7 @@ func (s Scope) unread(path string, ref Ref, named manifest.Named) {
 	default:
 		f.Message = fmt.Sprintf("%s is needed here, but is not known: it is %s", ref, named.Description())
 	}
-	s.addOnce(f, ref.id().String())
+	s.addOnce(f, ref.ID().String())
 }
 
 // lacks reports a key that is missing from a Secret of which only the description is known.
@@ -295,19 +295,19 @@ func (s Scope) missing(path string, code diag.Code, ref Ref, hint, format string
 		f.Message = fmt.Sprintf("%s is not in the inputs: the setting is left out", ref)
 		s.diags = append(s.diags, s.object.Place(f))
 		return
-	case s.set.IsLeftOut(ref.id()), s.left[ref.id()]:
+	case s.set.IsLeftOut(ref.ID()), s.left[ref.ID()]:
 		f.Code, f.Hint = diag.FollowsError, "correct the "+ref.Kind
 		f.Message = fmt.Sprintf("%s is left out because of an error", ref)
-		once = ref.id().String()
+		once = ref.ID().String()
 	case code == diag.MissingSecret && s.set.MayLack(ref.Kind):
 		f.Code, f.Hint = diag.FollowsError, "correct the document that cannot be read"
 		f.Message = fmt.Sprintf("%s is not in the inputs: it may be in a document that cannot be read", ref)
-		once = ref.id().String()
-	case code == diag.MissingSecret && s.set.Renamed(ref.id()) != nil:
-		once = ref.id().String()
-		f.Hint = RenamedHint(ref.Name, s.set.Renamed(ref.id()))
+		once = ref.ID().String()
+	case code == diag.MissingSecret && s.set.Renamed(ref.ID()) != nil:
+		once = ref.ID().String()
+		f.Hint = RenamedHint(ref.Name, s.set.Renamed(ref.ID()))
 	case code == diag.MissingSecret:
-		once = ref.id().String()
+		once = ref.ID().String()
 		if s.policyOf(ref) == Plaintext {
 			f.Hint += s.needsNoValue(ref)
 		}

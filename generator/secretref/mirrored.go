@@ -12,8 +12,8 @@ func (r *Resolver) Mirrored() []mirror.Mirrored {
 	keys, whole := map[manifest.ID][]string{}, map[manifest.ID]bool{}
 	add := func(ref Ref) {
 		if r.policyOf(ref) == Reference && ref.Namespace != r.agent.Namespace {
-			keys[ref.id()] = append(keys[ref.id()], ref.Key)
-			whole[ref.id()] = whole[ref.id()] || ref.Key == ""
+			keys[ref.ID()] = append(keys[ref.ID()], ref.Key)
+			whole[ref.ID()] = whole[ref.ID()] || ref.Key == ""
 		}
 	}
 	for _, u := range r.uses {
@@ -37,7 +37,7 @@ func (r *Resolver) Mirrored() []mirror.Mirrored {
 
 // source returns the Secret or ConfigMap of a reference, as far as the inputs describe it.
 func (r *Resolver) source(ref Ref) mirror.Source {
-	return mirror.Source{ID: ref.id(), Object: r.Look(ref.id()), Named: r.set.Named()[ref.id()]}
+	return mirror.Source{ID: ref.ID(), Object: r.Look(ref.ID()), Named: r.set.Named()[ref.ID()]}
 }
 
 // mounted returns the name of the Secret or ConfigMap in the GrafanaAgent's namespace that holds the content of a
@@ -46,5 +46,5 @@ func (r *Resolver) mounted(ref Ref) string {
 	if ref.Namespace == r.agent.Namespace {
 		return ref.Name
 	}
-	return mirror.Name(r.agent.Name, ref.id())
+	return mirror.Name(r.agent.Name, ref.ID())
 }

@@ -74,7 +74,7 @@ func References(o *manifest.Object) []Field {
 func Mentioned(o *manifest.Object) []manifest.ID {
 	var out []manifest.ID
 	for _, f := range References(o) {
-		out = append(out, f.Ref.id())
+		out = append(out, f.Ref.ID())
 	}
 	if v, ok := o.Value.(*v1alpha1.MetricsIntegration); ok {
 		for _, whole := range v.Spec.Secrets {

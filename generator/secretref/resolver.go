@@ -33,8 +33,8 @@ func (r Ref) String() string {
 	return fmt.Sprintf("%s %s/%s, key %s", r.Kind, r.Namespace, r.Name, r.Key)
 }
 
-// id returns the ID of the Secret or ConfigMap.
-func (r Ref) id() manifest.ID {
+// ID returns the ID of the Secret or ConfigMap.
+func (r Ref) ID() manifest.ID {
 	return manifest.ID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
@@ -134,7 +134,7 @@ func (r *Resolver) In(o *manifest.Object) Scope {
 		return s
 	}
 	for _, f := range References(o) {
-		if r.policyOf(f.Ref) == Plaintext && s.Look(f.Ref.id()) != nil {
+		if r.policyOf(f.Ref) == Plaintext && s.Look(f.Ref.ID()) != nil {
 			s.claim(f.Path, f.Ref)
 		}
 	}
@@ -209,15 +209,15 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.
 // content is nil and nothing is reported.
 func (s Scope) Content(path string, sel *corev1.SecretKeySelector) ([]byte, *manifest.Object) {
 	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
-	if s.set.IsLeftOut(ref.id()) || s.left[ref.id()] {
-		s.Look(ref.id())
+	if s.set.IsLeftOut(ref.ID()) || s.left[ref.ID()] {
+		s.Look(ref.ID())
 		return nil, nil
 	}
 	data, ok := s.lookup(path, ref, true)
 	if !ok {
 		return nil, nil
 	}
-	return data, s.looked[ref.id()]
+	return data, s.looked[ref.ID()]
 }
 
 // file claims a file and returns its path, or "" if the reference does not resolve.
@@ -295,7 +295,7 @@ func (s Scope) Known(sel monitoringv1.SecretOrConfigMap) []byte {
 	if !ok || s.policyOf(ref) != Plaintext {
 		return nil
 	}
-	o := s.Look(ref.id())
+	o := s.Look(ref.ID())
 	if o == nil {
 		return nil
 	}
@@ -315,7 +315,7 @@ func (r *Resolver) policyOf(ref Ref) Policy {
 	if len(r.policies.Rules) == 0 {
 		return r.policies.Default
 	}
-	return r.policies.Of(ref.id(), r.Look(ref.id()))
+	return r.policies.Of(ref.ID(), r.Look(ref.ID()))
 }
 
 // CanInline reports whether the configuration can contain the value of any Secret.

@@ -43,10 +43,10 @@ func (r *Resolver) Volumes(pods Group, agent string) []Volume {
 		if l.pods&pods == 0 || copied && len(l.keys) == 0 {
 			continue
 		}
-		i, ok := index[l.ref.id()]
+		i, ok := index[l.ref.ID()]
 		if !ok {
 			i = len(out)
-			index[l.ref.id()] = i
+			index[l.ref.ID()] = i
 			whole := l.ref
 			whole.Key = ""
 			v := Volume{Name: whole.volumeName(), Source: r.volume(whole), Path: whole.dir(), Object: l.object}

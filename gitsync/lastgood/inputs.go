@@ -109,16 +109,11 @@ func (in *Inputs) findInvalid() {
 // firstError returns the first error about an object.
 func firstError(diags diag.List, id manifest.ID) diag.Diagnostic {
 	for _, d := range diags {
-		if d.Severity == diag.Error && ObjectOf(d) == id {
+		if d.Severity == diag.Error && manifest.IDOf(d.Object) == id {
 			return d
 		}
 	}
 	return diag.Diagnostic{}
-}
-
-// ObjectOf returns the object that a diagnostic is about.
-func ObjectOf(d diag.Diagnostic) manifest.ID {
-	return manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
 }
 
 // findHidden finds objects that no readable file of a source defines any more, if the source has a file or path that

@@ -77,12 +77,8 @@ func (p *Pipeline) Changes() (*patch.Changes, diag.List) {
 
 // validateChanges checks the settings of workloads, the patches and the images.
 func validateChanges(s *Spec) findings {
-	var f findings
 	_, wrong := (&Pipeline{Spec: *s}).Changes()
-	for _, w := range wrong {
-		f = append(f, w.Below("spec"))
-	}
-	return f
+	return findings(wrong.Below("spec"))
 }
 
 // validateSelfMonitoring checks the labels, which Kubernetes and Prometheus would refuse, and the names of alerts.

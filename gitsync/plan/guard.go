@@ -87,8 +87,9 @@ func (p *Plan) refuseEmpty(f *Findings) {
 		return
 	}
 	for _, d := range p.Rendered.NoAgent(diag.Error,
-		"correct sources[].paths; or set limits.allowEmpty if it is meant") {
-		f.refuse(d.Code, "", d.Hint, "%s", d.Problem())
+		"correct sources[].paths; or set limits.allowEmpty if there should be none") {
+		f.Diags.Add(d)
+		f.RefuseFor(d)
 	}
 }
 

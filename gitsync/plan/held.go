@@ -298,7 +298,7 @@ func (f *heldFinder) reasonOf(unit *Unit, id manifest.ID) diag.Diagnostic {
 	for _, d := range slices.Backward(f.Rendered.Diags) {
 		if d.Severity == diag.Error && slices.Contains(d.Units, unit.Name) {
 			out = d
-			if lastgood.ObjectOf(d) == id {
+			if manifest.IDOf(d.Object) == id {
 				break
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/lastgood"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -102,7 +103,7 @@ func firstErrors(diags diag.List) map[string]string {
 func (p *Plan) aboutInputs(diags diag.List) diag.List {
 	var out diag.List
 	for _, d := range diags {
-		u := p.Objects.Unreadable[lastgood.ObjectOf(d)]
+		u := p.Objects.Unreadable[manifest.IDOf(d.Object)]
 		if u == nil || d.Code == diag.DuplicateObject {
 			out = append(out, d)
 			continue

@@ -238,11 +238,11 @@ func (r *run) warnings(source ObjectRef, field, top string) diag.List {
 	return nil
 }
 
-// once returns the problems that were not reported before.
+// once returns the problems that were not reported before: one Secret is reported once, whatever fields name it.
 func (r *run) once(problems []*diag.Diagnostic) (out diag.List) {
 	for _, p := range problems {
-		if problem := p.Problem(); !r.warned[problem] {
-			r.warned[problem] = true
+		if !r.warned[p.Message] {
+			r.warned[p.Message] = true
 			p.Hint += "; until then its variables stay as ${NAME}"
 			out.Add(*p)
 		}

@@ -39,11 +39,8 @@ func (c comment) check(lookupEnv func(string) (string, bool)) error {
 	return nil
 }
 
-// post writes the comment, or updates the one of an earlier run.
+// post writes the comment, which has been checked, or updates the one of an earlier run.
 func (c comment) post(ctx context.Context, lookupEnv func(string) (string, bool)) error {
-	if err := c.check(lookupEnv); err != nil {
-		return err
-	}
 	cfg, number, err := forge.ParsePullRequest(c.pullRequest)
 	if err != nil {
 		return err

@@ -19,12 +19,12 @@ import (
 type image struct {
 	Image string `json:"image"`
 	// Pinned is whether the image has a digest, so that a registry cannot change it.
-	Pinned     bool          `json:"pinned"`
-	Containers []containerOf `json:"containers"`
+	Pinned     bool        `json:"pinned"`
+	Containers []container `json:"containers"`
 }
 
-// containerOf is a container that runs an image.
-type containerOf struct {
+// container is a container that runs an image.
+type container struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -106,7 +106,7 @@ func imagesOf(units []*generator.Unit) ([]image, error) {
 					byName[c.Image] = i
 				}
 				i.Containers = append(i.Containers,
-					containerOf{f.Object.Kind, f.Object.Namespace, f.Object.Name, c.Name, u.Name})
+					container{f.Object.Kind, f.Object.Namespace, f.Object.Name, c.Name, u.Name})
 			}
 		}
 	}

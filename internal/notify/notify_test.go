@@ -150,10 +150,11 @@ func push(out *fleet.Outcome) {
 		{Name: "team-b/agent", State: plan.UnitUnchanged}}
 }
 
-func hold(message string) func(*fleet.Outcome) {
+// hold holds an object because of a field.
+func hold(path string) func(*fleet.Outcome) {
 	return func(out *fleet.Outcome) {
 		out.After.Held = []plan.HeldObject{{ID: manifest.ID{Kind: "ServiceMonitor", Namespace: "team-a", Name: "api"},
-			Reason: diag.Diagnostic{Code: "x", Message: message, File: "team-a/api.yaml", Line: 7}}}
+			Reason: diag.Diagnostic{Code: "x", Path: path, Message: "unknown field", File: "team-a/api.yaml", Line: 7}}}
 	}
 }
 
@@ -273,11 +274,11 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 		w.pass(meta.ProgressingReason, "starts", nil),
 		w.pass(meta.SucceededReason, "nothing to do", nil), // is no news after a start
 		w.pass(meta.SucceededReason, "nothing to do", moved),
-		w.pass(meta.BuildFailedReason, "1 object is held", hold("unknown field")),
-		w.pass(meta.BuildFailedReason, "1 object is held", hold("unknown field")),
-		w.pass(meta.BuildFailedReason, "1 object is held", hold("another error")),
+		w.pass(meta.BuildFailedReason, "1 object is held", hold("spec.port")),
+		w.pass(meta.BuildFailedReason, "1 object is held", hold("spec.port")),
+		w.pass(meta.BuildFailedReason, "1 object is held", hold("spec.job")),
 		w.pass(meta.BuildFailedReason, "1 object is held", func(o *fleet.Outcome) {
-			hold("another error")(o)
+			hold("spec.job")(o)
 			push(o)
 		}),
 		elsewhere,
@@ -306,7 +307,7 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if text := s.events(t)[0].Message; text !=
-		"1 object is held\nHeld:\n- ServiceMonitor/team-a/api: unknown field (team-a/api.yaml:7)" {
+		"1 object is held\nHeld:\n- ServiceMonitor/team-a/api: spec.port: unknown field (team-a/api.yaml:7)" {
 		t.Errorf("message: %s", text)
 	}
 	if n := len(errorsOnly.events(t)); n != 4 {

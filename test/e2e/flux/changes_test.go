@@ -32,7 +32,8 @@ func (w *testbed) brokenObject(t *testing.T) {
 	w.edit("team-search/monitors.yaml", "interval: 1m", "interval: 2m")
 	input := w.push("A typo, and something good")
 	p := w.settled(input)
-	if len(p.Held) != 1 || p.Held[0].Name != "checkout" {
+	wrong := gitops.Object{Kind: "ServiceMonitor", Namespace: "team-shop", Name: "checkout"}
+	if !slices.Equal(p.Held, []gitops.Object{wrong}) {
 		t.Errorf("held: %v", p.Held)
 	}
 	if names := gitops.Changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
@@ -89,7 +90,8 @@ func (w *testbed) refusedObject(t *testing.T) {
 	w.edit("team-shop/monitors.yaml", "interval: 50s", "interval: 55s")
 	input := w.push("A disk for a StatefulSet that has none, and something good")
 	p := w.settled(input)
-	if len(p.Held) != 1 || p.Held[0].Name != "grafana-agent" {
+	wrong := gitops.Object{Kind: "GrafanaAgent", Namespace: "monitoring", Name: "grafana-agent"}
+	if !slices.Equal(p.Held, []gitops.Object{wrong}) {
 		t.Errorf("held: %v", p.Held)
 	}
 	if names := gitops.Changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {

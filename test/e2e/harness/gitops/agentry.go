@@ -53,8 +53,11 @@ type Status struct {
 	Conditions []struct{ Type, Status, Reason, Message string }
 	Sources    []struct{ Commit string }
 	Output     struct{ Commit string }
-	Held       []struct{ Kind, Namespace, Name string }
+	Held       []Object
 }
+
+// Object names an object.
+type Object struct{ Kind, Namespace, Name string }
 
 func (s Status) ready() string {
 	for _, c := range s.Conditions {

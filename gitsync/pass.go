@@ -145,7 +145,7 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	if err != nil {
 		return err
 	}
-	if p.report.Kept, err = p.sources.TextFiles(p.budget, from.commits, p.options.Keep); err != nil {
+	if p.report.Kept, err = p.sources.Files(p.budget, from.commits, p.options.Keep); err != nil {
 		return err
 	}
 	p.report.Diags = append(p.report.Diags, inputs.Diags...)

@@ -10,7 +10,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/plan"
-	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // Report is what a pass found and did.
@@ -30,7 +29,7 @@ type Report struct {
 	// values of Secrets are encrypted or placeholders.
 	Rendered []*generator.Unit
 	// Kept are the files that Options.Keep asks for, in the order of the sources and of their paths.
-	Kept []source.TextFile
+	Kept []manifest.File
 	// Explained is what package explain needs of the render. Nil if there was none.
 	Explained *explain.Render
 	// Changes are the files that the commit adds, changes or removes, sorted by path.

@@ -238,3 +238,6 @@ const (
 	PatchFailed         Code = "patch-failed"
 	PatchMatchesNothing Code = "patch-matches-nothing"
 )
+
+// TestInvalid is about a test that is kept beside custom resources.
+const TestInvalid Code = "test-invalid"

@@ -34,10 +34,10 @@ type Object struct {
 
 // String returns Kind/namespace/name, as agentry names objects everywhere.
 func (o Object) String() string {
-	if o == (Object{}) {
-		return ""
-	}
-	if o.Namespace == "" {
+	switch {
+	case o.Name == "":
+		return o.Kind
+	case o.Namespace == "":
 		return o.Kind + "/" + o.Name
 	}
 	return o.Kind + "/" + o.Namespace + "/" + o.Name

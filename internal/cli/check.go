@@ -271,11 +271,11 @@ func testPaths(ctx context.Context, env Env, flags *cli.Context, paths []string)
 	if err != nil {
 		return nil, nil, err
 	}
-	files, err := folder.Find(ctx, paths, outdir.Is, hierarchytest.IsTest)
+	files, err := folder.Find(ctx, paths, outdir.Is, hierarchytest.MayHoldTest)
 	if err != nil {
 		return nil, nil, err
 	}
-	tests, err := parseTests(files)
+	tests, err := env.readTests(files)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -291,7 +291,7 @@ func testPass(ctx context.Context, env Env, flags *cli.Context, paths []string) 
 	error) {
 	report, err := dryPass(ctx, env, flags, paths, func(p *pipelinefile.Pipeline, o *gitsync.Options) {
 		p.Spec.Runtime, p.Spec.RuntimeVersion, p.Spec.Sharding = pipeline.RuntimeAgent, "", pipeline.ShardingRules
-		o.Keep, o.ShowSecrets = hierarchytest.IsTest, true
+		o.Keep, o.ShowSecrets = hierarchytest.MayHoldTest, true
 	})
 	if report == nil {
 		return nil, nil, err
@@ -299,15 +299,7 @@ func testPass(ctx context.Context, env Env, flags *cli.Context, paths []string) 
 	if report.Set == nil { // the pass was refused before it rendered
 		return nil, nil, cmp.Or(env.findings(report), error(command.ErrFindings))
 	}
-	var files []folder.Found
-	for _, f := range report.Kept {
-		name := f.Path
-		if f.Source != "" {
-			name = f.Source + ":" + name
-		}
-		files = append(files, folder.Found{Name: name, Text: f.Text})
-	}
-	tests, err := parseTests(files)
+	tests, err := env.readTests(report.Kept)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -316,15 +308,16 @@ func testPass(ctx context.Context, env Env, flags *cli.Context, paths []string) 
 	return results, report.Diags, err
 }
 
-// parseTests reads the tests in files.
-func parseTests(files []folder.Found) (tests []hierarchytest.Test, err error) {
+// readTests reads the tests in files. It prints what is wrong with them, and returns a usage error.
+func (e Env) readTests(files []manifest.File) (tests []hierarchytest.Test, err error) {
+	var found diag.List
 	for _, f := range files {
-		found, err := hierarchytest.Parse(f.Name, f.Text)
-		if err != nil {
-			_, hint := diag.YAMLProblem(err.Error())
-			return nil, command.Usagef(cmp.Or(hint, "docs/testing.md explains the fields"), "%v", err)
-		}
-		tests = append(tests, found...)
+		inFile, wrong := hierarchytest.Read(f)
+		tests, found = append(tests, inFile...), append(found, wrong...)
+	}
+	found.Sort()
+	if err := e.configuration(found, files...); err != nil {
+		return nil, err
 	}
 	if len(tests) == 0 {
 		return nil, command.Usagef("name the folder that has one; docs/testing.md shows how they are written",

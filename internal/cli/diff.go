@@ -234,7 +234,7 @@ func headsOf(ctx context.Context, env Env, p *pipelinefile.Pipeline, options git
 	revision string) (map[int]repo.Ref, error) {
 	credentials, found := p.Credentials(env.LookupEnv)
 	if found.HasErrors() {
-		return nil, env.configuration(nil, found)
+		return nil, env.configuration(found)
 	}
 	syncer, err := gitsync.New(p.Pipeline, credentials, options)
 	if err != nil {

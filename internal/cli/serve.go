@@ -92,7 +92,7 @@ func serve(ctx context.Context, env Env, flags *cli.Context) error {
 	options.Reload = reload
 	err = service.Run(ctx, options)
 	if wrong, ok := errors.AsType[*service.ConfigurationError](err); ok && len(wrong.Problems) > 0 {
-		return env.configuration(nil, wrong.Problems)
+		return env.configuration(wrong.Problems)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -157,7 +158,7 @@ func (e Env) pipelines(file string) ([]*pipelinefile.Pipeline, error) {
 		return nil, err
 	}
 	fleet, found := pipelinefile.Parse(file, data)
-	return fleet, e.configuration(data, found)
+	return fleet, e.configuration(found, manifest.File{Path: file, Data: data})
 }
 
 // named returns the pipeline with the name, or nil.
@@ -178,12 +179,20 @@ func (e Env) wrongFolders(found diag.List) error {
 	return command.ReportedError(command.ExitUsage)
 }
 
-// configuration prints diagnostics about a pipeline file, and returns a usage error. text is the file, if it is known.
-func (e Env) configuration(text []byte, found diag.List) error {
+// configuration prints diagnostics about pipelines or tests, and returns a usage error if there is an error among them.
+// files are those that they are in, as far as they are known.
+func (e Env) configuration(found diag.List, files ...manifest.File) error {
 	if !found.HasErrors() {
 		return nil
 	}
-	input := func(string, string) []byte { return text }
+	input := func(source, name string) []byte {
+		for _, f := range files {
+			if f.Source == source && f.Path == name {
+				return f.Data
+			}
+		}
+		return nil
+	}
 	if err := (diag.Text{Color: e.colored(e.Stderr), Input: input}).Print(e.Stderr, found); err != nil {
 		return err
 	}

@@ -1,13 +1,10 @@
 package hierarchytest
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"flag"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
@@ -52,9 +50,9 @@ func run(t *testing.T, archive *txtar.Archive, mode manifest.Compatibility) []Re
 	set := manifest.NewSet(manifest.Parse(manifest.File{Path: "in.yaml", Data: file(archive, "in.yaml")},
 		manifest.Options{Compatibility: mode}))
 	out := generator.Render(set, generator.Options{Compatibility: mode, Secrets: secretref.Plaintext}, nil)
-	tests, err := Parse("tests.yaml", file(archive, "tests.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	tests, found := Read(manifest.File{Path: "tests.yaml", Data: file(archive, "tests.yaml")})
+	if len(found) > 0 {
+		t.Fatal(found)
 	}
 	results, err := Run(tests, set, out)
 	if err != nil {
@@ -75,15 +73,18 @@ func TestBadFilesAreRefused(t *testing.T) {
 		if f.Name == "want.txt" {
 			continue
 		}
-		if !IsTest(f.Data) {
+		if !MayHoldTest(f.Data) {
 			t.Errorf("%s is not taken for a test", f.Name)
 		}
-		tests, err := Parse(f.Name, f.Data)
-		if err == nil {
+		tests, found := Read(manifest.File{Path: f.Name, Data: f.Data})
+		if !found.HasErrors() {
 			t.Errorf("%s is accepted: %v", f.Name, tests)
 			continue
 		}
-		got.WriteString(err.Error() + "\n")
+		input := func(string, string) []byte { return f.Data }
+		if err := (diag.Text{Input: input}).Print(&got, found); err != nil {
+			t.Fatal(err)
+		}
 	}
 	held(t, archive, "bad", got.String(), *update)
 }
@@ -91,12 +92,37 @@ func TestBadFilesAreRefused(t *testing.T) {
 func TestOtherDocumentsAreSkipped(t *testing.T) {
 	for _, text := range []string{"kind: HierarchyTest\napiVersion: other.example.com/v1\n", "", "a: b\n---\n",
 		"- kind: HierarchyTest\n"} {
-		if tests, err := Parse("a.yaml", []byte(text)); err != nil || tests != nil {
-			t.Errorf("%q: %v, %v", text, tests, err)
+		if tests, found := Read(manifest.File{Path: "a.yaml", Data: []byte(text)}); len(found) > 0 || tests != nil {
+			t.Errorf("%q: %v, %v", text, tests, found)
 		}
 	}
-	if IsTest([]byte("spec:\n  kind: HierarchyTest\n")) {
-		t.Error("a field of an object is taken for its kind")
+}
+
+func TestFilesThatMayHoldTests(t *testing.T) {
+	for text, want := range map[string]bool{
+		"kind: HierarchyTest\n": true, "'kind': \"HierarchyTest\" # of the shop\n": true,
+		`{"apiVersion": "agentry.dev/v1alpha1", "kind":"HierarchyTest"}`: true,
+		"{\n  \"kind\": \"HierarchyTest\"\n}":                            true,
+		"kind: HierarchyTests\n":                                         false, "kind: Pipeline\n": false,
+		"a HierarchyTest of this kind\n": false, "mankind: HierarchyTest\n": false,
+	} {
+		if got := MayHoldTest([]byte(text)); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}
+
+func TestATooLongFileIsRefused(t *testing.T) {
+	const item = "    - {object: Probe/a/b, by: []}\n"
+	test := func(cases int) manifest.File {
+		return manifest.File{Path: "a.yaml", Data: []byte("apiVersion: agentry.dev/v1alpha1\nkind: HierarchyTest\n" +
+			"metadata: {name: long}\nspec:\n  selected:\n" + strings.Repeat(item, cases))}
+	}
+	if tests, found := Read(test(MaxCases)); len(found) > 0 || len(tests[0].Spec.Selected) != MaxCases {
+		t.Errorf("%d cases: %v", MaxCases, found)
+	}
+	if _, found := Read(test(MaxCases + 1)); !found.HasErrors() {
+		t.Errorf("%d cases are accepted", MaxCases+1)
 	}
 }
 
@@ -127,7 +153,7 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestSchema compares the schema with the fields that Parse reads.
+// TestSchema: editors accept the test of the quickstart, and mark an unknown field.
 func TestSchema(t *testing.T) {
 	compiler := jsonschema.NewCompiler()
 	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(string(Schema)))
@@ -162,32 +188,9 @@ func TestSchema(t *testing.T) {
 	if err := valid(file(open(t, "bad"), "1.yaml")); err == nil {
 		t.Error("the schema accepts an unknown field")
 	}
-	var root struct {
-		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
-	}
-	if err := json.Unmarshal(Schema, &root); err != nil {
-		t.Fatal(err)
-	}
-	for name, of := range map[string]any{"selected": Selected{}, "target": Target{}, "series": Series{},
-		"sent": Sent{}} {
-		var want, got []string
-		for f := range reflect.TypeOf(of).Fields() {
-			if tag := f.Tag.Get("yaml"); tag != "-" {
-				want = append(want, tag)
-			}
-		}
-		for property := range root.Defs[name].Properties {
-			got = append(got, property)
-		}
-		slices.Sort(want)
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: the schema has other fields (-type +schema):\n%s", name, diff)
-		}
-	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	for _, name := range []string{"bad", "selected", "targets"} {
 		archive, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
 		if err != nil {
@@ -198,9 +201,9 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		tests, err := Parse("a.yaml", text)
-		if err != nil && strings.Contains(err.Error(), "\n") {
-			t.Errorf("an error has several lines: %v", err)
+		tests, found := Read(manifest.File{Path: "a.yaml", Data: text})
+		if found.HasErrors() {
+			return
 		}
 		if _, err := Run(tests, manifest.NewSet(), &generator.Output{}); err != nil {
 			t.Error(err)

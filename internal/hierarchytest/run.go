@@ -41,12 +41,13 @@ func Run(tests []Test, set *manifest.Set, out *generator.Output) ([]Result, erro
 	r := runner{set: set, by: selections(out), leftOut: leftOut(set, out), configs: configs}
 	results := []Result{} // not nil: no cases means that none fails
 	for _, t := range tests {
-		for _, s := range t.Selected {
-			results = append(results, Result{Test: t.Name, Case: cmp.Or(s.Name, s.Object), File: t.File, Line: s.Line,
-				Problems: r.selected(s)})
+		for _, s := range t.Spec.Selected {
+			results = append(results, Result{Test: t.Metadata.Name, Case: cmp.Or(s.Name, s.Object), File: t.File,
+				Line: s.Line, Problems: r.selected(s)})
 		}
-		for _, target := range t.Targets {
-			result := Result{Test: t.Name, Case: cmp.Or(target.Name, target.Job), File: t.File, Line: target.Line}
+		for _, target := range t.Spec.Targets {
+			result := Result{Test: t.Metadata.Name, Case: cmp.Or(target.Name, target.Job), File: t.File,
+				Line: target.Line}
 			if result.Problems, err = r.target(target); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", t.File, target.Line, err)
 			}

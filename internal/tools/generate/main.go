@@ -1,5 +1,5 @@
-// Command generate writes what is derived from the API types and from the types of pipeline files: the CRDs and the
-// schema of pipelines with their descriptions (for people and editors), and the schemas without (for validation).
+// Command generate writes what is derived from the API types and from the types of pipeline files and hierarchy tests:
+// the CRDs and schemas with their descriptions (for people and editors), and the schemas without (for validation).
 //
 // It is run by "go generate ./generator/...". The CRDs of the Prometheus Operator's kinds are made from its API
 // module, in the version in the root's go.mod.
@@ -35,8 +35,8 @@ func generate(root, out string) error {
 	if err := writeCRDs(out); err != nil {
 		return fmt.Errorf("write CRDs: %w", err)
 	}
-	if err := writePipeline(out); err != nil {
-		return fmt.Errorf("write the schema of pipelines: %w", err)
+	if err := writeConfiguration(out); err != nil {
+		return fmt.Errorf("write the schemas of pipelines and of tests: %w", err)
 	}
 	return nil
 }

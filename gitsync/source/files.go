@@ -10,30 +10,23 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// TextFile is a file of a source with its text, such as a test beside manifests.
-type TextFile struct {
-	Source string // the source's label
-	Path   string
-	Text   []byte
-}
-
-// TextFiles returns the files below the paths of the sources whose texts match. It includes files that belong to a
+// Files returns the files below the paths of the sources whose texts match. It includes files that belong to a
 // kustomization, but not files that a .sourceignore file hides. Call it after [Sources.Read] with the same commits.
-func (s *Sources) TextFiles(pass *budget.Pass, commits []*object.Commit, matches func(text []byte) bool) (
-	out []TextFile, err error) {
+func (s *Sources) Files(pass *budget.Pass, commits []*object.Commit, matches func(text []byte) bool) (
+	out []manifest.File, err error) {
 	if matches == nil {
 		return nil, nil
 	}
 	for i, src := range s.List {
-		if out, err = appendTextFiles(out, pass, src, commits[i], matches); err != nil {
+		if out, err = appendFiles(out, pass, src, commits[i], matches); err != nil {
 			return nil, fmt.Errorf("read %s of %s: %w", commits[i].Hash, src.Repo.URL(), err)
 		}
 	}
 	return out, nil
 }
 
-func appendTextFiles(out []TextFile, pass *budget.Pass, s *Source, at *object.Commit, matches func(text []byte) bool) (
-	[]TextFile, error) {
+func appendFiles(out []manifest.File, pass *budget.Pass, s *Source, at *object.Commit, matches func(text []byte) bool) (
+	[]manifest.File, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
 	for _, prefix := range distinct(s.Paths) {
@@ -48,7 +41,7 @@ func appendTextFiles(out []TextFile, pass *budget.Pass, s *Source, at *object.Co
 			if err != nil || !matches(text) {
 				return err
 			}
-			out = append(out, TextFile{Source: s.Label, Path: name, Text: text})
+			out = append(out, manifest.File{Source: s.Label, Path: name, Data: text})
 			return pass.Take(int64(len(text)))
 		})
 		if err != nil {

@@ -12,11 +12,22 @@ import (
 )
 
 const (
-	pipelinePackage = "github.com/agentry-dev/agentry/gitsync/pipeline"
-	metaPackage     = "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ownModule   = "github.com/agentry-dev/agentry/"
+	metaPackage = "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
-	pipelineSchema = "gitsync/pipeline/schema.json"
-	editorSchema   = "docs/pipeline.schema.json"
+// configurationKind is a kind that configures agentry itself and has no CRD.
+type configurationKind struct {
+	folder, name string // of the Go type
+	editor       string // file of the schema for editors
+}
+
+// path returns the import path of the package.
+func (k configurationKind) path() string { return ownModule + k.folder }
+
+var (
+	pipelineKind = configurationKind{"gitsync/pipeline", "Pipeline", "docs/pipeline.schema.json"}
+	testKind     = configurationKind{"internal/hierarchytest", "Test", "internal/hierarchytest/editor.schema.json"}
 )
 
 // workloadTypes are the types of Kubernetes whose values fields of spec.workloads hold. In Go they have no type: they
@@ -40,10 +51,9 @@ const maxFieldDepth = 6
 
 type props = apiextensionsv1.JSONSchemaProps
 
-// writePipeline writes the schema of pipeline files: without descriptions for validation, and with them as the JSON
-// Schema that editors read.
-func writePipeline(out string) error {
-	packages := []string{pipelinePackage}
+// writeConfiguration writes the schemas of pipeline files and of hierarchy tests.
+func writeConfiguration(out string) error {
+	packages := []string{pipelineKind.path(), testKind.path()}
 	for _, t := range workloadTypes {
 		if t.of != "" {
 			packages = append(packages, t.of)
@@ -69,7 +79,19 @@ func writePipeline(out string) error {
 		flat := parser.FlattenedSchemata[typ]
 		return flat.DeepCopy()
 	}
-	schema := schemaOf(pipelinePackage, "Pipeline")
+	pipeline := schemaOf(pipelineKind.path(), pipelineKind.name)
+	completePipeline(pipeline, schemaOf)
+	if err := pipelineKind.write(out, pipeline, "Pipeline of agentry"); err != nil {
+		return err
+	}
+	if err := testKind.write(out, schemaOf(testKind.path(), testKind.name), "HierarchyTest of agentry"); err != nil {
+		return err
+	}
+	return reported(roots)
+}
+
+// completePipeline adds what the Go types leave open: the types of Kubernetes, and integrations' nested fields.
+func completePipeline(schema *props, schemaOf func(of, name string) *props) {
 	spec := schema.Properties["spec"]
 	workload := spec.Properties["workloads"].Items.Schema
 	for field, t := range workloadTypes {
@@ -93,14 +115,18 @@ func writePipeline(out string) error {
 			s.XPreserveUnknownFields = new(true) // any value
 		}
 	})
+}
 
+// write writes the schema of the kind: without descriptions for validation, and with them as the JSON Schema that
+// editors read.
+func (k configurationKind) write(out string, schema *props, title string) error {
 	compact := schema.DeepCopy()
 	crd.TruncateDescription(compact, 0)
 	text, err := json.Marshal(compact)
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(out, pipelineSchema), append(text, '\n')); err != nil {
+	if err := writeFile(filepath.Join(out, k.folder, "schema.json"), append(text, '\n')); err != nil {
 		return err
 	}
 	change(schema, func(s *props) {
@@ -109,14 +135,11 @@ func writePipeline(out string) error {
 			s.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{}
 		}
 	})
-	schema.Schema, schema.Title = "http://json-schema.org/draft-07/schema#", "Pipeline of agentry"
+	schema.Schema, schema.Title = "http://json-schema.org/draft-07/schema#", title
 	if text, err = json.MarshalIndent(schema, "", "  "); err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(out, editorSchema), append(text, '\n')); err != nil {
-		return err
-	}
-	return reported(roots)
+	return writeFile(filepath.Join(out, k.editor), append(text, '\n'))
 }
 
 // nest gives the items of a list a list of the same items, and so on down to a depth.

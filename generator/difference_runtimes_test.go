@@ -160,6 +160,35 @@ func told(before, after *generator.Output) (out []string) {
 	return out
 }
 
+// TestChangedTimesChangeNoTargets: another interval or timeout has the same consequences for both programs, also where
+// only the texts of a branch are known. In Alloy's text they are rules that set labels.
+func TestChangedTimesChangeNoTargets(t *testing.T) {
+	for _, program := range generator.Runtimes() {
+		for was, edit := range map[string]string{
+			"interval: 30s": "interval: 31s", "scrapeTimeout: 10s": "scrapeTimeout: 7s"} {
+			var sides [2][]difference.Manifest
+			for i, with := range []string{was, edit} {
+				agent, monitors := fleet(10)
+				monitors[3].Data = []byte(strings.Replace(string(monitors[3].Data), was, with, 1))
+				sides[i] = manifests(generator.Render(loadAll(append([]manifest.File{agent}, monitors...)),
+					generator.Options{Runtime: program, Secrets: secretref.Plaintext}, nil))
+			}
+			values := difference.Compare(difference.Match(sides[0], sides[1]))
+			for _, list := range sides {
+				for i := range list {
+					list[i].Version = textOf(list[i].Version)
+				}
+			}
+			texts := difference.Compare(difference.Match(sides[0], sides[1]))
+			for what, d := range map[string]*difference.Difference{"values": values, "texts": texts} {
+				if len(d.Objects) != 1 || len(d.Consequences) != 1 || d.Consequences[0].Kind != difference.PodsReload {
+					t.Errorf("%s, %q, %s:\n%s", program.Name, edit, what, d.Text())
+				}
+			}
+		}
+	}
+}
+
 // TestDifferenceOfRuntimes renders every case for both programs: no series and no lines end, and nothing is sent
 // elsewhere.
 func TestDifferenceOfRuntimes(t *testing.T) {

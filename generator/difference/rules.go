@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/prometheus/common/model"
 )
 
 // rules adds the consequences of a changed list of relabel rules. It compares the effects of the rules, regardless of
@@ -97,7 +99,8 @@ func (p Path) findsTargets() bool {
 	return false
 }
 
-// effect returns the effect of the rule. A rule that only sets a temporary label for later rules has no effect.
+// effect returns the effect of the rule. A rule has none that only sets a temporary label for later rules, or how often
+// the target is scraped: its targets and series stay the same.
 func (r rule) effect(ofTargets, isLogs bool) effect {
 	identity, filter := SeriesIdentity, SeriesFilter
 	if ofTargets {
@@ -106,7 +109,9 @@ func (r rule) effect(ofTargets, isLogs bool) effect {
 	if isLogs {
 		identity = LogsIdentity
 	}
-	isInner := func(label string) bool { return strings.HasPrefix(label, "__tmp") }
+	isInner := func(label string) bool {
+		return strings.HasPrefix(label, "__tmp") || label == model.ScrapeIntervalLabel || label == model.ScrapeTimeoutLabel
+	}
 	switch {
 	case r.selects() && len(r.sources) > 0 && !slices.ContainsFunc(r.sources, func(l string) bool {
 		return !isInner(l)

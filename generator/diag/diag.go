@@ -49,8 +49,7 @@ type Diagnostic struct {
 	Severity Severity `json:"severity"`
 	Code     Code     `json:"code"`
 	// Path is the field that the problem is about, below the one that the finder looks at, and in the end below Object.
-	// JSON has it in front of the message.
-	Path string `json:"-"`
+	Path string `json:"path"`
 	// Message does not repeat Path.
 	Message string `json:"message"`
 	// Hint says what to do; it may be empty.
@@ -125,8 +124,11 @@ func (d Diagnostic) Problem() string {
 	if d.Path == "" {
 		return d.Message
 	}
-	return strings.TrimSuffix(d.Path, ">") + ": " + d.Message
+	return d.Field() + ": " + d.Message
 }
+
+// Field returns the path of the field. Where Path ends in >, the problem is in the text that the field holds.
+func (d Diagnostic) Field() string { return strings.TrimSuffix(d.Path, ">") }
 
 // Same reports whether two diagnostics report the same problem of the same object.
 func (d Diagnostic) Same(other Diagnostic) bool {

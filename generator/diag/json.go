@@ -26,7 +26,7 @@ func (l List) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes every key. An unknown object is null.
 func (d Diagnostic) MarshalJSON() ([]byte, error) {
 	type keys Diagnostic
-	d.Message = d.Problem()
+	d.Path = d.Field()
 	if d.Units == nil {
 		d.Units = []string{}
 	}

@@ -129,6 +129,7 @@ const wantStatus = `{
       "why": {
         "severity": "error",
         "code": "invalid-setting",
+        "path": "",
         "message": "is wrong",
         "hint": "",
         "file": "in/a.yaml",
@@ -156,6 +157,7 @@ const wantStatus = `{
       {
         "severity": "error",
         "code": "invalid-setting",
+        "path": "",
         "message": "is wrong",
         "hint": "",
         "file": "in/a.yaml",
@@ -175,6 +177,7 @@ const wantStatus = `{
       {
         "severity": "warning",
         "code": "note-refused",
+        "path": "",
         "message": "a note",
         "hint": "",
         "file": "",

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -80,6 +81,11 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 // checkPass prints what a pass of a pipeline would find.
 func checkPass(ctx context.Context, env Env, flags *cli.Context, paths []string, format, level string) error {
 	report, err := dryPass(ctx, env, flags, paths)
+	if wrong, ok := errors.AsType[*command.Misconfigured](err); ok && format != command.Text {
+		fmt.Fprintln(env.Stderr, findings(wrong.Found))
+		return cmp.Or(env.printer(format, nil).Print(env.Stdout, wrong.Found),
+			error(command.ReportedError(command.ExitUsage)))
+	}
 	if report == nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -68,6 +69,9 @@ func onePipeline(ctx context.Context, env Env, flags *cli.Context, paths []strin
 // dry makes a pass that pushes nothing. If it fails, what it found is printed.
 func (e Env) dry(ctx context.Context, p *pipelinefile.Pipeline, options gitsync.Options) (*gitsync.Report, error) {
 	report, err := e.pass(ctx, p, options)
+	if errors.Is(err, errConfiguration) {
+		return nil, e.configuration(report.Diags)
+	}
 	if err != nil {
 		return nil, cmp.Or(e.findings(report), err)
 	}

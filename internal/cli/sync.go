@@ -179,8 +179,8 @@ func (e Env) wrongFolders(found diag.List) error {
 	return command.ReportedError(command.ExitUsage)
 }
 
-// configuration prints diagnostics about pipelines or tests, and returns a usage error if there is an error among them.
-// files are those that they are in, as far as they are known.
+// configuration returns the error that ends a command if there is an error in pipelines or tests. files are those that
+// they are in, as far as they are known.
 func (e Env) configuration(found diag.List, files ...manifest.File) error {
 	if !found.HasErrors() {
 		return nil
@@ -193,10 +193,9 @@ func (e Env) configuration(found diag.List, files ...manifest.File) error {
 		}
 		return nil
 	}
-	if err := (diag.Text{Color: e.colored(e.Stderr), Input: input}).Print(e.Stderr, found); err != nil {
-		return err
-	}
-	return command.ReportedError(command.ExitUsage)
+	return &command.Misconfigured{Found: found, Print: func(w io.Writer) error {
+		return diag.Text{Color: e.colored(w), Input: input}.Print(w, found)
+	}}
 }
 
 // readFile reads a file that a flag names.

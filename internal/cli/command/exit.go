@@ -56,6 +56,16 @@ func (e repositoryError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e repositoryError) Unwrap() error { return e.err }
 
+// Misconfigured ends a command with what is wrong with a pipeline or a test. It is a usage error.
+type Misconfigured struct {
+	Found diag.List
+	// Print prints Found for people.
+	Print func(w io.Writer) error
+}
+
+// Error implements error.
+func (e *Misconfigured) Error() string { return "the configuration has errors" }
+
 // ExitCode returns the exit code for the error of a command, and prints the error.
 func ExitCode(ctx context.Context, stderr io.Writer, err error) int {
 	if err == nil {
@@ -63,6 +73,11 @@ func ExitCode(ctx context.Context, stderr io.Writer, err error) int {
 	}
 	if reported, ok := errors.AsType[ReportedError](err); ok {
 		return int(reported)
+	}
+	if wrong, ok := errors.AsType[*Misconfigured](err); ok {
+		if err = wrong.Print(stderr); err == nil {
+			return ExitUsage
+		}
 	}
 	if ctx.Err() != nil {
 		fmt.Fprintln(stderr, "agentry: interrupted")

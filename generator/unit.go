@@ -118,7 +118,7 @@ func files(objects []workload.Object) ([]File, error) {
 			Manifest:  true, Masked: o.Masked,
 		})
 		resources = append(resources, printed.Name)
-		if review, ok := o.Review(); ok {
+		if review, ok := o.RedactedFile(); ok {
 			out = append(out, File{Path: review.Name, Data: review.Bytes, Object: o.ID})
 		}
 		o.Content = nil // the text is in the manifest

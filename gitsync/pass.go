@@ -129,7 +129,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 // yet.
 func (p *pass) review(units []*generator.Unit, planned *plan.Plan) {
 	switch {
-	case !p.options.Review:
+	case !p.options.ReportRendered:
 	case p.options.ShowSecrets:
 		p.report.Rendered = units
 	default:

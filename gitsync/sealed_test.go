@@ -217,7 +217,7 @@ func TestOtherRecipientsAndKeysEncryptOnce(t *testing.T) {
 		rotate(what, func() {
 			change()
 			dry := l.fresh()
-			dry.options.DryRun, dry.options.Review = true, true
+			dry.options.DryRun, dry.options.ReportRendered = true, true
 			l.isUntouched(dry.pass())
 		})
 		l.isUntouched(last)
@@ -311,7 +311,7 @@ func TestProposalsAreEncryptedOnce(t *testing.T) {
 func TestDryRunsShowPlaceholders(t *testing.T) {
 	t.Parallel()
 	l := newSealingLab(t)
-	l.options.DryRun, l.options.Review = true, true
+	l.options.DryRun, l.options.ReportRendered = true, true
 	texts := func(report *gitsync.Report) map[string]string {
 		l.isClean(report)
 		out := map[string]string{}

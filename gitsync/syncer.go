@@ -65,8 +65,8 @@ type Options struct {
 	// SourceRefs replace refs of sources in dry runs, by the index of the source, to show what merging them would
 	// change. Nothing else differs: the stand-ins are the same.
 	SourceRefs map[int]repo.Ref
-	// Review fills Report.Rendered. It needs DryRun.
-	Review bool
+	// ReportRendered fills Report.Rendered. It needs DryRun.
+	ReportRendered bool
 	// Keep says which files of the sources Report.Kept has, by their texts. Default: none.
 	Keep func(text []byte) bool `json:"-"`
 	// ShowSecrets leaves Secrets in clear in Report.Rendered under the secrets policy sops. It is for package

@@ -45,7 +45,7 @@ func parseJobs(text []byte) (items []*yaml.Node, notes diag.List, bad *diag.Diag
 	if err := decoder.Decode(&more); err == nil && !isNull(more.Content[0]) {
 		notes = append(notes, *mistake(more.Line, "a second YAML document, which is ignored"))
 	}
-	w := written{left: maxNodes}
+	w := yamlCopier{left: maxNodes}
 	root := w.out(doc.Content[0], 0)
 	if w.bad != nil {
 		return nil, nil, w.bad

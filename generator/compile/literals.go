@@ -32,7 +32,7 @@ func (r *reports) literalInPod(in secretref.Scope, path, what, hint string) {
 }
 
 func (r *reports) refuse(in secretref.Scope, path, what, hint string) {
-	r.about(in.Object(), diag.LiteralToken.At(path, "%s", what+" "+scrape.InClear).WithHint(hint))
+	r.about(in.Object(), diag.LiteralToken.At(path, "%s", what+" "+scrape.LiteralRefused).WithHint(hint))
 }
 
 // literalVariables refuses an object into which variables of Flux, or values of a chart, put values of Secrets.
@@ -139,7 +139,7 @@ func (c integrationChecks) literals(o *manifest.Object, r *running) (out diag.Li
 		return nil
 	}
 	for _, path := range r.Literals {
-		out = append(out, diag.LiteralToken.At(path, "%s", "is or contains a secret "+scrape.InClear).
+		out = append(out, diag.LiteralToken.At(path, "%s", "is or contains a secret "+scrape.LiteralRefused).
 			WithHint("write ${NAME} and let spec.containers of the GrafanaAgent define NAME for the container "+
 				"grafana-agent from a Secret, or use a field that names a file"))
 	}

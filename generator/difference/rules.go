@@ -110,7 +110,8 @@ func (r rule) effect(ofTargets, isLogs bool) effect {
 		identity = LogsIdentity
 	}
 	isInner := func(label string) bool {
-		return strings.HasPrefix(label, "__tmp") || label == model.ScrapeIntervalLabel || label == model.ScrapeTimeoutLabel
+		return strings.HasPrefix(label, "__tmp") || label == model.ScrapeIntervalLabel ||
+			label == model.ScrapeTimeoutLabel
 	}
 	switch {
 	case r.selects() && len(r.sources) > 0 && !slices.ContainsFunc(r.sources, func(l string) bool {

@@ -64,7 +64,7 @@ func (d Document) Field(path string) any { return lookup(d.Fields, path) }
 // fit that, by the function. What the function says about a field replaces what the schema says about it or about what
 // it is in. An empty string counts as absent where the field may be.
 func (k *Kind) Decode(d Document, value any, validate func() diag.List) diag.List {
-	r := crdReader{written: written{apiVersion: d.APIVersion, kind: d.Kind, at: d.at,
+	r := crdReader{rawObject: rawObject{apiVersion: d.APIVersion, kind: d.Kind, at: d.at,
 		raw: runtime.DeepCopyJSON(d.Fields)}}
 	var err error
 	if r.schema, err = k.schema(); err != nil {

@@ -17,8 +17,8 @@ import (
 
 // readCore reads an object of a kind of Kubernetes' own, which has no CRD, and adds to the findings. It returns
 // false if the object must be ignored. No message contains a value of a Secret or ConfigMap.
-func readCore(w written, value typed, found findings) (all findings, use bool) {
-	r := coreReader{written: w, findings: found}
+func readCore(w rawObject, value typed, found findings) (all findings, use bool) {
+	r := coreReader{rawObject: w, findings: found}
 	use = true
 	switch value := value.(type) {
 	case *corev1.Secret:
@@ -37,7 +37,7 @@ func readCore(w written, value typed, found findings) (all findings, use bool) {
 
 // coreReader reads one object of a kind of Kubernetes' own.
 type coreReader struct {
-	written
+	rawObject
 	findings
 }
 
@@ -190,7 +190,7 @@ func (s *Encrypted) Decrypted(decrypted []byte) (*Object, diag.List) {
 			continue
 		}
 		p := &parser{file: File{Source: s.Object.at.source, Path: s.Object.at.file}, opts: s.opts}
-		p.add(written{opts: s.opts, apiVersion: s.Object.APIVersion, kind: s.Object.Kind, raw: raw, at: s.Object.at},
+		p.add(rawObject{opts: s.opts, apiVersion: s.Object.APIVersion, kind: s.Object.Kind, raw: raw, at: s.Object.at},
 			newValue(s.Object.APIVersion, s.Object.Kind))
 		for _, o := range slices.Concat(p.result.Objects, p.result.LeftOut) {
 			if o.ID == s.Object.ID {

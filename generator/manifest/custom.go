@@ -18,15 +18,15 @@ import (
 )
 
 // readCustom reads a custom resource with its CRD, and adds to the findings.
-func readCustom(w written, value typed, found findings) (typed, findings) {
-	r := crdReader{written: w, findings: found}
+func readCustom(w rawObject, value typed, found findings) (typed, findings) {
+	r := crdReader{rawObject: w, findings: found}
 	value = r.read(value)
 	return value, r.findings
 }
 
 // crdReader reads one custom resource.
 type crdReader struct {
-	written
+	rawObject
 	findings
 }
 

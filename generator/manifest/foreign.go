@@ -43,7 +43,7 @@ func (p *parser) emptyValue(apiVersion, kind string, raw map[string]any) typed {
 }
 
 // readForeign reads an object of which only the metadata is of interest. What the API server would refuse is an error.
-func readForeign(w written, value *Foreign, found findings) findings {
+func readForeign(w rawObject, value *Foreign, found findings) findings {
 	f := found
 	if w.raw["sops"] != nil {
 		sops, _ := w.raw["sops"].(map[string]any)
@@ -77,7 +77,7 @@ func readForeign(w written, value *Foreign, found findings) findings {
 }
 
 // unknownIn reports a field that Kubernetes' decoder does not know: unknown field "spec.prots".
-func (f *findings) unknownIn(w written, typed any, message string) {
+func (f *findings) unknownIn(w rawObject, typed any, message string) {
 	_, rest, found := strings.Cut(message, `unknown field "`)
 	path, _, closed := strings.Cut(rest, `"`)
 	if !found || !closed {
@@ -106,7 +106,7 @@ func clearValue(raw map[string]any) string {
 // passed returns the object as it is passed through: without what only a cluster sets, in its namespace, with sorted
 // keys. Flux must substitute nothing in it; but of what SOPS has encrypted nothing else may change, because SOPS
 // compares a sum.
-func (f *findings) passed(w written, meta *metav1.ObjectMeta) []byte {
+func (f *findings) passed(w rawObject, meta *metav1.ObjectMeta) []byte {
 	out := maps.Clone(w.raw)
 	metadata := map[string]any{"name": meta.Name}
 	if meta.Namespace != "" {

@@ -24,7 +24,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // readMetadata reads and checks the fields of metadata that users set. It drops those that a cluster sets, as
 // in exports of kubectl.
-func readMetadata(w written) (metav1.ObjectMeta, findings) {
+func readMetadata(w rawObject) (metav1.ObjectMeta, findings) {
 	var f findings
 	raw, ok := w.raw["metadata"].(map[string]any)
 	if !ok && w.raw["metadata"] != nil {
@@ -59,7 +59,7 @@ func readMetadata(w written) (metav1.ObjectMeta, findings) {
 }
 
 // looksInDefault reports a monitor that looks for its targets in its own namespace, which is the default one.
-func (f *findings) looksInDefault(w written) {
+func (f *findings) looksInDefault(w rawObject) {
 	path, targets := "spec.namespaceSelector", ""
 	switch w.kind {
 	case monitoringv1.ServiceMonitorsKind:

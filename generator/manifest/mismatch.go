@@ -44,7 +44,7 @@ func repeatsMismatch(err *field.Error, mistyped map[string]bool) bool {
 }
 
 // mismatch rewrites Kubernetes' message about a value of the wrong type, and says how to write the value.
-func (w written) mismatch(path, message string) (words, hint string) {
+func (w rawObject) mismatch(path, message string) (words, hint string) {
 	types, got, _ := strings.Cut(strings.TrimPrefix(message, "must be of type "), ": ")
 	value := lookup(w.raw, path)
 	is := typeName(value)
@@ -87,7 +87,7 @@ var (
 )
 
 // typeHint says how to write a value that has none of the wanted types.
-func (w written) typeHint(path, types string, value any) string {
+func (w rawObject) typeHint(path, types string, value any) string {
 	text, isText := value.(string)
 	switch kind := w.kind; {
 	case kind == v1alpha1.IntegrationKind && keyPattern.MatchString(path):
@@ -110,7 +110,7 @@ func (w written) typeHint(path, types string, value any) string {
 var withoutSpace = regexp.MustCompile(`^[A-Za-z_]\w*:[^\s/]`)
 
 // mappingHint says how to write a mapping.
-func (w written) mappingHint(path string, value any) string {
+func (w rawObject) mappingHint(path string, value any) string {
 	switch value := value.(type) {
 	case []any:
 		if len(value) != 1 {
@@ -138,7 +138,7 @@ func (w written) mappingHint(path string, value any) string {
 const maxQuoted = 100
 
 // scalarHint says how to write a scalar that YAML reads as another type.
-func (w written) scalarHint(path, types string, value any) string {
+func (w rawObject) scalarHint(path, types string, value any) string {
 	_, node, found := w.at.find(path)
 	if !found || node.Kind == yaml.AliasNode || len(node.Value) > maxQuoted {
 		return ""
@@ -166,7 +166,7 @@ var (
 )
 
 // textHint says how to write a number or boolean where a string is wanted, so that the string is right as well.
-func (w written) textHint(path, written string) string {
+func (w rawObject) textHint(path, written string) string {
 	if !diag.MayQuote(path, written) {
 		return "put it into quotes"
 	}

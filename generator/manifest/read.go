@@ -33,7 +33,7 @@ func (p *parser) object(raw map[string]any, at place) {
 		case *Foreign:
 			p.nameForeign(apiVersion, kind, raw, at)
 		}
-		p.add(written{opts: p.opts, apiVersion: apiVersion, kind: kind, raw: raw, at: at}, value)
+		p.add(rawObject{opts: p.opts, apiVersion: apiVersion, kind: kind, raw: raw, at: at}, value)
 	}
 }
 
@@ -44,8 +44,8 @@ func (p *parser) isRead(raw map[string]any) bool {
 	return newValue(apiVersion, kind) != nil || p.opts.PassThrough.Has(apiVersion, kind) || p.isList(apiVersion, kind)
 }
 
-// written is an object of a kind that agentry knows, as it was written.
-type written struct {
+// rawObject is an object of a kind that agentry knows, as it was written.
+type rawObject struct {
 	opts             Options
 	apiVersion, kind string
 	raw              map[string]any
@@ -54,7 +54,7 @@ type written struct {
 }
 
 // add reads an object into an empty value of its kind.
-func (p *parser) add(w written, value typed) {
+func (p *parser) add(w rawObject, value typed) {
 	digest, size := w.digest(), bytesOf(w.raw) // of the input, so before defaults are set
 	delete(w.raw, "status")                    // only a cluster sets it
 	meta, found := readMetadata(w)
@@ -152,7 +152,7 @@ func (p *parser) foreign(raw map[string]any, at place) {
 }
 
 // digest returns the digest of everything that the value depends on: the written object and the options.
-func (w written) digest() [sha256.Size]byte {
+func (w rawObject) digest() [sha256.Size]byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q\n", w.opts.DefaultNamespace, w.opts.Compatibility)
 	if w.at.prefix == "" {

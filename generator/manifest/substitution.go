@@ -32,7 +32,7 @@ var expandedElsewhere = map[string]bool{
 
 // variablesOfFlux says of what was found in fields with a variable of Flux that the variable is the cause, and
 // reports such a variable in any other field: it would be used as text.
-func (f *findings) variablesOfFlux(w written, meta *metav1.ObjectMeta) {
+func (f *findings) variablesOfFlux(w rawObject, meta *metav1.ObjectMeta) {
 	if !strings.Contains(w.at.text, "${") || meta.Annotations[fluxKeepsText] == "disabled" {
 		return
 	}
@@ -54,7 +54,7 @@ func (f *findings) variablesOfFlux(w written, meta *metav1.ObjectMeta) {
 
 // quotedForFlux says how to quote values of variables that Flux replaced. Quotes of YAML do not help: kustomize drops
 // them before.
-func (f *findings) quotedForFlux(w written) {
+func (f *findings) quotedForFlux(w rawObject) {
 	if w.at.withVariables == "" {
 		return
 	}

@@ -70,7 +70,7 @@ func (r *crdReader) unknownFields(paths []string, mistyped map[string]bool) {
 		if fields++; fields <= MaxFindings+1 && !r.valueAsKey(path) {
 			last := path[strings.LastIndexAny(path, ".]")+1:]
 			r.unknownField(r.at, path, last, r.schema.Siblings(path))
-			r.misplaced(path, last)
+			r.suggestPlace(path, last)
 		}
 	}
 }
@@ -78,9 +78,9 @@ func (r *crdReader) unknownFields(paths []string, mistyped map[string]bool) {
 // maxPlaces is the largest number of places that a hint names.
 const maxPlaces = 3
 
-// misplaced adds a hint to the last finding if the field is known elsewhere, in the object's kind or in another one,
+// suggestPlace adds a hint to the last finding if the field is known elsewhere, in the object's kind or in another one,
 // and no name beside it is like it.
-func (r *crdReader) misplaced(path, name string) {
+func (r *crdReader) suggestPlace(path, name string) {
 	f := &r.findings[len(r.findings)-1]
 	if hint := ofNamespaces(path, name); hint != "" {
 		f.Hint = hint

@@ -33,7 +33,7 @@ func affinity(a *corev1.Affinity, path *field.Path) (errs field.ErrorList) {
 		}
 		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
 			p, path := &n.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(preferredTerms).Index(i)
-			errs = append(errs, between(path.Child("weight"), int64(p.Weight), 1, 100)...)
+			errs = append(errs, inRange(path.Child("weight"), int64(p.Weight), 1, 100)...)
 			errs = append(errs, nodeTerm(&p.Preference, false, path.Child("preference"))...)
 		}
 	}
@@ -53,7 +53,7 @@ func affinity(a *corev1.Affinity, path *field.Path) (errs field.ErrorList) {
 
 func weights(list []corev1.WeightedPodAffinityTerm, path *field.Path) (errs field.ErrorList) {
 	for i := range list {
-		errs = append(errs, between(path.Index(i).Child("weight"), int64(list[i].Weight), 1, 100)...)
+		errs = append(errs, inRange(path.Index(i).Child("weight"), int64(list[i].Weight), 1, 100)...)
 	}
 	return errs
 }

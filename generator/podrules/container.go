@@ -390,7 +390,7 @@ func handler(a action, grace int64, path *field.Path) (errs field.ErrorList) {
 	}
 	if a.sleep != nil {
 		kinds++
-		errs = append(errs, between(path.Child("sleep", "seconds"), a.sleep.Seconds, 0, grace)...)
+		errs = append(errs, inRange(path.Child("sleep", "seconds"), a.sleep.Seconds, 0, grace)...)
 	}
 	if kinds != 1 {
 		errs = append(errs, field.Invalid(path, fmt.Sprintf("%d handlers", kinds), "needs one, such as httpGet"))

@@ -60,7 +60,7 @@ func oneOfIfSet[T ~string](path *field.Path, value *T, valid ...T) field.ErrorLi
 	return oneOf(path, *value, valid...)
 }
 
-func between(path *field.Path, value, low, high int64) field.ErrorList {
+func inRange(path *field.Path, value, low, high int64) field.ErrorList {
 	if value < low || value > high {
 		return field.ErrorList{field.Invalid(path, value, fmt.Sprintf("must be between %d and %d", low, high))}
 	}

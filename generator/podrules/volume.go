@@ -119,7 +119,7 @@ func projected(v *corev1.ProjectedVolumeSource) string {
 			kinds++
 			problem = cmp.Or(problem, filePath("serviceAccountToken.path", t.Path))
 			if life := t.ExpirationSeconds; life != nil {
-				errs = append(errs, between(path.Child("serviceAccountToken", "expirationSeconds"), *life, minTokenLife,
+				errs = append(errs, inRange(path.Child("serviceAccountToken", "expirationSeconds"), *life, minTokenLife,
 					maxTokenLife)...)
 			}
 		}

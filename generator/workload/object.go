@@ -76,9 +76,9 @@ func (o *Object) ConfigKey() string {
 	return o.Content.key
 }
 
-// Review returns the redacted configuration as a file if the Secret has it in compressed form. ok is false for all
-// other objects.
-func (o *Object) Review() (f File, ok bool) {
+// RedactedFile returns the redacted configuration as a file if the Secret has it in compressed form. ok is false for
+// all other objects.
+func (o *Object) RedactedFile() (f File, ok bool) {
 	c := o.Content
 	if c == nil || c.compressed == nil {
 		return File{}, false
@@ -92,7 +92,7 @@ func (o *Object) Readable() (f File, ok bool) {
 	if o.Config == nil {
 		return File{}, false
 	}
-	if f, ok = o.Review(); ok {
+	if f, ok = o.RedactedFile(); ok {
 		return f, true
 	}
 	f, err := o.Manifest()

@@ -318,6 +318,6 @@ func yamlOf(t *testing.T, o Object) []byte {
 
 // reviewOf returns the redacted text beside a compressed configuration, or nil.
 func reviewOf(o Object) []byte {
-	f, _ := o.Review()
+	f, _ := o.RedactedFile()
 	return f.Bytes
 }

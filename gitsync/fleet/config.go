@@ -33,7 +33,7 @@ func (f *Fleet) rebuild() {
 	}
 	all, doubles := effective(f.defs, f.pipelines)
 	f.doubles = doubles
-	f.windows = windows(all, f.windows)
+	f.limiters = limiters(all, f.limiters)
 	wanted := make(map[string]bool, len(all))
 	f.order = f.order[:0:0]
 	for _, e := range resolve(all, f.active) {

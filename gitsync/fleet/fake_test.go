@@ -85,8 +85,8 @@ func newTestbed(t *testing.T, change ...func(*Options)) *testbed {
 	for _, f := range change {
 		f(&options)
 	}
-	w.fleet = newFleet(options, engine{
-		open:   w.newPasser,
+	w.fleet = newFleet(options, backend{
+		open:   w.newSyncer,
 		expand: w.newExpander,
 		fetch:  w.fetch,
 		random: func() float64 { return 1 },
@@ -290,7 +290,7 @@ type fakePasser struct {
 	shut  bool
 }
 
-func (w *testbed) newPasser(d *Definition, creds gitsync.Credentials, enter gate) (passer, error) {
+func (w *testbed) newSyncer(d *Definition, creds gitsync.Credentials, enter gate) (syncer, error) {
 	p := &fakePasser{w: w, def: d, gate: enter}
 	for _, src := range d.Spec.Sources {
 		p.add(src.URL)

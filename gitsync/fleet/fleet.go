@@ -91,7 +91,7 @@ func setDefault[T int | int64 | time.Duration](field *T, value T) {
 // Its parts have locks of their own, which are taken after Fleet.mu. That guards the fields below it.
 type Fleet struct {
 	options  Options
-	engine   engine
+	backend  backend
 	log      *slog.Logger
 	workers  *places // of passes that read or render
 	remotes  *remotes
@@ -103,13 +103,13 @@ type Fleet struct {
 	ctx       context.Context // ends when nothing new may begin; nil before Run
 	passes    context.Context // of passes, which outlive ctx by up to Grace
 	ending    bool
-	defs      []*Definition      // as configured; order has what was made of folders as well
-	problems  diag.List          // of the configuration
-	doubles   diag.List          // names that are defined twice
-	order     []*runner          // in the order of the configuration
-	pipelines map[string]*runner // including removed ones whose pass still runs
-	windows   map[int]*window    // by rollout.maxPerMinute
-	active    bool               // passes are made; otherwise another replica makes them
+	defs      []*Definition        // as configured; order has what was made of folders as well
+	problems  diag.List            // of the configuration
+	doubles   diag.List            // names that are defined twice
+	order     []*runner            // in the order of the configuration
+	pipelines map[string]*runner   // including removed ones whose pass still runs
+	limiters  map[int]*pushLimiter // by rollout.maxPerMinute
+	active    bool                 // passes are made; otherwise another replica makes them
 }
 
 // noteDelay is how long notes for promotion tools are collected, so that one push takes all of a
@@ -129,13 +129,13 @@ func New(opts Options) *Fleet {
 	charts := helm.NewWorkers(helm.Options{Memory: memory})
 	decrypting := sops.NewWorkers(sops.Options{Memory: memory})
 	store := chart.NewStore(chart.Options{Folder: filepath.Join(pool.Dir(), "charts")})
-	return newFleet(opts, engine{
-		open: func(def *Definition, creds gitsync.Credentials, enter gate) (passer, error) {
+	return newFleet(opts, backend{
+		open: func(def *Definition, creds gitsync.Credentials, enter gate) (syncer, error) {
 			return gitsync.New(def.Pipeline, creds,
 				gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Charts: charts, SOPS: decrypting,
 					ChartStore: store, Version: opts.Version, Timeout: opts.PassTimeout})
 		},
-		expand: func(def *Definition, creds gitsync.Credentials) (multiplier, error) {
+		expand: func(def *Definition, creds gitsync.Credentials) (templateSyncer, error) {
 			return newExpander(def, pool, creds)
 		},
 		fetch:  fetch,
@@ -148,15 +148,15 @@ func New(opts Options) *Fleet {
 	})
 }
 
-func newFleet(opts Options, e engine) *Fleet {
+func newFleet(opts Options, e backend) *Fleet {
 	opts.setDefaults()
 	f := &Fleet{
-		options: opts, engine: e, log: opts.Log,
+		options: opts, backend: e, log: opts.Log,
 		workers: newPlaces(opts.Workers), memory: newMemory(opts.MemoryBytes),
 		notifier:  newNotifier(opts.Observers, opts.Log),
-		pipelines: map[string]*runner{}, windows: map[int]*window{}, active: !opts.Passive,
+		pipelines: map[string]*runner{}, limiters: map[int]*pushLimiter{}, active: !opts.Passive,
 	}
-	f.remotes = &remotes{options: opts, engine: e, busy: &f.busy, before: f.renew, after: f.roundEnded,
+	f.remotes = &remotes{options: opts, backend: e, busy: &f.busy, before: f.renew, after: f.roundEnded,
 		all: map[*repo.Repo]*remote{}}
 	return f
 }
@@ -189,7 +189,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	late := f.settle(cancel)
 	f.notifier.close()
 	<-reported
-	f.engine.close()
+	f.backend.close()
 	if late > 0 {
 		return fmt.Errorf("passes cancelled because they took longer than %s: %d", f.options.Grace, late)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
-// expander is the passer of a definition with forEach: its passes list folders and make
+// expander is the syncer of a definition with forEach: its passes list folders and make
 // pipelines of them.
 type expander struct {
 	def  *Definition
@@ -24,14 +24,14 @@ type expander struct {
 	made []Definition
 }
 
-var _ multiplier = (*expander)(nil)
+var _ templateSyncer = (*expander)(nil)
 
 func newExpander(def *Definition, pool *repo.Pool, creds gitsync.Credentials) (*expander, error) {
 	e := &expander{def: def, pool: pool, ref: sourceRef(def.Spec.Sources[0])}
 	return e, e.SetCredentials(creds)
 }
 
-// PassSince implements passer. What is in the report's diagnostics is what is wrong with
+// PassSince implements syncer. What is in the report's diagnostics is what is wrong with
 // folders; an error means that none could be listed, and leaves the pipelines as they are.
 func (e *expander) PassSince(ctx context.Context, since time.Time) (*gitsync.Report, error) {
 	folders, commit, err := source.ListFolders(ctx, e.repo, &e.def.Pipeline, e.keys, since)
@@ -53,10 +53,10 @@ func (e *expander) PassSince(ctx context.Context, since time.Time) (*gitsync.Rep
 	}, nil
 }
 
-// Made implements multiplier.
+// Made implements templateSyncer.
 func (e *expander) Made() []Definition { return e.made }
 
-// Refs implements passer.
+// Refs implements syncer.
 func (e *expander) Refs() []gitsync.RemoteRefs {
 	refs := gitsync.RemoteRefs{Repo: e.repo}
 	if ref := e.ref; ref.Commit == "" {
@@ -66,7 +66,7 @@ func (e *expander) Refs() []gitsync.RemoteRefs {
 	return []gitsync.RemoteRefs{refs}
 }
 
-// SetCredentials implements passer.
+// SetCredentials implements syncer.
 func (e *expander) SetCredentials(creds gitsync.Credentials) error {
 	if len(creds.Sources) == 0 {
 		return fmt.Errorf("pipeline %s: no credentials", e.def.Metadata.Name)
@@ -85,11 +85,11 @@ func (e *expander) SetCredentials(creds gitsync.Credentials) error {
 	return nil
 }
 
-// Forget implements passer: nothing is kept.
+// Forget implements syncer: nothing is kept.
 func (e *expander) Forget() {}
 
-// Size implements passer.
+// Size implements syncer.
 func (e *expander) Size() int64 { return 0 }
 
-// Close implements passer.
+// Close implements syncer.
 func (e *expander) Close() { e.repo.Close() }

@@ -22,7 +22,7 @@ type fakeExpander struct {
 	made []Definition
 }
 
-func (w *testbed) newExpander(d *Definition, _ gitsync.Credentials) (multiplier, error) {
+func (w *testbed) newExpander(d *Definition, _ gitsync.Credentials) (templateSyncer, error) {
 	r, err := w.pool.Open(transport.Remote{URL: d.Spec.Sources[0].URL})
 	w.mu.Lock()
 	defer w.mu.Unlock()

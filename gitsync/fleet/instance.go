@@ -15,9 +15,9 @@ import (
 	"github.com/agentry-dev/agentry/internal/panics"
 )
 
-// passer makes passes of one pipeline: a [gitsync.Syncer], or an [expander]. It is not safe
+// syncer makes passes of one pipeline: a [gitsync.Syncer], or an [expander]. It is not safe
 // for concurrent use.
-type passer interface {
+type syncer interface {
 	PassSince(ctx context.Context, since time.Time) (*gitsync.Report, error)
 	Refs() []gitsync.RemoteRefs
 	SetCredentials(gitsync.Credentials) error
@@ -26,11 +26,11 @@ type passer interface {
 	Close()
 }
 
-var _ passer = (*gitsync.Syncer)(nil)
+var _ syncer = (*gitsync.Syncer)(nil)
 
-// multiplier is the passer of a definition with forEach, which makes pipelines of folders.
-type multiplier interface {
-	passer
+// templateSyncer is the syncer of a definition with forEach, which makes pipelines of folders.
+type templateSyncer interface {
+	syncer
 	// Made are the pipelines that the last pass made. It must have succeeded.
 	Made() []Definition
 }
@@ -38,10 +38,10 @@ type multiplier interface {
 // gate waits until a pass may read and render: see gitsync.Options.Gate.
 type gate func(context.Context) (leave func(), err error)
 
-// engine makes passers and asks repositories. Tests have one of their own.
-type engine struct {
-	open   func(def *Definition, creds gitsync.Credentials, enter gate) (passer, error)
-	expand func(def *Definition, creds gitsync.Credentials) (multiplier, error)
+// backend makes syncers and asks repositories. Tests have one of their own.
+type backend struct {
+	open   func(def *Definition, creds gitsync.Credentials, enter gate) (syncer, error)
+	expand func(def *Definition, creds gitsync.Credentials) (templateSyncer, error)
 	// fetch lists and fetches refs, and enters their commits into tips.
 	fetch func(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref,
 		tips map[repo.Ref]plumbing.Hash) error
@@ -51,13 +51,13 @@ type engine struct {
 
 // instance is a pipeline that is open.
 type instance struct {
-	// The goroutine that has taken the one place of use may call the passer, and use output and writing.
-	use        slots
-	passer     passer
-	multiplier multiplier  // the passer of a definition with forEach; nil of others
-	output     *remote     // where it writes; nil with forEach
-	writing    atomic.Bool // the running pass has a place among the writers of output
-	pace       pace
+	// The goroutine that has taken the one place of use may call the syncer, and use output and writing.
+	use            slots
+	syncer         syncer
+	templateSyncer templateSyncer // the syncer of a definition with forEach; nil of others
+	output         *remote        // where it writes; nil with forEach
+	writing        atomic.Bool    // the running pass has a place among the writers of output
+	pace           pace
 
 	pipeline *runner  // never changes
 	tried    []tip    // that the last pass was made on; nil before the first. Guarded by Fleet.mu
@@ -76,7 +76,7 @@ type opening struct {
 }
 
 // run opens the pipeline. It contacts nobody.
-func (o *opening) run(e engine, workers *places, log *slog.Logger) {
+func (o *opening) run(e backend, workers *places, log *slog.Logger) {
 	defer panics.Recover(log, "opening", o.def.Metadata.Name, &o.err)
 	creds, err := o.def.Credentials()
 	if err != nil {
@@ -86,13 +86,13 @@ func (o *opening) run(e engine, workers *places, log *slog.Logger) {
 	inst := &instance{use: newSlots(1), pipeline: o.pipeline}
 	o.instance = inst
 	if o.def.Expand == nil {
-		inst.passer, o.err = e.open(o.def, creds, func(ctx context.Context) (func(), error) {
+		inst.syncer, o.err = e.open(o.def, creds, func(ctx context.Context) (func(), error) {
 			return inst.enter(ctx, workers)
 		})
 		return
 	}
-	inst.multiplier, o.err = e.expand(o.def, creds)
-	inst.passer = inst.multiplier
+	inst.templateSyncer, o.err = e.expand(o.def, creds)
+	inst.syncer = inst.templateSyncer
 }
 
 // enter is the gate of the instance's passes. The place at the remote is kept until the pass has
@@ -115,18 +115,18 @@ func (i *instance) stopWriting() {
 	}
 }
 
-// renew reads the credentials and gives them to the passer.
+// renew reads the credentials and gives them to the syncer.
 func (i *instance) renew(def *Definition, log *slog.Logger) (err error) {
 	defer panics.Recover(log, "renewal of credentials", def.Metadata.Name, &err)
 	creds, err := def.Credentials()
 	if err != nil {
 		return fmt.Errorf("credentials: %w", err)
 	}
-	return i.passer.SetCredentials(creds)
+	return i.syncer.SetCredentials(creds)
 }
 
-// close closes the passer when the pass or the round that uses it is done with it.
+// close closes the syncer when the pass or the round that uses it is done with it.
 func (i *instance) close() {
 	i.use <- struct{}{}
-	i.passer.Close()
+	i.syncer.Close()
 }

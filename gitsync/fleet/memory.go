@@ -84,9 +84,9 @@ func (m *memory) evict() {
 			return
 		}
 		if inst.use.tryTake() { // else it is in use, and the end of the next pass evicts again
-			inst.passer.Forget()
+			inst.syncer.Forget()
 			inst.explained.Store(nil)
-			m.set(inst, usage{inst.passer.Size(), m.kept[inst].last})
+			m.set(inst, usage{inst.syncer.Size(), m.kept[inst].last})
 			inst.use.give()
 		}
 	}

@@ -5,7 +5,7 @@ import "time"
 // open opens pipelines.
 func (f *Fleet) open(openings []opening) {
 	for i := range openings {
-		openings[i].run(f.engine, f.workers, f.log)
+		openings[i].run(f.backend, f.workers, f.log)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -29,7 +29,7 @@ func (f *Fleet) opened(o opening) {
 			f.busy.Go(func() { o.instance.close() })
 		}
 	case o.err != nil:
-		p.notBefore = time.Now().Add(jittered(p.def.interval(), f.options.Jitter, f.engine.random))
+		p.notBefore = time.Now().Add(jittered(p.def.interval(), f.options.Jitter, f.backend.random))
 		p.problem = o.err.Error()
 		f.review(p)
 	default:

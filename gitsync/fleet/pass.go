@@ -20,7 +20,7 @@ type run struct {
 	def      *Definition
 	request  request
 	since    time.Time
-	window   *window // of the rollout
+	limiter  *pushLimiter // of the rollout
 
 	began  time.Time
 	took   time.Duration
@@ -35,10 +35,10 @@ func (r *run) make(ctx context.Context, log *slog.Logger) {
 	inst := r.instance
 	r.report, r.err = r.attempt(ctx, log)
 	if !panics.Is(r.err) {
-		r.size = inst.passer.Size()
+		r.size = inst.syncer.Size()
 	}
-	if inst.multiplier != nil && r.err == nil {
-		r.made = inst.multiplier.Made()
+	if inst.templateSyncer != nil && r.err == nil {
+		r.made = inst.templateSyncer.Made()
 	}
 	inst.stopWriting()
 	inst.use.give()
@@ -48,7 +48,7 @@ func (r *run) make(ctx context.Context, log *slog.Logger) {
 // attempt makes the pass. A panic ends it and nothing else.
 func (r *run) attempt(ctx context.Context, log *slog.Logger) (report *gitsync.Report, err error) {
 	defer panics.Recover(log, "pass", r.def.Metadata.Name, &err)
-	return r.instance.passer.PassSince(ctx, r.since)
+	return r.instance.syncer.PassSince(ctx, r.since)
 }
 
 // pushed reports whether the pass made a commit.
@@ -117,7 +117,7 @@ func (f *Fleet) scheduleWaiting() {
 // begin starts a pass, unless the rollout holds it back. Then it is scheduled again when another pass
 // ends or another pipeline gets ready. f.mu is held.
 func (f *Fleet) begin(p *runner, v view) {
-	now, limit, wait := time.Now(), f.windows[p.def.rollout().MaxPerMinute], time.Duration(0)
+	now, limit, wait := time.Now(), f.limiters[p.def.rollout().MaxPerMinute], time.Duration(0)
 	if p.waits = p.awaited(v, f.pipelines); p.waits == "" {
 		p.waits, wait = limit.turn(now)
 	}
@@ -131,7 +131,7 @@ func (f *Fleet) begin(p *runner, v view) {
 	if !p.instance.use.tryTake() {
 		return // a round renews its credentials, and schedules it afterwards
 	}
-	r := &run{pipeline: p, instance: p.instance, def: p.def, request: p.request, since: v.since, window: limit,
+	r := &run{pipeline: p, instance: p.instance, def: p.def, request: p.request, since: v.since, limiter: limit,
 		began: now}
 	p.request, p.phase = request{}, phasePassing
 	p.last.began = now
@@ -193,7 +193,7 @@ func (f *Fleet) abandon(r *run, err error, made <-chan struct{}) {
 	f.log.Error("a pass does not stop, others get its place", "pipeline", r.def.Metadata.Name, "err", err)
 	f.workers.abandon(&r.instance.pace)
 	r.instance.stopWriting()
-	f.report(&run{pipeline: p, instance: r.instance, def: r.def, request: r.request, window: r.window, began: r.began,
+	f.report(&run{pipeline: p, instance: r.instance, def: r.def, request: r.request, limiter: r.limiter, began: r.began,
 		took: time.Since(r.began), err: err})
 	f.mu.Lock()
 	p.phase = phaseStuck
@@ -208,7 +208,7 @@ func (f *Fleet) abandon(r *run, err error, made <-chan struct{}) {
 func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 	p := r.pipeline
 	p.phase = phaseReporting
-	r.window.end(time.Now(), r.pushed())
+	r.limiter.end(time.Now(), r.pushed())
 	switch {
 	case p.instance != r.instance: // changed, suspended or removed during the pass
 		if p.mayRun() {
@@ -221,7 +221,7 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 		}
 		f.memory.used(r.instance, r.size)
 		refused := p.last.refused
-		p.conclude(r, f.options.MinGap, f.engine.random)
+		p.conclude(r, f.options.MinGap, f.backend.random)
 		if r.pushed() {
 			r.enterPush(f.remotes)
 			f.log.Info("pushed", "pipeline", p.name(), "branch", r.report.Output.Branch, "commit", r.report.Commit,

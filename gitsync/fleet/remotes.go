@@ -29,7 +29,7 @@ const maxPushesPerRemote = 8
 // It is safe for concurrent use.
 type remotes struct {
 	options Options
-	engine  engine
+	backend backend
 	busy    *sync.WaitGroup // rounds under way
 	// before is called before each round, with the instances that use the remote, and after when it
 	// has ended. Both are called without the lock.
@@ -60,13 +60,13 @@ func (rs *remotes) stop() {
 	}
 }
 
-// join enters an instance as user of its passer's remotes, and asks for their rounds, which plan
+// join enters an instance as user of its syncer's remotes, and asks for their rounds, which plan
 // begins. The caller has the instance in use.
 func (rs *remotes) join(inst *instance, def *Definition) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	inst.members, inst.output = nil, nil
-	for _, refs := range inst.passer.Refs() {
+	for _, refs := range inst.syncer.Refs() {
 		r := rs.all[refs.Repo]
 		if r == nil {
 			r = &remote{repo: refs.Repo, writers: newSlots(maxPushesPerRemote), users: map[*instance]member{}}
@@ -113,12 +113,12 @@ func (rs *remotes) readers(inst *instance) (out []*object.Reader) {
 	return out
 }
 
-// hasMoved reports whether the passer of an instance uses other repositories than at join. The caller
+// hasMoved reports whether the syncer of an instance uses other repositories than at join. The caller
 // has the instance in use.
 func (rs *remotes) hasMoved(inst *instance) bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	return !slices.EqualFunc(inst.passer.Refs(), inst.members, func(refs gitsync.RemoteRefs, m member) bool {
+	return !slices.EqualFunc(inst.syncer.Refs(), inst.members, func(refs gitsync.RemoteRefs, m member) bool {
 		return refs.Repo == m.remote.repo
 	})
 }
@@ -205,13 +205,13 @@ func (rs *remotes) list(ctx context.Context, r *repo.Repo, since time.Time,
 	if len(refs) == 0 {
 		return tips, nil
 	}
-	err = rs.engine.fetch(ctx, r, since, refs, tips)
+	err = rs.backend.fetch(ctx, r, since, refs, tips)
 	if err == nil || isOfRemote(err) {
 		return tips, err
 	}
 	for _, ref := range refs {
 		tips[ref] = plumbing.ZeroHash
-		if err := rs.engine.fetch(ctx, r, since, []repo.Ref{ref}, tips); err != nil && isOfRemote(err) {
+		if err := rs.backend.fetch(ctx, r, since, []repo.Ref{ref}, tips); err != nil && isOfRemote(err) {
 			return tips, err
 		}
 	}
@@ -226,12 +226,12 @@ func (rs *remotes) conclude(r *remote, tips map[repo.Ref]plumbing.Hash, err erro
 		r.failures++
 		r.retries++
 		r.err = err
-		r.due = time.Now().Add(retryDelay(err, r.retries, rs.engine.random))
+		r.due = time.Now().Add(retryDelay(err, r.retries, rs.backend.random))
 	} else {
 		r.failures, r.retries, r.err = 0, 0, nil
 		maps.Copy(tips, r.pushed)
 		r.tips, r.good = tips, time.Now()
-		r.due = r.began.Add(jittered(r.interval(), rs.options.Jitter, rs.engine.random))
+		r.due = r.began.Add(jittered(r.interval(), rs.options.Jitter, rs.backend.random))
 	}
 	if r.isDown() && !wasDown {
 		rs.options.Log.Warn("remote cannot be reached", "remote", r.repo.URL(), "pipelines", len(r.users), "err", err)

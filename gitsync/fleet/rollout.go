@@ -9,50 +9,50 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// window counts the pushes of the last minute, so that no 60 seconds have more of them than max.
-type window struct {
+// pushLimiter counts the pushes of the last minute, so that no 60 seconds have more of them than max.
+type pushLimiter struct {
 	max      int         // 0: any number
 	pushed   []time.Time // within the last minute, in order
 	underWay int         // passes that may push yet
 }
 
-// windows returns a window for each rollout.maxPerMinute. It keeps those of before.
-func windows(defs []*Definition, before map[int]*window) map[int]*window {
-	next := map[int]*window{}
+// limiters returns a limiter for each rollout.maxPerMinute. It keeps those of before.
+func limiters(defs []*Definition, before map[int]*pushLimiter) map[int]*pushLimiter {
+	next := map[int]*pushLimiter{}
 	for _, def := range defs {
 		n := def.rollout().MaxPerMinute
-		next[n] = cmp.Or(next[n], before[n], &window{max: n})
+		next[n] = cmp.Or(next[n], before[n], &pushLimiter{max: n})
 	}
 	return next
 }
 
 // wait returns how long the next pass must wait. busy means that it must wait for the end of a running pass.
-func (w *window) wait(now time.Time) (wait time.Duration, busy bool) {
-	w.pushed = slices.DeleteFunc(w.pushed, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
+func (l *pushLimiter) wait(now time.Time) (wait time.Duration, busy bool) {
+	l.pushed = slices.DeleteFunc(l.pushed, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 	switch {
-	case w.max == 0 || len(w.pushed)+w.underWay < w.max:
+	case l.max == 0 || len(l.pushed)+l.underWay < l.max:
 		return 0, false
-	case len(w.pushed) < w.max:
+	case len(l.pushed) < l.max:
 		return 0, true
 	}
-	return time.Minute - now.Sub(w.pushed[len(w.pushed)-w.max]), false
+	return time.Minute - now.Sub(l.pushed[len(l.pushed)-l.max]), false
 }
 
 // turn returns why the next pass must wait, and for how long; 0 means until another pass has ended.
-func (w *window) turn(now time.Time) (reason string, wait time.Duration) {
-	wait, busy := w.wait(now)
+func (l *pushLimiter) turn(now time.Time) (reason string, wait time.Duration) {
+	wait, busy := l.wait(now)
 	if busy || wait > 0 {
-		reason = fmt.Sprintf("waits for its turn: rollout.maxPerMinute is %d", w.max)
+		reason = fmt.Sprintf("waits for its turn: rollout.maxPerMinute is %d", l.max)
 	}
 	return reason, wait
 }
 
-func (w *window) begin() { w.underWay++ }
+func (l *pushLimiter) begin() { l.underWay++ }
 
-func (w *window) end(now time.Time, pushed bool) {
-	w.underWay--
+func (l *pushLimiter) end(now time.Time, pushed bool) {
+	l.underWay--
 	if pushed {
-		w.pushed = append(w.pushed, now)
+		l.pushed = append(l.pushed, now)
 	}
 }
 

@@ -110,7 +110,7 @@ func TestNoMinuteHasMorePushesThanAllowed(t *testing.T) {
 
 func TestWindowAtItsLimit(t *testing.T) {
 	now := time.Unix(0, 0)
-	w := &window{max: 2}
+	w := &pushLimiter{max: 2}
 	check := func(at, wait time.Duration, busy bool) {
 		t.Helper()
 		gotWait, gotBusy := w.wait(now.Add(at))

@@ -62,7 +62,7 @@ func onePipeline(ctx context.Context, env Env, flags *cli.Context, paths []strin
 	if fleet[0].Spec.Suspend {
 		return nil, options, display.PrintSuspended(env.Stderr, fleet[0].Metadata.Name)
 	}
-	options.DryRun, options.Review = true, true
+	options.DryRun, options.ReportRendered = true, true
 	return fleet[0], options, nil
 }
 

@@ -84,7 +84,7 @@ func (r *renderer) open(heads map[int]repo.Ref) (*gitsync.Syncer, error) {
 	}
 	return gitsync.New(r.def.Pipeline, creds, gitsync.Options{
 		SourceRefs: heads, Pool: r.options.Pool, Gate: r.options.Gate, Version: r.options.Version, DryRun: true,
-		Review: true, ShowSecrets: true, KeepCharts: true, Timeout: Timeout,
+		ReportRendered: true, ShowSecrets: true, KeepCharts: true, Timeout: Timeout,
 	})
 }
 

@@ -39,8 +39,8 @@ func (f *findings) parseURL(path, value string) *url.URL {
 	return u
 }
 
-// InClear says what the policy reference refuses, after "is a secret" or the like.
-const InClear = "in clear, which the secrets policy reference keeps out of the output"
+// LiteralRefused says what the policy reference refuses, after "is a secret" or the like.
+const LiteralRefused = "in clear, which the secrets policy reference keeps out of the output"
 
 // Hints about credentials in URLs.
 const (
@@ -53,7 +53,7 @@ const (
 // literalURL refuses a URL that contains a credential, if the policy does.
 func (a access) literalURL(path, value, hint string) {
 	if !a.secrets.LiteralsAllowed() && credential.InURL(value) {
-		a.found.Add(diag.LiteralToken.At(path, "%s", "contains a credential "+InClear).WithHint(hint))
+		a.found.Add(diag.LiteralToken.At(path, "%s", "contains a credential "+LiteralRefused).WithHint(hint))
 	}
 }
 

@@ -53,7 +53,7 @@ func encode(c *model.Config, w *writer) runtime.Text {
 			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)
 		}
 	}
-	w.buf, w.written = make([]byte, 0, 4<<10+jobs*bytesPerJob), map[writtenRule]written{}
+	w.buf, w.written = make([]byte, 0, 4<<10+jobs*bytesPerJob), map[writtenRule]extent{}
 	encodeBlocks(w, c)
 	if len(w.buf) == 0 {
 		return runtime.Text{Bytes: []byte("{}\n")}
@@ -409,7 +409,7 @@ func encodeRules(w *writer, rules []*model.Relabel) {
 		encodeRelabel(w, r)
 		w.endItem()
 		if w.tree == nil {
-			w.written[at] = written{from, len(w.buf)}
+			w.written[at] = extent{from, len(w.buf)}
 		}
 	}
 }

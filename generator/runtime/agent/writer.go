@@ -29,7 +29,7 @@ type writer struct {
 	quote   bool // strings are always written in quotes
 	view    view
 	hides   bool // reviewers see something else
-	written map[writtenRule]written
+	written map[writtenRule]extent
 	spans   []runtime.Span // of what is written
 	// secrets gets every secret value in the masked view.
 	secrets hash.Hash
@@ -50,8 +50,8 @@ const (
 // placeholder stands for a secret value.
 const placeholder = "<redacted>"
 
-// written is where a rule is written: from one position to another.
-type written struct{ from, to int }
+// extent is where a rule is written: from one position to another.
+type extent struct{ from, to int }
 
 // mark notes what is written from a position to the end.
 func (w *writer) mark(span runtime.Span, start int) {

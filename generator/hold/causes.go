@@ -20,7 +20,7 @@ func (r *run[T]) replace(c choice, errors diag.List) choice {
 		if slices.ContainsFunc(d.Related, func(o diag.Object) bool { return fresh[manifest.IDOf(o)] }) {
 			continue // holding it may also remove this error: the next attempt shows that
 		}
-		sources := r.sourcesToBlame(c, held, d)
+		sources := r.causesOf(c, held, d)
 		for _, id := range sources {
 			r.hold(c, held, id, d)
 			fresh[id] = true
@@ -32,9 +32,9 @@ func (r *run[T]) replace(c choice, errors diag.List) choice {
 	return r.choose(c, held)
 }
 
-// sourcesToBlame returns the changed Secrets and ConfigMaps that made an object wrong. If the object changed at the
+// causesOf returns the changed Secrets and ConfigMaps that made an object wrong. If the object changed at the
 // same time, it returns them only if holding them removes the error.
-func (r *run[T]) sourcesToBlame(c choice, held heldObjects, d diag.Diagnostic) []manifest.ID {
+func (r *run[T]) causesOf(c choice, held heldObjects, d diag.Diagnostic) []manifest.ID {
 	var sources []manifest.ID
 	var try heldObjects
 	for _, o := range d.Related {

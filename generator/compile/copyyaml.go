@@ -16,8 +16,8 @@ const (
 	maxDepth = 50
 )
 
-// written copies YAML. It writes out aliases and merges, and drops nulls, comments and anchors.
-type written struct {
+// yamlCopier copies YAML. It writes out aliases and merges, and drops nulls, comments and anchors.
+type yamlCopier struct {
 	left int
 	bad  *diag.Diagnostic
 	// stages is true while stages of a pipeline are copied. nulls are the lines where a null was dropped from them.
@@ -25,7 +25,7 @@ type written struct {
 	nulls  []int
 }
 
-func (w *written) fail(n *yaml.Node, message string) *yaml.Node {
+func (w *yamlCopier) fail(n *yaml.Node, message string) *yaml.Node {
 	if w.bad == nil {
 		w.bad = mistake(n.Line, message)
 	}
@@ -33,7 +33,7 @@ func (w *written) fail(n *yaml.Node, message string) *yaml.Node {
 }
 
 // out returns the copy of a node. It returns nil for null and after an error.
-func (w *written) out(n *yaml.Node, depth int) *yaml.Node {
+func (w *yamlCopier) out(n *yaml.Node, depth int) *yaml.Node {
 	if w.left--; w.left < 0 || depth > maxDepth {
 		return w.fail(n, "is nested too deep, or too large once its aliases are written out")
 	}
@@ -68,7 +68,7 @@ func scalar(n *yaml.Node) *yaml.Node {
 	return c
 }
 
-func (w *written) mapping(n *yaml.Node, depth int) *yaml.Node {
+func (w *yamlCopier) mapping(n *yaml.Node, depth int) *yaml.Node {
 	c := &yaml.Node{Kind: yaml.MappingNode, Tag: n.Tag, Line: n.Line}
 	var merged []*yaml.Node
 	have := map[string]bool{}
@@ -102,7 +102,7 @@ func (w *written) mapping(n *yaml.Node, depth int) *yaml.Node {
 }
 
 // merge adds the keys that the mapping does not have yet. Of several merged mappings, the first takes precedence.
-func (w *written) merge(c, from *yaml.Node, have map[string]bool) {
+func (w *yamlCopier) merge(c, from *yaml.Node, have map[string]bool) {
 	switch from.Kind {
 	case yaml.SequenceNode:
 		for _, item := range from.Content {

@@ -4,13 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// TestWhatChangesForAlloyIsToldInTheAgentsWords: a pass knows what the last one rendered, so it tells a change of a
-// job. After a restart it only knows the texts on the output branch, and tells a change of components.
+// TestWhatChangesForAlloyIsToldInTheAgentsWords: a pass tells a change of a job, because it knows what the last one
+// rendered, or renders once more what the branch has. Where that gives another text, as after a change of the pipeline,
+// it only knows the texts, and tells a change of components.
 func TestWhatChangesForAlloyIsToldInTheAgentsWords(t *testing.T) {
 	t.Parallel()
+	const job, component = "job serviceMonitor/a/web/0", "component discovery.relabel.serviceMonitor__a__web__0"
 	l := newLab(t)
 	l.pipeline.Spec.Runtime = pipeline.RuntimeAlloy
 	l.pipeline.Spec.Output.Commit.Message = "Render\n\n{{ .Difference }}"
@@ -18,19 +21,23 @@ func TestWhatChangesForAlloyIsToldInTheAgentsWords(t *testing.T) {
 	s := l.syncer()
 	l.passOf(s)
 	for _, c := range []struct {
-		port, want, not string
-		restart         bool
+		port      string
+		mode      manifest.Compatibility
+		want, not string
+		restart   bool
 	}{
-		{"admin", "job serviceMonitor/a/web/0", "component", false},
-		{"https", "job serviceMonitor/a/web/0", "component", false},
-		{"other", "component discovery.relabel.serviceMonitor__a__web__0", "job serviceMonitor/a/web/0", true},
+		{"admin", manifest.Operator, job, component, false},
+		{"https", manifest.Operator, job, component, false},
+		{"other", manifest.Operator, job, component, true},
+		{"third", manifest.Current, component, job, true},
+		{"fourth", manifest.Current, job, component, true},
 	} {
-		if c.restart {
+		if l.pipeline.Spec.Compatibility = c.mode; c.restart {
 			s = l.syncer()
 		}
 		l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", c.port)})
 		if report := l.passOf(s); report.Commit == "" {
-			t.Fatal("no commit")
+			t.Fatalf("%s: no commit: %v, %v", c.port, report.Refused, report.Diags)
 		}
 		if got := l.remote.head("env").Message; !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
 			t.Errorf("port %s, after a restart %t:\n%s", c.port, c.restart, got)

@@ -3,6 +3,7 @@ package gitsync
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/agentry-dev/agentry/generator"
@@ -156,12 +157,29 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget,
 		UseNetwork: p.useNetwork(ctx)}
 	in.LastGood = lastgood.NewLastGood(from.branch, history, &p.memory.lastGood)
+	in.RenderBase = sync.OnceValues(func() (*generator.Output, error) {
+		return p.renderBase(ctx, history, in.Rendered)
+	})
 	if in.Objects, err = lastgood.Replace(inputs, in.LastGood); err == nil {
 		if t := p.pipeline.Spec.Tenancy; t != nil {
 			p.report.Diags = append(p.report.Diags, tenancy.None(t.Folders, in.Objects.Set, p.report.Diags)...)
 		}
 	}
 	return err
+}
+
+// renderBase renders the commits that the output was last rendered from, or returns nil if they are not known. Units
+// with the same inputs are those of now.
+func (p *pass) renderBase(ctx context.Context, history *source.History, now *generator.Output) (*generator.Output,
+	error) {
+	set, err := history.ObjectsAtBase()
+	if set == nil || err != nil {
+		return nil, err
+	}
+	if set, _, err = p.decrypter.Decrypt(ctx, set, p.render.Needs(set)); err != nil {
+		return nil, fmt.Errorf("decrypt Secrets: %w", err)
+	}
+	return generator.Render(set, p.render, now), nil
 }
 
 // decrypt adds the values of encrypted objects that are rendered to the set.

@@ -24,7 +24,7 @@ func (c *Change) Compare() error {
 		if u.State != UnitAdded && u.State != UnitChanged && u.State != UnitRemoved {
 			continue
 		}
-		more, err := u.pairs(c.plan.lastFiles(u))
+		more, err := u.pairs(func() ([]generator.File, error) { return c.plan.lastFiles(u) })
 		if err != nil {
 			return err
 		}
@@ -34,23 +34,33 @@ func (c *Change) Compare() error {
 	return nil
 }
 
-// lastFiles returns a function for the files of a unit as the last pass rendered them, which renders them once more. It
-// is nil if that is not known, or not what the branch has.
-func (p *Plan) lastFiles(u *Unit) func() []generator.File {
-	last := p.Memory.Rendered
-	if last == nil {
-		return nil
+// lastFiles returns the files of a unit as they were rendered last, if the branch has them. It renders them once more,
+// from what the last pass left or else from the commits that the output was rendered from.
+func (p *Plan) lastFiles(u *Unit) ([]generator.File, error) {
+	byName := func(old *generator.Unit) bool { return old.Name == u.Name }
+	if last := p.Memory.Rendered; last != nil {
+		if i := slices.IndexFunc(last.Units, byName); i >= 0 && p.Current[last.Units[i]] {
+			return last.Files(last.Units[i]), nil
+		}
 	}
-	i := slices.IndexFunc(last.Units, func(old *generator.Unit) bool { return old.Name == u.Name })
-	if i < 0 || !p.Current[last.Units[i]] {
-		return nil
+	base, err := p.RenderBase()
+	if base == nil || err != nil {
+		return nil, err
 	}
-	return sync.OnceValue(func() []generator.File { return last.Files(last.Units[i]) })
+	i := slices.IndexFunc(base.Units, byName)
+	if i < 0 {
+		return nil, nil
+	}
+	return slices.DeleteFunc(slices.Clone(base.Files(base.Units[i])), func(f generator.File) bool {
+		written, exists := u.folder.Entries[f.Path]
+		return !exists || !branch.HasContent(written, f.Data)
+	}), nil
 }
 
 // pairs returns the objects of the unit as agentry last wrote them, and as they will be. last returns the files as they
-// were rendered last; it is nil if they are not known.
-func (u *Unit) pairs(last func() []generator.File) (out []difference.Pair, err error) {
+// were rendered last, as far as they are known.
+func (u *Unit) pairs(last func() ([]generator.File, error)) (out []difference.Pair, err error) {
+	last = sync.OnceValues(last)
 	wanted := map[string]bool{}
 	if u.action == write {
 		for _, f := range u.files() {
@@ -126,17 +136,13 @@ func redact(p difference.Pair) difference.Pair {
 
 // before returns a file of the unit as it is on the branch. It does not look for the version that agentry wrote
 // before somebody changed it by hand, because that may lie deeper in the history than a new clone reaches.
-func (u *Unit) before(name string, last func() []generator.File) (v difference.Version, err error) {
-	if v.Text, err = orNil(u.folder.Read(name)); last == nil || !difference.NeedsValues(v.Text) {
+func (u *Unit) before(name string, last func() ([]generator.File, error)) (v difference.Version, err error) {
+	if v.Text, err = orNil(u.folder.Read(name)); err != nil || !difference.NeedsValues(v.Text) {
 		return v, err
 	}
-	v.Values = func() map[string]any {
-		files := last()
-		i := slices.IndexFunc(files, func(f generator.File) bool { return f.Path == name && f.Config != nil })
-		if i < 0 {
-			return nil
-		}
-		return files[i].Version().Values()
+	files, err := last()
+	if i := slices.IndexFunc(files, func(f generator.File) bool { return f.Path == name && f.Config != nil }); i >= 0 {
+		v.Values = files[i].Version().Values
 	}
 	return v, err
 }

@@ -24,6 +24,8 @@ type Inputs struct {
 	Memory   Memory // of the last pass
 	// Current are the units of Memory that the branch has: see [Memory.Current].
 	Current map[*generator.Unit]bool
+	// RenderBase renders the commits that the output was last rendered from. It returns nil if they are not known.
+	RenderBase func() (*generator.Output, error)
 	// AllowDeletions is the id of an input commit that may delete any number of units.
 	AllowDeletions string
 	// DryRun means that nothing is pushed: the bytes of units are kept.

@@ -41,6 +41,30 @@ func (h *History) Base(i int) (*Base, error) {
 	return b, nil
 }
 
+// ObjectsAtBase returns the objects at the bases of all sources. It returns nil if they are not known: a base is not
+// available any more, or an object has several definitions.
+func (h *History) ObjectsAtBase() (*manifest.Set, error) {
+	var gone, came []*manifest.Object
+	for i, src := range h.Sources {
+		b, err := h.Base(i)
+		if err != nil || b.Commit == nil || b.Incomplete {
+			return nil, err
+		}
+		for name := range b.Differs {
+			if f := src.Input.Files[name]; f != nil {
+				gone = append(gone, f.Result.Objects...)
+			}
+		}
+		for _, f := range b.Files {
+			came = append(came, f.Result.Objects...)
+		}
+	}
+	if set, ok := h.Objects.Change(gone, came); ok {
+		return set, nil
+	}
+	return nil, nil
+}
+
 // Commit returns a commit older than the head of a source, or nil if it is no longer available, for example after a
 // forced push. The result does not depend on the cache: the commit is in the history of the head, or the remote has it.
 // A source with keys must also trust the commit.

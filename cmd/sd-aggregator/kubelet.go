@@ -92,10 +92,9 @@ func readKubeletSettings(c *cli.Context) (kubeletSettings, error) {
 			c.String("service"))
 	}
 	s.service = cache.ObjectName{Namespace: namespace, Name: name}
-	if err := s.logLevel.UnmarshalText([]byte(c.String("log-level"))); err != nil {
-		return s, usagef("use debug, info, warn or error", "unknown --log-level %q", c.String("log-level"))
-	}
-	return s, nil
+	var err error
+	s.logLevel, err = parseLogLevel(c)
+	return s, err
 }
 
 // keepKubeletService runs the command until ctx ends.

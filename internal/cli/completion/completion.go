@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
@@ -46,9 +47,10 @@ func Command(stdout io.Writer) command.Command {
 			if len(args) != 1 {
 				return command.Usagef("agentry completion bash", "one of bash, zsh and fish is required")
 			}
-			script, known := map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[args[0]]
-			if !known {
-				return command.Usagef("use bash, zsh or fish", "no completion for shell %q", args[0])
+			script, found := map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[args[0]]
+			if !found {
+				message, hint := diag.Unknown("shell", args[0], shells())
+				return command.Usagef(hint, "%s", message)
 			}
 			_, err := io.WriteString(stdout, script)
 			return err

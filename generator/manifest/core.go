@@ -110,7 +110,7 @@ func (r *coreReader) binary(path string) map[string][]byte {
 		if err != nil {
 			hint := ""
 			if r.kind == "Secret" {
-				hint = "write it to stringData if it is meant as it is"
+				hint = "write plain text to stringData"
 			}
 			r.fail(diag.InvalidSecret, path+"["+key+"]", "is not base64", hint)
 		}

@@ -114,7 +114,7 @@ func (k *checker) asText(n *node, path, text string) {
 func (k *checker) text(n *node, text, path string) model.Value {
 	plain, known, ok := literal(text)
 	if !ok {
-		k.report(diag.Error, diag.EnvReference, path, "write $${ for a ${ that is meant as text",
+		k.report(diag.Error, diag.EnvReference, path, "write $${ for a literal ${",
 			"has an unfinished ${: the agent refuses the whole configuration")
 		return model.String(text)
 	}

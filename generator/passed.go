@@ -128,7 +128,7 @@ func (p passThrough) refusal(unit string, o *manifest.Object, file *File) *diag.
 	return nil
 }
 
-// holdsSecret returns what is in clear in an object that the secrets policy keeps out of the output, or "".
+// holdsSecret returns a message if an object holds a secret in clear, which the secrets policy keeps out of the output.
 func (p passThrough) holdsSecret(o *manifest.Object) string {
 	var typed *manifest.Object
 	what := ""

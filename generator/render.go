@@ -44,8 +44,8 @@ type Options struct {
 	// Encrypted says that the caller encrypts the Secrets that are rendered under secretref.Plaintext. What is not a
 	// Secret is not encrypted, so values of Secrets must not be in it.
 	Encrypted bool
-	// SecretSum returns what pods have for a checksum of the secrets in a configuration, whose Secret it is given.
-	// Default: the checksum.
+	// SecretSum returns the text that the pods' annotation has instead of a checksum of the secrets in a configuration.
+	// config is the Secret of the configuration. Default: the checksum.
 	SecretSum func(config manifest.ID, checksum string) string
 	// OperatorLabels are the -labels of the operator that is being replaced.
 	OperatorLabels map[string]string

@@ -82,17 +82,17 @@ func (b *basis) dependsOn(objects map[manifest.ID]bool) bool {
 	return false
 }
 
-// known is what an earlier render already knows about a set.
+// known holds the parts of an earlier render that can be used again for another set.
 type known struct {
 	units  map[string]*Unit // of GrafanaAgents, by name, whatever conflicts there were
-	passed map[string]*Unit // of what is passed through, by name
-	// hierarchies are those of the set; nil if they have to be built. before are those of the earlier render in the
-	// same order, and replaced are the objects that differ.
+	passed map[string]*Unit // of objects that are passed through, by name
+	// hierarchies belong to the set; nil if they have to be built. before are the hierarchies of the earlier render in
+	// the same order, and replaced are the objects that differ.
 	hierarchies, before []*hierarchy.Hierarchy
 	replaced            map[manifest.ID]bool
 }
 
-// known returns what this output, which may be nil, knows about another set.
+// known returns the parts of this output, which may be nil, that can be used again for another set.
 func (out *Output) known(set *manifest.Set) known {
 	if out == nil {
 		return known{}

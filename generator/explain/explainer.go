@@ -33,11 +33,11 @@ type Unit struct {
 	Hierarchy      *hierarchy.Hierarchy
 	Paused, Failed bool
 	Held           []hold.Held
-	// Print returns what the unit is rendered to. It is called at most once, when an explanation needs it.
+	// Print returns the output of the unit. It is called at most once, when an explanation needs it.
 	Print func() Printed
 }
 
-// Printed is what a unit is rendered to.
+// Printed is the output of a unit.
 type Printed struct {
 	// Configs are the configurations of all pods. Some may be nil.
 	Configs []*model.Config
@@ -71,7 +71,7 @@ type inputs struct {
 	fields  map[fieldKey]Field        // positions of fields, as a cache
 }
 
-// selectors says what selectors choose.
+// selectors finds the objects that selectors choose.
 type selectors struct {
 	*inputs
 	// parents are the objects that can select, by the kinds that they select.

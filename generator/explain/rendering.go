@@ -267,7 +267,7 @@ func limits(job, all *model.Limits) (out []string) {
 	return out
 }
 
-// renderings returns what an object makes of all units.
+// renderings returns the parts of all units that come from an object.
 func (x *Explainer) renderings(o *manifest.Object) (out []Rendering) {
 	units := x.inUnits[o.ID]
 	if isReferred(o.Kind) {

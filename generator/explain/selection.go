@@ -29,7 +29,7 @@ const (
 	maxClosest  = 3
 )
 
-// selections returns what each selector of an object chooses.
+// selections returns the objects that each selector of an object chooses.
 func (x *selectors) selections(o *manifest.Object) (out []Selection) {
 	if x.byID[o.ID] == nil || o.Value == nil {
 		return nil

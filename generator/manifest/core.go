@@ -201,7 +201,7 @@ func (s *Encrypted) Decrypted(decrypted []byte) (*Object, diag.List) {
 	return nil, nil
 }
 
-// Description says what is known of a Secret without its value, as in "a SealedSecret with the keys a, b".
+// Description describes a Secret without its values, as in "a SealedSecret with the keys a, b".
 func (n Named) Description() string {
 	what := "a SOPS " + n.Kind
 	switch {

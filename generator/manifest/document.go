@@ -143,7 +143,8 @@ func offsetPosition(text string, offset int) (line, column int) {
 // secretValues are values of Secrets that were put into a document, with what put them there.
 type secretValues map[string]string
 
-// SecretVariables returns what put values of Secrets into the object's document: variables as ${NAME}, and fields.
+// SecretVariables returns the variables, as ${NAME}, and the fields that put values of Secrets into the object's
+// document.
 func (o *Object) SecretVariables() []string {
 	if len(o.at.secret) == 0 {
 		return nil

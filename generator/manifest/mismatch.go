@@ -22,7 +22,7 @@ var typeWords = map[string]string{
 	"integer": "a whole number", "int32": "a whole number", "int64": "a whole number", "null": "null",
 }
 
-// TypeInWords returns what messages call a type of JSON Schema, such as array, or "".
+// TypeInWords returns the name that messages use for a type of JSON Schema, such as array, or "".
 func TypeInWords(name string) string { return typeWords[name] }
 
 // mistypedPaths returns the paths of the values with a wrong type.

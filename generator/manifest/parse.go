@@ -56,7 +56,7 @@ const (
 	Current Compatibility = "current"
 )
 
-// UnknownFields says what a field means that the kind of its object does not have.
+// UnknownFields is the severity of a field that the kind of its object does not have.
 //
 // +kubebuilder:validation:Enum=error;warn
 type UnknownFields string

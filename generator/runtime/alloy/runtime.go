@@ -130,9 +130,9 @@ func versionOf(image string) string {
 	return ""
 }
 
-// podSecurity returns what the Pod Security Standard "restricted" wants, unless the GrafanaAgent says something else.
-// Pods that read the logs of their node are root: the files are, and so is the folder that the agent has made for
-// positions. So are those whose integrations are about their node, as with the agent.
+// podSecurity returns the security context of the GrafanaAgent or, if it has none, one that the Pod Security Standard
+// "restricted" allows. Pods that read the logs of their node run as root, because root owns these files and the folder
+// of positions that the agent has made. So do pods with integrations about their node, as with the agent.
 func podSecurity(kind secretref.Group, given *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	if given != nil {
 		return given

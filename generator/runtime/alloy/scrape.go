@@ -116,7 +116,7 @@ func (s *scrapes) add(job *model.ScrapeConfig) {
 	g.endpoints = append(g.endpoints, endpoint{targets: s.relabelTargets(job), label: s.label(job)})
 }
 
-// settingsText returns what endpoints must have in common to share a component.
+// settingsText returns the settings and rules of a job as text. Jobs with equal texts share a component.
 func (s *scrapes) settingsText(job *model.ScrapeConfig, redact bool) string {
 	other := file{values: values{redact: redact}, timings: s.timings}
 	var b syntax.Block

@@ -20,7 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
-// Check returns what Alloy cannot do of a pipeline that the agent accepts.
+// Check reports the settings of a pipeline that the agent accepts and Alloy does not have.
 func Check(pipeline []model.Stage) (found diag.List) {
 	for i := range pipeline {
 		s := &pipeline[i]

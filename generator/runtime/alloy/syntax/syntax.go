@@ -85,7 +85,7 @@ func (b *Block) Add(inner Block) { b.Blocks = append(b.Blocks, &inner) }
 // Append appends a block to a file. Between two blocks of a file is an empty line.
 func Append(buf []byte, b *Block) []byte { return appendBlock(buf, b, 0) }
 
-// Text returns what is inside a block.
+// Text returns the text inside a block.
 func Text(b *Block) string { return string(appendBody(nil, b, 0)) }
 
 func appendBlocks(buf []byte, blocks []*Block, level int) []byte {

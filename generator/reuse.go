@@ -9,13 +9,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// basis is what a unit was rendered from. A unit with an unchanged basis is reused in the next output.
+// basis holds the inputs that a unit was rendered from. A unit with an unchanged basis is reused in the next output.
 type basis struct {
-	objects      []*manifest.Object               // those of the hierarchy, in its order
-	dependencies map[manifest.ID]*manifest.Object // nil for those that were not found
+	objects      []*manifest.Object               // the objects of the hierarchy, in its order
+	dependencies map[manifest.ID]*manifest.Object // nil if not found
 	external     map[manifest.ID]*manifest.External
-	leftOut      map[manifest.ID]bool             // those of them that the set leaves out because of an error
-	renamed      map[manifest.ID]*manifest.Object // what kustomize made of those that were not found, or nil
+	leftOut      map[manifest.ID]bool             // objects that the set leaves out because of an error
+	renamed      map[manifest.ID]*manifest.Object // the objects under kustomize's names, by the names not found; or nil
 	diags        string                           // of the hierarchy, as text
 	hasAccount   bool                             // the ServiceAccount of the pods is in the inputs
 	usedLastGood bool                             // it depends on last good versions, which may change

@@ -40,7 +40,7 @@ func variables(text string) (out []variable, ok bool) {
 	return out, ok
 }
 
-// environment is what is known about the environment variables of some pods.
+// environment knows the environment variables of some pods.
 type environment struct {
 	agent *manifest.Object
 	pods  secretref.Group

@@ -16,7 +16,7 @@ type Code string
 //go:embed codes.md
 var page string
 
-// CodeInfo is what the manual says about a code.
+// CodeInfo is the manual's description of a code.
 type CodeInfo struct {
 	Code       Code
 	Severities []Severity // the most serious one first

@@ -6,7 +6,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Selection is what one selector of an object chooses.
+// Selection lists the objects that one selector of an object chooses.
 type Selection struct {
 	Field Field    `json:"field"`
 	Kinds []string `json:"kinds"`

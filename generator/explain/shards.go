@@ -16,8 +16,8 @@ type Shards struct {
 	Count int `json:"count"`
 	// Jobs are the scrape jobs. Each shard has all of them, and its part of their targets.
 	Jobs int `json:"jobs"`
-	// MemoryBytes is what the agent of each may use, as its pods are rendered: limits.memory, else requests.memory. 0:
-	// neither is set. If patches make shards differ, it is the least.
+	// MemoryBytes is the memory that the agent of each may use, as its pods are rendered: limits.memory, else
+	// requests.memory. 0: neither is set. If patches make shards differ, it is the least.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 	// Series is how many active series they can take together, and SeriesPerJob the same for each job on average. 0:
 	// that depends on the memory.

@@ -150,7 +150,8 @@ type Encrypted struct {
 	Object *Object
 	// Type is the type of a Secret, as far as it is written in clear.
 	Type string
-	// Text is what SOPS encrypted: the file, with all of its documents, or the object alone if it IsBuilt from files.
+	// Text is the text that SOPS encrypted: the file, with all of its documents, or the object alone if it IsBuilt from
+	// files.
 	Text string
 	// IsBuilt says that the text was changed after it was encrypted, or may have been: then SOPS's MAC is of another
 	// text.

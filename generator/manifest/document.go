@@ -85,8 +85,8 @@ func tree(text string) *yaml.Node {
 	return root
 }
 
-// find returns the nodes of the field at path: its value, and its key if it has one. If the field is absent,
-// found is false and the nodes are those of its nearest existing parent.
+// find returns the nodes of the field at path: its value, and its key if it has one. If the field is absent, found is
+// false and the nodes belong to its nearest existing parent.
 func (p place) find(path string) (key, value *yaml.Node, found bool) {
 	root := p.outer.root(p.text)
 	if len(root.Content) == 0 {

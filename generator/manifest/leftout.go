@@ -31,7 +31,7 @@ func (s *Set) MayLack(kind string) bool {
 	return slices.Contains(s.broken, kind) || slices.Contains(s.broken, "")
 }
 
-// absent returns those of the objects that the set does not have, by identity.
+// absent returns the objects that the set does not have, by identity.
 func (s *Set) absent(objects []*Object) []*Object {
 	var out []*Object
 	for _, o := range objects {

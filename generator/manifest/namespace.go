@@ -62,7 +62,7 @@ func namespaceFrom(pattern, path string) string {
 	return namespace
 }
 
-// matchFolders matches the parts of a path with those of a pattern, and returns the namespace, which may have been
+// matchFolders matches the parts of a path with the parts of a pattern, and returns the namespace, which may have been
 // found before.
 func matchFolders(pattern, path []string, found string) (namespace string, ok bool) {
 	for len(pattern) > 0 {

@@ -27,7 +27,7 @@ type (
 	Image = kustomize.Image
 )
 
-// All is what a pipeline says.
+// All holds the changes of a pipeline.
 type All struct {
 	Workloads []Settings
 	Patches   []Patch
@@ -61,7 +61,7 @@ type entry struct {
 	similar func() string
 }
 
-// change is what an entry does.
+// change is the action of an entry.
 type change interface {
 	// mayMatch reports whether an object with this name can be matched. It is asked before the object is read.
 	mayMatch(id resid.ResId) bool

@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Settings are what is set of the workloads that match, in place of what their GrafanaAgent says. Maps and env are
-// added by key and name, and everything else takes the place of what is there. The fields are those of Kubernetes.
+// Settings change the workloads that match, and win over their GrafanaAgent. Maps and env are merged by key and name;
+// all other fields are replaced. The fields are Kubernetes' own.
 type Settings struct {
 	// Match is the workloads that the settings are for. Default: all.
 	Match Match `json:"match,omitempty"`

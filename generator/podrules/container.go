@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PodContext is what a container's rules need to know about its pod.
+// PodContext holds the settings of the pod that the rules for its containers depend on.
 type PodContext struct {
 	Claims map[string]bool // the volumes with a claim: only these can be block devices
 	Grace  int64           // terminationGracePeriodSeconds of the pod

@@ -188,7 +188,7 @@ func HalfTLS(t *model.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOr
 // Kinds that the Grafana Agent Operator does not have take their credentials from files under every secrets
 // policy, where the agent can: a file can be rotated without a reload.
 
-// bothReferred is what the Prometheus Operator refuses in a reference, too.
+// bothReferred is the error of a reference to two objects, which the Prometheus Operator refuses, too.
 const bothReferred = "refers to a Secret and to a ConfigMap; only one of them may be set"
 
 // ownTLS returns the TLS settings of one of agentry's own types.

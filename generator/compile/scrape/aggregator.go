@@ -65,7 +65,7 @@ func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, diag.List) {
 	return out, found.List
 }
 
-// CheckSDURL returns an error if the URL cannot be that of an sd-aggregator.
+// CheckSDURL returns an error if the URL cannot belong to an sd-aggregator.
 func CheckSDURL(raw string) error {
 	u, err := url.Parse(raw)
 	switch {

@@ -25,7 +25,7 @@ const (
 	storagePath = podspec.DataDir + "/alloy"
 	// ownStorage is for pods without a volume for data: any user can write there.
 	ownStorage = "/tmp/alloy"
-	// user is that of the image, which runs as root unless it is told otherwise.
+	// user is the image's own user; the image runs as root unless it is told otherwise.
 	user = 473
 )
 
@@ -108,8 +108,8 @@ func (in imageIn) checkPods(spec *v1alpha1.GrafanaAgentSpec) (out diag.List) {
 	return out
 }
 
-// of returns the image of a GrafanaAgent. In the place of the agent's image is that of Alloy in the same repository:
-// the same custom resources are for both.
+// of returns the image of a GrafanaAgent. It replaces the agent's image by Alloy's in the same repository, because the
+// same custom resources serve both.
 func (in imageIn) of(spec *v1alpha1.GrafanaAgentSpec) string {
 	given := runtime.Image(spec.Image, image, "", string(in))
 	folder, name := given[:strings.LastIndexByte(given, '/')+1], given[strings.LastIndexByte(given, '/')+1:]

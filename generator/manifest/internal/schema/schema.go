@@ -130,7 +130,7 @@ func (k *Kind) Check(object map[string]any) (unknown []string, errs field.ErrorL
 	if err != nil {
 		return nil, field.ErrorList{field.InternalError(nil, err)}
 	}
-	// The order is that of apiextensions' customresource_handler.go.
+	// customresource_handler.go of apiextensions has the same order.
 	setDefaults(object, slow.structural)
 	unknown = pruning.PruneWithOptions(object, slow.structural, k.isResource, structuralschema.UnknownFieldPathOptions{
 		TrackUnknownFieldPaths: true,

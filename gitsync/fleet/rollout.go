@@ -16,7 +16,7 @@ type window struct {
 	underWay int         // passes that may push yet
 }
 
-// windows returns a window for each rollout.maxPerMinute. It keeps those of before.
+// windows returns a window for each rollout.maxPerMinute. It keeps the windows in before.
 func windows(defs []*Definition, before map[int]*window) map[int]*window {
 	next := map[int]*window{}
 	for _, def := range defs {

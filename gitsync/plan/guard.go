@@ -180,7 +180,7 @@ func policiesOf(u *Unit) pipeline.Secrets {
 	return pipeline.Secrets{Policy: u.folder.Inventory.Secrets, Rules: u.folder.Inventory.SecretRules}
 }
 
-// RefuseAdoption refuses to write to a path that has files of others and no inventory, or that of another pipeline,
+// RefuseAdoption refuses to write to a path that has files of others and no inventory or another pipeline's inventory,
 // unless the pipeline adopts them. The branch must be open.
 func RefuseAdoption(in Inputs, url string) (f Findings) {
 	output := &in.Pipeline.Spec.Output

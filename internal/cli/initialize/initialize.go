@@ -102,7 +102,7 @@ func (s Streams) run(ctx context.Context, flags *cli.Context, folder string) err
 	return s.next(at, options, files, left)
 }
 
-// options returns what is wanted.
+// options returns the user's choices, from flags and answers.
 func (s Streams) options(flags *cli.Context, at place) (scaffold.Options, error) {
 	q := questions{flags: flags, out: s.Stderr}
 	if s.Attended && !flags.Bool("yes") {
@@ -308,7 +308,7 @@ func tops(files []scaffold.File) []string {
 	return out
 }
 
-// passes says what makes passes.
+// passes explains what will make passes.
 func passes(o scaffold.Options) string {
 	switch o.Job {
 	case scaffold.GitHub:

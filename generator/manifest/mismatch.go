@@ -190,7 +190,7 @@ func (w written) textHint(path, written string) string {
 
 const durationHint = "write a duration such as 30s or 1m30s"
 
-// form is what the CRDs express by a regular expression.
+// form describes in words a rule that the CRDs express by a regular expression.
 type form struct{ must, hint string }
 
 // formOf recognises the regular expressions of the CRDs, by parts that only they have. It returns nothing for others.

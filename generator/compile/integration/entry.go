@@ -63,7 +63,7 @@ type Field struct {
 	Open bool `json:"open,omitempty"`
 	// IntKeys is true if the keys of the map are numbers, which no configuration from Kubernetes can have.
 	IntKeys bool `json:"intKeys,omitempty"`
-	// Fields are those of the object, or of the objects in the list or map. An object without fields accepts any.
+	// Fields are the fields of the object, or of the objects in the list or map. An object without fields accepts any.
 	// +kubebuilder:validation:Schemaless
 	Fields []Field `json:"fields,omitempty"`
 }

@@ -45,7 +45,8 @@ func writeLogs(f *file, directory string, i *model.LogsInstance) {
 	}
 }
 
-// client writes the component that sends to one client: external labels are those of a component.
+// client writes the component that sends to one client. Clients share none, because external labels belong to a
+// component.
 func (l *logs) client(n int, c *model.LogsClient) {
 	name := l.instance
 	if n > 0 {

@@ -5,7 +5,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/agent"
 )
 
-// Compare returns what changes from one render to another. A unit that keeps its folder in one of them, because its
+// Compare returns the difference between two renders. A unit that keeps its folder in one of them, because its
 // GrafanaAgent is paused or cannot be rendered, changes nothing.
 func Compare(before, after []*Unit) *difference.Difference {
 	stays := map[string]bool{}

@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// Needs returns the encrypted objects of a set whose values the options render, in an order: those that an object
-// refers to, apart from those of the secrets policy reference. The caller decrypts them; see [manifest.Set.Open].
+// Needs returns the encrypted objects of a set whose values the options render, in a fixed order: objects that another
+// object refers to, except under the secrets policy reference. The caller decrypts them; see [manifest.Set.Open].
 func (o *Options) Needs(set *manifest.Set) []manifest.ID {
 	policies := o.policies()
 	if !policies.Any(secretref.Plaintext) {

@@ -300,7 +300,7 @@ func inWords() map[string][2]string {
 		"write drop: true": {"by_label_name", "drop: true, by_label_name"},
 		"write it as a list of one item": {"dns_sd_configs: hunter2",
 			"dns_sd_configs: [{names: [hunter2]}]"},
-		"write it to stringData":             {"data:", "stringData:"},
+		"write plain text to stringData":     {"data:", "stringData:"},
 		"write its settings, or {} for none": {"docker:", "docker: {}"},
 		"write mysql":                        {"mysqld_exporter", "mysql"},
 		"write static_configs, a service discovery": {"- job_name: nothing",

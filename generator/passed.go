@@ -42,7 +42,7 @@ func (p passThrough) units(before map[string]*Unit) []*Unit {
 	return units
 }
 
-// stays reports whether a unit of an earlier render is that of the objects.
+// stays reports whether a unit of an earlier render can be used again for the objects.
 func (p passThrough) stays(old *Unit, objects []*manifest.Object) bool {
 	isYielded := func(o *manifest.Object) bool { return p.yielded[o.ID] != nil }
 	return len(old.diags) == 0 && slices.Equal(old.basis.objects, objects) && p.mayTakeOver(old) &&
@@ -128,7 +128,7 @@ func (p passThrough) refusal(unit string, o *manifest.Object, file *File) *diag.
 	return nil
 }
 
-// holdsSecret returns what is in clear in an object that the secrets policy keeps out of the output, or "".
+// holdsSecret returns a message if an object holds a secret in clear, which the secrets policy keeps out of the output.
 func (p passThrough) holdsSecret(o *manifest.Object) string {
 	var typed *manifest.Object
 	what := ""

@@ -25,9 +25,9 @@ import (
 
 // Options decide how hierarchies are rendered.
 type Options struct {
-	// Compatibility is which program's jobs are rendered; default manifest.Operator.
+	// Compatibility names the program whose jobs are rendered; default manifest.Operator.
 	Compatibility manifest.Compatibility
-	// Runtime is what the pods run, one of [Runtimes]; default the first of them.
+	// Runtime is the program that the pods run, one of [Runtimes]; default the first of them.
 	Runtime runtime.Runtime
 	// Secrets is the policy for secret bytes; default secretref.Reference.
 	Secrets secretref.Policy
@@ -39,13 +39,13 @@ type Options struct {
 	SelfMonitoring *selfmonitoring.Settings
 	// RenderRights renders ServiceAccounts, Roles and bindings for what the pods discover.
 	RenderRights bool
-	// Tenancy is what objects of tenants may ask for; see [manifest.Tenants].
+	// Tenancy limits the settings of tenants' objects; see [manifest.Tenants].
 	Tenancy tenancy.Rules
 	// Encrypted says that the caller encrypts the Secrets that are rendered under secretref.Plaintext. What is not a
 	// Secret is not encrypted, so values of Secrets must not be in it.
 	Encrypted bool
-	// SecretSum returns what pods have for a checksum of the secrets in a configuration, whose Secret it is given.
-	// Default: the checksum.
+	// SecretSum returns the text that the pods' annotation has instead of a checksum of the secrets in a configuration.
+	// config is the Secret of the configuration. Default: the checksum.
 	SecretSum func(config manifest.ID, checksum string) string
 	// OperatorLabels are the -labels of the operator that is being replaced.
 	OperatorLabels map[string]string
@@ -110,7 +110,8 @@ type LastGood interface {
 
 // Output is the result of a render. Nothing changes it, or its units, after [Render] returned it.
 type Output struct {
-	// Units are the units of GrafanaAgents, sorted by Name, and then those of what is passed through, sorted by Name.
+	// Units are the units of GrafanaAgents, sorted by Name, and then the units of objects that are passed through,
+	// sorted by Name.
 	Units []*Unit
 	// Diags are all findings, the units' included, sorted and without doubles.
 	Diags diag.List
@@ -202,7 +203,7 @@ func refuseDenied(list diag.List) {
 	}
 }
 
-// rendered is what a hierarchy renders to.
+// rendered is the output of a hierarchy.
 type rendered struct {
 	files []File
 	jobs  map[manifest.ID]int

@@ -9,13 +9,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// basis is what a unit was rendered from. A unit with an unchanged basis is reused in the next output.
+// basis holds the inputs that a unit was rendered from. A unit with an unchanged basis is reused in the next output.
 type basis struct {
-	objects      []*manifest.Object               // those of the hierarchy, in its order
-	dependencies map[manifest.ID]*manifest.Object // nil for those that were not found
+	objects      []*manifest.Object               // the objects of the hierarchy, in its order
+	dependencies map[manifest.ID]*manifest.Object // nil if not found
 	external     map[manifest.ID]*manifest.External
-	leftOut      map[manifest.ID]bool             // those of them that the set leaves out because of an error
-	renamed      map[manifest.ID]*manifest.Object // what kustomize made of those that were not found, or nil
+	leftOut      map[manifest.ID]bool             // objects that the set leaves out because of an error
+	renamed      map[manifest.ID]*manifest.Object // the objects under kustomize's names, by the names not found; or nil
 	diags        string                           // of the hierarchy, as text
 	hasAccount   bool                             // the ServiceAccount of the pods is in the inputs
 	usedLastGood bool                             // it depends on last good versions, which may change
@@ -82,17 +82,17 @@ func (b *basis) dependsOn(objects map[manifest.ID]bool) bool {
 	return false
 }
 
-// known is what an earlier render already knows about a set.
+// known holds the parts of an earlier render that can be used again for another set.
 type known struct {
 	units  map[string]*Unit // of GrafanaAgents, by name, whatever conflicts there were
-	passed map[string]*Unit // of what is passed through, by name
-	// hierarchies are those of the set; nil if they have to be built. before are those of the earlier render in the
-	// same order, and replaced are the objects that differ.
+	passed map[string]*Unit // of objects that are passed through, by name
+	// hierarchies belong to the set; nil if they have to be built. before are the hierarchies of the earlier render in
+	// the same order, and replaced are the objects that differ.
 	hierarchies, before []*hierarchy.Hierarchy
 	replaced            map[manifest.ID]bool
 }
 
-// known returns what this output, which may be nil, knows about another set.
+// known returns the parts of this output, which may be nil, that can be used again for another set.
 func (out *Output) known(set *manifest.Set) known {
 	if out == nil {
 		return known{}

@@ -8,8 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// PodSecurity returns what a level of the Pod Security Standards forbids in the rendered pods, at the GrafanaAgents
-// that they are for. A unit that stays as it is is not looked at.
+// PodSecurity reports the settings of the rendered pods that a level of the Pod Security Standards forbids, at their
+// GrafanaAgents. It does not look at a unit that is left unchanged.
 func PodSecurity(level string, units []*Unit) (diag.List, error) {
 	var out diag.List
 	for _, u := range units {

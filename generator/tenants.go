@@ -8,8 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// breaches returns what tenants' objects of a hierarchy ask for and must not. Objects that are left out ask for
-// nothing, and nobody selects them.
+// breaches reports the settings of tenants' objects in a hierarchy that tenancy forbids. Objects that are left out ask
+// for nothing, and nobody selects them.
 func (r renderer) breaches(h *hierarchy.Hierarchy, found diag.List, leftOut map[manifest.ID]bool) diag.List {
 	hasTenants := false
 	h.Objects(func(o *manifest.Object) bool {

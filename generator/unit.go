@@ -14,8 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// Unit is what one GrafanaAgent and everything that it discovers renders to, or what is passed through to a namespace:
-// one folder of the output, always a whole and consistent render.
+// Unit is the output of one GrafanaAgent and everything that it discovers, or the objects that are passed through to a
+// namespace: one folder of the output, always a whole and consistent render.
 type Unit struct {
 	// Name is namespace/name of the GrafanaAgent, or what [passthrough.Unit] returns, and the unit's folder.
 	Name string
@@ -32,8 +32,8 @@ type Unit struct {
 	// Failed units could not be rendered even so, and have no Files: what is on the output
 	// branch stays.
 	Failed bool
-	// Hierarchy is what the unit is rendered from, with stand-ins in their places; what is
-	// left out is in it still. It is nil if the unit is passed through.
+	// Hierarchy is the hierarchy that the unit is rendered from. It has the stand-ins instead of held objects, and
+	// still the objects that are left out. It is nil if the unit is passed through.
 	Hierarchy *hierarchy.Hierarchy
 
 	needs   []rbac.Need  // of its pods, in the Kubernetes API
@@ -61,10 +61,10 @@ type File struct {
 	// Path is relative to the unit's folder, slash-separated.
 	Path string
 	Data []byte
-	// Object is what the file holds; zero for a kustomization or a review text.
+	// Object is the object in the file; zero for a kustomization or a review text.
 	Object manifest.ID
-	// Value is the object as its Kubernetes type; a Secret has no data. It is nil for what is passed through, and after
-	// [Output.WithoutBytes].
+	// Value is the object as its Kubernetes type; a Secret has no data. It is nil for an object that is passed through,
+	// and after [Output.WithoutBytes].
 	Value workload.Resource
 	// Config is the configuration that a Secret holds, alone or as one of several Secrets with a file each. It is nil
 	// for any other object, and after [Output.WithoutBytes]. ConfigKey is the key of the configuration, or of the file,

@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
-// start is what a pass starts from: the commits of the sources, and the output branch.
+// start is the state that a pass starts from: the commits of the sources, and the output branch.
 type start struct {
 	commits []*object.Commit // of the sources
 	bases   []plumbing.Hash  // what the output was last rendered from; zero if unknown
@@ -80,7 +80,7 @@ func (p *pass) fetchAll(ctx context.Context) (tips []source.Tip, output []repo.T
 	return tips, output, nil
 }
 
-// ref is what is read of a source.
+// ref returns the ref that is read of a source.
 func (p *pass) ref(i int) repo.Ref {
 	if head, ok := p.options.SourceRefs[i]; ok && p.options.DryRun {
 		return head

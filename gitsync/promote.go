@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/publish"
 )
 
-// Proposal is what a pipeline with promotion wants the output branch to become.
+// Proposal is the commit that a pipeline with promotion proposes for the output branch.
 type Proposal struct {
 	// Branch holds it: ProposedBranch of the pipeline's output.
 	Branch string
@@ -23,8 +23,8 @@ type Proposal struct {
 	Before, Commit string
 	// DrySHA is the commit that names what it was rendered from.
 	DrySHA string
-	// Message is that of the proposed commit, and Data is what its template was given. They are empty if there
-	// is not a commit.
+	// Message is the message of the proposed commit, and Data the data of its template. They are empty if there is no
+	// commit.
 	Message string
 	Data    pipeline.Message
 }

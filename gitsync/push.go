@@ -89,7 +89,7 @@ func (p *pass) explain(c *plan.Change) (err error) {
 // maxBriefLines is how many lines of a commit's message are about what it means.
 const maxBriefLines = 30
 
-// messageData is what the templates of messages are given.
+// messageData returns the data for the templates of messages.
 func messageData(inputs *publish.Inputs, c *plan.Change) pipeline.Message {
 	data := inputs.MessageData()
 	if c.Difference != nil && !c.Difference.IsEmpty() {

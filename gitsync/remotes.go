@@ -16,7 +16,7 @@ import (
 type remotes struct {
 	output *repo.Repo
 	pusher *repo.Pusher
-	repos  []*repo.Repo // those of the sources and the output, each once
+	repos  []*repo.Repo // the repositories of the sources and the output, each once
 }
 
 // SetCredentials replaces the credentials, such as after a rotation. Equal credentials change nothing. After an error
@@ -165,9 +165,9 @@ type RemoteRefs struct {
 	Refs []repo.Ref
 }
 
-// Refs returns the branches and tags whose changes may need a pass: those of the sources, and the output branch. All
-// of them are optional. Pinned commits are not included, since they do not change. The repositories are valid until
-// the next [Syncer.SetCredentials] or [Syncer.Close].
+// Refs returns the branches and tags whose changes may need a pass: the refs of the sources, and the output branch. All
+// of them are optional. Pinned commits are not included, since they do not change. The repositories are valid until the
+// next [Syncer.SetCredentials] or [Syncer.Close].
 func (s *Syncer) Refs() []RemoteRefs {
 	var out []RemoteRefs
 	for _, r := range s.repos {

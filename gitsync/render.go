@@ -72,7 +72,7 @@ func secretRules(rules []pipeline.SecretRule) (out []secretref.Rule) {
 	return out
 }
 
-// sdAggregator is what the renderer needs to know of the sd-aggregator.
+// sdAggregator returns the renderer's settings for the sd-aggregator.
 func sdAggregator(a *pipeline.SDAggregator) scrape.SDAggregator {
 	out := scrape.SDAggregator{URL: a.URL, TLS: a.TLSConfig, Authorization: a.Authorization}
 	if a.RefreshInterval != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
-// Report is what a pass found and did.
+// Report holds the findings and results of a pass.
 type Report struct {
 	Pipeline string
 	Sources  []SourceStatus
@@ -30,11 +30,11 @@ type Report struct {
 	Rendered []*generator.Unit
 	// Kept are the files that Options.Keep asks for, in the order of the sources and of their paths.
 	Kept []manifest.File
-	// Explained is what package explain needs of the render. Nil if there was none.
+	// Explained holds the parts of the render that package explain needs. Nil if there was none.
 	Explained *explain.Render
 	// Changes are the files that the commit adds, changes or removes, sorted by path.
 	Changes []plan.FileChange
-	// Difference is what the commit means. It is set by dry runs and by pipelines that propose.
+	// Difference is the meaning of the commit. It is set by dry runs and by pipelines that propose.
 	Difference *difference.Difference
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
 	Ignored map[string]int
@@ -44,14 +44,14 @@ type Report struct {
 	// Commit is the new commit of the output branch. It is empty if nothing had to change, the pass was refused, or
 	// the pipeline proposes.
 	Commit string
-	// Proposed is what the pipeline proposes. It is nil if the pipeline writes to the output branch itself.
+	// Proposed is the pipeline's proposal. It is nil if the pipeline writes to the output branch itself.
 	Proposed *Proposal
 	// DryRun says that nothing was pushed.
 	DryRun bool
 	// NextPass is when the versions of charts are looked up again: a pass is due then although no ref moved. Zero:
 	// never.
 	NextPass time.Time
-	// Stages are the stages of the pass in order. After a lost race, they are those of the last attempt.
+	// Stages are the stages of the pass in order. After a lost race, they are the stages of the last attempt.
 	Stages []Stage
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
-// Sealing is what the secrets policy sops encrypts with.
+// Sealing holds the key and the rules for encryption under the secrets policy sops.
 type Sealing struct {
 	Key   []byte     // by which a pass knows again what it encrypted
 	Rules sops.Rules // for whom, if the pipeline names no recipients itself
@@ -42,12 +42,12 @@ func (s *sealing) use(secrets *pipeline.Secrets, workers *sops.Workers, with Sea
 	return true, nil
 }
 
-// sum is what pods have for a checksum of the secrets in their configuration.
+// sum returns the text that pods have instead of a checksum of the secrets in their configuration.
 func (s *sealing) sum(config manifest.ID, checksum string) string {
 	return s.sealer.Sum("inlined", config, checksum)
 }
 
-// recipients returns those of a file of the output, by its path from the root of the branch.
+// recipients returns the recipients of a file of the output, by its path from the root of the branch.
 func (s *sealing) recipients(name string) (sops.Recipients, error) {
 	if own := s.settings.Recipients(); !own.IsEmpty() {
 		return own, nil

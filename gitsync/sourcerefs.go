@@ -13,8 +13,8 @@ import (
 )
 
 // SourceRefs looks for a revision in the repositories of the sources: a branch, a tag, a full name such as
-// refs/pull/7/head, or a full commit id. It returns what [Options.SourceRefs] takes, for the sources whose repositories
-// have it.
+// refs/pull/7/head, or a full commit id. It returns a value for [Options.SourceRefs], with the sources whose
+// repositories have it.
 func (s *Syncer) SourceRefs(ctx context.Context, revision string) (map[int]repo.Ref, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout,
 		fmt.Errorf("no answer within %s", s.options.Timeout))

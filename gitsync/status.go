@@ -10,7 +10,7 @@ import (
 // SourceStatus is one input commit.
 type SourceStatus struct {
 	URL string `json:"url"` // normalised
-	// Ref is what is read, in words such as `branch main`.
+	// Ref names the ref that is read, such as `branch main`.
 	Ref string `json:"ref"`
 	// Commit is the input commit, empty before the first pass, and Date its committer's.
 	Commit string    `json:"commit"`
@@ -32,11 +32,11 @@ type OutputStatus struct {
 // UnitStatus is one unit: all that one GrafanaAgent renders to, or what is passed through to a namespace.
 type UnitStatus struct {
 	Name string `json:"name"` // namespace/name
-	// State is what the pass did with the unit.
+	// State is the state of the unit after the pass.
 	State plan.UnitState `json:"state"`
 	// Reason says why a unit is held or left out.
 	Reason string `json:"reason"`
-	// Lost is what a changed unit is not rendered from any more, such as "-2 ServiceMonitors, -4 jobs".
+	// Lost counts the inputs that a changed unit is no longer rendered from, such as "-2 ServiceMonitors, -4 jobs".
 	Lost string `json:"lost,omitempty"`
 	// Files is the number of files in its folder, without those that describe it.
 	Files int `json:"files"`

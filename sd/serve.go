@@ -87,7 +87,7 @@ func unavailable(w http.ResponseWriter, why string) {
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// missing says what the first document still waits for.
+// missing describes the work that the first document still waits for.
 func (a *Aggregator) missing() string {
 	waiting, started := a.poller.Waiting()
 	if !started {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"runtime/debug"
 	"strings"
 
@@ -47,6 +48,20 @@ func (e usageError) Error() string { return e.message }
 
 func usagef(hint, format string, args ...any) error {
 	return usageError{fmt.Sprintf(format, args...), hint}
+}
+
+// unknownValue returns the usage error about a flag's value that is not one of the known words.
+func unknownValue(c *cli.Context, flag string, known ...string) error {
+	message, hint := diag.Unknown("--"+flag, c.String(flag), known)
+	return usageError{message, hint}
+}
+
+// parseLogLevel returns the level of the flag --log-level.
+func parseLogLevel(c *cli.Context) (level slog.Level, err error) {
+	if level.UnmarshalText([]byte(c.String("log-level"))) != nil {
+		return level, unknownValue(c, "log-level", "debug", "info", "warn", "error")
+	}
+	return level, nil
 }
 
 // run executes the command line and returns the exit code.

@@ -86,16 +86,15 @@ func kubeletCommand(stderr io.Writer) *cli.Command {
 func readKubeletSettings(c *cli.Context) (kubeletSettings, error) {
 	s := kubeletSettings{adminListen: c.String("admin-listen"), kubeconfig: c.String("kubeconfig")}
 	namespace, name, _ := strings.Cut(c.String("service"), "/")
-	// The name of the Lease contains that of the Service, whose rules are stricter.
+	// The name of the Lease contains the name of the Service, which has stricter rules.
 	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1035Label(name)) > 0 {
 		return s, usagef("write it like --service default/kubelet", "--service %q is not NAMESPACE/NAME",
 			c.String("service"))
 	}
 	s.service = cache.ObjectName{Namespace: namespace, Name: name}
-	if err := s.logLevel.UnmarshalText([]byte(c.String("log-level"))); err != nil {
-		return s, usagef("use debug, info, warn or error", "unknown --log-level %q", c.String("log-level"))
-	}
-	return s, nil
+	var err error
+	s.logLevel, err = parseLogLevel(c)
+	return s, err
 }
 
 // keepKubeletService runs the command until ctx ends.

@@ -134,8 +134,9 @@ func readSettings(c *cli.Context) (settings, error) {
 		}
 		s.peers = &peers
 	}
-	if err := s.logLevel.UnmarshalText([]byte(c.String("log-level"))); err != nil {
-		return s, usagef("use debug, info, warn or error", "unknown --log-level %q", c.String("log-level"))
+	var err error
+	if s.logLevel, err = parseLogLevel(c); err != nil {
+		return s, err
 	}
 	return s, s.check(c)
 }
@@ -157,7 +158,7 @@ func (s settings) check(c *cli.Context) error {
 	scheme := c.String("pod-scheme")
 	switch {
 	case scheme != "http" && scheme != "https":
-		return usagef("use http or https", "unknown --pod-scheme %q", scheme)
+		return unknownValue(c, "pod-scheme", "http", "https")
 	case podTLS && !s.https:
 		return usagef("add --pod-scheme https", "--pod-ca, --pod-cert, --pod-key and --pod-server-name need https")
 	case (s.podCert == "") != (s.podKey == ""):

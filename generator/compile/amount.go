@@ -137,7 +137,7 @@ func amountOfTargets(job *yaml.Node) int64 {
 	return a.bytes()
 }
 
-// ofAgent is what the jobs and instances of a GrafanaAgent repeat of it.
+// ofAgent counts the bytes of a GrafanaAgent's settings that each of its jobs and instances repeats.
 type ofAgent struct{ job, instance int64 }
 
 func newOfAgent(spec *v1alpha1.GrafanaAgentSpec) (a ofAgent) {

@@ -57,9 +57,9 @@ type builder struct {
 	pods      secretref.Group // the pods whose configuration is being built
 	report    *reports
 	relabel   scrape.RelabelChecker
-	// jobs builds the jobs of metrics pods, logJobs those of logs pods.
+	// jobs builds the jobs of metrics pods, logJobs the jobs of logs pods.
 	jobs, logJobs *scrape.Builder
-	// monitorJobs builds the jobs of monitors, as the operator does that is followed.
+	// monitorJobs builds the jobs of monitors, like the operator that is followed.
 	monitorJobs monitorJobs
 	// built caches the jobs of monitors: they are the same for every instance that selects one.
 	built map[*manifest.Object][]*model.ScrapeConfig

@@ -89,7 +89,7 @@ func lists(pod []running) *model.Integrations {
 	return out
 }
 
-// source returns what the configuration comes from.
+// source returns the object and the field that the configuration comes from.
 func (r running) source() model.IntegrationSource {
 	s := model.IntegrationSource{Origin: model.Origin{Object: r.object.Ref(), Path: "spec"}, ConfigPath: "spec.config."}
 	if r.inside {

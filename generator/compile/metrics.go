@@ -46,7 +46,7 @@ func (b *builder) discovery() model.HTTPSD {
 	return sd
 }
 
-// prometheus returns what the GrafanaAgent has of the Prometheus object.
+// prometheus returns the fields that the GrafanaAgent shares with the Prometheus object.
 func (b *builder) prometheus() prometheus {
 	return prometheus{b.report, b.hierarchy.Agent, b.spec, b.current, b.options.Clusters}
 }

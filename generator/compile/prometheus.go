@@ -31,7 +31,8 @@ var (
 	_ monitorJobs = (*scrape.Current)(nil)
 )
 
-// prometheus is what a GrafanaAgent has of the Prometheus object, for mode current. In mode operator nothing counts.
+// prometheus reads the fields that a GrafanaAgent shares with the Prometheus object. They have no effect in mode
+// operator.
 type prometheus struct {
 	report  *reports
 	agent   *manifest.Object

@@ -7,8 +7,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// Result is what a hierarchy is built to: one configuration for each kind of pod. It is nil for pods that have
-// nothing to do.
+// Result is the configurations of a hierarchy, one for each kind of pod. It is nil for pods that have nothing to do.
 type Result struct {
 	// Metrics is for the metrics pods, which run MetricsInstances.
 	Metrics *model.Config
@@ -16,7 +15,7 @@ type Result struct {
 	Logs *model.Config
 	// Deployment and DaemonSet are for the pods of integrations that run once, and on every node.
 	Deployment, DaemonSet *Integrations
-	// Zones are those that the shards of metrics pods are spread over: shard i is in zone i modulo their number.
+	// Zones are the zones that the shards of metrics pods are spread over: shard i is in zone i modulo their number.
 	Zones []string
 	// Secrets knows what the pods must mount, and which Secrets and ConfigMaps were looked up.
 	Secrets *secretref.Resolver

@@ -46,7 +46,7 @@ func agentMounts(spec *v1alpha1.GrafanaAgentSpec) []corev1.VolumeMount {
 	return out
 }
 
-// podOf returns what a GrafanaAgent tells about its agent container.
+// podOf returns the environment variables and the mounts of a GrafanaAgent's agent container.
 func podOf(spec *v1alpha1.GrafanaAgentSpec) (p model.Pod) {
 	for i := range spec.Containers {
 		if c := &spec.Containers[i]; c.Name == agentContainer {

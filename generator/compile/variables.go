@@ -40,7 +40,7 @@ func variables(text string) (out []variable, ok bool) {
 	return out, ok
 }
 
-// environment is what is known about the environment variables of some pods.
+// environment knows the environment variables of some pods.
 type environment struct {
 	agent *manifest.Object
 	pods  secretref.Group
@@ -107,7 +107,7 @@ func (e environment) defines(v variable) bool {
 	return false
 }
 
-// consequence says what comes of a reference to an undefined variable.
+// consequence describes the effect of a reference to an undefined variable.
 func (v variable) consequence() string {
 	if v.container == reloader {
 		return "the config reloader would refuse every new configuration"
@@ -115,7 +115,7 @@ func (v variable) consequence() string {
 	return "an empty text takes its place"
 }
 
-// hint returns what to do about a reference to an undefined variable.
+// hint returns the hint for a reference to an undefined variable.
 func (v variable) hint() string {
 	hint := "add it to spec.containers[" + v.container + "].env of the GrafanaAgent"
 	if v.container == agentContainer {
@@ -124,12 +124,12 @@ func (v variable) hint() string {
 	return hint
 }
 
-// check returns what is wrong with the references in a text in which variables are expanded.
+// check reports wrong references in a text in which variables are expanded.
 func (e environment) check(path, text string) diag.List {
 	out := e.undefined(path, text)
 	if _, ok := variables(text); !ok {
 		out = append(out, diag.EnvReference.At(path, "an unfinished ${: the whole configuration would be refused").
-			WithHint("write $${ for a ${ that you mean as text"))
+			WithHint("write $${ for a literal ${"))
 	}
 	return out
 }

@@ -16,7 +16,7 @@ type Code string
 //go:embed codes.md
 var page string
 
-// CodeInfo is what the manual says about a code.
+// CodeInfo is the manual's description of a code.
 type CodeInfo struct {
 	Code       Code
 	Severities []Severity // the most serious one first
@@ -33,7 +33,7 @@ var table = sync.OnceValue(func() map[Code]CodeInfo {
 	return all
 })
 
-// Codes returns what the manual says about each code, in the order of its page.
+// Codes returns the manual's description of each code, in the order of its page.
 func Codes() []CodeInfo {
 	var all []CodeInfo
 	for _, section := range strings.Split(page, "\n### ")[1:] {
@@ -50,7 +50,7 @@ func Codes() []CodeInfo {
 	return all
 }
 
-// Lookup returns what the manual says about a code.
+// Lookup returns the manual's description of a code.
 func Lookup(code Code) (CodeInfo, bool) {
 	info, ok := table()[code]
 	return info, ok

@@ -52,7 +52,7 @@ type Diagnostic struct {
 	Path string `json:"path"`
 	// Message does not repeat Path.
 	Message string `json:"message"`
-	// Hint says what to do; it may be empty.
+	// Hint is the remedy; it may be empty.
 	Hint string `json:"hint"`
 	File string `json:"file"`
 	// Line and Column count from 1; 0 means unknown. They are in File or, until that is known, in the text that the

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// LabelName says what is wrong with a name that must be a DNS label, as those of namespaces, and suggests another one.
-// It says nothing about a valid name.
+// LabelName checks a name that must be a DNS label, such as the name of a namespace. It returns nothing for a valid
+// name; otherwise it describes the problem and may suggest another name.
 func LabelName(name string) (problem, hint string) {
 	if len(validation.IsDNS1123Label(name)) == 0 {
 		return "", ""
@@ -17,7 +17,7 @@ func LabelName(name string) (problem, hint string) {
 	return nameProblem(name, "-", "digits and hyphens", validation.DNS1123LabelMaxLength)
 }
 
-// SubdomainName is [LabelName] for a name that may have dots, as those of most objects.
+// SubdomainName is like [LabelName] for a name that may have dots, as the names of most objects may.
 func SubdomainName(name string) (problem, hint string) {
 	if len(validation.IsDNS1123Subdomain(name)) == 0 {
 		return "", ""

@@ -2,6 +2,7 @@ package diag
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -113,6 +114,25 @@ func DidYouMean(word string, candidates []string) string {
 		return "did you mean " + s + "?"
 	}
 	return ""
+}
+
+// Unknown returns the message about a word that a flag or field does not take, such as `unknown --format "xml"`, and
+// as the hint the likely word or, if none is likely, all known words.
+func Unknown(what, word string, known []string) (message, hint string) {
+	hint = DidYouMean(word, known)
+	if hint == "" {
+		hint = "use " + Alternatives(known)
+	}
+	return fmt.Sprintf("unknown %s %q", what, word), hint
+}
+
+// Alternatives lists words, as in "a, b or c". There must be at least one.
+func Alternatives(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // WriteList is the hint for a value that must be a list.

@@ -1,6 +1,9 @@
 package diag
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestSuggest(t *testing.T) {
 	candidates := []string{"interval", "scrapeTimeout", "path", "paths", "port", "url"}
@@ -45,5 +48,21 @@ func TestSuggestWhatAWordIsAPartOf(t *testing.T) {
 	}
 	if got, found := Suggest("kkkk", []string{"\u212a-kkkk"}); found {
 		t.Errorf("a candidate that is not ASCII: %q", got)
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	for word, want := range map[string]string{
+		"loud": "use debug, info, warn or error",
+		"wran": "did you mean warn?",
+		"":     "use debug, info, warn or error",
+	} {
+		message, hint := Unknown("--log-level", word, []string{"debug", "info", "warn", "error"})
+		if wanted := fmt.Sprintf("unknown --log-level %q", word); message != wanted || hint != want {
+			t.Errorf("%q: %s (%s), want %s (%s)", word, message, hint, wanted, want)
+		}
+	}
+	if got := Alternatives([]string{"json"}); got != "json" {
+		t.Errorf("one alternative: %s", got)
 	}
 }

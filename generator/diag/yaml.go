@@ -36,8 +36,8 @@ var yamlProblems = []struct{ raw, message, hint string }{
 	{"control characters are not allowed", "the document holds control characters", "save it as text in UTF-8"},
 }
 
-// YAMLProblem returns what a message of the YAML parser means, behind the line that it may begin with, and what to do.
-// Other messages it returns as they are.
+// YAMLProblem translates a message of the YAML parser into plain words, behind the line that it may begin with, and
+// adds a hint. It returns messages that it does not know unchanged.
 func YAMLProblem(raw string) (message, hint string) {
 	for _, p := range yamlProblems {
 		if line, _, found := strings.Cut(raw, p.raw); found {

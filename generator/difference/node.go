@@ -96,7 +96,7 @@ func (n *node) decode() {
 // unreadable is shown instead of a text that is not YAML.
 const unreadable = "(cannot be read)"
 
-// from sets the value of the node to that of a parsed node.
+// from gives the node the value of a parsed node.
 func (n *node) from(y *yaml.Node, left *int) {
 	for y.Kind == yaml.AliasNode {
 		y = y.Alias

@@ -8,7 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// changesProgram reports whether the configuration of another program replaces that of the present one.
+// changesProgram reports whether the configuration of another program replaces the present one.
 func (o *object) changesProgram() bool {
 	return o.changesConfiguration() && o.before != nil && o.after != nil &&
 		o.before.get(agentKey) != nil != (o.after.get(agentKey) != nil)

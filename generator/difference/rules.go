@@ -88,7 +88,7 @@ func (r rule) selects() bool {
 }
 
 // findsTargets reports whether the rules in a list apply to targets rather than series: the relabel rules of a job, or
-// those of any component except prometheus.relabel.
+// of any component except prometheus.relabel.
 func (p Path) findsTargets() bool {
 	switch p[len(p)-1].Field {
 	case "relabel_configs":

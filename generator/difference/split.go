@@ -39,8 +39,8 @@ func (n *node) split() bool {
 	return true
 }
 
-// unwrap returns the text of the value of an entry, and sets the node's indentation to that of the text. The value
-// must be a block of its own.
+// unwrap returns the text of the value of an entry, and gives the node the indentation of the text. The value must be a
+// block of its own.
 func (n *node) unwrap() ([]byte, bool) {
 	if isItem(n.text) {
 		rest := n.text[1:]

@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
-// Render is what an [Explainer] explains: the objects of the inputs, and what they were rendered to.
+// Render is the input of an [Explainer]: the objects of the inputs, and their output.
 type Render struct {
 	Set   *manifest.Set
 	Units []Unit
@@ -25,7 +25,7 @@ type Render struct {
 	Show func(file string) string
 }
 
-// Unit is what one GrafanaAgent and everything that it discovers is rendered to.
+// Unit is the output of one GrafanaAgent and everything that it discovers.
 type Unit struct {
 	// Name is namespace/name of the GrafanaAgent.
 	Name string
@@ -33,11 +33,11 @@ type Unit struct {
 	Hierarchy      *hierarchy.Hierarchy
 	Paused, Failed bool
 	Held           []hold.Held
-	// Print returns what the unit is rendered to. It is called at most once, when an explanation needs it.
+	// Print returns the output of the unit. It is called at most once, when an explanation needs it.
 	Print func() Printed
 }
 
-// Printed is what a unit is rendered to.
+// Printed is the output of a unit.
 type Printed struct {
 	// Configs are the configurations of all pods. Some may be nil.
 	Configs []*model.Config
@@ -71,7 +71,7 @@ type inputs struct {
 	fields  map[fieldKey]Field        // positions of fields, as a cache
 }
 
-// selectors says what selectors choose.
+// selectors finds the objects that selectors choose.
 type selectors struct {
 	*inputs
 	// parents are the objects that can select, by the kinds that they select.
@@ -180,7 +180,7 @@ func (x *inputs) show(file string) string {
 	return x.render.Show(file)
 }
 
-// Field is the path of a field, and its position. The position of an absent field is that of its parent.
+// Field is the path of a field, and its position. An absent field has the position of its parent.
 type Field struct {
 	Path string `json:"path"`
 	File string `json:"file,omitempty"`

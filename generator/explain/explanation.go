@@ -17,12 +17,12 @@ type Explanation struct {
 	// SelectedBy are the chains of selectors that lead to the object: from a GrafanaAgent, or from an instance that no
 	// GrafanaAgent selects.
 	SelectedBy []Chain `json:"selectedBy,omitempty"`
-	// Misses are the selectors that do not choose it, nearest first. MoreMisses counts those that are not listed.
+	// Misses are the selectors that do not choose it, nearest first. MoreMisses counts the others.
 	Misses     []Miss `json:"notSelectedBy,omitempty"`
 	MoreMisses int    `json:"moreNotSelectedBy,omitempty"`
-	// Renders is what it adds to each unit that has it.
+	// Renders are its parts of each unit that has it.
 	Renders []Rendering `json:"rendersTo,omitempty"`
-	// Selects is what its own selectors choose.
+	// Selects lists the objects that its own selectors choose.
 	Selects []Selection `json:"selects,omitempty"`
 	// Size is how much configuration it renders to, with all that it selects.
 	Size *Size `json:"size,omitempty"`
@@ -38,7 +38,7 @@ type List struct {
 	Items []*Explanation `json:"items"`
 }
 
-// State is what becomes of an object.
+// State is the result of a render for one object.
 type State string
 
 // The states of an object.

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// shortNames are the short names of kinds that kubectl takes: those of the CRDs and of Kubernetes.
+// shortNames returns the short names of kinds that kubectl takes, from the CRDs and from Kubernetes.
 func shortNames() map[string]string {
 	return map[string]string{
 		"smon": "ServiceMonitor", "pmon": "PodMonitor", "prb": "Probe", "scfg": "ScrapeConfig", "cm": "ConfigMap",
@@ -186,7 +186,7 @@ type Entry struct {
 	State State `json:"state"`
 }
 
-// SearchResult is what a search found: the first entries, and the number of all.
+// SearchResult holds the first entries that a search found, and the number of all.
 type SearchResult struct {
 	Total   int     `json:"total"`
 	Entries []Entry `json:"items"`

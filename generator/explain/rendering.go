@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
-// Rendering is what an object adds to one unit.
+// Rendering is the part of one unit that comes from an object.
 type Rendering struct {
 	// Unit is namespace/name of the GrafanaAgent.
 	Unit string `json:"unit"`
@@ -39,7 +39,7 @@ type Job struct {
 	Bytes int    `json:"bytes,omitempty"`
 	// Filters are the rules that decide which targets and series are kept, in their order.
 	Filters []string `json:"filters,omitempty"`
-	// Limits are those of the job. A limit that the job does not set is the global one.
+	// Limits are the job's limits, or the global ones where the job sets none.
 	Limits []string `json:"limits,omitempty"`
 	// Stages counts the stages of a pipeline of logs.
 	Stages int `json:"stages,omitempty"`
@@ -267,7 +267,7 @@ func limits(job, all *model.Limits) (out []string) {
 	return out
 }
 
-// renderings returns what an object makes of all units.
+// renderings returns the parts of all units that come from an object.
 func (x *Explainer) renderings(o *manifest.Object) (out []Rendering) {
 	units := x.inUnits[o.ID]
 	if isReferred(o.Kind) {

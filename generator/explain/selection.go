@@ -6,7 +6,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Selection is what one selector of an object chooses.
+// Selection lists the objects that one selector of an object chooses.
 type Selection struct {
 	Field Field    `json:"field"`
 	Kinds []string `json:"kinds"`
@@ -29,7 +29,7 @@ const (
 	maxClosest  = 3
 )
 
-// selections returns what each selector of an object chooses.
+// selections returns the objects that each selector of an object chooses.
 func (x *selectors) selections(o *manifest.Object) (out []Selection) {
 	if x.byID[o.ID] == nil || o.Value == nil {
 		return nil

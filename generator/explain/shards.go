@@ -16,8 +16,8 @@ type Shards struct {
 	Count int `json:"count"`
 	// Jobs are the scrape jobs. Each shard has all of them, and its part of their targets.
 	Jobs int `json:"jobs"`
-	// MemoryBytes is what the agent of each may use, as its pods are rendered: limits.memory, else requests.memory. 0:
-	// neither is set. If patches make shards differ, it is the least.
+	// MemoryBytes is the memory that the agent of each may use, as its pods are rendered: limits.memory, else
+	// requests.memory. 0: neither is set. If patches make shards differ, it is the least.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 	// Series is how many active series they can take together, and SeriesPerJob the same for each job on average. 0:
 	// that depends on the memory.
@@ -31,15 +31,15 @@ const (
 	gib            = 1 << 30
 )
 
-// shardsOf returns what is known of the shards of a GrafanaAgent with some configurations, or nil if it has no jobs in
-// metrics pods. memory is that of each shard.
+// shardsOf estimates how many series the shards of a GrafanaAgent can take, or returns nil if it has no jobs in metrics
+// pods. memory has an entry for each shard.
 func shardsOf(o *manifest.Object, files []FileSize, memory []int64) *Shards {
 	if o.Kind != v1alpha1.GrafanaAgentKind || len(memory) == 0 {
 		return nil
 	}
 	out := &Shards{Count: len(memory)}
 	for _, f := range files {
-		// those of other pods have a longer name before -config, and of several there are parts
+		// other pods have a longer name before -config, and a large configuration has several parts
 		name := path.Base(f.Path)
 		if strings.HasPrefix(name, o.Name+"-config.") || strings.HasPrefix(name, o.Name+"-config-") {
 			out.Jobs += f.Jobs

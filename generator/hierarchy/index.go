@@ -119,8 +119,8 @@ func (ix *index) in(namespaces []string, sel labels.Selector) []*manifest.Object
 	return out
 }
 
-// match returns the matching objects of ascending spans with total objects. It compares all of them, or only those of
-// the selector's shortest posting list.
+// match returns the matching objects of ascending spans with total objects. It compares all of them, or only the
+// objects in the selector's shortest posting list.
 func (ix *index) match(spans []span, total int, sel labels.Selector) []*manifest.Object {
 	var out []*manifest.Object
 	if total > scanLimit {

@@ -37,7 +37,7 @@ type Attempt[T any] struct {
 	Dependencies map[manifest.ID]*manifest.Object
 }
 
-// Input is what is rendered, and how.
+// Input is the hierarchy to render, and the functions that render it.
 type Input[T any] struct {
 	Hierarchy *hierarchy.Hierarchy
 	// Set is the set that the hierarchy was built from.
@@ -55,7 +55,7 @@ type Outcome[T any] struct {
 	// Failed means that there is no rendering: Result is the zero value, and nothing is held.
 	Failed bool
 	Result T
-	// Hierarchy is what was rendered, with the stand-ins.
+	// Hierarchy is the rendered hierarchy, with the stand-ins.
 	Hierarchy *hierarchy.Hierarchy
 	// Held is sorted by ID.
 	Held []Held
@@ -63,7 +63,7 @@ type Outcome[T any] struct {
 	Diags diag.List
 	// Inputs are the objects that the result was rendered from. They may repeat.
 	Inputs []manifest.ID
-	// Dependencies are those of all attempts.
+	// Dependencies are the dependencies of all attempts.
 	Dependencies map[manifest.ID]*manifest.Object
 	// UsedLastGood is true if the outcome depends on last good versions.
 	UsedLastGood bool

@@ -57,7 +57,7 @@ func (d Document) With(fields map[string]any) Document {
 	return Document{Object: o, Fields: fields}
 }
 
-// Field returns the value of the field at path, or nil. Paths are those of [Object.Place].
+// Field returns the value of the field at path, or nil. Paths are written as for [Object.Place].
 func (d Document) Field(path string) any { return lookup(d.Fields, path) }
 
 // Decode reads a document into a pointer to the kind's Go type, and checks it: first by the schema and, if the fields

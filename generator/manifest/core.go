@@ -110,7 +110,7 @@ func (r *coreReader) binary(path string) map[string][]byte {
 		if err != nil {
 			hint := ""
 			if r.kind == "Secret" {
-				hint = "write it to stringData if it is meant as it is"
+				hint = "write plain text to stringData"
 			}
 			r.fail(diag.InvalidSecret, path+"["+key+"]", "is not base64", hint)
 		}
@@ -150,7 +150,8 @@ type Encrypted struct {
 	Object *Object
 	// Type is the type of a Secret, as far as it is written in clear.
 	Type string
-	// Text is what SOPS encrypted: the file, with all of its documents, or the object alone if it IsBuilt from files.
+	// Text is the text that SOPS encrypted: the file, with all of its documents, or the object alone if it IsBuilt from
+	// files.
 	Text string
 	// IsBuilt says that the text was changed after it was encrypted, or may have been: then SOPS's MAC is of another
 	// text.
@@ -201,7 +202,7 @@ func (s *Encrypted) Decrypted(decrypted []byte) (*Object, diag.List) {
 	return nil, nil
 }
 
-// Description says what is known of a Secret without its value, as in "a SealedSecret with the keys a, b".
+// Description describes a Secret without its values, as in "a SealedSecret with the keys a, b".
 func (n Named) Description() string {
 	what := "a SOPS " + n.Kind
 	switch {

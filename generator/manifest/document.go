@@ -85,8 +85,8 @@ func tree(text string) *yaml.Node {
 	return root
 }
 
-// find returns the nodes of the field at path: its value, and its key if it has one. If the field is absent,
-// found is false and the nodes are those of its nearest existing parent.
+// find returns the nodes of the field at path: its value, and its key if it has one. If the field is absent, found is
+// false and the nodes belong to its nearest existing parent.
 func (p place) find(path string) (key, value *yaml.Node, found bool) {
 	root := p.outer.root(p.text)
 	if len(root.Content) == 0 {
@@ -143,7 +143,8 @@ func offsetPosition(text string, offset int) (line, column int) {
 // secretValues are values of Secrets that were put into a document, with what put them there.
 type secretValues map[string]string
 
-// SecretVariables returns what put values of Secrets into the object's document: variables as ${NAME}, and fields.
+// SecretVariables returns the variables, as ${NAME}, and the fields that put values of Secrets into the object's
+// document.
 func (o *Object) SecretVariables() []string {
 	if len(o.at.secret) == 0 {
 		return nil

@@ -123,7 +123,7 @@ func (f findings) once(o *Object) findings {
 	return out
 }
 
-// alsoThrough names aliases, and their lines if they are those of the file.
+// alsoThrough names aliases, with their lines unless the object was built: then no file has them.
 func (p place) alsoThrough(aliases []*yaml.Node) string {
 	if len(aliases) == 0 {
 		return ""

@@ -107,9 +107,8 @@ func otherPromKinds() []string {
 	}
 }
 
-// unknown is what to say about an object of a kind that agentry does not read. If it is clear which kind is meant, that
-// is an error, as it is to an API server: the object must not get lost. The message is empty if there is nothing to
-// say.
+// unknown is the finding about an object of a kind that agentry does not read. If the kind is clearly a misspelling, it
+// is an error, as to an API server: the object must not get lost. The message is empty if there is no finding.
 type unknown struct{ message, hint, meant string }
 
 func unknownKind(apiVersion, kind string) unknown {

@@ -31,7 +31,7 @@ func (s *Set) MayLack(kind string) bool {
 	return slices.Contains(s.broken, kind) || slices.Contains(s.broken, "")
 }
 
-// absent returns those of the objects that the set does not have, by identity.
+// absent returns the objects that the set does not have, by identity.
 func (s *Set) absent(objects []*Object) []*Object {
 	var out []*Object
 	for _, o := range objects {
@@ -106,8 +106,8 @@ func (s *Set) duplicated(o, other *Object, n int, isNew bool) string {
 	return text
 }
 
-// ifClusters returns what to do if the folders of two files are those of two clusters: their paths are the same but for
-// one folder, as in clusters/a/agent.yaml and clusters/b/agent.yaml.
+// ifClusters returns a hint if two files seem to belong to different clusters: their paths differ in one folder only,
+// as in clusters/a/agent.yaml and clusters/b/agent.yaml.
 func ifClusters(file, other string) string {
 	a, b := strings.Split(file, "/"), strings.Split(other, "/")
 	if len(a) != len(b) {

@@ -22,7 +22,7 @@ var typeWords = map[string]string{
 	"integer": "a whole number", "int32": "a whole number", "int64": "a whole number", "null": "null",
 }
 
-// TypeInWords returns what messages call a type of JSON Schema, such as array, or "".
+// TypeInWords returns the name that messages use for a type of JSON Schema, such as array, or "".
 func TypeInWords(name string) string { return typeWords[name] }
 
 // mistypedPaths returns the paths of the values with a wrong type.
@@ -190,7 +190,7 @@ func (w rawObject) textHint(path, written string) string {
 
 const durationHint = "write a duration such as 30s or 1m30s"
 
-// form is what the CRDs express by a regular expression.
+// form describes in words a rule that the CRDs express by a regular expression.
 type form struct{ must, hint string }
 
 // formOf recognises the regular expressions of the CRDs, by parts that only they have. It returns nothing for others.

@@ -33,7 +33,7 @@ func Namespaces(labels map[string]map[string]string, path string) Result {
 // namespaceHole stands for the namespace in a pattern of paths.
 const namespaceHole = "{namespace}"
 
-// CheckNamespaceFrom returns what is wrong with a value of [Options.NamespaceFrom].
+// CheckNamespaceFrom returns an error if the pattern is not a valid [Options.NamespaceFrom].
 func CheckNamespaceFrom(pattern string) error {
 	if strings.Count(pattern, namespaceHole) != 1 {
 		return errors.New("must hold " + namespaceHole + " once, as namespaces/{namespace}/** does")
@@ -62,7 +62,7 @@ func namespaceFrom(pattern, path string) string {
 	return namespace
 }
 
-// matchFolders matches the parts of a path with those of a pattern, and returns the namespace, which may have been
+// matchFolders matches the parts of a path with the parts of a pattern, and returns the namespace, which may have been
 // found before.
 func matchFolders(pattern, path []string, found string) (namespace string, ok bool) {
 	for len(pattern) > 0 {
@@ -108,7 +108,7 @@ type Tenants struct {
 // IsSet reports whether there can be tenants.
 func (t Tenants) IsSet() bool { return t != Tenants{} }
 
-// CheckTenants returns what is wrong with a value of [Tenants.Folders].
+// CheckTenants returns an error if the pattern is not a valid [Tenants.Folders].
 func CheckTenants(pattern string) error {
 	if err := CheckNamespaceFrom(pattern); err != nil {
 		return err
@@ -189,8 +189,8 @@ type Author struct {
 	Asks diag.Object
 }
 
-// Breach returns what one of the files that had a say in an object may not do about it, with the way out, and the
-// tenant whose file had a say.
+// Breach returns the tenant of the first author that must not have a say in the object, with a message and a hint.
+// Without a breach, it returns the last tenant among the authors.
 func (t Tenants) Breach(id ID, authors []Author) (tenant, message, hint string) {
 	for _, a := range authors {
 		namespace, isTenant := t.Of(a.File)
@@ -205,7 +205,7 @@ func (t Tenants) Breach(id ID, authors []Author) (tenant, message, hint string) 
 	return tenant, "", ""
 }
 
-// breach returns what a tenant's file may not do about an object, or "".
+// breach returns a message and a hint if a tenant's file must not have a say in an object.
 func (t Tenants) breach(tenant string, id ID, by Author) (message, hint string) {
 	rule, outside := " (spec.tenancy.folders)", "or define it in a file that no tenant has a say in, outside of "+
 		t.Folders

@@ -28,8 +28,8 @@ type Built struct {
 	Secret map[string]string
 	// WithVariables is the text before Flux's variables in it were replaced, if there were any.
 	WithVariables string `json:",omitempty"`
-	// DefaultNamespace, if it is not empty, is that of the object if it names none: a chart's objects go where the
-	// chart is installed.
+	// DefaultNamespace, if it is not empty, is the namespace of an object that names none: a chart's objects go where
+	// the chart is installed.
 	DefaultNamespace string
 	// Lookup is the template of a chart that gave it and asked the cluster for objects, if one did.
 	Lookup string
@@ -169,9 +169,9 @@ func (o *Object) Place(d diag.Diagnostic) diag.Diagnostic {
 }
 
 // Position returns line and column (from 1) in the file of the field at path or, if it is absent, of its
-// nearest existing parent. For a field this is the position of its key, for an item of a list that of the item.
-// Within a text it is exact for literal block scalars and for single lines; for other texts it is the beginning
-// of the value.
+// nearest existing parent. For a field this is the position of its key, for an item of a list the position of the item.
+// Within a text it is exact for literal block scalars and for single lines; for other texts it is the beginning of the
+// value.
 func (o *Object) Position(path string) (line, column int) { return o.at.position(path) }
 
 // Written returns the file that a person wrote the object to, and the position in it. It differs from [Object.File] if

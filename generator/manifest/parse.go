@@ -56,7 +56,7 @@ const (
 	Current Compatibility = "current"
 )
 
-// UnknownFields says what a field means that the kind of its object does not have.
+// UnknownFields is the severity of a field that the kind of its object does not have.
 //
 // +kubebuilder:validation:Enum=error;warn
 type UnknownFields string
@@ -75,7 +75,7 @@ type Options struct {
 	// NamespaceFrom takes the default namespace from a file's path instead, where it matches: a pattern such as
 	// namespaces/{namespace}/**, in which * is any name and ** are any folders. See [CheckNamespaceFrom].
 	NamespaceFrom string
-	inFolder      bool // DefaultNamespace is meant: that of the file's folder, or of what applies it
+	inFolder      bool // DefaultNamespace comes from the file's folder, or from the object that applies it
 	// Compatibility defaults to [Operator].
 	Compatibility Compatibility
 	// UnknownFields defaults to [RefuseUnknownFields].
@@ -287,7 +287,7 @@ type parser struct {
 	result    Result
 }
 
-// broken reports a document that cannot be read. text is what it says, as far as that is known.
+// broken reports a document that cannot be read. text is its content, as far as it is known.
 func (p *parser) broken(code diag.Code, line, column int, message, hint, text string) {
 	p.result.Broken++
 	p.result.BrokenKinds = append(p.result.BrokenKinds, kindsNamed(text)...)

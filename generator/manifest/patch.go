@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// patchHint says what to do about a patch. One that no kustomization names changes nothing.
+// patchHint is the hint for a patch that no kustomization names, and that therefore changes nothing.
 const patchHint = "name it in the patches of a kustomization; or hide it with .sourceignore"
 
 // directives are the keys by which a strategic merge patch says how to merge.
@@ -67,7 +67,7 @@ func isPatchOfObject(list []any) bool {
 // patchPath matches the names of files and folders that people give to patches.
 var patchPath = regexp.MustCompile(`(?i)(^|[-_./])patch(es)?([-_./]|$)`)
 
-// ifPatch returns what to do about a file that may be a patch, as its name says, or the other hint.
+// ifPatch adds to a hint what to do if the file is a patch, where its name suggests that.
 func ifPatch(file, hint string) string {
 	if !patchPath.MatchString(file) {
 		return hint

@@ -190,8 +190,8 @@ func bytesOf(value any) int {
 	return size
 }
 
-// isList reports whether a kind is List, the list of a kind that is passed through, or that of a kind in one of the
-// groups that agentry reads.
+// isList reports whether a kind is List, or the list of a kind that is passed through or is in one of the groups that
+// agentry reads.
 func (p *parser) isList(apiVersion, kind string) bool {
 	element, found := strings.CutSuffix(kind, "List")
 	if !found {
@@ -239,7 +239,7 @@ func inherit(item, list map[string]any) {
 	item["apiVersion"], item["kind"] = list["apiVersion"], element
 }
 
-// authors are those of the document at hand.
+// authors returns the authors of the current document.
 func (p *parser) authors() []Author {
 	if p.origin != nil && len(p.by) > 0 {
 		return p.by

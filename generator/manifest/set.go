@@ -24,8 +24,8 @@ type Set struct {
 
 // names represents the identities of a set without listing them: sets with the same pointer have the same identities.
 type names struct {
-	of      *names      // those of the set that [Set.With] was called on, or nil
-	present map[ID]bool // what With added or replaced (true) and removed (false)
+	of      *names      // the names of the set that [Set.With] was called on, or nil
+	present map[ID]bool // true for objects that With added or replaced, false for removed ones
 }
 
 // same reports whether two sets are known to have the same identities.
@@ -71,7 +71,7 @@ func NewSet(results ...Result) *Set {
 	return s
 }
 
-// sorted returns the objects of all results by identity, and those of one identity by position. It sorts each
+// sorted returns the objects of all results by identity, and objects of one identity by position. It sorts each
 // namespace apart, because most of the work is comparing equal prefixes.
 func sorted(results []Result) []*Object {
 	byNamespace := map[string][]*Object{}

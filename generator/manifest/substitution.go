@@ -102,8 +102,8 @@ func (s *substitutionSearch) text(path, text string, elsewhere bool) {
 		return
 	}
 	variable := "${" + match[2] + "}" // without a default, which may be a credential
-	const hint = "write the value, or read the repository with build: flux; or annotate the object with " +
-		fluxKeepsText + ": disabled if it is meant as text"
+	const hint = "write the value, or read the repository with build: flux; to keep the text, annotate the object " +
+		"with " + fluxKeepsText + ": disabled"
 	if i, found := s.caused[path]; found {
 		(*s.findings)[i].Hint = "Flux would replace " + variable +
 			", and agentry reads it as it is: write the value, or read the repository with build: flux"

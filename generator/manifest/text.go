@@ -10,7 +10,7 @@ import (
 )
 
 // PositionIn returns the position in a text of a path below a node: of the key, or of the value if it has no
-// key. It follows paths into a text that a scalar holds. Paths are those of [Object.Diag].
+// key. It follows paths into a text that a scalar holds. Paths are written as for [Object.Diag].
 func PositionIn(text string, node *yaml.Node, path string) (line, column int) {
 	return positionIn(&parsed{}, text, node, path)
 }

@@ -25,7 +25,7 @@ func (c *Changes) Budget(workload manifest.ID, labels map[string]string) (out *p
 	return out
 }
 
-// checkBudget checks a budget for the workloads that match. The rules are those of ValidatePodDisruptionBudgetSpec in
+// checkBudget checks a budget for the workloads that match. The rules come from ValidatePodDisruptionBudgetSpec in
 // Kubernetes 1.36.
 func checkBudget(budget *policyv1.PodDisruptionBudgetSpec, match Match) *diag.Diagnostic {
 	const field = ".podDisruptionBudget"

@@ -107,8 +107,8 @@ func (m *merge) addOperations(text string, operations []any) *diag.Diagnostic {
 	known := []string{"add", "remove", "replace", "move", "copy", "test"}
 	for i, o := range ops {
 		if !slices.Contains(known, o.Kind()) {
-			return invalid(".patch", fmt.Sprintf("operation %d: op %q is not known", i+1, o.Kind()),
-				"use "+strings.Join(known, ", "))
+			message, hint := diag.Unknown("op", o.Kind(), known)
+			return invalid(".patch", fmt.Sprintf("operation %d: %s", i+1, message), hint)
 		}
 		if path, err := o.Path(); err != nil || !strings.HasPrefix(path, "/") {
 			return invalid(".patch", fmt.Sprintf("operation %d: path must begin with /", i+1),

@@ -23,7 +23,7 @@ const maxBriefBytes = 300
 
 func factory() *resource.Factory { return provider.NewDefaultDepProvider().GetResourceFactory() }
 
-// idOf returns what kustomize calls a rendered object.
+// idOf returns kustomize's ID of a rendered object.
 func idOf(o workload.Resource) resid.ResId {
 	kind := o.GetObjectKind().GroupVersionKind()
 	return resid.NewResIdWithNamespace(resid.NewGvk(kind.Group, kind.Version, kind.Kind), o.GetName(), o.GetNamespace())

@@ -27,7 +27,7 @@ type (
 	Image = kustomize.Image
 )
 
-// All is what a pipeline says.
+// All holds the changes of a pipeline.
 type All struct {
 	Workloads []Settings
 	Patches   []Patch
@@ -42,7 +42,7 @@ type Place struct {
 	Object diag.Object
 }
 
-// invalid returns what is wrong with a field of settings, of a patch or of an image, such as .target.name.
+// invalid returns the error about a field of settings, of a patch or of an image, such as .target.name.
 func invalid(path, message, hint string) *diag.Diagnostic {
 	return new(diag.PipelineInvalid.At(path, "%s", message).WithHint(hint))
 }
@@ -61,7 +61,7 @@ type entry struct {
 	similar func() string
 }
 
-// change is what an entry does.
+// change is the action of an entry.
 type change interface {
 	// mayMatch reports whether an object with this name can be matched. It is asked before the object is read.
 	mayMatch(id resid.ResId) bool
@@ -105,10 +105,10 @@ func New(all All, at func(field string) Place) (*Changes, diag.List) {
 // IsEmpty reports whether there is nothing to change.
 func (c *Changes) IsEmpty() bool { return c == nil || len(c.entries) == 0 }
 
-// Check returns what is wrong with a changed object and not with the one that it was made of.
+// Check returns the errors of a changed object that the original does not have.
 type Check func(changed workload.Resource) diag.List
 
-// Result is what becomes of an object.
+// Result is an object after the changes.
 type Result struct {
 	// Value is the object given if nothing matches.
 	Value workload.Resource

@@ -13,12 +13,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Settings are what is set of the workloads that match, in place of what their GrafanaAgent says. Maps and env are
-// added by key and name, and everything else takes the place of what is there. The fields are those of Kubernetes.
+// Settings change the workloads that match, and win over their GrafanaAgent. Maps and env are merged by key and name;
+// all other fields are replaced. The fields are Kubernetes' own.
 type Settings struct {
 	// Match is the workloads that the settings are for. Default: all.
 	Match Match `json:"match,omitempty"`
-	// Replicas are those of each StatefulSet or Deployment.
+	// Replicas is the number of pods of each StatefulSet or Deployment.
 	Replicas *int64 `json:"replicas,omitempty"`
 	// UpdateStrategy is how pods are replaced: updateStrategy, or the strategy of a Deployment.
 	// +kubebuilder:validation:Schemaless
@@ -26,10 +26,10 @@ type Settings struct {
 	// PodDisruptionBudget is made for the pods of each StatefulSet and Deployment. It has no selector. DaemonSets have
 	// none.
 	PodDisruptionBudget *policyv1.PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty"`
-	// Annotations are those of pods.
+	// Annotations are annotations of pods.
 	// +kubebuilder:validation:Schemaless
 	Annotations any `json:"annotations,omitempty"`
-	// Resources and Env are those of the agent's container.
+	// Resources and Env are set on the agent's container.
 	// +kubebuilder:validation:Schemaless
 	Resources any `json:"resources,omitempty"`
 	// +kubebuilder:validation:Schemaless
@@ -51,7 +51,7 @@ type Match struct {
 	// Workloads are metrics, logs, integrations-daemonset and integrations-deployment.
 	// +kubebuilder:validation:items:Enum=metrics;logs;integrations-daemonset;integrations-deployment
 	Workloads []string `json:"workloads,omitempty"`
-	// Namespaces and Names are those of GrafanaAgents; `*` stands for any text.
+	// Namespaces and Names belong to GrafanaAgents; `*` stands for any text.
 	Namespaces []string `json:"namespaces,omitempty"`
 	Names      []string `json:"names,omitempty"`
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Claim returns the first reason why Kubernetes would refuse the specification of a volume claim, with the path
-// of the field below the specification. Both are empty for a valid one. Defaults must have been set. The rules
-// are those of ValidatePersistentVolumeClaimSpec in Kubernetes 1.36.
+// of the field below the specification. Both are empty for a valid one. Defaults must have been set. The rules come
+// from ValidatePersistentVolumeClaimSpec in Kubernetes 1.36.
 func Claim(s *corev1.PersistentVolumeClaimSpec) (field, problem string) {
 	for _, check := range []func(*corev1.PersistentVolumeClaimSpec) (string, string){accessProblem, sizeProblem,
 		classProblem, selectorProblem, sourceProblem} {

@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PodContext is what a container's rules need to know about its pod.
+// PodContext holds the settings of the pod that the rules for its containers depend on.
 type PodContext struct {
 	Claims map[string]bool // the volumes with a claim: only these can be block devices
 	Grace  int64           // terminationGracePeriodSeconds of the pod
 }
 
-// Container returns what Kubernetes would refuse in a container, except its name, image and mounts. The rules
-// are those of validateContainerCommon and its callers. The container has no defaults yet; initial is true for
+// Container returns the errors that Kubernetes would find in a container, except in its name, image and mounts. The
+// rules come from validateContainerCommon and its callers. The container has no defaults yet; initial is true for
 // an init container.
 func Container(c *corev1.Container, initial bool, pod PodContext, path *field.Path) (errs field.ErrorList) {
 	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy, "",

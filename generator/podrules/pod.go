@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Pod returns what Kubernetes would refuse in a pod's names, scheduling and security context. Volumes and
-// containers have functions of their own. The rules are those of ValidatePodSpec for the fields that a
-// GrafanaAgent has. Errors have paths below path.
+// Pod returns the errors that Kubernetes would find in a pod's names, scheduling and security context. Volumes and
+// containers have functions of their own. The rules come from ValidatePodSpec, for the fields that a GrafanaAgent has.
+// Errors have paths below path.
 func Pod(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	for name, value := range map[string]string{"serviceAccountName": pod.ServiceAccountName,
 		"priorityClassName": pod.PriorityClassName} {

@@ -11,8 +11,8 @@ import (
 )
 
 // PodWarnings returns the fields of a pod that the API server accepts with a warning because they have no effect:
-// affinities and spread constraints without a selector, empty names. The rules are those of GetWarningsForPod. The
-// details of the errors are whole sentences.
+// affinities and spread constraints without a selector, empty names. The rules come from GetWarningsForPod. The details
+// of the errors are whole sentences.
 func PodWarnings(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	noSelector := func(path *field.Path) {
 		errs = append(errs, field.Invalid(path.Child("labelSelector"), nil,

@@ -31,7 +31,8 @@ const (
 		"pod-security.kubernetes.io/enforce=privileged, apart from what runs without"
 )
 
-// Check returns what a level forbids in workloads of one GrafanaAgent, the same in several shards once.
+// Check reports the settings that a level forbids in workloads of one GrafanaAgent; a setting that several shards have
+// is reported once.
 func Check(level string, workloads []Workload) (diag.List, error) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {

@@ -44,9 +44,9 @@ func Name(agent string, pods secretref.Group) string {
 	return agent + "-integrations-deploy"
 }
 
-// Integrations returns what the pods of a group (secretref.Deployment or secretref.DaemonSet) need for the
-// Integrations and MetricsIntegrations that run in them. [secretref.Scope.Mount] must have been called for each
-// of these.
+// Integrations returns the volumes and mounts that the pods of a group (secretref.Deployment or secretref.DaemonSet)
+// need for the Integrations and MetricsIntegrations that run in them. [secretref.Scope.Mount] must have been called for
+// each of these.
 //
 // If two integrations mount different volumes at one path, the first wins, as with the operator. A MetricsIntegration
 // among them gets an error.

@@ -32,7 +32,7 @@ func (n *needs) handWritten(raw *model.Raw) {
 			Replacement string `yaml:"replacement"`
 		} `yaml:"relabel_configs"`
 	}
-	_ = raw.Job.Decode(&job) // fills all fields except those of a wrong type
+	_ = raw.Job.Decode(&job) // fills all fields except the ones of a wrong type
 	by := raw.Origin.Object
 	for _, sd := range job.SDs {
 		if sd.APIServer == "" && sd.Kubeconfig == "" {

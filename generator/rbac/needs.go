@@ -59,7 +59,7 @@ func Needs(configs ...*model.Config) []Need {
 	return n.list
 }
 
-// Merge merges two lists of needs; those of the first list come first.
+// Merge merges two lists of needs; the needs of the first list come first.
 func Merge(a, b []Need) []Need {
 	n := needs{at: map[Right]int{}}
 	for _, need := range slices.Concat(a, b) {

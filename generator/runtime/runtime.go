@@ -16,7 +16,7 @@ const ConfigVolume = "config"
 
 // Runtime is a program that pods run, with everything that differs between runtimes.
 type Runtime struct {
-	// Name is what users call it.
+	// Name is the name that users know.
 	Name string
 
 	// Check checks a configuration against the rules of the program. It returns it with additions that the program
@@ -105,9 +105,9 @@ type File struct {
 	Only string
 }
 
-// Pod is what differs between the pods of one runtime.
+// Pod holds the differences between the pods of one runtime.
 type Pod struct {
-	// Namespace and Agent are those of the GrafanaAgent.
+	// Namespace and Agent are the namespace and the name of the GrafanaAgent.
 	Namespace, Agent string
 	Spec             *v1alpha1.GrafanaAgentSpec
 	// Kind is one of the groups, not a set of them.

@@ -43,8 +43,8 @@ type Place struct {
 	Line, Bytes int
 }
 
-// Places returns the places of the parts in a file whose lines are those of the text from a line on. Those that are not
-// empty are indented there.
+// Places returns the places of the parts in a file that holds the text from a line on, with every line indented that is
+// not empty.
 func (t Text) Places(line, indent int) []Place {
 	out := make([]Place, len(t.Spans))
 	at := 0

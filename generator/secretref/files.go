@@ -52,7 +52,7 @@ func (s Scope) Mount() {
 	}
 }
 
-// files returns the entries of spec.secrets, followed by those of spec.configMaps.
+// files returns the entries of spec.secrets, followed by the entries of spec.configMaps.
 func files(o *manifest.Object) []Field {
 	var out []Field
 	add := func(kind, list string, i int, name, key string, optional *bool) {

@@ -166,7 +166,7 @@ func (c *checker) checkPod(pod *corev1.PodSpec, claims []string) {
 	}
 }
 
-// warnOfVolumes checks the GrafanaAgent's own volumes; package podspec checks those of integrations.
+// warnOfVolumes checks the GrafanaAgent's own volumes; package podspec checks the volumes of integrations.
 func (c *checker) warnOfVolumes() {
 	for i := range c.spec.Volumes {
 		v := &c.spec.Volumes[i]

@@ -8,7 +8,7 @@ import (
 )
 
 // ImmutableChange compares two versions of a workload and returns the path of the first changed field that is
-// immutable, or "". The rules are those of Kubernetes' apps/v1 validation of updates.
+// immutable, or "". The rules come from Kubernetes' apps/v1 validation of updates.
 func ImmutableChange(old, fresh Resource) string {
 	was, isKnown := immutableOf(old)
 	is, isWorkload := immutableOf(fresh)

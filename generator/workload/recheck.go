@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/podrules"
 )
 
-// recheck returns what Kubernetes would refuse in a changed object but not in the original.
+// recheck reports the errors that Kubernetes would find in a changed object and not in the original.
 func (out *output) recheck(original, changed Resource) (found diag.List) {
 	known := out.refusals(original)
 	for _, f := range out.refusals(changed) {
@@ -47,7 +47,7 @@ func containersOf(object Resource) []corev1.Container {
 	return nil
 }
 
-// refusals returns what Kubernetes would refuse or warn about in an object.
+// refusals returns the errors and warnings that Kubernetes would give for an object.
 func (out *output) refusals(object Resource) (found diag.List) {
 	at := field.NewPath("metadata")
 	errs := apivalidation.ValidateAnnotations(object.GetAnnotations(), at.Child("annotations"))

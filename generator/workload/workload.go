@@ -43,8 +43,8 @@ type Options struct {
 	// roles and bindings for their discoveries.
 	HasAccount func(manifest.ID) bool
 	// Change returns the changed version of an object, with diagnostics about the change. A Secret is passed without
-	// its data. check returns what Kubernetes would refuse in the changed object but not in the original. If Change is
-	// nil, nothing changes.
+	// its data. check returns the errors that Kubernetes would find in the changed object and not in the original.
+	// If Change is nil, nothing changes.
 	Change func(o Resource, check func(changed Resource) diag.List) (Resource, diag.List)
 }
 

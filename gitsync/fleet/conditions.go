@@ -23,7 +23,7 @@ type inputs struct {
 	downPermanently      bool
 	waits                string // what the rollout waits for
 	busy                 bool   // it is in a pass, or will be
-	result               string // that of the last successful pass, in words
+	result               string // of the last successful pass, in words
 	last                 lastPass
 }
 
@@ -103,7 +103,7 @@ func passConditions(in inputs) []condition {
 	return ready(yes, meta.SucceededReason, in.result).and()
 }
 
-// timed sets the times of conditions: that of the earlier one as long as the status is the same.
+// timed sets the times of conditions: a condition keeps its time as long as its status is the same.
 func timed(list []condition, before []metav1.Condition, now metav1.Time) []metav1.Condition {
 	out := make([]metav1.Condition, 0, len(list))
 	for _, c := range list {

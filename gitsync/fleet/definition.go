@@ -23,7 +23,7 @@ type Definition struct {
 	// It is nil without forEach. A folder of which no pipeline can be made is left out and
 	// reported.
 	Expand func(folders []string) ([]Definition, diag.List)
-	// Source is what the loader made this of. The fleet does not look at it.
+	// Source is the value that the loader made this from. The fleet does not look at it.
 	Source any
 }
 
@@ -60,8 +60,7 @@ const (
 type Outcome struct {
 	// Definition is the one that the pass was made with. It must not be changed.
 	Definition *Definition
-	// Report is what the pass found and did, even if it failed halfway. Nil: there was no pass, or it
-	// panicked.
+	// Report is the report of the pass, even if it failed halfway. Nil: there was no pass, or it panicked.
 	Report *gitsync.Report
 	// Err says why the pass failed: a repository could not be reached or written.
 	Err error

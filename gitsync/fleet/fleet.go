@@ -33,7 +33,7 @@ type Options struct {
 	Version string
 	// Workers is how many passes read and render at once. Default GOMAXPROCS.
 	Workers int
-	// MemoryBytes is what all pipelines together may keep between passes. Default 256 MiB.
+	// MemoryBytes limits the memory that all pipelines together keep between passes. Default 256 MiB.
 	MemoryBytes int64
 	// PassTimeout bounds a pass, and each round of a remote. A pass that is in a library that cannot be stopped is left
 	// alone then: others get its place, and its pipeline waits until it has ended. Default 10 minutes.

@@ -31,8 +31,8 @@ func newExpander(def *Definition, pool *repo.Pool, creds gitsync.Credentials) (*
 	return e, e.SetCredentials(creds)
 }
 
-// PassSince implements syncer. What is in the report's diagnostics is what is wrong with
-// folders; an error means that none could be listed, and leaves the pipelines as they are.
+// PassSince implements syncer. The report's diagnostics are about single folders; an error means that none could be
+// listed, and leaves the pipelines unchanged.
 func (e *expander) PassSince(ctx context.Context, since time.Time) (*gitsync.Report, error) {
 	folders, commit, err := source.ListFolders(ctx, e.repo, &e.def.Pipeline, e.keys, since)
 	if err != nil {

@@ -23,7 +23,7 @@ type memory struct {
 	release alarm
 }
 
-// usage is what one instance keeps.
+// usage is the memory that one instance uses.
 type usage struct {
 	bytes int64
 	last  time.Time // when its last pass ended
@@ -31,7 +31,7 @@ type usage struct {
 
 func newMemory(limit int64) *memory { return &memory{limit: limit, kept: map[*instance]usage{}} }
 
-// bytes returns what all instances together keep.
+// bytes returns the memory that all instances together use.
 func (m *memory) bytes() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

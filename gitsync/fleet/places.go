@@ -30,7 +30,7 @@ type pace struct {
 	isSlow bool
 }
 
-// place is that of a pass.
+// place is the place that a pass takes.
 type place struct {
 	of    *pace
 	free  chan struct{} // closed when the pass has it

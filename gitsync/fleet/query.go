@@ -45,9 +45,9 @@ func (f *Fleet) Definitions() []*Definition {
 	return out
 }
 
-// Explained returns what the last pass of a pipeline rendered, for package explain. It is nil before the first pass,
-// after the pipeline changed, and when memory was needed for other pipelines: then the next pass that is triggered
-// renders it again. It returns false if there is no such pipeline.
+// Explained returns the last render of a pipeline, for package explain. It is nil before the first pass, after the
+// pipeline changed, and when memory was needed for other pipelines: then the next pass that is triggered renders it
+// again. It returns false if there is no such pipeline.
 func (f *Fleet) Explained(name string) (*explain.Render, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -110,7 +110,7 @@ type tip struct {
 	isOutput bool
 }
 
-// view is what is known about the remotes of an instance at one moment.
+// view is the state of an instance's remotes at one moment.
 type view struct {
 	tips []tip
 	// since is a moment after which every remote was listed, even with an error: a pass that builds on

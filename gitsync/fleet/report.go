@@ -42,7 +42,7 @@ func (s *Status) record(r *run) {
 	s.History = history(s.History, s, r)
 }
 
-// summary returns what conditions depend on after a successful pass.
+// summary returns the results of a successful pass that conditions depend on.
 func (r *run) summary() lastPass {
 	return lastPass{
 		began: r.began, succeeded: true, refused: refusal(r.def, r.report), problem: r.report.Problem(),

@@ -8,7 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// entry is what the configuration says about one pipeline.
+// entry is the configuration of one pipeline.
 type entry struct {
 	def     *Definition
 	refused string // why it may not run beside the others

@@ -16,7 +16,7 @@ type pushLimiter struct {
 	underWay int         // passes that may push yet
 }
 
-// limiters returns a limiter for each rollout.maxPerMinute. It keeps those of before.
+// limiters returns a limiter for each rollout.maxPerMinute. It keeps the limiters in before.
 func limiters(defs []*Definition, before map[int]*pushLimiter) map[int]*pushLimiter {
 	next := map[int]*pushLimiter{}
 	for _, def := range defs {

@@ -39,7 +39,7 @@ type runner struct {
 	status Status // as published; what it refers to is never changed
 }
 
-// phase is what the pipeline is doing. A pass may be that of an earlier instance.
+// phase is the present activity of the pipeline. A running pass may belong to an earlier instance.
 type phase int
 
 const (
@@ -208,7 +208,8 @@ func (p *runner) result() string {
 	return fmt.Sprintf("the output is %s@sha1:%s", p.status.Output.Branch, p.status.Output.Commit)
 }
 
-// rollout returns what holds the pipeline back. The rollout of a pattern applies only to the pipelines made of it.
+// rollout returns the settings that hold the pipeline back. The rollout of a pattern applies only to the pipelines made
+// of it.
 func (d *Definition) rollout() pipeline.Rollout {
 	if d.Expand != nil {
 		return pipeline.Rollout{}

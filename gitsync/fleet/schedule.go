@@ -54,8 +54,8 @@ type request struct {
 
 func (r request) isZero() bool { return r.reason == "" }
 
-// carriedOver is what is left of a request when the definition of its pipeline changes: a caller that
-// waits for a token gets a pass of the new definition.
+// carriedOver is the part of a request that remains when the definition of its pipeline changes: a caller that waits
+// for a token gets a pass of the new definition.
 func (r request) carriedOver() request {
 	if r.token == "" {
 		return request{}
@@ -78,7 +78,7 @@ func (r request) merge(other request) request {
 	return r
 }
 
-// step is what a pipeline does next.
+// step is the next action of a pipeline.
 type step int
 
 const (

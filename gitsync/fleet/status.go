@@ -35,7 +35,7 @@ type Status struct {
 	//   - Stalled is True when the pipeline cannot go on before somebody does something.
 	Conditions []metav1.Condition `json:"conditions"`
 
-	// Advice is what the pipeline could do, though nothing is wrong.
+	// Advice is a line of advice about the pipeline, though nothing is wrong.
 	Advice string `json:"advice,omitempty"`
 
 	// Sources are the input commits and Output the branch after the last successful pass.
@@ -59,11 +59,11 @@ type Status struct {
 	Failures int `json:"failures"`
 	// History has the last commits of the output, newest first. A snapshot's digest is
 	// sha1:<commit>, its status the reason of Ready, and its metadata `revision`,
-	// <branch>@sha1:<commit>, and `originRevision`, that of the first source.
+	// <branch>@sha1:<commit>, and `originRevision`, the revision of the first source.
 	History meta.History `json:"history,omitempty"`
 }
 
-// UnitStatus is what the last pass did with a unit.
+// UnitStatus is the state of a unit after the last pass.
 type UnitStatus struct {
 	gitsync.UnitStatus
 	// Conditions have Ready: True (Succeeded, or Suspended if it is paused), or False

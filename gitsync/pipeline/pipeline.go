@@ -69,13 +69,14 @@ type Spec struct {
 	// rules, as the operator does, `clustering` lets the pods agree among themselves, with `runtime: alloy` only.
 	// Default: rules.
 	Sharding Sharding `json:"sharding,omitempty"`
-	// OnInvalid says what an error in the input does: `hold` renders the last good version of the objects with
+	// OnInvalid is the effect of an error in the input: `hold` renders the last good version of the objects with
 	// errors, `fail` makes no commit. Default: hold.
 	OnInvalid OnInvalid `json:"onInvalid,omitempty"`
-	// FailOn says what an error is for `onInvalid: fail`: `error`, or also a `warning`. Default: error.
+	// FailOn is the least severity that makes `onInvalid: fail` refuse a commit: `error`, or also a `warning`. Default:
+	// error.
 	FailOn FailOn `json:"failOn,omitempty"`
-	// UnknownFields says what a field means that the kind of its object does not have: `error` is an error of the
-	// object, `warn` a warning, and the object is rendered without the field. Default: error.
+	// UnknownFields is the effect of a field that the kind of its object does not have: `error` makes it an error of
+	// the object, `warn` a warning, and the object is rendered without the field. Default: error.
 	UnknownFields manifest.UnknownFields `json:"unknownFields,omitempty"`
 	// DefaultNamespace is the namespace of objects without one. Default: none, such an object is an error.
 	DefaultNamespace string `json:"defaultNamespace,omitempty"`
@@ -84,9 +85,10 @@ type Spec struct {
 	NamespaceFrom string `json:"namespaceFrom,omitempty"`
 	// Namespaces are the labels of Namespaces that have no manifest, by name. Selectors of namespaces use them.
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
-	// PassThrough says what else of the inputs is copied to the output.
+	// PassThrough names other objects of the inputs that are copied to the output.
 	PassThrough PassThrough `json:"passThrough,omitempty"`
-	// Tenancy says what teams that share the inputs may define. Default: all files may define everything.
+	// Tenancy limits the objects that each of the teams sharing the inputs may define. Default: all files may define
+	// everything.
 	Tenancy *Tenancy `json:"tenancy,omitempty"`
 	// Cluster is the one that is rendered for: what Helm charts find out about it, and what Argo CD calls it.
 	Cluster helm.Cluster `json:"cluster,omitempty"`
@@ -159,7 +161,7 @@ const (
 	ShardingClustering Sharding = "clustering"
 )
 
-// OnInvalid says what an error in the input does.
+// OnInvalid is the effect of an error in the input.
 //
 // +kubebuilder:validation:Enum=hold;fail
 type OnInvalid string
@@ -195,7 +197,7 @@ const (
 	RBACRender RBAC = "render"
 )
 
-// PassThrough says what of the inputs is copied to the output besides what is rendered.
+// PassThrough names the objects of the inputs that are copied to the output besides the rendered ones.
 type PassThrough struct {
 	// Kinds are the kinds of the objects: Kind, as in `ServiceAccount`, or Kind.group, as in
 	// `Certificate.cert-manager.io`. Of Secrets only those are copied that are encrypted, or that the secrets policy
@@ -205,7 +207,7 @@ type PassThrough struct {
 
 // Source is a repository that is read.
 type Source struct {
-	// Name is that of the source in `sourceRefs`.
+	// Name is the name of the source in `sourceRefs`.
 	Name string `json:"name,omitempty"`
 	// URL is an https, http, ssh or file URL, or user@host:path.
 	URL string `json:"url"`
@@ -214,10 +216,10 @@ type Source struct {
 	// Paths are the folders and files that are read. Default: the whole repository, or none if `sourceRefs` names the
 	// source.
 	Paths []string `json:"paths,omitempty"`
-	// Build says what is built. auto builds kustomizations, and reads files that belong to none as they are, as Flux
-	// does. kustomize demands a kustomization in each path. flux applies each path as a Kustomization of Flux would,
-	// and follows the Kustomizations in it. argocd follows the Applications of Argo CD in the paths. plain reads all
-	// files as they are. Default: auto.
+	// Build chooses how manifests are built. auto builds kustomizations, and reads files that belong to none as they
+	// are, as Flux does. kustomize demands a kustomization in each path. flux applies each path as a Kustomization of
+	// Flux would, and follows the Kustomizations in it. argocd follows the Applications of Argo CD in the paths. plain
+	// reads all files as they are. Default: auto.
 	Build inputs.Mode `json:"build,omitempty"`
 	// Tenant is the namespace in which the files of the source may define objects, and no other; see spec.tenancy.
 	// Default: none, the source is the platform's.
@@ -251,13 +253,13 @@ type Ref struct {
 
 // Output is the branch that is written.
 type Output struct {
-	// URL is the repository. Default: that of the first source.
+	// URL is the repository. Default: the first source's.
 	URL string `json:"url,omitempty"`
 	// Branch is created if it does not exist.
 	Branch string `json:"branch"`
 	// Path is the folder on the branch that the output goes to. Default: the root.
 	Path string `json:"path,omitempty"`
-	// Auth is for writing. Default: that of the first source, if the URL is the same.
+	// Auth is for writing. Default: the first source's, if the URL is the same.
 	Auth Auth `json:"auth,omitempty"`
 	// Adopt allows agentry to write to a path that has files but no inventory. It never overwrites such a file.
 	Adopt bool `json:"adopt,omitempty"`
@@ -265,9 +267,10 @@ type Output struct {
 	Commit Commit `json:"commit,omitempty"`
 	// Promotion is how a render gets onto the branch. Default: it is pushed there.
 	Promotion Promotion `json:"promotion,omitempty"`
-	// Webhook starts a pass when somebody else changes the branch. Default: that of the first source with the same URL.
+	// Webhook starts a pass when somebody else changes the branch. Default: the webhook of the first source with the
+	// same URL.
 	Webhook *Webhook `json:"webhook,omitempty"`
-	// Forge is the API of the repository's forge, for pull requests. Default: that of the first source with the
+	// Forge is the API of the repository's forge, for pull requests. Default: the forge of the first source with the
 	// same URL.
 	Forge *Forge `json:"forge,omitempty"`
 	// OCI is an artifact with the files of the output path. Default: none.

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// schema is generated from the types of this package by package v1alpha1's go generate, as is what editors read,
+// schema is generated from the types of this package by package v1alpha1's go generate, like the schema for editors,
 // docs/pipeline.schema.json.
 //
 //go:embed schema.json

@@ -8,8 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Remedy returns what a person has to do about an error of a repository. It returns nothing if there is nothing
-// to do, or it is unknown.
+// Remedy returns the hint for an error of a repository. It is empty if nobody needs to do anything, or the remedy is
+// unknown.
 func Remedy(err error) string {
 	for _, known := range []struct {
 		kind   error

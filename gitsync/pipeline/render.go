@@ -24,7 +24,7 @@ import (
 // Mode returns whose jobs are rendered. Pipelines that do not say are older than the choice: they keep their jobs.
 func (s *Spec) Mode() manifest.Compatibility { return cmp.Or(s.Compatibility, manifest.Operator) }
 
-// Advice returns what the pipeline could do, though nothing is wrong, as one line; nothing if there is nothing.
+// Advice returns one line of advice about the pipeline, though nothing is wrong, or nothing.
 func (s *Spec) Advice() string {
 	if s.Compatibility != "" {
 		return ""
@@ -65,7 +65,7 @@ func (s *Spec) Refusal(found diag.List) *diag.Diagnostic {
 	return nil
 }
 
-// Changes returns what the pipeline changes about rendered objects.
+// Changes returns the pipeline's changes to rendered objects.
 func (p *Pipeline) Changes() (*patch.Changes, diag.List) {
 	return patch.New(patch.All{Workloads: p.Spec.Workloads, Patches: p.Spec.Patches, Images: p.Spec.Images},
 		func(field string) patch.Place {
@@ -172,11 +172,11 @@ func validateIntegrations(path string, entries []integration.Entry) findings {
 	return f
 }
 
-// Tenancy says what teams that share the inputs may define, and what their objects may ask for.
+// Tenancy limits the objects that each of the teams sharing the inputs may define, and the settings of these objects.
 type Tenancy struct {
 	// Folders says which files are a tenant's: a pattern such as `teams/{namespace}/**`, in which `*` is any name. What
-	// such a file has a say in must be in that namespace. All other files are the platform's, but for those of sources
-	// with a tenant.
+	// such a file has a say in must be in that namespace. All other files are the platform's, except in sources with a
+	// tenant.
 	Folders string `json:"folders,omitempty"`
 	// Rules allow the objects of tenants more, by their namespaces. The first rule that matches counts.
 	Rules []tenancy.Rule `json:"rules,omitempty"`

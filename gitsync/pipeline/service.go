@@ -25,7 +25,7 @@ type Forge struct {
 	// repository's auth.
 	TokenFile string `json:"tokenFile,omitempty"`
 	TokenEnv  string `json:"tokenEnv,omitempty"`
-	// CAFile and CAEnv hold PEM certificates to trust in addition to the system's. Default: those of the
+	// CAFile and CAEnv hold PEM certificates to trust in addition to the system's. Default: the certificates of the
 	// repository's auth.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`

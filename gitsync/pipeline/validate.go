@@ -25,8 +25,8 @@ var (
 	commitForm = regexp.MustCompile(`^[0-9a-f]{40}$`)
 )
 
-// Validate returns what is wrong with a pipeline after [Pipeline.Default], beyond what its schema says. It uses only
-// the pipeline: no files, no network.
+// Validate returns the errors of a pipeline after [Pipeline.Default], in addition to those that its schema finds. It
+// uses only the pipeline: no files, no network.
 func (p *Pipeline) Validate() diag.List {
 	var f findings
 	problem, hint := diag.SubdomainName(p.Metadata.Name)

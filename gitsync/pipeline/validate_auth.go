@@ -25,7 +25,7 @@ func validateRepositoryURL(path, raw string) findings {
 	return f
 }
 
-// relativeHint returns the hint for a URL without a scheme: that of a host, or a relative path.
+// relativeHint returns the hint for a URL without a scheme, which may be a host or a relative path.
 func relativeHint(raw string) string {
 	if host, _, found := strings.Cut(raw, "/"); found && strings.Contains(strings.Trim(host, "."), ".") {
 		return "put https:// before it"

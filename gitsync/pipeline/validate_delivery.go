@@ -80,7 +80,7 @@ func validatePromotion(path string, s *Spec) findings {
 	return f
 }
 
-// OutputAuth returns the credential that the output is written with: its own, or that of the first source.
+// OutputAuth returns the credential that the output is written with: its own, or the first source's.
 func (s *Spec) OutputAuth() Auth {
 	if s.InheritsAuth() {
 		return s.Sources[0].Auth

@@ -16,15 +16,15 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Change is what a pass writes to the output branch.
+// Change holds the files that a pass writes to the output branch.
 type Change struct {
 	Findings
 	Edits     map[string]object.Edit // by path from the root of the branch
 	Units     []string               // that the branch has afterwards, sorted
 	IsPayload bool                   // manifests or kustomizations change
-	// DriftLeft is what others changed in units that stay: see [branch.Written]. [Change.Describe] sets it.
+	// DriftLeft lists changes that others made in units that stay: see [branch.Written]. [Change.Describe] sets it.
 	DriftLeft map[string]string
-	// Difference is what the change means. [Change.Compare] sets it.
+	// Difference is the meaning of the change. [Change.Compare] sets it.
 	Difference *difference.Difference
 	plan       *Plan
 }
@@ -241,9 +241,9 @@ func (c *Change) obstacle(name string) (string, error) {
 	return "", err
 }
 
-// Remember returns what the next pass starts from. pushed returns the id of a folder in the commit that was pushed; nil
-// means that nothing was pushed. The text of units that are on the branch now need not be kept: it is most of what they
-// are.
+// Remember returns the memory that the next pass starts with. pushed returns the id of a folder in the commit that was
+// pushed; nil means that nothing was pushed. The text of units that are on the branch now need not be kept: it is most
+// of what they are.
 func (c *Change) Remember(pushed func(dir string) (plumbing.Hash, error)) (Memory, error) {
 	folders := map[string]plumbing.Hash{}
 	for i := range c.plan.Units {

@@ -117,7 +117,7 @@ func (d decider) holdUnreadable(unit *Unit) {
 func (d decider) holdVanished(unit *Unit, id manifest.ID) {
 	unit.hold(id.String() + " is gone, and a file cannot be read")
 	d.add(diag.Error, diag.VanishedHeld, "",
-		"repair the file; if the object was meant to go, it goes with the next pass",
+		"repair the file; if you deleted the object, the next pass removes it",
 		"%s is in no readable file, and not every file can be read: unit %s is left unchanged", id, unit.Name)
 }
 

@@ -95,8 +95,8 @@ func (p *Plan) refuseEmpty(f *Findings) {
 
 func (p *Plan) allowHint() string {
 	id := p.Objects.Commits[0].Hash.String()
-	return fmt.Sprintf("if that is meant, run sync with --allow-deletions %s, set limits.allowFor to it, or put the "+
-		"trailer %q into that commit's message", id, allowTrailer+": true")
+	return fmt.Sprintf("to allow it, run sync with --allow-deletions %s, set limits.allowFor to that commit, or put "+
+		"the trailer %q into its message", id, allowTrailer+": true")
 }
 
 // AllowsDeletions reports whether somebody allowed deletions for one of the input commits.
@@ -180,7 +180,7 @@ func policiesOf(u *Unit) pipeline.Secrets {
 	return pipeline.Secrets{Policy: u.folder.Inventory.Secrets, Rules: u.folder.Inventory.SecretRules}
 }
 
-// RefuseAdoption refuses to write to a path that has files of others and no inventory, or that of another pipeline,
+// RefuseAdoption refuses to write to a path that has files of others and no inventory or another pipeline's inventory,
 // unless the pipeline adopts them. The branch must be open.
 func RefuseAdoption(in Inputs, url string) (f Findings) {
 	output := &in.Pipeline.Spec.Output

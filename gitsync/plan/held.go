@@ -291,8 +291,8 @@ func (f *heldFinder) kept(unit *Unit, id manifest.ID) *held {
 	return &h
 }
 
-// reasonOf returns the error for which a unit that stays as it is does not take an object: the error of the
-// object, or that of the unit.
+// reasonOf returns the error for which a unit that stays as it is does not take an object: the error of the object, or
+// else of the unit.
 func (f *heldFinder) reasonOf(unit *Unit, id manifest.ID) diag.Diagnostic {
 	out := diag.Diagnostic{Severity: diag.Error, Message: unit.Reason, Units: []string{unit.Name}}
 	for _, d := range slices.Backward(f.Rendered.Diags) {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
-// loss is what a commit removes. The objects of a removed unit do not count, because the unit does; objects that were
-// passed through count.
+// loss counts the things that a commit removes. The objects of a removed unit do not count, because the unit does;
+// objects that were passed through count.
 type loss struct {
 	units, workloads share
 	objects          map[string]share // selected objects, by kind
@@ -27,7 +27,7 @@ func (s share) add(other share) share { return share{s.gone + other.gone, s.befo
 // isAbove reports whether more than a percentage is gone, and at least two.
 func (s share) isAbove(percent int) bool { return s.gone >= 2 && s.gone*100 > percent*s.before }
 
-// lossOf returns what a unit on the branch loses.
+// lossOf counts the things that a unit on the branch loses.
 func lossOf(u *Unit) (loss, error) {
 	out := loss{units: share{before: 1}, objects: map[string]share{}}
 	if err := u.folder.Load(); err != nil {

@@ -32,7 +32,7 @@ type Inputs struct {
 	DryRun bool
 }
 
-// Plan is what becomes of the units.
+// Plan holds the decisions about all units.
 type Plan struct {
 	Inputs
 	Findings
@@ -42,9 +42,9 @@ type Plan struct {
 	otherKeys int
 }
 
-// Memory is what a pass leaves for the next one: what was rendered, and where the branch has it.
+// Memory is kept from one pass to the next: the last render, and the folders of the branch that equal it.
 type Memory struct {
-	// Rendered is what was rendered last. Units that are on the branch have no bytes.
+	// Rendered is the last render. Units that are on the branch have no bytes.
 	Rendered *generator.Output
 	folders  map[*generator.Unit]plumbing.Hash // the folders that equal a unit
 }
@@ -100,8 +100,8 @@ func firstErrors(diags diag.List) map[string]string {
 }
 
 // aboutInputs returns the diagnostics without those about stand-ins, because the texts of stand-ins are not in
-// the inputs. An error in a stand-in that keeps its unit from being rendered stays: its position is that of the
-// error in the object itself.
+// the inputs. An error in a stand-in that keeps its unit from being rendered stays: it has the position of the error in
+// the object itself.
 func (p *Plan) aboutInputs(diags diag.List) diag.List {
 	var out diag.List
 	for _, d := range diags {

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
-// UnitState is what a pass does with a unit.
+// UnitState is the decision of a pass about a unit.
 type UnitState string
 
 // The states of a unit.
@@ -29,7 +29,7 @@ func UnitStates() []UnitState {
 	return []UnitState{UnitUnchanged, UnitAdded, UnitChanged, UnitRemoved, UnitHeld, UnitPaused, UnitLeftOut}
 }
 
-// action is what becomes of the folder of a unit.
+// action is the treatment of a unit's folder.
 type action int
 
 const (
@@ -43,7 +43,7 @@ type Unit struct {
 	Name   string
 	State  UnitState
 	Reason string // why the unit is held or left out
-	Lost   string // what a changed unit loses, such as "-2 ServiceMonitors, -4 jobs"
+	Lost   string // the losses of a changed unit, such as "-2 ServiceMonitors, -4 jobs"
 
 	action   action
 	rendered *generator.Unit  // nil if the inputs have none

@@ -16,7 +16,7 @@ const (
 	pathTrailer    = "Agentry-Output-Path"
 )
 
-// Origin says what a commit of the output branch was rendered from, according to its trailers.
+// Origin names the inputs that a commit of the output branch was rendered from, according to its trailers.
 type Origin struct {
 	Repos, Commits []string // of the sources
 	Version        string   // of agentry

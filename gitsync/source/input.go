@@ -159,7 +159,7 @@ func distinct(paths []string) []string {
 	return out
 }
 
-// readable reports whether a path is that of a manifest below a prefix in the pipeline: a .yaml, .yml or .json file
+// readable reports whether a path belongs to a manifest below a prefix in the pipeline: a .yaml, .yml or .json file
 // that is neither hidden nor in a hidden folder. The prefix itself may be a file with any name.
 func readable(name, prefix string) bool {
 	if name == prefix {

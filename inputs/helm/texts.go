@@ -9,7 +9,7 @@ import (
 // Texts are single Go templates of Argo CD's ApplicationSets, without a chart. They can use sprig's functions and a
 // few of Argo CD's own.
 type Texts struct {
-	// Options are those of package text/template, such as missingkey=error. They must be valid.
+	// Options are options of package text/template, such as missingkey=error. They must be valid.
 	Options []string
 	// Data are the data with which templates are executed. Maps of type [Strings] have only strings.
 	Data []map[string]any

@@ -132,7 +132,7 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 const maxNamespaces = 16
 
 // chartNamespaces returns the namespaces in which a chart in the kustomization of a folder is installed: the chart's
-// own one, or that of the nearest kustomization that uses it and has one. "" means that none has one.
+// own one, or the namespace of the nearest kustomization that uses it and has one. "" means that none has one.
 func (c *checker) chartNamespaces(dir string, of types.HelmChart) []string {
 	if of.Namespace != "" {
 		return []string{of.Namespace}

@@ -35,8 +35,8 @@ type Refs struct {
 	Folders     map[string]bool // with kustomizations of their own
 	Files       map[string]bool
 	IsComponent bool // the kustomization is a Component
-	// Covered are those of Folders and Files that are read only as parts of kustomizations. A tenant's kustomization,
-	// and its bases, do not cover files of others: naming a file must not remove the objects that others define in it.
+	// Covered are the Folders and Files that are read only as parts of kustomizations. A tenant's kustomization, and
+	// its bases, do not cover files of others: naming a file must not remove the objects that others define in it.
 	Covered map[string]bool
 }
 

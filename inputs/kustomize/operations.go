@@ -99,8 +99,8 @@ func failingOperation(object *resource.Resource, list *yaml.Node) (i int, proble
 			return 0, "", ""
 		}
 		if op := operationOf(node).Op; op != "" && !slices.Contains(known, op) {
-			return i, "takes no operation " + strconv.Quote(op), cmp.Or(diag.DidYouMean(op, known),
-				"use "+strings.Join(known, ", "))
+			_, hint := diag.Unknown("op", op, known)
+			return i, "takes no operation " + strconv.Quote(op), hint
 		}
 		after, err := patch.Apply(text)
 		if err == nil {

@@ -185,7 +185,7 @@ func TestWhatAnOperationMayMean(t *testing.T) {
 		"{op: replace, path: /spec/endpoint/0/port, value: other}":    "did you mean /spec/endpoints/0/port?",
 		"{op: add, path: /spec/selector/matchLabels/app/x, value: x}": "correct the path",
 		"{op: rplace, path: /spec/endpoints/0/port, value: b}":        "did you mean replace?",
-		"{op: swap, path: /spec/endpoints/0/port, value: b}":          "use add, remove, replace, move, copy, test",
+		"{op: swap, path: /spec/endpoints/0/port, value: b}":          "use add, remove, replace, move, copy or test",
 	} {
 		_, err := ours(files(map[string]string{
 			"top/kustomization.yaml": "resources: [a.yaml]\npatches:\n- target: {kind: ServiceMonitor}\n  patch: |-\n" +

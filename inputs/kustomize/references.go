@@ -176,8 +176,8 @@ type earlierName struct{ kind, namespace, name string }
 // renamedRefs maps the names that were written into the references of an object to those that its author wrote.
 type renamedRefs map[string]string
 
-// follow writes the current names of objects into the references to them. It returns what it wrote, by the object with
-// the references.
+// follow writes the current names of objects into the references to them. It returns the names that it wrote, by the
+// object with the references.
 func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]names) map[*resource.Resource]renamedRefs {
 	out := map[*resource.Resource]renamedRefs{}
 	index := map[earlierName][]names{}

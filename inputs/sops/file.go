@@ -48,7 +48,7 @@ type (
 	}
 	DecryptAnswer struct {
 		Decrypted []Decrypted `json:"opened"`
-		// Unusable says what is wrong with the keys that cannot be read.
+		// Unusable has a problem for each key that cannot be read.
 		Unusable []string `json:"unusable,omitempty"`
 	}
 )

@@ -87,8 +87,8 @@ func (w *Workers) Decrypt(ctx context.Context, keys []Key, files []File) ([]Decr
 	return slices.Concat(first, second), err
 }
 
-// Check says what is wrong with the keys that cannot be read, without quoting secrets. The error is a
-// [*worker.Missing] if the program is not installed.
+// Check returns a problem for each key that cannot be read, without quoting secrets. The error is a [*worker.Missing]
+// if the program is not installed.
 func (w *Workers) Check(ctx context.Context, keys []Key) (unusable []string, err error) {
 	a, err := w.ask(ctx, DecryptRequest{Keys: keys})
 	return a.Unusable, err

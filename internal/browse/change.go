@@ -87,8 +87,8 @@ func (o *output) find(id string) (*Commit, error) {
 	return nil, err
 }
 
-// compare compares the units of a commit with those of the previous commit. Small units come first, so that one large
-// unit does not displace others.
+// compare compares the units of a commit with the units of the previous commit. Small units come first, so that one
+// large unit does not displace others.
 func (o *output) compare(c *Commit) (*Change, error) {
 	before, err := o.units(c.Parent)
 	if err != nil {
@@ -212,7 +212,7 @@ func (o *output) manifests(unit string, folder plumbing.Hash) (out []difference.
 	return out, nil
 }
 
-// flat is a folder without its subfolders, except that of the inventory.
+// flat is a folder without its subfolders, except the inventory's.
 type flat struct{ *object.Files }
 
 // ReadDir implements [fs.ReadDirFS].

@@ -56,7 +56,7 @@ type asker struct {
 // errUnknownPipeline means that the service has no pipeline of that name.
 var errUnknownPipeline = errors.New("no such pipeline")
 
-// newAsker returns what asks the service that a flag names.
+// newAsker returns a client of the service that a flag names.
 func newAsker(flags *cli.Context, address string) (*asker, error) {
 	base, err := url.Parse(flags.String(address))
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil ||

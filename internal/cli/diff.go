@@ -68,7 +68,7 @@ of sharing targets.`,
 	}
 }
 
-// comparison is what two sides have different.
+// comparison is the difference between two sides.
 type comparison struct {
 	difference *difference.Difference
 	errs       diag.List // of the newer side
@@ -202,8 +202,8 @@ func compareBranch(ctx context.Context, env Env, p *pipelinefile.Pipeline, optio
 	return nil
 }
 
-// passAt makes a dry pass of a pipeline at a revision of its sources, and returns what it renders, and the errors,
-// which it prints.
+// passAt makes a dry pass of a pipeline at a revision of its sources, and returns its output, and the errors, which it
+// prints.
 func passAt(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options,
 	revision string) ([]*generator.Unit, diag.List, error) {
 	if revision != "" {

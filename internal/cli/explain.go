@@ -55,7 +55,7 @@ docs/explain.md has examples.`,
 	}
 }
 
-// question is what is asked.
+// question holds the objects to explain, and the inputs to read.
 type question struct {
 	references []string
 	selector   labels.Selector
@@ -158,7 +158,7 @@ func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, f
 	return inputs, nil
 }
 
-// explained renders PATHs, those of a revision, or a pipeline, to explain it. The error inputs is about the inputs.
+// explained renders PATHs on disk or at a revision, or a pipeline, to explain it. The error inputs is about the inputs.
 func (e Env) explained(ctx context.Context, flags *cli.Context, rev string, paths []string) (r *explain.Render,
 	inputs, err error) {
 	if isOfPass(e, flags, paths) {

@@ -35,8 +35,8 @@ type input struct {
 	ignored map[string]int // objects of kinds that are not read
 	read    *folder.Input
 	build   inputs.Mode
-	folders string // those of tenants, if any
-	// mayBeEmpty means that input without a manifest or a GrafanaAgent is meant.
+	folders string // the folders of tenants, if any
+	// mayBeEmpty allows input without a manifest or a GrafanaAgent.
 	mayBeEmpty bool
 }
 
@@ -137,8 +137,8 @@ func sourceFolders(flags []string) (map[string]string, error) {
 	return out, nil
 }
 
-// render renders the input, and adds the diagnostics of parsing to those of rendering. If the input is empty, that has
-// the given severity.
+// render renders the input, and returns the diagnostics of parsing and of rendering. Empty input is a diagnostic of the
+// given severity.
 func (in *input) render(empty diag.Severity) *generator.Output {
 	out := *generator.Render(in.set, in.options, nil)
 	out.Diags = slices.Concat(out.Diags, out.WithoutUnused(in.diags))

@@ -35,7 +35,7 @@ func loginFlags() []cli.Flag {
 	}
 }
 
-// loginOf returns what the flags of a login say.
+// loginOf returns the login that the flags set.
 func loginOf(flags *cli.Context) (service.Login, error) {
 	o := service.Login{
 		Settings: login.Settings{

@@ -80,7 +80,7 @@ func renderFlags() []cli.Flag {
 	)...)
 }
 
-// importFlags returns the flags for rendering an installation as the operator did, which is what it is compared with.
+// importFlags returns the flags for rendering an installation as the operator did, for a comparison with it.
 func importFlags() []cli.Flag {
 	names := []string{"secrets", "secrets-restart-on-change", "compatibility", "operator-labels", "agent-selector",
 		"sd-aggregator-url", "runtime", "runtime-version", "sharding", "unknown-fields"}
@@ -101,7 +101,7 @@ func strictFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "strict", Usage: usage}
 }
 
-// program returns what pods run.
+// program returns the program that pods run.
 func program(flags *cli.Context) (out runtime.Runtime, err error) {
 	name, err := command.Choice(flags, "runtime",
 		[]string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)})
@@ -161,7 +161,7 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 	return o, err
 }
 
-// tenancyRule returns what the pipelines of a file say about tenants, or nothing if no file is named.
+// tenancyRule returns the tenancy rules of the pipelines in a file, or nothing if no file is named.
 func tenancyRule(flags *cli.Context) (out pipeline.Tenancy, err error) {
 	file, tenant := flags.String("tenancy"), flags.String("tenant")
 	switch {
@@ -229,7 +229,7 @@ func readPipelineFile(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, pipelinefile.MaxFileBytes+1)) // Parse refuses more
 }
 
-// clusterOptions returns what charts see of the cluster.
+// clusterOptions returns the properties of the cluster that charts can see.
 func clusterOptions(flags *cli.Context) (helm.Cluster, error) {
 	c := helm.Cluster{Name: flags.String("cluster"), Version: flags.String("kube-version")}
 	if versions := flags.String("api-versions"); versions != "" {

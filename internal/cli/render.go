@@ -84,7 +84,7 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 func renderPass(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
 	folder := flags.String("output")
 	report, err := dryPass(ctx, env, flags, paths, func(p *pipelinefile.Pipeline, o *gitsync.Options) {
-		o.Encrypt = true // it is what a pass would write
+		o.Encrypt = true // as a pass would write it
 		if folder != "" {
 			o.Encrypted = func(name string) ([]byte, error) { return writtenBefore(folder, p.Spec.Output.Path, name) }
 		}

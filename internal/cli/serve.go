@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/internal/service"
@@ -210,8 +211,9 @@ func sizeFlag(flags *cli.Context, name string) (int64, error) {
 func logger(env Env, flags *cli.Context) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(flags.String("log-level"))); err != nil {
-		return nil, command.Usagef("use debug, info, warn or error", "--log-level %q is not known",
-			flags.String("log-level"))
+		message, hint := diag.Unknown("--log-level", flags.String("log-level"),
+			[]string{"debug", "info", "warn", "error"})
+		return nil, command.Usagef(hint, "%s", message)
 	}
 	format, err := command.Choice(flags, "log-format", []string{"text", "json"})
 	if err != nil {

@@ -89,7 +89,8 @@ func statusOf(w io.Writer, all []fleet.Status, name, format string) error {
 	return command.Usagef(diag.DidYouMean(name, names), "the service runs no pipeline %q", name)
 }
 
-// allReady reports whether no pipeline needs attention. It skips suspended pipelines and those of other replicas.
+// allReady reports whether no pipeline needs attention. It skips suspended pipelines and the pipelines of other
+// replicas.
 func allReady(all []fleet.Status) bool {
 	for _, s := range all {
 		c := s.Condition(meta.ReadyCondition)

@@ -130,8 +130,8 @@ func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipelinefile.Pi
 		command.Usagef(diag.DidYouMean(name, names), "%s holds no pipeline %q", file, name))
 }
 
-// expanded replaces pipelines with forEach by those of their folders. Besides an error it returns the pipelines
-// of the others.
+// expanded replaces pipelines with forEach by the pipelines of their folders. With an error, it also returns all other
+// pipelines.
 func (e Env) expanded(ctx context.Context, fleet []*pipelinefile.Pipeline, cacheDir string) ([]*pipelinefile.Pipeline,
 	error) {
 	if !slices.ContainsFunc(fleet, func(p *pipelinefile.Pipeline) bool { return p.Spec.ForEach != "" }) {

@@ -118,12 +118,12 @@ func serveFile(data []byte, kind string) http.HandlerFunc {
 	}
 }
 
-// frame is what is around every page.
+// frame is the frame around every page.
 type frame struct {
 	Person
 	Version string
 	Title   string
-	// Section is the entry of the main menu, and Tab that of the pipeline, if the page is about one.
+	// Section is the entry of the main menu, and Tab the entry of the pipeline's menu, if the page is about one.
 	Section, Tab string
 	Pipeline     string
 	// Still pages are not asked for again.
@@ -142,7 +142,7 @@ func (c *console) of(r *http.Request, pipeline, tab, title string) frame {
 	return f
 }
 
-// policy is what a browser may do on a page: load the style and the script from here, ask here again, and send forms
+// policy limits a browser on a page: it may load the style and the script from here, ask here again, and send forms
 // here.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'"

@@ -12,7 +12,7 @@ import (
 // newest is how many commits the page of a pipeline shows; the page of its history has more.
 const newest = 10
 
-// history is what the page of a pipeline shows of its commits.
+// history returns the commits that the page of a pipeline shows.
 func (c *console) history(of row) browse.History {
 	if of.Output == nil {
 		return browse.History{}
@@ -79,7 +79,7 @@ func (p pipelinePage) InputPage(in browse.Input) string {
 	return ""
 }
 
-// change is a line of a difference: what it is about is indented below, and Mark says what happens to it.
+// change is a line of a difference, with the lines about its parts indented below. Mark is +, - or ~.
 type change struct {
 	Depth      int
 	Mark, Text string

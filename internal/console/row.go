@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/forge"
 )
 
-// state is what a pipeline needs, in one word.
+// state is the state of a pipeline, in one word.
 type state struct {
 	Key, Word string
 	Class     string // of the style
@@ -31,7 +31,7 @@ func states() []state {
 type row struct {
 	fleet.Status
 	State state
-	// Why says what is wrong, or what it waits for.
+	// Why is the problem, or the reason for waiting.
 	Why   string
 	links links
 	rank  int // of the state
@@ -149,7 +149,7 @@ func (r row) Repository() string {
 	return r.Sources[0].URL
 }
 
-// text returns what a search looks in.
+// text returns the text that a search looks in.
 func (r row) text() string {
 	words := []string{r.Name, r.State.Word, r.Why, r.Origin, r.ForEach}
 	for _, c := range r.Conditions {

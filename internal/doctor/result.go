@@ -44,7 +44,7 @@ type Result struct {
 	Subject string `json:"subject,omitempty"`
 	State   State  `json:"state"`
 	Message string `json:"message"`
-	// Remedy says what to do, or is empty.
+	// Remedy is the advice for the user, or empty.
 	Remedy string `json:"remedy,omitempty"`
 }
 

@@ -63,8 +63,8 @@ func explainAll(x *explain.Explainer, references []string, labelled labels.Selec
 		return out, &Refusal{http.StatusNotFound, unknown.Message, unknown.Hint}
 	}
 	if len(ids) > MaxExplained {
-		return out, badRequest("ask for fewer of them", "%d objects are meant, and %d are explained at once", len(ids),
-			MaxExplained)
+		return out, badRequest("ask for fewer of them", "%d objects match, and at most %d are explained at once",
+			len(ids), MaxExplained)
 	}
 	for _, id := range ids {
 		if e, ok := x.Explain(id); ok {

@@ -11,8 +11,8 @@ import (
 // maxKept is how many explainers are kept.
 const maxKept = 2
 
-// Renders returns what the last pass of a pipeline rendered, or nil if that is not kept. It returns false if there is
-// no such pipeline.
+// Renders returns the last render of a pipeline, or nil if it is not kept. It returns false if there is no such
+// pipeline.
 type Renders func(pipeline string) (render *explain.Render, ok bool)
 
 // Store keeps explainers of the last renders. It is safe for concurrent use.

@@ -33,7 +33,7 @@ import (
 type Options struct {
 	// Manifest says how manifests are parsed.
 	Manifest manifest.Options
-	// Build says what to build at the paths. If empty, nothing is built.
+	// Build chooses how the paths are built. If empty, nothing is built.
 	Build inputs.Mode
 	// Sources are the folders of other repositories that custom resources of Flux and Argo CD name, by URL or by
 	// custom resource: Kind/namespace/name, namespace/name or name.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Use says what a pipeline does at a forge.
+// Use lists the actions of a pipeline at a forge.
 type Use struct {
 	// Statuses are set on commits.
 	Statuses bool

@@ -146,7 +146,7 @@ func (s *Sites) Forge(cfg Config) (Forge, error) {
 	}
 	k, known := kindOf(cfg.Type)
 	if !known {
-		return nil, fmt.Errorf("forge type %q is not known", cfg.Type)
+		return nil, fmt.Errorf("unknown forge type %q", cfg.Type)
 	}
 	at, err := parseAddress(k, cfg)
 	if err != nil {

@@ -39,7 +39,7 @@ type Pool struct {
 	transports map[[sha256.Size]byte]*http.Transport
 }
 
-// Client returns a client, without connecting. The error says what is wrong with the settings.
+// Client returns a client, without connecting. It returns an error for wrong settings.
 func (p *Pool) Client(c Connection, opts Options) (*http.Client, error) {
 	t, err := p.transport(c)
 	if err != nil {

@@ -68,8 +68,8 @@ func addMessages(lease *coordinationv1.Lease, waiting map[string]string) (added 
 	return added
 }
 
-// removeMessages removes the messages from the Lease, and returns them together with those of the outbox, which this
-// process received before it became active. e.mu is held.
+// removeMessages removes the messages from the Lease, and returns them together with the messages of the outbox, which
+// this process received before it became active. e.mu is held.
 func (e *Elector) removeMessages(lease *coordinationv1.Lease) (due []string) {
 	all := maps.Clone(e.outbox)
 	for key, text := range lease.Annotations {

@@ -270,7 +270,7 @@ func (l *Login) away(w http.ResponseWriter, r *http.Request, err error) {
 
 func loginLink(to string) string { return "/login?" + url.Values{"to": {local(to)}}.Encode() }
 
-// local returns an address on this site: the given one, or that of the first page.
+// local returns an address on this site: the given one, or the first page.
 func local(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || len(to) > 1024 || u.Scheme != "" || u.Host != "" || strings.Contains(to, `\`) ||

@@ -8,6 +8,6 @@
 // notification-controller keeps only the metadata whose keys begin with the API group of that object, so metadata is
 // also sent with that prefix. It answers a repeated event with 429, so a 429 without a time is not retried.
 //
-// Addresses can be secrets, like those of many chats, so logs and errors show only their host. Redirects are refused.
-// Messages contain what diagnostics contain, which is never a byte of a Secret.
+// Addresses can be secrets, as with many chats, so logs and errors show only their host. Redirects are refused.
+// Messages contain diagnostics, and therefore never a byte of a Secret.
 package notify

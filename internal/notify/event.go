@@ -34,7 +34,7 @@ type message struct {
 	at         time.Time
 }
 
-// event adds an identity: that of an object of Flux, or the pipeline's.
+// event adds the identity of an object of Flux, or of the pipeline.
 func (m message) event(object *pipeline.NotifyObject, instance string) eventv1.Event {
 	e := eventv1.Event{
 		InvolvedObject: corev1.ObjectReference{APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Name: m.pipeline},

@@ -152,7 +152,8 @@ func (o *Observer) build(ctx context.Context, d *fleet.Definition, commit plumbi
 	return Build(rd, commit, d.Spec.Output.Path, branch)
 }
 
-// readAuth returns the credentials for reading the output: as in passes, those of the first source with the same URL.
+// readAuth returns the credentials for reading the output: as in passes, they come from the first source with the same
+// URL.
 func readAuth(spec pipeline.Spec, creds gitsync.Credentials) (transport.Auth, error) {
 	output, err := transport.NormaliseURL(spec.Output.URL)
 	if err != nil {

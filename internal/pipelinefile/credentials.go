@@ -27,7 +27,7 @@ const MaxCredentialBytes = 1 << 20
 type Getenv func(name string) (string, bool)
 
 // Credentials reads the credentials that the pipeline's auth fields name. It may be called again after files
-// have changed. For a pipeline with forEach it reads only those of the first source, where the folders are
+// have changed. For a pipeline with forEach it reads only the credentials of the first source, where the folders are
 // found: other file names can depend on the folder.
 func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
 	r := resolver{pipeline: p, getenv: getenv}

@@ -128,7 +128,7 @@ func (d *decision) report(f *file, p *Pipeline, problem diag.Diagnostic) {
 	}
 }
 
-// keeps says what happens to the pipelines of a file that does not run as it is.
+// keeps returns a warning that names the pipelines that run if a file does not run as it is.
 func (f *file) keeps() diag.Diagnostic {
 	message := "the last good version of the file stays in force: "
 	switch {

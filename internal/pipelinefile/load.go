@@ -101,8 +101,8 @@ func (p *Pipeline) Origin() string {
 	return origin
 }
 
-// Place returns a diagnostic of the pipeline with its position: that of the field or, if the field is absent, of what
-// it would be in. It is an error in the pipeline unless it says otherwise.
+// Place returns a diagnostic of the pipeline with its position: the field's or, if the field is absent, its parent's.
+// It is an error in the pipeline unless it says otherwise.
 func (p *Pipeline) Place(d diag.Diagnostic) diag.Diagnostic {
 	d.Severity, d.Code = cmp.Or(d.Severity, diag.Error), cmp.Or(d.Code, diag.PipelineInvalid)
 	d.Message += p.ofFolder()

@@ -57,7 +57,7 @@ type file struct {
 	// next are the pipelines of its current content; nil if that has errors.
 	next  []*Pipeline
 	wrong diag.List // problems of the file alone
-	// good are the pipelines that run: next, or some of it, or those of an older version.
+	// good are the pipelines that run: next, or some of it, or the pipelines of an older version.
 	good             []*Pipeline
 	current, partial bool
 }

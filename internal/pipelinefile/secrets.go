@@ -91,7 +91,7 @@ func (r *resolver) secrets() (s Secrets) {
 	return s
 }
 
-// webhook adds a webhook unless it was added: the output's is often that of a source.
+// webhook adds a webhook unless it was added: the output often has the webhook of a source.
 func (r *resolver) webhook(s *Secrets, path, url string, w *pipeline.Webhook) {
 	if w == nil {
 		return

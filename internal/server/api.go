@@ -44,7 +44,7 @@ type Reconcile struct {
 // Problem is the response to a failed request.
 type Problem struct {
 	Error string `json:"error"`
-	// Hint says what to do.
+	// Hint is the remedy.
 	Hint string `json:"hint,omitempty"`
 }
 

@@ -61,7 +61,7 @@ const (
 
 // Options has the callbacks and limits of a handler.
 type Options struct {
-	// Trigger is called with the address of a repository that has new commits, and Preview with that of a repository
+	// Trigger is called with the address of a repository that has new commits, and Preview with the address of one
 	// whose pull requests changed. Either may be nil. They do not wait.
 	Trigger, Preview func(repository string)
 	// Observe is called once for each request, with the type in its path or "unknown".

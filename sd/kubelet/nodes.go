@@ -110,7 +110,7 @@ func (w *nodeWatch) Watch(options metav1.ListOptions) (watch.Interface, error) {
 }
 
 // ListWithContext implements [cache.ListerWithContext]. It keeps only the needed part of each node: nodes list their
-// images, and those of a large cluster would take hundreds of megabytes.
+// images, and the nodes of a large cluster would take hundreds of megabytes.
 func (w *nodeWatch) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()

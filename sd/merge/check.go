@@ -24,7 +24,7 @@ const (
 	ReasonLabelName Reason = "label_name"
 	// ReasonReservedLabel: a label that a pod must not set.
 	ReasonReservedLabel Reason = "reserved_label"
-	// ReasonScheme: a scheme other than that of the request.
+	// ReasonScheme: a scheme other than the request's.
 	ReasonScheme Reason = "scheme"
 )
 

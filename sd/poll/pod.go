@@ -64,8 +64,7 @@ type pod struct {
 	answer *merge.Fragment
 	sum    [sha256.Size]byte
 	drops  []merge.Drop
-	// since is the time at which the pod entered its state, good that of its last good answer, tried that of its last
-	// poll.
+	// since is when the pod entered its state, good when it last gave a good answer, tried when it was last polled.
 	since, good, tried time.Time
 	failure            *Failure
 	failures           int // in a row
@@ -185,8 +184,8 @@ func jitter(d time.Duration) time.Duration {
 type Status struct {
 	Pod
 	State State
-	// Since is the time at which it entered this state, Good that of its last good answer, Tried that of its last poll,
-	// Next that of its next poll. Zero means never.
+	// Since is when it entered this state, Good when it last gave a good answer, Tried when it was last polled, Next
+	// when it will be polled. Zero means never.
 	Since, Good, Tried, Next time.Time
 	// Failure is the error of the last poll, and Failures the number of failures in a row.
 	Failure  *Failure

@@ -177,7 +177,7 @@ func golden(t *testing.T, path, got string) {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; if that is meant, run go test -update and read the diff (-file +now):\n%s", path, diff)
+		t.Errorf("%s differs; to accept it, run go test -update and read the diff (-file +now):\n%s", path, diff)
 	}
 }
 

@@ -2,11 +2,10 @@
 // types: the five kinds of the Grafana Agent Operator v0.44.8 and the two of the first
 // integrations RFC, which no operator ever shipped.
 //
-// Field names, defaults and validation are those of the operator's CRDs, with one rule on
-// top: a field that is a pointer here distinguishes absent from empty because the rendered
-// output does. Types of the Prometheus Operator are used where today's have the shape that
-// the operator (which was built with v0.66.0 of them) accepted; where they have grown since,
-// the older shape is spelled out here.
+// Field names, defaults and validation come from the operator's CRDs, with one rule on top: a field that is a pointer
+// here distinguishes absent from empty because the rendered output does. Types of the Prometheus Operator are used
+// where today's have the shape that the operator (which was built with v0.66.0 of them) accepted; where they have grown
+// since, the older shape is spelled out here.
 //
 // A label selector that is nil selects nothing; an empty one selects everything. A namespace
 // selector that is nil selects the object's own namespace; an empty one selects all.
@@ -21,7 +20,7 @@ package v1alpha1
 
 //go:generate go -C ../../../internal/tools run ./generate ../.. ../..
 
-// Group and Version of the kinds in this package; APIVersion is what manifests say.
+// Group and Version of the kinds in this package; manifests write APIVersion.
 const (
 	Group      = "monitoring.grafana.com"
 	Version    = "v1alpha1"

@@ -53,7 +53,7 @@ const (
 	TypeDaemonSet MetricsIntegrationType = "daemonset"
 	// TypeSingleton runs once; there may be only one of a name in a hierarchy.
 	TypeSingleton MetricsIntegrationType = "singleton"
-	// TypeUnique is what the prototypes of the RFC called a singleton.
+	// TypeUnique is the name of a singleton in the prototypes of the RFC.
 	TypeUnique MetricsIntegrationType = "unique"
 	// TypeNormal runs once per object; there may be any number of them.
 	TypeNormal MetricsIntegrationType = "normal"

@@ -11,18 +11,18 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Rule says what becomes of some fields of one type.
+// Rule states the fate of some fields of one type.
 type Rule struct {
 	// Names are the fields, separated by spaces.
 	Names string
-	// Fate is what becomes of them.
+	// Fate is the modes in which they are rendered.
 	Fate Fate
 	// Silent are the values that need no warning, separated by spaces: they say what happens anyway. An empty text,
 	// list or map says nothing either.
 	Silent string
 }
 
-// Fate is what becomes of a field.
+// Fate is the modes in which a field is rendered.
 type Fate int
 
 const (
@@ -39,7 +39,7 @@ func (r *Rule) found(mode manifest.Compatibility) bool {
 	return r.Fate == Gone || r.Fate == Current && mode != manifest.Current
 }
 
-// finding returns what a mode says about a field with the rule.
+// finding returns the diagnostic about a field with the rule.
 func (r *Rule) finding(path string) diag.Diagnostic {
 	message := "is not rendered: the Grafana Agent Operator does not know or ignores it"
 	if r.Fate == Gone {
@@ -48,7 +48,7 @@ func (r *Rule) finding(path string) diag.Diagnostic {
 	return diag.NotRendered.At(path, "%s", message)
 }
 
-// Check returns what the mode does not render of an object.
+// Check reports the fields of an object that the mode does not render.
 func Check(mode manifest.Compatibility, o *manifest.Object) diag.List {
 	plan := planFor(mode, o.Value)
 	if plan == nil {

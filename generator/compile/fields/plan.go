@@ -12,8 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// node is what has to be looked at in a value: only the fields about which the mode has something to say, and those
-// that lead to them.
+// node lists the fields of a value to look at: only fields that the mode reports, and the fields that lead to them.
 type node struct {
 	fields []step
 }
@@ -88,7 +87,7 @@ func (c *compiler) node(t reflect.Type) *node {
 	return n
 }
 
-// rulesOf returns the rules of a field: those of the outermost type that has some for it.
+// rulesOf returns the rules of a field, from the outermost type that has rules for it.
 func (c *compiler) rulesOf(f jsonField) []*Rule {
 	for _, t := range f.owners {
 		if rules, ok := c.rules[t][f.name]; ok {
@@ -112,7 +111,7 @@ func ours(t reflect.Type) bool {
 	return strings.HasPrefix(p, "github.com/prometheus-operator/") || strings.HasPrefix(p, "github.com/agentry-dev/")
 }
 
-// jsonField is a field as JSON has it: those of embedded structs are their parents' fields.
+// jsonField is a field as JSON has it: the fields of an embedded struct are its parent's.
 type jsonField struct {
 	name   string
 	index  []int

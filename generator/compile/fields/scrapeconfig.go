@@ -6,7 +6,7 @@ import (
 	promv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 )
 
-// client are the settings of HTTP clients that most service discoveries have, beside those of a proxy.
+// client are the settings of HTTP clients that most service discoveries have, beside the settings of a proxy.
 const client = " basicAuth authorization oauth2 tlsConfig followRedirects enableHTTP2"
 
 // scrapeConfigs are the fields of ScrapeConfigs. Mode operator reads none of them.
@@ -27,7 +27,7 @@ func scrapeConfigs() []entry {
 	}, discoveries(), clouds())
 }
 
-// discoveries are those of targets that are not machines of a cloud.
+// discoveries returns the rules for discoveries of targets that are not machines of a cloud.
 func discoveries() []entry {
 	return []entry{
 		of[promv1alpha1.StaticConfig](Rule{Names: "targets labels"}),

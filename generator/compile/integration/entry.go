@@ -23,7 +23,7 @@ type Entry struct {
 	// Unchecked is true if every configuration is accepted. Default: true for an integration that is new to the
 	// catalogue and has no fields.
 	Unchecked *bool `json:"unchecked,omitempty"`
-	// Fields are its own fields. They replace those of the same name in the catalogue; others are added.
+	// Fields are its own fields. They replace fields of the same name in the catalogue; others are added.
 	Fields []Field `json:"fields,omitempty"`
 }
 
@@ -63,12 +63,12 @@ type Field struct {
 	Open bool `json:"open,omitempty"`
 	// IntKeys is true if the keys of the map are numbers, which no configuration from Kubernetes can have.
 	IntKeys bool `json:"intKeys,omitempty"`
-	// Fields are those of the object, or of the objects in the list or map. An object without fields accepts any.
+	// Fields are the fields of the object, or of the objects in the list or map. An object without fields accepts any.
 	// +kubebuilder:validation:Schemaless
 	Fields []Field `json:"fields,omitempty"`
 }
 
-// merge replaces fields by those of the same name in by, and appends the others.
+// merge replaces fields that have the same name in by, and appends the other fields of by.
 func merge(fields, by []Field) []Field {
 	index := make(map[string]int, len(fields))
 	out := make([]Field, len(fields), len(fields)+len(by))

@@ -9,13 +9,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Meta is what a MetricsIntegration's targets say about it in their labels.
+// Meta is the data about a MetricsIntegration that its targets have in their labels.
 type Meta struct {
-	// Namespace and Name are those of the object.
+	// Namespace and Name are the object's.
 	Namespace, Name string
 	// Type is spec.type of RFC 1: daemonset, singleton or normal.
 	Type string
-	// Labels are those of the object.
+	// Labels are the object's.
 	Labels map[string]string
 }
 

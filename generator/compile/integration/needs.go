@@ -1,6 +1,6 @@
 package integration
 
-// Needs returns what an integration must reach when the agent starts; otherwise the agent stops. It is empty
+// Needs names the service that an integration must reach when the agent starts; otherwise the agent stops. It is empty
 // for integrations that connect when they are scraped. Observed with agent v0.44.8.
 func Needs(name string) string {
 	switch name {

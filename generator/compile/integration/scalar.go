@@ -114,7 +114,7 @@ func (k *checker) asText(n *node, path, text string) {
 func (k *checker) text(n *node, text, path string) model.Value {
 	plain, known, ok := literal(text)
 	if !ok {
-		k.report(diag.Error, diag.EnvReference, path, "write $${ for a ${ that is meant as text",
+		k.report(diag.Error, diag.EnvReference, path, "write $${ for a literal ${",
 			"has an unfinished ${: the agent refuses the whole configuration")
 		return model.String(text)
 	}
@@ -138,7 +138,7 @@ func (k *checker) text(n *node, text, path string) model.Value {
 // bareVariable matches texts with variables that are one YAML scalar without quotes.
 var bareVariable = regexp.MustCompile(`^[\w.+-]*(?:(?:\$\{[\w:=.+-]+\}|\$\(\w+\))[\w.+-]*)+$`)
 
-// literal returns what an expanded text is if it contains no variable (known). ok is false for an unfinished reference.
+// literal expands a text. known is false if the text contains a variable. ok is false for an unfinished reference.
 func literal(text string) (plain string, known, ok bool) {
 	if strings.IndexByte(text, '$') < 0 {
 		return text, true, true

@@ -17,8 +17,8 @@ type access struct {
 	secrets Secrets
 	path    string // the path of the endpoint, ending in a dot unless it is empty
 	found   *findings
-	// expand returns what is wrong with the references to environment variables in a text of a path. Nil means that
-	// texts are used as they are written.
+	// expand reports wrong references to environment variables in the text at a path. Nil means that texts are used as
+	// they are written.
 	expand  func(path, text string) diag.List
 	current bool // credentials are what the secrets policy makes of them, as with today's Prometheus Operator
 }
@@ -188,7 +188,7 @@ func HalfTLS(t *model.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOr
 // Kinds that the Grafana Agent Operator does not have take their credentials from files under every secrets
 // policy, where the agent can: a file can be rotated without a reload.
 
-// bothReferred is what the Prometheus Operator refuses in a reference, too.
+// bothReferred is the error of a reference to two objects, which the Prometheus Operator refuses, too.
 const bothReferred = "refers to a Secret and to a ConfigMap; only one of them may be set"
 
 // ownTLS returns the TLS settings of one of agentry's own types.
@@ -262,7 +262,7 @@ func (a access) oauth2(o *v1alpha1.OAuth2) *model.OAuth2 {
 	return out
 }
 
-// oauth2Flow returns what every oauth2 block needs.
+// oauth2Flow returns the settings that every oauth2 block needs.
 func (a access) oauth2Flow(clientID monitoringv1.SecretOrConfigMap, secret *corev1.SecretKeySelector,
 	tokenURL string) *model.OAuth2 {
 	target := a.text("oauth2.tokenUrl", tokenURL)

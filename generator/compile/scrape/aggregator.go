@@ -47,8 +47,8 @@ type SDAggregator struct {
 // settingsPath is the path of these settings, for findings.
 const settingsPath = "the pipeline's spec.sdAggregator."
 
-// HTTPSD returns what all http_sd_configs for the IntegrationMonitors of a GrafanaAgent share. References are
-// resolved by the agent's secrets, and only if there is an IntegrationMonitor.
+// HTTPSD returns the settings that all http_sd_configs for the IntegrationMonitors of a GrafanaAgent share. References
+// are resolved by the agent's secrets, and only if there is an IntegrationMonitor.
 func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, diag.List) {
 	if a.URL == "" {
 		a.URL = DefaultSDURL
@@ -65,7 +65,7 @@ func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, diag.List) {
 	return out, found.List
 }
 
-// CheckSDURL returns an error if the URL cannot be that of an sd-aggregator.
+// CheckSDURL returns an error if the URL cannot belong to an sd-aggregator.
 func CheckSDURL(raw string) error {
 	u, err := url.Parse(raw)
 	switch {

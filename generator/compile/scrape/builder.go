@@ -85,8 +85,8 @@ type job struct {
 	found   findings
 	secrets Secrets
 	path    string // the path of the endpoint, ending in a dot unless it is empty
-	// labels is what [job.targets] knows, once it was asked. Without the label needed, which is otherwise the address,
-	// a target is dropped.
+	// labels is the result of [job.targets], once it was asked. Without the label needed, which is otherwise the
+	// address, a target is dropped.
 	labels *relabel.Labels
 	needed string
 }

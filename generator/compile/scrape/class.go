@@ -82,8 +82,8 @@ func (c *Current) classNamed(found *findings, name *string) *class {
 	return c.standard
 }
 
-// client sets the HTTP client of a job: the monitor's own settings, and those of its class that it leaves open. proxy
-// can be nil.
+// client sets the HTTP client of a job: the monitor's own settings, completed by the settings of its class. proxy can
+// be nil.
 func (j *currentJob) client(c *monitoringv1.HTTPConfigWithoutTLS, own *monitoringv1.SafeAuthorization,
 	tokenFile string,
 	tls *monitoringv1.TLSConfig, proxy *monitoringv1.ProxyConfig) {

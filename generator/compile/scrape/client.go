@@ -26,8 +26,8 @@ type Client struct {
 	TLS                          *monitoringv1.TLSConfig
 	Proxy                        monitoringv1.ProxyConfig
 	FollowRedirects, EnableHTTP2 *bool
-	// Expand is for clients in whose texts references to environment variables are expanded: it returns what is wrong
-	// with those in the text of a path.
+	// Expand is set for clients in whose texts environment variables are expanded: it reports wrong references in the
+	// text at a path.
 	Expand func(path, text string) diag.List
 }
 

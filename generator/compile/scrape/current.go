@@ -15,7 +15,7 @@ import (
 type PrometheusSettings struct {
 	Classes         []monitoringv1.ScrapeClass
 	PodTargetLabels []string
-	// Role is what ServiceMonitors that do not say find their targets by.
+	// Role is the default discovery role of ServiceMonitors.
 	Role monitoringv1.ServiceDiscoveryRole
 	// Excluded are the monitors that the enforced namespace label does not concern.
 	Excluded []monitoringv1.ObjectReference
@@ -75,7 +75,7 @@ func (c *Current) newJob(name, path string, monitor *metav1.ObjectMeta, resource
 	return j
 }
 
-// finish adds the rules that end every job: the class's, and those of end.
+// finish adds the rules that end every job: the rules of its class, and then those that end adds.
 func (j *currentJob) finish(field string, rules, metricRules []monitoringv1.RelabelConfig, shard []*model.Relabel) {
 	j.add(j.class.relabel...)
 	j.end(field, rules, metricRules, shard)

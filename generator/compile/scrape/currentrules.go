@@ -77,8 +77,8 @@ const (
 	sliceZone     = metaPrefix + "endpointslice_endpoint_zone"
 )
 
-// Sharding returns the rules by which each target is scraped by one shard. label is what the targets are told apart by.
-// With zones, shard i is in zone i modulo zones, and scrapes targets of its zone only.
+// Sharding returns the rules by which each target is scraped by one shard. label is the label by which targets are
+// distributed. With zones, shard i is in zone i modulo zones, and scrapes targets of its zone only.
 func Sharding(label string, shards, zones int) (out []*model.Relabel) {
 	first := func(regex, to string, from ...string) *model.Relabel {
 		return &model.Relabel{SourceLabels: from, TargetLabel: to, Regex: model.Present(regex),

@@ -69,11 +69,11 @@ func objectsOf(role string, node bool) (objects []string) {
 	return objects
 }
 
-// discovered is what is known about the labels of a job's targets before its rules.
+// discovered knows the labels that a job's targets have before its rules.
 type discovered struct {
 	roles   []string // in Kubernetes
 	meta    []string // labels, without [metaPrefix]; one that ends in _ stands for all that begin with it
-	others  []string // the beginnings of what other discoveries have
+	others  []string // the beginnings of labels that other discoveries add
 	written []string // labels of static targets
 	plain   bool     // targets may have labels that do not begin with __
 	open    bool     // nothing is known
@@ -112,7 +112,7 @@ func (j *job) discovers() (d discovered) {
 	return d
 }
 
-// targets is what is known about the labels of a job's targets. The job must have its discovery.
+// targets returns the labels that a job's targets are known to have. The job must have its discovery.
 func (j *job) targets() *relabel.Labels {
 	if j.labels != nil {
 		return j.labels
@@ -135,7 +135,8 @@ func (j *job) targets() *relabel.Labels {
 	return j.labels
 }
 
-// targetsKey is what decides which labels the targets of a job have that finds them in Kubernetes only.
+// targetsKey holds the settings that determine the labels of targets, for jobs that find their targets in Kubernetes
+// only.
 type targetsKey struct {
 	role, needed string
 	node         bool

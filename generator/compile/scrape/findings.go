@@ -39,7 +39,7 @@ func (f *findings) parseURL(path, value string) *url.URL {
 	return u
 }
 
-// LiteralRefused says what the policy reference refuses, after "is a secret" or the like.
+// LiteralRefused explains why the policy reference refuses a value, after "is a secret" or the like.
 const LiteralRefused = "in clear, which the secrets policy reference keeps out of the output"
 
 // Hints about credentials in URLs.

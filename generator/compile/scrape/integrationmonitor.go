@@ -29,9 +29,9 @@ const (
 	ownerName      = "__meta_agentoperator_grafanaagent_name"
 )
 
-// discovery holds what the jobs of all IntegrationMonitors share. It is never changed.
+// discovery holds the discoveries and rules that the jobs of all IntegrationMonitors share. It is never changed.
 type discovery struct {
-	// own lists the targets of this GrafanaAgent, all those of every GrafanaAgent. Prometheus sends one request
+	// own lists the targets of this GrafanaAgent, all the targets of every GrafanaAgent. Prometheus sends one request
 	// for all jobs with equal settings.
 	own, all *model.HTTPSD
 	marked   *model.Relabel // keeps the targets of MetricsIntegrations

@@ -35,8 +35,8 @@ func lower(own, enforced *int64) *int64 {
 	return own
 }
 
-// bodySize returns the limit of an answer's size. Unlike the others, the enforced one is that of every job without one
-// of its own.
+// bodySize returns the limit of an answer's size. Unlike other enforced limits, this one applies to every job without a
+// limit of its own.
 func (j *currentJob) bodySize(own *monitoringv1.ByteSize) string {
 	enforced := j.current.prometheus.Enforced.BodySize
 	if own == nil || *own == "" {

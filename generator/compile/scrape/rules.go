@@ -145,7 +145,7 @@ type repeated struct {
 	selected targetRules
 }
 
-// ruleKey is what a rule is about: a label or a port of targets by its name, and what is made of it.
+// ruleKey identifies a rule by its kind or the role that it reads, the label or port, and the label or value wanted.
 type ruleKey struct{ about, name, target string }
 
 // targetLabel is a label of a service, pod or ingress (role).

@@ -1,5 +1,5 @@
-// Package stage turns the pipeline stages of a PodLogs into those of the model. Stages that a match stage holds
-// as YAML text are decoded strictly. The path of a finding in such a text continues after a > sign:
+// Package stage turns the pipeline stages of a PodLogs into stages of the model. Stages that a match stage holds as
+// YAML text are decoded strictly. The path of a finding in such a text continues after a > sign:
 // match.stages>[0].regex.expression, or with line and column: match.stages>3:1.
 //
 // It does not check what stages mean: each runtime has its own rules for that.
@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// MaxStages limits the stages of a pipeline, including those of match stages.
+	// MaxStages limits the stages of a pipeline, including the stages inside match stages.
 	MaxStages = 1000
 	// MaxDepth limits how deep match stages are nested.
 	MaxDepth = 10

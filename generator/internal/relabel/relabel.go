@@ -35,7 +35,7 @@ const (
 
 const labelHint = "label names have letters, digits and _ only; service discovery replaces other characters by _"
 
-// Check returns what is wrong with a rule, by the fields of the custom resource.
+// Check returns the errors of a rule, at the fields of the custom resource.
 func (c *Checker) Check(r *model.Relabel) diag.List {
 	var out diag.List
 	bad := func(field, format string, args ...any) {

@@ -8,7 +8,7 @@ import (
 )
 
 // resolve returns the value of a plain scalar without a tag: a string, bool, int64, float64 or nil. It returns false
-// for numbers that JSON cannot express (.inf, .nan). The rules are those of resolve.go of go.yaml.in/yaml/v2.
+// for numbers that JSON cannot express (.inf, .nan). The rules come from resolve.go of go.yaml.in/yaml/v2.
 func resolve(s string) (value any, ok bool) {
 	if s == "" {
 		return nil, true

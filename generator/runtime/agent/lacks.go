@@ -8,11 +8,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// lack is a setting, or a value of one, that came with a Prometheus which is newer than the agent's.
+// lack is a setting, or a value of a setting, that came with a newer Prometheus than the agent's.
 type lack struct {
 	// since is the first Prometheus that has it.
 	since string
-	// why is what would go wrong without the setting. It is empty for a setting that only tunes, which is left out.
+	// why names the harm of leaving out the setting. It is empty for a setting that only tunes, which is left out.
 	why string
 	// only are the values that are lacking. Nil means all but those in silent.
 	only []model.Value

@@ -23,7 +23,7 @@ func Print(c *model.Config) runtime.Text { return encode(c, &writer{}) }
 // PrintRedacted is Print with a placeholder for every secret value, for reviewers.
 func PrintRedacted(c *model.Config) runtime.Text { return encode(c, &writer{view: reviewed}) }
 
-// printed returns what [Print] and [PrintRedacted] do. Without secret values, that is one text, printed once.
+// printed returns the texts of [Print] and [PrintRedacted]. Without secret values they are equal, and printed once.
 func printed(c *model.Config) runtime.Printed {
 	var w writer
 	text := encode(c, &w)

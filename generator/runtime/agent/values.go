@@ -11,9 +11,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Values returns what [Print] writes as values: map[string]any, []any, string, bool, int and float64. The items of
-// scrape_configs are [*Job]s, which are not made yet. With newer, settings that the agent lacks are there too, in the
-// words of newer Prometheus: then the configuration may be that of any program.
+// Values returns the configuration that [Print] writes, as map[string]any, []any, string, bool, int and float64. The
+// items of scrape_configs are [*Job]s, which are not made yet. With newer, it also has the settings that the agent
+// lacks, in the words of newer Prometheus: then the configuration may be for any program.
 func Values(c *model.Config, newer bool) map[string]any {
 	w := newValues(newer)
 	encodeBlocks(w, c)

@@ -110,8 +110,8 @@ type lack struct {
 // words returns the path as it is said in a sentence.
 func (l lack) words() string { return strings.ReplaceAll(l.path, ".", " ") }
 
-// lacking returns what is in a block and not in a component of a version. The path of the block ends in a dot or is
-// empty.
+// lacking returns the arguments and blocks inside a block that a version of the component does not have. The path of
+// the block ends in a dot or is empty.
 func lacking(of *catalogue.Component, version catalogue.Version, path string, b *syntax.Block) (out []lack) {
 	has := func(name string, isBlock bool) bool {
 		e, known := of.Fields[path+name]
@@ -136,8 +136,8 @@ func lacking(of *catalogue.Component, version catalogue.Version, path string, b 
 	return out
 }
 
-// missing returns what a component needs and a block does not have, by path. The path of the block ends in a dot or is
-// empty.
+// missing returns the paths of arguments and blocks that a component requires and a block does not have. The path of
+// the block ends in a dot or is empty.
 func missing(of *catalogue.Component, path string, b *syntax.Block) (out []string) {
 	has := map[string]bool{exporter.LabelKey: b.Label != ""}
 	for _, a := range b.Attrs {

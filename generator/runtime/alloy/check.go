@@ -67,7 +67,7 @@ func (f *findings) tooOld(what, since string) string {
 // orLater is the way out for what came with a version.
 func orLater(since string) string { return "set runtimeVersion to " + since + " or later" }
 
-// onlyPlainVariables is what is wrong with a text that [expanded] cannot express.
+// onlyPlainVariables is the error of a text that [expanded] cannot express.
 const onlyPlainVariables = "Alloy knows only ${NAME} and ${NAME:-default}, where the default has no variables"
 
 // metrics checks the instances, and returns them with all of their jobs.
@@ -206,7 +206,8 @@ func removesJob(rules []*model.Relabel) (removed bool) {
 	return removed
 }
 
-// client warns about what Alloy reads in another way or does not have. The origin is what has the client's fields.
+// client warns about settings that Alloy reads in another way or does not have. The origin is the object that has the
+// client's fields.
 func (f *findings) client(o model.Origin, c *model.HTTPClient) {
 	switch {
 	case c.BasicAuth == nil || c.BasicAuth.Username.File == "":

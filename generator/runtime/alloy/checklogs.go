@@ -39,9 +39,8 @@ func (f *findings) logs(l *model.Logs, known bool) {
 	f.Add(agentstages.CheckAll(l)...)
 }
 
-// writtenLogs checks the hand-written jobs of an instance, by the agent's rules and by what Alloy can do. Components
-// are called after jobs, so that no two may have one name. known means that the fields of jobs are those of the agent's
-// schema.
+// writtenLogs checks the hand-written jobs of an instance by the rules of the agent and of Alloy. Components are named
+// after jobs, so no two jobs may have the same name. known means that the agent's schema has all fields of the jobs.
 func (f *findings) writtenLogs(i *model.LogsInstance, known bool) {
 	names := map[string]bool{}
 	for _, job := range i.ScrapeConfigs {

@@ -141,7 +141,7 @@ func (w *values) value(of string, s model.Secret) syntax.Expr {
 	return syntax.String(w.conceal(s.Value, redacted))
 }
 
-// conceal returns what stands in the place of a value: with secret values replaced, it is shown.
+// conceal returns the value or, in a redacted configuration, shown, in which secret values are replaced.
 func (w *values) conceal(value, shown string) string {
 	if value == shown {
 		return value

@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
-// clusterArgs returns the flags by which pods find each other. They are those of Alloy's chart, with a name: an address
-// that was a pod's may soon be that of a pod of another cluster.
+// clusterArgs returns the flags by which pods find each other. Alloy's chart has the same ones; the name of the cluster
+// is added, because the address of a pod may soon belong to a pod of another cluster.
 func clusterArgs(p runtime.Pod) []string {
 	if p.Cluster == "" {
 		return nil
@@ -54,8 +54,8 @@ var ofOnePod = regexp.MustCompile(`\$[({](POD_NAME|STATEFULSET_ORDINAL_NUMBER)[:
 var ofOneShard = regexp.MustCompile(`\$[({]SHARD[:})]`)
 
 // clustered returns instances whose pods share their targets. Samples must not tell which pod sends them: a series
-// would end when its target moves, and a destination that keeps the samples of one replica would drop those of all
-// other pods.
+// would end when its target moves, and a destination that keeps the samples of one replica would drop the samples of
+// all other pods.
 func (f *findings) clustered(c *model.Config, m *model.Metrics) {
 	m.Clustered = true
 	if label := m.Global.ReplicaLabel; label != "" {

@@ -83,7 +83,7 @@ func (f *file) kubernetes(k *model.KubernetesSD, own ...*syntax.Block) syntax.Ex
 	}, func() string { return name })
 }
 
-// watched returns what a discovery in Kubernetes watches.
+// watched returns the settings that choose the objects which a discovery in Kubernetes watches.
 func watched(k *model.KubernetesSD) (b syntax.Block) {
 	b.Set("role", syntax.String(k.Role))
 	if len(k.Namespaces) > 0 {

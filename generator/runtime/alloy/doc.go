@@ -13,8 +13,8 @@
 //     others) pass it by, as in Prometheus.
 //   - prometheus.remote_write for each instance.
 //   - local.file_match, loki.source.file and loki.process for each PodLogs of an instance: the positions of a file that
-//     is read are those of a component, so that it must not be shared.
-//   - loki.write for each client of an instance, because external labels are those of a component.
+//     is read belong to a component, so that it must not be shared.
+//   - loki.write for each client of an instance, because external labels belong to a component.
 //
 // Printing is deterministic: names of components depend on what they stand for, and on nothing else.
 package alloy

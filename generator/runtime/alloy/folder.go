@@ -45,7 +45,7 @@ func (f *file) split(set string, limit int) ([]runtime.File, error) {
 	return d.files, nil
 }
 
-// item is what stays together: a component, and the places of its targets in the components that scrape them.
+// item is a component with the places of its targets in the components that scrape them; these stay together.
 type item struct {
 	id     string // of the component
 	at     uint64 // the place: 32 bits of the hash of its namespace, then 32 of its own
@@ -206,7 +206,7 @@ func scrapers(items []*item, suffix string) (out []*component) {
 	return out
 }
 
-// inOrder returns items in an order that does not depend on that of the objects.
+// inOrder returns items in an order that does not depend on the order of the objects.
 func inOrder(items []*item) []*item {
 	return slices.SortedFunc(slices.Values(items), func(a, b *item) int {
 		return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.at, b.at))

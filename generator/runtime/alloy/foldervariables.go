@@ -11,8 +11,8 @@ import (
 )
 
 // substituted returns a component in which environment variables are in the place of $(NAME). In a single file the
-// config reloader replaces these; it does not for a folder. It does not know the number of a pod of a StatefulSet,
-// which is what follows the name of the set.
+// config reloader replaces these; it does not for a folder. It does not know the number of a pod of a StatefulSet: it
+// is the part of the pod's name after the name of the set.
 func substituted(c *component, set string) (*component, error) {
 	value := func(name string) syntax.Expr {
 		if name != "STATEFULSET_ORDINAL_NUMBER" || set == "" {

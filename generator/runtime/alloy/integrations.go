@@ -22,7 +22,7 @@ type integration struct {
 	config   model.Map
 }
 
-// parts is what its component stands for.
+// parts returns the object that its component stands for.
 func (in *integration) parts() []runtime.Span {
 	return []runtime.Span{{Name: in.named, Origin: in.Origin}}
 }
@@ -59,7 +59,7 @@ func (in *integration) ofRFC1() bool { return in.Object.Kind == "MetricsIntegrat
 // id returns the id of its component, which is a part of the path of its metrics.
 func (in *integration) id() string { return in.Component + "." + in.label() }
 
-// expanding is what the texts of integrations have in common with those of a hand-written job: variables are expanded.
+// expanding stands for an integration where a job is needed: as in a hand-written job, variables are expanded.
 var expanding = model.ScrapeConfig{Variables: true}
 
 // component returns the component of an integration.

@@ -45,7 +45,8 @@ func writeLogs(f *file, directory string, i *model.LogsInstance) {
 	}
 }
 
-// client writes the component that sends to one client: external labels are those of a component.
+// client writes the component that sends to one client. Clients share none, because external labels belong to a
+// component.
 func (l *logs) client(n int, c *model.LogsClient) {
 	name := l.instance
 	if n > 0 {
@@ -82,7 +83,7 @@ func (l *logs) endpoint(c *model.LogsClient) syntax.Block {
 
 // podLogs writes the components of a PodLogs: its targets, the files that these name, what reads the files and what
 // changes their lines. Alloy keeps the positions of a component that reads files in a folder of the component's name,
-// so this name must never depend on anything but those of the instance and the job.
+// so this name must never depend on anything but the names of the instance and the job.
 func (l *logs) podLogs(job *model.LogsScrapeConfig) {
 	name := l.instance + "__" + alloynames.Label(job.JobName)
 	to := l.process(name, stages.Blocks(job.Stages))
@@ -151,7 +152,8 @@ func (l *logs) process(name string, pipeline []*syntax.Block) syntax.Expr {
 }
 
 // readFiles writes the components that find and read the files of targets. Where the agent has read them before, it
-// goes on from there: its positions are those of the whole instance, by path. part is what reads them stands for.
+// goes on from there: it kept positions by path, for the whole instance. part names the objects that the component
+// stands for.
 func (l *logs) readFiles(name string, targets, to syntax.Expr, job *promtail.Job, part []runtime.Span) {
 	found := syntax.Block{Name: "local.file_match", Label: name}
 	found.Set("path_targets", targets)
@@ -196,7 +198,7 @@ func (l *logs) relabelled(name string, targets syntax.Expr, rules []*model.Relab
 	return syntax.Expr("discovery.relabel." + name + ".output")
 }
 
-// node returns the name of the node: like the agent, that of the host if the variable is not set. An empty name would
+// node returns the name of the node or, if the variable is not set, of the host, like the agent. An empty name would
 // select the pods that are on no node, and nobody would notice.
 func node() syntax.Expr {
 	return syntax.Call("coalesce", syntax.Env("HOSTNAME"), "constants.hostname")

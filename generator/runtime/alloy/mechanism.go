@@ -28,7 +28,7 @@ func (f *file) service(job *model.ScrapeConfig, d *model.Discovery) syntax.Expr 
 	})
 }
 
-// wordsOf returns what begins the label of a service discovery.
+// wordsOf returns the words that the label of a service discovery begins with.
 func wordsOf(d *model.Discovery) string {
 	if role, ok := d.Settings.Get("role").(model.String); ok && d.Mechanism == "kubernetes" {
 		return alloynames.Words(string(role))

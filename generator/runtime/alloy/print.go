@@ -14,8 +14,8 @@ func Print(c *model.Config) runtime.Text { return newFile(false).of(c).print() }
 // PrintRedacted is Print with a placeholder for every secret value, for reviewers.
 func PrintRedacted(c *model.Config) runtime.Text { return newFile(true).of(c).print() }
 
-// printed is what [Print] returns, with the other forms of the same file. What reviewers see is the same text if it
-// hides nothing.
+// printed returns the text of [Print] and the other forms of the same file. Reviewers see the same text if it hides
+// nothing.
 func printed(c *model.Config) runtime.Printed {
 	f := newFile(false).of(c)
 	text := f.print()
@@ -59,8 +59,8 @@ type file struct {
 	ownBlocks  map[ownRule]*syntax.Block
 	timings    timings
 
-	withoutRules bool // those of targets are not wanted
-	hidesInRules bool // a rule of targets has another value where secret values are replaced
+	withoutRules bool // leave out the rules of targets
+	hidesInRules bool // a rule of targets differs where secret values are replaced
 	clustered    bool // the pods share the targets
 
 	discoveryIDs map[string]bool // which must differ

@@ -70,11 +70,11 @@ func (f *file) rules(global *model.Global, job *model.ScrapeConfig) []*syntax.Bl
 	return out
 }
 
-// ownRule is what tells the rules apart that are added to those of jobs.
+// ownRule identifies a rule that is added to the rules of jobs.
 type ownRule struct{ sources, target, regex, replacement, action string }
 
-// ownBlock returns the block of a rule that is added to those of a job. All but that for the name of the job are the
-// same in many jobs, and written once.
+// ownBlock returns the block of a rule that is added to the rules of a job. Except for the job's name, these rules are
+// the same in many jobs, and are written once.
 func (f *file) ownBlock(job *model.ScrapeConfig, r *model.Relabel) *syntax.Block {
 	if job.Variables || r.TargetLabel == "job" {
 		return f.targetRule(r)

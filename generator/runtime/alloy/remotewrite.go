@@ -23,8 +23,8 @@ func (f *file) remoteWrite(global *model.Global, i *model.Instance, name string)
 	f.instances = append(f.instances, component{Block: b})
 }
 
-// writers returns where an instance sends to. Alloy refuses two endpoints that are equal once secrets are masked, so
-// those of one URL have names.
+// writers returns the endpoints that an instance sends to. Alloy refuses two endpoints that are equal once secrets are
+// masked, so endpoints with the same URL get names.
 func writers(global *model.Global, i *model.Instance) []model.RemoteWrite {
 	list := i.RemoteWrite
 	if len(list) == 0 {

@@ -25,7 +25,7 @@ const (
 	storagePath = podspec.DataDir + "/alloy"
 	// ownStorage is for pods without a volume for data: any user can write there.
 	ownStorage = "/tmp/alloy"
-	// user is that of the image, which runs as root unless it is told otherwise.
+	// user is the image's own user; the image runs as root unless it is told otherwise.
 	user = 473
 )
 
@@ -108,8 +108,8 @@ func (in imageIn) checkPods(spec *v1alpha1.GrafanaAgentSpec) (out diag.List) {
 	return out
 }
 
-// of returns the image of a GrafanaAgent. In the place of the agent's image is that of Alloy in the same repository:
-// the same custom resources are for both.
+// of returns the image of a GrafanaAgent. It replaces the agent's image by Alloy's in the same repository, because the
+// same custom resources serve both.
 func (in imageIn) of(spec *v1alpha1.GrafanaAgentSpec) string {
 	given := runtime.Image(spec.Image, image, "", string(in))
 	folder, name := given[:strings.LastIndexByte(given, '/')+1], given[strings.LastIndexByte(given, '/')+1:]
@@ -130,9 +130,9 @@ func versionOf(image string) string {
 	return ""
 }
 
-// podSecurity returns what the Pod Security Standard "restricted" wants, unless the GrafanaAgent says something else.
-// Pods that read the logs of their node are root: the files are, and so is the folder that the agent has made for
-// positions. So are those whose integrations are about their node, as with the agent.
+// podSecurity returns the security context of the GrafanaAgent or, if it has none, one that the Pod Security Standard
+// "restricted" allows. Pods that read the logs of their node run as root, because root owns these files and the folder
+// of positions that the agent has made. So do pods with integrations about their node, as with the agent.
 func podSecurity(kind secretref.Group, given *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	if given != nil {
 		return given

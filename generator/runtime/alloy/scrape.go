@@ -27,7 +27,7 @@ type scrapes struct {
 	metadata bool                   // samples are stored with their metadata
 }
 
-// scrape is what endpoints with equal settings share: a component, or several if they are many.
+// scrape is the component that endpoints with equal settings share, or several components if the endpoints are many.
 type scrape struct {
 	block     syntax.Block // without its targets
 	endpoints []endpoint
@@ -41,8 +41,8 @@ type endpoint struct {
 	at      uint64 // its place, if they are too many for one component
 }
 
-// maxEndpoints is how many endpoints share a component. Alloy evaluates it with all its targets when those of one
-// endpoint change, so without a limit a pod with thousands of monitors would do little else while it starts.
+// maxEndpoints limits the endpoints that share a component. Alloy evaluates it with all its targets when the targets of
+// one endpoint change, so without a limit a pod with thousands of monitors would do little else while it starts.
 const maxEndpoints = 250
 
 // instance writes the components of one MetricsInstance.
@@ -116,7 +116,7 @@ func (s *scrapes) add(job *model.ScrapeConfig) {
 	g.endpoints = append(g.endpoints, endpoint{targets: s.relabelTargets(job), label: s.label(job)})
 }
 
-// settingsText returns what endpoints must have in common to share a component.
+// settingsText returns the settings and rules of a job as text. Jobs with equal texts share a component.
 func (s *scrapes) settingsText(job *model.ScrapeConfig, redact bool) string {
 	other := file{values: values{redact: redact}, timings: s.timings}
 	var b syntax.Block
@@ -265,8 +265,8 @@ func (f *file) params(b *syntax.Block, job *model.ScrapeConfig) {
 // reports matches the samples that a scrape makes about itself.
 const reports = "up|scrape_duration_seconds|scrape_samples_scraped|scrape_samples_post_metric_relabeling|scrape_series_added"
 
-// receivers returns where the samples of a job go. Prometheus applies rules for samples to those of the
-// target, not to its own reports; here both come out of the same component, so reports have a way of their own.
+// receivers returns the components that the samples of a job go to. Prometheus applies rules for samples to the samples
+// of the target, not to its own reports; here both come out of the same component, so reports have a way of their own.
 func (s *scrapes) receivers(job *model.ScrapeConfig) syntax.Expr {
 	writer := syntax.Expr("prometheus.remote_write." + s.instance + ".receiver")
 	if len(job.MetricRelabel) == 0 {

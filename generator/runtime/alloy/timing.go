@@ -22,7 +22,7 @@ const (
 // timing is how often targets are scraped, in Prometheus' spelling.
 type timing struct{ interval, timeout string }
 
-// timings are those of jobs, by what the jobs and all of them set. Few differ.
+// timings holds the timings of jobs by the global and the own settings. Few differ.
 type timings map[[4]string]timing
 
 // of returns the timing of jobs that set none.

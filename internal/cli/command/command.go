@@ -151,11 +151,8 @@ func Choice[T ~string](flags *cli.Context, name string, allowed []T, planned ...
 		return value, nil
 	}
 	if slices.Contains(planned, value) {
-		return "", Usagef("use "+strings.Join(Words(allowed), ", "), "--%s %s is not supported yet", name, value)
+		return "", Usagef("use "+diag.Alternatives(Words(allowed)), "--%s %s is not supported yet", name, value)
 	}
-	hint := diag.DidYouMean(string(value), Words(allowed))
-	if hint == "" {
-		hint = "use " + strings.Join(Words(allowed), ", ")
-	}
-	return "", Usagef(hint, "--%s %q is not known", name, value)
+	message, hint := diag.Unknown("--"+name, string(value), Words(allowed))
+	return "", Usagef(hint, "%s", message)
 }

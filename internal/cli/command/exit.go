@@ -97,7 +97,7 @@ func ExitCode(ctx context.Context, stderr io.Writer, err error) int {
 	return code
 }
 
-// Hint returns what to do about an error; nothing if that is unknown.
+// Hint returns the hint of an error, or nothing.
 func Hint(err error) string {
 	if r, ok := errors.AsType[repositoryError](err); ok {
 		return r.hint

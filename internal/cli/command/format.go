@@ -35,7 +35,7 @@ func Formats(command string) []string {
 	return all
 }
 
-// FormatFlag returns the flag --format. more says what a command has besides text, json and yaml.
+// FormatFlag returns the flag --format. more names the command's formats besides text, json and yaml.
 func FormatFlag(more string) *cli.StringFlag {
 	usage := "`FORMAT` of the output: text, json or yaml"
 	if more != "" {

@@ -1,5 +1,5 @@
-// Package completion says what may follow on a command line that is being typed: commands, flags, and values of flags
-// and arguments. A shell asks it by a script, which agentry completion prints.
+// Package completion completes a command line that is being typed: commands, flags, and values of flags and arguments.
+// A shell asks it by a script, which agentry completion prints.
 package completion
 
 import (
@@ -12,11 +12,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
-// Ask is what scripts put after the program's name, before the words that are typed. The last word is the one at the
-// cursor, which may be empty.
+// Ask is the word that scripts put between the program's name and the words that are typed. The last word is the one at
+// the cursor, which may be empty.
 const Ask = "__complete"
 
 //go:embed agentry.bash
@@ -46,9 +47,10 @@ func Command(stdout io.Writer) command.Command {
 			if len(args) != 1 {
 				return command.Usagef("agentry completion bash", "one of bash, zsh and fish is required")
 			}
-			script, known := map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[args[0]]
-			if !known {
-				return command.Usagef("use bash, zsh or fish", "no completion for shell %q", args[0])
+			script, found := map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[args[0]]
+			if !found {
+				message, hint := diag.Unknown("shell", args[0], shells())
+				return command.Usagef(hint, "%s", message)
 			}
 			_, err := io.WriteString(stdout, script)
 			return err
@@ -56,7 +58,7 @@ func Command(stdout io.Writer) command.Command {
 	}
 }
 
-// Candidate is what may be typed, with a description, which may be empty.
+// Candidate is a word that may be typed, with a description, which may be empty.
 type Candidate struct{ Value, Says string }
 
 // Sources return the values that differ from place to place.

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// line is what is typed of a command before the cursor.
+// line is the part of a command that is typed before the cursor.
 type line struct {
 	command   *cli.Command
 	typed     map[string]string // flags by their first name
@@ -70,7 +70,7 @@ func (l line) takesValue(name string) bool {
 	return false
 }
 
-// value returns what a flag was given, here or by its variable.
+// value returns the value of a flag, from the line or from its variable.
 func (l line) value(name string) string {
 	if value, typed := l.typed[name]; typed {
 		return value

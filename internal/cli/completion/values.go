@@ -47,7 +47,7 @@ func Choices(name, flag string) []string {
 	return nil
 }
 
-// values returns what may be the value of a flag. For files and folders that is nothing, and the shell completes them.
+// values returns the possible values of a flag. It returns none for files and folders: the shell completes them.
 func values(l line, flag string, s Sources) []string {
 	if flag == "pipeline" {
 		return s.Pipelines(l.value("file"))
@@ -55,7 +55,7 @@ func values(l line, flag string, s Sources) []string {
 	return Choices(l.command.Name, flag)
 }
 
-// arguments returns what may be an argument, besides files and folders.
+// arguments returns the possible arguments, besides files and folders.
 func arguments(app *cli.App, l line, s Sources) []string {
 	switch l.command.Name {
 	case "completion":

@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
-// Outcome is what became of a pipeline when all were synced.
+// Outcome is the result of one pipeline when all are synced.
 type Outcome string
 
 // The outcomes, in the order of the summary.
@@ -28,12 +28,12 @@ const (
 	NotRun    Outcome = "not-run" // the command was interrupted before
 )
 
-// Results is what `agentry sync --format json` prints.
+// Results is the output of `agentry sync --format json`.
 type Results struct {
 	Pipelines []Result `json:"pipelines"`
 }
 
-// Result is what a pass of one pipeline found and did.
+// Result holds the findings and results of a pass of one pipeline.
 type Result struct {
 	Name    string  `json:"name"`
 	Outcome Outcome `json:"outcome"`
@@ -50,7 +50,7 @@ type Result struct {
 	Units   []gitsync.UnitStatus   `json:"units"`
 	Held    []plan.HeldObject      `json:"held"`
 	Changes []plan.FileChange      `json:"changes"`
-	// Difference is what they mean, with the keys of `agentry diff --format json`. Only a dry run has it.
+	// Difference is the meaning of Changes, with the keys of `agentry diff --format json`. Only a dry run has it.
 	Difference *difference.Difference `json:"difference,omitempty"`
 	// Diagnostics have the keys of `agentry check --format json`.
 	Diagnostics diag.List `json:"diagnostics"`

@@ -32,7 +32,7 @@ type node struct {
 	Children []*node        `json:"children,omitempty"`
 }
 
-// Forest is what `agentry tree` prints.
+// Forest is the output of `agentry tree`.
 type Forest struct {
 	Agents []*node `json:"agents"`
 	// Unselected are the objects that no GrafanaAgent discovers.
@@ -112,7 +112,7 @@ func heldIn(unit string, held []plan.HeldObject) map[manifest.ID]plan.HeldObject
 	return out
 }
 
-// mark marks those of the node and the nodes below it that are held.
+// mark marks the node and the nodes below it if they are held.
 func (n *node) mark(held map[manifest.ID]plan.HeldObject) {
 	if h, ok := held[manifest.ID{Kind: n.Kind, Namespace: n.Namespace, Name: n.Name}]; ok {
 		n.State, n.As = h.State, h.As

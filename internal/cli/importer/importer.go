@@ -237,7 +237,7 @@ func write(folder string, files []installation.File) error {
 	return nil
 }
 
-// summary says what was written, and which stubs wait for values.
+// summary lists the files that were written, and the stubs that wait for values.
 func (s Streams) summary(objects int, folder string, files []installation.File) {
 	var stubs []string
 	for _, f := range files {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
@@ -46,6 +48,21 @@ func (q *questions) ask(flag, question, otherwise string, check func(string) err
 		return value
 	}
 	return q.typed(flag, question, otherwise, check)
+}
+
+// choose is like ask, for a flag that takes one of a few words.
+func (q *questions) choose(flag, question, otherwise string, words ...string) string {
+	if q.err == nil && q.flags.IsSet(flag) {
+		var value string
+		value, q.err = command.Choice(q.flags, flag, words)
+		return value
+	}
+	return q.ask(flag, question, otherwise, func(value string) error {
+		if slices.Contains(words, value) {
+			return nil
+		}
+		return errors.New("write " + diag.Alternatives(words))
+	})
 }
 
 // typed asks on the terminal.

@@ -102,7 +102,7 @@ func (s Streams) run(ctx context.Context, flags *cli.Context, folder string) err
 	return s.next(at, options, files, left)
 }
 
-// options returns what is wanted.
+// options returns the user's choices, from flags and answers.
 func (s Streams) options(flags *cli.Context, at place) (scaffold.Options, error) {
 	q := questions{flags: flags, out: s.Stderr}
 	if s.Attended && !flags.Bool("yes") {
@@ -119,11 +119,10 @@ func (s Streams) options(flags *cli.Context, at place) (scaffold.Options, error)
 	o.Login = q.ask("remote-write-secret", "Secret in the cluster with username and password for it (- for none)", "-",
 		checkSecret)
 	o.Login = strings.TrimPrefix(o.Login, "-")
-	o.Job = scaffold.Job(q.ask("ci", "CI job: github, gitlab or none", string(jobFor(o.URL)),
-		oneOf(string(scaffold.GitHub), string(scaffold.GitLab), string(scaffold.NoJob))))
-	o.Deployer = scaffold.Deployer(q.ask("deploy", "What applies the output: flux, argocd or none",
-		flags.String("deploy"),
-		oneOf(string(scaffold.Flux), string(scaffold.ArgoCD), string(scaffold.NoDeployer))))
+	o.Job = scaffold.Job(q.choose("ci", "CI job: github, gitlab or none", string(jobFor(o.URL)),
+		string(scaffold.GitHub), string(scaffold.GitLab), string(scaffold.NoJob)))
+	o.Deployer = scaffold.Deployer(q.choose("deploy", "What applies the output: flux, argocd or none",
+		flags.String("deploy"), string(scaffold.Flux), string(scaffold.ArgoCD), string(scaffold.NoDeployer)))
 	return o, q.err
 }
 
@@ -199,15 +198,6 @@ func checkRemoteWrite(value string) error {
 			"--remote-write-secret")
 	}
 	return nil
-}
-
-func oneOf(words ...string) func(string) error {
-	return func(value string) error {
-		if slices.Contains(words, value) {
-			return nil
-		}
-		return fmt.Errorf("%q is none of %s", value, strings.Join(words, ", "))
-	}
 }
 
 // write writes all files, or none if one is there that is not shared with other pipelines. It returns those that it
@@ -318,7 +308,7 @@ func tops(files []scaffold.File) []string {
 	return out
 }
 
-// passes says what makes passes.
+// passes explains what will make passes.
 func passes(o scaffold.Options) string {
 	switch o.Job {
 	case scaffold.GitHub:

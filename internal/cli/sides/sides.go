@@ -18,7 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/revision"
 )
 
-// Parse returns what is compared. The same paths with other options are another side.
+// Parse returns the two sides to compare. The same paths with other options are another side.
 func Parse(ctx context.Context, args []string, twoOptions bool) (sides [2]*Side, err error) {
 	if len(args) == 2 {
 		if sides, err := newPair(ctx, args[0], args[1], nil, false); err == nil {
@@ -73,7 +73,7 @@ func newPair(ctx context.Context, a, b string, paths []string, fromBase bool) (s
 	return sides, sides[0].moveToBase(ctx, sides[1])
 }
 
-// Side is one of the two things that are compared: paths on disk, or those of a commit.
+// Side is one of the two things that are compared: paths on disk, or in a commit.
 type Side struct {
 	Name   string // as it was typed
 	Paths  []string
@@ -109,7 +109,7 @@ func New(ctx context.Context, name string, paths []string) (*Side, error) {
 	return &Side{Name: name, Paths: paths, commit: commit, repo: repo}, nil
 }
 
-// moveToBase makes the side the commit where its history and that of another part.
+// moveToBase makes the side the commit where its history and the other side's part.
 func (s *Side) moveToBase(ctx context.Context, other *Side) (err error) {
 	head := other.commit
 	if s.commit == "" {
@@ -124,7 +124,7 @@ func (s *Side) moveToBase(ctx context.Context, other *Side) (err error) {
 	return nil
 }
 
-// Files returns the paths of the side on the disk: those of a commit are in a folder that done removes. Paths that the
+// Files returns the paths of the side on disk: the files of a commit are in a folder that done removes. Paths that the
 // commit does not have are left out.
 func (s *Side) Files(ctx context.Context) (paths []string, done func(), err error) {
 	done = func() {}
@@ -174,8 +174,8 @@ func (s *Side) within(folder string) ([]string, error) {
 	return out, nil
 }
 
-// Names returns the two names in A..B for a pipeline: revisions of its sources, or folders with rendered output. No
-// name is what the pipeline reads.
+// Names returns the two names in A..B for a pipeline: revisions of its sources, or folders with rendered output. An
+// empty name stands for the revision that the pipeline reads.
 func Names(arg string) (names [2]string, err error) {
 	for at := range arg {
 		b, found := strings.CutPrefix(arg[at:], "..")
@@ -195,7 +195,7 @@ func Names(arg string) (names [2]string, err error) {
 		"%s names one thing, and two are compared", arg)
 }
 
-// mayBeNamed reports whether a name is empty, that of a folder with rendered output, or possible for a revision.
+// mayBeNamed reports whether a name is empty, names a folder with rendered output, or may name a revision.
 func mayBeNamed(name string) bool {
 	if name == "" || outdir.Is(name) {
 		return true

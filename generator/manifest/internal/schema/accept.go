@@ -91,7 +91,7 @@ func (n *node) compileType(s *apiextensionsv1.JSONSchemaProps) error {
 	return nil
 }
 
-// isIntOrString reports whether the alternatives are those of x-kubernetes-int-or-string.
+// isIntOrString reports whether the alternatives are the ones of x-kubernetes-int-or-string.
 func isIntOrString(alternatives []apiextensionsv1.JSONSchemaProps) bool {
 	return len(alternatives) == 0 || reflect.DeepEqual(alternatives, []apiextensionsv1.JSONSchemaProps{
 		{Type: "integer"}, {Type: "string"},

@@ -130,7 +130,7 @@ func (k *Kind) Check(object map[string]any) (unknown []string, errs field.ErrorL
 	if err != nil {
 		return nil, field.ErrorList{field.InternalError(nil, err)}
 	}
-	// The order is that of apiextensions' customresource_handler.go.
+	// customresource_handler.go of apiextensions has the same order.
 	setDefaults(object, slow.structural)
 	unknown = pruning.PruneWithOptions(object, slow.structural, k.isResource, structuralschema.UnknownFieldPathOptions{
 		TrackUnknownFieldPaths: true,
@@ -156,13 +156,13 @@ func (k *Kind) Requires(path string) bool {
 	return parent != nil && parent.ValueValidation != nil && slices.Contains(parent.ValueValidation.Required, name)
 }
 
-// Text is what a schema says about a string.
+// Text holds the rules of a schema for a string.
 type Text struct {
 	Pattern string   // the regular expression that it must match; empty if there is none
-	Values  []string // those that it can have; none means any
+	Values  []string // the allowed values; none means any
 }
 
-// Text returns what the schema says about the string at path.
+// Text returns the rules of the schema for the string at path.
 func (k *Kind) Text(path string) (t Text) {
 	parent, name := k.parent(path)
 	if parent == nil {

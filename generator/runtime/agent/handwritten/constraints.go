@@ -4,7 +4,7 @@ import (
 	"maps"
 )
 
-// constraint is what the agent's code requires of a type, in addition to the types of its fields.
+// constraint holds the requirements of the agent's code for a type, in addition to the types of its fields.
 type constraint struct {
 	required  []string
 	values    map[string][]string // all valid values, by field
@@ -19,8 +19,8 @@ func constraints() map[string]constraint {
 	return all
 }
 
-// prometheusConstraints are those of Prometheus's configuration and service discoveries (UnmarshalYAML of the agent's
-// fork of January 2024) and of common/config v0.53.0.
+// prometheusConstraints come from Prometheus's configuration and service discoveries (UnmarshalYAML of the agent's fork
+// of January 2024) and from common/config v0.53.0.
 func prometheusConstraints() map[string]constraint {
 	type values = map[string][]string
 	return map[string]constraint{
@@ -67,7 +67,7 @@ func prometheusConstraints() map[string]constraint {
 	}
 }
 
-// promtailConstraints are those of Promtail's scrape configurations and stages, and those that its targets check when
+// promtailConstraints come from Promtail's scrape configurations and stages, and from the checks of its targets when
 // they start (Loki k190).
 func promtailConstraints() map[string]constraint {
 	type values = map[string][]string

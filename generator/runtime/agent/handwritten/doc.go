@@ -1,9 +1,8 @@
-// Package handwritten checks scrape configurations that users wrote by hand: those of Prometheus for
-// MetricsInstances, and those of Promtail for LogsInstances. One mistake in them makes the agent refuse its whole
-// configuration.
+// Package handwritten checks scrape configurations that users wrote by hand: Prometheus' for MetricsInstances, and
+// Promtail's for LogsInstances. One mistake in them makes the agent refuse its whole configuration.
 //
-// schema.json describes the agent's own types (v0.44.8, by reflection, see test/agentcheck/catalogue). What the
-// agent's code requires in addition is in constraints.go and in the rules. Package stages checks pipeline stages.
+// schema.json describes the agent's own types (v0.44.8, by reflection, see test/agentcheck/catalogue). The additional
+// requirements of the agent's code are in constraints.go and in the rules. Package stages checks pipeline stages.
 //
 // The configurations come from Secrets. Findings name a line, and quote nothing except names of fields and values
 // that the agent itself knows.

@@ -2,7 +2,6 @@ package handwritten
 
 import (
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -40,11 +39,7 @@ func (c *checker) called(path string) string {
 // alternatives lists the valid values.
 func alternatives(values []string) string {
 	values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
-	if len(values) == 1 {
-		return values[0]
-	}
-	last := len(values) - 1
-	return strings.Join(values[:last], ", ") + " or " + values[last]
+	return diag.Alternatives(values)
 }
 
 // mismatch reports a value of the wrong type.

@@ -7,8 +7,8 @@
 //	matcher  = name ( "=" | "!=" | "=~" | "!~" ) string
 //	filter   = ( "|=" | "!=" | "|~" | "!~" ) string
 //
-// Strings are those of Go in double quotes, and white space and comments are Go's. There are no parsers, label
-// filters, formatting stages or strings in backquotes.
+// Strings in double quotes, white space and comments are Go's. There are no parsers, label filters, formatting stages
+// or strings in backquotes.
 package logql
 
 import (

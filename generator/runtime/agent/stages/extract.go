@@ -44,7 +44,7 @@ func jmesPath(p *problems, path, name, expression string) {
 	}
 }
 
-// jmesPathProblem says what is wrong with an expression. The library names tokens as its code does.
+// jmesPathProblem describes the error in an expression in plain words: the library's messages use names of its code.
 func jmesPathProblem(expression string, err error) string {
 	if open := unclosed(expression); open != "" {
 		return strconv.Quote(open) + " is not closed"

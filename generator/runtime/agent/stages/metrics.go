@@ -16,7 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// DefaultPrefix is what names of metrics begin with by default.
+// DefaultPrefix is the beginning of the names of metrics by default.
 const DefaultPrefix = "promtail_custom_"
 
 // Types of metrics.
@@ -29,7 +29,7 @@ const (
 // minIdle is the shortest time after which the agent forgets a series.
 const minIdle = time.Second
 
-// definition is what all metrics of one name must agree in.
+// definition holds the properties that must be equal for all metrics of one name.
 type definition struct{ kind, help string }
 
 func metrics(p *problems, path string, list map[string]model.MetricStage, before *before) {

@@ -32,7 +32,7 @@ type Checker struct {
 	before   before
 }
 
-// before is what later stages of a pipeline depend on.
+// before holds the results of earlier stages that later stages of a pipeline depend on.
 type before struct {
 	defined map[string]definition // metrics of earlier stages, by their full name
 	bound   string                // where the label le is set, or ""

@@ -22,7 +22,7 @@ import (
 //go:embed components.txt
 var components string
 
-// Component is what a component takes and exports.
+// Component describes the arguments and exports of a component.
 type Component struct {
 	Entry
 	// Fields are the arguments and blocks by their path, such as clustering.enabled.

@@ -28,7 +28,7 @@ func ParseVersion(text string) (Version, error) {
 	minor, _ := strconv.Atoi(m[1])
 	patch, _ := strconv.Atoi(m[2])
 	if minor < oldest || minor > newest {
-		return Version{}, fmt.Errorf("it is not known what Alloy %s has: v1.%d to v1.%d are", text, oldest, newest)
+		return Version{}, fmt.Errorf("no support for Alloy %s: use v1.%d to v1.%d", text, oldest, newest)
 	}
 	return Version{minor, patch}, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 )
 
-// Arguments are those of a component.
+// Arguments holds the arguments of a component.
 type Arguments struct {
 	// Values are arguments and blocks by their names. A list of maps is several blocks of one name, and the key
 	// "<label>" of a map is the label of its block.
@@ -30,13 +30,13 @@ const LabelKey = "<label>"
 // common are the fields that are not about the exporter, but about its targets and where its samples and lines go.
 var common = []string{"instance", "autoscrape", "extra_labels", "logs_instance", "traces_instance"}
 
-// arguments are those of a component in the making.
+// arguments builds the arguments of a component.
 type arguments struct {
 	*Kind
 	Arguments
 	component *catalogue.Component
 	redact    bool
-	field     string // that is being converted
+	field     string // the field that is being converted
 }
 
 // Arguments returns the arguments of the component for a configuration. With redact, texts are shown without
@@ -106,7 +106,7 @@ func (a *arguments) say(s diag.Severity, below, hint, format string, args ...any
 	a.Problems.Add(code.At(a.field+below, format, args...).As(s).WithHint(hint))
 }
 
-// set sets an argument by its path: its name, or that of its block and its own.
+// set sets an argument by its path: its name, or the names of its block and its own.
 func (a *arguments) set(path string, v model.Value) {
 	block, name := split(path)
 	v = a.fitting(path, v)

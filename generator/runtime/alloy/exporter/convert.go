@@ -57,7 +57,7 @@ func labelled(label string, m model.Map, without ...string) model.Map {
 	return out
 }
 
-// snmpTargets sets the targets of snmp. Their names are labels of blocks, and those of walk_params are too.
+// snmpTargets sets the targets of snmp. Their names are labels of blocks, like the names of walk_params.
 func (a *arguments) snmpTargets(v model.Value) {
 	list, _ := v.(model.List)
 	var blocks model.List

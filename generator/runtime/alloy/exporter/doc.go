@@ -1,5 +1,5 @@
-// Package exporter says what becomes of the agent's integrations in Alloy: one table with the component of each, and
-// what its settings are called there. It turns the configuration of an integration into arguments of the component.
+// Package exporter maps the agent's integrations to components of Alloy: one table has the component of each, and the
+// names of its settings there. It turns the configuration of an integration into arguments of the component.
 //
 // What a component does not have is a problem at the field, never silently dropped. Defaults that differ are written
 // out. Arguments are values of a model, so that variables and credentials are treated as everywhere else.

@@ -4,7 +4,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// The agent's defaults for app_agent_receiver, which are not those of faro.receiver.
+// The agent's defaults for app_agent_receiver, which differ from those of faro.receiver.
 var (
 	faroServerDefaults = []model.Pair{{Key: "max_allowed_payload_size", Value: model.String("5000000B")}}
 	faroRateDefaults   = []model.Pair{{Key: "rate", Value: model.Number("100")},

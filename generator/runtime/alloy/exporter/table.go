@@ -17,7 +17,7 @@ type Kind struct {
 	Targets, TargetLabel string
 	// Native means that extra_labels may change the label job of its targets.
 	Native bool
-	// Differs is what is not the same in Alloy, for people who compare. It is empty if the exporter is of the same
+	// Differs describes the differences in Alloy, for people who compare. It is empty if the exporter has the same
 	// version.
 	Differs string
 
@@ -25,7 +25,7 @@ type Kind struct {
 	convert  map[string]func(*arguments, model.Value)
 	refused  map[string]string // fields that no component has, and the way out
 	ignored  map[string]string // fields that have no effect, and why
-	defaults []model.Pair      // arguments whose defaults are not those of the agent, by path
+	defaults []model.Pair      // arguments whose defaults differ from the agent's, by path
 }
 
 // Of returns an integration by its name in the agent, or nil for one that Alloy does not have under any name.

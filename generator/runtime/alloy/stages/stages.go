@@ -1,8 +1,8 @@
-// Package stages prints pipelines of logs as blocks of Alloy's loki.process, whose stages are those of the Grafana
-// Agent (Promtail's) under other names. Some values have another spelling here: sizes have a unit, actions of metrics
-// are in lower case, and a time of zero, which means no time at all in Alloy, is the shortest one.
+// Package stages prints pipelines of logs as blocks of Alloy's loki.process, which has the stages of the Grafana Agent
+// (Promtail's) under other names. Some values have another spelling here: sizes have a unit, actions of metrics are in
+// lower case, and a time of zero, which means no time at all in Alloy, is the shortest one.
 //
-// What the agent's stages refuse is checked by package agent/stages. [Check] reports what only Alloy cannot do.
+// Package agent/stages reports the settings that the agent refuses too, and [Check] those that only Alloy refuses.
 package stages
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
-// Check returns what Alloy cannot do of a pipeline that the agent accepts.
+// Check reports the settings of a pipeline that the agent accepts and Alloy does not have.
 func Check(pipeline []model.Stage) (found diag.List) {
 	for i := range pipeline {
 		s := &pipeline[i]
@@ -112,8 +112,7 @@ func ofTexts(s *model.Stage) (b syntax.Block) {
 	return b
 }
 
-// DefaultOnFailure is what the agent does with the time of a line that has none by default. Alloy forgets its own
-// default.
+// DefaultOnFailure is the agent's default for the time of a line without one. Alloy forgets its own default.
 const DefaultOnFailure = "fudge"
 
 // text is an attribute that is left out if it is empty.

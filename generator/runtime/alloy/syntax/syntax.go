@@ -33,8 +33,8 @@ func (b *Block) ID() string {
 	return b.Name + "." + b.Label
 }
 
-// MapExprs returns a block with what f makes of the values of all its attributes, those of inner blocks included. It is
-// the same block if that is the same. It fails with the first error of f.
+// MapExprs applies f to the values of all attributes of a block and of its inner blocks. It returns the same block if f
+// changes none. It fails with the first error of f.
 func MapExprs(b *Block, f func(Expr) (Expr, error)) (*Block, error) {
 	out := *b
 	out.text = nil
@@ -85,7 +85,7 @@ func (b *Block) Add(inner Block) { b.Blocks = append(b.Blocks, &inner) }
 // Append appends a block to a file. Between two blocks of a file is an empty line.
 func Append(buf []byte, b *Block) []byte { return appendBlock(buf, b, 0) }
 
-// Text returns what is inside a block.
+// Text returns the text inside a block.
 func Text(b *Block) string { return string(appendBody(nil, b, 0)) }
 
 func appendBlocks(buf []byte, blocks []*Block, level int) []byte {
@@ -141,8 +141,8 @@ func aligned(attrs []Attr) (run []Attr, width int) {
 	return attrs, width
 }
 
-// appendExpr appends an expression whose lines after the first are relative to those of its attribute.
-// Those of a text that is written as it is stay where they are.
+// appendExpr appends an expression. Its lines after the first are indented like its attribute, except the lines of a
+// text that is written as it is.
 func appendExpr(buf []byte, e Expr, level int) []byte {
 	text := string(e)
 	if text != "" && text[0] == '`' {

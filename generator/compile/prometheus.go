@@ -160,7 +160,7 @@ func (p prometheus) checkZones() {
 	}
 	if n := len(zones); n > 0 && shards > n && shards%n > 0 {
 		p.report.about(agent, diag.InvalidSetting.At(path+".values",
-			"%d shards are no multiple of %d zones: those from number %d on scrape nothing", shards, n,
+			"%d shards are not a multiple of %d zones: the shards from number %d on scrape nothing", shards, n,
 			shards-shards%n).As(diag.Warning))
 	}
 	for i, zone := range zones {

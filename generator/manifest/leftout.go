@@ -80,7 +80,7 @@ func (s *Set) encryptedFiles() (list diag.List) {
 		d := diag.Diagnostic{Severity: diag.Info, Code: diag.EncryptedFile, Source: source,
 			File: slices.Min(files[source]), Line: 1, Column: 1,
 			Message: "is encrypted with git-crypt, and left out: nobody knows what it holds",
-			Hint:    "encrypt Secrets with SOPS instead, or hide what is no manifest with .sourceignore"}
+			Hint:    "encrypt Secrets with SOPS instead, or hide files that are not manifests with .sourceignore"}
 		if n := len(files[source]); n > 1 {
 			d.Message = fmt.Sprintf(
 				"%d files are encrypted with git-crypt, this one first, and left out: nobody knows what they hold", n)

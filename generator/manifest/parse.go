@@ -388,7 +388,7 @@ func (p *parser) decode(d stream.Document) (value any, notes []yamlvalue.Note, d
 		}
 		line, column := doc.inFile(offsetPosition(text, firstInvalid(text)))
 		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8",
-			"save the file as UTF-8; hide it with .sourceignore if it is no manifest", text)
+			"save the file as UTF-8; hide it with .sourceignore if it is not a manifest", text)
 		return nil, nil, nil
 	}
 	value, notes, err := yamlvalue.Decode(text)

@@ -102,7 +102,8 @@ func (o Output) CheckProposedBranch() error {
 	}
 	if err := plumbing.NewBranchReferenceName(o.ProposedBranch()).Validate(); err != nil ||
 		strings.HasSuffix(o.ProposedBranch(), ".lock") {
-		return fmt.Errorf("output.promotion: %q is no name of a branch, choose another output.path", o.ProposedBranch())
+		return fmt.Errorf("output.promotion: %q is not the name of a branch, choose another output.path",
+			o.ProposedBranch())
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func validateRepositoryURL(path, raw string) findings {
 		return f
 	}
 	f.check(strings.Contains(raw, ":") || strings.HasPrefix(raw, "/"), path, relativeHint(raw),
-		"has no scheme, such as https://, and is no absolute path")
+		"has no scheme, such as https://, and is not an absolute path")
 	u, err := url.Parse(raw)
 	f.check(err != nil || u.User == nil || scheme(raw) == "ssh", path, "use auth.usernameFile or auth.usernameEnv",
 		"must not hold a user name or token")

@@ -95,7 +95,7 @@ func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 			found.Code, found.Message, found.Hint = diag.EmptyInput, "holds no manifest "+at,
 				"correct sources[].paths; or set limits.allowEmpty if it should be empty"
 			if slices.Contains(src.Input.layout.ChartFolders, want) {
-				found.Message, found.Hint = "is a Helm chart, of which nothing is read, "+at,
+				found.Message, found.Hint = "is a Helm chart, which is not read as manifests, "+at,
 					"name it in helmCharts of a kustomization, and the kustomization in sources[].paths"
 			}
 		case errors.Is(err, object.ErrPathNotFound):

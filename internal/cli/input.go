@@ -130,7 +130,7 @@ func sourceFolders(flags []string) (map[string]string, error) {
 		}
 		name, at := flag[:i], flag[i+1:]
 		if info, err := os.Stat(at); err != nil || !info.IsDir() {
-			return nil, command.Usagef("name a folder that is there", "--source %s: %s is no folder", name, at)
+			return nil, command.Usagef("name a folder that is there", "--source %s: %s is not a folder", name, at)
 		}
 		out[name] = at
 	}
@@ -157,7 +157,7 @@ func (in *input) empty(out *generator.Output, severity diag.Severity) (found dia
 		d := diag.Diagnostic{Severity: severity, Code: diag.EmptyInput, File: name, Message: "holds no manifest",
 			Hint: hint}
 		if slices.Contains(in.read.Charts, path.Clean(filepath.ToSlash(name))) {
-			d.Message, d.Hint = "is a Helm chart, of which nothing is read",
+			d.Message, d.Hint = "is a Helm chart, which is not read as manifests",
 				"name it in helmCharts of a kustomization; or check what helm template prints"
 		}
 		found = append(found, d)

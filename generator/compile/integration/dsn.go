@@ -43,7 +43,7 @@ func (d *mysqlDSN) complete() (problem string) {
 	case d.addr == "" && d.net == "unix":
 		d.addr = "/tmp/mysql.sock"
 	case d.addr == "":
-		return "what stands before the slash is no network with an address in parentheses, as in tcp(host:3306)"
+		return "the part before the slash must be a network with an address in parentheses, as in tcp(host:3306)"
 	case d.net == "tcp":
 		if _, _, ok := splitHostPort(d.addr); !ok {
 			d.addr = joinHostPort(d.addr, "3306")

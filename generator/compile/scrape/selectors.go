@@ -64,7 +64,7 @@ func (s selectors) value(value string, path ...string) {
 		s.found.Add(diag.InvalidSelector.At(at, "%q is used as a regular expression: %v", value, err))
 		return
 	}
-	s.found.Add(diag.InvalidSelector.At(at, "%q is no label value: it is used as a regular expression", value).
+	s.found.Add(diag.InvalidSelector.At(at, "%q is not a label value: it is used as a regular expression", value).
 		As(diag.Warning))
 }
 

@@ -97,14 +97,14 @@ func New(ctx context.Context, name string, paths []string) (*Side, error) {
 	}
 	repo, err := revision.Open(ctx)
 	if errors.Is(err, revision.ErrNoRepository) {
-		return nil, fmt.Errorf("%s is no folder, and no revision: this folder is in no Git repository", name)
+		return nil, fmt.Errorf("%s is neither a folder nor a revision: this folder is not in a Git repository", name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is no folder, and no revision: %w", name, err)
+		return nil, fmt.Errorf("%s is neither a folder nor a revision: %w", name, err)
 	}
 	commit, err := repo.Resolve(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no folder, and no revision of this repository", name)
+		return nil, fmt.Errorf("%s is neither a folder nor a revision of this repository", name)
 	}
 	return &Side{Name: name, Paths: paths, commit: commit, repo: repo}, nil
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
@@ -74,7 +72,7 @@ func handWritten(r *model.Raw) *Job {
 	}
 	return &Job{name: r.Name(), of: text{string(bytes.TrimSpace(r.Text)), r.Relabel}, fields: func() any {
 		var fields any
-		if yaml.Unmarshal(r.Text, &fields) != nil {
+		if r.Job.Decode(&fields) != nil {
 			return string(r.Text)
 		}
 		job, isMap := fields.(map[string]any)

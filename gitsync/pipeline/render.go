@@ -58,7 +58,7 @@ func (s *Spec) Refusal(found diag.List) *diag.Diagnostic {
 	}
 	for _, severity := range []diag.Severity{diag.Error, diag.Warning} {
 		i := slices.IndexFunc(found, func(d diag.Diagnostic) bool { return d.Severity == severity })
-		if i >= 0 && (severity == diag.Error || s.FailOn == FailOnWarning) {
+		if i >= 0 && (severity == diag.Error || s.FailOn == diag.Warning) {
 			return &found[i]
 		}
 	}

@@ -21,7 +21,7 @@ func Runtime(name string) runtime.Runtime {
 // a field of the GrafanaAgent.
 func RuntimeAt(name, version string) (runtime.Runtime, error) {
 	v, err := alloyVersion(name, version)
-	if err != nil || name != alloy.Runtime().Name {
+	if err != nil || name != alloy.Name {
 		return Runtime(name), err
 	}
 	return alloy.At(v), nil
@@ -30,7 +30,7 @@ func RuntimeAt(name, version string) (runtime.Runtime, error) {
 // Clustered is [RuntimeAt] with pods that share their targets by clustering, which only Alloy has.
 func Clustered(name, version string) (runtime.Runtime, error) {
 	v, err := alloyVersion(name, version)
-	if err == nil && name != alloy.Runtime().Name {
+	if err == nil && name != alloy.Name {
 		err = fmt.Errorf("the runtime %s has no clustering", name)
 	}
 	return alloy.Clustered(v), err
@@ -41,7 +41,7 @@ func alloyVersion(name, version string) (catalogue.Version, error) {
 	switch {
 	case version == "":
 		return catalogue.Default(), nil
-	case name != alloy.Runtime().Name:
+	case name != alloy.Name:
 		return catalogue.Version{}, fmt.Errorf("the version of the runtime %s is spec.version of the GrafanaAgent",
 			name)
 	}

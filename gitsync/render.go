@@ -49,9 +49,11 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 		}
 	}
 	if len(s.Integrations) > 0 {
-		if out.Integrations, err = integration.Default().Extend(s.Integrations); err != nil {
-			return out, fmt.Errorf("integrations: %w", err)
+		extended, wrong := integration.Default().Extend(s.Integrations)
+		if wrong != nil {
+			return out, wrong
 		}
+		out.Integrations = extended
 	}
 	return out, nil
 }

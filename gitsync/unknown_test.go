@@ -103,13 +103,13 @@ func TestFailOnWarning(t *testing.T) {
 	files := twoTeams()
 	files["in/a/web.yaml"] = typo("a", "web", "http")
 	l.input(files)
-	l.pipeline.Spec.FailOn = pipeline.FailOnWarning
+	l.pipeline.Spec.FailOn = diag.Warning
 	report := l.pass()
 	if ready := report.Ready(); report.Commit != "" || report.Refused == nil ||
 		report.Refused.Code != diag.UnknownField || ready.Status != "False" {
 		t.Errorf("commit %q, refused %v, ready %v", report.Commit, report.Refused, report.Ready())
 	}
-	l.pipeline.Spec.FailOn = pipeline.FailOnError
+	l.pipeline.Spec.FailOn = diag.Error
 	if report = l.pass(); report.Commit == "" || report.Ready().Status != "True" {
 		t.Errorf("commit %q, ready %v", report.Commit, report.Ready())
 	}

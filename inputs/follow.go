@@ -213,7 +213,7 @@ func (s *search) allowed(objects []roots.Object) []roots.Object {
 
 // known returns the objects of a root in the layout before, if they are still current.
 func (s *search) known(r Root) (rootObjects, bool) {
-	if s.Before == nil || s.Before.tenants != s.Options.Tenants {
+	if s.Before == nil || !s.Before.tenants.Equal(s.Options.Tenants) {
 		return rootObjects{}, false
 	}
 	before, found := s.Before.seen[r.Digest()]

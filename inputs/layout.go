@@ -150,7 +150,7 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 
 // isSame reports whether a search would return the same layout.
 func (l *Layout) isSame(s Search) bool {
-	if l.tenants != s.Options.Tenants || !l.reads.Same(s.Files, s.Changed) {
+	if !l.tenants.Equal(s.Options.Tenants) || !l.reads.Same(s.Files, s.Changed) {
 		return false
 	}
 	for _, r := range l.refs {
@@ -318,7 +318,7 @@ func (s *search) chooseRoots() error {
 
 // refsOf returns the references of a kustomization, as far as it can be read.
 func (s *search) refsOf(dir string) (refs, error) {
-	if s.Before != nil && s.Before.tenants == s.Options.Tenants {
+	if s.Before != nil && s.Before.tenants.Equal(s.Options.Tenants) {
 		if r, found := s.Before.refs[dir]; found && r.reads.Same(s.Files, s.Changed) {
 			s.layout.refs[dir] = r
 			return r, nil

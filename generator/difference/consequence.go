@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
@@ -77,15 +78,29 @@ func (k Kind) Description() string { return kinds()[k.rank()][1] }
 type Consequence struct {
 	Kind Kind   `json:"kind"`
 	Unit string `json:"unit"`
-	// Subject is the affected workload, instance or job.
+	// Subject is the affected workload, instance or job, as people read it.
 	Subject string `json:"subject"`
+	// Workload is the affected workload; it is empty if something else is affected.
+	Workload manifest.ID `json:"-"`
 	// What is a detail, such as a field, a job, an address or a label. It may be empty.
 	What string `json:"what,omitempty"`
 }
 
-// find adds a consequence, unless it is already there.
+// find adds a consequence for an instance or job.
 func (u *unit) find(kind Kind, subject, what string) {
-	c := Consequence{Kind: kind, Unit: u.name, Subject: subject, What: what}
+	u.add(Consequence{Kind: kind, Unit: u.name, Subject: subject, What: what})
+}
+
+// findPods adds a consequence for the pods of a workload.
+func (u *unit) findPods(kind Kind, workload manifest.ID, what string) {
+	u.add(Consequence{Kind: kind, Unit: u.name, Subject: subjectOf(workload), Workload: workload, What: what})
+}
+
+// subjectOf returns how consequences name an object.
+func subjectOf(id manifest.ID) string { return id.Kind + " " + id.Namespace + "/" + id.Name }
+
+// add adds a consequence, unless it is already there.
+func (u *unit) add(c Consequence) {
 	if u.known == nil {
 		u.known = map[Consequence]bool{}
 	}
@@ -112,17 +127,16 @@ func (u *unit) consequences() []Consequence {
 
 // pods adds the consequences for the pods of a workload.
 func (u *unit) pods(o *object) {
-	subject := o.ID.Kind + " " + o.ID.Namespace + "/" + o.ID.Name
 	switch {
 	case o.After.Text == nil:
-		u.find(PodsStop, subject, "")
+		u.findPods(PodsStop, o.ID, "")
 		return
 	case o.Before.Text == nil:
-		u.find(PodsStart, subject, "")
+		u.findPods(PodsStart, o.ID, "")
 		return
 	}
 	if field := workload.ImmutableChange(o.resource(0), o.resource(1)); field != "" {
-		u.find(Refused, subject, field)
+		u.findPods(Refused, o.ID, field)
 		return
 	}
 	var reasons []string
@@ -131,12 +145,12 @@ func (u *unit) pods(o *object) {
 		case strings.HasPrefix(text, "spec.template"):
 			reasons = append(reasons, c.Path[2:].words())
 		case text == "spec.replicas":
-			u.find(PodsScale, subject, fmt.Sprintf("from %s to %s", o.replicas(o.before), o.replicas(o.after)))
+			u.findPods(PodsScale, o.ID, fmt.Sprintf("from %s to %s", o.replicas(o.before), o.replicas(o.after)))
 		}
 	}
 	if len(reasons) > 0 {
 		for _, reason := range slices.Compact(reasons) {
-			u.find(PodsRestart, subject, reason)
+			u.findPods(PodsRestart, o.ID, reason)
 		}
 		return
 	}
@@ -145,7 +159,7 @@ func (u *unit) pods(o *object) {
 		if secret.OnlySecrets {
 			kind = SecretsStale
 		}
-		u.find(kind, subject, "")
+		u.findPods(kind, o.ID, "")
 	}
 }
 

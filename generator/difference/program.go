@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
@@ -28,8 +29,8 @@ func (u *unit) programs(o *object, jobs map[string]*[2]int) {
 	if !fromAgent {
 		names = "alloy_ → agent_"
 	}
-	for _, subject := range u.podsWith(o.ID.Name) {
-		u.find(OwnMetrics, subject, names)
+	for _, workload := range u.podsWith(o.ID.Name) {
+		u.findPods(OwnMetrics, workload, names)
 	}
 	isNew := u.hasPrometheus3(o.ID.Name)
 	for _, old := range before.list("metrics", "configs") {
@@ -68,10 +69,10 @@ func (u *unit) programs(o *object, jobs map[string]*[2]int) {
 }
 
 // podsWith returns the workloads whose pods use the configuration in a Secret.
-func (u *unit) podsWith(secret string) (out []string) {
+func (u *unit) podsWith(secret string) (out []manifest.ID) {
 	for _, o := range u.objects {
 		if o.Before.Text != nil && workload.ConfigSecret(o.pods(1)) == secret {
-			out = append(out, o.ID.Kind+" "+o.ID.Namespace+"/"+o.ID.Name)
+			out = append(out, o.ID)
 		}
 	}
 	return out

@@ -35,9 +35,9 @@ func (d *Difference) Shorten() *Difference {
 	cut := func(list []Section) []Section {
 		for i, s := range list {
 			for j, line := range s.Lines {
-				if left -= len(line); left < 0 {
-					more := Section{s.Heading, append(s.Lines[:j:j], fmt.Sprintf("and %d more lines", len(s.Lines)-j))}
-					return append(list[:i:i], more)
+				if left -= len(line.String()); left < 0 {
+					more := Line{Text: fmt.Sprintf("and %d more lines", len(s.Lines)-j)}
+					return append(list[:i:i], Section{s.Heading, append(s.Lines[:j:j], more)})
 				}
 			}
 		}
@@ -48,8 +48,23 @@ func (d *Difference) Shorten() *Difference {
 
 // Section is a heading with lines.
 type Section struct {
-	Heading string
-	Lines   []string
+	Heading Line
+	Lines   []Line
+}
+
+// Line is a line about something and, with a mark, about a change of it.
+type Line struct {
+	Depth int    // of what is inside the thing of an earlier line
+	Mark  string // "+", "-", "~" or nothing
+	Text  string
+}
+
+// String returns the line, indented.
+func (l Line) String() string {
+	if l.Mark != "" {
+		l.Mark += " "
+	}
+	return strings.Repeat("  ", l.Depth) + l.Mark + l.Text
 }
 
 // Summary counts the changed objects, as in "1 object added, 7 changed".
@@ -86,7 +101,7 @@ func (d *Difference) Text() string {
 	for _, s := range append(d.Effects(), d.Details()...) {
 		fmt.Fprintf(&b, "\n%s\n", s.Heading)
 		for _, line := range s.Lines {
-			b.WriteString("  " + line + "\n")
+			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
 	return b.String()
@@ -96,12 +111,13 @@ func (d *Difference) Text() string {
 func (d *Difference) Brief(limit int) string {
 	lines := []string{d.Summary()}
 	for _, s := range d.Effects() {
-		lines = append(lines, "", s.Heading+":")
+		lines = append(lines, "", s.Heading.Text+":")
 		for _, line := range s.Lines {
-			if len(line) > maxLineBytes {
-				line = strings.ToValidUTF8(line[:maxLineBytes], "") + "…"
+			text := line.String()
+			if len(text) > maxLineBytes {
+				text = strings.ToValidUTF8(text[:maxLineBytes], "") + "…"
 			}
-			lines = append(lines, "- "+line)
+			lines = append(lines, "- "+text)
 		}
 	}
 	if more := len(lines) - limit; more > 0 {
@@ -117,7 +133,7 @@ func (d *Difference) Effects() (out []Section) {
 		return d.short.effects
 	}
 	if len(d.Settings) > 0 {
-		out = append(out, Section{"settings that the program lacks, or handles differently",
+		out = append(out, Section{Line{Text: "settings that the program lacks, or handles differently"},
 			settingLines(d.Settings)})
 	}
 	units := map[string]bool{}
@@ -129,22 +145,23 @@ func (d *Difference) Effects() (out []Section) {
 		for n < len(rest) && rest[n].Kind == rest[0].Kind {
 			n++
 		}
-		out = append(out, Section{rest[0].Kind.Description(), effectLines(rest[:n], len(units) > 1)})
+		out = append(out, Section{Line{Text: rest[0].Kind.Description()}, effectLines(rest[:n], len(units) > 1)})
 		rest = rest[n:]
 	}
 	return out
 }
 
 // settingLines returns the diagnostics about settings, each with its position.
-func settingLines(list diag.List) (lines []string) {
+func settingLines(list diag.List) (lines []Line) {
 	for _, f := range list {
-		lines = append(lines, diag.OneLine(fmt.Sprintf("%s: %s: %s", f.Position(), f.Object, f.Advice())))
+		text := fmt.Sprintf("%s: %s: %s", f.Position(), f.Object, f.Advice())
+		lines = append(lines, Line{Text: diag.OneLine(text)})
 	}
 	return lines
 }
 
 // effectLines returns the consequences of one kind, one line for each group of subjects with the same consequences.
-func effectLines(list []Consequence, manyUnits bool) (lines []string) {
+func effectLines(list []Consequence, manyUnits bool) (lines []Line) {
 	var subjects []string
 	fates := map[string][]string{}
 	for _, c := range list {
@@ -171,7 +188,7 @@ func effectLines(list []Consequence, manyUnits bool) (lines []string) {
 		if fate != "" {
 			line += ": " + fate
 		}
-		lines = append(lines, diag.OneLine(line))
+		lines = append(lines, Line{Text: diag.OneLine(line)})
 	}
 	return lines
 }
@@ -193,8 +210,8 @@ func (d *Difference) Details() (out []Section) {
 		return d.short.details
 	}
 	for _, o := range d.Objects {
-		s := Section{Heading: mark(o.Op) + " " + o.ID.Kind + " " +
-			strings.TrimPrefix(o.ID.Namespace+"/"+o.ID.Name, "/")}
+		s := Section{Heading: Line{Mark: mark(o.Op),
+			Text: o.ID.Kind + " " + strings.TrimPrefix(o.ID.Namespace+"/"+o.ID.Name, "/")}}
 		top := &thing{}
 		for _, c := range o.Changes {
 			if len(c.Path) > 0 {
@@ -221,7 +238,7 @@ func mark(op Op) string {
 // thing is a changed part of an object, with its own changed parts.
 type thing struct {
 	name, mark, value string
-	own               []string // lines about its fields
+	own               []Line // about its fields
 	parts             []*thing
 	byName            map[string]*thing
 }
@@ -244,52 +261,57 @@ func (t *thing) put(c Change) {
 		t.mark, t.value = mark(c.Op), c.brief()
 		return
 	}
-	line := mark(c.Op) + " " + rest
 	if text := c.brief(); text != "" {
-		line += ": " + text
+		rest += ": " + text
 	}
-	t.own = append(t.own, diag.OneLine(line))
+	t.own = append(t.own, Line{Mark: mark(c.Op), Text: diag.OneLine(rest)})
 }
 
 // lines returns the lines about the parts of a thing. Parts with the same changes share their lines, and the only
 // change of a part stands beside its name.
-func (t *thing) lines() []string {
+func (t *thing) lines() []Line {
+	type group struct {
+		mark, value string
+		names       []string
+		lines       []Line
+	}
 	out := slices.Clone(t.own)
-	var order []string
-	names, bodies := map[string][]string{}, map[string][]string{}
+	var groups []*group
+	byText := map[string]*group{}
 	for _, part := range t.parts {
 		lines := part.lines()
-		key := part.mark + part.value + "\n" + strings.Join(lines, "\n")
-		if names[key] == nil {
-			order, bodies[key] = append(order, key), append([]string{part.mark, part.value}, lines...)
-		}
-		names[key] = append(names[key], part.name)
-	}
-	for _, key := range order {
-		sign, value, lines := bodies[key][0], bodies[key][1], bodies[key][2:]
-		head := enumerate(names[key])
-		switch {
-		case value != "":
-			head += ": " + value
-		case sign == mark(Changed) && isOne(lines):
-			inner, rest, _ := strings.Cut(lines[0], " ")
-			sign, head, lines = inner, head+within+rest, lines[1:]
-			for i, line := range lines {
-				lines[i] = strings.TrimPrefix(line, "  ")
-			}
-		}
-		out = append(out, sign+" "+diag.OneLine(head))
+		text := part.mark + part.value
 		for _, line := range lines {
-			out = append(out, "  "+line)
+			text += "\n" + line.String()
+		}
+		g := byText[text]
+		if g == nil {
+			g = &group{mark: part.mark, value: part.value, lines: lines}
+			byText[text], groups = g, append(groups, g)
+		}
+		g.names = append(g.names, part.name)
+	}
+	for _, g := range groups {
+		sign, head, lines, deeper := g.mark, enumerate(g.names), g.lines, 1
+		switch {
+		case g.value != "":
+			head += ": " + g.value
+		case sign == mark(Changed) && isOne(lines):
+			sign, head, lines, deeper = lines[0].Mark, head+within+lines[0].Text, lines[1:], 0
+		}
+		out = append(out, Line{Mark: sign, Text: diag.OneLine(head)})
+		for _, line := range lines {
+			line.Depth += deeper
+			out = append(out, line)
 		}
 	}
 	return out
 }
 
 // isOne reports whether lines are about one part, so that all lines are below the first.
-func isOne(lines []string) bool {
+func isOne(lines []Line) bool {
 	for i, line := range lines {
-		if strings.HasPrefix(line, " ") != (i > 0) {
+		if (line.Depth > 0) != (i > 0) {
 			return false
 		}
 	}

@@ -100,13 +100,18 @@ type Tenants struct {
 	Folders string
 	// All is the tenant of all files, whatever their folders.
 	All string
-	// Mounted are the sources that are mounted with their tenants: @name=tenant, or @name= for one that has none, each
-	// with a comma behind it. A folder that is none of them is not another source, however it is named.
-	Mounted string
+	// Mounted has the tenants of the mounted sources, or "" for a source that has none. Its keys are the folders of the
+	// mounts, which begin with @. A folder that is not among them is not another source, however it is named.
+	Mounted map[string]string
 }
 
 // IsSet reports whether there can be tenants.
-func (t Tenants) IsSet() bool { return t != Tenants{} }
+func (t Tenants) IsSet() bool { return t.Folders != "" || t.All != "" || len(t.Mounted) > 0 }
+
+// Equal reports whether all files have the same tenants.
+func (t Tenants) Equal(other Tenants) bool {
+	return t.Folders == other.Folders && t.All == other.All && maps.Equal(t.Mounted, other.Mounted)
+}
 
 // CheckTenants returns an error if the pattern is not a valid [Tenants.Folders].
 func CheckTenants(pattern string) error {
@@ -141,8 +146,7 @@ func (t Tenants) Of(file string) (namespace string, isTenant bool) {
 func (t Tenants) source(file string) (name, tenant string) {
 	file = path.Clean(file)
 	mount, rest, _ := strings.Cut(file, "/")
-	if _, after, isMounted := strings.Cut(","+t.Mounted, ","+mount+"="); isMounted && strings.HasPrefix(mount, "@") {
-		tenant, _, _ = strings.Cut(after, ",")
+	if tenant, isMounted := t.Mounted[mount]; isMounted {
 		return rest, tenant
 	}
 	return file, t.All

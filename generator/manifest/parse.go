@@ -84,19 +84,28 @@ type Options struct {
 	PassThrough passthrough.Kinds
 	// Tenants says which files are a tenant's, and may define objects in the tenant's namespace only.
 	Tenants Tenants
-	tenant  string // whose the file is
 }
 
-// Of returns the options for a file. Two files with the same content and the same options have the same result, but for
-// the path.
+// PathOptions are what the options make of a file's path. Two files with the same content and equal PathOptions have
+// the same result, but for the path.
+type PathOptions struct {
+	namespace, tenant string
+	isTenant          bool
+}
+
+// OfPath returns what the options make of a file's path.
+func (o Options) OfPath(path string) (of PathOptions) {
+	of.namespace = namespaceFrom(o.NamespaceFrom, path)
+	of.tenant, of.isTenant = o.Tenants.Of(path)
+	return of
+}
+
+// Of returns the options for a file.
 func (o Options) Of(path string) Options {
 	if namespace := namespaceFrom(o.NamespaceFrom, path); namespace != "" {
 		o.DefaultNamespace, o.inFolder = namespace, true
 	}
 	o.NamespaceFrom = ""
-	if namespace, isTenant := o.Tenants.Of(path); isTenant {
-		o.tenant = "tenant " + namespace
-	}
 	return o
 }
 

@@ -13,7 +13,8 @@ func TestTenantOfAFile(t *testing.T) {
 	t.Parallel()
 	teams := manifest.Tenants{Folders: "teams/{namespace}/**"}
 	clusters := manifest.Tenants{Folders: "clusters/*/team-{namespace}/**"}
-	source := manifest.Tenants{Folders: "teams/{namespace}/**", All: "shop", Mounted: "@blog=blog,@platform=,"}
+	source := manifest.Tenants{Folders: "teams/{namespace}/**", All: "shop",
+		Mounted: map[string]string{"@blog": "blog", "@platform": ""}}
 	for _, c := range []struct {
 		tenants  manifest.Tenants
 		file     string

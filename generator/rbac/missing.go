@@ -30,7 +30,7 @@ func (g *Grants) Missing(a Account) diag.List {
 	if everywhere == nil {
 		everywhere = &scope{}
 	}
-	lacks := map[place][]Need{}
+	lacks := map[place]*lack{}
 	for _, need := range a.Needs {
 		own := granted[need.Namespace]
 		if need.Likely || everywhere.open || own != nil && own.open {
@@ -44,10 +44,14 @@ func (g *Grants) Missing(a Account) diag.List {
 		for _, rule := range uncovered {
 			verbs = append(verbs, rule.Verbs...)
 		}
-		if need.Verbs = strings.Join(verbs, ","); need.Verbs != "" {
-			at := place{need.Namespace, need.Verbs}
-			lacks[at] = append(lacks[at], need)
+		if len(verbs) == 0 {
+			continue
 		}
+		at := place{need.Namespace, strings.Join(verbs, ",")}
+		if lacks[at] == nil {
+			lacks[at] = &lack{namespaces: []string{need.Namespace}, verbs: verbs}
+		}
+		lacks[at].needs = append(lacks[at].needs, need)
 	}
 	var out diag.List
 	for _, l := range grouped(lacks) {
@@ -59,29 +63,31 @@ func (g *Grants) Missing(a Account) diag.List {
 // place is a namespace, or the whole cluster, in which verbs are missing.
 type place struct{ namespace, verbs string }
 
-// lack has the missing needs of some namespaces, or of the whole cluster. They have the same verbs.
+// lack has the verbs that are missing in some namespaces, or in the whole cluster, and the needs that lack them.
 type lack struct {
 	namespaces []string
+	verbs      []string
 	needs      []Need
 }
 
 // grouped groups namespaces that lack the same needs.
-func grouped(lacks map[place][]Need) (out []lack) {
+func grouped(lacks map[place]*lack) (out []*lack) {
 	at := map[string]int{}
 	order := func(a, b place) int {
 		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.verbs, b.verbs))
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(lacks), order) {
-		key := strings.Join(ruleTexts(lacks[p]), ", ")
+		l := lacks[p]
+		key := strings.Join(l.ruleTexts(), ", ")
 		if p.namespace == "" {
 			key += " in the whole cluster"
 		}
 		if i, found := at[key]; found {
-			out[i].namespaces, out[i].needs = append(out[i].namespaces, p.namespace), append(out[i].needs, lacks[p]...)
+			out[i].namespaces, out[i].needs = append(out[i].namespaces, p.namespace), append(out[i].needs, l.needs...)
 			continue
 		}
 		at[key] = len(out)
-		out = append(out, lack{[]string{p.namespace}, lacks[p]})
+		out = append(out, l)
 	}
 	return out
 }
@@ -89,13 +95,13 @@ func grouped(lacks map[place][]Need) (out []lack) {
 // maxNamed limits the namespaces that a message names.
 const maxNamed = 3
 
-func (l lack) finding(a Account, granted map[string]*scope) diag.Diagnostic {
+func (l *lack) finding(a Account, granted map[string]*scope) diag.Diagnostic {
 	var resources []string
 	for _, need := range l.needs {
 		resources = append(resources, strings.TrimSuffix(need.Resource+"."+need.Group, "."))
 	}
 	place, where := l.place(granted), "in the whole cluster"
-	rules := strings.Join(ruleTexts(l.needs), ", ")
+	rules := strings.Join(l.ruleTexts(), ", ")
 	hint := "add " + rules + " to the rules"
 	if l.namespaces[0] != "" {
 		where = "in " + namespacesOf(l.namespaces)
@@ -107,7 +113,7 @@ func (l lack) finding(a Account, granted map[string]*scope) diag.Diagnostic {
 	}
 	d := place.Place(diag.MissingPermission.At("rules",
 		"ServiceAccount %s/%s may not %s %s %s: %s nothing there", a.Namespace, a.Name,
-		inWords(strings.Split(l.needs[0].Verbs, ",")),
+		inWords(l.verbs),
 		inWords(slices.Compact(slices.Sorted(slices.Values(resources)))), where, who))
 	d.Hint = hint + "; agentry rbac prints all that is needed"
 	d.Related = []diag.Object{by}
@@ -115,7 +121,7 @@ func (l lack) finding(a Account, granted map[string]*scope) diag.Diagnostic {
 }
 
 // place returns the object to correct: a role that is bound where something is missing, otherwise any bound role.
-func (l lack) place(granted map[string]*scope) *manifest.Object {
+func (l *lack) place(granted map[string]*scope) *manifest.Object {
 	for _, namespace := range append(slices.Clone(l.namespaces), slices.Sorted(maps.Keys(granted))...) {
 		if s := granted[namespace]; s != nil {
 			return s.place
@@ -124,25 +130,18 @@ func (l lack) place(granted map[string]*scope) *manifest.Object {
 	return nil // unreachable: nothing is reported without a binding
 }
 
-// ruleTexts returns the rules of a role that grant the needs, one for each group and set of verbs, with all resources.
-func ruleTexts(needs []Need) []string {
-	type kind struct{ group, verbs string }
-	resources := map[kind][]string{}
-	var order []kind
-	for _, need := range needs {
-		k := kind{need.Group, need.Verbs}
-		if resources[k] == nil {
-			order = append(order, k)
-		}
-		if !slices.Contains(resources[k], need.Resource) {
-			resources[k] = append(resources[k], need.Resource)
+// ruleTexts returns the rules of a role that grant what is missing, one for each group, with all resources.
+func (l *lack) ruleTexts() (out []string) {
+	resources := map[string][]string{} // by group
+	for _, need := range l.needs {
+		if !slices.Contains(resources[need.Group], need.Resource) {
+			resources[need.Group] = append(resources[need.Group], need.Resource)
 		}
 	}
-	var out []string
-	for _, k := range order {
-		slices.Sort(resources[k])
-		out = append(out, fmt.Sprintf("{apiGroups: [%s], resources: [%s], verbs: [%s]}", quotedGroup(k.group),
-			strings.Join(resources[k], ", "), strings.ReplaceAll(k.verbs, ",", ", ")))
+	for group, names := range resources {
+		slices.Sort(names)
+		out = append(out, fmt.Sprintf("{apiGroups: [%s], resources: [%s], verbs: [%s]}", quotedGroup(group),
+			strings.Join(names, ", "), strings.Join(l.verbs, ", ")))
 	}
 	slices.Sort(out)
 	return out

@@ -10,28 +10,37 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Verbs of a [Right], as in rules, separated by commas.
+// Verbs are the verbs of a [Right].
+type Verbs int
+
 const (
-	watch = "list,watch"
-	get   = "get"
+	Get   Verbs = iota
+	Watch       // which needs list as well
 )
+
+// List returns the verbs as in rules.
+func (v Verbs) List() []string {
+	if v == Watch {
+		return []string{"list", "watch"}
+	}
+	return []string{"get"}
+}
 
 // Right is a permission that a pod needs: verbs on a resource, or on a non-resource path.
 type Right struct {
 	Group, Resource string
 	URL             string
-	Verbs           string
+	Verbs           Verbs
 	// Namespace limits the right; if it is empty, the right is for the whole cluster.
 	Namespace string
 }
 
 // Rule returns the right as a rule of a role.
 func (r Right) Rule() rbacv1.PolicyRule {
-	verbs := strings.Split(r.Verbs, ",")
 	if r.URL != "" {
-		return rbacv1.PolicyRule{NonResourceURLs: []string{r.URL}, Verbs: verbs}
+		return rbacv1.PolicyRule{NonResourceURLs: []string{r.URL}, Verbs: r.Verbs.List()}
 	}
-	return rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: verbs}
+	return rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: r.Verbs.List()}
 }
 
 // Need is a right with the objects that need it.
@@ -132,7 +141,7 @@ func (n *needs) integrations(c *model.Config) {
 		}
 		for _, config := range list.Configs {
 			if text(config.Get("kubeconfig_path")) == "" {
-				n.add(c.Origin.Object, Right{Resource: "events", Verbs: watch,
+				n.add(c.Origin.Object, Right{Resource: "events", Verbs: Watch,
 					Namespace: text(config.Get("namespace"))}, false)
 			}
 		}
@@ -165,15 +174,15 @@ const (
 // the path, kubelets nodes/metrics, and a node behind the API server nodes/proxy.
 func (n *needs) scraped(by diag.Object, path string, behindAPI bool) {
 	if behindAPI {
-		n.add(by, Right{Resource: "nodes/proxy", Verbs: get}, true)
+		n.add(by, Right{Resource: "nodes/proxy", Verbs: Get}, true)
 		return
 	}
 	if path == "" {
 		path = "/metrics"
 	}
-	n.add(by, Right{URL: path, Verbs: get}, true)
+	n.add(by, Right{URL: path, Verbs: Get}, true)
 	if strings.HasPrefix(path, "/metrics") {
-		n.add(by, Right{Resource: "nodes/metrics", Verbs: get}, true)
+		n.add(by, Right{Resource: "nodes/metrics", Verbs: Get}, true)
 	}
 }
 
@@ -196,11 +205,11 @@ func (n *needs) discovered(by diag.Object, d discovery) {
 	}
 	for _, r := range watched[d.role] {
 		for _, namespace := range namespaces {
-			n.add(by, Right{Group: r.group, Resource: r.name, Verbs: watch, Namespace: namespace}, false)
+			n.add(by, Right{Group: r.group, Resource: r.name, Verbs: Watch, Namespace: namespace}, false)
 		}
 	}
 	if d.role == "node" || d.nodes && d.role != "" {
-		n.add(by, Right{Resource: "nodes", Verbs: watch}, false)
+		n.add(by, Right{Resource: "nodes", Verbs: Watch}, false)
 	}
 }
 

@@ -74,7 +74,7 @@ func compareNeeds(a, b Need) int {
 		}
 		return 0
 	}
-	return cmp.Or(likely(a)-likely(b), strings.Compare(a.Group, b.Group), strings.Compare(a.Verbs, b.Verbs),
+	return cmp.Or(likely(a)-likely(b), strings.Compare(a.Group, b.Group), cmp.Compare(a.Verbs, b.Verbs),
 		strings.Compare(who(a), who(b)),
 		strings.Compare(a.URL, b.URL), strings.Compare(a.Resource, b.Resource))
 }
@@ -113,5 +113,5 @@ func writeRule(b *strings.Builder, needs []Need) {
 		fmt.Fprintf(b, "  - apiGroups: [%s]\n    resources: [%s]\n", quotedGroup(first.Group),
 			strings.Join(resources, ", "))
 	}
-	fmt.Fprintf(b, "    verbs: [%s]\n", strings.ReplaceAll(first.Verbs, ",", ", "))
+	fmt.Fprintf(b, "    verbs: [%s]\n", strings.Join(first.Verbs.List(), ", "))
 }

@@ -216,7 +216,7 @@ func TestNeedsOfCollectedIntegrations(t *testing.T) {
 			Integrations: &model.PodIntegrations{Used: used,
 				Pods: model.KubernetesSD{Role: "pod", Namespaces: []string{"m"}}},
 		}})
-		right := rbac.Right{Resource: "pods", Verbs: "list,watch", Namespace: "m"}
+		right := rbac.Right{Resource: "pods", Verbs: rbac.Watch, Namespace: "m"}
 		if len(got) != want || want == 1 && got[0].Right != right {
 			t.Errorf("used %t: %+v", used, got)
 		}

@@ -1,9 +1,9 @@
 package rbac
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 )
@@ -18,21 +18,25 @@ type Role struct {
 // rights, such as nodes/proxy, can be large. The order of the rules depends on the rights only, and not on the objects
 // that need them.
 func (a Account) Roles() (out []Role) {
+	type kind struct {
+		group string
+		verbs Verbs
+	}
 	certain := Account{a.ID, slices.DeleteFunc(slices.Clone(a.Needs), func(n Need) bool { return n.Likely })}
 	byNamespace := certain.byNamespace()
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
-		resources := map[[2]string][]string{} // by group and verbs
+		resources := map[kind][]string{}
 		for _, need := range byNamespace[namespace] {
-			kind := [2]string{need.Group, need.Verbs}
-			resources[kind] = append(resources[kind], need.Resource)
+			k := kind{need.Group, need.Verbs}
+			resources[k] = append(resources[k], need.Resource)
 		}
 		role := Role{Namespace: namespace}
-		for _, kind := range slices.SortedFunc(maps.Keys(resources), func(x, y [2]string) int {
-			return slices.Compare(x[:], y[:])
+		for _, k := range slices.SortedFunc(maps.Keys(resources), func(x, y kind) int {
+			return cmp.Or(cmp.Compare(x.group, y.group), cmp.Compare(x.verbs, y.verbs))
 		}) {
-			names := slices.Compact(slices.Sorted(slices.Values(resources[kind])))
+			names := slices.Compact(slices.Sorted(slices.Values(resources[k])))
 			role.Rules = append(role.Rules,
-				rbacv1.PolicyRule{APIGroups: []string{kind[0]}, Resources: names, Verbs: strings.Split(kind[1], ",")})
+				rbacv1.PolicyRule{APIGroups: []string{k.group}, Resources: names, Verbs: k.verbs.List()})
 		}
 		out = append(out, role)
 	}

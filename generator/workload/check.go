@@ -31,6 +31,9 @@ type checker struct {
 	refused map[string]bool // fields with an error
 	warned  map[string]bool // fields with a warning
 	found   diag.List
+	// namesFields writes the fields into the messages about errors of package podrules, because the path of the
+	// diagnostic becomes that of a patch.
+	namesFields bool
 }
 
 func newChecker(a grafanaAgent) checker {
@@ -92,6 +95,10 @@ func (c *checker) refuseAll(errs field.ErrorList, of func(string) string) {
 		path := e.Field
 		if of != nil {
 			path = of(path)
+		}
+		if c.namesFields && path != "" {
+			c.refuse(path, "it: %s: %s", path, e.ErrorBody())
+			continue
 		}
 		c.refuse(path, "it: %s", e.ErrorBody())
 	}

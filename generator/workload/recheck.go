@@ -2,7 +2,6 @@ package workload
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -17,13 +16,10 @@ import (
 func (out *output) recheck(original, changed Resource) (found diag.List) {
 	known := out.refusals(original)
 	for _, f := range out.refusals(changed) {
-		if slices.ContainsFunc(known, func(k diag.Diagnostic) bool { return k.Message == f.Message }) {
-			continue
+		// A message says all of it, whereas paths are those of the GrafanaAgent, and a change can lose these.
+		if !slices.ContainsFunc(known, func(k diag.Diagnostic) bool { return k.Message == f.Message }) {
+			found = append(found, f)
 		}
-		if rest, ok := strings.CutPrefix(f.Message, refuses+"it: "); ok && f.Path != "" {
-			f.Message = refuses + "it: " + f.Path + ": " + rest
-		}
-		found = append(found, f)
 	}
 	return append(found, out.replacedArguments(original, changed)...)
 }
@@ -47,7 +43,7 @@ func containersOf(object Resource) []corev1.Container {
 	return nil
 }
 
-// refusals returns the errors and warnings that Kubernetes would give for an object.
+// refusals returns the errors and warnings that Kubernetes would give for an object. The messages name the fields.
 func (out *output) refusals(object Resource) (found diag.List) {
 	at := field.NewPath("metadata")
 	errs := apivalidation.ValidateAnnotations(object.GetAnnotations(), at.Child("annotations"))
@@ -61,6 +57,7 @@ func (out *output) refusals(object Resource) (found diag.List) {
 	}
 	if !isSecret {
 		checker := newChecker(out.grafanaAgent)
+		checker.namesFields = true
 		found = append(found, checker.check(object)...)
 	}
 	return found

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
@@ -22,7 +23,7 @@ const (
 
 	DefaultPreviewInterval = 5 * time.Minute
 	DefaultReceiverTimeout = 10 * time.Second
-	DefaultSeverity        = SeverityInfo
+	DefaultSeverity        = diag.Info
 	DefaultOCITag          = "latest"
 )
 
@@ -41,7 +42,7 @@ func (p *Pipeline) Default() {
 	setDefault(&s.Runtime, RuntimeAgent)
 	setDefault(&s.Sharding, ShardingRules)
 	setDefault(&s.OnInvalid, OnInvalidHold)
-	setDefault(&s.FailOn, FailOnError)
+	setDefault(&s.FailOn, diag.Error)
 	setDefault(&s.UnknownFields, manifest.RefuseUnknownFields)
 	setDefault(&s.Charts.Update, DefaultChartUpdate)
 	setDefault(&s.Secrets.Policy, secretref.Reference)

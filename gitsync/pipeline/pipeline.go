@@ -5,8 +5,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/compile/integration"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/patch"
+	"github.com/agentry-dev/agentry/generator/runtime/agent"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy"
 	"github.com/agentry-dev/agentry/generator/selfmonitoring"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/helm"
@@ -74,7 +77,8 @@ type Spec struct {
 	OnInvalid OnInvalid `json:"onInvalid,omitempty"`
 	// FailOn is the least severity that makes `onInvalid: fail` refuse a commit: `error`, or also a `warning`. Default:
 	// error.
-	FailOn FailOn `json:"failOn,omitempty"`
+	// +kubebuilder:validation:Enum=error;warning
+	FailOn diag.Severity `json:"failOn,omitempty"`
 	// UnknownFields is the effect of a field that the kind of its object does not have: `error` makes it an error of
 	// the object, `warn` a warning, and the object is rendered without the field. Default: error.
 	UnknownFields manifest.UnknownFields `json:"unknownFields,omitempty"`
@@ -144,9 +148,9 @@ type Runtime string
 
 const (
 	// RuntimeAgent is the Grafana Agent.
-	RuntimeAgent Runtime = "agent"
+	RuntimeAgent Runtime = agent.Name
 	// RuntimeAlloy is Grafana Alloy.
-	RuntimeAlloy Runtime = "alloy"
+	RuntimeAlloy Runtime = alloy.Name
 )
 
 // Sharding says how pods share their targets.
@@ -171,18 +175,6 @@ const (
 	OnInvalidHold OnInvalid = "hold"
 	// OnInvalidFail makes no commit.
 	OnInvalidFail OnInvalid = "fail"
-)
-
-// FailOn says which findings stop a commit if OnInvalid is [OnInvalidFail].
-//
-// +kubebuilder:validation:Enum=error;warning
-type FailOn string
-
-const (
-	// FailOnError makes errors stop a commit.
-	FailOnError FailOn = "error"
-	// FailOnWarning makes warnings stop a commit as well.
-	FailOnWarning FailOn = "warning"
 )
 
 // RBAC says whether rights of pods are rendered.

@@ -58,7 +58,7 @@ func (s *Spec) Refusal(found diag.List) *diag.Diagnostic {
 	}
 	for _, severity := range []diag.Severity{diag.Error, diag.Warning} {
 		i := slices.IndexFunc(found, func(d diag.Diagnostic) bool { return d.Severity == severity })
-		if i >= 0 && (severity == diag.Error || s.FailOn == FailOnWarning) {
+		if i >= 0 && (severity == diag.Error || s.FailOn == diag.Warning) {
 			return &found[i]
 		}
 	}
@@ -157,17 +157,16 @@ func validateIntegrations(path string, entries []integration.Entry) findings {
 	var f findings
 	catalogue := integration.Default()
 	for i := range entries {
-		extended, err := catalogue.Extend(entries[i : i+1])
-		if err != nil {
-			f.check(false, fmt.Sprintf("%s[%d]", path, i), "", "%s",
-				strings.TrimPrefix(err.Error(), "integrations[0]: "))
+		extended, wrong := catalogue.Extend(entries[i : i+1])
+		if wrong != nil {
+			f.check(false, fmt.Sprintf("%s[%d]", path, i), "", "%s", wrong.Message)
 			continue
 		}
 		catalogue = extended
 	}
 	if len(f) == 0 {
-		_, err := integration.Default().Extend(entries)
-		f.check(err == nil, path, "", "%v", err)
+		_, wrong := integration.Default().Extend(entries)
+		f.check(wrong == nil, path, "", "%v", wrong)
 	}
 	return f
 }

@@ -1,6 +1,10 @@
 package pipeline
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
 
 // Webhook accepts reports of pushes from a repository's forge. Its address is /hook/TYPE/HOST/PATH of the
 // repository. A webhook only makes agentry fetch; its content is not used otherwise.
@@ -77,17 +81,11 @@ type Notify struct {
 	CAEnv  string `json:"caEnv,omitempty"`
 	// Severity is the lowest severity that is sent: `info` or `error`. Default: info.
 	// +kubebuilder:validation:Enum=info;error
-	Severity string `json:"severity,omitempty"`
+	Severity diag.Severity `json:"severity,omitempty"`
 	// Object is the Flux object that events are about, so that its Alerts match. Default: the pipeline, which
 	// no Alert matches.
 	Object *NotifyObject `json:"object,omitempty"`
 }
-
-// The severities that Notify accepts.
-const (
-	SeverityInfo  = "info"
-	SeverityError = "error"
-)
 
 // NotifyObject names an object of Flux.
 type NotifyObject struct {

@@ -102,7 +102,7 @@ func validateSpec(s *Spec) findings {
 	f.add(validateRuntimeVersion(s))
 	f.check(s.Sharding != ShardingClustering || s.Runtime == RuntimeAlloy, "spec.sharding",
 		"set runtime: alloy, or sharding: rules", "clustering is only for runtime: alloy")
-	f.check(s.FailOn != FailOnWarning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well",
+	f.check(s.FailOn != diag.Warning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well",
 		"warning has no effect without onInvalid: fail")
 	f.add(validateNamespaces(s))
 	f.add(validateTenancy(s))

@@ -164,12 +164,11 @@ func (c *Change) StaleSecrets() (out diag.List) {
 		if found.Kind != difference.SecretsStale {
 			continue
 		}
-		kind, name, _ := strings.Cut(found.Subject, " ")
 		if running[found.Unit] == nil {
 			units = append(units, found.Unit)
 		}
 		running[found.Unit] = append(running[found.Unit],
-			strings.ToLower(kind)+"/"+name[strings.IndexByte(name, '/')+1:])
+			strings.ToLower(found.Workload.Kind)+"/"+found.Workload.Name)
 	}
 	for _, unit := range units {
 		slices.Sort(running[unit])

@@ -187,12 +187,12 @@ func refuseMode(mode filemode.FileMode) *diag.Diagnostic {
 func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) error {
 	type content struct {
 		blob plumbing.Hash
-		opts manifest.Options
+		opts manifest.PathOptions
 	}
 	first := map[content]*File{}
 	next := make(chan *File, len(files))
 	for _, f := range files {
-		if c := (content{f.Blob, opts.Of(f.Path)}); first[c] == nil && !f.Blob.IsZero() {
+		if c := (content{f.Blob, opts.OfPath(f.Path)}); first[c] == nil && !f.Blob.IsZero() {
 			first[c] = f
 			next <- f
 		}
@@ -215,7 +215,7 @@ func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) 
 		}
 	}
 	for _, f := range files {
-		if equal := first[content{f.Blob, opts.Of(f.Path)}]; equal != nil && equal != f {
+		if equal := first[content{f.Blob, opts.OfPath(f.Path)}]; equal != nil && equal != f {
 			f.bytes, f.shared = equal.bytes, true
 			if err := pass.Take(equal.copySize() - BytesPerFile); err != nil {
 				return err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/budget"
@@ -67,11 +66,10 @@ func (d *treeDiff) revisions() map[string]roots.Revision {
 
 func revision(ref pipeline.Ref) roots.Revision {
 	names := []string{ref.Commit, ref.Name, ref.SemVer, ref.Tag, "refs/tags/" + ref.Tag}
-	text := ref.RepoRef().String()
-	if branch, isBranch := strings.CutPrefix(text, "branch "); isBranch {
-		names = append(names, branch, "refs/heads/"+branch)
+	if ref.Branch != "" {
+		names = append(names, ref.Branch, "refs/heads/"+ref.Branch)
 	}
-	return roots.Revision{Text: text, Names: names}
+	return roots.Revision{Text: ref.RepoRef().String(), Names: names}
 }
 
 // layout finds the roots of a tree. It is faster with the layout of another tree and the changes since.

@@ -91,11 +91,10 @@ func (s *Source) differing(from, to trees) (*tree.Changes, error) {
 // mounted in it.
 func (s *Source) options(opts manifest.Options) manifest.Options {
 	opts.Tenants.All = s.Tenant
-	isSet, mounted := opts.Tenants.IsSet(), ""
-	for _, name := range slices.Sorted(maps.Keys(s.Mounts)) {
-		tenant := s.Mounts[name].Tenant
-		isSet = isSet || tenant != ""
-		mounted += name + "=" + tenant + ","
+	isSet, mounted := opts.Tenants.IsSet(), map[string]string{}
+	for folder, of := range s.Mounts {
+		isSet = isSet || of.Tenant != ""
+		mounted[folder] = of.Tenant
 	}
 	if isSet {
 		opts.Tenants.Mounted = mounted

@@ -17,7 +17,10 @@ func storeOf(w *outputs.Repository) *Store { return NewStore(w, slog.New(slog.Di
 func said(d *Change) string {
 	text := d.Difference.Summary()
 	for _, s := range append(d.Difference.Effects(), d.Difference.Details()...) {
-		text += "\n" + s.Heading + "\n" + strings.Join(s.Lines, "\n")
+		text += "\n" + s.Heading.String() + "\n"
+		for _, line := range s.Lines {
+			text += line.String() + "\n"
+		}
 	}
 	return text
 }

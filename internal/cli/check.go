@@ -285,7 +285,7 @@ func testPaths(ctx context.Context, env Env, flags *cli.Context, paths []string)
 	if err != nil {
 		return nil, nil, err
 	}
-	in.options.Runtime = generator.Runtime("agent") // another runtime relabels in the same way
+	in.options.Runtime = generator.Runtime(string(pipeline.RuntimeAgent)) // another runtime relabels in the same way
 	out := in.render(diag.Warning)
 	results, err := hierarchytest.Run(tests, in.set, out)
 	return results, out.Diags, err

@@ -87,7 +87,7 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 			continue
 		}
 		if flags.Bool("strict") {
-			p.Spec.OnInvalid, p.Spec.FailOn = pipeline.OnInvalidFail, pipeline.FailOnWarning
+			p.Spec.OnInvalid, p.Spec.FailOn = pipeline.OnInvalidFail, diag.Warning
 		}
 		worst = max(worst, command.ExitCode(ctx, env.Stderr, run.sync(ctx, p)))
 	}

@@ -3,8 +3,8 @@ package console
 import (
 	"net/http"
 	"net/url"
-	"strings"
 
+	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/internal/browse"
 	"github.com/agentry-dev/agentry/internal/explained"
 )
@@ -79,25 +79,18 @@ func (p pipelinePage) InputPage(in browse.Input) string {
 	return ""
 }
 
-// change is a line of a difference, with the lines about its parts indented below. Mark is +, - or ~.
-type change struct {
-	Depth      int
-	Mark, Text string
-}
+// change is a line of a difference, with the lines about its parts indented below.
+type change struct{ difference.Line }
 
 // Class returns the class of the line.
 func (c change) Class() string {
 	return map[string]string{"+": "added", "-": "removed", "~": "changed"}[c.Mark]
 }
 
-// changeOf reads a line of package difference.
-func changeOf(line string) change {
-	text := strings.TrimLeft(line, " ")
-	out := change{Depth: min((len(line)-len(text))/2, maxDepth), Text: text}
-	if mark, rest, ok := strings.Cut(text, " "); ok && strings.Contains("+-~", mark) {
-		out.Mark, out.Text = mark, rest
-	}
-	return out
+// changeOf returns a line of package difference, which is not indented too far.
+func changeOf(line difference.Line) change {
+	line.Depth = min(line.Depth, maxDepth)
+	return change{line}
 }
 
 // maxDepth is how far lines are indented.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/test/outputs"
 )
@@ -45,15 +46,13 @@ func TestTheHistoryOfAPipeline(t *testing.T) {
 }
 
 func TestALineOfADifference(t *testing.T) {
-	for line, want := range map[string]change{
-		"~ instance m/main":     {0, "~", "instance m/main"},
-		"    + rule: {a: b}":    {2, "+", "rule: {a: b}"},
-		"and 3 more lines":      {0, "", "and 3 more lines"},
-		"                - far": {maxDepth, "-", "far"},
-		"":                      {},
-	} {
-		if got := changeOf(line); got != want {
+	for _, line := range []difference.Line{{Depth: 2, Mark: "+", Text: "rule: {a: b}"}, {Text: "and 3 more lines"},
+		{Depth: maxDepth, Mark: "-", Text: "far"}} {
+		if got := changeOf(line); got.Line != line {
 			t.Errorf("%q: %+v", line, got)
 		}
+	}
+	if got := changeOf(difference.Line{Depth: maxDepth + 2}); got.Depth != maxDepth {
+		t.Errorf("a line is indented %d times", got.Depth)
 	}
 }

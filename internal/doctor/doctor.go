@@ -183,11 +183,3 @@ func unreadable(named []pipelinefile.Named, field string) bool {
 		return n.Problem != nil && strings.HasPrefix(n.Field, field)
 	})
 }
-
-// reason returns the reason why a credential cannot be read, without its field, which is the subject.
-func reason(n pipelinefile.Named) string {
-	if n.Problem == nil {
-		return ""
-	}
-	return strings.TrimPrefix(n.Problem.Problem(), n.Field+": ")
-}

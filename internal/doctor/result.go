@@ -95,5 +95,5 @@ func ofCredential(n pipelinefile.Named) Result {
 	default:
 		remedy = "set " + n.Env + " in the environment of agentry"
 	}
-	return failed(checkCredentials, n.Field, reason(n), remedy)
+	return failed(checkCredentials, n.Field, n.Problem.Message, remedy)
 }

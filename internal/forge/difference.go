@@ -18,9 +18,9 @@ func Effects(b *strings.Builder, d *difference.Difference) {
 	for _, s := range d.Effects() {
 		lines := make([]string, len(s.Lines))
 		for i, line := range s.Lines {
-			lines[i] = Code(line)
+			lines[i] = Code(line.String())
 		}
-		Section(b, strings.ToUpper(s.Heading[:1])+s.Heading[1:], lines, maxEffects)
+		Section(b, strings.ToUpper(s.Heading.Text[:1])+s.Heading.Text[1:], lines, maxEffects)
 	}
 }
 
@@ -31,9 +31,9 @@ func Objects(d *difference.Difference, limit int) string {
 	var lines []string
 	details := d.Details()
 	for _, s := range details {
-		text := s.Heading + "\n"
+		text := s.Heading.String() + "\n"
 		for _, line := range s.Lines {
-			text += "  " + line + "\n"
+			text += "  " + line.String() + "\n"
 		}
 		if room -= len(text) + 1; room < 0 {
 			break

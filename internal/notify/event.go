@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -26,7 +27,7 @@ const (
 // message is an event without an identity.
 type message struct {
 	pipeline   string
-	severity   string
+	severity   diag.Severity // info or error, which Flux calls the same
 	reason     string
 	text       string
 	metadata   map[string]string
@@ -38,7 +39,7 @@ type message struct {
 func (m message) event(object *pipeline.NotifyObject, instance string) eventv1.Event {
 	e := eventv1.Event{
 		InvolvedObject: corev1.ObjectReference{APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Name: m.pipeline},
-		Severity:       m.severity,
+		Severity:       string(m.severity),
 		Timestamp:      metav1.NewTime(m.at.UTC().Truncate(time.Second)),
 		Message:        m.text,
 		Reason:         m.reason,

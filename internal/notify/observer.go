@@ -5,8 +5,7 @@ import (
 	"log/slog"
 	"sync"
 
-	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
-
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -78,7 +77,7 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 
 // send queues an event for an address.
 func (o *Observer) send(d *fleet.Definition, i int, sink pipeline.Notify, e message) {
-	if sink.Severity == eventv1.EventSeverityError && e.severity != eventv1.EventSeverityError {
+	if sink.Severity == diag.Error && e.severity != diag.Error {
 		return
 	}
 	if e.onlyStatus && sink.Object == nil {

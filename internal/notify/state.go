@@ -63,7 +63,7 @@ func isPush(out fleet.Outcome) bool {
 // describe returns the event for an outcome, if there is one. After a restart, the last event is unknown: then a
 // problem is sent again, and a good state is not.
 func describe(out fleet.Outcome, before state, known bool, now state) (message, bool) {
-	m := message{pipeline: out.After.Name, at: time.Now(), severity: eventv1.EventSeverityInfo, metadata: metadata(out)}
+	m := message{pipeline: out.After.Name, at: time.Now(), severity: diag.Info, metadata: metadata(out)}
 	pushed := isPush(out)
 	isGood := now.ready == metav1.ConditionTrue
 	changed := now.settled && (known && !now.sameNews(before) ||
@@ -74,7 +74,7 @@ func describe(out fleet.Outcome, before state, known bool, now state) (message, 
 	case changed:
 		m.reason, m.text = now.reason, text(out, pushed)
 		if now.stalled || !isGood && (now.reason == meta.BuildFailedReason || now.reason == meta.FailedReason) {
-			m.severity = eventv1.EventSeverityError
+			m.severity = diag.Error
 		}
 	case pushed:
 		m.reason, m.text = meta.SucceededReason, text(out, pushed)

@@ -15,6 +15,8 @@ import (
 	"text/template"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 // Job is the CI system that runs passes.
@@ -32,9 +34,9 @@ type Deployer string
 
 // The deployers.
 const (
-	Flux       Deployer = "flux"
-	ArgoCD     Deployer = "argocd"
-	NoDeployer Deployer = "none"
+	Flux       = Deployer(inputs.Flux)
+	ArgoCD     = Deployer(inputs.ArgoCD)
+	NoDeployer = Deployer("none")
 )
 
 // Options choose the generated files.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 // AgentVersion is the version of the agent that the default catalogue describes.
@@ -62,40 +64,43 @@ var Default = sync.OnceValue(func() *Catalogue {
 		Integrations []Entry `json:"integrations"`
 	}
 	var known []Entry
-	err := errors.Join(json.Unmarshal(reflected, &file), json.Unmarshal(facts, &known))
-	c := &Catalogue{}
-	for _, entries := range [...][]Entry{file.Integrations, known} {
-		if err == nil {
-			c, err = c.extend(entries, false)
-		}
-	}
-	if err == nil {
-		c, err = c.Extend(nil)
-	}
-	if err != nil {
+	if err := errors.Join(json.Unmarshal(reflected, &file), json.Unmarshal(facts, &known)); err != nil {
 		panic("integration: the embedded catalogue: " + err.Error())
+	}
+	c, wrong := (&Catalogue{}).extend(file.Integrations, false)
+	if wrong == nil {
+		c, wrong = c.Extend(known)
+	}
+	if wrong != nil {
+		panic("integration: the embedded catalogue: " + wrong.Error())
 	}
 	return c
 })
 
 // Extend returns a catalogue with entries added. An entry with the name of an existing integration changes it.
-// The error names the invalid entry and says how to write it.
-func (c *Catalogue) Extend(entries []Entry) (*Catalogue, error) { return c.extend(entries, true) }
+// The diagnostic is about an invalid entry, and says how to write it; it is nil if there is none.
+func (c *Catalogue) Extend(entries []Entry) (*Catalogue, *diag.Diagnostic) {
+	return c.extend(entries, true)
+}
 
 // extend is [Catalogue.Extend]. Unless compiled is true, the fields of the result cannot be used for checks.
-func (c *Catalogue) extend(entries []Entry, compiled bool) (*Catalogue, error) {
+func (c *Catalogue) extend(entries []Entry, compiled bool) (*Catalogue, *diag.Diagnostic) {
+	refuse := func(path, format string, args ...any) (*Catalogue, *diag.Diagnostic) {
+		d := diag.PipelineInvalid.At(path, format, args...)
+		return nil, &d
+	}
 	out := &Catalogue{types: make(map[string]*Type, len(c.types)+len(entries)), oldName: map[string]string{}}
 	maps.Copy(out.types, c.types)
 	for i := range entries {
 		if err := out.put(&entries[i]); err != nil {
-			return nil, fmt.Errorf("integrations[%d]: %w", i, err)
+			return refuse(fmt.Sprintf("integrations[%d]", i), "%v", err)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(out.types)) {
 		t := out.types[name]
 		for _, old := range t.OldNames {
 			if other := out.oldName[old]; other != "" && other != name || out.types[old] != nil && old != name {
-				return nil, fmt.Errorf("%s: the old name %s is that of %s as well", name, old, cmp.Or(other, old))
+				return refuse("", "%s: the old name %s is that of %s as well", name, old, cmp.Or(other, old))
 			}
 			out.oldName[old] = name
 		}
@@ -103,7 +108,7 @@ func (c *Catalogue) extend(entries []Entry, compiled bool) (*Catalogue, error) {
 			continue
 		}
 		if err := t.compile(); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return refuse("", "%s: %v", name, err)
 		}
 	}
 	return out, nil

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -62,44 +61,6 @@ func Words(text string) string {
 func IsIdentifier(s string) bool {
 	return s != "" && !(s[0] >= '0' && s[0] <= '9') &&
 		strings.Trim(s, "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == ""
-}
-
-// Name is the inverse of [Label].
-func Name(label string) string {
-	var b strings.Builder
-	for rest := label; rest != ""; {
-		n := 1
-		switch hex, isHex := strings.CutPrefix(rest, "_X"); {
-		case isHex && len(hex) > 2 && hex[2] == '_':
-			c, err := strconv.ParseUint(hex[:2], 16, 8)
-			if err != nil {
-				return label
-			}
-			b.WriteByte(byte(c))
-			n = len("_X00_")
-		case strings.HasPrefix(rest, "_D_"):
-			b.WriteByte('.')
-			n = len("_D_")
-		case strings.HasPrefix(rest, "__"):
-			b.WriteByte('/')
-			n = len("__")
-		case rest[0] == '_':
-			b.WriteByte('-')
-		default:
-			b.WriteByte(rest[0])
-		}
-		rest = rest[n:]
-	}
-	return b.String()
-}
-
-// Namespace returns the namespace of the object that a label stands for, as in serviceMonitor/NAMESPACE/NAME/0, or the
-// label.
-func Namespace(label string) string {
-	if words := strings.Split(Name(label), "/"); len(words) > 2 {
-		return words[1]
-	}
-	return label
 }
 
 // Place returns the position of a component among many: 32 bits of the hash of its namespace, then 32 of its own. A

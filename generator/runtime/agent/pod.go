@@ -24,10 +24,13 @@ const (
 	configKey      = "agent.yml"
 )
 
+// Name is the name of the runtime.
+const Name = "agent"
+
 // Runtime returns the Grafana Agent beside the config reloader of the Prometheus Operator.
 func Runtime() runtime.Runtime {
 	return runtime.Runtime{
-		Name: "agent", Check: Check, Print: printed,
+		Name: Name, Check: Check, Print: printed,
 		Masked:             Masked,
 		SubstitutesSecrets: true,
 		ListsIntegrations:  true,

@@ -101,6 +101,6 @@ func (f *collected) inPod(in *integration, name, controller string, target model
 			b.Add(setTo("__param_"+p.Key, value))
 		}
 	}
-	f.targets = append(f.targets, component{Block: b})
+	f.targets = append(f.targets, component{Block: b, namespace: in.Object.Namespace})
 	return syntax.Expr("discovery.relabel." + name + ".output")
 }

@@ -97,7 +97,7 @@ func (d *distribution) read(f *file, set string) (settings, rest []*item, err er
 			if i == nil {
 				i = &item{id: c.ID(), at: alloynames.Place("", string(list))}
 				if of := byOutput[list]; of != nil {
-					i = &item{id: of.ID(), at: alloynames.Place(alloynames.Namespace(of.Label), of.Label), own: of,
+					i = &item{id: of.ID(), at: alloynames.Place(of.namespace, of.Label), own: of,
 						bytes: size(of)}
 					isListed[of] = true
 				}

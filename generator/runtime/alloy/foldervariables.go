@@ -35,7 +35,7 @@ func substituted(c *component, set string) (*component, error) {
 	if b == &c.Block && slices.Equal(targets, c.targets) {
 		return c, nil
 	}
-	return &component{Block: *b, targets: targets, parts: c.parts}, nil
+	return &component{Block: *b, targets: targets, namespace: c.namespace, parts: c.parts}, nil
 }
 
 // withValues replaces $(NAME) in the texts of an expression by what value returns for NAME. It is an error if one is

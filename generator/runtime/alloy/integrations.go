@@ -212,7 +212,7 @@ func (f *integrations) named(in *integration, rules []*model.Relabel) syntax.Exp
 	if in.TargetLabel != "" {
 		b.Add(rule("rule", &model.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: in.TargetLabel}))
 	}
-	f.targets = append(f.targets, component{Block: b})
+	f.targets = append(f.targets, component{Block: b, namespace: in.Object.Namespace})
 	return syntax.Expr("discovery.relabel." + in.label() + ".output")
 }
 

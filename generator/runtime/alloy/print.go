@@ -76,6 +76,8 @@ type component struct {
 	// targets are the lists of targets of a component that scrapes. They are its first attribute, which is not one of
 	// the block.
 	targets []syntax.Expr
+	// namespace is the namespace of the object whose targets a discovery.relabel makes.
+	namespace string
 	// parts are what the component stands for in the text of the file.
 	parts []runtime.Span
 

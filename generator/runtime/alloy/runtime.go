@@ -29,6 +29,9 @@ const (
 	user = 473
 )
 
+// Name is the name of the runtime.
+const Name = "alloy"
+
 // Runtime returns Grafana Alloy, in the version that agentry knows best, beside the config reloader of the Prometheus
 // Operator.
 func Runtime() runtime.Runtime { return At(catalogue.Default()) }
@@ -48,7 +51,7 @@ func program(version catalogue.Version, clusters bool) runtime.Runtime {
 		}
 	}
 	return runtime.Runtime{
-		Name:  "alloy",
+		Name:  Name,
 		Check: func(c *model.Config) (*model.Config, diag.List) { return check(c, version, clusters) },
 		Print: printed, Masked: masked,
 		ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,

@@ -36,9 +36,10 @@ type scrape struct {
 
 // endpoint is a job among those that share settings.
 type endpoint struct {
-	targets syntax.Expr
-	label   string
-	at      uint64 // its place, if they are too many for one component
+	targets   syntax.Expr
+	label     string
+	namespace string // of the object that it is for
+	at        uint64 // its place, if they are too many for one component
 }
 
 // maxEndpoints limits the endpoints that share a component. Alloy evaluates it with all its targets when the targets of
@@ -60,7 +61,7 @@ func (f *file) instance(global *model.Global, i *model.Instance) {
 		}
 		if len(g.endpoints) > maxEndpoints {
 			for i, e := range g.endpoints {
-				g.endpoints[i].at = alloynames.Place(alloynames.Namespace(e.label), e.label)
+				g.endpoints[i].at = alloynames.Place(e.namespace, e.label)
 			}
 		}
 		f.scrape(g, g.endpoints, "")
@@ -113,7 +114,8 @@ func (s *scrapes) add(job *model.ScrapeConfig) {
 		s.groups[key] = g
 		s.ordered = append(s.ordered, g)
 	}
-	g.endpoints = append(g.endpoints, endpoint{targets: s.relabelTargets(job), label: s.label(job)})
+	g.endpoints = append(g.endpoints,
+		endpoint{targets: s.relabelTargets(job), label: s.label(job), namespace: s.namespace(job)})
 }
 
 // settingsText returns the settings and rules of a job as text. Jobs with equal texts share a component.
@@ -180,6 +182,14 @@ func (s *scrapes) label(job *model.ScrapeConfig) string {
 	return name
 }
 
+// namespace returns the namespace of the object that a job is for. A hand-written job is for its instance.
+func (s *scrapes) namespace(job *model.ScrapeConfig) string {
+	if job.HandWritten {
+		return s.of.Namespace
+	}
+	return job.Origin.Object.Namespace
+}
+
 // relabelTargets returns the targets of an endpoint after its rules. Instances that scrape one endpoint share them.
 func (s *scrapes) relabelTargets(job *model.ScrapeConfig) syntax.Expr {
 	name := s.label(job)
@@ -195,7 +205,7 @@ func (s *scrapes) relabelTargets(job *model.ScrapeConfig) syntax.Expr {
 		replaced(job, &b)
 		b.Set("targets", s.discover(job))
 		at = len(s.file.targets)
-		s.file.targets = append(s.file.targets, component{Block: b})
+		s.file.targets = append(s.file.targets, component{Block: b, namespace: s.namespace(job)})
 		s.relabelled[name] = at
 	}
 	c := &s.file.targets[at]

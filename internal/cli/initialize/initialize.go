@@ -350,17 +350,21 @@ func applying(o scaffold.Options) string {
 
 // readers returns the command that gives the deployer a login, if the repository has one.
 func readers(o scaffold.Options) string {
-	switch of := [2]string{string(o.Deployer), string(o.Repository())}; of {
-	case [2]string{"flux", "token"}:
+	type access struct {
+		by    scaffold.Deployer
+		login scaffold.Login
+	}
+	switch (access{o.Deployer, o.Repository()}) {
+	case access{scaffold.Flux, scaffold.Token}:
 		return "  kubectl -n flux-system create secret generic git-read --from-literal=username=flux " +
 			"--from-literal=password=\"$GIT_READ_TOKEN\"\n"
-	case [2]string{"flux", "key"}:
+	case access{scaffold.Flux, scaffold.Key}:
 		return "  kubectl -n flux-system create secret generic git-read --from-file=identity=KEYFILE " +
 			"--from-literal=known_hosts=\"$GIT_KNOWN_HOSTS\"\n"
-	case [2]string{"argocd", "token"}:
+	case access{scaffold.ArgoCD, scaffold.Token}:
 		return "  kubectl -n argocd create secret generic monitoring --from-literal=type=git --from-literal=url=" +
 			o.URL + " --from-literal=username=argocd --from-literal=password=\"$GIT_READ_TOKEN\"\n" + argocdLabel
-	case [2]string{"argocd", "key"}:
+	case access{scaffold.ArgoCD, scaffold.Key}:
 		return "  kubectl -n argocd create secret generic monitoring --from-literal=type=git --from-literal=url=" +
 			o.URL + " --from-file=sshPrivateKey=KEYFILE\n" + argocdLabel
 	}

@@ -164,8 +164,8 @@ func (s *steps) run() Result {
 	return out
 }
 
-// apply applies what matches, and returns the changed object as JSON. With checkEach it checks after each step.
-func (s *steps) apply(checkEach bool) (changed []byte, out Result) {
+// apply applies what matches, and returns the fields of the changed object. With checkEach it checks after each step.
+func (s *steps) apply(checkEach bool) (changed map[string]any, out Result) {
 	out.Value = s.original
 	object, err := read(s.original)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *steps) apply(checkEach bool) (changed []byte, out Result) {
 }
 
 // checked returns a changed object as its type, and what is wrong with it.
-func (s *steps) checked(changed []byte) (workload.Resource, diag.List) {
+func (s *steps) checked(changed map[string]any) (workload.Resource, diag.List) {
 	value, wrong := typed(s.original, changed)
 	if len(wrong) > 0 {
 		return s.original, wrong

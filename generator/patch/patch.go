@@ -8,6 +8,7 @@ package patch
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -38,6 +39,9 @@ type All struct {
 type Place struct {
 	File         string
 	Line, Column int
+	// TextLine and TextColumn are where the text of a patch begins, if its lines are in the file as they are; 0 means
+	// unknown.
+	TextLine, TextColumn int
 	// Object is the object that the file holds.
 	Object diag.Object
 }
@@ -183,7 +187,11 @@ func (s *steps) apply(checkEach bool) (changed map[string]any, out Result) {
 			changed, err = write(s.id, object)
 		}
 		if err != nil {
-			out.Diags = append(out.Diags, e.found(s.id, failure(brief(err))))
+			d := e.found(s.id, failure(brief(err)))
+			if op, ok := errors.AsType[failed](err); ok && e.place.TextLine > 0 {
+				d.Line, d.Column = e.place.TextLine+op.line-1, e.place.TextColumn+op.column-1
+			}
+			out.Diags = append(out.Diags, d)
 			return nil, out
 		}
 		if !matches || !checkEach {

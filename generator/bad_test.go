@@ -22,7 +22,7 @@ func TestBadInputs(t *testing.T) {
 		"bad-additional-scrape-duplicate-job": {[]string{"36:5 duplicate-job"}, []string{"sad/agent 5"}},
 		"bad-additional-scrape-not-list": {[]string{"26:5 invalid-additional-scrape-configs"},
 			[]string{"sad/agent 5"}},
-		"bad-additional-scrape-yaml": {[]string{"25:11 invalid-additional-scrape-configs"},
+		"bad-additional-scrape-yaml": {[]string{"25:23 invalid-additional-scrape-configs"},
 			[]string{"sad/agent 5"}},
 		"bad-basic-auth-half": {[]string{"29:5 incomplete-basic-auth", "51:5 incomplete-basic-auth"},
 			[]string{"sad/rw 2", "sad/scrape 5"}},

@@ -215,6 +215,10 @@ func inWords() map[string][2]string {
 		"{} selects all in this namespace":                    {"metrics: {}", "metrics: {instanceSelector: {}}"},
 		"add ] after its last item":                           {"{port: web}\n", "{port: web}]}\n"},
 		"add } after its last value":                          {"{team: x\n", "{team: x}}\n"},
+		"add \" at its end":                                   {"\"hunter2", "\"hunter2\""},
+		"the anchor in line 1 of the text has a similar name": {"*hunter2", "*hunter22"},
+		"move the anchor from line 2 of the text before": {
+			"- *hunter2\n    - &hunter2 {job_name: one}\n", "- &hunter2 {job_name: one}\n"},
 		"name the labels to look at in sourceLabels": {"{action: drop}",
 			"{action: drop, sourceLabels: [pod], regex: x}"},
 		"targets have no __name__": {

@@ -28,7 +28,7 @@ type badFault struct {
 var badCases = map[string][]badFault{
 	"bad-additional-scrape-duplicate-job": {{"36:5 duplicate-job", "Secret/sad/extra"}},
 	"bad-additional-scrape-not-list":      {{"26:5 invalid-additional-scrape-configs", "Secret/sad/extra"}},
-	"bad-additional-scrape-yaml":          {{"25:11 invalid-additional-scrape-configs", "Secret/sad/extra"}},
+	"bad-additional-scrape-yaml":          {{"25:23 invalid-additional-scrape-configs", "Secret/sad/extra"}},
 	"bad-basic-auth-half": {{"29:5 incomplete-basic-auth", "MetricsInstance/sad/rw"},
 		{"51:5 incomplete-basic-auth", "ServiceMonitor/sad/half"}},
 	"bad-cr-selector-operator":         {{"27:18 invalid-selector", "MetricsInstance/sad/bad"}},

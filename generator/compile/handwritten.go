@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/credential"
+	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -40,7 +38,7 @@ func parseJobs(text []byte) (items []*yaml.Node, notes diag.List, bad *diag.Diag
 	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, nil, nil
 	} else if err != nil {
-		return nil, nil, yamlProblem(err)
+		return nil, nil, syntaxError(text)
 	}
 	if err := decoder.Decode(&more); err == nil && !isNull(more.Content[0]) {
 		notes = append(notes, *mistake(more.Line, "a second YAML document, which is ignored"))
@@ -86,22 +84,16 @@ func encodeNode(item *yaml.Node) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
-
-// yamlProblem returns the parser's message and its line. Some messages quote the text: they are cut before the
-// quotation.
-func yamlProblem(err error) *diag.Diagnostic {
-	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-		line, _ = strconv.Atoi(m[1])
-		text = m[2]
-	}
-	if plain, hint := diag.YAMLProblem(text); hint != "" {
-		text = plain
-	} else if i := strings.IndexAny(text, "`'\""); i >= 0 {
-		text = text[:i]
-	}
-	return mistake(max(line, 1), "not valid YAML: "+strings.TrimSpace(text))
+// syntaxError returns what is wrong with a text that yaml.v3, which is needed for its nodes, cannot parse: in the words
+// and at the place that a manifest gets. It names nothing of the text.
+func syntaxError(text []byte) *diag.Diagnostic {
+	bad := &yamlvalue.Error{Message: "is not valid YAML"}
+	_, _, err := yamlvalue.Decode(string(text))
+	errors.As(err, &bad)
+	bad = bad.WithoutNames()
+	d := mistake(max(bad.Line, 1), bad.Message).WithHint(bad.Hint)
+	d.Column = bad.Column
+	return &d
 }
 
 // redacted returns a hand-written scrape configuration with placeholders for its credentials, and whether it has any:

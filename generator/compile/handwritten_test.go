@@ -45,7 +45,8 @@ func TestVariables(t *testing.T) {
 // is read can be written and read again.
 func FuzzParseJobs(f *testing.F) {
 	for _, seed := range []string{"", "- a: b", "- &a {x: *a}", "- <<: [{a: 1}, {b: 2}]", "- a: |\n    x\u2028y\n",
-		"[[[[", "- !!binary aGk=", "? [a]\n: b", "- {<<: 1}", "--- \n- {a: ~}\n---\n- b"} {
+		"[[[[", "- !!binary aGk=", "? [a]\n: b", "- {<<: 1}", "--- \n- {a: ~}\n---\n- b",
+		"- a: [b\n- c: d", "- a: *b\n- &b c"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

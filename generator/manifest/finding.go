@@ -30,8 +30,14 @@ func (f *findings) fail(code diag.Code, path, message, hint string) {
 	*f = append(*f, code.At(path, "%s", message).As(diag.Error).WithHint(hint))
 }
 
+// fields are those of an object as it is written.
+type fields interface {
+	// has reports whether the object is written with a field at path.
+	has(path string) bool
+}
+
 // unknownField reports a field that the object's kind does not have. It is written beside others in the object.
-func (f *findings) unknownField(at place, path, name string, known []string) {
+func (f *findings) unknownField(at fields, path, name string, known []string) {
 	hint := diag.DidYouMean(name, known)
 	file, env := name+"File", name+"Env"
 	if slices.Contains(known, file) && slices.Contains(known, env) {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -62,22 +63,43 @@ func readForeign(w rawObject, value *Foreign, found findings) findings {
 	if typed == nil {
 		return f
 	}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(raw, typed, true)
-	if strict, ok := runtime.AsStrictDecodingError(err); ok {
-		for _, one := range strict.Errors() {
-			f.unknownIn(w, typed, one.Error())
-		}
-	} else if err != nil {
-		if exact := convert(raw, passthrough.New(w.apiVersion, w.kind)); exact != nil {
-			err = exact
-		}
-		f.fail(diag.InvalidField, "", err.Error(), "")
-	}
+	f.convertStrictly(w.at, raw, typed)
 	return f
 }
 
+// Convert reads the fields of an object that nobody wrote as it is, such as a patched one, into a pointer to its Go
+// type. It reports what the API server would refuse: values of the wrong type, and fields that the type does not have.
+func Convert(object map[string]any, typed any) diag.List {
+	var f findings
+	f.convertStrictly(unwritten{}, object, typed)
+	return diag.List(f)
+}
+
+// unwritten has no field that somebody wrote.
+type unwritten struct{}
+
+func (unwritten) has(string) bool { return false }
+
+// convertStrictly reads the fields of an object, which is written at a place, into a pointer to its Go type.
+func (f *findings) convertStrictly(at fields, raw map[string]any, typed any) {
+	if err := convert(raw, typed); err != nil {
+		f.fail(diag.InvalidField, "", err.Error(), "")
+		return
+	}
+	// Kubernetes' converter names unknown fields with their paths, but cuts numbers that are too large.
+	again := reflect.New(reflect.TypeOf(typed).Elem()).Interface()
+	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(raw, again, true)
+	if strict, ok := runtime.AsStrictDecodingError(err); ok {
+		for _, one := range strict.Errors() {
+			f.unknownIn(at, typed, one.Error())
+		}
+	} else if err != nil {
+		f.fail(diag.InvalidField, "", err.Error(), "")
+	}
+}
+
 // unknownIn reports a field that Kubernetes' decoder does not know: unknown field "spec.prots".
-func (f *findings) unknownIn(w rawObject, typed any, message string) {
+func (f *findings) unknownIn(at fields, typed any, message string) {
 	_, rest, found := strings.Cut(message, `unknown field "`)
 	path, _, closed := strings.Cut(rest, `"`)
 	if !found || !closed {
@@ -85,7 +107,7 @@ func (f *findings) unknownIn(w rawObject, typed any, message string) {
 		return
 	}
 	dot := strings.LastIndexByte(path, '.')
-	f.unknownField(w.at, path, path[dot+1:], passthrough.Fields(typed, path[:max(dot, 0)]))
+	f.unknownField(at, path, path[dot+1:], passthrough.Fields(typed, path[:max(dot, 0)]))
 }
 
 // clearValue returns the path of a value of a Secret that is not encrypted, or "".

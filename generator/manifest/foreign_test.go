@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -39,5 +41,32 @@ func TestUnknownFieldsThatArePassedThrough(t *testing.T) {
 	}
 	if len(r.Objects) != 1 || !strings.Contains(string(r.Objects[0].Passed), "prots:") {
 		t.Errorf("objects: %+v", r.Objects)
+	}
+}
+
+// TestConvert holds that a wrong field is named with its path, and that no number is cut.
+func TestConvert(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec       map[string]any
+		want, hint string
+	}{
+		"a misspelt field": {map[string]any{"replicas": 1, "replicass": 2}, "spec.replicass: unknown field",
+			"did you mean replicas?"},
+		"another case": {map[string]any{"Replicas": 2}, "spec.Replicas: unknown field", "did you mean replicas?"},
+		"in a list": {
+			map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{
+				map[string]any{"name": "a", "imag": "b"}}}}},
+			"spec.template.spec.containers[0].imag: unknown field", "did you mean image?"},
+		"a text": {map[string]any{"replicas": "two"}, "spec.replicas: string does not fit", ""},
+		"a number too large": {map[string]any{"replicas": 1 << 32},
+			"spec.replicas: number 4294967296 does not fit", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := manifest.Convert(map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": test.spec},
+				&appsv1.StatefulSet{})
+			if len(found) != 1 || found[0].Problem() != test.want || found[0].Hint != test.hint {
+				t.Errorf("%+v", found)
+			}
+		})
 	}
 }

@@ -7,7 +7,44 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 )
+
+// Value is a document of a text that a field holds, such as a patch: what Kubernetes decodes it to.
+type Value struct {
+	Content any
+	at      place
+}
+
+// Values reads the documents of a text that a field holds. What is wrong has its line and column in the text.
+func Values(text string) (values []Value, found diag.List) {
+	p := &parser{file: File{Data: []byte(text)}, leads: true}
+	for d := range p.documents() {
+		value, notes, doc := p.decode(d)
+		if doc != nil && value != nil {
+			p.note(doc, notes)
+			values = append(values, Value{value, place{document: doc}})
+		}
+	}
+	return values, p.result.Diags
+}
+
+// Find returns the line and column in the text of the field at path or, if it is absent, of its nearest existing
+// parent. Paths are those of [Object.Place].
+func (v Value) Find(path string) (line, column int) { return v.at.position(path) }
+
+// TextStart returns where the first character of a text that the field at path holds is in the file, if all lines of
+// the text are there as they are, one below the other and indented alike. Otherwise it returns 0.
+func (o *Object) TextStart(path, text string) (line, column int) {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	last, width := len(lines), utf8.RuneCountInString(lines[len(lines)-1])
+	line, column = o.ValuePosition(path, 1, 1)
+	if endLine, endColumn := o.ValuePosition(path, last, width+1); endLine != line+last-1 || endColumn != column+width {
+		return 0, 0
+	}
+	return line, column
+}
 
 // PositionIn returns the position in a text of a path below a node: of the key, or of the value if it has no
 // key. It follows paths into a text that a scalar holds. Paths are written as for [Object.Diag].

@@ -1,36 +1,35 @@
 package patch
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/fluxcd/pkg/apis/kustomize"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/kustomize/api/builtins"
-	"sigs.k8s.io/kustomize/api/provider"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
-	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/internal/expression"
 )
 
-// merge is a patch: a strategic merge patch, or a JSON patch.
+// merge is a patch: strategic merge patches, or one JSON patch.
 type merge struct {
 	target *target
-	parts  []part // several only without a target
+	// parts are documents: several only without a target, when each is for the object that it names.
+	parts      []part
+	operations operations
 }
 
-// part is one document of a patch. Without a target it is for the object that it names.
+// part is a strategic merge patch.
 type part struct {
-	of     resid.ResId
-	plugin *builtins.PatchTransformerPlugin
+	of    resid.ResId
+	patch *resource.Resource
 }
 
 // target selects objects.
@@ -41,6 +40,8 @@ type target struct {
 
 const mergeHint = "begin it with apiVersion, kind and metadata.name, or with a dash for the operations of a JSON patch"
 
+var errNoPatch = errors.New("is neither a strategic merge patch nor a JSON patch")
+
 // newMerge reads a patch.
 func newMerge(p Patch) (*merge, *diag.Diagnostic) {
 	out := &merge{}
@@ -50,98 +51,75 @@ func newMerge(p Patch) (*merge, *diag.Diagnostic) {
 			return nil, err
 		}
 	}
-	var value any
-	text := strings.TrimSpace(p.Patch)
-	switch err := yaml.Unmarshal([]byte(firstDocument(text)), &value); {
-	case text == "":
-		return nil, invalid(".patch", "is required", mergeHint)
-	case err != nil:
-		return nil, badYAML(err)
-	}
-	if operations, ok := value.([]any); ok {
-		return out, out.addOperations(text, operations)
-	}
-	docs, err := factory().SliceFromBytes([]byte(text))
+	docs, wrong := manifest.Values(p.Patch)
 	switch {
-	case err != nil || len(docs) == 0:
-		return nil, invalid(".patch", "is neither a strategic merge patch nor a JSON patch", mergeHint)
-	case len(docs) > 1 && out.target != nil:
-		return nil, invalid(".patch",
-			fmt.Sprintf("has %d documents, and with a target there can only be one", len(docs)),
+	case strings.TrimSpace(p.Patch) == "":
+		return nil, invalid(".patch", "is required", mergeHint)
+	case len(wrong) > 0:
+		err := invalid(".patch", wrong[0].Message, wrong[0].Hint)
+		err.Line, err.Column = wrong[0].Line, max(wrong[0].Column, 1)
+		return nil, err
+	case len(docs) == 0:
+		return nil, invalid(".patch", errNoPatch.Error(), mergeHint)
+	}
+	list, isList := docs[0].Content.([]any)
+	switch {
+	case isList && out.target == nil:
+		return nil, invalid(".target", "is required for a JSON patch",
+			"name the objects by kind, name, namespace or labelSelector")
+	case len(docs) > 1 && (isList || out.target != nil):
+		why := "with a target there can only be one"
+		if isList {
+			why = "a JSON patch is one"
+		}
+		return nil, in(docs[1], "", fmt.Sprintf("has %d documents, and %s", len(docs), why),
 			"write one entry for each")
+	case isList:
+		var err *diag.Diagnostic
+		out.operations, err = newOperations(docs[0], list)
+		return out, err
 	}
 	for _, doc := range docs {
-		if err := out.addDocument(doc); err != nil {
+		if err := out.add(doc); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// firstDocument returns the first document of a stream.
-func firstDocument(text string) string {
-	first, _, _ := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---")
-	return first
+// in returns what is wrong with the field at path of a document of a patch.
+func in(doc manifest.Value, path, message, hint string) *diag.Diagnostic {
+	d := invalid(".patch", message, hint)
+	d.Line, d.Column = doc.Find(path)
+	return d
 }
 
-// badYAML is the error about a patch that is not YAML.
-func badYAML(err error) *diag.Diagnostic {
-	message, hint := diag.YAMLProblem(strings.TrimPrefix(brief(err), "error converting YAML to JSON: yaml: "))
-	return invalid(".patch", "is not valid YAML: "+message, hint)
-}
-
-// addOperations adds a JSON patch.
-func (m *merge) addOperations(text string, operations []any) *diag.Diagnostic {
-	if m.target == nil {
-		return invalid(".target", "is required for a JSON patch",
-			"name the objects by kind, name, namespace or labelSelector")
+// add adds a strategic merge patch, or those of a List. kustomize makes its nodes of the value.
+func (m *merge) add(doc manifest.Value) *diag.Diagnostic {
+	fields, _ := doc.Content.(map[string]any)
+	objects := []any{fields}
+	if kind, _ := fields["kind"].(string); strings.HasSuffix(kind, "List") && fields["items"] != nil {
+		objects, _ = fields["items"].([]any)
 	}
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		return badYAML(err)
+	if len(objects) > 1 && m.target != nil {
+		return in(doc, "items", fmt.Sprintf("has %d items, and with a target there can only be one", len(objects)),
+			"write one entry for each")
 	}
-	ops, err := jsonpatch.DecodePatch(data)
-	if err != nil || len(operations) == 0 {
-		return invalid(".patch", "is not a list of operations", "write each with op, path and value")
-	}
-	known := []string{"add", "remove", "replace", "move", "copy", "test"}
-	for i, o := range ops {
-		if !slices.Contains(known, o.Kind()) {
-			message, hint := diag.Unknown("op", o.Kind(), known)
-			return invalid(".patch", fmt.Sprintf("operation %d: %s", i+1, message), hint)
+	for _, object := range objects {
+		var patch *resource.Resource
+		fields, _ := object.(map[string]any)
+		err := errNoPatch
+		if len(fields) > 0 {
+			patch, err = factory().FromMap(fields)
 		}
-		if path, err := o.Path(); err != nil || !strings.HasPrefix(path, "/") {
-			return invalid(".patch", fmt.Sprintf("operation %d: path must begin with /", i+1),
-				"write it like /spec/template/spec/priorityClassName")
+		if err == nil {
+			_, err = patch.GetValidatedMetadata()
 		}
+		if err != nil {
+			return in(doc, "", errNoPatch.Error(), mergeHint)
+		}
+		m.parts = append(m.parts, part{patch.OrgId(), patch})
 	}
-	return m.add(part{}, text)
-}
-
-// addDocument adds a strategic merge patch.
-func (m *merge) addDocument(doc *resource.Resource) *diag.Diagnostic {
-	text, err := doc.AsYAML()
-	if err != nil {
-		return invalid(".patch", "cannot be read", mergeHint)
-	}
-	return m.add(part{of: doc.OrgId()}, string(text))
-}
-
-func (m *merge) add(p part, text string) *diag.Diagnostic {
-	p.plugin = &builtins.PatchTransformerPlugin{}
-	config, err := json.Marshal(map[string]string{"patch": text})
-	if err == nil {
-		deps := provider.NewDefaultDepProvider()
-		err = p.plugin.Config(resmap.NewPluginHelpers(nil, deps.GetFieldValidator(),
-			resmap.NewFactory(deps.GetResourceFactory()), types.DisabledPluginConfig()), config)
-	}
-	if err != nil {
-		return invalid(".patch", "is neither a strategic merge patch nor a JSON patch", mergeHint)
-	}
-	if m.target != nil {
-		p.plugin.Target = &types.Selector{} // it is given what matches, and nothing else
-	}
-	m.parts = append(m.parts, p)
 	return nil
 }
 
@@ -183,12 +161,15 @@ func (m *merge) apply(object resmap.ResMap) (matches bool, err error) {
 			return false, err
 		}
 	}
+	if len(m.operations.patch) > 0 {
+		return true, m.operations.apply(object.Resources()[0])
+	}
 	id := object.Resources()[0].CurId()
 	for _, p := range m.parts {
 		if m.target == nil && !p.of.Equals(id) {
 			continue
 		}
-		if err := p.plugin.Transform(object); err != nil {
+		if err := p.apply(object, m.target != nil); err != nil {
 			return true, fmt.Errorf("cannot be applied: %w", err)
 		}
 		if isGone(object) {
@@ -196,6 +177,15 @@ func (m *merge) apply(object resmap.ResMap) (matches bool, err error) {
 		}
 	}
 	return true, nil
+}
+
+// apply applies the patch to the only object of a list, as kustomize's plugin does, which takes patches only as text.
+// Merging shares the nodes of a patch with the object, so it gets a copy.
+func (p part) apply(object resmap.ResMap, toAny bool) error {
+	if toAny { // the patch can have another kind than the object
+		return object.ApplySmPatch(resource.MakeIdSet(object.Resources()), p.patch)
+	}
+	return object.Resources()[0].ApplySmPatch(p.patch.DeepCopy())
 }
 
 func (m *merge) similar() string {

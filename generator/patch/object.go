@@ -1,8 +1,6 @@
 package patch
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -46,18 +44,14 @@ func read(o workload.Resource) (resmap.ResMap, error) {
 // isGone reports whether a patch removed the object of a list.
 func isGone(list resmap.ResMap) bool { return list.Size() != 1 || list.Resources()[0].IsNilOrEmpty() }
 
-// write returns a changed object as JSON.
-func write(id manifest.ID, list resmap.ResMap) ([]byte, error) {
+// write returns the fields of a changed object.
+func write(id manifest.ID, list resmap.ResMap) (map[string]any, error) {
 	list.RemoveBuildAnnotations()
 	if isGone(list) {
 		return nil, errors.New("removes the object: what is rendered follows from the GrafanaAgent")
 	}
-	data, err := list.Resources()[0].MarshalJSON()
+	object, err := list.Resources()[0].Map()
 	if err != nil {
-		return nil, errors.New("leaves an object that cannot be written")
-	}
-	var object map[string]any
-	if err := json.Unmarshal(data, &object); err != nil {
 		return nil, errors.New("leaves an object that cannot be read")
 	}
 	meta, _ := object["metadata"].(map[string]any)
@@ -72,21 +66,19 @@ func write(id manifest.ID, list resmap.ResMap) ([]byte, error) {
 			return nil, fmt.Errorf("sets %s of a Secret: only its metadata can be patched", field)
 		}
 	}
-	return data, nil
+	return object, nil
 }
 
 // typed returns a changed object as the type of the one that it is made of. It is an error of the change if the type
 // lacks a field.
-func typed(original workload.Resource, data []byte) (workload.Resource, diag.List) {
+func typed(original workload.Resource, object map[string]any) (workload.Resource, diag.List) {
 	changed := reflect.New(reflect.TypeOf(original).Elem()).Interface().(workload.Resource)
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(changed); err != nil {
-		message := strings.TrimPrefix(err.Error(), "json: ")
-		return nil, diag.List{{Severity: diag.Error, Code: diag.InvalidObject,
-			Message: "Kubernetes would refuse it: " + message}}
+	wrong := manifest.Convert(object, changed)
+	for i, d := range wrong {
+		wrong[i] = diag.InvalidObject.At("", "Kubernetes would refuse it: %s", d.Problem()).As(diag.Error).
+			WithHint(d.Hint)
 	}
-	return changed, nil
+	return changed, wrong
 }
 
 // brief returns the first line of an error of kustomize, which can quote a whole patch.

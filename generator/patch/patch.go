@@ -8,6 +8,7 @@ package patch
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -38,6 +39,9 @@ type All struct {
 type Place struct {
 	File         string
 	Line, Column int
+	// TextLine and TextColumn are where the text of a patch begins, if its lines are in the file as they are; 0 means
+	// unknown.
+	TextLine, TextColumn int
 	// Object is the object that the file holds.
 	Object diag.Object
 }
@@ -164,8 +168,8 @@ func (s *steps) run() Result {
 	return out
 }
 
-// apply applies what matches, and returns the changed object as JSON. With checkEach it checks after each step.
-func (s *steps) apply(checkEach bool) (changed []byte, out Result) {
+// apply applies what matches, and returns the fields of the changed object. With checkEach it checks after each step.
+func (s *steps) apply(checkEach bool) (changed map[string]any, out Result) {
 	out.Value = s.original
 	object, err := read(s.original)
 	if err != nil {
@@ -183,7 +187,11 @@ func (s *steps) apply(checkEach bool) (changed []byte, out Result) {
 			changed, err = write(s.id, object)
 		}
 		if err != nil {
-			out.Diags = append(out.Diags, e.found(s.id, failure(brief(err))))
+			d := e.found(s.id, failure(brief(err)))
+			if op, ok := errors.AsType[failed](err); ok && e.place.TextLine > 0 {
+				d.Line, d.Column = e.place.TextLine+op.line-1, e.place.TextColumn+op.column-1
+			}
+			out.Diags = append(out.Diags, d)
 			return nil, out
 		}
 		if !matches || !checkEach {
@@ -202,7 +210,7 @@ func (s *steps) apply(checkEach bool) (changed []byte, out Result) {
 }
 
 // checked returns a changed object as its type, and what is wrong with it.
-func (s *steps) checked(changed []byte) (workload.Resource, diag.List) {
+func (s *steps) checked(changed map[string]any) (workload.Resource, diag.List) {
 	value, wrong := typed(s.original, changed)
 	if len(wrong) > 0 {
 		return s.original, wrong

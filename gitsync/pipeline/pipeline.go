@@ -44,6 +44,8 @@ type Pipeline struct {
 type Place struct {
 	File         string
 	Line, Column int
+	// TextLine and TextColumn are where the text of a patch begins, if its lines are in the file as they are.
+	TextLine, TextColumn int
 }
 
 // Metadata names a pipeline.

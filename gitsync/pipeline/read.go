@@ -42,7 +42,11 @@ func (p *Pipeline) places(d manifest.Document) map[string]Place {
 		for i := range n {
 			field := fmt.Sprintf("%s[%d]", list, i)
 			line, column := d.Position(field)
-			out[field] = Place{File: d.File(), Line: line, Column: column}
+			at := Place{File: d.File(), Line: line, Column: column}
+			if list == "spec.patches" {
+				at.TextLine, at.TextColumn = d.TextStart(field+".patch", p.Spec.Patches[i].Patch)
+			}
+			out[field] = at
 		}
 	}
 	return out

@@ -71,6 +71,7 @@ func (p *Pipeline) Changes() (*patch.Changes, diag.List) {
 		func(field string) patch.Place {
 			at := p.Places["spec."+field]
 			return patch.Place{File: at.File, Line: at.Line, Column: at.Column,
+				TextLine: at.TextLine, TextColumn: at.TextColumn,
 				Object: diag.Object{APIVersion: p.APIVersion, Kind: p.Kind, Name: p.Metadata.Name}}
 		})
 }

@@ -11,11 +11,15 @@ import (
 // anchors matches the anchors and aliases in a document that is not valid.
 var anchors = regexp.MustCompile(`(?:^|[\s\[{,])([&*])([^\s\[\]{},]+)`)
 
+const (
+	noAnchor    = "an alias refers to an anchor that is not in this document"
+	anchorLater = "comes later"
+)
+
 // errAlias returns the error about an alias without an anchor before it. It names the alias only if it resembles an
 // anchor in the document: it could be a password that begins with an asterisk.
 func errAlias(text, name string) *Error {
-	out := &Error{Message: "an alias refers to an anchor that is not in this document",
-		Hint: "quote a value that begins with an asterisk"}
+	out := &Error{Message: noAnchor, Hint: "quote a value that begins with an asterisk"}
 	var names []string
 	lines := map[string]int{}
 	for _, at := range anchors.FindAllStringSubmatchIndex(text, -1) {
@@ -29,7 +33,7 @@ func errAlias(text, name string) *Error {
 		}
 	}
 	if later := lines[name]; later > 0 {
-		out.Message, out.Hint, out.Near, out.NearLine = "*"+name+": its anchor &"+name+" comes later", "", name, later
+		out.Message, out.Hint, out.Near, out.NearLine = "*"+name+": its anchor &"+name+" "+anchorLater, "", name, later
 		return out
 	}
 	const maxEdits = 2

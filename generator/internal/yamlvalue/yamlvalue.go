@@ -53,12 +53,29 @@ func (e *Error) HintFrom(line int) string {
 	switch at := line + e.NearLine - 1; {
 	case e.Near == "":
 		return e.Hint
-	case strings.HasSuffix(e.Message, "later"):
+	case e.isLater():
 		return fmt.Sprintf("move the anchor from line %d before its aliases", at)
 	default:
 		return fmt.Sprintf("did you mean *%s (line %d)?", e.Near, at)
 	}
 }
+
+// WithoutNames returns the error without the names of anchors, for a text that could be a secret as a whole.
+func (e *Error) WithoutNames() *Error {
+	if e.Near == "" {
+		return e
+	}
+	out := &Error{Reason: e.Reason, Line: e.Line, Column: e.Column, Message: noAnchor,
+		Hint: fmt.Sprintf("the anchor in line %d of the text has a similar name", e.NearLine)}
+	if e.isLater() {
+		out.Message = "an alias refers to an anchor that " + anchorLater
+		out.Hint = fmt.Sprintf("move the anchor from line %d of the text before its aliases", e.NearLine)
+	}
+	return out
+}
+
+// isLater reports whether the anchor of an alias comes later.
+func (e *Error) isLater() bool { return strings.HasSuffix(e.Message, anchorLater) }
 
 // Error returns the message with its position.
 func (e *Error) Error() string {

@@ -413,3 +413,21 @@ func count(value any) int {
 	_ = checkLimits(value, 0, &n)
 	return n
 }
+
+// TestWithoutNames holds that errors about a text that could be a secret name none of its anchors.
+func TestWithoutNames(t *testing.T) {
+	for text, want := range map[string]Error{
+		"a: &teams {b: c}\nd: *team\n": {Line: 2, Column: 4, Message: noAnchor,
+			Hint: "the anchor in line 1 of the text has a similar name"},
+		"a: *x\nb: &x 1\n": {Line: 1, Column: 4, Message: "an alias refers to an anchor that comes later",
+			Hint: "move the anchor from line 2 of the text before its aliases"},
+		"a: [b\n": {Line: 1, Column: 4, Message: "the list that begins here is not closed",
+			Hint: "add ] after its last item"},
+	} {
+		_, _, err := Decode(text)
+		bad, ok := errors.AsType[*Error](err)
+		if !ok || *bad.WithoutNames() != want {
+			t.Errorf("%q: %+v", text, bad)
+		}
+	}
+}

@@ -8,9 +8,9 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/runtime"
-	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/runtimes"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtimes/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
 )
 
 // BenchmarkDifference compares two renders for Alloy that differ in three monitors, against the same for the agent in
@@ -37,7 +37,7 @@ func BenchmarkDifference(b *testing.B) {
 func TestAllocationsOfADifference(t *testing.T) {
 	const monitors = 200
 	for _, c := range []struct {
-		program runtime.Runtime
+		program runtimes.Runtime
 		most    float64
 	}{{agentruntime.Runtime(), 200}, {alloy.Runtime(), 700}} {
 		pairs := editedPairs(monitors, c.program)
@@ -49,7 +49,7 @@ func TestAllocationsOfADifference(t *testing.T) {
 }
 
 // editedPairs are the objects of a fleet, before and after an edit of three monitors.
-func editedPairs(n int, program runtime.Runtime) []difference.Pair {
+func editedPairs(n int, program runtimes.Runtime) []difference.Pair {
 	agent, monitors := fleet(n)
 	render := func(files []manifest.File) []difference.Manifest {
 		set := loadAll(append([]manifest.File{agent}, files...))

@@ -5,9 +5,9 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/runtime"
-	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/runtimes"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtimes/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
 )
 
 // BenchmarkAlloy is a render for Alloy, from files to output and from the object set, against the same for the agent in
@@ -17,7 +17,7 @@ func BenchmarkAlloy(b *testing.B) {
 		agent, monitors := fleet(n)
 		files := append([]manifest.File{agent}, monitors...)
 		set := loadAll(files)
-		render := func(set *manifest.Set, r runtime.Runtime) {
+		render := func(set *manifest.Set, r runtimes.Runtime) {
 			out := generator.Render(set, generator.Options{Compatibility: manifest.Current, Runtime: r}, nil)
 			if len(out.Units) != 1 || out.Units[0].Failed {
 				b.Fatal(out.Diags)

@@ -19,7 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtimes/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 

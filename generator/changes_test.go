@@ -18,7 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/patch"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
@@ -241,11 +241,11 @@ images:
 // TestPodsKeepTheirIdentity holds that settings cannot take away by which pods know what is theirs: every variable that
 // runtimes set, but those that only say how a program was deployed.
 func TestPodsKeepTheirIdentity(t *testing.T) {
-	pod := runtime.Pod{Zone: "z"}
-	env := runtime.ZoneEnv(pod)
+	pod := runtimes.Pod{Zone: "z"}
+	env := runtimes.ZoneEnv(pod)
 	for _, pod.Kind = range []secretref.Group{secretref.Metrics, secretref.Logs, secretref.Deployment,
 		secretref.DaemonSet} {
-		env = append(env, runtime.Env(pod)...)
+		env = append(env, runtimes.Env(pod)...)
 	}
 	for _, v := range env {
 		value := []any{map[string]any{"name": v.Name, "value": "x"}}

@@ -2,7 +2,7 @@ package generator
 
 import (
 	"github.com/agentry-dev/agentry/generator/difference"
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/agent"
 )
 
 // Compare returns the difference between two renders. A unit that keeps its folder in one of them, because its

@@ -18,14 +18,14 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/runtime"
-	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtimes/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
 // corpusAndExamples renders all conformance cases and examples for a runtime, by name.
-func corpusAndExamples(t *testing.T, r runtime.Runtime) map[string]*generator.Output {
+func corpusAndExamples(t *testing.T, r runtimes.Runtime) map[string]*generator.Output {
 	t.Helper()
 	all := map[string]*generator.Output{}
 	for _, name := range []string{"quickstart", "platform"} {

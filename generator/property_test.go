@@ -14,7 +14,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -44,7 +44,7 @@ func policies() []secretref.Policy {
 }
 
 // runtimeOf returns the runtime for a random fixture.
-func runtimeOf(seed int64) runtime.Runtime {
+func runtimeOf(seed int64) runtimes.Runtime {
 	all := generator.Runtimes()
 	return all[int(seed)%len(all)]
 }

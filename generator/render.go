@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/patch"
 	"github.com/agentry-dev/agentry/generator/rbac"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/selfmonitoring"
 	"github.com/agentry-dev/agentry/generator/tenancy"
@@ -28,7 +28,7 @@ type Options struct {
 	// Compatibility names the program whose jobs are rendered; default manifest.Operator.
 	Compatibility manifest.Compatibility
 	// Runtime is the program that the pods run, one of [Runtimes]; default the first of them.
-	Runtime runtime.Runtime
+	Runtime runtimes.Runtime
 	// Secrets is the policy for secret bytes; default secretref.Reference.
 	Secrets secretref.Policy
 	// SecretRules give single Secrets another policy; the first that matches wins.

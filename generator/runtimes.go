@@ -4,22 +4,22 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agentry-dev/agentry/generator/runtime"
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
+	"github.com/agentry-dev/agentry/generator/runtimes"
+	"github.com/agentry-dev/agentry/generator/runtimes/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
 )
 
 // Runtime returns the runtime of a name, or the default for a name that none has.
-func Runtime(name string) runtime.Runtime {
+func Runtime(name string) runtimes.Runtime {
 	all := Runtimes()
-	i := slices.IndexFunc(all, func(r runtime.Runtime) bool { return r.Name == name })
+	i := slices.IndexFunc(all, func(r runtimes.Runtime) bool { return r.Name == name })
 	return all[max(i, 0)]
 }
 
 // RuntimeAt returns a version of the runtime of a name. Without a version it is [Runtime]. The version of the agent is
 // a field of the GrafanaAgent.
-func RuntimeAt(name, version string) (runtime.Runtime, error) {
+func RuntimeAt(name, version string) (runtimes.Runtime, error) {
 	v, err := alloyVersion(name, version)
 	if err != nil || name != alloy.Name {
 		return Runtime(name), err
@@ -28,7 +28,7 @@ func RuntimeAt(name, version string) (runtime.Runtime, error) {
 }
 
 // Clustered is [RuntimeAt] with pods that share their targets by clustering, which only Alloy has.
-func Clustered(name, version string) (runtime.Runtime, error) {
+func Clustered(name, version string) (runtimes.Runtime, error) {
 	v, err := alloyVersion(name, version)
 	if err == nil && name != alloy.Name {
 		err = fmt.Errorf("the runtime %s has no clustering", name)
@@ -49,6 +49,6 @@ func alloyVersion(name, version string) (catalogue.Version, error) {
 }
 
 // Runtimes returns the programs that pods can run. The first is the default.
-func Runtimes() []runtime.Runtime {
-	return []runtime.Runtime{agent.Runtime(), alloy.Runtime()}
+func Runtimes() []runtimes.Runtime {
+	return []runtimes.Runtime{agent.Runtime(), alloy.Runtime()}
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime"
-	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/runtimes"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtimes/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/internal/panics"
@@ -28,24 +28,24 @@ import (
 // TestPodsAreTheRuntimes renders for a runtime that is none of the list: nothing of the agent
 // is in the pods, the Services and the Secrets then.
 func TestPodsAreTheRuntimes(t *testing.T) {
-	config := func() runtime.Text { return runtime.Text{Bytes: []byte("its own language\n")} }
-	other := runtime.Runtime{
+	config := func() runtimes.Text { return runtimes.Text{Bytes: []byte("its own language\n")} }
+	other := runtimes.Runtime{
 		Name:  "other",
 		Check: func(c *model.Config) (*model.Config, diag.List) { return c, nil },
-		Print: func(*model.Config) runtime.Printed {
-			return runtime.Printed{Text: config(), Redacted: config}
+		Print: func(*model.Config) runtimes.Printed {
+			return runtimes.Printed{Text: config(), Redacted: config}
 		}, Masked: func(*model.Config) (string, string) {
 			return "", ""
 		},
 		ConfigKey: "config.other", CompressAboveBytes: 1 << 10,
 		Container: "other", Port: 4711, GraceSeconds: 7,
 		ConfigVolumes: func(secret string) ([]corev1.Volume, []corev1.VolumeMount) {
-			return []corev1.Volume{{Name: runtime.ConfigVolume,
+			return []corev1.Volume{{Name: runtimes.ConfigVolume,
 					VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}},
-				[]corev1.VolumeMount{{Name: runtime.ConfigVolume, MountPath: "/etc/other"}}
+				[]corev1.VolumeMount{{Name: runtimes.ConfigVolume, MountPath: "/etc/other"}}
 		},
 		FreeArgs: func(*v1alpha1.GrafanaAgentSpec) map[string]bool { return nil },
-		Containers: func(p runtime.Pod) []corev1.Container {
+		Containers: func(p runtimes.Pod) []corev1.Container {
 			return []corev1.Container{{Name: "other", Image: "example.com/other:1", VolumeMounts: p.Mounts}}
 		},
 	}
@@ -97,8 +97,8 @@ func TestReviewersSeeNoSecrets(t *testing.T) {
 		t.Fatal(len(files), err)
 	}
 	for _, r := range []struct {
-		runtime.Runtime
-		redacted func(*model.Config) runtime.Text
+		runtimes.Runtime
+		redacted func(*model.Config) runtimes.Text
 	}{{agentruntime.Runtime(), agentruntime.PrintRedacted}, {alloy.Runtime(), alloy.PrintRedacted}} {
 		hidden, once := 0, 0
 		for _, file := range files {

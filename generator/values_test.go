@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtimes/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/runtimes/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
 )
 
 // references fills all texts of a value: those in which variables are expanded with ${VAR<n>}, values of Secrets with

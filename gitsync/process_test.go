@@ -21,9 +21,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/inputs/helm"
-	"github.com/agentry-dev/agentry/inputs/helm/worker"
+	"github.com/agentry-dev/agentry/inputs/helm/helmworker"
 	"github.com/agentry-dev/agentry/inputs/sops"
-	sopsworker "github.com/agentry-dev/agentry/inputs/sops/worker"
+	"github.com/agentry-dev/agentry/inputs/sops/sopsworker"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		os.Exit(passProcess(text))
 	}
 	if os.Getenv(chartsEnv) != "" {
-		os.Exit(worker.Serve(os.Stdin, os.Stdout, helm.Limits{}))
+		os.Exit(helmworker.Serve(os.Stdin, os.Stdout, helm.Limits{}))
 	}
 	if os.Getenv(sopsEnv) != "" {
 		os.Exit(sopsworker.Serve(os.Stdin, os.Stdout, sops.Limits{}))

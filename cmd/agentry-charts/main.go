@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/agentry-dev/agentry/inputs/helm"
-	"github.com/agentry-dev/agentry/inputs/helm/worker"
+	"github.com/agentry-dev/agentry/inputs/helm/helmworker"
 )
 
-func main() { os.Exit(worker.Serve(os.Stdin, os.Stdout, helm.Limits{})) }
+func main() { os.Exit(helmworker.Serve(os.Stdin, os.Stdout, helm.Limits{})) }

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/agentry-dev/agentry/inputs/sops"
-	"github.com/agentry-dev/agentry/inputs/sops/worker"
+	"github.com/agentry-dev/agentry/inputs/sops/sopsworker"
 )
 
-func main() { os.Exit(worker.Serve(os.Stdin, os.Stdout, sops.Limits{})) }
+func main() { os.Exit(sopsworker.Serve(os.Stdin, os.Stdout, sops.Limits{})) }

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hold"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // Render is the input of an [Explainer]: the objects of the inputs, and their output.
@@ -51,7 +51,7 @@ type Printed struct {
 type File struct {
 	Path  string // below the folder of all units
 	Bytes int
-	Parts []runtime.Place
+	Parts []runtimes.Place
 }
 
 // Explainer explains the objects of one render. It is not safe for concurrent use.

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // Rendering is the part of one unit that comes from an object.
@@ -78,7 +78,7 @@ type jobOf struct {
 // place is where a job is printed.
 type place struct {
 	file string
-	runtime.Place
+	runtimes.Place
 }
 
 // print prints the unit, unless it is printed already.

@@ -1,6 +1,6 @@
 // Package selfmonitoring makes objects that monitor the pods of a GrafanaAgent: a PrometheusRule with alerts, and a
 // ConfigMap with a dashboard for Grafana. They use only metrics that the runtime's program exports
-// ([runtime.OwnMetrics]), and cover only workloads that are rendered.
+// ([runtimes.OwnMetrics]), and cover only workloads that are rendered.
 //
 // Both rely on the labels namespace and pod, which every PodMonitor and ServiceMonitor gives to series. Nothing here
 // scrapes the pods: that takes a PodMonitor in the inputs.
@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // Settings choose the rendered objects. Nil renders nothing.
@@ -56,7 +56,7 @@ type Agent struct {
 	// Namespace and Name are the GrafanaAgent's.
 	Namespace, Name string
 	// Metrics are the metrics that its pods export.
-	Metrics runtime.OwnMetrics
+	Metrics runtimes.OwnMetrics
 	// Workloads are all of its workloads.
 	Workloads []Workload
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // fileBytes is the size above which a file of a folder is split. It is well below the limit of a Secret, so that a
@@ -14,7 +14,7 @@ const fileBytes = maxSecretBytes / 4 * 3
 
 // folder adds the Secrets of a configuration that is too large for one Secret, with one file each. Their names end in
 // the part of the configuration.
-func (out *output) folder(name, set string, c *model.Config, printed *runtime.Printed) config {
+func (out *output) folder(name, set string, c *model.Config, printed *runtimes.Printed) config {
 	files, err := printed.Split(set, fileBytes)
 	if err != nil {
 		out.found(diag.List{{Severity: diag.Error, Code: diag.ObjectTooLarge,
@@ -24,7 +24,7 @@ func (out *output) folder(name, set string, c *model.Config, printed *runtime.Pr
 	}
 	made := config{of: c, secret: name}
 	all := func() parts {
-		var spans []runtime.Span
+		var spans []runtimes.Span
 		for _, f := range files {
 			spans = append(spans, f.Text.Spans...)
 		}
@@ -42,7 +42,7 @@ func (out *output) folder(name, set string, c *model.Config, printed *runtime.Pr
 }
 
 // tooLarge returns an error for a file that fits into no Secret and cannot be split further.
-func tooLarge(secret string, f *runtime.File, largest func() parts) diag.List {
+func tooLarge(secret string, f *runtimes.File, largest func() parts) diag.List {
 	size := len(f.Text.Bytes) + len(f.Key)
 	if size <= maxSecretBytes {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -44,7 +44,7 @@ func (list parts) objects() (out []diag.Object) {
 
 // largest returns the largest parts of a configuration. The hand-written jobs of an instance are one part: they all
 // come from one Secret.
-func largest(spans []runtime.Span) parts {
+func largest(spans []runtimes.Span) parts {
 	var all parts
 	byHand := map[diag.Object]int{} // their indices in all, by instance
 	for i, s := range spans {

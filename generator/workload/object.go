@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // Resource is an object as its Kubernetes type.
@@ -41,9 +41,9 @@ type Object struct {
 
 // Content is the data of a Secret: a configuration, which is its only value, or the values that pods mount.
 type Content struct {
-	key        string       // of a configuration
-	text       runtime.Text // the configuration for readers: without secret values if it is compressed
-	compressed []byte       // nil if the Secret holds the text
+	key        string        // of a configuration
+	text       runtimes.Text // the configuration for readers: without secret values if it is compressed
+	compressed []byte        // nil if the Secret holds the text
 	values     map[string][]byte
 }
 
@@ -51,7 +51,7 @@ type Content struct {
 type File struct {
 	Name  string
 	Bytes []byte
-	Parts []runtime.Place
+	Parts []runtimes.Place
 }
 
 // Manifest returns the file of the object as YAML, with sorted keys, except that the data of a Secret comes last.

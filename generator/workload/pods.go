@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/podspec"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -131,7 +131,7 @@ func (a grafanaAgent) deployment(p pods) (*appsv1.Deployment, diag.List) {
 // template returns the pod template with the runtime's containers. The findings are about spec.containers.
 func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, diag.List) {
 	in := a.volumes(p)
-	generated := a.runtime().Containers(runtime.Pod{
+	generated := a.runtime().Containers(runtimes.Pod{
 		Namespace: a.Namespace, Agent: a.Name, Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards,
 		Zone: p.zone, ShardInZone: p.inZone,
 		Cluster: p.cluster, Config: p.config.of,

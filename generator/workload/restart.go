@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // Configuration returns the configuration in the manifest of its Secret, or nil. It needs no key, because a
@@ -48,7 +48,7 @@ func ConfigSecret(pods *corev1.PodTemplateSpec) string {
 	}
 	for _, v := range pods.Spec.Volumes {
 		switch {
-		case v.Name != runtime.ConfigVolume:
+		case v.Name != runtimes.ConfigVolume:
 		case v.Secret != nil:
 			return v.Secret.SecretName
 		case v.Projected != nil && len(v.Projected.Sources) > 0 && v.Projected.Sources[0].Secret != nil:

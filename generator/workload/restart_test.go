@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 const (
@@ -81,7 +81,7 @@ type config struct {
 // configSecret returns the Secret of a printed configuration: as text, which a reviewer can read, or compressed, with
 // the redacted text beside it. It has no content if the text is too large and the program can read several files
 // instead.
-func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtime.Printed) (o Object, inlined string,
+func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtimes.Printed) (o Object, inlined string,
 	findings diag.List) {
 	r := a.runtime()
 	masked := ""
@@ -113,7 +113,7 @@ func (a grafanaAgent) configSecret(name string, c *model.Config, printed *runtim
 }
 
 // textSecret returns the Secret of a configuration, or of a file of it, as text.
-func (a grafanaAgent) textSecret(name string, c *model.Config, key string, text runtime.Text) Object {
+func (a grafanaAgent) textSecret(name string, c *model.Config, key string, text runtimes.Text) Object {
 	o := a.secret(name, a.configLabels(), &Content{key: key, text: text})
 	o.Config = c
 	return o

@@ -5,7 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/podspec"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -23,7 +23,7 @@ func (m *mounted) add(v corev1.Volume, mount corev1.VolumeMount) {
 func (a grafanaAgent) volumes(p pods) mounted {
 	var m mounted
 	if m.volumes, m.mounts = a.runtime().ConfigVolumes(p.config.secret); len(p.config.others) > 0 {
-		m.volumes, m.mounts = runtime.FolderVolume(append([]string{p.config.secret}, p.config.others...))
+		m.volumes, m.mounts = runtimes.FolderVolume(append([]string{p.config.secret}, p.config.others...))
 	}
 	if source, ok := a.secretsSource(p.kind); ok {
 		const name = "secrets"

@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/podspec"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/selfmonitoring"
 )
@@ -23,7 +23,7 @@ import (
 // Options are the settings of [Build].
 type Options struct {
 	// Runtime is the runtime that the pods run.
-	Runtime runtime.Runtime
+	Runtime runtimes.Runtime
 	// Labels are added to objects, pods and selectors (the operator's -labels).
 	Labels map[string]string
 	// RestartOnSecretChange adds a checksum of the secrets in the configuration to the pods, because an agent
@@ -144,7 +144,7 @@ type grafanaAgent struct {
 	secrets *secretref.Resolver
 }
 
-func (a grafanaAgent) runtime() runtime.Runtime { return a.options.Runtime }
+func (a grafanaAgent) runtime() runtimes.Runtime { return a.options.Runtime }
 
 func (a grafanaAgent) portName() string {
 	if a.spec.PortName != "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 

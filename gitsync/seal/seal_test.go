@@ -12,12 +12,12 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/sops"
-	"github.com/agentry-dev/agentry/inputs/sops/worker"
-	testworker "github.com/agentry-dev/agentry/test/worker"
+	"github.com/agentry-dev/agentry/inputs/sops/sopsworker"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 func TestMain(m *testing.M) {
-	testworker.Main(m, func(in io.Reader, out io.Writer) int { return worker.Serve(in, out, sops.Limits{}) })
+	testworker.Main(m, func(in io.Reader, out io.Writer) int { return sopsworker.Serve(in, out, sops.Limits{}) })
 }
 
 // The recipients. The first one is the recipient in the testdata of package sops.

@@ -15,13 +15,13 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/inputs/helm"
-	"github.com/agentry-dev/agentry/inputs/helm/worker"
+	"github.com/agentry-dev/agentry/inputs/helm/helmworker"
 	"github.com/agentry-dev/agentry/inputs/tree"
-	testworker "github.com/agentry-dev/agentry/test/worker"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 func TestMain(m *testing.M) {
-	testworker.Main(m, func(in io.Reader, out io.Writer) int { return worker.Serve(in, out, helm.Limits{}) })
+	testworker.Main(m, func(in io.Reader, out io.Writer) int { return helmworker.Serve(in, out, helm.Limits{}) })
 }
 
 func newCharts(t *testing.T) *Charts {

@@ -26,17 +26,17 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
-	"github.com/agentry-dev/agentry/inputs/helm/worker"
+	"github.com/agentry-dev/agentry/inputs/helm/helmworker"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/tree"
-	testworker "github.com/agentry-dev/agentry/test/worker"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 // repositoryTop is the folder of this repository, from this package's.
 const repositoryTop = "../.."
 
 func TestMain(m *testing.M) {
-	testworker.Main(m, func(in io.Reader, out io.Writer) int { return worker.Serve(in, out, helm.Limits{}) })
+	testworker.Main(m, func(in io.Reader, out io.Writer) int { return helmworker.Serve(in, out, helm.Limits{}) })
 }
 
 // programs are kustomize and helm as people run them.

@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
@@ -102,7 +102,7 @@ func strictFlag(usage string) cli.Flag {
 }
 
 // program returns the program that pods run.
-func program(flags *cli.Context) (out runtime.Runtime, err error) {
+func program(flags *cli.Context) (out runtimes.Runtime, err error) {
 	name, err := command.Choice(flags, "runtime",
 		[]string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)})
 	if err != nil {

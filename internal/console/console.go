@@ -16,8 +16,8 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
-	"github.com/agentry-dev/agentry/internal/browse"
-	"github.com/agentry-dev/agentry/internal/explained"
+	"github.com/agentry-dev/agentry/internal/explainers"
+	"github.com/agentry-dev/agentry/internal/repobrowser"
 	"github.com/agentry-dev/agentry/internal/webpage"
 )
 
@@ -42,9 +42,9 @@ type Fleet interface {
 // Options are what the pages show, and what they may ask for.
 type Options struct {
 	Fleet     Fleet
-	Explained *explained.Store
+	Explained *explainers.Store
 	// Repositories are what is cached of the pipelines' repositories.
-	Repositories *browse.Store
+	Repositories *repobrowser.Store
 	// Pass asks for a pass of a pipeline, and returns the token that its status repeats.
 	Pass func(r *http.Request, pipeline string) (token string)
 	// Who says who sent a request.

@@ -24,8 +24,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
-	"github.com/agentry-dev/agentry/internal/browse"
-	"github.com/agentry-dev/agentry/internal/explained"
+	"github.com/agentry-dev/agentry/internal/explainers"
+	"github.com/agentry-dev/agentry/internal/repobrowser"
 )
 
 // fake is a fleet whose state does not change.
@@ -62,11 +62,11 @@ func (f *fake) handler(t *testing.T) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
 	_, err := Handle(mux, Options{
-		Fleet: f, Repositories: browse.NewStore(f, slog.New(slog.DiscardHandler)), Version: "v1.2.3",
+		Fleet: f, Repositories: repobrowser.NewStore(f, slog.New(slog.DiscardHandler)), Version: "v1.2.3",
 		Log: slog.New(slog.DiscardHandler), Who: func(*http.Request) Person {
 			return Person{MayAct: true}
 		},
-		Explained: explained.NewStore(func(name string) (*explain.Render, bool) {
+		Explained: explainers.NewStore(func(name string) (*explain.Render, bool) {
 			r, ok := f.renders[name]
 			return r, ok
 		}),
@@ -321,7 +321,7 @@ func TestTheHierarchy(t *testing.T) {
 		"a search": {"a/hierarchy?q=team%3Da", 200, []string{"Found: 1 object"}},
 		"a hostile one": {"a/hierarchy?q=%3Cscript%3Ealert(1)%3C/script%3E", 200,
 			[]string{"Found: 0 objects", "&lt;script&gt;alert(1)&lt;/script&gt;"}},
-		"too long": {"a/hierarchy?q=" + strings.Repeat("x", explained.MaxQueryBytes+1), 400,
+		"too long": {"a/hierarchy?q=" + strings.Repeat("x", explainers.MaxQueryBytes+1), 400,
 			[]string{"the query has more than"}},
 		"no object":   {"a/explain?object=ServiceMonitor/one/s9", 404, []string{"did you mean"}},
 		"no pipeline": {"x/hierarchy", 404, []string{"no such pipeline"}},

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/explain"
-	"github.com/agentry-dev/agentry/internal/explained"
+	"github.com/agentry-dev/agentry/internal/explainers"
 	"github.com/agentry-dev/agentry/internal/picture"
 )
 
@@ -51,7 +51,7 @@ func (c *console) serveExplanation(w http.ResponseWriter, r *http.Request) {
 }
 
 // refuseOf says on a page about a pipeline why something cannot be explained.
-func (c *console) refuseOf(w http.ResponseWriter, r *http.Request, pipeline string, refused *explained.Refusal) {
+func (c *console) refuseOf(w http.ResponseWriter, r *http.Request, pipeline string, refused *explainers.Refusal) {
 	if _, ok := c.Fleet.Pipeline(pipeline); !ok {
 		c.refuse(w, r, http.StatusNotFound, "no such pipeline",
 			"it may have been removed from the configuration, or renamed")
@@ -78,7 +78,7 @@ func (c *console) serveHierarchy(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	page := hierarchyPage{frame: c.of(r, name, "hierarchy", name+": hierarchy"),
 		Query: strings.TrimSpace(r.URL.Query().Get("q"))}
-	var refused *explained.Refusal
+	var refused *explainers.Refusal
 	if page.Query == "" {
 		page.Picture, refused = c.picture(name)
 	} else {
@@ -92,7 +92,7 @@ func (c *console) serveHierarchy(w http.ResponseWriter, r *http.Request) {
 }
 
 // picture returns the SVG of a pipeline's hierarchies.
-func (c *console) picture(pipeline string) (template.HTML, *explained.Refusal) {
+func (c *console) picture(pipeline string) (template.HTML, *explainers.Refusal) {
 	roots, refused := c.Explained.Tree(pipeline)
 	if refused != nil {
 		return "", refused

@@ -5,17 +5,17 @@ import (
 	"net/url"
 
 	"github.com/agentry-dev/agentry/generator/difference"
-	"github.com/agentry-dev/agentry/internal/browse"
-	"github.com/agentry-dev/agentry/internal/explained"
+	"github.com/agentry-dev/agentry/internal/explainers"
+	"github.com/agentry-dev/agentry/internal/repobrowser"
 )
 
 // newest is how many commits the page of a pipeline shows; the page of its history has more.
 const newest = 10
 
 // history returns the commits that the page of a pipeline shows.
-func (c *console) history(of row) browse.History {
+func (c *console) history(of row) repobrowser.History {
 	if of.Output == nil {
-		return browse.History{}
+		return repobrowser.History{}
 	}
 	h, _ := c.Repositories.History(of.Name, newest) // what refuses it is told on the page of the history
 	return h
@@ -26,7 +26,7 @@ func (c *console) serveHistory(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	h, refused := c.Repositories.History(found.Name, browse.MaxCommits)
+	h, refused := c.Repositories.History(found.Name, repobrowser.MaxCommits)
 	if refused != nil {
 		c.refuseOn(w, r, found.Name, "history", refused)
 		return
@@ -36,7 +36,7 @@ func (c *console) serveHistory(w http.ResponseWriter, r *http.Request) {
 }
 
 // refuseOn says on a page about a pipeline why something cannot be shown.
-func (c *console) refuseOn(w http.ResponseWriter, r *http.Request, pipeline, tab string, refused *explained.Refusal) {
+func (c *console) refuseOn(w http.ResponseWriter, r *http.Request, pipeline, tab string, refused *explainers.Refusal) {
 	c.write(w, r, refused.Status, "missing",
 		missing{c.of(r, pipeline, tab, refused.Message), Message{Title: refused.Message, Hint: refused.Hint}})
 }
@@ -44,7 +44,7 @@ func (c *console) refuseOn(w http.ResponseWriter, r *http.Request, pipeline, tab
 // commitPage is the page of a commit of the output branch, with what it changes.
 type commitPage struct {
 	pipelinePage
-	*browse.Change
+	*repobrowser.Change
 }
 
 func (c *console) serveCommit(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +70,7 @@ func (p pipelinePage) CommitLink(id string) string {
 func (p pipelinePage) CommitPage(id string) string { return p.links.output.Commit(id) }
 
 // InputPage returns the page of an input commit at its forge.
-func (p pipelinePage) InputPage(in browse.Input) string {
+func (p pipelinePage) InputPage(in repobrowser.Input) string {
 	for i, s := range p.Sources {
 		if i < len(p.links.sources) && sameRepository(s.URL, in.URL) {
 			return p.links.sources[i].Commit(in.Commit)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agentry-dev/agentry/internal/browse"
+	"github.com/agentry-dev/agentry/internal/repobrowser"
 )
 
 // maxLines is how many lines of a file are on one page.
@@ -25,7 +25,7 @@ func outputLink(pipeline, at string, line int) string {
 // outputPage is the page of what is on the output branch: units, the files of one, or the lines of a file.
 type outputPage struct {
 	pipelinePage
-	*browse.Output
+	*repobrowser.Output
 	First int // the number of the first line that is shown
 }
 

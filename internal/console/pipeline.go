@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/plan"
-	"github.com/agentry-dev/agentry/internal/browse"
+	"github.com/agentry-dev/agentry/internal/repobrowser"
 )
 
 // maxHeld is how many held objects the page shows; the JSON has all.
@@ -16,9 +16,9 @@ const maxHeld = 200
 type pipelinePage struct {
 	frame
 	row
-	browse.History
+	repobrowser.History
 	// Excerpts are the lines that the findings are about.
-	Excerpts []browse.Excerpt
+	Excerpts []repobrowser.Excerpt
 	// Asked says that a pass was asked for from the page, and Done that it has ended.
 	Asked, Done bool
 }

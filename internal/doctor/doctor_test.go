@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/inputs/helm"
-	helmworker "github.com/agentry-dev/agentry/inputs/helm/worker"
+	"github.com/agentry-dev/agentry/inputs/helm/helmworker"
 	"github.com/agentry-dev/agentry/inputs/sops"
-	sopsworker "github.com/agentry-dev/agentry/inputs/sops/worker"
+	"github.com/agentry-dev/agentry/inputs/sops/sopsworker"
 	"github.com/agentry-dev/agentry/internal/doctor"
 	"github.com/agentry-dev/agentry/test/gittest"
-	testworker "github.com/agentry-dev/agentry/test/worker"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 // Secrets that no result may contain.

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
@@ -142,7 +142,7 @@ func shardsOf(u *generator.Unit, secret string) []variables {
 		}
 		pod := set.Spec.Template.Spec
 		if !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
-			return v.Name == runtime.ConfigVolume && v.Secret != nil && v.Secret.SecretName == secret
+			return v.Name == runtimes.ConfigVolume && v.Secret != nil && v.Secret.SecretName == secret
 		}) {
 			continue
 		}

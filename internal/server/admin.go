@@ -17,10 +17,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
-	"github.com/agentry-dev/agentry/internal/browse"
 	"github.com/agentry-dev/agentry/internal/console"
-	"github.com/agentry-dev/agentry/internal/explained"
+	"github.com/agentry-dev/agentry/internal/explainers"
 	"github.com/agentry-dev/agentry/internal/login"
+	"github.com/agentry-dev/agentry/internal/repobrowser"
 	"github.com/agentry-dev/agentry/internal/webpage"
 )
 
@@ -53,15 +53,15 @@ type Options struct {
 type admin struct {
 	Options
 	ready     atomic.Bool
-	explained *explained.Store
+	explained *explainers.Store
 }
 
 // NewAdmin returns the handler of the admin listener.
 func NewAdmin(o Options) (http.Handler, error) {
-	a := &admin{Options: o, explained: explained.NewStore(o.Fleet.Explained)}
+	a := &admin{Options: o, explained: explainers.NewStore(o.Fleet.Explained)}
 	guarded := http.NewServeMux()
 	say, err := console.Handle(guarded, console.Options{
-		Fleet: o.Fleet, Explained: a.explained, Repositories: browse.NewStore(o.Fleet, o.Log), Version: o.Version,
+		Fleet: o.Fleet, Explained: a.explained, Repositories: repobrowser.NewStore(o.Fleet, o.Log), Version: o.Version,
 		Log:  o.Log,
 		Who:  who,
 		Pass: func(r *http.Request, pipeline string) string { return a.ask(r, pipeline, "") },

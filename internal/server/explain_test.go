@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/internal/explained"
+	"github.com/agentry-dev/agentry/internal/explainers"
 )
 
 // hierarchyOf returns a render of a GrafanaAgent, an instance and n ServiceMonitors. The instance does not select the
@@ -64,10 +64,10 @@ func TestExplanationsOfTheLastPass(t *testing.T) {
 		"an unknown pipeline":  {"x/explain?object=smon/one/s0", 404, "no such pipeline"},
 		"one that is not kept": {"evicted/explain?object=smon/one/s0", 503, "nothing is kept of the last pass"},
 		"as many as may be asked": {"a/explain?" +
-			url.Values{"object": repeat("smon/one/s0", explained.MaxReferences)}.Encode(), 200,
+			url.Values{"object": repeat("smon/one/s0", explainers.MaxReferences)}.Encode(), 200,
 			"ServiceMonitor/one/s0 rendered"},
 		"more": {"a/explain?" +
-			url.Values{"object": repeat("smon/one/s0", explained.MaxReferences+1)}.Encode(), 400,
+			url.Values{"object": repeat("smon/one/s0", explainers.MaxReferences+1)}.Encode(), 400,
 			"more than 100 objects, or a selector of more than 4096 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {

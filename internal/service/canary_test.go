@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/inputs/sops"
-	sopsworker "github.com/agentry-dev/agentry/inputs/sops/worker"
+	"github.com/agentry-dev/agentry/inputs/sops/sopsworker"
 )
 
 // sopsEnv makes this test binary act as the encryption program.

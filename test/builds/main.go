@@ -20,7 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
-	"github.com/agentry-dev/agentry/inputs/helm/worker"
+	"github.com/agentry-dev/agentry/inputs/helm/helmworker"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
@@ -30,7 +30,7 @@ const isWorker = "AGENTRY_BUILDS_WORKER"
 
 func main() {
 	if os.Getenv(isWorker) != "" {
-		os.Exit(worker.Serve(os.Stdin, os.Stdout, helm.Limits{}))
+		os.Exit(helmworker.Serve(os.Stdin, os.Stdout, helm.Limits{}))
 	}
 	mode := flag.String("mode", string(inputs.Auto), "as --build of agentry")
 	top := flag.String("top", ".", "the folder of the repository")

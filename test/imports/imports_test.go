@@ -43,13 +43,13 @@ func allowed() map[string][]string {
 		"generator/compile/stage":  {"generator/api", "generator/diag", "generator/model", "generator/internal"},
 		"generator/compile/integration": {"generator/api", "generator/diag", "generator/model", "generator/internal",
 			"internal/expression"},
-		"generator/runtime": {"generator/api", "generator/diag", "generator/model", "generator/secretref",
+		"generator/runtimes": {"generator/api", "generator/diag", "generator/model", "generator/secretref",
 			"generator/podspec", "generator/compile/stage", "generator/internal", "internal/expression"},
 		"generator/workload": {"generator/api", "generator/diag", "generator/model", "generator/manifest",
-			"generator/mirror", "generator/hierarchy", "generator/compile", "generator/runtime", "generator/secretref",
+			"generator/mirror", "generator/hierarchy", "generator/compile", "generator/runtimes", "generator/secretref",
 			"generator/selfmonitoring", "generator/rbac", "generator/podrules", "generator/podspec",
 			"generator/internal"},
-		"generator/selfmonitoring": {"generator/runtime"},
+		"generator/selfmonitoring": {"generator/runtimes"},
 		"generator/patch": {"generator/diag", "generator/manifest", "generator/workload",
 			"internal/kustomizer", "internal/expression"},
 		"generator/podsecurity": {"generator/diag"},
@@ -57,18 +57,18 @@ func allowed() map[string][]string {
 		"generator/difference": {"generator/diag", "generator/manifest", "generator/workload",
 			"generator/internal"},
 		"generator/explain": {"generator/api", "generator/diag", "generator/model", "generator/manifest",
-			"generator/hierarchy", "generator/secretref", "generator/hold", "generator/runtime",
+			"generator/hierarchy", "generator/secretref", "generator/hold", "generator/runtimes",
 			"generator/internal"},
 		"generator/tenancy": {"generator/api", "generator/diag", "generator/manifest",
 			"generator/hierarchy", "generator/secretref", "generator/internal/expand"},
 		"generator/hold": {"generator/diag", "generator/manifest", "generator/hierarchy"},
 		"generator":      {"generator", "internal/panics"},
 
-		"inputs/chart":       {"inputs/helm", "inputs/tree", "internal/panics", "internal/httpclient"},
-		"inputs/helm":        {"internal/worker"},
-		"inputs/helm/worker": {"generator/diag", "inputs/helm", "internal/worker"},
-		"inputs/sops":        {"generator/diag", "generator/manifest", "internal/worker", "internal/expression"},
-		"inputs/sops/worker": {"inputs/sops", "internal/worker"},
+		"inputs/chart":           {"inputs/helm", "inputs/tree", "internal/panics", "internal/httpclient"},
+		"inputs/helm":            {"internal/worker"},
+		"inputs/helm/helmworker": {"generator/diag", "inputs/helm", "internal/worker"},
+		"inputs/sops":            {"generator/diag", "generator/manifest", "internal/worker", "internal/expression"},
+		"inputs/sops/sopsworker": {"inputs/sops", "internal/worker"},
 
 		"internal/webhook/kind": {},
 		"internal/httpclient":   {},
@@ -155,10 +155,10 @@ func within(name, folder string) bool {
 	return name == folder || strings.HasPrefix(name, folder+"/")
 }
 
-// TestRuntimesAreListedInOnePlace: what a runtime does is behind the values of generator/runtime, so
+// TestRuntimesAreListedInOnePlace: what a runtime does is behind the values of generator/runtimes, so
 // that another one is a folder and a line.
 func TestRuntimesAreListedInOnePlace(t *testing.T) {
-	const runtimes = "generator/runtime/"
+	const runtimes = "generator/runtimes/"
 	for _, p := range packages(t) {
 		name := relative(p.ImportPath)
 		if name == "generator" || strings.HasPrefix(name, runtimes) || !within(name, "generator") {

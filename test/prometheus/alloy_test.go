@@ -8,7 +8,7 @@ import (
 	"github.com/grafana/river/printer"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
 	alloycheck "github.com/agentry-dev/agentry/test/prometheus/alloy"
 )
 

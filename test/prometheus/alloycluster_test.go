@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
@@ -45,7 +45,7 @@ var controllers = map[string]string{"Deployment": "ReplicaSet", "DaemonSet": "Da
 
 // clusterOf returns a cluster with what is rendered. Each workload has a pod on each of two nodes, and one that has
 // ended.
-func clusterOf(t *testing.T, out *generator.Output, r runtime.Runtime) (c cluster) {
+func clusterOf(t *testing.T, out *generator.Output, r runtimes.Runtime) (c cluster) {
 	t.Helper()
 	c.metrics = map[string]string{}
 	for _, u := range out.Units {

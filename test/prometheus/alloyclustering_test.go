@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	alloycheck "github.com/agentry-dev/agentry/test/prometheus/alloy"
 )

@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"go.yaml.in/yaml/v2"
 
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/runtimes/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
 )
 
 var secretVariable = regexp.MustCompile(`AGENTRY_\w+`)

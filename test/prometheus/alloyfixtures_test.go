@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/test/fixtures"
 )
@@ -94,19 +94,19 @@ func forAlloy(objects []*yaml.Node) (out []*yaml.Node) {
 }
 
 // render returns the configurations of metrics pods by their GrafanaAgent, and the errors.
-func (w alloyFixture) render(t *testing.T, r runtime.Runtime) (configs map[string]string, errors []string) {
+func (w alloyFixture) render(t *testing.T, r runtimes.Runtime) (configs map[string]string, errors []string) {
 	t.Helper()
 	return w.renderPods(t, r, "-config")
 }
 
 // renderLogs returns the configurations of the pods that read logs.
-func (w alloyFixture) renderLogs(t *testing.T, r runtime.Runtime) (configs map[string]string, errors []string) {
+func (w alloyFixture) renderLogs(t *testing.T, r runtimes.Runtime) (configs map[string]string, errors []string) {
 	t.Helper()
 	return w.renderPods(t, r, "-logs-config")
 }
 
 // renderPods returns the configurations of the pods whose Secret is called like their GrafanaAgent, with an ending.
-func (w alloyFixture) renderPods(t *testing.T, r runtime.Runtime, secret string) (configs map[string]string,
+func (w alloyFixture) renderPods(t *testing.T, r runtimes.Runtime, secret string) (configs map[string]string,
 	errors []string) {
 	t.Helper()
 	out, errors := w.output(r)
@@ -123,7 +123,7 @@ func (w alloyFixture) renderPods(t *testing.T, r runtime.Runtime, secret string)
 }
 
 // output returns everything that is rendered, and the objects with errors.
-func (w alloyFixture) output(r runtime.Runtime) (out *generator.Output, errors []string) {
+func (w alloyFixture) output(r runtimes.Runtime) (out *generator.Output, errors []string) {
 	parsed := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(w.text)},
 		manifest.Options{Compatibility: w.mode})
 	out = generator.Render(manifest.NewSet(parsed),

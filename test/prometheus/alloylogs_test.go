@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/prometheus/model/relabel"
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/runtimes/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
 	alloycheck "github.com/agentry-dev/agentry/test/prometheus/alloy"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	alloycheck "github.com/agentry-dev/agentry/test/prometheus/alloy"
 )

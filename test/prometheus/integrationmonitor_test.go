@@ -25,7 +25,7 @@ import (
 	ours "github.com/agentry-dev/agentry/generator/compile/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/agent"
 )
 
 // jobOf renders the job of the IntegrationMonitor monitoring/databases and has Prometheus

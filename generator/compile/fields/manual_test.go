@@ -21,8 +21,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/compile/fields"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/runtime"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
+	"github.com/agentry-dev/agentry/generator/runtimes"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -200,7 +200,7 @@ var (
 )
 
 // of returns what a runtime makes of a field.
-func (j judge) of(v value, r runtime.Runtime) string {
+func (j judge) of(v value, r runtimes.Runtime) string {
 	without, with := specs(v.Place, v.value)
 	before, after := j.render(v, without, r), j.render(v, with, r)
 	where := v.Kind + " " + v.Path + " " + v.value + " under " + r.Name
@@ -245,7 +245,7 @@ func (j judge) of(v value, r runtime.Runtime) string {
 }
 
 // render renders an object with a spec for a version of a runtime.
-func (j judge) render(v value, spec map[string]any, r runtime.Runtime) result {
+func (j judge) render(v value, spec map[string]any, r runtimes.Runtime) result {
 	texts := j.texts(v.Kind, spec)
 	key := r.Name + r.VersionLabel + strings.Join(texts, "")
 	if out, ok := j.known[key]; ok {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/agent"
 )
 
 // FuzzCheck holds that any configuration is checked without a panic and always alike, and

@@ -20,7 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
+	"github.com/agentry-dev/agentry/generator/runtimes/agent"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")

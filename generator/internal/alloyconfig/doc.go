@@ -1,4 +1,4 @@
-// Package alloyconfig reads configurations in Alloy's syntax, in the form that generator/runtime/alloy prints, as
+// Package alloyconfig reads configurations in Alloy's syntax, in the form that generator/runtimes/alloy prints, as
 // components with attributes and blocks. It does not know what components do.
 //
 // [Blocks] drops only spaces and comments.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/internal/alloyconfig"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/syntax"
 )
 
 // TestBlocksLosesNothing reads and prints the configurations of every fixture.

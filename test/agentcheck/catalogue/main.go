@@ -6,7 +6,7 @@
 // What reflection does not see stands in facts.json beside that file, kept by hand. With an
 // argument it does the same for scrape configurations, where facts.go is the rest:
 //
-//	cd test/agentcheck && go run ./catalogue scrapeconfigs > ../../generator/runtime/agent/handwritten/schema.json
+//	cd test/agentcheck && go run ./catalogue scrapeconfigs > ../../generator/runtimes/agent/handwritten/schema.json
 package main
 
 import (

@@ -22,7 +22,7 @@ import (
 	_ "github.com/prometheus/prometheus/discovery/install"
 )
 
-// object is a type of a mapping, as generator/runtime/agent/handwritten has it.
+// object is a type of a mapping, as generator/runtimes/agent/handwritten has it.
 type object struct {
 	// Inline are types whose fields are this type's, too.
 	Inline []string `json:"inline,omitempty"`

@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/test/agentcheck/check"
 )
 
-const scrapeFolder = "../../../generator/runtime/agent/handwritten/"
+const scrapeFolder = "../../../generator/runtimes/agent/handwritten/"
 
 func TestTheSchemaIsTheAgents(t *testing.T) {
 	want, err := os.ReadFile(filepath.FromSlash(scrapeFolder + "schema.json"))
@@ -26,12 +26,12 @@ func TestTheSchemaIsTheAgents(t *testing.T) {
 	}
 	if !bytes.Equal(got.Bytes(), want) {
 		t.Error("schema.json is not what the agent says: go run ./catalogue scrapeconfigs > " +
-			"../../generator/runtime/agent/handwritten/schema.json")
+			"../../generator/runtimes/agent/handwritten/schema.json")
 	}
 }
 
 // TestTheScrapeConfigsAreTheAgents asks the agent what it makes of the scrape configurations
-// of which generator/runtime/agent/handwritten claims to know.
+// of which generator/runtimes/agent/handwritten claims to know.
 func TestTheScrapeConfigsAreTheAgents(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.FromSlash(scrapeFolder + "testdata/agent.txtar"))
 	if err != nil {

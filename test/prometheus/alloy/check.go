@@ -12,7 +12,7 @@ import (
 	"github.com/grafana/river/parser"
 	"golang.org/x/mod/semver"
 
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
 )
 
 // Check returns what a version of Alloy, like v1.18.1, would refuse in a file.

@@ -10,7 +10,7 @@ import (
 	"github.com/grafana/river/ast"
 	"github.com/grafana/river/token"
 
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
+	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
 )
 
 // assign checks whether an expression can be the value of an attribute.

@@ -122,7 +122,7 @@ func unknownKind(apiVersion, kind string) unknown {
 	}
 	group, _, _ := strings.Cut(apiVersion, "/")
 	if group != v1alpha1.Group && group != promGroup {
-		return unknown{}
+		return unknownGroup(apiVersion, group, kind)
 	}
 	if apiVersion == v1alpha1.Group+"/v1alpha2" && kind == v1alpha1.PodLogsKind {
 		return unknown{message: "PodLogs of v1alpha2 is a resource of Grafana Alloy, and is ignored",
@@ -143,6 +143,21 @@ func unknownKind(apiVersion, kind string) unknown {
 		return unknown{message, diag.DidYouMean(kind, known), meant}
 	}
 	return unknown{message: message + ", and is ignored"}
+}
+
+// azureGroup is the group of Azure's copies of ServiceMonitor and PodMonitor, which are for another program.
+const azureGroup = "azmonitoring.coreos.com"
+
+// unknownGroup returns the finding about a kind that agentry reads in a group that is like the kind's own.
+func unknownGroup(apiVersion, group, kind string) unknown {
+	if !slices.Contains(append(ownKinds(), promKinds()...), kind) || group == azureGroup {
+		return unknown{}
+	}
+	own, _, _ := strings.Cut(versionOf(kind), "/")
+	if _, isLike := diag.Suggest(group, []string{own}); !isLike {
+		return unknown{}
+	}
+	return unknown{kind + " of " + apiVersion + " is not known", "write apiVersion: " + versionOf(kind), kind}
 }
 
 // versionOf returns the apiVersion of a kind that agentry reads.

@@ -30,7 +30,7 @@ func completionSources(ctx context.Context, e Env) completion.Sources {
 			}
 			var out []string
 			for _, o := range in.set.All() {
-				out = append(out, completion.Reference(o.ID.Kind, o.ID.Namespace, o.ID.Name))
+				out = append(out, completion.Reference(o.ID))
 			}
 			slices.Sort(out)
 			return slices.Compact(out)

@@ -2,11 +2,13 @@ package completion
 
 import (
 	"os"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/agentry-dev/agentry/generator/api/crds"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/podsecurity"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -61,7 +63,7 @@ func arguments(app *cli.App, l line, s Sources) []string {
 	case "completion":
 		return shells()
 	case "crds":
-		return manifest.Kinds()
+		return crdKinds()
 	}
 	flags, err := l.context(app)
 	if err != nil {
@@ -83,7 +85,19 @@ func arguments(app *cli.App, l line, s Sources) []string {
 	return nil
 }
 
-// Reference is how an object is typed: KIND/NAMESPACE/NAME.
-func Reference(kind, namespace, name string) string {
-	return strings.ToLower(kind) + "/" + namespace + "/" + name
+// crdKinds returns the kinds with a CustomResourceDefinition.
+func crdKinds() (out []string) {
+	all, err := crds.All()
+	if err != nil {
+		return nil
+	}
+	for _, c := range all {
+		out = append(out, c.Kind)
+	}
+	return out
+}
+
+// Reference returns how people type an object: KIND/NAMESPACE/NAME, or KIND/NAME if it belongs to no namespace.
+func Reference(id manifest.ID) string {
+	return path.Join(strings.ToLower(id.Kind), id.Namespace, id.Name)
 }

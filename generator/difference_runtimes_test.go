@@ -189,6 +189,26 @@ func TestChangedTimesChangeNoTargets(t *testing.T) {
 	}
 }
 
+// TestARuleThatDropsByTimeChangesTargets: a rule that reads the label of an interval decides which targets stay.
+func TestARuleThatDropsByTimeChangesTargets(t *testing.T) {
+	const was = "sourceLabels: [__meta_kubernetes_pod_node_name]\n          targetLabel: node"
+	for _, program := range generator.Runtimes() {
+		var sides [2]*generator.Output
+		for i, with := range []string{was, "sourceLabels: [__scrape_interval__]\n          regex: 30s\n          action: drop"} {
+			agent, monitors := fleet(2)
+			monitors[1].Data = []byte(strings.Replace(string(monitors[1].Data), was, with, 1))
+			sides[i] = generator.Render(loadAll(append([]manifest.File{agent}, monitors...)),
+				generator.Options{Runtime: program, Secrets: secretref.Plaintext}, nil)
+		}
+		d := generator.Compare(sides[0].Units, sides[1].Units)
+		if !slices.ContainsFunc(d.Consequences, func(c difference.Consequence) bool {
+			return c.Kind == difference.Targets && strings.Contains(c.What, "__scrape_interval__ is 30s")
+		}) {
+			t.Errorf("%s:\n%s", program.Name, d.Text())
+		}
+	}
+}
+
 // TestDifferenceOfRuntimes renders every case for both programs: no series and no lines end, and nothing is sent
 // elsewhere.
 func TestDifferenceOfRuntimes(t *testing.T) {

@@ -19,16 +19,18 @@ type done struct {
 	proposed, locked plumbing.Hash // with promotion: the tips of the proposed branch and of the branch of inputs
 }
 
-// remember keeps the outcome of the pass, unless a server of keys that did not answer may answer next time.
-func (p *pass) remember(from *start) {
+// remember keeps the outcome of the pass, and returns it. It is nil if a server of keys did not answer, because it may
+// answer next time.
+func (p *pass) remember(from *start) *done {
 	if p.decrypter.IsIncomplete() || p.fileDecrypter.IsIncomplete() {
-		return
+		return nil
 	}
 	d := &done{tip: from.branch.Commit, charts: from.inputs.Charts, report: p.report}
 	for _, c := range from.commits {
 		d.commits = append(d.commits, c.Hash)
 	}
 	p.memory.done = d
+	return d
 }
 
 // isDone reports whether no ref moved since a pass that found nothing to do. The report is that of this pass then.

@@ -47,6 +47,7 @@ type remote struct {
 	refuse  string // pushes to refs below this are refused
 	moving  string // a ref that somebody else moves before every push
 	hung    chan struct{}
+	broken  func() bool // whether a request fails; nil: none does
 }
 
 func newHost(t testing.TB) *host {
@@ -97,6 +98,10 @@ func (h *host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		case <-r.hung:
 		case <-req.Context().Done():
 		}
+		return
+	}
+	if r.broken != nil && r.broken() {
+		http.Error(w, "broken", http.StatusServiceUnavailable)
 		return
 	}
 	r.mu.Lock()

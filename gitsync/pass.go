@@ -157,9 +157,7 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget,
 		UseNetwork: p.useNetwork(ctx)}
 	in.LastGood = lastgood.NewLastGood(from.branch, history, &p.memory.lastGood)
-	in.RenderBase = sync.OnceValues(func() (*generator.Output, error) {
-		return p.renderBase(ctx, history, in.Rendered)
-	})
+	in.RenderBase = sync.OnceValue(func() *generator.Output { return p.renderBase(ctx, *history, in.Rendered) })
 	if in.Objects, err = lastgood.Replace(inputs, in.LastGood); err == nil {
 		if t := p.pipeline.Spec.Tenancy; t != nil {
 			p.report.Diags = append(p.report.Diags, tenancy.None(t.Folders, in.Objects.Set, p.report.Diags)...)
@@ -168,18 +166,24 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	return err
 }
 
-// renderBase renders the commits that the output was last rendered from, or returns nil if they are not known. Units
-// with the same inputs are those of now.
-func (p *pass) renderBase(ctx context.Context, history *source.History, now *generator.Output) (*generator.Output,
-	error) {
+// renderBase renders the commits that the output was last rendered from. Units with the same inputs are taken from now.
+// It returns nil if something is in the way: it is only needed to describe the change in better words.
+func (p *pass) renderBase(ctx context.Context, history source.History, now *generator.Output) *generator.Output {
+	history.Budget = p.budget.Spare()
 	set, err := history.ObjectsAtBase()
 	if set == nil || err != nil {
-		return nil, err
+		return nil
 	}
-	if set, _, err = p.decrypter.Decrypt(ctx, set, p.render.Needs(set)); err != nil {
-		return nil, fmt.Errorf("decrypt Secrets: %w", err)
+	decrypter := p.decrypter // which keeps what the inputs of now need
+	if set, _, err = decrypter.Decrypt(ctx, set, p.render.Needs(set)); err != nil {
+		return nil
 	}
-	return generator.Render(set, p.render, now), nil
+	options := p.render
+	options.Admit = history.Budget.Take
+	if out := generator.Render(set, options, now); out.Refused == nil {
+		return out
+	}
+	return nil
 }
 
 // decrypt adds the values of encrypted objects that are rendered to the set.

@@ -102,8 +102,9 @@ func (p *pass) propose(ctx context.Context, from *start, c *plan.Change, out *pu
 	report.Commit, report.DrySHA = commit.String(), dry.Commit.String()
 	p.note(ctx, from, commit, dry.Commit)
 	if report.Before == report.Commit {
-		p.remember(from)
-		p.memory.done.proposed, p.memory.done.locked = commit, dry.Commit
+		if d := p.remember(from); d != nil {
+			d.proposed, d.locked = commit, dry.Commit
+		}
 	}
 	if isNew {
 		return nil

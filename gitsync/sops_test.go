@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
@@ -95,5 +96,27 @@ func TestUnderReferenceNothingIsDecrypted(t *testing.T) {
 	runSteps(t, l, step{like: map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http")}})
 	if diags := l.pass().Diags; len(diags) > 0 {
 		t.Error(diags)
+	}
+}
+
+// TestAProposalWithoutItsKeyIsTriedAgain: a pass that proposes and cannot decrypt a Secret is not taken for done,
+// because a server of keys may answer next time.
+func TestAProposalWithoutItsKeyIsTriedAgain(t *testing.T) {
+	for _, program := range []pipeline.Runtime{pipeline.RuntimeAgent, pipeline.RuntimeAlloy} {
+		l := newSOPSLab(t, secretref.Plaintext)
+		l.pipeline.Spec.Runtime = program
+		l.input(map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": monitor("a", "web", "http")})
+		l.pass()
+		l.keys = nil
+		l.input(map[string]string{"in/a/login.yaml": sealedFile(t, "age.yaml"),
+			"in/a/web.yaml": monitor("a", "web", "admin"),
+			"in/a/api.yaml": strings.ReplaceAll(login("x"), "name: web", "name: api")})
+		l.pipeline.Spec.Output.Promotion.Mode = pipeline.PromoteNext
+		s := l.syncer()
+		for range 3 {
+			if report := l.passOf(s); len(report.Stages) < 2 {
+				t.Errorf("%s: the pass ended after the stages %v", program, report.Stages)
+			}
+		}
 	}
 }

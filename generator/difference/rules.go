@@ -109,14 +109,11 @@ func (r rule) effect(ofTargets, isLogs bool) effect {
 	if isLogs {
 		identity = LogsIdentity
 	}
-	isInner := func(label string) bool {
-		return strings.HasPrefix(label, "__tmp") || label == model.ScrapeIntervalLabel ||
-			label == model.ScrapeTimeoutLabel
-	}
+	isInner := func(label string) bool { return strings.HasPrefix(label, "__tmp") }
 	switch {
 	case r.selects() && len(r.sources) > 0 && !slices.ContainsFunc(r.sources, func(l string) bool {
 		return !isInner(l)
-	}), isInner(r.target):
+	}), isInner(r.target), r.target == model.ScrapeIntervalLabel, r.target == model.ScrapeTimeoutLabel:
 		return effect{}
 	case r.selects():
 		return effect{filter, r.String(), true}

@@ -75,8 +75,8 @@ func (k *Kind) Decode(d Document, value any, validate func() diag.List) diag.Lis
 	if !fits {
 		return r.placed(d.Object)
 	}
-	if err := convert(r.raw, value); err != nil {
-		r.fail(diag.InvalidField, "", err.Error(), "")
+	if wrong := convert(r.raw, value); wrong != nil {
+		r.findings = append(r.findings, *wrong)
 		return r.placed(d.Object)
 	}
 	found := validate()

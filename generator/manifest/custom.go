@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -57,8 +58,8 @@ func (r *crdReader) read(value typed) typed {
 	if !r.onlyUnknownFields() {
 		return value
 	}
-	if err := convert(r.raw, value); err != nil {
-		r.fail(diag.InvalidField, "", err.Error(), "")
+	if wrong := convert(r.raw, value); wrong != nil {
+		r.findings = append(r.findings, *wrong)
 	}
 	return value
 }
@@ -108,16 +109,47 @@ func (r *crdReader) refuseEncrypted(path string, value any) bool {
 
 // convert decodes a Go value through JSON. This finds errors that a schema cannot express, such as a number
 // that is too large for its field.
-func convert(raw map[string]any, value any) error {
+func convert(raw map[string]any, value any) *diag.Diagnostic {
 	data, err := json.Marshal(raw)
+	if err == nil {
+		err = json.Unmarshal(data, value)
+	}
+	if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && bad.Field != "" {
+		return new(mistyped(bad))
+	}
 	if err != nil {
-		return err
+		return new(diag.InvalidField.At("", "%s", err))
 	}
-	err = json.Unmarshal(data, value)
-	if bad := (*json.UnmarshalTypeError)(nil); errors.As(err, &bad) && bad.Field != "" {
-		return fmt.Errorf("%s: %s does not fit", bad.Field, bad.Value)
+	return nil
+}
+
+// mistyped returns the finding about a value that its field cannot hold. The path has no indices.
+func mistyped(bad *json.UnmarshalTypeError) diag.Diagnostic {
+	is, isNumber := map[string]string{"bool": "a boolean", "string": "a string", "array": "a list",
+		"object": "a mapping"}[bad.Value], strings.HasPrefix(bad.Value, "number")
+	if isNumber {
+		is = "a number"
 	}
-	return err
+	want, hint := "", ""
+	switch bad.Type.Kind() {
+	case reflect.String:
+		if want = "a string"; isNumber || bad.Value == "bool" {
+			hint = "quote it"
+		}
+	case reflect.Bool:
+		want = "a boolean"
+	case reflect.Int32, reflect.Int64, reflect.Int:
+		if want = "a whole number"; isNumber {
+			return diag.InvalidField.At(bad.Field, "must be a whole number of %d bits", bad.Type.Bits())
+		}
+	case reflect.Slice:
+		want, hint = "a list", diag.WriteList
+	case reflect.Map, reflect.Struct:
+		want = "a mapping"
+	default:
+		return diag.InvalidField.At(bad.Field, "cannot be %s", is)
+	}
+	return diag.InvalidField.At(bad.Field, "must be %s, is %s", want, is).WithHint(hint)
 }
 
 // invalid reports an error of Kubernetes' validation, once for each field.

@@ -30,7 +30,7 @@ func (f *findings) fail(code diag.Code, path, message, hint string) {
 	*f = append(*f, code.At(path, "%s", message).As(diag.Error).WithHint(hint))
 }
 
-// fields are those of an object as it is written.
+// fields knows the fields of an object as they are written.
 type fields interface {
 	// has reports whether the object is written with a field at path.
 	has(path string) bool

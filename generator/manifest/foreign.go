@@ -82,8 +82,8 @@ func (unwritten) has(string) bool { return false }
 
 // convertStrictly reads the fields of an object, which is written at a place, into a pointer to its Go type.
 func (f *findings) convertStrictly(at fields, raw map[string]any, typed any) {
-	if err := convert(raw, typed); err != nil {
-		f.fail(diag.InvalidField, "", err.Error(), "")
+	if wrong := convert(raw, typed); wrong != nil {
+		*f = append(*f, *wrong)
 		return
 	}
 	// Kubernetes' converter names unknown fields with their paths, but cuts numbers that are too large.

@@ -57,9 +57,13 @@ func TestConvert(t *testing.T) {
 			map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{
 				map[string]any{"name": "a", "imag": "b"}}}}},
 			"spec.template.spec.containers[0].imag: unknown field", "did you mean image?"},
-		"a text": {map[string]any{"replicas": "two"}, "spec.replicas: string does not fit", ""},
+		"a text": {map[string]any{"replicas": "two"}, "spec.replicas: must be a whole number, is a string", ""},
+		"a boolean in place of a text": {
+			map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+				"a": true}}}},
+			"spec.template.metadata.annotations: must be a string, is a boolean", "quote it"},
 		"a number too large": {map[string]any{"replicas": 1 << 32},
-			"spec.replicas: number 4294967296 does not fit", ""},
+			"spec.replicas: must be a whole number of 32 bits", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := manifest.Convert(map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": test.spec},

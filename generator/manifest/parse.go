@@ -290,7 +290,9 @@ type parser struct {
 	origin Origin   // of the document at hand, if it was built
 	by     []Author // of that document
 	leads  bool     // that document leads to others
-	secret secretValues
+	// isField says that the text is the value of a field, whose lines are not those of the file.
+	isField bool
+	secret  secretValues
 	// variables is that document before Flux's variables in it were replaced, or empty.
 	variables string
 	result    Result
@@ -402,6 +404,9 @@ func (p *parser) decode(d stream.Document) (value any, notes []yamlvalue.Note, d
 	}
 	value, notes, err := yamlvalue.Decode(text)
 	if bad, ok := errors.AsType[*yamlvalue.Error](err); ok {
+		if p.isField {
+			bad = bad.WithoutNames()
+		}
 		if !p.mayDefine(text) {
 			p.ignore("", "")
 			return nil, nil, nil

@@ -19,7 +19,7 @@ type Value struct {
 
 // Values reads the documents of a text that a field holds. What is wrong has its line and column in the text.
 func Values(text string) (values []Value, found diag.List) {
-	p := &parser{file: File{Data: []byte(text)}, leads: true}
+	p := &parser{file: File{Data: []byte(text)}, leads: true, isField: true}
 	for d := range p.documents() {
 		value, notes, doc := p.decode(d)
 		if doc != nil && value != nil {
@@ -31,7 +31,7 @@ func Values(text string) (values []Value, found diag.List) {
 }
 
 // Find returns the line and column in the text of the field at path or, if it is absent, of its nearest existing
-// parent. Paths are those of [Object.Place].
+// parent. Paths are written as for [Object.Place].
 func (v Value) Find(path string) (line, column int) { return v.at.position(path) }
 
 // TextStart returns where the first character of a text that the field at path holds is in the file, if all lines of

@@ -94,32 +94,43 @@ func in(doc manifest.Value, path, message, hint string) *diag.Diagnostic {
 	return d
 }
 
-// add adds a strategic merge patch, or those of a List. kustomize makes its nodes of the value.
+// add adds a strategic merge patch, or the patches of a List. kustomize makes its nodes of the value.
 func (m *merge) add(doc manifest.Value) *diag.Diagnostic {
 	fields, _ := doc.Content.(map[string]any)
-	objects := []any{fields}
-	if kind, _ := fields["kind"].(string); strings.HasSuffix(kind, "List") && fields["items"] != nil {
-		objects, _ = fields["items"].([]any)
+	kind, _ := fields["kind"].(string)
+	if !strings.HasSuffix(kind, "List") || fields["items"] == nil {
+		return m.addObject(doc, "", doc.Content)
 	}
-	if len(objects) > 1 && m.target != nil {
+	objects, _ := fields["items"].([]any)
+	switch {
+	case len(objects) == 0:
+		return in(doc, "items", "items is not a list of patches", diag.WriteList)
+	case len(objects) > 1 && m.target != nil:
 		return in(doc, "items", fmt.Sprintf("has %d items, and with a target there can only be one", len(objects)),
 			"write one entry for each")
 	}
-	for _, object := range objects {
-		var patch *resource.Resource
-		fields, _ := object.(map[string]any)
-		err := errNoPatch
-		if len(fields) > 0 {
-			patch, err = factory().FromMap(fields)
+	for i, object := range objects {
+		if err := m.addObject(doc, fmt.Sprintf("items[%d]", i), object); err != nil {
+			return err
 		}
-		if err == nil {
-			_, err = patch.GetValidatedMetadata()
-		}
-		if err != nil {
-			return in(doc, "", errNoPatch.Error(), mergeHint)
-		}
-		m.parts = append(m.parts, part{patch.OrgId(), patch})
 	}
+	return nil
+}
+
+// addObject adds the strategic merge patch at a path of the document.
+func (m *merge) addObject(doc manifest.Value, path string, object any) *diag.Diagnostic {
+	var patch *resource.Resource
+	err := errNoPatch
+	if fields, _ := object.(map[string]any); len(fields) > 0 {
+		patch, err = factory().FromMap(fields)
+	}
+	if err == nil {
+		_, err = patch.GetValidatedMetadata()
+	}
+	if err != nil {
+		return in(doc, path, errNoPatch.Error(), mergeHint)
+	}
+	m.parts = append(m.parts, part{patch.OrgId(), patch})
 	return nil
 }
 

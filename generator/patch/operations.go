@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// operations are those of a JSON patch.
+// operations is a JSON patch.
 type operations struct {
 	patch jsonpatch.Patch
 	doc   manifest.Value // for their places
@@ -31,7 +31,7 @@ func newOperations(doc manifest.Value, list []any) (out operations, bad *diag.Di
 	out.doc = doc
 	known := []string{"add", "remove", "replace", "move", "copy", "test"}
 	if len(list) == 0 {
-		return out, in(doc, "", "is not a list of operations", "write each with op, path and value")
+		return out, in(doc, "", "has no operations", "write each with op, path and value")
 	}
 	for i, item := range list {
 		fields, isMapping := item.(map[string]any)

@@ -16,7 +16,8 @@ import (
 func (out *output) recheck(original, changed Resource) (found diag.List) {
 	known := out.refusals(original)
 	for _, f := range out.refusals(changed) {
-		// A message says all of it, whereas paths are those of the GrafanaAgent, and a change can lose these.
+		// Only messages are compared: they name the field, and a path is the field of the GrafanaAgent, which cannot be
+		// found for everything that a patch changes.
 		if !slices.ContainsFunc(known, func(k diag.Diagnostic) bool { return k.Message == f.Message }) {
 			found = append(found, f)
 		}

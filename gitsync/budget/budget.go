@@ -92,6 +92,7 @@ type Pass struct {
 	mu    sync.Mutex
 	taken int64
 	large bool
+	of    *Pass // nil unless it is spare
 }
 
 // Pass begins a pass. The caller must end it.
@@ -100,6 +101,9 @@ func (b *Budget) Pass(ctx context.Context) *Pass { return &Pass{ctx: ctx, budget
 // Take reserves bytes until the end of the pass. It makes a large pass wait for another one. It returns [ErrExceeded]
 // if the pass needs too much, and the cause once the pass's context has ended.
 func (p *Pass) Take(bytes int64) error {
+	if p.of != nil {
+		return p.of.takeSpare(bytes)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken += bytes
@@ -116,6 +120,24 @@ func (p *Pass) Take(bytes int64) error {
 	case <-p.ctx.Done():
 		return context.Cause(p.ctx)
 	}
+}
+
+// Spare returns the pass for work that it can do without. Such work takes what is left: it gets [ErrExceeded] where the
+// pass would have to wait, and leaves to the pass what it did not get.
+func (p *Pass) Spare() *Pass { return &Pass{ctx: p.ctx, budget: p.budget, of: p} }
+
+func (p *Pass) takeSpare(bytes int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	limit := p.budget.share
+	if p.large {
+		limit = p.budget.pass
+	}
+	if p.taken+bytes > limit {
+		return ErrExceeded
+	}
+	p.taken += bytes
+	return context.Cause(p.ctx)
 }
 
 // Context returns the context of the pass.

@@ -30,6 +30,28 @@ func TestAPassMayNeedAQuarter(t *testing.T) {
 	}
 }
 
+func TestSpareWorkTakesWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	p := New(memory).Pass(t.Context())
+	spare := p.Spare()
+	if err := spare.Take(1 << 20); err != nil {
+		t.Errorf("what a pass may need beside others: %v", err)
+	}
+	if err := spare.Take(1); !errors.Is(err, ErrExceeded) {
+		t.Errorf("more than that, which the pass would wait for: %v", err)
+	}
+	if err := p.Take(6 << 20); err != nil {
+		t.Fatal(err)
+	}
+	if err := spare.Take(2 << 20); !errors.Is(err, ErrExceeded) {
+		t.Errorf("more than the pass may need: %v", err)
+	}
+	if err := p.Take(1 << 20); err != nil {
+		t.Errorf("what the spare work did not get is gone: %v", err)
+	}
+	p.End()
+}
+
 func TestTheLeastLimitOfMemoryCounts(t *testing.T) {
 	t.Parallel()
 	none := func() (uint64, error) { return 0, memlimit.ErrNoLimit }

@@ -24,7 +24,7 @@ func (c *Change) Compare() error {
 		if u.State != UnitAdded && u.State != UnitChanged && u.State != UnitRemoved {
 			continue
 		}
-		more, err := u.pairs(func() ([]generator.File, error) { return c.plan.lastFiles(u) })
+		more, err := u.pairs(func() []generator.File { return c.plan.lastFiles(u) })
 		if err != nil {
 			return err
 		}
@@ -36,31 +36,31 @@ func (c *Change) Compare() error {
 
 // lastFiles returns the files of a unit as they were rendered last, if the branch has them. It renders them once more,
 // from what the last pass left or else from the commits that the output was rendered from.
-func (p *Plan) lastFiles(u *Unit) ([]generator.File, error) {
+func (p *Plan) lastFiles(u *Unit) []generator.File {
 	byName := func(old *generator.Unit) bool { return old.Name == u.Name }
 	if last := p.Memory.Rendered; last != nil {
 		if i := slices.IndexFunc(last.Units, byName); i >= 0 && p.Current[last.Units[i]] {
-			return last.Files(last.Units[i]), nil
+			return last.Files(last.Units[i])
 		}
 	}
-	base, err := p.RenderBase()
-	if base == nil || err != nil {
-		return nil, err
+	base := p.RenderBase()
+	if base == nil {
+		return nil
 	}
 	i := slices.IndexFunc(base.Units, byName)
 	if i < 0 {
-		return nil, nil
+		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(base.Files(base.Units[i])), func(f generator.File) bool {
 		written, exists := u.folder.Entries[f.Path]
 		return !exists || !branch.HasContent(written, f.Data)
-	}), nil
+	})
 }
 
 // pairs returns the objects of the unit as agentry last wrote them, and as they will be. last returns the files as they
 // were rendered last, as far as they are known.
-func (u *Unit) pairs(last func() ([]generator.File, error)) (out []difference.Pair, err error) {
-	last = sync.OnceValues(last)
+func (u *Unit) pairs(last func() []generator.File) (out []difference.Pair, err error) {
+	last = sync.OnceValue(last)
 	wanted := map[string]bool{}
 	if u.action == write {
 		for _, f := range u.files() {
@@ -136,15 +136,15 @@ func redact(p difference.Pair) difference.Pair {
 
 // before returns a file of the unit as it is on the branch. It does not look for the version that agentry wrote
 // before somebody changed it by hand, because that may lie deeper in the history than a new clone reaches.
-func (u *Unit) before(name string, last func() ([]generator.File, error)) (v difference.Version, err error) {
+func (u *Unit) before(name string, last func() []generator.File) (v difference.Version, err error) {
 	if v.Text, err = orNil(u.folder.Read(name)); err != nil || !difference.NeedsValues(v.Text) {
 		return v, err
 	}
-	files, err := last()
+	files := last()
 	if i := slices.IndexFunc(files, func(f generator.File) bool { return f.Path == name && f.Config != nil }); i >= 0 {
 		v.Values = files[i].Version().Values
 	}
-	return v, err
+	return v, nil
 }
 
 // orNil returns no error for a file that is not there.

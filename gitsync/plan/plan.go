@@ -25,7 +25,7 @@ type Inputs struct {
 	// Current are the units of Memory that the branch has: see [Memory.Current].
 	Current map[*generator.Unit]bool
 	// RenderBase renders the commits that the output was last rendered from. It returns nil if they are not known.
-	RenderBase func() (*generator.Output, error)
+	RenderBase func() *generator.Output
 	// AllowDeletions is the id of an input commit that may delete any number of units.
 	AllowDeletions string
 	// DryRun means that nothing is pushed: the bytes of units are kept.

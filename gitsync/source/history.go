@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -41,8 +42,7 @@ func (h *History) Base(i int) (*Base, error) {
 	return b, nil
 }
 
-// ObjectsAtBase returns the objects at the bases of all sources. It returns nil if they are not known: a base is not
-// available any more, or an object has several definitions.
+// ObjectsAtBase returns the objects at the bases of all sources, or nil if a base is not available any more.
 func (h *History) ObjectsAtBase() (*manifest.Set, error) {
 	var gone, came []*manifest.Object
 	for i, src := range h.Sources {
@@ -62,7 +62,20 @@ func (h *History) ObjectsAtBase() (*manifest.Set, error) {
 	if set, ok := h.Objects.Change(gone, came); ok {
 		return set, nil
 	}
-	return nil, nil
+	var results []manifest.Result
+	for i, src := range h.Sources {
+		b, err := h.Base(i)
+		if err != nil {
+			return nil, err
+		}
+		files := maps.Clone(src.Input.Files)
+		maps.DeleteFunc(files, func(name string, _ *File) bool { return b.Differs[name] })
+		maps.Copy(files, b.Files)
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			results = append(results, files[name].Result)
+		}
+	}
+	return manifest.NewSet(results...), nil
 }
 
 // Commit returns a commit older than the head of a source, or nil if it is no longer available, for example after a

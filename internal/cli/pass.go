@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -47,6 +48,9 @@ func (f *fleetSync) sync(ctx context.Context, p *pipelinefile.Pipeline) error {
 	result := display.NewResult(report, outcome)
 	if failed != nil {
 		result.Error, result.Hint = diag.Plain(failed.Error()), command.Hint(failed)
+		if errors.Is(failed, errConfiguration) {
+			result.Error = "the pipeline is not valid"
+		}
 		failed = fmt.Errorf("%s: %w", name, failed)
 	}
 	f.add(result)

@@ -103,7 +103,8 @@ func TestFilesThatMayHoldTests(t *testing.T) {
 		"kind: HierarchyTest\n": true, "'kind': \"HierarchyTest\" # of the shop\n": true,
 		`{"apiVersion": "agentry.dev/v1alpha1", "kind":"HierarchyTest"}`: true,
 		"{\n  \"kind\": \"HierarchyTest\"\n}":                            true,
-		"kind: HierarchyTests\n":                                         false, "kind: Pipeline\n": false,
+		"kind: HierarchyTest\r\nmetadata: {}\r\n":                        true, "spec:\n  kind: HierarchyTest\n": false,
+		"kind: HierarchyTests\n": false, "kind: Pipeline\n": false,
 		"a HierarchyTest of this kind\n": false, "mankind: HierarchyTest\n": false,
 	} {
 		if got := MayHoldTest([]byte(text)); got != want {

@@ -14,22 +14,29 @@ import (
 // MaxCases limits the cases in a file.
 const MaxCases = 10_000
 
-// schema and Schema are generated from the types of this package by package v1alpha1's go generate. Schema is the JSON
-// Schema of a test, for editors.
+// schema is generated from the types of this package by package v1alpha1's go generate.
 //
 //go:embed schema.json
 var schema []byte
 
+// Schema is the JSON Schema of a test, for editors. It is generated like schema, and has the descriptions.
+//
 //go:embed editor.schema.json
 var Schema []byte
 
 var kind = manifest.NewKind(schema)
 
-// namesKind matches a text that names the kind of a test, in YAML or JSON.
-var namesKind = regexp.MustCompile(`\bkind['"]?\s*:\s*['"]?` + Kind + `\b`)
+// namesKind matches the kind of a document that is a test: a line of its own in YAML, a key in double quotes in JSON.
+var namesKind = regexp.MustCompile(`(?m)^['"]?kind['"]?[ \t]*:[ \t]*['"]?` + Kind + `['"]?\s*(#.*)?$|"kind"\s*:\s*"` + Kind + `"`)
 
 // MayHoldTest reports whether a file may contain tests. It does not parse the file.
 func MayHoldTest(text []byte) bool { return namesKind.Match(text) }
+
+// isTest reports whether a document is meant as a test: also one with another version, or with none.
+func isTest(d manifest.Document) bool {
+	group, _, _ := strings.Cut(d.APIVersion, "/")
+	return d.Kind == Kind && (group == "" || strings.HasPrefix(group, "agentry."))
+}
 
 // Read reads the tests in a file, and skips documents of other kinds. If there is an error, no test must be run.
 func Read(f manifest.File) (tests []Test, found diag.List) {
@@ -39,7 +46,7 @@ func Read(f manifest.File) (tests []Test, found diag.List) {
 	})
 	cases := 0
 	for _, d := range documents {
-		if d.Kind != Kind || !strings.HasPrefix(d.APIVersion, "agentry.dev/") {
+		if !isTest(d) {
 			continue
 		}
 		t := Test{File: f.Path}
@@ -138,6 +145,10 @@ func (s *Series) validate() (found diag.List) {
 		check("stored", s.Stored)
 	}
 	for i, sent := range s.Sent {
+		if sent.To == "" {
+			found = append(found, diag.TestInvalid.At(fmt.Sprintf("sent[%d].to", i), "must not be empty").
+				WithHint("write the name or the URL of a writer"))
+		}
 		if sent.As != "" {
 			check(fmt.Sprintf("sent[%d].as", i), sent.As)
 		}

@@ -43,7 +43,7 @@ type Spec struct {
 
 // Selected lists the objects that must select an object.
 type Selected struct {
-	// Name is what the case says, for reports.
+	// Name describes the case in reports.
 	Name string `json:"name,omitempty"`
 	// Object is Kind/namespace/name.
 	Object string `json:"object"`
@@ -55,7 +55,7 @@ type Selected struct {
 
 // Target is the expected outcome of a target that service discovery finds.
 type Target struct {
-	// Name is what the case says, for reports.
+	// Name describes the case in reports.
 	Name string `json:"name,omitempty"`
 	// Agent is the namespace/name of the GrafanaAgent, if several have the job.
 	Agent string `json:"agent,omitempty"`
@@ -63,12 +63,12 @@ type Target struct {
 	Instance string `json:"instance,omitempty"`
 	// Job is the name of the scrape job, as in serviceMonitor/shop/checkout/0.
 	Job string `json:"job"`
-	// Discovered are the labels of the target before relabelling.
+	// Discovered are the labels of the target before relabelling, as Prometheus's page Service Discovery shows them.
 	Discovered map[string]string `json:"discovered"`
 
 	// Dropped says that no shard scrapes the target.
 	Dropped bool `json:"dropped,omitempty"`
-	// URL is what is scraped. If it is not set, it is not tested.
+	// URL is the address that is scraped. If it is not set, it is not tested.
 	URL string `json:"url,omitempty"`
 	// Labels are all labels of the target after relabelling. If they are not set, they are not tested.
 	Labels map[string]string `json:"labels,omitempty"`

@@ -68,21 +68,22 @@ func (f *findings) settings(job *model.ScrapeConfig) {
 // sent warns of native histograms that are scraped and never sent: the same metrics are not scraped as classic ones
 // then.
 func (f *findings) sent(g *model.Global, i *model.Instance, job *model.ScrapeConfig) {
-	if slices.ContainsFunc(writers(g, i), func(w model.RemoteWrite) bool {
-		return w.SendNativeHistograms != nil && *w.SendNativeHistograms
-	}) {
-		return
-	}
 	for s := range job.Settings {
-		if (s.Name == model.NativeHistograms.Name() && asksForNative(job)) ||
-			s.Name == model.ConvertClassicHistograms.Name() {
-			one := s.Origin.Place(diag.RuntimeDiffers.At("", "%s",
-				"makes native histograms, which no remote write of "+i.Origin.Object.String()+" sends: they are lost").
-				With(i.Origin.Object))
-			one.Hint = "write sendNativeHistograms: true to its remoteWrite"
-			f.Add(one)
+		isNative := s.Name == model.NativeHistograms.Name() && asksForNative(job) ||
+			s.Name == model.ConvertClassicHistograms.Name()
+		if !isNative || slices.ContainsFunc(writers(g, i), sendsNative) {
+			continue
 		}
+		one := s.Origin.Place(diag.RuntimeDiffers.At("", "%s",
+			"makes native histograms, which no remote write of "+i.Origin.Object.String()+" sends: they are lost").
+			With(i.Origin.Object))
+		one.Hint = "write sendNativeHistograms: true to its remoteWrite"
+		f.Add(one)
 	}
+}
+
+func sendsNative(w model.RemoteWrite) bool {
+	return w.SendNativeHistograms != nil && *w.SendNativeHistograms
 }
 
 // fieldsOfWriters are the fields of a remote write by the arguments of an endpoint, where their names differ by more

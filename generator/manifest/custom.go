@@ -125,21 +125,19 @@ func convert(raw map[string]any, value any) *diag.Diagnostic {
 
 // mistyped returns the finding about a value that its field cannot hold. The path has no indices.
 func mistyped(bad *json.UnmarshalTypeError) diag.Diagnostic {
-	is, isNumber := map[string]string{"bool": "a boolean", "string": "a string", "array": "a list",
-		"object": "a mapping"}[bad.Value], strings.HasPrefix(bad.Value, "number")
-	if isNumber {
-		is = "a number"
-	}
+	kind, _, _ := strings.Cut(bad.Value, " ") // a number that is too large is written behind it
+	is := map[string]string{"bool": "a boolean", "number": "a number", "string": "a string", "array": "a list",
+		"object": "a mapping"}[kind]
 	want, hint := "", ""
 	switch bad.Type.Kind() {
 	case reflect.String:
-		if want = "a string"; isNumber || bad.Value == "bool" {
+		if want = "a string"; kind == "number" || kind == "bool" {
 			hint = "quote it"
 		}
 	case reflect.Bool:
 		want = "a boolean"
 	case reflect.Int32, reflect.Int64, reflect.Int:
-		if want = "a whole number"; isNumber {
+		if want = "a whole number"; kind == "number" {
 			return diag.InvalidField.At(bad.Field, "must be a whole number of %d bits", bad.Type.Bits())
 		}
 	case reflect.Slice:

@@ -63,15 +63,18 @@ func readForeign(w rawObject, value *Foreign, found findings) findings {
 	if typed == nil {
 		return f
 	}
-	f.convertStrictly(w.at, raw, typed)
+	f.strictly(w.at, raw, typed)
 	return f
 }
 
 // Convert reads the fields of an object that nobody wrote as it is, such as a patched one, into a pointer to its Go
 // type. It reports what the API server would refuse: values of the wrong type, and fields that the type does not have.
 func Convert(object map[string]any, typed any) diag.List {
-	var f findings
-	f.convertStrictly(unwritten{}, object, typed)
+	if wrong := convert(object, typed); wrong != nil {
+		return diag.List{*wrong}
+	}
+	var f findings // Kubernetes' converter cuts numbers that are too large, so its value is not used
+	f.strictly(unwritten{}, object, reflect.New(reflect.TypeOf(typed).Elem()).Interface())
 	return diag.List(f)
 }
 
@@ -80,22 +83,24 @@ type unwritten struct{}
 
 func (unwritten) has(string) bool { return false }
 
-// convertStrictly reads the fields of an object, which is written at a place, into a pointer to its Go type.
-func (f *findings) convertStrictly(at fields, raw map[string]any, typed any) {
-	if wrong := convert(raw, typed); wrong != nil {
-		*f = append(*f, *wrong)
-		return
-	}
-	// Kubernetes' converter names unknown fields with their paths, but cuts numbers that are too large.
-	again := reflect.New(reflect.TypeOf(typed).Elem()).Interface()
-	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(raw, again, true)
+// strictly reports what Kubernetes' converter finds in the fields of an object, which it puts into a pointer to its Go
+// type. The converter names unknown fields with their paths.
+func (f *findings) strictly(at fields, raw map[string]any, typed any) {
+	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(raw, typed, true)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok {
 		for _, one := range strict.Errors() {
 			f.unknownIn(at, typed, one.Error())
 		}
-	} else if err != nil {
-		f.fail(diag.InvalidField, "", err.Error(), "")
+		return
 	}
+	if err == nil {
+		return
+	}
+	if wrong := convert(raw, typed); wrong != nil {
+		*f = append(*f, *wrong)
+		return
+	}
+	f.fail(diag.InvalidField, "", err.Error(), "")
 }
 
 // unknownIn reports a field that Kubernetes' decoder does not know: unknown field "spec.prots".

@@ -44,28 +44,10 @@ func (h *History) Base(i int) (*Base, error) {
 
 // ObjectsAtBase returns the objects at the bases of all sources, or nil if a base is not available any more.
 func (h *History) ObjectsAtBase() (*manifest.Set, error) {
-	var gone, came []*manifest.Object
-	for i, src := range h.Sources {
-		b, err := h.Base(i)
-		if err != nil || b.Commit == nil || b.Incomplete {
-			return nil, err
-		}
-		for name := range b.Differs {
-			if f := src.Input.Files[name]; f != nil {
-				gone = append(gone, f.Result.Objects...)
-			}
-		}
-		for _, f := range b.Files {
-			came = append(came, f.Result.Objects...)
-		}
-	}
-	if set, ok := h.Objects.Change(gone, came); ok {
-		return set, nil
-	}
 	var results []manifest.Result
 	for i, src := range h.Sources {
 		b, err := h.Base(i)
-		if err != nil {
+		if err != nil || b.Commit == nil || b.Incomplete {
 			return nil, err
 		}
 		files := maps.Clone(src.Input.Files)

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 func errTooDeep() *Error {
@@ -77,7 +75,7 @@ func syntaxError(err error, text string) *Error {
 			return err
 		}
 	}
-	plain, hint := diag.YAMLProblem(message)
+	plain, hint := plainWords(message)
 	switch {
 	case strings.HasPrefix(message, "invalid map key"):
 		message, out.Line = errKey(text).Message, 0

@@ -1,10 +1,10 @@
-package diag
+package yamlvalue
 
 import "strings"
 
-// yamlProblems are what the messages of the YAML parser mean, which speak of its own tokens, and what to do. A key is
-// the beginning of a message.
-var yamlProblems = []struct{ raw, message, hint string }{
+// parserWords has plain words for the messages of the YAML parser, which speak of its own tokens, and hints. raw is the
+// beginning of a message.
+var parserWords = []struct{ raw, message, hint string }{
 	{"did not find expected ',' or ']'", "a comma or ] is missing in a list that begins with [",
 		"put commas between its items, and quotes around an item that holds [, ], {, } or a colon"},
 	{"did not find expected ',' or '}'", "a comma or } is missing in a mapping that begins with {",
@@ -36,10 +36,10 @@ var yamlProblems = []struct{ raw, message, hint string }{
 	{"control characters are not allowed", "the document holds control characters", "save it as text in UTF-8"},
 }
 
-// YAMLProblem translates a message of the YAML parser into plain words, behind the line that it may begin with, and
+// plainWords translates a message of the YAML parser into plain words, behind the line that it may begin with, and
 // adds a hint. It returns messages that it does not know unchanged.
-func YAMLProblem(raw string) (message, hint string) {
-	for _, p := range yamlProblems {
+func plainWords(raw string) (message, hint string) {
+	for _, p := range parserWords {
 		if line, _, found := strings.Cut(raw, p.raw); found {
 			return line + p.message, p.hint
 		}

@@ -25,7 +25,7 @@ import (
 
 // Options decide how hierarchies are rendered.
 type Options struct {
-	// Compatibility names the program whose jobs are rendered; default manifest.Operator.
+	// Compatibility names the program whose jobs are rendered; default manifest.Current.
 	Compatibility manifest.Compatibility
 	// Runtime is the program that the pods run, one of [Runtimes]; default the first of them.
 	Runtime runtimes.Runtime
@@ -74,7 +74,7 @@ type Options struct {
 // withDefaults returns the options with the defaults of what they leave open.
 func (o Options) withDefaults() Options {
 	o.Secrets = cmp.Or(o.Secrets, secretref.Reference)
-	o.Compatibility = cmp.Or(o.Compatibility, manifest.Operator)
+	o.Compatibility = cmp.Or(o.Compatibility, manifest.Current)
 	if o.Runtime.Name == "" {
 		o.Runtime = Runtimes()[0]
 	}

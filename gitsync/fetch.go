@@ -82,6 +82,9 @@ func (p *pass) fetchAll(ctx context.Context) (tips []source.Tip, output []repo.T
 
 // ref returns the ref that is read of a source.
 func (p *pass) ref(i int) repo.Ref {
+	if local, ok := p.options.Local[i]; ok && p.options.DryRun {
+		return repo.Ref{Commit: local.Commit.String()}
+	}
 	if head, ok := p.options.SourceRefs[i]; ok && p.options.DryRun {
 		return head
 	}

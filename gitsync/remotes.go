@@ -88,10 +88,14 @@ func (s *Syncer) use(perSource []*repo.Repo, verify []*signature.Verifier) {
 	s.batches.Renew(s.pipeline.Metadata.Name, s.pusher, s.output)
 	for i, src := range s.sources.List {
 		src.Repo = perSource[i]
-		if verify != nil {
+		local, isLocal := s.options.Local[i]
+		src.IsLocal = isLocal
+		if verify != nil && !src.IsLocal {
 			src.Verify = verify[i]
 		}
-		if len(s.sources.List) > 1 {
+		if isLocal {
+			src.Label = local.Label
+		} else if len(s.sources.List) > 1 {
 			src.Label = src.Repo.URL() // the pipeline's URL may contain a user name, which may be a token
 		}
 	}
@@ -116,9 +120,12 @@ func (s *Syncer) open(creds Credentials) (next remotes, perSource []*repo.Repo, 
 		return next, nil, err
 	}
 	for i, src := range spec.Sources {
-		r, err := next.add(s.options.Pool, transport.Remote{URL: src.URL, Auth: creds.Sources[i]})
+		r, err := next.add(&s.options, transport.Remote{URL: src.URL, Auth: creds.Sources[i]})
 		if err != nil {
 			return next, nil, err
+		}
+		if local, ok := s.options.Local[i]; ok {
+			r.Add(local.Objects)
 		}
 		perSource = append(perSource, r)
 		if next.output == nil && r.URL() == output {
@@ -126,18 +133,24 @@ func (s *Syncer) open(creds Credentials) (next remotes, perSource []*repo.Repo, 
 		}
 	}
 	if next.output == nil {
-		if next.output, err = next.add(s.options.Pool,
+		if next.output, err = next.add(&s.options,
 			transport.Remote{URL: spec.Output.URL, Auth: creds.Output}); err != nil {
 			return next, nil, err
 		}
+	}
+	if s.options.Offline {
+		return next, perSource, nil
 	}
 	next.pusher, err = next.output.Pusher(creds.Output)
 	return next, perSource, err
 }
 
 // add opens a repository and keeps one reference to it.
-func (r *remotes) add(pool *repo.Pool, remote transport.Remote) (*repo.Repo, error) {
-	opened, err := pool.Open(remote)
+func (r *remotes) add(options *Options, remote transport.Remote) (*repo.Repo, error) {
+	if options.Offline {
+		return r.addLocal(remote.URL, options.Repo)
+	}
+	opened, err := options.Pool.Open(remote)
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +160,19 @@ func (r *remotes) add(pool *repo.Pool, remote transport.Remote) (*repo.Repo, err
 	}
 	r.repos = append(r.repos, opened)
 	return opened, nil
+}
+
+// addLocal adds a repository that sends no request.
+func (r *remotes) addLocal(url string, options repo.Options) (*repo.Repo, error) {
+	name, err := transport.NormaliseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(r.repos, func(known *repo.Repo) bool { return known.URL() == name })
+	if i < 0 {
+		i, r.repos = len(r.repos), append(r.repos, repo.Local(name, options))
+	}
+	return r.repos[i], nil
 }
 
 func (r *remotes) close() {

@@ -12,11 +12,11 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// renderOptions are what the pipeline says about rendering.
-func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
+// RenderOptions are what a pipeline says about rendering.
+func RenderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 	s := &p.Spec
 	out := generator.Options{
-		Compatibility:         s.Mode(),
+		Compatibility:         s.Compatibility,
 		Secrets:               rendered(s.Secrets.Policy),
 		Encrypted:             s.Secrets.Seals(),
 		SecretRules:           secretRules(s.Secrets.Rules),

@@ -38,7 +38,9 @@ type Report struct {
 	Difference *difference.Difference
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
 	Ignored map[string]int
-	Diags   diag.List
+	// Hidden counts the files that a .sourceignore file hides.
+	Hidden int
+	Diags  diag.List
 	// Refused is the error that prevented the whole commit, whatever unit it is about. It is nil if there is none.
 	Refused *diag.Diagnostic
 	// Commit is the new commit of the output branch. It is empty if nothing had to change, the pass was refused, or

@@ -17,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/gitsync/source"
@@ -65,6 +66,11 @@ type Options struct {
 	// SourceRefs replace refs of sources in dry runs, by the index of the source, to show what merging them would
 	// change. Nothing else differs: the stand-ins are the same.
 	SourceRefs map[int]repo.Ref
+	// Local are the sources that dry runs read from this machine in place of their refs, by the index of the source.
+	Local map[int]Local `json:"-"`
+	// Offline makes dry runs that send no request to a Git server: the output branch counts as missing, and each source
+	// needs to be local.
+	Offline bool
 	// ReportRendered fills Report.Rendered. It needs DryRun.
 	ReportRendered bool
 	// Keep says which files of the sources Report.Kept has, by their texts. Default: none.
@@ -85,6 +91,14 @@ type Options struct {
 	Timeout time.Duration
 	// Repo limits what is fetched if there is no Pool.
 	Repo repo.Options
+}
+
+// Local is a commit that a dry run reads from this machine. Its signature is not verified.
+type Local struct {
+	Commit  plumbing.Hash
+	Objects object.Objects
+	// Label is the source in findings about its files.
+	Label string
 }
 
 // defaultTimeout is the default of Options.Timeout.
@@ -154,7 +168,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
 	s.sources.Namespaces = manifest.Namespaces(spec.Namespaces, "namespaces of the pipeline").Objects
-	if s.render, err = renderOptions(&s.pipeline); err != nil {
+	if s.render, err = RenderOptions(&s.pipeline); err != nil {
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
 	if s.chartVersions, err = newVersions(s.options, spec.Charts.Update); err != nil {

@@ -66,6 +66,8 @@ type Diagnostic struct {
 	Source string `json:"source"`
 	// Units are the GrafanaAgents that it concerns, as namespace/name.
 	Units []string `json:"units"`
+	// Pipelines are those that it concerns, where several are shown together.
+	Pipelines []string `json:"pipelines,omitempty"`
 	// Related are the other objects that the problem depends on: the other one of a pair, or the Secret or
 	// ConfigMap that a field refers to. Until Object is known, one without a namespace is in Object's.
 	Related []Object `json:"related"`

@@ -60,6 +60,9 @@ func (t Text) one(d Diagnostic) string {
 	if d.Source != "" {
 		b.WriteString("  source: " + OneLine(d.Source) + "\n")
 	}
+	if len(d.Pipelines) > 0 {
+		b.WriteString("  pipelines: " + OneLine(strings.Join(d.Pipelines, ", ")) + "\n")
+	}
 	if d.Hint != "" {
 		b.WriteString("  " + t.paint(ansiGreen, "hint") + ": " + indented(d.Hint) + "\n")
 	}

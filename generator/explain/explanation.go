@@ -10,7 +10,9 @@ import (
 
 // Explanation says why one object is rendered as it is, or is not.
 type Explanation struct {
-	Object Object `json:"object"`
+	// RenderedBy is the pipeline, where several have the object.
+	RenderedBy string `json:"pipeline,omitempty"`
+	Object     Object `json:"object"`
 	State  State  `json:"state"`
 	// Why says why it is held, left out, paused or not rendered, where the fields below do not say it.
 	Why string `json:"why,omitempty"`

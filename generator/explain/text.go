@@ -14,6 +14,9 @@ import (
 func (e *Explanation) Text() string {
 	p := &printer{}
 	p.line(0, "%s  %s", e.Object.ID(), at(e.Object.File, e.Object.Line))
+	if e.RenderedBy != "" {
+		p.line(1, "pipeline: %s", e.RenderedBy)
+	}
 	if len(e.Object.Labels) > 0 {
 		p.line(1, "labels: %s", labelText(e.Object.Labels))
 	}

@@ -118,7 +118,7 @@ func (p *runner) reset() {
 	p.generation++
 	p.last = lastPass{began: p.last.began}
 	p.status = Status{
-		Name: p.name(), ForEach: p.def.Spec.ForEach, Advice: p.def.Spec.Advice(),
+		Name: p.name(), ForEach: p.def.Spec.ForEach,
 		Conditions: p.status.Conditions, Pipelines: p.status.Pipelines,
 		LastHandledReconcileAt: p.status.LastHandledReconcileAt,
 		Sources:                []gitsync.SourceStatus{}, Units: []UnitStatus{}, Held: []plan.HeldObject{},

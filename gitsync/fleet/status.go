@@ -35,8 +35,6 @@ type Status struct {
 	//   - Stalled is True when the pipeline cannot go on before somebody does something.
 	Conditions []metav1.Condition `json:"conditions"`
 
-	// Advice is a line of advice about the pipeline, though nothing is wrong.
-	Advice string `json:"advice,omitempty"`
 
 	// Sources are the input commits and Output the branch after the last successful pass.
 	Sources []gitsync.SourceStatus `json:"sources"`

@@ -16,7 +16,7 @@ func (s *Spec) RenderCommand(source int) string {
 	if s.Secrets.Seals() {
 		return "agentry render -f PIPELINE -o OUT"
 	}
-	args := []string{"agentry render", "--compatibility", string(s.Mode()), "--secrets", string(s.Secrets.Policy)}
+	args := []string{"agentry render", "--compatibility", string(s.Compatibility), "--secrets", string(s.Secrets.Policy)}
 	args = append(args, s.programArgs()...)
 	if s.Secrets.RestartOnChange {
 		args = append(args, "--secrets-restart-on-change")

@@ -39,6 +39,7 @@ const (
 func (p *Pipeline) Default() {
 	s := &p.Spec
 	setDuration(&s.Interval, DefaultInterval)
+	setDefault(&s.Compatibility, manifest.Current)
 	setDefault(&s.Runtime, RuntimeAgent)
 	setDefault(&s.Sharding, ShardingRules)
 	setDefault(&s.OnInvalid, OnInvalidHold)

@@ -61,8 +61,7 @@ type Spec struct {
 	// Interval is how often the service polls. `sync`, which makes one pass, ignores it. Default: 1m.
 	Interval *metav1.Duration `json:"interval,omitempty"`
 	// Compatibility is which program's jobs are rendered: `operator` is Grafana Agent Operator v0.44.8, `current`
-	// today's Prometheus Operator.
-	// If it is not set, it is operator, and the status says that the pipeline could switch.
+	// today's Prometheus Operator. `agentry import` writes operator. Default: current.
 	Compatibility manifest.Compatibility `json:"compatibility,omitempty"`
 	// Runtime is the program that pods run: `agent` is Grafana Agent v0.44.8, `alloy` Grafana Alloy v1.18.1.
 	// Default: agent.

@@ -21,19 +21,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/tenancy"
 )
 
-// Mode returns whose jobs are rendered. Pipelines that do not say are older than the choice: they keep their jobs.
-func (s *Spec) Mode() manifest.Compatibility { return cmp.Or(s.Compatibility, manifest.Operator) }
-
-// Advice returns one line of advice about the pipeline, though nothing is wrong, or nothing.
-func (s *Spec) Advice() string {
-	if s.Compatibility != "" {
-		return ""
-	}
-	return "spec.compatibility is not set, so metrics jobs are rendered as the Grafana Agent Operator did: set it to " +
-		"current to render them " +
-		"as today's Prometheus Operator does, or to operator to keep them (docs/migration.md, step 8)"
-}
-
 // ParseOptions returns the options for reading manifests.
 func (s *Spec) ParseOptions() manifest.Options {
 	kinds, _, _, _ := passthrough.Parse(s.PassThrough.Kinds) // validation says what is wrong
@@ -46,7 +33,7 @@ func (s *Spec) ParseOptions() manifest.Options {
 		PassThrough:      kinds,
 		DefaultNamespace: s.DefaultNamespace,
 		NamespaceFrom:    s.NamespaceFrom,
-		Compatibility:    s.Mode(),
+		Compatibility:    s.Compatibility,
 		UnknownFields:    s.UnknownFields,
 	}
 }

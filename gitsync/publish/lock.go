@@ -85,7 +85,6 @@ func (in *Inputs) lockFile() *LockFile {
 // limits, notifications, and the access to repositories. The lock file has the input commits in a field of their own.
 func (in *Inputs) renderDigest() string {
 	s := in.Pipeline.Spec
-	s.Compatibility = s.Mode()
 	s.Suspend, s.Interval, s.ForEach, s.Charts, s.Limits, s.Rollout, s.Notify = false, nil, "", pipeline.Charts{},
 		pipeline.Limits{}, pipeline.Rollout{}, nil
 	s.Output = pipeline.Output{Path: s.Output.Path}

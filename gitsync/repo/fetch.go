@@ -39,11 +39,33 @@ func (r *Repo) Fetch(ctx context.Context, refs ...Ref) ([]Tip, error) {
 //
 // If the refs were listed but fetching their objects failed, it returns the tips with the error.
 func (r *Repo) FetchSince(ctx context.Context, since time.Time, refs ...Ref) ([]Tip, error) {
-	tips, err := r.fetchSince(ctx, since, refs)
+	tips := make([]Tip, len(refs))
+	var missing []Ref
+	var at []int
+	for i, ref := range refs {
+		if h := plumbing.NewHash(ref.Commit); ref.Commit != "" && r.objects.HasAdded(h) {
+			tips[i] = Tip{Value: h, Commit: h}
+			continue
+		}
+		missing, at = append(missing, ref), append(at, i)
+	}
+	if len(missing) == 0 {
+		return tips, nil
+	}
+	fetched, err := r.fetchSince(ctx, since, missing)
+	if fetched == nil {
+		return nil, explainDisk(err)
+	}
+	for n, i := range at {
+		tips[i] = fetched[n]
+	}
 	return tips, explainDisk(err)
 }
 
 func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]Tip, error) {
+	if r.local {
+		return r.resolveLocal(refs)
+	}
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -92,6 +114,16 @@ func (r *Refs) resolveAll(refs []Ref) ([]Tip, error) {
 		}
 	}
 	return tips, nil
+}
+
+// resolveLocal resolves refs of a [Local] Repo, which has none, and no commit besides those that were added.
+func (r *Repo) resolveLocal(refs []Ref) ([]Tip, error) {
+	for _, ref := range refs {
+		if ref.Commit != "" {
+			return nil, fmt.Errorf("%s of %s: %w", ref, r.url, transport.ErrRefNotFound)
+		}
+	}
+	return r.noRefs().resolveAll(refs)
 }
 
 // cachedCommits returns the tips if all refs are commits in the cache, otherwise nil. It needs no request.

@@ -17,6 +17,9 @@ import (
 // commits that a forced push removed, and discards what the remote sends. ref names a commit, and the branch to
 // search.
 func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
+	if r.local {
+		return r.objects.HasAdded(plumbing.NewHash(ref.Commit)), nil
+	}
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return false, err
@@ -54,6 +57,9 @@ func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
 // IsAncestor reports whether a commit is head or in the history of head, which must be in the cache. If the cached
 // history is too short to tell, it fetches the whole history.
 func (r *Repo) IsAncestor(ctx context.Context, id, head plumbing.Hash) (bool, error) {
+	if r.local {
+		return r.HasAncestor(id, head)
+	}
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return false, err

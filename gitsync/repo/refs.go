@@ -95,6 +95,9 @@ func NewRefs(remote string, adv transport.Advertisement) *Refs {
 	return refs
 }
 
+// noRefs are the refs of a [Local] Repo.
+func (r *Repo) noRefs() *Refs { return &Refs{remote: r.url} }
+
 // Remote returns the normalised URL of the repository.
 func (r *Refs) Remote() string { return r.remote }
 
@@ -202,6 +205,9 @@ func (r *Refs) highest(expr string) (Tip, error) {
 
 // List requests the refs of the remote, without the cache. An empty repository is not an error.
 func (r *Repo) List(ctx context.Context) (*Refs, error) {
+	if r.local {
+		return r.noRefs(), nil
+	}
 	began := time.Now()
 	refs, err := list(ctx, r.readClient(), transport.UploadPack)
 	r.opts.observe(r.url, OperationList, began, err)

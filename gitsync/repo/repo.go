@@ -70,9 +70,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Repo is one remote repository and its cache on disk. Many goroutines can use it.
+// Repo is one remote repository and its cache on disk, or only objects on this machine: see [Local]. Many goroutines
+// can use it.
 type Repo struct {
 	url   string // normalised
+	local bool
 	raw   string // as given
 	home  string // the folder of this remote and credential
 	store store.Store
@@ -120,6 +122,17 @@ func Open(dir string, remote transport.Remote, opts Options) (*Repo, error) {
 	}
 	return r, nil
 }
+
+// Local returns a Repo of which only the objects are known that are added: see [Repo.Add]. It has no refs, sends no
+// request and keeps nothing on disk. The URL serves as its name.
+func Local(url string, opts Options) *Repo {
+	r := &Repo{url: url, local: true, opts: opts.withDefaults()}
+	r.objects = object.NewDatabase(r.opts.ReaderCacheBytes)
+	return r
+}
+
+// Add adds objects on this machine. Their commits count as fetched.
+func (r *Repo) Add(o object.Objects) { r.objects.Add(o) }
 
 // URL returns the normalised URL of the remote.
 func (r *Repo) URL() string { return r.url }

@@ -72,7 +72,7 @@ func (h *History) Commit(i int, id plumbing.Hash) (*object.Commit, error) {
 			return err
 		})
 		if errors.Is(err, ErrNoAnswer) || errors.Is(err, transport.ErrRefNotFound) ||
-			errors.Is(err, limit.ErrTooLarge) {
+			errors.Is(err, limit.ErrTooLarge) || src.IsLocal {
 			known[id], err = false, nil
 		}
 		if err != nil {

@@ -74,6 +74,7 @@ type treeDiff struct {
 	seen     map[string]bool
 	changes  []object.Change // raw after rules apply
 	old, new sourceignore.Rules
+	hidden   int // how many more files the new rules hide than the old ones did
 
 	anywhere             *tree.Changes // the files that differ in the whole repository
 	oldLayout, newLayout *inputs.Layout
@@ -194,6 +195,12 @@ func (d *treeDiff) parseRules(folder string, e object.Entry) (sourceignore.File,
 // filter adds a difference to changes, except in files that are hidden or belong to a kustomization. A .sourceignore
 // file counts only if it is unusable, as an unreadable file.
 func (d *treeDiff) filter(c object.Change) {
+	if c.Old != (object.Entry{}) && d.old.Ignores(c.Path) {
+		d.hidden--
+	}
+	if c.New != (object.Entry{}) && d.new.Ignores(c.Path) {
+		d.hidden++
+	}
 	if !shows(d.old, c.Path, c.Old) || d.oldLayout.Covers(c.Path) {
 		c.Old = object.Entry{}
 	}

@@ -31,6 +31,7 @@ type Input struct {
 	folders map[string]int   // the number of files below each folder
 	faulty  map[string]*File // the files for which [File.isFaulty] is true
 	Ignored map[string]int   // the number of objects of each kind that is not read
+	hidden  int              // the number of files that a .sourceignore file hides
 	bytes   int64            // the size of all files: see [File.size]
 	// removed and added are the objects of files that changed since the set of objects was built. rebuild is set if
 	// they are not sufficient to update the set.
@@ -125,6 +126,7 @@ func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) erro
 		in.put(f)
 	}
 	in.at, in.rules, in.layout = at, d.new, d.newLayout
+	in.hidden += d.hidden
 	return nil
 }
 

@@ -35,6 +35,7 @@ type Inputs struct {
 	Namespaces []*manifest.Object
 	Missing    []Missing
 	Ignored    map[string]int // the number of objects of each kind that is not read, by "apiVersion Kind"
+	Hidden     int            // the number of files that a .sourceignore file hides
 	Charts     chart.Uses     // the fetched charts
 	Diags      diag.List      // about files, not about objects
 }
@@ -61,6 +62,7 @@ func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifes
 		for kind, n := range src.Input.Ignored {
 			in.Ignored[kind] += n
 		}
+		in.Hidden += src.Input.hidden
 		if n := len(src.Input.layout.ChartFolders); n > 0 {
 			in.Ignored[inputs.IgnoredChart] += n
 		}

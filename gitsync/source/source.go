@@ -16,6 +16,8 @@ type Source struct {
 	pipeline.Source
 	Repo  *repo.Repo
 	Label string // its URL in diagnostics, if there are several sources
+	// IsLocal means that it is read from this machine: older commits that cannot be fetched are left out.
+	IsLocal bool
 	// Mounts has the other sources that its custom resources can build from, by mount folder. References maps the
 	// references in custom resources to these folders.
 	Mounts     map[string]*Source

@@ -91,8 +91,7 @@ func commands(env Env) []command.Command {
 		kustomizeConfigCommand(env),
 		rbacCommand(env),
 		imagesCommand(env),
-		importer.Command(importer.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}, importFlags(),
-			renderOptions, parseOptions),
+		importer.Command(importer.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}),
 		completion.Command(env.Stdout),
 		versionCommand(env),
 	}

@@ -17,14 +17,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/podsecurity"
 	"github.com/agentry-dev/agentry/generator/rbac"
-	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
-	"github.com/agentry-dev/agentry/internal/folder"
+	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 	"github.com/agentry-dev/agentry/internal/hierarchytest"
-	"github.com/agentry-dev/agentry/internal/outdir"
-	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 func checkCommand(env Env) command.Command {
@@ -33,15 +29,16 @@ func checkCommand(env Env) command.Command {
 		Args:  "[PATH...]",
 		Usage: "print the problems in custom resources",
 		Description: `PATHs are folders, files, or - for standard input. Everything is rendered, so what
-only shows in the whole configuration is found too. With -f, in place of PATHs, it is what
-a pass of the pipeline would find now. docs/diagnostics.md explains the codes.`,
+only shows in the whole configuration is found too. A pipeline file governs, if there is one: it
+is what a pass would find now, with the files at hand, and PATHs narrow what is printed.
+docs/diagnostics.md explains the codes.`,
 		Example: "agentry check .",
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag("github for annotations in GitHub Actions, or sarif for code scanning and editors"),
 			strictFlag("exit 1 on warnings too"),
 			&cli.StringFlag{Name: "pss", Usage: "`LEVEL` of the Pod Security Standards that the pods must meet: " +
 				"baseline or restricted"},
-		}, pipelineFlags(), renderFlags()),
+		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return check(ctx, env, flags, paths)
 		},
@@ -59,49 +56,36 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 			return err
 		}
 	}
-	if isOfPass(env, flags, paths) {
-		return checkPass(ctx, env, flags, paths, format, level)
-	}
-	in, err := env.load(ctx, flags, paths)
-	if err != nil {
-		return err
-	}
-	out := in.render(diag.Warning)
-	out.Diags = severalClusters(in.set, out.Diags)
-	if out.Diags, err = withPodSecurity(out.Diags, level, out.Units); err != nil {
-		return err
-	}
-	if err := env.printer(format, in.text).Print(env.Stdout, out.Diags); err != nil {
-		return err
-	}
-	fmt.Fprintf(env.Stderr, "%s: %s\n", in.summary(out.Hierarchies), findings(out.Diags))
-	return verdict(out.Diags, flags.Bool("strict"))
-}
-
-// checkPass prints what a pass of a pipeline would find.
-func checkPass(ctx context.Context, env Env, flags *cli.Context, paths []string, format, level string) error {
-	report, err := dryPass(ctx, env, flags, paths)
+	runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty)
 	if wrong, ok := errors.AsType[*command.Misconfigured](err); ok && format != command.Text {
 		fmt.Fprintln(env.Stderr, findings(wrong.Found))
 		return cmp.Or(env.printer(format, nil).Print(env.Stdout, wrong.Found),
 			error(command.ReportedError(command.ExitUsage)))
 	}
-	if report == nil {
+	if err != nil {
 		return err
 	}
-	found := report.Diags
-	if report.Set != nil {
-		found = severalClusters(report.Set, found)
+	defer done()
+	for _, run := range runs {
+		found := &run.Report.Diags
+		if run.Report.Set != nil {
+			*found = severalClusters(run.Report.Set, *found)
+		}
+		if *found, err = withPodSecurity(*found, level, run.Report.Rendered); err != nil {
+			return err
+		}
 	}
-	if found, err = withPodSecurity(found, level, report.Rendered); err != nil {
+	found := dryrun.Findings(runs)
+	if err := env.printer(format, dryrun.Texts(runs)).Print(env.Stdout, found); err != nil {
 		return err
 	}
-	if err := env.printer(format, nil).Print(env.Stdout, found); err != nil {
-		return err
-	}
-	fmt.Fprintf(env.Stderr, "%s: %s\n", summaryOfPass(report), findings(found))
+	env.summary(runs, found)
 	return verdict(found, flags.Bool("strict"))
 }
+
+// mayBeEmpty makes it a warning that there is nothing to render, without a pipeline that says otherwise: many people
+// have only a part of the custom resources.
+func mayBeEmpty(r *dryrun.Request) { r.MayBeEmpty = true }
 
 // withPodSecurity adds what a level of the Pod Security Standards forbids, if one is named.
 func withPodSecurity(found diag.List, level string, units []*generator.Unit) (diag.List, error) {
@@ -119,9 +103,9 @@ func rbacCommand(env Env) command.Command {
 		Name:  "rbac",
 		Args:  "[PATH...]",
 		Usage: "print the ServiceAccounts, roles and bindings that the agents need",
-		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is about what
-a pass of the pipeline would write now. The rules are those that the rendered configurations
-need, and no more; a comment says who needs each. Keep them where Flux or Argo CD applies them
+		Description: `PATHs are folders, files, or - for standard input. A pipeline file governs, if there is one.
+The rules are those that the rendered configurations need, and no more; a comment says who needs
+each. Keep them where Flux or Argo CD applies them
 as they are, or set rbac: render in the pipeline. With --compare it prints what the Roles and
 ClusterRoles of the inputs lack, and what they allow without need. As text the manifests are YAML
 with comments; with -o json or -o yaml they are one List.`,
@@ -129,7 +113,7 @@ with comments; with -o json or -o yaml they are one List.`,
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag(""),
 			&cli.BoolFlag{Name: "compare", Usage: "print how the Roles and ClusterRoles of the inputs differ from it"},
-		}, pipelineFlags(), renderFlags()),
+		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			format, err := command.Format(flags)
 			if err != nil {
@@ -139,19 +123,16 @@ with comments; with -o json or -o yaml they are one List.`,
 			if flags.Bool("compare") {
 				printed = compareRights
 			}
-			if isOfPass(env, flags, paths) {
-				report, err := dryPass(ctx, env, flags, paths)
-				if report == nil {
-					return err
-				}
-				return printed(env, format, unitsAfter(report), report.Set, report.Diags)
-			}
-			in, err := env.load(ctx, flags, paths)
+			runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty)
 			if err != nil {
 				return err
 			}
-			out := in.render(diag.Warning)
-			return printed(env, format, out.Units, in.set, out.Diags)
+			defer done()
+			for _, run := range runs {
+				err = cmp.Or(printed(env, format, unitsAfter(run.Report), run.Report.Set, run.Report.Diags), err)
+			}
+			env.used(runs)
+			return err
 		},
 	}
 }
@@ -219,14 +200,14 @@ func testCommand(env Env) command.Command {
 		Usage: "run the tests that are kept beside custom resources",
 		Description: `PATHs are folders or files, rendered as by agentry render. Each document of kind HierarchyTest
 in them says who selects an object, or what becomes of a target and of its series. What fails
-is printed with what was expected (-) and what was found (+), and the exit code is 1. With -f,
-in place of PATHs, the tests in the sources of a pipeline run against what a pass would render.
+is printed with what was expected (-) and what was found (+), and the exit code is 1. A pipeline
+file governs, if there is one: the tests in its sources run against what a pass would render.
 docs/testing.md explains the fields.`,
 		Example: "agentry test .",
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag("or junit for CI systems"),
 			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of tests, for editors"},
-		}, pipelineFlags(), renderFlags()),
+		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return test(ctx, env, flags, paths)
 		},
@@ -242,14 +223,24 @@ func test(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	if err != nil {
 		return err
 	}
-	tested := testPaths
-	if isOfPass(env, flags, paths) {
-		tested = testPass
-	}
-	results, found, err := tested(ctx, env, flags, paths)
-	if results == nil {
+	runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty, func(r *dryrun.Request) {
+		r.Options.Keep, r.Options.ShowSecrets = hierarchytest.MayHoldTest, true
+		// another runtime relabels in the same way
+		r.Set = append(r.Set, "spec.runtime=agent", "spec.runtimeVersion=null", "spec.sharding=rules")
+	})
+	if err != nil {
 		return err
 	}
+	defer done()
+	var results []hierarchytest.Result
+	for _, run := range runs {
+		r, err := env.runTests(run)
+		if err != nil {
+			return err
+		}
+		results = append(results, r...)
+	}
+	found := dryrun.Findings(runs)
 	switch {
 	case command.IsData(format):
 		err = command.WriteData(env.Stdout, format, results)
@@ -264,54 +255,24 @@ func test(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	failed := hierarchytest.Failed(results)
 	fmt.Fprintf(env.Stderr, "%s, %d failed\n", display.Amount(len(results), "case"), failed)
 	env.pointToCheck(found)
+	env.used(runs)
 	if failed > 0 {
 		return command.ErrFindings
 	}
 	return verdict(found, false)
 }
 
-// testPaths runs the tests at the paths. Without results the command ends with the error.
-func testPaths(ctx context.Context, env Env, flags *cli.Context, paths []string) ([]hierarchytest.Result, diag.List,
-	error) {
-	in, err := env.load(ctx, flags, paths)
+// runTests runs the tests in the sources of a pipeline against what a pass would render.
+func (e Env) runTests(run *dryrun.Run) ([]hierarchytest.Result, error) {
+	r := run.Report
+	if r.Set == nil { // the pass was refused before it rendered
+		return nil, cmp.Or(e.report(e.Stderr, []*dryrun.Run{run}, r.Diags), error(command.ErrFindings))
+	}
+	tests, err := e.readTests(r.Kept)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	files, err := folder.Find(ctx, paths, outdir.Is, hierarchytest.MayHoldTest)
-	if err != nil {
-		return nil, nil, err
-	}
-	tests, err := env.readTests(files)
-	if err != nil {
-		return nil, nil, err
-	}
-	in.options.Runtime = generator.Runtime(string(pipeline.RuntimeAgent)) // another runtime relabels in the same way
-	out := in.render(diag.Warning)
-	results, err := hierarchytest.Run(tests, in.set, out)
-	return results, out.Diags, err
-}
-
-// testPass runs the tests in the sources of a pipeline against what a pass would render. Without results the command
-// ends with the error, which is nil for a suspended pipeline.
-func testPass(ctx context.Context, env Env, flags *cli.Context, paths []string) ([]hierarchytest.Result, diag.List,
-	error) {
-	report, err := dryPass(ctx, env, flags, paths, func(p *pipelinefile.Pipeline, o *gitsync.Options) {
-		p.Spec.Runtime, p.Spec.RuntimeVersion, p.Spec.Sharding = pipeline.RuntimeAgent, "", pipeline.ShardingRules
-		o.Keep, o.ShowSecrets = hierarchytest.MayHoldTest, true
-	})
-	if report == nil {
-		return nil, nil, err
-	}
-	if report.Set == nil { // the pass was refused before it rendered
-		return nil, nil, cmp.Or(env.findings(report), error(command.ErrFindings))
-	}
-	tests, err := env.readTests(report.Kept)
-	if err != nil {
-		return nil, nil, err
-	}
-	results, err := hierarchytest.Run(tests, report.Set,
-		&generator.Output{Units: report.Rendered, Hierarchies: report.Hierarchies})
-	return results, report.Diags, err
+	return hierarchytest.Run(tests, r.Set, &generator.Output{Units: r.Rendered, Hierarchies: r.Hierarchies})
 }
 
 // readTests reads the tests in files. It prints what is wrong with them, and returns a usage error.

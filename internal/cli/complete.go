@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/internal/cli/completion"
+	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
@@ -24,13 +25,24 @@ func completionSources(ctx context.Context, e Env) completion.Sources {
 		Objects: func(flags *cli.Context, paths []string) []string {
 			ctx, cancel := context.WithTimeout(ctx, completionTime)
 			defer cancel()
-			in, err := e.load(ctx, flags, paths)
+			r, err := e.request(flags, paths)
 			if err != nil {
 				return nil
 			}
+			r.Offline, r.Whole = true, true
+			runs, done, err := dryrun.Do(ctx, r)
+			if err != nil {
+				return nil
+			}
+			defer done()
 			var out []string
-			for _, o := range in.set.All() {
-				out = append(out, completion.Reference(o.ID))
+			for _, run := range runs {
+				if run.Report == nil || run.Report.Set == nil {
+					continue
+				}
+				for _, o := range run.Report.Set.All() {
+					out = append(out, completion.Reference(o.ID))
+				}
 			}
 			slices.Sort(out)
 			return slices.Compact(out)

@@ -3,10 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -17,10 +15,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/cli/command"
-	"github.com/agentry-dev/agentry/internal/cli/display"
-	"github.com/agentry-dev/agentry/internal/cli/sides"
+	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/outdir"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
@@ -37,42 +33,43 @@ func diffCommand(env Env) command.Command {
 		Name:  "diff",
 		Args:  "[A..B] [PATH...]",
 		Usage: "print what changes between two renders, and what follows from it",
-		Description: `A and B are revisions of the repository at hand, whose PATHs are rendered (default: this
-folder), folders of custom resources, or rendered output: an output branch, or a folder of
-agentry render -o. One that is left out is the working tree. A...B begins where the two
-histories part, as in git diff. Two folders may also be two arguments.
+		Description: `A and B are revisions of the repository at hand, folders of custom resources, or rendered
+output: an output branch, or a folder of agentry render -o. One that is left out is the files as
+they are. A...B begins where the two histories part, as in git diff. Two folders may also be two
+arguments.
 
-With -f the sources of a pipeline are rendered, as its file says, and there are no PATHs. A and
-B are revisions of the sources: branches, tags, full commit ids. One that is left out is what
-the pipeline reads. Without A..B the output branch is compared with what a pass would write.
+A pipeline file governs, if there is one. Without A..B its output branch is compared with what a
+pass would write. With -f, A and B may be revisions of sources that are not on this machine.
 
 Consequences come first: which pods restart, which series end, who stops sending where. Then
 come the objects, and in configurations the jobs, rules, writers and stages. docs/diff.md
 explains the words.
 
---compatibility operator,current compares two modes of rendering the same PATHs, and --runtime
+--compatibility operator,current compares two modes of rendering the same inputs, and --runtime
 agent,alloy two programs: then it also says which settings of which objects the second one does
-not have, or has in another way. --runtime alloy --sharding rules,clustering compares two ways
-of sharing targets.`,
+not have, or has in another way. --with FIELD=VALUE does so for any field of the pipeline, as in
+--with spec.sharding=clustering.`,
 		Example: "agentry diff --compatibility operator,current .",
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag("or markdown for a comment"),
+			&cli.StringSliceFlag{Name: "with",
+				Usage: "`FIELD=VALUE` that the pipeline of B has, as in spec.sharding=clustering; repeatable"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit with 1 if there is a difference"},
 			&cli.StringFlag{Name: "comment",
 				Usage: "write it into the pull request with the address `URL`, with the token in FORGE_TOKEN; a " +
 					"later run updates the comment"},
-		}, pipelineFlags(), renderFlags()),
+		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			return diff(ctx, env, flags, args)
 		},
 	}
 }
 
-// comparison is the difference between two sides.
+// comparison is the difference between two sides, of one pipeline.
 type comparison struct {
+	pipeline   string // empty without a pipeline file
 	difference *difference.Difference
 	errs       diag.List // of the newer side
-	about      []string  // what is compared, for people
 	failed     error     // a side has errors
 }
 
@@ -87,190 +84,197 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 			return err
 		}
 	}
-	compare := compareSides
-	if isOfPass(env, flags, args) {
-		compare = comparePasses
-	}
-	c, err := compare(ctx, env, flags, args)
-	if err != nil || c == nil {
+	options, err := optionsOfSides(flags)
+	if err != nil {
 		return err
 	}
-	d := c.difference
-	if err := printDifference(env.Stdout, d, c.errs, format); err != nil {
+	sides, err := dryrun.ParseSides(ctx, args, command.IsTyped(flags, env.LookupEnv, "file"))
+	if err != nil {
+		return err
+	}
+	defer sides.Close()
+	compare := compareSides
+	if !sides.AreNamed() && !options.differ {
+		compare = compareBranch
+	}
+	all, err := compare(ctx, env, flags, sides, options)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	if err := printDifferences(env.Stdout, all, format); err != nil {
 		return err
 	}
 	if into.pullRequest != "" {
-		into.about, into.text, into.onlyUpdate = c.about, markdown(d, c.errs), d.IsEmpty() && len(c.errs) == 0
+		into.about, into.onlyUpdate = sides.Paths, true
+		for _, c := range all {
+			if c.pipeline != "" {
+				into.about = append(into.about, "pipeline "+c.pipeline)
+			}
+			into.onlyUpdate = into.onlyUpdate && c.difference.IsEmpty() && len(c.errs) == 0
+		}
+		into.text = markdownOf(all)
 		if err := into.post(ctx, env.LookupEnv); err != nil {
 			return err
 		}
 	}
-	if c.failed != nil || flags.Bool("exit-code") && !d.IsEmpty() {
-		return command.ErrFindings
+	for _, c := range all {
+		if c.failed != nil || flags.Bool("exit-code") && !c.difference.IsEmpty() {
+			return command.ErrFindings
+		}
 	}
 	return nil
 }
 
-// compareSides compares folders, or revisions of the repository at hand.
-func compareSides(ctx context.Context, env Env, flags *cli.Context, args []string) (*comparison, error) {
-	each, areTwo, err := optionsOfSides(flags)
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := sides.Parse(ctx, args, areTwo)
-	if err != nil {
-		return nil, err
-	}
-	out := &comparison{about: parsed[1].Paths}
-	var rendered [2]rendering
-	var units [2][]*generator.Unit
-	for i := range rendered {
-		if err := each[i].set(flags); err != nil {
+// compareSides compares two sides. It returns nothing if all pipelines are suspended.
+func compareSides(ctx context.Context, env Env, flags *cli.Context, sides *dryrun.Sides, options sideOptions) (
+	out []*comparison, err error) {
+	var rendered [2][]rendering
+	for i, side := range sides.Each {
+		if rendered[i], err = env.renderSide(ctx, flags, sides, side, options.each[i]); err != nil {
 			return nil, err
 		}
-		rendered[i].Side = parsed[i]
-		units[i], err = rendered[i].render(ctx, env, flags)
-		if err != nil && !errors.Is(err, command.ErrFindings) {
-			return nil, err
-		}
-		out.failed = errors.Join(out.failed, err)
 	}
-	out.errs, out.difference = rendered[1].errs, generator.Compare(units[0], units[1])
-	if each[0].program != each[1].program || each[0].sharding != each[1].sharding {
-		out.difference.Settings = settingsOf(rendered[0].found, rendered[1].found)
+	for _, name := range pipelinesOf(rendered[:]...) {
+		before, after := renderingOf(rendered[0], name), renderingOf(rendered[1], name)
+		c := &comparison{pipeline: name, errs: after.errs, difference: generator.Compare(before.units, after.units),
+			failed: cmp.Or(verdict(before.errs, false), verdict(after.errs, false))}
+		if options.differ {
+			c.difference.Settings = settingsOf(before.found, after.found)
+		}
+		out = append(out, c)
 	}
 	return out, nil
 }
 
-// comparePasses compares two renders of a pipeline: at revisions of its sources or, without names, the output branch
-// with what a pass would write. It returns nothing for a pipeline that is suspended.
-func comparePasses(ctx context.Context, env Env, flags *cli.Context, args []string) (*comparison, error) {
-	p, options, err := onePipeline(ctx, env, flags, args[min(1, len(args)):])
-	if p == nil {
-		return nil, err
+// pipelinesOf returns the names of the pipelines on both sides. Rendered output is of all pipelines.
+func pipelinesOf(sides ...[]rendering) (names []string) {
+	for _, side := range sides {
+		for _, r := range side {
+			if !r.isOutput && !slices.Contains(names, r.pipeline) {
+				names = append(names, r.pipeline)
+			}
+		}
 	}
-	options.ShowSecrets = true
-	out := &comparison{about: []string{"pipeline " + p.Metadata.Name}}
-	if len(args) == 0 {
-		return out, compareBranch(ctx, env, p, options, out)
+	if names == nil {
+		names = []string{""}
 	}
-	names, err := sides.Names(args[0])
+	return names
+}
+
+// renderingOf returns the rendering of a pipeline on a side, or nothing.
+func renderingOf(side []rendering, pipeline string) rendering {
+	i := slices.IndexFunc(side, func(r rendering) bool { return r.isOutput || r.pipeline == pipeline })
+	if i < 0 {
+		return rendering{}
+	}
+	return side[i]
+}
+
+// compareBranch compares the output branches of pipelines with what passes would write.
+func compareBranch(ctx context.Context, env Env, flags *cli.Context, sides *dryrun.Sides, _ sideOptions) (
+	out []*comparison, err error) {
+	runs, done, err := env.dry(ctx, flags, sides.Paths, func(r *dryrun.Request) { r.Options.ShowSecrets = true })
 	if err != nil {
 		return nil, err
 	}
-	options.KeepCharts = true // both sides have the same
-	for _, name := range names {
-		if name != "" && outdir.Is(name) {
-			options = sealedAs(name, p, options)
+	defer done()
+	for _, run := range runs {
+		r := run.Report
+		if !run.HasFile() {
+			return nil, nothingToCompare(sides.Paths)
 		}
-	}
-	var units [2][]*generator.Unit
-	for i, name := range names {
-		if name != "" && outdir.Is(name) {
-			units[i], err = outdir.Units(os.DirFS(name))
-		} else {
-			units[i], out.errs, err = passAt(ctx, env, p, options, name)
-			out.failed = cmp.Or(out.failed, verdict(out.errs, false))
-		}
-		if err != nil {
+		c := &comparison{pipeline: run.Pipeline.Metadata.Name, errs: errorsIn(r.Diags), difference: r.Difference,
+			failed: verdict(r.Diags, false)}
+		if err := env.report(env.Stderr, runs, c.errs); err != nil {
 			return nil, err
 		}
+		switch {
+		case r.Refused != nil:
+			return nil, command.ErrFindings
+		case c.difference == nil && r.Output.Before == "":
+			c.difference = generator.Compare(nil, r.Rendered) // which a pass would not write, because of errors
+		case c.difference == nil:
+			c.difference = &difference.Difference{}
+		}
+		out = append(out, c)
 	}
-	out.difference = generator.Compare(units[0], units[1])
+	env.used(runs)
 	return out, nil
 }
 
-// compareBranch compares the output branch with what a pass would write.
-func compareBranch(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options,
-	out *comparison) error {
-	report, err := env.dry(ctx, p, options)
-	if err != nil {
-		return err
-	}
-	out.errs, err = errorsOf(env, report, "")
-	out.failed, out.difference = verdict(out.errs, false), report.Difference
+// nothingToCompare is the error for arguments that name less than two things.
+func nothingToCompare(args []string) error {
+	problem := "nothing to compare is given"
 	switch {
-	case err != nil:
-		return err
-	case report.Refused != nil:
-		return command.ErrFindings
-	case out.difference == nil && report.Output.Before == "":
-		out.difference = generator.Compare(nil, report.Rendered) // which a pass would not write, because of errors
-	case out.difference == nil:
-		out.difference = &difference.Difference{}
+	case len(args) > 2:
+		problem = fmt.Sprintf("two things are compared, but %d are given", len(args))
+	case len(args) > 0:
+		problem = args[0] + " names one thing, and two are compared"
 	}
-	return nil
+	return command.Usagef("write it like main..HEAD, main.. or old..new", "%s", problem)
 }
 
-// passAt makes a dry pass of a pipeline at a revision of its sources, and returns its output, and the errors, which it
-// prints.
-func passAt(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options,
-	revision string) ([]*generator.Unit, diag.List, error) {
-	if revision != "" {
-		heads, err := headsOf(ctx, env, p, options, revision)
-		if err != nil {
-			return nil, nil, err
-		}
-		options.SourceRefs = heads
-	}
-	report, err := env.dry(ctx, p, options)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i := range options.SourceRefs {
-		if report.Sources[i].Stale {
-			return nil, nil, cmp.Or(env.findings(report), error(command.ReportedError(command.ExitRepository)))
-		}
-	}
-	errs, err := errorsOf(env, report, revision)
-	if err == nil && report.Set == nil { // it was refused before it rendered
-		err = command.ErrFindings
-	}
-	return report.Rendered, errs, err
+// rendering is a side that is rendered, by one pipeline.
+type rendering struct {
+	pipeline string // empty without a pipeline file
+	isOutput bool   // it was rendered before, by whatever pipeline
+	units    []*generator.Unit
+	found    diag.List
+	errs     diag.List // those that are errors
 }
 
-// headsOf returns the refs that a revision stands for in the sources that have it.
-func headsOf(ctx context.Context, env Env, p *pipelinefile.Pipeline, options gitsync.Options,
-	revision string) (map[int]repo.Ref, error) {
-	credentials, found := p.Credentials(env.LookupEnv)
-	if found.HasErrors() {
-		return nil, env.configuration(found)
-	}
-	syncer, err := gitsync.New(p.Pipeline, credentials, options)
+// renderSide renders a side, and prints the errors in it.
+func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.Sides, side dryrun.Side,
+	set []string) (out []rendering, err error) {
+	files, closed, err := sides.Files(side)
 	if err != nil {
 		return nil, err
 	}
-	defer syncer.Close()
-	heads, err := syncer.SourceRefs(ctx, revision)
+	defer closed()
+	if files != nil && outdir.IsIn(files) {
+		units, err := outdir.Units(files)
+		return []rendering{{isOutput: true, units: units}}, err
+	}
+	paths, err := sides.Present(side)
 	if err != nil {
-		return nil, command.RepositoryError(err, pipeline.Remedy(err))
+		return nil, err
 	}
-	if len(heads) == 0 {
-		hint := "push it; a revision is a branch, a tag, a full commit id, or a name like refs/pull/7/head"
-		if _, err := os.Stat(revision); err == nil {
-			hint = "with -f, a folder is one that agentry render -o wrote; to compare other folders, leave out -f"
+	if len(paths) == 0 && len(sides.Paths) > 0 {
+		fmt.Fprintf(e.Stderr, "%s: there is nothing at %s\n", side.Name, strings.Join(sides.Paths, ", "))
+		return nil, nil
+	}
+	runs, done, err := e.dry(ctx, flags, paths, func(r *dryrun.Request) {
+		r.At(side)
+		r.Set = append(r.Set, set...)
+		r.Options.ShowSecrets, r.Options.KeepCharts = true, true // both sides have the same charts
+		if other := sides.Other(side); other.Folder != "" && outdir.Is(other.Folder) {
+			r.Prepare = func(p *pipelinefile.Pipeline, o *gitsync.Options) { *o = sealedAs(other.Folder, p, *o) }
 		}
-		return nil, command.Usagef(hint, "no source of %s has the revision %s", p.Metadata.Name, revision)
+	})
+	if err != nil {
+		return nil, err
 	}
-	if all := len(p.Spec.Sources); len(heads) < all {
-		fmt.Fprintf(env.Stderr, "%s: %d of %s have it, and the others are read as the pipeline says\n", revision,
-			len(heads), display.Amount(all, "source"))
+	defer done()
+	for _, run := range runs {
+		r := rendering{units: run.Report.Rendered, found: run.Report.Diags, errs: errorsIn(run.Report.Diags)}
+		if run.HasFile() {
+			r.pipeline = run.Pipeline.Metadata.Name
+		}
+		if err := e.report(e.Stderr, runs, r.errs); err != nil {
+			return nil, err
+		}
+		if run.Report.Set == nil { // it was refused before it rendered
+			return nil, command.ErrFindings
+		}
+		out = append(out, r)
 	}
-	return heads, nil
+	e.used(runs)
+	return out, nil
 }
 
-// errorsOf prints the errors that a pass at a revision found, and returns them.
-func errorsOf(env Env, report *gitsync.Report, revision string) (errs diag.List, err error) {
-	for _, d := range report.Diags {
-		if d.Severity != diag.Error {
-			continue
-		}
-		if revision != "" && d.File != "" {
-			d.File = revision + ":" + d.File
-		}
-		errs = append(errs, d)
-	}
-	return errs, diag.Text{Color: env.colored(env.Stderr)}.Print(env.Stderr, errs)
+// errorsIn returns the findings that are errors.
+func errorsIn(found diag.List) diag.List {
+	return slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
 }
 
 // sealedAs encrypts Secrets, under the secrets policy sops, as an earlier render to a folder did: what is encrypted
@@ -284,20 +288,54 @@ func sealedAs(folder string, p *pipelinefile.Pipeline, options gitsync.Options) 
 	return options
 }
 
-func printDifference(w io.Writer, d *difference.Difference, errs diag.List, format string) error {
+// ofPipeline is the difference of one of several pipelines, for programs.
+type ofPipeline struct {
+	Pipeline   string                 `json:"pipeline"`
+	Difference *difference.Difference `json:"difference"`
+}
+
+func printDifferences(w io.Writer, all []*comparison, format string) error {
+	if command.IsData(format) && len(all) == 1 {
+		return command.WriteData(w, format, all[0].difference)
+	}
 	if command.IsData(format) {
-		return command.WriteData(w, format, d)
+		var list []ofPipeline
+		for _, c := range all {
+			list = append(list, ofPipeline{c.pipeline, c.difference})
+		}
+		return command.WriteData(w, format, list)
 	}
-	text := d.Text()
 	if format == "markdown" {
-		text = markdown(d, errs)
+		_, err := io.WriteString(w, markdownOf(all))
+		return err
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	for i, c := range all {
+		text := c.difference.Text()
+		if len(all) > 1 {
+			text = strings.Repeat("\n", min(i, 1)) + "pipeline " + diag.OneLine(c.pipeline) + ": " + text
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markdownOf returns the text of a comment about all pipelines.
+func markdownOf(all []*comparison) string {
+	if len(all) == 1 {
+		return markdown(all[0].difference, all[0].errs, commentBytes)
+	}
+	var b strings.Builder
+	for _, c := range all {
+		b.WriteString("## Pipeline " + diag.OneLine(c.pipeline) + "\n\n")
+		b.WriteString(markdown(c.difference, c.errs, commentBytes/len(all)) + "\n")
+	}
+	return b.String()
 }
 
 // markdown returns the text of a comment: the most important first, and what does not fit is counted.
-func markdown(d *difference.Difference, errs diag.List) string {
+func markdown(d *difference.Difference, errs diag.List, limit int) string {
 	var b strings.Builder
 	b.WriteString("**" + d.Summary() + "**\n")
 	if len(errs) > 0 {
@@ -305,42 +343,40 @@ func markdown(d *difference.Difference, errs diag.List) string {
 	}
 	forge.Effects(&b, d)
 	forge.Findings(&b, errs, maxFindings)
-	text := forge.Truncate(b.String(), commentBytes)
-	return text + forge.Objects(d, commentBytes-len(text))
+	text := forge.Truncate(b.String(), limit)
+	return text + forge.Objects(d, limit-len(text))
 }
 
-// sideOptions are the options that can differ between the two sides.
-type sideOptions struct{ mode, program, version, sharding string }
+// sideOptions are the fields of the pipeline that are set on each side only.
+type sideOptions struct {
+	each   [2][]string
+	differ bool // so that the sides can have the same inputs
+}
 
-// optionsOfSides returns the options of both sides, and whether a flag has two values: then the sides can have the same
-// paths.
-func optionsOfSides(flags *cli.Context) (each [2]sideOptions, areTwo bool, err error) {
-	modes, programs := strings.Split(flags.String("compatibility"), ","), strings.Split(flags.String("runtime"), ",")
-	shardings := strings.Split(flags.String("sharding"), ",")
-	switch {
-	case len(modes) > 2:
-		return each, false, command.Usagef("write one mode, or two like operator,current",
-			"--compatibility names %d modes", len(modes))
-	case len(programs) > 2:
-		return each, false, command.Usagef("write one program, or two like agent,alloy", "--runtime names %d programs",
-			len(programs))
-	case len(shardings) > 2:
-		return each, false, command.Usagef("write one word, or two like rules,clustering", "--sharding has %d",
-			len(shardings))
-	}
-	for i := range each {
-		each[i] = sideOptions{modes[min(i, len(modes)-1)], programs[min(i, len(programs)-1)],
-			flags.String("runtime-version"), shardings[min(i, len(shardings)-1)]}
-		if len(programs) == 2 && each[i].program != string(pipeline.RuntimeAlloy) {
-			each[i].version, each[i].sharding = "", string(pipeline.ShardingRules) // they are the other program's
+// optionsOfSides returns the fields in which the two sides differ: those of flags with two values, and of --with.
+func optionsOfSides(flags *cli.Context) (out sideOptions, err error) {
+	for _, field := range []struct{ flag, path string }{
+		{"compatibility", "spec.compatibility"}, {"runtime", "spec.runtime"},
+	} {
+		values := strings.Split(flags.String(field.flag), ",")
+		switch {
+		case len(values) == 1:
+			continue
+		case len(values) > 2:
+			return out, command.Usagef("write one, or two like old,new", "--%s names %d", field.flag, len(values))
+		}
+		out.differ = true
+		for i := range out.each {
+			out.each[i] = append(out.each[i], field.path+"="+values[i])
+			if field.flag == "runtime" && values[i] != string(pipeline.RuntimeAlloy) { // they are the other program's
+				out.each[i] = append(out.each[i], "spec.runtimeVersion=null", "spec.sharding=null")
+			}
 		}
 	}
-	return each, len(modes) == 2 || len(programs) == 2 || len(shardings) == 2, nil
-}
-
-func (o sideOptions) set(flags *cli.Context) error {
-	return errors.Join(flags.Set("compatibility", o.mode), flags.Set("runtime", o.program),
-		flags.Set("runtime-version", o.version), flags.Set("sharding", o.sharding))
+	with := flags.StringSlice("with")
+	out.each[1] = append(out.each[1], with...)
+	out.differ = out.differ || len(with) > 0
+	return out, nil
 }
 
 // settingsOf returns the findings about settings of objects that only the second program has.
@@ -352,46 +388,4 @@ func settingsOf(before, after diag.List) (out diag.List) {
 		}
 	}
 	return out
-}
-
-// rendering is a side that is rendered here.
-type rendering struct {
-	*sides.Side
-	found diag.List // about its inputs, once it is rendered
-	errs  diag.List // those that are errors
-}
-
-// render returns the units of the side. Errors in its inputs are printed, and are [command.ErrFindings].
-func (s *rendering) render(ctx context.Context, env Env, flags *cli.Context) ([]*generator.Unit, error) {
-	paths, done, err := s.Files(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	if len(paths) == 1 && outdir.Is(paths[0]) {
-		return outdir.Units(os.DirFS(paths[0]))
-	}
-	if len(paths) == 0 {
-		fmt.Fprintf(env.Stderr, "%s: there is nothing at %s\n", s.Name, strings.Join(s.Paths, ", "))
-		return nil, nil
-	}
-	in, err := env.load(ctx, flags, paths)
-	if err != nil {
-		return nil, err
-	}
-	out := in.render(diag.Warning)
-	texts := map[string]string{}
-	s.found = slices.Clone(out.Diags)
-	for i, d := range s.found {
-		s.found[i].File, s.found[i].BuiltBy = s.Show(d.File), s.Show(d.BuiltBy)
-		texts[s.found[i].File] = d.File
-	}
-	s.errs = slices.DeleteFunc(slices.Clone(s.found), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
-	// A misspelt folder must not look like a full deletion.
-	errs := slices.DeleteFunc(slices.Clone(s.found), func(d diag.Diagnostic) bool {
-		return d.Severity != diag.Error && d.Code != diag.EmptyInput && d.Code != diag.NoAgent
-	})
-	input := func(_, file string) []byte { return in.read.Text(cmp.Or(texts[file], file)) }
-	err = diag.Text{Color: env.colored(env.Stderr), Input: input}.Print(env.Stderr, errs)
-	return out.Units, cmp.Or(err, verdict(errs, false))
 }

@@ -1,103 +1,135 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/plan"
+	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
-	"github.com/agentry-dev/agentry/internal/pipelinefile"
+	"github.com/agentry-dev/agentry/internal/cli/dryrun"
+	"github.com/agentry-dev/agentry/internal/outdir"
 )
 
-// isOfPass reports whether a command is about a pass of a pipeline, in place of PATHs.
-func isOfPass(env Env, flags *cli.Context, paths []string) bool {
-	return command.IsTyped(flags, env.LookupEnv, "file") || flags.String("file") != "" && len(paths) == 0
+// dryFlags returns the flags of all commands that make dry runs: what people type daily, and fields of the pipeline.
+func dryFlags() []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "file", Aliases: []string{"f"},
+			Usage: "the pipeline `FILE` that says how; by default pipeline.yaml or agentry.yaml, here or above"},
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "`NAME` for objects that have no namespace"},
+		&cli.StringFlag{Name: "runtime", Usage: "`PROGRAM` that pods run: agent or alloy"},
+		&cli.StringFlag{Name: "compatibility", Usage: "`MODE` of rendering: current or operator"},
+		&cli.StringFlag{Name: "secrets", Usage: "`POLICY` for secret values: reference, plaintext or sops"},
+		&cli.StringFlag{Name: "build", Usage: "`MODE` of reading: auto, kustomize, flux, argocd or plain"},
+		&cli.StringSliceFlag{Name: "source",
+			Usage: "`NAME=FOLDER` in place of a source or of what a resource of Flux or Argo CD names; repeatable"},
+		&cli.StringSliceFlag{Name: "set", Usage: "`FIELD=VALUE` of the pipeline, as in spec.rbac=render; repeatable"},
+	}, command.Rare(
+		&cli.StringFlag{Name: "pipeline", Usage: "only the pipeline `NAME` of the file"},
+		&cli.BoolFlag{Name: "no-pipeline", Usage: "read only the PATHs, with the defaults, whatever pipeline.yaml says"},
+		&cli.BoolFlag{Name: "offline", Usage: "ask no Git server: leave out other sources, and versions that are held"},
+		cacheDirFlag(),
+	)...)
 }
 
-// dryPass makes a pass of the pipeline that the flags name, with options that the caller sets, and pushes nothing. If
-// the report is nil, the command ends with the error, which is nil for a suspended pipeline.
-func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string,
-	also ...func(*pipelinefile.Pipeline, *gitsync.Options)) (*gitsync.Report, error) {
-	p, options, err := onePipeline(ctx, env, flags, paths)
-	if p == nil {
-		return nil, err
-	}
-	for _, set := range also {
-		set(p, &options)
-	}
-	return env.dry(ctx, p, options)
+// strictFlag returns the flag by which warnings count as errors.
+func strictFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "strict", Usage: usage}
 }
 
-// onePipeline returns the pipeline that the flags name, and the options for a dry pass. It is nil if the command ends,
-// with an error or, for a suspended pipeline, without one.
-func onePipeline(ctx context.Context, env Env, flags *cli.Context, paths []string) (p *pipelinefile.Pipeline,
-	options gitsync.Options, err error) {
-	if len(paths) > 0 {
-		return nil, options, command.Usagef("leave out one of them", "a pipeline file and a PATH are given")
+func cacheDirFlag() cli.Flag {
+	return &cli.StringFlag{Name: "cache-dir",
+		Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"}
+}
+
+// shortFields are the fields of a pipeline that have a flag of their own.
+var shortFields = [][2]string{{"namespace", "spec.defaultNamespace"}, {"runtime", "spec.runtime"},
+	{"compatibility", "spec.compatibility"}, {"secrets", "spec.secrets.policy"}}
+
+// request returns what flags and paths ask for.
+func (e Env) request(flags *cli.Context, paths []string) (r dryrun.Request, err error) {
+	r = dryrun.Request{File: flags.String("file"), Alone: flags.Bool("no-pipeline"), Pipeline: flags.String("pipeline"),
+		Paths: paths, Build: flags.String("build"), Offline: flags.Bool("offline"), Skip: outdir.Is, Stdin: e.Stdin,
+		Getenv: e.LookupEnv}
+	if r.Alone && command.IsTyped(flags, e.LookupEnv, "file") {
+		return r, command.Usagef("leave out one of them", "--file and --no-pipeline are given")
 	}
-	for _, f := range renderFlags() {
-		if name := f.Names()[0]; command.IsTyped(flags, env.LookupEnv, name) {
-			return nil, options, command.Usagef("set it in the pipeline file", "--%s has no effect with -f", name)
+	if r.Build != "" {
+		if _, err := command.Choice(flags, "build", inputs.Modes()); err != nil {
+			return r, err
 		}
 	}
-	fleet, options, err := env.passes(ctx, flags)
-	if err != nil {
-		return nil, options, err
-	}
-	if len(fleet) == 0 {
-		return nil, options, command.Usagef("", "%s makes no pipeline of any folder", flags.String("file"))
-	}
-	if len(fleet) > 1 {
-		return nil, options, command.Usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"),
-			len(fleet))
-	}
-	if fleet[0].Spec.Suspend {
-		return nil, options, display.PrintSuspended(env.Stderr, fleet[0].Metadata.Name)
-	}
-	options.DryRun, options.ReportRendered = true, true
-	return fleet[0], options, nil
-}
-
-// dry makes a pass that pushes nothing. If it fails, what it found is printed.
-func (e Env) dry(ctx context.Context, p *pipelinefile.Pipeline, options gitsync.Options) (*gitsync.Report, error) {
-	report, err := e.pass(ctx, p, options)
-	if errors.Is(err, errConfiguration) {
-		return nil, e.configuration(report.Diags)
-	}
-	if err != nil {
-		return nil, cmp.Or(e.findings(report), err)
-	}
-	return report, nil
-}
-
-// units returns the units of PATHs, or those that a pass of the pipeline would write, and what was found. A unit that
-// stays as it is on the output branch has no files; a suspended pipeline has no units.
-func (e Env) units(ctx context.Context, flags *cli.Context, paths []string) ([]*generator.Unit, diag.List, error) {
-	if isOfPass(e, flags, paths) {
-		report, err := dryPass(ctx, e, flags, paths)
-		if report == nil {
-			return nil, nil, err
+	for _, field := range shortFields {
+		if value := flags.String(field[0]); value != "" {
+			r.Set = append(r.Set, field[1]+"="+strings.ReplaceAll(value, ",", `\,`))
 		}
-		return unitsAfter(report), report.Diags, nil
 	}
-	in, err := e.load(ctx, flags, paths)
+	r.Set = append(r.Set, flags.StringSlice("set")...)
+	if r.Sources, err = sourceFolders(flags.StringSlice("source")); err != nil {
+		return r, err
+	}
+	r.Options.Version = buildVersion()
+	r.Options.CacheDir, err = cacheDir(flags.String("cache-dir"))
+	return r, err
+}
+
+// sourceFolders reads the flags --source.
+func sourceFolders(flags []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, flag := range flags {
+		i := strings.LastIndex(flag, "=") // a URL may have one too
+		if i < 1 || i == len(flag)-1 {
+			return nil, command.Usagef("write --source GitRepository/flux-system/apps=../apps",
+				"--source %q is not NAME=FOLDER", flag)
+		}
+		out[flag[:i]] = flag[i+1:]
+	}
+	return out, nil
+}
+
+// dry makes the dry runs that flags and paths ask for, with what the command sets. The caller must call done when it
+// needs them no more. Suspended pipelines are named, and left out.
+func (e Env) dry(ctx context.Context, flags *cli.Context, paths []string, set ...func(*dryrun.Request)) (
+	runs []*dryrun.Run, done func(), err error) {
+	r, err := e.request(flags, paths)
 	if err != nil {
 		return nil, nil, err
 	}
-	out := in.render(diag.Warning)
-	return out.Units, out.Diags, nil
+	for _, one := range set {
+		one(&r)
+	}
+	ended := e.progress("reading and rendering")
+	runs, done, err = dryrun.Do(ctx, r)
+	ended()
+	if wrong, ok := errors.AsType[*dryrun.Misconfigured](err); ok {
+		return nil, nil, e.configuration(wrong.Found, wrong.File)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, run := range runs {
+		if run.Report == nil {
+			if err := display.PrintSuspended(e.Stderr, run.Pipeline.Metadata.Name); err != nil {
+				return nil, done, err
+			}
+		}
+	}
+	return slices.DeleteFunc(runs, func(run *dryrun.Run) bool { return run.Report == nil }), done, nil
 }
 
-// unitsAfter returns the units as they would be on the output branch after a dry pass. A unit that stays as it is
-// counts as paused.
+// unitsAfter returns the units as they would be on the output branch after a dry run. A unit that stays as it is counts
+// as paused.
 func unitsAfter(r *gitsync.Report) []*generator.Unit {
 	rendered := map[string]*generator.Unit{}
 	for _, u := range r.Rendered {
@@ -115,15 +147,101 @@ func unitsAfter(r *gitsync.Report) []*generator.Unit {
 	return out
 }
 
-// summaryOfPass returns the counts of what a pass read and rendered.
-func summaryOfPass(r *gitsync.Report) string {
-	s := r.Pipeline
-	if r.Set != nil {
-		s += fmt.Sprintf(": %s, %s", display.Amount(len(r.Set.All()), "object"),
-			display.Amount(len(r.Hierarchies), "GrafanaAgent"))
+// summary prints the counts of what dry runs read and rendered, and by which pipelines.
+func (e Env) summary(runs []*dryrun.Run, found diag.List) {
+	for _, run := range runs {
+		of := ""
+		if len(runs) > 1 {
+			of = run.Pipeline.Metadata.Name + ": "
+		}
+		fmt.Fprintf(e.Stderr, "%s%s: %s\n", diag.OneLine(of), diag.OneLine(counts(run)), findings(found))
+	}
+	e.used(runs)
+}
+
+// used prints what the runs were made by.
+func (e Env) used(runs []*dryrun.Run) {
+	for _, run := range runs {
+		for _, note := range run.Notes {
+			fmt.Fprintln(e.Stderr, diag.OneLine(note))
+		}
+		fmt.Fprintln(e.Stderr, diag.OneLine(run.String()))
+	}
+}
+
+// counts says how much a run read.
+func counts(run *dryrun.Run) string {
+	r := run.Report
+	if r.Set == nil {
+		return "nothing was rendered"
+	}
+	s := fmt.Sprintf("%s, %s", display.Amount(len(r.Set.All()), "object"),
+		display.Amount(len(r.Hierarchies), "GrafanaAgent"))
+	if n := len(display.Unselected(r.Set, r.Hierarchies)); n > 0 && len(r.Hierarchies) > 0 && len(r.Set.LeftOut()) == 0 {
+		s += fmt.Sprintf(" (no GrafanaAgent selects %s; agentry tree shows which)", display.Amount(n, "object"))
 	}
 	if n := display.Total(r.Ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))
 	}
+	for _, src := range run.Pipeline.Spec.Sources {
+		if src.Build == inputs.Auto {
+			s += unfollowed(r.Ignored)
+			break
+		}
+	}
+	if n := run.Hidden(); n > 0 {
+		s += fmt.Sprintf(" (Git or .sourceignore hides %s)", display.Amount(n, "file"))
+	}
 	return s
+}
+
+// unfollowed says which mode follows custom resources that lead to more manifests, if there are any: a repository of
+// Flux or Argo CD may give little else.
+func unfollowed(ignored map[string]int) string {
+	for _, of := range [...]struct {
+		kinds [][2]string // with the groups
+		tool  string
+		mode  inputs.Mode
+	}{
+		{[][2]string{{"kustomize.toolkit.fluxcd.io/", "Kustomization"}, {"helm.toolkit.fluxcd.io/", "HelmRelease"}},
+			"Flux", inputs.Flux},
+		{[][2]string{{"argoproj.io/", "Application"}, {"argoproj.io/", "ApplicationSet"}}, "Argo CD", inputs.ArgoCD},
+	} {
+		var found []string
+		for _, kind := range of.kinds {
+			n := 0
+			for name, count := range ignored {
+				if strings.HasPrefix(name, kind[0]) && strings.HasSuffix(name, " "+kind[1]) {
+					n += count
+				}
+			}
+			if n > 0 {
+				found = append(found, display.Amount(n, kind[1]))
+			}
+		}
+		if len(found) > 0 {
+			return fmt.Sprintf(" (%s of %s not followed; --build %s does it)", strings.Join(found, " and "), of.tool,
+				of.mode)
+		}
+	}
+	return ""
+}
+
+// configuration returns the error that ends a command if there is an error in pipelines or tests. files are those that
+// they are in, as far as they are known.
+func (e Env) configuration(found diag.List, files ...manifest.File) error {
+	if !found.HasErrors() {
+		return nil
+	}
+	input := func(source, name string) []byte {
+		for _, f := range files {
+			if f.Source == source && f.Path == name {
+				return f.Data
+			}
+		}
+		return nil
+	}
+	return &command.Misconfigured{Found: found, Print: func(w io.Writer) error {
+		return diag.Text{Color: e.colored(w), Input: input}.Print(w, found)
+	}}
 }

@@ -13,15 +13,13 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/internal/cli/command"
-	"github.com/agentry-dev/agentry/internal/cli/sides"
-	"github.com/agentry-dev/agentry/internal/revision"
+	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 )
 
 // explainCommand finds out what is asked and of whom, and prints the answer of package generator/explain.
@@ -48,7 +46,7 @@ docs/explain.md has examples.`,
 			&cli.StringFlag{Name: "server",
 				Usage: "ask the agentry serve at `URL`, its admin listener, about its last pass; --pipeline names " +
 					"the pipeline"},
-		}, slices.Concat(pipelineFlags(), renderFlags(), command.Rare(authorityFlags()...))...),
+		}, slices.Concat(dryFlags(), command.Rare(authorityFlags()...))...),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			return explainObjects(ctx, env, flags, args)
 		},
@@ -127,74 +125,62 @@ func newQuestion(flags *cli.Context, args []string) (q question, err error) {
 // explained.
 func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, found *explain.List) (inputs,
 	err error) {
-	isPipeline := isOfPass(env, flags, nil)
-	revision := flags.String("revision")
-	if len(q.paths) == 0 && !isPipeline {
-		q.paths = []string{"."}
-	}
-	if revision != "" && isPipeline {
-		return nil, command.Usagef("leave out one of them", "a pipeline file and --revision are given")
-	}
-	r, inputs, err := env.explained(ctx, flags, revision, q.paths)
-	if err != nil || r == nil {
-		return inputs, err
-	}
-	w := explain.New(*r)
-	ids, err := w.Resolve(q.references, q.selector)
-	if unknown, ok := errors.AsType[*explain.UnknownError](err); ok {
-		return nil, command.Usagef(unknown.Hint, "%s", unknown.Message)
-	} else if err != nil {
+	runs, done, err := env.dry(ctx, flags, q.paths, mayBeEmpty, func(r *dryrun.Request) {
+		r.Whole, r.Revision = true, flags.String("revision")
+		if len(r.Paths) == 0 && r.File == "" {
+			r.Paths = []string{"."}
+		}
+	})
+	if err != nil {
 		return nil, err
 	}
-	for _, id := range ids {
-		if e, ok := w.Explain(id); ok {
-			found.Items = append(found.Items, e)
+	defer done()
+	for _, run := range runs {
+		if run.Report.Explained == nil { // the pass was refused before it rendered
+			return nil, cmp.Or(env.report(env.Stderr, runs, run.Report.Diags), error(command.ErrFindings))
 		}
 	}
-	if !isPipeline && !slices.ContainsFunc(r.Set.All(), isAgent) &&
-		slices.ContainsFunc(found.Items, isMissed) {
-		fmt.Fprintln(env.Stderr, withoutAgent(ctx, q))
+	items, err := explainAll(runs, q)
+	if err != nil {
+		return nil, err
 	}
-	return inputs, nil
+	found.Items = items
+	all := dryrun.Findings(runs)
+	env.pointToCheck(all)
+	env.used(runs)
+	hasAgent := slices.ContainsFunc(runs, func(run *dryrun.Run) bool {
+		return slices.ContainsFunc(run.Report.Set.All(), isAgent)
+	})
+	if !hasAgent && slices.ContainsFunc(found.Items, isMissed) {
+		fmt.Fprintln(env.Stderr, withoutAgent(q))
+	}
+	return verdict(all, false), nil
 }
 
-// explained renders PATHs on disk or at a revision, or a pipeline, to explain it. The error inputs is about the inputs.
-func (e Env) explained(ctx context.Context, flags *cli.Context, rev string, paths []string) (r *explain.Render,
-	inputs, err error) {
-	if isOfPass(e, flags, paths) {
-		report, err := dryPass(ctx, e, flags, paths)
-		if report == nil {
-			return nil, nil, err
+// explainAll explains the objects of a question in each run that has them. If none has, the error says what they may be.
+func explainAll(runs []*dryrun.Run, q question) (items []*explain.Explanation, err error) {
+	for _, run := range runs {
+		w := explain.New(*run.Report.Explained)
+		ids, failed := w.Resolve(q.references, q.selector)
+		if unknown, ok := errors.AsType[*explain.UnknownError](failed); ok {
+			err = command.Usagef(unknown.Hint, "%s", unknown.Message)
+			continue
+		} else if failed != nil {
+			return nil, failed
 		}
-		if report.Explained == nil { // the pass was refused before it rendered
-			return nil, nil, cmp.Or(e.findings(report), error(command.ErrFindings))
-		}
-		e.pointToCheck(report.Diags)
-		if report.Ready().Status != metav1.ConditionTrue {
-			inputs = command.ErrFindings
-		}
-		return report.Explained, inputs, nil
-	}
-	s := &sides.Side{Paths: paths}
-	if rev != "" {
-		if s, err = sides.New(ctx, rev, paths); err != nil {
-			return nil, nil, command.Usagef("name a revision as git knows it", "--revision: %v", err)
+		for _, id := range ids {
+			if e, ok := w.Explain(id); ok {
+				if len(runs) > 1 {
+					e.RenderedBy = run.Pipeline.Metadata.Name
+				}
+				items = append(items, e)
+			}
 		}
 	}
-	on, done, err := s.Files(ctx)
-	if err != nil {
-		return nil, nil, err
+	if len(items) > 0 {
+		err = nil
 	}
-	defer done()
-	in, err := e.load(ctx, flags, on)
-	if err != nil {
-		return nil, nil, err
-	}
-	out := in.render(diag.Warning)
-	e.pointToCheck(out.Diags)
-	of := out.Explained()
-	of.Show = s.Show
-	return &of, verdict(out.Diags, false), nil
+	return items, err
 }
 
 func isAgent(o *manifest.Object) bool { return o.Kind == "GrafanaAgent" }
@@ -202,18 +188,17 @@ func isAgent(o *manifest.Object) bool { return o.Kind == "GrafanaAgent" }
 func isMissed(e *explain.Explanation) bool { return e.State == explain.NotSelected }
 
 // withoutAgent says that nothing in the paths can select an object, and what to type instead.
-func withoutAgent(ctx context.Context, q question) string {
+func withoutAgent(q question) string {
 	where := "below this folder"
-	if !slices.Equal(q.paths, []string{"."}) {
+	if len(q.paths) > 0 && !slices.Equal(q.paths, []string{"."}) {
 		where = "in " + strings.Join(q.paths, " ")
 	}
 	way := "name the folder that has one as well"
-	if repository, err := revision.Open(ctx); err == nil && repository.Prefix != "" {
+	if up := dryrun.Up(); up != "" {
 		words := append([]string{"agentry explain"}, q.references...)
 		if q.text != "" {
 			words = append(words, "-l '"+q.text+"'")
 		}
-		up := path.Clean(strings.Repeat("../", strings.Count(repository.Prefix, "/")))
 		way = "run it at the top of the repository: " + strings.Join(append(words, up), " ")
 	}
 	return diag.OneLine("no GrafanaAgent " + where + "; " + way)

@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 )
 
 // image is an image and the containers that run it.
@@ -39,15 +40,15 @@ func imagesCommand(env Env) command.Command {
 		Name:  "images",
 		Args:  "[PATH...]",
 		Usage: "print the images that the rendered pods run",
-		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
-a pass of the pipeline would write now, with its patches and images.
+		Description: `PATHs are folders, files, or - for standard input. A pipeline file governs, if there is one,
+with its patches and images.
 
 Each image is one line, so that a mirror can be filled from it. With -o json or -o yaml the
 containers of each image are listed, and whether it is pinned by a digest.`,
 		Example: "agentry images .",
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag(""),
-		}, pipelineFlags(), renderFlags()),
+		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return images(ctx, env, flags, paths)
 		},
@@ -59,10 +60,16 @@ func images(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	if err != nil {
 		return err
 	}
-	units, found, err := env.units(ctx, flags, paths)
+	runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty)
 	if err != nil {
 		return err
 	}
+	defer done()
+	var units []*generator.Unit
+	for _, run := range runs {
+		units = append(units, unitsAfter(run.Report)...)
+	}
+	found := dryrun.Findings(runs)
 	list, err := imagesOf(units)
 	if err != nil {
 		return err
@@ -84,6 +91,7 @@ func images(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 		}
 	}
 	env.pointToCheck(found)
+	env.used(runs)
 	return verdict(found, false)
 }
 

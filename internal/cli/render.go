@@ -16,10 +16,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 	"github.com/agentry-dev/agentry/internal/outdir"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
@@ -29,10 +29,10 @@ func renderCommand(env Env) command.Command {
 		Name:  "render",
 		Args:  "[PATH...]",
 		Usage: "render custom resources without pushing them",
-		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
-a pass of the pipeline would write now. A unit that is left unchanged on the output branch is not
-written, and what an earlier render wrote of it stays. Under secrets.policy sops Secrets are
-encrypted; one that an earlier render to the folder encrypted is left unchanged.
+		Description: `PATHs are folders, files, or - for standard input. A pipeline file governs, if there is one:
+it is what a pass would write now, with the files at hand. A unit that is left unchanged on the
+output branch is not written, and what an earlier render wrote of it stays. Under secrets.policy
+sops Secrets are encrypted; one that an earlier render to the folder encrypted is left unchanged.
 
 Without -o the objects go to standard output as one YAML stream. With -o they go to a folder
 that then mirrors the render, laid out as the output branch is: files of an earlier render that
@@ -40,12 +40,13 @@ are no longer rendered are removed, other files are left alone, and a folder tha
 which agentry did not write is refused.
 
 An object with an error is left out, and the exit code is 1. If a path holds no manifest, or if
-no GrafanaAgent is left, nothing is written: a pipe may have failed. --allow-empty accepts that.`,
+no GrafanaAgent is left, nothing is written: a pipe may have failed.
+--set spec.limits.allowEmpty=true accepts that.`,
 		Example: "agentry render -o out .",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to the folder `DIR`"},
 			strictFlag("write nothing and exit 1 if there is an error or a warning"),
-		}, pipelineFlags(), renderFlags()),
+		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return render(ctx, env, flags, paths)
 		},
@@ -53,56 +54,59 @@ no GrafanaAgent is left, nothing is written: a pipe may have failed. --allow-emp
 }
 
 func render(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
-	if isOfPass(env, flags, paths) {
-		return renderPass(ctx, env, flags, paths)
-	}
-	in, err := env.load(ctx, flags, paths)
+	folder, strict := flags.String("output"), flags.Bool("strict")
+	runs, done, err := env.dry(ctx, flags, paths, func(r *dryrun.Request) {
+		r.Options.Encrypt = true // as a pass would write it
+		if folder != "" {
+			r.Prepare = func(p *pipelinefile.Pipeline, o *gitsync.Options) {
+				o.Encrypted = func(name string) ([]byte, error) {
+					return writtenBefore(folder, p.Spec.Output.Path, name)
+				}
+			}
+		}
+	})
 	if err != nil {
 		return err
 	}
-	out := in.render(diag.Error)
-	out.Diags = severalClusters(in.set, out.Diags)
-	if err := env.report(env.Stderr, in, out.Diags); err != nil {
+	defer done()
+	found := dryrun.Findings(runs)
+	if err := env.report(env.Stderr, runs, found); err != nil {
 		return err
 	}
-	strict := flags.Bool("strict")
-	failed := verdict(out.Diags, strict)
-	fmt.Fprintf(env.Stderr, "%s: %s\n", in.summary(out.Hierarchies), findings(out.Diags))
-	switch {
-	case strict && failed != nil:
-		return failed
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case !in.mayBeEmpty && (len(out.Units) == 0 || len(in.read.Empty) > 0):
-		return failed
-	}
-	return cmp.Or(write(env.Stdout, flags.String("output"), out.Units, in.options.Secrets == secretref.Plaintext),
-		failed)
-}
-
-// renderPass writes what a pass of a pipeline would write.
-func renderPass(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
-	folder := flags.String("output")
-	report, err := dryPass(ctx, env, flags, paths, func(p *pipelinefile.Pipeline, o *gitsync.Options) {
-		o.Encrypt = true // as a pass would write it
-		if folder != "" {
-			o.Encrypted = func(name string) ([]byte, error) { return writtenBefore(folder, p.Spec.Output.Path, name) }
-		}
-	})
-	if report == nil {
-		return err
-	}
-	if err := env.findings(report); err != nil {
-		return err
-	}
-	strict := flags.Bool("strict")
-	failed := verdict(report.Diags, strict)
-	fmt.Fprintf(env.Stderr, "%s: %s\n", summaryOfPass(report), findings(report.Diags))
-	if report.Refused != nil || strict && failed != nil {
+	env.summary(runs, found)
+	failed := verdict(found, strict)
+	if strict && failed != nil || slices.ContainsFunc(runs, isRefused) {
 		return command.ErrFindings
 	}
-	const private = true // a rule of the pipeline may ask for secrets
-	return cmp.Or(write(env.Stdout, folder, unitsAfter(report), private), failed)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return cmp.Or(env.write(runs, folder), failed)
+}
+
+// isRefused reports whether a pass would write nothing.
+func isRefused(run *dryrun.Run) bool { return run.Report.Refused != nil }
+
+// write writes what runs rendered, to a folder or to stdout. Of several runs each has a folder of its own.
+func (e Env) write(runs []*dryrun.Run, folder string) error {
+	for _, run := range runs {
+		units := unitsAfter(run.Report)
+		if folder == "" {
+			if err := writeStream(e.Stdout, units); err != nil {
+				return err
+			}
+			continue
+		}
+		into := folder
+		if len(runs) > 1 {
+			into = filepath.Join(folder, run.Pipeline.Metadata.Name)
+		}
+		secrets := &run.Pipeline.Spec.Secrets
+		if err := writeFolder(into, units, secrets.Allows(secretref.Plaintext)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writtenBefore returns a file of an earlier render by its path on the output branch, or nil. What is in it may stay.
@@ -116,14 +120,6 @@ func writtenBefore(folder, outputPath, name string) ([]byte, error) {
 		return nil, nil
 	}
 	return text, err
-}
-
-// write writes units to a folder or, if none is named, to stdout.
-func write(stdout io.Writer, folder string, units []*generator.Unit, private bool) error {
-	if folder == "" {
-		return writeStream(stdout, units)
-	}
-	return writeFolder(folder, units, private)
 }
 
 // writeFolder writes the files with the layout of the output branch. A paused unit keeps the files of an

@@ -48,15 +48,12 @@ docs/holding.md says how objects are held, and docs/metrics.md what the metrics 
 	}
 }
 
-// pipelineFlags returns the flags of all commands that make passes.
+// pipelineFlags returns the flags that name pipelines to run.
 func pipelineFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`; - for standard input"},
 		&cli.StringFlag{Name: "pipeline", Usage: "only the pipeline `NAME` of the file"},
-	}, command.Rare(
-		&cli.StringFlag{Name: "cache-dir",
-			Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
-	)...)
+	}, command.Rare(cacheDirFlag())...)
 }
 
 func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
@@ -179,31 +176,16 @@ func (e Env) wrongFolders(found diag.List) error {
 	return command.ReportedError(command.ExitUsage)
 }
 
-// configuration returns the error that ends a command if there is an error in pipelines or tests. files are those that
-// they are in, as far as they are known.
-func (e Env) configuration(found diag.List, files ...manifest.File) error {
-	if !found.HasErrors() {
-		return nil
-	}
-	input := func(source, name string) []byte {
-		for _, f := range files {
-			if f.Source == source && f.Path == name {
-				return f.Data
-			}
-		}
-		return nil
-	}
-	return &command.Misconfigured{Found: found, Print: func(w io.Writer) error {
-		return diag.Text{Color: e.colored(w), Input: input}.Print(w, found)
-	}}
-}
-
 // readFile reads a file that a flag names.
 func (e Env) readFile(name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(io.LimitReader(e.Stdin, pipelinefile.MaxFileBytes+1))
 	}
-	return readPipelineFile(name)
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return nil, command.Usagef("name a file in it; agentry serve and doctor take folders of pipelines",
+			"the pipeline file %s is a folder", name)
+	}
+	return pipelinefile.ReadFile(name)
 }
 
 func cacheDir(name string) (string, error) {

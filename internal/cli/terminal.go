@@ -10,11 +10,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
+	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 )
 
-// report prints diagnostics for people.
-func (e Env) report(w io.Writer, in *input, list diag.List) error {
-	return diag.Text{Color: e.colored(w), Input: in.text}.Print(w, list)
+// report prints what runs found for people.
+func (e Env) report(w io.Writer, runs []*dryrun.Run, list diag.List) error {
+	return diag.Text{Color: e.colored(w), Input: dryrun.Texts(runs)}.Print(w, list)
 }
 
 // verdict returns the error that a command ends with if there are errors in its input, or with strict also warnings.

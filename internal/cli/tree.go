@@ -5,18 +5,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
-	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
+	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 	"github.com/agentry-dev/agentry/internal/picture"
 )
 
@@ -25,8 +23,8 @@ func treeCommand(env Env) command.Command {
 		Name:  "tree",
 		Args:  "[PATH...]",
 		Usage: "print which objects select which, as a tree with counts",
-		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
-a pass of the pipeline would render now: objects that are held show as they are rendered.
+		Description: `PATHs are folders, files, or - for standard input. A pipeline file governs, if there is one:
+it is what a pass would render now, and objects that are held show as they are rendered.
 
 Objects that no GrafanaAgent discovers, and those that are held or left out, are listed
 below the trees. docs/holding.md explains holding. As a picture, svg and dot show them where
@@ -34,7 +32,7 @@ they would hang; above 30 objects of one parent, most are only counted.`,
 		Example: "agentry tree . -o svg",
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag("svg or dot"),
-		}, pipelineFlags(), renderFlags()),
+		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return tree(ctx, env, flags, paths)
 		},
@@ -46,41 +44,31 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	if err != nil {
 		return err
 	}
-	if isOfPass(env, flags, paths) {
-		return treeOfPass(ctx, env, flags, paths, format)
-	}
-	in, err := env.load(ctx, flags, paths)
+	runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty)
 	if err != nil {
 		return err
 	}
-	out := in.render(diag.Warning)
-	held, units := leftOut(in.set, out)
-	forest := display.NewForest(in.set, out.Hierarchies, held, units)
-	if err := env.printForest(forest, new(out.Explained()), format); err != nil {
-		return err
+	defer done()
+	failed := verdict(dryrun.Findings(runs), false)
+	for i, run := range runs {
+		r := run.Report
+		if r.Set == nil { // the pass was refused before it rendered
+			return cmp.Or(env.report(env.Stderr, runs, r.Diags), error(command.ErrFindings))
+		}
+		if len(runs) > 1 && format == command.Text {
+			fmt.Fprintf(env.Stdout, "%spipeline %s\n\n", strings.Repeat("\n", min(i, 1)), run.Pipeline.Metadata.Name)
+		}
+		forest := display.NewForest(r.Set, r.Hierarchies, r.Held, r.Units)
+		if err := env.printForest(forest, r.Explained, format); err != nil {
+			return err
+		}
+		if r.Ready().Status != metav1.ConditionTrue {
+			failed = command.ErrFindings
+		}
 	}
-	env.pointToCheck(out.Diags)
-	return verdict(out.Diags, false)
-}
-
-// treeOfPass prints the hierarchies that a pass of a pipeline would render.
-func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string, format string) error {
-	report, err := dryPass(ctx, env, flags, paths)
-	if report == nil {
-		return err
-	}
-	if report.Set == nil { // the pass was refused before it rendered
-		return cmp.Or(env.findings(report), error(command.ErrFindings))
-	}
-	forest := display.NewForest(report.Set, report.Hierarchies, report.Held, report.Units)
-	if err := env.printForest(forest, report.Explained, format); err != nil {
-		return err
-	}
-	env.pointToCheck(report.Diags)
-	if report.Ready().Status != metav1.ConditionTrue {
-		return command.ErrFindings
-	}
-	return nil
+	env.pointToCheck(dryrun.Findings(runs))
+	env.used(runs)
+	return failed
 }
 
 // pointToCheck prints the number of diagnostics, and which command shows them.
@@ -101,44 +89,4 @@ func (e Env) printForest(f display.Forest, of *explain.Render, format string) er
 		return command.WriteData(e.Stdout, format, f)
 	}
 	return f.WriteText(e.Stdout, e.colored(e.Stdout))
-}
-
-// leftOut returns the objects that are not rendered, and the units that cannot be rendered without them.
-// Without Git there are no last good versions.
-func leftOut(set *manifest.Set, out *generator.Output) ([]plan.HeldObject, []gitsync.UnitStatus) {
-	byID := map[manifest.ID]plan.HeldObject{}
-	var units []gitsync.UnitStatus
-	for _, o := range set.LeftOut() {
-		byID[o.ID] = plan.HeldObject{ID: o.ID, Units: []string{}, State: plan.UnitLeftOut,
-			Reason: firstError(out.Diags, func(d diag.Diagnostic) bool { return d.Object == o.Ref() })}
-	}
-	for _, u := range out.Units {
-		if u.Failed {
-			reason := firstError(out.Diags, func(d diag.Diagnostic) bool { return d.Object == u.Hierarchy.Agent.Ref() })
-			if reason.Code == "" {
-				reason = firstError(out.Diags, func(d diag.Diagnostic) bool { return slices.Contains(d.Units, u.Name) })
-			}
-			units = append(units, gitsync.UnitStatus{Name: u.Name, State: plan.UnitLeftOut,
-				Reason: display.Reason(reason)})
-		}
-		for _, h := range u.Held {
-			held := byID[h.ID]
-			byID[h.ID] = plan.HeldObject{ID: h.ID, Units: append(held.Units, u.Name), State: plan.UnitLeftOut,
-				Reason: h.Reason}
-		}
-	}
-	held := make([]plan.HeldObject, 0, len(byID))
-	for _, h := range byID {
-		held = append(held, h)
-	}
-	slices.SortFunc(held, func(a, b plan.HeldObject) int { return a.Compare(b.ID) })
-	return held, units
-}
-
-func firstError(list diag.List, about func(diag.Diagnostic) bool) diag.Diagnostic {
-	i := slices.IndexFunc(list, func(d diag.Diagnostic) bool { return d.Severity == diag.Error && about(d) })
-	if i < 0 {
-		return diag.Diagnostic{}
-	}
-	return list[i]
 }

@@ -50,9 +50,12 @@ func (e *ForeignError) Error() string {
 
 // Is reports whether a folder was written by [Write], or is a checkout of an output branch, which has an inventory
 // instead of the list.
-func Is(folder string) bool {
+func Is(folder string) bool { return IsIn(os.DirFS(folder)) }
+
+// IsIn reports whether files are what agentry wrote: see [Is].
+func IsIn(files fs.FS) bool {
 	for _, name := range []string{listName, ".agentry/inventory"} {
-		info, err := os.Stat(filepath.Join(folder, filepath.FromSlash(name)))
+		info, err := fs.Stat(files, name)
 		if err == nil && info.Mode().IsRegular() {
 			return true
 		}

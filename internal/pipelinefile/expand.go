@@ -22,6 +22,9 @@ type ExpandOptions struct {
 	CacheDir string
 	// Getenv reads credentials that are in environment variables.
 	Getenv Getenv
+	// Folders returns the folders of a template whose first source is on this machine; otherwise isLocal is false.
+	// Nil: none is.
+	Folders func(ctx context.Context, p *Pipeline) (found []string, isLocal bool, err error)
 	// Timeout limits the listing for one template. Default [DefaultListTimeout].
 	Timeout time.Duration
 }
@@ -52,6 +55,12 @@ func Expand(ctx context.Context, fleet []*Pipeline, opts ExpandOptions) ([]*Pipe
 
 // expandNow lists the folders of a template and returns its pipelines.
 func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeline, diag.List, error) {
+	if opts.Folders != nil {
+		if folders, isLocal, err := opts.Folders(ctx, p); isLocal || err != nil {
+			made, found := p.expandTo(folders)
+			return made, found, err
+		}
+	}
 	creds, found := p.Credentials(opts.Getenv)
 	if found.HasErrors() {
 		return nil, found, nil
@@ -72,10 +81,16 @@ func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeli
 	if err != nil {
 		return nil, nil, err
 	}
+	made, found := p.expandTo(folders)
+	return made, found, nil
+}
+
+// expandTo returns the pipelines of folders. It warns if there is none.
+func (p *Pipeline) expandTo(folders []string) ([]*Pipeline, diag.List) {
 	made, found := p.Expand(folders)
 	if len(folders) == 0 {
 		found = append(found, p.Place(diag.Diagnostic{Severity: diag.Warning, Code: diag.SourcePathMissing,
 			Path: "spec.forEach", Message: "matches no folder of the first source"}))
 	}
-	return made, slices.Clip(found), nil
+	return made, slices.Clip(found)
 }

@@ -28,12 +28,28 @@ type Pipeline struct {
 }
 
 // Parse parses all documents of a pipeline file. The name is used in diagnostics, and its folder for relative
-// file names. If there is an error, it returns no pipelines.
-func Parse(file string, data []byte) ([]*Pipeline, diag.List) {
-	return parseFile(file, data, newApps())
+// file names. Each of set changes a field of all pipelines: see [Set]. If there is an error, it returns no pipelines.
+func Parse(file string, data []byte, set ...string) ([]*Pipeline, diag.List) {
+	return parseFile(file, data, newApps(), set...)
 }
 
-func parseFile(file string, data []byte, apps *apps) ([]*Pipeline, diag.List) {
+// Make returns the pipeline with a specification that is in no file, with changes by set: see [Set].
+func Make(spec map[string]any, set ...string) (*Pipeline, diag.List) {
+	const file = "the command line"
+	documents, found := manifest.Documents(manifest.File{Path: file, Data: []byte("{}")})
+	if len(found) > 0 {
+		return nil, found
+	}
+	fields, err := Set(map[string]any{"apiVersion": pipeline.APIVersion, "kind": pipeline.Kind,
+		"metadata": map[string]any{"name": "default"}, "spec": spec}, set)
+	if err != nil {
+		return nil, diag.List{invalid(file, err.Error())}
+	}
+	p := &Pipeline{file: file, written: documents[0].With(fields), apps: newApps()}
+	return p, p.read()
+}
+
+func parseFile(file string, data []byte, apps *apps, set ...string) ([]*Pipeline, diag.List) {
 	if len(data) > MaxFileBytes {
 		return nil, diag.List{invalid(file, fmt.Sprintf("the file is larger than %d bytes", MaxFileBytes))}
 	}
@@ -43,7 +59,11 @@ func parseFile(file string, data []byte, apps *apps) ([]*Pipeline, diag.List) {
 	}
 	var fleet []*Pipeline
 	for _, d := range documents {
-		p := &Pipeline{file: file, written: d, apps: apps}
+		fields, err := Set(d.Fields, set)
+		if err != nil {
+			return nil, diag.List{invalid(file, err.Error())}
+		}
+		p := &Pipeline{file: file, written: d.With(fields), apps: apps}
 		fleet, found = append(fleet, p), append(found, p.read()...)
 	}
 	if len(fleet) == 0 && len(found) == 0 {

@@ -36,6 +36,7 @@ type Database struct {
 	packs   []*sharedPack
 	version int // counts the changes of packs
 	idle    []*Reader
+	added   []Objects
 	damaged bool // a Reader has met corrupt bytes
 }
 
@@ -138,7 +139,7 @@ func (d *Database) Reader() *Reader {
 		objects := cache.NewObjectLRU(cache.FileSize(d.readerCacheBytes))
 		rd = &Reader{db: d, views: map[*sharedPack]*packfile.Packfile{}, cache: objects}
 	}
-	rd.open = true
+	rd.open, rd.added = true, d.added
 	d.assign(rd, d.packs)
 	return rd
 }

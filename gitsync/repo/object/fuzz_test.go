@@ -12,7 +12,7 @@ func FuzzDecodeTree(f *testing.F) {
 	f.Add([]byte("100644 ../a\x0001234567890123456789"))
 	f.Add([]byte("100644 a\x00short"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		entries, err := decodeTree(raw)
+		entries, err := DecodeTree(raw)
 		if err != nil {
 			return
 		}
@@ -22,7 +22,7 @@ func FuzzDecodeTree(f *testing.F) {
 			}
 		}
 		first := encodeTree(entries)
-		again, err := decodeTree(first)
+		again, err := DecodeTree(first)
 		if err != nil {
 			t.Fatalf("our own tree is refused: %v", err)
 		}

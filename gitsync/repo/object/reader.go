@@ -26,6 +26,7 @@ type Reader struct {
 	views   map[*sharedPack]*packfile.Packfile
 	last    *sharedPack // the pack of the last object found, which often has the next one too
 	cache   cache.Object
+	added   []Objects // which are asked first
 }
 
 // Commit is the content of a commit.
@@ -39,7 +40,9 @@ type Commit struct {
 }
 
 // Has reports whether an object exists. It reads only the indexes of packs.
-func (rd *Reader) Has(h plumbing.Hash) bool { return rd.find(h) != nil }
+func (rd *Reader) Has(h plumbing.Hash) bool {
+	return objectsWith(rd.added, h) != nil || rd.find(h) != nil
+}
 
 func (rd *Reader) find(h plumbing.Hash) *sharedPack {
 	if rd.last != nil && rd.last.Has(h) {
@@ -62,6 +65,9 @@ func (rd *Reader) find(h plumbing.Hash) *sharedPack {
 
 // Commit reads a commit. The error is [ErrNotFound] if it is not in the cache.
 func (rd *Reader) Commit(h plumbing.Hash) (*Commit, error) {
+	if o := objectsWith(rd.added, h); o != nil {
+		return o.Commit(h)
+	}
 	obj, err := rd.object(plumbing.CommitObject, h, 0)
 	if err != nil {
 		return nil, err
@@ -75,6 +81,9 @@ func (rd *Reader) Commit(h plumbing.Hash) (*Commit, error) {
 
 // BlobSize returns the size of a file, without unpacking it.
 func (rd *Reader) BlobSize(h plumbing.Hash) (int64, error) {
+	if o := objectsWith(rd.added, h); o != nil {
+		return o.BlobSize(h)
+	}
 	p := rd.find(h)
 	if p == nil {
 		return 0, fmt.Errorf("%w: %s %s", ErrNotFound, plumbing.BlobObject, h)
@@ -89,6 +98,9 @@ func (rd *Reader) BlobSize(h plumbing.Hash) (int64, error) {
 // Blob reads the content of a file. A file of more than maxBytes is not unpacked and returns [limit.ErrTooLarge];
 // zero means no limit.
 func (rd *Reader) Blob(h plumbing.Hash, maxBytes int64) ([]byte, error) {
+	if o := objectsWith(rd.added, h); o != nil {
+		return o.Blob(h, maxBytes)
+	}
 	obj, err := rd.object(plumbing.BlobObject, h, maxBytes)
 	if err != nil {
 		return nil, err
@@ -102,6 +114,9 @@ func (rd *Reader) Tree(h plumbing.Hash) ([]Entry, error) {
 	if h.IsZero() || h == emptyTree() {
 		return nil, nil
 	}
+	if o := objectsWith(rd.added, h); o != nil {
+		return o.Tree(h)
+	}
 	if entries, ok := rd.db.directories.get(h); ok && rd.Has(h) {
 		return entries, nil
 	}
@@ -113,7 +128,7 @@ func (rd *Reader) Tree(h plumbing.Hash) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := decodeTree(raw)
+	entries, err := DecodeTree(raw)
 	if err != nil {
 		return nil, fmt.Errorf("decode tree %s: %w", h, err)
 	}

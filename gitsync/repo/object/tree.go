@@ -25,8 +25,8 @@ func emptyTree() plumbing.Hash {
 // bytesPerEntry is the approximate length of an entry of a tree object.
 const bytesPerEntry = 36
 
-// decodeTree splits a tree object into its entries: "<octal mode> <name>\0<20 bytes of hash>".
-func decodeTree(raw []byte) ([]Entry, error) {
+// DecodeTree splits the content of a tree object into its entries: "<octal mode> <name>\0<20 bytes of hash>".
+func DecodeTree(raw []byte) ([]Entry, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
@@ -55,9 +55,9 @@ func isName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00")
 }
 
-// encodeTree is the inverse of decodeTree. It sorts entries in place.
+// encodeTree is the inverse of DecodeTree. It sorts entries in place.
 func encodeTree(entries []Entry) []byte {
-	slices.SortFunc(entries, compareEntries)
+	SortTree(entries)
 	var buf []byte
 	for _, e := range entries {
 		buf = strconv.AppendUint(buf, uint64(e.Mode), 8)
@@ -68,6 +68,9 @@ func encodeTree(entries []Entry) []byte {
 	}
 	return buf
 }
+
+// SortTree sorts the entries of a directory in Git's order.
+func SortTree(entries []Entry) { slices.SortFunc(entries, compareEntries) }
 
 // HashTree returns the hash of a directory with these entries. It sorts entries in place.
 func HashTree(entries []Entry) plumbing.Hash {

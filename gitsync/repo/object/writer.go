@@ -38,7 +38,7 @@ func (w *Writer) put(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 // Tree returns the entries of a new or existing directory.
 func (w *Writer) Tree(h plumbing.Hash) ([]Entry, error) {
 	if o, ok := w.objects[h]; ok && o.Kind == plumbing.TreeObject {
-		return decodeTree(o.Content)
+		return DecodeTree(o.Content)
 	}
 	return w.rd.Tree(h)
 }
@@ -153,7 +153,7 @@ func (w *Writer) reachable(from []plumbing.Hash) ([]plumbing.Hash, error) {
 func eachReference(o store.Object, f func(plumbing.Hash)) error {
 	switch o.Kind {
 	case plumbing.TreeObject:
-		entries, err := decodeTree(o.Content)
+		entries, err := DecodeTree(o.Content)
 		if err != nil {
 			return err
 		}

@@ -70,9 +70,6 @@ func Details(w io.Writer, s fleet.Status) error {
 			printf(&b, "       %s\n", oneLine(p.Error))
 		}
 	}
-	if s.Advice != "" {
-		printf(&b, "advice %s\n", oneLine(s.Advice))
-	}
 	for _, u := range s.Units {
 		if u.IsWithheld() {
 			printf(&b, "%s %s\n       %s\n", stateText(u.State), u.Name, oneLine(u.Reason))

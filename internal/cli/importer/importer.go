@@ -19,11 +19,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/installation"
 	"github.com/agentry-dev/agentry/internal/installation/live"
 	"github.com/agentry-dev/agentry/internal/kubeconfig"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // Streams are where the command reads and writes.
@@ -32,9 +34,8 @@ type Streams struct {
 	Stdout, Stderr io.Writer
 }
 
-// Command returns the command. The options are read from the flags by the functions.
-func Command(s Streams, flags []cli.Flag, render func(*cli.Context) (generator.Options, error),
-	parse func(*cli.Context) (manifest.Options, error)) command.Command {
+// Command returns the command.
+func Command(s Streams) command.Command {
 	return command.Command{
 		Name:  "import",
 		Args:  "[FILE|-]",
@@ -48,7 +49,7 @@ workloads: which pods would restart, and why. docs/import.md has the kubectl com
 With --cluster there is no FILE: the same is read from the cluster that kubectl uses, with
 its credentials. It is only listed, and nothing in the cluster is changed.`,
 		Example: "agentry import -o inputs monitoring/agent.yaml",
-		Flags: append([]cli.Flag{
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: command.Text,
 				Usage: "`FORMAT` of the comparison: text, json or yaml"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
@@ -60,7 +61,10 @@ its credentials. It is only listed, and nothing in the cluster is changed.`,
 				Usage: "`NAME` of the context in the kubeconfig (default: the current one)"},
 			&cli.BoolFlag{Name: "without-secrets",
 				Usage: "read no Secrets from the cluster; what needs their values is reported"},
-		}, flags...),
+			&cli.StringFlag{Name: "secrets", Usage: "`POLICY` for secret values: reference or plaintext"},
+			&cli.StringSliceFlag{Name: "set",
+				Usage: "`FIELD=VALUE` of the pipeline that is compared, as in spec.compatibility=current; repeatable"},
+		},
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			format, err := command.Format(flags)
 			if err != nil {
@@ -70,17 +74,32 @@ its credentials. It is only listed, and nothing in the cluster is changed.`,
 			if err != nil {
 				return err
 			}
-			options, err := render(flags)
+			p, err := pipelineOf(flags)
 			if err != nil {
 				return err
 			}
-			parsing, err := parse(flags)
-			if err != nil {
-				return err
-			}
-			return s.run(ctx, from, flags.String("output"), format, options, parsing)
+			return s.run(ctx, from, flags.String("output"), format, p)
 		},
 	}
+}
+
+// pipelineOf returns a pipeline that renders as the operator did. The cluster has accepted fields that no kind has.
+func pipelineOf(flags *cli.Context) (*pipelinefile.Pipeline, error) {
+	set := flags.StringSlice("set")
+	if policy := flags.String("secrets"); policy != "" {
+		set = append([]string{"spec.secrets.policy=" + policy}, set...)
+	}
+	p, found := pipelinefile.Make(map[string]any{
+		"compatibility": string(manifest.Operator), "unknownFields": string(manifest.IgnoreUnknownFields),
+		"sources": []any{map[string]any{"url": "file:///cluster", "ref": map[string]any{"branch": "HEAD"}}},
+		"output":  map[string]any{"branch": "agentry/import"},
+	}, set...)
+	if found.HasErrors() {
+		return nil, &command.Misconfigured{Found: found, Print: func(w io.Writer) error {
+			return diag.Text{}.Print(w, found)
+		}}
+	}
+	return p, nil
 }
 
 // source reads the installation.
@@ -147,8 +166,11 @@ func orWithout(o live.Options) string {
 	return ", or leave Secrets out with --without-secrets"
 }
 
-func (s Streams) run(ctx context.Context, from source, folder, format string, options generator.Options,
-	parsing manifest.Options) error {
+func (s Streams) run(ctx context.Context, from source, folder, format string, p *pipelinefile.Pipeline) error {
+	options, err := gitsync.RenderOptions(&p.Pipeline)
+	if err != nil {
+		return err
+	}
 	if folder != "" {
 		if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
 			return command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)
@@ -158,7 +180,7 @@ func (s Streams) run(ctx context.Context, from source, folder, format string, op
 	if err != nil {
 		return err
 	}
-	set := in.Manifests(parsing)
+	set := in.Manifests(p.Spec.ParseOptions())
 	out := generator.Render(set, options, nil)
 	found := slices.Concat(out.Diags,
 		out.NoAgent(diag.Error, "export it too: kubectl get grafanaagents -A -o yaml"))

@@ -1,0 +1,160 @@
+package checkout
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/config"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+)
+
+// Top returns the top of the Git work tree that a folder is in, or "".
+func Top(folder string) string {
+	for {
+		if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
+			return folder
+		}
+		up := filepath.Dir(folder)
+		if up == folder {
+			return ""
+		}
+		folder = up
+	}
+}
+
+// Remotes returns the URLs of the remotes of the Git work tree at top, by name.
+func Remotes(top string) map[string]string {
+	g := gitFolder{top: top}
+	_, common := g.dirs()
+	text, err := os.ReadFile(filepath.Join(common, "config"))
+	if err != nil {
+		return nil
+	}
+	var settings config.Config
+	if config.NewDecoder(bytes.NewReader(text)).Decode(&settings) != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, remote := range settings.Section("remote").Subsections {
+		if url := remote.Option("url"); url != "" {
+			out[remote.Name] = url
+		}
+	}
+	return out
+}
+
+// Branch returns the branch that is checked out in the Git work tree at top, or "".
+func Branch(top string) string {
+	g := gitFolder{top: top}
+	own, _ := g.dirs()
+	text, err := os.ReadFile(filepath.Join(own, "HEAD"))
+	if err != nil {
+		return ""
+	}
+	name, _ := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: refs/heads/")
+	if name == strings.TrimSpace(string(text)) {
+		return "" // a commit
+	}
+	return name
+}
+
+// gitFolder is what Git knows about a folder at the top of a work tree. Outside of one it knows nothing.
+type gitFolder struct {
+	top     string
+	once    sync.Once
+	index   map[string]*index.Entry
+	written time.Time       // of the index
+	folders map[string]bool // with files that the index has
+}
+
+func (g *gitFolder) isRepository() bool {
+	_, err := os.Lstat(filepath.Join(g.top, ".git"))
+	return err == nil
+}
+
+// dirs returns the folder with the index of the work tree, and that with the settings of its repository.
+func (g *gitFolder) dirs() (own, common string) {
+	own = filepath.Join(g.top, ".git")
+	text, err := os.ReadFile(own)
+	if err != nil {
+		return own, own
+	}
+	own = relativeTo(g.top, strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:"))) // a linked work tree
+	if text, err := os.ReadFile(filepath.Join(own, "commondir")); err == nil {
+		return own, relativeTo(own, strings.TrimSpace(string(text)))
+	}
+	return own, own
+}
+
+func relativeTo(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// rules returns what Git ignores besides the .gitignore files of the folder.
+func (g *gitFolder) rules() (r ignoreRules) {
+	if g.isRepository() {
+		_, common := g.dirs()
+		if text, err := os.ReadFile(filepath.Join(common, "info", "exclude")); err == nil {
+			r.add(".", text)
+		}
+	}
+	return r
+}
+
+// load reads the index. An index that this program does not understand counts as empty: it only saves work.
+func (g *gitFolder) load() {
+	g.once.Do(func() {
+		g.index, g.folders = map[string]*index.Entry{}, map[string]bool{}
+		own, _ := g.dirs()
+		f, err := os.Open(filepath.Join(own, "index"))
+		if err != nil {
+			return
+		}
+		defer f.Close() // nothing was written
+		info, err := f.Stat()
+		if err != nil {
+			return
+		}
+		var read index.Index
+		if index.NewDecoder(f).Decode(&read) != nil {
+			return
+		}
+		g.written = info.ModTime()
+		for _, e := range read.Entries {
+			g.index[e.Name] = e
+			for dir := filepath.Dir(e.Name); dir != "." && !g.folders[dir]; dir = filepath.Dir(dir) {
+				g.folders[dir] = true
+			}
+		}
+	})
+}
+
+// tracks reports whether the index has a file, or files in a folder.
+func (g *gitFolder) tracks(name string, isDir bool) bool {
+	g.load()
+	if isDir {
+		return g.folders[name]
+	}
+	return g.index[name] != nil
+}
+
+// unchanged returns the blob of a file that has not changed since Git read it. As in Git, the clock does not tell for a
+// file that is as new as the index: https://git-scm.com/docs/racy-git.
+func (g *gitFolder) unchanged(name string, info fs.FileInfo) (plumbing.Hash, bool) {
+	g.load()
+	e := g.index[name]
+	if e == nil || int64(e.Size) != info.Size() || !e.ModifiedAt.Equal(info.ModTime()) ||
+		!e.ModifiedAt.Before(g.written) {
+		return plumbing.ZeroHash, false
+	}
+	return e.Hash, true
+}

@@ -1,0 +1,131 @@
+package dryrun
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/internal/checkout"
+)
+
+// local is what is read from this machine in place of a source.
+type local struct {
+	index    int // of the source in the pipeline
+	commit   plumbing.Hash
+	objects  object.Objects
+	label    string           // of its files in findings, until they have the names that people know
+	tree     *workTree        // nil for standard input
+	folder   *checkout.Folder // nil unless it is the files as they are
+	revision string           // of the tree; empty: the files as they are
+	stdin    *checkout.File   // nil unless it is standard input
+}
+
+// name returns the name that people know of a file.
+func (l *local) name(file string) string {
+	switch {
+	case file == "" || l.tree == nil:
+		return file
+	case l.revision != "":
+		return l.revision + ":" + file
+	}
+	return l.tree.show(file)
+}
+
+// text returns the text of a file by the name that people know, or nil.
+func (l *local) text(name string) []byte {
+	switch {
+	case l.stdin != nil:
+		return l.stdin.Text(name)
+	case l.folder != nil:
+		below, err := filepath.Rel(l.tree.top, resolved(name))
+		if err != nil || !filepath.IsLocal(below) {
+			return nil
+		}
+		return l.folder.Text(filepath.ToSlash(below))
+	}
+	file, found := strings.CutPrefix(name, l.revision+":")
+	if !found {
+		return nil
+	}
+	rd := checkout.Reader(l.objects)
+	defer rd.Close()
+	commit, err := rd.Commit(l.commit)
+	if err != nil {
+		return nil
+	}
+	text, err := rd.Files(commit.Tree).ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// standsFor returns the sources of a pipeline that a work tree stands in for: those of the same repository, by the URLs
+// of its remotes.
+func (w *workTree) standsFor(spec *pipeline.Spec) []int {
+	known := []string{pipeline.RepositoryAddress(fileURL(w.top))}
+	for _, url := range checkout.Remotes(w.top) {
+		known = append(known, pipeline.RepositoryAddress(url))
+	}
+	var found []int
+	for i, src := range spec.Sources {
+		if slices.Contains(known, pipeline.RepositoryAddress(src.URL)) {
+			found = append(found, i)
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	head, ref := checkout.Branch(w.top), spec.Sources[found[0]].Ref
+	for _, i := range found {
+		if spec.Sources[i].Ref.Branch == head && head != "" {
+			ref = spec.Sources[i].Ref
+		}
+	}
+	return slices.DeleteFunc(found, func(i int) bool { return spec.Sources[i].Ref != ref })
+}
+
+// onlySource returns the tree that stands in for the only source of a pipeline whose file is in a work tree: the work
+// tree, or else the folder of the file, whichever has the paths of the source. A file that is named needs to be in a
+// repository: it can be about any other one.
+func (s *session) onlySource(w *workTree, src pipeline.Source) *workTree {
+	folder := filepath.Dir(resolved(s.file))
+	if !within(w.top, folder) || !w.isRepo && s.File != "" {
+		return nil
+	}
+	if w.isRepo && w.has(src.Paths) {
+		return w
+	}
+	if below := s.below(w, folder); below.has(src.Paths) {
+		return below
+	}
+	return nil
+}
+
+// below returns a folder in a work tree as a tree of its own.
+func (s *session) below(w *workTree, folder string) *workTree {
+	if known := s.folders[folder]; known != nil {
+		return known
+	}
+	out := &workTree{top: folder, isRepo: checkout.Top(folder) == folder}
+	for _, p := range w.places {
+		switch {
+		case within(folder, p.disk):
+			in, _ := filepath.Rel(folder, p.disk) // it is within
+			p.in = filepath.ToSlash(in)
+		case within(p.disk, folder):
+			in, _ := filepath.Rel(p.disk, folder)
+			p.name, p.disk, p.in = filepath.Join(p.name, in), folder, "."
+		default:
+			continue
+		}
+		p.top = folder
+		out.places = append(out.places, p)
+	}
+	s.folders[folder] = out
+	return out
+}

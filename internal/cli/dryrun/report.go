@@ -1,0 +1,190 @@
+package dryrun
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+)
+
+// finish gives the files in the report the names that people know, and narrows it to the paths.
+func (r *Run) finish() error {
+	report := r.Report
+	for _, l := range r.locals {
+		if l.folder == nil {
+			continue
+		}
+		for _, d := range l.folder.Problems() {
+			d.Source = l.label
+			report.Diags = append(report.Diags, d)
+		}
+	}
+	if err := r.narrow(); err != nil {
+		return err
+	}
+	report.Diags = r.named(r.lenient(report.Diags))
+	if report.Refused != nil {
+		report.Refused = new(r.named(diag.List{*report.Refused})[0])
+	}
+	for i := range report.Held {
+		report.Held[i].Reason = r.named(diag.List{report.Held[i].Reason})[0]
+	}
+	if report.Explained != nil {
+		report.Explained.Diags, report.Explained.Show = report.Diags, r.show
+	}
+	return nil
+}
+
+// lenient makes it a warning that there is nothing to render, for commands that accept it, and says what to type.
+func (r *Run) lenient(found diag.List) diag.List {
+	if r.file != "" {
+		return found
+	}
+	found = slices.Clone(found)
+	for i := range found {
+		d := &found[i]
+		if d.Code != diag.EmptyInput && d.Code != diag.NoAgent {
+			continue
+		}
+		const accept = "--set spec.limits.allowEmpty=true accepts it"
+		if d.Code == diag.NoAgent {
+			d.Hint = "name the folder that has one as well; " + accept
+		} else {
+			d.Message, d.Hint = "holds no manifest", accept
+		}
+		if r.request.MayBeEmpty {
+			d.Severity = diag.Warning
+		}
+	}
+	return found
+}
+
+// named returns findings with the names of files that people know.
+func (r *Run) named(list diag.List) diag.List {
+	out := slices.Clone(list)
+	for i := range out {
+		d := &out[i]
+		if l := r.labelled(d.Source); l != nil {
+			d.File, d.BuiltBy, d.Source = r.name(l, d.File), r.name(l, d.BuiltBy), ""
+		}
+	}
+	out.Sort()
+	return out
+}
+
+// labelled returns the source from this machine with a label, or nil.
+func (r *Run) labelled(label string) *local {
+	i := slices.IndexFunc(r.locals, func(l *local) bool { return l.label == label })
+	if i < 0 {
+		return nil
+	}
+	return r.locals[i]
+}
+
+// name returns the name that people know of a file of a source. A file of a source that is mounted in it is below @ and
+// the name of that source.
+func (r *Run) name(l *local, file string) string {
+	mount, rest, _ := strings.Cut(file, "/")
+	if of, isMounted := strings.CutPrefix(mount, "@"); isMounted {
+		for _, other := range r.locals {
+			if r.Pipeline.Spec.Sources[other.index].Name == of {
+				return other.name(rest)
+			}
+		}
+		return file
+	}
+	return l.name(file)
+}
+
+// show returns the name that people know of a file of the first source from this machine that has it.
+func (r *Run) show(file string) string {
+	for _, l := range r.locals {
+		if name := r.name(l, file); len(r.locals) == 1 || l.text(name) != nil {
+			return name
+		}
+	}
+	return file
+}
+
+// narrow leaves only what concerns the paths of the request. Without a pipeline file nothing else was read.
+func (r *Run) narrow() error {
+	if r.file == "" || r.request.Only || r.request.Whole || !r.isNarrow() {
+		return nil
+	}
+	report := r.Report
+	if report.Set == nil {
+		return nil
+	}
+	units := map[string]bool{}
+	isRead := false
+	for _, h := range report.Hierarchies {
+		if r.concerns(h) {
+			units[h.Name()] = true
+		}
+	}
+	for _, o := range report.Set.All() {
+		isRead = isRead || r.isBelow("", o.File())
+	}
+	report.Diags = slices.DeleteFunc(slices.Clone(report.Diags), func(d diag.Diagnostic) bool {
+		if d.File != "" && r.labelled(d.Source) != nil {
+			isRead = isRead || r.isBelow(d.Source, d.File)
+			return !r.isBelow(d.Source, d.File)
+		}
+		return len(d.Units) > 0 && !slices.ContainsFunc(d.Units, func(name string) bool { return units[name] })
+	})
+	if !isRead && len(units) == 0 && !r.reads() {
+		return command.Usagef("name a path that it reads; --no-pipeline reads only the PATHs, with the defaults",
+			"pipeline %s (%s) reads nothing of %s", r.Pipeline.Metadata.Name, r.file, strings.Join(r.request.Paths, ", "))
+	}
+	report.Hierarchies = slices.DeleteFunc(slices.Clone(report.Hierarchies), func(h *hierarchy.Hierarchy) bool {
+		return !units[h.Name()]
+	})
+	report.Rendered = slices.DeleteFunc(slices.Clone(report.Rendered), func(u *generator.Unit) bool { return !units[u.Name] })
+	report.Units = slices.DeleteFunc(slices.Clone(report.Units), func(u gitsync.UnitStatus) bool {
+		return !units[u.Name]
+	})
+	return nil
+}
+
+// isNarrow reports whether the paths are less than a whole tree.
+func (r *Run) isNarrow() bool {
+	for _, l := range r.locals {
+		if l.tree == nil || slices.ContainsFunc(l.tree.places, func(p place) bool { return p.in == "." }) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(r.locals, func(l *local) bool { return len(l.tree.places) > 0 })
+}
+
+// isBelow reports whether a file is at or below one of the paths.
+func (r *Run) isBelow(label, file string) bool {
+	return slices.ContainsFunc(r.locals, func(l *local) bool {
+		return (label == "" || l.label == label) && l.tree.holds(file)
+	})
+}
+
+// reads reports whether the paths and those of the pipeline have anything in common.
+func (r *Run) reads() bool {
+	return slices.ContainsFunc(r.locals, func(l *local) bool {
+		return slices.ContainsFunc(r.Pipeline.Spec.Sources[l.index].Paths, func(read string) bool {
+			return slices.ContainsFunc(l.tree.places, func(p place) bool { return overlap(read, p.in) })
+		})
+	})
+}
+
+// concerns reports whether an object of a hierarchy is in a file below the paths.
+func (r *Run) concerns(h *hierarchy.Hierarchy) bool {
+	if r.isBelow("", h.Agent.File()) {
+		return true
+	}
+	for o := range h.Objects {
+		if r.isBelow("", o.File()) {
+			return true
+		}
+	}
+	return false
+}

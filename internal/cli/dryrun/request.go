@@ -1,0 +1,51 @@
+package dryrun
+
+import (
+	"io"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
+)
+
+// Stdin is the path that stands for standard input.
+const Stdin = "-"
+
+// Request says what is rendered.
+type Request struct {
+	// File is the pipeline file, - for standard input. Empty: it is looked for, unless Alone is set.
+	File string
+	// Alone leaves out all pipeline files: the paths are read with the defaults.
+	Alone bool
+	// Pipeline is the name of the only pipeline that is rendered. Empty: all of the file.
+	Pipeline string
+	// Paths are folders, files and - for standard input. With a pipeline they narrow what is shown.
+	Paths []string
+	// Whole shows everything, whatever the paths are.
+	Whole bool
+	// Only reads the paths in place of those that the pipeline names.
+	Only bool
+	// Set changes fields of the pipelines: spec.field=value, as in Helm. Each is one change.
+	Set []string
+	// Build is how the working tree is built, if it is set.
+	Build string
+	// Sources are folders in place of sources, by the name or the URL of a source; or of what a custom resource of Flux
+	// or Argo CD refers to, as in spec.sourceRefs.
+	Sources map[string]string
+	// Revision is a revision of the repository at hand that is read in place of its files. Empty: the files.
+	// RevisionName is what people know it by. Default: Revision.
+	Revision, RevisionName string
+	// Offline sends no request to a Git server: other sources and held versions are left out.
+	Offline bool
+	// MayBeEmpty makes it a warning, without a pipeline file, that there is nothing to render.
+	MayBeEmpty bool
+	// Options are those of the passes that a command chooses.
+	Options gitsync.Options
+	// Prepare changes a pipeline before its pass, unless it is nil.
+	Prepare func(p *pipelinefile.Pipeline, o *gitsync.Options)
+	// Skip reports whether a folder on disk is left out.
+	Skip func(folder string) bool
+	// Stdin is standard input.
+	Stdin io.Reader
+	// Getenv reads credentials that are in environment variables.
+	Getenv pipelinefile.Getenv
+}

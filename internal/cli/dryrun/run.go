@@ -1,0 +1,315 @@
+package dryrun
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/gitsync/seal"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
+)
+
+// requestTimeout limits the requests of one pass, because somebody waits for it.
+const requestTimeout = time.Minute
+
+// Run is the pass of one pipeline.
+type Run struct {
+	Pipeline *pipelinefile.Pipeline
+	// Report is what the pass found and would write. Its findings name files as people know them. It is nil for a
+	// pipeline that is suspended.
+	Report *gitsync.Report
+	// Notes say what the pass left out, for people.
+	Notes []string
+
+	request *Request
+	file    string // the pipeline file; empty: there is none
+	locals  []*local
+}
+
+// Do makes the passes that a request asks for, in the order of the pipelines. The caller must call done when it needs
+// the runs no more. An error that is [*Misconfigured] has findings about pipeline files.
+func Do(ctx context.Context, request Request) (runs []*Run, done func(), err error) {
+	s, err := open(ctx, request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	for _, p := range s.fleet {
+		run := &Run{Pipeline: p, request: &s.Request, file: s.file}
+		if !p.Spec.Suspend {
+			if err := run.pass(ctx, s); err != nil {
+				return nil, nil, err
+			}
+		}
+		runs = append(runs, run)
+	}
+	return runs, s.close, nil
+}
+
+// pass makes the pass of the run.
+func (r *Run) pass(ctx context.Context, s *session) (err error) {
+	options := r.request.Options
+	options.DryRun, options.ReportRendered = true, true
+	options.Timeout = cmp.Or(options.Timeout, requestTimeout)
+	options.Offline = r.request.Offline || r.file == ""
+	if r.locals, err = s.locals(ctx, r.Pipeline); err != nil {
+		return err
+	}
+	if err := r.limitNetwork(s, &options); err != nil {
+		return err
+	}
+	if r.request.Prepare != nil {
+		r.request.Prepare(r.Pipeline, &options)
+	}
+	credentials, err := r.credentials(&options)
+	if err != nil {
+		return err
+	}
+	options.Local = map[int]gitsync.Local{}
+	for _, l := range r.locals {
+		options.Local[l.index] = gitsync.Local{Commit: l.commit, Objects: l.objects, Label: l.label}
+	}
+	if r.request.Revision != "" && len(r.locals) < len(r.Pipeline.Spec.Sources) {
+		if err := r.findRevision(ctx, credentials, &options); err != nil {
+			return err
+		}
+	}
+	r.Report, err = dry(ctx, r.Pipeline, credentials, options)
+	if isUnreachable(err) && len(r.locals) == len(r.Pipeline.Spec.Sources) && !options.Offline {
+		r.note("held versions are left out, because the output branch cannot be read: %v", err)
+		options.Offline = true
+		r.Report, err = dry(ctx, r.Pipeline, credentials, options)
+	}
+	if err != nil {
+		return command.RepositoryError(err, cmp.Or(pipeline.Remedy(err),
+			"--offline leaves out other sources and held versions; --source NAME=FOLDER reads a folder in place of a source"))
+	}
+	return r.finish()
+}
+
+func (r *Run) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// limitNetwork leaves out what may not be fetched: everything if the run is offline; and without a file that somebody
+// named, what is on another host than this repository, because a pull request can change a file that is found, and
+// credentials must not go where it says.
+func (r *Run) limitNetwork(s *session, options *gitsync.Options) error {
+	if r.file == "" {
+		return nil
+	}
+	if !options.Offline && r.notFetched(s, r.Pipeline.Spec.Output.URL) {
+		r.note("held versions are left out, because the output branch is on another host than this repository; "+
+			"-f %s reads it", r.file)
+		options.Offline = true
+	} else if options.Offline {
+		r.note("held versions are left out: --offline")
+	}
+	var left []string
+	spec := &r.Pipeline.Spec
+	for i, src := range spec.Sources {
+		if r.local(i) == nil && (options.Offline || r.notFetched(s, src.URL)) {
+			left = append(left, src.URL)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	if len(left) == len(spec.Sources) {
+		return command.Usagef("run it in a clone of the source, or name a folder with --source NAME=FOLDER",
+			"no source of pipeline %s is on this machine", r.Pipeline.Metadata.Name)
+	}
+	for _, url := range left {
+		r.note("the source %s is left out: it is not on this machine", url)
+		r.leaveOut(slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool { return src.URL == url }))
+	}
+	return nil
+}
+
+// leaveOut removes a source that is not read.
+func (r *Run) leaveOut(source int) {
+	spec := &r.Pipeline.Spec
+	spec.Sources = slices.Delete(slices.Clone(spec.Sources), source, source+1)
+	for _, l := range r.locals {
+		if l.index > source {
+			l.index--
+		}
+	}
+}
+
+// notFetched reports whether a repository is on another host than the repository at hand, and nobody named the file.
+func (r *Run) notFetched(s *session, url string) bool {
+	return r.request.File == "" && !s.isNear(url)
+}
+
+// local returns what is read in place of a source, or nil.
+func (r *Run) local(source int) *local {
+	i := slices.IndexFunc(r.locals, func(l *local) bool { return l.index == source })
+	if i < 0 {
+		return nil
+	}
+	return r.locals[i]
+}
+
+// credentials returns those that a dry run needs and that are on this machine.
+func (r *Run) credentials(options *gitsync.Options) (c gitsync.Credentials, err error) {
+	p := r.Pipeline
+	c, found := p.Credentials(r.request.Getenv)
+	wrong := slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
+		var source int
+		if _, err := fmt.Sscanf(d.Path, "spec.sources[%d]", &source); err == nil {
+			return r.local(source) != nil
+		}
+		return strings.HasPrefix(d.Path, "spec.output.") || strings.HasPrefix(d.Path, "spec.decryption.") ||
+			strings.HasPrefix(d.Path, "spec.secrets.sops.hmacKey") && !options.Encrypt
+	})
+	if wrong.HasErrors() {
+		return c, &Misconfigured{Found: wrong, File: manifest.File{Path: r.file}}
+	}
+	c.Signing.Key, c.Signing.Passphrase = nil, nil // nothing is committed
+	if p.Spec.Secrets.Seals() && len(c.Sealing.Key) < seal.MinKeyBytes {
+		c.Sealing.Key = []byte(rand.Text() + rand.Text()) // nothing is encrypted
+	}
+	return c, nil
+}
+
+// isUnreachable reports whether a repository cannot be read, for whatever reason.
+func isUnreachable(err error) bool {
+	return slices.ContainsFunc([]error{transport.ErrUnreachable, transport.ErrAuth, transport.ErrHostKey,
+		transport.ErrRepositoryNotFound}, func(kind error) bool { return errors.Is(err, kind) })
+}
+
+// findRevision makes the sources that are not on this machine stand at the revision, as far as they have it.
+func (r *Run) findRevision(ctx context.Context, c gitsync.Credentials, options *gitsync.Options) error {
+	syncer, err := gitsync.New(r.Pipeline.Pipeline, c, *options)
+	if err != nil {
+		return err
+	}
+	defer syncer.Close()
+	heads, err := syncer.SourceRefs(ctx, r.request.Revision)
+	if err != nil {
+		return command.RepositoryError(err, pipeline.Remedy(err))
+	}
+	if len(heads)+len(r.locals) == 0 {
+		return command.Usagef("push it; a revision is a branch, a tag, a full commit id, or a name like refs/pull/7/head",
+			"no source of %s has the revision %s", r.Pipeline.Metadata.Name, r.request.Revision)
+	}
+	if n := len(r.Pipeline.Spec.Sources) - len(heads) - len(r.locals); n > 0 {
+		r.note("%s: %d of %d sources do not have it, and are read as the pipeline says", r.request.Revision, n,
+			len(r.Pipeline.Spec.Sources))
+	}
+	options.SourceRefs = heads
+	return nil
+}
+
+func dry(ctx context.Context, p *pipelinefile.Pipeline, credentials gitsync.Credentials, options gitsync.Options) (
+	*gitsync.Report, error) {
+	syncer, err := gitsync.New(p.Pipeline, credentials, options)
+	if err != nil {
+		return nil, err
+	}
+	defer syncer.Close()
+	return syncer.Pass(ctx)
+}
+
+// String says by which pipeline, and how: its mode, runtime and secrets policy.
+func (r *Run) String() string {
+	spec := &r.Pipeline.Spec
+	how := fmt.Sprintf("%s, %s, %s", spec.Compatibility, spec.Runtime, spec.Secrets.Policy)
+	if r.file == "" {
+		return "no pipeline file: " + how
+	}
+	return fmt.Sprintf("pipeline %s (%s): %s", r.Pipeline.Metadata.Name, r.file, how)
+}
+
+// HasFile reports whether a pipeline file governed.
+func (r *Run) HasFile() bool { return r.file != "" }
+
+// Hidden returns the number of manifest files that were not read because Git or a .sourceignore ignores them.
+func (r *Run) Hidden() (n int) {
+	n = r.Report.Hidden
+	for _, l := range r.locals {
+		if l.folder != nil {
+			n += l.folder.Hidden()
+		}
+	}
+	return n
+}
+
+// Text returns the text of an input file by the name that people know, or nil, for a printer to quote.
+func (r *Run) Text(_, file string) []byte {
+	for _, l := range r.locals {
+		if text := l.text(file); text != nil {
+			return text
+		}
+	}
+	return nil
+}
+
+// Findings returns what runs found, each finding once. Of several runs it says which pipelines it concerns.
+func Findings(runs []*Run) diag.List {
+	if len(runs) == 1 {
+		return runs[0].Report.Diags
+	}
+	var out diag.List
+	for _, r := range runs {
+		for _, d := range r.Report.Diags {
+			i := slices.IndexFunc(out, d.Same)
+			if i < 0 {
+				i, out = len(out), append(out, d)
+			}
+			out[i].Pipelines = append(out[i].Pipelines, r.Pipeline.Metadata.Name)
+		}
+	}
+	out.Sort()
+	return out
+}
+
+// Texts returns a function that returns the text of an input file of runs, or nil, for a printer to quote.
+func Texts(runs []*Run) func(source, file string) []byte {
+	return func(source, file string) []byte {
+		for _, r := range runs {
+			if text := r.Text(source, file); text != nil {
+				return text
+			}
+		}
+		return nil
+	}
+}
+
+// Misconfigured is the error that ends a command because of findings about pipelines.
+type Misconfigured struct {
+	Found diag.List
+	File  manifest.File // with the text, as far as it is known
+}
+
+// Error implements error.
+func (*Misconfigured) Error() string { return "the configuration has errors" }
+
+// resolved returns the absolute path of a file without links in its folder.
+func resolved(name string) string {
+	at, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(at)); err == nil {
+		return filepath.Join(folder, filepath.Base(at))
+	}
+	return at
+}

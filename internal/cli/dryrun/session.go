@@ -1,0 +1,411 @@
+package dryrun
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/source"
+	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/internal/checkout"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
+)
+
+// session is what the passes of one request share: the pipelines, and what is on this machine.
+type session struct {
+	Request
+	trees []*workTree // that the paths are in; without paths the one of the pipeline file
+	stdin *checkout.File
+	file  string // the pipeline file that governs; empty: there is none
+	fleet []*pipelinefile.Pipeline
+
+	folders map[string]*workTree // in the trees, that are trees of their own
+	opened  map[*workTree]local  // what was opened
+	ends    []func()
+}
+
+// open finds the pipelines of a request.
+func open(ctx context.Context, request Request) (s *session, err error) {
+	s = &session{Request: request, opened: map[*workTree]local{}, folders: map[string]*workTree{}}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	paths := slices.DeleteFunc(slices.Clone(request.Paths), func(name string) bool { return name == Stdin })
+	if s.trees, err = locate(paths); err != nil {
+		return s, err
+	}
+	if len(paths) < len(request.Paths) {
+		text, err := readStdin(request.Stdin)
+		if err != nil {
+			return s, err
+		}
+		s.stdin = checkout.NewFile(Stdin, text)
+	}
+	if err = checkSources(request.Sources); err != nil {
+		return s, err
+	}
+	if s.file, err = s.governing(); err != nil {
+		return s, err
+	}
+	if s.file == "" {
+		s.fleet, err = s.alone()
+		return s, err
+	}
+	if len(s.trees) == 0 {
+		if s.trees, err = treeOf(s.file); err != nil {
+			return s, err
+		}
+	}
+	s.fleet, err = s.fromFile(ctx)
+	return s, err
+}
+
+func (s *session) close() {
+	for _, end := range slices.Backward(s.ends) {
+		end()
+	}
+}
+
+// governing returns the pipeline file that governs, or "".
+func (s *session) governing() (string, error) {
+	switch {
+	case s.File != "":
+		return s.File, nil
+	case s.Alone:
+		return "", nil
+	}
+	folder, err := workingFolder()
+	if err != nil {
+		return "", err
+	}
+	here := folder
+	if len(s.trees) > 0 {
+		folder = s.trees[0].places[0].disk
+		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+			folder = filepath.Dir(folder)
+		}
+	}
+	file, err := governing(folder)
+	if below, failed := filepath.Rel(here, file); failed == nil && file != "" {
+		file = below // as people would type it
+	}
+	return file, err
+}
+
+// treeOf returns the work tree that a pipeline file is in, or that of the current folder.
+func treeOf(file string) ([]*workTree, error) {
+	here, err := workingFolder()
+	if err != nil {
+		return nil, err
+	}
+	top := checkout.Top(here)
+	if file != Stdin {
+		top = cmp.Or(checkout.Top(filepath.Dir(resolved(file))), top)
+	}
+	if top == "" {
+		return nil, nil
+	}
+	return []*workTree{{top: top, isRepo: true}}, nil
+}
+
+// alone returns the pipeline that reads the paths with the defaults.
+func (s *session) alone() ([]*pipelinefile.Pipeline, error) {
+	if len(s.Paths) == 0 {
+		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input; or a pipeline "+
+			"file with -f", "no PATH is given")
+	}
+	var sources []any
+	for _, t := range s.trees {
+		sources = append(sources, t.source(s.Build))
+	}
+	if s.stdin != nil {
+		sources = append(sources, map[string]any{"url": "file:///dev/stdin", "ref": map[string]any{"branch": "HEAD"},
+			"paths": []any{Stdin}, "build": string(inputs.Plain)})
+	}
+	p, found := pipelinefile.Make(map[string]any{"sources": sources,
+		"output": map[string]any{"branch": "agentry/dry-run"}}, s.Set...)
+	if found.HasErrors() {
+		return nil, &Misconfigured{Found: found}
+	}
+	return []*pipelinefile.Pipeline{p}, nil
+}
+
+// source returns a source of a pipeline that only names the tree.
+func (w *workTree) source(build string) map[string]any {
+	var paths []any
+	for _, in := range w.named() {
+		paths = append(paths, in)
+	}
+	out := map[string]any{"url": fileURL(w.top), "ref": map[string]any{"branch": "HEAD"}, "paths": paths}
+	if build != "" {
+		out["build"] = build
+	}
+	return out
+}
+
+func fileURL(folder string) string {
+	at := url.URL{Scheme: "file", Path: filepath.ToSlash(folder)}
+	return at.String()
+}
+
+// fromFile reads the pipeline file, and expands forEach.
+func (s *session) fromFile(ctx context.Context) ([]*pipelinefile.Pipeline, error) {
+	read := pipelinefile.ReadFile
+	if s.file == Stdin {
+		read = func(string) ([]byte, error) { return readStdin(s.Stdin) }
+	}
+	text, err := read(s.file)
+	if err != nil {
+		return nil, fmt.Errorf("read the pipeline file: %w", err)
+	}
+	fleet, found := pipelinefile.Parse(s.file, text, s.Set...)
+	if found.HasErrors() {
+		return nil, &Misconfigured{Found: found, File: manifest.File{Path: s.file, Data: text}}
+	}
+	if p := named(fleet, s.Pipeline); p != nil && p.Spec.ForEach == "" {
+		return []*pipelinefile.Pipeline{p}, nil
+	}
+	fleet, found, err = pipelinefile.Expand(ctx, fleet, pipelinefile.ExpandOptions{CacheDir: s.Options.CacheDir,
+		Getenv: s.Getenv, Folders: s.foldersOf})
+	switch {
+	case err != nil:
+		return nil, command.RepositoryError(err, pipeline.Remedy(err))
+	case found.HasErrors():
+		return nil, &Misconfigured{Found: found, File: manifest.File{Path: s.file, Data: text}}
+	case len(fleet) == 0:
+		return nil, command.Usagef("", "%s makes no pipeline of any folder", s.file)
+	case s.Pipeline == "":
+		return fleet, nil
+	}
+	if p := named(fleet, s.Pipeline); p != nil {
+		return []*pipelinefile.Pipeline{p}, nil
+	}
+	var names []string
+	for _, p := range fleet {
+		names = append(names, p.Metadata.Name)
+	}
+	return nil, command.Usagef(diag.DidYouMean(s.Pipeline, names), "%s holds no pipeline %q", s.file, s.Pipeline)
+}
+
+// named returns the pipeline with the name, or nil.
+func named(fleet []*pipelinefile.Pipeline, name string) *pipelinefile.Pipeline {
+	i := slices.IndexFunc(fleet, func(p *pipelinefile.Pipeline) bool { return p.Metadata.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return fleet[i]
+}
+
+// foldersOf returns the folders that forEach of a pipeline matches, if its first source is on this machine.
+func (s *session) foldersOf(ctx context.Context, p *pipelinefile.Pipeline) (found []string, isLocal bool, err error) {
+	locals, err := s.locals(ctx, p)
+	if err != nil {
+		return nil, false, err
+	}
+	i := slices.IndexFunc(locals, func(l *local) bool { return l.index == 0 })
+	if i < 0 {
+		return nil, false, nil
+	}
+	rd := checkout.Reader(locals[i].objects)
+	defer rd.Close()
+	at, err := rd.Commit(locals[i].commit)
+	if err != nil {
+		return nil, true, err
+	}
+	found, err = source.Folders(rd, at.Tree, p.Spec.ForEach)
+	return found, true, err
+}
+
+// locals returns what stands in for sources of a pipeline. It adds a source for each folder that stands in for what only
+// a custom resource names.
+func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*local, err error) {
+	spec := &p.Spec
+	add := func(i int, l local) {
+		l.index, l.label = i, fmt.Sprintf("checkout:%d", i)
+		out = append(out, &l)
+	}
+	for i, t := range s.trees {
+		sources := []int{i} // of a pipeline that was made for them
+		if s.file != "" {
+			sources = t.standsFor(spec)
+			if len(sources) == 0 && len(spec.Sources) == 1 {
+				if only := s.onlySource(t, spec.Sources[0]); only != nil {
+					t, sources = only, []int{0}
+				}
+			}
+		}
+		for _, n := range sources {
+			l, err := s.open(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			s.adapt(&spec.Sources[n], t)
+			add(n, l)
+		}
+	}
+	if s.stdin != nil {
+		i := len(s.trees)
+		if s.file != "" {
+			i = 0
+			spec.Sources[i].Paths, spec.Sources[i].Build = []string{Stdin}, inputs.Plain
+			out = slices.DeleteFunc(out, func(l *local) bool { return l.index == i })
+		}
+		add(i, local{objects: s.stdin, commit: s.stdin.ID(), stdin: s.stdin})
+	}
+	for _, name := range sortedNames(s.Sources) {
+		if err := s.replace(ctx, spec, name, add, &out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// adapt makes a source that a work tree stands in for be as the request says.
+func (s *session) adapt(src *pipeline.Source, t *workTree) {
+	if s.file == "" {
+		return
+	}
+	if s.Build != "" {
+		src.Build = inputs.Mode(s.Build)
+	}
+	if s.Only {
+		src.Paths = t.named()
+	}
+}
+
+// replace makes a folder stand in for a source, by its name or URL, or for what a custom resource names.
+func (s *session) replace(ctx context.Context, spec *pipeline.Spec, name string, add func(int, local),
+	out *[]*local) error {
+	at, err := filepath.EvalSymlinks(s.Sources[name])
+	if err == nil {
+		at, err = filepath.Abs(at)
+	}
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool {
+		return src.Name == name || pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(name)
+	})
+	t := &workTree{top: at, isRepo: checkout.Top(at) == at}
+	if i < 0 || s.file == "" {
+		i = len(spec.Sources)
+		alias := fmt.Sprintf("source-%d", i)
+		spec.Sources = append(slices.Clip(spec.Sources), pipeline.Source{Name: alias, URL: fileURL(at),
+			Ref: pipeline.Ref{Branch: "HEAD"}, Build: inputs.Auto})
+		refs := map[string]string{name: alias}
+		for ref, of := range spec.SourceRefs {
+			refs[ref] = of
+		}
+		spec.SourceRefs = refs
+	}
+	l, err := s.openFolder(t)
+	if err != nil {
+		return err
+	}
+	*out = slices.DeleteFunc(*out, func(l *local) bool { return l.index == i })
+	add(i, l)
+	return nil
+}
+
+func sortedNames(m map[string]string) []string {
+	var out []string
+	for name := range m {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// open opens a work tree, once: its files, or a revision of it.
+func (s *session) open(ctx context.Context, t *workTree) (local, error) {
+	if known, ok := s.opened[t]; ok {
+		return known, nil
+	}
+	l, err := s.openAnew(ctx, t)
+	if err == nil {
+		s.opened[t] = l
+	}
+	return l, err
+}
+
+func (s *session) openAnew(ctx context.Context, t *workTree) (local, error) {
+	if s.Revision == "" {
+		return s.openFolder(t)
+	}
+	if !t.isRepo {
+		return local{}, command.Usagef("run it in a clone", "%s is no revision: %s is not in a Git repository", s.Revision,
+			t.top)
+	}
+	r := checkout.OpenRepository(t.top)
+	s.ends = append(s.ends, r.Close)
+	commit := plumbing.NewHash(s.Revision)
+	if !plumbing.IsHash(s.Revision) {
+		var err error
+		if commit, err = r.Resolve(ctx, s.Revision); err != nil {
+			return local{}, command.Usagef("name a revision as git knows it", "%s is not a revision of the repository %s",
+				s.Revision, t.top)
+		}
+	}
+	return local{commit: commit, objects: r, tree: t, revision: cmp.Or(s.RevisionName, s.Revision)}, nil
+}
+
+func (s *session) openFolder(t *workTree) (local, error) {
+	f, err := checkout.OpenFolder(t.top, checkout.FolderOptions{Named: t.named(), Skip: s.Skip,
+		Exact: s.file != "" && !s.Offline})
+	if err != nil {
+		return local{}, err
+	}
+	s.ends = append(s.ends, f.Close)
+	return local{commit: f.ID(), objects: f, tree: t, folder: f}, nil
+}
+
+// isNear reports whether a URL is on a host of a remote of the repository at hand, or on this machine.
+func (s *session) isNear(at string) bool {
+	host := hostOf(at)
+	if host == "" {
+		return true
+	}
+	for _, t := range s.trees {
+		for _, remote := range checkout.Remotes(t.top) {
+			if hostOf(remote) == host {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hostOf returns the host of a repository's URL, or nothing for a folder.
+func hostOf(at string) string {
+	host, _, _ := strings.Cut(pipeline.RepositoryAddress(at), "/")
+	return host
+}
+
+// has reports whether a tree has all of some paths.
+func (w *workTree) has(paths []string) bool {
+	return !slices.ContainsFunc(paths, func(in string) bool {
+		_, err := os.Stat(filepath.Join(w.top, filepath.FromSlash(in)))
+		return err != nil
+	})
+}
+
+func overlap(a, b string) bool {
+	a, b = filepath.ToSlash(filepath.Clean(a)), filepath.ToSlash(filepath.Clean(b))
+	return pipeline.Within(a, b) || pipeline.Within(b, a)
+}
+
+var _ object.Objects = (*checkout.Folder)(nil)

@@ -149,37 +149,3 @@ func TestBranchDeletedOrRewritten(t *testing.T) {
 		t.Errorf("after the rewind: %+v", again)
 	}
 }
-
-// TestCommandNamesTheAggregator holds that the command which reproduces the output says
-// where agents find the sd-aggregator, if that is not where it usually is.
-func TestCommandNamesTheAggregator(t *testing.T) {
-	t.Parallel()
-	l := withPlaintext(t, func(l *lab) { l.pipeline.Spec.SDAggregator.URL = "https://sd.example.com" })
-	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text,
-		"--sd-aggregator-url https://sd.example.com ") {
-		t.Errorf("no:\n%s", text)
-	}
-	if text := withPlaintext(t, unchangedLab).remote.read("env")["README.md"].text; strings.Contains(text,
-		"--sd-aggregator-url") {
-		t.Errorf("the default is named:\n%s", text)
-	}
-}
-
-// TestReadmeNamesWhatTheCommandLeavesOut holds that README.md says which fields of the pipeline the command that
-// reproduces the output has no flags for.
-func TestReadmeNamesWhatTheCommandLeavesOut(t *testing.T) {
-	t.Parallel()
-	l := withPlaintext(t, func(l *lab) {
-		l.pipeline.Spec.Namespaces = map[string]map[string]string{"elsewhere": {"monitoring": "enabled"}}
-		l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"none"}},
-			Policy: secretref.Reference}}
-	})
-	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text,
-		"leaves out what the pipeline sets in `namespaces`, `secrets.rules`. `agentry render -f`") {
-		t.Errorf("no:\n%s", text)
-	}
-	if text := withPlaintext(t, unchangedLab).remote.read("env")["README.md"].text; strings.Contains(text,
-		"leaves out") {
-		t.Errorf("nothing is left out:\n%s", text)
-	}
-}

@@ -32,6 +32,9 @@ func (p *pass) push(ctx context.Context, from *start, c *plan.Change, out *publi
 	if err := p.refuseContest(from, out.Reader); err != nil || p.report.Refused != nil {
 		return err
 	}
+	if p.options.Offline { // what is on the branch is not known
+		return nil
+	}
 	if err := p.describe(c, from.inputs, publish.Dry{}); err != nil || c.Refused != nil || p.options.DryRun {
 		return err
 	}

@@ -13,7 +13,7 @@ type Explanation struct {
 	// RenderedBy is the pipeline, where several have the object.
 	RenderedBy string `json:"pipeline,omitempty"`
 	Object     Object `json:"object"`
-	State  State  `json:"state"`
+	State      State  `json:"state"`
 	// Why says why it is held, left out, paused or not rendered, where the fields below do not say it.
 	Why string `json:"why,omitempty"`
 	// SelectedBy are the chains of selectors that lead to the object: from a GrafanaAgent, or from an instance that no

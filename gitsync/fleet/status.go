@@ -35,7 +35,6 @@ type Status struct {
 	//   - Stalled is True when the pipeline cannot go on before somebody does something.
 	Conditions []metav1.Condition `json:"conditions"`
 
-
 	// Sources are the input commits and Output the branch after the last successful pass.
 	Sources []gitsync.SourceStatus `json:"sources"`
 	Output  *gitsync.OutputStatus  `json:"output,omitempty"`

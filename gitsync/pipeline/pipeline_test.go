@@ -179,18 +179,3 @@ func TestDefaultTwiceIsDefaultOnce(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-// TestNotInRenderCommand checks that all fields are named that change the manifests and have no flag.
-func TestNotInRenderCommand(t *testing.T) {
-	s := Spec{
-		Sources: []Source{{}, {Tenant: "shop"}}, Tenancy: &Tenancy{}, Namespaces: map[string]map[string]string{"a": {}},
-		Secrets: Secrets{Rules: []SecretRule{{}}, Mirror: &mirror.Settings{}},
-	}
-	want := "`namespaces` `secrets.rules` `secrets.mirror` `tenancy` `sources[].tenant`"
-	if got := strings.Join(s.NotInRenderCommand(), " "); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if got := (&Spec{Sources: []Source{{}}}).NotInRenderCommand(); len(got) > 0 {
-		t.Errorf("nothing is set, got %s", got)
-	}
-}

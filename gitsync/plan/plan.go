@@ -86,13 +86,17 @@ func Decide(in Inputs) (*Plan, error) {
 	return p, nil
 }
 
-// firstErrors returns the first error of each unit.
+// firstErrors returns the first error of each unit: of its GrafanaAgent, else of anything in it.
 func firstErrors(diags diag.List) map[string]string {
-	out := map[string]string{}
+	out, ofAgent := map[string]string{}, map[string]bool{}
 	for _, d := range diags {
+		if d.Severity != diag.Error {
+			continue
+		}
 		for _, u := range d.Units {
-			if _, ok := out[u]; !ok && d.Severity == diag.Error {
-				out[u] = d.Position() + ": " + d.Problem()
+			isOfAgent := manifest.IDOf(d.Object) == agentOf(u)
+			if _, ok := out[u]; !ok || isOfAgent && !ofAgent[u] {
+				out[u], ofAgent[u] = d.Position()+": "+d.Problem(), isOfAgent
 			}
 		}
 	}

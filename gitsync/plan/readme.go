@@ -39,16 +39,11 @@ func (c *Change) Readme() []byte {
 		fmt.Fprintf(&b, "Each folder `%s` has copies of what else is in the sources: %s.\n\n",
 			passthrough.Unit("<namespace>"), strings.Join(kinds, ", "))
 	}
+	where := "in a checkout of that commit"
 	if isSealed {
-		fmt.Fprintf(&b, "To see what would be written now, with the pipeline file and its keys:\n\n    %s\n",
-			p.Pipeline.Spec.RenderCommand(0))
-	} else if len(p.Objects.Sources) == 1 {
-		fmt.Fprintf(&b, "To reproduce it, in a checkout of that commit:\n\n    %s\n", p.Pipeline.Spec.RenderCommand(0))
-		if fields := p.Pipeline.Spec.NotInRenderCommand(); len(fields) > 0 {
-			fmt.Fprintf(&b, "\nIt leaves out what the pipeline sets in %s. `agentry render -f`, with the pipeline "+
-				"file, applies that too.\n", strings.Join(fields, ", "))
-		}
+		where += ", with the keys of the pipeline"
 	}
+	fmt.Fprintf(&b, "To reproduce it, %s:\n\n    %s\n", where, p.Pipeline.RenderCommand())
 	return []byte(b.String())
 }
 

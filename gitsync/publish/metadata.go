@@ -53,7 +53,7 @@ type Dry struct {
 func (in *Inputs) Metadata(dry Dry) Metadata {
 	first := in.Sources[0].describe()
 	m := Metadata{
-		RepoURL: first.RepoURL, DrySHA: first.SHA, Commands: []string{in.Pipeline.Spec.RenderCommand(0)},
+		RepoURL: first.RepoURL, DrySHA: first.SHA, Commands: []string{in.Pipeline.RenderCommand()},
 		Author: first.Author, Date: first.Date, Subject: first.Subject, Body: first.Body,
 		Bases: branch.Bases{Sources: in.SourceCommits(), Charts: in.Charts},
 	}

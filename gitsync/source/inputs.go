@@ -89,19 +89,24 @@ func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 		rd.Close()
 		found := diag.Diagnostic{Severity: diag.Error, Code: diag.SourcePathMissing, File: want,
 			Hint: "correct sources[].paths, or create the folder"}
-		at := fmt.Sprintf("in commit %s of %s", pipeline.ShortID(commit.Hash.String()), src.Repo.URL())
+		at := fmt.Sprintf(" in commit %s of %s", pipeline.ShortID(commit.Hash.String()), src.Repo.URL())
+		if src.IsLocal {
+			at, found.Source = "", src.Label
+		}
 		switch {
 		case err == nil && mayBeEmpty:
 			continue
 		case err == nil:
-			found.Code, found.Message, found.Hint = diag.EmptyInput, "holds no manifest "+at,
+			found.Code, found.Message, found.Hint = diag.EmptyInput, "holds no manifest"+at,
 				"correct sources[].paths; or set limits.allowEmpty if it should be empty"
 			if slices.Contains(src.Input.layout.ChartFolders, want) {
-				found.Message, found.Hint = "is a Helm chart, which is not read as manifests, "+at,
+				found.Message, found.Hint = "is a Helm chart, which is not read as manifests"+at,
 					"name it in helmCharts of a kustomization, and the kustomization in sources[].paths"
 			}
 		case errors.Is(err, object.ErrPathNotFound):
-			found.Message = "is not " + at
+			if found.Message = "is not" + at; src.IsLocal {
+				found.Message = "does not exist"
+			}
 		default:
 			return err
 		}

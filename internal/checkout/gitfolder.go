@@ -43,6 +43,9 @@ func Remotes(top string) map[string]string {
 	out := map[string]string{}
 	for _, remote := range settings.Section("remote").Subsections {
 		if url := remote.Option("url"); url != "" {
+			if strings.HasPrefix(url, ".") {
+				url = filepath.Join(top, url)
+			}
 			out[remote.Name] = url
 		}
 	}

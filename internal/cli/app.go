@@ -55,7 +55,9 @@ func newApp(env Env) *cli.App {
 		Writer:                env.Stdout,
 		ErrWriter:             env.Stderr,
 		OnUsageError:          command.OnUsageError,
-		ExitErrHandler:        func(*cli.Context, error) {}, // Run maps errors to exit codes.
+		// a value of --set can have commas
+		DisableSliceFlagSeparator: true,
+		ExitErrHandler:            func(*cli.Context, error) {}, // Run maps errors to exit codes.
 	}
 	for _, c := range commands(env) {
 		app.Commands = append(app.Commands, c.Build())

@@ -68,9 +68,6 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 	defer done()
 	for _, run := range runs {
 		found := &run.Report.Diags
-		if run.Report.Set != nil {
-			*found = severalClusters(run.Report.Set, *found)
-		}
 		if *found, err = withPodSecurity(*found, level, run.Report.Rendered); err != nil {
 			return err
 		}

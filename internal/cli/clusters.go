@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 )
 
 // fewDuplicates is how many objects folders may have in common by mistake.
@@ -24,9 +25,9 @@ type clusters struct {
 
 // severalClusters replaces the findings about objects that many folders define by one for these folders: they are most
 // likely for one cluster each, and were read together.
-func severalClusters(set *manifest.Set, found diag.List) diag.List {
+func severalClusters(run *dryrun.Run, found diag.List) diag.List {
 	byFolder := map[string]*clusters{}
-	for _, group := range set.Duplicates() {
+	for _, group := range run.Report.Set.Duplicates() {
 		above, folders := apart(group)
 		if len(folders) < 2 {
 			continue
@@ -41,6 +42,7 @@ func severalClusters(set *manifest.Set, found diag.List) diag.List {
 	}
 	for _, above := range slices.Sorted(maps.Keys(byFolder)) {
 		if c := byFolder[above]; len(c.objects) > fewDuplicates {
+			c.above = run.Show(c.above)
 			found = c.replaceIn(found)
 		}
 	}

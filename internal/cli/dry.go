@@ -119,6 +119,9 @@ func (e Env) dry(ctx context.Context, flags *cli.Context, paths []string, set ..
 		return nil, nil, err
 	}
 	for _, run := range runs {
+		if run.Report != nil && run.Report.Set != nil {
+			run.Report.Diags = severalClusters(run, run.Report.Diags)
+		}
 		if run.Report == nil {
 			if err := display.PrintSuspended(e.Stderr, run.Pipeline.Metadata.Name); err != nil {
 				return nil, done, err

@@ -1,13 +1,17 @@
 package dryrun
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
@@ -28,13 +32,20 @@ func (r *Run) finish() error {
 	}
 	report.Diags = r.named(r.lenient(report.Diags))
 	if report.Refused != nil {
-		report.Refused = new(r.named(diag.List{*report.Refused})[0])
+		report.Refused = new(r.named(r.lenient(diag.List{*report.Refused}))[0])
+		if report.Refused.Severity == diag.Warning {
+			report.Refused = nil
+		}
 	}
 	for i := range report.Held {
-		report.Held[i].Reason = r.named(diag.List{report.Held[i].Reason})[0]
+		h := &report.Held[i]
+		h.Reason = r.named(diag.List{h.Reason})[0]
+		if slices.ContainsFunc(r.locals, func(l *local) bool { return l.commit.String() == h.Since.Commit }) {
+			h.Since = branch.CommitRef{} // it is of no commit
+		}
 	}
 	if report.Explained != nil {
-		report.Explained.Diags, report.Explained.Show = report.Diags, r.show
+		report.Explained.Diags, report.Explained.Show = report.Diags, r.Show
 	}
 	return nil
 }
@@ -53,8 +64,8 @@ func (r *Run) lenient(found diag.List) diag.List {
 		const accept = "--set spec.limits.allowEmpty=true accepts it"
 		if d.Code == diag.NoAgent {
 			d.Hint = "name the folder that has one as well; " + accept
-		} else {
-			d.Message, d.Hint = "holds no manifest", accept
+		} else if strings.Contains(d.Hint, "allowEmpty") {
+			d.Hint = accept
 		}
 		if r.request.MayBeEmpty {
 			d.Severity = diag.Warning
@@ -100,8 +111,8 @@ func (r *Run) name(l *local, file string) string {
 	return l.name(file)
 }
 
-// show returns the name that people know of a file of the first source from this machine that has it.
-func (r *Run) show(file string) string {
+// Show returns the name that people know of a file of the first source from this machine that has it.
+func (r *Run) Show(file string) string {
 	for _, l := range r.locals {
 		if name := r.name(l, file); len(r.locals) == 1 || l.text(name) != nil {
 			return name
@@ -112,42 +123,77 @@ func (r *Run) show(file string) string {
 
 // narrow leaves only what concerns the paths of the request. Without a pipeline file nothing else was read.
 func (r *Run) narrow() error {
-	if r.file == "" || r.request.Only || r.request.Whole || !r.isNarrow() {
+	report := r.Report
+	if r.file == "" || r.request.Only || report.Set == nil {
 		return nil
 	}
-	report := r.Report
-	if report.Set == nil {
-		return nil
+	if err := r.checkPaths(); err != nil || r.request.Whole || !r.isNarrow() {
+		return err
 	}
 	units := map[string]bool{}
-	isRead := false
 	for _, h := range report.Hierarchies {
 		if r.concerns(h) {
 			units[h.Name()] = true
 		}
 	}
-	for _, o := range report.Set.All() {
-		isRead = isRead || r.isBelow("", o.File())
-	}
 	report.Diags = slices.DeleteFunc(slices.Clone(report.Diags), func(d diag.Diagnostic) bool {
 		if d.File != "" && r.labelled(d.Source) != nil {
-			isRead = isRead || r.isBelow(d.Source, d.File)
 			return !r.isBelow(d.Source, d.File)
 		}
 		return len(d.Units) > 0 && !slices.ContainsFunc(d.Units, func(name string) bool { return units[name] })
 	})
-	if !isRead && len(units) == 0 && !r.reads() {
-		return command.Usagef("name a path that it reads; --no-pipeline reads only the PATHs, with the defaults",
-			"pipeline %s (%s) reads nothing of %s", r.Pipeline.Metadata.Name, r.file, strings.Join(r.request.Paths, ", "))
-	}
 	report.Hierarchies = slices.DeleteFunc(slices.Clone(report.Hierarchies), func(h *hierarchy.Hierarchy) bool {
 		return !units[h.Name()]
 	})
-	report.Rendered = slices.DeleteFunc(slices.Clone(report.Rendered), func(u *generator.Unit) bool { return !units[u.Name] })
+	report.Rendered = slices.DeleteFunc(slices.Clone(report.Rendered), func(u *generator.Unit) bool {
+		return !units[u.Name]
+	})
 	report.Units = slices.DeleteFunc(slices.Clone(report.Units), func(u gitsync.UnitStatus) bool {
 		return !units[u.Name]
 	})
 	return nil
+}
+
+// checkPaths refuses a path of which the pipeline reads nothing: what is not read must not look as if nothing was wrong
+// with it.
+func (r *Run) checkPaths() error {
+	for _, t := range r.trees {
+		for _, p := range t.places {
+			if !r.readsAny(p) {
+				return command.Usagef("name paths that it reads; --no-pipeline reads the PATHs alone, with the defaults",
+					"pipeline %s (%s) reads nothing of %s", r.Pipeline.Metadata.Name, r.file, p.name)
+			}
+		}
+	}
+	return nil
+}
+
+// readsAny reports whether something at a path was read: the pipeline names it, or something in it or around it; or
+// an object or a finding is from there.
+func (r *Run) readsAny(p place) bool {
+	for _, l := range r.locals {
+		if l.tree == nil || !within(l.tree.top, p.disk) && !within(p.disk, l.tree.top) {
+			continue
+		}
+		in, err := filepath.Rel(l.tree.top, p.disk)
+		if err != nil || !filepath.IsLocal(in) {
+			return true // the whole tree is in it
+		}
+		in = filepath.ToSlash(in)
+		if slices.ContainsFunc(r.Pipeline.Spec.Sources[l.index].Paths, func(read string) bool {
+			return overlap(read, in)
+		}) {
+			return true
+		}
+		if slices.ContainsFunc(r.Report.Set.All(), func(o *manifest.Object) bool {
+			return pipeline.Within(in, o.File())
+		}) || slices.ContainsFunc(r.Report.Diags, func(d diag.Diagnostic) bool {
+			return d.Source == l.label && pipeline.Within(in, d.File)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // isNarrow reports whether the paths are less than a whole tree.
@@ -164,15 +210,6 @@ func (r *Run) isNarrow() bool {
 func (r *Run) isBelow(label, file string) bool {
 	return slices.ContainsFunc(r.locals, func(l *local) bool {
 		return (label == "" || l.label == label) && l.tree.holds(file)
-	})
-}
-
-// reads reports whether the paths and those of the pipeline have anything in common.
-func (r *Run) reads() bool {
-	return slices.ContainsFunc(r.locals, func(l *local) bool {
-		return slices.ContainsFunc(r.Pipeline.Spec.Sources[l.index].Paths, func(read string) bool {
-			return slices.ContainsFunc(l.tree.places, func(p place) bool { return overlap(read, p.in) })
-		})
 	})
 }
 

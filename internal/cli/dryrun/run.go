@@ -34,7 +34,8 @@ type Run struct {
 	Notes []string
 
 	request *Request
-	file    string // the pipeline file; empty: there is none
+	file    string      // the pipeline file; empty: there is none
+	trees   []*workTree // that the paths are in
 	locals  []*local
 }
 
@@ -51,7 +52,7 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 		}
 	}()
 	for _, p := range s.fleet {
-		run := &Run{Pipeline: p, request: &s.Request, file: s.file}
+		run := &Run{Pipeline: p, request: &s.Request, file: s.file, trees: s.trees}
 		if !p.Spec.Suspend {
 			if err := run.pass(ctx, s); err != nil {
 				return nil, nil, err

@@ -150,7 +150,11 @@ func (w *workTree) source(build string) map[string]any {
 	for _, in := range w.named() {
 		paths = append(paths, in)
 	}
-	out := map[string]any{"url": fileURL(w.top), "ref": map[string]any{"branch": "HEAD"}, "paths": paths}
+	at := fileURL(w.top)
+	if origin := checkout.Remotes(w.top)["origin"]; hostOf(origin) != "" {
+		at = "https://" + pipeline.RepositoryAddress(origin) // what custom resources of Flux and Argo CD call it
+	}
+	out := map[string]any{"url": at, "ref": map[string]any{"branch": "HEAD"}, "paths": paths}
 	if build != "" {
 		out["build"] = build
 	}

@@ -68,7 +68,7 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 	defer done()
 	for _, run := range runs {
 		found := &run.Report.Diags
-		if *found, err = withPodSecurity(*found, level, run.Report.Rendered); err != nil {
+		if *found, err = withPodSecurity(*found, level, run); err != nil {
 			return err
 		}
 	}
@@ -85,12 +85,12 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 func mayBeEmpty(r *dryrun.Request) { r.MayBeEmpty = true }
 
 // withPodSecurity adds what a level of the Pod Security Standards forbids, if one is named.
-func withPodSecurity(found diag.List, level string, units []*generator.Unit) (diag.List, error) {
+func withPodSecurity(found diag.List, level string, run *dryrun.Run) (diag.List, error) {
 	if level == "" {
 		return found, nil
 	}
-	forbidden, err := generator.PodSecurity(level, units)
-	found = append(found, forbidden...)
+	forbidden, err := generator.PodSecurity(level, run.Report.Rendered)
+	found = append(found, run.Named(forbidden)...)
 	found.Sort()
 	return found, err
 }
@@ -126,7 +126,7 @@ with comments; with -o json or -o yaml they are one List.`,
 			}
 			defer done()
 			for _, run := range runs {
-				err = cmp.Or(printed(env, format, unitsAfter(run.Report), run.Report.Set, run.Report.Diags), err)
+				err = cmp.Or(printed(env, format, run), err)
 			}
 			env.used(runs)
 			return err
@@ -135,25 +135,27 @@ with comments; with -o json or -o yaml they are one List.`,
 }
 
 // compareRights prints what the rights in the inputs lack for the pods of units, and what they allow without need.
-func compareRights(env Env, format string, units []*generator.Unit, set *manifest.Set, found diag.List) error {
+func compareRights(env Env, format string, run *dryrun.Run) error {
+	r := run.Report
 	var list diag.List
-	for _, d := range found {
+	for _, d := range r.Diags {
 		if d.Code == diag.MissingPermission {
 			list = append(list, d)
 		}
 	}
-	if set != nil {
-		list = append(list, generator.UnneededRights(set, units)...)
+	if r.Set != nil {
+		list = append(list, run.Named(generator.UnneededRights(r.Set, unitsAfter(r)))...)
 	}
 	if err := env.printer(format, nil).Print(env.Stdout, list); err != nil {
 		return err
 	}
 	fmt.Fprintln(env.Stderr, findings(list))
-	return verdict(found, false)
+	return verdict(r.Diags, false)
 }
 
-// printRights prints what the pods of units need of the Kubernetes API. The set is nil if nothing was read.
-func printRights(env Env, format string, units []*generator.Unit, set *manifest.Set, found diag.List) error {
+// printRights prints what the pods of units need of the Kubernetes API.
+func printRights(env Env, format string, run *dryrun.Run) error {
+	units, set, found := unitsAfter(run.Report), run.Report.Set, run.Report.Diags
 	for _, u := range units {
 		if u.Paused {
 			fmt.Fprintf(env.Stderr, "without the rules of %s, which is not rendered: it is left unchanged\n", u.Name)

@@ -183,6 +183,12 @@ func compareBranch(ctx context.Context, env Env, flags *cli.Context, sides *dryr
 		if !run.HasFile() {
 			return nil, nothingToCompare(sides.Paths)
 		}
+		if !run.KnowsBranch() {
+			env.used(runs)
+			return nil, command.Usagef("write it like main..HEAD or main.., to compare revisions",
+				"the output branch of pipeline %s was not read, so there is nothing to compare with",
+				run.Pipeline.Metadata.Name)
+		}
 		c := &comparison{pipeline: run.Pipeline.Metadata.Name, errs: errorsIn(r.Diags), difference: r.Difference,
 			failed: verdict(r.Diags, false)}
 		if err := env.report(env.Stderr, runs, c.errs); err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func (e Env) dry(ctx context.Context, flags *cli.Context, paths []string, set ..
 	runs, done, err = dryrun.Do(ctx, r)
 	ended()
 	if wrong, ok := errors.AsType[*dryrun.Misconfigured](err); ok {
-		return nil, nil, e.configuration(wrong.Found, wrong.File)
+		return nil, nil, cmp.Or(wrongFlag(flags, r.Set, wrong.Found), e.configuration(wrong.Found, wrong.File))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -130,6 +131,30 @@ func (e Env) dry(ctx context.Context, flags *cli.Context, paths []string, set ..
 	}
 	return slices.DeleteFunc(runs, func(run *dryrun.Run) bool { return run.Report == nil }), done, nil
 }
+
+// wrongFlag returns the usage error about a flag that sets a field of a pipeline to a wrong value, if there is one.
+func wrongFlag(flags *cli.Context, set []string, found diag.List) error {
+	for _, change := range set {
+		field, value, _ := strings.Cut(change, "=")
+		i := slices.IndexFunc(found, func(d diag.Diagnostic) bool {
+			return d.Severity == diag.Error && strings.HasPrefix(dotted(d.Path)+".", dotted(field)+".")
+		})
+		if i < 0 {
+			continue
+		}
+		typed := "--set " + field // a value may hold a password
+		for _, short := range shortFields {
+			if short[1] == field && flags.String(short[0]) != "" {
+				typed = "--" + short[0] + " " + value
+			}
+		}
+		return command.Usagef(found[i].Hint, "%s: %s", typed, found[i].Message)
+	}
+	return nil
+}
+
+// dotted returns a path of a field without brackets.
+func dotted(path string) string { return strings.NewReplacer("[", ".", "]", "").Replace(path) }
 
 // unitsAfter returns the units as they would be on the output branch after a dry run. A unit that stays as it is counts
 // as paused.

@@ -126,10 +126,7 @@ func newQuestion(flags *cli.Context, args []string) (q question, err error) {
 func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, found *explain.List) (inputs,
 	err error) {
 	runs, done, err := env.dry(ctx, flags, q.paths, mayBeEmpty, func(r *dryrun.Request) {
-		r.Whole, r.Revision = true, flags.String("revision")
-		if len(r.Paths) == 0 && r.File == "" {
-			r.Paths = []string{"."}
-		}
+		r.Whole, r.Here, r.Revision = true, true, flags.String("revision")
 	})
 	if err != nil {
 		return nil, err

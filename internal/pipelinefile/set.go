@@ -18,11 +18,13 @@ func Set(fields map[string]any, changes []string) (map[string]any, error) {
 	}
 	out := runtime.DeepCopyJSON(fields)
 	for _, change := range changes {
-		if !strings.HasPrefix(change, "spec.") && !strings.HasPrefix(change, "metadata.") {
-			return nil, fmt.Errorf("--set %s: write it like spec.runtime=alloy", change)
+		field, _, isChange := strings.Cut(change, "=")
+		if !isChange || !strings.HasPrefix(change, "spec.") && !strings.HasPrefix(change, "metadata.") {
+			return nil, fmt.Errorf("--set %s: write it like spec.runtime=alloy", field)
 		}
-		if err := strvals.ParseInto(change, out); err != nil {
-			return nil, fmt.Errorf("--set %s: %w", change, err)
+		if err := strvals.ParseInto(change, out); err != nil { // the error can hold the value
+			return nil, fmt.Errorf("--set %s: this is not FIELD=VALUE as in helm's --set: write a comma in a value "+
+				"as \\,", field)
 		}
 	}
 	return out, nil

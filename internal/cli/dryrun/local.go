@@ -90,17 +90,17 @@ func (w *workTree) standsFor(spec *pipeline.Spec) []int {
 }
 
 // onlySource returns the tree that stands in for the only source of a pipeline whose file is in a work tree: the work
-// tree, or else the folder of the file, whichever has the paths of the source. A file that is named needs to be in a
+// tree, or else the folder of the file, whichever has paths of the source. A file that is named needs to be in a
 // repository: it can be about any other one.
 func (s *session) onlySource(w *workTree, src pipeline.Source) *workTree {
 	folder := filepath.Dir(resolved(s.file))
 	if !within(w.top, folder) || !w.isRepo && s.File != "" {
 		return nil
 	}
-	if w.isRepo && w.has(src.Paths) {
+	if w.isRepo && w.hasAny(src.Paths) {
 		return w
 	}
-	if below := s.below(w, folder); below.has(src.Paths) {
+	if below := s.below(w, folder); below.hasAny(src.Paths) {
 		return below
 	}
 	return nil

@@ -1,6 +1,7 @@
 package dryrun
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
@@ -41,13 +42,14 @@ func (w *workTree) named() (out []string) {
 }
 
 // locate finds the trees that paths are in. Paths outside of a repository are in the tree of this folder, if they are
-// below it, because their bases can be anywhere in it; else in that of the outermost folder that is named.
-func locate(paths []string) (trees []*workTree, err error) {
+// below it, because their bases can be anywhere in it; else in that of the outermost folder that is named. At a revision
+// a path need not be on the disk.
+func locate(paths []string, atRevision bool) (trees []*workTree, err error) {
 	var places []place
 	for _, name := range paths {
 		p := place{name: filepath.Clean(name)}
-		if p.disk, err = filepath.EvalSymlinks(name); err == nil {
-			p.disk, err = filepath.Abs(p.disk)
+		if p.disk, err = filepath.EvalSymlinks(name); err == nil || atRevision {
+			p.disk, err = filepath.Abs(cmp.Or(p.disk, name))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %s", name, reason(err))
@@ -60,12 +62,10 @@ func locate(paths []string) (trees []*workTree, err error) {
 	}
 	for _, p := range places {
 		folder := p.disk
-		info, err := os.Stat(p.disk)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %s", p.name, reason(err))
-		}
-		if !info.IsDir() {
+		if info, err := os.Stat(p.disk); err == nil && !info.IsDir() {
 			folder = filepath.Dir(p.disk)
+		} else if err != nil && !atRevision {
+			return nil, fmt.Errorf("read %s: %s", p.name, reason(err))
 		}
 		p.top = checkout.Top(folder)
 		isRepo := p.top != ""

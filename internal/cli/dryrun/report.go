@@ -30,16 +30,17 @@ func (r *Run) finish() error {
 	if err := r.narrow(); err != nil {
 		return err
 	}
-	report.Diags = r.named(r.lenient(report.Diags))
+	report.Kept = r.kept(report.Kept)
+	report.Diags = r.Named(r.lenient(report.Diags))
 	if report.Refused != nil {
-		report.Refused = new(r.named(r.lenient(diag.List{*report.Refused}))[0])
+		report.Refused = new(r.Named(r.lenient(diag.List{*report.Refused}))[0])
 		if report.Refused.Severity == diag.Warning {
 			report.Refused = nil
 		}
 	}
 	for i := range report.Held {
 		h := &report.Held[i]
-		h.Reason = r.named(diag.List{h.Reason})[0]
+		h.Reason = r.Named(diag.List{h.Reason})[0]
 		if slices.ContainsFunc(r.locals, func(l *local) bool { return l.commit.String() == h.Since.Commit }) {
 			h.Since = branch.CommitRef{} // it is of no commit
 		}
@@ -48,6 +49,21 @@ func (r *Run) finish() error {
 		report.Explained.Diags, report.Explained.Show = report.Diags, r.Show
 	}
 	return nil
+}
+
+// kept returns files below the paths, with the names that people know.
+func (r *Run) kept(files []manifest.File) (out []manifest.File) {
+	for _, f := range files {
+		l := r.labelled(f.Source)
+		if l != nil && r.file != "" && r.isNarrow() && !r.isBelow(f.Source, f.Path) {
+			continue
+		}
+		if l != nil {
+			f.Path, f.Source = r.name(l, f.Path), ""
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // lenient makes it a warning that there is nothing to render, for commands that accept it, and says what to type.
@@ -74,8 +90,8 @@ func (r *Run) lenient(found diag.List) diag.List {
 	return found
 }
 
-// named returns findings with the names of files that people know.
-func (r *Run) named(list diag.List) diag.List {
+// Named returns findings with the names of files that people know.
+func (r *Run) Named(list diag.List) diag.List {
 	out := slices.Clone(list)
 	for i := range out {
 		d := &out[i]

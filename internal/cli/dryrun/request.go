@@ -24,6 +24,8 @@ type Request struct {
 	Whole bool
 	// Only reads the paths in place of those that the pipeline names.
 	Only bool
+	// Here reads the current folder if there are neither paths nor a pipeline file.
+	Here bool
 	// Set changes fields of the pipelines: spec.field=value, as in Helm. Each is one change.
 	Set []string
 	// Build is how the working tree is built, if it is set.

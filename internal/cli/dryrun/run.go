@@ -36,6 +36,7 @@ type Run struct {
 	request *Request
 	file    string      // the pipeline file; empty: there is none
 	trees   []*workTree // that the paths are in
+	offline bool
 	locals  []*local
 }
 
@@ -92,9 +93,10 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 		}
 	}
 	r.Report, err = dry(ctx, r.Pipeline, credentials, options)
+	r.offline = options.Offline
 	if isUnreachable(err) && len(r.locals) == len(r.Pipeline.Spec.Sources) && !options.Offline {
 		r.note("held versions are left out, because the output branch cannot be read: %v", err)
-		options.Offline = true
+		options.Offline, r.offline = true, true
 		r.Report, err = dry(ctx, r.Pipeline, credentials, options)
 	}
 	if err != nil {
@@ -241,6 +243,9 @@ func (r *Run) String() string {
 
 // HasFile reports whether a pipeline file governed.
 func (r *Run) HasFile() bool { return r.file != "" }
+
+// KnowsBranch reports whether the output branch was read.
+func (r *Run) KnowsBranch() bool { return !r.offline }
 
 // Hidden returns the number of manifest files that were not read because Git or a .sourceignore ignores them.
 func (r *Run) Hidden() (n int) {

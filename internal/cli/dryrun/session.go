@@ -45,7 +45,7 @@ func open(ctx context.Context, request Request) (s *session, err error) {
 		}
 	}()
 	paths := slices.DeleteFunc(slices.Clone(request.Paths), func(name string) bool { return name == Stdin })
-	if s.trees, err = locate(paths); err != nil {
+	if s.trees, err = locate(paths, request.Revision != ""); err != nil {
 		return s, err
 	}
 	if len(paths) < len(request.Paths) {
@@ -66,7 +66,7 @@ func open(ctx context.Context, request Request) (s *session, err error) {
 		return s, err
 	}
 	if len(s.trees) == 0 {
-		if s.trees, err = treeOf(s.file); err != nil {
+		if s.trees, err = s.treeOfFile(); err != nil {
 			return s, err
 		}
 	}
@@ -106,25 +106,34 @@ func (s *session) governing() (string, error) {
 	return file, err
 }
 
-// treeOf returns the work tree that a pipeline file is in, or that of the current folder.
-func treeOf(file string) ([]*workTree, error) {
+// treeOfFile returns the work tree that the pipeline file is in, or that of the current folder. A file that was found is
+// in a folder that may be a tree, even without a repository.
+func (s *session) treeOfFile() ([]*workTree, error) {
 	here, err := workingFolder()
 	if err != nil {
 		return nil, err
 	}
-	top := checkout.Top(here)
-	if file != Stdin {
-		top = cmp.Or(checkout.Top(filepath.Dir(resolved(file))), top)
+	top, folder := checkout.Top(here), filepath.Dir(resolved(s.file))
+	if s.file != Stdin {
+		top = cmp.Or(checkout.Top(folder), top)
 	}
-	if top == "" {
-		return nil, nil
+	switch {
+	case top != "":
+		return []*workTree{{top: top, isRepo: true}}, nil
+	case s.File == "":
+		return []*workTree{{top: folder}}, nil
 	}
-	return []*workTree{{top: top, isRepo: true}}, nil
+	return nil, nil
 }
 
 // alone returns the pipeline that reads the paths with the defaults.
 func (s *session) alone() ([]*pipelinefile.Pipeline, error) {
-	if len(s.Paths) == 0 {
+	if len(s.Paths) == 0 && s.Here {
+		var err error
+		if s.trees, err = locate([]string{"."}, false); err != nil {
+			return nil, err
+		}
+	} else if len(s.Paths) == 0 {
 		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input; or a pipeline "+
 			"file with -f", "no PATH is given")
 	}
@@ -399,11 +408,11 @@ func hostOf(at string) string {
 	return host
 }
 
-// has reports whether a tree has all of some paths.
-func (w *workTree) has(paths []string) bool {
-	return !slices.ContainsFunc(paths, func(in string) bool {
+// hasAny reports whether a tree has any of some paths.
+func (w *workTree) hasAny(paths []string) bool {
+	return slices.ContainsFunc(paths, func(in string) bool {
 		_, err := os.Stat(filepath.Join(w.top, filepath.FromSlash(in)))
-		return err != nil
+		return err == nil
 	})
 }
 

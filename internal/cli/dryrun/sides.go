@@ -50,7 +50,7 @@ func ParseSides(ctx context.Context, args []string, remote bool) (s *Sides, err 
 		s.prefix = filepath.ToSlash(below)
 	}
 	if len(args) == 2 {
-		if a, b, err := s.pair(ctx, args[0], args[1], false); err == nil && !strings.Contains(args[0], "..") {
+		if a, b, err := s.pair(ctx, args[0], args[1], false); err == nil {
 			s.Each = [2]Side{a, b}
 			return s, nil
 		}
@@ -225,7 +225,5 @@ func (r *Request) At(side Side) {
 	default:
 		r.Revision = side.Name
 	}
-	if len(r.Paths) == 0 {
-		r.Paths = []string{"."}
-	}
+	r.Here = true
 }

@@ -26,7 +26,7 @@ func TestRenderOptions(t *testing.T) {
 			TLSConfig: tls, Authorization: auth},
 		Integrations: []integration.Entry{{Name: "nginx"}},
 	}
-	got, err := renderOptions(&pipeline.Pipeline{Spec: spec})
+	got, err := RenderOptions(&pipeline.Pipeline{Spec: spec})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,12 +38,12 @@ func TestRenderOptions(t *testing.T) {
 		got.AgentSelector.String() != "a=b" || got.Integrations == nil {
 		t.Errorf("%+v", got)
 	}
-	if got, err := renderOptions(&pipeline.Pipeline{}); err != nil || got.Integrations != nil ||
+	if got, err := RenderOptions(&pipeline.Pipeline{}); err != nil || got.Integrations != nil ||
 		got.AgentSelector != nil {
 		t.Errorf("of an empty pipeline: %+v, %v", got, err)
 	}
 	spec.Operator.AgentSelector = "in ("
-	if _, err := renderOptions(&pipeline.Pipeline{Spec: spec}); err == nil ||
+	if _, err := RenderOptions(&pipeline.Pipeline{Spec: spec}); err == nil ||
 		!strings.HasPrefix(err.Error(), "agentSelector: ") {
 		t.Errorf("a bad selector: %v", err)
 	}

@@ -94,7 +94,7 @@ func (s *Syncer) use(perSource []*repo.Repo, verify []*signature.Verifier) {
 			src.Verify = verify[i]
 		}
 		if isLocal {
-			src.Label = local.Label
+			src.Label, src.Kept = local.Label, local.Paths
 		} else if len(s.sources.List) > 1 {
 			src.Label = src.Repo.URL() // the pipeline's URL may contain a user name, which may be a token
 		}

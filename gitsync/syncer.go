@@ -99,6 +99,8 @@ type Local struct {
 	Objects object.Objects
 	// Label is the source in findings about its files.
 	Label string
+	// Paths are where [Options.Keep] looks besides the paths of the source.
+	Paths []string
 }
 
 // defaultTimeout is the default of Options.Timeout.

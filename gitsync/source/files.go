@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/budget"
@@ -29,7 +30,7 @@ func appendFiles(out []manifest.File, pass *budget.Pass, s *Source, at *object.C
 	[]manifest.File, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
-	for _, prefix := range distinct(s.Paths) {
+	for _, prefix := range distinct(slices.Concat(s.Paths, s.Kept)) {
 		err := object.Walk(rd, at.Tree, object.WalkOptions{Prefix: prefix}, func(name string, e object.Entry) error {
 			if !readable(name, prefix) || refuseMode(e.Mode) != nil || s.Input.rules.Ignores(name) {
 				return nil

@@ -58,6 +58,12 @@ func (f *File) Unreadable() bool {
 	})
 }
 
+// isEmpty reports whether a plain file has no document.
+func (f *File) isEmpty() bool {
+	r := &f.Result
+	return f.root == nil && len(r.Objects)+len(r.LeftOut)+len(r.Ignored)+len(r.Invalid)+r.Broken == 0
+}
+
 // isFaulty reports whether a file has diagnostics, or invalid objects or documents.
 func (f *File) isFaulty() bool {
 	return len(f.Result.Diags)+len(f.Result.Invalid)+f.Result.Broken > 0

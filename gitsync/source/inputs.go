@@ -81,7 +81,8 @@ func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 	src, commit := in.Sources[i], in.Commits[i]
 	for _, want := range src.Paths {
 		want = path.Clean(want)
-		if want == "." || src.Input.Below(want) {
+		f := src.Input.Files[want]
+		if want == "." || f != nil && !f.isEmpty() || f == nil && src.Input.Below(want) {
 			continue
 		}
 		rd := src.Repo.Reader()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -96,6 +97,11 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 	compare := compareSides
 	if !sides.AreNamed() && !options.differ {
 		compare = compareBranch
+		for _, name := range sides.Paths {
+			if _, err := os.Stat(name); err != nil && name != dryrun.Stdin {
+				return nothingToCompare(sides.Paths)
+			}
+		}
 	}
 	all, err := compare(ctx, env, flags, sides, options)
 	if err != nil || len(all) == 0 {
@@ -133,6 +139,9 @@ func compareSides(ctx context.Context, env Env, flags *cli.Context, sides *dryru
 		if rendered[i], err = env.renderSide(ctx, flags, sides, side, options.each[i]); err != nil {
 			return nil, err
 		}
+	}
+	if len(rendered[0]) == 1 && len(rendered[1]) == 1 { // whatever they are called
+		rendered[0][0].pipeline = rendered[1][0].pipeline
 	}
 	for _, name := range pipelinesOf(rendered[:]...) {
 		before, after := renderingOf(rendered[0], name), renderingOf(rendered[1], name)
@@ -226,7 +235,7 @@ type rendering struct {
 	isOutput bool   // it was rendered before, by whatever pipeline
 	units    []*generator.Unit
 	found    diag.List
-	errs     diag.List // those that are errors
+	errs     diag.List // those that are errors, and that there is nothing
 }
 
 // renderSide renders a side, and prints the errors in it.
@@ -249,7 +258,7 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 		fmt.Fprintf(e.Stderr, "%s: there is nothing at %s\n", side.Name, strings.Join(sides.Paths, ", "))
 		return nil, nil
 	}
-	runs, done, err := e.dry(ctx, flags, paths, func(r *dryrun.Request) {
+	runs, done, err := e.dry(ctx, flags, paths, mayBeEmpty, func(r *dryrun.Request) {
 		r.At(side)
 		r.Set = append(r.Set, set...)
 		r.Options.ShowSecrets, r.Options.KeepCharts = true, true // both sides have the same charts
@@ -263,6 +272,11 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 	defer done()
 	for _, run := range runs {
 		r := rendering{units: run.Report.Rendered, found: run.Report.Diags, errs: errorsIn(run.Report.Diags)}
+		for _, d := range r.found { // a misspelt folder must not look like a full deletion
+			if d.Severity != diag.Error && (d.Code == diag.EmptyInput || d.Code == diag.NoAgent) {
+				r.errs = append(r.errs, d)
+			}
+		}
 		if run.HasFile() {
 			r.pipeline = run.Pipeline.Metadata.Name
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -75,7 +76,7 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	}
 	env.summary(runs, found)
 	failed := verdict(found, strict)
-	if strict && failed != nil || slices.ContainsFunc(runs, isRefused) {
+	if strict && failed != nil || slices.ContainsFunc(runs, isRefused) || slices.ContainsFunc(found, isMissing) {
 		return command.ErrFindings
 	}
 	if err := ctx.Err(); err != nil {
@@ -83,6 +84,9 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	}
 	return cmp.Or(env.write(runs, folder), failed)
 }
+
+// isMissing reports whether a finding says that there is nothing where something was named: a pipe may have failed.
+func isMissing(d diag.Diagnostic) bool { return d.Code == diag.EmptyInput && d.Severity == diag.Error }
 
 // isRefused reports whether a pass would write nothing.
 func isRefused(run *dryrun.Run) bool { return run.Report.Refused != nil }

@@ -111,6 +111,9 @@ func (p *Pipeline) placed(list diag.List) diag.List {
 	return out
 }
 
+// File returns the name of the file that the pipeline is in.
+func (p *Pipeline) File() string { return p.file }
+
 // Origin returns the position of the pipeline, file:line, and the folder that forEach made it for.
 func (p *Pipeline) Origin() string {
 	line, _ := p.written.Position("")

@@ -24,6 +24,14 @@ type local struct {
 	stdin    *checkout.File   // nil unless it is standard input
 }
 
+// paths returns the paths that were named in it.
+func (l *local) paths() []string {
+	if l.tree == nil {
+		return nil
+	}
+	return l.tree.named()
+}
+
 // name returns the name that people know of a file.
 func (l *local) name(file string) string {
 	switch {
@@ -93,7 +101,7 @@ func (w *workTree) standsFor(spec *pipeline.Spec) []int {
 // tree, or else the folder of the file, whichever has paths of the source. A file that is named needs to be in a
 // repository: it can be about any other one.
 func (s *session) onlySource(w *workTree, src pipeline.Source) *workTree {
-	folder := filepath.Dir(resolved(s.file))
+	folder := s.folder()
 	if !within(w.top, folder) || !w.isRepo && s.File != "" {
 		return nil
 	}

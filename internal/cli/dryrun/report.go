@@ -1,6 +1,7 @@
 package dryrun
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -97,6 +98,8 @@ func (r *Run) Named(list diag.List) diag.List {
 		d := &out[i]
 		if l := r.labelled(d.Source); l != nil {
 			d.File, d.BuiltBy, d.Source = r.name(l, d.File), r.name(l, d.BuiltBy), ""
+		} else if name := cmp.Or(r.request.RevisionName, r.request.Revision); name != "" && d.File != "" && d.File != r.file {
+			d.File = name + ":" + d.File
 		}
 	}
 	out.Sort()
@@ -175,6 +178,9 @@ func (r *Run) narrow() error {
 func (r *Run) checkPaths() error {
 	for _, t := range r.trees {
 		for _, p := range t.places {
+			if p.disk == resolved(r.file) {
+				return command.Usagef("write -f before it, to read what it names", "%s is a pipeline file", p.name)
+			}
 			if !r.readsAny(p) {
 				return command.Usagef("name paths that it reads; --no-pipeline reads the PATHs alone, with the defaults",
 					"pipeline %s (%s) reads nothing of %s", r.Pipeline.Metadata.Name, r.file, p.name)
@@ -203,6 +209,8 @@ func (r *Run) readsAny(p place) bool {
 		}
 		if slices.ContainsFunc(r.Report.Set.All(), func(o *manifest.Object) bool {
 			return pipeline.Within(in, o.File())
+		}) || slices.ContainsFunc(r.Report.Kept, func(f manifest.File) bool {
+			return f.Source == l.label && pipeline.Within(in, f.Path)
 		}) || slices.ContainsFunc(r.Report.Diags, func(d diag.Diagnostic) bool {
 			return d.Source == l.label && pipeline.Within(in, d.File)
 		}) {

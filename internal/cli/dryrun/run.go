@@ -53,7 +53,10 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 		}
 	}()
 	for _, p := range s.fleet {
-		run := &Run{Pipeline: p, request: &s.Request, file: s.file, trees: s.trees}
+		run := &Run{Pipeline: p, request: &s.Request, trees: s.trees}
+		if s.file != "" {
+			run.file = p.File()
+		}
 		if !p.Spec.Suspend {
 			if err := run.pass(ctx, s); err != nil {
 				return nil, nil, err
@@ -85,7 +88,7 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	}
 	options.Local = map[int]gitsync.Local{}
 	for _, l := range r.locals {
-		options.Local[l.index] = gitsync.Local{Commit: l.commit, Objects: l.objects, Label: l.label}
+		options.Local[l.index] = gitsync.Local{Commit: l.commit, Objects: l.objects, Label: l.label, Paths: l.paths()}
 	}
 	if r.request.Revision != "" && len(r.locals) < len(r.Pipeline.Spec.Sources) {
 		if err := r.findRevision(ctx, credentials, &options); err != nil {

@@ -113,7 +113,7 @@ func (s *session) treeOfFile() ([]*workTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	top, folder := checkout.Top(here), filepath.Dir(resolved(s.file))
+	top, folder := checkout.Top(here), s.folder()
 	if s.file != Stdin {
 		top = cmp.Or(checkout.Top(folder), top)
 	}
@@ -124,6 +124,15 @@ func (s *session) treeOfFile() ([]*workTree, error) {
 		return []*workTree{{top: folder}}, nil
 	}
 	return nil, nil
+}
+
+// folder returns the folder of the pipeline file.
+func (s *session) folder() string {
+	at := resolved(s.file)
+	if info, err := os.Stat(at); err == nil && info.IsDir() {
+		return at
+	}
+	return filepath.Dir(at)
 }
 
 // alone returns the pipeline that reads the paths with the defaults.
@@ -175,30 +184,48 @@ func fileURL(folder string) string {
 	return at.String()
 }
 
-// fromFile reads the pipeline file, and expands forEach.
+// read reads the pipelines of the file, or of all files of the folder that stands for it.
+func (s *session) read() (fleet []*pipelinefile.Pipeline, err error) {
+	names := []string{Stdin}
+	if s.file != Stdin {
+		if names, err = pipelinefile.Files(s.file); err != nil {
+			return nil, command.Usagef("", "%s: %v", s.file, err)
+		}
+	}
+	for _, name := range names {
+		read := pipelinefile.ReadFile
+		if name == Stdin {
+			read = func(string) ([]byte, error) { return readStdin(s.Stdin) }
+		}
+		text, err := read(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the pipeline file: %w", err)
+		}
+		pipelines, found := pipelinefile.Parse(name, text, s.Set...)
+		if found.HasErrors() {
+			return nil, &Misconfigured{Found: found, File: manifest.File{Path: name, Data: text}}
+		}
+		fleet = append(fleet, pipelines...)
+	}
+	return fleet, nil
+}
+
+// fromFile reads the pipelines that govern, and expands forEach.
 func (s *session) fromFile(ctx context.Context) ([]*pipelinefile.Pipeline, error) {
-	read := pipelinefile.ReadFile
-	if s.file == Stdin {
-		read = func(string) ([]byte, error) { return readStdin(s.Stdin) }
-	}
-	text, err := read(s.file)
+	fleet, err := s.read()
 	if err != nil {
-		return nil, fmt.Errorf("read the pipeline file: %w", err)
-	}
-	fleet, found := pipelinefile.Parse(s.file, text, s.Set...)
-	if found.HasErrors() {
-		return nil, &Misconfigured{Found: found, File: manifest.File{Path: s.file, Data: text}}
+		return nil, err
 	}
 	if p := named(fleet, s.Pipeline); p != nil && p.Spec.ForEach == "" {
 		return []*pipelinefile.Pipeline{p}, nil
 	}
-	fleet, found, err = pipelinefile.Expand(ctx, fleet, pipelinefile.ExpandOptions{CacheDir: s.Options.CacheDir,
+	fleet, found, err := pipelinefile.Expand(ctx, fleet, pipelinefile.ExpandOptions{CacheDir: s.Options.CacheDir,
 		Getenv: s.Getenv, Folders: s.foldersOf})
 	switch {
 	case err != nil:
 		return nil, command.RepositoryError(err, pipeline.Remedy(err))
 	case found.HasErrors():
-		return nil, &Misconfigured{Found: found, File: manifest.File{Path: s.file, Data: text}}
+		return nil, &Misconfigured{Found: found}
 	case len(fleet) == 0:
 		return nil, command.Usagef("", "%s makes no pipeline of any folder", s.file)
 	case s.Pipeline == "":
@@ -258,6 +285,8 @@ func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*
 			if len(sources) == 0 && len(spec.Sources) == 1 {
 				if only := s.onlySource(t, spec.Sources[0]); only != nil {
 					t, sources = only, []int{0}
+				} else if s.Only {
+					sources = []int{0} // it is named in its place
 				}
 			}
 		}
@@ -360,8 +389,8 @@ func (s *session) openAnew(ctx context.Context, t *workTree) (local, error) {
 		return s.openFolder(t)
 	}
 	if !t.isRepo {
-		return local{}, command.Usagef("run it in a clone", "%s is no revision: %s is not in a Git repository", s.Revision,
-			t.top)
+		return local{}, command.Usagef("run it in a clone", "%s is no revision: this folder is not in a Git repository",
+			s.Revision)
 	}
 	r := checkout.OpenRepository(t.top)
 	s.ends = append(s.ends, r.Close)

@@ -99,7 +99,9 @@ func (x *Explainer) Explain(id manifest.ID) (*Explanation, bool) {
 	e.Selects = x.selections(o)
 	e.Size = x.sizeOf(o)
 	e.Uses = x.uses(o)
-	e.Findings = x.findings(id)
+	e.Findings = slices.DeleteFunc(slices.Clone(x.findings(id)), func(d diag.Diagnostic) bool {
+		return d.Code == diag.Unselected // which Misses say in more words
+	})
 	return e, true
 }
 
@@ -153,6 +155,9 @@ func (x *Explainer) stateOf(o *manifest.Object) (State, string) {
 	case len(in) == 0 && len(x.objects["GrafanaAgent"]) == 0:
 		return NotSelected, "there is no GrafanaAgent in the input"
 	case len(in) == 0:
+		if reason := x.render.Ignore.Reason(o); reason != "" {
+			return NotSelected, "ignored: " + reason
+		}
 		return NotSelected, ""
 	}
 	for _, u := range in {

@@ -179,9 +179,6 @@ func (in *input) text(_, file string) []byte { return in.read.Text(file) }
 func (in *input) summary(agents []*hierarchy.Hierarchy) string {
 	s := fmt.Sprintf("%s, %s, %s", display.Amount(in.read.Files, "file"), display.Amount(len(in.set.All()), "object"),
 		display.Amount(len(agents), "GrafanaAgent"))
-	if n := len(display.Unselected(in.set, agents)); n > 0 && len(agents) > 0 && len(in.set.LeftOut()) == 0 {
-		s += fmt.Sprintf(" (no GrafanaAgent selects %s; agentry tree shows which)", display.Amount(n, "object"))
-	}
 	if n := display.Total(in.ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))
 	}

@@ -55,7 +55,7 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	}
 	out := in.render(diag.Warning)
 	held, units := leftOut(in.set, out)
-	forest := display.NewForest(in.set, out.Hierarchies, held, units)
+	forest := display.NewForest(in.set, out.Hierarchies, in.options.Ignore, held, units)
 	if err := env.printForest(forest, new(out.Explained()), format); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string
 	if report.Set == nil { // the pass was refused before it rendered
 		return cmp.Or(env.findings(report), error(command.ErrFindings))
 	}
-	forest := display.NewForest(report.Set, report.Hierarchies, report.Held, report.Units)
+	forest := display.NewForest(report.Set, report.Hierarchies, report.Explained.Ignore, report.Held, report.Units)
 	if err := env.printForest(forest, report.Explained, format); err != nil {
 		return err
 	}

@@ -39,9 +39,10 @@ const MaxUnselected = 100
 // stand-ins may select something else, and change without the set.
 func (r renderer) unselected(before unselected, all []*hierarchy.Hierarchy, units []*Unit) unselected {
 	out := unselected{isKnown: true}
+	all = slices.Clip(all)
 	for _, u := range units {
 		if len(u.Held) > 0 {
-			all, out.isKnown = append(slices.Clip(all), u.Hierarchy), false
+			all, out.isKnown = append(all, u.Hierarchy), false
 		}
 	}
 	switch {
@@ -58,11 +59,11 @@ func (r renderer) unselected(before unselected, all []*hierarchy.Hierarchy, unit
 	for _, parent := range by {
 		below[parent]++
 	}
-	near := explain.NewNearMisses(r.set, r.opts.AgentSelector)
+	near, isHidden := explain.NewNearMisses(r.set, r.opts.AgentSelector), r.hidden()
 	var rest []*manifest.Object
 	for _, o := range out.objects {
 		switch {
-		case by[o] != nil || r.opts.Ignore.Reason(o) != "" || !r.isSurelyUnselected(o) || !near.IsSure(o.Kind):
+		case by[o] != nil || isHidden(o) || !near.IsSure(o.Kind) || r.opts.Ignore.Reason(o) != "":
 		case len(out.diags) == MaxUnselected:
 			rest = append(rest, o)
 		default:
@@ -91,16 +92,22 @@ func parentKind(kind string) string {
 	return v1alpha1.MetricsInstanceKind
 }
 
-// isSurelyUnselected reports whether no error hides what could select an object: a GrafanaAgent or an instance, or the
-// labels of its namespace.
-func (r renderer) isSurelyUnselected(o *manifest.Object) bool {
-	hides := func(kind string) bool {
-		return r.set.MayLack(kind) ||
-			slices.ContainsFunc(r.set.LeftOut(), func(o *manifest.Object) bool { return o.Kind == kind })
+// hidden returns a function that reports whether an error may hide what selects an object: a GrafanaAgent, an instance,
+// or the labels of the object's namespace.
+func (r renderer) hidden() func(*manifest.Object) bool {
+	lacks := map[string]bool{}
+	for _, kind := range []string{v1alpha1.GrafanaAgentKind, v1alpha1.MetricsInstanceKind, v1alpha1.LogsInstanceKind,
+		manifest.NamespaceKind} {
+		lacks[kind] = r.set.MayLack(kind)
 	}
-	namespace := manifest.ID{Kind: manifest.NamespaceKind, Name: o.Namespace}
-	return !hides(v1alpha1.GrafanaAgentKind) && !hides(parentKind(o.Kind)) && !r.set.IsLeftOut(namespace) &&
-		(r.set.Get(namespace) != nil || !r.set.MayLack(manifest.NamespaceKind))
+	for _, o := range r.set.LeftOut() {
+		lacks[o.Kind] = lacks[o.Kind] || o.Kind != manifest.NamespaceKind
+	}
+	return func(o *manifest.Object) bool {
+		namespace := manifest.ID{Kind: manifest.NamespaceKind, Name: o.Namespace}
+		return lacks[v1alpha1.GrafanaAgentKind] || lacks[parentKind(o.Kind)] || r.set.IsLeftOut(namespace) ||
+			lacks[manifest.NamespaceKind] && r.set.Get(namespace) == nil
+	}
 }
 
 // unselectedFinding returns the finding about an object, with the nearest selector. below is how many objects it

@@ -19,7 +19,7 @@ const Annotation = "agentry.dev/ignore"
 // Rule ignores the objects of some files.
 type Rule struct {
 	// Paths are folders or files from the top of their repository, such as `apps/legacy`. `*` is any name, `**` are any
-	// folders. Kustomizations in them count for all that they build.
+	// folders. A kustomization or chart in them that nothing else builds counts for all that it builds.
 	Paths []string `json:"paths"`
 	// Reason says why no GrafanaAgent of the inputs is meant to select the objects.
 	Reason string `json:"reason"`
@@ -34,15 +34,23 @@ func (r Rules) Reason(o *manifest.Object) string {
 	if reason := strings.TrimSpace(o.Meta.Annotations[Annotation]); reason != "" || len(r) == 0 {
 		return reason
 	}
-	written, _, _ := o.Written()
+	files := []string{inRepository(o.WrittenFile()), inRepository(o.File())}
 	for _, rule := range r {
-		if slices.ContainsFunc(rule.Paths, func(pattern string) bool {
-			return manifest.IsWithin(pattern, written) || manifest.IsWithin(pattern, o.File())
-		}) {
-			return rule.Reason
+		for _, pattern := range rule.Paths {
+			if slices.ContainsFunc(files, func(file string) bool { return manifest.IsWithin(pattern, file) }) {
+				return rule.Reason
+			}
 		}
 	}
 	return ""
+}
+
+// inRepository returns the path of a file in its own repository: that of another source begins with @ and its name.
+func inRepository(file string) string {
+	if mount, rest, ok := strings.Cut(file, "/"); ok && strings.HasPrefix(mount, "@") {
+		return rest
+	}
+	return file
 }
 
 // LacksReason reports whether an object has the annotation without a reason.

@@ -29,7 +29,7 @@ type Explanation struct {
 	// Uses are the keys of Secrets and ConfigMaps that its fields name, and UsedBy the fields that name it.
 	Uses   []Use `json:"uses,omitempty"`
 	UsedBy []Use `json:"usedBy,omitempty"`
-	// Findings are the diagnostics about it.
+	// Findings are the diagnostics about it, without the one that nothing selects it.
 	Findings diag.List `json:"findings,omitempty"`
 }
 

@@ -18,7 +18,8 @@ import (
 // only at objects that select, so that it costs little. It is not safe for concurrent use.
 type NearMisses struct {
 	selectors
-	namespaces []string // see isNamespace
+	namespaces []string        // see isNamespace
+	unsure     map[string]bool // kinds for which a selector is invalid
 }
 
 // maxParents limits the objects of a kind whose selectors are compared with an object.
@@ -29,7 +30,7 @@ const maxParents = 1000
 func NewNearMisses(set *manifest.Set, agents labels.Selector) *NearMisses {
 	in := &inputs{render: Render{Set: set, AgentSelector: agents}, fields: map[fieldKey]Field{}}
 	x := &NearMisses{selectors: selectors{inputs: in, parents: map[string][]parent{}, spaces: map[string]labels.Set{},
-		matches: map[string]map[string]match{}}}
+		matches: map[string]map[string]match{}}, unsure: map[string]bool{}}
 	for _, kind := range selectingKinds() {
 		all := set.Kind(kind)
 		for _, o := range all[:min(len(all), maxParents)] {
@@ -37,6 +38,9 @@ func NewNearMisses(set *manifest.Set, agents labels.Selector) *NearMisses {
 				x.addParent(o)
 			}
 		}
+	}
+	for kind, parents := range x.parents {
+		x.unsure[kind] = slices.ContainsFunc(parents, func(p parent) bool { return p.of(kind).invalid != nil })
 	}
 	return x
 }
@@ -75,9 +79,7 @@ func (x *NearMisses) Of(o *manifest.Object) (out NearMiss) {
 }
 
 // IsSure reports whether all selectors for a kind are valid, so that it is known what they select.
-func (x *NearMisses) IsSure(kind string) bool {
-	return !slices.ContainsFunc(x.parents[kind], func(p parent) bool { return p.of(kind).invalid != nil })
-}
+func (x *NearMisses) IsSure(kind string) bool { return !x.unsure[kind] }
 
 func (x *NearMisses) nearMiss(p parent, c *choice, o *manifest.Object) NearMiss {
 	by := p.object.Kind + " " + p.object.Namespace + "/" + p.object.Name

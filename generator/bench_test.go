@@ -272,3 +272,21 @@ func peakRSS() float64 {
 	}
 	return 0
 }
+
+// BenchmarkUnselected is a render in which most monitors have a label that no selector wants, so that they cost no more
+// than what says so.
+func BenchmarkUnselected(b *testing.B) {
+	sizes(b, func(b *testing.B, n int) {
+		agent, monitors := fleet(n)
+		for i := range monitors[1:] {
+			monitors[i].Data = bytes.Replace(monitors[i].Data, []byte("team: platform"), []byte("team: platfrm"), 1)
+		}
+		set := loadAll(append([]manifest.File{agent}, monitors...))
+		b.ReportAllocs()
+		for b.Loop() {
+			if out := generator.Render(set, generator.Options{}, nil); len(out.Diags) <= generator.MaxUnselected {
+				b.Fatal(out.Diags)
+			}
+		}
+	})
+}

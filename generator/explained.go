@@ -14,7 +14,8 @@ import (
 // Explained returns the output for package explain. It keeps no bytes of units.
 func (out *Output) Explained() explain.Render {
 	r := out.renderer
-	of := explain.Render{Set: r.set, AgentSelector: r.opts.AgentSelector, Diags: out.Diags}
+	of := explain.Render{Set: r.set, AgentSelector: r.opts.AgentSelector, Ignore: r.opts.Ignore,
+		Diags: out.Diags}
 	for _, u := range out.Units {
 		name, h, held := u.Name, u.Hierarchy, u.Held
 		of.Units = append(of.Units, explain.Unit{

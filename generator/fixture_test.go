@@ -13,17 +13,19 @@ import (
 // meet: references find and miss, names conflict, selectors match and do not.
 type fixture struct {
 	random *rand.Rand
-	ids    []string // sorted
-	texts  map[string]string
-	parsed map[string]manifest.Result // by text, so that what is not edited stays the same object
-	secret int
+	// ignored decides about annotations, which change nothing that is rendered.
+	ignored *rand.Rand
+	ids     []string // sorted
+	texts   map[string]string
+	parsed  map[string]manifest.Result // by text, so that what is not edited stays the same object
+	secret  int
 	// uniform fixtures give all objects the same labels: edits change nothing but what is in them.
 	uniform bool
 }
 
 func newFixture(seed int64) *fixture {
-	w := &fixture{random: rand.New(rand.NewSource(seed)), texts: map[string]string{},
-		parsed: map[string]manifest.Result{}}
+	w := &fixture{random: rand.New(rand.NewSource(seed)), ignored: rand.New(rand.NewSource(seed)),
+		texts: map[string]string{}, parsed: map[string]manifest.Result{}}
 	for range 25 {
 		w.edit()
 	}
@@ -84,8 +86,10 @@ func (w *fixture) labels() string {
 func (w *fixture) object(group, kind, name, spec string) (string, string) {
 	ns := w.pick("one", "two")
 	id := kind + "-" + ns + "-" + name
-	return id, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, namespace: %s, labels: %s}\n%s\n", group,
-		kind, name, ns, w.labels(), spec)
+	ignored := [...]string{"", "", "", ", annotations: {agentry.dev/ignore: why}",
+		", annotations: {agentry.dev/ignore: ''}"}[w.ignored.Intn(5)]
+	return id, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, namespace: %s, labels: %s%s}\n%s\n", group,
+		kind, name, ns, w.labels(), ignored, spec)
 }
 
 func (w *fixture) ref() string {

@@ -361,6 +361,9 @@ func inWords() map[string][2]string {
 				"  containers:"},
 		"bind it to a Role or ClusterRole with":  {"namespace: m}]\n", "namespace: m}]\n" + ingressesOfShop},
 		"write ${NAME}, and let spec.containers": {"X-Api-Key: hush", "X-Api-Key: \"${NAME}\""},
+		"if it is not meant for one here": {"{name: none, namespace: team-shop}",
+			"{name: none, namespace: team-shop, annotations: {agentry.dev/ignore: for another cluster}}"},
+		"the reason is its value": {"{agentry.dev/ignore: \" \"}", "{agentry.dev/ignore: for another cluster}"},
 	}
 }
 
@@ -399,6 +402,8 @@ func elsewhere() []string {
 		"let the Secret exist before the pods start", "set runtimeVersion to",
 		"render its GrafanaAgent with the runtime agent",
 		"give it the annotations", "create it with an ExternalSecret", "add it to the inputs",
+		"add a manifest of Namespace", "did you mean team-shop in spec.podMonitorNamespaceSelector",
+		"2 in other namespaces have them", "name a ServiceAccount", "agentry rbac prints the roles",
 		"the secrets policy reference needs no value", "name a key for it in decryption",
 	}
 }

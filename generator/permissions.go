@@ -28,7 +28,7 @@ func Accounts(units []*Unit) []rbac.Account {
 func (u *Unit) account() manifest.ID {
 	agent := u.Hierarchy.Agent
 	return manifest.ID{Kind: "ServiceAccount", Namespace: agent.Namespace,
-		Name: cmp.Or(u.Hierarchy.Spec().ServiceAccountName, "default")}
+		Name: cmp.Or(u.Hierarchy.Spec().ServiceAccountName, rbac.Default)}
 }
 
 // UnneededRights returns findings for what the Roles of a set allow to pods of the units, and these do not need. What
@@ -59,6 +59,7 @@ func (r renderer) missingRights(units []*Unit) diag.List {
 	var list diag.List
 	grants := rbac.NewGrants(objects)
 	for _, a := range Accounts(units) {
+		list = append(list, r.unbound(a, grants, units)...)
 		for _, d := range grants.Missing(a) {
 			for _, u := range units {
 				if u.Hierarchy != nil && u.account() == a.ID {
@@ -67,6 +68,34 @@ func (r renderer) missingRights(units []*Unit) diag.List {
 			}
 			list = append(list, d)
 		}
+	}
+	return list
+}
+
+// unbound warns of pods that have no rights at all, at each GrafanaAgent whose pods run as the account and need some.
+func (r renderer) unbound(a rbac.Account, grants *rbac.Grants, units []*Unit) (list diag.List) {
+	if !grants.IsUnbound(a, hasAccount(r.set, a.ID)) || r.set.MayLack("RoleBinding") ||
+		r.set.MayLack("ClusterRoleBinding") {
+		return nil
+	}
+	for _, u := range units {
+		need := rbac.First(u.needs)
+		if need == nil || u.Paused || u.Failed || u.account() != a.ID {
+			continue
+		}
+		finds := need.By.String() + " finds"
+		if need.Others > 0 || slices.ContainsFunc(u.needs, func(n rbac.Need) bool { return n.By != need.By }) {
+			finds = need.By.String() + " and others find"
+		}
+		d := diag.MissingPermission.At("spec.serviceAccountName",
+			"no binding in the inputs names ServiceAccount %s/%s: %s nothing", a.Namespace, a.Name, finds)
+		d.Hint = "agentry rbac prints the roles and bindings that it needs"
+		if u.Hierarchy.Spec().ServiceAccountName == "" {
+			d.Message = "is not set, so the pods run as default: " + d.Message
+			d.Hint = "name a ServiceAccount; agentry rbac prints it with the roles and bindings that it needs"
+		}
+		d.Related, d.Units = []diag.Object{need.By}, []string{u.Name}
+		list = append(list, u.Hierarchy.Agent.Place(d))
 	}
 	return list
 }

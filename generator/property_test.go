@@ -11,8 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/ignore"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -61,9 +64,17 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 				if seed%3 == 0 {
 					opts.Changes = changesIn(t, fixtureChanges)
 				}
+				if seed%3 == 1 {
+					var err error
+					if opts.AgentSelector, err = labels.Parse("!other"); err != nil {
+						t.Fatal(err)
+					}
+					opts.Ignore = ignore.Rules{{Reason: "why",
+						Paths: []string{"ServiceMonitor-one-a.yaml", "PodLogs-two-b.yaml"}}}
+				}
 				var prev *generator.Output
 				var set *manifest.Set
-				reused, replaced := 0, 0
+				reused, replaced, unselected := 0, 0, 0
 				for step := range 40 {
 					edit := w.edit()
 					var same bool
@@ -74,6 +85,11 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 					for _, u := range out.Units {
 						if prev != nil && contains(prev.Units, u) {
 							reused++
+						}
+					}
+					for _, d := range out.Diags {
+						if d.Code == diag.Unselected {
+							unselected++
 						}
 					}
 					fresh := generator.Render(set, opts, nil)
@@ -88,8 +104,9 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 						}
 					}
 				}
-				if reused == 0 || replaced == 0 {
-					t.Errorf("%d units were ever taken over, and %d sets", reused, replaced)
+				if reused == 0 || replaced == 0 || unselected == 0 {
+					t.Errorf("%d units were ever taken over, and %d sets; %d findings about what nothing selects", reused,
+						replaced, unselected)
 				}
 			})
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/hold"
+	"github.com/agentry-dev/agentry/generator/ignore"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/patch"
@@ -61,6 +62,8 @@ type Options struct {
 	Changes *patch.Changes
 	// Integrations is the catalogue of integrations; nil is the agent's own.
 	Integrations *integration.Catalogue
+	// Ignore says which objects are meant for no GrafanaAgent of the set.
+	Ignore ignore.Rules
 	// Admit is asked before anything is rendered whether about so many bytes of memory may be used, and before each
 	// unit whether to go on, for no bytes. Its error is [Output.Refused], and nothing more is rendered. Nil: they may.
 	Admit func(bytes int64) error
@@ -123,6 +126,8 @@ type Output struct {
 	renderer renderer
 	// alone are the units of GrafanaAgents as each is rendered for itself, whatever conflicts there are.
 	alone []*Unit
+	// unselected are the findings about what no GrafanaAgent selects.
+	unselected unselected
 }
 
 // Render renders all hierarchies of a set. It takes over the units of an earlier render whose inputs are the same
@@ -157,7 +162,8 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	conflicts := findConflicts(out.alone, set, opts.LastGood)
 	passed := passThrough{r, conflicts.yielded}.units(known.passed)
 	out.Units = append(conflicts.resolve(out.alone), passed...)
-	out.Diags = r.diagnostics(out.Units, conflicts.diags)
+	out.unselected = r.unselected(known.unselected, out.Hierarchies, out.alone)
+	out.Diags = r.diagnostics(out.Units, append(conflicts.diags, out.unselected.diags...))
 	return out
 }
 

@@ -90,6 +90,7 @@ type known struct {
 	// the same order, and replaced are the objects that differ.
 	hierarchies, before []*hierarchy.Hierarchy
 	replaced            map[manifest.ID]bool
+	unselected          unselected
 }
 
 // known returns the parts of this output, which may be nil, that can be used again for another set.
@@ -109,6 +110,7 @@ func (out *Output) known(set *manifest.Set) known {
 	for o := range replaced {
 		k.replaced[o.ID] = true
 	}
+	k.unselected = out.unselected.without(k.replaced)
 	return k
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentry-dev/agentry/generator/ignore"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
@@ -18,6 +19,7 @@ func TestNamespacesFromFoldersAndThePipeline(t *testing.T) {
 	r.pipeline.Spec.NamespaceFrom = "in/namespaces/{namespace}/**"
 	r.pipeline.Spec.Namespaces = map[string]map[string]string{"shop": {"watched": "yes"}, "pay": {"watched": "no"},
 		"m": nil}
+	r.pipeline.Spec.Ignore = ignore.Rules{{Paths: []string{"*/namespaces/pay"}, Reason: "not watched yet"}}
 	web := strings.Replace(monitor("", "web", "http"), ", namespace: }", "}", 1)
 	watching := strings.Replace(agent("m"), "serviceMonitorSelector: {}",
 		"serviceMonitorSelector: {}\n  serviceMonitorNamespaceSelector: {matchLabels: {watched: \"yes\"}}", 1)

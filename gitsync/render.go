@@ -26,6 +26,7 @@ func RenderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 		RestartOnSecretChange: s.Secrets.RestartOnChange,
 		OperatorLabels:        s.Operator.Labels,
 		SDAggregator:          sdAggregator(&s.SDAggregator),
+		Ignore:                s.Ignore,
 	}
 	if s.Tenancy != nil {
 		out.Tenancy = s.Tenancy.Rules

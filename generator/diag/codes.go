@@ -101,6 +101,7 @@ const (
 const (
 	NoAgent                Code = "no-grafana-agent"
 	SelectsNothing         Code = "selects-nothing"
+	Unselected             Code = "unselected"
 	InvalidSelector        Code = "invalid-selector"
 	UnknownNamespace       Code = "unknown-namespace"
 	MissingTargetNamespace Code = "namespace-not-defined"

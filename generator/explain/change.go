@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
@@ -163,8 +162,7 @@ func fix(s labels.Selector, own labels.Set, wants []Requirement, of Object) (cha
 func fixed(s labels.Selector, all []Requirement, label string) (Change, bool) {
 	var tries []Change
 	for _, want := range all {
-		if want.Label == label && slices.Contains([]selection.Operator{selection.In, selection.Equals,
-			selection.DoubleEquals}, want.operator) {
+		if want.Label == label && isOneOf(want.operator) {
 			for _, value := range want.values {
 				tries = append(tries, Change{Label: label, Value: value})
 			}

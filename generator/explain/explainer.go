@@ -8,6 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/hold"
+	"github.com/agentry-dev/agentry/generator/ignore"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtimes"
@@ -19,6 +20,8 @@ type Render struct {
 	Units []Unit
 	// AgentSelector chooses the GrafanaAgents that are rendered; nil chooses all.
 	AgentSelector labels.Selector
+	// Ignore says which objects are meant for no GrafanaAgent of the inputs.
+	Ignore ignore.Rules
 	// Diags are the findings about the inputs and about the render.
 	Diags diag.List
 	// Show returns the name by which people know a file. Nil: names stay as they are.
@@ -106,7 +109,7 @@ func New(r Render) *Explainer {
 	for kind := range x.objects {
 		slices.SortFunc(x.objects[kind], func(a, b *manifest.Object) int { return a.ID.Compare(b.ID) })
 	}
-	for _, kind := range [...]string{"GrafanaAgent", "MetricsInstance", "LogsInstance"} {
+	for _, kind := range selectingKinds() {
 		for _, o := range x.objects[kind] {
 			x.addParent(o)
 		}

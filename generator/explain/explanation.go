@@ -31,7 +31,7 @@ type Explanation struct {
 	// Uses are the keys of Secrets and ConfigMaps that its fields name, and UsedBy the fields that name it.
 	Uses   []Use `json:"uses,omitempty"`
 	UsedBy []Use `json:"usedBy,omitempty"`
-	// Findings are the diagnostics about it.
+	// Findings are the diagnostics about it, without the one that nothing selects it.
 	Findings diag.List `json:"findings,omitempty"`
 }
 
@@ -101,7 +101,9 @@ func (x *Explainer) Explain(id manifest.ID) (*Explanation, bool) {
 	e.Selects = x.selections(o)
 	e.Size = x.sizeOf(o)
 	e.Uses = x.uses(o)
-	e.Findings = x.findings(id)
+	e.Findings = slices.DeleteFunc(slices.Clone(x.findings(id)), func(d diag.Diagnostic) bool {
+		return d.Code == diag.Unselected // which Misses say in more words
+	})
 	return e, true
 }
 
@@ -155,6 +157,9 @@ func (x *Explainer) stateOf(o *manifest.Object) (State, string) {
 	case len(in) == 0 && len(x.objects["GrafanaAgent"]) == 0:
 		return NotSelected, "there is no GrafanaAgent in the input"
 	case len(in) == 0:
+		if reason := x.render.Ignore.Reason(o); reason != "" {
+			return NotSelected, "ignored: " + reason
+		}
 		return NotSelected, ""
 	}
 	for _, u := range in {

@@ -99,6 +99,7 @@ func (u *unit) below(o *manifest.Object, out map[manifest.ID]bool) {
 }
 
 // isSelector reports whether objects of a kind select others.
-func isSelector(kind string) bool {
-	return slices.Contains([]string{"GrafanaAgent", "MetricsInstance", "LogsInstance"}, kind)
-}
+func isSelector(kind string) bool { return slices.Contains(selectingKinds(), kind) }
+
+// selectingKinds returns the kinds whose objects select others, from the top of the hierarchies down.
+func selectingKinds() []string { return []string{"GrafanaAgent", "MetricsInstance", "LogsInstance"} }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -27,7 +28,7 @@ func (x *Explainer) Tree() []*Node {
 			t.addUnit(root, u)
 		}
 	}
-	for _, kind := range Selectable() {
+	for _, kind := range hierarchy.Selectable() {
 		for _, o := range x.objects[kind] {
 			if len(x.inUnits[o.ID]) == 0 {
 				t.addUnselected(o)
@@ -35,13 +36,6 @@ func (x *Explainer) Tree() []*Node {
 		}
 	}
 	return t.roots
-}
-
-// Selectable returns the kinds that are rendered only if a selector matches them: first those that GrafanaAgents
-// select, and then those that instances select.
-func Selectable() []string {
-	return []string{"MetricsInstance", "LogsInstance", "Integration", "MetricsIntegration",
-		"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "IntegrationMonitor", "PodLogs"}
 }
 
 // tree is a tree that grows.
@@ -98,7 +92,7 @@ func (t *tree) addUnselected(o *manifest.Object) {
 	}
 	for _, p := range near.list() {
 		if at := t.nodes[p.object.ID]; at != nil {
-			if n.State == NotSelected && !t.selects(p, o) {
+			if n.State == NotSelected && n.Why == "" && !t.selects(p, o) {
 				m := t.miss(p, p.of(o.Kind), o)
 				n.Why = strings.Join(append(m.Reasons, m.Away), ": ")
 			}

@@ -35,7 +35,7 @@ func (q *query) selects(c Choice) []*manifest.Object {
 	}
 	q.selectors++
 	selector := q.parse(path, c.Selector)
-	namespaces, all := q.inNamespaces(nsPath, nsSel, kinds)
+	namespaces, all := q.inNamespaces(nsPath, nsSel)
 	if selector == nil || !all && namespaces == nil {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (q *query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
 
 // inNamespaces returns the sorted names of the namespaces that a selector chooses, or all = true. It returns nil,
 // false if the selector is invalid.
-func (q *query) inNamespaces(path string, sel *metav1.LabelSelector, kinds []string) (names []string, all bool) {
+func (q *query) inNamespaces(path string, sel *metav1.LabelSelector) (names []string, all bool) {
 	if sel == nil {
 		return []string{q.parent.Namespace}, false
 	}
@@ -182,7 +182,6 @@ func (q *query) inNamespaces(path string, sel *metav1.LabelSelector, kinds []str
 		return nil, true
 	}
 	q.warnUnknownNamespaces(path, selector)
-	q.warnMisspelt(selector, kinds)
 	key := selector.String()
 	names, ok := q.namespaces[key]
 	if !ok {
@@ -226,23 +225,6 @@ func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 		strings.Join(unknown, ", "), more))
 	d.Hint = "add their Namespace manifests to the inputs"
 	*q.diags = append(*q.diags, d)
-}
-
-// warnMisspelt warns about objects that a namespace selector misses because the name of their namespace is misspelt.
-func (q *query) warnMisspelt(selector labels.Selector, kinds []string) {
-	for _, ns := range q.unknownNamespaces() {
-		meant := q.meantNamespace(ns)
-		if meant == "" || selector.Matches(NamespaceLabels(q.set, ns)) ||
-			!selector.Matches(NamespaceLabels(q.set, meant)) {
-			continue
-		}
-		for _, kind := range kinds {
-			found := q.index(kind).find([]string{ns}, false, labels.Everything())
-			for _, o := range found[:min(len(found), maxNamed)] {
-				*q.diags = append(*q.diags, misspelt(o, meant, "so "+q.parent.ID.String()+" does not select it"))
-			}
-		}
-	}
 }
 
 // unknownNamespaces returns the namespaces without a manifest.

@@ -58,7 +58,10 @@ func (b *builder) warnMissingNamespaces(h *Hierarchy) {
 	spec := h.Spec()
 	h.Objects(func(o *manifest.Object) bool {
 		if meant := b.meantNamespace(o.Namespace); meant != "" {
-			h.Diags = append(h.Diags, misspelt(o, meant, "so nothing is there to collect"))
+			d := o.Place(diag.UnknownNamespace.At("metadata.namespace",
+				"no Namespace %q is in the inputs, so nothing is there to collect", o.Namespace))
+			d.Hint = "did you mean " + meant + "?"
+			h.Diags = append(h.Diags, d)
 		}
 		ignored := spec.Metrics.IgnoreNamespaceSelectors
 		if o.Kind == v1alpha1.PodLogsKind {
@@ -102,14 +105,6 @@ func (b *builder) missingNamespace(o *manifest.Object, path, name string) diag.D
 	return d
 }
 
-// misspelt returns the warning about an object whose namespace has no manifest but differs little from one that has.
-func misspelt(o *manifest.Object, meant, so string) diag.Diagnostic {
-	d := o.Place(diag.UnknownNamespace.At("metadata.namespace", "no Namespace %q is in the inputs, %s", o.Namespace,
-		so))
-	d.Hint = "did you mean " + meant + "?"
-	return d
-}
-
 // meantNamespace returns the namespace with a manifest that a name most likely misspells, or "".
 func (b *builder) meantNamespace(name string) string {
 	if meant, known := b.meantNames[name]; known {
@@ -119,13 +114,18 @@ func (b *builder) meantNamespace(name string) string {
 	if namespaces := b.set.Kind("Namespace"); slices.Contains(b.unknownNamespaces(), name) &&
 		!b.set.MayLack("Namespace") {
 		for _, o := range namespaces[:min(len(namespaces), maxCompared)] {
-			if diag.Distance(name, o.Name) == 1 && !differInShortWord(name, o.Name) {
+			if IsMisspelt(name, o.Name) {
 				meant = o.Name
 			}
 		}
 	}
 	b.meantNames[name] = meant
 	return meant
+}
+
+// IsMisspelt reports whether a name is most likely another one with a letter missing, added, changed or swapped.
+func IsMisspelt(name, other string) bool {
+	return diag.Distance(name, other) == 1 && !differInShortWord(name, other)
 }
 
 // differInShortWord reports whether two names differ only in a short word or a number, which is usually on purpose:

@@ -23,6 +23,15 @@ import (
 // File returns the name of the file that the object was read from.
 func (o *Object) File() string { return o.at.file }
 
+// WrittenFile returns the file of [Object.Written], which costs more.
+func (o *Object) WrittenFile() string {
+	if o.at.origin == nil {
+		return o.at.file
+	}
+	file, _, _ := o.Written()
+	return file
+}
+
 // Text returns the object's text: its document or, for an item of a List, the item as JSON. Parsing it with the
 // same options gives the same object.
 func (o *Object) Text() string {

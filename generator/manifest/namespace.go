@@ -38,16 +38,27 @@ func CheckNamespaceFrom(pattern string) error {
 	if strings.Count(pattern, namespaceHole) != 1 {
 		return errors.New("must hold " + namespaceHole + " once, as namespaces/{namespace}/** does")
 	}
+	return CheckPath(strings.Replace(pattern, namespaceHole, "x", 1))
+}
+
+// CheckPath returns an error if the pattern is not valid for [IsWithin].
+func CheckPath(pattern string) error {
 	for part := range strings.SplitSeq(pattern, "/") {
 		if part == "" || part == "." || part == ".." {
 			return errors.New("must be a relative path in which no part is empty or leads up")
 		}
-		if rest := strings.Replace(part, namespaceHole, "", 1); part != "**" && part != "*" &&
-			strings.ContainsAny(rest, "*{}") {
+		if part != "**" && part != "*" && strings.ContainsAny(part, "*{}") {
 			return errors.New("* and ** must stand alone between slashes")
 		}
 	}
 	return nil
+}
+
+// IsWithin reports whether a path is, or is below, a folder or file that a pattern matches: * is any name, ** are any
+// folders.
+func IsWithin(pattern, path string) bool {
+	_, ok := matchFolders(append(strings.Split(pattern, "/"), "**"), strings.Split(path, "/"), "")
+	return ok
 }
 
 // namespaceFrom returns the namespace that a pattern finds in a path, or "".

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -58,6 +59,56 @@ func (g *Grants) Missing(a Account) diag.List {
 		out = append(out, l.finding(a, granted))
 	}
 	return out
+}
+
+// IsUnbound reports whether no binding in the inputs has an account that needs rights, although they have roles. Roles
+// may be somebody else's, and the account's own somewhere else. So one of these must be true: the account is the one
+// that pods have by default, isKept says that it is in the inputs, or a role grants one of the needs and is bound only
+// to accounts of the same namespace or name.
+func (g *Grants) IsUnbound(a Account, isKept bool) bool {
+	return len(g.roles) > 0 && First(a.Needs) != nil && len(g.of(a.ID)) == 0 &&
+		(isKept || a.Name == Default || g.hasRoleFor(a))
+}
+
+// First returns the first need that is more than likely, or nil.
+func First(needs []Need) *Need {
+	i := slices.IndexFunc(needs, func(n Need) bool { return !n.Likely })
+	if i < 0 {
+		return nil
+	}
+	return &needs[i]
+}
+
+// Default is the ServiceAccount of pods that name none.
+const Default = "default"
+
+// hasRoleFor reports whether a role seems to be meant for an account.
+func (g *Grants) hasRoleFor(a Account) bool {
+	others := map[manifest.ID]bool{} // roles that are bound to other accounts
+	for account, bindings := range g.bindings {
+		for _, binding := range bindings {
+			if account.Namespace != a.Namespace && account.Name != a.Name {
+				others[roleOf(binding)] = true
+			}
+		}
+	}
+	rights := map[Right]bool{}
+	for _, need := range a.Needs {
+		if need.Namespace = ""; !need.Likely {
+			rights[need.Right] = true
+		}
+	}
+	for id, roles := range g.roles {
+		for _, role := range roles {
+			rules, _ := g.rules(role, map[*manifest.Object]bool{})
+			for right := range rights {
+				if covers, _ := validation.Covers(rules, []rbacv1.PolicyRule{right.Rule()}); covers && !others[id] {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // place is a namespace, or the whole cluster, in which verbs are missing.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/compile/integration"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/ignore"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/patch"
 	"github.com/agentry-dev/agentry/generator/runtimes/agent"
@@ -95,6 +96,9 @@ type Spec struct {
 	// Tenancy limits the objects that each of the teams sharing the inputs may define. Default: all files may define
 	// everything.
 	Tenancy *Tenancy `json:"tenancy,omitempty"`
+	// Ignore names the files whose objects are meant for no GrafanaAgent of the inputs, so that it is no finding that
+	// none selects them. Objects can also say so themselves, with the annotation `agentry.dev/ignore`. Default: none.
+	Ignore ignore.Rules `json:"ignore,omitempty"`
 	// Cluster is the one that is rendered for: what Helm charts find out about it, and what Argo CD calls it.
 	Cluster helm.Cluster `json:"cluster,omitempty"`
 	// Charts says how Helm charts are fetched.

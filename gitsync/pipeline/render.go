@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/compile/integration"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/ignore"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/passthrough"
@@ -199,6 +200,23 @@ func validateTenancy(s *Spec) findings {
 			f.check(text == "" || err == nil, fmt.Sprintf("%s.urls[%d]", at, k),
 				"write it like https://mimir.example.com/*", "%v", err)
 		}
+	}
+	return f
+}
+
+// validateIgnore checks the rules for objects that are meant for no GrafanaAgent.
+func validateIgnore(path string, rules ignore.Rules) findings {
+	var f findings
+	for i, rule := range rules {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		f.check(len(rule.Paths) > 0, at+".paths", "name folders or files, such as apps/legacy", "must not be empty")
+		for k, pattern := range rule.Paths {
+			err := manifest.CheckPath(pattern)
+			f.check(err == nil, fmt.Sprintf("%s.paths[%d]", at, k), "write it like apps/legacy or teams/*/legacy", "%v",
+				err)
+		}
+		f.check(strings.TrimSpace(rule.Reason) != "", at+".reason",
+			"say why no GrafanaAgent here is meant to select the objects", "must not be empty")
 	}
 	return f
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agentry-dev/agentry/generator/ignore"
 	"github.com/agentry-dev/agentry/generator/tenancy"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
@@ -38,6 +39,38 @@ func TestTenancyIsChecked(t *testing.T) {
 				Tenancy: c.tenancy, Sources: []pipeline.Source{{URL: "https://git.example.com/a.git",
 					Ref: pipeline.Ref{Branch: "main"}, Tenant: c.tenant}},
 				Output: pipeline.Output{Branch: "env"}}}
+		p.Default()
+		var wrong []string
+		for _, problem := range p.Validate() {
+			wrong = append(wrong, problem.Path)
+		}
+		if !slices.Equal(wrong, c.wrong) {
+			t.Errorf("%s: %q instead of %q", name, wrong, c.wrong)
+		}
+	}
+}
+
+// TestIgnoreIsChecked: a rule needs paths and a reason.
+func TestIgnoreIsChecked(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rule  ignore.Rule
+		wrong []string
+	}{
+		"folders and files": {ignore.Rule{Paths: []string{"apps/legacy", "*/a/**/b.yaml"}, Reason: "why"}, nil},
+		"nothing":           {ignore.Rule{}, []string{"spec.ignore[0].paths", "spec.ignore[0].reason"}},
+		"a blank reason":    {ignore.Rule{Paths: []string{"a"}, Reason: " "}, []string{"spec.ignore[0].reason"}},
+		"an absolute path": {ignore.Rule{Paths: []string{"a", "/b"}, Reason: "why"},
+			[]string{"spec.ignore[0].paths[1]"}},
+		"a path that leads up": {ignore.Rule{Paths: []string{"../a"}, Reason: "why"},
+			[]string{"spec.ignore[0].paths[0]"}},
+		"part of a name": {ignore.Rule{Paths: []string{"team-*"}, Reason: "why"}, []string{"spec.ignore[0].paths[0]"}},
+		"an empty path":  {ignore.Rule{Paths: []string{""}, Reason: "why"}, []string{"spec.ignore[0].paths[0]"}},
+	} {
+		p := pipeline.Pipeline{APIVersion: pipeline.APIVersion, Kind: pipeline.Kind,
+			Metadata: pipeline.Metadata{Name: "x"}, Spec: pipeline.Spec{Ignore: ignore.Rules{c.rule},
+				Sources: []pipeline.Source{{URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"}}},
+				Output:  pipeline.Output{Branch: "env"}}}
 		p.Default()
 		var wrong []string
 		for _, problem := range p.Validate() {

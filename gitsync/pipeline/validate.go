@@ -106,6 +106,7 @@ func validateSpec(s *Spec) findings {
 		"warning has no effect without onInvalid: fail")
 	f.add(validateNamespaces(s))
 	f.add(validateTenancy(s))
+	f.add(validateIgnore("spec.ignore", s.Ignore))
 	if _, i, hint, err := passthrough.Parse(s.PassThrough.Kinds); err != nil {
 		f.check(false, fmt.Sprintf("spec.passThrough.kinds[%d]", i), hint, "%v", err)
 	}

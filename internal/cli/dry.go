@@ -208,9 +208,6 @@ func counts(run *dryrun.Run) string {
 	}
 	s := fmt.Sprintf("%s, %s", display.Amount(len(r.Set.All()), "object"),
 		display.Amount(len(r.Hierarchies), "GrafanaAgent"))
-	if n := len(display.Unselected(r.Set, r.Hierarchies)); n > 0 && len(r.Hierarchies) > 0 && len(r.Set.LeftOut()) == 0 {
-		s += fmt.Sprintf(" (no GrafanaAgent selects %s; agentry tree shows which)", display.Amount(n, "object"))
-	}
 	if n := display.Total(r.Ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))
 	}

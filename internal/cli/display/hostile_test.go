@@ -77,7 +77,7 @@ func TestForeignTextSteersNothing(t *testing.T) {
 		},
 		"tree": func(w io.Writer, text string) error {
 			var f Forest
-			n := node{Kind: text, Namespace: text, Name: text, Paused: true, State: plan.UnitState(text)}
+			n := node{Kind: text, Namespace: text, Name: text, Paused: true, State: plan.UnitState(text), Ignored: text}
 			f.Agents = []*node{{Kind: text, Namespace: text, Name: text, Children: []*node{&n}}}
 			f.Unselected = []*node{&n}
 			fill(reflect.ValueOf(&f.Held).Elem(), text)

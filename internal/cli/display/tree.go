@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/ignore"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
@@ -25,8 +25,10 @@ type node struct {
 	Paused bool `json:"paused,omitempty"`
 	// State is set for a GrafanaAgent whose unit keeps its folder or is left out, and for an object that is not
 	// rendered as it is in the inputs. [Forest] has the details.
-	State plan.UnitState   `json:"state,omitempty"`
-	As    branch.CommitRef `json:"as,omitzero"`
+	State plan.UnitState `json:"state,omitempty"`
+	// Ignored says why an unselected object is meant for no GrafanaAgent of the inputs.
+	Ignored string           `json:"ignored,omitempty"`
+	As      branch.CommitRef `json:"as,omitzero"`
 	// Counts is the number of objects below, by kind. It is absent for leaves.
 	Counts   map[string]int `json:"counts,omitempty"`
 	Children []*node        `json:"children,omitempty"`
@@ -43,29 +45,15 @@ type Forest struct {
 	Units []gitsync.UnitStatus `json:"units,omitempty"`
 }
 
-// Unselected returns the objects of a set that no GrafanaAgent discovers, by kind, namespace and name.
-func Unselected(set *manifest.Set, trees []*hierarchy.Hierarchy) (out []*manifest.Object) {
-	selected := map[manifest.ID]bool{}
-	for _, h := range trees {
-		for o := range h.Objects {
-			selected[o.ID] = true
-		}
-	}
-	for _, kind := range explain.Selectable() {
-		for _, o := range set.Kind(kind) {
-			if !selected[o.ID] {
-				out = append(out, o)
-			}
-		}
-	}
-	return out
-}
-
 // NewForest returns the hierarchies, and the objects and units that are not rendered as they are in the inputs.
-func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []plan.HeldObject,
+func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, ignored ignore.Rules, held []plan.HeldObject,
 	units []gitsync.UnitStatus) Forest {
-	f := Forest{Agents: []*node{}, Unselected: append([]*node{}, leaves(Unselected(set, trees))...),
-		Held: listed(held)}
+	f := Forest{Agents: []*node{}, Unselected: []*node{}, Held: listed(held)}
+	for _, o := range hierarchy.Unselected(set, trees) {
+		n := newNode(o)
+		n.Ignored = ignored.Reason(o)
+		f.Unselected = append(f.Unselected, n)
+	}
 	for _, h := range trees {
 		agent := newTree(h)
 		agent.mark(heldIn(h.Name(), f.Held))
@@ -160,6 +148,9 @@ func (n *node) String() string {
 	if n.State != "" {
 		s += " (" + n.stateText() + ")"
 	}
+	if n.Ignored != "" {
+		s += " (ignored: " + n.Ignored + ")"
+	}
 	if counts := countsText(n.Counts); counts != "" {
 		s += "  " + counts
 	}
@@ -176,7 +167,7 @@ func (n *node) stateText() string {
 // countsText returns the counts by kind, from the top of the hierarchy down.
 func countsText(counts map[string]int) string {
 	var parts []string
-	for _, kind := range explain.Selectable() {
+	for _, kind := range hierarchy.Selectable() {
 		if count := counts[kind]; count > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count, plural(kind, count)))
 		}

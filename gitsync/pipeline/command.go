@@ -87,6 +87,7 @@ func (s *Spec) NotInRenderCommand() []string {
 		name  string
 		isSet bool
 	}{
+		{"runtimes", len(s.Runtimes.Allowed) > 0},
 		{"namespaces", len(s.Namespaces) > 0},
 		{"secrets.rules", len(s.Secrets.Rules) > 0},
 		{"secrets.mirror", s.Secrets.Mirror != nil},

@@ -18,7 +18,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/podsecurity"
 	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/folder"
@@ -285,7 +284,7 @@ func testPaths(ctx context.Context, env Env, flags *cli.Context, paths []string)
 	if err != nil {
 		return nil, nil, err
 	}
-	in.options.Runtime = generator.Runtime(string(pipeline.RuntimeAgent)) // another runtime relabels in the same way
+	in.options.Runtimes = generator.OnlyAgent() // another runtime relabels in the same way
 	out := in.render(diag.Warning)
 	results, err := hierarchytest.Run(tests, in.set, out)
 	return results, out.Diags, err
@@ -296,8 +295,7 @@ func testPaths(ctx context.Context, env Env, flags *cli.Context, paths []string)
 func testPass(ctx context.Context, env Env, flags *cli.Context, paths []string) ([]hierarchytest.Result, diag.List,
 	error) {
 	report, err := dryPass(ctx, env, flags, paths, func(p *pipelinefile.Pipeline, o *gitsync.Options) {
-		p.Spec.Runtime, p.Spec.RuntimeVersion, p.Spec.Sharding = pipeline.RuntimeAgent, "", pipeline.ShardingRules
-		o.Keep, o.ShowSecrets = hierarchytest.MayHoldTest, true
+		o.OnlyAgent, o.Keep, o.ShowSecrets = true, hierarchytest.MayHoldTest, true
 	})
 	if report == nil {
 		return nil, nil, err

@@ -43,7 +43,7 @@ func renderFlags() []cli.Flag {
 			Usage: "`MODE` of rendering: current renders monitors as today's Prometheus Operator does, " +
 				"operator as Grafana Agent Operator v0.44.8 did"},
 		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent),
-			Usage: "`PROGRAM` that pods run: agent or alloy"},
+			Usage: "`PROGRAM` that pods run: agent or alloy; a GrafanaAgent can choose its own"},
 		&cli.StringFlag{Name: "secrets", Value: string(secretref.Reference),
 			Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
 		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
@@ -70,8 +70,8 @@ func renderFlags() []cli.Flag {
 		&cli.StringFlag{Name: "runtime-version",
 			Usage: "Alloy `VERSION` (>= v1.8, default v1.18.1); unsupported settings are errors"},
 		&cli.StringFlag{Name: "sharding", Value: string(pipeline.ShardingRules),
-			Usage: "`HOW` pods share their targets: by rules, as under the operator, or by clustering (requires " +
-				"--runtime alloy)"},
+			Usage: "`HOW` pods share their targets: by rules, as under the operator, or by clustering, which " +
+				"only Alloy has"},
 		&cli.StringFlag{Name: "operator-labels", Usage: "`KEY=VALUE,...` for every object, as the operator's -labels"},
 		&cli.StringFlag{Name: "agent-selector",
 			Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
@@ -101,8 +101,8 @@ func strictFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "strict", Usage: usage}
 }
 
-// program returns the program that pods run.
-func program(flags *cli.Context) (out runtimes.Runtime, err error) {
+// programs returns the programs that pods can run.
+func programs(flags *cli.Context) (out runtimes.Choice, err error) {
 	name, err := command.Choice(flags, "runtime",
 		[]string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)})
 	if err != nil {
@@ -113,15 +113,11 @@ func program(flags *cli.Context) (out runtimes.Runtime, err error) {
 	if err != nil {
 		return out, err
 	}
-	version := flags.String("runtime-version")
-	if out, err = generator.RuntimeAt(name, version); err != nil {
+	out, err = generator.RuntimesAt(name, flags.String("runtime-version"),
+		sharding == string(pipeline.ShardingClustering))
+	if err != nil {
 		return out, command.Usagef("write it like --runtime alloy --runtime-version v1.16.2", "--runtime-version: %v",
 			err)
-	}
-	if sharding == string(pipeline.ShardingClustering) {
-		if out, err = generator.Clustered(name, version); err != nil {
-			return out, command.Usagef("write it like --runtime alloy --sharding clustering", "--sharding: %v", err)
-		}
 	}
 	return out, nil
 }
@@ -141,7 +137,7 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 		return o, err
 	}
 	o.Compatibility = mode
-	if o.Runtime, err = program(flags); err != nil {
+	if o.Runtimes, err = programs(flags); err != nil {
 		return o, err
 	}
 	o.Secrets = policy

@@ -138,6 +138,8 @@ func compareSides(ctx context.Context, env Env, flags *cli.Context, args []strin
 	out.errs, out.difference = rendered[1].errs, generator.Compare(units[0], units[1])
 	if each[0].program != each[1].program || each[0].sharding != each[1].sharding {
 		out.difference.Settings = settingsOf(rendered[0].found, rendered[1].found)
+	} else {
+		showFiles(out.difference.Settings, rendered[1].Show)
 	}
 	return out, nil
 }
@@ -177,7 +179,20 @@ func comparePasses(ctx context.Context, env Env, flags *cli.Context, args []stri
 		}
 	}
 	out.difference = generator.Compare(units[0], units[1])
+	showFiles(out.difference.Settings, func(file string) string {
+		if names[1] == "" || file == "" {
+			return file
+		}
+		return names[1] + ":" + file
+	})
 	return out, nil
+}
+
+// showFiles gives the files of findings the names that people know.
+func showFiles(found diag.List, show func(string) string) {
+	for i, d := range found {
+		found[i].File, found[i].BuiltBy = show(d.File), show(d.BuiltBy)
+	}
 }
 
 // compareBranch compares the output branch with what a pass would write.
@@ -331,9 +346,6 @@ func optionsOfSides(flags *cli.Context) (each [2]sideOptions, areTwo bool, err e
 	for i := range each {
 		each[i] = sideOptions{modes[min(i, len(modes)-1)], programs[min(i, len(programs)-1)],
 			flags.String("runtime-version"), shardings[min(i, len(shardings)-1)]}
-		if len(programs) == 2 && each[i].program != string(pipeline.RuntimeAlloy) {
-			each[i].version, each[i].sharding = "", string(pipeline.ShardingRules) // they are the other program's
-		}
 	}
 	return each, len(modes) == 2 || len(programs) == 2 || len(shardings) == 2, nil
 }
@@ -344,14 +356,10 @@ func (o sideOptions) set(flags *cli.Context) error {
 }
 
 // settingsOf returns the findings about settings of objects that only the second program has.
-func settingsOf(before, after diag.List) (out diag.List) {
-	for _, d := range after {
-		isOfProgram := d.Code == diag.RuntimeDiffers || d.Code == diag.NotInRuntime || d.Code == diag.NeededAtStart
-		if isOfProgram && !slices.ContainsFunc(before, d.Same) {
-			out = append(out, d)
-		}
-	}
-	return out
+func settingsOf(before, after diag.List) diag.List {
+	return slices.DeleteFunc(generator.OfProgram(after), func(d diag.Diagnostic) bool {
+		return slices.ContainsFunc(before, d.Same)
+	})
 }
 
 // rendering is a side that is rendered here.

@@ -14,7 +14,7 @@ import (
 // diagnostics returns all findings about a set and its units. more are findings about several units.
 func (r renderer) diagnostics(units []*Unit, more diag.List) diag.List {
 	list := slices.Concat(r.withoutUnused(r.set.Diags(), units), more, r.doubtfulReferences(units),
-		r.missingRights(units), r.unmatched(units), r.withoutCluster(units))
+		r.missingRights(units), r.unmatched(units), r.withoutCluster(units), r.outOfReach(units))
 	for _, u := range units {
 		list = append(list, u.diags...)
 	}

@@ -401,7 +401,7 @@ func elsewhere() []string {
 		"let the Secret exist before the pods start", "set runtimeVersion to",
 		"render its GrafanaAgent with the runtime agent",
 		"give it the annotations", "create it with an ExternalSecret", "add it to the inputs",
-		"add alloy to spec.runtimes.allowed",
+		"add alloy to spec.runtimes.allowed", "let a MetricsInstance of each GrafanaAgent select an",
 		"the secrets policy reference needs no value", "name a key for it in decryption",
 	}
 }

@@ -2,9 +2,12 @@ package generator
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/runtimes/agent"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
@@ -60,6 +63,39 @@ func (r renderer) choices(h *hierarchy.Hierarchy) (found diag.List) {
 			found = append(found, o.Place(diag.InvalidSetting.At(runtimes.AnnotationPath,
 				"has no effect on a %s: the pods run what their GrafanaAgent chooses", o.Kind).As(diag.Warning).
 				WithHint("move it to the GrafanaAgent")))
+		}
+	}
+	return found
+}
+
+// outOfReach warns of IntegrationMonitors for all GrafanaAgents that miss some of them: the sd-aggregator finds no
+// integrations of a program that does not list them.
+func (r renderer) outOfReach(units []*Unit) (found diag.List) {
+	var silent []string
+	for _, u := range units {
+		if h := u.Hierarchy; h != nil && len(h.Integrations) > 0 && !r.runtime(h).ListsIntegrations {
+			silent = append(silent, u.Name)
+		}
+	}
+	if len(silent) == 0 {
+		return nil
+	}
+	for _, u := range units {
+		if u.Hierarchy == nil || !r.runtime(u.Hierarchy).ListsIntegrations {
+			continue
+		}
+		for _, m := range u.Hierarchy.Metrics {
+			for _, o := range m.IntegrationMonitors {
+				if manifest.As[v1alpha1.IntegrationMonitor](o).Spec.Scope != v1alpha1.ScopeAll {
+					continue
+				}
+				d := o.Place(diag.RuntimeDiffers.At("spec.scope",
+					"does not reach the integrations of %s, whose pods run Alloy: they are not scraped",
+					strings.Join(silent, ", ")).As(diag.Warning))
+				d.Hint = "let a MetricsInstance of each GrafanaAgent select an IntegrationMonitor without scope"
+				d.Units = []string{u.Name}
+				found = append(found, d)
+			}
 		}
 	}
 	return found

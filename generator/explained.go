@@ -19,7 +19,7 @@ func (out *Output) Explained() explain.Render {
 	for _, u := range out.Units {
 		name, h, held := u.Name, u.Hierarchy, u.Held
 		of.Units = append(of.Units, explain.Unit{
-			Name: name, Hierarchy: h, Paused: u.Paused, Failed: u.Failed, Held: held,
+			Name: name, Hierarchy: h, Paused: u.Paused, Failed: u.Failed, Held: held, Runtime: u.Runtime,
 			Print: func() explain.Printed { return r.explained(name, h, held) },
 		})
 	}

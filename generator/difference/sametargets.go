@@ -29,11 +29,9 @@ func (u *unit) jobs(subject string, before, after []*node) (all, same int) {
 	return all, same
 }
 
-// differentFields returns the names of the fields in which two jobs differ.
+// differentFields returns the names of the fields in which the jobs of two programs differ. Jobs that are made of equal
+// values can: one of the programs lacks some fields.
 func differentFields(job, other *node) (names []string) {
-	if job.job != nil && other.job != nil && job.job.IsSame(other.job) {
-		return nil
-	}
 	before, after := byName(job.read().fields), byName(other.read().fields)
 	for _, name := range fieldNames(job, other) {
 		if b, a := before[name], after[name]; b == nil || a == nil || fingerprint(b) != fingerprint(a) {

@@ -70,7 +70,7 @@ type Spec struct {
 	// annotation `agentry.dev/runtime` of a GrafanaAgent chooses another for its pods. Default: agent.
 	Runtime Runtime `json:"runtime,omitempty"`
 	// Runtimes limits what GrafanaAgents may choose.
-	Runtimes Runtimes `json:"runtimes,omitempty"`
+	Runtimes Runtimes `json:"runtimes,omitempty,omitzero"`
 	// RuntimeVersion is the version of Alloy, from v1.8 on: what it does not have is an error, and `grafana/alloy` has
 	// this tag. It has no effect on pods that run the agent. Default: v1.18.1.
 	RuntimeVersion string `json:"runtimeVersion,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // numbered returns texts with the numbers from 0 on.
@@ -115,7 +116,8 @@ func TestAmplification(t *testing.T) {
 					manifest.Options{Compatibility: mode}))
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				out := generator.Render(set, generator.Options{Runtime: r, Compatibility: mode}, nil)
+				out := generator.Render(set,
+					generator.Options{Runtimes: runtimes.Choice{Default: r}, Compatibility: mode}, nil)
 				runtime.ReadMemStats(&after)
 				at := name + ", " + r.Name + ", " + string(mode)
 				if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 200 {
@@ -143,7 +145,8 @@ func TestEstimates(t *testing.T) {
 		for _, r := range generator.Runtimes() {
 			set := manifest.NewSet(manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(beside + c.text)},
 				manifest.Options{Compatibility: manifest.Current}))
-			out := generator.Render(set, generator.Options{Runtime: r, Compatibility: manifest.Current}, nil)
+			out := generator.Render(set,
+				generator.Options{Runtimes: runtimes.Choice{Default: r}, Compatibility: manifest.Current}, nil)
 			if out.Diags.HasErrors() {
 				t.Errorf("%s, %s: %v", name, r.Name, out.Diags)
 				continue

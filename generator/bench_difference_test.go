@@ -53,7 +53,8 @@ func editedPairs(n int, program runtimes.Runtime) []difference.Pair {
 	agent, monitors := fleet(n)
 	render := func(files []manifest.File) []difference.Manifest {
 		set := loadAll(append([]manifest.File{agent}, files...))
-		return manifests(generator.Render(set, generator.Options{Compatibility: manifest.Current, Runtime: program},
+		return manifests(generator.Render(set, generator.Options{Compatibility: manifest.Current,
+			Runtimes: runtimes.Choice{Default: program}},
 			nil))
 	}
 	edited := slices.Clone(monitors)

@@ -18,7 +18,8 @@ func BenchmarkAlloy(b *testing.B) {
 		files := append([]manifest.File{agent}, monitors...)
 		set := loadAll(files)
 		render := func(set *manifest.Set, r runtimes.Runtime) {
-			out := generator.Render(set, generator.Options{Compatibility: manifest.Current, Runtime: r}, nil)
+			out := generator.Render(set, generator.Options{Compatibility: manifest.Current,
+				Runtimes: runtimes.Choice{Default: r}}, nil)
 			if len(out.Units) != 1 || out.Units[0].Failed {
 				b.Fatal(out.Diags)
 			}

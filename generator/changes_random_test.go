@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // TestRandomChangesAreKustomizes: what random patches and images make of random fixtures is what kustomize makes of
@@ -22,7 +23,7 @@ func TestRandomChangesAreKustomizes(t *testing.T) {
 	compared, failed, applied := 0, 0, map[string]bool{}
 	for seed := range int64(40) {
 		results := newFixture(seed).parse()
-		opts := generator.Options{Secrets: policies()[seed%2], Runtime: runtimeOf(seed / 2)}
+		opts := generator.Options{Secrets: policies()[seed%2], Runtimes: runtimes.Choice{Default: runtimeOf(seed / 2)}}
 		plain := renderAll(results, opts)
 		c := &randomChanges{Rand: rand.New(rand.NewSource(seed))}
 		for _, u := range plain.Units {

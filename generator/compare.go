@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/runtimes/agent"
 )
@@ -22,7 +23,31 @@ func Compare(before, after []*Unit) *difference.Difference {
 		}
 		return out
 	}
-	return difference.Compare(difference.Match(manifests(before), manifests(after)))
+	d := difference.Compare(difference.Match(manifests(before), manifests(after)))
+	AddSettings(d, after)
+	return d
+}
+
+// AddSettings adds to a difference what units report about settings, if another program runs them now.
+func AddSettings(d *difference.Difference, after []*Unit) {
+	moved := d.NewPrograms()
+	for _, u := range after {
+		if moved[u.Name] {
+			d.Settings = append(d.Settings, OfProgram(u.diags)...)
+		}
+	}
+	d.Settings = merge(d.Settings)
+}
+
+// OfProgram returns the findings about settings that one program has and another does not, or has in another way.
+func OfProgram(found diag.List) (out diag.List) {
+	for _, d := range found {
+		switch d.Code {
+		case diag.RuntimeDiffers, diag.NotInRuntime, diag.NeededAtStart, diag.NeedsEnvironment:
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // Stays reports whether the folder of the unit on the output branch stays as it is.

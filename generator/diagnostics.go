@@ -8,12 +8,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // diagnostics returns all findings about a set and its units. more are findings about several units.
 func (r renderer) diagnostics(units []*Unit, more diag.List) diag.List {
 	list := slices.Concat(r.withoutUnused(r.set.Diags(), units), more, r.doubtfulReferences(units),
-		r.missingRights(units), r.unmatched(units))
+		r.missingRights(units), r.unmatched(units), r.withoutCluster(units), r.outOfReach(units))
 	for _, u := range units {
 		list = append(list, u.diags...)
 	}
@@ -54,6 +55,21 @@ func (r renderer) unmatched(units []*Unit) diag.List {
 		maps.Copy(matched, u.matched)
 	}
 	return r.opts.Changes.Unmatched(matched)
+}
+
+// withoutCluster warns if pods were to share their targets by clustering, but none run a program that can.
+func (r renderer) withoutCluster(units []*Unit) diag.List {
+	c := r.opts.Runtimes
+	i := slices.IndexFunc(c.Others, func(p runtimes.Runtime) bool { return p.Clusters })
+	if i < 0 || c.IsFixed || c.Default.Clusters || len(units) == 0 ||
+		slices.ContainsFunc(units, func(u *Unit) bool { return u.Runtime == c.Others[i].Name }) {
+		return nil
+	}
+	name := c.Others[i].Name
+	return diag.List{{Severity: diag.Warning, Code: diag.InvalidSetting,
+		Message: "sharding: clustering has no effect, because no GrafanaAgent runs " + name,
+		Hint: "set runtime: " + name + " (or --runtime " + name + "), or the annotation " + runtimes.Annotation +
+			": " + name + " on a GrafanaAgent"}}
 }
 
 // merge sorts diagnostics, and joins those that several units share.

@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -28,7 +29,7 @@ func TestEditsMeanTheSameToBothRuntimes(t *testing.T) {
 			edit := w.edit()
 			var after [2]*generator.Output
 			for i, program := range generator.Runtimes() {
-				after[i] = renderAll(w.parse(), generator.Options{Runtime: program})
+				after[i] = renderAll(w.parse(), generator.Options{Runtimes: runtimes.Choice{Default: program}})
 			}
 			if before[0] != nil && errorsIn(before[0]) == errorsIn(before[1]) &&
 				errorsIn(after[0]) == errorsIn(after[1]) {
@@ -171,7 +172,7 @@ func TestChangedTimesChangeNoTargets(t *testing.T) {
 				agent, monitors := fleet(10)
 				monitors[3].Data = []byte(strings.Replace(string(monitors[3].Data), was, with, 1))
 				sides[i] = manifests(generator.Render(loadAll(append([]manifest.File{agent}, monitors...)),
-					generator.Options{Runtime: program, Secrets: secretref.Plaintext}, nil))
+					generator.Options{Runtimes: runtimes.Choice{Default: program}, Secrets: secretref.Plaintext}, nil))
 			}
 			values := difference.Compare(difference.Match(sides[0], sides[1]))
 			for _, list := range sides {
@@ -198,7 +199,7 @@ func TestARuleThatDropsByTimeChangesTargets(t *testing.T) {
 			agent, monitors := fleet(2)
 			monitors[1].Data = []byte(strings.Replace(string(monitors[1].Data), was, with, 1))
 			sides[i] = generator.Render(loadAll(append([]manifest.File{agent}, monitors...)),
-				generator.Options{Runtime: program, Secrets: secretref.Plaintext}, nil)
+				generator.Options{Runtimes: runtimes.Choice{Default: program}, Secrets: secretref.Plaintext}, nil)
 		}
 		d := generator.Compare(sides[0].Units, sides[1].Units)
 		if !slices.ContainsFunc(d.Consequences, func(c difference.Consequence) bool {
@@ -225,7 +226,8 @@ func TestDifferenceOfRuntimes(t *testing.T) {
 		results := filed([][]byte{input}, 1)
 		var sides [2]*generator.Output
 		for i, program := range generator.Runtimes() {
-			sides[i] = renderAll(results, generator.Options{Runtime: program, Secrets: secretref.Plaintext})
+			sides[i] = renderAll(results,
+				generator.Options{Runtimes: runtimes.Choice{Default: program}, Secrets: secretref.Plaintext})
 		}
 		complete := slices.Contains(thorough, name)
 		name = filepath.Base(filepath.Dir(name))
@@ -262,7 +264,8 @@ func TestSameTargetsNoticesEverySetting(t *testing.T) {
 	}
 	results := filed([][]byte{input}, 1)
 	agent := manifests(renderAll(results, generator.Options{}))
-	alloy := manifests(renderAll(results, generator.Options{Runtime: generator.Runtimes()[1]}))
+	alloy := manifests(renderAll(results,
+		generator.Options{Runtimes: runtimes.Choice{Default: generator.Runtimes()[1]}}))
 	same := func() (out []string) {
 		for _, c := range difference.Compare(difference.Match(agent, alloy)).Consequences {
 			if c.Kind == difference.TargetsSame {

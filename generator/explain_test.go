@@ -30,7 +30,7 @@ func corpusAndExamples(t *testing.T, r runtimes.Runtime) map[string]*generator.O
 	all := map[string]*generator.Output{}
 	for _, name := range []string{"quickstart", "platform"} {
 		all[name] = example(t, name, generator.Options{Compatibility: manifest.Current, Secrets: secretref.Reference,
-			Runtime: r})
+			Runtimes: runtimes.Choice{Default: r}})
 	}
 	cases, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
 	if err != nil || len(cases) < 100 {
@@ -39,7 +39,7 @@ func corpusAndExamples(t *testing.T, r runtimes.Runtime) map[string]*generator.O
 	for _, name := range cases {
 		result := manifest.Parse(manifest.File{Path: "input.yaml", Data: read(t, name)}, manifest.Options{})
 		all[filepath.Base(filepath.Dir(name))] = generator.Render(manifest.NewSet(result),
-			generator.Options{Secrets: secretref.Reference, Runtime: r}, nil)
+			generator.Options{Secrets: secretref.Reference, Runtimes: runtimes.Choice{Default: r}}, nil)
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/compile"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // Explained returns the output for package explain. It keeps no bytes of units.
@@ -19,7 +20,7 @@ func (out *Output) Explained() explain.Render {
 	for _, u := range out.Units {
 		name, h, held := u.Name, u.Hierarchy, u.Held
 		of.Units = append(of.Units, explain.Unit{
-			Name: name, Hierarchy: h, Paused: u.Paused, Failed: u.Failed, Held: held,
+			Name: name, Hierarchy: h, Paused: u.Paused, Failed: u.Failed, Held: held, Runtime: u.Runtime,
 			Print: func() explain.Printed { return r.explained(name, h, held) },
 		})
 	}
@@ -38,7 +39,7 @@ func (r renderer) explained(unit string, h *hierarchy.Hierarchy, held []Held) ex
 	for i := range objects {
 		o := &objects[i]
 		if set, isSet := o.Value.(*appsv1.StatefulSet); isSet {
-			out.ShardMemory = append(out.ShardMemory, r.shardMemory(set)...)
+			out.ShardMemory = append(out.ShardMemory, shardMemory(set, r.runtime(h))...)
 		}
 		if readable, ok := o.Readable(); ok {
 			out.Files = append(out.Files, explain.File{Path: unit + "/" + readable.Name, Bytes: len(readable.Bytes),
@@ -50,12 +51,12 @@ func (r renderer) explained(unit string, h *hierarchy.Hierarchy, held []Held) ex
 
 // shardMemory returns the memory of the shards of a StatefulSet: it is one of them, but with pods that share their
 // targets each pod is.
-func (r renderer) shardMemory(set *appsv1.StatefulSet) []int64 {
+func shardMemory(set *appsv1.StatefulSet, program runtimes.Runtime) []int64 {
 	shards := 1
-	if pods := set.Spec.Replicas; r.opts.Runtime.Clusters && pods != nil {
+	if pods := set.Spec.Replicas; program.Clusters && pods != nil {
 		shards = min(int(*pods), compile.MaxShards) // somebody may ask for two billion pods
 	}
-	return slices.Repeat([]int64{memoryOf(&set.Spec.Template.Spec, r.opts.Runtime.Container)}, shards)
+	return slices.Repeat([]int64{memoryOf(&set.Spec.Template.Spec, program.Container)}, shards)
 }
 
 // memoryOf returns how much memory a container of a pod may use: its limit, or else what it requests.

@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
@@ -32,7 +33,7 @@ func largeFleet(n int) []manifest.File {
 func renderFolder(t *testing.T, files []manifest.File) (*generator.Output, map[string][]byte) {
 	t.Helper()
 	out := generator.Render(loadAll(files),
-		generator.Options{Compatibility: manifest.Current, Runtime: alloy.Runtime()}, nil)
+		generator.Options{Compatibility: manifest.Current, Runtimes: runtimes.Choice{Default: alloy.Runtime()}}, nil)
 	for _, d := range out.Diags {
 		if d.Severity == diag.Error || d.Code == diag.ObjectTooLarge {
 			t.Fatal(d)
@@ -100,7 +101,7 @@ func TestSeveralSecrets(t *testing.T) {
 func TestTooLargeComponent(t *testing.T) {
 	one := faultyAgent + faultyMonitor("one", "")
 	huge := one + faultyMonitor("huge", ", relabelings: [{targetLabel: x, replacement: "+incompressible(9<<18)+"}]")
-	out := generator.Render(readText(huge), generator.Options{Runtime: alloy.Runtime()}, nil)
+	out := generator.Render(readText(huge), generator.Options{Runtimes: runtimes.Choice{Default: alloy.Runtime()}}, nil)
 	told := false
 	for _, d := range out.Diags {
 		told = told || d.Code == diag.ObjectTooLarge &&

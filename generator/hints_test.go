@@ -296,6 +296,8 @@ func inWords() map[string][2]string {
 		"add the path that the server takes samples at": {"mimir.example.com/\"", "mimir.example.com/push\""},
 		"add the path that the server takes lines at":   {"loki.example.com\"", "loki.example.com/push\""},
 		"write targetPort: 8080, without":               {"\"8080\"", "8080"},
+		"use agent":                                     {"agentry.dev/runtime: \"\"", "agentry.dev/runtime: agent"},
+		"move it to the GrafanaAgent":                   {"agentry.dev/runtime: alloy", "other: annotation"},
 		"write v0.44.2":                                 {"\"0.44.2\"", "v0.44.2"},
 		"write v0.44.8, or set runtime":                 {"v1.2.0", "v0.44.8"},
 		"write what follows the ? to params": {"\"/metrics?all=true\"",
@@ -404,6 +406,7 @@ func elsewhere() []string {
 		"give it the annotations", "create it with an ExternalSecret", "add it to the inputs",
 		"add a manifest of Namespace", "did you mean team-shop in spec.podMonitorNamespaceSelector",
 		"2 in other namespaces have them", "name a ServiceAccount", "agentry rbac prints the roles",
+		"add alloy to spec.runtimes.allowed", "let a MetricsInstance of each GrafanaAgent select an",
 		"the secrets policy reference needs no value", "name a key for it in decryption",
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // lastGood is what units were rendered from: by unit and object, nil for a text that is lost.
@@ -196,7 +197,8 @@ func TestHoldAtRandom(t *testing.T) {
 				for step := range 30 {
 					edit := w.edit()
 					set := manifest.NewSet(w.parse()...)
-					opts := generator.Options{Secrets: policy, LastGood: p, Runtime: runtimeOf(seed)}
+					opts := generator.Options{Secrets: policy, LastGood: p,
+						Runtimes: runtimes.Choice{Default: runtimeOf(seed)}}
 					out := generator.Render(set, opts, nil)
 					checkHeld(t, out, set, opts)
 					checkStandIns(t, out, p)

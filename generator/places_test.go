@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 // TestPlacesOfJobs holds that an explanation finds each job in the files of its unit, also where a patch moves the
@@ -14,7 +15,7 @@ func TestPlacesOfJobs(t *testing.T) {
 		"    - {op: add, path: /metadata/annotations/example.com~1owner, value: team}\n"
 	for _, r := range generator.Runtimes() {
 		for name, changes := range map[string]string{"plain": "", "patched": patched} {
-			opts := generator.Options{Runtime: r}
+			opts := generator.Options{Runtimes: runtimes.Choice{Default: r}}
 			if changes != "" {
 				opts.Changes = changesIn(t, []byte(changes))
 			}

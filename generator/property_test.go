@@ -60,7 +60,7 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 			t.Run(fmt.Sprintf("seed %d, %s", seed, policy), func(t *testing.T) {
 				w := newFixture(seed)
 				w.uniform = seed%2 == 1
-				opts := generator.Options{Secrets: policy, Runtime: runtimeOf(seed / 2)}
+				opts := generator.Options{Secrets: policy, Runtimes: runtimes.Choice{Default: runtimeOf(seed / 2)}}
 				if seed%3 == 0 {
 					opts.Changes = changesIn(t, fixtureChanges)
 				}
@@ -225,7 +225,8 @@ func TestPayloadDependsOnObjectsAlone(t *testing.T) {
 func sameHoweverFiled(t *testing.T, random *rand.Rand, docs [][]byte) {
 	t.Helper()
 	for i, policy := range policies() {
-		opts := generator.Options{Secrets: policy, Runtime: runtimeOf(random.Int63n(2) + int64(i))}
+		opts := generator.Options{Secrets: policy,
+			Runtimes: runtimes.Choice{Default: runtimeOf(random.Int63n(2) + int64(i))}}
 		want := payload(renderAll(filed(docs, len(docs)), opts))
 		for _, files := range []int{1 + random.Intn(3)} {
 			random.Shuffle(len(docs), func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
@@ -276,7 +277,8 @@ func holdSecrets(t *testing.T, name string, results []manifest.Result) {
 	t.Helper()
 	values := secretValues(results)
 	for i, policy := range append(policies(), policies()...) {
-		out := renderAll(results, generator.Options{Secrets: policy, Runtime: runtimeOf(int64(i / 2))})
+		out := renderAll(results, generator.Options{Secrets: policy,
+			Runtimes: runtimes.Choice{Default: runtimeOf(int64(i / 2))}})
 		for _, v := range values {
 			for _, d := range out.Diags {
 				if strings.Contains(d.Problem()+d.Hint, v) {

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"cmp"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -28,8 +29,9 @@ import (
 type Options struct {
 	// Compatibility names the program whose jobs are rendered; default manifest.Current.
 	Compatibility manifest.Compatibility
-	// Runtime is the program that the pods run, one of [Runtimes]; default the first of them.
-	Runtime runtimes.Runtime
+	// Runtimes decide which program the pods of each GrafanaAgent run. Without a default it is the first of [Runtimes],
+	// and without others they are the other ones of these.
+	Runtimes runtimes.Choice
 	// Secrets is the policy for secret bytes; default secretref.Reference.
 	Secrets secretref.Policy
 	// SecretRules give single Secrets another policy; the first that matches wins.
@@ -78,8 +80,11 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Secrets = cmp.Or(o.Secrets, secretref.Reference)
 	o.Compatibility = cmp.Or(o.Compatibility, manifest.Current)
-	if o.Runtime.Name == "" {
-		o.Runtime = Runtimes()[0]
+	if o.Runtimes.Default.Name == "" {
+		o.Runtimes.Default = Runtimes()[0]
+	}
+	if o.Runtimes.Others == nil {
+		o.Runtimes.Others = choice(o.Runtimes.Default.Name, Runtimes()).Others
 	}
 	return o
 }
@@ -182,7 +187,8 @@ func (r renderer) withoutHistory() renderer {
 // unit renders one hierarchy, and holds the objects that cause errors.
 func (r renderer) unit(h *hierarchy.Hierarchy) *Unit {
 	if h.Spec().Paused {
-		return &Unit{Name: h.Name(), Paused: true, Hierarchy: h, basis: newBasis(h, r.set, nil, false)}
+		return &Unit{Name: h.Name(), Paused: true, Hierarchy: h, Runtime: r.runtime(h).Name,
+			basis: newBasis(h, r.set, nil, false)}
 	}
 	in := hold.Input[rendered]{Hierarchy: h, Set: r.set, Render: r.attempt}
 	if last := r.opts.LastGood; last != nil {
@@ -193,6 +199,7 @@ func (r renderer) unit(h *hierarchy.Hierarchy) *Unit {
 		refuseDenied(outcome.Diags)
 	}
 	u := newUnit(h, outcome)
+	u.Runtime = r.runtime(u.Hierarchy).Name
 	u.basis = newBasis(h, r.set, outcome.Dependencies, outcome.UsedLastGood)
 	u.basis.hasAccount = hasAccount(r.set, u.account())
 	return u
@@ -221,8 +228,12 @@ type rendered struct {
 // attempt renders a hierarchy without the objects that are left out.
 func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set,
 	leftOut map[manifest.ID]bool) hold.Attempt[rendered] {
+	choices := r.choices(h)
+	if choices.HasErrors() { // another program has other errors
+		return hold.Attempt[rendered]{Diags: choices}
+	}
 	config := r.build(h, set, leftOut)
-	config.Diags = append(config.Diags, r.breaches(h, config.Diags, leftOut)...)
+	config.Diags = slices.Concat(config.Diags, choices, r.breaches(h, config.Diags, leftOut))
 	out := hold.Attempt[rendered]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}
 	if out.Diags.HasErrors() {
 		return out
@@ -246,14 +257,15 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set,
 	return out
 }
 
-// build builds the configurations of a hierarchy, as the runtime has them.
+// build builds the configurations of a hierarchy, as its program has them.
 func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) *compile.Result {
+	program := r.runtime(h)
 	config := compile.Hierarchy(h, set, compile.Options{
 		Compatibility: r.opts.Compatibility, Secrets: r.opts.policies(), SDAggregator: r.opts.SDAggregator,
 		Integrations: r.opts.Integrations, Left: leftOut,
-		SubstitutesSecrets: r.opts.Runtime.SubstitutesSecrets, Clusters: r.opts.Runtime.Clusters,
+		SubstitutesSecrets: program.SubstitutesSecrets, Clusters: program.Clusters,
 	})
-	config.Check(r.opts.Runtime.Check)
+	config.Check(program.Check)
 	return config
 }
 
@@ -261,8 +273,8 @@ func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[m
 func (r renderer) workloads(h *hierarchy.Hierarchy, config *compile.Result) ([]workload.Object, map[int]bool,
 	diag.List) {
 	options := workload.Options{
-		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange,
-		Mirror:    r.opts.Mirror,
+		Runtime: r.runtime(h), Labels: r.opts.OperatorLabels,
+		RestartOnSecretChange: r.opts.RestartOnSecretChange, Mirror: r.opts.Mirror,
 		SecretSum: r.opts.SecretSum, SelfMonitoring: r.opts.SelfMonitoring,
 	}
 	if r.opts.RenderRights {

@@ -49,7 +49,8 @@ func TestPodsAreTheRuntimes(t *testing.T) {
 			return []corev1.Container{{Name: "other", Image: "example.com/other:1", VolumeMounts: p.Mounts}}
 		},
 	}
-	out := generator.Render(readText(faultyAgent+faultyMonitor("one", "")), generator.Options{Runtime: other}, nil)
+	out := generator.Render(readText(faultyAgent+faultyMonitor("one", "")),
+		generator.Options{Runtimes: runtimes.Choice{Default: other}}, nil)
 	if out.Diags.HasErrors() || len(out.Units) != 1 {
 		t.Fatal(out.Diags)
 	}
@@ -86,7 +87,7 @@ func TestAPanicInAWorkerIsTheCallers(t *testing.T) {
 			t.Errorf("recovered %v", err)
 		}
 	}()
-	generator.Render(inputs, generator.Options{Runtime: broken}, nil)
+	generator.Render(inputs, generator.Options{Runtimes: runtimes.Choice{Default: broken}}, nil)
 }
 
 // TestReviewersSeeNoSecrets: the text beside a configuration of a case, which is printed only once if it hides nothing,
@@ -159,7 +160,7 @@ func TestAlloyReadsWhatIsRendered(t *testing.T) {
 			edit := w.edit()
 			for _, policy := range policies() {
 				hold(edit, renderAll(w.parse(), generator.Options{Secrets: policy, Compatibility: manifest.Current,
-					Runtime: alloy.Runtime()}))
+					Runtimes: runtimes.Choice{Default: alloy.Runtime()}}))
 			}
 		}
 	}
@@ -171,7 +172,7 @@ func TestAlloyReadsWhatIsRendered(t *testing.T) {
 // TestManyPodsTakeNoMemory: however many pods a cluster asks for, an explanation counts only as many shards as there
 // may be.
 func TestManyPodsTakeNoMemory(t *testing.T) {
-	r, err := generator.Clustered("alloy", "")
+	clustered, err := generator.RuntimesAt("alloy", "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestManyPodsTakeNoMemory(t *testing.T) {
 		"spec: {metrics: {replicas: 2000000, instanceSelector: {}}}\n---\n" +
 		"apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: i, namespace: m}\n" +
 		"spec: {remoteWrite: [{url: 'http://mimir/push'}], serviceMonitorSelector: {}}\n"
-	out := generator.Render(readText(agent), generator.Options{Runtime: r}, nil)
+	out := generator.Render(readText(agent), generator.Options{Runtimes: clustered}, nil)
 	units := out.Explained().Units
 	if len(units) != 1 {
 		t.Fatal(out.Diags)

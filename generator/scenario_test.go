@@ -125,24 +125,21 @@ func passedKinds(t *testing.T, comment string) passthrough.Kinds {
 func scenarioOptions(t *testing.T, comment string) generator.Options {
 	t.Helper()
 	opts := generator.Options{Secrets: secretref.Plaintext, OperatorLabels: map[string]string{}}
+	program, version, clusters := "", "", false
 	for line := range strings.Lines(comment) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch name {
 		case "compatibility":
 			opts.Compatibility = manifest.Compatibility(value)
 		case "runtime":
-			if opts.Runtime = generator.Runtime(value); opts.Runtime.Name != value {
-				t.Fatalf("there is no runtime %s", value)
-			}
+			program = value
+		case "runtimes allowed":
+			opts.Runtimes.Allowed = strings.Split(value, ", ")
 		case "runtime version":
-			var err error
-			if opts.Runtime, err = generator.RuntimeAt(opts.Runtime.Name, value); err != nil {
-				t.Fatal(err)
-			}
+			version = value
 		case "sharding":
-			var err error
-			if opts.Runtime, err = generator.Clustered(opts.Runtime.Name, ""); err != nil || value != "clustering" {
-				t.Fatal(value, err)
+			if clusters = true; value != "clustering" {
+				t.Fatal(value)
 			}
 		case "secrets":
 			opts.Secrets = secretref.Policy(value)
@@ -177,6 +174,11 @@ func scenarioOptions(t *testing.T, comment string) generator.Options {
 			opts.AgentSelector = selector
 		}
 	}
+	choice, err := generator.RuntimesAt(program, version, clusters)
+	if err != nil || program != "" && choice.Default.Name != program {
+		t.Fatal(program, err)
+	}
+	opts.Runtimes.Default, opts.Runtimes.Others = choice.Default, choice.Others
 	return opts
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 const clientID = `apiVersion: monitoring.grafana.com/v1alpha1
@@ -42,7 +43,8 @@ func substituted(t *testing.T, runtime int, value string) (errors diag.List, got
 	text := fmt.Sprintf(clientID, base64.StdEncoding.EncodeToString([]byte(value)))
 	out := generator.Render(manifest.NewSet(manifest.Parse(manifest.File{Path: "a.yaml", Data: []byte(text)},
 		manifest.Options{})),
-		generator.Options{Compatibility: manifest.Current, Runtime: generator.Runtimes()[runtime]}, nil)
+		generator.Options{Compatibility: manifest.Current,
+			Runtimes: runtimes.Choice{Default: generator.Runtimes()[runtime]}}, nil)
 	for _, d := range out.Diags {
 		if d.Code == diag.SecretNotText {
 			errors = append(errors, d)

@@ -35,6 +35,8 @@ type Unit struct {
 	// Hierarchy is the hierarchy that the unit is rendered from. It has the stand-ins instead of held objects, and
 	// still the objects that are left out. It is nil if the unit is passed through.
 	Hierarchy *hierarchy.Hierarchy
+	// Runtime is the name of the program that its pods run. It is empty if the unit is passed through.
+	Runtime string
 
 	needs   []rbac.Need  // of its pods, in the Kubernetes API
 	matched map[int]bool // the numbers of the changes that match one of its objects

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
@@ -71,5 +74,61 @@ func TestAChangeForAlloyNeedsNoOldCommit(t *testing.T) {
 	}
 	if requests < 3 {
 		t.Errorf("only %d requests: the old commit was not asked for", requests)
+	}
+}
+
+// TestAGrafanaAgentMovesAlone: an annotation moves a GrafanaAgent to Alloy and back. The commit says what that means,
+// no other unit changes, and what is wrong with the annotation is held.
+func TestAGrafanaAgentMovesAlone(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.pipeline.Spec.Output.Commit.Message = "Render\n\n{{ .Difference }}"
+	l.input(twoTeams())
+	s := l.syncer()
+	l.passOf(s)
+	choose := func(annotation string) {
+		l.input(map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"), "namespace: a}",
+			"namespace: a, annotations: {agentry.dev/runtime: "+annotation+"}}", 1)})
+	}
+	first, other := l.payload("a"), l.payload("b")
+	expect := func(name, settings string) {
+		t.Helper()
+		message := l.remote.head("env").Message
+		for _, want := range []string{"- StatefulSet a/agent: metadata.labels", "- StatefulSet a/agent: " + name,
+			"- instance a/main: samples that are not sent when a pod stops", "- instance a/main: 1 of 1 jobs", settings} {
+			if !strings.Contains(message, want) {
+				t.Errorf("the commit does not tell of %q:\n%s", want, message)
+			}
+		}
+		if diff := cmp.Diff(other, l.payload("b")); diff != "" {
+			t.Errorf("the other unit changes:\n%s", diff)
+		}
+	}
+
+	choose("alloy")
+	l.passOf(s)
+	expect("agent_ → alloy_", "settings that the program lacks, or handles differently:\n- in/a/agent.yaml:5:")
+	moved := l.payload("a")
+	if len(moved) != len(first) {
+		t.Errorf("there are %d manifests, before there were %d", len(moved), len(first))
+	}
+
+	for name, hold := range map[string]func(){
+		"a typo":            func() { choose("aloy") },
+		"it is not allowed": func() { choose("alloy"); l.pipeline.Spec.Runtimes.Allowed = []pipeline.Runtime{"agent"} },
+	} {
+		hold()
+		report := l.pass()
+		l.pipeline.Spec.Runtimes.Allowed = nil
+		if diff := cmp.Diff(moved, l.payload("a")); diff != "" || report.Diags.Count(diag.Error) == 0 {
+			t.Errorf("%s: %v\n%s", name, report.Diags, diff)
+		}
+	}
+
+	l.input(map[string]string{"in/a/agent.yaml": agent("a")})
+	l.passOf(s)
+	expect("alloy_ → agent_", "")
+	if diff := cmp.Diff(first, l.payload("a")); diff != "" {
+		t.Errorf("it is not back:\n%s", diff)
 	}
 }

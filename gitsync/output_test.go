@@ -10,8 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/secretref"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 func TestOutputOfOthers(t *testing.T) {

@@ -37,13 +37,12 @@ func RenderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 	}
 	out.Changes = changes
 	var err error
-	program := generator.RuntimeAt
-	if s.Sharding == pipeline.ShardingClustering {
-		program = generator.Clustered
-	}
-	if out.Runtime, err = program(string(s.Runtime), s.RuntimeVersion); err != nil {
+	out.Runtimes, err = generator.RuntimesAt(string(s.Runtime), s.RuntimeVersion,
+		s.Sharding == pipeline.ShardingClustering)
+	if err != nil {
 		return out, fmt.Errorf("runtimeVersion: %w", err)
 	}
+	out.Runtimes.Allowed = s.Runtimes.Names()
 	if text := s.Operator.AgentSelector; text != "" {
 		if out.AgentSelector, err = labels.Parse(text); err != nil {
 			return out, fmt.Errorf("agentSelector: %w", err)

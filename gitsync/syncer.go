@@ -78,6 +78,9 @@ type Options struct {
 	// ShowSecrets leaves Secrets in clear in Report.Rendered under the secrets policy sops. It is for package
 	// difference, which shows no value of them.
 	ShowSecrets bool
+	// OnlyAgent renders for the Grafana Agent, whatever the pipeline and GrafanaAgents choose. It is for package
+	// hierarchytest.
+	OnlyAgent bool
 	// Encrypt makes a dry run encrypt Secrets under the secrets policy sops. Otherwise it shows placeholders for their
 	// values.
 	Encrypt bool
@@ -172,6 +175,9 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 	s.sources.Namespaces = manifest.Namespaces(spec.Namespaces, "namespaces of the pipeline").Objects
 	if s.render, err = RenderOptions(&s.pipeline); err != nil {
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
+	}
+	if opts.OnlyAgent {
+		s.render.Runtimes = generator.OnlyAgent()
 	}
 	if s.chartVersions, err = newVersions(s.options, spec.Charts.Update); err != nil {
 		return nil, fmt.Errorf("pipeline %s: charts.update %w", p.Metadata.Name, err)

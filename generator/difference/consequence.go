@@ -26,6 +26,7 @@ const (
 	SeriesIdentity Kind = "series-identity"
 	SeriesFilter   Kind = "series-filter"
 	Targets        Kind = "targets"
+	JobsDiffer     Kind = "jobs-differ"
 	LogsEnd        Kind = "logs-end"
 	LogsIdentity   Kind = "logs-identity"
 	LogsFilter     Kind = "logs-filter"
@@ -54,6 +55,7 @@ func kinds() [][2]string {
 		{string(SeriesIdentity), "series change their identity"},
 		{string(SeriesFilter), "different series are kept"},
 		{string(Targets), "different targets are scraped, or the same ones differently"},
+		{string(JobsDiffer), "the new program runs jobs with other settings"},
 		{string(LogsEnd), "logs end"},
 		{string(LogsIdentity), "log streams change their identity"},
 		{string(LogsFilter), "log lines are processed differently"},
@@ -179,6 +181,17 @@ func (u *unit) configOf(o *object) *object {
 		}
 	}
 	return nil
+}
+
+// NewPrograms returns the units whose configurations another program runs.
+func (d *Difference) NewPrograms() map[string]bool {
+	units := map[string]bool{}
+	for _, c := range d.Consequences {
+		if c.Kind == OwnMetrics {
+			units[c.Unit] = true
+		}
+	}
+	return units
 }
 
 // changesConfiguration reports whether the configuration in a Secret changes.

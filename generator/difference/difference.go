@@ -41,8 +41,8 @@ type Version struct {
 
 // Difference is everything that changes between two renders.
 type Difference struct {
-	// Settings are warnings that another program lacks settings of objects, or handles them differently. The caller
-	// adds them if it renders for two programs.
+	// Settings are findings about settings of objects that the new program of their unit lacks, or handles
+	// differently. The caller adds them.
 	Settings diag.List
 	// Consequences are the effects of applying the change, gravest first.
 	Consequences []Consequence

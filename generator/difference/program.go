@@ -40,7 +40,7 @@ func (u *unit) programs(o *object, jobs map[string]*[2]int) {
 		}
 		subject := "instance " + old.str("name")
 		u.find(DataLeft, subject, "samples that are not sent when a pod stops")
-		all, same := sameTargets(old.list("scrape_configs"), now.list("scrape_configs"))
+		all, same := u.jobs(subject, old.list("scrape_configs"), now.list("scrape_configs"))
 		if all == 0 {
 			continue
 		}
@@ -61,6 +61,9 @@ func (u *unit) programs(o *object, jobs map[string]*[2]int) {
 				u.find(SeriesIdentity, subject+within+"job "+job.str("job_name"),
 					"labels logs_config, component_id and component_path of metrics of its stages")
 			}
+		}
+		if now := named(after.list("logs", "configs"), old.str("name")); now != nil {
+			u.jobs(subject, old.list("scrape_configs"), now.list("scrape_configs"))
 		}
 		if !fromAgent || !isNew {
 			u.find(DataLeft, subject, "positions in log files: lines are sent again")

@@ -1,43 +1,51 @@
 package difference
 
-import (
-	"strings"
-)
+import "strings"
 
-// sameTargets returns the number of jobs that two lists have in common, and the number of these that find the same
-// targets with equal discoveries and rules and scrape them at the same addresses and times. Equivalent but differently
-// written settings count as different.
-func sameTargets(before, after []*node) (all, same int) {
+// jobs adds the jobs that both programs run with different settings, and returns the number of the jobs that both run,
+// and the number of these that find the same targets with equal discoveries and rules and scrape them at the same
+// addresses and times. Equivalent but differently written settings count as different.
+func (u *unit) jobs(subject string, before, after []*node) (all, same int) {
 	others := make(map[string]*node, len(after))
 	for _, job := range after {
 		others[job.nameBy("job_name")] = job
 	}
 	for _, job := range before {
-		other := others[job.nameBy("job_name")]
+		name := job.nameBy("job_name")
+		other := others[name]
 		if other == nil {
 			continue
 		}
 		all++
-		if job.job != nil && other.job != nil && job.job.IsSame(other.job) || targetsOf(job) == targetsOf(other) {
+		hasSameTargets := true
+		for _, field := range differentFields(job, other) {
+			hasSameTargets = hasSameTargets && !findsTargets(field)
+			u.find(JobsDiffer, subject+within+"job "+name, field)
+		}
+		if hasSameTargets {
 			same++
 		}
 	}
 	return all, same
 }
 
-// targetsOf returns a text that is equal for jobs that find equal targets.
-func targetsOf(job *node) string {
-	found := &node{shape: mapping}
-	for _, f := range job.read().fields {
-		switch f.name {
-		case "metrics_path", "scheme", "scrape_interval", "scrape_timeout", "params", "static_configs",
-			"relabel_configs":
-			found.fields = append(found.fields, f)
-		default:
-			if strings.HasSuffix(f.name, "_sd_configs") {
-				found.fields = append(found.fields, f)
-			}
+// differentFields returns the names of the fields in which the jobs of two programs differ. Jobs that are made of equal
+// values can: one of the programs lacks some fields.
+func differentFields(job, other *node) (names []string) {
+	before, after := byName(job.read().fields), byName(other.read().fields)
+	for _, name := range fieldNames(job, other) {
+		if b, a := before[name], after[name]; b == nil || a == nil || fingerprint(b) != fingerprint(a) {
+			names = append(names, name)
 		}
 	}
-	return fingerprint(found)
+	return names
+}
+
+// findsTargets reports whether a field of a job decides which targets it finds, or where and when it scrapes them.
+func findsTargets(field string) bool {
+	switch field {
+	case "metrics_path", "scheme", "scrape_interval", "scrape_timeout", "params", "static_configs", "relabel_configs":
+		return true
+	}
+	return strings.HasSuffix(field, "_sd_configs")
 }

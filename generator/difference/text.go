@@ -110,7 +110,11 @@ func (d *Difference) Text() string {
 // Brief returns the summary and the consequences, in at most limit lines.
 func (d *Difference) Brief(limit int) string {
 	lines := []string{d.Summary()}
-	for _, s := range d.Effects() {
+	effects := d.Effects()
+	if len(d.Settings) > 0 {
+		effects = append(effects[1:], effects[0]) // there can be many
+	}
+	for _, s := range effects {
 		lines = append(lines, "", s.Heading.Text+":")
 		for _, line := range s.Lines {
 			text := line.String()

@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/patch"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 )
 
 const parents = `apiVersion: monitoring.grafana.com/v1alpha1
@@ -290,7 +291,7 @@ stringData: {logs: "[{job_name: by-hand, static_configs: [{targets: [localhost],
 		"instanceSelector: {matchLabels: {a: b}}}\n  logs: {instanceSelector: {matchLabels: {a: b}}}").
 		Replace(with("{}", "{}"))
 	for _, r := range generator.Runtimes() {
-		x := explainer(t, generator.Options{Runtime: r}, agent, monitor, logs)
+		x := explainer(t, generator.Options{Runtimes: runtimes.Choice{Default: r}}, agent, monitor, logs)
 		for _, id := range []manifest.ID{shop, {Kind: "PodLogs", Namespace: "one", Name: "shop"},
 			{Kind: "Secret", Namespace: "m", Name: "more"}} {
 			e, _ := x.Explain(id)
@@ -348,17 +349,17 @@ func TestShardsHaveTheMemoryOfTheirPods(t *testing.T) {
 		if len(wrong) > 0 {
 			t.Fatal(wrong)
 		}
-		clustered, err := generator.Clustered("alloy", "")
+		clustered, err := generator.RuntimesAt("alloy", "", true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		programs := generator.Runtimes()
 		if want != "2 shards with 0.5 GiB of memory" { // the pods of a cluster are alike: there is no set for the patch
-			programs = append(programs, clustered)
+			programs = append(programs, clustered.Default)
 		}
 		for _, r := range programs {
-			x := explainer(t, generator.Options{Compatibility: manifest.Current, Runtime: r, Changes: changes}, text,
-				monitor)
+			x := explainer(t, generator.Options{Compatibility: manifest.Current, Changes: changes,
+				Runtimes: runtimes.Choice{Default: r}}, text, monitor)
 			e, found := x.Explain(manifest.ID{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"})
 			if !found || !strings.Contains(e.Text(), want) {
 				t.Errorf("%s: want %q:\n%s", r.Name, want, e.Text())

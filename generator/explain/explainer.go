@@ -36,6 +36,8 @@ type Unit struct {
 	Hierarchy      *hierarchy.Hierarchy
 	Paused, Failed bool
 	Held           []hold.Held
+	// Runtime is the name of the program that its pods run.
+	Runtime string
 	// Print returns the output of the unit. It is called at most once, when an explanation needs it.
 	Print func() Printed
 }

@@ -16,6 +16,8 @@ type Explanation struct {
 	State      State  `json:"state"`
 	// Why says why it is held, left out, paused or not rendered, where the fields below do not say it.
 	Why string `json:"why,omitempty"`
+	// Runtime is the name of the program that the pods of a GrafanaAgent run.
+	Runtime string `json:"runtime,omitempty"`
 	// SelectedBy are the chains of selectors that lead to the object: from a GrafanaAgent, or from an instance that no
 	// GrafanaAgent selects.
 	SelectedBy []Chain `json:"selectedBy,omitempty"`
@@ -88,6 +90,9 @@ func (x *Explainer) Explain(id manifest.ID) (*Explanation, bool) {
 	}
 	e := &Explanation{Object: x.describe(o)}
 	e.State, e.Why = x.stateOf(o)
+	if u := x.units[o.Namespace+"/"+o.Name]; u != nil && o.Kind == "GrafanaAgent" {
+		e.Runtime = u.Runtime
+	}
 	if isReferred(o.Kind) {
 		e.UsedBy = x.usersOf(o)
 	} else {

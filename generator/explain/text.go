@@ -21,6 +21,9 @@ func (e *Explanation) Text() string {
 		p.line(1, "labels: %s", labelText(e.Object.Labels))
 	}
 	p.line(1, "%s", state(e))
+	if e.Runtime != "" {
+		p.line(1, "runs %s", e.Runtime)
+	}
 	p.chains(e)
 	p.misses("Not selected by, nearest first", e.Misses, e.MoreMisses)
 	p.selections(e.Selects)

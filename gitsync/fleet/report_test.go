@@ -47,10 +47,6 @@ func TestStatusInJSON(t *testing.T) {
 	})
 }
 
-const advice = "spec.compatibility is not set, so metrics jobs are rendered as the Grafana Agent Operator did: set " +
-	"it to current to render them " +
-	"as today's Prometheus Operator does, or to operator to keep them (docs/migration.md, step 8)"
-
 const wantStatus = `{
   "name": "x",
   "origin": "x.yaml:1",
@@ -65,7 +61,6 @@ const wantStatus = `{
       "message": "1 object is held at its last good version, 1 unit is held at its last good version; first: in/a.yaml:3:1: ServiceMonitor/a/web: is wrong"
     }
   ],
-  "advice": "` + advice + `",
   "sources": [
     {
       "url": "https://git.example.com/a",

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/fluxcd/pkg/apis/kustomize"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -64,15 +66,17 @@ type Spec struct {
 	// Compatibility is which program's jobs are rendered: `operator` is Grafana Agent Operator v0.44.8, `current`
 	// today's Prometheus Operator. `agentry import` writes operator. Default: current.
 	Compatibility manifest.Compatibility `json:"compatibility,omitempty"`
-	// Runtime is the program that pods run: `agent` is Grafana Agent v0.44.8, `alloy` Grafana Alloy v1.18.1.
-	// Default: agent.
+	// Runtime is the program that pods run: `agent` is Grafana Agent v0.44.8, `alloy` Grafana Alloy v1.18.1. The
+	// annotation `agentry.dev/runtime` of a GrafanaAgent chooses another for its pods. Default: agent.
 	Runtime Runtime `json:"runtime,omitempty"`
+	// Runtimes limits what GrafanaAgents may choose.
+	Runtimes Runtimes `json:"runtimes,omitempty,omitzero"`
 	// RuntimeVersion is the version of Alloy, from v1.8 on: what it does not have is an error, and `grafana/alloy` has
-	// this tag. Only with `runtime: alloy`. Default: v1.18.1.
+	// this tag. It has no effect on pods that run the agent. Default: v1.18.1.
 	RuntimeVersion string `json:"runtimeVersion,omitempty"`
 	// Sharding says how the pods of a GrafanaAgent share its targets: `rules` gives each shard its own by relabeling
-	// rules, as the operator does, `clustering` lets the pods agree among themselves, with `runtime: alloy` only.
-	// Default: rules.
+	// rules, as the operator does, `clustering` lets pods that run Alloy agree among themselves; the agent's have rules
+	// all the same. Default: rules.
 	Sharding Sharding `json:"sharding,omitempty"`
 	// OnInvalid is the effect of an error in the input: `hold` renders the last good version of the objects with
 	// errors, `fail` makes no commit. Default: hold.
@@ -157,6 +161,25 @@ const (
 	// RuntimeAlloy is Grafana Alloy.
 	RuntimeAlloy Runtime = alloy.Name
 )
+
+// Runtimes limits the programs that GrafanaAgents may choose.
+type Runtimes struct {
+	// Allowed are the programs that pods may run: `agent`, `alloy`. It must have `runtime`. Default: all.
+	Allowed []Runtime `json:"allowed,omitempty"`
+}
+
+// Allows reports whether pods may run a program.
+func (r Runtimes) Allows(program Runtime) bool {
+	return len(r.Allowed) == 0 || slices.Contains(r.Allowed, program)
+}
+
+// Names returns the names of the programs that pods may run; nil if they may run all.
+func (r Runtimes) Names() (out []string) {
+	for _, program := range r.Allowed {
+		out = append(out, string(program))
+	}
+	return out
+}
 
 // Sharding says how pods share their targets.
 //

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/generator/mirror"
 	webhook "github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 

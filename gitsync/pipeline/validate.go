@@ -17,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
+	"github.com/agentry-dev/agentry/generator/runtimes"
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
 )
 
@@ -81,16 +82,19 @@ func validateNamespaces(s *Spec) findings {
 	return f
 }
 
-// validateRuntimeVersion checks the version of the program that pods run.
-func validateRuntimeVersion(s *Spec) findings {
+// validateRuntimes checks which programs pods run, and Alloy's settings.
+func validateRuntimes(s *Spec) findings {
 	var f findings
-	if s.RuntimeVersion == "" {
-		return nil
+	f.check(s.Runtimes.Allows(s.Runtime), "spec.runtimes.allowed", "add "+string(s.Runtime)+", or set another runtime",
+		"lacks %s, which GrafanaAgents without the annotation %s run", s.Runtime, runtimes.Annotation)
+	hasAlloy, hint := s.Runtimes.Allows(RuntimeAlloy), "allow alloy in runtimes.allowed, or remove it"
+	if s.RuntimeVersion != "" {
+		f.check(hasAlloy, "spec.runtimeVersion", hint, "is the version of Alloy, which no pod may run")
+		_, err := catalogue.ParseVersion(s.RuntimeVersion)
+		f.check(err == nil, "spec.runtimeVersion", "write it like "+catalogue.Default().String(), "%v", err)
 	}
-	f.check(s.Runtime == RuntimeAlloy, "spec.runtimeVersion",
-		"set spec.version of the GrafanaAgents, or runtime: alloy", "is only for runtime: alloy")
-	_, err := catalogue.ParseVersion(s.RuntimeVersion)
-	f.check(err == nil, "spec.runtimeVersion", "write it like "+catalogue.Default().String(), "%v", err)
+	f.check(s.Sharding != ShardingClustering || hasAlloy, "spec.sharding", hint,
+		"clustering needs Alloy, which no pod may run")
 	return f
 }
 
@@ -99,9 +103,7 @@ func validateSpec(s *Spec) findings {
 	f.check(s.Interval == nil || s.Interval.Duration >= MinInterval, "spec.interval", "write it like 30s or 5m",
 		"must be at least %s", MinInterval)
 	f.add(validateForEach(s.ForEach))
-	f.add(validateRuntimeVersion(s))
-	f.check(s.Sharding != ShardingClustering || s.Runtime == RuntimeAlloy, "spec.sharding",
-		"set runtime: alloy, or sharding: rules", "clustering is only for runtime: alloy")
+	f.add(validateRuntimes(s))
 	f.check(s.FailOn != diag.Warning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well",
 		"warning has no effect without onInvalid: fail")
 	f.add(validateNamespaces(s))

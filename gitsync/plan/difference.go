@@ -31,6 +31,7 @@ func (c *Change) Compare() error {
 		pairs = append(pairs, more...)
 	}
 	c.Difference = difference.Compare(pairs)
+	generator.AddSettings(c.Difference, c.plan.Rendered.Units)
 	return nil
 }
 

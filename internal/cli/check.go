@@ -223,9 +223,8 @@ func test(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 		return err
 	}
 	runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty, func(r *dryrun.Request) {
-		r.Options.Keep, r.Options.ShowSecrets = hierarchytest.MayHoldTest, true
-		// another runtime relabels in the same way
-		r.Set = append(r.Set, "spec.runtime=agent", "spec.runtimeVersion=null", "spec.sharding=rules")
+		// another program relabels in the same way
+		r.Options.OnlyAgent, r.Options.Keep, r.Options.ShowSecrets = true, hierarchytest.MayHoldTest, true
 	})
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 	"github.com/agentry-dev/agentry/internal/forge"
@@ -149,6 +148,8 @@ func compareSides(ctx context.Context, env Env, flags *cli.Context, sides *dryru
 			failed: cmp.Or(verdict(before.errs, false), verdict(after.errs, false))}
 		if options.differ {
 			c.difference.Settings = settingsOf(before.found, after.found)
+		} else if after.named != nil {
+			c.difference.Settings = after.named(c.difference.Settings)
 		}
 		out = append(out, c)
 	}
@@ -236,6 +237,7 @@ type rendering struct {
 	units    []*generator.Unit
 	found    diag.List
 	errs     diag.List // those that are errors, and that there is nothing
+	named    func(diag.List) diag.List
 }
 
 // renderSide renders a side, and prints the errors in it.
@@ -271,7 +273,8 @@ func (e Env) renderSide(ctx context.Context, flags *cli.Context, sides *dryrun.S
 	}
 	defer done()
 	for _, run := range runs {
-		r := rendering{units: run.Report.Rendered, found: run.Report.Diags, errs: errorsIn(run.Report.Diags)}
+		r := rendering{units: run.Report.Rendered, found: run.Report.Diags, errs: errorsIn(run.Report.Diags),
+			named: run.Named}
 		for _, d := range r.found { // a misspelt folder must not look like a full deletion
 			if d.Severity != diag.Error && (d.Code == diag.EmptyInput || d.Code == diag.NoAgent) {
 				r.errs = append(r.errs, d)
@@ -388,9 +391,6 @@ func optionsOfSides(flags *cli.Context) (out sideOptions, err error) {
 		out.differ = true
 		for i := range out.each {
 			out.each[i] = append(out.each[i], field.path+"="+values[i])
-			if field.flag == "runtime" && values[i] != string(pipeline.RuntimeAlloy) { // they are the other program's
-				out.each[i] = append(out.each[i], "spec.runtimeVersion=null", "spec.sharding=null")
-			}
 		}
 	}
 	with := flags.StringSlice("with")
@@ -400,12 +400,8 @@ func optionsOfSides(flags *cli.Context) (out sideOptions, err error) {
 }
 
 // settingsOf returns the findings about settings of objects that only the second program has.
-func settingsOf(before, after diag.List) (out diag.List) {
-	for _, d := range after {
-		isOfProgram := d.Code == diag.RuntimeDiffers || d.Code == diag.NotInRuntime || d.Code == diag.NeededAtStart
-		if isOfProgram && !slices.ContainsFunc(before, d.Same) {
-			out = append(out, d)
-		}
-	}
-	return out
+func settingsOf(before, after diag.List) diag.List {
+	return slices.DeleteFunc(generator.OfProgram(after), func(d diag.Diagnostic) bool {
+		return slices.ContainsFunc(before, d.Same)
+	})
 }

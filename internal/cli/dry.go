@@ -29,7 +29,7 @@ func dryFlags() []cli.Flag {
 		&cli.StringFlag{Name: "file", Aliases: []string{"f"},
 			Usage: "the pipeline `FILE` that says how; by default pipeline.yaml or agentry.yaml, here or above"},
 		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "`NAME` for objects that have no namespace"},
-		&cli.StringFlag{Name: "runtime", Usage: "`PROGRAM` that pods run: agent or alloy"},
+		&cli.StringFlag{Name: "runtime", Usage: "`PROGRAM` that pods run: agent or alloy; a GrafanaAgent can choose its own"},
 		&cli.StringFlag{Name: "compatibility", Usage: "`MODE` of rendering: current or operator"},
 		&cli.StringFlag{Name: "secrets", Usage: "`POLICY` for secret values: reference, plaintext or sops"},
 		&cli.StringFlag{Name: "build", Usage: "`MODE` of reading: auto, kustomize, flux, argocd or plain"},

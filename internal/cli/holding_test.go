@@ -19,14 +19,7 @@ import (
 // page, committed and rendered once. Then the commands of the page run, and must print what the page shows. With
 // -update the page gets what they print.
 func TestHoldingPage(t *testing.T) {
-	for _, program := range []string{"git", "sed", "sh"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Fatal("the page is typed into a shell: ", err)
-		}
-	}
-	if out, err := exec.Command("sed", "--version").Output(); err != nil || !strings.Contains(string(out), "GNU") {
-		t.Fatal("the page edits files with GNU sed, which is not the sed here")
-	}
+	needTools(t)
 	file := filepath.Join("..", "..", "docs", "holding.md")
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -62,6 +55,19 @@ func TestHoldingPage(t *testing.T) {
 	if diff := cmp.Diff(string(page), got); diff != "" {
 		t.Errorf("docs/holding.md does not say what is printed; look at what -update makes of it (-page +printed):\n%s",
 			diff)
+	}
+}
+
+// needTools fails without the programs that sessions of pages use.
+func needTools(t *testing.T) {
+	t.Helper()
+	for _, program := range []string{"git", "sed", "sh"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Fatal("the page is typed into a shell: ", err)
+		}
+	}
+	if out, err := exec.Command("sed", "--version").Output(); err != nil || !strings.Contains(string(out), "GNU") {
+		t.Fatal("the page edits files with GNU sed, which is not the sed here")
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,7 +32,7 @@ func TestDocumentedManifestsAreFine(t *testing.T) {
 			count++
 			script := "exits 0 agentry check --strict example.yaml\n! stdout .\nexits 0 agentry tree example.yaml\n" +
 				"! stdout 'Not selected'\n-- example.yaml --\n" + block
-			name := strings.TrimSuffix(filepath.Base(page), ".md") + ".txtar"
+			name := fmt.Sprintf("%s-%d.txtar", strings.TrimSuffix(filepath.Base(page), ".md"), count)
 			if err := os.WriteFile(filepath.Join(files, name), []byte(script), 0o666); err != nil {
 				t.Fatal(err)
 			}

@@ -279,10 +279,6 @@ func TestServe(t *testing.T) {
 	if code, text = w.run("trigger", "prd"); code != command.ExitUsage || !strings.Contains(text, `no pipeline "prd"`) {
 		t.Errorf("trigger of a pipeline that is not there: %d\n%s", code, text)
 	}
-	if code, text = w.run("status", "prod"); code != command.ExitDone ||
-		strings.Count(text, "\nadvice spec.compatibility is not set") != 1 {
-		t.Errorf("status of a pipeline that could switch: %d\n%s", code, text)
-	}
 	if code, text = w.run("status", "prd"); code != command.ExitUsage || !strings.Contains(text, "prod") {
 		t.Errorf("status of a pipeline that is not there: %d\n%s", code, text)
 	}

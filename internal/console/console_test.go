@@ -117,7 +117,6 @@ func troubled() fleet.Status {
 			Stale: true}},
 		Output: &gitsync.OutputStatus{URL: "https://github.com/org/a", Branch: "environments/prod", Path: "x",
 			Commit: "abcdef0123"},
-		Advice: "it could switch",
 		Units: []fleet.UnitStatus{
 			{UnitStatus: gitsync.UnitStatus{Name: "shop/agent", State: "held", Reason: "it is wrong"}},
 			{UnitStatus: gitsync.UnitStatus{Name: "shop/good", State: "unchanged"}}},
@@ -229,7 +228,7 @@ func TestThePageOfAPipeline(t *testing.T) {
 	holds(t, text, "Stalled", "protected", "fleet.yaml:3", "team/monitor.yaml:7:3",
 		"https://github.com/org/a/blob/0123456789/team/monitor.yaml#L7", "1111111", "since 2222222",
 		"spec.endpoints", "the whole unit is held", "it is wrong", "cannot be reached", "1 min ago", "in 59 min",
-		"2 failed in a row", "write it right", "it could switch",
+		"2 failed in a row", "write it right",
 		"1 more: agentry check", `href="/pipelines/prod/explain?object=ServiceMonitor%2Fshop%2Fcart"`,
 		`action="/pipelines/prod/pass"`, "/api/v1/pipelines/prod")
 	if strings.Contains(text, "shop/good") {

@@ -63,14 +63,14 @@ func TestAlloyTakesIntegrations(t *testing.T) {
 // came later.
 func TestOlderAlloysTakeTheirFiles(t *testing.T) {
 	const oldest = "v1.8.0"
-	program, err := generator.RuntimeAt("alloy", oldest)
+	programs, err := generator.RuntimesAt("alloy", oldest, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	files, refused := 0, 0
 	eachAlloyFixture(t, func(t *testing.T, w alloyFixture) {
-		configs, _ := w.render(t, program)
-		logs, _ := w.renderLogs(t, program)
+		configs, _ := w.render(t, programs.Default)
+		logs, _ := w.renderLogs(t, programs.Default)
 		for unit, text := range logs {
 			configs[unit+": logs"] = text
 		}

@@ -27,7 +27,7 @@ const mostShards = 8
 func TestClusteringScrapesWhatShardsScrape(t *testing.T) {
 	commonconfig.MarshalSecretValue = true
 	defer func() { commonconfig.MarshalSecretValue = false }()
-	program, err := generator.Clustered("alloy", "")
+	programs, err := generator.RuntimesAt("alloy", "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestClusteringScrapesWhatShardsScrape(t *testing.T) {
 			return
 		}
 		sharded, shardedErrors := w.render(t, alloy.Runtime())
-		clustered, clusteredErrors := w.render(t, program)
+		clustered, clusteredErrors := w.render(t, programs.Default)
 		for unit, text := range sharded {
 			if _, ok := clustered[unit]; !ok {
 				continue // zones, or rules that shard

@@ -127,7 +127,8 @@ func (w alloyFixture) output(r runtimes.Runtime) (out *generator.Output, errors 
 	parsed := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(w.text)},
 		manifest.Options{Compatibility: w.mode})
 	out = generator.Render(manifest.NewSet(parsed),
-		generator.Options{Compatibility: w.mode, Secrets: w.policy, Runtime: r}, nil)
+		generator.Options{Compatibility: w.mode, Secrets: w.policy,
+			Runtimes: runtimes.Choice{Default: r, IsFixed: true}}, nil)
 	for _, d := range out.Diags {
 		if d.Severity == diag.Error {
 			errors = append(errors, d.Object.String())

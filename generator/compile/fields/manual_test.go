@@ -107,7 +107,7 @@ func all() (out []value) {
 // table returns the table.
 func table(t *testing.T) string {
 	agent := generator.Runtime("agent")
-	oldest, err := generator.RuntimeAt("alloy", "v1.8.0")
+	oldest, err := generator.RuntimesAt("alloy", "v1.8.0", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func table(t *testing.T) string {
 	kinds, lacks := map[string][]string{}, 0
 	for _, v := range all() {
 		silent := strings.Join(strings.Fields(v.Silent), ", ")
-		first, second := j.of(v, agent), j.of(v, oldest)
+		first, second := j.of(v, agent), j.of(v, oldest.Default)
 		if second == refused {
 			lacks++
 			j.notInCatalogue(v)
@@ -266,7 +266,8 @@ func (j judge) render(v value, spec map[string]any, r runtimes.Runtime) result {
 	if strings.HasSuffix(v.Path, "bearerToken") {
 		policy = secretref.Plaintext // the only one that takes a token in clear
 	}
-	made := generator.Render(set, generator.Options{Compatibility: manifest.Current, Secrets: policy, Runtime: r}, nil)
+	made := generator.Render(set, generator.Options{Compatibility: manifest.Current, Secrets: policy,
+		Runtimes: runtimes.Choice{Default: r}}, nil)
 	out := result{found: map[string]diag.Diagnostic{}}
 	for _, d := range made.Diags {
 		out.found[d.Message] = d

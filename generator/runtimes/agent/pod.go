@@ -65,8 +65,7 @@ func checkPods(spec *v1alpha1.GrafanaAgentSpec) diag.List {
 		if alloyImage.MatchString(*spec.Image) {
 			return diag.List{{Severity: diag.Warning, Code: diag.RuntimeDiffers, Path: path,
 				Message: "is an image of Grafana Alloy, and the pods are rendered for the Grafana Agent: they would " +
-					"not start", Hint: "set runtime: alloy in the pipeline (or --runtime alloy), or name an image of " +
-					"the agent"}}
+					"not start", Hint: setAlloy + ", or name an image of the agent"}}
 		}
 		named, _ = strings.CutPrefix(*spec.Image, image+":")
 	}
@@ -84,8 +83,12 @@ func checkPods(spec *v1alpha1.GrafanaAgentSpec) diag.List {
 	}
 	return diag.List{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
 		Message: "there is no Grafana Agent " + named + ": it ended with v0.44",
-		Hint:    "write " + defaultVersion + ", or set runtime: alloy in the pipeline (or --runtime alloy)"}}
+		Hint:    "write " + defaultVersion + ", or " + setAlloy}}
 }
+
+// setAlloy says how pods get the agent's successor.
+const setAlloy = "set runtime: alloy in the pipeline (or --runtime alloy, or the annotation " + runtimes.Annotation +
+	": alloy)"
 
 // release matches a version of the agent, as the tag of its image has it.
 var release = regexp.MustCompile(`^(v?)(\d{1,3})\.(\d{1,3})\.\d{1,3}$`)

@@ -46,6 +46,9 @@ func (r *Run) finish() error {
 			h.Since = branch.CommitRef{} // it is of no commit
 		}
 	}
+	if report.Difference != nil {
+		report.Difference.Settings = r.Named(report.Difference.Settings)
+	}
 	if report.Explained != nil {
 		report.Explained.Diags, report.Explained.Show = report.Diags, r.Show
 	}

@@ -22,6 +22,7 @@ func typedElsewhere() map[string]map[string]other {
 	flux := other{"test/e2e/flux/flux_test.go", "TestFlux"}
 	migration := other{"test/e2e/adoption/migration_test.go", "TestMigrationPage"}
 	return map[string]map[string]other{
+		"docs/alloy.md":     {"console": {"internal/cli/alloy_page_test.go", "TestAlloyPage"}},
 		"docs/argocd.md":    {"sh": {"test/e2e/argocd/argocd_test.go", "TestArgoCD"}},
 		"docs/flux.md":      {"sh": flux},
 		"docs/migration.md": {"sh": migration, "console": migration},

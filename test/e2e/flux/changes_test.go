@@ -139,6 +139,58 @@ func (w *testbed) edited(t *testing.T) {
 	}
 }
 
+// moved follows what docs/alloy.md says of prune: true during a move.
+func (w *testbed) moved(t *testing.T) {
+	const with, without = "name: edge, namespace: edge, annotations: {agentry.dev/runtime: alloy}}\nspec:\n  image",
+		"name: edge, namespace: edge}\nspec:\n  image"
+	first := w.inCluster()
+	w.edit("edge/agent.yaml", without, with)
+	w.settled(w.push("Run Alloy at the edge"))
+	moved := w.inCluster()
+	for _, name := range gitops.Changed(first, moved) {
+		switch isPruned := strings.HasPrefix(name, "-"); {
+		case !strings.Contains(name, "/edge/"), strings.HasPrefix(name, "+"),
+			isPruned != (name == "-Service/edge/edge-integrations-sd"):
+			t.Errorf("changed: %s", name)
+		case isPruned:
+			if _, err := w.live(first[name[1:]]); err == nil {
+				t.Errorf("%s is still in the cluster", name[1:])
+			}
+		}
+	}
+	pods := 0
+	for name, o := range moved {
+		containers, isWorkload, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+		if !isWorkload || !strings.Contains(name, "/edge/") {
+			continue
+		}
+		if pods++; o.GetUID() != first[name].GetUID() || !strings.Contains(fmt.Sprint(containers), "grafana/alloy:") {
+			t.Errorf("%s is another object, or does not run Alloy: %v", name, containers)
+		}
+	}
+	if pods < 3 {
+		t.Errorf("only %d workloads have moved", pods)
+	}
+
+	w.edit("edge/agent.yaml", with, without)
+	w.settled(w.push("Run the agent at the edge again"))
+	back := w.inCluster()
+	if names := back.Names(); !slices.Equal(names, first.Names()) {
+		t.Errorf("back: got  %q\nwant %q", names, first.Names())
+	}
+	for name, o := range first {
+		for _, field := range []string{"spec", "data"} {
+			if o.GetKind() == "Service" {
+				continue // the API server gives the new one another address
+			}
+			for _, m := range append(gitops.Missing(o.Object[field], back[name].Object[field], field),
+				gitops.Missing(back[name].Object[field], o.Object[field], field)...) {
+				t.Errorf("%s is not what it was: %s", name, m)
+			}
+		}
+	}
+}
+
 func (w *testbed) removed(t *testing.T) {
 	before := w.inCluster()
 	w.user.Remove(t, "edge/agent.yaml")

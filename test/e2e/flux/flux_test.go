@@ -48,6 +48,7 @@ func TestFlux(t *testing.T) {
 		{"a broken object changes nothing, and takes nothing with it", w.brokenObject},
 		{"what the API server would refuse never reaches it", w.refusedObject},
 		{"an edit of the output branch is put back", w.edited},
+		{"a GrafanaAgent moves to Alloy and back in place", w.moved},
 		{"a GrafanaAgent that is removed is pruned", w.removed},
 		{"a Kustomization for one unit takes it over", w.oneUnit},
 	} {

@@ -172,7 +172,8 @@ func TestChangedTimesChangeNoTargets(t *testing.T) {
 				agent, monitors := fleet(10)
 				monitors[3].Data = []byte(strings.Replace(string(monitors[3].Data), was, with, 1))
 				sides[i] = manifests(generator.Render(loadAll(append([]manifest.File{agent}, monitors...)),
-					generator.Options{Runtimes: runtimes.Choice{Default: program}, Secrets: secretref.Plaintext}, nil))
+					generator.Options{Compatibility: manifest.Operator, Runtimes: runtimes.Choice{Default: program},
+						Secrets: secretref.Plaintext}, nil))
 			}
 			values := difference.Compare(difference.Match(sides[0], sides[1]))
 			for _, list := range sides {
@@ -199,7 +200,8 @@ func TestARuleThatDropsByTimeChangesTargets(t *testing.T) {
 			agent, monitors := fleet(2)
 			monitors[1].Data = []byte(strings.Replace(string(monitors[1].Data), was, with, 1))
 			sides[i] = generator.Render(loadAll(append([]manifest.File{agent}, monitors...)),
-				generator.Options{Runtimes: runtimes.Choice{Default: program}, Secrets: secretref.Plaintext}, nil)
+				generator.Options{Compatibility: manifest.Operator, Runtimes: runtimes.Choice{Default: program},
+					Secrets: secretref.Plaintext}, nil)
 		}
 		d := generator.Compare(sides[0].Units, sides[1].Units)
 		if !slices.ContainsFunc(d.Consequences, func(c difference.Consequence) bool {
@@ -227,7 +229,8 @@ func TestDifferenceOfRuntimes(t *testing.T) {
 		var sides [2]*generator.Output
 		for i, program := range generator.Runtimes() {
 			sides[i] = renderAll(results,
-				generator.Options{Runtimes: runtimes.Choice{Default: program}, Secrets: secretref.Plaintext})
+				generator.Options{Compatibility: manifest.Operator, Runtimes: runtimes.Choice{Default: program},
+					Secrets: secretref.Plaintext})
 		}
 		complete := slices.Contains(thorough, name)
 		name = filepath.Base(filepath.Dir(name))

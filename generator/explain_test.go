@@ -39,7 +39,8 @@ func corpusAndExamples(t *testing.T, r runtimes.Runtime) map[string]*generator.O
 	for _, name := range cases {
 		result := manifest.Parse(manifest.File{Path: "input.yaml", Data: read(t, name)}, manifest.Options{})
 		all[filepath.Base(filepath.Dir(name))] = generator.Render(manifest.NewSet(result),
-			generator.Options{Secrets: secretref.Reference, Runtimes: runtimes.Choice{Default: r}}, nil)
+			generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Reference,
+				Runtimes: runtimes.Choice{Default: r}}, nil)
 	}
 	return all
 }

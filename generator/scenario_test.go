@@ -124,7 +124,8 @@ func passedKinds(t *testing.T, comment string) passthrough.Kinds {
 
 func scenarioOptions(t *testing.T, comment string) generator.Options {
 	t.Helper()
-	opts := generator.Options{Secrets: secretref.Plaintext, OperatorLabels: map[string]string{}}
+	opts := generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Plaintext,
+		OperatorLabels: map[string]string{}}
 	program, version, clusters := "", "", false
 	for line := range strings.Lines(comment) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")

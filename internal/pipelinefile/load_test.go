@@ -72,6 +72,7 @@ func TestDefaults(t *testing.T) {
 		Charts:        pipeline.Charts{Update: "1h"},
 		Sources: []pipeline.Source{{URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"},
 			Paths: []string{"."}, Build: inputs.Auto}},
+		Compatibility: manifest.Current,
 		Output: pipeline.Output{
 			URL: "https://git.example.com/a.git", Branch: "environments/prod", Path: ".",
 			Commit:    pipeline.Commit{Author: "agentry <agentry@localhost>", Message: pipeline.DefaultMessage},
@@ -83,20 +84,6 @@ func TestDefaults(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
-	}
-	if s.Mode() != "operator" || s.ParseOptions().Compatibility != manifest.Operator {
-		t.Errorf("a pipeline that does not say has mode %s, and reads with %s", s.Mode(),
-			s.ParseOptions().Compatibility)
-	}
-}
-
-// TestAdvice: only a pipeline that does not set its mode is told that it could switch.
-func TestAdvice(t *testing.T) {
-	for mode, want := range map[manifest.Compatibility]bool{"": true, "operator": false, "current": false} {
-		s := pipeline.Spec{Compatibility: mode}
-		if got := s.Advice(); (got != "") != want || strings.Contains(got, "\n") {
-			t.Errorf("mode %q: %q", mode, got)
-		}
 	}
 }
 

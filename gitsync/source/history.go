@@ -72,7 +72,7 @@ func (h *History) Commit(i int, id plumbing.Hash) (*object.Commit, error) {
 			return err
 		})
 		if errors.Is(err, ErrNoAnswer) || errors.Is(err, transport.ErrRefNotFound) ||
-			errors.Is(err, limit.ErrTooLarge) || src.IsLocal {
+			errors.Is(err, limit.ErrTooLarge) || err != nil && src.IsLocal {
 			known[id], err = false, nil
 		}
 		if err != nil {
@@ -113,7 +113,7 @@ func (s *Source) hasCommit(ctx context.Context, head, id plumbing.Hash) (bool, e
 	if s.Verify != nil {
 		return s.trusts(ctx, id, head)
 	}
-	if !cached {
+	if !cached || s.IsLocal { // nothing is written, so other replicas need not find it
 		return true, nil
 	}
 	if found, err := s.Repo.HasAncestor(id, head); found || err != nil {

@@ -36,7 +36,8 @@ docs/diagnostics.md explains the codes.`,
 		Flags: slices.Concat([]cli.Flag{
 			command.FormatFlag("check"),
 			strictFlag("exit 1 on warnings too"),
-			&cli.StringFlag{Name: "pss", Usage: "`LEVEL` of Pod Security that the pods must meet: baseline or restricted"},
+			&cli.StringFlag{Name: "pss",
+				Usage: "`LEVEL` of Pod Security that the pods must meet: baseline or restricted"},
 		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return check(ctx, env, flags, paths)

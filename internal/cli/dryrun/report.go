@@ -191,7 +191,8 @@ func (r *Run) checkPaths() error {
 			}
 			if !r.readsAny(p) {
 				const hint = "name paths that it reads; --no-pipeline reads the PATHs alone, with the defaults"
-				return command.Usagef(hint, "pipeline %s (%s) reads nothing of %s", r.Pipeline.Metadata.Name, r.file, p.name)
+				return command.Usagef(hint, "pipeline %s (%s) reads nothing of %s", r.Pipeline.Metadata.Name, r.file,
+					p.name)
 			}
 		}
 	}

@@ -28,14 +28,12 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// Streams are where the command reads and writes.
-type Streams struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-}
+// importer is the command with what it uses from outside.
+type importer struct{ command.Env }
 
 // Command returns the command.
-func Command(s Streams) command.Command {
+func Command(env command.Env) command.Command {
+	s := importer{env}
 	return command.Command{
 		Name:  "import",
 		Args:  "[FILE|-]",
@@ -106,7 +104,7 @@ func pipelineOf(flags *cli.Context) (*pipelinefile.Pipeline, error) {
 type source func(context.Context) (*installation.Installation, error)
 
 // source says where the installation is read.
-func (s Streams) source(flags *cli.Context, args []string) (source, error) {
+func (s importer) source(flags *cli.Context, args []string) (source, error) {
 	cluster := flags.Bool("cluster")
 	switch {
 	case cluster && len(args) > 0:
@@ -141,7 +139,7 @@ func (s Streams) source(flags *cli.Context, args []string) (source, error) {
 }
 
 // live reads the cluster.
-func (s Streams) live(ctx context.Context, file, name string, o live.Options) (*installation.Installation, error) {
+func (s importer) live(ctx context.Context, file, name string, o live.Options) (*installation.Installation, error) {
 	config, err := kubeconfig.Find(file, name)
 	if err != nil {
 		return nil, command.Usagef("name a kubeconfig with --kubeconfig, and a context in it with --context", "%v", err)
@@ -166,7 +164,7 @@ func orWithout(o live.Options) string {
 	return ", or leave Secrets out with --without-secrets"
 }
 
-func (s Streams) run(ctx context.Context, from source, folder, format string, p *pipelinefile.Pipeline) error {
+func (s importer) run(ctx context.Context, from source, folder, format string, p *pipelinefile.Pipeline) error {
 	options, err := gitsync.RenderOptions(&p.Pipeline)
 	if err != nil {
 		return err
@@ -213,7 +211,7 @@ func (s Streams) run(ctx context.Context, from source, folder, format string, p 
 	return nil
 }
 
-func (s Streams) read(file string) ([]byte, error) {
+func (s importer) read(file string) ([]byte, error) {
 	from := s.Stdin
 	if file != "-" {
 		opened, err := os.Open(file)
@@ -260,7 +258,7 @@ func write(folder string, files []installation.File) error {
 }
 
 // summary lists the files that were written, and the stubs that wait for values.
-func (s Streams) summary(objects int, folder string, files []installation.File) {
+func (s importer) summary(objects int, folder string, files []installation.File) {
 	var stubs []string
 	for _, f := range files {
 		if f.Stub.Name != "" {
@@ -300,7 +298,7 @@ func documentOf(c *installation.Comparison) document {
 }
 
 // compare prints what happens to the live workloads.
-func (s Streams) compare(c *installation.Comparison, policy secretref.Policy) error {
+func (s importer) compare(c *installation.Comparison, policy secretref.Policy) error {
 	if c.Live == 0 {
 		_, err := fmt.Fprintln(s.Stdout, "no live workload is in the export, so nothing is compared")
 		return err

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -76,22 +75,33 @@ its credentials. It is only listed, and nothing in the cluster is changed.`,
 			if err != nil {
 				return err
 			}
-			return s.run(ctx, from, flags.String("output"), format, p)
+			var to *destination
+			if folder := flags.String("output"); folder != "" {
+				if to, err = newDestination(folder, changes(flags)); err != nil {
+					return err
+				}
+			}
+			return s.run(ctx, from, to, format, p)
 		},
 	}
 }
 
-// pipelineOf returns a pipeline that renders as the operator did. The cluster has accepted fields that no kind has.
-func pipelineOf(flags *cli.Context) (*pipelinefile.Pipeline, error) {
+// changes returns the fields of the pipeline that flags set.
+func changes(flags *cli.Context) []string {
 	set := flags.StringSlice("set")
 	if policy := flags.String("secrets"); policy != "" {
 		set = append([]string{"spec.secrets.policy=" + policy}, set...)
 	}
+	return set
+}
+
+// pipelineOf returns a pipeline that renders as the operator did. The cluster has accepted fields that no kind has.
+func pipelineOf(flags *cli.Context) (*pipelinefile.Pipeline, error) {
 	p, found := pipelinefile.Make(map[string]any{
 		"compatibility": string(manifest.Operator), "unknownFields": string(manifest.IgnoreUnknownFields),
 		"sources": []any{map[string]any{"url": "file:///cluster", "ref": map[string]any{"branch": "HEAD"}}},
 		"output":  map[string]any{"branch": "agentry/import"},
-	}, set...)
+	}, changes(flags)...)
 	if found.HasErrors() {
 		return nil, &command.Misconfigured{Found: found, Print: func(w io.Writer) error {
 			return diag.Text{}.Print(w, found)
@@ -164,15 +174,11 @@ func orWithout(o live.Options) string {
 	return ", or leave Secrets out with --without-secrets"
 }
 
-func (s importer) run(ctx context.Context, from source, folder, format string, p *pipelinefile.Pipeline) error {
+// run compares the installation and, unless to is nil, writes its inputs.
+func (s importer) run(ctx context.Context, from source, to *destination, format string, p *pipelinefile.Pipeline) error {
 	options, err := gitsync.RenderOptions(&p.Pipeline)
 	if err != nil {
 		return err
-	}
-	if folder != "" {
-		if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
-			return command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)
-		}
 	}
 	in, err := from(ctx)
 	if err != nil {
@@ -186,13 +192,15 @@ func (s importer) run(ctx context.Context, from source, folder, format string, p
 	if err != nil {
 		return err
 	}
-	if err := write(folder, files); err != nil {
-		return err
+	if to != nil {
+		if err := to.write(files); err != nil {
+			return err
+		}
 	}
 	if err := (diag.Text{}).Print(s.Stderr, found); err != nil {
 		return err
 	}
-	s.summary(in.Len(), folder, files)
+	s.summary(in.Len(), to, files)
 	c, err := in.Compare(out.Units)
 	if err != nil {
 		return err
@@ -233,32 +241,8 @@ func (s importer) read(file string) ([]byte, error) {
 	return text, err
 }
 
-// write writes the files. Kubernetes keeps slashes out of names, but an export can hold anything.
-func write(folder string, files []installation.File) error {
-	if folder == "" {
-		return nil
-	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return err
-	}
-	defer root.Close() // files are closed already
-	for _, f := range files {
-		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(f.Path)), 0o777); err != nil {
-			return err
-		}
-		if err := root.WriteFile(filepath.FromSlash(f.Path), f.Data, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // summary lists the files that were written, and the stubs that wait for values.
-func (s importer) summary(objects int, folder string, files []installation.File) {
+func (s importer) summary(objects int, to *destination, files []installation.File) {
 	var stubs []string
 	for _, f := range files {
 		if f.Stub.Name != "" {
@@ -266,12 +250,15 @@ func (s importer) summary(objects int, folder string, files []installation.File)
 		}
 	}
 	fmt.Fprintf(s.Stderr, "inputs: %d of %s", len(files)-len(stubs), display.Amount(objects, "object"))
-	if folder != "" {
-		fmt.Fprintf(s.Stderr, ", in %s", folder)
+	if to != nil {
+		fmt.Fprintf(s.Stderr, ", in %s", to.folder)
 	}
 	fmt.Fprintln(s.Stderr)
 	if len(stubs) > 0 {
 		fmt.Fprintf(s.Stderr, "stubs without values: %s\n", strings.Join(stubs, ", "))
+	}
+	if to != nil {
+		fmt.Fprintln(s.Stderr, to)
 	}
 }
 

@@ -34,10 +34,10 @@ is what a pass would find now, with the files at hand, and PATHs narrow what is 
 docs/diagnostics.md explains the codes.`,
 		Example: "agentry check .",
 		Flags: slices.Concat([]cli.Flag{
-			command.FormatFlag("github for annotations in GitHub Actions, or sarif for code scanning and editors"),
+			command.FormatFlag("check"),
 			strictFlag("exit 1 on warnings too"),
-			&cli.StringFlag{Name: "pss", Usage: "`LEVEL` of the Pod Security Standards that the pods must meet: " +
-				"baseline or restricted"},
+			&cli.StringFlag{Name: "pss",
+				Usage: "`LEVEL` of Pod Security that the pods must meet: baseline or restricted"},
 		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return check(ctx, env, flags, paths)
@@ -108,7 +108,7 @@ ClusterRoles of the inputs lack, and what they allow without need. As text the m
 with comments; with -o json or -o yaml they are one List.`,
 		Example: "agentry rbac .",
 		Flags: slices.Concat([]cli.Flag{
-			command.FormatFlag(""),
+			command.FormatFlag("rbac"),
 			&cli.BoolFlag{Name: "compare", Usage: "print how the Roles and ClusterRoles of the inputs differ from it"},
 		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
@@ -204,7 +204,7 @@ file governs, if there is one: the tests in its sources run against what a pass 
 docs/testing.md explains the fields.`,
 		Example: "agentry test .",
 		Flags: slices.Concat([]cli.Flag{
-			command.FormatFlag("or junit for CI systems"),
+			command.FormatFlag("test"),
 			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of tests, for editors"},
 		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {

@@ -79,6 +79,7 @@ func commands(env Env) []command.Command {
 		initialize.Command(initialize.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr,
 			Attended: isAttended(env.Stdin)}),
 		renderCommand(env),
+		functionCommand(env),
 		checkCommand(env),
 		testCommand(env),
 		treeCommand(env),

@@ -80,6 +80,7 @@ func commands(env Env) []command.Command {
 			Attended: isAttended(env.Stdin)}),
 		renderCommand(env),
 		functionCommand(env),
+		argocdPluginCommand(env),
 		checkCommand(env),
 		testCommand(env),
 		treeCommand(env),

@@ -64,6 +64,8 @@ is printed.`,
 				"of the URL)"},
 			&cli.StringFlag{Name: "deploy", Value: string(scaffold.Flux),
 				Usage: "`TOOL` that applies the output: flux, argocd or none"},
+			&cli.BoolFlag{Name: "argocd-plugin",
+				Usage: "write only the sidecar with which Argo CD itself renders, without a branch"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing, and take the defaults"},
 		},
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
@@ -82,6 +84,9 @@ func (s Streams) run(ctx context.Context, flags *cli.Context, folder string) err
 	}
 	if err := checkPlain(at.folder); at.folder != "" && err != nil {
 		return command.Usagef("", "folder %v", err)
+	}
+	if flags.Bool("argocd-plugin") {
+		return s.argocdPlugin(at)
 	}
 	options, err := s.options(flags, at)
 	if err != nil {

@@ -18,7 +18,7 @@ func TestWhatChangesForAlloyIsToldInTheAgentsWords(t *testing.T) {
 	t.Parallel()
 	const job, component = "job serviceMonitor/a/web/0", "component discovery.relabel.serviceMonitor__a__web__0"
 	l := newLab(t)
-	l.pipeline.Spec.Runtime = pipeline.RuntimeAlloy
+	l.pipeline.Spec.Compatibility, l.pipeline.Spec.Runtime = manifest.Operator, pipeline.RuntimeAlloy
 	l.pipeline.Spec.Output.Commit.Message = "Render\n\n{{ .Difference }}"
 	l.input(twoTeams())
 	s := l.syncer()

@@ -261,10 +261,6 @@ func TestRestartOnChange(t *testing.T) {
 	if len(before) != 3 {
 		t.Errorf("%v", before)
 	}
-	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text,
-		"--secrets plaintext --secrets-restart-on-change") {
-		t.Errorf("the command does not reproduce it:\n%s", text)
-	}
 	l.pipeline.Spec.Secrets.Policy = secretref.Reference
 	l.input(nil)
 	l.pass()

@@ -38,7 +38,8 @@ func (m *model) render(agent doc, objects docs) map[string]string {
 		}
 		r.Objects = append(r.Objects, m.parse(d))
 	}
-	options := generator.Options{Secrets: secretref.Reference, OperatorLabels: m.pipeline.Spec.Operator.Labels}
+	options := generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Reference,
+		OperatorLabels: m.pipeline.Spec.Operator.Labels}
 	if m.in.plain {
 		options.Secrets = secretref.Plaintext
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -170,7 +171,7 @@ func (l *historyRunner) newModel(s *stage) *model {
 	m.in.plain = s.kind.plain
 	m.pipeline = pipeline.Pipeline{
 		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "test"},
-		Spec: pipeline.Spec{Output: pipeline.Output{Branch: "env"},
+		Spec: pipeline.Spec{Compatibility: manifest.Operator, Output: pipeline.Output{Branch: "env"},
 			Limits:      pipeline.Limits{Deletions: "100%", AllowEmpty: true},
 			PassThrough: pipeline.PassThrough{Kinds: []string{"ServiceAccount"}}},
 	}

@@ -299,11 +299,9 @@ func (f *Folder) folder(name string, e object.Entry) (object.Entry, bool) {
 	return e, true
 }
 
-// isNamed reports whether a path leads to one that is read even if Git ignores it.
+// isNamed reports whether a path is one that is read even if Git ignores it, or a folder on the way there.
 func (f *Folder) isNamed(name string) bool {
-	return slices.ContainsFunc(f.opts.Named, func(named string) bool {
-		return pipeline.Within(name, named) || named != "." && pipeline.Within(named, name)
-	})
+	return slices.ContainsFunc(f.opts.Named, func(named string) bool { return pipeline.Within(name, named) })
 }
 
 // blob returns the id of a file.

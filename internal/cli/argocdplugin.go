@@ -79,10 +79,17 @@ func argocdPlugin(ctx context.Context, env Env, flags *cli.Context, task string)
 	if err := verdict(found, flags.Bool("strict")); err != nil {
 		return err // what is printed would be all that there is, and Argo CD would prune the rest
 	}
-	if slices.ContainsFunc(runs, isRefused) {
-		return command.ErrFindings
+	for _, run := range runs {
+		if !writes(run) {
+			return command.ErrFindings
+		}
 	}
-	return env.write(runs, "")
+	for _, run := range runs {
+		if err := env.write(run, ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pluginRequest returns what Argo CD asks for. It changes to the top of the copy of the repository, so that files

@@ -55,7 +55,7 @@ func TestChoicesAreThoseOfTheCommands(t *testing.T) {
 				Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, LookupEnv: os.LookupEnv})
 			got := ""
 			if m := takes.FindStringSubmatch(errs.String()); m != nil {
-				got = strings.ReplaceAll(m[1], " or ", ", ")
+				got = strings.ReplaceAll(strings.TrimPrefix(m[1], "one of "), " or ", ", ")
 			}
 			if code != command.ExitUsage || got != strings.Join(choices, ", ") {
 				t.Errorf("%s: exit code %d, and it takes %q where %q are completed:\n%s", strings.Join(args, " "), code,

@@ -111,8 +111,12 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 	}
 	if into.pullRequest != "" {
 		into.about, into.onlyUpdate = sides.Paths, true
+		folder := sides.Each[1].Folder
+		if folder != "" {
+			into.about = []string{folder}
+		}
 		for _, c := range all {
-			if c.pipeline != "" {
+			if c.pipeline != "" && folder == "" {
 				into.about = append(into.about, "pipeline "+c.pipeline)
 			}
 			into.onlyUpdate = into.onlyUpdate && c.difference.IsEmpty() && len(c.errs) == 0

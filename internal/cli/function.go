@@ -81,7 +81,7 @@ func function(ctx context.Context, env Env, flags *cli.Context) error {
 	}
 	env.summary(runs, found)
 	failed := verdict(found, false)
-	if isRefused(run) {
+	if !writes(run) {
 		failed = command.ErrFindings
 	}
 	if failed == nil {

@@ -70,7 +70,7 @@ func TestRenderGivesWhatTheServicePushes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text, err := exec.Command("agentry", "render", "--compatibility", "operator", "-o", local,
+	if text, err := exec.Command("agentry", "render", "-o", local,
 		filepath.Join(input, "in")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

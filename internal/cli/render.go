@@ -76,41 +76,44 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	}
 	env.summary(runs, found)
 	failed := verdict(found, strict)
-	if strict && failed != nil || slices.ContainsFunc(runs, isRefused) || slices.ContainsFunc(found, isMissing) {
-		return command.ErrFindings
+	if strict && failed != nil {
+		return failed
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return cmp.Or(env.write(runs, folder), failed)
-}
-
-// isMissing reports whether a finding says that there is nothing where something was named: a pipe may have failed.
-func isMissing(d diag.Diagnostic) bool { return d.Code == diag.EmptyInput && d.Severity == diag.Error }
-
-// isRefused reports whether a pass would write nothing.
-func isRefused(run *dryrun.Run) bool { return run.Report.Refused != nil }
-
-// write writes what runs rendered, to a folder or to stdout. Of several runs each has a folder of its own.
-func (e Env) write(runs []*dryrun.Run, folder string) error {
 	for _, run := range runs {
-		units := unitsAfter(run.Report)
-		if folder == "" {
-			if err := writeStream(e.Stdout, units); err != nil {
-				return err
-			}
+		if !writes(run) {
+			failed = command.ErrFindings
 			continue
 		}
 		into := folder
-		if len(runs) > 1 {
+		if len(runs) > 1 && folder != "" {
 			into = filepath.Join(folder, run.Pipeline.Metadata.Name)
 		}
-		secrets := &run.Pipeline.Spec.Secrets
-		if err := writeFolder(into, units, secrets.Allows(secretref.Plaintext)); err != nil {
+		if err := env.write(run, into); err != nil {
 			return err
 		}
 	}
-	return nil
+	return failed
+}
+
+// writes reports whether something is written: not if a pass would be refused, nor if there is nothing at a PATH
+// without a pipeline: a pipe may have failed.
+func writes(run *dryrun.Run) bool {
+	isEmpty := !run.HasFile() && slices.ContainsFunc(run.Report.Diags, func(d diag.Diagnostic) bool {
+		return d.Code == diag.EmptyInput && d.Severity == diag.Error
+	})
+	return run.Report.Refused == nil && !isEmpty
+}
+
+// write writes what a run rendered, to a folder or, if none is named, to stdout.
+func (e Env) write(run *dryrun.Run, folder string) error {
+	units := unitsAfter(run.Report)
+	if folder == "" {
+		return writeStream(e.Stdout, units)
+	}
+	return writeFolder(folder, units, run.Pipeline.Spec.Secrets.Allows(secretref.Plaintext))
 }
 
 // writtenBefore returns a file of an earlier render by its path on the output branch, or nil. What is in it may stay.

@@ -204,7 +204,8 @@ func FuzzRead(f *testing.F) {
 
 func rendered(in *Installation, policy secretref.Policy) *generator.Output {
 	return generator.Render(in.Manifests(manifest.Options{Compatibility: manifest.Operator,
-		UnknownFields: manifest.IgnoreUnknownFields}), generator.Options{Secrets: policy}, nil)
+		UnknownFields: manifest.IgnoreUnknownFields}),
+		generator.Options{Compatibility: manifest.Operator, Secrets: policy}, nil)
 }
 
 func read(t *testing.T, export string) *Installation {

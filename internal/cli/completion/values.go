@@ -30,15 +30,11 @@ func Choices(name, flag string) []string {
 	case "build":
 		return command.Words(inputs.Modes())
 	case "compatibility":
-		return []string{string(manifest.Current), string(manifest.Operator)}
+		return []string{string(manifest.Operator), string(manifest.Current)}
 	case "runtime":
 		return []string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)}
-	case "sharding":
-		return []string{string(pipeline.ShardingRules), string(pipeline.ShardingClustering)}
 	case "secrets":
-		return []string{string(secretref.Reference), string(secretref.Plaintext)}
-	case "unknown-fields":
-		return []string{string(manifest.RefuseUnknownFields), string(manifest.IgnoreUnknownFields)}
+		return []string{string(secretref.Reference), string(secretref.Plaintext), string(secretref.SOPS)}
 	case "pss":
 		return podsecurity.Levels()
 	case "ci":

@@ -21,7 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// requestTimeout limits the requests of one pass, because somebody waits for it.
+// requestTimeout limits the requests of a pass that only asks for held versions, because somebody waits for it.
 const requestTimeout = time.Minute
 
 // Run is the pass of one pipeline.
@@ -53,7 +53,7 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 		}
 	}()
 	for _, p := range s.fleet {
-		run := &Run{Pipeline: p, request: &s.Request, trees: s.trees}
+		run := &Run{Pipeline: p, request: &s.Request, trees: s.trees, Notes: slices.Clone(s.notes)}
 		if s.file != "" {
 			run.file = p.File()
 		}
@@ -71,7 +71,6 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	options := r.request.Options
 	options.DryRun, options.ReportRendered = true, true
-	options.Timeout = cmp.Or(options.Timeout, requestTimeout)
 	options.Offline = r.request.Offline || r.file == ""
 	if r.locals, err = s.locals(ctx, r.Pipeline); err != nil {
 		return err
@@ -81,6 +80,9 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	}
 	if r.request.Prepare != nil {
 		r.request.Prepare(r.Pipeline, &options)
+	}
+	if len(r.locals) == len(r.Pipeline.Spec.Sources) {
+		options.Timeout = cmp.Or(options.Timeout, requestTimeout)
 	}
 	credentials, err := r.credentials(&options)
 	if err != nil {
@@ -124,7 +126,7 @@ func (r *Run) limitNetwork(s *session, options *gitsync.Options) error {
 		r.note("held versions are left out, because the output branch is on another host than this repository; "+
 			"-f %s reads it", r.file)
 		options.Offline = true
-	} else if options.Offline {
+	} else if options.Offline && !r.request.Only {
 		r.note("held versions are left out: --offline")
 	}
 	var left []string

@@ -32,6 +32,7 @@ type session struct {
 	memory *checkout.Files
 	file   string // the pipeline file that governs; empty: there is none
 	fleet  []*pipelinefile.Pipeline
+	notes  []string // about the pipelines, for people
 
 	folders map[string]*workTree // in the trees, that are trees of their own
 	opened  map[*workTree]local  // what was opened
@@ -194,7 +195,7 @@ func fileURL(folder string) string {
 }
 
 // read reads the pipelines of the file, or of all files of the folder that stands for it.
-func (s *session) read() (fleet []*pipelinefile.Pipeline, err error) {
+func (s *session) read(ctx context.Context) (fleet []*pipelinefile.Pipeline, err error) {
 	names := []string{Stdin}
 	if s.file != Stdin {
 		if names, err = pipelinefile.Files(s.file); err != nil {
@@ -206,22 +207,70 @@ func (s *session) read() (fleet []*pipelinefile.Pipeline, err error) {
 		if name == Stdin {
 			read = func(string) ([]byte, error) { return readStdin(s.Stdin) }
 		}
-		text, err := read(name)
+		pipelines, err := s.atRevision(ctx, name)
 		if err != nil {
-			return nil, fmt.Errorf("read the pipeline file: %w", err)
+			return nil, err
 		}
-		pipelines, found := pipelinefile.Parse(name, text, s.Set...)
-		if found.HasErrors() {
-			return nil, &Misconfigured{Found: found, File: manifest.File{Path: name, Data: text}}
+		if pipelines == nil {
+			text, err := read(name)
+			if err != nil {
+				return nil, fmt.Errorf("read the pipeline file: %w", err)
+			}
+			var found diag.List
+			if pipelines, found = pipelinefile.Parse(name, text, s.Set...); found.HasErrors() {
+				return nil, &Misconfigured{Found: found, File: manifest.File{Path: name, Data: text}}
+			}
 		}
 		fleet = append(fleet, pipelines...)
 	}
 	return fleet, nil
 }
 
+// atRevision reads a pipeline file as it is at the revision, so that what a change of the file does is compared as well.
+// It returns nothing if there is no revision, or no valid file in it: then the file at hand is about it.
+func (s *session) atRevision(ctx context.Context, name string) ([]*pipelinefile.Pipeline, error) {
+	at := resolved(name)
+	i := slices.IndexFunc(s.trees, func(t *workTree) bool { return within(t.top, at) })
+	if s.Revision == "" || name == Stdin || i < 0 || !s.trees[i].isRepo {
+		return nil, nil
+	}
+	l, err := s.open(ctx, s.trees[i])
+	if err != nil {
+		if plumbing.IsHash(s.Revision) {
+			return nil, err
+		}
+		return nil, nil // a source may know the revision
+	}
+	rd := checkout.Reader(l.objects)
+	defer rd.Close()
+	commit, err := rd.Commit(l.commit)
+	if err != nil {
+		return nil, err
+	}
+	in, err := filepath.Rel(s.trees[i].top, at)
+	if err != nil {
+		return nil, err
+	}
+	text, err := rd.Files(commit.Tree).ReadFile(filepath.ToSlash(in))
+	if err != nil {
+		s.note("%s has no %s: the one at hand is used", l.revision, name)
+		return nil, nil
+	}
+	fleet, found := pipelinefile.Parse(name, text, s.Set...)
+	if found.HasErrors() {
+		s.note("%s:%s is not valid: the one at hand is used", l.revision, name)
+		return nil, nil
+	}
+	return fleet, nil
+}
+
+func (s *session) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
 // fromFile reads the pipelines that govern, and expands forEach.
 func (s *session) fromFile(ctx context.Context) ([]*pipelinefile.Pipeline, error) {
-	fleet, err := s.read()
+	fleet, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}

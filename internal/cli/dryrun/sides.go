@@ -67,7 +67,10 @@ func ParseSides(ctx context.Context, args []string, remote bool) (s *Sides, err 
 		}
 		a, b, err := s.pair(ctx, args[0][:at], rest, remote)
 		if err == nil && fromBase {
-			a, err = s.base(ctx, a, b)
+			if a, err = s.base(ctx, a, b); err != nil {
+				tried = err
+				break
+			}
 		}
 		if err == nil {
 			s.Each, s.Paths = [2]Side{a, b}, args[1:]
@@ -219,7 +222,7 @@ func (s *Sides) Other(side Side) Side {
 func (r *Request) At(side Side) {
 	switch {
 	case side.Folder != "":
-		r.Paths, r.Only = []string{side.Folder}, true
+		r.Paths, r.Only, r.Offline = []string{side.Folder}, true, true // held versions are of other inputs
 	case !side.Commit.IsZero():
 		r.Revision, r.RevisionName = side.Commit.String(), side.Name
 	default:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -89,7 +90,8 @@ func argocdPlugin(ctx context.Context, env Env, flags *cli.Context, task string)
 			return err
 		}
 	}
-	return nil
+	_, err = fmt.Fprintln(env.Stdout) // the plugin server removes one newline, which may belong to a text
+	return err
 }
 
 // pluginRequest returns what Argo CD asks for. It changes to the top of the copy of the repository, so that files

@@ -118,7 +118,7 @@ func replaceItems(list *resourcelist.List, run *dryrun.Run, keep []string) error
 			read = append(read, it)
 		}
 	}
-	list.Remove(read)
+	list.Remove(slices.Concat(read, list.Earlier()))
 	for _, u := range unitsAfter(run.Report) {
 		for _, f := range inOrder(u) {
 			if err := list.Put(u.Name+"/"+f.Path, f.Data); err != nil {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -42,10 +44,11 @@ type Item struct {
 	Path  string
 	Index int
 
-	node *yaml.RNode
-	meta yaml.ResourceMeta
-	file string // of [List.Files]
-	line int    // where it begins in it
+	node      *yaml.RNode
+	meta      yaml.ResourceMeta
+	file      string // of [List.Files]
+	line      int    // where it begins in it
+	isEarlier bool   // an earlier run made it
 }
 
 // Read reads a ResourceList.
@@ -71,7 +74,33 @@ func Read(in io.Reader) (*List, error) {
 		}
 		l.items = append(l.items, newItem(node))
 	}
+	l.findEarlier()
 	return l, nil
+}
+
+// findEarlier marks the items that an earlier run made of a GrafanaAgent in the list: kpt reads what it wrote before.
+// They are in files as [List.Put] is given them, which are those of the output branch.
+func (l *List) findEarlier() {
+	units := map[string]bool{}
+	for _, it := range l.items {
+		if it.meta.Kind == v1alpha1.GrafanaAgentKind {
+			units[path.Join(it.meta.Namespace, it.meta.Name)] = true
+		}
+	}
+	for _, it := range l.items {
+		it.isEarlier = units[path.Dir(it.Path)] && it.meta.Kind != v1alpha1.GrafanaAgentKind &&
+			path.Base(it.Path) == it.meta.Name+"."+strings.ToLower(it.meta.Kind)+".yaml"
+	}
+}
+
+// Earlier returns the items that an earlier run made.
+func (l *List) Earlier() (out []*Item) {
+	for _, it := range l.items {
+		if it.isEarlier {
+			out = append(out, it)
+		}
+	}
+	return out
 }
 
 func newItem(node *yaml.RNode) *Item {
@@ -104,10 +133,13 @@ func (l *List) Config() (fields map[string]any, file string, err error) {
 	return fields, file, nil
 }
 
-// Files returns the texts of the items by the names of their files.
+// Files returns the texts of the items by the names of their files, without what an earlier run made.
 func (l *List) Files() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, it := range l.items {
+		if it.isEarlier {
+			continue
+		}
 		text, err := it.node.String()
 		if err != nil {
 			return nil, err
@@ -152,10 +184,11 @@ func (l *List) Put(file string, text []byte) error {
 		l.items = append(l.items, it)
 		return nil
 	}
-	for name, value := range l.items[i].meta.Annotations {
+	annotations := l.items[i].meta.Annotations
+	for _, name := range slices.Sorted(maps.Keys(annotations)) {
 		domain, _, _ := strings.Cut(name, "/")
 		if strings.HasSuffix("."+domain, ".config.kubernetes.io") || name == kioutil.LegacyIdAnnotation {
-			if err := node.PipeE(yaml.SetAnnotation(name, value)); err != nil {
+			if err := node.PipeE(yaml.SetAnnotation(name, annotations[name])); err != nil {
 				return err
 			}
 		}

@@ -104,7 +104,8 @@ func read(t testing.TB, name string) []byte {
 func render(t testing.TB, policy secretref.Policy, input []byte) *generator.Output {
 	t.Helper()
 	result := manifest.Parse(manifest.File{Path: "input.yaml", Data: input}, manifest.Options{})
-	out := generator.Render(manifest.NewSet(result), generator.Options{Compatibility: manifest.Operator, Secrets: policy}, nil)
+	out := generator.Render(manifest.NewSet(result),
+		generator.Options{Compatibility: manifest.Operator, Secrets: policy}, nil)
 	out.Diags = append(out.Diags, result.Diags...)
 	return out
 }

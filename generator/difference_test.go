@@ -60,7 +60,8 @@ func TestDifferenceOfUnlikeCases(t *testing.T) {
 		}
 		results := filed([][]byte{input}, 1)
 		kinds := map[string][]difference.Manifest{}
-		for _, m := range manifests(renderAll(results, generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Plaintext})) {
+		out := renderAll(results, generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Plaintext})
+		for _, m := range manifests(out) {
 			kinds[m.ID.Kind] = append(kinds[m.ID.Kind], m)
 		}
 		for kind, now := range kinds {

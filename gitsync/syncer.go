@@ -71,6 +71,9 @@ type Options struct {
 	// Offline makes dry runs that send no request to a Git server: the output branch counts as missing, and each source
 	// needs to be local.
 	Offline bool
+	// NoDifference leaves out of the report of a dry run which files change and what that means, with the findings about
+	// it.
+	NoDifference bool
 	// ReportRendered fills Report.Rendered. It needs DryRun.
 	ReportRendered bool
 	// Keep says which files of the sources Report.Kept has, by their texts. Default: none.

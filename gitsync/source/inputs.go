@@ -98,8 +98,9 @@ func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 		case err == nil && mayBeEmpty:
 			continue
 		case err == nil:
-			found.Code, found.Message, found.Hint = diag.EmptyInput, "holds no manifest"+at,
-				"correct sources[].paths; or set limits.allowEmpty if it should be empty"
+			found = diag.Diagnostic{Severity: diag.Error, Code: diag.EmptyInput, Source: found.Source, File: want,
+				Message: "holds no manifest" + at,
+				Hint:    "correct sources[].paths; or set limits.allowEmpty if it should be empty"}
 			if slices.Contains(src.Input.layout.ChartFolders, want) {
 				found.Message, found.Hint = "is a Helm chart, which is not read as manifests"+at,
 					"name it in helmCharts of a kustomization, and the kustomization in sources[].paths"

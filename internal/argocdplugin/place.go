@@ -11,8 +11,9 @@ import (
 // nothing in it says where it begins.
 func Place(folder, sourcePath string) (top, below string) {
 	top, below = folder, "."
-	for rest := path.Clean("/" + sourcePath); rest != "/" && filepath.Base(top) == path.Base(rest); rest = path.Dir(rest) {
-		top, below = filepath.Dir(top), path.Join(path.Base(rest), below)
+	rest := path.Clean("/" + sourcePath)
+	for rest != "/" && filepath.Base(top) == path.Base(rest) {
+		top, below, rest = filepath.Dir(top), path.Join(path.Base(rest), below), path.Dir(rest)
 	}
 	return top, below
 }

@@ -183,7 +183,8 @@ func (r *Repository) BlobSize(h plumbing.Hash) (int64, error) {
 func (r *Repository) Blob(h plumbing.Hash, maxBytes int64) ([]byte, error) {
 	text, err := r.content(h, "blob")
 	if maxBytes > 0 && int64(len(text)) > maxBytes {
-		return nil, fmt.Errorf("blob %s: %w: %d bytes, at most %d are allowed", h, limit.ErrTooLarge, len(text), maxBytes)
+		return nil, fmt.Errorf("blob %s: %w: %d bytes, at most %d are allowed", h, limit.ErrTooLarge, len(text),
+			maxBytes)
 	}
 	return text, err
 }

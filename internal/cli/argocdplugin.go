@@ -36,7 +36,7 @@ ARGOCD_APP_PARAMETERS has the Application's parameters, ARGOCD_APP_SOURCE_PATH i
 ARGOCD_APP_NAMESPACE the namespace of objects without one. What a flag sets, no parameter changes.`,
 		Example: "agentry argocd-plugin generate",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "set", Usage: "`FIELD=VALUE` of the pipeline, as in spec.rbac=render; repeatable"},
+			setFlag(),
 			strictFlag("print nothing and exit 1 if there is an error or a warning"),
 			cacheDirFlag(),
 		},

@@ -17,10 +17,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/podsecurity"
 	"github.com/agentry-dev/agentry/generator/rbac"
+	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 	"github.com/agentry-dev/agentry/internal/hierarchytest"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 func checkCommand(env Env) command.Command {
@@ -34,10 +37,10 @@ is what a pass would find now, with the files at hand, and PATHs narrow what is 
 docs/diagnostics.md explains the codes.`,
 		Example: "agentry check .",
 		Flags: slices.Concat([]cli.Flag{
-			command.FormatFlag("github for annotations in GitHub Actions, or sarif for code scanning and editors"),
+			command.FormatFlag("check"),
 			strictFlag("exit 1 on warnings too"),
-			&cli.StringFlag{Name: "pss", Usage: "`LEVEL` of the Pod Security Standards that the pods must meet: " +
-				"baseline or restricted"},
+			&cli.StringFlag{Name: "pss",
+				Usage: "`LEVEL` of Pod Security that the pods must meet: baseline or restricted"},
 		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return check(ctx, env, flags, paths)
@@ -56,7 +59,12 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 			return err
 		}
 	}
-	runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty)
+	runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty, func(r *dryrun.Request) {
+		r.Prepare = func(p *pipelinefile.Pipeline, o *gitsync.Options) {
+			secrets := &p.Spec.Secrets // a change of inlined ones is a finding
+			o.NoDifference = !secrets.Allows(secretref.Plaintext) && !secrets.Seals()
+		}
+	})
 	if wrong, ok := errors.AsType[*command.Misconfigured](err); ok && format != command.Text {
 		fmt.Fprintln(env.Stderr, findings(wrong.Found))
 		return cmp.Or(env.printer(format, nil).Print(env.Stdout, wrong.Found),
@@ -108,7 +116,7 @@ ClusterRoles of the inputs lack, and what they allow without need. As text the m
 with comments; with -o json or -o yaml they are one List.`,
 		Example: "agentry rbac .",
 		Flags: slices.Concat([]cli.Flag{
-			command.FormatFlag(""),
+			command.FormatFlag("rbac"),
 			&cli.BoolFlag{Name: "compare", Usage: "print how the Roles and ClusterRoles of the inputs differ from it"},
 		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
@@ -204,7 +212,7 @@ file governs, if there is one: the tests in its sources run against what a pass 
 docs/testing.md explains the fields.`,
 		Example: "agentry test .",
 		Flags: slices.Concat([]cli.Flag{
-			command.FormatFlag("or junit for CI systems"),
+			command.FormatFlag("test"),
 			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of tests, for editors"},
 		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {

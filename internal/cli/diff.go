@@ -51,13 +51,12 @@ not have, or has in another way. --with FIELD=VALUE does so for any field of the
 --with spec.sharding=clustering.`,
 		Example: "agentry diff --compatibility operator,current .",
 		Flags: slices.Concat([]cli.Flag{
-			command.FormatFlag("or markdown for a comment"),
+			command.FormatFlag("diff"),
 			&cli.StringSliceFlag{Name: "with",
-				Usage: "`FIELD=VALUE` that the pipeline of B has, as in spec.sharding=clustering; repeatable"},
+				Usage: "`FIELD=VALUE` of B's pipeline, such as spec.sharding=clustering; repeatable"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit with 1 if there is a difference"},
 			&cli.StringFlag{Name: "comment",
-				Usage: "write it into the pull request with the address `URL`, with the token in FORGE_TOKEN; a " +
-					"later run updates the comment"},
+				Usage: "keep a comment in the pull request at `URL`, with the token in FORGE_TOKEN"},
 		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			return diff(ctx, env, flags, args)
@@ -187,7 +186,9 @@ func renderingOf(side []rendering, pipeline string) rendering {
 // compareBranch compares the output branches of pipelines with what passes would write.
 func compareBranch(ctx context.Context, env Env, flags *cli.Context, sides *dryrun.Sides, _ sideOptions) (
 	out []*comparison, err error) {
-	runs, done, err := env.dry(ctx, flags, sides.Paths, func(r *dryrun.Request) { r.Options.ShowSecrets = true })
+	runs, done, err := env.dry(ctx, flags, sides.Paths, func(r *dryrun.Request) {
+		r.Options.ShowSecrets, r.Options.NoDifference = true, false
+	})
 	if err != nil {
 		return nil, err
 	}

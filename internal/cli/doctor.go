@@ -31,7 +31,7 @@ check has failed. docs/doctor.md lists the checks.`,
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"},
 				Usage: "a pipeline `FILE`, a folder of them, or - for standard input; repeatable"},
-			command.FormatFlag(""),
+			command.FormatFlag("doctor"),
 			&cli.StringFlag{Name: "cache-dir",
 				Usage: "check the cache in `DIR` (default: agentry in the user's cache folder)"},
 			&cli.DurationFlag{Name: "timeout", Value: doctor.DefaultTimeout,

@@ -13,8 +13,8 @@ import (
 )
 
 // TestEveryDoorGivesTheSameBytes renders each conformance case in three ways: its folder alone, by a pipeline file with
-// the files at hand, and by the service, which reads a commit. The service has written something else before, because it
-// begins no branch with an error.
+// the files at hand, and by the service, which reads a commit. The service has written something else before, because
+// it begins no branch with an error.
 func TestEveryDoorGivesTheSameBytes(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()

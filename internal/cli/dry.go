@@ -25,20 +25,21 @@ import (
 
 // dryFlags returns the flags of all commands that make dry runs: what people type daily, and fields of the pipeline.
 func dryFlags() []cli.Flag {
-	return append([]cli.Flag{
+	return append(command.Grouped("By the pipeline",
 		&cli.StringFlag{Name: "file", Aliases: []string{"f"},
-			Usage: "the pipeline `FILE` that says how; by default pipeline.yaml or agentry.yaml, here or above"},
+			Usage: "its `FILE` (default: pipeline.yaml or agentry.yaml, here or above)"},
 		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "`NAME` for objects that have no namespace"},
-		&cli.StringFlag{Name: "runtime", Usage: "`PROGRAM` that pods run: agent or alloy; a GrafanaAgent can choose its own"},
+		&cli.StringFlag{Name: "runtime",
+			Usage: "`PROGRAM` that pods run: agent or alloy; a GrafanaAgent can choose"},
 		&cli.StringFlag{Name: "compatibility", Usage: "`MODE` of rendering: current or operator"},
 		&cli.StringFlag{Name: "secrets", Usage: "`POLICY` for secret values: reference, plaintext or sops"},
 		&cli.StringFlag{Name: "build", Usage: "`MODE` of reading: auto, kustomize, flux, argocd or plain"},
-		&cli.StringSliceFlag{Name: "source",
-			Usage: "`NAME=FOLDER` in place of a source or of what a resource of Flux or Argo CD names; repeatable"},
-		&cli.StringSliceFlag{Name: "set", Usage: "`FIELD=VALUE` of the pipeline, as in spec.rbac=render; repeatable"},
-	}, command.Rare(
+		&cli.StringSliceFlag{Name: "source", Usage: "read `NAME=FOLDER` in place of the source NAME; repeatable"},
+		&cli.StringSliceFlag{Name: "set", Usage: "`FIELD=VALUE`, such as spec.rbac=render; repeatable"},
+	), command.Rare(
 		&cli.StringFlag{Name: "pipeline", Usage: "only the pipeline `NAME` of the file"},
-		&cli.BoolFlag{Name: "no-pipeline", Usage: "read only the PATHs, with the defaults, whatever pipeline.yaml says"},
+		&cli.BoolFlag{Name: "no-pipeline",
+			Usage: "read only the PATHs, with the defaults, whatever pipeline.yaml says"},
 		&cli.BoolFlag{Name: "offline", Usage: "ask no Git server: leave out other sources, and versions that are held"},
 		cacheDirFlag(),
 	)...)
@@ -51,7 +52,7 @@ func strictFlag(usage string) cli.Flag {
 
 func cacheDirFlag() cli.Flag {
 	return &cli.StringFlag{Name: "cache-dir",
-		Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"}
+		Usage: "keep fetched repositories in `DIR` (default: in the user's cache)"}
 }
 
 // shortFields are the fields of a pipeline that have a flag of their own.
@@ -83,7 +84,7 @@ func (e Env) request(flags *cli.Context, paths []string) (r dryrun.Request, err 
 	if r.Sources, err = sourceFolders(flags.StringSlice("source")); err != nil {
 		return r, err
 	}
-	r.Options.Version = buildVersion()
+	r.Options.Version, r.Options.NoDifference = buildVersion(), true
 	r.Options.CacheDir, err = cacheDir(flags.String("cache-dir"))
 	return r, err
 }

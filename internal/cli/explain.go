@@ -38,14 +38,13 @@ namespaces, and KIND is all of them. PATHs are folders or files; default: this f
 docs/explain.md has examples.`,
 		Example: "agentry explain servicemonitor/team-shop/checkout .",
 		Flags: append([]cli.Flag{
-			command.FormatFlag(""),
+			command.FormatFlag("explain"),
 			&cli.StringFlag{Name: "selector", Aliases: []string{"l"},
-				Usage: "only objects whose labels the `SELECTOR` matches; without KIND: of all that can be selected"},
+				Usage: "only objects with labels that `SELECTOR` matches; without KIND: of all"},
 			&cli.StringFlag{Name: "revision",
-				Usage: "explain the PATHs as they are in `REVISION` of the repository at hand"},
+				Usage: "as it is in `REVISION` of the repository at hand"},
 			&cli.StringFlag{Name: "server",
-				Usage: "ask the agentry serve at `URL`, its admin listener, about its last pass; --pipeline names " +
-					"the pipeline"},
+				Usage: "ask the agentry serve at `URL` about the last pass of --pipeline"},
 		}, slices.Concat(dryFlags(), command.Rare(authorityFlags()...))...),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			return explainObjects(ctx, env, flags, args)
@@ -154,7 +153,8 @@ func explainHere(ctx context.Context, env Env, flags *cli.Context, q question, f
 	return verdict(all, false), nil
 }
 
-// explainAll explains the objects of a question in each run that has them. If none has, the error says what they may be.
+// explainAll explains the objects of a question in each run that has them. If none has, the error says what they may
+// be.
 func explainAll(runs []*dryrun.Run, q question) (items []*explain.Explanation, err error) {
 	for _, run := range runs {
 		w := explain.New(*run.Report.Explained)

@@ -32,9 +32,8 @@ If there is an error, the items come back unchanged, with the findings in result
 code is 1.`,
 		Example: "kustomize build --enable-alpha-plugins --enable-exec .",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "set", Usage: "`FIELD=VALUE` of the pipeline, as in spec.rbac=render; repeatable"},
-			&cli.StringSliceFlag{Name: "keep",
-				Usage: "leave the custom resources of `KIND` in the items, for a cluster with their CRD; repeatable"},
+			setFlag(),
+			&cli.StringSliceFlag{Name: "keep", Usage: "leave custom resources of `KIND` in the items; repeatable"},
 		},
 		Run: func(ctx context.Context, flags *cli.Context, _ []string) error { return function(ctx, env, flags) },
 	}
@@ -150,8 +149,9 @@ func functionConfig(list *resourcelist.List) (spec map[string]any, set []string,
 		}
 		return nil, set, nil
 	}
-	return nil, nil, diag.List{diag.PipelineInvalid.At("", "this is a %v of %v, not a %s", kind, version, pipeline.Kind).
-		WithHint(fmt.Sprintf("write apiVersion: %s and kind: %s", pipeline.APIVersion, pipeline.Kind))}
+	wrong := diag.PipelineInvalid.At("", "this is a %v of %v, not a %s", kind, version, pipeline.Kind)
+	wrong.Hint = fmt.Sprintf("write apiVersion: %s and kind: %s", pipeline.APIVersion, pipeline.Kind)
+	return nil, nil, diag.List{wrong}
 }
 
 func wrongConfig(err error) diag.List {
@@ -159,4 +159,8 @@ func wrongConfig(err error) diag.List {
 		return nil
 	}
 	return diag.List{diag.PipelineInvalid.At("", "%v", err)}
+}
+
+func setFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "set", Usage: "`FIELD=VALUE`, as in spec.rbac=render; repeatable"}
 }

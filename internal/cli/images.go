@@ -47,7 +47,7 @@ Each image is one line, so that a mirror can be filled from it. With -o json or 
 containers of each image are listed, and whether it is pinned by a digest.`,
 		Example: "agentry images .",
 		Flags: slices.Concat([]cli.Flag{
-			command.FormatFlag(""),
+			command.FormatFlag("images"),
 		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return images(ctx, env, flags, paths)

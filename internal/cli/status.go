@@ -28,7 +28,7 @@ func statusCommand(env Env) command.Command {
 be reached. With -o json or -o yaml the answer is as the API has it.`,
 		Example: "agentry status",
 		Flags: append(serviceFlags(),
-			command.FormatFlag(""),
+			command.FormatFlag("status"),
 		),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			if len(args) > 1 {

@@ -34,13 +34,12 @@ the exit code is 1. With -o json or -o yaml the results are one document at the 
 docs/holding.md says how objects are held, and docs/metrics.md what the metrics are.`,
 		Example: "agentry sync -f pipeline.yaml --dry-run",
 		Flags: append(pipelineFlags(),
-			command.FormatFlag(""),
-			strictFlag("push nothing and exit 1 if there is an error or a warning, as onInvalid: fail with failOn: "+
-				"warning"),
+			command.FormatFlag("sync"),
+			strictFlag("push nothing and exit 1 if there is an error or a warning"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would change, and push nothing"},
 			&cli.StringFlag{Name: "allow-deletions", Usage: "skip the deletion guard for input `COMMIT`"},
 			&cli.StringFlag{Name: "metrics-file",
-				Usage: "write metrics of the passes to `FILE`, for the textfile collector of node_exporter"},
+				Usage: "write metrics to `FILE`, for node_exporter's textfile collector"},
 		),
 		Run: func(ctx context.Context, flags *cli.Context, _ []string) error {
 			return syncAll(ctx, env, flags)

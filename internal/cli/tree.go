@@ -31,7 +31,7 @@ below the trees. docs/holding.md explains holding. As a picture, svg and dot sho
 they would hang; above 30 objects of one parent, most are only counted.`,
 		Example: "agentry tree . -o svg",
 		Flags: slices.Concat([]cli.Flag{
-			command.FormatFlag("svg or dot"),
+			command.FormatFlag("tree"),
 		}, dryFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return tree(ctx, env, flags, paths)

@@ -28,7 +28,7 @@ func triggerCommand(env Env) command.Command {
 with its exit code. With -o json or -o yaml it prints the pipelines in a list, items.`,
 		Example: "agentry trigger quickstart",
 		Flags: append(serviceFlags(),
-			command.FormatFlag(""),
+			command.FormatFlag("trigger"),
 			&cli.BoolFlag{Name: "all", Usage: "all pipelines, instead of one"},
 			&cli.BoolFlag{Name: "no-wait", Usage: "do not wait until the pass has ended"},
 			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "`TIME` to wait"},

@@ -19,7 +19,7 @@ func versionCommand(env Env) command.Command {
 		Name:    "version",
 		Usage:   "print the version, commit, Go version and supported agent versions",
 		Example: "agentry version",
-		Flags:   []cli.Flag{command.FormatFlag("")},
+		Flags:   []cli.Flag{command.FormatFlag("version")},
 		Run: func(_ context.Context, flags *cli.Context, _ []string) error {
 			format, err := command.Format(flags)
 			if err != nil {

@@ -82,7 +82,7 @@ func completed(t *testing.T, block string) string {
 	return string(out)
 }
 
-// isFunction reports whether a manifest is the configuration of a KRM function, which has neither sources nor an output.
+// isFunction reports whether a manifest configures a KRM function, which has neither sources nor an output.
 func isFunction(m map[string]any) bool {
 	meta, _ := m["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)

@@ -17,6 +17,7 @@ import (
 // a service that waits for one may wait for a year.
 func timesOfDay() map[string]string {
 	const dated = "dates of commits and signatures, which are compared with one another only"
+	const timesOfFiles = "times of files are compared with those in the index of Git, as Git does"
 	const shown = "shown to people or sent to others, and compared with nothing here"
 	return map[string]string{
 		"gitsync/lastgood/lastgood.go":         dated,
@@ -31,6 +32,8 @@ func timesOfDay() map[string]string {
 		"inputs/helm/helmworker/render.go": "two moments in the past, which charts get for the time of day",
 		"inputs/sops/sopsworker/encrypt.go": "the date in an encrypted file, which SOPS checks its MAC with and " +
 			"nothing compares with a clock",
+		"internal/checkout/folder.go":    timesOfFiles,
+		"internal/checkout/gitfolder.go": timesOfFiles,
 		"internal/cli/display/held.go":   shown,
 		"internal/cli/display/status.go": shown,
 		"internal/cli/trigger.go":        "a token, which only has to differ from the one before",

@@ -35,13 +35,10 @@ func Formats(command string) []string {
 	return all
 }
 
-// FormatFlag returns the flag --format. more names the command's formats besides text, json and yaml.
-func FormatFlag(more string) *cli.StringFlag {
-	usage := "`FORMAT` of the output: text, json or yaml"
-	if more != "" {
-		usage = "`FORMAT` of the output: text, json, yaml, " + more
-	}
-	return &cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: Text, Usage: usage}
+// FormatFlag returns the flag --format of a command.
+func FormatFlag(command string) *cli.StringFlag {
+	return &cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: Text,
+		Usage: "print as `FORMAT`: " + diag.Alternatives(Formats(command))}
 }
 
 // Format returns the value of the flag --format. A variable that is empty sets none.

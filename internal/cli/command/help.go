@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -42,29 +43,35 @@ Example:
 `
 
 // Rare marks flags that few people need: only --help-all shows them.
-func Rare(flags ...cli.Flag) []cli.Flag {
+func Rare(flags ...cli.Flag) []cli.Flag { return Grouped(rare, flags...) }
+
+// Grouped gives flags a heading of their own in the help.
+func Grouped(heading string, flags ...cli.Flag) []cli.Flag {
 	for _, f := range flags {
 		switch f := f.(type) {
 		case *cli.StringFlag:
-			f.Category = rare
+			f.Category = heading
 		case *cli.StringSliceFlag:
-			f.Category = rare
+			f.Category = heading
 		case *cli.BoolFlag:
-			f.Category = rare
+			f.Category = heading
 		case *cli.IntFlag:
-			f.Category = rare
+			f.Category = heading
 		case *cli.Float64Flag:
-			f.Category = rare
+			f.Category = heading
 		case *cli.DurationFlag:
-			f.Category = rare
+			f.Category = heading
 		}
 	}
 	return flags
 }
 
-func isRare(f cli.Flag) bool {
-	c, ok := f.(cli.CategorizableFlag)
-	return ok && c.GetCategory() == rare
+// groupOf returns the heading of a flag, or nothing.
+func groupOf(f cli.Flag) string {
+	if c, ok := f.(cli.CategorizableFlag); ok {
+		return c.GetCategory()
+	}
+	return ""
 }
 
 // verbatim returns a template that prints a text as it is.
@@ -73,31 +80,42 @@ func verbatim(text string) string { return "{{" + strconv.Quote(text) + "}}" }
 // help returns the help of a command: the common options or, if all is set, the rare ones too.
 func (c Command) help(all bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "agentry %s - %s\n\nUsage:\n  %s\n\nOptions:\n", c.Name, c.Usage,
+	fmt.Fprintf(&b, "agentry %s - %s\n\nUsage:\n  %s\n", c.Name, c.Usage,
 		strings.TrimSpace("agentry "+c.Name+" [options] "+c.Args))
-	var common, others []option
+	groups := []group{{heading: "Options"}}
+	more := group{heading: "More options"}
 	for _, f := range c.Flags {
-		if isRare(f) {
-			others = append(others, newOption(f))
-		} else {
-			common = append(common, newOption(f))
+		heading := cmp.Or(groupOf(f), groups[0].heading)
+		if heading == rare {
+			more.options = append(more.options, newOption(f))
+			continue
 		}
+		i := slices.IndexFunc(groups, func(g group) bool { return g.heading == heading })
+		if i < 0 {
+			i, groups = len(groups), append(groups, group{heading: heading})
+		}
+		groups[i].options = append(groups[i].options, newOption(f))
 	}
-	common = append(common, option{"-h, --help", "show help"})
-	if len(others) > 0 && !all {
-		common = append(common, option{"--" + helpAll, fmt.Sprintf("show %d more options", len(others))})
+	groups[0].options = append(groups[0].options, option{"-h, --help", "show help"})
+	if all && len(more.options) > 0 {
+		groups = append(groups, more)
+	} else if len(more.options) > 0 {
+		groups[0].options = append(groups[0].options,
+			option{"--" + helpAll, fmt.Sprintf("show %d more options", len(more.options))})
 	}
-	writeOptions(&b, common)
-	if len(others) > 0 && all {
-		b.WriteString("\nMore options:\n")
-		writeOptions(&b, others)
-	}
+	writeGroups(&b, groups)
 	if len(c.Flags) > 0 {
 		b.WriteString("\nEach option has an environment variable: " + variable(c.Flags[0].Names()[0]) + " is --" +
 			c.Flags[0].Names()[0] + ".\n")
 	}
 	fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(c.Description+"\n\nExample:\n  "+c.Example))
 	return b.String()
+}
+
+// group is options under a heading.
+type group struct {
+	heading string
+	options []option
 }
 
 // option is a flag as people read it.
@@ -130,14 +148,23 @@ func newOption(f cli.Flag) option {
 	return o
 }
 
-// writeOptions writes options in two columns.
-func writeOptions(b *strings.Builder, options []option) {
+// writeGroups writes options in two columns, which are the same for all groups.
+func writeGroups(b *strings.Builder, groups []group) {
 	width := 0
-	for _, o := range options {
-		if len(o.names) <= maxNameColumns {
-			width = max(width, len(o.names))
+	for _, g := range groups {
+		for _, o := range g.options {
+			if len(o.names) <= maxNameColumns {
+				width = max(width, len(o.names))
+			}
 		}
 	}
+	for _, g := range groups {
+		fmt.Fprintf(b, "\n%s:\n", g.heading)
+		writeOptions(b, g.options, width)
+	}
+}
+
+func writeOptions(b *strings.Builder, options []option, width int) {
 	for _, o := range options {
 		gap := width - len(o.names) + 2
 		fmt.Fprintf(b, "  %s", o.names)

@@ -42,8 +42,8 @@ func (w *workTree) named() (out []string) {
 }
 
 // locate finds the trees that paths are in. Paths outside of a repository are in the tree of this folder, if they are
-// below it, because their bases can be anywhere in it; else in that of the outermost folder that is named. At a revision
-// a path need not be on the disk.
+// below it, because their bases can be anywhere in it; else in that of the outermost folder that is named. At a
+// revision a path need not be on the disk.
 func locate(paths []string, atRevision bool) (trees []*workTree, err error) {
 	var places []place
 	for _, name := range paths {

@@ -70,25 +70,30 @@ func (r *Run) kept(files []manifest.File) (out []manifest.File) {
 	return out
 }
 
-// lenient makes it a warning that there is nothing to render, for commands that accept it, and says what to type.
+// lenient says what to type if there is nothing to render without a pipeline file. For commands that accept it, it is a
+// warning.
 func (r *Run) lenient(found diag.List) diag.List {
 	if r.file != "" {
 		return found
 	}
+	const accept = "--set spec.limits.allowEmpty=true accepts it"
 	found = slices.Clone(found)
 	for i := range found {
 		d := &found[i]
-		if d.Code != diag.EmptyInput && d.Code != diag.NoAgent {
-			continue
-		}
-		const accept = "--set spec.limits.allowEmpty=true accepts it"
-		if d.Code == diag.NoAgent {
+		switch {
+		case d.Code == diag.NoAgent:
 			d.Hint = "name the folder that has one as well; " + accept
-		} else if strings.Contains(d.Hint, "allowEmpty") {
+			if r.request.MayBeEmpty {
+				d.Severity = diag.Warning
+			}
+		case d.Code != diag.EmptyInput:
+			continue
+		case strings.Contains(d.Hint, "allowEmpty"):
 			d.Hint = accept
 		}
-		if r.request.MayBeEmpty {
-			d.Severity = diag.Warning
+		if d.Code == diag.EmptyInput && r.request.MayBeEmpty {
+			*d = diag.Diagnostic{Severity: diag.Warning, Code: diag.EmptyInput, Source: d.Source, File: d.File,
+				Message: d.Message, Hint: d.Hint}
 		}
 	}
 	return found
@@ -101,8 +106,8 @@ func (r *Run) Named(list diag.List) diag.List {
 		d := &out[i]
 		if l := r.labelled(d.Source); l != nil {
 			d.File, d.BuiltBy, d.Source = r.name(l, d.File), r.name(l, d.BuiltBy), ""
-		} else if name := cmp.Or(r.request.RevisionName, r.request.Revision); name != "" && d.File != "" && d.File != r.file {
-			d.File = name + ":" + d.File
+		} else if d.File != "" && d.File != r.file && r.request.Revision != "" {
+			d.File = cmp.Or(r.request.RevisionName, r.request.Revision) + ":" + d.File
 		}
 	}
 	out.Sort()
@@ -185,8 +190,9 @@ func (r *Run) checkPaths() error {
 				return command.Usagef("write -f before it, to read what it names", "%s is a pipeline file", p.name)
 			}
 			if !r.readsAny(p) {
-				return command.Usagef("name paths that it reads; --no-pipeline reads the PATHs alone, with the defaults",
-					"pipeline %s (%s) reads nothing of %s", r.Pipeline.Metadata.Name, r.file, p.name)
+				const hint = "name paths that it reads; --no-pipeline reads the PATHs alone, with the defaults"
+				return command.Usagef(hint, "pipeline %s (%s) reads nothing of %s", r.Pipeline.Metadata.Name, r.file,
+					p.name)
 			}
 		}
 	}

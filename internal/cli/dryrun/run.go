@@ -105,8 +105,8 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 		r.Report, err = dry(ctx, r.Pipeline, credentials, options)
 	}
 	if err != nil {
-		return command.RepositoryError(err, cmp.Or(pipeline.Remedy(err),
-			"--offline leaves out other sources and held versions; --source NAME=FOLDER reads a folder in place of a source"))
+		return command.RepositoryError(err, cmp.Or(pipeline.Remedy(err), "--offline leaves out other sources and held "+
+			"versions; --source NAME=FOLDER reads a folder in place of a source"))
 	}
 	return r.finish()
 }
@@ -215,7 +215,8 @@ func (r *Run) findRevision(ctx context.Context, c gitsync.Credentials, options *
 		return command.RepositoryError(err, pipeline.Remedy(err))
 	}
 	if len(heads)+len(r.locals) == 0 {
-		return command.Usagef("push it; a revision is a branch, a tag, a full commit id, or a name like refs/pull/7/head",
+		const hint = "push it; a revision is a branch, a tag, a full commit id, or a name like refs/pull/7/head"
+		return command.Usagef(hint,
 			"no source of %s has the revision %s", r.Pipeline.Metadata.Name, r.request.Revision)
 	}
 	if n := len(r.Pipeline.Spec.Sources) - len(heads) - len(r.locals); n > 0 {

@@ -111,8 +111,8 @@ func (s *session) governing() (string, error) {
 	return file, err
 }
 
-// treeOfFile returns the work tree that the pipeline file is in, or that of the current folder. A file that was found is
-// in a folder that may be a tree, even without a repository.
+// treeOfFile returns the work tree that the pipeline file is in, or that of the current folder. A file that was found
+// is in a folder that may be a tree, even without a repository.
 func (s *session) treeOfFile() ([]*workTree, error) {
 	here, err := workingFolder()
 	if err != nil {
@@ -226,8 +226,8 @@ func (s *session) read(ctx context.Context) (fleet []*pipelinefile.Pipeline, err
 	return fleet, nil
 }
 
-// atRevision reads a pipeline file as it is at the revision, so that what a change of the file does is compared as well.
-// It returns nothing if there is no revision, or no valid file in it: then the file at hand is about it.
+// atRevision reads a pipeline file as it is at the revision, so that what a change of the file does is compared as
+// well. It returns nothing if there is no revision, or no valid file in it: then the file at hand is about it.
 func (s *session) atRevision(ctx context.Context, name string) ([]*pipelinefile.Pipeline, error) {
 	at := resolved(name)
 	i := slices.IndexFunc(s.trees, func(t *workTree) bool { return within(t.top, at) })
@@ -328,8 +328,8 @@ func (s *session) foldersOf(ctx context.Context, p *pipelinefile.Pipeline) (foun
 	return found, true, err
 }
 
-// locals returns what stands in for sources of a pipeline. It adds a source for each folder that stands in for what only
-// a custom resource names.
+// locals returns what stands in for sources of a pipeline. It adds a source for each folder that stands in for what
+// only a custom resource names.
 func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*local, err error) {
 	spec := &p.Spec
 	add := func(i int, l local) {
@@ -456,8 +456,8 @@ func (s *session) openAnew(ctx context.Context, t *workTree) (local, error) {
 	if !plumbing.IsHash(s.Revision) {
 		var err error
 		if commit, err = r.Resolve(ctx, s.Revision); err != nil {
-			return local{}, command.Usagef("name a revision as git knows it", "%s is not a revision of the repository %s",
-				s.Revision, t.top)
+			return local{}, command.Usagef("name a revision as git knows it",
+				"%s is not a revision of the repository %s", s.Revision, t.top)
 		}
 	}
 	return local{commit: commit, objects: r, tree: t, revision: cmp.Or(s.RevisionName, s.Revision)}, nil

@@ -53,8 +53,7 @@ its credentials. It is only listed, and nothing in the cluster is changed.`,
 			&cli.StringFlag{Name: "format", Value: command.Text,
 				Usage: "`FORMAT` of the comparison: text, json or yaml"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
-				Usage: "write the inputs to the folder `DIR`, which is new or empty; without it they are only " +
-					"compared"},
+				Usage: "write the inputs to `DIR`, which is new or empty; otherwise only compare"},
 			&cli.BoolFlag{Name: "cluster", Usage: "read the cluster, and no FILE"},
 			&cli.StringFlag{Name: "kubeconfig", Usage: "kubeconfig `FILE` of the cluster (default: as for kubectl)"},
 			&cli.StringFlag{Name: "context",
@@ -63,7 +62,7 @@ its credentials. It is only listed, and nothing in the cluster is changed.`,
 				Usage: "read no Secrets from the cluster; what needs their values is reported"},
 			&cli.StringFlag{Name: "secrets", Usage: "`POLICY` for secret values: reference or plaintext"},
 			&cli.StringSliceFlag{Name: "set",
-				Usage: "`FIELD=VALUE` of the pipeline that is compared, as in spec.compatibility=current; repeatable"},
+				Usage: "`FIELD=VALUE` of the pipeline, such as spec.runtime=alloy; repeatable"},
 		},
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			format, err := command.Format(flags)

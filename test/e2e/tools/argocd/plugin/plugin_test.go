@@ -70,7 +70,8 @@ func build(m *testing.M) int {
 func start(t *testing.T) {
 	t.Helper()
 	config, sockets := t.TempDir(), socketFolder(t)
-	if out, err := exec.CommandContext(t.Context(), agentry, "init", "--argocd-plugin", config).CombinedOutput(); err != nil {
+	command := exec.CommandContext(t.Context(), agentry, "init", "--argocd-plugin", config)
+	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	text, err := os.ReadFile(filepath.Join(config, "argocd-plugin", "plugin.yaml"))
@@ -162,8 +163,8 @@ func generate(t *testing.T, repo, folder string, plugin *v1alpha1.ApplicationSou
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	got, err := repository.GenerateManifests(ctx, filepath.Join(repo, folder), repo, "abc", request(folder, plugin), false,
-		nil, resource.MustParse("0"), nil)
+	got, err := repository.GenerateManifests(ctx, filepath.Join(repo, folder), repo, "abc", request(folder, plugin),
+		false, nil, resource.MustParse("0"), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +225,8 @@ func TestAnApplicationGetsWhatRenderPrints(t *testing.T) {
 		got, err := generate(t, repo, ".", &v1alpha1.ApplicationSourcePlugin{Name: "agentry",
 			Parameters: v1alpha1.ApplicationSourcePluginParameters{
 				{Name: "spec.runtime", String_: text("alloy")},
-				{Name: "spec.passThrough.kinds", OptionalArray: &v1alpha1.OptionalArray{Array: []string{"ConfigMap", "ServiceAccount"}}},
+				{Name: "spec.passThrough.kinds", OptionalArray: &v1alpha1.OptionalArray{
+					Array: []string{"ConfigMap", "ServiceAccount"}}},
 				{Name: "spec.operator.labels", OptionalMap: &v1alpha1.OptionalMap{
 					Map: map[string]string{"example.com/team": "a"}}},
 			}})
@@ -324,8 +326,8 @@ func TestOnlyApplicationsThatNameItAreRendered(t *testing.T) {
 	if got, err := stream.CloseAndRecv(); err != nil || got.IsSupported || got.IsDiscoveryEnabled {
 		t.Errorf("MatchRepository says %v, %v", got, err)
 	}
-	got, err := repository.GetAppSourceType(t.Context(), &v1alpha1.ApplicationSource{Path: "."}, repo, repo, "monitoring",
-		nil, nil, nil)
+	got, err := repository.GetAppSourceType(t.Context(), &v1alpha1.ApplicationSource{Path: "."}, repo, repo,
+		"monitoring", nil, nil, nil)
 	if err != nil || got != v1alpha1.ApplicationSourceTypeDirectory {
 		t.Errorf("an Application without a plugin is a %s, %v", got, err)
 	}
@@ -372,7 +374,8 @@ func announcements(t *testing.T, client pluginclient.ConfigManagementPluginServi
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmp.SendRepoStream(t.Context(), repo, repo, stream, []string{"ARGOCD_APP_SOURCE_PATH=."}, nil); err != nil {
+	env := []string{"ARGOCD_APP_SOURCE_PATH=."}
+	if err := cmp.SendRepoStream(t.Context(), repo, repo, stream, env, nil); err != nil {
 		t.Fatal(err)
 	}
 	got, err := stream.CloseAndRecv()

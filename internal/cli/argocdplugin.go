@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/argocdplugin"
 	"github.com/agentry-dev/agentry/internal/checkout"
@@ -65,14 +66,15 @@ func argocdPlugin(ctx context.Context, env Env, flags *cli.Context, task string)
 		return err
 	}
 	defer done()
-	runs = slices.DeleteFunc(runs, func(run *dryrun.Run) bool { return run.Report == nil }) // suspended
 	if task == "parameters" {
 		return env.announce(runs)
 	}
-	found := dryrun.Findings(runs)
+	var branches diag.List
 	for _, run := range runs {
-		found = append(found, sealed(run)...)
+		branches = append(branches, needsBranch(run)...)
 	}
+	runs = slices.DeleteFunc(runs, func(run *dryrun.Run) bool { return run.Report == nil }) // it is suspended
+	found := append(branches, dryrun.Findings(runs)...)
 	if err := env.report(env.Stderr, runs, found); err != nil {
 		return err
 	}
@@ -135,10 +137,6 @@ func (e Env) pluginRequest(flags *cli.Context) (r dryrun.Request, err error) {
 
 // announce prints the parameters that an Application can have, with what the first pipeline says.
 func (e Env) announce(runs []*dryrun.Run) error {
-	if len(runs) == 0 {
-		_, err := e.Stdout.Write([]byte("[]\n"))
-		return err
-	}
 	list, err := argocdplugin.Announcements(&runs[0].Pipeline.Spec, func(field string) bool {
 		why, _ := misplaced(field, forApplication)
 		return why != "" || field == "charts" || field == "decryption" // files of the sidecar

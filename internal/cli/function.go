@@ -69,7 +69,7 @@ func function(ctx context.Context, env Env, flags *cli.Context) error {
 	}
 	defer done()
 	run := runs[0]
-	found = slices.Concat(run.Report.Diags, sealed(run))
+	found = slices.Concat(run.Report.Diags, needsBranch(run))
 	results := make([]resourcelist.Result, len(found))
 	for i := range found {
 		it := list.Place(&found[i])

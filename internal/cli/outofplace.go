@@ -61,11 +61,23 @@ func misplaced(field string, where door) (why, hint string) {
 	return "", ""
 }
 
-// sealed returns the error about a run that would encrypt Secrets: whoever applies them right away cannot decrypt them.
-func sealed(run *dryrun.Run) diag.List {
-	if !run.Pipeline.Spec.Secrets.Seals() {
-		return nil
+// needsBranch returns errors about what can only be rendered to a branch: Secrets that somebody decrypts before they are
+// applied, and what is paused, which stays on a branch as it was rendered before. Elsewhere it would be deleted.
+func needsBranch(run *dryrun.Run) (found diag.List) {
+	const remedy = "or render to a branch with agentry sync or serve"
+	if run.Report == nil {
+		return diag.List{run.Pipeline.Place(diag.Diagnostic{Path: "spec.suspend",
+			Message: "there is no branch on which everything stays as it is", Hint: "remove it, " + remedy})}
 	}
-	return diag.List{diag.PipelineInvalid.At("spec.secrets.policy", "Secrets that are applied right away must not be "+
-		"encrypted").WithHint("use reference or plaintext; sops is for a branch")}
+	if run.Pipeline.Spec.Secrets.Seals() {
+		found = append(found, diag.PipelineInvalid.At("spec.secrets.policy",
+			"Secrets that are applied right away must not be encrypted").WithHint("use reference or plaintext, "+remedy))
+	}
+	for _, h := range run.Report.Hierarchies {
+		if h.Spec().Paused {
+			found = append(found, h.Agent.Place(diag.InvalidField.At("spec.paused",
+				"there is no branch on which its objects stay as they are").WithHint("remove it, "+remedy)))
+		}
+	}
+	return run.Named(found)
 }

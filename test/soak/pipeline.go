@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -116,7 +117,7 @@ func (p *pipeline) options() generator.Options {
 func (p *pipeline) file(remotes []*remote, secret string, interval time.Duration, suspend bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: %q}\nspec:\n  interval: %s\n"+
-		"  suspend: %v\n", p.name, interval, suspend)
+		"  suspend: %v\n  compatibility: %s\n", p.name, interval, suspend, manifest.Operator)
 	if p.strict {
 		b.WriteString("  onInvalid: fail\n")
 	}

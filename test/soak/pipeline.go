@@ -108,9 +108,9 @@ func (p *pipeline) rendered() string {
 // options returns the options for rendering.
 func (p *pipeline) options() generator.Options {
 	if p.plain {
-		return generator.Options{Secrets: secretref.Plaintext}
+		return generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Plaintext}
 	}
-	return generator.Options{Secrets: secretref.Reference}
+	return generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Reference}
 }
 
 // file returns the text of the pipeline file.

@@ -62,6 +62,9 @@ func (s *Syncer) openCharts(from *start, useNetwork source.UseNetwork) {
 		rendered = inv.Charts
 	}
 	s.chartVersions.Begin(rendered, from.tip.Lock.Pins(), func(fetch func(context.Context) error) error {
+		if s.options.KeepToCharts {
+			return nil
+		}
 		err := useNetwork(fetch)
 		if errors.Is(err, source.ErrNoAnswer) {
 			return nil // the versions note which charts were not fetched

@@ -40,7 +40,7 @@ func dryFlags() []cli.Flag {
 		&cli.StringFlag{Name: "pipeline", Usage: "only the pipeline `NAME` of the file"},
 		&cli.BoolFlag{Name: "no-pipeline",
 			Usage: "read only the PATHs, with the defaults, whatever pipeline.yaml says"},
-		&cli.BoolFlag{Name: "offline", Usage: "ask no Git server: leave out other sources, and versions that are held"},
+		&cli.BoolFlag{Name: "offline", Usage: "send no request: leave out other sources, held versions and new charts"},
 		cacheDirFlag(),
 	)...)
 }

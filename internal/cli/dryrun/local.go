@@ -1,6 +1,7 @@
 package dryrun
 
 import (
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type local struct {
 	tree     *workTree        // nil for files in memory
 	folder   *checkout.Folder // nil unless it is the files as they are
 	revision string           // of the tree; empty: the files as they are
+	in       string           // the path of the tree in the repository of the revision
 	memory   *checkout.Files  // nil unless it is standard input, or the files of the request
 }
 
@@ -38,7 +40,7 @@ func (l *local) name(file string) string {
 	case file == "" || l.tree == nil:
 		return file
 	case l.revision != "":
-		return l.revision + ":" + file
+		return l.revision + ":" + path.Join(l.in, file)
 	}
 	return l.tree.show(file)
 }
@@ -56,6 +58,9 @@ func (l *local) text(name string) []byte {
 		return l.folder.Text(filepath.ToSlash(below))
 	}
 	file, found := strings.CutPrefix(name, l.revision+":")
+	if found && l.in != "" {
+		file, found = strings.CutPrefix(file, l.in+"/")
+	}
 	if !found {
 		return nil
 	}

@@ -73,11 +73,16 @@ func (r *Run) kept(files []manifest.File) (out []manifest.File) {
 // lenient says what to type if there is nothing to render without a pipeline file. For commands that accept it, it is a
 // warning.
 func (r *Run) lenient(found diag.List) diag.List {
-	if r.file != "" {
-		return found
-	}
 	const accept = "--set spec.limits.allowEmpty=true accepts it"
 	found = slices.Clone(found)
+	if r.file != "" {
+		for i := range found {
+			if l := r.labelled(found[i].Source); l != nil && l.memory != nil && found[i].Code == diag.EmptyInput {
+				found[i].Hint = accept
+			}
+		}
+		return found
+	}
 	for i := range found {
 		d := &found[i]
 		switch {

@@ -26,7 +26,7 @@ type Request struct {
 	Spec map[string]any
 	// Whole shows everything, whatever the paths are.
 	Whole bool
-	// Only reads the paths in place of those that the pipeline names.
+	// Only reads the paths in place of those that the pipeline names. Held versions are left out: they are of others.
 	Only bool
 	// Here reads the current folder if there are neither paths nor a pipeline file.
 	Here bool
@@ -40,7 +40,7 @@ type Request struct {
 	// Revision is a revision of the repository at hand that is read in place of its files. Empty: the files.
 	// RevisionName is what people know it by. Default: Revision.
 	Revision, RevisionName string
-	// Offline sends no request to a Git server: other sources and held versions are left out.
+	// Offline sends no request: other sources, held versions and charts that are not in the cache are left out.
 	Offline bool
 	// MayBeEmpty makes it a warning, without a pipeline file, that there is nothing to render.
 	MayBeEmpty bool

@@ -72,7 +72,7 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	options := r.request.Options
 	options.DryRun, options.ReportRendered = true, true
-	options.Offline = r.request.Offline || r.file == ""
+	options.Offline, options.KeepToCharts = r.request.Offline || r.request.Only || r.file == "", r.request.Offline
 	options.AllowPrivateCharts = r.file == "" // as helm does
 	if r.locals, err = s.locals(ctx, r.Pipeline); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (r *Run) limitNetwork(s *session, options *gitsync.Options) error {
 		r.note("held versions are left out, because the output branch is on another host than this repository, or "+
 			"needs a key; -f %s reads it", r.file)
 		options.Offline = true
-	} else if options.Offline && !r.request.Only {
+	} else if r.request.Offline {
 		r.note("held versions are left out: --offline")
 	}
 	var left []string
@@ -200,8 +200,9 @@ func (r *Run) credentials(options *gitsync.Options) (c gitsync.Credentials, err 
 		if _, err := fmt.Sscanf(d.Path, "spec.sources[%d]", &source); err == nil {
 			return isFound || r.local(source) != nil
 		}
-		return isFound && strings.HasPrefix(d.Path, "spec.charts.repositories[") || strings.HasPrefix(d.Path, "spec.output.") || strings.HasPrefix(d.Path, "spec.decryption.") ||
-			strings.HasPrefix(d.Path, "spec.secrets.sops.hmacKey") && !options.Encrypt
+		return strings.HasPrefix(d.Path, "spec.output.") || strings.HasPrefix(d.Path, "spec.decryption.") ||
+			isFound && strings.HasPrefix(d.Path, "spec.charts.repositories[") ||
+			!options.Encrypt && strings.HasPrefix(d.Path, "spec.secrets.sops.hmacKey")
 	})
 	if wrong.HasErrors() {
 		return c, &Misconfigured{Found: wrong, File: manifest.File{Path: r.file}}

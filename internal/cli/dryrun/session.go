@@ -231,7 +231,7 @@ func (s *session) read(ctx context.Context) (fleet []*pipelinefile.Pipeline, err
 func (s *session) atRevision(ctx context.Context, name string) ([]*pipelinefile.Pipeline, error) {
 	at := resolved(name)
 	i := slices.IndexFunc(s.trees, func(t *workTree) bool { return within(t.top, at) })
-	if s.Revision == "" || name == Stdin || i < 0 || !s.trees[i].isRepo {
+	if s.Revision == "" || name == Stdin || i < 0 || checkout.Top(s.trees[i].top) == "" {
 		return nil, nil
 	}
 	l, err := s.open(ctx, s.trees[i])
@@ -446,21 +446,36 @@ func (s *session) openAnew(ctx context.Context, t *workTree) (local, error) {
 	if s.Revision == "" {
 		return s.openFolder(t)
 	}
-	if !t.isRepo {
+	top := checkout.Top(t.top)
+	if top == "" {
 		return local{}, command.Usagef("run it in a clone", "%s is no revision: this folder is not in a Git repository",
 			s.Revision)
 	}
-	r := checkout.OpenRepository(t.top)
+	r := checkout.OpenRepository(top)
 	s.ends = append(s.ends, r.Close)
 	commit := plumbing.NewHash(s.Revision)
 	if !plumbing.IsHash(s.Revision) {
 		var err error
 		if commit, err = r.Resolve(ctx, s.Revision); err != nil {
 			return local{}, command.Usagef("name a revision as git knows it",
-				"%s is not a revision of the repository %s", s.Revision, t.top)
+				"%s is not a revision of the repository %s", s.Revision, top)
 		}
 	}
-	return local{commit: commit, objects: r, tree: t, revision: cmp.Or(s.RevisionName, s.Revision)}, nil
+	l := local{commit: commit, objects: r, tree: t, revision: cmp.Or(s.RevisionName, s.Revision)}
+	if t.top == top {
+		return l, nil
+	}
+	in, err := filepath.Rel(top, t.top)
+	if err != nil {
+		return l, err
+	}
+	l.in = filepath.ToSlash(in)
+	of, err := r.OpenSubfolder(commit, l.in)
+	if err != nil {
+		return l, err
+	}
+	l.commit, l.objects = of.ID(), of
+	return l, nil
 }
 
 func (s *session) openFolder(t *workTree) (local, error) {

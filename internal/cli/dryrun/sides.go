@@ -222,7 +222,7 @@ func (s *Sides) Other(side Side) Side {
 func (r *Request) At(side Side) {
 	switch {
 	case side.Folder != "":
-		r.Paths, r.Only, r.Offline = []string{side.Folder}, true, true // held versions are of other inputs
+		r.Paths, r.Only = []string{side.Folder}, true
 	case !side.Commit.IsZero():
 		r.Revision, r.RevisionName = side.Commit.String(), side.Name
 	default:

@@ -16,7 +16,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint modules generate demo bench bench-sync bench-sd bench-agents soak soak-model soak-sd fuzz clean
+.PHONY: help build docs docs-build docs-test diagrams pictures release release-test pin-images test test-all race prometheus chart agentcheck operator argocd-plugin promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint modules generate demo bench bench-sync bench-sd bench-agents soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,7 +66,7 @@ test: test-deps lint ## Check a change: lint, which vets too, and the tests that
 	go -C internal/tools/manual test -count=1 .
 
 test-all: ## Run every test and print how long each part took; CI runs this
-	@test/stages.sh lint race docs-test release-test prometheus chart agentcheck operator promoter browser e2e
+	@test/stages.sh lint race docs-test release-test prometheus chart agentcheck operator argocd-plugin promoter browser e2e
 
 # The race detector makes tests many times slower, and finds nothing in a package that starts no goroutine: those run without it.
 race: test-deps ## Run all tests of the main module, with the race detector where goroutines are, and 6,000 random histories of edits
@@ -89,6 +89,10 @@ agentcheck: prometheus-deps ## Load every rendered configuration with the agent'
 # A module of its own: the Prometheus Operator brings 900 packages.
 operator: ## Compare mode current with the Prometheus Operator's own code, on random objects
 	cd test/prometheus/operator && go vet ./... && go test -count=1 ./...
+
+# In the module of Argo CD's programs, which brings 1,200 packages.
+argocd-plugin: ## Let Argo CD's own repo-server and plugin server ask agentry for manifests
+	cd test/e2e/tools/argocd && go vet ./plugin && go test -count=1 ./plugin
 
 # A module of its own: gitops-promoter brings 800 packages.
 promoter: ## Let gitops-promoter's own code read the branches that agentry proposes

@@ -19,7 +19,8 @@ func newVersions(opts Options, update pipeline.ChartUpdate) (*chart.Versions, er
 	if opts.KeepCharts {
 		every = 0
 	}
-	return chart.NewVersions(opts.ChartStore, chart.VersionsOptions{Update: every}), err
+	return chart.NewVersions(opts.ChartStore, chart.VersionsOptions{Update: every,
+		AllowPrivateAddresses: opts.AllowPrivateCharts}), err
 }
 
 // chartRepositories are those that the pipeline names, with their credentials.

@@ -57,6 +57,9 @@ func (p *pass) describe(c *plan.Change, inputs *publish.Inputs, dry publish.Dry)
 	if err != nil || c.Refused != nil {
 		return err
 	}
+	if p.options.DryRun && p.options.NoDifference {
+		return nil
+	}
 	if err := p.explain(c); err != nil {
 		return err
 	}

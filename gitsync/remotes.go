@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
@@ -103,7 +104,13 @@ func (s *Syncer) use(perSource []*repo.Repo, verify []*signature.Verifier) {
 
 // check returns an error for credentials that cannot be used.
 func (s *Syncer) check(creds Credentials) error {
+	if s.options.Offline {
+		return nil
+	}
 	for i, src := range s.sources.List {
+		if _, isLocal := s.options.Local[i]; isLocal {
+			continue // it is read without them
+		}
 		if err := (transport.Remote{URL: src.URL, Auth: creds.Sources[i]}).Check(); err != nil {
 			return err
 		}
@@ -120,11 +127,21 @@ func (s *Syncer) open(creds Credentials) (next remotes, perSource []*repo.Repo, 
 		return next, nil, err
 	}
 	for i, src := range spec.Sources {
-		r, err := next.add(&s.options, transport.Remote{URL: src.URL, Auth: creds.Sources[i]})
+		remote := transport.Remote{URL: src.URL, Auth: creds.Sources[i]}
+		local, isLocal := s.options.Local[i]
+		if isLocal && pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(spec.Output.URL) {
+			remote = transport.Remote{URL: spec.Output.URL, Auth: creds.Output}
+		}
+		var r *repo.Repo
+		if isLocal && remote.Check() != nil { // its older commits cannot be fetched
+			r, err = next.addLocal(remote.URL, s.options.Repo)
+		} else {
+			r, err = next.add(&s.options, remote)
+		}
 		if err != nil {
 			return next, nil, err
 		}
-		if local, ok := s.options.Local[i]; ok {
+		if isLocal {
 			r.Add(local.Objects)
 		}
 		perSource = append(perSource, r)

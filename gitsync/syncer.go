@@ -57,6 +57,8 @@ type Options struct {
 	SOPS *sops.Workers `json:"-"`
 	// ChartStore keeps charts that are fetched, and outlives the Syncer. Default: one in the folder of the Pool.
 	ChartStore *chart.Store `json:"-"`
+	// AllowPrivateCharts allows repositories of charts that the pipeline does not name to have private addresses.
+	AllowPrivateCharts bool
 	// KeepCharts looks up only charts that are new, and uses the versions that are pinned of others.
 	KeepCharts bool
 	// Version of agentry, for the trailers of commits.
@@ -71,6 +73,9 @@ type Options struct {
 	// Offline makes dry runs that send no request to a Git server: the output branch counts as missing, and each source
 	// needs to be local.
 	Offline bool
+	// NoDifference leaves out of the report of a dry run which files change and what that means, with the findings about
+	// it.
+	NoDifference bool
 	// ReportRendered fills Report.Rendered. It needs DryRun.
 	ReportRendered bool
 	// Keep says which files of the sources Report.Kept has, by their texts. Default: none.

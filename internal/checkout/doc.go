@@ -1,6 +1,6 @@
 // Package checkout reads what is on this machine as Git objects, so that a pass can read it in place of a remote
-// repository: the files of a folder as they are now ([Folder]), a text from standard input ([File]), and the commits of
-// the Git repository that the folder belongs to ([Repository]). It changes nothing in them.
+// repository: the files of a folder as they are now ([Folder]), texts in memory such as standard input ([Files]), and
+// the commits of the Git repository that the folder belongs to ([Repository]). It changes nothing in them.
 package checkout
 
 import (

@@ -72,6 +72,8 @@ func commands(env Env) []command.Command {
 	return []command.Command{
 		initialize.Command(command.Env(env), isAttended(env.Stdin), release()),
 		renderCommand(env),
+		functionCommand(env),
+		argocdPluginCommand(env),
 		checkCommand(env),
 		testCommand(env),
 		treeCommand(env),

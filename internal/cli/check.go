@@ -17,10 +17,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/podsecurity"
 	"github.com/agentry-dev/agentry/generator/rbac"
+	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/cli/dryrun"
 	"github.com/agentry-dev/agentry/internal/hierarchytest"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 func checkCommand(env Env) command.Command {
@@ -56,7 +59,12 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 			return err
 		}
 	}
-	runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty)
+	runs, done, err := env.dry(ctx, flags, paths, mayBeEmpty, func(r *dryrun.Request) {
+		r.Prepare = func(p *pipelinefile.Pipeline, o *gitsync.Options) {
+			secrets := &p.Spec.Secrets // a change of inlined ones is a finding
+			o.NoDifference = !secrets.Allows(secretref.Plaintext) && !secrets.Seals()
+		}
+	})
 	if wrong, ok := errors.AsType[*command.Misconfigured](err); ok && format != command.Text {
 		fmt.Fprintln(env.Stderr, findings(wrong.Found))
 		return cmp.Or(env.printer(format, nil).Print(env.Stdout, wrong.Found),

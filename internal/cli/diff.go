@@ -186,7 +186,9 @@ func renderingOf(side []rendering, pipeline string) rendering {
 // compareBranch compares the output branches of pipelines with what passes would write.
 func compareBranch(ctx context.Context, env Env, flags *cli.Context, sides *dryrun.Sides, _ sideOptions) (
 	out []*comparison, err error) {
-	runs, done, err := env.dry(ctx, flags, sides.Paths, func(r *dryrun.Request) { r.Options.ShowSecrets = true })
+	runs, done, err := env.dry(ctx, flags, sides.Paths, func(r *dryrun.Request) {
+		r.Options.ShowSecrets, r.Options.NoDifference = true, false
+	})
 	if err != nil {
 		return nil, err
 	}

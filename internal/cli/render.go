@@ -168,13 +168,7 @@ func writeFolder(folder string, units []*generator.Unit, private bool) error {
 // writeStream writes all manifests, in an order in which they can be applied.
 func writeStream(w io.Writer, units []*generator.Unit) error {
 	for _, u := range units {
-		manifests := slices.DeleteFunc(slices.Clone(u.Files), func(f generator.File) bool {
-			return !f.Manifest || f.Object.Kind == ""
-		})
-		slices.SortStableFunc(manifests, func(a, b generator.File) int {
-			return cmp.Compare(applyRank(a.Object.Kind), applyRank(b.Object.Kind))
-		})
-		for _, f := range manifests {
+		for _, f := range inOrder(u) {
 			if _, err := fmt.Fprintf(w, "---\n# %s/%s\n%s\n", u.Name, f.Path,
 				strings.TrimSuffix(string(f.Data), "\n")); err != nil {
 				return err
@@ -182,6 +176,17 @@ func writeStream(w io.Writer, units []*generator.Unit) error {
 		}
 	}
 	return nil
+}
+
+// inOrder returns the manifests of a unit in an order in which they can be applied.
+func inOrder(u *generator.Unit) []generator.File {
+	manifests := slices.DeleteFunc(slices.Clone(u.Files), func(f generator.File) bool {
+		return !f.Manifest || f.Object.Kind == ""
+	})
+	slices.SortStableFunc(manifests, func(a, b generator.File) int {
+		return cmp.Compare(applyRank(a.Object.Kind), applyRank(b.Object.Kind))
+	})
+	return manifests
 }
 
 // applyRank orders what workloads need before the workloads.

@@ -18,10 +18,10 @@ type local struct {
 	commit   plumbing.Hash
 	objects  object.Objects
 	label    string           // of its files in findings, until they have the names that people know
-	tree     *workTree        // nil for standard input
+	tree     *workTree        // nil for files in memory
 	folder   *checkout.Folder // nil unless it is the files as they are
 	revision string           // of the tree; empty: the files as they are
-	stdin    *checkout.File   // nil unless it is standard input
+	memory   *checkout.Files  // nil unless it is standard input, or the files of the request
 }
 
 // paths returns the paths that were named in it.
@@ -46,8 +46,8 @@ func (l *local) name(file string) string {
 // text returns the text of a file by the name that people know, or nil.
 func (l *local) text(name string) []byte {
 	switch {
-	case l.stdin != nil:
-		return l.stdin.Text(name)
+	case l.memory != nil:
+		return l.memory.Text(name)
 	case l.folder != nil:
 		below, err := filepath.Rel(l.tree.top, resolved(name))
 		if err != nil || !filepath.IsLocal(below) {

@@ -20,6 +20,10 @@ type Request struct {
 	Pipeline string
 	// Paths are folders, files and - for standard input. With a pipeline they narrow what is shown.
 	Paths []string
+	// Files are files in memory by their names. Nil: none. They are read with the fields of Spec.
+	Files map[string][]byte
+	// Spec has fields of the pipeline that is made if there is no pipeline file. Default: only its source and output.
+	Spec map[string]any
 	// Whole shows everything, whatever the paths are.
 	Whole bool
 	// Only reads the paths in place of those that the pipeline names.

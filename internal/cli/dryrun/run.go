@@ -17,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/seal"
+	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
@@ -72,6 +73,7 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	options := r.request.Options
 	options.DryRun, options.ReportRendered = true, true
 	options.Offline = r.request.Offline || r.file == ""
+	options.AllowPrivateCharts = r.file == "" // as helm does
 	if r.locals, err = s.locals(ctx, r.Pipeline); err != nil {
 		return err
 	}
@@ -88,6 +90,11 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
+	output := transport.Remote{URL: r.Pipeline.Spec.Output.URL, Auth: credentials.Output}
+	if err := output.Check(); err != nil && !options.Offline && len(r.locals) == len(r.Pipeline.Spec.Sources) {
+		r.note("held versions are left out, because the output branch cannot be read: %v", err)
+		options.Offline = true
+	}
 	options.Local = map[int]gitsync.Local{}
 	for _, l := range r.locals {
 		options.Local[l.index] = gitsync.Local{Commit: l.commit, Objects: l.objects, Label: l.label, Paths: l.paths()}
@@ -100,7 +107,7 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	r.Report, err = dry(ctx, r.Pipeline, credentials, options)
 	r.offline = options.Offline
 	if isUnreachable(err) && len(r.locals) == len(r.Pipeline.Spec.Sources) && !options.Offline {
-		r.note("held versions are left out, because the output branch cannot be read: %v", err)
+		r.note("held versions are left out, because the output branch cannot be read: %v%s", err, r.byName())
 		options.Offline, r.offline = true, true
 		r.Report, err = dry(ctx, r.Pipeline, credentials, options)
 	}
@@ -116,15 +123,14 @@ func (r *Run) note(format string, args ...any) {
 }
 
 // limitNetwork leaves out what may not be fetched: everything if the run is offline; and without a file that somebody
-// named, what is on another host than this repository, because a pull request can change a file that is found, and
-// credentials must not go where it says.
+// named, what is on another host than this repository, because a pull request can change a file that is found.
 func (r *Run) limitNetwork(s *session, options *gitsync.Options) error {
 	if r.file == "" {
 		return nil
 	}
 	if !options.Offline && r.notFetched(s, r.Pipeline.Spec.Output.URL) {
-		r.note("held versions are left out, because the output branch is on another host than this repository; "+
-			"-f %s reads it", r.file)
+		r.note("held versions are left out, because the output branch is on another host than this repository, or "+
+			"needs a key; -f %s reads it", r.file)
 		options.Offline = true
 	} else if options.Offline && !r.request.Only {
 		r.note("held versions are left out: --offline")
@@ -161,9 +167,18 @@ func (r *Run) leaveOut(source int) {
 	}
 }
 
-// notFetched reports whether a repository is on another host than the repository at hand, and nobody named the file.
+// byName says how the credentials of a file that was found are used.
+func (r *Run) byName() string {
+	if r.request.File != "" {
+		return ""
+	}
+	return "; -f " + r.file + " uses its credentials"
+}
+
+// notFetched reports whether a repository is on another host than the repository at hand, or needs a credential, and
+// nobody named the file.
 func (r *Run) notFetched(s *session, url string) bool {
-	return r.request.File == "" && !s.isNear(url)
+	return r.request.File == "" && (!s.isNear(url) || transport.Remote{URL: url}.Check() != nil)
 }
 
 // local returns what is read in place of a source, or nil.
@@ -179,18 +194,25 @@ func (r *Run) local(source int) *local {
 func (r *Run) credentials(options *gitsync.Options) (c gitsync.Credentials, err error) {
 	p := r.Pipeline
 	c, found := p.Credentials(r.request.Getenv)
+	isFound := r.request.File == ""
 	wrong := slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 		var source int
 		if _, err := fmt.Sscanf(d.Path, "spec.sources[%d]", &source); err == nil {
-			return r.local(source) != nil
+			return isFound || r.local(source) != nil
 		}
-		return strings.HasPrefix(d.Path, "spec.output.") || strings.HasPrefix(d.Path, "spec.decryption.") ||
+		return isFound && strings.HasPrefix(d.Path, "spec.charts.repositories[") || strings.HasPrefix(d.Path, "spec.output.") || strings.HasPrefix(d.Path, "spec.decryption.") ||
 			strings.HasPrefix(d.Path, "spec.secrets.sops.hmacKey") && !options.Encrypt
 	})
 	if wrong.HasErrors() {
 		return c, &Misconfigured{Found: wrong, File: manifest.File{Path: r.file}}
 	}
 	c.Signing.Key, c.Signing.Passphrase = nil, nil // nothing is committed
+	if isFound {
+		// A file that was found can be a stranger's: its credentials must not go where it says, by its proxy, or to a
+		// server with its certificate.
+		c.Sources, c.Output = make([]transport.Auth, len(c.Sources)), transport.Auth{}
+		c.Charts = make([]chart.Access, len(c.Charts))
+	}
 	if p.Spec.Secrets.Seals() && len(c.Sealing.Key) < seal.MinKeyBytes {
 		c.Sealing.Key = []byte(rand.Text() + rand.Text()) // nothing is encrypted
 	}

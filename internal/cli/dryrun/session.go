@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -27,10 +28,11 @@ import (
 type session struct {
 	Request
 	trees []*workTree // that the paths are in; without paths the one of the pipeline file
-	stdin *checkout.File
-	file  string // the pipeline file that governs; empty: there is none
-	fleet []*pipelinefile.Pipeline
-	notes []string // about the pipelines, for people
+	// memory is standard input, or the files of the request.
+	memory *checkout.Files
+	file   string // the pipeline file that governs; empty: there is none
+	fleet  []*pipelinefile.Pipeline
+	notes  []string // about the pipelines, for people
 
 	folders map[string]*workTree // in the trees, that are trees of their own
 	opened  map[*workTree]local  // what was opened
@@ -54,7 +56,9 @@ func open(ctx context.Context, request Request) (s *session, err error) {
 		if err != nil {
 			return s, err
 		}
-		s.stdin = checkout.NewFile(Stdin, text)
+		s.memory = checkout.NewFiles(map[string][]byte{Stdin: text})
+	} else if request.Files != nil {
+		s.memory = checkout.NewFiles(request.Files)
 	}
 	if err = checkSources(request.Sources); err != nil {
 		return s, err
@@ -143,7 +147,7 @@ func (s *session) alone() ([]*pipelinefile.Pipeline, error) {
 		if s.trees, err = locate([]string{"."}, false); err != nil {
 			return nil, err
 		}
-	} else if len(s.Paths) == 0 {
+	} else if len(s.Paths) == 0 && s.memory == nil {
 		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input; or a pipeline "+
 			"file with -f", "no PATH is given")
 	}
@@ -151,12 +155,17 @@ func (s *session) alone() ([]*pipelinefile.Pipeline, error) {
 	for _, t := range s.trees {
 		sources = append(sources, t.source(s.Build))
 	}
-	if s.stdin != nil {
+	if s.memory != nil {
+		paths := []any{Stdin}
+		if s.Files != nil {
+			paths = []any{"."}
+		}
 		sources = append(sources, map[string]any{"url": "file:///dev/stdin", "ref": map[string]any{"branch": "HEAD"},
-			"paths": []any{Stdin}, "build": string(inputs.Plain)})
+			"paths": paths, "build": string(inputs.Plain)})
 	}
-	p, found := pipelinefile.Make(map[string]any{"sources": sources,
-		"output": map[string]any{"branch": "agentry/dry-run"}}, s.Set...)
+	spec := map[string]any{"sources": sources, "output": map[string]any{"branch": "agentry/dry-run"}}
+	maps.Copy(spec, s.Spec)
+	p, found := pipelinefile.Make(spec, s.Set...)
 	if found.HasErrors() {
 		return nil, &Misconfigured{Found: found}
 	}
@@ -348,14 +357,14 @@ func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*
 			add(n, l)
 		}
 	}
-	if s.stdin != nil {
+	if s.memory != nil {
 		i := len(s.trees)
 		if s.file != "" {
 			i = 0
 			spec.Sources[i].Paths, spec.Sources[i].Build = []string{Stdin}, inputs.Plain
 			out = slices.DeleteFunc(out, func(l *local) bool { return l.index == i })
 		}
-		add(i, local{objects: s.stdin, commit: s.stdin.ID(), stdin: s.stdin})
+		add(i, local{objects: s.memory, commit: s.memory.ID(), memory: s.memory})
 	}
 	for _, name := range sortedNames(s.Sources) {
 		if err := s.replace(ctx, spec, name, add, &out); err != nil {

@@ -77,6 +77,8 @@ nothing is written. To a CI job that it did not write it adds nothing: what to a
 				Usage: "write manifests for Flux (default if the repository has some of Flux)"},
 			&cli.BoolFlag{Name: "argocd",
 				Usage: "write manifests for Argo CD (default if the repository has some of Argo CD)"},
+			&cli.BoolFlag{Name: "argocd-plugin",
+				Usage: "write only the sidecar with which Argo CD itself renders, without a branch"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing, and take the defaults"},
 		},
 		Run: func(_ context.Context, flags *cli.Context, args []string) error {
@@ -95,6 +97,9 @@ func (i initializer) run(flags *cli.Context, folder string) error {
 	}
 	if err := checkPlain(at.folder); at.folder != "" && err != nil {
 		return command.Usagef("", "folder %v", err)
+	}
+	if flags.Bool("argocd-plugin") {
+		return i.argocdPlugin(at)
 	}
 	options, applies, err := i.options(flags, at)
 	if err != nil {

@@ -3,7 +3,10 @@ module github.com/agentry-dev/agentry/test/e2e/tools/argocd
 
 go 1.26.0
 
-require github.com/alicebob/miniredis/v2 v2.35.0
+require (
+	github.com/alicebob/miniredis/v2 v2.35.0
+	github.com/argoproj/argo-cd/v3 v3.1.16
+)
 
 require (
 	cloud.google.com/go/auth v0.15.0 // indirect
@@ -36,7 +39,6 @@ require (
 	github.com/ProtonMail/go-crypto v1.1.6 // indirect
 	github.com/RocketChat/Rocket.Chat.Go.SDK v0.0.0-20240116134246-a8cbe886bab0 // indirect
 	github.com/TomOnTime/utfutil v1.0.0 // indirect
-	github.com/argoproj/argo-cd/v3 v3.1.16 // indirect
 	github.com/argoproj/gitops-engine v0.7.1-0.20250905160054-e48120133eec // indirect
 	github.com/argoproj/notifications-engine v0.4.1-0.20250309174002-87bf0576a872 // indirect
 	github.com/argoproj/pkg v0.13.6 // indirect

@@ -152,19 +152,19 @@ func (r Repository) Find() ([]Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources := map[string]Source{}
-	branches := map[string]string{}
+	sources := map[string]fetched{}
 	for _, d := range found {
 		if isKind(d, "source.toolkit.fluxcd.io", "GitRepository") {
-			s := Source{Namespace: namespace(d), Name: d.Name, URL: text(d, "spec.url"), Secret: text(d, "spec.secretRef.name")}
-			sources[s.Namespace+"/"+s.Name], branches[s.Namespace+"/"+s.Name] = s, branchOf(d, "spec.ref.")
+			s := Source{Namespace: namespace(d), Name: d.Name, URL: text(d, "spec.url"),
+				Secret: text(d, "spec.secretRef.name")}
+			sources[s.Namespace+"/"+s.Name] = fetched{s, branchOf(d)}
 		}
 	}
 	var out []Folder
 	for _, d := range found {
 		switch {
 		case isKind(d, "kustomize.toolkit.fluxcd.io", "Kustomization"):
-			out = append(out, r.kustomization(d, sources, branches)...)
+			out = append(out, r.kustomization(d, sources)...)
 		case isKind(d, "fluxcd.controlplane.io", "FluxInstance"):
 			out = append(out, r.instance(d)...)
 		case isKind(d, "argoproj.io", "Application"):
@@ -187,20 +187,27 @@ func isKind(d manifest.Document, group, kind string) bool {
 	return of == group && d.Kind == kind
 }
 
+// fetched is a source with the branch that it follows.
+type fetched struct {
+	Source
+	branch string
+}
+
 // kustomization returns the folder of a Kustomization. A repository without a definition of its source counts if it has
 // the name that flux bootstrap gives it.
-func (r Repository) kustomization(d manifest.Document, sources map[string]Source, branches map[string]string) []Folder {
+func (r Repository) kustomization(d manifest.Document, sources map[string]fetched) []Folder {
 	const bootstrap = "flux-system"
 	if kind := text(d, "spec.sourceRef.kind"); kind != "GitRepository" {
 		return nil
 	}
-	s := Source{Namespace: cmp.Or(text(d, "spec.sourceRef.namespace"), namespace(d)), Name: text(d, "spec.sourceRef.name")}
+	s := Source{Namespace: cmp.Or(text(d, "spec.sourceRef.namespace"), namespace(d)),
+		Name: text(d, "spec.sourceRef.name")}
 	known, isKnown := sources[s.Namespace+"/"+s.Name]
 	switch {
-	case isKnown && (!r.is(known.URL) || !r.isBranch(branches[s.Namespace+"/"+s.Name])):
+	case isKnown && (!r.is(known.URL) || !r.isBranch(known.branch)):
 		return nil
 	case isKnown:
-		s = known
+		s = known.Source
 	case s.Name != bootstrap || s.Namespace != bootstrap:
 		return nil
 	}
@@ -306,7 +313,8 @@ func (r Repository) directories(generators any) (out []map[string]any) {
 func (r Repository) folder(d manifest.Document, tool inputs.Mode, at string) Folder {
 	line, _ := d.Position("")
 	by := diag.Object{Kind: d.Kind, Namespace: text(d, "metadata.namespace"), Name: d.Name}
-	return Folder{Tool: tool, By: by.String(), At: fmt.Sprintf("%s:%d", d.File(), line), Path: clean(at), files: r.Files}
+	return Folder{Tool: tool, By: by.String(), At: fmt.Sprintf("%s:%d", d.File(), line), Path: clean(at),
+		files: r.Files}
 }
 
 // clean returns a path from the top of the repository. Flux and Argo CD keep it in there.
@@ -325,9 +333,9 @@ func (r Repository) isBranch(revision string) bool {
 }
 
 // branchOf returns the branch that a GitRepository follows, or another revision.
-func branchOf(d manifest.Document, prefix string) string {
+func branchOf(d manifest.Document) string {
 	for _, field := range []string{"commit", "name", "semver", "tag", "branch"} { // Flux's order of precedence
-		if value := text(d, prefix+field); value != "" {
+		if value := text(d, "spec.ref."+field); value != "" {
 			return strings.TrimPrefix(value, "refs/heads/")
 		}
 	}

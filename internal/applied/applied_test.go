@@ -61,7 +61,8 @@ spec:
 		"a kustomization below names files": {
 			files:   bootstrap + "-- clusters/prod/apps/kustomization.yaml --\nresources: [b.yaml]\n-- clusters/prod/apps/b.yaml --\na: 1\n",
 			by:      []string{"Kustomization/flux-system/flux-system"},
-			applies: []string{"clusters/prod/apps/b.yaml", "clusters/prod/a.yaml"}, not: []string{"clusters/prod/apps/a.yaml"}},
+			applies: []string{"clusters/prod/apps/b.yaml", "clusters/prod/a.yaml"},
+			not:     []string{"clusters/prod/apps/a.yaml"}},
 		"another branch": {files: strings.Replace(bootstrap, "main", "environments/prod", 1)},
 		"another repository": {
 			files: strings.Replace(bootstrap, "fleet", "apps", 1)},

@@ -38,7 +38,8 @@ func branches(p *pipelinefile.Pipeline, fleet []*pipelinefile.Pipeline) (results
 				of += " of pipeline " + reader.Metadata.Name
 			}
 			results = append(results, warned(checkLayout, "spec.output.branch",
-				fmt.Sprintf("%s is also the branch that %s reads: every push of agentry is a new input", p.Spec.Output.Branch, of),
+				fmt.Sprintf("%s is also the branch that %s reads: every push of agentry is a new input",
+					p.Spec.Output.Branch, of),
 				"write to a branch of its own, such as environments/"+p.Metadata.Name))
 		}
 	}
@@ -96,7 +97,8 @@ func appliedInputs(at string, files tree.Files, paths []string, found []applied.
 			f, what, f.ToolName()), "move them to a folder that nothing applies"))
 	}
 	if len(results) == 0 {
-		results = append(results, ok(checkLayout, at, "neither Flux nor Argo CD applies inputs, as far as the checkout shows"))
+		results = append(results, ok(checkLayout, at,
+			"neither Flux nor Argo CD applies inputs, as far as the checkout shows"))
 	}
 	return results
 }

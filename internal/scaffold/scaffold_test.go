@@ -23,7 +23,8 @@ import (
 // choices returns all combinations of options.
 func choices() map[string]Options {
 	bootstrap := &applied.Folder{Path: "clusters/on", IsBootstrap: true,
-		Source: applied.Source{Namespace: "flux-system", Name: "flux-system", URL: "ssh://git@git.example.com/a", Secret: "key"}}
+		Source: applied.Source{Namespace: "flux-system", Name: "flux-system", URL: "ssh://git@git.example.com/a",
+			Secret: "key"}}
 	out := map[string]Options{}
 	for _, url := range []string{"https://git.example.com/a.git", "git@git.example.com:a.git", "file:///srv/a.git"} {
 		for _, folder := range []string{"", "clusters/prod"} {
@@ -153,7 +154,8 @@ func TestJobsRunWhatIsThere(t *testing.T) {
 // TestJoin: the job of one pipeline becomes that of forty, and nothing else in it changes.
 func TestJoin(t *testing.T) {
 	for _, job := range []Job{GitHub, GitLab} {
-		first := Options{Name: "prod", URL: "https://git.example.com/a.git", Branch: "main", Job: job, Deployer: NoDeployer}
+		first := Options{Name: "prod", URL: "https://git.example.com/a.git", Branch: "main", Job: job,
+			Deployer: NoDeployer}
 		files, err := first.Files()
 		if err != nil {
 			t.Fatal(err)
@@ -193,7 +195,8 @@ func TestJoin(t *testing.T) {
 			all = []string{read.Include[0].Inputs.Paths, read.Render.Variables.FOLDERS}
 		}
 		for _, list := range all {
-			if folders := strings.Fields(list); len(folders) != 41 || folders[0] != "." || folders[40] != "clusters/c39" {
+			folders := strings.Fields(list)
+			if len(folders) != 41 || folders[0] != "." || folders[40] != "clusters/c39" {
 				t.Errorf("%s lists %q", job, folders)
 			}
 		}
@@ -201,7 +204,8 @@ func TestJoin(t *testing.T) {
 	if _, isOurs := Join([]byte("on: push\n"), "a"); isOurs {
 		t.Error("a job of others counts as ours")
 	}
-	if data, isOurs := Join([]byte("env:\n  FOLDERS: |\n    ."), "a"); !isOurs || string(data) != "env:\n  FOLDERS: |\n    .\n    a\n" {
+	data, isOurs := Join([]byte("env:\n  FOLDERS: |\n    ."), "a")
+	if !isOurs || string(data) != "env:\n  FOLDERS: |\n    .\n    a\n" {
 		t.Errorf("without a line break at the end: %q", data)
 	}
 }

@@ -174,7 +174,8 @@ func orWithout(o live.Options) string {
 }
 
 // run compares the installation and, unless to is nil, writes its inputs.
-func (s importer) run(ctx context.Context, from source, to *destination, format string, p *pipelinefile.Pipeline) error {
+func (s importer) run(ctx context.Context, from source, to *destination, format string,
+	p *pipelinefile.Pipeline) error {
 	options, err := gitsync.RenderOptions(&p.Pipeline)
 	if err != nil {
 		return err

@@ -153,7 +153,7 @@ func (i initializer) options(flags *cli.Context, at place) (o scaffold.Options, 
 		checkSecret)
 	o.Login = strings.TrimPrefix(o.Login, "-")
 	o.Runtime = q.choose("runtime", "What the pods run: alloy or agent", flags.String("runtime"),
-		string(pipeline.RuntimeAlloy), string(pipeline.RuntimeAgent))
+		string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy))
 	o.Job = scaffold.Job(q.choose("ci", "CI job: github, gitlab or none", string(jobFor(o.URL)),
 		string(scaffold.GitHub), string(scaffold.GitLab), string(scaffold.NoJob)))
 	o.Deployer = q.deployer(applies)
@@ -205,8 +205,8 @@ func checkUnapplied(o scaffold.Options, files []scaffold.File, applies []applied
 					break
 				}
 			}
-			return command.Usagef(hint, "nothing is written, because %s would apply %s, and the cluster has no CRDs for "+
-				"it: see %s", folder.ToolName(), f.Path, folder)
+			return command.Usagef(hint, "nothing is written, because %s would apply %s, and the cluster has no CRDs "+
+				"for it: see %s", folder.ToolName(), f.Path, folder)
 		}
 	}
 	return nil
@@ -448,14 +448,15 @@ func applying(o scaffold.Options, w written) string {
 	var b strings.Builder
 	switch {
 	case o.Deployer == scaffold.NoDeployer:
-		fmt.Fprintf(&b, "\nApply %s as it is, and then the branch %s, to the cluster (--flux and --argocd write manifests "+
-			"by which these do it):\n\n", o.Paths()[0], o.Output())
+		fmt.Fprintf(&b, "\nApply %s as it is, and then the branch %s, to the cluster (--flux and --argocd write "+
+			"manifests by which these do it):\n\n", o.Paths()[0], o.Output())
 		fmt.Fprintf(&b, "  kubectl apply -f %s\n", o.Paths()[0])
 	case o.Bootstrap != nil && w.unlisted:
 		fmt.Fprintf(&b, "\nAdd %s to the resources of the kustomization in %s, so that Flux applies it.\n",
 			path.Base(o.Deploys()), o.Bootstrap.Path)
 	case o.Bootstrap != nil:
-		fmt.Fprintf(&b, "\nFlux applies %s, and by it the result, because it is in %s.\n", o.Deploys(), o.Bootstrap.Path)
+		fmt.Fprintf(&b, "\nFlux applies %s, and by it the result, because it is in %s.\n", o.Deploys(),
+			o.Bootstrap.Path)
 	default:
 		fmt.Fprintf(&b, "\nLet %s apply it, in the cluster %s:\n\n",
 			map[scaffold.Deployer]string{scaffold.Flux: "Flux", scaffold.ArgoCD: "Argo CD"}[o.Deployer], o.Name)

@@ -97,6 +97,24 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// TestInstalled: in an image that has agentry, nothing is fetched.
+func TestInstalled(t *testing.T) {
+	script, err := filepath.Abs(filepath.Join(root, "dist", "ci", "install.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := t.TempDir()
+	if err := os.WriteFile(filepath.Join(image, "agentry"), []byte("#!/bin/sh\necho agentry $1\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	into := filepath.Join(t.TempDir(), "new folder")
+	out, err := shell(t, t.TempDir(), []string{"INSTALL_INTO=" + into, "INSTALL_VERSION=installed",
+		"INSTALL_FROM=https://127.0.0.1:1", "PATH=" + image + ":" + os.Getenv("PATH")}, "sh", script)
+	if _, missing := os.Stat(into); err != nil || out != "agentry version\n" || missing == nil {
+		t.Errorf("%v, %v: %s", err, missing, out)
+	}
+}
+
 func TestInstallRefuses(t *testing.T) {
 	otherMachine := t.TempDir() // where uname reports another machine
 	uname := func(says string) string {
@@ -129,6 +147,8 @@ func TestInstallRefuses(t *testing.T) {
 		}},
 		"a release that is not": {says: "v9.9.9/" + archiveName() + " cannot be fetched",
 			env: []string{"INSTALL_VERSION=v9.9.9"}},
+		"an image without agentry": {says: "no agentry is on the PATH", env: []string{"INSTALL_VERSION=installed",
+			"PATH=/usr/bin:/bin"}},
 		"what is no version": {says: "is not a version", env: []string{"INSTALL_VERSION=../v1.2.3"}},
 		"a platform without one": {
 			says: "cannot be fetched: does this release exist, and does it include this platform?",

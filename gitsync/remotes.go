@@ -60,7 +60,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	if err == nil {
 		trusts, err = chartTrusts(s.pipeline.Spec.Charts.Verify, creds.Signers)
 	}
-	if err == nil {
+	if err == nil && !s.options.Offline {
 		err = s.check(creds) // before a shared repository gets any of them
 	}
 	if err != nil {

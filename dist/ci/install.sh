@@ -2,7 +2,7 @@
 # Fetches a release of agentry for this machine, verifies its checksum, and unpacks its programs into a folder.
 #
 #   INSTALL_INTO     the folder
-#   INSTALL_VERSION  a version, such as v1.2.3; by default the latest one
+#   INSTALL_VERSION  a version, such as v1.2.3; by default the latest one; installed uses the agentry on the PATH
 #   INSTALL_SHA256   the checksum of the archive; by default from the release's checksums.txt
 #   INSTALL_FROM     where releases are, for a mirror of them
 set -eu
@@ -11,6 +11,11 @@ fail() {
   echo "agentry: $1" >&2
   exit 1
 }
+if [ "${INSTALL_VERSION:-}" = installed ]; then
+  command -v agentry >/dev/null || fail "no agentry is on the PATH: run the job in an image that has it"
+  agentry version
+  exit 0
+fi
 case $(uname -s) in
 Linux) os=linux ;;
 Darwin) os=darwin ;;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks a change of a repository, and writes what it would change into the pull request.
 #
-#   REVIEW_PATHS    the folders to render, one on each line
+#   REVIEW_PATHS    the folders to review, one on each line: each by the pipeline file in it or above it
 #   REVIEW_FORMAT   how findings are printed: see agentry check --format
 #   REVIEW_BASE     the commit to compare with; by default the first parent of REVIEW_MERGE
 #   REVIEW_MERGE    the checked out merge commit that the forge made to test the merge
@@ -29,12 +29,16 @@ set -- $REVIEW_PATHS
 unset IFS
 [ $# -gt 0 ] || fail "REVIEW_PATHS is empty"
 code=0
-agentry check --format "${REVIEW_FORMAT:-text}" -- "$@" || code=$?
-[ $code -le 1 ] || exit $code
+for path; do
+  agentry check --format "${REVIEW_FORMAT:-text}" -- "$path" || code=$?
+  [ $code -le 1 ] || exit $code
+done
 format=text
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
   format=markdown
   exec >>"$GITHUB_STEP_SUMMARY"
 fi
-agentry diff --format $format --comment "${REVIEW_COMMENT:-}" -- "$base..HEAD" "$@" || code=$?
+for path; do
+  agentry diff --format $format --comment "${REVIEW_COMMENT:-}" -- "$base..HEAD" "$path" || code=$?
+done
 exit $code

@@ -3,6 +3,7 @@ package checkout
 import (
 	"bytes"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/config"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // Top returns the top of the Git work tree that a folder is in, or "".
@@ -42,14 +45,38 @@ func Remotes(top string) map[string]string {
 	}
 	out := map[string]string{}
 	for _, remote := range settings.Section("remote").Subsections {
-		if url := remote.Option("url"); url != "" {
-			if strings.HasPrefix(url, ".") {
-				url = filepath.Join(top, url)
+		if at := remote.Option("url"); at != "" {
+			if strings.HasPrefix(at, ".") {
+				at = filepath.Join(top, at)
 			}
-			out[remote.Name] = url
+			out[remote.Name] = at
 		}
 	}
 	return out
+}
+
+// Origin returns the URL of the remote origin of the Git work tree at top, or "", as CI jobs reach it: over HTTPS, and
+// without the credentials that it may hold. A remote on the disk, or over SSH at a port of its own, is left unchanged.
+func Origin(top string) string {
+	remote := Remotes(top)["origin"]
+	if u, err := url.Parse(remote); err == nil && u.User != nil && (u.Scheme == "https" || u.Scheme == "http") {
+		u.User = nil
+		return u.String()
+	}
+	normal, err := transport.NormaliseURL(remote)
+	if remote == "" || err != nil {
+		return ""
+	}
+	u, err := url.Parse(normal)
+	switch {
+	case err != nil:
+		return ""
+	case u.Scheme == "ssh" && u.Port() == "":
+		return "https://" + u.Host + strings.TrimSuffix(u.Path, "/") + ".git"
+	case u.Scheme == "file":
+		return normal
+	}
+	return remote
 }
 
 // Branch returns the branch that is checked out in the Git work tree at top, or "".

@@ -7,7 +7,6 @@ package cli
 
 import (
 	"context"
-	"io"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -23,12 +22,7 @@ import (
 //go:generate go test . -run TestManualIsUpToDate -update
 
 // Env is everything that a command uses from outside, besides files and repositories.
-type Env struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	// LookupEnv is [os.LookupEnv]. Credentials and NO_COLOR are looked up with it.
-	LookupEnv func(string) (string, bool)
-}
+type Env command.Env
 
 // Run runs the command line and returns the exit code. args[0] is the program's name.
 func Run(ctx context.Context, args []string, env Env) (code int) {
@@ -76,8 +70,7 @@ func newApp(env Env) *cli.App {
 // commands returns all commands, in the order of the help.
 func commands(env Env) []command.Command {
 	return []command.Command{
-		initialize.Command(initialize.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr,
-			Attended: isAttended(env.Stdin)}),
+		initialize.Command(command.Env(env), isAttended(env.Stdin), release()),
 		renderCommand(env),
 		functionCommand(env),
 		argocdPluginCommand(env),
@@ -95,7 +88,7 @@ func commands(env Env) []command.Command {
 		kustomizeConfigCommand(env),
 		rbacCommand(env),
 		imagesCommand(env),
-		importer.Command(importer.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}),
+		importer.Command(command.Env(env)),
 		completion.Command(env.Stdout),
 		versionCommand(env),
 	}

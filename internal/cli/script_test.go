@@ -62,8 +62,13 @@ func params(folder string) testscript.Params {
 }
 
 func setup(e *testscript.Env) error {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
 	for name, value := range map[string]string{
 		"HOME":                e.WorkDir,
+		"CHECKOUT":            filepath.Join(cwd, "..", ".."),
 		"XDG_CACHE_HOME":      filepath.Join(e.WorkDir, ".cache"),
 		"GIT_CONFIG_GLOBAL":   filepath.Join(e.WorkDir, ".gitconfig"),
 		"GIT_CONFIG_NOSYSTEM": "1",

@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/scaffold"
 )
 
 // supportedAgents is the version of Grafana Agent that the rendered configuration is for.
@@ -61,4 +63,19 @@ func buildCommit() string {
 		}
 	}
 	return commit
+}
+
+// releaseVersion matches the versions of releases, and not those that Go makes of other commits.
+var releaseVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
+
+// release returns the release that this program is of, or the commit, if it is known.
+func release() scaffold.Release {
+	version, commit := buildVersion(), buildCommit()
+	switch {
+	case releaseVersion.MatchString(version):
+		return scaffold.Release{Version: version, Revision: version}
+	case fullCommit.MatchString(commit):
+		return scaffold.Release{Revision: commit}
+	}
+	return scaffold.Release{Revision: "main"}
 }

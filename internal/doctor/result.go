@@ -23,6 +23,7 @@ const (
 	checkSource      = "source"
 	checkOutput      = "output"
 	checkPush        = "push"
+	checkLayout      = "layout"
 	checkNotes       = "notes"
 	checkWebhook     = "webhook"
 	checkForge       = "forge"

@@ -72,7 +72,8 @@ func TestInitNamesTheSchema(t *testing.T) {
 func initial(t *testing.T) string {
 	t.Helper()
 	o := scaffold.Options{Name: "prod", URL: "https://git.example.com/a.git", Branch: "main", Namespace: "monitoring",
-		RemoteWrite: "https://mimir/push", Job: scaffold.NoJob, Deployer: scaffold.NoDeployer}
+		RemoteWrite: "https://mimir/push", Runtime: "alloy", Job: scaffold.NoJob, Deployer: scaffold.NoDeployer,
+		Release: scaffold.Release{Revision: "main"}}
 	files, err := o.Files()
 	if err != nil || files[0].Path != o.Pipeline() {
 		t.Fatalf("%v, %v", files, err)

@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/internal/applied"
 )
 
 // Job is the CI system that runs passes.
@@ -52,8 +53,21 @@ type Options struct {
 	// RemoteWrite is the URL that samples are sent to, and Login the Secret with the username and password for it, or
 	// empty.
 	RemoteWrite, Login string
-	Job                Job
-	Deployer           Deployer
+	// Runtime is the program of the pods: alloy or agent.
+	Runtime  string
+	Job      Job
+	Deployer Deployer
+	// Bootstrap is the folder that Flux applies by itself in the cluster, or nil. The manifests for Flux go there.
+	Bootstrap *applied.Folder
+	Release
+}
+
+// Release says which agentry the files are for.
+type Release struct {
+	// Version is a release, such as v1.2.3, or empty.
+	Version string
+	// Revision is the tag, commit or branch of agentry's repository.
+	Revision string
 }
 
 // File is one file to write.
@@ -61,7 +75,7 @@ type File struct {
 	Path string // from the top of the repository, with slashes
 	Data []byte
 	Says string // short description
-	// Shared means that all pipelines of the repository share this file: an existing one is left unchanged.
+	// Shared means that all pipelines of the repository share this file: see [Join].
 	Shared bool
 }
 
@@ -73,21 +87,27 @@ func (o Options) Pipeline() string { return path.Join(o.Folder, "pipeline.yaml")
 
 // Paths returns the folders with inputs.
 func (o Options) Paths() []string {
-	return []string{path.Join(o.Folder, "cluster"), path.Join(o.Folder, "monitoring")}
+	return []string{path.Join(o.Folder, "cluster"), o.Inputs()}
 }
 
-// job returns the path of the CI job. GitHub runs all files in its folder, GitLab reads one file.
-func (o Options) job() string {
-	switch {
-	case o.Job == GitLab:
-		return ".gitlab-ci.yml"
-	case o.Folder == "":
+// Dir returns the folder of the pipeline file.
+func (o Options) Dir() string { return cmp.Or(o.Folder, ".") }
+
+// Inputs returns the folder of the custom resources, which nothing may apply.
+func (o Options) Inputs() string { return path.Join(o.Folder, "monitoring") }
+
+// JobFile returns the path of the CI job, which all pipelines of the repository share, or "".
+func (o Options) JobFile() string {
+	switch o.Job {
+	case GitHub:
 		return ".github/workflows/agentry.yaml"
+	case GitLab:
+		return ".gitlab-ci.yml"
 	}
-	return ".github/workflows/agentry-" + o.Name + ".yaml"
+	return ""
 }
 
-// Title returns the name of the CI job: for a second pipeline in a repository it contains the pipeline's name.
+// Title returns a name, which for a second pipeline in a repository ends in the pipeline's name.
 func (o Options) Title(name string) string {
 	if o.Folder == "" {
 		return name
@@ -97,10 +117,26 @@ func (o Options) Title(name string) string {
 
 // Deploys returns the path of the file that applies the output branch, or "".
 func (o Options) Deploys() string {
-	if o.Deployer == NoDeployer {
+	switch {
+	case o.Deployer == NoDeployer:
 		return ""
+	case o.Bootstrap != nil:
+		return path.Join(o.Bootstrap.Path, o.Title("monitoring")+".yaml")
 	}
 	return path.Join(o.Folder, string(o.Deployer), "monitoring.yaml")
+}
+
+// Flux returns what Flux fetches the repository by: a GitRepository that is there, or the one to make.
+func (o Options) Flux() applied.Source {
+	s := applied.Source{Namespace: "flux-system", Name: o.Title("monitoring"), URL: o.URL}
+	if o.Repository() != Anonymous {
+		s.Secret = "git-read"
+	}
+	if o.Bootstrap != nil {
+		s = o.Bootstrap.Source
+		s.URL = cmp.Or(s.URL, o.URL)
+	}
+	return s
 }
 
 // Login is the kind of access to a repository.
@@ -128,40 +164,57 @@ func (o Options) Repository() Login {
 var files embed.FS
 
 // Files returns all files, in a good order for reading.
-func (o Options) Files() ([]File, error) {
-	list := []struct{ template, path, says string }{
+func (o Options) Files() (out []File, err error) {
+	for _, f := range []struct{ template, path, says string }{
 		{"pipeline.yaml", o.Pipeline(), "what is read, and where the result goes"},
-		{"agent.yaml", path.Join(o.Folder, "monitoring", "agent.yaml"), "a GrafanaAgent and its MetricsInstance"},
-		{"monitors.yaml", path.Join(o.Folder, "monitoring", "monitors.yaml"),
-			"a PodMonitor for the agents themselves"},
+		{"agent.yaml", path.Join(o.Inputs(), "agent.yaml"), "a GrafanaAgent and its MetricsInstance"},
+		{"monitors.yaml", path.Join(o.Inputs(), "monitors.yaml"), "a PodMonitor for the agents themselves"},
 		{"namespaces.yaml", path.Join(o.Folder, "cluster", "namespaces.yaml"),
 			"namespaces, with the labels by which monitors are found"},
-		{"rbac.yaml", path.Join(o.Folder, "cluster", "rbac.yaml"), "the agents' ServiceAccount and its rights"},
-	}
-	switch o.Job {
-	case GitHub:
-		list = append(list, struct {
-			template, path, says string
-		}{"github.yaml", o.job(), "a pass on each push, and a review of pull requests"})
-	case GitLab:
-		list = append(list, struct {
-			template, path, says string
-		}{"gitlab.yaml", o.job(), "a pass on each push, and a review of merge requests"})
-	}
-	if name := o.Deploys(); name != "" {
-		list = append(list, struct {
-			template, path, says string
-		}{string(o.Deployer) + ".yaml", name, "applies the output branch, and cluster/ unchanged"})
-	}
-	var out []File
-	for _, f := range list {
+		{string(o.Job) + ".yaml", o.JobFile(), "a pass on each push, and a review of each change"},
+		{string(o.Deployer) + ".yaml", o.Deploys(), "applies the output branch, and cluster/ unchanged"},
+	} {
+		if f.path == "" {
+			continue
+		}
 		data, err := o.fill(f.template)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, File{Path: f.path, Data: data, Says: f.says, Shared: f.path == o.job() && o.Job == GitLab})
+		out = append(out, File{Path: f.path, Data: data, Says: f.says, Shared: f.path == o.JobFile()})
 	}
 	return out, nil
+}
+
+// Join adds a folder to the lists in a CI job that was made for other pipelines. It returns false if the job is another
+// one.
+func Join(job []byte, folder string) ([]byte, bool) {
+	var out bytes.Buffer
+	indent, isList, isListed, joined := "", false, false, false
+	end := func() {
+		if isList && !isListed {
+			out.WriteString(indent + folder + "\n")
+		}
+		isList = false
+	}
+	for line := range bytes.Lines(job) {
+		text := strings.TrimSuffix(string(line), "\n")
+		name := strings.TrimLeft(text, " ")
+		if isList && (name == "" || len(text)-len(name) < len(indent)) {
+			end()
+		}
+		isListed = isListed || name == folder
+		out.Write(line)
+		if name == "FOLDERS: |" || name == "paths: |" {
+			indent, isList, isListed = strings.Repeat(" ", len(text)-len(name)+2), true, false
+			joined = joined || name == "FOLDERS: |"
+		}
+	}
+	if isList && !bytes.HasSuffix(job, []byte("\n")) {
+		out.WriteString("\n")
+	}
+	end()
+	return out.Bytes(), joined
 }
 
 // fill executes a template. Its delimiters are [[ and ]], because CI files contain {{ and }}.
@@ -169,7 +222,6 @@ func (o Options) fill(name string) ([]byte, error) {
 	parsed, err := template.New(name).Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{
 		"yaml":  scalar,
 		"below": func(name string) string { return path.Join(o.Folder, name) },
-		"dir":   func() string { return cmp.Or(o.Folder, ".") },
 	}).ParseFS(files, "files/"+name)
 	if err != nil {
 		return nil, fmt.Errorf("template %s: %w", name, err)

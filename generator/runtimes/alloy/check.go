@@ -215,7 +215,7 @@ func (f *findings) client(o model.Origin, c *model.HTTPClient) {
 		f.needsFiles(o, 0, []string{c.BasicAuth.Username.File})
 	default:
 		one := o.Place(diag.NeededAtStart.At(".basicAuth.username",
-			"Alloy reads user names when it starts: it does not start without this Secret and its key"))
+			"Alloy reads user names when it starts: it does not start without this Secret and its key").As(diag.Info))
 		one.Hint = "let the Secret exist before the pods start"
 		f.Add(one)
 	}

@@ -25,6 +25,8 @@ var (
 	ErrUnreachable = errors.New("remote is unreachable")
 	// ErrAuth means that the remote refused the credential, or that permission is missing.
 	ErrAuth = errors.New("access denied by the remote")
+	// ErrNoKey means that there is no private key for ssh.
+	ErrNoKey = errors.New("ssh needs a private key")
 	// ErrHostKey means that the ssh host key is not in known_hosts.
 	ErrHostKey = errors.New("ssh host key is not trusted")
 	// ErrRepositoryNotFound means that the remote has no such repository, or hides it from this credential.

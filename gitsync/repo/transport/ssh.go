@@ -68,7 +68,7 @@ func newSSHConfig(at Address, auth Auth) (*sshConfig, error) {
 
 func parseSSHKey(auth Auth) (ssh.Signer, error) {
 	if len(auth.SSHKey) == 0 {
-		return nil, errors.New("ssh needs a private key")
+		return nil, ErrNoKey
 	}
 	if len(auth.SSHPassphrase) == 0 {
 		signer, err := ssh.ParsePrivateKey(auth.SSHKey)

@@ -15,6 +15,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
+// Env is everything that a command uses from outside, besides files and repositories.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// LookupEnv is [os.LookupEnv]. Credentials and NO_COLOR are looked up with it.
+	LookupEnv func(string) (string, bool)
+}
+
 // Command is one command of agentry.
 type Command struct {
 	Name, Args, Usage string

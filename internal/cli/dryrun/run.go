@@ -221,8 +221,8 @@ func (r *Run) credentials(options *gitsync.Options) (c gitsync.Credentials, err 
 
 // isUnreachable reports whether a repository cannot be read, for whatever reason.
 func isUnreachable(err error) bool {
-	return slices.ContainsFunc([]error{transport.ErrUnreachable, transport.ErrAuth, transport.ErrHostKey,
-		transport.ErrRepositoryNotFound}, func(kind error) bool { return errors.Is(err, kind) })
+	return slices.ContainsFunc([]error{transport.ErrUnreachable, transport.ErrAuth, transport.ErrNoKey,
+		transport.ErrHostKey, transport.ErrRepositoryNotFound}, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 // findRevision makes the sources that are not on this machine stand at the revision, as far as they have it.

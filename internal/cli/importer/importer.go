@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,14 +27,12 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// Streams are where the command reads and writes.
-type Streams struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-}
+// importer is the command with what it uses from outside.
+type importer struct{ command.Env }
 
 // Command returns the command.
-func Command(s Streams) command.Command {
+func Command(env command.Env) command.Command {
+	s := importer{env}
 	return command.Command{
 		Name:  "import",
 		Args:  "[FILE|-]",
@@ -77,22 +74,33 @@ its credentials. It is only listed, and nothing in the cluster is changed.`,
 			if err != nil {
 				return err
 			}
-			return s.run(ctx, from, flags.String("output"), format, p)
+			var to *destination
+			if folder := flags.String("output"); folder != "" {
+				if to, err = newDestination(folder, changes(flags)); err != nil {
+					return err
+				}
+			}
+			return s.run(ctx, from, to, format, p)
 		},
 	}
 }
 
-// pipelineOf returns a pipeline that renders as the operator did. The cluster has accepted fields that no kind has.
-func pipelineOf(flags *cli.Context) (*pipelinefile.Pipeline, error) {
+// changes returns the fields of the pipeline that flags set.
+func changes(flags *cli.Context) []string {
 	set := flags.StringSlice("set")
 	if policy := flags.String("secrets"); policy != "" {
 		set = append([]string{"spec.secrets.policy=" + policy}, set...)
 	}
+	return set
+}
+
+// pipelineOf returns a pipeline that renders as the operator did. The cluster has accepted fields that no kind has.
+func pipelineOf(flags *cli.Context) (*pipelinefile.Pipeline, error) {
 	p, found := pipelinefile.Make(map[string]any{
 		"compatibility": string(manifest.Operator), "unknownFields": string(manifest.IgnoreUnknownFields),
 		"sources": []any{map[string]any{"url": "file:///cluster", "ref": map[string]any{"branch": "HEAD"}}},
 		"output":  map[string]any{"branch": "agentry/import"},
-	}, set...)
+	}, changes(flags)...)
 	if found.HasErrors() {
 		return nil, &command.Misconfigured{Found: found, Print: func(w io.Writer) error {
 			return diag.Text{}.Print(w, found)
@@ -105,7 +113,7 @@ func pipelineOf(flags *cli.Context) (*pipelinefile.Pipeline, error) {
 type source func(context.Context) (*installation.Installation, error)
 
 // source says where the installation is read.
-func (s Streams) source(flags *cli.Context, args []string) (source, error) {
+func (s importer) source(flags *cli.Context, args []string) (source, error) {
 	cluster := flags.Bool("cluster")
 	switch {
 	case cluster && len(args) > 0:
@@ -140,7 +148,7 @@ func (s Streams) source(flags *cli.Context, args []string) (source, error) {
 }
 
 // live reads the cluster.
-func (s Streams) live(ctx context.Context, file, name string, o live.Options) (*installation.Installation, error) {
+func (s importer) live(ctx context.Context, file, name string, o live.Options) (*installation.Installation, error) {
 	config, err := kubeconfig.Find(file, name)
 	if err != nil {
 		return nil, command.Usagef("name a kubeconfig with --kubeconfig, and a context in it with --context", "%v", err)
@@ -165,15 +173,11 @@ func orWithout(o live.Options) string {
 	return ", or leave Secrets out with --without-secrets"
 }
 
-func (s Streams) run(ctx context.Context, from source, folder, format string, p *pipelinefile.Pipeline) error {
+// run compares the installation and, unless to is nil, writes its inputs.
+func (s importer) run(ctx context.Context, from source, to *destination, format string, p *pipelinefile.Pipeline) error {
 	options, err := gitsync.RenderOptions(&p.Pipeline)
 	if err != nil {
 		return err
-	}
-	if folder != "" {
-		if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
-			return command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)
-		}
 	}
 	in, err := from(ctx)
 	if err != nil {
@@ -187,13 +191,15 @@ func (s Streams) run(ctx context.Context, from source, folder, format string, p 
 	if err != nil {
 		return err
 	}
-	if err := write(folder, files); err != nil {
-		return err
+	if to != nil {
+		if err := to.write(files); err != nil {
+			return err
+		}
 	}
 	if err := (diag.Text{}).Print(s.Stderr, found); err != nil {
 		return err
 	}
-	s.summary(in.Len(), folder, files)
+	s.summary(in.Len(), to, files)
 	c, err := in.Compare(out.Units)
 	if err != nil {
 		return err
@@ -212,7 +218,7 @@ func (s Streams) run(ctx context.Context, from source, folder, format string, p 
 	return nil
 }
 
-func (s Streams) read(file string) ([]byte, error) {
+func (s importer) read(file string) ([]byte, error) {
 	from := s.Stdin
 	if file != "-" {
 		opened, err := os.Open(file)
@@ -234,32 +240,8 @@ func (s Streams) read(file string) ([]byte, error) {
 	return text, err
 }
 
-// write writes the files. Kubernetes keeps slashes out of names, but an export can hold anything.
-func write(folder string, files []installation.File) error {
-	if folder == "" {
-		return nil
-	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return err
-	}
-	defer root.Close() // files are closed already
-	for _, f := range files {
-		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(f.Path)), 0o777); err != nil {
-			return err
-		}
-		if err := root.WriteFile(filepath.FromSlash(f.Path), f.Data, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // summary lists the files that were written, and the stubs that wait for values.
-func (s Streams) summary(objects int, folder string, files []installation.File) {
+func (s importer) summary(objects int, to *destination, files []installation.File) {
 	var stubs []string
 	for _, f := range files {
 		if f.Stub.Name != "" {
@@ -267,12 +249,15 @@ func (s Streams) summary(objects int, folder string, files []installation.File) 
 		}
 	}
 	fmt.Fprintf(s.Stderr, "inputs: %d of %s", len(files)-len(stubs), display.Amount(objects, "object"))
-	if folder != "" {
-		fmt.Fprintf(s.Stderr, ", in %s", folder)
+	if to != nil {
+		fmt.Fprintf(s.Stderr, ", in %s", to.folder)
 	}
 	fmt.Fprintln(s.Stderr)
 	if len(stubs) > 0 {
 		fmt.Fprintf(s.Stderr, "stubs without values: %s\n", strings.Join(stubs, ", "))
+	}
+	if to != nil {
+		fmt.Fprintln(s.Stderr, to)
 	}
 }
 
@@ -299,7 +284,7 @@ func documentOf(c *installation.Comparison) document {
 }
 
 // compare prints what happens to the live workloads.
-func (s Streams) compare(c *installation.Comparison, policy secretref.Policy) error {
+func (s importer) compare(c *installation.Comparison, policy secretref.Policy) error {
 	if c.Live == 0 {
 		_, err := fmt.Fprintln(s.Stdout, "no live workload is in the export, so nothing is compared")
 		return err

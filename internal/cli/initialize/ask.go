@@ -11,7 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/applied"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/scaffold"
 )
 
 const (
@@ -57,12 +59,16 @@ func (q *questions) choose(flag, question, otherwise string, words ...string) st
 		value, q.err = command.Choice(q.flags, flag, words)
 		return value
 	}
-	return q.ask(flag, question, otherwise, func(value string) error {
+	return q.ask(flag, question, otherwise, oneOf(words))
+}
+
+func oneOf(words []string) func(string) error {
+	return func(value string) error {
 		if slices.Contains(words, value) {
 			return nil
 		}
 		return errors.New("write " + diag.Alternatives(words))
-	})
+	}
 }
 
 // typed asks on the terminal.
@@ -93,4 +99,32 @@ func (q *questions) typed(flag, question, otherwise string, check func(string) e
 	}
 	q.err = command.Usagef("agentry init --help", "--%s is required", flag)
 	return ""
+}
+
+// deployer returns what applies the output: as flags say, else what the repository shows, or somebody answers.
+func (q *questions) deployer(applies []applied.Folder) scaffold.Deployer {
+	flux, argocd := q.flags.Bool("flux"), q.flags.Bool("argocd")
+	switch {
+	case flux && argocd:
+		q.err = command.Usagef("leave out one of them", "--flux and --argocd are given")
+	case flux:
+		return scaffold.Flux
+	case argocd:
+		return scaffold.ArgoCD
+	case q.flags.IsSet("flux") || q.flags.IsSet("argocd"):
+		return scaffold.NoDeployer
+	}
+	otherwise := scaffold.NoDeployer
+	for _, f := range applies {
+		otherwise = scaffold.Deployer(f.Tool)
+		if f.IsBootstrap {
+			break
+		}
+	}
+	if q.err != nil || q.in == nil {
+		return otherwise
+	}
+	words := []string{string(scaffold.Flux), string(scaffold.ArgoCD), string(scaffold.NoDeployer)}
+	return scaffold.Deployer(q.typed("flux", "What applies the output: flux, argocd or none", string(otherwise),
+		oneOf(words)))
 }

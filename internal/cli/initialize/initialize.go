@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -22,63 +23,75 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/internal/applied"
+	"github.com/agentry-dev/agentry/internal/checkout"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/scaffold"
 )
 
-// Streams are where the command asks and writes. It asks on Stderr, and only if somebody is there to answer.
-type Streams struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	Attended       bool
+// initializer is the command with what it uses from outside. It asks on Stderr, and only if it is attended.
+type initializer struct {
+	command.Env
+	isAttended bool
+	release    scaffold.Release
 }
 
-// Command returns the command.
-func Command(s Streams) command.Command {
+// Command returns the command. isAttended means that somebody is there to answer. The files are for a release.
+func Command(env command.Env, isAttended bool, release scaffold.Release) command.Command {
+	i := initializer{env, isAttended, release}
 	return command.Command{
 		Name:  "init",
 		Args:  "[FOLDER]",
 		Usage: "write a pipeline file and an example hierarchy to begin with",
 		Description: `FOLDER, or this folder, is in the Git repository of the inputs. It gets a pipeline file, a
-GrafanaAgent that works, what the cluster has to have for it, a CI job, and the manifests by
-which Flux or Argo CD applies the result. What is next is printed.
+GrafanaAgent that works, the namespaces that the cluster has to have, a CI job, and the manifests by
+which Flux or Argo CD applies the result. What is next is printed. For each other cluster, run it
+again with another FOLDER: the job that is there runs that pipeline as well.
+
+After flux bootstrap the manifests are written where Flux finds them. A FOLDER that Flux or Argo CD
+applies is refused, because the cluster has no CRDs for what is in it.
 
 On a terminal it asks for what no flag says. No file is overwritten: if one is there already,
-nothing is written. Only a .gitlab-ci.yml that is there is left unchanged, and what to add to it
-is printed.`,
+nothing is written. To a CI job that it did not write it adds nothing: what to add is printed.`,
 		Example: "agentry init --url https://git.example.com/a.git --remote-write https://mimir/api/v1/push edge",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "url", Usage: "`URL` of the Git repository (default: that of the remote origin)"},
 			&cli.StringFlag{Name: "branch",
 				Usage: "`NAME` of the branch of the inputs (default: the current one, or main)"},
 			&cli.StringFlag{Name: "name", Usage: "`NAME` of the pipeline; the output branch is environments/NAME " +
-				"(default: that of FOLDER, or prod)"},
+				"(default: that of FOLDER or of the cluster's folder of Flux, or prod)"},
 			&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Value: "monitoring",
 				Usage: "`NAME` of the namespace of the agents"},
 			&cli.StringFlag{Name: "remote-write", Usage: "`URL` that samples are sent to"},
 			&cli.StringFlag{Name: "remote-write-secret",
 				Usage: "`NAME` of the Secret in the cluster that has username and password for it (default: no login)"},
+			&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAlloy),
+				Usage: "`PROGRAM` that pods run: alloy, or agent, which is at its end of life"},
 			&cli.StringFlag{Name: "ci", Usage: "`SYSTEM` to write a job for: github, gitlab or none (default: that " +
 				"of the URL)"},
-			&cli.StringFlag{Name: "deploy", Value: string(scaffold.Flux),
-				Usage: "`TOOL` that applies the output: flux, argocd or none"},
+			&cli.BoolFlag{Name: "flux",
+				Usage: "write manifests for Flux (default if the repository has some of Flux)"},
+			&cli.BoolFlag{Name: "argocd",
+				Usage: "write manifests for Argo CD (default if the repository has some of Argo CD)"},
 			&cli.BoolFlag{Name: "argocd-plugin",
 				Usage: "write only the sidecar with which Argo CD itself renders, without a branch"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing, and take the defaults"},
 		},
-		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
+		Run: func(_ context.Context, flags *cli.Context, args []string) error {
 			if len(args) > 1 {
 				return command.Usagef("agentry init --help", "init takes one FOLDER, but was given %d", len(args))
 			}
-			return s.run(ctx, flags, append(args, ".")[0])
+			return i.run(flags, append(args, ".")[0])
 		},
 	}
 }
 
-func (s Streams) run(ctx context.Context, flags *cli.Context, folder string) error {
-	at, err := locate(ctx, folder)
+func (i initializer) run(flags *cli.Context, folder string) error {
+	at, err := locate(folder)
 	if err != nil {
 		return err
 	}
@@ -86,9 +99,9 @@ func (s Streams) run(ctx context.Context, flags *cli.Context, folder string) err
 		return command.Usagef("", "folder %v", err)
 	}
 	if flags.Bool("argocd-plugin") {
-		return s.argocdPlugin(at)
+		return i.argocdPlugin(at)
 	}
-	options, err := s.options(flags, at)
+	options, applies, err := i.options(flags, at)
 	if err != nil {
 		return err
 	}
@@ -100,39 +113,111 @@ func (s Streams) run(ctx context.Context, flags *cli.Context, folder string) err
 	if _, found := pipelinefile.Parse(options.Pipeline(), files[0].Data); found.HasErrors() {
 		return command.Usagef(found[0].Hint, "%s", found[0].Problem())
 	}
-	left, err := write(at.top, files)
+	if err := checkUnapplied(options, files, applies); err != nil {
+		return err
+	}
+	w, err := write(at.top, options, files)
 	if err != nil {
 		return err
 	}
-	return s.next(at, options, files, left)
+	if options.Bootstrap != nil {
+		w.unlisted = !options.Bootstrap.Applies(options.Deploys())
+	}
+	_, err = io.WriteString(i.Stdout, next(at, options, w))
+	return err
 }
 
-// options returns the user's choices, from flags and answers.
-func (s Streams) options(flags *cli.Context, at place) (scaffold.Options, error) {
-	q := questions{flags: flags, out: s.Stderr}
-	if s.Attended && !flags.Bool("yes") {
-		q.in = bufio.NewReader(io.LimitReader(s.Stdin, maxAnswersBytes))
+// options returns the user's choices, from flags and answers, and the folders of the repository that are applied.
+func (i initializer) options(flags *cli.Context, at place) (o scaffold.Options, applies []applied.Folder, err error) {
+	q := questions{flags: flags, out: i.Stderr}
+	if i.isAttended && !flags.Bool("yes") {
+		q.in = bufio.NewReader(io.LimitReader(i.Stdin, maxAnswersBytes))
 	}
-	o := scaffold.Options{
-		Folder: at.folder,
-		URL:    q.ask("url", "URL of the Git repository", at.origin, checkURL),
-		Branch: q.ask("branch", "Branch of the inputs", cmp.Or(at.branch, "main"), checkPlain),
-		Name:   q.ask("name", "Name of the pipeline", nameFor(at.folder), checkName),
+	o = scaffold.Options{
+		Folder:  at.folder,
+		Release: i.release,
+		URL:     q.ask("url", "URL of the Git repository", at.origin, checkURL),
+		Branch:  q.ask("branch", "Branch of the inputs", cmp.Or(at.branch, "main"), checkPlain),
 	}
+	if q.err != nil {
+		return o, nil, q.err
+	}
+	if applies, err = at.applies(o); err != nil {
+		return o, nil, err
+	}
+	bootstraps := slices.DeleteFunc(slices.Clone(applies), func(f applied.Folder) bool { return !f.IsBootstrap })
+	o.Name = q.ask("name", "Name of the pipeline", nameFor(at.folder, bootstraps), checkName)
 	o.Namespace = q.ask("namespace", "Namespace of the agents", flags.String("namespace"), checkName)
 	o.RemoteWrite = q.ask("remote-write", "URL that samples are sent to", "", checkRemoteWrite)
 	o.Login = q.ask("remote-write-secret", "Secret in the cluster with username and password for it (- for none)", "-",
 		checkSecret)
 	o.Login = strings.TrimPrefix(o.Login, "-")
+	o.Runtime = q.choose("runtime", "What the pods run: alloy or agent", flags.String("runtime"),
+		string(pipeline.RuntimeAlloy), string(pipeline.RuntimeAgent))
 	o.Job = scaffold.Job(q.choose("ci", "CI job: github, gitlab or none", string(jobFor(o.URL)),
 		string(scaffold.GitHub), string(scaffold.GitLab), string(scaffold.NoJob)))
-	o.Deployer = scaffold.Deployer(q.choose("deploy", "What applies the output: flux, argocd or none",
-		flags.String("deploy"), string(scaffold.Flux), string(scaffold.ArgoCD), string(scaffold.NoDeployer)))
-	return o, q.err
+	o.Deployer = q.deployer(applies)
+	if o.Deployer == scaffold.Flux {
+		o.Bootstrap = bootstrapOf(o, bootstraps)
+	}
+	return o, applies, q.err
 }
 
-// nameFor returns the name of a pipeline in a folder. Two pipelines of one name would write to one branch.
-func nameFor(folder string) string {
+// applies returns the folders of the repository that Flux or Argo CD applies.
+func (p place) applies(o scaffold.Options) ([]applied.Folder, error) {
+	if !isFolder(p.top) {
+		return nil, nil
+	}
+	urls := append(slices.Collect(maps.Values(checkout.Remotes(p.top))), o.URL)
+	return applied.Repository{Files: os.DirFS(p.top).(tree.Files), URLs: urls, Branch: o.Branch}.Find()
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// bootstrapOf returns the folder that Flux of the pipeline's cluster applies by itself: the one with the pipeline's
+// name, or the only one for the only pipeline.
+func bootstrapOf(o scaffold.Options, all []applied.Folder) *applied.Folder {
+	for i, f := range all {
+		if path.Base(f.Path) == o.Name || len(all) == 1 && o.Folder == "" {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// checkUnapplied refuses to write inputs where a tool would apply them.
+func checkUnapplied(o scaffold.Options, files []scaffold.File, applies []applied.Folder) error {
+	isInput := func(name string) bool { return name == o.Pipeline() || strings.HasPrefix(name, o.Inputs()+"/") }
+	for _, folder := range applies {
+		for _, f := range files {
+			if !isInput(f.Path) || !folder.Applies(f.Path) {
+				continue
+			}
+			hint := "let it apply only a folder of the repository, or put the inputs into another repository"
+			for _, free := range []string{"monitoring/" + o.Name, "agentry/" + o.Name} {
+				if !slices.ContainsFunc(applies, func(f applied.Folder) bool {
+					return f.Applies(free+"/pipeline.yaml") || f.Applies(free+"/monitoring/agent.yaml")
+				}) {
+					hint = "name another FOLDER, from the top of the repository: agentry init " + free
+					break
+				}
+			}
+			return command.Usagef(hint, "nothing is written, because %s would apply %s, and the cluster has no CRDs for "+
+				"it: see %s", folder.ToolName(), f.Path, folder)
+		}
+	}
+	return nil
+}
+
+// nameFor returns the name of a pipeline in a folder: that of the folder, or of the cluster's folder of Flux. Two
+// pipelines of one name would write to one branch.
+func nameFor(folder string, bootstraps []applied.Folder) string {
+	if folder == "" && len(bootstraps) == 1 {
+		folder = bootstraps[0].Path
+	}
 	name := path.Base(folder)
 	if folder == "" || checkName(name) != nil {
 		return "prod"
@@ -205,39 +290,67 @@ func checkRemoteWrite(value string) error {
 	return nil
 }
 
-// write writes all files, or none if one is there that is not shared with other pipelines. It returns those that it
-// left unchanged.
-func write(top string, files []scaffold.File) (left []scaffold.File, err error) {
+// written says what became of the files.
+type written struct {
+	new      []scaffold.File
+	joined   []scaffold.File // files of others to which this pipeline was added
+	left     []scaffold.File // files of others that are left unchanged
+	unlisted bool            // the kustomization of Flux's folder does not list the new file in it
+}
+
+// write writes all files, or none if one is there that is not shared with other pipelines.
+func write(top string, o scaffold.Options, files []scaffold.File) (w written, err error) {
 	if err := os.MkdirAll(top, 0o777); err != nil {
-		return nil, err
+		return w, err
 	}
 	root, err := os.OpenRoot(top)
 	if err != nil {
-		return nil, err
+		return w, err
 	}
 	defer root.Close() // files are closed already
 	var there []string
-	var missing []scaffold.File
 	for _, f := range files {
 		switch _, err := root.Lstat(filepath.FromSlash(f.Path)); {
 		case errors.Is(err, fs.ErrNotExist):
-			missing = append(missing, f)
+			w.new = append(w.new, f)
 		case f.Shared:
-			left = append(left, f)
+			if err := w.share(root, o, f); err != nil {
+				return w, err
+			}
 		default:
 			there = append(there, f.Path)
 		}
 	}
 	if len(there) > 0 {
-		return nil, command.Usagef("name a FOLDER that holds none of them; --ci none and --deploy none leave files out",
+		return w, command.Usagef("name a FOLDER that holds none of them",
 			"nothing is written, because something is there already: %s", strings.Join(there, ", "))
 	}
-	for _, f := range missing {
-		if err := create(root, filepath.FromSlash(f.Path), f.Data); err != nil {
-			return nil, err
+	for _, f := range w.joined {
+		if err := root.WriteFile(filepath.FromSlash(f.Path), f.Data, 0o666); err != nil {
+			return w, err
 		}
 	}
-	return left, nil
+	for _, f := range w.new {
+		if err := create(root, filepath.FromSlash(f.Path), f.Data); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+// share decides what becomes of a CI job that is there already.
+func (w *written) share(root *os.Root, o scaffold.Options, f scaffold.File) error {
+	text, err := root.ReadFile(filepath.FromSlash(f.Path))
+	if err != nil {
+		return err
+	}
+	if data, isOurs := scaffold.Join(text, o.Dir()); isOurs {
+		f.Data = data
+		w.joined = append(w.joined, f)
+	} else {
+		w.left = append(w.left, f)
+	}
+	return nil
 }
 
 // create writes a file that is not there.
@@ -253,37 +366,32 @@ func create(root *os.Root, name string, data []byte) error {
 	return cmp.Or(err, f.Close())
 }
 
-// next prints what was written, what to add to files that are left unchanged, and what to do next.
-func (s Streams) next(at place, o scaffold.Options, files, left []scaffold.File) error {
+// next says what was written, what to add to files that are left unchanged, and what to do next.
+func next(at place, o scaffold.Options, w written) string {
 	var b strings.Builder
 	width := 32
-	for _, f := range files {
+	for _, f := range slices.Concat(w.new, w.joined) {
 		width = max(width, len(f.Path))
 	}
-	for _, f := range files {
-		if !slices.ContainsFunc(left, func(l scaffold.File) bool { return l.Path == f.Path }) {
-			fmt.Fprintf(&b, "wrote %-*s %s\n", width, f.Path, f.Says)
-		}
+	for _, f := range w.new {
+		fmt.Fprintf(&b, "wrote %-*s %s\n", width, f.Path, f.Says)
 	}
-	for _, f := range left {
-		fmt.Fprintf(&b, "\n%s is left unchanged. Add this to it; of an include that it has already, "+
-			"only the paths:\n\n", f.Path)
+	for _, f := range w.joined {
+		fmt.Fprintf(&b, "added %s to %s\n", o.Dir(), f.Path)
+	}
+	for _, f := range w.left {
+		fmt.Fprintf(&b, "\n%s is left unchanged. Add this to it:\n\n", f.Path)
 		for line := range strings.Lines(string(f.Data)) {
 			b.WriteString(strings.TrimRight("  "+line, " \n") + "\n")
 		}
 	}
-	paths := strings.Join(o.Paths(), " ")
 	b.WriteString("\nLook at it")
 	if at.elsewhere {
 		fmt.Fprintf(&b, ", in %s", at.top)
 	}
-	fmt.Fprintf(&b, ":\n\n  agentry check %s\n  agentry tree %s\n", paths, paths)
+	fmt.Fprintf(&b, ":\n\n  agentry check %s\n  agentry tree %s\n", o.Dir(), o.Dir())
 	fmt.Fprintf(&b, "\nPush it to %s of %s, and look what a pass would do:\n\n", o.Branch, o.URL)
-	if o.Folder == "" {
-		b.WriteString("  git add .\n")
-	} else {
-		fmt.Fprintf(&b, "  git add %s\n", strings.Join(tops(files), " "))
-	}
+	fmt.Fprintf(&b, "  git add %s\n", strings.Join(places(o, slices.Concat(w.new, w.joined)), " "))
 	fmt.Fprintf(&b, "  git commit -m 'Begin with agentry'\n  git push origin HEAD:%s\n", o.Branch)
 	switch o.Repository() {
 	case scaffold.Token:
@@ -293,18 +401,20 @@ func (s Streams) next(at place, o scaffold.Options, files, left []scaffold.File)
 	}
 	fmt.Fprintf(&b, "  agentry sync -f %s --dry-run\n", o.Pipeline())
 	b.WriteString("\n" + passes(o))
-	b.WriteString(applying(o))
-	_, err := io.WriteString(s.Stdout, b.String())
-	return err
+	b.WriteString(applying(o, w))
+	return b.String()
 }
 
-// tops returns the first parts of the paths, or the folder that they share.
-func tops(files []scaffold.File) []string {
+// places returns the files, and the folders of the pipeline in their place.
+func places(o scaffold.Options, files []scaffold.File) []string {
 	var out []string
 	for _, f := range files {
 		name := f.Path
-		if first, _, nested := strings.Cut(name, "/"); nested {
-			name = first
+		switch {
+		case o.Folder != "" && pipeline.Within(o.Folder, name):
+			name = o.Folder
+		case name != o.JobFile() && name != o.Deploys():
+			name, _, _ = strings.Cut(name, "/")
 		}
 		if !slices.Contains(out, name) {
 			out = append(out, name)
@@ -334,22 +444,32 @@ func passes(o scaffold.Options) string {
 }
 
 // applying says how the output gets into the cluster.
-func applying(o scaffold.Options) string {
+func applying(o scaffold.Options, w written) string {
 	var b strings.Builder
-	if o.Deployer == scaffold.NoDeployer {
-		fmt.Fprintf(&b, "\nApply %s as it is, and then the branch %s, to the cluster:\n\n",
-			path.Join(o.Folder, "cluster"), o.Output())
-		fmt.Fprintf(&b, "  kubectl apply -f %s\n", path.Join(o.Folder, "cluster"))
-	} else {
-		fmt.Fprintf(&b, "\nLet %s apply it:\n\n",
-			map[scaffold.Deployer]string{scaffold.Flux: "Flux", scaffold.ArgoCD: "Argo CD"}[o.Deployer])
+	switch {
+	case o.Deployer == scaffold.NoDeployer:
+		fmt.Fprintf(&b, "\nApply %s as it is, and then the branch %s, to the cluster (--flux and --argocd write manifests "+
+			"by which these do it):\n\n", o.Paths()[0], o.Output())
+		fmt.Fprintf(&b, "  kubectl apply -f %s\n", o.Paths()[0])
+	case o.Bootstrap != nil && w.unlisted:
+		fmt.Fprintf(&b, "\nAdd %s to the resources of the kustomization in %s, so that Flux applies it.\n",
+			path.Base(o.Deploys()), o.Bootstrap.Path)
+	case o.Bootstrap != nil:
+		fmt.Fprintf(&b, "\nFlux applies %s, and by it the result, because it is in %s.\n", o.Deploys(), o.Bootstrap.Path)
+	default:
+		fmt.Fprintf(&b, "\nLet %s apply it, in the cluster %s:\n\n",
+			map[scaffold.Deployer]string{scaffold.Flux: "Flux", scaffold.ArgoCD: "Argo CD"}[o.Deployer], o.Name)
 		b.WriteString(readers(o))
 		fmt.Fprintf(&b, "  kubectl apply -f %s\n", o.Deploys())
 	}
-	if o.Login != "" {
-		fmt.Fprintf(&b, "  kubectl -n %s create secret generic %s --from-literal=username=... "+
-			"--from-literal=password=...\n", o.Namespace, o.Login)
+	if o.Login == "" {
+		return b.String()
 	}
+	if o.Bootstrap != nil {
+		b.WriteString("The agents also need their login:\n\n")
+	}
+	fmt.Fprintf(&b, "  kubectl -n %s create secret generic %s --from-literal=username=... "+
+		"--from-literal=password=...\n", o.Namespace, o.Login)
 	return b.String()
 }
 

@@ -146,12 +146,13 @@ func grant(t *testing.T, s *harness.Shell, flags, names string) {
 	s.Must("kubectl apply -f role.yaml")
 }
 
-// imported are the files of a folder, none of which has a value of a Secret.
+// imported are the inputs in a folder, none of which has a value of a Secret. The pipeline beside them has the folder's
+// name.
 func imported(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil || entry.IsDir() || entry.Name() == "pipeline.yaml" {
 			return err
 		}
 		text, err := os.ReadFile(name)

@@ -1,0 +1,109 @@
+package importer
+
+import (
+	"cmp"
+	"os"
+	"path"
+	"path/filepath"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/internal/checkout"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/installation"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
+	"github.com/agentry-dev/agentry/internal/scaffold"
+)
+
+// placeholder is the repository in a pipeline file that is not in a checkout.
+const placeholder = "https://git.example.com/CHANGE/ME.git"
+
+const header = `# Made by agentry import: renders what the Grafana Agent Operator rendered, so that no pod restarts. docs/migration.md of
+# agentry describes the way to compatibility: current.
+`
+
+// destination is a new folder for the inputs and for the pipeline that reads them.
+type destination struct {
+	folder   string
+	pipeline []byte
+	isKnown  bool // the repository is known
+}
+
+// newDestination returns a folder, which must be new or empty. set changes fields of the pipeline.
+func newDestination(folder string, set []string) (*destination, error) {
+	if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
+		return nil, command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)
+	}
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	top := checkout.Top(absolute)
+	url, branch := "", ""
+	source := map[string]any{}
+	if top != "" {
+		url, branch = checkout.Origin(top), checkout.Branch(top)
+		if below, err := filepath.Rel(top, absolute); err == nil && below != "." {
+			source["paths"] = []any{filepath.ToSlash(below)}
+		}
+	}
+	d := &destination{folder: folder, isKnown: url != ""}
+	url = cmp.Or(url, placeholder)
+	source["url"], source["ref"] = url, map[string]any{"branch": cmp.Or(branch, "main")}
+	switch (scaffold.Options{URL: url}).Repository() { // as agentry init names the variables
+	case scaffold.Token:
+		source["auth"] = map[string]any{"passwordEnv": "GIT_TOKEN"}
+	case scaffold.Key:
+		source["auth"] = map[string]any{"sshKeyEnv": "GIT_SSH_KEY", "knownHostsEnv": "GIT_KNOWN_HOSTS"}
+	}
+	name := path.Base(filepath.ToSlash(absolute))
+	if problem, _ := diag.LabelName(name); problem != "" {
+		name = "prod"
+	}
+	fields, err := pipelinefile.Set(map[string]any{
+		"apiVersion": pipeline.APIVersion, "kind": pipeline.Kind, "metadata": map[string]any{"name": name},
+		"spec": map[string]any{
+			"compatibility": string(manifest.Operator), "unknownFields": string(manifest.IgnoreUnknownFields),
+			"sources": []any{source}, "output": map[string]any{"branch": "environments/" + name},
+		},
+	}, set)
+	if err != nil {
+		return nil, command.Usagef("", "%v", err)
+	}
+	text, err := yaml.Marshal(fields)
+	d.pipeline = append([]byte(header), text...)
+	return d, err
+}
+
+// write writes the files. Kubernetes keeps slashes out of names, but an export can hold anything.
+func (d *destination) write(files []installation.File) error {
+	if err := os.MkdirAll(d.folder, 0o777); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(d.folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close() // files are closed already
+	for _, f := range append(files, installation.File{Path: "pipeline.yaml", Data: d.pipeline}) {
+		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(f.Path)), 0o777); err != nil {
+			return err
+		}
+		if err := root.WriteFile(filepath.FromSlash(f.Path), f.Data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// String says what reads the inputs, and what is still to be done.
+func (d *destination) String() string {
+	file := filepath.Join(d.folder, "pipeline.yaml")
+	if d.isKnown {
+		return "pipeline: " + file
+	}
+	return "pipeline: " + file + "; write the address of the repository that it goes into to spec.sources[0].url"
+}

@@ -221,8 +221,7 @@ func (r *walk) requireOneCluster() {
 		} else if len(more) > platforms {
 			r.roots[i].Problem = new(diag.BuildRefused.At("spec.destination", "%s",
 				"is for "+d.String()+", but the platform's Applications are for "+clusters[0]).
-				WithHint("correct the destination, or choose a cluster with cluster.name in the pipeline file or " +
-					"with --cluster"))
+				WithHint("correct the destination, or choose a cluster with cluster.name in the pipeline file"))
 		}
 	}
 	if len(clusters) < 2 {
@@ -232,7 +231,7 @@ func (r *walk) requireOneCluster() {
 	for _, i := range leaves {
 		r.roots[i].Problem = new(diag.BuildRefused.At("spec.destination", "%s",
 			"there are Applications for several clusters: "+strings.Join(clusters, ", ")).
-			WithHint("choose one with cluster.name in the pipeline file or with --cluster"))
+			WithHint("choose one with cluster.name in the pipeline file"))
 	}
 }
 

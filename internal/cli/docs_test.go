@@ -23,7 +23,8 @@ Names, exit codes and what is on standard output are stable: script against them
 output, everything else to standard error, in colour only on a terminal and not with ` + "`NO_COLOR`" + `.
 Flags may stand before or after the paths, and each has an environment variable. ` + "`--help`" +
 	` shows the options that most people need, and
-` + "`--help-all`" + ` all of them, as here.
+` + "`--help-all`" + ` all of them, as here. Commands that render find
+[the pipeline file that governs](input.md#which-pipeline-file-governs), and say on the last line what they used.
 `
 
 // TestManualIsUpToDate compares docs/cli.md with what --help-all prints.

@@ -14,7 +14,7 @@ import (
 )
 
 // TestDocumentedPipelinesAreValid parses every pipeline, and every part of one, in the manual and the examples. Whole
-// pipelines set their mode, so that people who copy one get no advice.
+// pipelines set their mode, so that people who copy one see which it is.
 func TestDocumentedPipelinesAreValid(t *testing.T) {
 	root := filepath.Join("..", "..")
 	count := 0

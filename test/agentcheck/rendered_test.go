@@ -101,7 +101,8 @@ func build(t *testing.T) string {
 func render(t *testing.T, agentry string, in input, policy string) []rendered.Config {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
-	cmd := exec.Command(agentry, "render", "--compatibility", in.mode, "--secrets", policy, "-o", dir, in.path)
+	cmd := exec.Command(agentry, "render", "--no-pipeline", "--compatibility", in.mode, "--secrets", policy, "-o", dir,
+		in.path)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	err := cmd.Run()

@@ -35,7 +35,7 @@ func main() {
 	mode := flag.String("mode", string(inputs.Auto), "as --build of agentry")
 	top := flag.String("top", ".", "the folder of the repository")
 	url := flag.String("url", "", "the repository's URL")
-	cluster := flag.String("cluster", "", "as --cluster of agentry")
+	cluster := flag.String("cluster", "", "as cluster.name of a pipeline")
 	flag.Parse()
 	workers := helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{isWorker + "=1"}})
 	defer workers.Close()

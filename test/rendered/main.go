@@ -149,6 +149,9 @@ func gather(dir string) (names []string, err error) {
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(name)); err != nil {
 			return nil, err
 		}
+		if err := os.Remove(filepath.Join(dir, name, "pipeline.yaml")); err != nil { // the options govern
+			return nil, err
+		}
 		names = append(names, name)
 	}
 	if len(cases) == 0 || len(scenarios) == 0 {

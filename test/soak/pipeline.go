@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -107,16 +108,16 @@ func (p *pipeline) rendered() string {
 // options returns the options for rendering.
 func (p *pipeline) options() generator.Options {
 	if p.plain {
-		return generator.Options{Secrets: secretref.Plaintext}
+		return generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Plaintext}
 	}
-	return generator.Options{Secrets: secretref.Reference}
+	return generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Reference}
 }
 
 // file returns the text of the pipeline file.
 func (p *pipeline) file(remotes []*remote, secret string, interval time.Duration, suspend bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: %q}\nspec:\n  interval: %s\n"+
-		"  suspend: %v\n", p.name, interval, suspend)
+		"  suspend: %v\n  compatibility: %s\n", p.name, interval, suspend, manifest.Operator)
 	if p.strict {
 		b.WriteString("  onInvalid: fail\n")
 	}

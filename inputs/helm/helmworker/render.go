@@ -110,7 +110,7 @@ func checkInstallable(c *chart.Chart, caps *common.Capabilities) error {
 	}
 	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		return failure("the chart requires Kubernetes %s, but the cluster's version is %s: see cluster.version in the "+
-			"pipeline, or --kube-version", want, caps.KubeVersion.Version)
+			"pipeline", want, caps.KubeVersion.Version)
 	}
 	var missing []string
 	for _, d := range c.Metadata.Dependencies {

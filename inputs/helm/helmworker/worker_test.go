@@ -196,7 +196,7 @@ func TestChartsThatFailSayWhereAndQuoteNoValue(t *testing.T) {
 			"Chart.yaml: the chart cannot be loaded: validation"},
 		"another Kubernetes": {"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: 1.0.0\nkubeVersion: '>=1.40'\n",
 			"Chart.yaml: the chart requires Kubernetes >=1.40, but the cluster's version is v1.35: see cluster.version " +
-				"in the pipeline, or --kube-version"},
+				"in the pipeline"},
 		"a missing dependency": {
 			"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: 1.0.0\ndependencies: [{name: redis, version: 1.0.0}]\n", "Chart.yaml: dependencies are missing in the folder charts: redis"},
 	} {

@@ -179,7 +179,7 @@ func TestManualPage(t *testing.T) {
 	folder := t.TempDir()
 	command(t, folder, "tar", "-xzf", filepath.Join(made, archiveName()), manual)
 	page := string(read(t, filepath.Join(folder, manual)))
-	for _, want := range []string{".TH AGENTRY 1", ".SH agentry explain", "--kube-version VERSION",
+	for _, want := range []string{".TH AGENTRY 1", ".SH agentry explain", "--set FIELD=VALUE",
 		"agentry - render Grafana Agent Operator custom resources"} {
 		if !strings.Contains(strings.ReplaceAll(page, `\-`, "-"), want) {
 			t.Errorf("%q is not in the page", want)

@@ -25,7 +25,7 @@ func TestMetricsIntegrationsAreCollected(t *testing.T) {
 	t.Parallel()
 	const sd = "10.0.1.1"
 	prometheus := startPrometheus(t, "{}")
-	m := newManifests(t, "collected", prometheus.address, "--sd-aggregator-url", "http://"+sd+":8080")
+	m := newManifests(t, "collected", prometheus.address, "--set", "spec.sdAggregator.url=http://"+sd+":8080")
 
 	configs, report := m.render(t)
 	if strings.Count(report, "[not-collected]") != 1 ||

@@ -75,7 +75,7 @@ func (w *testbed) first(t *testing.T) {
 }
 
 func (w *testbed) same(t *testing.T) {
-	out, err := exec.Command(harness.Agentry().Path(), "render", w.user.Dir).Output()
+	out, err := exec.Command(harness.Agentry().Path(), "render", "--no-pipeline", w.user.Dir).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

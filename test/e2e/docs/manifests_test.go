@@ -150,7 +150,8 @@ func whole(text string) string {
 // check has agentry read a manifest.
 func check(t *testing.T, b page.Block) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), harness.Agentry().Path(), "check", "--namespace", "monitoring", "-")
+	command := exec.CommandContext(t.Context(), harness.Agentry().Path(), "check", "--no-pipeline", "--namespace",
+		"monitoring", "-")
 	command.Stdin = strings.NewReader(whole(b.Text))
 	if out, err := command.CombinedOutput(); err != nil || strings.Contains(string(out), "[unknown-field]") {
 		t.Errorf("%s: %v\n%s", b, err, out)
@@ -164,7 +165,7 @@ func runTests(t *testing.T, b page.Block) {
 	if err := os.WriteFile(file, []byte(b.Text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), harness.Agentry().Path(), "test",
+	command := exec.CommandContext(t.Context(), harness.Agentry().Path(), "test", "--no-pipeline",
 		filepath.Join(harness.Root(), "examples", "quickstart"), file)
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", b, err, out)

@@ -79,7 +79,7 @@ func (w *testbed) refusedObject(t *testing.T) {
 	before := w.inCluster()
 	const disk = "storage: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Gi}}}}}\n  "
 	w.edit("monitoring/agent.yaml", "serviceAccountName:", disk+"serviceAccountName:")
-	out, err := exec.Command(harness.Agentry().Path(), "render", w.user.Dir).Output()
+	out, err := exec.Command(harness.Agentry().Path(), "render", "--no-pipeline", w.user.Dir).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

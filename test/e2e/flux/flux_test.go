@@ -73,7 +73,7 @@ func (w *testbed) first(t *testing.T) {
 	if p := w.settled(input); len(p.Held) > 0 {
 		t.Errorf("held: %v", p.Held)
 	}
-	out, err := exec.Command(harness.Agentry().Path(), "render", w.user.Dir).Output()
+	out, err := exec.Command(harness.Agentry().Path(), "render", "--no-pipeline", w.user.Dir).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

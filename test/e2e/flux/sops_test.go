@@ -117,7 +117,7 @@ func (s *sealed) encrypt(public string) {
 // isClear holds that what is in the cluster is what is rendered in clear.
 func (s *sealed) isClear() {
 	s.t.Helper()
-	out, err := exec.Command(harness.Agentry().Path(), "render", "--compatibility", "current", "--secrets", "plaintext",
+	out, err := exec.Command(harness.Agentry().Path(), "render", "--no-pipeline", "--secrets", "plaintext",
 		filepath.Join(s.user.Dir, "in")).Output()
 	if err != nil {
 		s.t.Fatal(err)

@@ -233,8 +233,9 @@ func (s *tenants) attack(files map[string]string) {
 // rendered is what agentry would render without tenancy.
 func (s *tenants) rendered() gitops.Objects {
 	s.t.Helper()
-	out, err := exec.Command(harness.Agentry().Path(), "render", "--compatibility", "current", "--secrets", "plaintext",
-		"--pass-through", "ConfigMap,ClusterRoleBinding.rbac.authorization.k8s.io", s.user.Dir).Output()
+	out, err := exec.Command(harness.Agentry().Path(), "render", "--no-pipeline", "--secrets", "plaintext",
+		"--set", "spec.passThrough.kinds={ConfigMap,ClusterRoleBinding.rbac.authorization.k8s.io}",
+		s.user.Dir).Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || failed.ExitCode() != 1) {
 		s.t.Fatal(err)
 	}

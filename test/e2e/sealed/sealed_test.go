@@ -74,7 +74,7 @@ func TestSealedSecretsAreMounted(t *testing.T) {
 	write(t, in, "hierarchy.yaml", hierarchy)
 	write(t, in, "sealed.yaml", seal(t, startController(t)))
 
-	run(t, 0, "render", "--compatibility", "current", "--pass-through", "SealedSecret", "-o", out, in)
+	run(t, 0, "render", "--set", "spec.passThrough.kinds={SealedSecret}", "-o", out, in)
 	var set *appsv1.StatefulSet
 	for _, o := range objects(t, out) {
 		if err := applier.Apply(t, o, false); err != nil {
@@ -91,8 +91,8 @@ func TestSealedSecretsAreMounted(t *testing.T) {
 	harness.Eventually(t, "the controller unseals the Secret", func() error { return isMounted(t, set) })
 
 	write(t, in, "hierarchy.yaml", strings.Replace(hierarchy, "key: password", "key: passwort", 1))
-	if said := run(t, 0, "check", "--compatibility", "current",
-		in); !strings.Contains(said, "SealedSecret with the keys password, user") || strings.Contains(said, "hunter2") {
+	said := run(t, 0, "check", in)
+	if !strings.Contains(said, "SealedSecret with the keys password, user") || strings.Contains(said, "hunter2") {
 		t.Errorf("a key that the SealedSecret does not have: %s", said)
 	}
 }

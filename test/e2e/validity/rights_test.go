@@ -32,7 +32,7 @@ func TestRights(t *testing.T) {
 }
 
 func rights(t *testing.T, in input) {
-	out, err := exec.Command(harness.Agentry().Path(), append([]string{"rbac"}, in.paths...)...).Output()
+	out, err := exec.Command(harness.Agentry().Path(), append([]string{"rbac", "--no-pipeline"}, in.paths...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,8 @@ func misses(t *testing.T, in input, objects []*unstructured.Unstructured, less *
 	for _, p := range in.paths {
 		paths = append(paths, withoutRights(t, p)...)
 	}
-	out, err := exec.Command(harness.Agentry().Path(), append([]string{"check"}, paths...)...).CombinedOutput()
+	out, err := exec.Command(harness.Agentry().Path(),
+		append([]string{"check", "--no-pipeline"}, paths...)...).CombinedOutput()
 	//nolint:errorlint // of this very command
 	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() > 1) {
 		t.Fatalf("%v\n%s", err, out)

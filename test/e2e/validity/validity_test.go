@@ -101,8 +101,8 @@ func isOutput(text []byte) bool {
 func render(t *testing.T, in input, policy string) []byte {
 	t.Helper()
 	command := exec.Command(harness.Agentry().Path(),
-		append([]string{"render", "--compatibility", "operator", "--secrets", policy, "--namespace", "default"},
-			in.paths...)...)
+		append([]string{"render", "--no-pipeline", "--compatibility", "operator", "--secrets", policy, "--namespace",
+			"default"}, in.paths...)...)
 	out, err := command.Output()
 	//nolint:errorlint // of this very command
 	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() > 1) {

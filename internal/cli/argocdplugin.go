@@ -113,10 +113,11 @@ func (e Env) pluginRequest(flags *cli.Context) (r dryrun.Request, err error) {
 	if r.Options.CacheDir, err = cacheDir(flags.String("cache-dir")); err != nil {
 		return r, err
 	}
-	r.Prepare = func(p *pipelinefile.Pipeline, _ *gitsync.Options) {
+	r.Prepare = func(p *pipelinefile.Pipeline, o *gitsync.Options) {
 		spec := &p.Spec
 		spec.DefaultNamespace = cmp.Or(spec.DefaultNamespace, variable("ARGOCD_APP_NAMESPACE"))
-		spec.Charts.Repositories = nil // whoever writes to the repository must not choose where credentials go
+		// Whoever writes to the repository must not choose where credentials go, nor what in this network is called.
+		spec.Charts.Repositories, o.AllowPrivateCharts = nil, false
 		found := spec.Cluster
 		found.Version = cmp.Or(found.Version, variable("KUBE_VERSION"))
 		if versions := variable("KUBE_API_VERSIONS"); versions != "" && len(found.APIVersions) == 0 {

@@ -26,7 +26,7 @@ func TestEachListIsDataToo(t *testing.T) {
 	}
 	served := []string{"status", "trigger", "sync"}
 	// they write files, manifests or scripts
-	plain := []string{"init", "render", "serve", "crds", "kustomize-config", "completion"}
+	plain := []string{"init", "render", "function", "argocd-plugin", "serve", "crds", "kustomize-config", "completion"}
 	for _, c := range newApp(Env{LookupEnv: os.LookupEnv}).Commands {
 		has := slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "format" })
 		if has == slices.Contains(plain, c.Name) {

@@ -30,7 +30,7 @@ func TestFunctionsRenderTheSame(t *testing.T) {
 		}
 		set := []string{"--set", "spec.compatibility=operator", "--set", "spec.secrets.policy=plaintext"}
 		want, code := runWith(t, text, append([]string{"render", "--no-pipeline", "-"}, set...)...)
-		if code != command.ExitDone {
+		if code != command.ExitDone || strings.Contains(input, "agent-paused") { // only a branch can keep that
 			continue
 		}
 		got, code := runWith(t, resourceList(t, text), append([]string{"function"}, set...)...)

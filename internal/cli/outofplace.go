@@ -61,8 +61,8 @@ func misplaced(field string, where door) (why, hint string) {
 	return "", ""
 }
 
-// needsBranch returns errors about what can only be rendered to a branch: Secrets that somebody decrypts before they are
-// applied, and what is paused, which stays on a branch as it was rendered before. Elsewhere it would be deleted.
+// needsBranch returns errors about what can only be rendered to a branch: Secrets that somebody decrypts before they
+// are applied, and what is paused, which stays on a branch as it was rendered before. Elsewhere it would be deleted.
 func needsBranch(run *dryrun.Run) (found diag.List) {
 	const remedy = "or render to a branch with agentry sync or serve"
 	if run.Report == nil {
@@ -70,8 +70,8 @@ func needsBranch(run *dryrun.Run) (found diag.List) {
 			Message: "there is no branch on which everything stays as it is", Hint: "remove it, " + remedy})}
 	}
 	if run.Pipeline.Spec.Secrets.Seals() {
-		found = append(found, diag.PipelineInvalid.At("spec.secrets.policy",
-			"Secrets that are applied right away must not be encrypted").WithHint("use reference or plaintext, "+remedy))
+		d := diag.PipelineInvalid.At("spec.secrets.policy", "Secrets that are applied right away must not be encrypted")
+		found = append(found, d.WithHint("use reference or plaintext, "+remedy))
 	}
 	for _, h := range run.Report.Hierarchies {
 		if h.Spec().Paused {

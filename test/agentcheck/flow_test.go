@@ -69,7 +69,8 @@ func TestFlowRefusesWhatIsWrong(t *testing.T) {
 func renderAlloy(t *testing.T, agentry string, in input, policy string) []rendered.Config {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
-	cmd := exec.Command(agentry, "render", "--no-pipeline", "--runtime", "alloy", "--compatibility", in.mode, "--secrets",
+	cmd := exec.Command(agentry, "render", "--no-pipeline", "--runtime", "alloy", "--compatibility", in.mode,
+		"--secrets",
 		policy, "-o", dir, in.path)
 	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 1 {
 		t.Fatalf("%v: %s", err, out)

@@ -32,7 +32,8 @@ func TestRights(t *testing.T) {
 }
 
 func rights(t *testing.T, in input) {
-	out, err := exec.Command(harness.Agentry().Path(), append([]string{"rbac", "--no-pipeline"}, in.paths...)...).Output()
+	args := append([]string{"rbac", "--no-pipeline"}, in.paths...)
+	out, err := exec.Command(harness.Agentry().Path(), args...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -179,12 +179,12 @@ func unitsAfter(r *gitsync.Report) []*generator.Unit {
 	return out
 }
 
-// summary prints the counts of what dry runs read and rendered, and by which pipelines.
+// summary prints the counts of what dry runs read, rendered and found, and by which pipelines.
 func (e Env) summary(runs []*dryrun.Run, found diag.List) {
 	for _, run := range runs {
 		of := ""
 		if len(runs) > 1 {
-			of = run.Pipeline.Metadata.Name + ": "
+			of, found = run.Pipeline.Metadata.Name+": ", run.Report.Diags
 		}
 		fmt.Fprintf(e.Stderr, "%s%s: %s\n", diag.OneLine(of), diag.OneLine(counts(run)), findings(found))
 	}

@@ -89,6 +89,13 @@ func newChange(t *testing.T, old, new string) change {
 		os.DirFS(filepath.Join(root, "examples", "quickstart"))); err != nil {
 		t.Fatal(err)
 	}
+	pipeline := "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: prod}\nspec:\n" +
+		"  sources: [{url: \"file://" + origin + "\", ref: {branch: main}, paths: [clusters/my prod]}]\n" +
+		"  output: {branch: environments/prod}\n"
+	if err := os.WriteFile(filepath.Join(origin, "clusters", "my prod", "pipeline.yaml"), []byte(pipeline),
+		0o666); err != nil {
+		t.Fatal(err)
+	}
 	git("add", ".")
 	git("commit", "-q", "-m", "start")
 	git("checkout", "-q", "-b", "topic")
@@ -181,7 +188,7 @@ func TestActionReviewsAPullRequest(t *testing.T) {
 		t.Errorf("the summary:\n%s", summary)
 	}
 	if len(f.bodies) != 1 || !strings.HasPrefix(f.bodies[0], "<!-- agentry:diff:") ||
-		!strings.Contains(f.bodies[0], "### agentry: `clusters/my prod`") || !strings.HasSuffix(f.bodies[0], summary) {
+		!strings.Contains(f.bodies[0], "### agentry: `clusters/my prod pipeline prod`") || !strings.HasSuffix(f.bodies[0], summary) {
 		t.Errorf("the comments:\n%q", f.bodies)
 	}
 	inputs["comment"] = "false"

@@ -166,6 +166,13 @@ func (l *List) Remove(items []*Item) {
 	l.items = slices.DeleteFunc(l.items, func(it *Item) bool { return slices.Contains(items, it) })
 }
 
+// The annotations that programs before kustomize 4.5 read: https://github.com/kubernetes-sigs/kustomize/issues/4367.
+const (
+	legacyPath  = "config.kubernetes.io/path"
+	legacyIndex = "config.kubernetes.io/index"
+	legacyID    = "config.k8s.io/id"
+)
+
 // Put adds an object, or replaces the item of its kind and name, which keeps its place. A new item is of a file.
 func (l *List) Put(file string, text []byte) error {
 	node, err := yaml.Parse(string(text))
@@ -175,8 +182,8 @@ func (l *List) Put(file string, text []byte) error {
 	it := newItem(node)
 	i := slices.IndexFunc(l.items, it.names)
 	if i < 0 {
-		for _, annotation := range [][2]string{{kioutil.PathAnnotation, file}, {kioutil.LegacyPathAnnotation, file},
-			{kioutil.IndexAnnotation, "0"}, {kioutil.LegacyIndexAnnotation, "0"}} {
+		for _, annotation := range [][2]string{{kioutil.PathAnnotation, file}, {legacyPath, file},
+			{kioutil.IndexAnnotation, "0"}, {legacyIndex, "0"}} {
 			if err := node.PipeE(yaml.SetAnnotation(annotation[0], annotation[1])); err != nil {
 				return err
 			}
@@ -187,7 +194,7 @@ func (l *List) Put(file string, text []byte) error {
 	annotations := l.items[i].meta.Annotations
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
 		domain, _, _ := strings.Cut(name, "/")
-		if strings.HasSuffix("."+domain, ".config.kubernetes.io") || name == kioutil.LegacyIdAnnotation {
+		if strings.HasSuffix("."+domain, ".config.kubernetes.io") || name == legacyID {
 			if err := node.PipeE(yaml.SetAnnotation(name, annotations[name])); err != nil {
 				return err
 			}

@@ -40,7 +40,7 @@ type Request struct {
 	// Revision is a revision of the repository at hand that is read in place of its files. Empty: the files.
 	// RevisionName is what people know it by. Default: Revision.
 	Revision, RevisionName string
-	// Offline sends no request: other sources, held versions and charts that are not in the cache are left out.
+	// Offline sends no request to a Git server: other sources and held versions are left out.
 	Offline bool
 	// MayBeEmpty makes it a warning, without a pipeline file, that there is nothing to render.
 	MayBeEmpty bool

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/seal"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
@@ -72,12 +74,16 @@ func Do(ctx context.Context, request Request) (runs []*Run, done func(), err err
 func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	options := r.request.Options
 	options.DryRun, options.ReportRendered = true, true
-	options.Offline, options.KeepToCharts = r.request.Offline || r.request.Only || r.file == "", r.request.Offline
+	options.Offline = r.request.Offline || r.request.Only || r.file == ""
 	options.AllowPrivateCharts = r.file == "" // as helm does
 	if r.locals, err = s.locals(ctx, r.Pipeline); err != nil {
 		return err
 	}
-	if err := r.limitNetwork(s, &options); err != nil {
+	credentials, err := r.credentials(s, &options)
+	if err != nil {
+		return err
+	}
+	if err := r.limitNetwork(s, &options, &credentials); err != nil {
 		return err
 	}
 	if r.request.Prepare != nil {
@@ -85,10 +91,6 @@ func (r *Run) pass(ctx context.Context, s *session) (err error) {
 	}
 	if len(r.locals) == len(r.Pipeline.Spec.Sources) {
 		options.Timeout = cmp.Or(options.Timeout, requestTimeout)
-	}
-	credentials, err := r.credentials(&options)
-	if err != nil {
-		return err
 	}
 	output := transport.Remote{URL: r.Pipeline.Spec.Output.URL, Auth: credentials.Output}
 	if err := output.Check(); err != nil && !options.Offline && len(r.locals) == len(r.Pipeline.Spec.Sources) {
@@ -124,11 +126,11 @@ func (r *Run) note(format string, args ...any) {
 
 // limitNetwork leaves out what may not be fetched: everything if the run is offline; and without a file that somebody
 // named, what is on another host than this repository, because a pull request can change a file that is found.
-func (r *Run) limitNetwork(s *session, options *gitsync.Options) error {
+func (r *Run) limitNetwork(s *session, options *gitsync.Options, c *gitsync.Credentials) error {
 	if r.file == "" {
 		return nil
 	}
-	if !options.Offline && r.notFetched(s, r.Pipeline.Spec.Output.URL) {
+	if !options.Offline && r.notFetched(s, r.Pipeline.Spec.Output.URL, c.Output) {
 		r.note("held versions are left out, because the output branch is on another host than this repository, or "+
 			"needs a key; -f %s reads it", r.file)
 		options.Offline = true
@@ -138,7 +140,7 @@ func (r *Run) limitNetwork(s *session, options *gitsync.Options) error {
 	var left []string
 	spec := &r.Pipeline.Spec
 	for i, src := range spec.Sources {
-		if r.local(i) == nil && (options.Offline || r.notFetched(s, src.URL)) {
+		if r.local(i) == nil && (options.Offline || r.notFetched(s, src.URL, c.Sources[i])) {
 			left = append(left, src.URL)
 		}
 	}
@@ -151,7 +153,12 @@ func (r *Run) limitNetwork(s *session, options *gitsync.Options) error {
 	}
 	for _, url := range left {
 		r.note("the source %s is left out: it is not on this machine", url)
-		r.leaveOut(slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool { return src.URL == url }))
+		i := slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool { return src.URL == url })
+		c.Sources = slices.Delete(slices.Clone(c.Sources), i, i+1)
+		if c.Verify != nil {
+			c.Verify = slices.Delete(slices.Clone(c.Verify), i, i+1)
+		}
+		r.leaveOut(i)
 	}
 	return nil
 }
@@ -172,13 +179,20 @@ func (r *Run) byName() string {
 	if r.request.File != "" {
 		return ""
 	}
-	return "; -f " + r.file + " uses its credentials"
+	return "; -f " + r.file + " uses all of its credentials"
 }
 
-// notFetched reports whether a repository is on another host than the repository at hand, or needs a credential, and
-// nobody named the file.
-func (r *Run) notFetched(s *session, url string) bool {
-	return r.request.File == "" && (!s.isNear(url) || transport.Remote{URL: url}.Check() != nil)
+// notFetched reports whether a repository is on another host than the repository at hand, or lacks a key, and nobody
+// named the file.
+func (r *Run) notFetched(s *session, url string, auth transport.Auth) bool {
+	return r.request.File == "" && (!s.isNear(url) || transport.Remote{URL: url, Auth: auth}.Check() != nil)
+}
+
+// mayCarry reports whether a credential of a file that was found may be sent to a repository. The file can be a
+// stranger's, so only to the host that the checkout is from, and not by a proxy, with a certificate or for an app that
+// the file names.
+func mayCarry(s *session, url string, auth transport.Auth) bool {
+	return s.isNear(url) && auth.Token == nil && reflect.DeepEqual(auth.Connection, httpclient.Connection{})
 }
 
 // local returns what is read in place of a source, or nil.
@@ -191,7 +205,7 @@ func (r *Run) local(source int) *local {
 }
 
 // credentials returns those that a dry run needs and that are on this machine.
-func (r *Run) credentials(options *gitsync.Options) (c gitsync.Credentials, err error) {
+func (r *Run) credentials(s *session, options *gitsync.Options) (c gitsync.Credentials, err error) {
 	p := r.Pipeline
 	c, found := p.Credentials(r.request.Getenv)
 	isFound := r.request.File == ""
@@ -209,9 +223,14 @@ func (r *Run) credentials(options *gitsync.Options) (c gitsync.Credentials, err 
 	}
 	c.Signing.Key, c.Signing.Passphrase = nil, nil // nothing is committed
 	if isFound {
-		// A file that was found can be a stranger's: its credentials must not go where it says, by its proxy, or to a
-		// server with its certificate.
-		c.Sources, c.Output = make([]transport.Auth, len(c.Sources)), transport.Auth{}
+		for i, src := range p.Spec.Sources[:min(len(c.Sources), len(p.Spec.Sources))] {
+			if !mayCarry(s, src.URL, c.Sources[i]) {
+				c.Sources[i] = transport.Auth{}
+			}
+		}
+		if !mayCarry(s, p.Spec.Output.URL, c.Output) {
+			c.Output = transport.Auth{}
+		}
 		c.Charts = make([]chart.Access, len(c.Charts))
 	}
 	if p.Spec.Secrets.Seals() && len(c.Sealing.Key) < seal.MinKeyBytes {

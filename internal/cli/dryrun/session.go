@@ -496,13 +496,16 @@ func (s *session) isNear(at string) bool {
 	}
 	for _, t := range s.trees {
 		for _, remote := range checkout.Remotes(t.top) {
-			if hostOf(remote) == host {
+			if hostOf(remote) == host && (!isPlain(at) || isPlain(remote)) {
 				return true
 			}
 		}
 	}
 	return false
 }
+
+// isPlain reports whether everybody on the way can read what is sent to a repository.
+func isPlain(at string) bool { return strings.HasPrefix(strings.ToLower(at), "http://") }
 
 // hostOf returns the host of a repository's URL, or nothing for a folder.
 func hostOf(at string) string {

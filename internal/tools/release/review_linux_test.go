@@ -188,7 +188,8 @@ func TestActionReviewsAPullRequest(t *testing.T) {
 		t.Errorf("the summary:\n%s", summary)
 	}
 	if len(f.bodies) != 1 || !strings.HasPrefix(f.bodies[0], "<!-- agentry:diff:") ||
-		!strings.Contains(f.bodies[0], "### agentry: `clusters/my prod pipeline prod`") || !strings.HasSuffix(f.bodies[0], summary) {
+		!strings.Contains(f.bodies[0], "### agentry: `clusters/my prod pipeline prod`") ||
+		!strings.HasSuffix(f.bodies[0], summary) {
 		t.Errorf("the comments:\n%q", f.bodies)
 	}
 	inputs["comment"] = "false"

@@ -82,6 +82,7 @@ func badAfterGood(t *testing.T, good, bad string, faults []badFault) {
 	l.pipeline.Spec.Secrets.Policy = secretref.Plaintext
 	l.pipeline.Spec.Limits.Deletions = "100%" // a case may rename its only GrafanaAgent
 	before := l.input(map[string]string{"in/case.yaml": good})
+	l.pipeline.Spec.Compatibility = manifest.Operator
 	s := l.syncer()
 	if report := l.passOf(s); report.Commit == "" || len(told(report)) > 0 {
 		t.Fatalf("the good version is not good: %v", report.Diags)
@@ -145,13 +146,14 @@ func told(report *gitsync.Report) []string {
 func mixed(good, bad string, held map[manifest.ID]bool) *generator.Output {
 	parse := func(text string) *manifest.Set {
 		return manifest.NewSet(manifest.Parse(manifest.File{Path: "in/case.yaml", Data: []byte(text)},
-			manifest.Options{}))
+			manifest.Options{Compatibility: manifest.Operator}))
 	}
 	standIns := map[manifest.ID]*manifest.Object{}
 	for id := range held {
 		standIns[id] = parse(good).Get(id)
 	}
-	return generator.Render(parse(bad).With(standIns), generator.Options{Secrets: secretref.Plaintext}, nil)
+	return generator.Render(parse(bad).With(standIns),
+		generator.Options{Compatibility: manifest.Operator, Secrets: secretref.Plaintext}, nil)
 }
 
 // branchIs compares the output branch with the files of a render.

@@ -28,7 +28,7 @@ func TestInit(t *testing.T) {
 	s := cluster.NewShell(t, w.user.Dir)
 	s.Env = append(s.Env, "GIT_TOKEN="+gitops.Password("git"))
 	s.Must("kubectl -n flux-system create secret generic git-read --from-literal=username=flux --from-literal=password=" +
-		gitops.Password("flux"))
+		gitops.Password("flux") + " --dry-run=client -o yaml | kubectl apply -f -") // another test may have made it
 	var all []initialized
 	for _, runtime := range []string{"alloy", "agent"} {
 		for _, login := range []string{"", " --remote-write-secret mimir-login"} {

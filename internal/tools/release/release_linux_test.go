@@ -128,10 +128,11 @@ func TestProgramsNeedNothingElse(t *testing.T) {
 	if typed < 4 {
 		t.Errorf("only %d commands of the quick start were typed", typed)
 	}
-	if out, err := alone(t, empty, "diff", "--exit-code", "out.."); err != nil || !strings.HasSuffix(out, "\nno difference\n") {
+	out, err := alone(t, empty, "diff", "--exit-code", "out..")
+	if err != nil || !strings.HasSuffix(out, "\nno difference\n") {
 		t.Errorf("what was rendered differs from the inputs: %v\n%s", err, out)
 	}
-	out, err := alone(t, empty, "version")
+	out, err = alone(t, empty, "version")
 	if err != nil || !strings.HasPrefix(out, "agentry v") || strings.Contains(out, "unknown") {
 		t.Errorf("no version: %v\n%s", err, out)
 	}

@@ -62,7 +62,7 @@ func (s *Syncer) openCharts(from *start, useNetwork source.UseNetwork) {
 		rendered = inv.Charts
 	}
 	s.chartVersions.Begin(rendered, from.tip.Lock.Pins(), func(fetch func(context.Context) error) error {
-		if s.options.KeepToCharts {
+		if s.options.OnlyCachedCharts {
 			return nil
 		}
 		err := useNetwork(fetch)

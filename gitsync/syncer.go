@@ -57,8 +57,8 @@ type Options struct {
 	SOPS *sops.Workers `json:"-"`
 	// ChartStore keeps charts that are fetched, and outlives the Syncer. Default: one in the folder of the Pool.
 	ChartStore *chart.Store `json:"-"`
-	// KeepToCharts fetches no chart: those that are not in the store are findings.
-	KeepToCharts bool
+	// OnlyCachedCharts fetches no chart: those that are not in the store are findings.
+	OnlyCachedCharts bool
 	// AllowPrivateCharts allows repositories of charts that the pipeline does not name to have private addresses.
 	AllowPrivateCharts bool
 	// KeepCharts looks up only charts that are new, and uses the versions that are pinned of others.

@@ -84,7 +84,7 @@ func (e Env) request(flags *cli.Context, paths []string) (r dryrun.Request, err 
 	if r.Sources, err = sourceFolders(flags.StringSlice("source")); err != nil {
 		return r, err
 	}
-	r.Options.Version, r.Options.NoDifference, r.Options.KeepToCharts = buildVersion(), true, r.Offline
+	r.Options.Version, r.Options.NoDifference, r.Options.OnlyCachedCharts = buildVersion(), true, r.Offline
 	r.Options.CacheDir, err = cacheDir(flags.String("cache-dir"))
 	return r, err
 }

@@ -90,12 +90,15 @@ func locate(paths []string, atRevision bool) (trees []*workTree, err error) {
 	return trees, nil
 }
 
-func workingFolder() (string, error) {
-	here, err := filepath.EvalSymlinks(".")
-	if err == nil {
-		here, err = filepath.Abs(here)
+func workingFolder() (string, error) { return realPath(".") }
+
+// realPath returns the absolute path without links.
+func realPath(name string) (string, error) {
+	at, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return "", err
 	}
-	return here, err
+	return filepath.Abs(at)
 }
 
 // outermost returns the outermost folder that is named and contains a folder.

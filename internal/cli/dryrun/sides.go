@@ -143,7 +143,7 @@ func (s *Sides) base(ctx context.Context, a, b Side) (Side, error) {
 	head := b.Commit
 	var err error
 	if head.IsZero() {
-		if head, err = s.repository.Resolve(context.WithoutCancel(ctx), "HEAD"); err != nil {
+		if head, err = s.repository.Resolve(ctx, "HEAD"); err != nil {
 			return a, err
 		}
 	}

@@ -1,0 +1,163 @@
+package dryrun
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/internal/checkout"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
+)
+
+// locals returns what stands in for sources of a pipeline. It adds a source for each folder that stands in for what
+// only a custom resource names.
+func (s *session) locals(ctx context.Context, p *pipelinefile.Pipeline) (out []*local, err error) {
+	spec := &p.Spec
+	add := func(i int, l local) {
+		l.index, l.label = i, fmt.Sprintf("checkout:%d", i)
+		out = append(out, &l)
+	}
+	for i, t := range s.trees {
+		sources := []int{i} // of a pipeline that was made for them
+		if s.file != "" {
+			sources = t.standsFor(spec)
+			if len(sources) == 0 && len(spec.Sources) == 1 {
+				if only := s.onlySource(t, spec.Sources[0]); only != nil {
+					t, sources = only, []int{0}
+				} else if s.Only {
+					sources = []int{0} // it is named in its place
+				}
+			}
+		}
+		for _, n := range sources {
+			l, err := s.open(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			s.adapt(&spec.Sources[n], t)
+			add(n, l)
+		}
+	}
+	if s.memory != nil {
+		i := len(s.trees)
+		if s.file != "" {
+			i = 0
+			spec.Sources[i].Paths, spec.Sources[i].Build = []string{Stdin}, inputs.Plain
+			out = slices.DeleteFunc(out, func(l *local) bool { return l.index == i })
+		}
+		add(i, local{objects: s.memory, commit: s.memory.ID(), memory: s.memory})
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Sources)) {
+		if err := s.replace(spec, name, add, &out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// adapt makes a source that a work tree stands in for be as the request says.
+func (s *session) adapt(src *pipeline.Source, t *workTree) {
+	if s.file == "" {
+		return
+	}
+	if s.Build != "" {
+		src.Build = inputs.Mode(s.Build)
+	}
+	if s.Only {
+		src.Paths = t.named()
+	}
+}
+
+// replace makes a folder stand in for a source, by its name or URL, or for what a custom resource names.
+func (s *session) replace(spec *pipeline.Spec, name string, add func(int, local), out *[]*local) error {
+	at, err := realPath(s.Sources[name])
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(spec.Sources, func(src pipeline.Source) bool {
+		return src.Name == name || pipeline.RepositoryAddress(src.URL) == pipeline.RepositoryAddress(name)
+	})
+	t := &workTree{top: at, isRepo: checkout.Top(at) == at}
+	if i < 0 || s.file == "" {
+		i = len(spec.Sources)
+		alias := fmt.Sprintf("source-%d", i)
+		spec.Sources = append(slices.Clip(spec.Sources), pipeline.Source{Name: alias, URL: fileURL(at),
+			Ref: pipeline.Ref{Branch: "HEAD"}, Build: inputs.Auto})
+		refs := map[string]string{name: alias}
+		maps.Copy(refs, spec.SourceRefs)
+		spec.SourceRefs = refs
+	}
+	l, err := s.openFolder(t)
+	if err != nil {
+		return err
+	}
+	*out = slices.DeleteFunc(*out, func(l *local) bool { return l.index == i })
+	add(i, l)
+	return nil
+}
+
+// open opens a work tree, once: its files, or a revision of it.
+func (s *session) open(ctx context.Context, t *workTree) (local, error) {
+	if known, ok := s.opened[t]; ok {
+		return known, nil
+	}
+	l, err := s.openAnew(ctx, t)
+	if err == nil {
+		s.opened[t] = l
+	}
+	return l, err
+}
+
+func (s *session) openAnew(ctx context.Context, t *workTree) (local, error) {
+	if s.Revision == "" {
+		return s.openFolder(t)
+	}
+	top := checkout.Top(t.top)
+	if top == "" {
+		return local{}, command.Usagef("run it in a clone", "%s is no revision: this folder is not in a Git repository",
+			s.Revision)
+	}
+	r := checkout.OpenRepository(top)
+	s.ends = append(s.ends, r.Close)
+	commit := plumbing.NewHash(s.Revision)
+	if !plumbing.IsHash(s.Revision) {
+		var err error
+		if commit, err = r.Resolve(ctx, s.Revision); err != nil {
+			return local{}, command.Usagef("name a revision as git knows it",
+				"%s is not a revision of the repository %s", s.Revision, top)
+		}
+	}
+	l := local{commit: commit, objects: r, tree: t, revision: cmp.Or(s.RevisionName, s.Revision)}
+	if t.top == top {
+		return l, nil
+	}
+	in, err := filepath.Rel(top, t.top)
+	if err != nil {
+		return l, err
+	}
+	l.in = filepath.ToSlash(in)
+	of, err := r.OpenSubfolder(commit, l.in)
+	if err != nil {
+		return l, err
+	}
+	l.commit, l.objects = of.ID(), of
+	return l, nil
+}
+
+func (s *session) openFolder(t *workTree) (local, error) {
+	f, err := checkout.OpenFolder(t.top, checkout.FolderOptions{Named: t.named(), Skip: s.Skip,
+		Exact: s.file != "" && !s.Offline})
+	if err != nil {
+		return local{}, err
+	}
+	s.ends = append(s.ends, f.Close)
+	return local{commit: f.ID(), objects: f, tree: t, folder: f}, nil
+}

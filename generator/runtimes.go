@@ -14,9 +14,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtimes/alloy/catalogue"
 )
 
-// Runtime returns the runtime of a name, or the default for a name that none has.
-func Runtime(name string) runtimes.Runtime { return choice(name, Runtimes()).Default }
-
 // RuntimesAt returns the choice of runtimes with the default of a name. version is Alloy's, or empty for the one that
 // agentry knows best; the version of the agent is a field of the GrafanaAgent. With clusters, Alloy's pods share their
 // targets by clustering, which the agent does not have: its pods share them by rules.

@@ -67,21 +67,28 @@ func lines(t *testing.T, rd *object.Reader, tree plumbing.Hash, folder string) (
 	return out
 }
 
-// listed returns what a folder has as the tree of a commit.
-func listed(t *testing.T, top string, opts FolderOptions) []string {
+// opened opens a folder until the test ends, and returns the tree of its commit.
+func opened(t *testing.T, top string, opts FolderOptions) (*Folder, *object.Reader, plumbing.Hash) {
 	t.Helper()
 	f, err := OpenFolder(top, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(f.Close)
 	rd := Reader(f)
-	defer rd.Close()
+	t.Cleanup(rd.Close)
 	commit, err := rd.Commit(f.ID())
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := lines(t, rd, commit.Tree, "")
+	return f, rd, commit.Tree
+}
+
+// listed returns what a folder has as the tree of a commit.
+func listed(t *testing.T, top string, opts FolderOptions) []string {
+	t.Helper()
+	f, rd, tree := opened(t, top, opts)
+	out := lines(t, rd, tree, "")
 	if found := f.Problems(); len(found) > 0 {
 		t.Errorf("problems: %v", found)
 	}
@@ -198,18 +205,8 @@ func TestAFolderThatCannotBeRead(t *testing.T) {
 	top := t.TempDir()
 	write(t, top, "a.yaml", "a")
 	write(t, top, "b.yaml", "b")
-	f, err := OpenFolder(top, FolderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	rd := Reader(f)
-	defer rd.Close()
-	commit, err := rd.Commit(f.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := rd.Tree(commit.Tree)
+	f, rd, tree := opened(t, top, FolderOptions{})
+	entries, err := rd.Tree(tree)
 	if err != nil || len(entries) != 2 {
 		t.Fatal(entries, err)
 	}

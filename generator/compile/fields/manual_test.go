@@ -106,7 +106,7 @@ func all() (out []value) {
 
 // table returns the table.
 func table(t *testing.T) string {
-	agent := generator.Runtime("agent")
+	agent := generator.Runtimes()[0]
 	oldest, err := generator.RuntimesAt("alloy", "v1.8.0", false)
 	if err != nil {
 		t.Fatal(err)

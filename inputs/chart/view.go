@@ -73,7 +73,7 @@ func (w View) pinOf(of Source) (as Request, pin Pin, missing *Error) {
 	case pin == Pin{} && hasFailed:
 		missing = f.err
 	case pin == Pin{}:
-		missing = newError(as, errors.New("no version of the chart was rendered before"))
+		missing = newError(as, errors.New("it was not fetched, and no version of it was rendered before"))
 	case v.has(as, pin):
 	case hasFailed && errors.Is(f.err, ErrUnverified):
 		missing = f.err

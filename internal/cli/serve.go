@@ -35,7 +35,8 @@ file with an error keeps what ran before. SIGHUP reads all of them and makes a p
 each pipeline; SIGTERM ends the passes under way and stops.
 
 --listen takes webhooks and nothing else. --admin-listen has the page, the API, metrics
-and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
+and health, and needs --bearer-token-file or --oidc-issuer if it is not on loopback. docs/serve.md
+describes it, and docs/webhooks.md the webhooks.`,
 		Example: "agentry serve -f pipeline.yaml",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`, or a folder of them"},
@@ -43,17 +44,13 @@ and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
 			&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` with the certificate for --listen; it may change"},
 			&cli.StringFlag{Name: "tls-key", Usage: "`FILE` with its key"},
 			&cli.StringFlag{Name: "admin-listen", Value: defaultAdminListen,
-				Usage: "`ADDRESS` for the page, API, metrics and health; one that is not on loopback needs " +
-					"--bearer-token-file or --oidc-issuer"},
+				Usage: "`ADDRESS` for the page, API and metrics"},
 			&cli.StringFlag{Name: "bearer-token-file",
 				Usage: "`FILE` with the token that --admin-listen asks for; it may change"},
 			&cli.StringFlag{Name: "read-token-file",
-				Usage: "`FILE` with another token, for those who may see everything and start no pass; it may change"},
+				Usage: "`FILE` with another token, which only reads; it may change"},
 			&cli.IntFlag{Name: "workers", DefaultText: "the number of CPUs",
 				Usage: "`NUMBER` of passes that render at once"},
-			&cli.StringFlag{Name: "replicas-namespace",
-				Usage: "be active only while holding a Lease in this `NAMESPACE` of a Kubernetes cluster: for " +
-					"replicas"},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log on stderr: text or json"},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
 		}, command.Rare(
@@ -70,6 +67,9 @@ and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
 				Usage: "`SHARE` by which intervals vary at random, such as 0.1"},
 			&cli.DurationFlag{Name: "shutdown-grace", Value: 20 * time.Second,
 				Usage: "`TIME` that running passes get to end at SIGTERM"},
+			&cli.StringFlag{Name: "replicas-namespace",
+				Usage: "be active only while holding a Lease in this `NAMESPACE` of a Kubernetes cluster: for " +
+					"replicas"},
 			&cli.StringFlag{Name: "replicas-name", Value: "agentry",
 				Usage: "`NAME` of the Lease that the replicas share"},
 			&cli.StringFlag{Name: "identity",

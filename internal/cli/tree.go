@@ -58,7 +58,7 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 		if len(runs) > 1 && format == command.Text {
 			fmt.Fprintf(env.Stdout, "%spipeline %s\n\n", strings.Repeat("\n", min(i, 1)), run.Pipeline.Metadata.Name)
 		}
-		forest := display.NewForest(r.Set, r.Hierarchies, r.Explained.Ignore, r.Held, r.Units)
+		forest := display.NewForest(*r.Explained, r.Hierarchies, r.Held, r.Units)
 		if err := env.printForest(forest, r.Explained, format); err != nil {
 			return err
 		}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
-	"github.com/agentry-dev/agentry/generator/ignore"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
@@ -23,6 +23,10 @@ type node struct {
 	Line      int    `json:"line"`
 	// Paused is true for a paused GrafanaAgent.
 	Paused bool `json:"paused,omitempty"`
+	// Runtime is the name of the program that the pods of a GrafanaAgent run.
+	Runtime string `json:"runtime,omitempty"`
+	// isMixed says that other GrafanaAgents run another one.
+	isMixed bool
 	// State is set for a GrafanaAgent whose unit keeps its folder or is left out, and for an object that is not
 	// rendered as it is in the inputs. [Forest] has the details.
 	State plan.UnitState `json:"state,omitempty"`
@@ -45,19 +49,28 @@ type Forest struct {
 	Units []gitsync.UnitStatus `json:"units,omitempty"`
 }
 
-// NewForest returns the hierarchies, and the objects and units that are not rendered as they are in the inputs.
-func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, ignored ignore.Rules, held []plan.HeldObject,
+// NewForest returns the hierarchies of a render, and the objects and units that are not rendered as they are in the
+// inputs.
+func NewForest(of explain.Render, trees []*hierarchy.Hierarchy, held []plan.HeldObject,
 	units []gitsync.UnitStatus) Forest {
 	f := Forest{Agents: []*node{}, Unselected: []*node{}, Held: listed(held)}
-	for _, o := range hierarchy.Unselected(set, trees) {
+	for _, o := range hierarchy.Unselected(of.Set, trees) {
 		n := newNode(o)
-		n.Ignored = ignored.Reason(o)
+		n.Ignored = of.Ignore.Reason(o)
 		f.Unselected = append(f.Unselected, n)
 	}
 	for _, h := range trees {
 		agent := newTree(h)
 		agent.mark(heldIn(h.Name(), f.Held))
+		for _, u := range of.Units {
+			if u.Name == h.Name() {
+				agent.Runtime = u.Runtime
+			}
+		}
 		f.Agents = append(f.Agents, agent)
+	}
+	for _, agent := range f.Agents {
+		agent.isMixed = slices.ContainsFunc(f.Agents, func(n *node) bool { return n.Runtime != agent.Runtime })
 	}
 	for _, u := range units {
 		if u.IsWithheld() {
@@ -142,6 +155,9 @@ func (n *node) add(children ...*node) *node {
 
 func (n *node) String() string {
 	s := n.Kind + "/" + n.Namespace + "/" + n.Name
+	if n.isMixed && n.Runtime != "" {
+		s += " (" + n.Runtime + ")"
+	}
 	if n.Paused {
 		s += " (paused)"
 	}

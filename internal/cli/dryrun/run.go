@@ -127,6 +127,9 @@ func (r *Run) note(format string, args ...any) {
 // limitNetwork leaves out what may not be fetched: everything if the run is offline; and without a file that somebody
 // named, what is on another host than this repository, because a pull request can change a file that is found.
 func (r *Run) limitNetwork(s *session, options *gitsync.Options, c *gitsync.Credentials) error {
+	if options.OnlyCachedCharts {
+		r.note("charts are read from the cache only: --offline")
+	}
 	if r.file == "" {
 		return nil
 	}
@@ -283,7 +286,10 @@ func dry(ctx context.Context, p *pipelinefile.Pipeline, credentials gitsync.Cred
 func (r *Run) String() string {
 	spec := &r.Pipeline.Spec
 	how := fmt.Sprintf("%s, %s, %s", spec.Compatibility, spec.Runtime, spec.Secrets.Policy)
-	if r.file == "" {
+	switch {
+	case r.request.Files != nil:
+		return "the items of a ResourceList: " + how
+	case r.file == "":
 		return "no pipeline file: " + how
 	}
 	return fmt.Sprintf("pipeline %s (%s): %s", r.Pipeline.Metadata.Name, r.file, how)

@@ -50,7 +50,8 @@ func Command(env command.Env, isAttended bool, release scaffold.Release) command
 		Description: `FOLDER, or this folder, is in the Git repository of the inputs. It gets a pipeline file, a
 GrafanaAgent that works, the namespaces that the cluster has to have, a CI job, and the manifests by
 which Flux or Argo CD applies the result. What is next is printed. For each other cluster, run it
-again with another FOLDER: the job that is there runs that pipeline as well.
+again with another FOLDER: the job that is there runs that pipeline as well. The output branch is
+environments/ and the NAME of the pipeline.
 
 After flux bootstrap the manifests are written where Flux finds them. A FOLDER that Flux or Argo CD
 applies is refused, because the cluster has no CRDs for what is in it.
@@ -62,23 +63,23 @@ nothing is written. To a CI job that it did not write it adds nothing: what to a
 			&cli.StringFlag{Name: "url", Usage: "`URL` of the Git repository (default: that of the remote origin)"},
 			&cli.StringFlag{Name: "branch",
 				Usage: "`NAME` of the branch of the inputs (default: the current one, or main)"},
-			&cli.StringFlag{Name: "name", Usage: "`NAME` of the pipeline; the output branch is environments/NAME " +
-				"(default: that of FOLDER or of the cluster's folder of Flux, or prod)"},
+			&cli.StringFlag{Name: "name",
+				Usage: "`NAME` of the pipeline (default: that of FOLDER or cluster, or prod)"},
 			&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Value: "monitoring",
 				Usage: "`NAME` of the namespace of the agents"},
 			&cli.StringFlag{Name: "remote-write", Usage: "`URL` that samples are sent to"},
 			&cli.StringFlag{Name: "remote-write-secret",
-				Usage: "`NAME` of the Secret in the cluster that has username and password for it (default: no login)"},
+				Usage: "`NAME` of the Secret with username and password (default: no login)"},
 			&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAlloy),
-				Usage: "`PROGRAM` that pods run: alloy, or agent, which is at its end of life"},
-			&cli.StringFlag{Name: "ci", Usage: "`SYSTEM` to write a job for: github, gitlab or none (default: that " +
-				"of the URL)"},
+				Usage: "`PROGRAM` that pods run: alloy, or agent, which ends soon"},
+			&cli.StringFlag{Name: "ci",
+				Usage: "`SYSTEM` to write a job for: github, gitlab or none (default: the URL's)"},
 			&cli.BoolFlag{Name: "flux",
-				Usage: "write manifests for Flux (default if the repository has some of Flux)"},
+				Usage: "write manifests for Flux (default if there are some)"},
 			&cli.BoolFlag{Name: "argocd",
-				Usage: "write manifests for Argo CD (default if the repository has some of Argo CD)"},
+				Usage: "write manifests for Argo CD (default if there are some)"},
 			&cli.BoolFlag{Name: "argocd-plugin",
-				Usage: "write only the sidecar with which Argo CD itself renders, without a branch"},
+				Usage: "write only the sidecar with which Argo CD itself renders"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing, and take the defaults"},
 		},
 		Run: func(_ context.Context, flags *cli.Context, args []string) error {

@@ -25,6 +25,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart/signed"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/sops"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // Credentials are the resolved credentials of a pipeline.
@@ -53,6 +54,8 @@ type Options struct {
 	Batches *publish.Batches `json:"-"`
 	// Charts renders Helm charts, and outlives the Syncer. Default: processes that the Syncer owns.
 	Charts *helm.Workers `json:"-"`
+	// Kustomize builds kustomizations, and outlives the Syncer. Default: processes that the Syncer owns.
+	Kustomize *kustomizer.Workers `json:"-"`
 	// SOPS decrypts what SOPS encrypted, and outlives the Syncer. Default: processes that the Syncer owns.
 	SOPS *sops.Workers `json:"-"`
 	// ChartStore keeps charts that are fetched, and outlives the Syncer. Default: one in the folder of the Pool.
@@ -130,6 +133,7 @@ type Syncer struct {
 	sign          signature.Func      // nil: commits are not signed
 	own           *repo.Pool          // nil if Options has one
 	charts        *helm.Workers       // nil if Options has them
+	kustomize     *kustomizer.Workers // nil if Options has them
 	chartVersions *chart.Versions     // of the charts that are fetched
 	sops          *sops.Workers       // nil if Options has them
 	decrypter     sops.Decrypter      // of what SOPS encrypted
@@ -163,6 +167,10 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		s.charts = helm.NewWorkers(helm.Options{})
 		s.options.Charts = s.charts
 	}
+	if opts.Kustomize == nil {
+		s.kustomize = kustomizer.NewWorkers(kustomizer.Options{})
+		s.options.Kustomize = s.kustomize
+	}
 	if opts.SOPS == nil {
 		s.sops = sops.NewWorkers(sops.Options{})
 		s.options.SOPS = s.sops
@@ -193,7 +201,8 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 	s.fileDecrypter = &sops.FileDecrypter{Workers: s.options.SOPS,
 		RendersValues: spec.Secrets.Allows(secretref.Plaintext) || spec.Secrets.Seals()}
 	for _, src := range spec.Sources {
-		s.sources.List = append(s.sources.List, &source.Source{Source: src, Charts: charts, Secrets: s.fileDecrypter})
+		s.sources.List = append(s.sources.List, &source.Source{Source: src, Kustomize: s.options.Kustomize,
+			Charts: charts, Secrets: s.fileDecrypter})
 	}
 	s.sources.Mount(spec)
 	if err := s.SetCredentials(creds); err != nil {
@@ -211,6 +220,9 @@ func (s *Syncer) Close() {
 	s.remotes.close()
 	if s.charts != nil {
 		s.charts.Close()
+	}
+	if s.kustomize != nil {
+		s.kustomize.Close()
 	}
 	if s.sops != nil {
 		s.sops.Close()

@@ -22,6 +22,9 @@ type Options struct {
 	Show func(name string) string
 	// Builds has the results that the search has built already; may be nil.
 	Builds *Builds
+	// Work, if not nil, blocks until so many bytes of memory may be used to parse what was built; the caller calls done
+	// afterwards.
+	Work func(bytes int64) (done func(), err error)
 	roots.Options
 }
 
@@ -72,9 +75,16 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 		}
 		return out, nil
 	}
+	out.Bytes = b.bytes()
+	if opts.Work != nil {
+		done, err := opts.Work(manifest.ParsingBytes(int64(out.Bytes)))
+		if err != nil {
+			return Built{}, err
+		}
+		defer done()
+	}
 	docs, by := slices.Clone(b.docs), r.Authors() // the search may still read its own list
 	for i := range docs {
-		out.Bytes += len(docs[i].Text)
 		docs[i].Origin = renamedOrigin{docs[i].Origin, show}
 		docs[i].Authors = slices.Concat(docs[i].Authors, by)
 		docs[i].DefaultNamespace = cmp.Or(r.Namespace, docs[i].DefaultNamespace)

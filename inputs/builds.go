@@ -17,8 +17,6 @@ import (
 // Builds caches the roots that a [Search] builds until [Build] takes them, so that each is built once. It is valid for
 // the files of that search only. The zero value is ready to use, and it is safe for concurrent use.
 type Builds struct {
-	// Work, if not nil, blocks until a root may be built; the caller calls done afterwards.
-	Work func() (done func(), err error)
 	// Take, if not nil, reserves memory for a result before it is cached. An error fails the build.
 	Take func(bytes int64) error
 
@@ -69,13 +67,6 @@ func buildRoot(ctx context.Context, files tree.Files, r Root, opts roots.Options
 func (b *Builds) build(ctx context.Context, files tree.Files, r Root, opts roots.Options) (*build, error) {
 	if b == nil {
 		return buildRoot(ctx, files, r, opts)
-	}
-	if b.Work != nil {
-		done, err := b.Work()
-		if err != nil {
-			return nil, err
-		}
-		defer done()
 	}
 	out, err := buildRoot(ctx, files, r, opts)
 	if err == nil && b.Take != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/workload"
-	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // Patch and Image are what Flux calls so, in its Kustomizations too.
@@ -85,7 +84,7 @@ func New(all All, at func(field string) Place) (*Changes, diag.List) {
 		}
 		out.entries = append(out.entries, entry{field, at(field), c, similar})
 	}
-	err := kustomizer.Run(false, func() error {
+	err := run(func() {
 		for i, w := range all.Workloads {
 			c, err := newSettings(w)
 			add(fmt.Sprintf("workloads[%d]", i), c, c.similar, err)
@@ -98,7 +97,6 @@ func New(all All, at func(field string) Place) (*Changes, diag.List) {
 			c, err := newRetag(image)
 			add(fmt.Sprintf("images[%d]", i), c, c.similar, err)
 		}
-		return nil
 	})
 	if err != nil {
 		wrong = append(wrong, *invalid("patches", "kustomize's library crashes on them", ""))
@@ -131,11 +129,7 @@ func (c *Changes) Apply(o workload.Resource, check Check) Result {
 	if !slices.ContainsFunc(c.entries, func(e entry) bool { return e.mayMatch(s.of) }) {
 		return out
 	}
-	err := kustomizer.Run(false, func() error {
-		out = s.run()
-		return nil
-	})
-	if err != nil {
+	if err := run(func() { out = s.run() }); err != nil {
 		out = Result{o, nil, diag.List{c.entries[0].found(s.id, failure("kustomize's library crashes on it"))}}
 	}
 	return out

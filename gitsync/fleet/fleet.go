@@ -22,6 +22,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/sops"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
@@ -127,13 +128,14 @@ func New(opts Options) *Fleet {
 	batches := publish.NewBatches(noteDelay)
 	memory := worker.NewSharedMemory(budget.Available())
 	charts := helm.NewWorkers(helm.Options{Memory: memory})
+	building := kustomizer.NewWorkers(kustomizer.Options{Memory: memory})
 	decrypting := sops.NewWorkers(sops.Options{Memory: memory})
 	store := chart.NewStore(chart.Options{Folder: filepath.Join(pool.Dir(), "charts")})
 	return newFleet(opts, backend{
 		open: func(def *Definition, creds gitsync.Credentials, enter gate) (syncer, error) {
 			return gitsync.New(def.Pipeline, creds,
-				gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Charts: charts, SOPS: decrypting,
-					ChartStore: store, Version: opts.Version, Timeout: opts.PassTimeout})
+				gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Charts: charts, Kustomize: building,
+					SOPS: decrypting, ChartStore: store, Version: opts.Version, Timeout: opts.PassTimeout})
 		},
 		expand: func(def *Definition, creds gitsync.Credentials) (templateSyncer, error) {
 			return newExpander(def, pool, creds)
@@ -142,6 +144,7 @@ func New(opts Options) *Fleet {
 		random: rand.Float64,
 		close: func() {
 			charts.Close()
+			building.Close()
 			decrypting.Close()
 			closePool()
 		},

@@ -86,7 +86,7 @@ func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes
 	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: d.Build, Before: before,
 		Changed: changed,
 		Builds:  builds,
-		Options: roots.Options{Open: d.open(at), Charts: charts, PassThrough: d.opts.PassThrough,
+		Options: roots.Options{Open: d.open(at), Kustomize: d.Kustomize, Charts: charts, PassThrough: d.opts.PassThrough,
 			Tenants: d.opts.Tenants, Secrets: d.Secrets},
 		Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References, Revisions: d.revisions()}}
 	for range maxRounds {
@@ -271,20 +271,9 @@ func (d *treeDiff) buildAll(roots []*File, charts *chart.Renderer, builds *input
 	return nil
 }
 
-// work returns the estimated memory of the build.
-func (r *root) work(files tree.Files) int64 {
-	bytes := int64(bytesPerBuild)
-	for _, name := range r.files {
-		if info, err := files.Lstat(name); err == nil {
-			bytes += buildFactor * info.Size()
-		}
-	}
-	return bytes
-}
-
 // newBuilds returns the store of the builds of a search, charged to the pass.
 func newBuilds(pass *budget.Pass) *inputs.Builds {
-	return &inputs.Builds{Work: func() (func(), error) { return pass.Work(bytesPerBuild) }, Take: pass.Take}
+	return &inputs.Builds{Take: pass.Take}
 }
 
 func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer, builds *inputs.Builds,
@@ -294,15 +283,10 @@ func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer
 		return err
 	}
 	defer closed()
-	done, err := d.pass.Work(f.root.work(files))
-	if err != nil {
-		return err
-	}
-	defer done()
 	open := func() (tree.Files, func(), error) { return d.open(f.root.at)() } // root.at may change before the call
 	built, err := inputs.Build(ctx, files, f.root.Root, inputs.Options{
-		Manifest: opts, Source: d.Label, Builds: builds,
-		Options: roots.Options{Open: open, Charts: charts, PassThrough: opts.PassThrough, Tenants: opts.Tenants,
+		Manifest: opts, Source: d.Label, Builds: builds, Work: d.pass.Work,
+		Options: roots.Options{Open: open, Kustomize: d.Kustomize, Charts: charts, PassThrough: opts.PassThrough, Tenants: opts.Tenants,
 			Secrets: d.Secrets}})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)

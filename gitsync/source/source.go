@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/sops"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // Source is one source of a pipeline with its contents.
@@ -25,6 +26,7 @@ type Source struct {
 	Mounts     map[string]*Source
 	References map[string]string
 	Verify     *signature.Verifier // verifies commits; nil accepts any
+	Kustomize  *kustomizer.Workers // builds kustomizations
 	Charts     *chart.Renderer     // renders charts; nil refuses them
 	Secrets    *sops.FileDecrypter // decrypts files that decide what is built; nil leaves them encrypted
 	Input      Input

@@ -42,7 +42,8 @@ func (b *build) kustomization(s *Source, folder string) ([]manifest.Built, error
 			charts = &own
 		}
 	}
-	return kustomize.Build(b.ctx, b.files, request, b.opts.Open, charts)
+	return kustomize.Build(b.ctx, b.files, request,
+		kustomize.Options{Kustomize: b.opts.Kustomize, Open: b.opts.Open, Charts: charts})
 }
 
 // change returns the changes to the kustomization.

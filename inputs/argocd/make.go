@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // applicationMaker builds the root of an Application.
@@ -61,8 +62,8 @@ func (m applicationMaker) Make(ctx context.Context, t *tree.Tree, r roots.Root, 
 		if err != nil {
 			return nil, err
 		}
-		if out = append(out, docs...); len(out) > kustomize.MaxObjects {
-			return nil, problem(s.Field, "split the Application", "it has more than %d objects", kustomize.MaxObjects)
+		if out = append(out, docs...); len(out) > kustomizer.MaxObjects {
+			return nil, problem(s.Field, "split the Application", "it has more than %d objects", kustomizer.MaxObjects)
 		}
 	}
 	return b.effective(out), nil

@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 // repository is a Git repository with all kinds of sources of Applications, and another repository below other/.
@@ -136,7 +137,7 @@ func maker(t *testing.T, spec string) ([]manifest.Built, error) {
 	}
 	charts := &chart.Renderer{Workers: newWorkers(t)}
 	return root.Build(context.Background(), tree.New(context.Background(), repository),
-		roots.Options{Open: open, Charts: charts})
+		roots.Options{Open: open, Kustomize: testworker.Kustomize(), Charts: charts})
 }
 
 const fleet = "repoURL: git@git.example.com:fleet.git"

@@ -15,13 +15,15 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 // walked follows the folder argocd. Of each root it returns the name, and the problem or the objects.
 func walked(t *testing.T, repository fstest.MapFS, cluster string) []string {
 	t.Helper()
 	open := func() (tree.Files, func(), error) { return repository, func() {}, nil }
-	opts := roots.Options{Open: open, Charts: &chart.Renderer{Workers: newWorkers(t)}}
+	opts := roots.Options{Open: open, Kustomize: testworker.Kustomize(),
+		Charts: &chart.Renderer{Workers: newWorkers(t)}}
 	look := func(wanted ...roots.Root) (out [][]roots.Object, err error) {
 		for _, r := range wanted {
 			docs, err := r.Build(t.Context(), tree.New(t.Context(), repository), opts)

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 // objectsOf are the objects of YAML documents.
@@ -192,7 +193,7 @@ postRenderers:
         kind: ServiceMonitor
         metadata: {name: m, labels: {team: shop}}
 `)
-	got, err := r.PostRender(docs)
+	got, err := r.PostRender(t.Context(), docs, testworker.Kustomize())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,8 @@ postRenderers:
 	}
 	for _, patch := range []string{"{patch: 'kind: hunter2'}", "{path: /etc/passwd}",
 		"{patch: 'not: [a patch hunter2'}"} {
-		_, err := release(t, ref+"postRenderers: [{kustomize: {patches: ["+patch+"]}}]").PostRender(docs)
+		_, err := release(t, ref+"postRenderers: [{kustomize: {patches: ["+patch+"]}}]").PostRender(t.Context(), docs,
+			testworker.Kustomize())
 		if _, ok := errors.AsType[*diag.Diagnostic](err); !ok || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: got %v", patch, err)
 		}

@@ -103,7 +103,8 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 		return nil, new(diag.BuildRefused.At("spec.chart", "charts are not rendered here").
 			WithHint("put the program agentry-charts beside agentry"))
 	}
-	charts := &Charts{Renderer: opts.Charts, Open: func(ObjectRef) (*tree.Tree, string) { return t, m.Top }}
+	charts := &Charts{Renderer: opts.Charts, Kustomize: opts.Kustomize,
+		Open: func(ObjectRef) (*tree.Tree, string) { return t, m.Top }}
 	wanted, err := h.Chart(m.object)
 	if err != nil {
 		return nil, rootProblem(err)

@@ -93,7 +93,7 @@ func TestHelmReleasesAreRoots(t *testing.T) {
 func released(t *testing.T, charts *Charts, files fstest.MapFS, name string) string {
 	t.Helper()
 	open := func() (tree.Files, func(), error) { return files, func() {}, nil }
-	opts := roots.Options{Open: open, Charts: charts.Renderer}
+	opts := roots.Options{Open: open, Kustomize: charts.Kustomize, Charts: charts.Renderer}
 	look := func(wanted ...roots.Root) (out [][]roots.Object, err error) {
 		for _, r := range wanted {
 			docs, err := r.Build(t.Context(), tree.New(t.Context(), files), opts)

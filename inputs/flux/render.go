@@ -7,11 +7,14 @@ import (
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // Charts renders HelmReleases.
 type Charts struct {
 	*chart.Renderer
+	// Kustomize are the processes in which post-renderers run.
+	Kustomize *kustomizer.Workers
 	// Open returns the files of a GitRepository and its top folder, or nil if its location is unknown.
 	Open func(ObjectRef) (files *tree.Tree, top string)
 }
@@ -38,7 +41,7 @@ func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([
 	if err != nil {
 		return nil, err
 	}
-	return r.PostRender(docs)
+	return r.PostRender(ctx, docs, c.Kustomize)
 }
 
 // files returns the files of a chart, with values.yaml replaced by the values files.

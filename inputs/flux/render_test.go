@@ -28,7 +28,7 @@ func newCharts(t *testing.T) *Charts {
 	t.Helper()
 	store := chart.NewStore(chart.Options{Folder: t.TempDir()})
 	workers := helm.NewWorkers(helm.Options{Command: testworker.Command(), Env: testworker.Env()})
-	c := &Charts{Renderer: &chart.Renderer{Workers: workers,
+	c := &Charts{Kustomize: testworker.Kustomize(), Renderer: &chart.Renderer{Workers: workers,
 		Charts: chart.NewVersions(store, chart.VersionsOptions{AllowPrivateAddresses: true}).Live()}}
 	t.Cleanup(c.Workers.Close)
 	return c

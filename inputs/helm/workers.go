@@ -82,11 +82,11 @@ func (w *Workers) question(ctx context.Context, kind byte, of any) (a *Answer, t
 	if err != nil {
 		return nil, "", err
 	}
-	data, err = w.pool.Ask(ctx, worker.Question{Kind: kind, Data: data, OnMessage: func(kind byte, data []byte) error {
+	data, err = w.pool.Ask(ctx, worker.Question{Kind: kind, Data: data, OnMessage: func(kind byte, data []byte) ([]byte, error) {
 		if kind != frame.Template {
-			return errors.New("an unknown frame")
+			return nil, errors.New("an unknown frame")
 		}
-		return frame.Decode(data, &template)
+		return nil, frame.Decode(data, &template)
 	}})
 	if err != nil {
 		return nil, template, err

@@ -12,45 +12,38 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
+	"time"
 
-	"sigs.k8s.io/kustomize/api/konfig"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/api/resmap"
-	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/tree"
 	"github.com/agentry-dev/agentry/internal/kustomizer"
-	"github.com/agentry-dev/agentry/internal/panics"
-)
-
-const (
-	// MaxObjects limits the objects of one kustomization.
-	MaxObjects = 50_000
-	// MaxBuiltBytes limits the total size of one kustomization's objects.
-	MaxBuiltBytes = 64 << 20
-	// MaxLoadedBytes limits the total size of the files that kustomize loads for one kustomization, counting
-	// repetitions.
-	MaxLoadedBytes = 256 << 20
+	"github.com/agentry-dev/agentry/internal/worker"
 )
 
 // Open opens the files of a build again, to find positions in them. The returned function closes them.
 type Open func() (tree.Files, func(), error)
 
+// Options are what a build uses besides the files.
+type Options struct {
+	// Kustomize are the processes in which kustomize runs.
+	Kustomize *kustomizer.Workers
+	// Open opens the files again, to find positions in them.
+	Open Open
+	// Charts renders charts. If nil, charts are refused.
+	Charts *chart.Renderer
+}
+
 // Build builds a folder. A [*diag.Diagnostic] says why it cannot be built; any other error is a failure to read files.
-// If renderer is nil, charts are refused.
-func Build(ctx context.Context, t *tree.Tree, r Request, open Open, renderer *chart.Renderer) ([]manifest.Built,
-	error) {
+func Build(ctx context.Context, t *tree.Tree, r Request, opts Options) ([]manifest.Built, error) {
 	c := newChecker(t)
 	c.request = r
-	docs, err := c.buildRequest(ctx, open, renderer)
+	docs, err := c.buildRequest(ctx, opts)
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && failed.File == c.generated && c.generated != "" {
 		failed.File = r.Folder
 		if r.Find != nil {
@@ -62,7 +55,7 @@ func Build(ctx context.Context, t *tree.Tree, r Request, open Open, renderer *ch
 
 // buildRequest builds the requested folder. If it only fails because of the custom resource's changes, the custom
 // resource is to blame.
-func (c *checker) buildRequest(ctx context.Context, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
+func (c *checker) buildRequest(ctx context.Context, opts Options) ([]manifest.Built, error) {
 	r := c.request
 	if err := c.folder(r.Folder, false); err != nil {
 		return nil, err
@@ -75,10 +68,10 @@ func (c *checker) buildRequest(ctx context.Context, open Open, renderer *chart.R
 	if err := decryptFiles(ctx, c); err != nil {
 		return nil, err
 	}
-	docs, err := c.build(ctx, r.Folder, open, renderer)
+	docs, err := c.build(ctx, r.Folder, opts)
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && !r.Change.isEmpty() && failed.File == root.name {
 		root.Kustomization = original
-		if _, err := c.build(ctx, r.Folder, open, renderer); err == nil {
+		if _, err := c.build(ctx, r.Folder, opts); err == nil {
 			failed.File, failed.Line, failed.Column = r.Find("")
 		}
 	}
@@ -86,34 +79,33 @@ func (c *checker) buildRequest(ctx context.Context, open Open, renderer *chart.R
 }
 
 // build builds a checked kustomization.
-func (c *checker) build(ctx context.Context, folder string, open Open, renderer *chart.Renderer) ([]manifest.Built,
-	error) {
-	if err := c.charts(ctx, renderer); err != nil {
-		return nil, err
-	}
-	notes, err := limitPatches(c, folder)
-	if err != nil {
-		return nil, err
-	}
-	if err := limitReplacements(c, folder); err != nil {
+func (c *checker) build(ctx context.Context, folder string, opts Options) ([]manifest.Built, error) {
+	if err := c.charts(ctx, opts.Charts); err != nil {
 		return nil, err
 	}
 	root := c.files[folder]
 	if root.name == c.generated && len(root.Resources)+len(root.Components) == 0 {
 		return nil, nil
 	}
-	switch needed := c.needsTrace(root); {
-	case needed == "" && notes > maxNotes:
-		return c.run(root, folder, open)
-	case notes > maxNeededNotes:
-		return nil, &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: root.name,
-			Message: "has too many patches and objects for kustomize to record in time which patch changed which " +
-				"object, and " + needed, Hint: "split the kustomization, or merge patches"}
-	}
 	if c.request.Tenants.IsSet() {
 		c.traceAll()
 	}
-	docs, err := c.run(root, folder, open, types.OriginAnnotations, types.TransformerAnnotations)
+	cpu := time.Duration(0)
+	if !c.needsTrace(root) {
+		cpu = maxTracing
+	}
+	b := &builder{checker: c, ctx: ctx, root: root, folder: folder, opts: opts}
+	docs, err := b.run(cpu, types.OriginAnnotations, types.TransformerAnnotations)
+	if failed, ok := errors.AsType[*kustomizer.Failure](err); ok {
+		if cpu == 0 || failed.Reason == worker.Output {
+			return nil, b.exceeds(failed)
+		}
+		// kustomize notes each patch in each object, and for each patch reads all notes of the object again
+		if docs, err = b.run(0); errors.As(err, &failed) {
+			return nil, b.exceeds(failed)
+		}
+		return docs, err
+	}
 	_, isRefused := errors.AsType[*diag.Diagnostic](err)
 	if isRefused && c.request.Tenants.IsSet() || !isRefused && !slices.ContainsFunc(docs, func(d manifest.Built) bool {
 		return isTraced(d.Text, root.BuildMetadata)
@@ -121,7 +113,10 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 		return docs, err
 	}
 	// A patch or replacement copied kustomize's trace annotations, so they are in the result.
-	plain, err := c.run(root, folder, open)
+	plain, err := b.run(0)
+	if failed, ok := errors.AsType[*kustomizer.Failure](err); ok {
+		return nil, b.exceeds(failed)
+	}
 	authors := allAuthors(docs)
 	for i := range plain {
 		if len(docs) == len(plain) {
@@ -134,18 +129,14 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	return plain, err
 }
 
-// needsTrace returns why kustomize must record which patch changed which object, or "" if that would only make
-// positions more exact.
-func (c *checker) needsTrace(root *file) string {
-	switch {
-	case c.request.Tenants.IsSet():
-		return "tenants (spec.tenancy) need to know who changed what"
-	case len(c.installed)+len(c.lookups) > 0:
-		return "charts need to know what each template renders"
-	case slices.ContainsFunc(root.BuildMetadata, func(s string) bool { return s != types.ManagedByLabelOption }):
-		return "buildMetadata requires it"
-	}
-	return ""
+// maxTracing is the processor time of a build with a trace that only makes positions more exact.
+const maxTracing = 10 * time.Second
+
+// needsTrace reports whether kustomize must record which patch changed which object: for the authors of objects, for
+// the templates of charts, or because buildMetadata asks for it.
+func (c *checker) needsTrace(root *file) bool {
+	return c.request.Tenants.IsSet() || len(c.installed)+len(c.lookups) > 0 ||
+		slices.ContainsFunc(root.BuildMetadata, func(s string) bool { return s != types.ManagedByLabelOption })
 }
 
 // allAuthors returns the authors of all documents, without duplicates.
@@ -163,80 +154,91 @@ func allAuthors(docs []manifest.Built) []manifest.Author {
 	return out
 }
 
-// run runs kustomize with additional options of buildMetadata.
-func (c *checker) run(root *file, folder string, open Open, annotations ...string) ([]manifest.Built, error) {
-	if ctx := c.tree.Context(); ctx.Err() != nil { // the last chance: kustomize cannot be interrupted
-		return nil, context.Cause(ctx)
+// builder builds one checked kustomization.
+type builder struct {
+	*checker
+	ctx    context.Context
+	root   *file
+	folder string
+	opts   Options
+}
+
+// exceeds returns the error about a build that exceeds a limit.
+func (b *builder) exceeds(f *kustomizer.Failure) error {
+	hint := "split the kustomization, or merge patches with the same target"
+	if f.Reason == worker.Output {
+		hint = "split the kustomization"
 	}
-	annotated := root.Kustomization
+	return &diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: b.root.name, Message: f.Error(),
+		Hint: hint}
+}
+
+// run runs kustomize with additional options of buildMetadata.
+func (b *builder) run(cpu time.Duration, annotations ...string) ([]manifest.Built, error) {
+	if err := b.ctx.Err(); err != nil {
+		return nil, context.Cause(b.ctx)
+	}
+	annotated := b.root.Kustomization
 	isLabel := func(option string) bool { return option == types.ManagedByLabelOption }
 	// any option makes kustomize trace objects
-	annotated.BuildMetadata = append(slices.DeleteFunc(slices.Clone(root.BuildMetadata), isLabel), annotations...)
-	referrers, err := c.referrers()
-	if err != nil {
-		return nil, err
+	annotated.BuildMetadata = append(slices.DeleteFunc(slices.Clone(b.root.BuildMetadata), isLabel), annotations...)
+	job := kustomizer.Job{Folder: b.folder, SetsSchemas: b.schemas(), Traced: b.root.BuildMetadata}
+	if slices.ContainsFunc(b.root.BuildMetadata, isLabel) {
+		job.ManagedBy = managedBy
 	}
-	if referrers != nil {
-		// transformers in files run after inline ones
-		annotated.Transformers = append(slices.Clone(root.Transformers), earlierNames+".yaml")
-		c.changed[path.Join(path.Dir(root.name), earlierNames+".yaml")] = []byte(referrers.keepNames())
-	}
-	c.changed[root.name] = []byte(marshal(annotated))
-	view := &files{tree: c.tree, checked: c.files, changed: c.changed}
-	var known map[*resource.Resource]names
-	var namesErr error
-	built, err := run(view, folder, c.schemas(), func(built resmap.ResMap) {
-		if referrers != nil {
-			known, namesErr = extractNames(built)
+	names := path.Join(path.Dir(b.root.name), kustomizer.EarlierNames+".yaml")
+	if job.Renames = b.renames(); job.Renames {
+		text, err := kustomizer.KeepNames()
+		if err != nil {
+			return nil, err
 		}
-	})
-	// If kustomize cannot add names to some object, build without them.
-	if err != nil && view.failed == nil && referrers != nil {
-		referrers, annotated.Transformers = nil, root.Transformers
-		c.changed[root.name] = []byte(marshal(annotated))
-		view = &files{tree: c.tree, checked: c.files, changed: c.changed}
-		built, err = run(view, folder, c.schemas(), func(resmap.ResMap) {})
+		// transformers in files run after inline ones
+		annotated.Transformers = append(slices.Clone(b.root.Transformers), path.Base(names))
+		b.changed[names] = []byte(text)
+	}
+	b.changed[b.root.name] = []byte(marshal(annotated))
+	view := &files{tree: b.tree, checked: b.files, changed: b.changed}
+	result, err := b.opts.Kustomize.Build(b.ctx, b.filled(job, view), cpu, view.open)
+	if err == nil && result.Refusal != "" && view.failed == nil && job.Renames {
+		// If kustomize cannot add names to some object, build without them.
+		job.Renames, annotated.Transformers = false, b.root.Transformers
+		b.changed[b.root.name] = []byte(marshal(annotated))
+		view = &files{tree: b.tree, checked: b.files, changed: b.changed}
+		result, err = b.opts.Kustomize.Build(b.ctx, b.filled(job, view), cpu, view.open)
 	}
 	switch {
-	case view.failed != nil:
-		return nil, explain(view.failed, root.name)
-	case panics.Is(err):
-		return nil, failed(root.name, "kustomize's library crashed on it", "run kustomize build to see more")
 	case err != nil:
-		return nil, c.explain(err, root, folder, view.bytes)
+		return nil, err
+	case view.failed != nil:
+		return nil, explain(view.failed, b.root.name)
+	case result.Refusal != "":
+		return nil, b.explain(result.Refusal)
+	case result.Problem != "":
+		return nil, failed(b.root.name, result.Problem, result.Hint)
 	}
-	if slices.Contains(root.BuildMetadata, types.ManagedByLabelOption) {
-		err = label(built, konfig.ManagedbyLabelKey, managedBy)
+	return b.documents(result.Objects), nil
+}
+
+// filled returns a job with the files that it names.
+func (b *builder) filled(job kustomizer.Job, view *files) kustomizer.Job {
+	job.Files = map[string][]byte{}
+	for name := range b.refs.Files {
+		if e := view.open(name); e.Name == name && !e.Refused && !e.IsDir {
+			job.Files[name] = e.Text
+		}
 	}
-	if err != nil {
-		return nil, failed(root.name, "an object cannot have the label of buildMetadata", "correct its labels")
+	for name, text := range b.changed {
+		job.Files[name] = text
 	}
-	if namesErr != nil {
-		return nil, failed(root.name, "kustomize's annotations of an object are wrong",
-			"remove kustomize's annotations from the objects")
+	for dir := range b.files {
+		job.Folders = append(job.Folders, dir)
 	}
-	var changed map[*resource.Resource]renamedRefs
-	if referrers != nil {
-		changed = referrers.follow(built, known)
-	}
-	return c.documents(built, known, changed, root, open)
+	return job
 }
 
 // managedBy is the value of the managed-by label that the kustomize program of the library's version writes. The
 // library itself would write the version of agentry.
 const managedBy = "kustomize-v5.8.2"
-
-// label sets a label in all objects.
-func label(built resmap.ResMap, name, value string) error {
-	for _, r := range built.Resources() {
-		labels := r.GetLabels()
-		labels[name] = value
-		if err := r.SetLabels(labels); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // schemas reports whether a kustomization sets OpenAPI schemas, which kustomize keeps globally in the process.
 func (c *checker) schemas() bool {
@@ -248,90 +250,24 @@ func (c *checker) schemas() bool {
 	return false
 }
 
-// run runs kustomize and calls then with the resulting objects while kustomize's global schemas are still in place:
-// the IDs of objects depend on them.
-func run(view *files, folder string, schemas bool, then func(resmap.ResMap)) (built resmap.ResMap, err error) {
-	options := krusty.MakeDefaultOptions()
-	options.LoadRestrictions = types.LoadRestrictionsNone // the tree has only files of the repository
-	err = kustomizer.Run(schemas, func() (err error) {
-		if built, err = krusty.MakeKustomizer(options).Run(view, path.Join("/", folder)); err == nil {
-			then(built)
-		}
-		return err
-	})
-	return built, err
+// documents returns the built objects with their origins.
+func (b *builder) documents(objects []kustomizer.Object) []manifest.Built {
+	trace := newTrace(b.checker, b.root, b.opts.Open)
+	out := make([]manifest.Built, len(objects))
+	for i, o := range objects {
+		origin := trace.of(o)
+		out[i] = manifest.Built{Text: o.Text, Origin: origin, DefaultNamespace: b.installed[origin.template],
+			Lookup: b.lookups[origin.template], Secret: b.secrets.in(o.Text), Authors: b.authors(origin),
+			EarlierNames: o.EarlierNames}
+	}
+	return out
 }
-
-// documents returns the built objects without the trace annotations.
-func (c *checker) documents(built resmap.ResMap, known map[*resource.Resource]names,
-	changed map[*resource.Resource]renamedRefs, root *file, open Open) ([]manifest.Built, error) {
-	if built.Size() > MaxObjects {
-		return nil, failed(root.name, fmt.Sprintf("has more than %d objects", MaxObjects), "split it")
-	}
-	trace := newTrace(c, root, open)
-	out := make([]manifest.Built, 0, built.Size())
-	size := 0
-	for _, r := range built.Resources() {
-		origin, err := trace.of(r)
-		if err == nil {
-			err = removeTrace(r, root.BuildMetadata)
-		}
-		if err != nil {
-			return nil, failed(root.name, "kustomize's annotations of an object are wrong",
-				"remove kustomize's annotations from the objects")
-		}
-		origin.renamed = changed[r]
-		if size += sizeOf(r.YNode(), MaxBuiltBytes-size); size > MaxBuiltBytes {
-			return nil, failed(root.name, fmt.Sprintf("has more than %d bytes of objects", MaxBuiltBytes), "split it")
-		}
-		text, err := r.AsYAML()
-		if err != nil {
-			return nil, failed(root.name, "an object cannot be written as YAML", "run kustomize build to see more")
-		}
-		out = append(out, manifest.Built{Text: text, Origin: origin, DefaultNamespace: c.installed[origin.template],
-			Lookup: c.lookups[origin.template],
-			Secret: c.secrets.in(text), Authors: c.authors(origin), EarlierNames: known[r].renamed()})
-	}
-	return out, nil
-}
-
-// sizeOf estimates the size of a node as YAML without writing it, or returns any number above limit. Aliases make it
-// possible that a small node is huge as YAML.
-func sizeOf(n *kyaml.Node, limit int) int {
-	if n.Kind == kyaml.AliasNode {
-		n = n.Alias
-	}
-	bytes := len(n.Value) + 2 // and separators
-	for _, inner := range n.Content {
-		if bytes > limit {
-			break
-		}
-		bytes += sizeOf(inner, limit-bytes)
-	}
-	return bytes
-}
-
-// removeTrace removes the trace annotations that the kustomization itself does not ask for.
-func removeTrace(r *resource.Resource, wanted []string) error {
-	if !slices.Contains(wanted, types.OriginAnnotations) {
-		if err := r.SetOrigin(nil); err != nil {
-			return err
-		}
-	}
-	if !slices.Contains(wanted, types.TransformerAnnotations) {
-		return r.ClearTransformations()
-	}
-	return nil
-}
-
-// transformations is the annotation in which kustomize records the transformers that an object went through.
-const transformations = "alpha.config.kubernetes.io/transformations"
 
 // isTraced reports whether a text contains a trace annotation that the kustomization does not ask for.
 func isTraced(text []byte, wanted []string) bool {
 	return !slices.Contains(wanted, types.OriginAnnotations) &&
 		bytes.Contains(text, []byte("config.kubernetes.io/origin: ")) ||
-		!slices.Contains(wanted, types.TransformerAnnotations) && bytes.Contains(text, []byte(transformations+": "))
+		!slices.Contains(wanted, types.TransformerAnnotations) && bytes.Contains(text, []byte("config.kubernetes.io/transformations: "))
 }
 
 // explain turns an error from reading a tree into an [*Error] if the content of the tree is to blame.
@@ -344,8 +280,7 @@ func explain(err error, name string) error {
 		return err
 	case errors.Is(err, tree.ErrTooLarge):
 		return failed(name, tree.ErrTooLarge.Error(), "split it")
-	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, errAliases), errors.Is(err, errLoaded), errors.Is(err,
-		tree.ErrOutside):
+	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, errAliases), errors.Is(err, tree.ErrOutside):
 		return failed(name, err.Error(), "")
 	}
 	return err

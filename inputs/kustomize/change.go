@@ -101,7 +101,7 @@ func (c *checker) change(r Request) error {
 			missing[e.path] = true
 			continue
 		}
-		if _, err := c.entry(asked, dir, e); err != nil {
+		if err := c.entry(asked, dir, e); err != nil {
 			return err
 		}
 	}

@@ -231,7 +231,7 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *f
 func (c *checker) chartValues(f *file, dir, field string, of types.HelmChart) (map[string]any, error) {
 	values := map[string]any{}
 	read := func(field, name string) error {
-		if _, err := c.entry(f, dir, entry{name, text, field}); err != nil {
+		if err := c.entry(f, dir, entry{name, text, field}); err != nil {
 			return err
 		}
 		data, err := c.tree.ReadFile(path.Join(dir, name))

@@ -22,13 +22,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-const (
-	// maxDepth limits the nesting of kustomizations.
-	maxDepth = 64
-	// maxLoads limits the files and kustomizations that kustomize loads for one kustomization. It loads a base each
-	// time that it is named, so a few small files can lead to any number of loads.
-	maxLoads = 20_000
-)
+// maxDepth limits the nesting of kustomizations.
+const maxDepth = 64
 
 // Refs are the files and folders that a kustomization names, directly and through its bases.
 type Refs struct {
@@ -58,27 +53,25 @@ type checker struct {
 	tree  *tree.Tree
 	refs  Refs
 	files map[string]*file    // kustomizations, by folder
-	loads map[string]int      // total loads of each folder, with its bases
 	done  map[string]bool     // checked folders; folders of transformers end in a slash
 	stack []string            // folders that are being checked
 	bases map[string][]string // base folders of each folder
 
 	tenants   manifest.Tenants // set by Inspect only
 	request   Request
-	generated string                         // the name of the kustomization made for the root, if any
-	changed   map[string][]byte              // files with content that replaces the tree's
-	installed map[string]string              // namespaces of charts, by the rendered file in changed
-	lookups   map[string]string              // templates that used lookup, by the rendered file in changed
-	secrets   secretTexts                    // decrypted values
-	replacing map[string][]types.Replacement // replacements in transformers, by the folder that lists these
+	generated string            // the name of the kustomization made for the root, if any
+	changed   map[string][]byte // files with content that replaces the tree's
+	installed map[string]string // namespaces of charts, by the rendered file in changed
+	lookups   map[string]string // templates that used lookup, by the rendered file in changed
+	secrets   secretTexts       // decrypted values
+	replaces  bool              // a transformer has replacements
 }
 
 func newChecker(t *tree.Tree) *checker {
 	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{},
-		Covered: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
+		Covered: map[string]bool{}}, files: map[string]*file{},
 		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{},
-		installed: map[string]string{}, lookups: map[string]string{}, secrets: secretTexts{texts: map[string]string{}},
-		replacing: map[string][]types.Replacement{}}
+		installed: map[string]string{}, lookups: map[string]string{}, secrets: secretTexts{texts: map[string]string{}}}
 }
 
 // Find returns the kustomization file in a folder, or "" if there is none.
@@ -139,7 +132,6 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 	}
 	c.stack = append(c.stack, dir)
 	defer func() { c.stack = c.stack[:len(c.stack)-1] }()
-	c.loads[dir] = 0
 	if err := f.refuse(isPlugin); err != nil {
 		return err
 	}
@@ -147,13 +139,7 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 		if isPlugin {
 			e.use = plugin
 		}
-		loads, err := c.entry(f, dir, e)
-		if c.loads[dir] += loads; err == nil && c.loads[dir] > maxLoads {
-			err = f.at(diag.BuildRefused, e.field,
-				fmt.Sprintf("up to here, more than %d files and bases are loaded, counting repetitions",
-					maxLoads), "split the kustomization")
-		}
-		if err != nil {
+		if err := c.entry(f, dir, e); err != nil {
 			return err
 		}
 	}
@@ -321,51 +307,50 @@ func (f *file) refuse(isPlugin bool) error {
 }
 
 // entry checks a path that a kustomization names, and returns how many files and bases are loaded for it.
-func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
+func (c *checker) entry(f *file, dir string, e entry) error {
 	switch {
 	case isRemote(e.path):
-		return 0, f.at(diag.BuildRefused, e.field, "is remote, but agentry builds only from the repository",
+		return f.at(diag.BuildRefused, e.field, "is remote, but agentry builds only from the repository",
 			"copy it into the repository, or add its repository under sources")
 	case isInline(e.path) && e.use == plugin:
-		return 1, c.config([]byte(e.path), f.name)
+		return c.config([]byte(e.path), f.name)
 	case isInline(e.path) && e.use == patch:
-		return 1, nil
+		return nil
 	case path.IsAbs(e.path):
-		return 0, f.at(diag.BuildRefused, e.field, "is an absolute path", "write it relative to the kustomization")
+		return f.at(diag.BuildRefused, e.field, "is an absolute path", "write it relative to the kustomization")
 	}
 	real, isDir, err := c.tree.Resolve(path.Join(dir, e.path))
 	switch {
 	case errors.Is(err, tree.ErrOutside):
-		return 0, f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" "+tree.ErrOutside.Error(),
+		return f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" "+tree.ErrOutside.Error(),
 			"copy it into the repository")
 	case errors.Is(err, fs.ErrNotExist):
-		return 0, f.at(diag.BuildFailed, e.field,
+		return f.at(diag.BuildFailed, e.field,
 			strconv.Quote(e.path)+" is not in the repository, or is hidden by a .sourceignore",
 			"correct the path, or add the file")
 	case err != nil:
-		return 0, explain(err, f.name)
+		return explain(err, f.name)
 	case c.leadsOut(path.Join(dir, e.path), real):
-		return 0, f.at(diag.BuildRefused, e.field,
+		return f.at(diag.BuildRefused, e.field,
 			strconv.Quote(e.path)+" is behind a symbolic link of a tenant, which leads to "+real+
 				" (spec.tenancy.folders)", "name "+real+" itself, or put a copy into the tenant's folder")
 	case isDir && (e.use == text || e.use == patch):
-		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder, but must be a file", "")
+		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder, but must be a file", "")
 	case !isDir && e.use == component:
-		return 0, f.at(diag.BuildFailed, e.field,
+		return f.at(diag.BuildFailed, e.field,
 			strconv.Quote(e.path)+" is a file, but must be a folder with a Component", "")
 	case !isDir && e.use == plugin:
 		c.note(c.refs.Files, real)
 		data, err := c.tree.ReadFile(real)
 		if err != nil {
-			return 0, explain(err, real)
+			return explain(err, real)
 		}
-		return 1, c.config(data, real)
+		return c.config(data, real)
 	case !isDir:
 		c.note(c.refs.Files, real)
-		return 1, nil
+		return nil
 	}
-	err = c.base(f, e, real)
-	return 1 + c.loads[real], err
+	return c.base(f, e, real)
 }
 
 // base checks the kustomization that an entry names.
@@ -405,9 +390,8 @@ func (c *checker) config(data []byte, name string) error {
 					"output"}
 		}
 		var of struct{ Replacements []types.Replacement }
-		if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &of) == nil {
-			dir := c.stack[len(c.stack)-1]
-			c.replacing[dir] = append(c.replacing[dir], of.Replacements...)
+		if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &of) == nil && len(of.Replacements) > 0 {
+			c.replaces = true
 		}
 	}
 	return nil

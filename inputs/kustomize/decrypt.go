@@ -21,7 +21,7 @@ import (
 // decide a name, by its hash suffix. A file of a Secret that cannot be decrypted stays encrypted: whatever needs the
 // value reports it.
 func decryptFiles(ctx context.Context, c *checker) error {
-	isNeeded := c.request.Secrets != nil && c.request.Secrets.RendersValues || len(c.replacing) > 0
+	isNeeded := c.request.Secrets != nil && c.request.Secrets.RendersValues || c.replaces
 	for _, f := range c.files {
 		//lint:ignore SA1019 kustomize still reads vars
 		isNeeded = isNeeded || len(f.Replacements)+len(f.Vars) > 0

@@ -1,13 +1,17 @@
 package kustomize
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"regexp"
 	"slices"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // cause is a known error of kustomize, and the message to show instead. Its groups match only names of objects.
@@ -60,7 +64,8 @@ func causes() []cause {
 }
 
 // explain says why kustomize refused the kustomization. A broken file takes precedence over other causes.
-func (c *checker) explain(err error, root *file, folder string, read int) error {
+func (b *builder) explain(refusal string) error {
+	c, at, field := b.checker, b.root, ""
 	for _, file := range slices.Sorted(maps.Keys(c.refs.Files)) {
 		text, found := c.tree.Texts()[file]
 		if !found || c.isKustomization(file) || !manifest.IsManifestPath(path.Base(file)) {
@@ -84,26 +89,73 @@ func (c *checker) explain(err error, root *file, folder string, read int) error 
 			return &d
 		}
 	}
-	at, field := root, ""
-	if isCheap(c.files, read) {
-		b := &bisection{checker: c}
-		at, folder, field = b.find(root, folder)
-		if err := b.failedOperation(at, folder, field); err != nil {
-			return err
-		}
-		if _, line, _ := at.find(field); line == 0 { // it is an addition of a custom resource
-			field = ""
-		}
+	blame, err := b.blame()
+	if err != nil {
+		return err
+	}
+	if found := c.files[blame.Folder]; found != nil {
+		at, field = found, blame.Field
+	}
+	if blame.Operation != nil {
+		return b.failedOperation(at, field, *blame.Operation)
+	}
+	if _, line, _ := at.find(field); line == 0 { // it is an addition of a custom resource
+		field = ""
 	}
 	for _, known := range causes() {
-		if m := known.pattern.FindStringSubmatchIndex(err.Error()); m != nil {
-			message := string(known.pattern.ExpandString(nil, known.message, err.Error(), m))
+		if m := known.pattern.FindStringSubmatchIndex(refusal); m != nil {
+			message := string(known.pattern.ExpandString(nil, known.message, refusal, m))
 			return at.failed(field, unknownParts.ReplaceAllString(message, ""), known.hint)
 		}
 	}
 	return at.failed(field, "kustomize refuses it",
 		"run kustomize build "+path.Dir(at.name)+
 			" to see why; its message is not shown here because it can contain values of Secrets")
+}
+
+// blame finds the entry that makes the kustomization fail.
+func (b *builder) blame() (kustomizer.Blame, error) {
+	b.changed[b.root.name] = []byte(marshal(b.root.Kustomization))
+	view := &files{tree: b.tree, checked: b.files, changed: b.changed}
+	var all []kustomizer.Kustomization
+	for _, dir := range slices.Sorted(maps.Keys(b.files)) {
+		all = append(all, kustomizer.Kustomization{Folder: dir, File: b.files[dir].name})
+	}
+	job := kustomizer.Job{Folder: b.folder, SetsSchemas: b.schemas()}
+	return b.opts.Kustomize.Blame(b.ctx, b.filled(job, view), all, view.open)
+}
+
+// failedOperation returns the error about an operation of a JSON patch at an entry.
+func (b *builder) failedOperation(f *file, field string, o kustomizer.Operation) error {
+	d := diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: f.name, Hint: o.Hint}
+	var n int
+	_, err := fmt.Sscanf(field, "patches[%d]", &n)
+	asked := n - (len(f.Patches) - len(b.request.Change.Patches))
+	switch inline := f.node(field + ".patch"); {
+	case o.File != "":
+		d.File = o.File
+		for list := range documents(b.textOf(o.File)) {
+			if o.Index < len(list.Content) {
+				d.Line, d.Column = list.Content[o.Index].Line, list.Content[o.Index].Column
+			}
+			break
+		}
+	case inline != nil && inline.Style&yaml.LiteralStyle != 0:
+		d.Line = inline.Line
+		for list := range documents([]byte(inline.Value)) {
+			if o.Index < len(list.Content) {
+				d.Line += list.Content[o.Index].Line
+			}
+			break
+		}
+	case inline != nil:
+		d.Line, d.Column = inline.Line, inline.Column
+	case err == nil && b.request.Find != nil && f == b.root && asked >= 0:
+		field = "patches" + index(asked)
+		d.File, d.Line, d.Column = b.request.Find(field)
+	}
+	d.Message = fmt.Sprintf("%s, operation %d (%s): %s %s", field, o.Index+1, o.Text, o.Object, o.Problem)
+	return &d
 }
 
 // failed returns an error about an entry of a kustomization, or about the kustomization as a whole.

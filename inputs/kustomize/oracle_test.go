@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 // kustomizeItself builds as the program kustomize does, of files in memory.
@@ -46,7 +47,7 @@ func kustomizeItself(t *testing.T, files fstest.MapFS, folder string) (string, e
 func ours(files fstest.MapFS, folder string) (string, error) {
 	open := func() (tree.Files, func(), error) { return files, func() {}, nil }
 	docs, err := kustomize.Build(context.Background(), tree.New(context.Background(), files),
-		kustomize.Request{Folder: folder}, open, nil)
+		kustomize.Request{Folder: folder}, kustomize.Options{Kustomize: testworker.Kustomize(), Open: open})
 	var texts []string
 	for _, d := range docs {
 		texts = append(texts, string(d.Text))

@@ -132,8 +132,8 @@ func oursOnDisk(t *testing.T, dir, folder string, renderer *chart.Renderer) (map
 	}
 	defer root.Close()
 	of, _ := root.FS().(tree.Files)
-	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Request{Folder: folder}, nil,
-		renderer)
+	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Request{Folder: folder},
+		kustomize.Options{Kustomize: testworker.Kustomize(), Charts: renderer})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/references"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 // followed are custom resources with references of many forms, and what they refer to.
@@ -193,9 +194,9 @@ func TestPlacesOfFollowedReferences(t *testing.T) {
 		"base/agent.yaml":         "---\n" + followed,
 	})
 	docs, err := kustomize.Build(t.Context(), tree.New(t.Context(), of), kustomize.Request{Folder: "top"},
-		func() (tree.Files, func(), error) {
+		kustomize.Options{Kustomize: testworker.Kustomize(), Open: func() (tree.Files, func(), error) {
 			return of, func() {}, nil
-		}, nil)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v3"
-	"sigs.k8s.io/kustomize/api/resource"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // trace finds the positions of the objects of one kustomization.
@@ -53,38 +53,33 @@ func InFile(open Open, file string) manifest.Origin {
 	return &origin{trace: &trace{root: file, open: open}, file: file}
 }
 
-// of returns the origin of an object from kustomize's annotations, whose paths are relative to the kustomization.
-func (t *trace) of(r *resource.Resource) (*origin, error) {
-	out := &origin{trace: t}
-	from, err := r.GetOrigin()
-	if err != nil {
-		return nil, err
-	}
+// of returns the origin of a built object.
+func (t *trace) of(o kustomizer.Object) *origin {
+	out := &origin{trace: t, renamed: o.Renamed}
 	dir := path.Dir(t.root)
 	switch {
-	case from == nil:
+	case !o.IsTraced:
 		out.changes = t.changes
-		return out, nil
-	case from.Path != "":
-		out.file = path.Join(dir, from.Path)
+		return out
+	case o.File != "":
+		out.file = path.Join(dir, o.File)
 		if template, _, isChart := strings.Cut(out.file, renderedAs); isChart {
 			out.file, out.template = template, out.file
 		}
-	case from.ConfiguredIn != "":
-		out.file = path.Join(dir, from.ConfiguredIn)
+	case o.Generator != "":
+		out.file = path.Join(dir, o.Generator)
 	}
-	transformations, err := r.GetTransformations()
-	if err != nil {
-		return nil, err
-	}
-	for _, transformation := range slices.Backward(transformations) {
-		file := path.Join(dir, transformation.ConfiguredIn)
+	for _, change := range slices.Backward(o.Changes) {
+		file := path.Join(dir, change)
 		if n := len(out.changes); n == 0 || out.changes[n-1] != file {
 			out.changes = append(out.changes, file)
 		}
 	}
-	return out, nil
+	return out
 }
+
+// renamedRefs maps the names that were written into the references of an object to those that its author wrote.
+type renamedRefs map[string]string
 
 // field is a field of a built document whose position is sought.
 type field struct {

@@ -23,6 +23,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // Root is something that is built as a whole.
@@ -111,6 +112,8 @@ func (r Root) Digest() string {
 type Options struct {
 	// Open opens the files again to find positions in them.
 	Open kustomize.Open
+	// Kustomize are the processes in which kustomize runs.
+	Kustomize *kustomizer.Workers
 	// Charts renders charts. If nil, charts are refused.
 	Charts *chart.Renderer
 	// PassThrough are the kinds to copy to the output.
@@ -162,7 +165,8 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 			WithHint("correct the path; if it is on another branch, add that branch as another source (sourceRefs or " +
 				"--source)"))
 	}
-	docs, err := kustomize.Build(ctx, t, request, opts.Open, opts.Charts)
+	docs, err := kustomize.Build(ctx, t, request,
+		kustomize.Options{Kustomize: opts.Kustomize, Open: opts.Open, Charts: opts.Charts})
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); ok && r.RequestedBy != nil &&
 		failed.Object == (diag.Object{}) {
 		if file, _, _ := r.RequestedBy.Find(""); failed.File == file {

@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/test/testworker"
 )
 
 func files(list map[string]string) fstest.MapFS {
@@ -40,7 +41,8 @@ func by() *roots.CustomResource {
 func build(t *testing.T, repository fstest.MapFS, r roots.Root) (text string, docs []manifest.Built, err error) {
 	t.Helper()
 	open := func() (tree.Files, func(), error) { return repository, func() {}, nil }
-	docs, err = r.Build(context.Background(), tree.New(context.Background(), repository), roots.Options{Open: open})
+	docs, err = r.Build(context.Background(), tree.New(context.Background(), repository),
+		roots.Options{Open: open, Kustomize: testworker.Kustomize()})
 	if failed, ok := errors.AsType[*diag.Diagnostic](err); err != nil && !ok {
 		t.Fatal(err)
 	} else if ok {

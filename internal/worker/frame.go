@@ -6,8 +6,12 @@ import (
 	"io"
 )
 
-// Answer is the kind of the frame that answers a question. All other kinds are the program's own.
-const Answer byte = 'd'
+// Answer is the kind of the frame that answers a question, and reply of the one that answers a worker's message. All
+// other kinds are the program's own.
+const (
+	Answer byte = 'd'
+	reply  byte = 'a'
+)
 
 // Exit codes of a worker.
 const (
@@ -15,6 +19,7 @@ const (
 	exitBroken = 70 // the pipe to the parent failed
 	exitMemory = 71 // the memory limit was exceeded
 	exitOutput = 72 // the output limit was exceeded
+	exitBusy   = 73 // the limit of processor time was exceeded
 )
 
 // MaxQuestionBytes limits the size of a question.

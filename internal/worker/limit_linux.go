@@ -1,6 +1,10 @@
 package worker
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // limitMemory makes the kernel refuse memory beyond the limit, because a single allocation can exceed it between two
 // checks. The reserve is for the Go runtime's own memory.
@@ -9,4 +13,21 @@ func limitMemory(bytes int64) {
 	limit := uint64(bytes + reserve)
 	// if this fails, the periodic check and the time limit remain
 	_ = unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: limit, Max: limit})
+}
+
+// Confine makes the kernel refuse this process to write files, to leave a core, and to have many files open.
+func Confine() {
+	const files = 64
+	for what, limit := range map[int]uint64{unix.RLIMIT_FSIZE: 0, unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: files} {
+		_ = unix.Setrlimit(what, &unix.Rlimit{Cur: limit, Max: limit}) // nobody is refused a lower limit
+	}
+}
+
+// busy returns the processor time that the process has taken.
+func busy() time.Duration {
+	var of unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &of) != nil {
+		return 0
+	}
+	return time.Duration(of.Utime.Nano() + of.Stime.Nano())
 }

@@ -6,6 +6,8 @@ import "time"
 type Limits struct {
 	// Time limits the whole question. Default: 30s.
 	Time time.Duration
+	// CPU limits the processor time that the worker spends on it. Default: no limit.
+	CPU time.Duration
 	// MemoryBytes limits the memory of a worker. Default: 768 MiB.
 	MemoryBytes int64
 	// OutputBytes limits the answer. Default: 32 MiB.
@@ -39,6 +41,7 @@ type Reason int
 const (
 	Memory Reason = iota
 	Late
+	Busy
 	Output
 )
 
@@ -53,6 +56,8 @@ func (b *Broken) Error() string {
 	switch b.Reason {
 	case Late:
 		return "takes longer than " + b.Limits.Time.String()
+	case Busy:
+		return "takes more than " + b.Limits.CPU.String() + " of processor time"
 	case Output:
 		return "produces more than " + mebibytes(b.Limits.OutputBytes)
 	}

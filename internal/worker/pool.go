@@ -18,6 +18,8 @@ type Options struct {
 	Program string
 	// Command, if set, starts a worker instead: a program that calls [Serve].
 	Command []string
+	// Self, if set, makes the workers processes of this program itself, in which [Become] is called with this name.
+	Self string
 	// Env is the environment of workers.
 	Env []string
 	// Limits must be the limits that the program passes to [Serve]. Default: the defaults of [Limits].
@@ -56,8 +58,11 @@ func NewPool(opts Options) *Pool {
 type Question struct {
 	Kind byte
 	Data []byte
-	// OnMessage is called with each message that the worker sends before its answer. If nil, messages are errors.
-	OnMessage func(kind byte, data []byte) error
+	// OnMessage is called with each message that the worker sends before its answer. If nil, messages are errors. A
+	// reply that is not nil is sent to the worker, which must be waiting for it in [Caller.Ask].
+	OnMessage func(kind byte, data []byte) (reply []byte, err error)
+	// CPU limits the processor time of the question if it is shorter than [Limits.CPU].
+	CPU time.Duration
 }
 
 // Ask sends a question to a worker and returns the answer. An error is a [*Broken], a [*Missing], ctx's, or says that
@@ -79,7 +84,11 @@ func (p *Pool) Ask(ctx context.Context, q Question) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		answer, err := one.ask(ctx, q, p.opts.Limits)
+		limits := p.opts.Limits
+		if q.CPU > 0 && (limits.CPU == 0 || q.CPU < limits.CPU) {
+			limits.CPU = q.CPU
+		}
+		answer, err := one.ask(ctx, q, limits)
 		if err != nil && one.reused && !one.responded && ctx.Err() == nil {
 			continue // it may have ended while it was idle
 		}
@@ -159,7 +168,14 @@ func find(program string) (string, error) {
 }
 
 func start(opts Options) (*process, error) {
-	command := opts.Command
+	command, env := opts.Command, append([]string{"TZ=UTC", "GOTRACEBACK=none"}, opts.Env...)
+	if opts.Self != "" {
+		name, err := self()
+		if err != nil {
+			return nil, err
+		}
+		command, env = []string{name}, append(env, variable+"="+opts.Self)
+	}
 	if len(command) == 0 {
 		name, err := find(opts.Program)
 		if err != nil {
@@ -168,7 +184,7 @@ func start(opts Options) (*process, error) {
 		command = []string{name}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = append([]string{"TZ=UTC", "GOTRACEBACK=none"}, opts.Env...)
+	cmd.Env = env
 	cmd.Dir = os.TempDir()
 	in, err := cmd.StdinPipe()
 	if err != nil {

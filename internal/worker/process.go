@@ -3,6 +3,7 @@ package worker
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -60,7 +61,10 @@ func (o *process) ask(ctx context.Context, q Question, limits Limits) ([]byte, e
 // exchange sends the question and reads frames up to the answer.
 func (o *process) exchange(q Question, limits Limits) ([]byte, error) {
 	sent := make(chan error, 1)
-	go func() { sent <- write(o.in, q.Kind, q.Data) }() // ends with the process
+	go func() { // ends with the process
+		data := binary.BigEndian.AppendUint64(nil, uint64(limits.CPU))
+		sent <- write(o.in, q.Kind, append(data, q.Data...))
+	}()
 	out := bufio.NewReader(o.out)
 	for {
 		const rest = 8 << 20 // for the encoding around the output
@@ -73,9 +77,11 @@ func (o *process) exchange(q Question, limits Limits) ([]byte, error) {
 		case kind == Answer:
 			return data, <-sent
 		case q.OnMessage == nil:
-			err = errors.New("an unknown frame")
-		default:
-			err = q.OnMessage(kind, data)
+			return nil, errors.New("an unknown frame")
+		}
+		answer, err := q.OnMessage(kind, data)
+		if err == nil && answer != nil {
+			err = write(o.in, reply, answer) // the worker has read the question
 		}
 		if err != nil {
 			return nil, err
@@ -88,6 +94,8 @@ func (o *process) broken(late, tooLong bool, limits Limits) *Broken {
 	switch {
 	case late:
 		return &Broken{Late, limits}
+	case o.cmd.ProcessState.ExitCode() == exitBusy:
+		return &Broken{Busy, limits}
 	case tooLong || o.cmd.ProcessState.ExitCode() == exitOutput:
 		return &Broken{Output, limits}
 	}

@@ -16,10 +16,10 @@ import (
 func Serve(in io.Reader, out io.Writer, limits helm.Limits) int {
 	limits = limits.WithDefaults()
 	return worker.Serve(in, out, limits,
-		func(kind byte, data []byte, say func(kind byte, data []byte)) ([]byte, error) {
+		func(kind byte, data []byte, from worker.Caller) ([]byte, error) {
 			a, err := request{kind, data}.answer(func(template string) {
 				if data, err := frame.Encode(template); err == nil {
-					say(frame.Template, data)
+					from.Say(frame.Template, data)
 				}
 			})
 			if failed, ok := errors.AsType[*helm.Failure](err); ok {

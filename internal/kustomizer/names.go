@@ -1,7 +1,6 @@
-package kustomize
+package kustomizer
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,12 +10,11 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
-	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/api/references"
+	api "github.com/agentry-dev/agentry/generator/api/references"
 )
 
 // kustomize renames objects (namePrefix, hashes of generators) and updates references to them in Kubernetes' own
@@ -24,18 +22,23 @@ import (
 // configured to do that, but would compare each reference with each object: minutes for 1,000 monitors with
 // credentials.
 
-// earlierNames is the field in which objects carry kustomize's notes about their names out of the build.
-const earlierNames = "agentry-earlier-names"
+// EarlierNames is the field in which objects carry kustomize's notes about their names out of the build.
+const EarlierNames = "agentry-earlier-names"
 
-// keepNames returns a transformer for the end of a kustomization that copies kustomize's notes about names to a field.
+// KeepNames returns a transformer for the end of a kustomization that copies kustomize's notes about names to a field.
 // kustomize itself removes the notes before it returns the objects. Patching an object notes its name once more.
-func (r *referrers) keepNames() string {
-	return marshal(map[string]any{
+func KeepNames() (string, error) {
+	r, err := references()
+	if err != nil {
+		return "", err
+	}
+	text, err := sigsyaml.Marshal(map[string]any{
 		"apiVersion": konfig.BuiltinPluginApiVersion, "kind": "PatchTransformer",
-		"metadata": map[string]any{"name": earlierNames},
+		"metadata": map[string]any{"name": EarlierNames},
 		"target":   map[string]any{"kind": strings.Join(slices.Sorted(maps.Keys(r.kinds)), "|")},
-		"patch":    `[{"op": "copy", "from": "/metadata/annotations", "path": "/` + earlierNames + `"}]`,
+		"patch":    `[{"op": "copy", "from": "/metadata/annotations", "path": "/` + EarlierNames + `"}]`,
 	})
+	return string(text), err
 }
 
 // referrers describes the fields that name other objects.
@@ -55,11 +58,8 @@ type step struct {
 // configuration cannot express it.
 var proxyHeaders = &step{any: &step{next: map[string]*step{"name": {named: "Secret"}}}}
 
-// referrers returns the references to update in a build, or nil if the build renames nothing.
-func (c *checker) referrers() (*referrers, error) {
-	if !c.renames() {
-		return nil, nil
-	}
+// references returns the references to update in a build.
+func references() (*referrers, error) {
 	var config struct {
 		NameReference []struct {
 			Kind       string
@@ -67,7 +67,7 @@ func (c *checker) referrers() (*referrers, error) {
 		}
 	}
 	out := &referrers{fields: map[string]*step{}, kinds: map[string]bool{}}
-	if err := sigsyaml.Unmarshal(references.YAML(), &config); err != nil {
+	if err := sigsyaml.Unmarshal(api.YAML(), &config); err != nil {
 		return nil, fmt.Errorf("read the references of custom resources: %w", err)
 	}
 	for _, named := range config.NameReference {
@@ -91,29 +91,6 @@ func (c *checker) referrers() (*referrers, error) {
 	return out, nil
 }
 
-// renames reports whether a build may rename objects.
-func (c *checker) renames() bool {
-	for dir, f := range c.files {
-		allowed := func(p types.Patch) bool { return p.Options != nil && p.Options.AllowNameChange }
-		isHashed := func(g types.ConfigMapArgs) bool { return f.hasSuffix(g.GeneratorArgs) }
-		isHashedSecret := func(g types.SecretArgs) bool { return f.hasSuffix(g.GeneratorArgs) }
-		if f.NamePrefix+f.NameSuffix != "" || len(f.Transformers)+len(f.Generators) > 0 ||
-			slices.ContainsFunc(f.Patches, allowed) ||
-			slices.ContainsFunc(f.ConfigMapGenerator, isHashed) ||
-			slices.ContainsFunc(f.SecretGenerator, isHashedSecret) {
-			return true
-		}
-		for _, list := range patchTexts(c, dir, f) {
-			if slices.ContainsFunc(list.texts, func(text []byte) bool {
-				return bytes.Contains(text, []byte("/metadata/name"))
-			}) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // names are kustomize's notes about the name of an object.
 type names struct {
 	namespace          string
@@ -134,7 +111,7 @@ func extractNames(built resmap.ResMap) (map[*resource.Resource]names, error) {
 		if err := removeLastTrace(r); err != nil {
 			return nil, err
 		}
-		notes, err := r.Pipe(kyaml.Get(earlierNames))
+		notes, err := r.Pipe(kyaml.Get(EarlierNames))
 		if err != nil || notes == nil {
 			continue // no references to or in objects of this kind
 		}
@@ -147,12 +124,15 @@ func extractNames(built resmap.ResMap) (map[*resource.Resource]names, error) {
 		}
 		out[r] = names{r.CurId().EffectiveNamespace(), r.GetName(), list("previousNames"), list("prefixes"),
 			list("suffixes")}
-		if err := r.PipeE(kyaml.Clear(earlierNames)); err != nil {
+		if err := r.PipeE(kyaml.Clear(EarlierNames)); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
+
+// transformations is the annotation in which kustomize records the transformers that an object went through.
+const transformations = "alpha.config.kubernetes.io/transformations"
 
 // removeLastTrace removes the trace of the last transformer that an object went through, if it is traced.
 func removeLastTrace(r *resource.Resource) error {
@@ -173,13 +153,10 @@ func removeLastTrace(r *resource.Resource) error {
 // earlierName identifies an object by a name that it has or had.
 type earlierName struct{ kind, namespace, name string }
 
-// renamedRefs maps the names that were written into the references of an object to those that its author wrote.
-type renamedRefs map[string]string
-
 // follow writes the current names of objects into the references to them. It returns the names that it wrote, by the
 // object with the references.
-func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]names) map[*resource.Resource]renamedRefs {
-	out := map[*resource.Resource]renamedRefs{}
+func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]names) map[*resource.Resource]map[string]string {
+	out := map[*resource.Resource]map[string]string{}
 	index := map[earlierName][]names{}
 	for object, n := range known {
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(n.earlier))) {
@@ -197,7 +174,7 @@ func (r *referrers) follow(built resmap.ResMap, known map[*resource.Resource]nam
 				index[earlierName{kind, clusterScoped, value.Value}])
 			if now := by.resolve(candidates); now != "" && now != value.Value {
 				if out[object] == nil {
-					out[object] = renamedRefs{}
+					out[object] = map[string]string{}
 				}
 				out[object][now] = value.Value
 				value.Value, value.Tag = now, kyaml.NodeTagString

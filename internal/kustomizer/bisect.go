@@ -1,13 +1,14 @@
-package kustomize
+package kustomizer
 
 import (
-	"maps"
 	"path"
 	"slices"
 	"sort"
+	"strconv"
 
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 const (
@@ -20,63 +21,91 @@ const (
 	maxTrials = 40
 )
 
-// isCheap reports whether a build of these kustomizations, which read so many bytes, can be repeated many times.
-func isCheap(all map[string]*file, bytes int) bool {
-	replacements := 0
-	for _, f := range all {
-		replacements += len(f.Replacements)
-	}
-	return bytes <= maxBisectedBytes && replacements <= maxBisectedReplacements
+// kustomization is a kustomization of a job, as it is in its files.
+type kustomization struct {
+	types.Kustomization
+	folder, file string
 }
 
 // bisection finds what makes a build fail by building parts of it again, because kustomize's errors seldom say it.
 type bisection struct {
-	*checker
+	job    *Job
+	files  *files
+	tree   map[string]*kustomization // by folder
 	trials int
 }
 
-// find returns the innermost kustomization that fails, with its folder, and the first entry with which it fails, such
-// as patches[1]. The entry is empty if no single one is to blame.
-func (b *bisection) find(root *file, folder string) (at *file, in, field string) {
-	for at = root; ; {
-		next, inner := b.base(at, folder)
-		if next == nil {
-			return at, folder, b.entry(at, folder)
-		}
-		at, folder = next, inner
+// find returns what makes the job fail.
+func (r *blameRequest) find(f *files) (out Blame) {
+	b := &bisection{job: &r.Job, files: f, tree: map[string]*kustomization{}}
+	replacements, bytes := 0, 0
+	for _, text := range r.Job.Files {
+		bytes += len(text)
 	}
+	for _, k := range r.Tree {
+		text, err := f.ReadFile(k.File)
+		one := &kustomization{folder: k.Folder, file: k.File}
+		if err != nil || one.Unmarshal(text) != nil {
+			return Blame{} // the caller has read it
+		}
+		b.tree[k.Folder] = one
+		replacements += len(one.Replacements)
+	}
+	at := b.tree[r.Job.Folder]
+	if at == nil || bytes > maxBisectedBytes || replacements > maxBisectedReplacements {
+		return Blame{}
+	}
+	for {
+		next := b.base(at)
+		if next == nil {
+			break
+		}
+		at = next
+	}
+	out = Blame{Folder: at.folder, Field: b.entry(at)}
+	out.Operation = b.failedOperation(at, out.Field)
+	return out
 }
 
 // base returns a base of a kustomization that fails too, or nil.
-func (b *bisection) base(f *file, folder string) (base *file, inner string) {
+func (b *bisection) base(of *kustomization) *kustomization {
 	//lint:ignore SA1019 kustomize still reads them
-	for _, p := range slices.Concat(f.Resources, f.Bases) {
-		inner = path.Join(folder, p)
-		if base = b.files[inner]; base != nil && b.fails(base, inner, base.Kustomization) {
-			return base, inner
+	for _, p := range slices.Concat(of.Resources, of.Bases) {
+		base := b.tree[path.Join(of.folder, p)]
+		if base != nil && b.fails(base, base.Kustomization) {
+			return base
 		}
 	}
-	return nil, ""
+	return nil
 }
 
 // fails reports whether a folder fails to build with another kustomization. After maxTrials it returns false.
-func (b *bisection) fails(f *file, folder string, k types.Kustomization) bool {
-	if b.trials++; b.trials > maxTrials || b.tree.Context().Err() != nil {
+func (b *bisection) fails(at *kustomization, k types.Kustomization) bool {
+	if b.trials++; b.trials > maxTrials {
 		return false
 	}
-	return b.try(f, folder, k, func(resmap.ResMap) {}) != nil
+	return b.try(at, k, func(resmap.ResMap) {}) != nil
 }
 
 // try builds a folder with another kustomization and calls then with the objects.
-func (b *bisection) try(f *file, folder string, k types.Kustomization, then func(resmap.ResMap)) error {
-	changed := maps.Clone(b.changed)
-	changed[f.name] = []byte(marshal(k))
-	_, err := run(&files{tree: b.tree, checked: b.files, changed: changed}, folder, b.schemas(), then)
-	return err
+func (b *bisection) try(at *kustomization, k types.Kustomization, then func(resmap.ResMap)) error {
+	text, err := sigsyaml.Marshal(k)
+	if err != nil {
+		return err
+	}
+	b.files.changed = map[string][]byte{at.file: text}
+	defer func() { b.files.changed = nil }()
+	return b.job.run(func() error {
+		built, err := kustomize(b.files, at.folder)
+		if err == nil {
+			then(built)
+		}
+		return err
+	})
 }
 
 // entry returns the first entry with which a kustomization fails, in the order in which kustomize reads them.
-func (b *bisection) entry(f *file, folder string) string {
+func (b *bisection) entry(f *kustomization) string {
 	parts := partsOf(&f.Kustomization)
 	tried := f.Kustomization
 	for _, p := range parts {
@@ -88,12 +117,12 @@ func (b *bisection) entry(f *file, folder string) string {
 			continue
 		}
 		p.cut(&tried, last)
-		if !b.fails(f, folder, tried) {
+		if !b.fails(f, tried) {
 			continue
 		}
 		first := sort.Search(last, func(n int) bool {
 			p.cut(&tried, n+1)
-			return b.fails(f, folder, tried)
+			return b.fails(f, tried)
 		})
 		if p.isOne {
 			return p.field
@@ -102,6 +131,8 @@ func (b *bisection) entry(f *file, folder string) string {
 	}
 	return ""
 }
+
+func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 // part is a field of a kustomization: a list, or a string that counts as a list of one.
 type part struct {

@@ -1,4 +1,4 @@
-package kustomize
+package kustomizer
 
 import (
 	"cmp"
@@ -25,31 +25,28 @@ type operation struct {
 	Op, Path, From string
 }
 
-// failedOperation returns the error about the operation that does not fit an object, if the entry that makes a build
-// fail is a JSON patch. It is nil for other entries, or if there is no such operation.
-func (b *bisection) failedOperation(f *file, folder, field string) error {
-	p, n, before := f.patchBefore(field)
+// failedOperation returns the operation that does not fit an object, if the entry that makes a build fail is a JSON
+// patch. It is nil for other entries, or if there is no such operation.
+func (b *bisection) failedOperation(f *kustomization, field string) *Operation {
+	p, before := f.patchBefore(field)
 	if p.Target == nil {
 		return nil
 	}
 	file, text := "", []byte(p.Patch)
 	if p.Path != "" {
-		file = path.Join(folder, p.Path)
-		text = textOf(b.checker, file)
+		file = path.Join(f.folder, p.Path)
+		text, _ = b.files.ReadFile(file) // kustomize has read it
 	}
-	var list *yaml.Node
-	for list = range documents(text) {
-		break
-	}
+	var document yaml.Node
 	var objects []*resource.Resource
 	var err error
-	if tried := b.try(f, folder, before, func(built resmap.ResMap) {
+	if tried := b.try(f, before, func(built resmap.ResMap) {
 		objects, err = built.Select(*p.Target)
-	}); tried != nil {
+	}); tried != nil || err != nil || yaml.Unmarshal(text, &document) != nil || len(document.Content) == 0 {
 		return nil
 	}
-	if err != nil || list == nil || list.Kind != yaml.SequenceNode ||
-		list.Style&yaml.FlowStyle != 0 && !json.Valid(text) {
+	list := document.Content[0]
+	if list.Kind != yaml.SequenceNode || list.Style&yaml.FlowStyle != 0 && !json.Valid(text) {
 		return nil
 	}
 	for _, object := range objects {
@@ -58,25 +55,8 @@ func (b *bisection) failedOperation(f *file, folder, field string) error {
 			continue
 		}
 		name := object.GetKind() + "/" + cmp.Or(object.GetNamespace(), f.Namespace) + "/" + object.GetName()
-		d := diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, Hint: hint}
-		at, entry := list.Content[i], field
-		asked := n - (len(f.Patches) - len(b.request.Change.Patches))
-		switch inline := f.node(field + ".patch"); {
-		case file != "":
-			d.File, d.Line, d.Column = file, at.Line, at.Column
-		case inline != nil && inline.Style&yaml.LiteralStyle != 0:
-			d.File, d.Line = f.name, inline.Line+at.Line
-		case inline != nil:
-			d.File, d.Line, d.Column = f.name, inline.Line, inline.Column
-		case b.request.Find != nil && f == b.files[b.request.Folder] && asked >= 0:
-			entry = "patches" + index(asked)
-			d.File, d.Line, d.Column = b.request.Find(entry)
-		default:
-			d.File = f.name
-		}
-		d.Message = fmt.Sprintf("%s, operation %d (%s): %s %s", entry, i+1, operationOf(at),
-			strings.Replace(name, "//", "/", 1), problem)
-		return &d
+		return &Operation{File: file, Index: i, Text: operationOf(list.Content[i]).String(),
+			Object: strings.Replace(name, "//", "/", 1), Problem: problem, Hint: hint}
 	}
 	return nil
 }
@@ -89,8 +69,10 @@ func failingOperation(object *resource.Resource, list *yaml.Node) (i int, proble
 		return 0, "", ""
 	}
 	for i, node := range list.Content {
-		one, err := sigsyaml.YAMLToJSON([]byte(marshalNode(&yaml.Node{Kind: yaml.SequenceNode,
-			Content: []*yaml.Node{node}})))
+		one, err := yaml.Marshal(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}})
+		if err == nil {
+			one, err = sigsyaml.YAMLToJSON(one)
+		}
 		if err != nil {
 			return 0, "", ""
 		}
@@ -210,31 +192,31 @@ func escapePointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// patchBefore returns the patch of an entry with its index, and the kustomization without it and without everything
-// that kustomize applies later. The patch has no target if the entry is something else.
-func (f *file) patchBefore(field string) (p types.Patch, n int, before types.Kustomization) {
-	before = f.Kustomization
+// patchBefore returns the patch of an entry, and the kustomization without it and without everything that kustomize
+// applies later. The patch has no target if the entry is something else.
+func (k *kustomization) patchBefore(field string) (p types.Patch, before types.Kustomization) {
+	before = k.Kustomization
 	before.NamePrefix, before.NameSuffix, before.Namespace = "", "", ""
 	before.Replacements, before.Transformers, before.Validators = nil, nil, nil
 	options := types.GeneratorOptions{}
-	if f.GeneratorOptions != nil {
-		options = *f.GeneratorOptions
+	if k.GeneratorOptions != nil {
+		options = *k.GeneratorOptions
 	}
 	options.DisableNameSuffixHash = true
 	before.GeneratorOptions = &options
 	//lint:ignore SA1019 kustomize still reads them
-	old := f.PatchesJson6902
-	for i, p := range f.Patches {
+	old := k.PatchesJson6902
+	for i, p := range k.Patches {
 		if field == "patches"+index(i) {
-			before.Patches, before.PatchesJson6902 = f.Patches[:i], nil //lint:ignore SA1019 kustomize still reads it
-			return p, i, before
+			before.Patches, before.PatchesJson6902 = k.Patches[:i], nil //lint:ignore SA1019 kustomize still reads it
+			return p, before
 		}
 	}
 	for i, p := range old {
 		if field == "patchesJson6902"+index(i) {
 			before.PatchesJson6902 = old[:i] //lint:ignore SA1019 kustomize still reads it
-			return p, i, before
+			return p, before
 		}
 	}
-	return types.Patch{}, 0, before
+	return types.Patch{}, before
 }

@@ -1,0 +1,146 @@
+package kustomizer
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/agentry-dev/agentry/internal/panics"
+)
+
+// These are the problems that kustomize leaves to its caller.
+const (
+	wrongAnnotations = "kustomize's annotations of an object are wrong"
+	crash            = "kustomize's library crashed on it"
+	seeMore          = "run kustomize build to see more"
+)
+
+// build builds the job.
+func (j *Job) build(f *files) (out Result) {
+	var problem Result
+	err := j.run(func() error {
+		built, err := kustomize(f, j.Folder)
+		if err == nil {
+			out, problem = j.objects(built)
+		}
+		return err
+	})
+	switch {
+	case panics.Is(err):
+		return Result{Problem: crash, Hint: seeMore}
+	case err != nil:
+		return Result{Refusal: err.Error()}
+	case problem.Problem != "":
+		return problem
+	}
+	return out
+}
+
+// kustomize builds a folder.
+func kustomize(f *files, folder string) (resmap.ResMap, error) {
+	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = types.LoadRestrictionsNone // the caller decides which files there are
+	return krusty.MakeKustomizer(options).Run(f, path.Join("/", folder))
+}
+
+// objects returns the built objects without the trace, or the problem with them.
+func (j *Job) objects(built resmap.ResMap) (out, problem Result) {
+	wrong := func(message, hint string) (Result, Result) { return Result{}, Result{Problem: message, Hint: hint} }
+	if built.Size() > MaxObjects {
+		return wrong(fmt.Sprintf("has more than %d objects", MaxObjects), "split it")
+	}
+	if j.ManagedBy != "" && label(built, konfig.ManagedbyLabelKey, j.ManagedBy) != nil {
+		return wrong("an object cannot have the label of buildMetadata", "correct its labels")
+	}
+	var known map[*resource.Resource]names
+	var renamed map[*resource.Resource]map[string]string
+	if j.Renames {
+		refs, err := references()
+		if err == nil {
+			known, err = extractNames(built)
+		}
+		if err != nil {
+			return wrong(wrongAnnotations, "remove kustomize's annotations from the objects")
+		}
+		renamed = refs.follow(built, known)
+	}
+	size := 0
+	for _, r := range built.Resources() {
+		o, err := j.traced(r)
+		if err != nil {
+			return wrong(wrongAnnotations, "remove kustomize's annotations from the objects")
+		}
+		if size += sizeOf(r.YNode(), MaxBytes-size); size > MaxBytes {
+			return wrong(fmt.Sprintf("has more than %d bytes of objects", MaxBytes), "split it")
+		}
+		if o.Text, err = r.AsYAML(); err != nil {
+			return wrong("an object cannot be written as YAML", seeMore)
+		}
+		o.Kind, o.APIVersion = r.GetKind(), r.GetApiVersion()
+		o.EarlierNames, o.Renamed = known[r].renamed(), renamed[r]
+		out.Objects = append(out.Objects, o)
+	}
+	return out, Result{}
+}
+
+// traced returns the object with what kustomize traced, and removes the annotations that are not asked for.
+func (j *Job) traced(r *resource.Resource) (o Object, err error) {
+	from, err := r.GetOrigin()
+	if err != nil {
+		return o, err
+	}
+	if from != nil {
+		o.IsTraced, o.File, o.Generator = true, from.Path, from.ConfiguredIn
+	}
+	transformations, err := r.GetTransformations()
+	if err != nil {
+		return o, err
+	}
+	for _, t := range transformations {
+		o.Changes = append(o.Changes, t.ConfiguredIn)
+	}
+	if !slices.Contains(j.Traced, types.OriginAnnotations) {
+		if err := r.SetOrigin(nil); err != nil {
+			return o, err
+		}
+	}
+	if !slices.Contains(j.Traced, types.TransformerAnnotations) {
+		err = r.ClearTransformations()
+	}
+	return o, err
+}
+
+// label sets a label in all objects.
+func label(built resmap.ResMap, name, value string) error {
+	for _, r := range built.Resources() {
+		labels := r.GetLabels()
+		labels[name] = value
+		if err := r.SetLabels(labels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sizeOf estimates the size of a node as YAML without writing it, or returns any number above limit. Aliases make it
+// possible that a small node is huge as YAML.
+func sizeOf(n *kyaml.Node, limit int) int {
+	if n.Kind == kyaml.AliasNode {
+		n = n.Alias
+	}
+	bytes := len(n.Value) + 2 // and separators
+	for _, inner := range n.Content {
+		if bytes > limit {
+			break
+		}
+		bytes += sizeOf(inner, limit-bytes)
+	}
+	return bytes
+}
